@@ -1,0 +1,26 @@
+/* arena.h -- memory that is freed in the reverse order of its allocation, all at once. Everything whose lifetime is a World, a plan or a search lives in one.
+   Failure does not return: it goes to the arena's Escape (error.h), or aborts where none was given (tests). */
+#ifndef ISOMER_ARENA_H
+#define ISOMER_ARENA_H
+#include "error.h"
+#include <stdint.h>
+
+typedef struct Arena Arena;
+typedef struct ArenaMark { size_t chunk, used; } ArenaMark;
+
+Arena *arena_new(Escape *escape, size_t limit);    /* limit in bytes, 0: none; over it is E_LIMIT */
+void arena_free(Arena *);                          /* NULL is allowed */
+void *arena_alloc(Arena *, size_t bytes);          /* zeroed, 16-byte aligned, never NULL (0 bytes too) */
+void *arena_copy(Arena *, const void *, size_t bytes);
+char *arena_string(Arena *, const char *, size_t length); /* a copy, terminated */
+char *arena_format(Arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ArenaMark arena_mark(const Arena *);
+void arena_reset(Arena *, ArenaMark);              /* frees what was allocated after the mark */
+size_t arena_bytes(const Arena *);                 /* held now, and the most ever held */
+size_t arena_peak(const Arena *);
+Escape *arena_escape(const Arena *);
+
+/* The one allocation function under everything that is ours; tests make its n-th call fail (ISOMER_FAIL_ALLOC). realloc's contract. */
+void *mem_realloc(void *, size_t bytes);
+#define ARENA_NEW(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
+#endif

@@ -1,0 +1,36 @@
+/* text.h -- a growing string, and reading a text with line and column. */
+#ifndef ISOMER_TEXT_H
+#define ISOMER_TEXT_H
+#include "arena.h"
+
+typedef struct Text { /* data is always terminated; {0} plus an arena is an empty text */
+    Arena *arena;
+    char *data;
+    size_t size, room;
+} Text;
+Text text_new(Arena *);
+void text_add(Text *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_bytes(Text *, const char *, size_t);
+
+/* A cursor over a text; what is skipped between tokens is blanks, newlines and comments from # to the end of the line. */
+typedef struct Scan {
+    const char *name, *start, *at, *end;
+    Error *error;
+} Scan;
+Scan scan_new(const char *name, const char *text, size_t n, Error *);
+void scan_place(const Scan *, const char *at, int *line, int *column);
+bool scan_fail(Scan *, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4))); /* E_INVALID with line, column, the source line and a caret; false */
+void scan_blank(Scan *);                           /* to the next token */
+void scan_blank_line(Scan *);                      /* likewise, but stays on this line */
+bool scan_end(Scan *);                             /* nothing left */
+bool scan_char(Scan *, char);                      /* takes it if it is next */
+bool scan_word(Scan *, const char *);              /* takes the identifier if it is next */
+bool scan_name(Scan *, char *out, size_t n);       /* letter or _, then letters, digits, _ . - where a digit or letter follows; false: none there */
+bool scan_int(Scan *, int64_t *);                  /* optional sign; overflow is an error */
+bool scan_real(Scan *, double *);
+bool scan_string(Scan *, Text *out);               /* "..." with \" \\ \n \t \xHH */
+
+/* Whole files. Results live in the arena. */
+bool file_read(Arena *, const char *path, char **data, size_t *n, Error *);
+bool file_write(const char *path, const void *data, size_t n, Error *);  /* beside it, synced, then renamed: all or nothing */
+#endif

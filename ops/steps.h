@@ -1,0 +1,105 @@
+/* steps.h -- what is costed, executed, recorded and shipped: plain data, no Poly, no World; all that a back end sees.
+
+   A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot, an element offset, sizes and
+   element strides. A stride of 0 repeats an element (broadcast); the output view never has one on an axis longer than 1.
+   view[0] is always the output. Sizes may be 0; then nothing is written.
+
+   kind       views                         param
+   S_GEMM     y[..,m,n] a[..,m,k] b[..,k,n] -                              all of one rank >= 2; batch axes broadcast by stride 0
+   S_CONV     y[n,o,i..] x[n,c,h..] w[o,c/g,k..]  group, then per spatial axis strides, pads (begin.. end..), dilations
+   S_POOL     y[n,c,i..] x[n,c,h..]         PoolKind, then per spatial axis kernel, strides, pads (begin.. end..), dilations;
+                                            then 1 if the average divides by the cells of the padded input (pads counted), else 0
+   S_EWISE    y x1 x2 ..                    -                              all of y's rank and sizes; `code` computes one element
+   S_REDUCE   y[i..] x[i.., j..]            ReduceKind                     reduces x's last axes, as many as x has more than y
+   S_COPY     y x                           -                              same sizes; converts the element type if they differ
+   S_FILL     y                             -                              every element becomes code[0].k
+   S_SOFTMAX  y x                           -                              along the last axis
+   S_LOOP     y x1 x2 ..                    a loop program (core/eval.h)   anything an operator's definition says
+   S_OP       y.. x..                       nout, then what the operator `op` says in its own file
+
+   Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just computed), the last instruction is what
+   is stored; C_VIEW k reads view[k], k beyond the views named above, which has y's rank and sizes (stride 0 where broadcast).
+   Accumulation is in float for float32; the program runs in y's element type (float for 16-bit floats, int64 for integers). */
+#ifndef ISOMER_STEPS_H
+#define ISOMER_STEPS_H
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STEP_RANK = 8, BACKEND_ABI = 1 };
+
+/* Element types carry ONNX's numbers (TensorProto.DataType): ISO_FLOAT is 1. See core/type.h for the whole table. */
+typedef struct View {
+    int32_t slot, dtype, rank, format; /* format 0: strided; others belong to the back end */
+    int64_t offset;                    /* in elements from the slot's start */
+    int64_t dim[STEP_RANK], stride[STEP_RANK];
+} View;
+
+#define STEP_KINDS(X)                                                                                                                      \
+    X(S_GEMM, "gemm") X(S_CONV, "conv") X(S_POOL, "pool") X(S_EWISE, "ewise") X(S_REDUCE, "reduce") X(S_COPY, "copy")                      \
+    X(S_FILL, "fill") X(S_SOFTMAX, "softmax") X(S_LOOP, "loop") X(S_OP, "op")
+typedef enum StepKind {
+#define X(id, name) id,
+    STEP_KINDS(X)
+#undef X
+    STEP_KIND_COUNT
+} StepKind;
+
+typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
+typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
+
+/* One instruction of an element-wise program: instruction i computes value i from values a and b (both < i), the constant k or a
+   view. Booleans are 0 and 1. X(id, text, operands) where v: view number in a; k: constant; u: a; b: a and b. */
+#define SCALAR_OPS(X)                                                                                                                      \
+    X(C_ACC, "acc", '-') X(C_VIEW, "view", 'v') X(C_CONST, "const", 'k')                                                                   \
+    X(C_ADD, "add", 'b') X(C_SUB, "sub", 'b') X(C_MUL, "mul", 'b') X(C_DIV, "div", 'b') X(C_MIN, "min", 'b') X(C_MAX, "max", 'b')          \
+    X(C_POW, "pow", 'b') X(C_MOD, "mod", 'b') X(C_EQ, "eq", 'b') X(C_LT, "lt", 'b') X(C_LE, "le", 'b') X(C_AND, "and", 'b')                \
+    X(C_OR, "or", 'b') X(C_XOR, "xor", 'b')                                                                                                \
+    X(C_NEG, "neg", 'u') X(C_ABS, "abs", 'u') X(C_EXP, "exp", 'u') X(C_LOG, "log", 'u') X(C_SQRT, "sqrt", 'u')                             \
+    X(C_RECIP, "recip", 'u') X(C_RELU, "relu", 'u') X(C_SIGMOID, "sigmoid", 'u') X(C_TANH, "tanh", 'u') X(C_ERF, "erf", 'u')               \
+    X(C_SIN, "sin", 'u') X(C_COS, "cos", 'u') X(C_FLOOR, "floor", 'u') X(C_CEIL, "ceil", 'u') X(C_ROUND, "round", 'u')                     \
+    X(C_SIGN, "sign", 'u') X(C_NOT, "not", 'u') X(C_ISNAN, "isnan", 'u') X(C_ISINF, "isinf", 'u')
+typedef enum ScalarOp {
+#define X(id, text, operands) id,
+    SCALAR_OPS(X)
+#undef X
+    SCALAR_OP_COUNT
+} ScalarOp;
+typedef struct Scalar {
+    uint8_t op, a, b;
+    double k;
+} Scalar;
+
+typedef struct Step {
+    StepKind kind;
+    int nview, nparam, ncode;
+    const View *view;
+    const int64_t *param;
+    const Scalar *code;
+    const char *op; /* S_OP only: the operator's name */
+} Step;
+
+typedef struct Device Device;
+typedef struct Kernel Kernel;
+typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
+
+/* What a back end can do. Functions that return int give 0 for done and a negative number for failure; `why` receives a sentence.
+   One Device is used by one thread at a time. A kernel may be run any number of times, and refers to nothing of the Step it was compiled from. */
+typedef struct Backend {
+    uint32_t abi, size; /* BACKEND_ABI, sizeof(Backend): both checked by who opens the plug-in */
+    const char *name;
+    Device *(*open)(const char *options, char *why, size_t n);
+    void (*close)(Device *);
+    int (*identity)(Device *, char *text, size_t n); /* CPU or GPU, core, library versions: part of every stored cost's key */
+    void *(*alloc)(Device *, size_t bytes);          /* NULL: out of memory; at least 64-byte aligned */
+    void (*release)(Device *, void *);
+    int (*copy)(Device *, void *to, const void *from, size_t bytes, CopyDirection);
+    int (*choices)(Device *, const Step *); /* how many ways to run it, from 0 (cannot) up; choice 0 is the default */
+    /* weights[j] is the contents of view[j]'s slot where they are known now and never change, else NULL: they may be packed.
+       *workspace is the scratch the kernel wants, in bytes, at each run. NULL: cannot, *why* says so. */
+    Kernel *(*compile)(Device *, const Step *, int choice, const void *const weights[], size_t *workspace, char *why, size_t n);
+    int (*run)(Kernel *, void *const slot[], void *workspace); /* queued; nothing is allocated here */
+    int (*wait)(Device *, double *ns);                         /* until all is done; ns (may be NULL): time on the device's clock */
+    void (*forget)(Kernel *);
+} Backend;
+const Backend *isomer_backend(uint32_t abi); /* the one symbol a plug-in exports; NULL: another ABI */
+#endif

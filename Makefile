@@ -1,0 +1,117 @@
+# Isomer. Everything is found by its folder: a new source file needs no line here.
+#   make [all] | demo | test | bench | check-ndebug | asan | ubsan | install | clean      CC=clang, BUILD=dir, WERROR=1
+
+CC ?= cc
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+PYTHON ?= $(or $(ISOMER_VENV),.venv)/bin/python
+VERSION := 0.1.0
+ONNX_PROTO ?= /usr/include/onnx/onnx.proto
+
+OPTIMIZE ?= -O2
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
+LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC -fvisibility=hidden -pthread
+COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
+LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
+
+# A program is a source file with this name; it exists as soon as the file does.
+MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c generator/generate_rules.c verifier/verify_rules.c
+FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
+sources = $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
+GENERATOR := $(call objects,$(call sources,generator))
+VERIFIER := $(call objects,$(call sources,verifier))
+PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(notdir $(m)))))
+TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
+PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
+ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
+
+.PHONY: all demo test bench check-ndebug asan ubsan install clean programs-of-tests force
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS)
+
+$(BUILD)/libisomer.a: $(LIBRARY)
+$(BUILD)/libgenerator.a: $(GENERATOR)
+$(BUILD)/libverifier.a: $(VERIFIER)
+$(BUILD)/%.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/libisomer.so: $(LIBRARY)
+	$(COMPILE) -shared -Wl,-soname,libisomer.so -o $@ $^ $(LIBS)
+
+$(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(BUILD)/libisomer.a
+$(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
+$(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
+$(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a $(BUILD)/libisomer.a
+$(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
+$(BUILD)/verify-rules: private LIBS += -lz3
+$(PROGRAMS):
+	$(COMPILE) -o $@ $^ $(LIBS)
+
+# test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its archive too.
+$(BUILD)/test/%: $(BUILD)/test/%.o $(ARCHIVES)
+	$(COMPILE) -o $@ $< $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
+	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
+
+$(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
+	$(COMPILE) -shared -o $@ $<
+
+# Kernels for one instruction set are compiled for it and chosen when the program runs; all else is for any machine.
+$(BUILD)/ops/cpu/%_avx2.o: private ISA := -mavx2 -mfma
+$(BUILD)/ops/cpu/%_avx512.o: private ISA := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
+	@mkdir -p $(@D)
+	$(COMPILE) $(ISA) $(WARNINGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c $(BUILD)/flags
+	$(COMPILE) -w -c -o $@ $<
+$(BUILD)/gen/onnx.pb-c.c: $(BUILD)/gen/onnx.pb-c.h
+$(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
+	@mkdir -p $(@D)
+	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
+
+# Its time changes when the compiler or the flags do, so that everything is compiled again.
+$(BUILD)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(COMPILE) $(WARNINGS)' | cmp -s - $@ || echo '$(COMPILE) $(WARNINGS)' > $@
+
+programs-of-tests: all $(TESTS) $(PLUGINS)
+test: programs-of-tests
+	@BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests $(ONLY)
+
+# The same tests in other builds.
+check-ndebug:
+	$(MAKE) test BUILD=$(BUILD)/ndebug EXTRA=-DNDEBUG
+asan:
+	$(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 EXTRA="-fsanitize=address -fno-omit-frame-pointer"
+ubsan:
+	$(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
+
+demo:
+	scripts/install-dependencies
+	$(MAKE) all
+	scripts/demo
+bench: all
+	BUILD=$(BUILD) scripts/bench
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/isomer/rules
+	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin)
+	install -m 755 $(BUILD)/libisomer.so $(DESTDIR)$(PREFIX)/lib
+	$(if $(wildcard search/isomer.h),install -m 644 search/isomer.h $(DESTDIR)$(PREFIX)/include)
+	$(if $(wildcard rules/library/*.rules),install -m 644 $(wildcard rules/library/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules)
+	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: isomer\nDescription: tensor graph superoptimizer\nVersion: %s\nLibs: -L$${libdir} -lisomer\nCflags: -I$${includedir}\n' \
+	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/isomer.pc
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' 2>/dev/null)

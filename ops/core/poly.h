@@ -1,0 +1,66 @@
+/* poly.h -- integer polynomials over symbols, hash-consed: equal polynomials are the same number, whatever order they were made in. Coefficients are int64; what
+   leaves them sets world->overflow and yields 0. A symbol is a name or is interned by its definition, so that floor(n/2) met twice is one symbol. */
+#ifndef ISOMER_POLY_H
+#define ISOMER_POLY_H
+#include "ops/base/text.h"
+#include "ops/core/world.h"
+
+typedef enum SymbolKind {
+    SYM_NAMED, /* a size or attribute variable of a rule or model; word: its name */
+    SYM_INDEX, /* n-th output index of a definition: i0, i1, ..; word: n */
+    SYM_BOUND, /* a bound variable k of sum or max, 0 <= k < arg[0]; word: a fresh serial */
+    SYM_FLOOR, /* floor(arg[0] / arg[1]), arg[1] > 0 */
+    SYM_MIN,   /* min(arg[0], arg[1]) */
+    SYM_DIGIT, /* word: p; digit p of arg[0] in the mixed radix arg[1..narg-1], most significant first: floor(e / product of the radices behind p) mod radix p */
+    SYM_DATA   /* a number that depends on data; word: a fresh serial */
+} SymbolKind;
+typedef struct SymbolDef {
+    SymbolKind kind;
+    uint32_t word, narg;
+    const Poly *arg;
+} SymbolDef;
+Symbol symbol_named(World *, const char *name);
+Symbol symbol_index(World *, uint32_t n);
+Symbol symbol_bound(World *, Poly extent); /* fresh */
+Symbol symbol_data(World *);               /* fresh */
+SymbolDef symbol_def(const World *, Symbol);
+
+Poly poly_int(World *, int64_t);
+Poly poly_symbol(World *, Symbol);
+Poly poly_named(World *, const char *name); /* symbol_named as a polynomial */
+Poly poly_add(World *, Poly, Poly);
+Poly poly_sub(World *, Poly, Poly);
+Poly poly_mul(World *, Poly, Poly);
+Poly poly_scale(World *, Poly, int64_t);
+Poly poly_floor(World *, Poly a, Poly b);  /* floor(a/b): exact quotients, numbers and b = 1 are computed, the rest is a symbol; b = 0 sets overflow */
+Poly poly_min(World *, Poly, Poly);
+Poly poly_digit(World *, Poly e, const Poly *radix, int n, int position);
+bool poly_divide(World *, Poly a, Poly b, Poly *quotient); /* true: b divides a exactly, with integer coefficients */
+bool poly_constant(const World *, Poly, int64_t *);        /* true: it is a number */
+Symbol poly_is_symbol(const World *, Poly);                /* the symbol it is, or 0 */
+bool poly_has(const World *, Poly, Symbol);                /* directly, not inside the definition of another symbol */
+bool poly_mentions(const World *, Poly, Symbol);           /* also inside definitions */
+int64_t poly_content(const World *, Poly);                 /* gcd of the coefficients, >= 0; 0 for zero */
+
+/* Reading monomials, in canonical order (higher degree first, then by symbol numbers):  for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) .. */
+typedef struct Monomial {
+    int64_t coefficient;
+    uint32_t degree;
+    const uint32_t *symbol; /* ascending, repeated for powers */
+} Monomial;
+typedef struct PolyScan { const int64_t *at, *end; } PolyScan;
+PolyScan poly_scan(const World *, Poly);
+bool poly_next(PolyScan *, Monomial *);
+Poly poly_from(World *, int n, const Monomial *); /* monomials in any order, symbols in any order; equal ones are added up */
+
+Poly poly_subst(World *, Poly, int n, const Symbol from[], const Poly to[]); /* simultaneous; defined symbols are rebuilt from their substituted arguments */
+#define SIZE_UNKNOWN INT64_MIN
+typedef struct Sizes { /* values by symbol number, SIZE_UNKNOWN where there is none; symbols from n on have none */
+    uint32_t n;
+    const int64_t *value;
+} Sizes;
+bool poly_eval(const World *, Poly, Sizes, int64_t *); /* defined symbols are computed; false: a symbol without value, division by 0 or overflow */
+void poly_print(const World *, Poly, Text *);          /* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of interning */
+bool poly_parse(World *, Scan *, Poly *);              /* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol */
+int poly_compare(const World *, Poly, Poly);           /* a total order that does not depend on the order of interning */
+#endif

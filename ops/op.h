@@ -1,0 +1,92 @@
+/* op.h -- what one operator is: shape() and define(), plus tables. define() writes one output element as an expression over symbolic indices, once per signature; kernels' oracle,
+   fingerprints, prover, shape values, FLOPs, views and default kernels read that tree. An operator is one file ops/NAME.c ending with one constant `const Op op_NAME`, and one line in ops.def.
+   Operators include this header only. */
+#ifndef ISOMER_OP_H
+#define ISOMER_OP_H
+#include "ops/core/attr.h"
+#include "ops/core/expr.h"
+#include "ops/op_kernel.h"
+#include "ops/steps.h"
+
+typedef struct Op Op;
+typedef struct Needs { int n, room; Lit *v; } Needs;
+typedef struct Call {         /* an operator meets attributes and types: a signature */
+    World *w;
+    const Op *op;
+    const Attr *attr;         /* attr[i] is op->attrs[i], defaults filled in */
+    const Type *const *in;    /* in[k] == NULL: optional input left out */
+    Type *out;                /* nout of them, written by shape() */
+    Needs *need;              /* what shape() requires of sizes: the importer assumes it, the prover solves it, search must entail it */
+    int nin, nout;
+} Call;
+
+/* One spelling in ONNX. attrs is a list of items separated by blanks, each one attribute of ours:
+     axis                same name there           sizes=split          ours=theirs
+     X=theirs|input:1    attribute in old opsets, constant input 1 in later ones (an int list or a number)
+     X:auto_pad, X:kernel_shape, X:broadcast, ..    special treatments by name, listed at the head of graphs/onnx/normalize.c
+   `until` is the last opset of this spelling, 0: still valid. The last entry of a list is {0}. */
+typedef struct OnnxMap { const char *domain, *type; int since, until; const char *attrs; } OnnxMap;
+
+enum {
+    OP_RANDOM = 1,      /* carries a serial number; equal nodes are not merged */
+    OP_COMMUTATIVE = 2, /* its two inputs (or all of a variadic) may be swapped */
+    OP_BROADCASTS = 4,  /* in ONNX its inputs broadcast like NumPy: the importer inserts `broadcast`, the exporter drops it */
+    OP_NO_COST = 8      /* never costs anything by itself (input, constant) */
+};
+struct Op {
+    const char *name, *in, *out;   /* "x w b?" "ys..": names, optional (?), variadic (..) */
+    const AttrDef *attrs;          /* ends with {0}; NULL: none */
+    const char *(*shape)(Call *);  /* writes out[]; NULL, or why these types cannot meet */
+    Ex (*define)(Call *, int port, Dims i); /* 0: not for this signature. NULL (and no expand): known to shape and kernels, not to rules */
+    const char *expand;            /* composite: its graph in text form (graphs/README.md), inputs and attributes by name, in place of define */
+    bool (*value)(Call *, const PolyList in[], Poly *out); /* integer operators without define: elements of out[0] from the elements of the inputs (v == NULL: not known); false: cannot say */
+    OpKernel kernel;               /* known operators: reference kernel, run as an S_OP step; params(): what it needs beyond views */
+    int (*params)(Call *, int64_t *out, int room); /* numbers for the S_OP step, all sizes are constants by then; returns how many */
+    const OnnxMap *onnx;
+    unsigned flags;
+};
+
+/* Shape and definition language. All of it returns by value and never fails: overflow makes the whole signature fail afterwards. */
+Poly poly(Call *, const char *formula, ...); /* "s*i + d*k - p": each letter a-z is bound to the next argument (a Poly) at its first appearance */
+Poly quot(Call *, Poly a, Poly b);           /* floor(a/b) */
+Poly least(Call *, Poly a, Poly b);
+Poly most_of(Call *, Poly a, Poly b);        /* max(a, b) = a + b - min(a, b) */
+Poly total(Call *, PolyList, int n);         /* v[0] + .. + v[n-1] */
+Poly product(Call *, Dims, int from, int to);/* v[from] * .. * v[to-1] */
+void need_eq(Call *, Poly a, Poly b);
+void need_ge(Call *, Poly a, Poly b);
+bool is_const(Call *, Poly, int64_t *);
+PolyList ints(Call *, int attr);
+Dims ints_dims(Call *, int attr);            /* an A_INTS of at most RANK_MAX entries as Dims */
+Poly intof(Call *, int attr);
+int word(Call *, int attr);
+Ex real(Call *, int attr);
+int axis(Call *, int attr, int rank);        /* a constant A_INT as an axis, negative from the end; -1: out of range or not a number */
+int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_INTS */
+bool is_float(const Type *);
+Dims dims_tail(Dims, int n);                 /* the last n */
+Dims dims_with(Dims, int axis, Poly);        /* one entry replaced; negative axes count from the end */
+Dims dims_cons(Poly, Dims);
+Dims dims_without(Dims, int axis);
+
+Dims bound(Call *, Dims n);                  /* fresh k with 0 <= k < n, for sum and most */
+Dims digits(Call *, Poly e, Dims radix);     /* mixed-radix digits of e: defined once, not summed */
+Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on axes from.. */
+Cond when_eq(Call *, Poly a, Poly b);
+Cond when_ge(Call *, Poly a, Poly b);
+Cond both(Call *, Cond, Cond);
+Ex num(Call *, int64_t p, int64_t q);
+Ex size(Call *, Poly);
+Ex at(Call *, int input, Dims i);
+Ex add(Call *, Ex, Ex);
+Ex sub(Call *, Ex, Ex);
+Ex mul(Call *, Ex, Ex);
+Ex divide(Call *, Ex, Ex);                   /* a * recip(b) */
+Ex max2(Call *, Ex, Ex);
+Ex min2(Call *, Ex, Ex);
+Ex power(Call *, Ex, Ex);
+Ex fn(Call *, Function, Ex);
+Ex when(Call *, Cond, Ex, Ex otherwise);     /* cond ? a : b */
+Ex sum(Call *, Dims k, Cond, Ex);
+Ex most(Call *, Dims k, Cond, Ex);           /* maximum; -infinity over an empty domain */
+#endif

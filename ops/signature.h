@@ -1,0 +1,41 @@
+/* signature.h -- the table of operators and signatures (operator, attributes, input types): what is computed once for all nodes alike. */
+#ifndef ISOMER_SIGNATURE_H
+#define ISOMER_SIGNATURE_H
+#include "ops/op.h"
+
+/* The table of ops.def. */
+int op_count(void);
+const Op *op_number(int);                 /* 0 .. op_count() - 1 */
+const Op *op_find(const char *name);      /* NULL: none */
+int op_index(const Op *);
+bool op_algebraic(const Op *);            /* has define or expand */
+int op_arity(const Op *, bool *variadic); /* inputs it must have at least; optional ones are not counted */
+int op_input_count(const Op *);           /* declared inputs, optional ones counted, a variadic as one */
+
+typedef uint32_t Sig;                     /* interned; 0: none */
+typedef struct SigInfo {
+    const Op *op;
+    AttrsId attrs;
+    int nin, nout;
+    const TypeId *in;                     /* 0: input left out */
+    const TypeId *out;                    /* NULL when `why` is set */
+    const char *why;                      /* why shape() refused; NULL: it did not */
+    int nneed;
+    const Lit *need;                      /* what must hold of sizes */
+} SigInfo;
+/* attr in the order of op->attrs, all filled in (sig_attrs helps). nout: for variadic outputs, else ignored. Never fails: a refused signature has `why`. */
+Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
+const SigInfo *sig_info(World *, Sig);
+void sig_attr(const World *, Sig, Attr *out);         /* the attributes, in order */
+Ex sig_define(World *, Sig, int port);                /* over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
+int sig_params(World *, Sig, int64_t *out, int room); /* for an S_OP step */
+bool sig_value(World *, Sig, const PolyList in[], Poly *out); /* elements of output 0 of an integer operator from the inputs' elements; output size must be constant. false: unknown */
+double sig_flops(World *, Sig, Sizes);                /* multiplications and additions read off the definition; 0 for views; < 0: a size has no value */
+void sig_digest(World *, const Op *, char out[33]);   /* of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or its expansion */
+
+/* What the definition is, read off its structure. */
+typedef enum SigShape { SIG_OTHER, SIG_VIEW, SIG_ELEMENTWISE, SIG_REDUCTION } SigShape;
+SigShape sig_shape(World *, Sig, int port);           /* VIEW: one element of an input at affine indices, no guard */
+
+void world_init_ops(World *);                         /* columns of this module; called by world_new's callers through graph_world_new */
+#endif

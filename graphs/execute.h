@@ -1,0 +1,13 @@
+/* execute.h -- runs a plan on a back end. */
+#ifndef ISOMER_EXECUTE_H
+#define ISOMER_EXECUTE_H
+#include "graphs/plan.h"
+
+typedef struct Runner Runner;                                   /* kernels compiled, constants on the device, work memory taken */
+Runner *runner_new(const Plan *, const Backend *, Device *, Error *); /* NULL on failure; the plan must outlive it */
+bool runner_run(Runner *, const void *const in[], void *const out[], Error *); /* dense host buffers in the order of the graph's inputs and outputs */
+bool runner_profile(Runner *, double *seconds, Error *);        /* one run, seconds[step], after a run has set the inputs */
+void runner_free(Runner *);
+
+/* Kernels of equal steps may be shared between plans: a cache by step text. NULL: none. */
+#endif

@@ -1,0 +1,49 @@
+/* graph.h -- graphs are values. A node is (signature, input values), hash-consed: equal nodes are the same node. A node owns consecutive value ids, one per output; ids ascend
+   topologically, so nothing walks recursively. A Graph is only lists of values: inputs (nodes of the operator `input`) and outputs; what is live follows. */
+#ifndef ISOMER_GRAPH_H
+#define ISOMER_GRAPH_H
+#include "ops/signature.h"
+
+typedef uint32_t Value; /* one tensor; 0: input left out */
+typedef uint32_t NodeId;
+typedef struct Node {
+    Sig sig;
+    const Op *op;
+    int nin, nout;
+    const Value *in;
+    Value out; /* outputs are out .. out + nout - 1 */
+} Node;
+typedef struct Graph { /* arrays belong to the arena they were made in; value semantics */
+    int nin, nout;
+    const Value *in, *out;
+} Graph;
+
+World *graph_world_new(Escape *, size_t limit); /* world_new plus everything ops/ and graphs/ keep beside its tables; world_free frees all */
+
+/* Makes or finds a node. attr: in the order of op->attrs, NULL entries are not allowed (node_attrs fills defaults). Result: its first value; 0 and *why (static text) when shape() refuses. */
+Value node_make(World *, const Op *, const Attr *attr, int nin, const Value in[], int nout, const char **why);
+Value node_rebuild(World *, NodeId, const Value in[], const char **why); /* the same operator and attributes on other inputs */
+NodeId value_node(const World *, Value);
+int value_port(const World *, Value);
+Node node_get(const World *, NodeId);
+NodeId node_count(const World *);
+const Type *value_type(const World *, Value);
+TypeId value_type_id(const World *, Value);
+Value graph_input(World *, const char *name, const Type *); /* equal names and types are the same value */
+const char *input_name(const World *, Value);               /* NULL: not an input */
+
+/* Contents: bytes keyed by their hash; they are not copied, and must outlive the World (mapped file, arena). blob 0: none. */
+typedef uint32_t Blob;
+Blob blob_put(World *, const void *bytes, size_t n);
+const void *blob_get(const World *, Blob, size_t *n);
+Value constant_make(World *, const Type *, Blob);            /* sizes must be numbers */
+bool constant_get(const World *, Value, Type *, const void **bytes); /* false: not a constant */
+Value constant_float(World *, float);                        /* rank 0 */
+
+/* Live nodes of a graph, ascending (a topological order). Arrays in the arena. */
+typedef struct NodeList { int n; NodeId *v; } NodeList;
+NodeList graph_live(World *, Arena *, const Graph *);
+/* Who uses a value: users[v] as node lists over the live nodes; graph outputs are not nodes and are counted in uses. */
+typedef struct Uses { int *first, *count; NodeId *user; int *outputs; uint32_t n; } Uses; /* users of v: user[first[v]] .. count[v]; outputs[v]: how often a graph output */
+Uses graph_uses(World *, Arena *, const Graph *, NodeList);
+#endif

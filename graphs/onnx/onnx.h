@@ -1,0 +1,29 @@
+/* onnx.h -- ONNX files in and out. A wire walker slices the mapped file into messages; untouched slices are written back verbatim; nothing is an error that a valid model may contain. */
+#ifndef ISOMER_ONNX_H
+#define ISOMER_ONNX_H
+#include "graphs/rewrite.h"
+
+typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the World's arena, the mapping until model_close */
+typedef struct ModelStats { int nodes, understood, opaque; } ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
+Model *model_open(World *, const char *path, Error *);          /* E_INVALID with place; E_ENVIRONMENT if unreadable */
+void model_close(Model *);
+const Graph *model_graph(const Model *);                        /* inputs: the graph inputs that are no initializers, in order; outputs in order */
+ModelStats model_stats(const Model *);
+const char *model_input_name(const Model *, int);
+const char *model_output_name(const Model *, int);
+const char *model_value_name(const Model *, Value);             /* the name an original value has in the file; NULL: none */
+const char *model_node_name(const Model *, NodeId, const char **op_type); /* the ONNX node that a node was imported from */
+const char *model_opaque_reason(const Model *, NodeId);         /* why it is opaque or only known; NULL: it is not */
+
+/* Writes the model with its graph replaced. `map` maps every old live value to the value that has its meaning now. `tag` (may be NULL) names the rule that made a value:
+   new nodes are named and documented after it. With the graph unchanged the file is written byte for byte. Atomic. */
+typedef struct ModelWrite {
+    const Graph *graph;
+    const ValueMap *map;
+    const char *(*tag)(void *, Value);
+    void *user;
+} ModelWrite;
+bool model_write(Model *, const ModelWrite *, const char *path, Error *);
+bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *); /* the same into memory */
+bool model_exportable(Model *, const Op *, const char **why);   /* can this operator be written in the model's opset, itself or as its expansion */
+#endif

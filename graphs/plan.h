@@ -1,0 +1,33 @@
+/* plan.h -- what is costed and run: a list of steps over slots, built from a graph whose sizes are all bound. cost(graph) = cost(plan(graph)).
+   Views (transpose, slice, reshape that stays affine, broadcast) and in-place concat are free where the consumer can take them; else a copy is charged. */
+#ifndef ISOMER_PLAN_H
+#define ISOMER_PLAN_H
+#include "graphs/graph.h"
+#include "ops/steps.h"
+
+typedef struct Slot {
+    int64_t bytes;
+    Value value;            /* whose buffer it is (for dumps) */
+    const void *data;       /* a constant's bytes; NULL: not a constant */
+    int input, output;      /* index of the graph input or output it holds, -1: none */
+    int64_t arena_offset;   /* where in the plan's work memory; -1: not there */
+} Slot;
+typedef struct PlanStep {
+    Step step;
+    NodeId node;            /* what it computes (the last node, where several are fused) */
+    int choice;             /* of the back end, 0 by default */
+    double flops, bytes;
+} PlanStep;
+typedef struct Plan {
+    Arena *arena;
+    int nslot, nstep, nin, nout;
+    Slot *slot;
+    PlanStep *step;
+    const View *in, *out;   /* of the graph's inputs and outputs, dense */
+    int64_t work_bytes;
+} Plan;
+/* E_LIMIT or E_INVALID with the node and reason when a node cannot be run (opaque, unbound size, no kernel). The plan lives in the arena. */
+Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
+void plan_print(World *, const Plan *, Text *);
+void step_print(const Step *, Text *);      /* canonical text of a step without slots: the key of its measured cost */
+#endif

@@ -1,0 +1,12 @@
+/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; what stands above is rebuilt. Immutable: the old graph stays. */
+#ifndef ISOMER_REWRITE_H
+#define ISOMER_REWRITE_H
+#include "graphs/graph.h"
+
+typedef struct ValueMap { uint32_t n; Value *to; } ValueMap; /* to[v] for v < n: the new value with the meaning of v; 0: not live or unchanged (then v itself) */
+Value map_value(const ValueMap *, Value);
+/* Result in *out (arena). False: a rebuilt node does not type (the rewriting would be wrong): *e says which. */
+bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[], Graph *out, ValueMap *map, Error *e);
+bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *); /* composites replaced by their definitions, until none is left */
+bool node_expand(World *, Arena *, NodeId, Value out[], Error *);                    /* the definition of one composite node, built in the world; out: its outputs */
+#endif

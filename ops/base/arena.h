@@ -11,16 +11,19 @@ typedef struct ArenaMark { size_t chunk, used; } ArenaMark;
 Arena *arena_new(Escape *escape, size_t limit);    /* limit in bytes, 0: none; over it is E_LIMIT */
 void arena_free(Arena *);                          /* NULL is allowed */
 void *arena_alloc(Arena *, size_t bytes);          /* zeroed, 16-byte aligned, never NULL (0 bytes too) */
+void *arena_alloc_raw(Arena *, size_t bytes);      /* the same, but not zeroed: for what is filled at once */
 void *arena_copy(Arena *, const void *, size_t bytes);
 char *arena_string(Arena *, const char *, size_t length); /* a copy, terminated */
-char *arena_format(Arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_format(Arena *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 ArenaMark arena_mark(const Arena *);
 void arena_reset(Arena *, ArenaMark);              /* frees what was allocated after the mark */
 size_t arena_bytes(const Arena *);                 /* held now, and the most ever held */
 size_t arena_peak(const Arena *);
 Escape *arena_escape(const Arena *);
 
-/* The one allocation function under everything that is ours; tests make its n-th call fail (ISOMER_FAIL_ALLOC). realloc's contract. */
+/* The one allocation function under everything that is ours. realloc's contract; 0 bytes: frees and returns NULL. The n-th allocation from now
+   on fails, once, after mem_fail_at(n); 0: none does. Without such a call n is the environment's ISOMER_FAIL_ALLOC. */
 void *mem_realloc(void *, size_t bytes);
+void mem_fail_at(int64_t n);
 #define ARENA_NEW(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
 #endif

@@ -36,4 +36,6 @@ typedef struct Escape {
     jmp_buf here;
     Error error;
 } Escape;
+/* Goes to `here` with the error; aborts if escape is NULL. error.kind must be E_NONE before. */
+_Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #endif

@@ -1,0 +1,154 @@
+/* arena.c -- a stack of chunks. An allocation moves the top chunk's end; where it does not fit, a new chunk is pushed.
+
+   Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in the top one) and a reset pops chunks and
+   sets the end back. `bytes` is the sum of the sizes of the chunks held. Chunks grow with the arena up to 1 MiB; what is bigger gets its own. */
+#include "ops/base/arena.h"
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 16, CHUNK_LEAST = 4096, CHUNK_MOST = 1 << 20 };
+
+typedef struct Chunk {
+    char *data;
+    size_t size, used;
+} Chunk;
+
+struct Arena {
+    Escape *escape;
+    size_t limit, bytes, peak;
+    Chunk *chunks;
+    size_t count, room;
+};
+
+/* Allocations until the planted failure; 0: none planted, -1: the environment has not been asked yet. */
+static _Atomic int64_t until_failure = -1;
+
+void mem_fail_at(int64_t n) { atomic_store(&until_failure, n > 0 ? n : 0); }
+
+static int64_t ask_environment(void) {
+    const char *text = getenv("ISOMER_FAIL_ALLOC");
+    int64_t n = text ? strtoll(text, NULL, 10) : 0, unread = -1;
+    if (n < 0) n = 0;
+    return atomic_compare_exchange_strong(&until_failure, &unread, n) ? n : unread;
+}
+
+/* Counts one allocation; true if it is the one to fail. */
+static bool must_fail(void) {
+    int64_t left = atomic_load_explicit(&until_failure, memory_order_relaxed);
+    if (left < 0) left = ask_environment();
+    while (left > 0 && !atomic_compare_exchange_weak(&until_failure, &left, left - 1)) {}
+    return left == 1;
+}
+
+void *mem_realloc(void *p, size_t bytes) {
+    if (!bytes) {
+        free(p);
+        return NULL;
+    }
+    return must_fail() ? NULL : realloc(p, bytes);
+}
+
+Arena *arena_new(Escape *escape, size_t limit) {
+    Arena *a = mem_realloc(NULL, sizeof *a);
+    if (!a) escape_raise(escape, E_MEMORY, "no memory for an arena");
+    *a = (Arena){.escape = escape, .limit = limit};
+    return a;
+}
+
+static void pop(Arena *a) {
+    Chunk *top = &a->chunks[--a->count];
+    a->bytes -= top->size;
+    mem_realloc(top->data, 0);
+}
+
+void arena_free(Arena *a) {
+    if (!a) return;
+    while (a->count) pop(a);
+    mem_realloc(a->chunks, 0);
+    mem_realloc(a, 0);
+}
+
+static void grow_chunks(Arena *a) {
+    if (a->count < a->room) return;
+    size_t room = a->room ? 2 * a->room : 8;
+    Chunk *chunks = mem_realloc(a->chunks, room * sizeof *chunks);
+    if (!chunks) escape_raise(a->escape, E_MEMORY, "no memory for %zu chunks", room);
+    a->chunks = chunks;
+    a->room = room;
+}
+
+/* The size of the next chunk: a quarter of what is held, within bounds, what is needed, and what the limit leaves. */
+static size_t chunk_size(const Arena *a, size_t need) {
+    size_t size = a->bytes / 4 / ALIGN * ALIGN;
+    if (size < CHUNK_LEAST) size = CHUNK_LEAST;
+    if (size > CHUNK_MOST) size = CHUNK_MOST;
+    if (size < need) size = need;
+    if (a->limit && size > a->limit - a->bytes) size = need;
+    return size;
+}
+
+static Chunk *push(Arena *a, size_t need) {
+    if (a->limit && need > a->limit - a->bytes)
+        escape_raise(a->escape, E_LIMIT, "%zu more bytes exceed the memory limit of %zu (%zu in use)", need, a->limit, a->bytes);
+    grow_chunks(a);
+    size_t size = chunk_size(a, need);
+    char *data = mem_realloc(NULL, size);
+    if (!data) escape_raise(a->escape, E_MEMORY, "no memory for %zu bytes (%zu in use)", size, a->bytes);
+    a->bytes += size;
+    if (a->bytes > a->peak) a->peak = a->bytes;
+    a->chunks[a->count] = (Chunk){data, size, 0};
+    return &a->chunks[a->count++];
+}
+
+void *arena_alloc_raw(Arena *a, size_t bytes) {
+    if (bytes > SIZE_MAX / 2) escape_raise(a->escape, E_MEMORY, "%zu bytes are more than any memory", bytes);
+    size_t need = bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
+    Chunk *top = a->count ? &a->chunks[a->count - 1] : NULL;
+    if (!top || need > top->size - top->used) top = push(a, need);
+    char *p = top->data + top->used;
+    top->used += need;
+    return p;
+}
+
+void *arena_alloc(Arena *a, size_t bytes) { return memset(arena_alloc_raw(a, bytes), 0, bytes); }
+
+void *arena_copy(Arena *a, const void *from, size_t bytes) {
+    void *p = arena_alloc_raw(a, bytes);
+    return bytes ? memcpy(p, from, bytes) : p;
+}
+
+char *arena_string(Arena *a, const char *from, size_t length) {
+    char *p = arena_alloc_raw(a, length + 1);
+    if (length) memcpy(p, from, length);
+    p[length] = 0;
+    return p;
+}
+
+char *arena_format(Arena *a, const char *format, ...) {
+    va_list rest, again;
+    va_start(rest, format);
+    va_copy(again, rest);
+    int n = vsnprintf(NULL, 0, format, rest);
+    va_end(rest);
+    size_t length = n > 0 ? (size_t)n : 0;
+    char *p = arena_alloc(a, length + 1);
+    vsnprintf(p, length + 1, format, again);
+    va_end(again);
+    return p;
+}
+
+ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->count, a->count ? a->chunks[a->count - 1].used : 0}; }
+
+void arena_reset(Arena *a, ArenaMark mark) {
+    while (a->count > mark.chunk) pop(a);
+    if (a->count) a->chunks[a->count - 1].used = mark.used;
+}
+
+size_t arena_bytes(const Arena *a) { return a->bytes; }
+
+size_t arena_peak(const Arena *a) { return a->peak; }
+
+Escape *arena_escape(const Arena *a) { return a->escape; }

@@ -1,0 +1,65 @@
+/* error.c -- the one place where an Error is filled and printed.
+
+   An Error is written once: the first failure stands, what fails because of it is not news. Texts that do not fit are cut, never an overflow.
+   A reason may have more lines than one (scan_fail adds the source line and a caret); the kind is printed at the end of the first. */
+#include "ops/base/error.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int code;
+    const char *word;
+} kinds[ERROR_KIND_COUNT] = {
+#define X(id, exit_code, text) [id] = {exit_code, text},
+    ERROR_KINDS(X)
+#undef X
+};
+
+static void fill(Error *e, ErrorKind kind, const char *place, int line, int column, const char *format, va_list rest) {
+    if (!e || e->kind != E_NONE) return;
+    e->kind = kind;
+    e->line = line;
+    e->column = column;
+    snprintf(e->place, sizeof e->place, "%s", place ? place : "");
+    vsnprintf(e->reason, sizeof e->reason, format, rest);
+}
+
+bool error_set(Error *e, ErrorKind kind, const char *place, const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    fill(e, kind, place, 0, 0, format, rest);
+    va_end(rest);
+    return false;
+}
+
+bool error_at(Error *e, ErrorKind kind, const char *place, int line, int column, const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    fill(e, kind, place, line, column, format, rest);
+    va_end(rest);
+    return false;
+}
+
+void escape_raise(Escape *escape, ErrorKind kind, const char *format, ...) {
+    if (!escape) abort();
+    va_list rest;
+    va_start(rest, format);
+    fill(&escape->error, kind, "", 0, 0, format, rest);
+    va_end(rest);
+    longjmp(escape->here, 1);
+}
+
+int error_exit_code(const Error *e) { return e ? kinds[e->kind].code : kinds[E_NONE].code; }
+
+const char *error_word(ErrorKind kind) { return kinds[kind].word; }
+
+void error_print(const Error *e, char *text, size_t n) {
+    char where[sizeof e->place + 32] = "";
+    if (e->line && e->column) snprintf(where, sizeof where, "%s:%d:%d: ", e->place, e->line, e->column);
+    else if (e->line) snprintf(where, sizeof where, "%s:%d: ", e->place, e->line);
+    else if (e->place[0]) snprintf(where, sizeof where, "%s: ", e->place);
+    int first = (int)strcspn(e->reason, "\n");
+    snprintf(text, n, "%s%.*s (%s)%s", where, first, e->reason, error_word(e->kind), e->reason + first);
+}

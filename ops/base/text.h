@@ -9,13 +9,16 @@ typedef struct Text { /* data is always terminated; {0} plus an arena is an empt
     size_t size, room;
 } Text;
 Text text_new(Arena *);
-void text_add(Text *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add(Text *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 void text_bytes(Text *, const char *, size_t);
 
-/* A cursor over a text; what is skipped between tokens is blanks, newlines and comments from # to the end of the line. */
+/* A cursor over a text. Every function that takes a token first skips blanks, newlines and comments from # to the end of the line; where it
+   takes nothing, the cursor stays. With `lines` set newlines are not skipped but taken by scan_char(s, '\n'). A token that is there but wrong is
+   an error (scan_fail); one that is not there is not. */
 typedef struct Scan {
     const char *name, *start, *at, *end;
     Error *error;
+    bool lines;
 } Scan;
 Scan scan_new(const char *name, const char *text, size_t n, Error *);
 void scan_place(const Scan *, const char *at, int *line, int *column);
@@ -24,7 +27,7 @@ void scan_blank(Scan *);                           /* to the next token */
 void scan_blank_line(Scan *);                      /* likewise, but stays on this line */
 bool scan_end(Scan *);                             /* nothing left */
 bool scan_char(Scan *, char);                      /* takes it if it is next */
-bool scan_word(Scan *, const char *);              /* takes the identifier if it is next */
+bool scan_word(Scan *, const char *);              /* takes the identifier (the whole of it), or a sign such as "->", if it is next */
 bool scan_name(Scan *, char *out, size_t n);       /* letter or _, then letters, digits, _ . - where a digit or letter follows; false: none there */
 bool scan_int(Scan *, int64_t *);                  /* optional sign; overflow is an error */
 bool scan_real(Scan *, double *);

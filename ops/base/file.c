@@ -1,0 +1,150 @@
+/* file.c -- whole files in, whole files out (declared in text.h).
+
+   A file is written beside its target under a name of its own, synced, and renamed: whoever looks sees the old bytes or the new ones, and
+   a failure leaves the old ones and nothing else. What is not a regular file (a pipe, a device) cannot be replaced and is written to. */
+#include "ops/base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 100, PIECE = 1 << 26 };
+
+static bool fail(Error *e, const char *path, const char *what) {
+    return error_set(e, E_ENVIRONMENT, path, "%s: %s", what, strerror(errno));
+}
+
+/* ---- reading */
+
+/* Reads until n bytes or the end; the number read, -1: errno says why. */
+static ssize_t read_fully(int fd, char *to, size_t n) {
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = read(fd, to + done, n - done < PIECE ? n - done : PIECE);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Reads the rest of fd into `bytes`, which has room for `room` and a terminator; where more comes (a pipe does not say) the room is doubled. */
+static bool read_open(Arena *a, int fd, char *bytes, size_t room, char **data, size_t *n) {
+    for (size_t size = 0;; room *= 2) {
+        ssize_t got = read_fully(fd, bytes + size, room + 1 - size);
+        if (got < 0) return false;
+        size += (size_t)got;
+        if (size <= room) {
+            bytes[size] = 0;
+            *data = bytes;
+            *n = size;
+            return true;
+        }
+        char *more = arena_alloc_raw(a, 2 * room + 1);
+        bytes = memcpy(more, bytes, size);
+    }
+}
+
+/* Room for what the file says it has is made before it is opened, so that an arena that escapes leaves no descriptor behind. */
+bool file_read(Arena *a, const char *path, char **data, size_t *n, Error *e) {
+    struct stat s;
+    if (stat(path, &s) != 0) return fail(e, path, "cannot read");
+    if (S_ISDIR(s.st_mode)) return error_set(e, E_ENVIRONMENT, path, "cannot read: it is a folder");
+    size_t room = S_ISREG(s.st_mode) && s.st_size > 0 ? (size_t)s.st_size : 65536;
+    char *bytes = arena_alloc_raw(a, room + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail(e, path, "cannot read");
+    bool ok = read_open(a, fd, bytes, room, data, n);
+    if (!ok) fail(e, path, "cannot read");
+    close(fd);
+    return ok;
+}
+
+/* ---- writing */
+
+static bool write_fully(int fd, const char *from, size_t n) {
+    while (n > 0) {
+        ssize_t put = write(fd, from, n < PIECE ? n : PIECE);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        from += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+static bool write_device(const char *path, const void *data, size_t n, Error *e) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return fail(e, path, "cannot write");
+    bool ok = write_fully(fd, data, n);
+    if (!ok) fail(e, path, "cannot write");
+    if (close(fd) != 0 && ok) ok = fail(e, path, "cannot write");
+    return ok;
+}
+
+/* Opens a new file beside the target; its name is the target's with a suffix. -1: errno says why. */
+static int open_beside(const char *target, char *name, size_t size) {
+    for (int i = 0; i < TRIES; i++) {
+        int length = snprintf(name, size, "%s.new-%ld-%d", target, (long)getpid(), i);
+        if (length < 0 || (size_t)length >= size) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+/* A new name survives a loss of power only when its folder is synced too. Not every file system can; the bytes are safe without. */
+static void sync_folder(const char *path) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) : 0;
+    if (slash) snprintf(folder, sizeof folder, "%.*s/", length, path);
+    else snprintf(folder, sizeof folder, ".");
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/* Writes, gives it the mode of the file it replaces, syncs and closes. False: errno says why. */
+static bool fill_new(int fd, const void *data, size_t n, const struct stat *old) {
+    bool ok = write_fully(fd, data, n) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
+    int why = errno;
+    if (close(fd) != 0 && ok) return false;
+    errno = why;
+    return ok;
+}
+
+static bool replace(const char *target, const void *data, size_t n, const struct stat *old, Error *e) {
+    char name[PATH_MAX];
+    int fd = open_beside(target, name, sizeof name);
+    if (fd < 0) return fail(e, target, "cannot write");
+    if (!fill_new(fd, data, n, old) || rename(name, target) != 0) {
+        fail(e, target, "cannot write");
+        unlink(name);
+        return false;
+    }
+    sync_folder(target);
+    return true;
+}
+
+bool file_write(const char *path, const void *data, size_t n, Error *e) {
+    struct stat old;
+    char target[PATH_MAX];
+    if (stat(path, &old) != 0) {
+        if (errno != ENOENT) return fail(e, path, "cannot write");
+        return replace(path, data, n, NULL, e);
+    }
+    if (S_ISDIR(old.st_mode)) return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
+    if (!S_ISREG(old.st_mode)) return write_device(path, data, n, e);
+    if (!realpath(path, target)) return fail(e, path, "cannot write"); /* a link stays one: what it names is replaced */
+    return replace(target, data, n, &old, e);
+}

@@ -1,0 +1,31 @@
+/* random.c -- SplitMix64's finalizer (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), applied to the
+   seed and then to the counter's place in the sequence the mixed seed starts: one pure function, no state but what the caller holds. */
+#include "ops/base/random.h"
+#include <math.h>
+
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+uint64_t random_at(uint64_t seed, uint64_t counter) { return mix(mix(seed + golden) + (counter + 1) * golden); }
+
+uint64_t random_next(Random *r) { return random_at(r->seed, r->counter++); }
+
+/* Draws below 2^64 mod n are thrown away, so that what is left is a whole number of rounds of n. */
+uint64_t random_below(Random *r, uint64_t n) {
+    uint64_t least = (0 - n) % n, draw;
+    do draw = random_next(r);
+    while (draw < least);
+    return draw % n;
+}
+
+double random_unit(Random *r) { return (double)(random_next(r) >> 11) * 0x1p-53; }
+
+double random_normal(Random *r) {
+    double radius = sqrt(-2 * log(1 - random_unit(r))); /* 1 - u is never 0 */
+    return radius * cos(6.283185307179586476925 * random_unit(r));
+}

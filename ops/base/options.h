@@ -11,12 +11,12 @@ typedef struct OptionDef {
     char letter;         /* 'q' for -q; 0: none */
     OptionKind kind;
     void *into;
-    const char *value;   /* name of its value in the help; NULL for flags. For OPT_FLAG with value "optional" .. see OPT_TEXT */
+    const char *value;   /* name of its value in the help; NULL for flags */
     const char *help;    /* one sentence */
     double least, most;  /* range of numbers; both 0: any */
-    const char *when_bare; /* OPT_TEXT, OPT_INT: the value may be left out (--check, --check=5) and is then this; NULL: needed */
+    const char *when_bare; /* the value may be left out (--check, --check=5) and is then this; NULL: needed */
 } OptionDef;
-/* Parses argv; what is no option goes to *rest. E_USAGE names the option and what was expected; "--" ends options. The table ends with {0}. */
+/* Parses argv[1..]; what is no option goes to *rest. E_USAGE names the option and what was expected; "--" ends options. The table ends with {0}. */
 bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], StringList *rest, Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 #endif

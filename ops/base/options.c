@@ -1,0 +1,174 @@
+/* options.c -- one loop over argv, one over the table for the help; what an option means stands in the table alone.
+
+   A value follows its option as the next argument or behind "=" (behind the letter for -nVALUE); one that may be left out (when_bare) only
+   so, as the next argument would be ambiguous. Letters without a value may be joined (-vvq). Texts point into argv. */
+#include "ops/base/options.h"
+#include <math.h>
+#include <string.h>
+
+enum { HELP_WIDTH = 100, HELP_COLUMN = 30 };
+
+typedef struct Parse {
+    Arena *arena;
+    const OptionDef *table;
+    int argc, next; /* argv[next] is not looked at yet */
+    char *const *argv;
+    Error *error;
+} Parse;
+
+static bool is_last(const OptionDef *o) { return !o->name && o->kind != OPT_HEAD; }
+
+static bool has_value(const OptionDef *o) { return o->kind != OPT_FLAG && o->kind != OPT_COUNT; }
+
+static const OptionDef *find_name(const OptionDef *o, const char *name, size_t n) {
+    for (; !is_last(o); o++)
+        if (o->kind != OPT_HEAD && strlen(o->name) == n && memcmp(o->name, name, n) == 0) return o;
+    return NULL;
+}
+
+static const OptionDef *find_letter(const OptionDef *o, char letter) {
+    for (; !is_last(o); o++)
+        if (o->kind != OPT_HEAD && o->letter == letter) return o;
+    return NULL;
+}
+
+static bool fail(Parse *p, const OptionDef *o, const char *what, const char *text) {
+    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "%s, not \"%s\"", what, text);
+}
+
+static const char *value_name(const OptionDef *o) { return o->value ? o->value : "VALUE"; }
+
+/* What is expected of a number, for messages. */
+static const char *expected(Parse *p, const OptionDef *o) {
+    const char *kind = o->kind == OPT_INT ? "an integer" : "a number";
+    if (o->least == 0 && o->most == 0) return arena_format(p->arena, "expects %s", kind);
+    return arena_format(p->arena, "expects %s from %.15g to %.15g", kind, o->least, o->most);
+}
+
+static bool in_range(const OptionDef *o, double x) { return (o->least == 0 && o->most == 0) || (x >= o->least && x <= o->most); }
+
+/* Numbers are read by the scanner, so that the host's locale does not matter. */
+static bool put_number(Parse *p, const OptionDef *o, const char *text) {
+    Error ignored = {0};
+    Scan s = scan_new("", text, strlen(text), &ignored);
+    int64_t i = 0;
+    double x = 0;
+    bool ok = o->kind == OPT_INT ? scan_int(&s, &i) : scan_real(&s, &x);
+    if (o->kind == OPT_INT) x = (double)i;
+    if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x)) return fail(p, o, expected(p, o), text);
+    if (o->kind == OPT_INT) *(int64_t *)o->into = i;
+    else *(double *)o->into = x;
+    return true;
+}
+
+/* Room is doubled whenever the number of entries is a power of two, so a list needs no field for it. */
+static void append(Arena *a, StringList *list, const char *text) {
+    if ((list->n & (list->n - 1)) == 0) {
+        const char **v = ARENA_NEW(a, const char *, list->n ? 2 * list->n : 1);
+        if (list->n) memcpy(v, list->v, (size_t)list->n * sizeof *v);
+        list->v = v;
+    }
+    list->v[list->n++] = text;
+}
+
+/* Stores the value; text is NULL for an option without one. */
+static bool put(Parse *p, const OptionDef *o, const char *text) {
+    switch (o->kind) {
+    case OPT_FLAG: return *(bool *)o->into = true;
+    case OPT_COUNT: ++*(int *)o->into; return true;
+    case OPT_INT:
+    case OPT_REAL: return put_number(p, o, text);
+    case OPT_TEXT: *(const char **)o->into = text; return true;
+    case OPT_LIST: append(p->arena, o->into, text); return true;
+    case OPT_HEAD: break;
+    }
+    return false;
+}
+
+/* `joined` is what stood behind "=" or the letter, or NULL. */
+static bool take_value(Parse *p, const OptionDef *o, const char *joined) {
+    if (joined) return put(p, o, joined);
+    if (o->when_bare) return put(p, o, o->when_bare);
+    if (p->next < p->argc) return put(p, o, p->argv[p->next++]);
+    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "expects a value: --%s %s", o->name, value_name(o));
+}
+
+static bool parse_long(Parse *p, const char *arg) {
+    size_t n = strcspn(arg + 2, "=");
+    const OptionDef *o = find_name(p->table, arg + 2, n);
+    const char *joined = arg[2 + n] ? arg + 2 + n + 1 : NULL;
+    if (!o) return error_set(p->error, E_USAGE, arena_string(p->arena, arg, 2 + n), "unknown option; --help lists those there are");
+    if (has_value(o)) return take_value(p, o, joined);
+    return joined ? fail(p, o, "expects no value", joined) : put(p, o, NULL);
+}
+
+static bool parse_letters(Parse *p, const char *arg) {
+    for (const char *c = arg + 1; *c; c++) {
+        const OptionDef *o = find_letter(p->table, *c);
+        if (!o) return error_set(p->error, E_USAGE, arg, "unknown option -%c; --help lists those there are", *c);
+        if (has_value(o)) return take_value(p, o, !c[1] ? NULL : c[1] == '=' ? c + 2 : c + 1);
+        if (!put(p, o, NULL)) return false;
+    }
+    return true;
+}
+
+bool options_parse(Arena *arena, const OptionDef *table, int argc, char *const argv[], StringList *rest, Error *error) {
+    Parse p = {arena, table, argc, 1, argv, error};
+    bool options = true;
+    *rest = (StringList){0};
+    while (p.next < argc) {
+        const char *arg = argv[p.next++];
+        if (!options || arg[0] != '-' || !arg[1]) append(arena, rest, arg);
+        else if (strcmp(arg, "--") == 0) options = false;
+        else if (!(arg[1] == '-' ? parse_long(&p, arg) : parse_letters(&p, arg))) return false;
+    }
+    return true;
+}
+
+/* ---- help */
+
+static void pad(Text *t, size_t from, size_t to) {
+    while (from++ < to) text_bytes(t, " ", 1);
+}
+
+/* Adds the words of a sentence from HELP_COLUMN on; `column` is where the text stands. */
+static void add_wrapped(Text *t, size_t column, const char *words) {
+    bool first = true;
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        if (first || column + 1 + n > HELP_WIDTH) {
+            if (!first || column + 2 > HELP_COLUMN) {
+                text_bytes(t, "\n", 1);
+                column = 0;
+            }
+            pad(t, column, HELP_COLUMN);
+            column = HELP_COLUMN;
+        } else {
+            text_bytes(t, " ", 1);
+            column++;
+        }
+        text_bytes(t, words, n);
+        column += n;
+        words += n;
+        words += strspn(words, " ");
+        first = false;
+    }
+}
+
+static void add_option(Text *t, const OptionDef *o) {
+    size_t start = t->size;
+    if (o->letter) text_add(t, "  -%c, --%s", o->letter, o->name);
+    else text_add(t, "      --%s", o->name);
+    if (has_value(o)) text_add(t, o->when_bare ? "[=%s]" : " %s", value_name(o));
+    add_wrapped(t, t->size - start, o->help ? o->help : "");
+    text_bytes(t, "\n", 1);
+}
+
+void options_help(Text *t, const char *usage, const char *summary, const OptionDef *table) {
+    text_add(t, "usage: %s\n%s\n", usage, summary);
+    if (!is_last(table) && table->kind != OPT_HEAD) text_add(t, "\n");
+    for (const OptionDef *o = table; !is_last(o); o++) {
+        if (o->kind == OPT_HEAD) text_add(t, "\n%s\n", o->help ? o->help : o->name);
+        else add_option(t, o);
+    }
+}

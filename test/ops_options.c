@@ -1,0 +1,200 @@
+/* ops_options.c -- every kind of option in every form, every error by name, and the help text. */
+#include "ops/base/options.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+typedef struct Values {
+    bool quiet;
+    int64_t steps, check;
+    double alpha;
+    const char *rules;
+    StringList dims;
+    int verbose;
+} Values;
+
+typedef struct Case {
+    Arena *arena;
+    Values values;
+    StringList rest;
+    Error error;
+    OptionDef table[10];
+} Case;
+
+/* Parses the words of a line ("prog" precedes them). */
+static bool parse(Case *c, const char *line) {
+    const OptionDef table[] = {
+        {.kind = OPT_HEAD, .help = "Search"},
+        {.name = "steps",
+         .letter = 'n',
+         .kind = OPT_INT,
+         .into = &c->values.steps,
+         .value = "N",
+         .help = "Steps.",
+         .least = 1,
+         .most = 1000},
+        {.name = "alpha",
+         .kind = OPT_REAL,
+         .into = &c->values.alpha,
+         .value = "X",
+         .help = "How much worse a graph may be than the best one to be kept, as a factor; more is slower."},
+        {.name = "rules", .letter = 'r', .kind = OPT_TEXT, .into = &c->values.rules, .value = "FILE|none", .help = "Rules."},
+        {.name = "dim", .kind = OPT_LIST, .into = &c->values.dims, .value = "NAME=N", .help = "A size."},
+        {.name = "check", .kind = OPT_INT, .into = &c->values.check, .value = "ROUNDS", .help = "Checks.", .when_bare = "3"},
+        {.kind = OPT_HEAD, .help = "Output"},
+        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &c->values.quiet, .help = "Says less."},
+        {.name = "verbose", .letter = 'v', .kind = OPT_COUNT, .into = &c->values.verbose, .help = "Says more."},
+        {0},
+    };
+    char *argv[32] = {arena_format(c->arena, "prog")};
+    int argc = 1;
+    for (char *word = strtok(arena_string(c->arena, line, strlen(line)), " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    c->values = (Values){0};
+    c->error = (Error){0};
+    memcpy(c->table, table, sizeof table);
+    return options_parse(c->arena, c->table, argc, argv, &c->rest, &c->error);
+}
+
+static int make(void **state) {
+    Arena *a = arena_new(NULL, 0);
+    Case *c = ARENA_NEW(a, Case, 1);
+    c->arena = a;
+    *state = c;
+    return 0;
+}
+
+static int drop(void **state) {
+    Case *c = *state;
+    arena_free(c->arena);
+    return 0;
+}
+
+static void every_kind_is_stored(void **state) {
+    Case *c = *state;
+    assert_true(parse(c, "in --steps 12 --alpha=1.5 -r none --dim a=1 --dim=b=2 --dim c=3 --quiet --verbose -vv out --rules ="));
+    assert_int_equal(c->values.steps, 12);
+    assert_true(c->values.alpha == 1.5);
+    assert_string_equal(c->values.rules, "=");
+    assert_int_equal(c->values.dims.n, 3);
+    assert_string_equal(c->values.dims.v[0], "a=1");
+    assert_string_equal(c->values.dims.v[1], "b=2");
+    assert_string_equal(c->values.dims.v[2], "c=3");
+    assert_true(c->values.quiet);
+    assert_int_equal(c->values.verbose, 3);
+    assert_int_equal(c->rest.n, 2);
+    assert_string_equal(c->rest.v[0], "in");
+    assert_string_equal(c->rest.v[1], "out");
+}
+
+static void letters_are_joined(void **state) {
+    Case *c = *state;
+    assert_true(parse(c, "-vqn7 -n=8 -vn 9"));
+    assert_int_equal(c->values.steps, 9);
+    assert_int_equal(c->values.verbose, 2);
+    assert_true(c->values.quiet);
+}
+
+static void values_may_be_left_out(void **state) {
+    Case *c = *state;
+    assert_true(parse(c, "--check 5"));
+    assert_int_equal(c->values.check, 3);
+    assert_int_equal(c->rest.n, 1);
+    assert_true(parse(c, "--check=5"));
+    assert_int_equal(c->values.check, 5);
+    assert_int_equal(c->rest.n, 0);
+}
+
+static void two_dashes_end_options(void **state) {
+    Case *c = *state;
+    assert_true(parse(c, "- -q -- -q --nonsense --"));
+    assert_int_equal(c->rest.n, 4);
+    assert_string_equal(c->rest.v[0], "-");
+    assert_string_equal(c->rest.v[1], "-q");
+    assert_string_equal(c->rest.v[2], "--nonsense");
+    assert_string_equal(c->rest.v[3], "--");
+}
+
+static void long_lists_grow(void **state) {
+    Case *c = *state;
+    StringList rest;
+    char word[] = "x";
+    char *argv[1001];
+    for (int i = 0; i < 1001; i++) argv[i] = word;
+    assert_true(parse(c, ""));
+    assert_true(options_parse(c->arena, c->table, 1001, argv, &rest, NULL));
+    assert_int_equal(rest.n, 1000);
+    for (int i = 0; i < 1000; i++) assert_ptr_equal(rest.v[i], word);
+}
+
+static void errors_name_option_and_expectation(void **state) {
+    Case *c = *state;
+    static const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"--stepz=3", "--stepz: unknown option; --help lists those there are (usage)"},
+        {"--", NULL},
+        {"--step 3", "--step: unknown option; --help lists those there are (usage)"},
+        {"-vx", "-vx: unknown option -x; --help lists those there are (usage)"},
+        {"--steps", "--steps: expects a value: --steps N (usage)"},
+        {"-qn", "--steps: expects a value: --steps N (usage)"},
+        {"--steps 0", "--steps: expects an integer from 1 to 1000, not \"0\" (usage)"},
+        {"--steps 1001", "--steps: expects an integer from 1 to 1000, not \"1001\" (usage)"},
+        {"--steps 3x", "--steps: expects an integer from 1 to 1000, not \"3x\" (usage)"},
+        {"--steps=", "--steps: expects an integer from 1 to 1000, not \"\" (usage)"},
+        {"--steps 99999999999999999999", "--steps: expects an integer from 1 to 1000, not \"99999999999999999999\" (usage)"},
+        {"--alpha nan", "--alpha: expects a number, not \"nan\" (usage)"},
+        {"--alpha 1,5", "--alpha: expects a number, not \"1,5\" (usage)"},
+        {"--quiet=yes", "--quiet: expects no value, not \"yes\" (usage)"},
+        {"--check=many", "--check: expects an integer, not \"many\" (usage)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[600];
+        assert_int_equal(parse(c, cases[i].line), !cases[i].message);
+        error_print(&c->error, text, sizeof text);
+        if (cases[i].message) assert_string_equal(text, cases[i].message);
+        assert_int_equal(error_exit_code(&c->error), cases[i].message ? 2 : 0);
+    }
+}
+
+static void help_is_made_from_the_table(void **state) {
+    Case *c = *state;
+    parse(c, "");
+    Text t = text_new(c->arena);
+    options_help(&t, "prog [options] IN OUT", "Makes OUT from IN.", c->table);
+    assert_string_equal(t.data, "usage: prog [options] IN OUT\n"
+                                "Makes OUT from IN.\n"
+                                "\n"
+                                "Search\n"
+                                "  -n, --steps N               Steps.\n"
+                                "      --alpha X               How much worse a graph may be than the best one to be kept, as a\n"
+                                "                              factor; more is slower.\n"
+                                "  -r, --rules FILE|none       Rules.\n"
+                                "      --dim NAME=N            A size.\n"
+                                "      --check[=ROUNDS]        Checks.\n"
+                                "\n"
+                                "Output\n"
+                                "  -q, --quiet                 Says less.\n"
+                                "  -v, --verbose               Says more.\n");
+    const OptionDef wide[] = {
+        {.name = "a-very-long-name-of-an-option", .kind = OPT_FLAG, .into = &c->values.quiet, .help = "Below."},
+        {0},
+    };
+    Text u = text_new(c->arena);
+    options_help(&u, "p", "s", wide);
+    assert_string_equal(u.data, "usage: p\ns\n\n      --a-very-long-name-of-an-option\n                              Below.\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_kind_is_stored, make, drop),
+        cmocka_unit_test_setup_teardown(letters_are_joined, make, drop),
+        cmocka_unit_test_setup_teardown(values_may_be_left_out, make, drop),
+        cmocka_unit_test_setup_teardown(two_dashes_end_options, make, drop),
+        cmocka_unit_test_setup_teardown(long_lists_grow, make, drop),
+        cmocka_unit_test_setup_teardown(errors_name_option_and_expectation, make, drop),
+        cmocka_unit_test_setup_teardown(help_is_made_from_the_table, make, drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

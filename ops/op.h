@@ -4,9 +4,8 @@
 #ifndef ISOMER_OP_H
 #define ISOMER_OP_H
 #include "ops/core/attr.h"
-#include "ops/core/expr.h"
+#include "ops/core/lower.h"
 #include "ops/op_kernel.h"
-#include "ops/steps.h"
 
 typedef struct Op Op;
 typedef struct Needs { int n, room; Lit *v; } Needs;
@@ -40,6 +39,9 @@ struct Op {
     Ex (*define)(Call *, int port, Dims i); /* 0: not for this signature. NULL (and no expand): known to shape and kernels, not to rules */
     const char *expand;            /* composite: its graph in text form (graphs/README.md), inputs and attributes by name, in place of define */
     bool (*value)(Call *, const PolyList in[], Poly *out); /* integer operators without define: elements of out[0] from the elements of the inputs (v == NULL: not known); false: cannot say */
+    /* Its own steps (lower.h) into out[0..nout-1] from in[0..nin-1] (absent inputs: rank -1), where the definition's structure gives worse ones: matmul to S_GEMM, .. 1: done,
+       0: not for these views or attributes (the default is taken), -1: steps->why says what failed. NULL: the default. Sizes of attributes: step_size. */
+    int (*lower)(Call *, const View in[], const View out[], StepBuf *);
     OpKernel kernel;               /* known operators: reference kernel, run as an S_OP step; params(): what it needs beyond views */
     int (*params)(Call *, int64_t *out, int room); /* numbers for the S_OP step, all sizes are constants by then; returns how many */
     const OnnxMap *onnx;

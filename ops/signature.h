@@ -37,5 +37,9 @@ void sig_digest(World *, const Op *, char out[33]);   /* of the operator's meani
 typedef enum SigShape { SIG_OTHER, SIG_VIEW, SIG_ELEMENTWISE, SIG_REDUCTION } SigShape;
 SigShape sig_shape(World *, Sig, int port);           /* VIEW: one element of an input at affine indices, no guard */
 
+/* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
+bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out); /* the output is a view of an input: no step */
+bool sig_lower(StepBuf *, Sig, const View in[], const View out[]); /* all outputs: Op.lower, its reference kernel (S_OP), or what the definition's structure gives; false: why is set */
+
 void world_init_ops(World *);                         /* columns of this module; called by world_new's callers through graph_world_new */
 #endif

@@ -14,7 +14,7 @@
    S_COPY     y x                           -                              same sizes; converts the element type if they differ
    S_FILL     y                             -                              every element becomes code[0].k
    S_SOFTMAX  y x                           -                              along the last axis
-   S_LOOP     y x1 x2 ..                    a loop program (core/eval.h)   anything an operator's definition says
+   S_LOOP     y x1 x2 ..                    a loop program (core/loop.h)   anything an operator's definition says
    S_OP       y.. x..                       nout, then what the operator `op` says in its own file
 
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just computed), the last instruction is what

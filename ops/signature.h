@@ -11,6 +11,7 @@ int op_index(const Op *);
 bool op_algebraic(const Op *);            /* has define or expand */
 int op_arity(const Op *, bool *variadic); /* inputs it must have at least; optional ones are not counted */
 int op_input_count(const Op *);           /* declared inputs, optional ones counted, a variadic as one */
+int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
 
 typedef uint32_t Sig;                     /* interned; 0: none */
 typedef struct SigInfo {

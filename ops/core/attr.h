@@ -12,6 +12,7 @@ typedef struct AttrDef {
     const char *init;  /* default in text form; NULL: must be given */
     const char *words; /* A_WORD: the allowed words, separated by blanks; the first is 0 */
     AttrFill fill;
+    bool axes;         /* entries are axes of input 0: signatures write negative ones from the front, and lists ascending */
     const char *draw;  /* values that random tests draw from, one for each list entry: "1 2 3"; NULL: the operator's own test draws them */
 } AttrDef;
 

@@ -25,6 +25,7 @@ typedef struct World {
     Column *column[24];
     uint32_t fresh; /* next serial of bound, data and random symbols */
     bool overflow;  /* an operation on polynomials left int64 since this was last cleared: its result must not be used */
+    void *ops;      /* owned by ops/signature.c */
     void *graphs;   /* owned by graphs/ */
 } World;
 typedef struct WorldMark {

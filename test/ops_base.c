@@ -4,6 +4,7 @@
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -66,6 +67,9 @@ static void marks_take_back_what_followed(void **state) {
     for (int round = 0; round < 20; round++) {
         ArenaMark mark = arena_mark(a);
         size_t before = arena_bytes(a);
+        const char *next = arena_alloc(a, 1);
+        arena_reset(a, mark);
+        assert_ptr_equal(arena_alloc(a, 1), next); /* the room is given again */
         for (size_t n = 0; n < 3000; n += 7) {
             unsigned char *p = arena_alloc(a, n);
             assert_int_equal((uintptr_t)p % 16, 0);
@@ -540,14 +544,35 @@ static void failing_writes_leave_the_target(void **state) {
     arena_free(a);
 }
 
+static void pipes_are_written_to(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    const char *path = arena_format(a, "%s/pipe", folder);
+    int files = files_in_folder();
+    Error e = {0};
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDWR | O_NONBLOCK);
+    assert_true(file_write(path, "through", 7, &e));
+    char got[8] = "";
+    assert_int_equal(read(fd, got, 7), 7);
+    assert_string_equal(got, "through");
+    close(fd);
+    struct stat s;
+    assert_int_equal(stat(path, &s), 0);
+    assert_true(S_ISFIFO(s.st_mode));
+    assert_int_equal(files_in_folder(), files + 1);
+    unlink(path);
+    arena_free(a);
+}
+
 static void paths_that_cannot_be_are_errors(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
     char *data;
     size_t n;
     const char *none = arena_format(a, "%s/none/file", folder), *below = arena_format(a, "%s/file/below", folder);
-    const char *wrong[] = {none, below, folder, "/dev/full", ""};
-    for (int k = 0; k < 5; k++) {
+    const char *wrong[] = {none, below, folder, "", "/dev/full"};
+    for (int k = 0; k < (geteuid() ? 5 : 4); k++) { /* a broken file_write may replace the devices of root */
         Error e = {0};
         assert_false(file_write(wrong[k], "new", 3, &e));
         assert_int_equal(e.kind, E_ENVIRONMENT);
@@ -558,11 +583,6 @@ static void paths_that_cannot_be_are_errors(void **state) {
         assert_false(file_read(a, wrong[k], &data, &n, &e));
         assert_int_equal(e.kind, E_ENVIRONMENT);
     }
-    Error e = {0};
-    assert_true(file_write("/dev/null", "gone", 4, &e));
-    struct stat s;
-    assert_int_equal(stat("/dev/null", &s), 0);
-    assert_true(S_ISCHR(s.st_mode));
     assert_int_equal(files_in_folder(), 1);
     arena_free(a);
 }
@@ -590,6 +610,7 @@ int main(void) {
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target),
+        cmocka_unit_test(pipes_are_written_to),
         cmocka_unit_test(paths_that_cannot_be_are_errors),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

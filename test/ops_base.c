@@ -1,20 +1,14 @@
-/* ops_base.c -- errors, arenas, interning, random numbers, scanning and whole files. Failures are planted: the n-th allocation, a full
-   device, a file larger than the process may write; after each, byte counts and folders are as before. */
+/* ops_base.c -- errors, arenas, interning, random numbers and scanning. The n-th allocation is made to fail for every n of a small run;
+   byte counts return to what they were. */
 #include "ops/base/intern.h"
 #include "ops/base/random.h"
 #include "ops/base/text.h"
-#include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 /* ---- errors */
@@ -436,157 +430,6 @@ static void messages_show_line_and_caret(void **state) {
     assert_int_equal(e.reason[5], '?');
 }
 
-/* ---- files */
-
-static char folder[] = "/tmp/isomer-test-XXXXXX";
-
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char path[512];
-    DIR *d = opendir(folder);
-    for (struct dirent *f; (f = readdir(d));) {
-        snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
-        if (f->d_name[0] != '.') unlink(path);
-    }
-    closedir(d);
-    return rmdir(folder);
-}
-
-static int files_in_folder(void) {
-    int n = 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *f; (f = readdir(d));) n += f->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
-
-static void assert_file(Arena *a, const char *path, const void *bytes, size_t n) {
-    char *data;
-    size_t size;
-    Error e = {0};
-    assert_true(file_read(a, path, &data, &size, &e));
-    assert_int_equal(size, n);
-    assert_memory_equal(data, bytes, n);
-    assert_int_equal(data[n], 0);
-}
-
-static void files_are_replaced_whole(void **state) {
-    (void)state;
-    Arena *a = arena_new(NULL, 0);
-    Error e = {0};
-    const char *path = arena_format(a, "%s/file", folder), *link = arena_format(a, "%s/link", folder);
-    char *bytes = arena_alloc(a, 3000000);
-    for (size_t i = 0; i < 3000000; i++) bytes[i] = (char)(random_at(8, i));
-    assert_true(file_write(path, "", 0, &e));
-    assert_file(a, path, "", 0);
-    assert_int_equal(chmod(path, 0640), 0);
-    assert_int_equal(symlink("file", link), 0);
-    assert_true(file_write(link, bytes, 3000000, &e));
-    assert_file(a, path, bytes, 3000000);
-    struct stat s;
-    assert_int_equal(lstat(link, &s), 0);
-    assert_true(S_ISLNK(s.st_mode));
-    assert_int_equal(stat(path, &s), 0);
-    assert_int_equal(s.st_mode & 07777, 0640);
-    assert_int_equal(files_in_folder(), 2);
-    unlink(link);
-    arena_free(a);
-}
-
-static void pipes_are_read_to_their_end(void **state) {
-    (void)state;
-    Arena *a = arena_new(NULL, 0);
-    int ends[2];
-    char *bytes = arena_alloc(a, 60000);
-    memset(bytes, 'p', 60000);
-    for (int n = 0; n <= 60000; n += 30000) {
-        assert_int_equal(pipe(ends), 0);
-        assert_int_equal(write(ends[1], bytes, (size_t)n), n);
-        close(ends[1]);
-        assert_file(a, arena_format(a, "/dev/fd/%d", ends[0]), bytes, (size_t)n);
-        close(ends[0]);
-    }
-    char *big = arena_alloc(a, 200000);
-    FILE *f = popen("head -c 200000 /dev/zero", "r");
-    assert_file(a, arena_format(a, "/dev/fd/%d", fileno(f)), big, 200000);
-    pclose(f);
-    arena_free(a);
-}
-
-static void failing_writes_leave_the_target(void **state) {
-    (void)state;
-    Arena *a = arena_new(NULL, 0);
-    const char *path = arena_format(a, "%s/file", folder), *fresh = arena_format(a, "%s/fresh", folder);
-    char *bytes = arena_alloc(a, 100000), text[600];
-    Error e = {0};
-    assert_true(file_write(path, "old", 3, &e));
-    int files = files_in_folder();
-    struct rlimit all, little;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
-    little = all;
-    little.rlim_cur = 50000;
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &little);
-    bool replaced = file_write(path, bytes, 100000, &e), created = file_write(fresh, bytes, 100000, NULL);
-    setrlimit(RLIMIT_FSIZE, &all);
-    signal(SIGXFSZ, SIG_DFL);
-    assert_false(replaced || created);
-    assert_int_equal(e.kind, E_ENVIRONMENT);
-    error_print(&e, text, sizeof text);
-    assert_non_null(strstr(text, "/file: cannot write: File too large (environment)"));
-    assert_file(a, path, "old", 3);
-    assert_int_equal(files_in_folder(), files);
-    arena_free(a);
-}
-
-static void pipes_are_written_to(void **state) {
-    (void)state;
-    Arena *a = arena_new(NULL, 0);
-    const char *path = arena_format(a, "%s/pipe", folder);
-    int files = files_in_folder();
-    Error e = {0};
-    assert_int_equal(mkfifo(path, 0600), 0);
-    int fd = open(path, O_RDWR | O_NONBLOCK);
-    assert_true(file_write(path, "through", 7, &e));
-    char got[8] = "";
-    assert_int_equal(read(fd, got, 7), 7);
-    assert_string_equal(got, "through");
-    close(fd);
-    struct stat s;
-    assert_int_equal(stat(path, &s), 0);
-    assert_true(S_ISFIFO(s.st_mode));
-    assert_int_equal(files_in_folder(), files + 1);
-    unlink(path);
-    arena_free(a);
-}
-
-static void paths_that_cannot_be_are_errors(void **state) {
-    (void)state;
-    Arena *a = arena_new(NULL, 0);
-    char *data;
-    size_t n;
-    const char *none = arena_format(a, "%s/none/file", folder), *below = arena_format(a, "%s/file/below", folder);
-    const char *wrong[] = {none, below, folder, "", "/dev/full"};
-    for (int k = 0; k < (geteuid() ? 5 : 4); k++) { /* a broken file_write may replace the devices of root */
-        Error e = {0};
-        assert_false(file_write(wrong[k], "new", 3, &e));
-        assert_int_equal(e.kind, E_ENVIRONMENT);
-        assert_string_equal(e.place, wrong[k]);
-    }
-    for (int k = 0; k < 3; k++) {
-        Error e = {0};
-        assert_false(file_read(a, wrong[k], &data, &n, &e));
-        assert_int_equal(e.kind, E_ENVIRONMENT);
-    }
-    assert_int_equal(files_in_folder(), 1);
-    arena_free(a);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_keep_the_first_and_print_their_place),
@@ -607,11 +450,6 @@ int main(void) {
         cmocka_unit_test(reals_are_read_exactly),
         cmocka_unit_test(strings_know_five_escapes),
         cmocka_unit_test(messages_show_line_and_caret),
-        cmocka_unit_test(files_are_replaced_whole),
-        cmocka_unit_test(pipes_are_read_to_their_end),
-        cmocka_unit_test(failing_writes_leave_the_target),
-        cmocka_unit_test(pipes_are_written_to),
-        cmocka_unit_test(paths_that_cannot_be_are_errors),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,93 @@
+"""What the Python tools of the tests share: the options that describe a feed, inputs drawn in the domain of a model, sessions.
+
+A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT say; WHAT is a number, a range LO..HI (whole numbers when the
+input is of integers, HI left out then) or a file .npy. All else is drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw
+depends on the seed and the input's name only, so that two models with the same inputs get the same values.
+"""
+import csv, os, re, zlib
+import numpy
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NUMPY = {"float": "float32", "double": "float64", "float16": "float16", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64",
+         "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "bool": "bool", "string": "object"}
+
+
+def add_feed_options(parser):
+    parser.add_argument("--input-shape", action="append", default=[], metavar="NAME:1,3,..", help="sizes of an input")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="size of a named dimension; 1 when not given")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=WHAT", help="a number, a range LO..HI or a file .npy")
+    parser.add_argument("--seed", type=int, default=1, help="of the drawn inputs")
+
+
+class Feed:
+    def __init__(self, options):
+        self.seed = options.seed
+        self.shapes = {}
+        for text in options.input_shape:
+            name, _, sizes = text.rpartition(":")
+            self.shapes[name] = [int(size) for size in sizes.split(",") if size.strip()]
+        self.sizes = {name: int(size) for name, _, size in (re.split("([=:])", text, maxsplit=1) for text in options.dim)}
+        self.values = dict(text.split("=", 1) for text in options.input)
+
+    def shape(self, name, declared):
+        if name in self.shapes:
+            return self.shapes[name]
+        return [size if isinstance(size, int) and size >= 0 else self.sizes.get(size, 1) for size in declared or []]
+
+    def draw(self, inputs, seed=0):
+        """Arrays for a session's inputs (onnxruntime's NodeArg); the seed is added to that of the options."""
+        return {each.name: self.one(each, seed) for each in inputs}
+
+    def one(self, each, seed):
+        element = re.fullmatch(r"tensor\((\w+)\)", each.type)
+        if not element or element[1] not in NUMPY:
+            raise ValueError(f"input {each.name} is of type {each.type}, which is not drawn")
+        kind, shape = numpy.dtype(NUMPY[element[1]]), self.shape(each.name, each.shape)
+        what = self.values.get(each.name, "random")
+        random = numpy.random.default_rng([self.seed + seed, zlib.crc32(each.name.encode())])
+        if what.endswith(".npy"):
+            return numpy.load(what)
+        if kind == object:
+            return numpy.full(shape, "a", dtype=object)
+        if kind == bool:
+            return random.integers(0, 2, shape).astype(bool)
+        if what != "random" and ".." not in what:
+            return numpy.full(shape, float(what) if kind.kind == "f" else int(what), dtype=kind)
+        if kind.kind == "f":
+            low, high = (float(v) for v in what.split("..")) if what != "random" else (-1.0, 1.0)
+            return random.uniform(low, high, shape).astype(kind)
+        low, high = (int(v) for v in what.split("..")) if what != "random" else (0, 4)
+        return random.integers(low, high, shape).astype(kind)
+
+
+def session(path, threads=1):
+    """ONNX Runtime on one thread with all its optimizations, denormals flushed as our executor does."""
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = threads
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def one_line(error):
+    return re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
+
+
+def model_table():
+    """The rows of scripts/models.tsv that are models."""
+    with open(os.path.join(ROOT, "scripts", "models.tsv"), encoding="utf-8") as file:
+        rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")
+        return [row for row in rows if row["name"].endswith(".onnx")]
+
+
+def shape_options(row):
+    return [word for shape in row["shapes"].split() if shape != "-" for word in ("--input-shape", shape)]
+
+
+def feed_options(row):
+    """The options that make a model of the table run."""
+    return shape_options(row) + [word for value in row["values"].split() if value != "-" for word in ("--input", value)]

@@ -39,7 +39,7 @@ bool poly_divide(World *, Poly a, Poly b, Poly *quotient); /* true: b divides a 
 bool poly_constant(const World *, Poly, int64_t *);        /* true: it is a number */
 Symbol poly_is_symbol(const World *, Poly);                /* the symbol it is, or 0 */
 bool poly_has(const World *, Poly, Symbol);                /* directly, not inside the definition of another symbol */
-bool poly_mentions(const World *, Poly, Symbol);           /* also inside definitions */
+bool poly_mentions(const World *, Poly, Symbol);           /* also inside definitions of floor, min and digits; not in extents of bound variables */
 int64_t poly_content(const World *, Poly);                 /* gcd of the coefficients, >= 0; 0 for zero */
 
 /* Reading monomials, in canonical order (higher degree first, then by symbol numbers):  for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) .. */
@@ -61,6 +61,7 @@ typedef struct Sizes { /* values by symbol number, SIZE_UNKNOWN where there is n
 } Sizes;
 bool poly_eval(const World *, Poly, Sizes, int64_t *); /* defined symbols are computed; false: a symbol without value, division by 0 or overflow */
 void poly_print(const World *, Poly, Text *);          /* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of interning */
+void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *); /* likewise; bound[j] is printed as kj */
 bool poly_parse(World *, Scan *, Poly *);              /* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol */
 int poly_compare(const World *, Poly, Poly);           /* a total order that does not depend on the order of interning */
 #endif

@@ -20,6 +20,7 @@ typedef struct Column {
 
 typedef struct World {
     Arena *arena;
+    Arena *scratch; /* for the time of one call: whoever takes of it marks and resets it, nested calls nest */
     Intern *table[TABLE_COUNT];
     int ncolumn;
     Column *column[24];

@@ -1,0 +1,75 @@
+/* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie in its arena; the indices of the tables and the
+   columns lie on the heap, so that a reset of the arena leaves them. Invariant: a column's rows from `valid` on hold nothing that may be read. */
+#include "ops/core/world.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+World *world_new(Escape *escape, size_t limit) {
+    Arena *arena = arena_new(escape, limit);
+    World *w = ARENA_NEW(arena, World, 1);
+    w->arena = arena;
+    w->scratch = arena_new(escape, limit);
+    for (int t = 0; t < TABLE_COUNT; t++) w->table[t] = intern_new(arena);
+    return w;
+}
+
+void world_free(World *w) {
+    if (!w) return;
+    for (int c = 0; c < w->ncolumn; c++) {
+        (void)mem_realloc(w->column[c]->data, 0);
+        *w->column[c] = (Column){0};
+    }
+    for (int t = 0; t < TABLE_COUNT; t++) intern_free(w->table[t]);
+    arena_free(w->scratch);
+    arena_free(w->arena);
+}
+
+WorldMark world_mark(const World *w) {
+    WorldMark m = {.arena = arena_mark(w->arena), .fresh = w->fresh};
+    for (int t = 0; t < TABLE_COUNT; t++) m.count[t] = intern_count(w->table[t]);
+    return m;
+}
+
+void world_reset(World *w, WorldMark m) {
+    for (int t = 0; t < TABLE_COUNT; t++) intern_reset(w->table[t], m.count[t]);
+    arena_reset(w->arena, m.arena);
+    w->fresh = m.fresh;
+    for (int c = 0; c < w->ncolumn; c++) {
+        Column *k = w->column[c];
+        if (k->valid > m.count[k->table] + 1) k->valid = m.count[k->table] + 1;
+    }
+}
+
+static _Noreturn void out_of_memory(World *w) {
+    Escape *escape = arena_escape(w->arena);
+    if (!escape) abort();
+    error_set(&escape->error, E_MEMORY, "", "no memory for a column of a table");
+    longjmp(escape->here, 1);
+}
+
+void column_init(World *w, Column *c, Table table, size_t size) {
+    *c = (Column){.table = table, .size = size};
+    if (w->ncolumn == (int)(sizeof w->column / sizeof *w->column)) out_of_memory(w);
+    w->column[w->ncolumn++] = c;
+}
+
+void *column_at(World *w, Column *c, uint32_t id) {
+    if (id >= c->room) {
+        uint32_t room = c->room ? c->room : 64;
+        while (room <= id) room += room / 2;
+        char *data = mem_realloc(c->data, room * c->size);
+        if (!data) out_of_memory(w);
+        c->data = data;
+        c->room = room;
+    }
+    if (id >= c->valid) {
+        memset(c->data + c->valid * c->size, 0, (id + 1 - c->valid) * c->size);
+        c->valid = id + 1;
+    }
+    return c->data + id * c->size;
+}
+
+uint32_t world_word(World *w, const char *text) { return intern_put(w->table[TABLE_WORD], text, strlen(text) + 1); }
+
+const char *world_text(const World *w, uint32_t word) { return intern_get(w->table[TABLE_WORD], word, NULL); }

@@ -24,6 +24,7 @@ Symbol symbol_index(World *, uint32_t n);
 Symbol symbol_bound(World *, Poly extent); /* fresh */
 Symbol symbol_data(World *);               /* fresh */
 SymbolDef symbol_def(const World *, Symbol);
+int symbol_compare(const World *, Symbol, Symbol); /* by printed text: does not depend on the order of interning, up to serials */
 
 Poly poly_int(World *, int64_t);
 Poly poly_symbol(World *, Symbol);
@@ -52,6 +53,8 @@ typedef struct PolyScan { const int64_t *at, *end; } PolyScan;
 PolyScan poly_scan(const World *, Poly);
 bool poly_next(PolyScan *, Monomial *);
 Poly poly_from(World *, int n, const Monomial *); /* monomials in any order, symbols in any order; equal ones are added up */
+
+bool poly_monomial_quotient(World *, const Monomial *x, const Monomial *y, int64_t coefficient, Poly *); /* coefficient * (symbols of x / symbols of y); false: y's do not divide */
 
 Poly poly_subst(World *, Poly, int n, const Symbol from[], const Poly to[]); /* simultaneous; defined symbols are rebuilt from their substituted arguments */
 #define SIZE_UNKNOWN INT64_MIN

@@ -1,8 +1,6 @@
 /* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie in its arena; the indices of the tables and the
    columns lie on the heap, so that a reset of the arena leaves them. Invariant: a column's rows from `valid` on hold nothing that may be read. */
 #include "ops/core/world.h"
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 World *world_new(Escape *escape, size_t limit) {
@@ -10,6 +8,7 @@ World *world_new(Escape *escape, size_t limit) {
     World *w = ARENA_NEW(arena, World, 1);
     w->arena = arena;
     w->scratch = arena_new(escape, limit);
+    arena_alloc(w->scratch, 1); /* keeps its first chunk through every reset */
     for (int t = 0; t < TABLE_COUNT; t++) w->table[t] = intern_new(arena);
     return w;
 }
@@ -41,16 +40,9 @@ void world_reset(World *w, WorldMark m) {
     }
 }
 
-static _Noreturn void out_of_memory(World *w) {
-    Escape *escape = arena_escape(w->arena);
-    if (!escape) abort();
-    error_set(&escape->error, E_MEMORY, "", "no memory for a column of a table");
-    longjmp(escape->here, 1);
-}
-
 void column_init(World *w, Column *c, Table table, size_t size) {
     *c = (Column){.table = table, .size = size};
-    if (w->ncolumn == (int)(sizeof w->column / sizeof *w->column)) out_of_memory(w);
+    if (w->ncolumn == (int)(sizeof w->column / sizeof *w->column)) escape_raise(arena_escape(w->arena), E_LIMIT, "too many columns");
     w->column[w->ncolumn++] = c;
 }
 
@@ -59,7 +51,7 @@ void *column_at(World *w, Column *c, uint32_t id) {
         uint32_t room = c->room ? c->room : 64;
         while (room <= id) room += room / 2;
         char *data = mem_realloc(c->data, room * c->size);
-        if (!data) out_of_memory(w);
+        if (!data) escape_raise(arena_escape(w->arena), E_MEMORY, "no memory for a column of %u rows", room);
         c->data = data;
         c->room = room;
     }

@@ -1,0 +1,213 @@
+"""Optimizes every model of scripts/models.tsv for our executor and for ONNX Runtime, times both before and after, writes the table.
+
+Light models get random weights first. Per model: optimize-model twice for our executor (the second time on a warm cost file) and once with
+ONNX Runtime as the target; compare-onnx on both results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants
+interleaved in random order and with a re-saved copy of the original as control; the minimum counts. What was measured is kept in
+build/bench/results.json, so that naming models renews their rows only. Exit status 1 if something failed or an output disagrees.
+"""
+import argparse, datetime, json, math, os, platform, random, re, shlex, subprocess, sys, time
+import numpy, onnx, onnxruntime
+from onnx_tools import ROOT, Feed, add_feed_options, feed_options, model_table, session, shape_options
+
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+WORK = os.path.join(BUILD, "bench")
+SCRIPTS = os.path.join(ROOT, "scripts")
+TIME = re.compile(r"^\s*(?:time|minimum)\W+([\d.]+(?:e-?\d+)?) *(s|ms|us)\b", re.M)
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+COLUMNS = [
+    ("model", "name"), ("nodes", "nodes"), ("own: nodes", "own.nodes"), ("before, ms", "own.before"), ("after, ms", "own.after"),
+    ("ratio", "own.ratio"), ("search cold / warm, s", "own.search"), ("peak, MB", "own.peak"), ("ONNX Runtime: nodes", "ort.nodes"),
+    ("before, ms", "ort.before"), ("after, ms", "ort.after"), ("ratio", "ort.ratio"), ("control", "ort.control"), ("search, s", "ort.search"),
+    ("peak, MB", "ort.peak"), ("agrees", "agrees"),
+]
+
+
+class Failed(Exception):
+    pass
+
+
+def peak_of(pid):
+    """Peak resident MB of the program a process runs; what rusage says would include this script, from before exec."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)
+    except OSError:
+        return 0.0
+
+
+def call(command, limit=1800):
+    """(seconds, peak MB, output) of a program that must succeed."""
+    start, peak = time.monotonic(), 0.0
+    with open(os.path.join(WORK, "log"), "w+", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+        while process.poll() is None:
+            peak = max(peak, peak_of(process.pid))
+            if time.monotonic() - start > limit:
+                process.kill()
+            time.sleep(0.01)
+        log.seek(0)
+        said = log.read().strip()
+    if process.returncode:
+        raise Failed(f"{os.path.basename(command[0])} ended with {process.returncode}: {said[-300:]}")
+    return time.monotonic() - start, peak, said
+
+
+def prepared(row):
+    """The model to measure: fetched, and with random weights if it has none."""
+    path = subprocess.run([os.path.join(SCRIPTS, "fetch-models"), row["name"]], check=True, capture_output=True, text=True).stdout.strip()
+    if not row["name"].startswith("light_"):
+        return path
+    target = os.path.join(WORK, row["name"])
+    if not os.path.exists(target):
+        call([os.path.join(SCRIPTS, "randomize-weights"), path, target, "1"])
+    return target
+
+
+def optimize(row, source, target, extra):
+    seconds, peak, _ = call([os.path.join(BUILD, "optimize-model"), source, target] + shape_options(row) + ["-q"] + extra)
+    return seconds, peak
+
+
+def run_options(row, source):
+    """The feed for run-model: values that are not simply random as files."""
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    feed, words = Feed(parser.parse_args(feed_options(row))), shape_options(row)
+    for each in session(source).get_inputs() if feed.values else []:
+        if each.name in feed.values:
+            path = os.path.join(WORK, f"{row['name']}.{each.name}.npy")
+            numpy.save(path, feed.one(each, 0))
+            words += ["--input", f"{each.name}={path}"]
+    return words
+
+
+def own_times(row, paths, rounds):
+    options, best = run_options(row, paths[0]), [math.inf] * len(paths)
+    for _ in range(rounds):
+        for i in random.sample(range(len(paths)), len(paths)):
+            _, _, said = call([os.path.join(BUILD, "run-model"), paths[i], "--repeat", "3"] + options)
+            found = TIME.search(said)
+            if not found:
+                raise Failed("run-model says no time")
+            best[i] = min(best[i], float(found[1]) * UNITS[found[2]])
+    return best
+
+
+def ort_times(row, paths, rounds):
+    command = [os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", str(rounds)] + feed_options(row)
+    said = subprocess.run(command, input="\n".join(paths) + "\n\n", capture_output=True, text=True, check=True).stdout.splitlines()
+    if any(line.startswith("FAIL") for line in said):
+        raise Failed(" ".join(line for line in said if line.startswith("FAIL")))
+    return [float(line.split()[0]) for line in said[:len(paths)]]
+
+
+def agrees(row, source, target):
+    command = [os.path.join(SCRIPTS, "compare-onnx"), source, target] + feed_options(row)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        print(done.stdout[-2000:], file=sys.stderr)
+    return done.returncode == 0
+
+
+def nodes(path):
+    return len(onnx.load(path, load_external_data=False).graph.node)
+
+
+def bench(row, rounds, targets):
+    name, source = row["name"][:-5], prepared(row)
+    result = {"name": name, "nodes": nodes(source), "agrees": True, "failures": []}
+    def part(key, work):
+        try:
+            result[key] = work()
+        except Failed as failure:
+            result["failures"].append(f"{key}: {failure}")
+    def own():
+        target, costs = os.path.join(WORK, name + ".own.onnx"), os.path.join(WORK, "costs.sqlite")
+        cold, _ = optimize(row, source, target, ["--cost-db", costs])
+        warm, peak = optimize(row, source, target, ["--cost-db", costs, "--report", os.path.join(WORK, name + ".own.json")])
+        result["agrees"] &= agrees(row, source, target)
+        before, after = own_times(row, [source, target], rounds)
+        return {"nodes": nodes(target), "search": [cold, warm], "peak": peak, "before": before, "after": after, "ratio": before / after}
+    def ort():
+        target, control = os.path.join(WORK, name + ".ort.onnx"), os.path.join(WORK, name + ".control.onnx")
+        command = shlex.join([os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7"] + feed_options(row))
+        search, peak = optimize(row, source, target, ["--cost-db", os.path.join(WORK, "costs.sqlite"), "--measure-with", command,
+                                                      "--report", os.path.join(WORK, name + ".ort.json")])
+        result["agrees"] &= agrees(row, source, target)
+        onnx.save(onnx.load(source), control)
+        before, again, after = ort_times(row, [source, control, target], rounds)
+        os.remove(control)
+        return {"nodes": nodes(target), "search": search, "peak": peak, "before": before, "after": after, "ratio": before / after,
+                "control": before / again}
+    for key, work in (("own", own), ("ort", ort)):
+        if key in targets:
+            part(key, work)
+    return result
+
+
+def cell(result, key):
+    value = result
+    for word in key.split("."):
+        value = value.get(word) if isinstance(value, dict) else None
+    last = key.split(".")[-1]
+    if value is None:
+        return "-"
+    if last in ("before", "after"):
+        return f"{value * 1e3:.3g}"
+    if last == "search":
+        return " / ".join(f"{v:.1f}" for v in (value if isinstance(value, list) else [value]))
+    return f"{value:.2f}" if last in ("ratio", "control") else f"{value:.0f}" if last == "peak" else \
+        {True: "yes", False: "**no**"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def mean(results, key):
+    ratios = [r[key]["ratio"] for r in results if key in r]
+    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} over {len(ratios)} models" if ratios else "-"
+
+
+def cpu():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+
+
+def render(results, rounds):
+    lines = ["# Benchmark", "", "Written by `make bench`; how, and what the columns are, is said in `scripts/bench.py`.", "",
+             f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in random "
+             "order. Ratios are before / after; control is the original against a re-saved copy of itself. Light models have random weights.", "",
+             "| " + " | ".join(title for title, _ in COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(cell(result, key) for _, key in COLUMNS) + " |" for result in results]
+    lines += ["", f"Geometric mean of the ratios: own executor {mean(results, 'own')}, ONNX Runtime {mean(results, 'ort')}."]
+    failures = [f"- {r['name']}: {failure}" for r in results for failure in r["failures"]]
+    return "\n".join(lines + (["", "Not measured:"] + failures if failures else [])).replace(ROOT + os.sep, "") + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="only these models (or prefixes); the others' rows are kept")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--target", choices=["own", "ort"], action="append", help="only this target")
+    parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
+    options = parser.parse_args()
+    os.makedirs(WORK, exist_ok=True)
+    os.makedirs(os.path.dirname(options.output), exist_ok=True)
+    kept_path = os.path.join(WORK, "results.json")
+    kept = json.load(open(kept_path, encoding="utf-8")) if os.path.exists(kept_path) else {}
+    bad = False
+    for row in model_table():
+        name = row["name"][:-5]
+        if options.names and not any(name == n or name.startswith(n) for n in options.names):
+            continue
+        result = bench(row, options.rounds, options.target or ["own", "ort"])
+        bad |= bool(result["failures"]) or not result["agrees"]
+        kept[name] = {**kept.get(name, {}), **result}
+        print("  ".join(f"{title} {cell(kept[name], key)}" for title, key in COLUMNS), *result["failures"], sep="\n  ", flush=True)
+        with open(kept_path, "w", encoding="utf-8") as file:
+            json.dump(kept, file, indent=1)
+        order = [r["name"][:-5] for r in model_table()]
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(render([kept[n] for n in order if n in kept], options.rounds))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

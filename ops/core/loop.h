@@ -1,6 +1,6 @@
 /* loop.h -- loop programs: a definition once sizes are bound, as plain integers (the parameters of an S_LOOP step) that run without a World.
 
-   A program has loop variables 0..nvar-1 (the output's axes first, then the variables of sums and maxima), registers nvar.. (integers computed from those that the index
+   A program has loop variables 0..nvar-1 (the output's axes first, then the variables of sums and maxima), registers LOOP_VARS.. (integers computed from those that the index
    polynomials need beyond sums of multiples: quotients, remainders, minima, products) and nodes in order of computation. Along one variable, the lane of a node, up to
    LOOP_LANES values are computed at a time. All words are int64:
 
@@ -20,7 +20,7 @@
 #include "ops/core/number.h"
 #include "ops/steps.h"
 
-enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128 };
+enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128, LOOP_VARS = 64, LOOP_HEAD = 9 };
 typedef enum LoopRegister { LOOP_FLOOR, LOOP_MOD, LOOP_MIN, LOOP_MUL } LoopRegister;
 typedef struct LoopProgram {
     int n;

@@ -3,7 +3,7 @@
 #ifndef ISOMER_LOWER_H
 #define ISOMER_LOWER_H
 #include "ops/core/expr.h"
-#include "ops/steps.h"
+#include "ops/view.h"
 
 typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     World *w;
@@ -20,13 +20,6 @@ void step_code(StepBuf *, Step *, int n, const Scalar code[]);
 int64_t step_size(StepBuf *, Poly);                                    /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);
-
-/* Views by value. Axes count from 0. */
-int64_t view_count(const View *);
-View view_axes(const View *, int n, const int axis[]);                 /* axes in this order; the others are dropped */
-View view_part(const View *, int axis, int64_t from, int64_t size);
-View view_spread(const View *, int rank, const int64_t dim[]);         /* to this rank: missing leading axes and axes of size 1 repeat (stride 0) */
-View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]); /* row-major from the start of the slot */
 
 /* in[k] is input k. like: the output, of which rank, sizes and dtype are read. */
 bool lower_view(World *, Ex, Sizes, const View in[], const View *like, View *out); /* true: the output is *out*, a view of an input's slot */

@@ -1,0 +1,483 @@
+/* loop_compile.c -- from an expression and sizes to a loop program (loop.h).
+
+   Every index polynomial becomes an affine form over loop variables. Quotients, remainders and minima disappear where ranges decide them, and are registers elsewhere; equal
+   registers are one. A subtree that does not depend on the lane is compiled for one value, so that it is computed once for all lanes, and its sums choose lanes of their own. */
+#include "ops/core/loop.h"
+#include <math.h>
+#include <string.h>
+
+enum { VARS = LOOP_VARS, TERMS = 24, REGISTERS = 256 };
+typedef struct Affine {
+    int64_t c;
+    int n;
+    struct { int64_t k; int r; } t[TERMS]; /* ascending r, no zero k */
+} Affine;
+typedef struct Words {
+    Arena *arena;
+    int64_t *v;
+    int n, room;
+} Words;
+typedef struct Range { int64_t low, high; } Range;
+
+typedef struct Memo { /* (expression, lane + 1, what) -> a number */
+    uint32_t key, tag;
+    uint64_t value;
+} Memo;
+enum { TAG_DEPENDS = 1 << 16 };
+
+typedef struct Compile {
+    World *w;
+    Sizes sizes;
+    Arena *arena;
+    int rank, nvar, nreg, nnode, nparam, nin;
+    const uint32_t *param;
+    Symbol var[VARS];
+    int64_t extent[VARS];
+    Words reg, node;
+    int reg_at[REGISTERS + 1];
+    uint64_t reg_depends[REGISTERS]; /* by number - VARS: variables as bits */
+    Range reg_range[REGISTERS];
+    Memo *memo;
+    int nmemo, memo_room;
+    Error *error;
+    bool failed;
+} Compile;
+
+static void fail(Compile *c, const char *why) {
+    c->failed = true;
+    error_set(c->error, E_INVALID, "", "%s", why);
+}
+
+static void put(Words *s, int64_t v) {
+    if (s->n == s->room) {
+        int64_t *more = ARENA_NEW(s->arena, int64_t, s->room = s->room ? 2 * s->room : 64);
+        if (s->n) memcpy(more, s->v, (size_t)s->n * sizeof *more);
+        s->v = more;
+    }
+    s->v[s->n++] = v;
+}
+
+static int64_t times(Compile *c, int64_t a, int64_t b) {
+    int64_t y;
+    if (__builtin_mul_overflow(a, b, &y)) return fail(c, "an index leaves 64 bits"), 0;
+    return y;
+}
+
+static int64_t plus(Compile *c, int64_t a, int64_t b) {
+    int64_t y;
+    if (__builtin_add_overflow(a, b, &y)) return fail(c, "an index leaves 64 bits"), 0;
+    return y;
+}
+
+static int64_t floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); }
+static int64_t floor_mod(int64_t a, int64_t m) { return a - floor_div(a, m) * m; }
+
+/* ---- affine forms */
+
+static Affine constant(int64_t v) { return (Affine){.c = v}; }
+static Affine variable(int r) { return (Affine){.n = 1, .t = {{1, r}}}; }
+
+static void add_term(Compile *c, Affine *a, int64_t k, int r) {
+    int j = 0;
+    while (j < a->n && a->t[j].r < r) j++;
+    if (j < a->n && a->t[j].r == r) {
+        if ((a->t[j].k = plus(c, a->t[j].k, k))) return;
+        memmove(&a->t[j], &a->t[j + 1], (size_t)(--a->n - j) * sizeof a->t[0]);
+        return;
+    }
+    if (!k) return;
+    if (a->n == TERMS) {
+        fail(c, "an index has too many terms");
+        return;
+    }
+    memmove(&a->t[j + 1], &a->t[j], (size_t)(a->n++ - j) * sizeof a->t[0]);
+    a->t[j].k = k;
+    a->t[j].r = r;
+}
+
+static Affine scaled(Compile *c, Affine a, int64_t k) {
+    Affine y = constant(times(c, a.c, k));
+    for (int j = 0; j < a.n; j++) add_term(c, &y, times(c, a.t[j].k, k), a.t[j].r);
+    return y;
+}
+
+static void add_to(Compile *c, Affine *y, Affine a) {
+    y->c = plus(c, y->c, a.c);
+    for (int j = 0; j < a.n; j++) add_term(c, y, a.t[j].k, a.t[j].r);
+}
+
+static Range range(Compile *c, const Affine *a) {
+    Range y = {a->c, a->c};
+    for (int j = 0; j < a->n; j++) {
+        int r = a->t[j].r;
+        Range x = r < VARS ? (Range){0, c->extent[r] > 0 ? c->extent[r] - 1 : 0} : c->reg_range[r - VARS];
+        int64_t p = times(c, a->t[j].k, x.low), q = times(c, a->t[j].k, x.high);
+        y.low = plus(c, y.low, p < q ? p : q);
+        y.high = plus(c, y.high, p < q ? q : p);
+    }
+    return y;
+}
+
+static uint64_t depends(const Compile *c, const Affine *a) {
+    uint64_t y = 0;
+    for (int j = 0; j < a->n; j++) y |= a->t[j].r < VARS ? 1ull << a->t[j].r : c->reg_depends[a->t[j].r - VARS];
+    return y;
+}
+
+static void put_affine(Words *s, const Affine *a) {
+    put(s, a->c);
+    put(s, a->n);
+    for (int j = 0; j < a->n; j++) put(s, a->t[j].k), put(s, a->t[j].r);
+}
+
+/* The register just written after reg_at[nreg], or the older one that is equal. */
+static Affine finish_register(Compile *c, Range known, uint64_t uses) {
+    int from = c->reg_at[c->nreg], n = c->reg.n - from;
+    for (int j = 0; j < c->nreg; j++)
+        if (c->reg_at[j + 1] - c->reg_at[j] == n && !memcmp(&c->reg.v[c->reg_at[j]], &c->reg.v[from], (size_t)n * 8)) {
+            c->reg.n = from;
+            return variable(VARS + j);
+        }
+    if (c->nreg == REGISTERS) return fail(c, "an index needs too many registers"), constant(0);
+    c->reg_depends[c->nreg] = uses;
+    c->reg_range[c->nreg] = known;
+    c->reg_at[++c->nreg] = c->reg.n;
+    return variable(VARS + c->nreg - 1);
+}
+
+static Affine division(Compile *c, LoopRegister kind, const Affine *a, int64_t m, Range known) {
+    put(&c->reg, kind);
+    put_affine(&c->reg, a);
+    put(&c->reg, m);
+    return finish_register(c, known, depends(c, a));
+}
+
+static Affine pair(Compile *c, LoopRegister kind, const Affine *a, const Affine *b, Range known) {
+    put(&c->reg, kind);
+    put_affine(&c->reg, a);
+    put_affine(&c->reg, b);
+    return finish_register(c, known, depends(c, a) | depends(c, b));
+}
+
+/* a = m * high + low, where low has what is no multiple of m. */
+static void split(Compile *c, const Affine *a, int64_t m, Affine *high, Affine *low) {
+    *high = constant(floor_div(a->c, m));
+    *low = constant(floor_mod(a->c, m));
+    for (int j = 0; j < a->n; j++) {
+        bool whole = a->t[j].k % m == 0;
+        add_term(c, whole ? high : low, whole ? a->t[j].k / m : a->t[j].k, a->t[j].r);
+    }
+}
+
+static Affine quotient(Compile *c, Affine a, int64_t m) {
+    if (m <= 0) return fail(c, "division by a size that is not positive"), a;
+    Affine high, low;
+    split(c, &a, m, &high, &low);
+    Range r = range(c, &low), q = {floor_div(r.low, m), floor_div(r.high, m)};
+    add_to(c, &high, q.low == q.high ? constant(q.low) : division(c, LOOP_FLOOR, &low, m, q));
+    return high;
+}
+
+static Affine remainder_of(Compile *c, Affine a, int64_t m) {
+    if (m <= 0) return fail(c, "remainder by a size that is not positive"), a;
+    Affine high, low;
+    split(c, &a, m, &high, &low);
+    Range r = range(c, &low);
+    if (floor_div(r.low, m) != floor_div(r.high, m)) return division(c, LOOP_MOD, &low, m, (Range){0, m - 1});
+    low.c -= floor_div(r.low, m) * m;
+    return low;
+}
+
+static Affine smaller(Compile *c, Affine a, Affine b) {
+    Range x = range(c, &a), y = range(c, &b);
+    if (x.high <= y.low) return a;
+    if (y.high <= x.low) return b;
+    return pair(c, LOOP_MIN, &a, &b, (Range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high});
+}
+
+static Affine multiplied(Compile *c, Affine a, Affine b) {
+    if (!a.n) return scaled(c, b, a.c);
+    if (!b.n) return scaled(c, a, b.c);
+    Range x = range(c, &a), y = range(c, &b), z = {INT64_MAX, INT64_MIN};
+    int64_t p[4] = {times(c, x.low, y.low), times(c, x.low, y.high), times(c, x.high, y.low), times(c, x.high, y.high)};
+    for (int j = 0; j < 4; j++) {
+        if (p[j] < z.low) z.low = p[j];
+        if (p[j] > z.high) z.high = p[j];
+    }
+    return pair(c, LOOP_MUL, &a, &b, z);
+}
+
+static Affine affine(Compile *, Poly);
+
+static int64_t number(Compile *c, Poly p) {
+    Affine a = affine(c, p);
+    if (a.n) fail(c, "a divisor or an extent depends on an index");
+    return a.n ? 1 : a.c;
+}
+
+static Affine digit(Compile *c, const SymbolDef *d) {
+    int64_t behind = 1;
+    for (uint32_t j = d->word + 2; j < d->narg; j++) behind = times(c, behind, number(c, d->arg[j]));
+    return remainder_of(c, quotient(c, affine(c, d->arg[0]), behind), number(c, d->arg[d->word + 1]));
+}
+
+static Affine symbol(Compile *c, Symbol s) {
+    if (s < c->sizes.n && c->sizes.value[s] != SIZE_UNKNOWN) return constant(c->sizes.value[s]);
+    for (int v = 0; v < c->nvar; v++)
+        if (c->var[v] == s) return variable(v);
+    SymbolDef d = symbol_def(c->w, s);
+    switch (d.kind) {
+    case SYM_FLOOR: return quotient(c, affine(c, d.arg[0]), number(c, d.arg[1]));
+    case SYM_MIN: return smaller(c, affine(c, d.arg[0]), affine(c, d.arg[1]));
+    case SYM_DIGIT: return digit(c, &d);
+    case SYM_NAMED: return error_set(c->error, E_INVALID, "", "size %s has no value", world_text(c->w, d.word)), fail(c, ""), constant(0);
+    default: return fail(c, "an index, a bound variable or a size that depends on data has no value"), constant(0);
+    }
+}
+
+static Affine affine(Compile *c, Poly p) {
+    Affine sum = constant(0);
+    Monomial m;
+    for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m) && !c->failed;) {
+        Affine term = constant(m.coefficient);
+        for (uint32_t j = 0; j < m.degree && !c->failed; j++) term = multiplied(c, term, symbol(c, m.symbol[j]));
+        add_to(c, &sum, term);
+    }
+    return sum;
+}
+
+/* ---- what is remembered of an expression */
+
+static Memo *memo_find(Compile *c, uint32_t key, uint32_t tag) {
+    uint32_t mask = (uint32_t)c->memo_room - 1, at = (key * 2654435761u ^ tag * 40503u) & mask;
+    while (c->memo[at].key && (c->memo[at].key != key || c->memo[at].tag != tag)) at = (at + 1) & mask;
+    return &c->memo[at];
+}
+
+static void memo_put(Compile *c, uint32_t key, uint32_t tag, uint64_t value) {
+    if (2 * c->nmemo >= c->memo_room) {
+        Memo *old = c->memo;
+        int n = c->memo_room;
+        c->memo = ARENA_NEW(c->arena, Memo, c->memo_room *= 2);
+        for (int j = 0; j < n; j++)
+            if (old[j].key) *memo_find(c, old[j].key, old[j].tag) = old[j];
+    }
+    c->nmemo++;
+    *memo_find(c, key, tag) = (Memo){key, tag, value};
+}
+
+static int declare(Compile *c, Symbol s) {
+    for (int v = 0; v < c->nvar; v++)
+        if (c->var[v] == s) return v;
+    int64_t extent = number(c, symbol_def(c->w, s).arg[0]);
+    if (c->nvar == VARS) return fail(c, "too many bound variables"), 0;
+    c->var[c->nvar] = s;
+    c->extent[c->nvar] = extent < 0 ? 0 : extent;
+    return c->nvar++;
+}
+
+static bool empty_sum(Compile *c, const ExNode *x, int var[]) {
+    bool empty = false;
+    for (int j = 0; j < x->n; j++) {
+        var[j] = declare(c, poly_is_symbol(c->w, x->dims[j]));
+        empty |= !c->extent[var[j]];
+    }
+    return empty;
+}
+
+/* The literals whose truth does not follow from the ranges of the variables; returns how many. */
+static int undecided(Compile *c, const Cond *k, Affine out[], bool eq[]) {
+    int n = 0;
+    for (int j = 0; j < k->n; j++) {
+        out[n] = affine(c, k->v[j].p);
+        eq[n] = k->v[j].eq;
+        Range r = range(c, &out[n]);
+        n += r.low < 0 || (eq[n] && r.high > 0);
+    }
+    return n;
+}
+
+static uint64_t cond_depends(Compile *c, const Cond *k) {
+    Affine a[COND_MAX];
+    bool eq[COND_MAX];
+    uint64_t y = 0;
+    for (int j = undecided(c, k, a, eq) - 1; j >= 0; j--) y |= depends(c, &a[j]);
+    return y;
+}
+
+static uint64_t depends_of(Compile *c, Ex e);
+
+static uint64_t depends_new(Compile *c, const ExNode *x) {
+    uint64_t y = 0;
+    int var[RANK_MAX];
+    Affine a;
+    switch (x->kind) {
+    case EX_SIZE: return a = affine(c, x->size), depends(c, &a);
+    case EX_AT:
+        for (int j = 0; j < x->n; j++) a = affine(c, x->dims[j]), y |= depends(c, &a);
+        return y;
+    case EX_SUM:
+    case EX_MOST:
+        if (empty_sum(c, x, var)) return 0;
+        y = depends_of(c, x->a) | cond_depends(c, &x->cond);
+        for (int j = 0; j < x->n; j++) y &= ~(1ull << var[j]);
+        return y;
+    default: break;
+    }
+    y = x->kind == EX_IF ? cond_depends(c, &x->cond) : 0;
+    bool one = x->kind == EX_FN, two = x->kind == EX_ADD || x->kind == EX_MUL || x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_POW;
+    if (one || two || x->kind == EX_IF) y |= depends_of(c, x->a);
+    if (two || x->kind == EX_IF) y |= depends_of(c, x->b);
+    return y;
+}
+
+static uint64_t depends_of(Compile *c, Ex e) {
+    Memo *known = memo_find(c, e, TAG_DEPENDS);
+    if (known->key || c->failed) return known->value;
+    ExNode x;
+    ex_get(c->w, e, &x);
+    uint64_t y = depends_new(c, &x);
+    memo_put(c, e, TAG_DEPENDS, y);
+    return y;
+}
+
+/* ---- nodes */
+
+static int64_t node(Compile *, Ex, int lane);
+
+static void put_node(Compile *, Words *, const ExNode *, int lane);
+
+static void put_poly(Compile *c, Words *s, Poly p) {
+    Affine a = affine(c, p);
+    put_affine(s, &a);
+}
+
+static void put_cond(Compile *c, Words *s, const Cond *k) {
+    Affine a[COND_MAX];
+    bool eq[COND_MAX];
+    int n = undecided(c, k, a, eq);
+    put(s, n);
+    for (int j = 0; j < n; j++) put(s, eq[j]), put_affine(s, &a[j]);
+}
+
+static int64_t parameter(Compile *c, uint32_t word) {
+    for (int j = 0; j < c->nparam; j++)
+        if (c->param[j] == word) return j;
+    return fail(c, "a parameter has no value"), 0;
+}
+
+/* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous, if it is long enough, else the longest. */
+static int inner_position(const Compile *c, int n, const int var[]) {
+    int best = n - 1;
+    for (int j = 0; j < n && c->extent[var[n - 1]] < 16; j++)
+        if (c->extent[var[j]] > c->extent[var[best]]) best = j;
+    return best;
+}
+
+static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
+    int var[RANK_MAX], inner = -1;
+    if (empty_sum(c, x, var)) {
+        s->n -= 2; /* the node becomes a number */
+        put_node(c, s, &(ExNode){.kind = x->kind == EX_SUM ? EX_NUM : EX_REAL, .q = 1, .real = -INFINITY}, -1);
+        return;
+    }
+    if (lane < 0 && x->n) {
+        int at = inner_position(c, x->n, var);
+        inner = var[at];
+        memmove(&var[at], &var[at + 1], (size_t)(x->n - 1 - at) * sizeof var[0]);
+        var[x->n - 1] = inner;
+    }
+    int64_t body = node(c, x->a, lane < 0 ? inner : lane);
+    put(s, inner);
+    put(s, x->n);
+    for (int j = 0; j < x->n; j++) put(s, var[j]);
+    put(s, body);
+    put_cond(c, s, &x->cond);
+}
+
+static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
+    int64_t bits, a, b;
+    put(s, x->kind);
+    put(s, lane);
+    switch (x->kind) {
+    case EX_NUM: put(s, x->p), put(s, x->q); return;
+    case EX_REAL: memcpy(&bits, &x->real, sizeof bits), put(s, bits); return;
+    case EX_PARAM: put(s, parameter(c, x->word)); return;
+    case EX_SIZE: put_poly(c, s, x->size); return;
+    case EX_AT:
+        if (c->nin <= (int)x->word) c->nin = (int)x->word + 1;
+        put(s, x->word), put(s, x->n);
+        for (int j = 0; j < x->n; j++) put_poly(c, s, x->dims[j]);
+        return;
+    case EX_FN: a = node(c, x->a, lane), put(s, x->word), put(s, a); return;
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_POW: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b); return;
+    case EX_IF: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b), put_cond(c, s, &x->cond); return;
+    case EX_SUM:
+    case EX_MOST: put_sum(c, s, x, lane); return;
+    }
+    fail(c, "an output has no definition");
+}
+
+static int64_t node(Compile *c, Ex e, int lane) {
+    if (lane >= 0 && !(depends_of(c, e) >> lane & 1)) lane = -1;
+    Memo *known = memo_find(c, e, (uint32_t)(lane + 1));
+    if (known->key) return (int64_t)known->value;
+    if (c->failed) return 0;
+    ExNode x;
+    Words own = {.arena = c->arena};
+    ex_get(c->w, e, &x);
+    put_node(c, &own, &x, lane);
+    for (int j = 0; j < own.n; j++) put(&c->node, own.v[j]);
+    memo_put(c, e, (uint32_t)(lane + 1), (uint64_t)c->nnode);
+    return c->nnode++;
+}
+
+/* The output's lane: its last axis if that is long, else its longest, unless a sum is longer than all of them. */
+static int output_lane(const Compile *c, int rank) {
+    int best = rank - 1;
+    if (rank && c->extent[rank - 1] >= 16) return best;
+    for (int j = 0; j < rank; j++)
+        if (c->extent[j] > c->extent[best]) best = j;
+    for (int v = rank; v < c->nvar && best >= 0 && c->extent[best] < 16; v++)
+        if (c->extent[v] > c->extent[best]) best = -1;
+    return best;
+}
+
+/* ---- the program */
+
+static LoopProgram assemble(Compile *c, int64_t root, int lane) {
+    Words to = {.arena = c->arena};
+    const int64_t head[LOOP_HEAD] = {LOOP_MAGIC, c->nin, c->nparam, c->rank, c->nvar, c->nreg, c->nnode, root, lane};
+    for (int j = 0; j < LOOP_HEAD; j++) put(&to, head[j]);
+    for (int v = 0; v < c->nvar; v++) put(&to, c->extent[v]);
+    for (int j = 0; j < c->reg.n; j++) put(&to, c->reg.v[j]);
+    for (int j = 0; j < c->node.n; j++) put(&to, c->node.v[j]);
+    return (LoopProgram){to.n, to.v};
+}
+
+bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], int nparam, const uint32_t param[], Arena *arena, LoopProgram *out,
+                  Error *error) {
+    Error mine = {0};
+    Compile *c = ARENA_NEW(arena, Compile, 1);
+    *c = (Compile){.w = w, .sizes = sizes, .arena = arena, .rank = rank, .nparam = nparam, .param = param, .error = error ? error : &mine};
+    c->reg.arena = c->node.arena = arena;
+    c->memo = ARENA_NEW(arena, Memo, c->memo_room = 64);
+    bool empty = false;
+    for (int k = 0; k < rank; k++) {
+        c->var[c->nvar] = symbol_index(w, (uint32_t)k);
+        c->extent[c->nvar++] = dim[k];
+        empty |= dim[k] <= 0;
+    }
+    if (empty || !e) e = e ? ex_rational(w, 0, 1) : 0; /* nothing will be computed: any program will do */
+    if (!e) fail(c, "an output has no definition");
+    else depends_of(c, e); /* declares every variable */
+    int lane = c->failed ? -1 : output_lane(c, rank);
+    int64_t root = c->failed ? 0 : node(c, e, lane);
+    if (c->failed) return false;
+    *out = assemble(c, root, lane);
+    return true;
+}

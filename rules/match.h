@@ -8,11 +8,11 @@
 
 typedef struct Match {
     const Instance *instance;
-    const Value *input;    /* the model's value for each rule input */
-    const Value *root;     /* the model's value for each output of the left side */
-    const Poly *symbol;    /* for each symbol of the instance */
-    const Ex *real;        /* for each real variable */
-    int overlap;           /* nodes of the match that are used from outside it too (they stay) */
+    const Value *input; /* the model's value for each rule input */
+    const Value *root;  /* the model's value for each output of the left side */
+    const Poly *symbol; /* for each symbol of the instance */
+    const Ex *real;     /* for each real variable */
+    int overlap;        /* nodes of the match that are used from outside it too (they stay) */
 } Match;
 typedef struct Matcher Matcher; /* a graph indexed by operator, with uses */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);

@@ -5,12 +5,12 @@
 #define ISOMER_RULE_H
 #include "graphs/graph_text.h"
 
-enum { RULE_BLOCKS = 4, RULE_ID = 17 };
+enum { RULE_BLOCKS = 6, RULE_ID = 17 };
 /* How much floating-point results may differ from the original's, as bits; exact is none of them. X(id, word) */
-#define RULE_CLASSES(X)                                                                                                                    \
-    X(CLASS_REASSOCIATES, "reassociates") /* sums and products in another order */                                                        \
-    X(CLASS_ROUNDS, "rounds")             /* a constant is the nearest float of a real value */                                            \
-    X(CLASS_DIVIDES, "divides")           /* uses exp or division */                                                                       \
+#define RULE_CLASSES(X)                                                                         \
+    X(CLASS_REASSOCIATES, "reassociates") /* sums and products in another order */              \
+    X(CLASS_ROUNDS, "rounds")             /* a constant is the nearest float of a real value */ \
+    X(CLASS_DIVIDES, "divides")           /* uses exp or division */                            \
     X(CLASS_DROPS, "drops")               /* one side reads fewer elements: NaN and Inf may vanish */
 typedef enum RuleClass {
     CLASS_EXACT = 0,
@@ -18,58 +18,77 @@ typedef enum RuleClass {
     RULE_CLASSES(X)
 #undef X
 #define X(id, word) id = 1 << (id##_BIT - 1),
-    RULE_CLASSES(X)
+        RULE_CLASSES(X)
 #undef X
 } RuleClass;
 
-typedef struct Range { int from, to; } Range;
-typedef struct RuleBlock { /* `h..`: any number of axes; proved for each number in `proved` */
+/* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A verdict covers the lengths least..most of every group. */
+typedef struct RuleBlock {
     const char *name;
-    Range proved;
+    int group;
 } RuleBlock;
+typedef struct RuleGroup {
+    int least, most;
+} RuleGroup;
 typedef enum Verdict { VERDICT_NONE, VERDICT_PROVED, VERDICT_REFUTED, VERDICT_UNKNOWN } Verdict;
-
-/* One rule as read. Its text stays in the arena; nothing here refers to a World. */
-typedef struct Rule {
-    const char *name, *comment;     /* comment: the # lines above it, names the model or case it is for */
-    const char *text, *file;        /* from `rule` to before the verdict; canonical text via rule_print */
+typedef struct RulePart { /* lines of the rule's text, with the number of the first */
+    const char *text;
     int line;
-    char id[RULE_ID];               /* 16 hexadecimal digits */
-    int nblock;
+} RulePart;
+
+/* One rule as read. Strings live in the arena; nothing here refers to a World. */
+typedef struct Rule {
+    const char *name, *file;
+    int line;
+    const char *comment; /* the # lines above it, without #: the model or case it is for; "" if none */
+    int nblock, ngroup;
     RuleBlock block[RULE_BLOCKS];
+    RuleGroup group[RULE_BLOCKS];
+    RulePart inputs, from, to, where; /* where: conditions the author demands; text NULL if none */
+    char id[RULE_ID];                 /* 16 hexadecimal digits */
     Verdict verdict;
     unsigned classes;
-    const char *where;              /* conditions as text: "c >= 1, g == 1"; "" none */
-    char defs[33], digest[33];      /* of the definitions it rests on; over rule, verdict and defs */
-    bool expanded_by_default;       /* `default`-marked: on without being asked for */
+    const char *condition;     /* conditions under which it was proved, beside `where`; "" none */
+    char defs[33], digest[33]; /* of the definitions it rests on; over rule, verdict and defs */
 } Rule;
-typedef struct RuleSet { int n; Rule *v; Arena *arena; } RuleSet;
+typedef struct RuleSet {
+    int n;
+    Rule *v;
+    Arena *arena;
+} RuleSet;
 
-/* Reads a file of rules. Verdicts are parsed, not believed: rules_check does that. */
+/* Appends the rules of a file or text. Verdicts are parsed, not believed: rule_check does that. Two rules of one name are an error. */
 bool rules_read(Arena *, const char *path, RuleSet *, Error *);
-bool rules_parse(Arena *, const char *name, const char *text, size_t n, RuleSet *, Error *);
-void rule_print(const Rule *, Text *);              /* canonical, with its verdict line */
-/* Refuses (E_INVALID, place = rule) an unproved rule, a tampered verdict, or definitions that changed since the proof. */
+bool rules_parse(Arena *, const char *file, const char *text, size_t n, RuleSet *, Error *);
+const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none */
+void rule_print(const Rule *, Text *);                           /* with comment and verdict; rules_parse reads it back */
+const char *classes_text(Arena *, unsigned classes);             /* "exact", "reassociates+rounds" */
+bool classes_parse(const char *text, unsigned *classes);
+/* Refuses (E_CHECK, place = file and rule) a rule without proof, a tampered verdict, or definitions that changed since the proof. */
 bool rule_check(World *, const Rule *, Error *);
-void rule_seal(World *, Rule *);                    /* computes defs and digest after a verdict was set */
+void rule_seal(World *, Arena *, Rule *); /* computes defs and digest after a verdict was set */
 
 /* A rule with block lengths fixed: two graphs in a World whose inputs are shared placeholders. */
 typedef struct Instance {
     const Rule *rule;
-    int block[RULE_BLOCKS];
+    int length[RULE_BLOCKS]; /* of each group */
     int ninput;
-    const Value *input;             /* in the order of declaration */
-    Graph from, to;                 /* equal numbers of outputs; inputs: those above */
+    const Value *input; /* in the order of declaration */
+    Graph from, to;     /* equal numbers of outputs; inputs: those above */
     int nwhere;
     const Lit *where;
     int nsymbol;
-    const Symbol *symbol;           /* sizes and integer attributes that are free */
-    const bool *is_size;            /* a size is >= 0; an integer attribute may be negative */
+    const Symbol *symbol; /* named sizes and integer attributes that occur, ascending */
+    const bool *is_size;  /* it is a dimension of an input, so >= 0; other integers may be negative */
     int nneed_from, nneed_to;
     const Lit *need_from, *need_to; /* collected needs of shape() on either side */
     int nreal;
-    const char *const *real;        /* real variables (EX_PARAM) */
+    const char *const *real; /* real variables (EX_PARAM) */
 } Instance;
 /* E_INVALID when the rule does not type at these lengths (the reason names the node). */
-bool rule_instance(World *, Arena *, const Rule *, const int block[], Instance *, Error *);
+bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
+/* All combinations of lengths: start with the first, until false. */
+void rule_lengths_first(const Rule *, int length[]);
+bool rule_lengths_next(const Rule *, int length[]);
+void rule_identify(Arena *, Rule *); /* computes id; a rule that does not type gets one from its text */
 #endif

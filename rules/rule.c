@@ -1,0 +1,306 @@
+/* rule.c -- reading and printing files of rules. A rule is taken apart into its parts line by line; what stands in them is read when block lengths are known (instance.c).
+   Parts keep their own text, so that a rule prints as its author wrote it. */
+#include "rules/rule.h"
+#include <string.h>
+
+typedef struct Line {
+    const char *at, *end; /* without newline, blanks trimmed on both sides */
+    int number;
+} Line;
+typedef struct Reader {
+    Arena *arena;
+    Scan scan;
+    Line line;
+    int number;
+    Text comment;
+} Reader;
+
+static bool next_line(Reader *r) {
+    Scan *s = &r->scan;
+    if (s->at >= s->end) return false;
+    const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
+    if (!end) end = s->end;
+    const char *a = s->at, *b = end;
+    while (a < b && (*a == ' ' || *a == '\t' || *a == '\r')) a++;
+    while (b > a && (b[-1] == ' ' || b[-1] == '\t' || b[-1] == '\r')) b--;
+    s->at = end < s->end ? end + 1 : s->end;
+    r->line = (Line){a, b, ++r->number};
+    return true;
+}
+
+static bool line_is(const Line *l, const char *word) {
+    size_t n = strlen(word), size = (size_t)(l->end - l->at);
+    return size >= n && !memcmp(l->at, word, n) && (size == n || l->at[n] == ' ' || l->at[n] == '\t');
+}
+
+static bool fail(Reader *r, const char *reason) { return scan_fail(&r->scan, r->line.at, "%s", reason); }
+
+static Scan line_scan(Reader *r, size_t skip) {
+    Scan s = r->scan;
+    s.at = r->line.at + skip;
+    s.end = r->line.end;
+    return s;
+}
+
+/* ---- header: `rule NAME`, `axes h k = 1..3, b = 0..2` */
+
+static int find_block(const Rule *rule, const char *name) {
+    for (int k = 0; k < rule->nblock; k++)
+        if (!strcmp(rule->block[k].name, name)) return k;
+    return -1;
+}
+
+/* "1..3" or "2": scan_real would take "1." for a number, so digits are read one by one. */
+static bool length_parse(Scan *s, int *out) {
+    scan_blank(s);
+    int n = 0, digits = 0;
+    for (; s->at < s->end && *s->at >= '0' && *s->at <= '9' && digits < 2; s->at++, digits++) n = 10 * n + (*s->at - '0');
+    *out = n;
+    return digits && n <= RANK_MAX;
+}
+
+static bool axes_parse(Reader *r, Rule *rule) {
+    Scan s = line_scan(r, strlen("axes"));
+    do {
+        char name[64];
+        int names = 0;
+        RuleGroup g;
+        if (rule->ngroup == RULE_BLOCKS) return fail(r, "too many axis blocks");
+        for (; scan_name(&s, name, sizeof name); names++) {
+            if (find_block(rule, name) >= 0) return scan_fail(&s, s.at, "block %s is there twice", name);
+            if (rule->nblock == RULE_BLOCKS) return fail(r, "too many axis blocks");
+            rule->block[rule->nblock++] = (RuleBlock){arena_string(r->arena, name, strlen(name)), rule->ngroup};
+        }
+        if (!names || !scan_char(&s, '=') || !length_parse(&s, &g.least))
+            return scan_fail(&s, s.at, "expected axes NAMES = LEAST..MOST, lengths at most %d", RANK_MAX);
+        g.most = g.least;
+        if (s.at + 1 < s.end && s.at[0] == '.' && s.at[1] == '.') {
+            s.at += 2;
+            if (!length_parse(&s, &g.most) || g.most < g.least)
+                return scan_fail(&s, s.at, "expected a greatest length from %d to %d", g.least, RANK_MAX);
+        }
+        rule->group[rule->ngroup++] = g;
+    } while (scan_char(&s, ','));
+    scan_blank(&s);
+    return s.at >= s.end || scan_fail(&s, s.at, "this does not belong to the line");
+}
+
+/* ---- verdict: `proved class=exact where=[..] defs=.. digest=..` */
+
+static const struct {
+    const char *word;
+    Verdict verdict;
+} verdicts[] = {{"proved", VERDICT_PROVED}, {"refuted", VERDICT_REFUTED}, {"unknown", VERDICT_UNKNOWN}};
+
+static bool is_verdict(const Line *l) {
+    for (size_t k = 0; k < sizeof verdicts / sizeof *verdicts; k++)
+        if (line_is(l, verdicts[k].word)) return true;
+    return false;
+}
+
+static const char *field(Reader *r, const char *key, char close) {
+    size_t n = strlen(key);
+    for (const char *p = r->line.at; p + n < r->line.end; p++) {
+        if (p[-1] != ' ' || memcmp(p, key, n)) continue;
+        const char *start = p + n, *end = start;
+        while (end < r->line.end && *end != close) end++;
+        return arena_string(r->arena, start, (size_t)(end - start));
+    }
+    return "";
+}
+
+static bool verdict_parse(Reader *r, Rule *rule) {
+    for (size_t k = 0; k < sizeof verdicts / sizeof *verdicts; k++)
+        if (line_is(&r->line, verdicts[k].word)) rule->verdict = verdicts[k].verdict;
+    if (rule->verdict != VERDICT_PROVED) return true;
+    if (!classes_parse(field(r, "class=", ' '), &rule->classes))
+        return fail(r, "expected class= exact, or a list of reassociates, rounds, divides, drops joined by +");
+    rule->condition = field(r, "where=[", ']');
+    const char *defs = field(r, "defs=", ' '), *digest = field(r, "digest=", ' ');
+    if (strlen(defs) != 32 || strlen(digest) != 32) return fail(r, "expected defs= and digest= with 32 digits each");
+    memcpy(rule->defs, defs, 33);
+    memcpy(rule->digest, digest, 33);
+    return true;
+}
+
+/* ---- parts */
+
+static void part_add(Reader *r, Text *t, RulePart *part) {
+    if (!t->arena) {
+        *t = text_new(r->arena);
+        part->line = r->line.number;
+    }
+    while (part->line && t->size) { /* keep the distance between lines, so that places stay true */
+        int lines = 0;
+        for (size_t k = 0; k < t->size; k++) lines += t->data[k] == '\n';
+        if (part->line + lines >= r->line.number) break;
+        text_bytes(t, "\n", 1);
+    }
+    text_bytes(t, r->line.at, (size_t)(r->line.end - r->line.at));
+    text_bytes(t, "\n", 1);
+    part->text = t->data;
+}
+
+static bool body_parse(Reader *r, Rule *rule) {
+    enum { INPUTS, FROM, TO, WHERE } part = INPUTS;
+    RulePart *parts[] = {&rule->inputs, &rule->from, &rule->to, &rule->where};
+    Text text[4] = {{0}};
+    const char *back = r->scan.at;
+    for (int number = r->number; next_line(r); back = r->scan.at, number = r->number) {
+        Line *l = &r->line;
+        if (l->at == l->end || *l->at == '#') {
+            if (part < TO) continue;
+            r->scan.at = back; /* a comment or blank line after `to` ends the rule */
+            r->number = number;
+            break;
+        }
+        if (line_is(l, "rule")) {
+            r->scan.at = back;
+            r->number = number;
+            break;
+        }
+        if (line_is(l, "axes")) {
+            if (!axes_parse(r, rule)) return false;
+        } else if (line_is(l, "from") && part == INPUTS) part = FROM;
+        else if (line_is(l, "to") && part == FROM) part = TO;
+        else if (line_is(l, "where") && part == TO) {
+            part = WHERE;
+            l->at += strlen("where");
+            part_add(r, &text[WHERE], parts[WHERE]);
+        } else if (is_verdict(l)) {
+            if (part < TO) return fail(r, "a verdict comes after the right side");
+            if (!verdict_parse(r, rule)) return false;
+            break;
+        } else if (part == WHERE) return fail(r, "expected a verdict or an empty line after the conditions");
+        else part_add(r, &text[part], parts[part]);
+    }
+    if (!rule->from.text || !rule->to.text) return fail(r, "a rule has `from` with node lines and `to` with node lines");
+    if (!rule->inputs.text) rule->inputs = (RulePart){"", rule->line};
+    return true;
+}
+
+static void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
+    if ((set->n & (set->n - 1)) == 0) { /* room for the next power of two */
+        Rule *more = ARENA_NEW(a, Rule, set->n ? 2 * set->n : 1);
+        if (set->n) memcpy(more, set->v, (size_t)set->n * sizeof *more);
+        set->v = more;
+    }
+    set->v[set->n++] = *rule;
+}
+
+static bool rule_parse(Reader *r, RuleSet *set) {
+    char name[128];
+    Scan s = line_scan(r, strlen("rule"));
+    Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = ""};
+    if (!scan_name(&s, name, sizeof name)) return fail(r, "expected rule NAME");
+    if (!scan_end(&s)) return scan_fail(&s, s.at, "this does not belong to the line");
+    if (rules_find(set, name)) return fail(r, "a rule of this name is there already");
+    rule.name = arena_string(r->arena, name, strlen(name));
+    rule.comment = r->comment.size ? arena_string(r->arena, r->comment.data, r->comment.size) : "";
+    if (!body_parse(r, &rule)) return false;
+    rule_identify(r->arena, &rule);
+    rules_add(set, r->arena, &rule);
+    return true;
+}
+
+bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet *set, Error *e) {
+    Reader r = {.arena = a, .scan = scan_new(file, text, n, e), .comment = text_new(a)};
+    set->arena = a;
+    while (next_line(&r)) {
+        Line *l = &r.line;
+        if (l->at == l->end) {
+            r.comment.size = 0;
+        } else if (*l->at == '#') {
+            const char *start = l->at + 1 + (l->at + 1 < l->end && l->at[1] == ' ');
+            text_bytes(&r.comment, start, (size_t)(l->end - start));
+            text_bytes(&r.comment, "\n", 1);
+        } else if (line_is(l, "rule")) {
+            if (!rule_parse(&r, set)) return false;
+            r.comment.size = 0;
+        } else return fail(&r, "expected rule NAME, a comment or an empty line");
+    }
+    return true;
+}
+
+bool rules_read(Arena *a, const char *path, RuleSet *set, Error *e) {
+    char *data;
+    size_t n;
+    return file_read(a, path, &data, &n, e) && rules_parse(a, arena_string(a, path, strlen(path)), data, n, set, e);
+}
+
+const Rule *rules_find(const RuleSet *set, const char *name) {
+    for (int k = 0; k < set->n; k++)
+        if (!strcmp(set->v[k].name, name) || !strcmp(set->v[k].id, name)) return &set->v[k];
+    return NULL;
+}
+
+/* ---- printing */
+
+const char *classes_text(Arena *a, unsigned classes) {
+    static const char *const words[] = {
+#define X(id, word) word,
+        RULE_CLASSES(X)
+#undef X
+    };
+    if (!classes) return "exact";
+    Text t = text_new(a);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (classes >> k & 1) text_add(&t, "%s%s", t.size ? "+" : "", words[k]);
+    return t.data;
+}
+
+bool classes_parse(const char *text, unsigned *classes) {
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } table[] = {
+        {"exact", 0},
+#define X(id, word) {word, id},
+        RULE_CLASSES(X)
+#undef X
+    };
+    *classes = 0;
+    for (const char *p = text;;) {
+        size_t n = strcspn(p, "+,"), k = 0, count = sizeof table / sizeof *table;
+        while (k < count && (strlen(table[k].word) != n || memcmp(table[k].word, p, n))) k++;
+        if (k == count) return false;
+        *classes |= table[k].bit;
+        if (!p[n]) return true;
+        p += n + 1;
+    }
+}
+
+static void lines_print(const char *text, const char *indent, Text *t) {
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        if (n) text_add(t, "%s%.*s\n", indent, (int)n, p);
+        p += n + (p[n] != 0);
+    }
+}
+
+static void axes_print(const Rule *rule, Text *t) {
+    if (rule->ngroup) text_add(t, "  axes");
+    for (int g = 0; g < rule->ngroup; g++) {
+        for (int k = 0; k < rule->nblock; k++)
+            if (rule->block[k].group == g) text_add(t, " %s", rule->block[k].name);
+        text_add(t, rule->group[g].least == rule->group[g].most ? " = %d" : " = %d..%d", rule->group[g].least, rule->group[g].most);
+        text_add(t, g + 1 < rule->ngroup ? "," : "\n");
+    }
+}
+
+void rule_print(const Rule *rule, Text *t) {
+    lines_print(rule->comment, "# ", t);
+    text_add(t, "rule %s\n", rule->name);
+    axes_print(rule, t);
+    lines_print(rule->inputs.text, "  ", t);
+    text_add(t, "from\n");
+    lines_print(rule->from.text, "  ", t);
+    text_add(t, "to\n");
+    lines_print(rule->to.text, "  ", t);
+    if (rule->where.text) lines_print(rule->where.text, "where ", t);
+    if (rule->verdict == VERDICT_REFUTED) text_add(t, "refuted\n");
+    if (rule->verdict == VERDICT_UNKNOWN) text_add(t, "unknown\n");
+    if (rule->verdict == VERDICT_PROVED)
+        text_add(t, "proved class=%s where=[%s] defs=%s digest=%s\n", classes_text(t->arena, rule->classes), rule->condition, rule->defs,
+                 rule->digest);
+}

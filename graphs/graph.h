@@ -5,7 +5,7 @@
 #include "ops/signature.h"
 
 typedef uint32_t Value; /* one tensor; 0: input left out */
-typedef uint32_t NodeId;
+typedef uint32_t NodeId; /* the number of the node's first value */
 typedef struct Node {
     Sig sig;
     const Op *op;
@@ -20,13 +20,15 @@ typedef struct Graph { /* arrays belong to the arena they were made in; value se
 
 World *graph_world_new(Escape *, size_t limit); /* world_new plus everything ops/ and graphs/ keep beside its tables; world_free frees all */
 
-/* Makes or finds a node. attr: in the order of op->attrs, NULL entries are not allowed (node_attrs fills defaults). Result: its first value; 0 and *why (static text) when shape() refuses. */
+/* Makes or finds a node. attr: in the order of op->attrs, all of them (node_attrs fills defaults); inputs may end early where the rest are optional. nout counts for variadic outputs.
+   Result: its first value; 0 and *why (static text) when shape() refuses. */
 Value node_make(World *, const Op *, const Attr *attr, int nin, const Value in[], int nout, const char **why);
 Value node_rebuild(World *, NodeId, const Value in[], const char **why); /* the same operator and attributes on other inputs */
+bool node_attrs(World *, const Op *, Value first, const bool given[], Attr *attr, const char **missing); /* fills attr[k] where !given[k]; false: *missing names one without default */
 NodeId value_node(const World *, Value);
 int value_port(const World *, Value);
 Node node_get(const World *, NodeId);
-NodeId node_count(const World *);
+NodeId node_count(const World *); /* the greatest value number */
 const Type *value_type(const World *, Value);
 TypeId value_type_id(const World *, Value);
 Value graph_input(World *, const char *name, const Type *); /* equal names and types are the same value */
@@ -38,6 +40,7 @@ Blob blob_put(World *, const void *bytes, size_t n);
 const void *blob_get(const World *, Blob, size_t *n);
 Value constant_make(World *, const Type *, Blob);            /* sizes must be numbers */
 bool constant_get(const World *, Value, Type *, const void **bytes); /* false: not a constant */
+Blob constant_blob(const World *, Value);                    /* 0: not a constant */
 Value constant_float(World *, float);                        /* rank 0 */
 
 /* Live nodes of a graph, ascending (a topological order). Arrays in the arena. */

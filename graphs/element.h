@@ -1,0 +1,12 @@
+/* element.h -- single elements of tensors in memory, for texts, files and comparisons (kernels have their own loops). */
+#ifndef ISOMER_ELEMENT_H
+#define ISOMER_ELEMENT_H
+#include "ops/core/type.h"
+
+bool element_readable(DType); /* floats of 16, 32 and 64 bits, integers of 8 to 64 bits, booleans */
+double element_real(DType, const void *, int64_t i);
+int64_t element_integer(DType, const void *, int64_t i); /* exact for integers and booleans; U64 above the greatest int64 wraps */
+void element_set_real(DType, void *, int64_t i, double); /* rounded to nearest even; integers: towards zero, saturating */
+void element_set_integer(DType, void *, int64_t i, int64_t);
+size_t element_bytes(DType, int64_t count); /* of that many elements, packed; 0 for strings */
+#endif

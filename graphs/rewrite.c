@@ -1,0 +1,179 @@
+/* rewrite.c -- rewriting. One pass over the live nodes in the order of their numbers, which is topological: a node with a replaced input is rebuilt, every other one
+   stays the same node. What a replacement is made of is never replaced itself. Composites are replaced by the node lines of Op.expand, built with the node's inputs
+   under their names and with these variables: attributes by name, x.0 x.1 .. for the sizes of input x, x for its element type. */
+#include "graphs/rewrite.h"
+#include "graphs/tables.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { ATTRS_MAX = 32, NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
+
+Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->to[v] : v; }
+
+/* ---- substitution */
+
+static bool refused(World *w, NodeId id, const char *why, Error *e) {
+    char place[80];
+    snprintf(place, sizeof place, "%s (value %u)", node_get(w, id).op->name, id);
+    return error_set(e, E_INVALID, place, "does not fit its new inputs: %s", why);
+}
+
+static bool rebuild(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
+    Node n = node_get(w, id);
+    const char *why = "";
+    ArenaMark mark = arena_mark(a);
+    Value *in = ARENA_NEW(a, Value, n.nin);
+    bool changed = false;
+    for (int k = 0; k < n.nin; k++) changed |= (in[k] = map_value(map, n.in[k])) != n.in[k];
+    Value y = changed ? node_rebuild(w, id, in, &why) : id;
+    if (a != w->arena) arena_reset(a, mark);
+    if (!y) return refused(w, id, why, e);
+    for (int port = 0; port < n.nout && y != id; port++)
+        if (!map->to[id + (Value)port]) map->to[id + (Value)port] = y + (Value)port;
+    return true;
+}
+
+static Graph mapped(Arena *a, const Graph *g, const ValueMap *map) {
+    Value *out = ARENA_NEW(a, Value, g->nout);
+    for (int k = 0; k < g->nout; k++) out[k] = map_value(map, g->out[k]);
+    return (Graph){g->nin, g->nout, g->in, out};
+}
+
+static ValueMap map_new(World *w, Arena *a) {
+    uint32_t n = node_count(w) + 1;
+    return (ValueMap){n, ARENA_NEW(a, Value, n)};
+}
+
+bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value from[], const Value to[], Graph *out, ValueMap *map,
+                      Error *e) {
+    NodeList live = graph_live(w, a, g);
+    ValueMap own = map_new(w, a);
+    for (int k = 0; k < n; k++)
+        if (from[k] < own.n) own.to[from[k]] = to[k];
+    for (int k = 0; k < live.n; k++)
+        if (!rebuild(w, a, live.v[k], &own, e)) return false;
+    *out = mapped(a, g, &own);
+    if (map) *map = own;
+    return true;
+}
+
+/* ---- expansion */
+
+void expansions_parse(World *w, GraphTables *t) {
+    t->expansion = ARENA_NEW(w->arena, LineList *, op_count());
+    for (int k = 0; k < op_count(); k++) {
+        const Op *op = op_number(k);
+        Error e = {0};
+        if (!op->expand) continue;
+        Scan s = scan_new(op->name, op->expand, strlen(op->expand), &e);
+        LineList *l = ARENA_NEW(w->arena, LineList, 1);
+        if (lines_parse(w, w->arena, &s, l)) t->expansion[k] = l;
+    }
+}
+
+/* The name of input k: "x w b?" -> x, w, b. False: the list is at its end. */
+static bool declared_name(const char **list, char name[NAME_MAX_LENGTH]) {
+    const char *p = *list + strspn(*list, " ");
+    size_t n = strcspn(p, " ?."), all = strcspn(p, " ");
+    if (!n || n >= NAME_MAX_LENGTH) return false;
+    memcpy(name, p, n);
+    name[n] = 0;
+    *list = p + all;
+    return true;
+}
+
+typedef struct Bound {
+    int n, room;
+    Binding *v;
+} Bound;
+
+static void bind(Arena *a, Bound *b, const char *name, AttrKind kind, Attr value) {
+    if (b->n == b->room) {
+        Binding *more = ARENA_NEW(a, Binding, b->room = 2 * b->room + 16);
+        if (b->n) memcpy(more, b->v, (size_t)b->n * sizeof *more);
+        b->v = more;
+    }
+    b->v[b->n++] = (Binding){arena_string(a, name, strlen(name)), kind, value};
+}
+
+static void bind_input(World *w, Arena *a, Bound *b, const char *name, Value v) {
+    const Type *t = value_type(w, v);
+    bind(a, b, name, A_DTYPE, (Attr){.word = (int)t->dtype});
+    for (int k = 0; k < t->dim.n; k++) {
+        char size[NAME_MAX_LENGTH + 8];
+        snprintf(size, sizeof size, "%s.%d", name, k);
+        bind(a, b, size, A_INT, (Attr){.ints = {1, &t->dim.v[k]}});
+    }
+}
+
+static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
+    Bound b = {0};
+    Attr attr[ATTRS_MAX];
+    char name[NAME_MAX_LENGTH];
+    const char *list = n->op->in;
+    sig_attr(w, n->sig, attr);
+    for (int k = 0; k < attrs_count(n->op->attrs); k++) bind(a, &b, n->op->attrs[k].name, n->op->attrs[k].kind, attr[k]);
+    for (int k = 0; k < n->nin && declared_name(&list, name); k++) {
+        names_set(names, name, n->in[k]);
+        if (n->in[k]) bind_input(w, a, &b, name, n->in[k]);
+    }
+    return (Bindings){b.n, b.v};
+}
+
+static bool broken_expansion(World *w, Arena *a, const Op *op, Error *e) {
+    LineList l;
+    Scan s = scan_new(op->name, op->expand, strlen(op->expand), e);
+    lines_parse(w, a, &s, &l);
+    return false;
+}
+
+bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
+    Node n = node_get(w, id);
+    if (!n.op->expand) return error_set(e, E_INVALID, n.op->name, "is no composite");
+    const LineList *lines = graph_tables(w)->expansion[op_index(n.op)];
+    Names names = {.arena = a};
+    Value *v;
+    if (!lines) return broken_expansion(w, a, n.op, e);
+    Bindings bound = node_bindings(w, a, &n, &names);
+    if (!lines_build(w, a, lines, &bound, &names, &v, e)) return false;
+    if (lines->nout != n.nout) return error_set(e, E_INVALID, n.op->name, "expands to %d values, has %d", lines->nout, n.nout);
+    for (int k = 0; k < n.nout; k++) out[k] = v[k];
+    return true;
+}
+
+static bool composite(const Op *op) { return op->expand && !op->define; }
+
+static bool expand_node(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
+    Node old = node_get(w, id);
+    if (!rebuild(w, a, id, map, e)) return false;
+    if (!composite(old.op)) return true;
+    return node_expand(w, a, map_value(map, id), &map->to[id], e);
+}
+
+/* One pass; false in *again when nothing was left to expand. */
+static bool expand_once(World *w, Arena *a, Graph *g, ValueMap *map, bool *again, Error *e) {
+    NodeList live = graph_live(w, a, g);
+    *again = false;
+    for (int k = 0; k < live.n; k++) *again |= composite(node_get(w, live.v[k]).op);
+    *map = map_new(w, a);
+    for (int k = 0; k < live.n && *again; k++)
+        if (!expand_node(w, a, live.v[k], map, e)) return false;
+    *g = mapped(a, g, map);
+    return true;
+}
+
+bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map, Error *e) {
+    ValueMap all = map_new(w, a), step;
+    *out = *g;
+    for (bool again = true; again;) {
+        static const char deep[] = "an expansion does not end";
+        if (!expand_once(w, a, out, &step, &again, e)) return false;
+        for (uint32_t v = 1; v < all.n && again; v++) {
+            Value now = map_value(&all, v), next = map_value(&step, now);
+            if (next != v) all.to[v] = next;
+        }
+        if (again && node_count(w) > all.n + (1u << 24)) return error_set(e, E_INVALID, "expand", "%s", deep);
+    }
+    if (map) *map = all;
+    return true;
+}

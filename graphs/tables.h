@@ -1,0 +1,24 @@
+/* tables.h -- what graphs/ keeps beside the tables of a World; for the files of graphs/ only. */
+#ifndef ISOMER_GRAPH_TABLES_H
+#define ISOMER_GRAPH_TABLES_H
+#include "graphs/graph.h"
+#include "graphs/graph_text.h"
+
+typedef struct BlobInfo {
+    const void *bytes;
+    size_t size;
+    uint64_t seed;   /* if `seeded`: it is what seed(..) of the text form makes for elements of this type */
+    uint32_t seeded; /* a DType, 0: not seeded */
+} BlobInfo;
+typedef struct GraphTables {
+    Column blob;     /* BlobInfo of each content */
+    Column seen;     /* stamp of the last walk that met a node */
+    Column elements; /* shapevalue.c: PolyList * of each value */
+    const Op *input, *constant;
+    uint32_t stamp;
+    LineList **expansion; /* by operator number: its parsed Op.expand; NULL: none, or it does not parse */
+} GraphTables;
+static inline GraphTables *graph_tables(const World *w) { return w->graphs; }
+void expansions_parse(World *, GraphTables *);
+BlobInfo *blob_info(World *, Blob);
+#endif

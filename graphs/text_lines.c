@@ -1,0 +1,191 @@
+/* text_lines.c -- node lines: "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends a line, since nothing else tells its inputs from the results of the next one. A
+   block ends with its line `out`. What is parsed names values and operators only; text_build.c makes nodes of it, once the inputs have types. */
+#include "graphs/text_lines.h"
+#include <ctype.h>
+#include <string.h>
+
+enum { NAMES_MAX = 4096, ATTRS_MAX = 32 };
+
+static bool name_letter(const Scan *s, const char *p) {
+    if (p >= s->end) return false;
+    if (isalnum((unsigned char)*p) || *p == '_') return true;
+    return (*p == '.' || *p == '-') && p + 1 < s->end && isalnum((unsigned char)p[1]);
+}
+
+bool value_parse(Scan *s, Arena *a, const char **name) {
+    scan_blank(s);
+    if (s->at >= s->end || *s->at != '%') return false;
+    const char *start = s->at++, *at = s->at;
+    if (at < s->end && *at == '"') {
+        Text t = text_new(a);
+        if (!scan_string(s, &t)) return false;
+        *name = t.data ? t.data : "";
+        return true;
+    }
+    while (name_letter(s, s->at)) s->at++;
+    if (s->at == at) return scan_fail(s, start, "a value's name is missing after %%");
+    *name = arena_string(a, at, (size_t)(s->at - at));
+    return true;
+}
+
+void value_print(const char *name, Text *t) {
+    Scan s = {.at = name, .end = name + strlen(name)};
+    const char *p = name;
+    while (name_letter(&s, p)) p++;
+    if (p == s.end && p > name) {
+        text_add(t, "%%%s", name);
+        return;
+    }
+    text_add(t, "%%\"");
+    for (p = name; *p; p++)
+        if (*p == '"' || *p == '\\') text_add(t, "\\%c", *p);
+        else if ((unsigned char)*p < 32) text_add(t, "\\x%02X", (unsigned)*p);
+        else text_bytes(t, p, 1);
+    text_add(t, "\"");
+}
+
+static bool failed(const Scan *s) { return s->error && s->error->kind; }
+
+static bool values_parse(Scan *s, Arena *a, bool blanks, int *n, const char ***list) {
+    const char *name, **v = NULL;
+    for (int room = *n = 0;; v[(*n)++] = name) {
+        if (blanks && scan_word(s, "_")) name = NULL;
+        else if (!value_parse(s, a, &name)) break;
+        if (*n == NAMES_MAX) return scan_fail(s, s->at, "more than %d names in one line", NAMES_MAX);
+        if (*n < room) continue;
+        const char **more = ARENA_NEW(a, const char *, room = 2 * room + 4);
+        if (*n) memcpy(more, v, (size_t)*n * sizeof *v);
+        v = more;
+    }
+    *list = v;
+    return !failed(s);
+}
+
+static bool word_of(const AttrDef *def, const char *name, int *word) {
+    size_t n = strlen(name);
+    *word = 0;
+    for (const char *p = def->words; p && *p; (*word)++) {
+        size_t length = strcspn(p, " ");
+        if (length == n && !memcmp(p, name, n)) return true;
+        p += length + strspn(p + length, " ");
+    }
+    return false;
+}
+
+/* A bare name where a list, a word or an element type is expected. */
+static bool variable_parse(Scan *s, Arena *a, const AttrDef *def, const char **variable) {
+    char name[128];
+    const char *start = s->at;
+    int word;
+    *variable = NULL;
+    if (def->kind != A_INTS && def->kind != A_WORD && def->kind != A_DTYPE) return false;
+    if (!scan_name(s, name, sizeof name)) return false;
+    if ((def->kind == A_WORD && word_of(def, name, &word)) || (def->kind == A_DTYPE && dtype_parse(name))) {
+        s->at = start;
+        return false;
+    }
+    *variable = arena_string(a, name, strlen(name));
+    return true;
+}
+
+static bool attr_value(World *w, Arena *a, Scan *s, const AttrDef *def, LineAttr *out) {
+    const void *bytes;
+    size_t n;
+    if (variable_parse(s, a, def, &out->variable)) return true;
+    if (def->kind != A_BLOB)
+        return attr_parse(w, s, def, &out->value) || (!failed(s) && scan_fail(s, s->at, "a value for %s is missing", def->name));
+    if (!hex_parse(s, w->arena, &bytes, &n)) return failed(s) ? false : scan_fail(s, s->at, "%s wants hex\"..\"", def->name);
+    out->value.blob = blob_put(w, bytes, n);
+    return true;
+}
+
+static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
+    LineAttr list[ATTRS_MAX];
+    char name[128];
+    memset(list, 0, sizeof list);
+    for (const char *at = (scan_blank(s), s->at); scan_name(s, name, sizeof name); at = (scan_blank(s), s->at)) {
+        int def = attrs_find(l->op->attrs, name);
+        if (def < 0 || l->nattr == ATTRS_MAX) return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
+        for (int k = 0; k < l->nattr; k++)
+            if (list[k].def == def) return scan_fail(s, at, "%s is given twice", name);
+        if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing after %s", name);
+        list[l->nattr].def = def;
+        if (!attr_value(w, a, s, &l->op->attrs[def], &list[l->nattr++])) return false;
+    }
+    l->attr = arena_copy(a, list, (size_t)l->nattr * sizeof *list);
+    return !failed(s);
+}
+
+static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
+    char name[128];
+    l->at = s->at;
+    if (!values_parse(s, a, false, &l->nout, &l->out)) return false;
+    if (!l->nout) return scan_fail(s, s->at, "a line %%y = operator .. or out %%y .. is expected");
+    if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing");
+    scan_blank(s);
+    const char *at = s->at;
+    if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "an operator is missing");
+    if (!(l->op = op_find(name))) return scan_fail(s, at, "there is no operator %s", name);
+    if (!strcmp(name, "constant")) return constant_parse(w, a, s, &l->constant);
+    return values_parse(s, a, true, &l->nin, &l->in) && attrs_parse(w, a, s, l);
+}
+
+static void skip_lines(Scan *s) {
+    do scan_blank(s);
+    while (scan_char(s, '\n'));
+}
+
+static bool line_end(Scan *s) {
+    scan_blank(s);
+    return s->at >= s->end || scan_char(s, '\n') || scan_fail(s, s->at, "this does not belong to the line");
+}
+
+static bool block_parse(World *w, Arena *a, Scan *s, LineList *out) {
+    int room = 0;
+    for (skip_lines(s); !scan_word(s, "out"); skip_lines(s)) {
+        if (s->at >= s->end) return scan_fail(s, s->at, "a block of node lines ends with a line out %%y ..");
+        if (out->n == room) {
+            NodeLine *more = ARENA_NEW(a, NodeLine, room = 2 * room + 8);
+            if (out->n) memcpy(more, out->v, (size_t)out->n * sizeof *more);
+            out->v = more;
+        }
+        if (!line_parse(w, a, s, &out->v[out->n++]) || !line_end(s)) return false;
+    }
+    return values_parse(s, a, false, &out->nout, &out->out) && line_end(s);
+}
+
+bool lines_parse(World *w, Arena *a, Scan *s, LineList *out) {
+    bool lines = s->lines;
+    s->lines = true;
+    *out = (LineList){.text = *s};
+    bool done = block_parse(w, a, s, out);
+    s->lines = lines;
+    return done;
+}
+
+bool graph_parse_nodes(World *w, Arena *a, Scan *s, Names *names, Value **out, int *nout, Error *e) {
+    LineList l;
+    if (!s->error) s->error = e;
+    if (!lines_parse(w, a, s, &l)) return false;
+    if (nout) *nout = l.nout;
+    return lines_build(w, a, &l, NULL, names, out, e);
+}
+
+bool graph_parse_inputs(World *w, Arena *a, Scan *s, Names *names, Value **in, int *nin) {
+    const char *name;
+    int room = *nin = 0;
+    *in = NULL;
+    for (const char *at = (scan_blank(s), s->at); value_parse(s, a, &name); at = (scan_blank(s), s->at)) {
+        Type t;
+        if (names_has(names, name)) return scan_fail(s, at, "%%%s is already there", name);
+        if (!scan_char(s, ':')) return scan_fail(s, s->at, ": is missing after %%%s", name);
+        if (!type_parse(w, s, &t)) return failed(s) ? false : scan_fail(s, s->at, "a type is missing");
+        if (*nin == room) {
+            Value *more = ARENA_NEW(a, Value, room = 2 * room + 8);
+            if (*nin) memcpy(more, *in, (size_t)*nin * sizeof **in);
+            *in = more;
+        }
+        names_set(names, name, (*in)[(*nin)++] = graph_input(w, name, &t));
+    }
+    return !failed(s);
+}

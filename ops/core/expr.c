@@ -1,0 +1,355 @@
+/* expr.c -- scalar expressions as records of TABLE_EX: a fixed head, then the indices or bound variables, then the condition's literals. Only what is the same
+   for every real input and reads the same elements is simplified: numbers are folded, x + 0, x * 1, literals of numbers. x * 0 stays: it reads x. */
+#include "ops/core/expr_inner.h"
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const function_names[FN_COUNT] = {
+#define X(id, text) [id] = text,
+    FUNCTIONS(X)
+#undef X
+};
+
+const ExRecord *ex_record(const World *w, Ex e) { return intern_get(w->table[TABLE_EX], e, NULL); }
+
+static bool takes_b(ExKind k) { return k == EX_ADD || k == EX_MUL || k == EX_MAX2 || k == EX_MIN2 || k == EX_POW || k == EX_IF; }
+static bool takes_a(ExKind k) { return takes_b(k) || k == EX_FN || k == EX_SUM || k == EX_MOST; }
+static bool takes_dims(ExKind k) { return k == EX_AT || k == EX_SUM || k == EX_MOST; }
+static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MOST; }
+static bool takes_word(ExKind k) { return k == EX_PARAM || k == EX_AT || k == EX_FN; }
+
+/* The node as it stands, without simplifying. */
+static Ex put(World *w, const ExNode *x) {
+    struct {
+        ExRecord head;
+        uint32_t tail[RANK_MAX + 2 * COND_MAX];
+    } r;
+    memset(&r, 0, sizeof r);
+    ExKind k = x->kind;
+    r.head.kind = (uint8_t)k;
+    if (takes_word(k)) r.head.word = x->word;
+    if (takes_a(k)) r.head.a = x->a;
+    if (takes_b(k)) r.head.b = x->b;
+    if (k == EX_SIZE) r.head.size = x->size;
+    if (k == EX_NUM) r.head.p = x->p, r.head.q = x->q;
+    if (k == EX_REAL) memcpy(&r.head.p, &x->real, sizeof r.head.p);
+    if (takes_dims(k)) r.head.n = (uint8_t)x->n;
+    if (takes_cond(k)) r.head.literals = (uint8_t)x->cond.n;
+    r.head.binds = k == EX_SUM || k == EX_MOST;
+    if (k == EX_AT) r.head.reads = 1u << (x->word < 31 ? x->word : 31);
+    for (int i = 0; i < takes_a(k) + takes_b(k); i++) {
+        const ExRecord *c = ex_record(w, i ? x->b : x->a);
+        r.head.binds |= c->binds;
+        r.head.reads |= c->reads;
+    }
+    uint32_t *at = r.tail;
+    for (int i = 0; i < r.head.n; i++) *at++ = x->dims[i];
+    for (int i = 0; i < r.head.literals; i++) {
+        *at++ = x->cond.v[i].p;
+        *at++ = x->cond.v[i].eq;
+    }
+    return intern_put(w->table[TABLE_EX], &r, sizeof r.head + (size_t)(at - r.tail) * sizeof *at);
+}
+
+void ex_get(const World *w, Ex e, ExNode *out) {
+    const ExRecord *r = ex_record(w, e);
+    memset(out, 0, sizeof *out);
+    out->kind = (ExKind)r->kind;
+    out->word = r->word;
+    out->a = r->a;
+    out->b = r->b;
+    out->size = r->size;
+    if (out->kind == EX_NUM) out->p = r->p, out->q = r->q;
+    if (out->kind == EX_REAL) memcpy(&out->real, &r->p, sizeof out->real);
+    out->n = r->n;
+    out->cond.n = r->literals;
+    const uint32_t *at = (const uint32_t *)(const void *)(r + 1);
+    for (int i = 0; i < r->n; i++) out->dims[i] = *at++;
+    for (int i = 0; i < r->literals; i++, at += 2) out->cond.v[i] = (Lit){at[0], at[1] != 0};
+}
+
+static uint64_t magnitude(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
+
+/* p/q in lowest terms with q > 0; false: not in 64 bits, or q = 0. */
+static bool lowest(int64_t p, int64_t q, ExNode *x) {
+    uint64_t a = magnitude(p), b = magnitude(q), g = a, h = b;
+    if (!q) return false;
+    while (h) {
+        uint64_t t = g % h;
+        g = h;
+        h = t;
+    }
+    a /= g;
+    b /= g;
+    if (a > INT64_MAX || b > INT64_MAX) return false;
+    *x = (ExNode){.kind = EX_NUM, .p = (p < 0) != (q < 0) ? -(int64_t)a : (int64_t)a, .q = (int64_t)b};
+    return true;
+}
+
+Ex ex_rational(World *w, int64_t p, int64_t q) {
+    ExNode x;
+    if (!lowest(p, q, &x)) {
+        w->overflow = true;
+        x = (ExNode){.kind = EX_NUM, .p = 0, .q = 1};
+    }
+    return put(w, &x);
+}
+
+/* A dyadic number p / 2^k is kept exactly up to |p| < 2^53 and k <= 20; of others arithmetic would soon leave 64 bits. */
+Ex ex_real(World *w, double v) {
+    enum { BITS = 20 };
+    double scaled = ldexp(v, BITS);
+    if (scaled == trunc(scaled) && fabs(scaled) < 0x1p53) return ex_rational(w, (int64_t)scaled, (int64_t)1 << BITS);
+    if (fabs(v) < 0x1p53 && v == trunc(v)) return ex_rational(w, (int64_t)v, 1);
+    if (isnan(v)) v = NAN;
+    return put(w, &(ExNode){.kind = EX_REAL, .real = v});
+}
+
+Ex ex_param(World *w, const char *name) { return put(w, &(ExNode){.kind = EX_PARAM, .word = world_word(w, name)}); }
+
+static bool is_num(const World *w, Ex e, ExNode *x) {
+    const ExRecord *r = ex_record(w, e);
+    *x = (ExNode){.kind = (ExKind)r->kind, .p = r->p, .q = r->q};
+    return r->kind == EX_NUM;
+}
+
+static bool is_value(const World *w, Ex e, int64_t p) {
+    ExNode x;
+    return is_num(w, e, &x) && x.p == p && x.q == 1;
+}
+
+static bool less(const ExNode *x, const ExNode *y) { return (__int128)x->p * y->q < (__int128)y->p * x->q; }
+
+/* x op y of two rationals; false: not in 64 bits. */
+static bool fold_pair(ExKind k, const ExNode *x, const ExNode *y, ExNode *r) {
+    int64_t p, q, s;
+    if (k == EX_MAX2 || k == EX_MIN2) {
+        *r = less(x, y) == (k == EX_MAX2) ? *y : *x;
+        return true;
+    }
+    if (k == EX_POW || __builtin_mul_overflow(x->q, y->q, &q)) return false;
+    if (k == EX_MUL) return !__builtin_mul_overflow(x->p, y->p, &p) && lowest(p, q, r);
+    return !__builtin_mul_overflow(x->p, y->q, &p) && !__builtin_mul_overflow(y->p, x->q, &s) && !__builtin_add_overflow(p, s, &p) &&
+           lowest(p, q, r);
+}
+
+static int64_t floor_of(int64_t p, int64_t q) { return p / q - (p % q < 0); }
+
+static bool fold_function(Function f, const ExNode *x, ExNode *r) {
+    switch (f) {
+    case FN_RECIP: return x->p && lowest(x->q, x->p, r);
+    case FN_ABS: return lowest((int64_t)(x->p < 0 ? -x->p : x->p), x->q, r);
+    case FN_DELTA: return lowest(x->p == 0, 1, r);
+    case FN_SIGN: return lowest((x->p > 0) - (x->p < 0), 1, r);
+    case FN_FLOOR: return lowest(floor_of(x->p, x->q), 1, r);
+    case FN_CEIL: return lowest(-floor_of(-x->p, x->q), 1, r);
+    default: return false;
+    }
+}
+
+/* Drops literals that hold as numbers and repeated ones; false: one does not hold. */
+static bool tidy(const World *w, Cond *c) {
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        int64_t v;
+        bool drop = false;
+        if (poly_constant(w, c->v[i].p, &v)) {
+            if (c->v[i].eq ? v != 0 : v < 0) return false;
+            drop = true;
+        }
+        for (int j = 0; j < n; j++) drop |= c->v[j].p == c->v[i].p && c->v[j].eq == c->v[i].eq;
+        if (!drop) c->v[n++] = c->v[i];
+    }
+    c->n = n;
+    return true;
+}
+
+static Ex make_pair(World *w, const ExNode *x) {
+    ExNode a, b, r;
+    if (x->kind == EX_ADD && is_value(w, x->a, 0)) return x->b;
+    if (x->kind == EX_ADD && is_value(w, x->b, 0)) return x->a;
+    if (x->kind == EX_MUL && is_value(w, x->a, 1)) return x->b;
+    if ((x->kind == EX_MUL || x->kind == EX_POW) && is_value(w, x->b, 1)) return x->a;
+    if ((x->kind == EX_MAX2 || x->kind == EX_MIN2) && x->a == x->b) return x->a;
+    if (is_num(w, x->a, &a) && is_num(w, x->b, &b) && fold_pair(x->kind, &a, &b, &r)) return put(w, &r);
+    return put(w, x);
+}
+
+static Ex make_guarded(World *w, const ExNode *x) {
+    ExNode y = *x;
+    bool possible = tidy(w, &y.cond), sure = possible && !y.cond.n;
+    if (x->kind == EX_IF) {
+        if (!possible) return x->b;
+        return sure || x->a == x->b ? x->a : put(w, &y);
+    }
+    if (!possible) return x->kind == EX_SUM ? ex_rational(w, 0, 1) : ex_real(w, -INFINITY);
+    return sure && !x->n ? x->a : put(w, &y);
+}
+
+Ex ex_make(World *w, const ExNode *x) {
+    ExNode a, r;
+    int64_t v;
+    switch (x->kind) {
+    case EX_NUM: return ex_rational(w, x->p, x->q);
+    case EX_REAL: return ex_real(w, x->real);
+    case EX_SIZE: return poly_constant(w, x->size, &v) ? ex_rational(w, v, 1) : put(w, x);
+    case EX_FN: return is_num(w, x->a, &a) && fold_function((Function)x->word, &a, &r) ? put(w, &r) : put(w, x);
+    case EX_IF:
+    case EX_SUM:
+    case EX_MOST: return make_guarded(w, x);
+    case EX_PARAM:
+    case EX_AT: return put(w, x);
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_POW: return make_pair(w, x);
+    }
+    return 0;
+}
+
+bool ex_number(const World *w, Ex e, double *v) {
+    ExNode x;
+    ex_get(w, e, &x);
+    if (x.kind == EX_NUM) *v = (double)x.p / (double)x.q;
+    if (x.kind == EX_REAL) *v = x.real;
+    return x.kind == EX_NUM || x.kind == EX_REAL;
+}
+
+/* ---- text */
+
+typedef struct Printer {
+    const World *w;
+    Symbol *bound; /* numbered as they appear */
+    int n, room;
+    Text *t;
+} Printer;
+
+static void print(Printer *, Ex);
+
+static void bind(Printer *p, Symbol s) {
+    if (p->n == p->room) {
+        Symbol *more = ARENA_NEW(p->w->scratch, Symbol, 2 * p->room + 8);
+        if (p->n) memcpy(more, p->bound, (size_t)p->n * sizeof *more);
+        p->bound = more;
+        p->room = 2 * p->room + 8;
+    }
+    p->bound[p->n++] = s;
+}
+
+static void print_poly(Printer *p, Poly x) { poly_print_as(p->w, x, p->n, p->bound, p->t); }
+
+static void print_real(Text *t, double v) {
+    char s[64];
+    for (int digits = 1; digits <= DBL_DECIMAL_DIG; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, v);
+        if (isnan(v) || strtod(s, NULL) == v) break;
+    }
+    char *point = strchr(s, localeconv()->decimal_point[0]);
+    if (point) *point = '.';
+    text_add(t, "%s", s);
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static const char *literal_text(Printer *p, Lit l) {
+    Text t = text_new(p->w->scratch);
+    poly_print_as(p->w, l.p, p->n, p->bound, &t);
+    text_add(&t, l.eq ? " == 0" : " >= 0");
+    return t.data;
+}
+
+static void print_cond(Printer *p, const Cond *c) {
+    const char *text[COND_MAX];
+    for (int i = 0; i < c->n; i++) text[i] = literal_text(p, c->v[i]);
+    qsort(text, (size_t)c->n, sizeof *text, by_text);
+    for (int i = 0; i < c->n; i++) text_add(p->t, "%s%s", i ? ", " : "", text[i]);
+}
+
+/* sum(k0 < n, k1 < m; conditions; body) */
+static void print_binder(Printer *p, const ExNode *x) {
+    int first = p->n;
+    text_add(p->t, x->kind == EX_SUM ? "sum(" : "most(");
+    for (int i = 0; i < x->n; i++) bind(p, poly_is_symbol(p->w, x->dims[i]));
+    for (int i = 0; i < x->n; i++) {
+        text_add(p->t, "%sk%d < ", i ? ", " : "", first + i);
+        print_poly(p, symbol_def(p->w, p->bound[first + i]).arg[0]);
+    }
+    text_add(p->t, "; ");
+    print_cond(p, &x->cond);
+    text_add(p->t, "; ");
+    print(p, x->a);
+    text_add(p->t, ")");
+}
+
+static void print_call(Printer *p, const char *name, Ex a, Ex b) {
+    text_add(p->t, "%s(", name);
+    print(p, a);
+    if (b) {
+        text_add(p->t, ", ");
+        print(p, b);
+    }
+    text_add(p->t, ")");
+}
+
+static void print_infix(Printer *p, Ex a, char sign, Ex b) {
+    text_add(p->t, "(");
+    print(p, a);
+    text_add(p->t, " %c ", sign);
+    print(p, b);
+    text_add(p->t, ")");
+}
+
+static void print(Printer *p, Ex e) {
+    ExNode x;
+    ex_get(p->w, e, &x);
+    switch (x.kind) {
+    case EX_NUM:
+        text_add(p->t, "%lld", (long long)x.p);
+        if (x.q != 1) text_add(p->t, "/%lld", (long long)x.q);
+        break;
+    case EX_REAL: print_real(p->t, x.real); break;
+    case EX_PARAM: text_add(p->t, "%s", world_text(p->w, x.word)); break;
+    case EX_SIZE:
+        text_add(p->t, "size(");
+        print_poly(p, x.size);
+        text_add(p->t, ")");
+        break;
+    case EX_AT:
+        text_add(p->t, "x%u[", x.word);
+        for (int i = 0; i < x.n; i++) {
+            if (i) text_add(p->t, ", ");
+            print_poly(p, x.dims[i]);
+        }
+        text_add(p->t, "]");
+        break;
+    case EX_ADD: print_infix(p, x.a, '+', x.b); break;
+    case EX_MUL: print_infix(p, x.a, '*', x.b); break;
+    case EX_MAX2: print_call(p, "max", x.a, x.b); break;
+    case EX_MIN2: print_call(p, "min", x.a, x.b); break;
+    case EX_POW: print_call(p, "pow", x.a, x.b); break;
+    case EX_FN: print_call(p, function_names[x.word], x.a, 0); break;
+    case EX_IF:
+        text_add(p->t, "if(");
+        print_cond(p, &x.cond);
+        text_add(p->t, "; ");
+        print(p, x.a);
+        text_add(p->t, ", ");
+        print(p, x.b);
+        text_add(p->t, ")");
+        break;
+    case EX_SUM:
+    case EX_MOST: print_binder(p, &x); break;
+    }
+}
+
+void ex_print(const World *w, Ex e, Text *t) {
+    ArenaMark mark = arena_mark(w->scratch);
+    Printer p = {.w = w, .t = t};
+    print(&p, e);
+    if (t->arena != w->scratch) arena_reset(w->scratch, mark);
+}

@@ -1,0 +1,173 @@
+/* expr_subst.c -- substitution into expressions. Invariant: the environment maps every symbol that is replaced at this place; entering a SUM or MOST adds its
+   bound variables, mapped to fresh ones, and leaving takes them off. A subtree without binders gives the same result wherever the environment is the same, so it
+   is remembered until the environment changes; one with binders is copied for each occurrence. */
+#include "ops/core/expr_inner.h"
+#include <limits.h>
+#include <string.h>
+
+typedef struct Memo {
+    uint32_t n, room; /* room: a power of two */
+    uint32_t *key, *value;
+} Memo;
+
+typedef struct Subst {
+    World *w;
+    int n, room;
+    Symbol *from;
+    Poly *to;
+    const Ex *inputs;
+    int ninputs;
+    uint32_t replaced; /* bit k: input k (31: or later) is replaced by what binds */
+    Memo memo;
+} Subst;
+
+static uint32_t *memo_slot(Memo *m, uint32_t key) {
+    uint32_t i = (key * 2654435769u) & (m->room - 1);
+    while (m->key[i] && m->key[i] != key) i = (i + 1) & (m->room - 1);
+    return &m->key[i];
+}
+
+static bool memo_get(Memo *m, uint32_t key, uint32_t *value) {
+    if (!m->room) return false;
+    uint32_t *slot = memo_slot(m, key);
+    *value = m->value[slot - m->key];
+    return *slot != 0;
+}
+
+static void memo_put(Arena *arena, Memo *m, uint32_t key, uint32_t value) {
+    if (2 * (m->n + 1) > m->room) {
+        Memo old = *m;
+        m->room = old.room ? 2 * old.room : 64;
+        m->key = ARENA_NEW(arena, uint32_t, m->room);
+        m->value = ARENA_NEW(arena, uint32_t, m->room);
+        m->n = 0;
+        for (uint32_t i = 0; i < old.room; i++)
+            if (old.key[i]) memo_put(arena, m, old.key[i], old.value[i]);
+    }
+    uint32_t *slot = memo_slot(m, key);
+    m->n += !*slot;
+    *slot = key;
+    m->value[slot - m->key] = value;
+}
+
+static void push(Subst *s, Symbol from, Poly to) {
+    if (s->n == s->room) {
+        int room = 2 * s->room + 16;
+        Symbol *f = ARENA_NEW(s->w->scratch, Symbol, room);
+        Poly *t = ARENA_NEW(s->w->scratch, Poly, room);
+        if (s->n) memcpy(f, s->from, (size_t)s->n * sizeof *f), memcpy(t, s->to, (size_t)s->n * sizeof *t);
+        s->from = f;
+        s->to = t;
+        s->room = room;
+    }
+    s->from[s->n] = from;
+    s->to[s->n++] = to;
+}
+
+static Poly in_poly(Subst *s, Poly p) { return poly_subst(s->w, p, s->n, s->from, s->to); }
+
+static void in_cond(Subst *s, Cond *c) {
+    for (int i = 0; i < c->n; i++) c->v[i].p = in_poly(s, c->v[i].p);
+}
+
+static Ex walk(Subst *, Ex);
+
+/* Fresh variables; an extent may mention those bound outside. */
+static Ex binder(Subst *s, ExNode *x) {
+    int before = s->n;
+    Memo outside = s->memo;
+    for (int i = 0; i < x->n; i++) {
+        Symbol old = poly_is_symbol(s->w, x->dims[i]);
+        x->dims[i] = poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
+        push(s, old, x->dims[i]);
+    }
+    s->memo = (Memo){0};
+    in_cond(s, &x->cond);
+    x->a = walk(s, x->a);
+    s->memo = outside;
+    s->n = before;
+    return ex_make(s->w, x);
+}
+
+/* Element dims of the expression that replaces an input. */
+static Ex replaced(Subst *s, Ex body, const ExNode *x) {
+    ArenaMark mark = arena_mark(s->w->scratch);
+    Subst inner = {.w = s->w};
+    for (int i = 0; i < x->n; i++) push(&inner, symbol_index(s->w, (uint32_t)i), x->dims[i]);
+    Ex e = walk(&inner, body);
+    arena_reset(s->w->scratch, mark);
+    return e;
+}
+
+static Ex rebuild(Subst *s, ExNode *x) {
+    switch (x->kind) {
+    case EX_NUM:
+    case EX_REAL:
+    case EX_PARAM: break;
+    case EX_SIZE: x->size = in_poly(s, x->size); break;
+    case EX_AT:
+        for (int i = 0; i < x->n; i++) x->dims[i] = in_poly(s, x->dims[i]);
+        if (s->inputs && x->word < (uint32_t)s->ninputs && s->inputs[x->word]) return replaced(s, s->inputs[x->word], x);
+        break;
+    case EX_IF:
+        in_cond(s, &x->cond);
+        x->a = walk(s, x->a);
+        x->b = walk(s, x->b);
+        break;
+    case EX_FN: x->a = walk(s, x->a); break;
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_POW:
+        x->a = walk(s, x->a);
+        x->b = walk(s, x->b);
+        break;
+    case EX_SUM:
+    case EX_MOST: return binder(s, x);
+    }
+    return ex_make(s->w, x);
+}
+
+static Ex walk(Subst *s, Ex e) {
+    const ExRecord *r = ex_record(s->w, e);
+    bool plain = !r->binds && !(r->reads & s->replaced);
+    ExNode x;
+    Ex result;
+    if (plain && memo_get(&s->memo, e, &result)) return result;
+    ex_get(s->w, e, &x);
+    result = rebuild(s, &x);
+    if (plain) memo_put(s->w->scratch, &s->memo, e, result);
+    return result;
+}
+
+Ex ex_subst(World *w, Ex e, int n, const Symbol from[], const Poly to[], const Ex *inputs, int ninputs) {
+    ArenaMark mark = arena_mark(w->scratch);
+    Subst s = {.w = w, .inputs = inputs, .ninputs = ninputs};
+    for (int i = 0; i < n; i++) push(&s, from[i], to[i]);
+    for (int k = 0; inputs && k < ninputs; k++)
+        if (inputs[k] && ex_record(w, inputs[k])->binds) s.replaced |= 1u << (k < 31 ? k : 31);
+    Ex r = walk(&s, e);
+    arena_reset(w->scratch, mark);
+    return r;
+}
+
+static int count_reads(const World *w, Memo *m, Ex e, int input) {
+    const ExRecord *r = ex_record(w, e);
+    uint32_t known;
+    if (!(r->reads >> (input < 31 ? input : 31) & 1)) return 0;
+    if (r->kind == EX_AT) return r->word == (uint32_t)input;
+    if (memo_get(m, e, &known)) return (int)known;
+    int n = (r->a ? count_reads(w, m, r->a, input) : 0), more = r->b ? count_reads(w, m, r->b, input) : 0;
+    n = n > INT_MAX - more ? INT_MAX : n + more;
+    memo_put(w->scratch, m, e, (uint32_t)n);
+    return n;
+}
+
+int ex_reads(const World *w, Ex e, int input) {
+    ArenaMark mark = arena_mark(w->scratch);
+    Memo m = {0};
+    int n = count_reads(w, &m, e, input);
+    arena_reset(w->scratch, mark);
+    return n;
+}

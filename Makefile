@@ -38,13 +38,13 @@ all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS)
 $(BUILD)/libisomer.a: $(LIBRARY)
 $(BUILD)/libgenerator.a: $(GENERATOR)
 $(BUILD)/libverifier.a: $(VERIFIER)
-$(BUILD)/%.a:
+$(BUILD)/%.a: $(BUILD)/list
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/libisomer.so: $(LIBRARY)
-	$(COMPILE) -shared -Wl,-soname,libisomer.so -o $@ $^ $(LIBS)
+$(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list
+	$(COMPILE) -shared -Wl,-soname,libisomer.so -o $@ $(filter %.o,$^) $(LIBS)
 
 $(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(BUILD)/libisomer.a
 $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
@@ -78,10 +78,12 @@ $(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
 
-# Its time changes when the compiler or the flags do, so that everything is compiled again.
-$(BUILD)/flags: force
+# Their times change when the compiler or its flags do, so that all is compiled again, and when a file comes or goes, so that all is linked.
+$(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
+$(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER)
+$(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
-	@echo '$(COMPILE) $(WARNINGS)' | cmp -s - $@ || echo '$(COMPILE) $(WARNINGS)' > $@
+	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
 programs-of-tests: all $(TESTS) $(PLUGINS)
 test: programs-of-tests

@@ -19,7 +19,10 @@
 
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just computed), the last instruction is what
    is stored; C_VIEW k reads view[k], k beyond the views named above, which has y's rank and sizes (stride 0 where broadcast).
-   Accumulation is in float for float32; the program runs in y's element type (float for 16-bit floats, int64 for integers). */
+   Accumulation is in float for float32. A program runs in the widest class among y, the accumulator and the views it reads: double,
+   float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted to y's type when it is stored, as S_COPY does:
+   integers wrap, floats truncate toward zero and saturate (NaN gives 0), bool is "is not zero". Integer division truncates,
+   C_MOD has the divisor's sign, both give 0 for a divisor 0; min and max pass NaN on. y may be an input's very view, in place (S_EWISE). */
 #ifndef ISOMER_STEPS_H
 #define ISOMER_STEPS_H
 #include <stddef.h>

@@ -1,0 +1,259 @@
+/* blas.c -- matrix products by OpenBLAS, opened with dlopen so that the environment can be put right first: OPENBLAS_CORETYPE may
+   name an older core, and is read when the library is loaded. Float and double go to gemm or gemv as the views lie (a row or
+   a column stride of 1 is enough), batch axes are joined or folded into the rows; other views are packed dense. 16-bit floats are
+   computed as float; integers by plain loops over int64, exactly. */
+#include "ops/cpu/cpu.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112 }; /* as in cblas.h */
+#define DEFINE_CALLS(T, p)                                                                                                              \
+    typedef void (*Gemm_##p)(int order, int ta, int tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, \
+                             T *c, int ldc);                                                                                            \
+    typedef void (*Gemv_##p)(int order, int t, int m, int n, T alpha, const T *a, int lda, const T *x, int dx, T beta, T *y, int dy);
+DEFINE_CALLS(float, s)
+DEFINE_CALLS(double, d)
+
+struct Blas {
+    void *library;
+    char core[64], config[160];
+    Gemm_s sgemm;
+    Gemv_s sgemv;
+    Gemm_d dgemm;
+    Gemv_d dgemv;
+};
+
+/* ---- opening */
+typedef struct Saved {
+    const char *name;
+    char *value;
+} Saved;
+static Saved environment_set(const char *name, const char *value) {
+    const char *old = getenv(name);
+    Saved s = {name, NULL};
+    if (old) {
+        const size_t n = strlen(old) + 1;
+        s.value = mem_realloc(NULL, n);
+        if (s.value) memcpy(s.value, old, n);
+    }
+    if (value) setenv(name, value, 1);
+    else unsetenv(name);
+    return s;
+}
+static void environment_restore(Saved s) {
+    if (s.value) setenv(s.name, s.value, 1);
+    else unsetenv(s.name);
+    mem_realloc(s.value, 0);
+}
+
+/* The serial build first: threads of its own would fight with the others. */
+static void *open_library(const char *path) {
+    static const char *const usual[] = {"/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so"};
+    if (path) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        void *library = dlopen(usual[i], RTLD_NOW | RTLD_LOCAL);
+        if (library) return library;
+    }
+    return NULL;
+}
+
+static void copy_text(void *library, const char *function, char *to, size_t n) {
+    char *(*text)(void) = NULL;
+    *(void **)&text = dlsym(library, function);
+    snprintf(to, n, "%s", text ? text() : "?");
+}
+
+Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
+    const Saved core = environment_set("OPENBLAS_CORETYPE", o->coretype), threads = environment_set("OPENBLAS_NUM_THREADS", "1");
+    void *library = open_library(o->path);
+    environment_restore(threads);
+    environment_restore(core);
+    if (!library) {
+        snprintf(why, n, "OpenBLAS cannot be opened: %s", dlerror());
+        return NULL;
+    }
+    Blas *b = mem_realloc(NULL, sizeof *b);
+    if (!b) return dlclose(library), NULL;
+    *b = (Blas){.library = library};
+    *(void **)&b->sgemm = dlsym(library, "cblas_sgemm");
+    *(void **)&b->sgemv = dlsym(library, "cblas_sgemv");
+    *(void **)&b->dgemm = dlsym(library, "cblas_dgemm");
+    *(void **)&b->dgemv = dlsym(library, "cblas_dgemv");
+    copy_text(library, "openblas_get_corename", b->core, sizeof b->core);
+    copy_text(library, "openblas_get_config", b->config, sizeof b->config);
+    if (b->sgemm && b->sgemv && b->dgemm && b->dgemv) return b;
+    snprintf(why, n, "the OpenBLAS found lacks cblas_sgemm, cblas_sgemv, cblas_dgemm or cblas_dgemv");
+    blas_close(b);
+    return NULL;
+}
+
+void blas_close(Blas *b) {
+    if (!b) return;
+    dlclose(b->library);
+    mem_realloc(b, 0);
+}
+
+void blas_identity(const Blas *b, char *text, size_t n) {
+    if (!b) snprintf(text, n, "no OpenBLAS");
+    else
+        snprintf(text, n, "%.*s core %s", (int)strcspn(b->config, " ") + 1 + (int)strcspn(b->config + strcspn(b->config, " ") + 1, " "),
+                 b->config, b->core);
+}
+
+/* ---- one product */
+typedef struct Matrix { /* of a two-axis view: row-major with this leading dimension, or the transpose of such */
+    int order;          /* AS_IS or TRANSPOSED */
+    int ld;
+} Matrix;
+typedef struct Product {
+    Class class;
+    int size;
+    int64_t m, n, k;
+    Matrix a, b, y;         /* y TRANSPOSED: its transpose is computed from the transposed operands */
+    int64_t dx_a, dx_b, dy; /* strides of vectors */
+    Blas *blas;
+} Product;
+typedef struct MatMul {
+    Operand a, b;
+    Tail tail;
+    Product p;
+    Nest batch; /* views: y, a, b */
+} MatMul;
+
+static int at_least_1(int64_t n) { return n > 1 ? (int)n : 1; }
+/* Can BLAS read r x c elements with these strides? A zero stride it cannot. */
+static bool matrix_of(int64_t r, int64_t c, int64_t sr, int64_t sc, Matrix *m) {
+    if (sr > INT32_MAX || sc > INT32_MAX || r > INT32_MAX || c > INT32_MAX) return false;
+    if ((sc == 1 || c == 1) && (sr >= c || r == 1)) {
+        *m = (Matrix){AS_IS, at_least_1(r == 1 ? c : sr)};
+        return true;
+    }
+    if ((sr == 1 || r == 1) && (sc >= r || c == 1)) {
+        *m = (Matrix){TRANSPOSED, at_least_1(c == 1 ? r : sc)};
+        return true;
+    }
+    return false;
+}
+static bool view_matrix(const View *v, Matrix *m) {
+    const int r = v->rank - 2, c = v->rank - 1;
+    return matrix_of(v->dim[r], v->dim[c], v->stride[r], v->stride[c], m);
+}
+static int flip(int order) { return order == AS_IS ? TRANSPOSED : AS_IS; }
+
+#define DEFINE_PRODUCT(T, p)                                                                                                          \
+    static void product_##p(const Product *g, T *y, const T *a, const T *b) {                                                         \
+        const int m = (int)g->m, n = (int)g->n, k = (int)g->k;                                                                        \
+        if (m == 1 && g->dy > 0 && g->dx_a > 0)                                                                                       \
+            g->blas->p##gemv(ROW_MAJOR, flip(g->b.order), g->b.order == AS_IS ? k : n, g->b.order == AS_IS ? n : k, 1, b, g->b.ld, a, \
+                             (int)g->dx_a, 0, y, (int)g->dy);                                                                         \
+        else if (n == 1 && g->dy > 0 && g->dx_b > 0)                                                                                  \
+            g->blas->p##gemv(ROW_MAJOR, g->a.order, g->a.order == AS_IS ? m : k, g->a.order == AS_IS ? k : m, 1, a, g->a.ld, b,       \
+                             (int)g->dx_b, 0, y, (int)g->dy);                                                                         \
+        else if (g->y.order == AS_IS)                                                                                                 \
+            g->blas->p##gemm(ROW_MAJOR, g->a.order, g->b.order, m, n, k, 1, a, g->a.ld, b, g->b.ld, 0, y, g->y.ld);                   \
+        else g->blas->p##gemm(ROW_MAJOR, flip(g->b.order), flip(g->a.order), n, m, k, 1, b, g->b.ld, a, g->a.ld, 0, y, g->y.ld);      \
+    }
+DEFINE_PRODUCT(float, s)
+DEFINE_PRODUCT(double, d)
+
+/* Operands dense; so is y. */
+static void product_integer(const Product *g, uint64_t *y, const uint64_t *a, const uint64_t *b) {
+    for (int64_t i = 0; i < g->m; i++) {
+        memset(y + i * g->n, 0, (size_t)g->n * sizeof *y);
+        for (int64_t l = 0; l < g->k; l++)
+            for (int64_t j = 0; j < g->n; j++) y[i * g->n + j] += a[i * g->k + l] * b[l * g->n + j];
+    }
+}
+
+static int gemm_run(const Kernel *k, void *const slot[], void *work) {
+    const MatMul *g = k->self;
+    const char *a = operand_at(&g->a, slot, work), *b = operand_at(&g->b, slot, work);
+    char *y = view_at(&g->tail.into, slot, work);
+    int64_t index[STEP_RANK] = {0}, offset[3] = {0};
+    do {
+        char *to = y + offset[0] * g->p.size;
+        const char *from = a + offset[1] * g->p.size, *by = b + offset[2] * g->p.size;
+        if (g->p.class == CLASS_FLOAT)
+            product_s(&g->p, (float *)(void *)to, (const float *)(const void *)from, (const float *)(const void *)by);
+        else if (g->p.class == CLASS_DOUBLE)
+            product_d(&g->p, (double *)(void *)to, (const double *)(const void *)from, (const double *)(const void *)by);
+        else product_integer(&g->p, (uint64_t *)(void *)to, (const uint64_t *)(const void *)from, (const uint64_t *)(const void *)by);
+    } while (nest_next(&g->batch, 0, index, offset));
+    tail_run(&g->tail, slot, work);
+    return 0;
+}
+
+/* An empty sum: y becomes 0 before its epilogue. */
+static int gemm_run_empty(const Kernel *k, void *const slot[], void *work) {
+    const MatMul *g = k->self;
+    memset(view_at(&g->tail.into, slot, work), 0, (size_t)(view_count(&g->tail.into) * g->p.size));
+    tail_run(&g->tail, slot, work);
+    return 0;
+}
+
+/* ---- building */
+static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, Matrix *m) {
+    const View *v = &b->step->view[index];
+    if (v->dtype == dtype && !dense && view_matrix(v, m)) {
+        *o = operand_as_is(b, index);
+        return true;
+    }
+    return operand_pack(b, index, dtype, o) && view_matrix(&o->view, m);
+}
+
+/* Where b is the same for all of the last batch axis and a and y continue from one matrix to the next, those matrices are one taller one. */
+static void fold_batch(MatMul *g) {
+    Nest *n = &g->batch;
+    const View *y = &g->tail.into, *a = &g->a.view;
+    while (n->rank > 0) {
+        const int l = n->rank - 1;
+        const int64_t *s = n->stride + l;
+        const bool tall =
+            s[2 * STEP_RANK] == 0 && s[0] == y->stride[y->rank - 2] * g->p.m && s[STEP_RANK] == a->stride[a->rank - 2] * g->p.m;
+        if (!tall || g->p.m == 1 || g->p.a.order != AS_IS || g->p.y.order != AS_IS || g->p.m * n->dim[l] > INT32_MAX) return;
+        g->p.m *= n->dim[l];
+        n->rank--;
+    }
+}
+
+static Nest batch_nest(Build *b, const View *y, const View *x1, const View *x2) {
+    View v[] = {*y, *x1, *x2};
+    for (int i = 0; i < 3; i++) v[i].rank -= 2;
+    return nest_new(b->arena, (const View *const[]){&v[0], &v[1], &v[2]}, 3);
+}
+
+static bool blas_build(Build *b, Kernel *k) {
+    MatMul *g = ARENA_NEW(b->arena, MatMul, 1);
+    const View *v = b->step->view;
+    const int r = v[0].rank - 2, c = v[0].rank - 1;
+    Product *p = &g->p;
+    *p = (Product){.class = view_class(v, 3), .m = v[0].dim[r], .n = v[0].dim[c], .k = v[1].dim[c], .blas = b->device->blas};
+    const int dtype = class_dtype(p->class);
+    const bool exact = p->class == CLASS_INT || p->class == CLASS_UINT;
+    p->size = dtype_size(dtype);
+    if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) || !read_matrix(b, 2, dtype, exact, &g->b, &p->b)) return false;
+    const bool dense = exact || p->k == 0 || !view_matrix(&v[0], &p->y);
+    if (!tail_new(b, dtype, dense, &g->tail) || !view_matrix(&g->tail.into, &p->y)) return false;
+    const View *y = &g->tail.into;
+    p->dx_a = p->k == 1 ? 1 : g->a.view.stride[c], p->dx_b = p->k == 1 ? 1 : g->b.view.stride[r];
+    g->batch = batch_nest(b, y, &g->a.view, &g->b.view);
+    fold_batch(g);
+    p->dy = p->m == 1 ? (p->n == 1 ? 1 : y->stride[c]) : y->stride[r];
+    k->run = p->k == 0 ? gemm_run_empty : gemm_run;
+    k->self = g;
+    return true;
+}
+
+static bool gemm_possible(const Device *d, const Step *s) {
+    const int c = s->view[0].rank - 1;
+    if (c < 1 || s->view[1].rank != c + 1 || s->view[2].rank != c + 1) return false;
+    for (int i = 0; i < 3; i++)
+        if (!dtype_numeric(s->view[i].dtype)) return false;
+    const Class class = view_class(s->view, 3);
+    return d->blas || class == CLASS_INT || class == CLASS_UINT;
+}
+static int gemm_choices(const Device *d, const Step *s) { return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0; }
+static bool gemm_build(Build *b, int choice, Kernel *k) { return choice == 0 ? blas_build(b, k) : dnn_gemm_build(b, choice - 1, k); }
+const Maker gemm_maker = {gemm_choices, gemm_build};

@@ -1,0 +1,118 @@
+/* copy.c -- strided copies. Axes are joined first; then rows of consecutive elements are moved whole, and where the input
+   runs fastest along another axis than the output, those two axes are walked in square tiles of about a cache line, so that
+   neither side is read or written an element a line. Where the element types differ, the copy is an element-wise program. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+typedef struct Plane {
+    int64_t n[2], y[2], x[2]; /* sizes and strides: axis 0 is the output's fastest, axis 1 the input's fastest or the next */
+} Plane;
+struct Copy {
+    Vector *convert;
+    View y, x;
+    int size;
+    bool tiled;
+    Plane plane;
+    Nest outer;
+};
+
+/* In the nest the two axes of the plane go last. */
+static void take_plane(Copy *c) {
+    Nest *n = &c->outer;
+    int64_t *const ys = n->stride, *const xs = n->stride + STEP_RANK;
+    c->plane = (Plane){.n = {1, 1}};
+    if (n->rank == 0) return;
+    const int inner = n->rank - 1;
+    int other = inner - 1;
+    if (xs[inner] != 1)
+        for (int a = 0; a < inner; a++)
+            if (xs[a] == 1) other = a, c->tiled = true;
+    c->plane.n[0] = n->dim[inner], c->plane.y[0] = ys[inner], c->plane.x[0] = xs[inner];
+    n->rank--;
+    if (other < 0) return;
+    c->plane.n[1] = n->dim[other], c->plane.y[1] = ys[other], c->plane.x[1] = xs[other];
+    for (int a = other; a + 1 < n->rank; a++) n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
+    n->rank--;
+}
+
+Copy *copy_new(Build *b, const View *y, const View *x) {
+    Copy *c = ARENA_NEW(b->arena, Copy, 1);
+    c->y = *y, c->x = *x, c->size = dtype_size(y->dtype);
+    if (y->dtype != x->dtype) {
+        const View views[] = {*y, *x};
+        static const Scalar read = {.op = C_VIEW, .a = 1};
+        c->convert = vector_new(b, views, 2, NULL, &read, 1);
+        return c->convert ? c : NULL;
+    }
+    if (!c->size) return build_fail(b, "a copy of elements without a size in bytes"), NULL;
+    c->outer = nest_new(b->arena, (const View *const[]){y, x}, 2);
+    take_plane(c);
+    return c;
+}
+
+typedef struct Complex128 {
+    double re, im;
+} Complex128;
+enum { TILE = 16 };
+#define DEFINE_PLANE(T)                                                                                                 \
+    static void rows_##T(const Plane *p, T *restrict y, const T *restrict x) {                                          \
+        for (int64_t j = 0; j < p->n[1]; j++, y += p->y[1], x += p->x[1]) {                                             \
+            if (p->y[0] == 1 && p->x[0] == 1) memcpy(y, x, (size_t)p->n[0] * sizeof(T));                                \
+            else if (p->y[0] == 1 && p->x[0] == 0)                                                                      \
+                for (int64_t i = 0; i < p->n[0]; i++) y[i] = *x;                                                        \
+            else if (p->y[0] == 1)                                                                                      \
+                for (int64_t i = 0; i < p->n[0]; i++) y[i] = x[i * p->x[0]];                                            \
+            else                                                                                                        \
+                for (int64_t i = 0; i < p->n[0]; i++) y[i * p->y[0]] = x[i * p->x[0]];                                  \
+        }                                                                                                               \
+    }                                                                                                                   \
+    static void tiles_##T(const Plane *p, T *restrict y, const T *restrict x) {                                         \
+        for (int64_t j = 0; j < p->n[1]; j += TILE)                                                                     \
+            for (int64_t i = 0; i < p->n[0]; i += TILE) {                                                               \
+                const int64_t h = p->n[1] - j < TILE ? p->n[1] - j : TILE, w = p->n[0] - i < TILE ? p->n[0] - i : TILE; \
+                const Plane t = {.n = {w, h}, .y = {p->y[0], p->y[1]}, .x = {p->x[0], p->x[1]}};                        \
+                rows_##T(&t, y + j * p->y[1] + i * p->y[0], x + j * p->x[1] + i * p->x[0]);                             \
+            }                                                                                                           \
+    }
+DEFINE_PLANE(uint8_t)
+DEFINE_PLANE(uint16_t)
+DEFINE_PLANE(uint32_t)
+DEFINE_PLANE(uint64_t)
+DEFINE_PLANE(Complex128)
+
+static void run_plane(const Copy *c, char *y, const char *x) {
+#define CASE(T) \
+    case sizeof(T): (c->tiled ? tiles_##T : rows_##T)(&c->plane, (T *)(void *)y, (const T *)(const void *)x); break;
+    switch (c->size) { CASE(uint8_t) CASE(uint16_t) CASE(uint32_t) CASE(uint64_t) CASE(Complex128) default : break; }
+#undef CASE
+}
+
+void copy_run(const Copy *c, void *const slot[], void *work) {
+    if (c->convert) {
+        vector_run(c->convert, slot, work);
+        return;
+    }
+    if (c->outer.count == 0) return;
+    char *y = view_at(&c->y, slot, work);
+    const char *x = view_at(&c->x, slot, work);
+    int64_t index[STEP_RANK] = {0}, offset[2] = {0};
+    do run_plane(c, y + offset[0] * c->size, x + offset[1] * c->size);
+    while (nest_next(&c->outer, 0, index, offset));
+}
+
+static int copy_choices(const Device *d, const Step *s) {
+    (void)d;
+    if (s->view[0].dtype == s->view[1].dtype) return dtype_size(s->view[0].dtype) > 0;
+    return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
+}
+static int run_copy(const Kernel *k, void *const slot[], void *work) {
+    copy_run(k->self, slot, work);
+    return 0;
+}
+static bool copy_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    k->run = run_copy;
+    k->self = copy_new(b, &b->step->view[0], &b->step->view[1]);
+    return k->self != NULL;
+}
+const Maker copy_maker = {copy_choices, copy_build};

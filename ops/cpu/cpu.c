@@ -1,0 +1,205 @@
+/* cpu.c -- the CPU as a back end: the device, dispatch over the kinds of steps, identity, and running with denormals flushed.
+
+   Options: words separated by commas: generic (no special instruction sets), blas=PATH, coretype=NAME (as OPENBLAS_CORETYPE),
+   blas=none, dnn=none. ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time, from the
+   first run after a wait to the next wait. Everything is done by the thread that calls. */
+#include "ops/cpu/cpu.h"
+#include <cpuid.h>
+#include <immintrin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const Maker *const makers[STEP_KIND_COUNT] = {
+    [S_GEMM] = &gemm_maker, [S_CONV] = &conv_maker, [S_POOL] = &pool_maker, [S_EWISE] = &vector_maker,    [S_REDUCE] = &reduce_maker,
+    [S_COPY] = &copy_maker, [S_FILL] = &fill_maker, [S_LOOP] = &loop_maker, [S_SOFTMAX] = &softmax_maker, [S_OP] = &op_maker,
+};
+
+/* ---- the device */
+typedef struct Options {
+    char text[512];
+    BlasOptions blas;
+    bool generic, no_blas, no_dnn;
+} Options;
+
+static bool read_option(Options *o, char *word) {
+    char *value = strchr(word, '=');
+    if (value) *value++ = 0;
+    if (!value && strcmp(word, "generic") == 0) o->generic = true;
+    else if (value && strcmp(word, "coretype") == 0) o->blas.coretype = value;
+    else if (value && strcmp(word, "blas") == 0) o->no_blas = strcmp(value, "none") == 0, o->blas.path = o->no_blas ? NULL : value;
+    else if (value && strcmp(word, "dnn") == 0 && strcmp(value, "none") == 0) o->no_dnn = true;
+    else return false;
+    return true;
+}
+static bool read_options(Options *o, const char *text, char *why, size_t n) {
+    const char *wish = getenv("ISOMER_CPU");
+    *o = (Options){.generic = wish && strcmp(wish, "generic") == 0};
+    if (snprintf(o->text, sizeof o->text, "%s", text ? text : "") >= (int)sizeof o->text)
+        return snprintf(why, n, "the options are too long"), false;
+    char *rest = NULL;
+    for (char *word = strtok_r(o->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+        if (!read_option(o, word)) return snprintf(why, n, "'%s' is no option of the CPU back end", word), false;
+    return true;
+}
+
+static const Simd *choose_simd(bool generic) {
+    if (generic) return &simd_base;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &simd_avx512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &simd_avx2 : &simd_base;
+}
+
+static void cpu_close(Device *d) {
+    if (!d) return;
+    blas_close(d->blas);
+    dnn_close(d->dnn);
+    mem_realloc(d, 0);
+}
+static Device *cpu_open(const char *text, char *why, size_t n) {
+    Options o;
+    if (!read_options(&o, text, why, n)) return NULL;
+    Device *d = mem_realloc(NULL, sizeof *d);
+    if (!d) return snprintf(why, n, "out of memory"), NULL;
+    *d = (Device){.simd = choose_simd(o.generic)};
+    if (o.generic && !o.blas.coretype) o.blas.coretype = "Prescott";
+    d->blas = o.no_blas ? NULL : blas_open(&o.blas, why, n);
+    d->dnn = o.no_dnn || (!d->blas && !o.no_blas) ? NULL : dnn_open(why, n);
+    if ((d->blas || o.no_blas) && (d->dnn || o.no_dnn)) return d;
+    cpu_close(d);
+    return NULL;
+}
+
+/* The processor's name as it tells it, without runs of blanks. */
+static void processor_name(char name[49]) {
+    unsigned r[12] = {0};
+    name[0] = 0;
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) return;
+    for (unsigned i = 0; i < 3; i++) __get_cpuid(0x80000002u + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]);
+    char *to = name;
+    const char *from = (const char *)r;
+    for (size_t i = 0; i < sizeof r && from[i] != 0; i++)
+        if (from[i] != ' ' || (to > name && to[-1] != ' ')) *to++ = from[i];
+    while (to > name && to[-1] == ' ') to--;
+    *to = 0;
+}
+static int cpu_identity(Device *d, char *text, size_t n) {
+    char name[49], blas[256], dnn[64];
+    unsigned a = 0, b, c, e;
+    processor_name(name);
+    __get_cpuid(1, &a, &b, &c, &e);
+    blas_identity(d->blas, blas, sizeof blas);
+    dnn_identity(d->dnn, dnn, sizeof dnn);
+    return snprintf(text, n, "cpu %s (%x), %s kernels, %s, %s, 1 thread", name, a, d->simd->name, blas, dnn) < (int)n ? 0 : -1;
+}
+
+/* ---- memory: 64-byte aligned, the address of the block before it */
+static void *cpu_alloc(Device *d, size_t bytes) {
+    (void)d;
+    if (bytes > SIZE_MAX - 128) return NULL;
+    char *block = mem_realloc(NULL, bytes + 128);
+    if (!block) return NULL;
+    char *p = block + 128 - (uintptr_t)block % 64;
+    memcpy(p - sizeof block, &block, sizeof block);
+    return p;
+}
+static void cpu_release(Device *d, void *p) {
+    (void)d;
+    char *block;
+    if (!p) return;
+    memcpy(&block, (char *)p - sizeof block, sizeof block);
+    mem_realloc(block, 0);
+}
+static int cpu_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
+    (void)d, (void)direction;
+    if (bytes) memmove(to, from, bytes);
+    return 0;
+}
+
+/* ---- kernels */
+static bool well_formed(const Step *s) {
+    if ((int)s->kind < 0 || s->kind >= STEP_KIND_COUNT || s->nview < 1) return false;
+    for (int i = 0; i < s->nview; i++)
+        if (s->view[i].rank < 0 || s->view[i].rank > STEP_RANK || s->view[i].slot < 0 || s->view[i].format != 0) return false;
+    static const int least[STEP_KIND_COUNT] = {[S_GEMM] = 3, [S_CONV] = 3, [S_POOL] = 2, [S_REDUCE] = 2, [S_COPY] = 2, [S_SOFTMAX] = 2};
+    return s->nview >= least[s->kind] && (s->kind != S_FILL || s->ncode > 0);
+}
+static int cpu_choices(Device *d, const Step *s) { return well_formed(s) ? makers[s->kind]->choices(d, s) : 0; }
+
+static int run_nothing(const Kernel *k, void *const slot[], void *work) { return (void)k, (void)slot, (void)work, 0; }
+
+static bool build(Build *b, int choice, Kernel *k) {
+    if (b->step->kind == S_OP || view_count(&b->step->view[0]) > 0) return makers[b->step->kind]->build(b, choice, k);
+    k->run = run_nothing;
+    return true;
+}
+
+static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
+    if (n) why[0] = 0;
+    if (choice < 0 || choice >= cpu_choices(d, s)) return snprintf(why, n, "the CPU back end has no such way to run this step"), NULL;
+    Escape escape;
+    Arena *volatile arena = NULL;
+    if (setjmp(escape.here)) {
+        snprintf(why, n, "%s", escape.error.reason);
+        arena_free(arena);
+        return NULL;
+    }
+    arena = arena_new(&escape, 0);
+    Build b = {.device = d, .arena = arena, .step = s, .weights = weights, .why = why, .nwhy = n};
+    Kernel *k = ARENA_NEW(arena, Kernel, 1);
+    k->device = d, k->arena = arena;
+    if (!build(&b, choice, k)) {
+        if (n && !why[0]) snprintf(why, n, "the CPU back end cannot run this step");
+        arena_free(arena);
+        return NULL;
+    }
+    *workspace = b.workspace;
+    return k;
+}
+
+static double thread_time(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
+static int cpu_run(Kernel *k, void *const slot[], void *work) {
+    Device *d = k->device;
+    if (!d->timing) d->timing = true, d->start = thread_time();
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | FLUSH_TO_ZERO | DENORMALS_ARE_ZERO);
+    const int status = k->run(k, slot, work);
+    _mm_setcsr(before);
+    return status;
+}
+static int cpu_wait(Device *d, double *ns) {
+    if (ns) *ns = d->timing ? thread_time() - d->start : 0;
+    d->timing = false;
+    return 0;
+}
+static void cpu_forget(Kernel *k) {
+    if (!k) return;
+    if (k->forget) k->forget(k);
+    arena_free(k->arena);
+}
+
+extern const Backend cpu_backend;
+const Backend cpu_backend = {
+    .abi = BACKEND_ABI,
+    .size = sizeof(Backend),
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .identity = cpu_identity,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .copy = cpu_copy,
+    .choices = cpu_choices,
+    .compile = cpu_compile,
+    .run = cpu_run,
+    .wait = cpu_wait,
+    .forget = cpu_forget,
+};

@@ -1,0 +1,124 @@
+/* cpu.h -- what the files of the CPU back end share: the device, the making of a kernel, operands, tails.
+
+   Everything a kernel needs is made once, in its arena, by a Build; running only reads it. Slot -1 stands for the kernel's
+   own scratch, so that every intermediate result is a View like any other: "pack this operand", "compute there, then finish
+   into y" are copies and element-wise programs over views. */
+#ifndef ISOMER_CPU_H
+#define ISOMER_CPU_H
+#include "ops/base/arena.h"
+#include "ops/cpu/simd.h"
+#include "ops/view.h"
+
+enum { SLOT_SCRATCH = -1 };
+typedef struct Blas Blas; /* blas.c */
+typedef struct Dnn Dnn;   /* dnn.c */
+struct Device {
+    const Simd *simd;
+    Blas *blas; /* NULL: no OpenBLAS */
+    Dnn *dnn;   /* NULL: no oneDNN */
+    bool timing;
+    double start; /* of the first run since the last wait, nanoseconds of the thread's clock */
+};
+struct Kernel {
+    Device *device;
+    Arena *arena; /* holds the kernel itself */
+    int (*run)(const Kernel *, void *const slot[], void *work);
+    void (*forget)(Kernel *); /* what is not in the arena; may be NULL */
+    void *self;
+};
+
+typedef struct Build {
+    Device *device;
+    Arena *arena;
+    const Step *step; /* the caller's, gone afterwards */
+    const void *const *weights;
+    size_t workspace;
+    char *why;
+    size_t nwhy;
+} Build;
+bool build_fail(Build *, const char *why);                             /* false */
+View build_scratch(Build *, int dtype, int rank, const int64_t dim[]); /* a dense view in the scratch */
+size_t build_bytes(Build *, size_t bytes);                             /* offset of so many bytes in the scratch, 64-byte aligned */
+
+/* ---- operand.c */
+bool dtype_numeric(int dtype);
+int dtype_size(int dtype);                 /* bytes; 0: not a type of dense elements of whole bytes */
+Class view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
+int class_dtype(Class);
+bool view_is_dense(const View *);
+static inline void *view_at(const View *v, void *const slot[], void *work) {
+    return (char *)(v->slot < 0 ? work : slot[v->slot]) + v->offset * dtype_size(v->dtype);
+}
+/* Loops over all elements of view[0] and of n-1 others of its sizes: axes of length 1 dropped, the rest in the order of view[0]'s strides,
+   greatest first, and joined where every view allows it. stride[v*STEP_RANK + axis], in elements. count is 0 if there is nothing to do. */
+typedef struct Nest {
+    int rank, n;
+    int64_t count, dim[STEP_RANK], *stride;
+} Nest;
+Nest nest_new(Arena *, const View *const view[], int n);
+bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]); /* steps the axes before the last `inner`; false: all done */
+
+/* ---- vector.c: element-wise programs */
+typedef struct Vector Vector;
+/* view[0] is written; `acc` is what C_ACC reads, NULL where it does not occur. NULL: cannot, why is said. */
+Vector *vector_new(Build *, const View *view, int nview, const View *acc, const Scalar *code, int ncode);
+void vector_run(const Vector *, void *const slot[], void *work);
+
+/* ---- copy.c */
+typedef struct Copy Copy;
+Copy *copy_new(Build *, const View *y, const View *x); /* converts where the types differ. NULL: cannot */
+void copy_run(const Copy *, void *const slot[], void *work);
+
+/* What a kernel reads: a view as it is, or a dense copy of another type made at each run, or once if the contents are known. */
+typedef struct Operand {
+    View view;
+    Copy *copy;
+    const void *constant;
+} Operand;
+Operand operand_as_is(Build *, int index);
+bool operand_pack(Build *, int index, int dtype, Operand *); /* dense, of this type */
+static inline const void *operand_at(const Operand *o, void *const slot[], void *work) {
+    if (o->constant) return o->constant;
+    if (o->copy) copy_run(o->copy, slot, work);
+    return view_at(&o->view, slot, work);
+}
+/* Where a kernel that computes in `dtype` writes, and the epilogue that then brings it into view[0]. */
+typedef struct Tail {
+    View into;
+    Vector *finish;
+} Tail;
+bool tail_new(Build *, int dtype, bool dense, Tail *); /* dense: the kernel writes dense memory only */
+bool tail_plain(Build *, int dtype, Tail *); /* the same without the epilogue, which the kernel does itself; strides as in view[0] */
+static inline void tail_run(const Tail *t, void *const slot[], void *work) {
+    if (t->finish) vector_run(t->finish, slot, work);
+}
+
+/* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
+void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
+void reduce_divide(void *acc, Class wide, int64_t count, int64_t n);
+
+/* ---- one maker for each kind of step */
+typedef struct Maker {
+    int (*choices)(const Device *, const Step *);
+    bool (*build)(Build *, int choice, Kernel *); /* sets run, forget, self */
+} Maker;
+extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker, copy_maker, softmax_maker, loop_maker,
+    op_maker;
+
+/* ---- third parties */
+typedef struct BlasOptions {
+    const char *path, *coretype; /* path: NULL for the usual places; coretype: NULL for what fits the machine, else as OPENBLAS_CORETYPE */
+} BlasOptions;
+Blas *blas_open(const BlasOptions *, char *why, size_t n);
+void blas_close(Blas *);
+void blas_identity(const Blas *, char *text, size_t n);
+Dnn *dnn_open(char *why, size_t n);
+void dnn_close(Dnn *);
+void dnn_identity(const Dnn *, char *text, size_t n);
+int dnn_conv_choices(const Device *, const Step *); /* how many ways oneDNN has; they come first */
+bool dnn_conv_build(Build *, int choice, Kernel *);
+int dnn_pool_choices(const Device *, const Step *);
+bool dnn_pool_build(Build *, int choice, Kernel *);
+int dnn_gemm_choices(const Device *, const Step *);
+bool dnn_gemm_build(Build *, int choice, Kernel *);
+#endif

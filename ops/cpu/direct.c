@@ -1,0 +1,252 @@
+/* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row of outputs is accumulated at
+   once, one input row and one kernel cell after the other. Also the choice between this and oneDNN's ways, which come first.
+   Up to three spatial axes; fewer are padded in front with axes of length 1. */
+#include "ops/cpu/cpu.h"
+
+enum { SPATIAL = 3 };
+typedef struct Window {
+    int64_t in[SPATIAL], out[SPATIAL], kernel[SPATIAL], stride[SPATIAL], pad[SPATIAL], dilation[SPATIAL];
+    int64_t x[SPATIAL], y[SPATIAL], w[SPATIAL]; /* strides in memory */
+} Window;
+
+/* param: strides, pads at the beginnings, pads at the ends, dilations; the kernel's sizes apart. */
+static Window window_new(const View *y, const View *x, const int64_t *kernel, const int64_t *param) {
+    Window g;
+    const int n = x->rank - 2, skip = SPATIAL - n;
+    for (int a = 0; a < SPATIAL; a++) {
+        const int i = a - skip;
+        const bool real = i >= 0;
+        g.in[a] = real ? x->dim[2 + i] : 1;
+        g.out[a] = real ? y->dim[2 + i] : 1;
+        g.x[a] = real ? x->stride[2 + i] : 0;
+        g.y[a] = real ? y->stride[2 + i] : 0;
+        g.kernel[a] = real ? kernel[i] : 1;
+        g.stride[a] = real ? param[i] : 1;
+        g.pad[a] = real ? param[n + i] : 0;
+        g.dilation[a] = real ? param[3 * n + i] : 1;
+        g.w[a] = 0;
+    }
+    return g;
+}
+
+/* The input index under output o and kernel cell k; false: outside. */
+static inline bool window_at(const Window *g, int a, int64_t o, int64_t k, int64_t *i) {
+    *i = o * g->stride[a] - g->pad[a] + k * g->dilation[a];
+    return *i >= 0 && *i < g->in[a];
+}
+/* The outputs of the last axis whose cell k lies inside: lo..hi-1. */
+static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
+    const int64_t s = g->stride[2], shift = k * g->dilation[2] - g->pad[2], room = g->in[2] - 1 - shift;
+    *lo = shift >= 0 ? 0 : (-shift + s - 1) / s;
+    *hi = room < 0 ? 0 : room / s + 1;
+    if (*hi > g->out[2]) *hi = g->out[2];
+}
+
+/* ---- convolution */
+typedef struct Conv {
+    Window g;
+    Operand x, w;
+    Tail tail;
+    Class class;
+    int size;
+    int64_t batch, outs, ins, group; /* ins: of one group */
+    size_t acc;
+    void (*scale_add)(void *y, const void *x, int64_t stride, const void *w, int64_t n);
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Conv;
+
+static void conv_plane(const Conv *c, void *acc, const char *x, const char *w, int64_t od, int64_t oh) {
+    const Window *g = &c->g;
+    int64_t d, h, lo, hi;
+    for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
+        if (!window_at(g, 0, od, kd, &d)) continue;
+        for (int64_t kh = 0; kh < g->kernel[1]; kh++) {
+            if (!window_at(g, 1, oh, kh, &h)) continue;
+            for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
+                window_row(g, kw, &lo, &hi);
+                if (lo >= hi) continue;
+                const int64_t i = lo * g->stride[2] - g->pad[2] + kw * g->dilation[2];
+                c->scale_add((char *)acc + lo * c->size, x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * c->size, g->stride[2] * g->x[2],
+                             w + (kd * g->w[0] + kh * g->w[1] + kw * g->w[2]) * c->size, hi - lo);
+            }
+        }
+    }
+}
+
+static void conv_channel(const Conv *c, void *acc, char *y, const char *x, const char *w) {
+    const Window *g = &c->g;
+    for (int64_t od = 0; od < g->out[0]; od++)
+        for (int64_t oh = 0; oh < g->out[1]; oh++) {
+            reduce_start(acc, c->class, REDUCE_SUM, g->out[2]);
+            for (int64_t i = 0; i < c->ins; i++)
+                conv_plane(c, acc, x + i * c->x.view.stride[1] * c->size, w + i * c->w.view.stride[1] * c->size, od, oh);
+            c->store(y + (od * g->y[0] + oh * g->y[1]) * c->size, g->y[2], acc, g->out[2]);
+        }
+}
+
+static int conv_run(const Kernel *k, void *const slot[], void *work) {
+    const Conv *c = k->self;
+    const char *x = operand_at(&c->x, slot, work), *w = operand_at(&c->w, slot, work);
+    char *y = view_at(&c->tail.into, slot, work);
+    for (int64_t n = 0; n < c->batch; n++)
+        for (int64_t o = 0; o < c->outs; o++) {
+            const int64_t first = o / (c->outs / c->group) * c->ins;
+            conv_channel(c, (char *)work + c->acc, y + (n * c->tail.into.stride[0] + o * c->tail.into.stride[1]) * c->size,
+                         x + (n * c->x.view.stride[0] + first * c->x.view.stride[1]) * c->size, w + o * c->w.view.stride[0] * c->size);
+        }
+    tail_run(&c->tail, slot, work);
+    return 0;
+}
+
+static bool operand_of_type(Build *b, int index, int dtype, Operand *o) {
+    if (b->step->view[index].dtype != dtype) return operand_pack(b, index, dtype, o);
+    *o = operand_as_is(b, index);
+    return true;
+}
+
+static bool direct_conv_build(Build *b, Kernel *k) {
+    Conv *c = ARENA_NEW(b->arena, Conv, 1);
+    const View *v = b->step->view;
+    c->class = view_class(v, 3);
+    const int dtype = class_dtype(c->class);
+    c->size = dtype_size(dtype);
+    if (!operand_of_type(b, 1, dtype, &c->x) || !operand_of_type(b, 2, dtype, &c->w) || !tail_new(b, dtype, false, &c->tail)) return false;
+    c->g = window_new(&c->tail.into, &c->x.view, v[2].dim + 2, b->step->param + 1);
+    for (int a = 0, n = v[1].rank - 2; a < n; a++) c->g.w[SPATIAL - n + a] = c->w.view.stride[2 + a];
+    c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1], c->group = b->step->param[0];
+    c->acc = build_bytes(b, (size_t)(c->g.out[2] * c->size));
+    c->scale_add = b->device->simd->scale_add[c->class];
+    c->store = b->device->simd->store[c->class][dtype];
+    k->run = conv_run;
+    k->self = c;
+    return true;
+}
+
+static bool spatial(const Step *s) { return s->view[1].rank >= 3 && s->view[1].rank <= 2 + SPATIAL && s->view[0].rank == s->view[1].rank; }
+static bool conv_possible(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    return spatial(s) && s->nparam == 1 + 4 * n && s->param[0] > 0 && s->view[0].dim[1] % s->param[0] == 0 &&
+           s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] && dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
+           dtype_numeric(s->view[2].dtype);
+}
+static int conv_choices(const Device *d, const Step *s) { return conv_possible(s) ? dnn_conv_choices(d, s) + 1 : 0; }
+/* Choice 0 always works: where oneDNN refuses a shape, the direct way takes its place. */
+static bool conv_build(Build *b, int choice, Kernel *k) {
+    const size_t before = b->workspace;
+    if (choice < dnn_conv_choices(b->device, b->step)) {
+        if (dnn_conv_build(b, choice, k)) return true;
+        if (choice > 0) return false;
+        b->workspace = before;
+    }
+    return direct_conv_build(b, k);
+}
+const Maker conv_maker = {conv_choices, conv_build};
+
+/* ---- pooling */
+typedef struct Pool {
+    Window g;
+    Operand x;
+    Tail tail;
+    Class class, wide;
+    ReduceKind kind;
+    int size, wide_size;
+    int64_t *cells[SPATIAL]; /* mean: by how many cells each output of the axis divides */
+    size_t acc;
+    void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Pool;
+
+static void pool_row(const Pool *p, void *acc, const char *x, int64_t od, int64_t oh) {
+    const Window *g = &p->g;
+    int64_t d, h, lo, hi;
+    for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
+        if (!window_at(g, 0, od, kd, &d)) continue;
+        for (int64_t kh = 0; kh < g->kernel[1]; kh++) {
+            if (!window_at(g, 1, oh, kh, &h)) continue;
+            for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
+                window_row(g, kw, &lo, &hi);
+                if (lo >= hi) continue;
+                const int64_t i = lo * g->stride[2] - g->pad[2] + kw * g->dilation[2];
+                p->merge((char *)acc + lo * p->wide_size, x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * p->size, g->stride[2] * g->x[2],
+                         hi - lo);
+            }
+        }
+    }
+}
+
+static void pool_plane(const Pool *p, void *acc, char *y, const char *x) {
+    const Window *g = &p->g;
+    for (int64_t od = 0; od < g->out[0]; od++)
+        for (int64_t oh = 0; oh < g->out[1]; oh++) {
+            reduce_start(acc, p->wide, p->kind, g->out[2]);
+            pool_row(p, acc, x, od, oh);
+            if (p->kind == REDUCE_MEAN)
+                for (int64_t ow = 0; ow < g->out[2]; ow++)
+                    reduce_divide((char *)acc + ow * p->wide_size, p->wide, p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], 1);
+            p->store(y + (od * g->y[0] + oh * g->y[1]) * p->size, g->y[2], acc, g->out[2]);
+        }
+}
+
+static int pool_run(const Kernel *k, void *const slot[], void *work) {
+    const Pool *p = k->self;
+    const char *x = operand_at(&p->x, slot, work);
+    char *y = view_at(&p->tail.into, slot, work);
+    const View *yv = &p->tail.into, *xv = &p->x.view;
+    for (int64_t n = 0; n < yv->dim[0]; n++)
+        for (int64_t c = 0; c < yv->dim[1]; c++)
+            pool_plane(p, (char *)work + p->acc, y + (n * yv->stride[0] + c * yv->stride[1]) * p->size,
+                       x + (n * xv->stride[0] + c * xv->stride[1]) * p->size);
+    tail_run(&p->tail, slot, work);
+    return 0;
+}
+
+/* Cells of the input, or of the padded input, under each output of an axis. */
+static int64_t *count_cells(Build *b, const Window *g, int a, bool padded, int64_t pad_end) {
+    int64_t *cells = ARENA_NEW(b->arena, int64_t, g->out[a]);
+    for (int64_t o = 0; o < g->out[a]; o++)
+        for (int64_t k = 0; k < g->kernel[a]; k++) {
+            int64_t i;
+            const bool inside = window_at(g, a, o, k, &i);
+            cells[o] += inside || (padded && i < g->in[a] + pad_end);
+        }
+    return cells;
+}
+
+static bool direct_pool_build(Build *b, Kernel *k) {
+    Pool *p = ARENA_NEW(b->arena, Pool, 1);
+    const Step *s = b->step;
+    const int n = s->view[1].rank - 2;
+    p->class = view_class(s->view, 2);
+    p->kind = s->param[0] == POOL_MAX ? REDUCE_MAX : REDUCE_MEAN;
+    p->wide = class_wide(p->class, p->kind);
+    const int dtype = class_dtype(p->class);
+    p->size = dtype_size(dtype), p->wide_size = dtype_size(class_dtype(p->wide));
+    if (!operand_of_type(b, 1, dtype, &p->x) || !tail_new(b, dtype, false, &p->tail)) return false;
+    p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
+    for (int a = 0; a < SPATIAL; a++) {
+        const int i = a - (SPATIAL - n);
+        p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0, i >= 0 ? s->param[1 + 3 * n + i] : 0);
+    }
+    p->acc = build_bytes(b, (size_t)(p->g.out[2] * p->wide_size));
+    p->merge = b->device->simd->merge[p->class][p->kind];
+    p->store = b->device->simd->store[p->wide][dtype];
+    k->run = pool_run;
+    k->self = p;
+    return true;
+}
+
+static bool pool_possible(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    return spatial(s) && s->nparam == 2 + 5 * n && dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
+}
+static int pool_choices(const Device *d, const Step *s) { return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0; }
+static bool pool_build(Build *b, int choice, Kernel *k) {
+    const size_t before = b->workspace;
+    if (choice < dnn_pool_choices(b->device, b->step)) {
+        if (dnn_pool_build(b, choice, k)) return true;
+        if (choice > 0) return false;
+        b->workspace = before;
+    }
+    return direct_pool_build(b, k);
+}
+const Maker pool_maker = {pool_choices, pool_build};

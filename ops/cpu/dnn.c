@@ -1,0 +1,474 @@
+/* dnn.c -- convolution, pooling and matrix products by oneDNN 2.6 (C API); every call of it is in this file. Choices: 0 plain,
+   the views as they lie; 1 any layout, with reorders around; 2 (convolution) Winograd, likewise. Weights known at compile time
+   are packed then. A kernel is a short chain of primitives over memories, each of which is a view, a piece of the scratch or a
+   constant. Epilogues of bias and one activation are fused; all others run as an element-wise pass over the output.
+   oneDNN's threads are OpenMP's: their number is set to 1 around every call, and restored. */
+#include "ops/cpu/cpu.h"
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PLAIN, ANY, WINOGRAD, MAX_LINKS = 5, MAX_MEMORIES = 8 };
+struct Dnn {
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    void (*set_threads)(int);
+    int (*threads)(void);
+};
+
+typedef struct Memory {
+    dnnl_memory_t memory;
+    View view;     /* where it lies (slot, offset; slot -1: scratch) */
+    Copy *copy;    /* fills it first; may be NULL */
+    bool constant; /* its handle was set for good */
+} Memory;
+typedef struct Link {
+    dnnl_primitive_t primitive;
+    int n;
+    dnnl_exec_arg_t arg[6];
+} Link;
+typedef struct Chain {
+    Dnn *dnn;
+    int nlink, nmemory;
+    Link link[MAX_LINKS];
+    Memory memory[MAX_MEMORIES];
+    Tail tail;
+} Chain;
+
+static int one_thread(const Dnn *d) {
+    const int before = d->threads ? d->threads() : 1;
+    if (d->set_threads && before != 1) d->set_threads(1);
+    return before;
+}
+static void give_threads(const Dnn *d, int before) {
+    if (d->set_threads && before != 1) d->set_threads(before);
+}
+
+Dnn *dnn_open(char *why, size_t n) {
+    Dnn *d = mem_realloc(NULL, sizeof *d);
+    if (!d) return NULL;
+    *d = (Dnn){0};
+    *(void **)&d->set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    *(void **)&d->threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (dnnl_engine_create(&d->engine, dnnl_cpu, 0) == dnnl_success &&
+        dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags) == dnnl_success)
+        return d;
+    snprintf(why, n, "oneDNN has no engine for this CPU");
+    dnn_close(d);
+    return NULL;
+}
+void dnn_close(Dnn *d) {
+    if (!d) return;
+    dnnl_stream_destroy(d->stream);
+    dnnl_engine_destroy(d->engine);
+    mem_realloc(d, 0);
+}
+void dnn_identity(const Dnn *d, char *text, size_t n) {
+    const dnnl_version_t *v = dnnl_version();
+    if (!d) snprintf(text, n, "no oneDNN");
+    else snprintf(text, n, "oneDNN %d.%d.%d isa %x", v->major, v->minor, v->patch, (unsigned)dnnl_get_effective_cpu_isa());
+}
+
+/* ---- chains */
+static int chain_run(const Kernel *k, void *const slot[], void *work) {
+    const Chain *c = k->self;
+    const int threads = one_thread(c->dnn);
+    int status = 0;
+    for (int i = 0; i < c->nmemory; i++) {
+        const Memory *m = &c->memory[i];
+        if (m->copy) copy_run(m->copy, slot, work);
+        if (m->constant) continue;
+        void *now = NULL, *at = view_at(&m->view, slot, work);
+        dnnl_memory_get_data_handle(m->memory, &now);
+        if (now != at && dnnl_memory_set_data_handle(m->memory, at) != dnnl_success) status = -1;
+    }
+    for (int i = 0; i < c->nlink && status == 0; i++)
+        if (dnnl_primitive_execute(c->link[i].primitive, c->dnn->stream, c->link[i].n, c->link[i].arg) != dnnl_success) status = -1;
+    if (dnnl_stream_wait(c->dnn->stream) != dnnl_success) status = -1;
+    give_threads(c->dnn, threads);
+    if (status == 0) tail_run(&c->tail, slot, work);
+    return status;
+}
+
+static void chain_free(Chain *c) {
+    for (int i = 0; i < c->nlink; i++) dnnl_primitive_destroy(c->link[i].primitive);
+    for (int i = 0; i < c->nmemory; i++) dnnl_memory_destroy(c->memory[i].memory);
+    c->nlink = c->nmemory = 0;
+}
+static void chain_forget(Kernel *k) { chain_free(k->self); }
+
+static dnnl_memory_t add_memory(Chain *c, const dnnl_memory_desc_t *md, const View *view, Copy *copy) {
+    Memory *m = &c->memory[c->nmemory];
+    *m = (Memory){.view = *view, .copy = copy};
+    if (dnnl_memory_create(&m->memory, md, c->dnn->engine, DNNL_MEMORY_NONE) != dnnl_success) return NULL;
+    c->nmemory++;
+    return m->memory;
+}
+static View scratch_bytes(Build *b, size_t bytes) {
+    return (View){.slot = SLOT_SCRATCH, .dtype = DT_UINT8, .offset = (int64_t)build_bytes(b, bytes)};
+}
+static dnnl_memory_t add_scratch(Build *b, Chain *c, const dnnl_memory_desc_t *md) {
+    const View v = scratch_bytes(b, dnnl_memory_desc_get_size(md));
+    return add_memory(c, md, &v, NULL);
+}
+
+static bool add_link(Chain *c, const_dnnl_primitive_desc_t pd) {
+    Link *l = &c->link[c->nlink];
+    if (dnnl_primitive_create(&l->primitive, pd) != dnnl_success) return false;
+    c->nlink++;
+    return true;
+}
+static void add_arg(Chain *c, int arg, dnnl_memory_t memory) {
+    Link *l = &c->link[c->nlink - 1];
+    l->arg[l->n++] = (dnnl_exec_arg_t){arg, memory};
+}
+
+static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *from_md, dnnl_memory_t to,
+                        const dnnl_memory_desc_t *to_md) {
+    dnnl_primitive_desc_t pd;
+    if (!from || !to || dnnl_reorder_primitive_desc_create(&pd, from_md, c->dnn->engine, to_md, c->dnn->engine, NULL) != dnnl_success)
+        return false;
+    const bool ok = add_link(c, pd);
+    dnnl_primitive_desc_destroy(pd);
+    if (ok) add_arg(c, DNNL_ARG_FROM, from), add_arg(c, DNNL_ARG_TO, to);
+    return ok;
+}
+
+/* A reorder done now, into memory of the kernel's arena. */
+static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md) {
+    Chain once = {.dnn = c->dnn};
+    const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
+    char *room = arena_alloc(b->arena, dnnl_memory_desc_get_size(to_md) + 64);
+    room += (64 - (uintptr_t)room % 64) % 64;
+    dnnl_memory_t to = add_memory(c, to_md, &nowhere, NULL), source = add_memory(&once, from_md, &nowhere, NULL);
+    bool ok = to && source && dnnl_memory_set_data_handle(to, room) == dnnl_success &&
+              dnnl_memory_set_data_handle(source, (void *)(uintptr_t)from) == dnnl_success &&
+              add_reorder(&once, source, from_md, to, to_md);
+    ok = ok && dnnl_primitive_execute(once.link[0].primitive, c->dnn->stream, once.link[0].n, once.link[0].arg) == dnnl_success;
+    ok = ok && dnnl_stream_wait(c->dnn->stream) == dnnl_success;
+    chain_free(&once);
+    if (to) c->memory[c->nmemory - 1].constant = true;
+    return ok ? to : NULL;
+}
+
+/* ---- operands */
+static bool describe(const View *v, dnnl_memory_desc_t *md) {
+    dnnl_dims_t dim, stride;
+    for (int i = 0; i < v->rank; i++) {
+        if (v->stride[i] < 1) return false;
+        dim[i] = v->dim[i], stride[i] = v->stride[i];
+    }
+    return dnnl_memory_desc_init_by_strides(md, v->rank, dim, dnnl_f32, stride) == dnnl_success;
+}
+static dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t *md) {
+    dnnl_memory_desc_t any = *md;
+    dnnl_memory_desc_init_by_tag(&any, md->ndims, md->dims, dnnl_f32, dnnl_format_tag_any);
+    return any;
+}
+/* Axes of length 1 may carry any stride in a View: here they get the one a dense view would have. */
+static View plain_view(const View *v) {
+    View p = *v;
+    int64_t next = 1;
+    for (int i = p.rank - 1; i >= 0; i--) {
+        if (p.dim[i] == 1) p.stride[i] = next;
+        next = p.stride[i] * p.dim[i];
+    }
+    return p;
+}
+typedef struct Input {
+    View view;
+    Copy *copy;
+    const void *known; /* contents, where the step's view lies as it is and they are known */
+    dnnl_memory_desc_t md;
+} Input;
+/* Described as it lies, or packed at each run where oneDNN cannot read such strides. */
+static bool input_of(Build *b, int index, const View *as, Input *in) {
+    in->view = plain_view(as), in->copy = NULL, in->known = NULL;
+    if (describe(&in->view, &in->md)) {
+        if (b->weights && b->weights[index]) in->known = (const float *)b->weights[index] + in->view.offset;
+        return true;
+    }
+    in->view = build_scratch(b, DT_FLOAT, as->rank, as->dim);
+    in->copy = copy_new(b, &in->view, as);
+    return in->copy && describe(&in->view, &in->md);
+}
+
+/* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered at each run. */
+static dnnl_memory_t feed(Build *b, Chain *c, const Input *in, const dnnl_memory_desc_t *md) {
+    const bool same = dnnl_memory_desc_equal(&in->md, md);
+    if (!same && in->known) return pack_now(b, c, &in->md, in->known, md);
+    dnnl_memory_t plain = add_memory(c, &in->md, &in->view, in->copy);
+    if (same || !plain) return plain;
+    dnnl_memory_t packed = add_scratch(b, c, md);
+    return add_reorder(c, plain, &in->md, packed, md) ? packed : NULL;
+}
+
+/* ---- epilogues that oneDNN computes itself */
+typedef struct Fused {
+    bool whole; /* the epilogue is this and nothing else */
+    int bias;   /* its view; 0: none */
+    int nact;
+    dnnl_alg_kind_t act;
+    float alpha, beta;
+} Fused;
+
+static bool bias_like(const View *v, const View *y, int axis) {
+    for (int i = 0; i < v->rank; i++)
+        if (v->dim[i] > 1 && v->stride[i] != (i == axis)) return false;
+    return v->dtype == DT_FLOAT && y->dim[axis] > 0 && (y->dim[axis] == 1 || v->stride[axis] == 1);
+}
+/* acc, or acc + a bias along the axis */
+static bool is_linear(const Step *s, int i, int axis, Fused *f) {
+    const Scalar *c = &s->code[i];
+    if (c->op == C_ACC) return true;
+    if (c->op != C_ADD) return false;
+    const int view = s->code[c->a].op == C_ACC ? c->b : s->code[c->b].op == C_ACC ? c->a : -1;
+    if (view < 0 || s->code[view].op != C_VIEW || !bias_like(&s->view[s->code[view].a], &s->view[0], axis)) return false;
+    f->bias = s->code[view].a;
+    return true;
+}
+static bool is_clip(const Step *s, const Scalar *c, int *x, Fused *f) {
+    const Scalar *in = &s->code[c->a];
+    if (c->op != C_MIN || s->code[c->b].op != C_CONST || in->op != C_MAX || s->code[in->b].op != C_CONST) return false;
+    *x = in->a;
+    *f = (Fused){.nact = 1, .act = dnnl_eltwise_clip_v2, .alpha = (float)s->code[in->b].k, .beta = (float)s->code[c->b].k};
+    return true;
+}
+static bool is_swish(const Step *s, const Scalar *c, int *x, Fused *f) {
+    if (c->op != C_MUL) return false;
+    const int sigmoid = s->code[c->b].op == C_SIGMOID ? c->b : c->a, other = sigmoid == c->b ? c->a : c->b;
+    if (s->code[sigmoid].op != C_SIGMOID || s->code[sigmoid].a != other) return false;
+    *x = other;
+    *f = (Fused){.nact = 1, .act = dnnl_eltwise_swish, .alpha = 1};
+    return true;
+}
+static Fused match_epilogue(const Step *s, int axis) {
+    Fused f = {.whole = s->ncode == 0};
+    if (f.whole || s->view[0].dtype != DT_FLOAT) return f;
+    int x = s->ncode - 1;
+    const Scalar *last = &s->code[x];
+    static const struct {
+        int op;
+        dnnl_alg_kind_t act;
+    } simple[] = {{C_RELU, dnnl_eltwise_relu}, {C_SIGMOID, dnnl_eltwise_logistic}, {C_TANH, dnnl_eltwise_tanh}};
+    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
+        if (last->op == simple[i].op) f = (Fused){.nact = 1, .act = simple[i].act}, x = last->a;
+    if (!f.nact && !is_clip(s, last, &x, &f)) is_swish(s, last, &x, &f);
+    f.whole = is_linear(s, x, axis, &f);
+    return f;
+}
+
+static dnnl_primitive_attr_t make_attributes(const Fused *f) {
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_post_ops_t ops = NULL;
+    if (dnnl_primitive_attr_create(&attr) != dnnl_success) return NULL;
+    dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (f->whole && f->nact && dnnl_post_ops_create(&ops) == dnnl_success) {
+        dnnl_post_ops_append_eltwise(ops, 1.0f, f->act, f->alpha, f->beta);
+        dnnl_primitive_attr_set_post_ops(attr, ops);
+        dnnl_post_ops_destroy(ops);
+    }
+    return attr;
+}
+
+/* Links a primitive of an operation with inputs, weights and one output; takes over pd. w and bias may be NULL. */
+static bool link_operation(Build *b, Chain *c, dnnl_primitive_desc_t pd, const Input *x, const Input *w, const Input *bias,
+                           const Input *y) {
+    const dnnl_memory_desc_t *x_md = dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
+                             *y_md = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
+    const dnnl_memory_desc_t *scratch_md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    dnnl_memory_t from = feed(b, c, x, x_md), plain = add_memory(c, &y->md, &y->view, NULL), to = plain;
+    dnnl_memory_t weights = w ? feed(b, c, w, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0)) : NULL;
+    dnnl_memory_t extra = bias ? feed(b, c, bias, &bias->md) : NULL, scratch = add_scratch(b, c, scratch_md);
+    if (!dnnl_memory_desc_equal(&y->md, y_md)) to = add_scratch(b, c, y_md);
+    bool ok = from && plain && to && scratch && (!w || weights) && (!bias || extra) && add_link(c, pd);
+    if (ok) {
+        add_arg(c, DNNL_ARG_SRC, from), add_arg(c, DNNL_ARG_DST, to), add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
+        if (w) add_arg(c, DNNL_ARG_WEIGHTS, weights);
+        if (bias) add_arg(c, DNNL_ARG_BIAS, extra);
+        ok = to == plain || add_reorder(c, to, y_md, plain, &y->md);
+    }
+    dnnl_primitive_desc_destroy(pd);
+    return ok;
+}
+
+/* Starts a chain: the tail with or without the epilogue, and the output's description. */
+static Chain *chain_new(Build *b, Kernel *k, bool fused, Input *y) {
+    Chain *c = ARENA_NEW(b->arena, Chain, 1);
+    c->dnn = b->device->dnn;
+    k->self = c, k->run = chain_run, k->forget = chain_forget;
+    if (!(fused ? tail_plain(b, DT_FLOAT, &c->tail) : tail_new(b, DT_FLOAT, false, &c->tail))) return NULL;
+    y->view = plain_view(&c->tail.into);
+    if (describe(&y->view, &y->md)) return c;
+    return build_fail(b, "oneDNN cannot write such strides"), NULL;
+}
+static bool chain_end(Build *b, Kernel *k, int threads, bool ok) {
+    give_threads(b->device->dnn, threads);
+    if (ok) return true;
+    chain_free(k->self);
+    k->forget = NULL;
+    return build_fail(b, "oneDNN does not support this way for this shape");
+}
+static dnnl_primitive_desc_t create(const void *desc, const Dnn *d, const Fused *f) {
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_primitive_attr_t attr = make_attributes(f);
+    if (!attr) return NULL;
+    if (dnnl_primitive_desc_create(&pd, desc, attr, d->engine, NULL) != dnnl_success) pd = NULL;
+    dnnl_primitive_attr_destroy(attr);
+    return pd;
+}
+static bool all_float(const Step *s, int n) {
+    for (int i = 0; i < n; i++)
+        if (s->view[i].dtype != DT_FLOAT || view_count(&s->view[i]) == 0) return false;
+    return true;
+}
+/* A bias is a vector along one axis of y. */
+static bool bias_input(Build *b, const Fused *f, int axis, int rank, Input *in) {
+    const View *v = &b->step->view[f->bias];
+    View line = {.slot = v->slot, .dtype = DT_FLOAT, .rank = rank, .offset = v->offset};
+    for (int i = 0; i < rank; i++) line.dim[i] = 1;
+    line.dim[rank - 1] = v->dim[axis], line.stride[rank - 1] = 1;
+    return input_of(b, f->bias, &line, in);
+}
+
+/* ---- convolution */
+/* The pads at the ends that make oneDNN's formula give exactly the output's size. */
+static void exact_pads(int n, const View *y, const View *x, const int64_t *kernel, const int64_t *param, dnnl_dims_t stride,
+                       dnnl_dims_t dilation, dnnl_dims_t begin, dnnl_dims_t end) {
+    for (int i = 0; i < n; i++) {
+        stride[i] = param[i], begin[i] = param[n + i], dilation[i] = param[3 * n + i] - 1;
+        end[i] = (y->dim[2 + i] - 1) * stride[i] + (kernel[i] - 1) * (dilation[i] + 1) + 1 - x->dim[2 + i] - begin[i];
+    }
+}
+/* o, c/g, k.. becomes g, o/g, c/g, k.. */
+static View grouped(const View *w, int64_t group) {
+    View g = *w;
+    if (group == 1) return g;
+    g.rank++;
+    for (int i = w->rank; i > 1; i--) g.dim[i] = w->dim[i - 1], g.stride[i] = w->stride[i - 1];
+    g.dim[0] = group, g.stride[0] = w->stride[0] * (w->dim[0] / group);
+    g.dim[1] = w->dim[0] / group, g.stride[1] = w->stride[0];
+    return g;
+}
+static bool winograd_like(const Step *s) {
+    const int64_t *p = s->param;
+    return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 && p[1] == 1 && p[2] == 1 && p[7] == 1 &&
+           p[8] == 1;
+}
+int dnn_conv_choices(const Device *d, const Step *s) {
+    if (!d->dnn || !all_float(s, 3)) return 0;
+    return winograd_like(s) && d->simd == &simd_avx512 ? 3 : 2;
+}
+bool dnn_conv_build(Build *b, int choice, Kernel *k) {
+    const Step *s = b->step;
+    const View *v = s->view;
+    const Fused f = match_epilogue(s, 1);
+    const int n = v[1].rank - 2, threads = one_thread(b->device->dnn);
+    Input x, w, bias, y;
+    Chain *c = chain_new(b, k, f.whole, &y);
+    const View weights = grouped(&v[2], s->param[0]);
+    if (!c || !input_of(b, 1, &v[1], &x) || !input_of(b, 2, &weights, &w) || (f.whole && f.bias && !bias_input(b, &f, 1, 1, &bias)))
+        return chain_end(b, k, threads, false);
+    dnnl_dims_t stride, dilation, begin, end;
+    exact_pads(n, &v[0], &v[1], v[2].dim + 2, s->param + 1, stride, dilation, begin, end);
+    const bool has_bias = f.whole && f.bias;
+    const dnnl_memory_desc_t x_md = choice ? any_layout(&x.md) : x.md, y_md = choice ? any_layout(&y.md) : y.md,
+                             w_md = choice || w.known ? any_layout(&w.md) : w.md;
+    dnnl_convolution_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    if (dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_inference,
+                                                   choice == WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
+                                                   has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
+        pd = create(&desc, c->dnn, &f);
+    return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, &w, has_bias ? &bias : NULL, &y));
+}
+
+/* ---- pooling */
+/* Where the last windows reach over the padding, its cells are no longer countable by oneDNN's rule. */
+static bool pads_countable(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    const int64_t *p = s->param + 1;
+    if (s->param[0] == POOL_MAX || !s->param[1 + 5 * n]) return true;
+    for (int i = 0; i < n; i++)
+        if ((s->view[0].dim[2 + i] - 1) * p[n + i] + (p[i] - 1) * p[4 * n + i] + 1 > s->view[1].dim[2 + i] + p[2 * n + i] + p[3 * n + i])
+            return false;
+    return true;
+}
+int dnn_pool_choices(const Device *d, const Step *s) { return d->dnn && all_float(s, 2) && pads_countable(s) ? 2 : 0; }
+bool dnn_pool_build(Build *b, int choice, Kernel *k) {
+    const Step *s = b->step;
+    const View *v = s->view;
+    const Fused none = {0};
+    const int n = v[1].rank - 2, threads = one_thread(b->device->dnn);
+    Input x, y;
+    Chain *c = chain_new(b, k, false, &y);
+    if (!c || !input_of(b, 1, &v[1], &x)) return chain_end(b, k, threads, false);
+    dnnl_dims_t stride, dilation, begin, end, kernel;
+    exact_pads(n, &v[0], &v[1], s->param + 1, s->param + 1 + n, stride, dilation, begin, end);
+    for (int i = 0; i < n; i++) kernel[i] = s->param[1 + i];
+    const dnnl_alg_kind_t kind = s->param[0] == POOL_MAX ? dnnl_pooling_max
+                                 : s->param[1 + 5 * n]   ? dnnl_pooling_avg_include_padding
+                                                         : dnnl_pooling_avg_exclude_padding;
+    dnnl_memory_desc_t x_md = x.md, y_md = choice ? any_layout(&y.md) : y.md;
+    if (choice && dnnl_memory_desc_init_by_tag(&x_md, x.md.ndims, x.md.dims, dnnl_f32,
+                                               n == 1   ? dnnl_nCw16c
+                                               : n == 2 ? dnnl_nChw16c
+                                                        : dnnl_nCdhw16c) != dnnl_success)
+        return chain_end(b, k, threads, false);
+    dnnl_pooling_v2_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    if (dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &x_md, &y_md, stride, kernel, dilation, begin, end) ==
+        dnnl_success)
+        pd = create(&desc, c->dnn, &none);
+    return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, NULL, NULL, &y));
+}
+
+/* ---- matrix products */
+/* The three views with their batch axes joined into at most one, or into the rows where b is shared; false: neither. */
+static bool flatten(const Step *s, View out[3]) {
+    const int r = s->view[0].rank;
+    for (int i = 0; i < 3; i++) {
+        out[i] = (View){.slot = s->view[i].slot, .dtype = DT_FLOAT, .rank = 2, .offset = s->view[i].offset};
+        for (int a = 0; a < 2; a++) out[i].dim[a] = s->view[i].dim[r - 2 + a], out[i].stride[a] = s->view[i].stride[r - 2 + a];
+    }
+    for (int a = r - 3; a >= 0; a--) {
+        const int64_t n = s->view[0].dim[a], m = out[0].dim[0];
+        if (n == 1) continue;
+        if (s->view[2].stride[a] != 0) return false;
+        for (int i = 0; i < 2; i++) {
+            if (m == 1) out[i].stride[0] = s->view[i].stride[a];
+            else if (s->view[i].stride[a] != out[i].stride[0] * m) return false;
+            out[i].dim[0] = m * n;
+        }
+    }
+    return true;
+}
+int dnn_gemm_choices(const Device *d, const Step *s) {
+    View flat[3];
+    return d->dnn && all_float(s, 3) && flatten(s, flat);
+}
+bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *s = b->step;
+    View flat[3], into[3];
+    const Fused f = match_epilogue(s, s->view[0].rank - 1);
+    const int threads = one_thread(b->device->dnn);
+    const bool has_bias = f.whole && f.bias;
+    Input x, w, bias, y;
+    Chain *c = chain_new(b, k, f.whole, &y);
+    if (!c || !flatten(s, flat)) return chain_end(b, k, threads, false);
+    View views[3] = {c->tail.into, s->view[1], s->view[2]};
+    Step there = *s;
+    there.view = views;
+    if (!flatten(&there, into)) return chain_end(b, k, threads, false);
+    y.view = plain_view(&into[0]);
+    if (!describe(&y.view, &y.md) || !input_of(b, 1, &flat[1], &x) || !input_of(b, 2, &flat[2], &w) ||
+        (has_bias && !bias_input(b, &f, s->view[0].rank - 1, 2, &bias)))
+        return chain_end(b, k, threads, false);
+    const dnnl_memory_desc_t w_md = w.known ? any_layout(&w.md) : w.md;
+    dnnl_matmul_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) == dnnl_success) pd = create(&desc, c->dnn, &f);
+    return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, &w, has_bias ? &bias : NULL, &y));
+}

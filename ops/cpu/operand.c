@@ -1,0 +1,168 @@
+/* operand.c -- element types, classes, loop nests over views, and how kernels read operands and write results. */
+#include "ops/cpu/cpu.h"
+#include <stdio.h>
+#include <string.h>
+
+bool build_fail(Build *b, const char *why) {
+    if (b->why && b->nwhy) snprintf(b->why, b->nwhy, "%s", why);
+    return false;
+}
+
+size_t build_bytes(Build *b, size_t bytes) {
+    const size_t at = b->workspace;
+    b->workspace = at + ((bytes + 63) & ~(size_t)63);
+    return at;
+}
+
+View build_scratch(Build *b, int dtype, int rank, const int64_t dim[]) {
+    View v = view_dense(SLOT_SCRATCH, dtype, rank, dim);
+    const size_t size = (size_t)dtype_size(dtype);
+    v.offset = (int64_t)(build_bytes(b, (size_t)view_count(&v) * size) / size);
+    return v;
+}
+
+bool dtype_numeric(int dtype) { return dtype > 0 && dtype < SIMD_TYPES && simd_base.load[CLASS_FLOAT][dtype] != NULL; }
+
+int dtype_size(int dtype) { return dtype_bits((DType)dtype) / 8; }
+
+Class view_class(const View *view, int n) {
+    bool has[CLASS_COUNT] = {false};
+    for (int i = 0; i < n; i++) {
+        const int d = view[i].dtype;
+        has[d == DT_DOUBLE                                         ? CLASS_DOUBLE
+            : d == DT_FLOAT || d == DT_FLOAT16 || d == DT_BFLOAT16 ? CLASS_FLOAT
+            : d == DT_UINT64                                       ? CLASS_UINT
+                                                                   : CLASS_INT] = true;
+    }
+    return has[CLASS_DOUBLE] ? CLASS_DOUBLE : has[CLASS_FLOAT] ? CLASS_FLOAT : has[CLASS_UINT] ? CLASS_UINT : CLASS_INT;
+}
+
+int class_dtype(Class c) {
+    static const int dtype[] = {
+#define X(id, type, dt) [id] = dt,
+        CLASSES(X)
+#undef X
+    };
+    return dtype[c];
+}
+
+bool view_is_dense(const View *v) {
+    int64_t stride = 1;
+    for (int i = v->rank - 1; i >= 0; i--) {
+        if (v->dim[i] > 1 && v->stride[i] != stride) return false;
+        stride *= v->dim[i];
+    }
+    return true;
+}
+
+static bool joinable(const Nest *s, int outer, int inner) {
+    for (int v = 0; v < s->n; v++)
+        if (s->stride[v * STEP_RANK + outer] != s->stride[v * STEP_RANK + inner] * s->dim[inner]) return false;
+    return true;
+}
+
+static void move_axis(Nest *s, int to, int from) {
+    s->dim[to] = s->dim[from];
+    for (int v = 0; v < s->n; v++) s->stride[v * STEP_RANK + to] = s->stride[v * STEP_RANK + from];
+}
+
+/* Axes of view 0 longer than 1, its greatest stride first; equal strides keep their order. */
+static int axes_in_order(const View *y, int axis[]) {
+    int n = 0;
+    for (int a = 0; a < y->rank; a++) {
+        if (y->dim[a] == 1) continue;
+        int at = n++;
+        for (; at > 0 && y->stride[axis[at - 1]] < y->stride[a]; at--) axis[at] = axis[at - 1];
+        axis[at] = a;
+    }
+    return n;
+}
+
+Nest nest_new(Arena *arena, const View *const view[], int n) {
+    Nest s = {.n = n, .count = view_count(view[0]), .stride = ARENA_NEW(arena, int64_t, n * STEP_RANK)};
+    int axis[STEP_RANK];
+    const int rank = axes_in_order(view[0], axis);
+    for (int i = 0; i < rank; i++) {
+        s.dim[i] = view[0]->dim[axis[i]];
+        for (int v = 0; v < n; v++) s.stride[v * STEP_RANK + i] = view[v]->stride[axis[i]];
+    }
+    for (int i = 0; i < rank; i++) {
+        const int last = s.rank - 1;
+        if (s.rank && joinable(&s, last, i)) {
+            const int64_t joined = s.dim[last] * s.dim[i];
+            move_axis(&s, last, i);
+            s.dim[last] = joined;
+        } else move_axis(&s, s.rank++, i);
+    }
+    return s;
+}
+
+bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
+    for (int a = s->rank - inner - 1; a >= 0; a--) {
+        const bool more = ++index[a] < s->dim[a];
+        const int64_t steps = more ? 1 : 1 - s->dim[a];
+        for (int v = 0; v < s->n; v++) offset[v] += steps * s->stride[v * STEP_RANK + a];
+        if (more) return true;
+        index[a] = 0;
+    }
+    return false;
+}
+
+Operand operand_as_is(Build *b, int index) { return (Operand){.view = b->step->view[index]}; }
+
+/* What is known now is copied now, into the kernel's arena. */
+static bool pack_constant(Build *b, const View *from, Operand *o) {
+    Build now = {.device = b->device, .arena = b->arena, .step = b->step, .why = b->why, .nwhy = b->nwhy};
+    const size_t bytes = (size_t)(view_count(from) * dtype_size(o->view.dtype));
+    char *room = arena_alloc(b->arena, bytes + 64);
+    View source = *from, y = o->view;
+    y.slot = 0, y.offset = 0, source.slot = 1;
+    room += (64 - (uintptr_t)room % 64) % 64;
+    Copy *copy = copy_new(&now, &y, &source);
+    if (!copy) return false;
+    void *slots[] = {room, (void *)(uintptr_t)b->weights[from - b->step->view]};
+    void *work = arena_alloc(b->arena, now.workspace + 64);
+    work = (char *)work + (64 - (uintptr_t)work % 64) % 64;
+    copy_run(copy, slots, work);
+    o->constant = room;
+    return true;
+}
+
+bool operand_pack(Build *b, int index, int dtype, Operand *o) {
+    const View *from = &b->step->view[index];
+    if (b->weights && b->weights[index]) {
+        *o = (Operand){.view = view_dense(SLOT_SCRATCH, dtype, from->rank, from->dim)};
+        return pack_constant(b, from, o);
+    }
+    *o = (Operand){.view = build_scratch(b, dtype, from->rank, from->dim)};
+    o->copy = copy_new(b, &o->view, from);
+    return o->copy != NULL;
+}
+
+/* An operand of the epilogue in y's own slot must be read before the kernel writes there. */
+static bool epilogue_reads_output(const Step *s) {
+    for (int i = 0; i < s->ncode; i++)
+        if (s->code[i].op == C_VIEW && s->view[s->code[i].a].slot == s->view[0].slot) return true;
+    return false;
+}
+
+bool tail_plain(Build *b, int dtype, Tail *t) {
+    const View *y = &b->step->view[0];
+    *t = (Tail){.into = *y};
+    if (y->dtype == dtype) return true;
+    static const Scalar acc = {.op = C_ACC};
+    t->into = build_scratch(b, dtype, y->rank, y->dim);
+    t->finish = vector_new(b, y, 1, &t->into, &acc, 1);
+    return t->finish != NULL;
+}
+
+bool tail_new(Build *b, int dtype, bool dense, Tail *t) {
+    const Step *s = b->step;
+    const View *y = &s->view[0];
+    static const Scalar acc = {.op = C_ACC};
+    const bool direct = y->dtype == dtype && (!dense || view_is_dense(y)) && !epilogue_reads_output(s);
+    *t = (Tail){.into = direct ? *y : build_scratch(b, dtype, y->rank, y->dim)};
+    if (direct && !s->ncode) return true;
+    t->finish = vector_new(b, s->view, s->nview, &t->into, s->ncode ? s->code : &acc, s->ncode ? s->ncode : 1);
+    return t->finish != NULL;
+}

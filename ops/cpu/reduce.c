@@ -1,0 +1,162 @@
+/* reduce.c -- reductions over the trailing axes of a view with any strides. If the kept axes run faster through memory, whole blocks
+   of outputs are accumulated side by side ("across"); else one output at a time in LANES partial results, folded at the end
+   ("along"). Sums and products of floats are kept in doubles, so the order hardly shows. */
+#include "ops/cpu/cpu.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LANES = 64, COLUMNS = 256 };
+
+typedef struct Reduce {
+    Operand x;
+    Tail tail;
+    ReduceKind kind;
+    Class wide;
+    Nest kept, reduced; /* kept: view 0 the output, view 1 the input; reduced: the input */
+    bool across;
+    int64_t count; /* elements for each output */
+    int in_size, out_size;
+    void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*fold)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Reduce;
+
+typedef union Wide {
+    float f;
+    double d;
+    int64_t i;
+    uint64_t u;
+} Wide;
+
+void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
+    const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
+    const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
+    const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
+    for (int64_t j = 0; j < n; j++) switch (wide) {
+        case CLASS_FLOAT: ((float *)acc)[j] = (float)real[kind]; break;
+        case CLASS_DOUBLE: ((double *)acc)[j] = real[kind]; break;
+        case CLASS_INT: ((int64_t *)acc)[j] = integer[kind]; break;
+        default: ((uint64_t *)acc)[j] = natural[kind]; break;
+        }
+}
+
+void reduce_divide(void *acc, Class wide, int64_t count, int64_t n) {
+    for (int64_t j = 0; j < n; j++) switch (wide) {
+        case CLASS_FLOAT: ((float *)acc)[j] /= (float)count; break;
+        case CLASS_DOUBLE: ((double *)acc)[j] /= (double)count; break;
+        case CLASS_INT: ((int64_t *)acc)[j] = count ? ((int64_t *)acc)[j] / count : 0; break;
+        default: ((uint64_t *)acc)[j] = count ? ((uint64_t *)acc)[j] / (uint64_t)count : 0; break;
+        }
+}
+
+static void finish(const Reduce *r, void *acc, char *y, int64_t stride, int64_t n) {
+    if (r->kind == REDUCE_MEAN) reduce_divide(acc, r->wide, r->count, n);
+    r->store(y, stride, acc, n);
+}
+
+static size_t wide_size(const Reduce *r) { return r->wide == CLASS_FLOAT ? sizeof(float) : sizeof(double); }
+
+/* One output from LANES partial results. */
+static void reduce_along(const Reduce *r, char *y, const char *x) {
+    const Nest *n = &r->reduced;
+    const int64_t length = n->dim[n->rank - 1], stride = n->stride[n->rank - 1];
+    int64_t lanes = length < LANES ? (length > 0 ? length : 1) : LANES, index[STEP_RANK] = {0}, offset[1] = {0};
+    Wide acc[LANES];
+    reduce_start(acc, r->wide, r->kind, lanes);
+    if (r->count > 0) do
+            for (int64_t at = 0; at < length; at += lanes)
+                r->merge(acc, x + (offset[0] + at * stride) * r->in_size, stride, length - at < lanes ? length - at : lanes);
+        while (nest_next(n, 1, index, offset));
+    while (lanes > 1) {
+        const int64_t half = lanes / 2, rest = lanes - half;
+        r->fold(acc, (char *)acc + (size_t)rest * wide_size(r), 1, half);
+        lanes = rest;
+    }
+    finish(r, acc, y, 1, 1);
+}
+
+/* `columns` neighbouring outputs. */
+static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x, int64_t x_stride, int64_t columns) {
+    Wide acc[COLUMNS];
+    int64_t index[STEP_RANK] = {0}, offset[1] = {0};
+    reduce_start(acc, r->wide, r->kind, columns);
+    if (r->count > 0) do
+            r->merge(acc, x + offset[0] * r->in_size, x_stride, columns);
+        while (nest_next(&r->reduced, 0, index, offset));
+    finish(r, acc, y, y_stride, columns);
+}
+
+static void reduce_row(const Reduce *r, char *y, const char *x) {
+    const Nest *n = &r->kept;
+    const int64_t columns = n->dim[n->rank - 1], ys = n->stride[n->rank - 1], xs = n->stride[STEP_RANK + n->rank - 1];
+    const int64_t step = r->across ? COLUMNS : 1;
+    for (int64_t at = 0; at < columns; at += step) {
+        char *to = y + at * ys * r->out_size;
+        const char *from = x + at * xs * r->in_size;
+        if (r->across) reduce_across(r, to, ys, from, xs, columns - at < step ? columns - at : step);
+        else reduce_along(r, to, from);
+    }
+}
+
+static int reduce_run(const Kernel *k, void *const slot[], void *work) {
+    const Reduce *r = k->self;
+    const char *x = operand_at(&r->x, slot, work);
+    char *y = view_at(&r->tail.into, slot, work);
+    int64_t index[STEP_RANK] = {0}, offset[2] = {0};
+    do reduce_row(r, y + offset[0] * r->out_size, x + offset[1] * r->in_size);
+    while (nest_next(&r->kept, 1, index, offset));
+    tail_run(&r->tail, slot, work);
+    return 0;
+}
+
+static int reduce_choices(const Device *d, const Step *s) {
+    (void)d;
+    if (s->view[0].rank > s->view[1].rank || s->nparam < 1 || s->param[0] < 0 || s->param[0] >= REDUCE_KINDS) return 0;
+    return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
+}
+
+static void at_least_one_axis(Nest *n) {
+    if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
+}
+
+/* Splits the input into its kept and its reduced axes. */
+static void make_nests(Build *b, Reduce *r) {
+    const View *x = &r->x.view;
+    View kept = *x, reduced = *x;
+    kept.rank = r->tail.into.rank;
+    reduced.rank = x->rank - kept.rank;
+    for (int a = 0; a < reduced.rank; a++) {
+        reduced.dim[a] = x->dim[a + kept.rank];
+        reduced.stride[a] = x->stride[a + kept.rank];
+    }
+    r->kept = nest_new(b->arena, (const View *const[]){&r->tail.into, &kept}, 2);
+    r->reduced = nest_new(b->arena, (const View *const[]){&reduced}, 1);
+    r->count = r->reduced.count;
+    at_least_one_axis(&r->kept);
+    at_least_one_axis(&r->reduced);
+    const int64_t k = r->kept.stride[STEP_RANK + r->kept.rank - 1], j = r->reduced.stride[r->reduced.rank - 1];
+    r->across = r->kept.dim[r->kept.rank - 1] > 1 && (r->reduced.dim[r->reduced.rank - 1] == 1 || llabs(k) < llabs(j));
+}
+
+static bool reduce_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    Reduce *r = ARENA_NEW(b->arena, Reduce, 1);
+    const View *x = &b->step->view[1];
+    const Class class = view_class(x, 1);
+    const Simd *simd = b->device->simd;
+    r->kind = (ReduceKind)b->step->param[0];
+    r->wide = class_wide(class, r->kind);
+    const int out = class_dtype(class);
+    if (x->dtype == out) r->x = operand_as_is(b, 1);
+    else if (!operand_pack(b, 1, out, &r->x)) return false;
+    if (!tail_new(b, out, false, &r->tail)) return false;
+    r->merge = simd->merge[class][r->kind];
+    r->fold = simd->merge[r->wide][r->kind];
+    r->store = simd->store[r->wide][out];
+    r->in_size = r->out_size = dtype_size(out);
+    make_nests(b, r);
+    k->run = reduce_run;
+    k->self = r;
+    return true;
+}
+const Maker reduce_maker = {reduce_choices, reduce_build};

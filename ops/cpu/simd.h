@@ -1,0 +1,44 @@
+/* simd.h -- the inner loops over runs of elements, once for each instruction set: simd_base.c is for any machine, simd_avx2.c and
+   simd_avx512.c are the same text (simd_body.h) compiled for theirs. The device takes one table when it is opened.
+
+   Elements are computed in one of four classes: float (float32 and the 16-bit floats), double, int64 (all integers but uint64, and
+   bool), uint64. Loads and stores convert between a class and an element type as ONNX's Cast does: integers wrap, floats
+   truncate toward zero and saturate (NaN gives 0), bool is "is not zero", 16-bit floats round to nearest even.
+   Outputs may be the very operand (in place); any other overlap is not allowed. */
+#ifndef ISOMER_CPU_SIMD_H
+#define ISOMER_CPU_SIMD_H
+#include "ops/core/type.h"
+#include "ops/steps.h"
+
+/* X(id, C type, its element type) */
+#define CLASSES(X)                     \
+    X(CLASS_FLOAT, float, DT_FLOAT)    \
+    X(CLASS_DOUBLE, double, DT_DOUBLE) \
+    X(CLASS_INT, int64_t, DT_INT64)    \
+    X(CLASS_UINT, uint64_t, DT_UINT64)
+typedef enum Class {
+#define X(id, type, dtype) id,
+    CLASSES(X)
+#undef X
+        CLASS_COUNT
+} Class;
+
+enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1 };
+typedef struct Simd {
+    const char *name;
+    /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST. */
+    void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
+    void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n); /* NULL: no numeric type */
+    void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);
+    /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see class_wide). Mean sums. */
+    void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w, int64_t n); /* y[i] += w[0] * x[i*stride] */
+    void (*softmax[2])(void *y, const void *x, int64_t n);                                            /* CLASS_FLOAT, CLASS_DOUBLE */
+} Simd;
+extern const Simd simd_base, simd_avx2, simd_avx512;
+
+/* The class that computes a reduction of `c` by `kind`: doubles for sums and products of floats. */
+static inline Class class_wide(Class c, ReduceKind kind) {
+    return c == CLASS_FLOAT && kind != REDUCE_MAX && kind != REDUCE_MIN ? CLASS_DOUBLE : c;
+}
+#endif

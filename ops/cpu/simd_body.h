@@ -1,0 +1,298 @@
+/* simd_body.h -- the text of the inner loops (simd.h). Included once for each instruction set, with
+   SIMD_TABLE the table's name, SIMD_NAME its text and FMA(a, b, c) = a*b + c in float. Everything else is static. */
+#include "ops/cpu/simd.h"
+#include "ops/cpu/simd_math.h"
+
+#define EACH _Pragma("omp simd") for (int64_t i = 0; i < n; i++)
+
+/* ---- operations */
+#define DEFINE1(name, T, value)                                             \
+    static void name(void *py, const void *pa, const void *pb, int64_t n) { \
+        T *y = py;                                                          \
+        const T *a = pa;                                                    \
+        (void)pb;                                                           \
+        EACH {                                                              \
+            const T x = a[i];                                               \
+            (void)x;                                                        \
+            y[i] = (T)(value);                                              \
+        }                                                                   \
+    }
+#define DEFINE2(name, T, value)                                             \
+    static void name(void *py, const void *pa, const void *pb, int64_t n) { \
+        T *y = py;                                                          \
+        const T *a = pa, *b = pb;                                           \
+        EACH {                                                              \
+            const T x = a[i], z = b[i];                                     \
+            y[i] = (T)(value);                                              \
+        }                                                                   \
+    }
+
+/* The same formula for all classes: X(op, operands, value of x and z) */
+#define FOR_ALL(X)                       \
+    X(C_MIN, 2, x < z || x != x ? x : z) \
+    X(C_MAX, 2, x > z || x != x ? x : z) \
+    X(C_EQ, 2, x == z)                   \
+    X(C_LT, 2, x < z)                    \
+    X(C_LE, 2, x <= z)                   \
+    X(C_AND, 2, (x != 0) & (z != 0))     \
+    X(C_OR, 2, (x != 0) | (z != 0))      \
+    X(C_XOR, 2, (x != 0) ^ (z != 0))     \
+    X(C_NOT, 1, x == 0)
+#define FOR_REALS(X)                         \
+    X(C_ADD, 2, x + z)                       \
+    X(C_SUB, 2, x - z)                       \
+    X(C_MUL, 2, x *z)                        \
+    X(C_DIV, 2, x / z)                       \
+    X(C_NEG, 1, -x)                          \
+    X(C_RECIP, 1, 1 / x)                     \
+    X(C_RELU, 1, x < 0 ? 0 : x)              \
+    X(C_SIGN, 1, x > 0 ? 1 : x < 0 ? -1 : x) \
+    X(C_ISNAN, 1, x != x)
+#define FOR_FLOAT(X)                   \
+    X(C_POW, 2, powf(x, z))            \
+    X(C_MOD, 2, x - floorf(x / z) * z) \
+    X(C_ABS, 1, fabsf(x))              \
+    X(C_EXP, 1, exp_float(x))          \
+    X(C_LOG, 1, logf(x))               \
+    X(C_SQRT, 1, sqrtf(x))             \
+    X(C_SIGMOID, 1, sigmoid_float(x))  \
+    X(C_TANH, 1, tanh_float(x))        \
+    X(C_ERF, 1, erff(x))               \
+    X(C_SIN, 1, sinf(x))               \
+    X(C_COS, 1, cosf(x))               \
+    X(C_FLOOR, 1, floorf(x))           \
+    X(C_CEIL, 1, ceilf(x))             \
+    X(C_ROUND, 1, rintf(x))            \
+    X(C_ISINF, 1, fabsf(x) == INFINITY)
+#define FOR_DOUBLE(X)                  \
+    X(C_POW, 2, pow(x, z))             \
+    X(C_MOD, 2, x - floor(x / z) * z)  \
+    X(C_ABS, 1, fabs(x))               \
+    X(C_EXP, 1, exp(x))                \
+    X(C_LOG, 1, log(x))                \
+    X(C_SQRT, 1, sqrt(x))              \
+    X(C_SIGMOID, 1, 1 / (1 + exp(-x))) \
+    X(C_TANH, 1, tanh(x))              \
+    X(C_ERF, 1, erf(x))                \
+    X(C_SIN, 1, sin(x))                \
+    X(C_COS, 1, cos(x))                \
+    X(C_FLOOR, 1, floor(x))            \
+    X(C_CEIL, 1, ceil(x))              \
+    X(C_ROUND, 1, rint(x))             \
+    X(C_ISINF, 1, fabs(x) == (double)INFINITY)
+/* Integers wrap modulo 2^64, so the arithmetic is unsigned; what has no meaning for integers is computed in double. */
+#define FOR_INTEGERS(X)                        \
+    X(C_ADD, 2, (uint64_t)x + (uint64_t)z)     \
+    X(C_SUB, 2, (uint64_t)x - (uint64_t)z)     \
+    X(C_MUL, 2, (uint64_t)x *(uint64_t)z)      \
+    X(C_NEG, 1, 0 - (uint64_t)x)               \
+    X(C_EXP, 1, exp((double)x))                \
+    X(C_LOG, 1, log((double)x))                \
+    X(C_SQRT, 1, sqrt((double)x))              \
+    X(C_SIGMOID, 1, 1 / (1 + exp(-(double)x))) \
+    X(C_TANH, 1, tanh((double)x))              \
+    X(C_ERF, 1, erf((double)x))                \
+    X(C_SIN, 1, sin((double)x))                \
+    X(C_COS, 1, cos((double)x))                \
+    X(C_FLOOR, 1, x)                           \
+    X(C_CEIL, 1, x)                            \
+    X(C_ROUND, 1, x)                           \
+    X(C_ISNAN, 1, 0)                           \
+    X(C_ISINF, 1, 0)
+#define FOR_INT(X)                                     \
+    X(C_DIV, 2, int_div(x, z))                         \
+    X(C_MOD, 2, int_mod(x, z))                         \
+    X(C_POW, 2, int_pow(x, z))                         \
+    X(C_ABS, 1, x < 0 ? 0 - (uint64_t)x : (uint64_t)x) \
+    X(C_RECIP, 1, int_div(1, x))                       \
+    X(C_RELU, 1, x < 0 ? 0 : x)                        \
+    X(C_SIGN, 1, (x > 0) - (x < 0))
+#define FOR_UINT(X)            \
+    X(C_DIV, 2, z ? x / z : 0) \
+    X(C_MOD, 2, z ? x % z : 0) \
+    X(C_POW, 2, power(x, z))   \
+    X(C_ABS, 1, x)             \
+    X(C_RECIP, 1, x == 1)      \
+    X(C_RELU, 1, x)            \
+    X(C_SIGN, 1, x != 0)
+
+/* Division by zero gives 0, and the least integer divided by -1 wraps: nothing traps. */
+static inline int64_t int_div(int64_t x, int64_t z) { return z == 0 ? 0 : z == -1 ? (int64_t)(0 - (uint64_t)x) : x / z; }
+static inline int64_t int_mod(int64_t x, int64_t z) {
+    const int64_t r = z == 0 || z == -1 ? 0 : x % z;
+    return r != 0 && (r < 0) != (z < 0) ? r + z : r;
+}
+static inline uint64_t power(uint64_t x, uint64_t n) {
+    uint64_t y = 1;
+    for (; n; n >>= 1, x *= x)
+        if (n & 1) y *= x;
+    return y;
+}
+static inline int64_t int_pow(int64_t x, int64_t n) {
+    if (n >= 0) return (int64_t)power((uint64_t)x, (uint64_t)n);
+    return x == 1 ? 1 : x == -1 ? (n & 1 ? -1 : 1) : 0;
+}
+
+#define DEFINE_FLOAT(op, k, value) DEFINE##k(float_##op, float, value)
+#define DEFINE_DOUBLE(op, k, value) DEFINE##k(double_##op, double, value)
+#define DEFINE_INT(op, k, value) DEFINE##k(int_##op, int64_t, value)
+#define DEFINE_UINT(op, k, value) DEFINE##k(uint_##op, uint64_t, value)
+FOR_ALL(DEFINE_FLOAT)
+FOR_REALS(DEFINE_FLOAT)
+FOR_FLOAT(DEFINE_FLOAT)
+FOR_ALL(DEFINE_DOUBLE)
+FOR_REALS(DEFINE_DOUBLE)
+FOR_DOUBLE(DEFINE_DOUBLE)
+FOR_ALL(DEFINE_INT)
+FOR_INTEGERS(DEFINE_INT)
+FOR_INT(DEFINE_INT)
+FOR_ALL(DEFINE_UINT)
+FOR_INTEGERS(DEFINE_UINT)
+FOR_UINT(DEFINE_UINT)
+
+/* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or double, it from an integer) */
+#define SAME(x) (x)
+#define TO_BOOL(x) ((x) != 0)
+#define SATURATE(T, low, high) (x != x ? 0 : x <= (low) ? (T)(low) : x >= (high) ? (T)(high) : (T)x)
+#define TYPES(X)                                                                                                                \
+    X(DT_FLOAT, float, SAME, (float)x, (float)x)                                                                                \
+    X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                                                            \
+    X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))                                             \
+    X(DT_BFLOAT16, uint16_t, bfloat_float, float_bfloat((float)x), float_bfloat((float)x))                                      \
+    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)                                                                                \
+    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x)                                                                    \
+    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)                                                                    \
+    X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x)                                                             \
+    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)                                                               \
+    X(DT_INT32, int32_t, SAME, (x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x <= -2147483648.0f ? INT32_MIN : (int32_t)x), x) \
+    X(DT_UINT32, uint32_t, SAME, (x != x || x <= 0 ? 0 : x >= 4294967296.0f ? UINT32_MAX : (uint32_t)x), x)                     \
+    X(DT_INT64, int64_t, SAME, (x != x ? 0 : x >= 0x1p63f ? INT64_MAX : x <= -0x1p63f ? INT64_MIN : (int64_t)x), x)             \
+    X(DT_UINT64, uint64_t, SAME, (x != x || x <= 0 ? 0 : x >= 0x1p64f ? UINT64_MAX : (uint64_t)x), x)
+
+#define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
+    static void load_##class##_##dt(void *py, const void *px, int64_t stride, int64_t n) {  \
+        T *y = py;                                                                          \
+        const S *x = px;                                                                    \
+        if (stride == 1) {                                                                  \
+            EACH y[i] = (T)from(x[i]);                                                      \
+        } else if (stride == 0) {                                                           \
+            const T one = (T)from(x[0]);                                                    \
+            EACH y[i] = one;                                                                \
+        } else                                                                              \
+            for (int64_t i = 0; i < n; i++) y[i] = (T)from(x[i * stride]);                  \
+    }                                                                                       \
+    static void store_##class##_##dt(void *py, int64_t stride, const void *px, int64_t n) { \
+        S *y = py;                                                                          \
+        const T *p = px;                                                                    \
+        if (stride == 1) {                                                                  \
+            EACH {                                                                          \
+                const T x = p[i];                                                           \
+                y[i] = (S)(to);                                                             \
+            }                                                                               \
+        } else                                                                              \
+            for (int64_t i = 0; i < n; i++) {                                               \
+                const T x = p[i];                                                           \
+                y[i * stride] = (S)(to);                                                    \
+            }                                                                               \
+    }
+#define MOVES_FLOAT(dt, S, from, to, to_int) DEFINE_MOVES(float, float, dt, S, from, to)
+#define MOVES_DOUBLE(dt, S, from, to, to_int) DEFINE_MOVES(double, double, dt, S, from, to)
+#define MOVES_INT(dt, S, from, to, to_int) DEFINE_MOVES(int, int64_t, dt, S, from, to_int)
+#define MOVES_UINT(dt, S, from, to, to_int) DEFINE_MOVES(uint, uint64_t, dt, S, from, to_int)
+TYPES(MOVES_FLOAT)
+TYPES(MOVES_DOUBLE)
+TYPES(MOVES_INT)
+TYPES(MOVES_UINT)
+
+/* ---- reductions */
+#define DEFINE_MERGE(name, W, T, value)                                       \
+    static void name(void *pacc, const void *px, int64_t stride, int64_t n) { \
+        W *acc = pacc;                                                        \
+        const T *p = px;                                                      \
+        if (stride == 1) {                                                    \
+            EACH {                                                            \
+                const W z = acc[i], x = (W)p[i];                              \
+                acc[i] = (W)(value);                                          \
+            }                                                                 \
+        } else EACH {                                                         \
+                const W z = acc[i], x = (W)p[i * stride];                     \
+                acc[i] = (W)(value);                                          \
+            }                                                                 \
+    }
+#define DEFINE_MERGES(class, W, T, U)                                                                    \
+    DEFINE_MERGE(class##_sum, W, T, (U)z + (U)x)                                                         \
+    DEFINE_MERGE(class##_max, T, T, x > z || x != x ? x : z)                                             \
+    DEFINE_MERGE(class##_min, T, T, x < z || x != x ? x : z)                                             \
+    DEFINE_MERGE(class##_prod, W, T, (U)z *(U)x)                                                         \
+    static void class##_scale_add(void *py, const void *px, int64_t stride, const void *pw, int64_t n) { \
+        T *y = py;                                                                                       \
+        const T *x = px, w = *(const T *)pw;                                                             \
+        if (stride == 1) {                                                                               \
+            EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                              \
+        } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                                  \
+    }
+#define MULTIPLY_float(w, x, y) FMA(w, x, y)
+#define MULTIPLY_double(w, x, y) ((w) * (x) + (y))
+#define MULTIPLY_int(w, x, y) ((uint64_t)(w) * (uint64_t)(x) + (uint64_t)(y))
+#define MULTIPLY_uint(w, x, y) MULTIPLY_int(w, x, y)
+DEFINE_MERGES(float, double, float, double)
+DEFINE_MERGES(double, double, double, double)
+DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
+DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
+
+/* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in LANES partial sums */
+enum { LANES = 32 };
+#define DEFINE_SOFTMAX(name, T, EXP, max)                                                         \
+    static void name(void *py, const void *px, int64_t rows) {                                    \
+        T *y = py;                                                                                \
+        const T *x = px;                                                                          \
+        T top[LANES], sum[LANES] = {0}, peak = (T)-INFINITY, total = 0;                           \
+        for (int l = 0; l < LANES; l++) top[l] = peak;                                            \
+        int64_t at = 0;                                                                           \
+        for (; at + LANES <= rows; at += LANES) max(top, x + at, 1, LANES);                       \
+        max(top, x + at, 1, rows - at);                                                           \
+        for (int l = 0; l < LANES; l++) peak = top[l] > peak || top[l] != top[l] ? top[l] : peak; \
+        for (at = 0; at < rows; at += LANES) {                                                    \
+            const int64_t n = rows - at < LANES ? rows - at : LANES;                              \
+            T *const to = y + at;                                                                 \
+            const T *const from = x + at;                                                         \
+            EACH {                                                                                \
+                const T e = EXP(from[i] - peak);                                                  \
+                to[i] = e;                                                                        \
+                sum[i] += e;                                                                      \
+            }                                                                                     \
+        }                                                                                         \
+        for (int l = 0; l < LANES; l++) total += sum[l];                                          \
+        const T scale = 1 / total;                                                                \
+        const int64_t n = rows;                                                                   \
+        EACH y[i] *= scale;                                                                       \
+    }
+DEFINE_SOFTMAX(softmax_float, float, exp_float, float_max)
+DEFINE_SOFTMAX(softmax_double, double, exp, double_max)
+
+#define OP_FLOAT(op, k, value) [op] = float_##op,
+#define OP_DOUBLE(op, k, value) [op] = double_##op,
+#define OP_INT(op, k, value) [op] = int_##op,
+#define OP_UINT(op, k, value) [op] = uint_##op,
+#define LOAD_FLOAT(dt, S, from, to, to_int) [dt] = load_float_##dt,
+#define LOAD_DOUBLE(dt, S, from, to, to_int) [dt] = load_double_##dt,
+#define LOAD_INT(dt, S, from, to, to_int) [dt] = load_int_##dt,
+#define LOAD_UINT(dt, S, from, to, to_int) [dt] = load_uint_##dt,
+#define STORE_FLOAT(dt, S, from, to, to_int) [dt] = store_float_##dt,
+#define STORE_DOUBLE(dt, S, from, to, to_int) [dt] = store_double_##dt,
+#define STORE_INT(dt, S, from, to, to_int) [dt] = store_int_##dt,
+#define STORE_UINT(dt, S, from, to, to_int) [dt] = store_uint_##dt,
+#define MERGES(class) \
+    { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
+const Simd SIMD_TABLE = {
+    .name = SIMD_NAME,
+    .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT)},
+           {FOR_ALL(OP_DOUBLE) FOR_REALS(OP_DOUBLE) FOR_DOUBLE(OP_DOUBLE)},
+           {FOR_ALL(OP_INT) FOR_INTEGERS(OP_INT) FOR_INT(OP_INT)},
+           {FOR_ALL(OP_UINT) FOR_INTEGERS(OP_UINT) FOR_UINT(OP_UINT)}},
+    .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
+    .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
+    .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
+    .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
+    .softmax = {softmax_float, softmax_double},
+};

@@ -1,0 +1,92 @@
+/* simd_math.h -- elementary functions without branches, so that loops over them become vector code, and conversions of 16-bit
+   floats. exp, tanh and sigmoid of floats are our own (about 1 ulp, 2 for tanh and sigmoid); the others come from the C library,
+   whose vector forms (libmvec, at most 4 ulp) the compiler calls where it knows the `declare simd` prototypes.
+   FMA is defined by who includes this. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#pragma omp declare simd notinbranch
+float erff(float);
+#pragma omp declare simd notinbranch
+float logf(float);
+#pragma omp declare simd notinbranch
+float sinf(float);
+#pragma omp declare simd notinbranch
+float cosf(float);
+#pragma omp declare simd notinbranch
+float powf(float, float);
+#pragma omp declare simd notinbranch
+double erf(double);
+#pragma omp declare simd notinbranch
+double log(double);
+#pragma omp declare simd notinbranch
+double exp(double);
+#pragma omp declare simd notinbranch
+double tanh(double);
+#pragma omp declare simd notinbranch
+double sin(double);
+#pragma omp declare simd notinbranch
+double cos(double);
+#pragma omp declare simd notinbranch
+double pow(double, double);
+
+static inline float bits_float(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+static inline uint32_t float_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+/* x = n*ln 2 + r with |r| <= ln(2)/2: gives e^r - 1 and n. Adding 1.5*2^23 rounds to an integer and leaves it in the low bits. */
+static inline float exp_reduced(float x, int32_t *n) {
+    const float t = FMA(x, 1.44269504f, 12582912.0f), k = t - 12582912.0f;
+    float r = FMA(k, -0.693145752f, x), p = 1.0f / 5040;
+    r = FMA(k, -1.42860677e-6f, r);
+    p = FMA(p, r, 1.0f / 720), p = FMA(p, r, 1.0f / 120), p = FMA(p, r, 1.0f / 24), p = FMA(p, r, 1.0f / 6), p = FMA(p, r, 0.5f);
+    *n = (int32_t)(float_bits(t) - 0x4B400000u);
+    return FMA(p * r, r, r);
+}
+static inline float power_of_2(int32_t n) { return bits_float((uint32_t)(n + 127) << 23); }
+
+static inline float exp_float(float x) {
+    const float low = x < -104.0f ? -104.0f : x, c = low > 89.0f ? 89.0f : low;
+    int32_t n;
+    const float q = exp_reduced(c, &n) + 1.0f;
+    const int32_t half = n >> 1;
+    return q * power_of_2(half) * power_of_2(n - half);
+}
+static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_float(-x)); }
+
+/* tanh x = (e^2x - 1) / (e^2x + 1), with e^y - 1 = 2^n (e^r - 1) + (2^n - 1), which loses nothing near 0. */
+static inline float tanh_float(float x) {
+    const float y = fabsf(x) * 2.0f, c = y > 40.0f ? 40.0f : y;
+    int32_t n;
+    const float q = exp_reduced(c, &n), s = power_of_2(n), e = FMA(q, s, s - 1.0f);
+    return copysignf(e / (e + 2.0f), x);
+}
+
+/* IEEE half: the exponent is moved by a subtraction of floats, so that subnormal halves come out normal. */
+static inline float half_float(uint16_t h) {
+    const uint32_t magic = 0x38800000u, m = (uint32_t)(h & 0x7fff) << 13;
+    const float small = bits_float(m + magic) - bits_float(magic);
+    const uint32_t big = m + (m >= 0x0f800000u ? 0x70000000u : 0x38000000u);
+    const uint32_t u = m < 0x00800000u ? float_bits(small) : big;
+    return bits_float(u | (uint32_t)(h & 0x8000) << 16);
+}
+static inline uint16_t float_half(float f) {
+    const uint32_t u = float_bits(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
+    const uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - 0x38000000u) >> 13;
+    const uint32_t small = float_bits(bits_float(a) + 0.5f) - 0x3f000000u; /* below 2^-14: the sum rounds at 2^-24 */
+    const uint32_t special = a > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    return (uint16_t)(sign | (a >= 0x477ff000u ? special : a < 0x38800000u ? small : normal));
+}
+static inline float bfloat_float(uint16_t h) { return bits_float((uint32_t)h << 16); }
+static inline uint16_t float_bfloat(float f) {
+    const uint32_t u = float_bits(f), rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
+    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16 | 0x40u) : rounded);
+}

@@ -1,0 +1,316 @@
+/* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two innermost joined axes, at most BLOCK
+   elements. Each instruction is one call of an inner loop (simd.h) over the tile. A view that is contiguous there and of the class's own
+   type is used where it lies; others are loaded, converted, into a register of the scratch. Constants and views of one element
+   are loaded once a run. The last instruction stores into y directly where it can. Values of the scratch are reused after their last use. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+enum { BLOCK = 512, MAX_CODE = 256 };
+
+typedef struct Source {
+    View view;
+    int size;                   /* bytes of an element in memory */
+    bool native, once, literal; /* of the class's type; the same for all tiles; a constant of the program */
+    size_t at;                  /* its register: offset in the scratch */
+    double k;
+    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
+} Source;
+typedef struct Instruction {
+    void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: the value is a source */
+    int a, b;                                                     /* earlier values, or the source */
+    size_t at;
+} Instruction;
+struct Vector {
+    Class class;
+    int nsource, ncode, rows_axis; /* rows_axis: 1 if a tile spans rows of the last axis but one */
+    size_t size;                   /* bytes of an element of the class */
+    Source y, *source;
+    Instruction *code;
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+    int64_t tile_rows, tile_columns;
+    Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
+};
+
+typedef struct Making {
+    Build *b;
+    Vector *v;
+    View used[MAX_CODE + 2];
+    int nused, source_of_view[MAX_CODE], acc_source;
+} Making;
+
+static int add_source(Making *m, const View *view) {
+    Source *s = &m->v->source[m->v->nsource];
+    s->view = *view;
+    s->size = dtype_size(view->dtype);
+    m->used[m->nused++] = *view;
+    return m->v->nsource++;
+}
+
+static bool gather_sources(Making *m, const View *view, int nview, const View *acc, const Scalar *code, int ncode) {
+    for (int i = 0; i < MAX_CODE; i++) m->source_of_view[i] = -1;
+    m->acc_source = -1;
+    m->used[m->nused++] = view[0];
+    for (int i = 0; i < ncode; i++) {
+        if (code[i].op == C_VIEW) {
+            const int k = code[i].a;
+            if (k >= nview) return build_fail(m->b, "the program reads a view that is not there");
+            if (m->source_of_view[k] < 0) m->source_of_view[k] = add_source(m, &view[k]);
+        } else if (code[i].op == C_ACC) {
+            if (!acc) return build_fail(m->b, "the program reads an accumulator where there is none");
+            if (m->acc_source < 0) m->acc_source = add_source(m, acc);
+        }
+    }
+    for (int i = 0; i < m->nused; i++)
+        if (!dtype_numeric(m->used[i].dtype)) return build_fail(m->b, "an element-wise program over an element type that is not numeric");
+    return true;
+}
+
+static int literal_source(Vector *v, double k) {
+    for (int i = 0; i < v->nsource; i++)
+        if (v->source[i].literal && memcmp(&v->source[i].k, &k, sizeof k) == 0) return i;
+    v->source[v->nsource] = (Source){.literal = true, .once = true, .k = k, .size = 8};
+    return v->nsource++;
+}
+
+static int operands_of(int op) {
+    static const char kind[] = {
+#define X(id, text, operands) [id] = operands,
+        SCALAR_OPS(X)
+#undef X
+    };
+    return kind[op] == 'b' ? 2 : kind[op] == 'u' ? 1 : 0;
+}
+
+/* x^2 is x*x: exact, and a hundred times faster than pow. */
+static bool is_square(const Scalar *code, int i) {
+    return code[i].op == C_POW && code[code[i].b].op == C_CONST && code[code[i].b].k == 2.0;
+}
+
+static bool translate(Making *m, const Scalar *code, int ncode) {
+    Vector *v = m->v;
+    for (int i = 0; i < ncode; i++) {
+        const int n = code[i].op < SCALAR_OP_COUNT ? operands_of(code[i].op) : 0;
+        if (code[i].op >= SCALAR_OP_COUNT || (n > 0 && code[i].a >= i) || (n > 1 && code[i].b >= i))
+            return build_fail(m->b, "an element-wise program that is not well formed");
+        Instruction *to = &v->code[i];
+        if (n == 0) {
+            to->a = code[i].op == C_VIEW  ? m->source_of_view[code[i].a]
+                    : code[i].op == C_ACC ? m->acc_source
+                                          : literal_source(v, code[i].k);
+        } else {
+            const bool square = is_square(code, i);
+            to->op = m->b->device->simd->op[v->class][square ? C_MUL : code[i].op];
+            to->a = code[i].a;
+            to->b = n == 1 || square ? code[i].a : code[i].b;
+        }
+    }
+    return true;
+}
+
+/* Registers: one for each source, and for values by their last use. */
+static void assign_registers(Making *m) {
+    Vector *v = m->v;
+    int last[MAX_CODE], spare[MAX_CODE], nspare = 0;
+    size_t at[MAX_CODE];
+    for (int i = 0; i < v->nsource; i++) v->source[i].at = build_bytes(m->b, BLOCK * v->size);
+    for (int i = 0; i < v->ncode; i++) {
+        last[i] = i;
+        if (v->code[i].op) last[v->code[i].a] = last[v->code[i].b] = i;
+    }
+    int count = 0;
+    for (int i = 0; i < v->ncode; i++) {
+        Instruction *c = &v->code[i];
+        if (!c->op) continue;
+        if (!nspare) {
+            at[count] = build_bytes(m->b, BLOCK * v->size);
+            spare[nspare++] = count++;
+        }
+        const int r = spare[--nspare];
+        c->at = at[r];
+        for (int k = 0; k < i; k++)
+            if (v->code[k].op && last[k] == i) {
+                int back = 0;
+                while (at[back] != v->code[k].at) back++;
+                spare[nspare++] = back;
+                last[k] = -1;
+            }
+        if (last[i] == i) spare[nspare++] = r;
+    }
+}
+
+static void make_nest(Making *m) {
+    Vector *v = m->v;
+    const View *views[2 * MAX_CODE + 2];
+    View nothing = {.rank = v->y.view.rank};
+    views[0] = &v->y.view;
+    for (int i = 0; i < v->nsource; i++) views[i + 1] = v->source[i].literal ? &nothing : &v->source[i].view;
+    v->nest = nest_new(m->b->arena, views, v->nsource + 1);
+    Nest *n = &v->nest;
+    if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
+    for (int i = 0; i < v->nsource; i++) {
+        bool still = true;
+        for (int a = 0; a < n->rank; a++) still = still && n->stride[(i + 1) * STEP_RANK + a] == 0;
+        v->source[i].once = still;
+    }
+    const int64_t columns = n->dim[n->rank - 1];
+    v->tile_columns = columns < BLOCK ? columns : BLOCK;
+    v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK / 2;
+    v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
+}
+
+Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code, int ncode) {
+    if (ncode < 1 || ncode > MAX_CODE) return build_fail(b, "an element-wise program of no or of more than 256 instructions"), NULL;
+    Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
+    Vector *v = m.v;
+    v->source = ARENA_NEW(b->arena, Source, ncode);
+    v->code = ARENA_NEW(b->arena, Instruction, ncode);
+    v->ncode = ncode;
+    if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
+    v->class = view_class(m.used, m.nused);
+    v->size = (size_t)dtype_size(class_dtype(v->class));
+    v->y = (Source){.view = view[0], .size = dtype_size(view[0].dtype), .native = view[0].dtype == class_dtype(v->class)};
+    v->store = b->device->simd->store[v->class][view[0].dtype];
+    if (!translate(&m, code, ncode)) return NULL;
+    for (int i = 0; i < v->nsource; i++) {
+        Source *s = &v->source[i];
+        const int dtype = s->literal ? DT_DOUBLE : s->view.dtype;
+        s->native = dtype == class_dtype(v->class) && !s->literal;
+        s->load = b->device->simd->load[v->class][dtype];
+    }
+    assign_registers(&m);
+    make_nest(&m);
+    return v;
+}
+
+/* ---- running */
+typedef struct Tile {
+    int64_t rows, columns;
+    void *source[MAX_CODE], *value[MAX_CODE];
+} Tile;
+
+static void load_once(const Vector *v, Tile *t, void *const slot[], void *work) {
+    for (int i = 0; i < v->nsource; i++) {
+        const Source *s = &v->source[i];
+        t->source[i] = (char *)work + s->at;
+        if (!s->once) continue;
+        if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, BLOCK);
+        else if (v->class == CLASS_INT || v->class == CLASS_UINT) {
+            const int64_t k = (int64_t)s->k;
+            memcpy(t->source[i], &k, sizeof k);
+            for (int j = 1; j < BLOCK; j++) memcpy((char *)t->source[i] + 8 * j, &k, sizeof k);
+        } else s->load(t->source[i], &s->k, 0, BLOCK);
+    }
+}
+
+static inline bool contiguous(int64_t rows, int64_t columns, const int64_t stride[2]) {
+    return (columns == 1 || stride[1] == 1) && (rows == 1 || stride[0] == columns);
+}
+
+/* The strides of the tile's rows and columns in a view of the nest. */
+static inline void tile_strides(const Vector *v, int view, int64_t stride[2]) {
+    const int64_t *s = v->nest.stride + (int64_t)view * STEP_RANK + v->nest.rank - 1;
+    stride[0] = v->rows_axis ? s[-1] : 0;
+    stride[1] = s[0];
+}
+
+static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
+    for (int i = 0; i < v->nsource; i++) {
+        const Source *s = &v->source[i];
+        if (s->once) continue;
+        int64_t stride[2];
+        tile_strides(v, i + 1, stride);
+        char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
+        if (contiguous(t->rows, t->columns, stride)) {
+            if (!s->native) s->load(to, from, 1, t->rows * t->columns);
+            t->source[i] = s->native ? from : to;
+            continue;
+        }
+        for (int64_t r = 0; r < t->rows; r++)
+            s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size, stride[1], t->columns);
+        t->source[i] = to;
+    }
+}
+
+static void store_tile(const Vector *v, const Tile *t, const void *from, char *to, const int64_t stride[2]) {
+    if (contiguous(t->rows, t->columns, stride)) {
+        v->store(to, 1, from, t->rows * t->columns);
+        return;
+    }
+    for (int64_t r = 0; r < t->rows; r++)
+        v->store(to + r * stride[0] * v->y.size, stride[1], (const char *)from + (size_t)(r * t->columns) * v->size, t->columns);
+}
+
+static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
+    int64_t stride[2];
+    tile_strides(v, 0, stride);
+    char *to = base[0] + offset[0] * v->y.size;
+    const bool direct = v->y.native && contiguous(t->rows, t->columns, stride);
+    const int end = v->ncode - 1;
+    load_tile(v, t, base, offset);
+    for (int i = 0; i <= end; i++) {
+        const Instruction *c = &v->code[i];
+        if (!c->op) {
+            t->value[i] = t->source[c->a];
+            continue;
+        }
+        t->value[i] = i == end && direct ? to : base[v->nsource + 1] + c->at;
+        c->op(t->value[i], t->value[c->a], t->value[c->b], t->rows * t->columns);
+    }
+    if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
+}
+
+/* Tiles along the last axis, or along the last but one in groups of whole rows. */
+static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[]) {
+    const Nest *n = &v->nest;
+    const int axis = n->rank - 1 - v->rows_axis;
+    const int64_t length = n->dim[axis], step = v->rows_axis ? v->tile_rows : v->tile_columns;
+    int64_t offset[MAX_CODE + 1];
+    for (int64_t at = 0; at < length; at += step) {
+        const int64_t part = length - at < step ? length - at : step;
+        t->rows = v->rows_axis ? part : 1;
+        t->columns = v->rows_axis ? v->tile_columns : part;
+        for (int i = 0; i < n->n; i++) offset[i] = start[i] + at * n->stride[i * STEP_RANK + axis];
+        run_tile(v, t, base, offset);
+    }
+}
+
+void vector_run(const Vector *v, void *const slot[], void *work) {
+    if (v->nest.count == 0) return;
+    Tile t;
+    char *base[MAX_CODE + 2];
+    int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0};
+    base[0] = view_at(&v->y.view, slot, work);
+    for (int i = 0; i < v->nsource; i++) base[i + 1] = v->source[i].literal ? NULL : view_at(&v->source[i].view, slot, work);
+    base[v->nsource + 1] = work;
+    load_once(v, &t, slot, work);
+    do run_inner(v, &t, base, offset);
+    while (nest_next(&v->nest, 1 + v->rows_axis, index, offset));
+}
+
+/* ---- steps */
+static int vector_choices(const Device *d, const Step *s) {
+    (void)d;
+    for (int i = 0; i < s->nview; i++)
+        if (!dtype_numeric(s->view[i].dtype)) return 0;
+    return s->ncode >= 1 && s->ncode <= MAX_CODE;
+}
+static int run_program(const Kernel *k, void *const slot[], void *work) {
+    vector_run(k->self, slot, work);
+    return 0;
+}
+static bool vector_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    k->run = run_program;
+    k->self = vector_new(b, b->step->view, b->step->nview, NULL, b->step->code, b->step->ncode);
+    return k->self != NULL;
+}
+const Maker vector_maker = {vector_choices, vector_build};
+
+static bool fill_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Scalar constant = {.op = C_CONST, .k = b->step->code[0].k};
+    k->run = run_program;
+    k->self = vector_new(b, b->step->view, 1, NULL, &constant, 1);
+    return k->self != NULL;
+}
+const Maker fill_maker = {vector_choices, fill_build};

@@ -10,7 +10,7 @@ VERSION := 0.1.0
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 
 OPTIMIZE ?= -O2
-WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion
 LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC -fvisibility=hidden -pthread
 COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
 LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
@@ -71,7 +71,7 @@ $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) -mavx512f -mavx512bw -mavx5
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
-	$(COMPILE) $(ISA) $(WARNINGS) -MMD -MP -c -o $@ $<
+	$(COMPILE) $(ISA) $(WARNINGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c $(BUILD)/flags
 	$(COMPILE) -w -c -o $@ $<

@@ -2,11 +2,12 @@
 
 Light models get random weights first. Per model: optimize-model twice for our executor (the second time on a warm cost file) and once with
 ONNX Runtime as the target; compare-onnx on both results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants
-interleaved in random order and with a re-saved copy of the original as control; the minimum counts. What was measured is kept in
+interleaved in random order and with a re-saved copy of the original as control; the minimum counts, and beside it stands what the medians
+of the rounds' shares say (see measure_onnxruntime.py), which a machine of changing speed disturbs less. What was measured is kept in
 build/bench/results.json, so that naming models renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
 import argparse, datetime, json, math, os, platform, random, re, shlex, subprocess, sys, time
-import numpy, onnx, onnxruntime
+import measure_onnxruntime, numpy, onnx, onnxruntime
 from onnx_tools import ROOT, Feed, add_feed_options, feed_options, model_table, session, shape_options
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -17,7 +18,8 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 COLUMNS = [
     ("model", "name"), ("nodes", "nodes"), ("own: nodes", "own.nodes"), ("before, ms", "own.before"), ("after, ms", "own.after"),
     ("ratio", "own.ratio"), ("search cold / warm, s", "own.search"), ("peak, MB", "own.peak"), ("ONNX Runtime: nodes", "ort.nodes"),
-    ("before, ms", "ort.before"), ("after, ms", "ort.after"), ("ratio", "ort.ratio"), ("control", "ort.control"), ("search, s", "ort.search"),
+    ("before, ms", "ort.before"), ("after, ms", "ort.after"), ("ratio", "ort.ratio"), ("by medians", "ort.median_ratio"),
+    ("control", "ort.control"), ("search, s", "ort.search"),
     ("peak, MB", "ort.peak"), ("agrees", "agrees"),
 ]
 
@@ -94,11 +96,14 @@ def own_times(row, paths, rounds):
 
 
 def ort_times(row, paths, rounds):
-    command = [os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", str(rounds)] + feed_options(row)
-    said = subprocess.run(command, input="\n".join(paths) + "\n\n", capture_output=True, text=True, check=True).stdout.splitlines()
-    if any(line.startswith("FAIL") for line in said):
-        raise Failed(" ".join(line for line in said if line.startswith("FAIL")))
-    return [float(line.split()[0]) for line in said[:len(paths)]]
+    """(minimum, median share of the fastest round) of each file, in seconds."""
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    files = measure_onnxruntime.measure(paths, Feed(parser.parse_args(feed_options(row))), rounds)
+    reasons = [f"{file.path}: {file.reason}" for file in files if file.reason]
+    if reasons:
+        raise Failed(" ".join(reasons))
+    return measure_onnxruntime.seconds(files, "minimum"), measure_onnxruntime.seconds(files, "ratio")
 
 
 def agrees(row, source, target):
@@ -130,15 +135,15 @@ def bench(row, rounds, targets):
         return {"nodes": nodes(target), "search": [cold, warm], "peak": peak, "before": before, "after": after, "ratio": before / after}
     def ort():
         target, control = os.path.join(WORK, name + ".ort.onnx"), os.path.join(WORK, name + ".control.onnx")
-        command = shlex.join([os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7"] + feed_options(row))
+        command = shlex.join([os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7", "--statistic", "ratio"] + feed_options(row))
         search, peak = optimize(row, source, target, ["--cost-db", os.path.join(WORK, "costs.sqlite"), "--measure-with", command,
                                                       "--report", os.path.join(WORK, name + ".ort.json")])
         result["agrees"] &= agrees(row, source, target)
         onnx.save(onnx.load(source), control)
-        before, again, after = ort_times(row, [source, control, target], rounds)
+        (before, again, after), (before_median, _, after_median) = ort_times(row, [source, control, target], rounds)
         os.remove(control)
         return {"nodes": nodes(target), "search": search, "peak": peak, "before": before, "after": after, "ratio": before / after,
-                "control": before / again}
+                "median_ratio": before_median / after_median, "control": before / again}
     for key, work in (("own", own), ("ort", ort)):
         if key in targets:
             part(key, work)
@@ -152,12 +157,13 @@ def cell(result, key):
     last = key.split(".")[-1]
     if value is None:
         return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "**no**"
     if last in ("before", "after"):
         return f"{value * 1e3:.3g}"
     if last == "search":
         return " / ".join(f"{v:.1f}" for v in (value if isinstance(value, list) else [value]))
-    return f"{value:.2f}" if last in ("ratio", "control") else f"{value:.0f}" if last == "peak" else \
-        {True: "yes", False: "**no**"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    return f"{value:.2f}" if last in ("ratio", "median_ratio", "control") else f"{value:.0f}" if last == "peak" else str(value)
 
 
 def mean(results, key):

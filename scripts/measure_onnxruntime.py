@@ -1,62 +1,75 @@
 """Measures ONNX files in ONNX Runtime: one long-lived process, as --measure-with expects.
 
 Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for each path, in the order asked, then an
-empty line. One thread, denormals flushed, the same inputs for all files of a batch; every round runs all files once in a new random order,
-after one call that is not timed, and the minimum counts. Short calls are repeated within a sample. On a busy machine long calls are
-always preempted, so batches whose slowest file takes over 3 ms are measured by the thread's CPU clock; a batch uses one clock.
+empty line. One thread, denormals flushed, the same inputs for all files of a batch; every round visits all files once in a new random
+order: a call to warm up, then samples for some milliseconds. Time is the thread's CPU clock, because long calls are always preempted on a
+busy machine.
+
+SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a file's share of its round, times the
+fastest round: where a machine's speed changes by the second, as with neighbours on the same host, that repeats within 1.5 % where the
+minimum of long calls repeats within 5 %.
 """
-import argparse, math, os, random, sys, time
+import argparse, math, os, random, statistics, sys, time
 from onnx_tools import Feed, add_feed_options, one_line, session
 
-SAMPLE, LONG = 1e-3, 3e-3
+SAMPLE, VISIT = 0.2e-3, 10e-3
 
 
 class Measured:
-    """One file of a batch: its session, or the reason why there is none."""
+    """One file of a batch: its session, or the reason why there is none, and the best sample of each visit."""
     def __init__(self, path, feed):
-        self.path, self.reason, self.best, self.calls = path, None, math.inf, 1
+        self.path, self.reason, self.visits = path, None, []
         try:
             self.session = session(path)
             self.values = feed.draw(self.session.get_inputs())
-            self.first = self.sample(time.perf_counter)
-            self.first = min(self.first, self.sample(time.perf_counter))
-            self.calls = max(1, min(1000, math.ceil(SAMPLE / max(self.first, 1e-7))))
+            first = min(self.sample(1) for _ in range(2))
+            self.calls = max(1, math.ceil(SAMPLE / max(first, 1e-6)))
+            self.samples = max(1, min(10, int(VISIT / max(first, SAMPLE))))
         except Exception as error:
             self.reason = one_line(error)
 
-    def sample(self, clock):
-        """Seconds per call of one sample."""
-        start = clock()
-        for _ in range(self.calls):
+    def sample(self, calls):
+        """Seconds per call."""
+        start = time.thread_time()
+        for _ in range(calls):
             self.session.run(None, self.values)
-        return (clock() - start) / self.calls
+        return (time.thread_time() - start) / calls
+
+    def visit(self):
+        self.session.run(None, self.values)
+        self.visits.append(min(self.sample(self.calls) for _ in range(self.samples)))
 
 
-def measure(paths, feed, rounds, seconds):
+def measure(paths, feed, rounds):
     files = [Measured(path, feed) for path in paths]
-    runs = [file for file in files if file.reason is None]
-    clock = time.thread_time if max((file.first for file in runs), default=0.0) > LONG else time.perf_counter
-    order, start = random.Random(len(paths)), time.monotonic()
-    for done in range(rounds):
+    runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
+    for _ in range(rounds):
         order.shuffle(runs)
         for file in runs:
-            file.session.run(None, file.values)
-            file.best = min(file.best, file.sample(clock))
-        if seconds and done >= 2 and time.monotonic() - start > seconds:
-            break
+            file.visit()
     return files
 
 
-def answer(files, out):
-    for file in files:
-        print(f"{file.best:.9f} {file.path}" if file.reason is None else f"FAIL {file.path} {file.reason}", file=out)
+def seconds(files, statistic):
+    """Of each file, None where it did not run."""
+    runs = [file for file in files if file.reason is None]
+    if statistic == "minimum" or not runs:
+        return [min(file.visits) if file.reason is None else None for file in files]
+    rounds = [statistics.fmean(times) for times in zip(*(file.visits for file in runs))]
+    return [statistics.median(own / mean for own, mean in zip(file.visits, rounds)) * min(rounds) if file.reason is None else None
+            for file in files]
+
+
+def answer(files, statistic, out):
+    for file, value in zip(files, seconds(files, statistic)):
+        print(f"{value:.9f} {file.path}" if value is not None else f"FAIL {file.path} {file.reason}", file=out)
     print(file=out, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=21, help="samples of each file; the minimum counts")
-    parser.add_argument("--seconds", type=float, default=0, help="stop a batch after this time, but not before 3 rounds; 0: never")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
     add_feed_options(parser)
     options = parser.parse_args()
     feed, batch = Feed(options), []
@@ -68,10 +81,10 @@ def main():
         if path:
             batch.append(path)
             continue
-        answer(measure(batch, feed, options.rounds, options.seconds), out)
+        answer(measure(batch, feed, max(1, options.rounds)), options.statistic, out)
         batch = []
     if batch:
-        answer(measure(batch, feed, options.rounds, options.seconds), out)
+        answer(measure(batch, feed, max(1, options.rounds)), options.statistic, out)
 
 
 if __name__ == "__main__":

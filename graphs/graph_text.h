@@ -23,7 +23,7 @@ void graph_dot(World *, const char *name, const Graph *, Text *);   /* Graphviz 
 typedef struct LineAttr {
     int def;              /* which attribute of the operator */
     Attr value;
-    const char *variable; /* a bare name that stands for a whole list, word or element type; NULL: value */
+    const char *variable; /* a bare name that stands for a whole list, word or element type; NULL: value. Unbound lists are S_1, S_2, .. */
 } LineAttr;
 typedef struct LineConstant LineConstant;
 typedef struct NodeLine {

@@ -78,9 +78,21 @@ static Ex bound_real(const Build *b, Ex x) {
     return v ? v->value.real : x;
 }
 
-static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Attr *out) {
+/* A list variable of a rule, strides=S: S_1, S_2, .. as many as the operator has for inputs of this rank. */
+static bool list_variable(Build *b, const AttrDef *def, const char *name, Value first, Attr *out) {
+    int rank = first ? value_type(b->w, first)->dim.n : 0;
+    int n = def->fill == PER_AXIS ? rank : (def->fill == PER_SIDE ? 2 : 1) * (rank - 2);
+    if (b->bound || def->kind != A_INTS || def->fill == AS_IS || n < 0) return false;
+    Poly *v = ARENA_NEW(b->arena, Poly, n);
+    for (int k = 0; k < n; k++) v[k] = poly_named(b->w, arena_format(b->arena, "%s_%d", name, k + 1));
+    *out = (Attr){.ints = {n, v}};
+    return true;
+}
+
+static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Value first, Attr *out) {
     const AttrDef *def = &l->op->attrs[a->def];
     const Binding *v = a->variable ? binding(b, a->variable, def->kind) : NULL;
+    if (a->variable && list_variable(b, def, a->variable, first, out)) return true;
     if (a->variable && !v) return scan_fail(&b->scan, l->at, "%s=%s: %s stands for nothing", def->name, a->variable, a->variable);
     *out = v ? v->value : a->value;
     out->ints = v ? out->ints : bound_list(b, out->ints);
@@ -102,7 +114,7 @@ static bool attrs_build(Build *b, const NodeLine *l, Value first, Attr *attr) {
     bool given[ATTRS_MAX] = {false};
     const char *missing;
     for (int k = 0; k < l->nattr; k++) {
-        if (!attr_build(b, l, &l->attr[k], &attr[l->attr[k].def])) return false;
+        if (!attr_build(b, l, &l->attr[k], first, &attr[l->attr[k].def])) return false;
         given[l->attr[k].def] = true;
     }
     return node_attrs(b->w, l->op, first, given, attr, &missing) || scan_fail(&b->scan, l->at, "%s needs %s", l->op->name, missing);

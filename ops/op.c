@@ -75,7 +75,7 @@ Poly total(Call *c, PolyList list, int n) {
 }
 Poly product(Call *c, Dims d, int from, int to) {
     Poly p = poly_int(c->w, 1);
-    for (int k = from; k <= to; k++) p = poly_mul(c->w, p, d.v[k]);
+    for (int k = from; k < to; k++) p = poly_mul(c->w, p, d.v[k]);
     return p;
 }
 Poly windows(Call *c, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation) {
@@ -87,10 +87,18 @@ Poly windows(Call *c, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation
     return count;
 }
 
+/* A size of an input is not negative. */
+static bool is_input_size(const Call *c, Poly p) {
+    for (int k = 0; k < c->nin; k++)
+        for (int a = 0; c->in[k] && a < c->in[k]->dim.n; a++)
+            if (c->in[k]->dim.v[a] == p) return true;
+    return false;
+}
 /* Needs that hold for numbers are not recorded; one that fails for numbers is, and the signature is refused. */
 static void need(Call *c, Lit l) {
     int64_t value;
     Needs *n = c->need;
+    if (!n || (!l.eq && is_input_size(c, l.p))) return;
     if (poly_constant(c->w, l.p, &value) && (l.eq ? value == 0 : value >= 0)) return;
     for (int k = 0; k < n->n; k++)
         if (n->v[k].p == l.p && n->v[k].eq == l.eq) return;
@@ -130,6 +138,10 @@ const char *dtypes_agree(Call *c, const char *classes) {
         if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype) return "inputs of different element types";
     char class = dtype_class(c->in[0]->dtype);
     return class && strchr(classes, class) ? NULL : "not for this element type";
+}
+const char *same_type(Call *c, const char *classes) {
+    c->out[0] = *c->in[0];
+    return dtypes_agree(c, classes);
 }
 
 Dims dims_tail(Dims d, int n) {

@@ -1,7 +1,7 @@
 /* signature.h -- the table of operators and signatures (operator, attributes, input types): what is computed once for all nodes alike. */
 #ifndef ISOMER_SIGNATURE_H
 #define ISOMER_SIGNATURE_H
-#include "ops/op.h"
+#include "ops/operator.h"
 
 /* The table of ops.def. */
 int op_count(void);
@@ -35,8 +35,16 @@ double sig_flops(World *, Sig, Sizes);                /* multiplications and add
 void sig_digest(World *, const Op *, char out[33]);   /* of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or its expansion */
 
 /* What the definition is, read off its structure. */
-typedef enum SigShape { SIG_OTHER, SIG_VIEW, SIG_ELEMENTWISE, SIG_REDUCTION } SigShape;
-SigShape sig_shape(World *, Sig, int port);           /* VIEW: one element of an input at affine indices, no guard */
+typedef enum SigShape {
+    SIG_OTHER,
+    SIG_VIEW,        /* one element of an input at affine indices, no guard */
+    SIG_RESHAPE,     /* all elements of input 0 in row-major order, and no view */
+    SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at output indices as they are */
+    SIG_REDUCTION    /* a sum or maximum of one input, without guard, perhaps scaled */
+} SigShape;
+SigShape sig_shape(World *, Sig, int port);
+
+Call sig_call(World *, Sig, Needs *);                 /* what the operator's own functions take; needs collects what they require, NULL: nobody asks */
 
 /* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
 bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out); /* the output is a view of an input: no step */

@@ -270,7 +270,7 @@ static void print_cond(Printer *p, const Cond *c) {
     for (int i = 0; i < c->n; i++) text_add(p->t, "%s%s", i ? ", " : "", text[i]);
 }
 
-/* sum(k0 < n, k1 < m; conditions; body) */
+/* sum(k0 < n, k1 < m; conditions; body). Behind it its variables are unknown again: a shared subtree met twice gets new numbers. */
 static void print_binder(Printer *p, const ExNode *x) {
     int first = p->n;
     text_add(p->t, x->kind == EX_SUM ? "sum(" : "most(");
@@ -284,6 +284,7 @@ static void print_binder(Printer *p, const ExNode *x) {
     text_add(p->t, "; ");
     print(p, x->a);
     text_add(p->t, ")");
+    for (int i = 0; i < x->n; i++) p->bound[first + i] = 0;
 }
 
 static void print_call(Printer *p, const char *name, Ex a, Ex b) {

@@ -1,0 +1,57 @@
+/* activation: functions of one number with real parameters, element by element. */
+#include "op.h"
+enum { ALPHA, BETA };
+
+static const char *shape(Call *c) { return same_type(c, "F"); }
+
+/* leakyrelu: x where x >= 0, alpha * x below. */
+static const AttrDef leakyrelu_attrs[] = {[ALPHA] = {"alpha", A_REAL, "1/100", .draw = "1/100 1/10 -1/2"}, {0}};
+static Ex define_leakyrelu(Call *c, Dims i) {
+    Ex x = at(c, 0, i), zero = num(c, 0, 1);
+    return add(c, max2(c, x, zero), mul(c, real(c, ALPHA), min2(c, x, zero)));
+}
+static const OnnxMap onnx_leakyrelu[] = {{"", "LeakyRelu", 6, 0, "alpha"}, {"", "LeakyRelu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
+const Op op_leakyrelu = {"leakyrelu", "x", "y", leakyrelu_attrs, shape, define_leakyrelu, .onnx = onnx_leakyrelu};
+
+/* hardsigmoid: alpha * x + beta, but not below 0 nor above 1. */
+static const AttrDef hardsigmoid_attrs[] = {
+    [ALPHA] = {"alpha", A_REAL, "1/5", .draw = "1/5 1/2 1"},
+    [BETA] = {"beta", A_REAL, "1/2", .draw = "1/2 0 1/4"},
+    {0},
+};
+static Ex define_hardsigmoid(Call *c, Dims i) {
+    Ex line = add(c, mul(c, real(c, ALPHA), at(c, 0, i)), real(c, BETA));
+    return max2(c, num(c, 0, 1), min2(c, num(c, 1, 1), line));
+}
+static const OnnxMap onnx_hardsigmoid[] = {
+    {"", "HardSigmoid", 6, 0, "alpha beta"},
+    {"", "HardSigmoid", 1, 5, "alpha beta consumed_inputs:ignore"},
+    {0},
+};
+const Op op_hardsigmoid = {"hardsigmoid", "x", "y", hardsigmoid_attrs, shape, define_hardsigmoid, .onnx = onnx_hardsigmoid};
+
+/* clip: x, but not below min nor above max (which wins). The greatest float as a bound means none. */
+#define GREATEST "3.4028234663852886e38"
+enum { MIN, MAX };
+static const AttrDef clip_attrs[] = {
+    [MIN] = {"min", A_REAL, "-" GREATEST, .draw = "-1 0 -1/2"},
+    [MAX] = {"max", A_REAL, GREATEST, .draw = "1/4 1 6"},
+    {0},
+};
+static const char *clip_shape(Call *c) { return same_type(c, "FIU"); }
+static bool unbounded(Call *c, Ex bound) {
+    double value;
+    return ex_number(c->w, bound, &value) && (value <= -3.4028234e38 || value >= 3.4028234e38);
+}
+static Ex define_clip(Call *c, Dims i) {
+    Ex y = at(c, 0, i), least = real(c, MIN), greatest = real(c, MAX);
+    if (!unbounded(c, least)) y = max2(c, y, least);
+    return unbounded(c, greatest) ? y : min2(c, y, greatest);
+}
+static const OnnxMap onnx_clip[] = {
+    {"", "Clip", 11, 0, "min=input:1 max=input:2"},
+    {"", "Clip", 6, 10, "min max"},
+    {"", "Clip", 1, 5, "min max consumed_inputs:ignore"},
+    {0},
+};
+const Op op_clip = {"clip", "x", "y", clip_attrs, clip_shape, define_clip, .onnx = onnx_clip};

@@ -1,0 +1,60 @@
+/* arithmetic: the functions of two tensors, element by element. One of them may lack leading axes of the other. */
+#include "op.h"
+
+static const char *shape(Call *c) {
+    const char *why = dtypes_agree(c, "FIU");
+    if (why) return why;
+    c->out[0] = *c->in[0];
+    c->out[0].dim = dims_join(c, c->in[0]->dim, c->in[1]->dim);
+    return NULL;
+}
+static Ex left(Call *c, Dims i) { return at(c, 0, dims_tail(i, c->in[0]->dim.n)); }
+static Ex right(Call *c, Dims i) { return at(c, 1, dims_tail(i, c->in[1]->dim.n)); }
+
+static Ex define_add(Call *c, Dims i) { return add(c, left(c, i), right(c, i)); }
+static Ex define_sub(Call *c, Dims i) { return sub(c, left(c, i), right(c, i)); }
+static Ex define_mul(Call *c, Dims i) { return mul(c, left(c, i), right(c, i)); }
+static Ex define_min(Call *c, Dims i) { return min2(c, left(c, i), right(c, i)); }
+static Ex define_max(Call *c, Dims i) { return max2(c, left(c, i), right(c, i)); }
+static Ex define_div(Call *c, Dims i) { return is_float(c->in[0]) ? divide(c, left(c, i), right(c, i)) : 0; }
+static Ex define_pow(Call *c, Dims i) { return is_float(c->in[0]) ? power(c, left(c, i), right(c, i)) : 0; }
+
+/* Integer division truncates; it is floor where neither number can be negative. */
+static bool quotient(Call *c, const Poly x[], Poly *y) {
+    int64_t divisor;
+    if (!is_const(c, x[1], &divisor) || divisor <= 0 || !is_natural(c, x[0])) return false;
+    *y = quot(c, x[0], x[1]);
+    return true;
+}
+static bool modulus(Call *c, const Poly x[], Poly *y) {
+    Poly q;
+    if (!quotient(c, x, &q)) return false;
+    *y = poly(c, "a - b*q", x[0], x[1], q);
+    return true;
+}
+static bool value_div(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, quotient); }
+static bool value_mod(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, modulus); }
+
+/* Up to opset 6 input 1 was stretched only on request. */
+#define LEGACY "consumed_inputs:ignore broadcast:axis"
+#define PAIR(TYPE) \
+    {"", TYPE, 7, 0, ""}, { "", TYPE, 1, 6, LEGACY }
+static const OnnxMap onnx_add[] = {
+    PAIR("Add"), {"", "Sum", 6, 0, "inputs:fold"}, {"", "Sum", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+static const OnnxMap onnx_sub[] = {PAIR("Sub"), {0}};
+static const OnnxMap onnx_mul[] = {PAIR("Mul"), {0}};
+static const OnnxMap onnx_div[] = {PAIR("Div"), {0}};
+static const OnnxMap onnx_pow[] = {PAIR("Pow"), {0}};
+static const OnnxMap onnx_mod[] = {{"", "Mod", 10, 0, "fmod==0"}, {0}};
+static const OnnxMap onnx_min[] = {{"", "Min", 6, 0, "inputs:fold"}, {"", "Min", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+static const OnnxMap onnx_max[] = {{"", "Max", 6, 0, "inputs:fold"}, {"", "Max", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+
+enum { BOTH = OP_COMMUTATIVE | OP_BROADCASTS };
+const Op op_add = {"add", "a b", "y", NULL, shape, define_add, .onnx = onnx_add, .flags = BOTH};
+const Op op_sub = {"sub", "a b", "y", NULL, shape, define_sub, .onnx = onnx_sub, .flags = OP_BROADCASTS};
+const Op op_mul = {"mul", "a b", "y", NULL, shape, define_mul, .onnx = onnx_mul, .flags = BOTH};
+const Op op_div = {"div", "a b", "y", NULL, shape, define_div, .value = value_div, .onnx = onnx_div, .flags = OP_BROADCASTS};
+const Op op_pow = {"pow", "a b", "y", NULL, shape, define_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
+const Op op_min = {"min", "a b", "y", NULL, shape, define_min, .onnx = onnx_min, .flags = BOTH};
+const Op op_max = {"max", "a b", "y", NULL, shape, define_max, .onnx = onnx_max, .flags = BOTH};
+const Op op_mod = {"mod", "a b", "y", NULL, shape, .value = value_mod, .onnx = onnx_mod, .flags = OP_BROADCASTS};

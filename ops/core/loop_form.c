@@ -1,0 +1,206 @@
+/* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a place is checked, so that damaged words are refused and not run. */
+#include "ops/core/loop_form.h"
+#include <string.h>
+
+typedef struct Decode {
+    Loop *l;
+    const int64_t *at, *end;
+    bool bad;
+} Decode;
+
+static int64_t take(Decode *d) {
+    if (d->at < d->end) return *d->at++;
+    d->bad = true;
+    return 0;
+}
+
+static int take_below(Decode *d, int64_t low, int64_t high) { /* low <= number < high */
+    int64_t v = take(d);
+    if (v >= low && v < high) return (int)v;
+    d->bad = true;
+    return (int)low;
+}
+
+static uint64_t uses_of(const Loop *l, int r) { return r < LOOP_VARS ? 1ull << r : l->reg[r - LOOP_VARS].uses; }
+
+static Affine take_affine(Decode *d, int nreg) {
+    Loop *l = d->l;
+    Affine a = {.c = take(d)};
+    a.n = take_below(d, 0, LOOP_VARS * 2);
+    a.t = ARENA_NEW(l->arena, Term, a.n);
+    for (int j = 0; j < a.n; j++) {
+        a.t[j].k = take(d);
+        a.t[j].r = take_below(d, 0, LOOP_VARS + nreg);
+        if (a.t[j].r < LOOP_VARS && a.t[j].r >= l->nvar) d->bad = true;
+        a.uses |= uses_of(l, a.t[j].r);
+    }
+    return a;
+}
+
+static void take_register(Decode *d, int at) {
+    Register *r = &d->l->reg[at];
+    r->kind = (LoopRegister)take_below(d, 0, LOOP_MUL + 1);
+    r->a = take_affine(d, at);
+    if (r->kind == LOOP_FLOOR || r->kind == LOOP_MOD) r->m = take(d), d->bad |= r->m <= 0;
+    else r->b = take_affine(d, at);
+    r->uses = r->a.uses | r->b.uses;
+}
+
+static Form form_along(const Loop *l, const Affine *a, int lane) {
+    Form f = {.c = a->c, .t = ARENA_NEW(l->arena, Term, a->n)};
+    uint64_t bit = lane < 0 ? 0 : 1ull << lane;
+    for (int j = 0; j < a->n; j++)
+        if (a->t[j].r != lane && !(uses_of(l, a->t[j].r) & bit)) f.t[f.n++] = a->t[j];
+    for (int j = 0; j < a->n; j++)
+        if (a->t[j].r == lane) f.lane += a->t[j].k;
+        else if (uses_of(l, a->t[j].r) & bit) f.t[f.n + f.nlane++] = a->t[j];
+    return f;
+}
+
+/* Sum of stride times index over the axes of the input. */
+static void take_offset(Decode *d, Node *x, int lane) {
+    Loop *l = d->l;
+    x->word = take_below(d, 0, l->nview - 1);
+    const View *v = &l->view[d->bad ? 0 : x->word + 1];
+    int rank = take_below(d, 0, STEP_RANK + 1);
+    if (d->bad || rank != v->rank) {
+        d->bad = true;
+        return;
+    }
+    Affine sum = {.t = ARENA_NEW(l->arena, Term, LOOP_VARS * 2 * (STEP_RANK + 1))};
+    for (int k = 0; k < rank; k++) {
+        Affine a = take_affine(d, l->nreg);
+        sum.c += v->stride[k] * a.c;
+        sum.uses |= a.uses;
+        for (int j = 0; j < a.n; j++) {
+            int at = 0;
+            while (at < sum.n && sum.t[at].r != a.t[j].r) at++;
+            sum.n += at == sum.n;
+            sum.t[at].r = a.t[j].r;
+            sum.t[at].k += v->stride[k] * a.t[j].k;
+        }
+    }
+    x->uses = sum.uses;
+    x->form = form_along(l, &sum, lane);
+}
+
+/* lane: of what the condition guards; var: a sum's variables in the order of its loops. */
+static void take_cond(Decode *d, Node *x, int lane) {
+    Loop *l = d->l;
+    x->nlit = take_below(d, 0, COND_MAX + 1);
+    x->lit = ARENA_NEW(l->arena, Literal, x->nlit);
+    for (int j = 0; j < x->nlit; j++) {
+        Literal *t = &x->lit[j];
+        t->eq = take_below(d, 0, 2);
+        Affine a = take_affine(d, l->nreg);
+        x->uses |= a.uses;
+        t->level = x->nvar - 1;
+        while (t->level >= 0 && !(a.uses >> x->var[t->level] & 1)) t->level--;
+        int along = lane >= 0 && (a.uses >> lane & 1) ? lane : t->level >= 0 ? x->var[t->level] : -1;
+        t->form = form_along(l, &a, along);
+        t->use = along >= 0 && along == lane && lane != x->inner ? LIT_LANES : LIT_CHECK;
+        if (t->use == LIT_CHECK && t->level >= 0) t->use = !t->form.nlane ? LIT_CLIP : along == x->inner ? LIT_LANES : LIT_CHECK;
+        if (t->use == LIT_CHECK) t->form = form_along(l, &a, -1);
+    }
+}
+
+static void take_sum(Decode *d, Node *x, int at) {
+    Loop *l = d->l;
+    x->inner = take_below(d, -1, l->nvar);
+    x->nvar = take_below(d, 0, RANK_MAX + 1);
+    x->var = ARENA_NEW(l->arena, int, x->nvar);
+    uint64_t own = 0;
+    for (int j = 0; j < x->nvar; j++) own |= 1ull << (x->var[j] = take_below(d, 0, l->nvar));
+    if (x->inner >= 0 && (!x->nvar || x->var[x->nvar - 1] != x->inner)) d->bad = true;
+    x->a = take_below(d, 0, at);
+    x->uses = d->bad ? 0 : l->node[x->a].uses;
+    take_cond(d, x, x->inner >= 0 ? x->inner : x->lane);
+    x->uses &= ~own;
+    x->key = ARENA_NEW(l->arena, int64_t, l->nvar);
+    x->key_var = ARENA_NEW(l->arena, int, l->nvar);
+    for (int v = 0; v < l->nvar; v++)
+        if (x->uses >> v & 1) x->key_var[x->nkey++] = v;
+}
+
+static void take_node(Decode *d, int at) {
+    Loop *l = d->l;
+    Node *x = &l->node[at];
+    double real;
+    int64_t bits, q;
+    Affine size;
+    x->kind = (ExKind)take_below(d, 0, EX_MOST + 1);
+    x->lane = take_below(d, -1, l->nvar);
+    x->inner = -1;
+    x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
+    switch (x->kind) {
+    case EX_NUM: bits = take(d), q = take(d), d->bad |= q <= 0, x->number = l->num->ratio(bits, q > 0 ? q : 1); return;
+    case EX_REAL: bits = take(d), memcpy(&real, &bits, sizeof real), x->number = l->num->real(real); return;
+    case EX_PARAM: x->word = take_below(d, 0, INT32_MAX); return;
+    case EX_SIZE: size = take_affine(d, l->nreg), x->uses = size.uses, x->form = form_along(l, &size, x->lane); return;
+    case EX_AT: take_offset(d, x, x->lane); return;
+    case EX_FN: x->word = take_below(d, 0, FN_COUNT), x->a = x->b = take_below(d, 0, at); break;
+    case EX_SUM:
+    case EX_MOST: take_sum(d, x, at); return;
+    default: x->a = take_below(d, 0, at), x->b = take_below(d, 0, at);
+    }
+    if (d->bad) return;
+    x->uses = l->node[x->a].uses | l->node[x->b].uses;
+    if (x->kind == EX_IF) take_cond(d, x, x->lane);
+}
+
+static bool fits(const Loop *l, const View *view, Error *error) {
+    if (view[0].rank != l->rank) return error_set(error, E_INVALID, "", "a loop program of rank %d writes a view of rank %d", l->rank, view[0].rank);
+    for (int k = 0; k < l->rank; k++)
+        if (view[0].dim[k] != l->extent[k]) return error_set(error, E_INVALID, "", "a loop program and its output differ in axis %d", k);
+    for (int k = 0; k < l->nview; k++)
+        if (view[k].rank >= 0 && !l->block->dtype(view[k].dtype)) return error_set(error, E_INVALID, "", "a loop program cannot use type %d", view[k].dtype);
+    return true;
+}
+
+static bool decode(Loop *l, LoopProgram p, const View view[], Error *error) {
+    Decode d = {l, p.words, p.words + p.n, false};
+    d.bad = take(&d) != LOOP_MAGIC;
+    take_below(&d, 0, l->nview); /* inputs */
+    take(&d);                    /* parameters: the caller's business */
+    l->rank = take_below(&d, 0, STEP_RANK + 1);
+    l->nvar = take_below(&d, l->rank, LOOP_VARS + 1);
+    l->nreg = take_below(&d, 0, p.n);
+    l->nnode = take_below(&d, 1, p.n);
+    l->root = take_below(&d, 0, l->nnode);
+    l->lane = take_below(&d, -1, l->rank ? l->rank : 1);
+    if (d.bad) return error_set(error, E_INVALID, "", "no loop program");
+    for (int v = 0; v < l->nvar; v++) l->extent[v] = take(&d);
+    if (!fits(l, view, error)) return false;
+    l->reg = ARENA_NEW(l->arena, Register, l->nreg);
+    for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);
+    l->node = ARENA_NEW(l->arena, Node, l->nnode);
+    for (int j = 0; j < l->nnode && !d.bad; j++) take_node(&d, j);
+    if (d.bad || d.at != d.end) return error_set(error, E_INVALID, "", "a loop program that does not fit its inputs");
+    return true;
+}
+
+Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, Error *error) {
+    Escape escape = {.error = {0}};
+    Arena *volatile arena = NULL;
+    if (setjmp(escape.here)) {
+        error_set(error, E_MEMORY, "", "out of memory for a loop program");
+        arena_free(arena);
+        return NULL;
+    }
+    arena = arena_new(&escape, 0);
+    Loop *l = ARENA_NEW(arena, Loop, 1);
+    l->arena = arena;
+    l->num = num;
+    l->block = num == &numbers_real ? &block_real : &block_number;
+    l->nview = nview;
+    l->view = arena_copy(arena, view, (size_t)nview * sizeof *view);
+    l->data = ARENA_NEW(arena, char *, nview);
+    l->row = arena_alloc(arena, l->block->size * LOOP_LANES);
+    if (decode(l, p, l->view, error)) return l;
+    arena_free(arena);
+    return NULL;
+}
+
+void loop_free(Loop *l) {
+    if (l) arena_free(l->arena);
+}

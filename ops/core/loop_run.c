@@ -1,0 +1,321 @@
+/* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over their variables around that.
+
+   A node is asked for the lanes low..high of its buffer and asks its children for the same; a child without lanes holds one value. Conditions cut the range of a sum's variable
+   or the range of lanes where they are affine in it, so the innermost loops have no tests. A sum remembers for which values of the variables it depends on it holds, so that
+   what does not change in a loop is computed once. */
+#include "ops/core/loop_form.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- integers */
+
+static int64_t register_value(const Loop *, int r);
+
+static int64_t sum_terms(const Loop *l, int64_t c, const Term *t, int n) {
+    for (int j = 0; j < n; j++) c += t[j].k * (t[j].r < LOOP_VARS ? l->value[t[j].r] : register_value(l, t[j].r));
+    return c;
+}
+
+static int64_t floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); }
+
+static int64_t combine(const Register *r, int64_t a, int64_t b) {
+    switch (r->kind) {
+    case LOOP_FLOOR: return floor_div(a, r->m);
+    case LOOP_MOD: return a - floor_div(a, r->m) * r->m;
+    case LOOP_MIN: return a < b ? a : b;
+    default: return a * b;
+    }
+}
+
+static int64_t register_value(const Loop *l, int number) {
+    const Register *r = &l->reg[number - LOOP_VARS];
+    return combine(r, sum_terms(l, r->a.c, r->a.t, r->a.n), sum_terms(l, r->b.c, r->b.t, r->b.n));
+}
+
+static void affine_lanes(const Loop *, const Affine *, int lane, int low, int high, int64_t *y);
+
+static void register_lanes(const Loop *l, int number, int lane, int low, int high, int64_t *y) {
+    const Register *r = &l->reg[number - LOOP_VARS];
+    int64_t b[LOOP_LANES];
+    affine_lanes(l, &r->a, lane, low, high, y);
+    if (r->kind == LOOP_MIN || r->kind == LOOP_MUL) affine_lanes(l, &r->b, lane, low, high, b);
+    else memset(b, 0, sizeof b);
+    for (int j = low; j < high; j++) y[j] = combine(r, y[j], b[j]);
+}
+
+static void affine_lanes(const Loop *l, const Affine *a, int lane, int low, int high, int64_t *y) {
+    int64_t c = a->c, step = 0, more[LOOP_LANES];
+    for (int j = 0; j < a->n; j++) {
+        const Term *t = &a->t[j];
+        if (t->r == lane) step += t->k;
+        if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1)) c += sum_terms(l, 0, t, 1);
+    }
+    for (int j = low; j < high; j++) y[j] = c + step * j;
+    for (int j = 0; j < a->n; j++) {
+        const Term *t = &a->t[j];
+        if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1)) continue;
+        register_lanes(l, t->r, lane, low, high, more);
+        for (int k = low; k < high; k++) y[k] += t->k * more[k];
+    }
+}
+
+/* A form at lane 0 of the block, its registers that differ between lanes left out. */
+static int64_t form_start(const Loop *l, const Form *f, int lane) {
+    return sum_terms(l, f->c, f->t, f->n) + (lane < 0 ? 0 : f->lane * l->value[lane]);
+}
+
+static void form_lanes(const Loop *l, const Form *f, int lane, int low, int high, int64_t *y) {
+    int64_t c = form_start(l, f, lane), more[LOOP_LANES];
+    for (int j = low; j < high; j++) y[j] = c + f->lane * j;
+    for (int j = f->n; j < f->n + f->nlane; j++) {
+        register_lanes(l, f->t[j].r, lane, low, high, more);
+        for (int k = low; k < high; k++) y[k] += f->t[j].k * more[k];
+    }
+}
+
+/* ---- conditions */
+
+static bool truth(bool eq, int64_t v) { return eq ? v == 0 : v >= 0; }
+
+/* Cuts [*from, *to) to where c + k * v == 0 or >= 0. */
+static void clip(bool eq, int64_t c, int64_t k, int64_t *from, int64_t *to) {
+    int64_t low = *from, high = *to;
+    if (!k) high = truth(eq, c) ? high : low;
+    else if (eq) low = -floor_div(c, k), high = c % k ? low : low + 1;
+    else if (k > 0) low = -floor_div(c, k);
+    else high = floor_div(c, -k) + 1;
+    if (low > *from) *from = low;
+    if (high < *to) *to = high;
+    if (*to < *from) *from = *to;
+}
+
+static bool checks(const Loop *l, const Node *x, int level) {
+    for (int j = 0; j < x->nlit; j++) {
+        const Literal *t = &x->lit[j];
+        if (t->use == LIT_CHECK && t->level == level && !truth(t->eq, form_start(l, &t->form, -1))) return false;
+    }
+    return true;
+}
+
+/* The range that conditions leave to a sum's variable. */
+static void limits(const Loop *l, const Node *x, int level, int64_t *from, int64_t *to) {
+    *from = 0;
+    *to = l->extent[x->var[level]];
+    for (int j = 0; j < x->nlit; j++) {
+        const Literal *t = &x->lit[j];
+        if (t->use == LIT_CLIP && t->level == level) clip(t->eq, sum_terms(l, t->form.c, t->form.t, t->form.n), t->form.lane, from, to);
+    }
+}
+
+/* The lanes low..high in stretches where the condition is true or false throughout. */
+typedef struct Runs {
+    int at, high;
+    int64_t from, to; /* false outside */
+    bool masked;
+    uint8_t mask[LOOP_LANES];
+} Runs;
+
+static void mask_lanes(const Loop *l, const Literal *t, int lane, Runs *r) {
+    int64_t v[LOOP_LANES];
+    if (!r->masked) memset(r->mask, 1, sizeof r->mask);
+    r->masked = true;
+    form_lanes(l, &t->form, lane, r->at, r->high, v);
+    for (int j = r->at; j < r->high; j++) r->mask[j] &= truth(t->eq, v[j]);
+}
+
+static void runs_begin(const Loop *l, const Node *x, int lane, int low, int high, Runs *r) {
+    r->at = low, r->high = high, r->from = low, r->to = high, r->masked = false;
+    for (int j = 0; j < x->nlit; j++) {
+        const Literal *t = &x->lit[j];
+        if (t->use != LIT_LANES) continue;
+        if (t->form.nlane) mask_lanes(l, t, lane, r);
+        else clip(t->eq, form_start(l, &t->form, lane), t->form.lane, &r->from, &r->to);
+    }
+}
+
+static bool runs_next(Runs *r, int *from, int *to, bool *yes) {
+    if (r->at == r->high) return false;
+    *from = r->at;
+    *yes = r->at >= r->from && r->at < r->to;
+    int end = r->at < r->from ? (int)r->from : r->at < r->to ? (int)r->to : r->high, k = r->at;
+    if (*yes && r->masked) {
+        *yes = r->mask[k];
+        while (k < end && r->mask[k] == *yes) k++;
+        end = k;
+    }
+    *to = r->at = end;
+    return true;
+}
+
+/* ---- nodes */
+
+static void visit(Loop *, int node, int low, int high);
+
+static Operand1 operand(const Loop *l, int node, int low) {
+    const Node *x = &l->node[node];
+    return (Operand1){x->buffer + (x->lane < 0 ? 0 : (size_t)low * l->block->size), x->lane >= 0};
+}
+
+static void read_elements(Loop *l, Node *x, int low, int high, char *y) {
+    const View *v = &l->view[x->word + 1];
+    int64_t size = (int64_t)l->block->element(v->dtype), offset[LOOP_LANES];
+    const char *data = l->data[x->word + 1];
+    if (!x->form.nlane) {
+        int64_t at = form_start(l, &x->form, x->lane) + x->form.lane * low;
+        l->block->load(v->dtype, data + at * size, x->form.lane, y, high - low);
+        return;
+    }
+    form_lanes(l, &x->form, x->lane, low, high, offset);
+    l->block->load_at(v->dtype, data, offset + low, y, high - low);
+}
+
+static void choose(Loop *l, Node *x, int low, int high) {
+    Runs r;
+    int from, to;
+    bool yes, any = checks(l, x, -1);
+    runs_begin(l, x, x->lane, low, high, &r);
+    while (runs_next(&r, &from, &to, &yes)) {
+        int child = any && yes ? x->a : x->b;
+        visit(l, child, from, to);
+        l->block->copy(x->buffer + (size_t)from * l->block->size, operand(l, child, from), to - from);
+    }
+}
+
+static ExKind step_of(const Node *x) { return x->kind == EX_SUM ? EX_ADD : EX_MAX2; }
+
+/* All variables have values: lanes low..high of the body go into those of the sum. */
+static void sum_lanes(Loop *l, Node *x, int low, int high) {
+    Runs r;
+    int from, to;
+    bool yes;
+    runs_begin(l, x, x->lane, low, high, &r);
+    while (runs_next(&r, &from, &to, &yes)) {
+        if (!yes) continue;
+        void *y = x->buffer + (size_t)from * l->block->size;
+        visit(l, x->a, from, to);
+        l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, operand(l, x->a, from), to - from);
+    }
+}
+
+/* The innermost variable is the lane of the body: blocks of it are folded into one value. */
+static void sum_blocks(Loop *l, Node *x, int64_t first, int64_t last) {
+    Runs r;
+    int from, to;
+    bool yes;
+    for (int64_t base = first; base < last; base += LOOP_LANES) {
+        l->value[x->inner] = base;
+        runs_begin(l, x, x->inner, 0, last - base < LOOP_LANES ? (int)(last - base) : LOOP_LANES, &r);
+        while (runs_next(&r, &from, &to, &yes)) {
+            if (!yes) continue;
+            visit(l, x->a, from, to);
+            l->block->fold(l->num, step_of(x), x->buffer, operand(l, x->a, from), to - from);
+        }
+    }
+}
+
+static void sum_loops(Loop *l, Node *x, int level, int low, int high) {
+    int64_t from, to;
+    if (level == x->nvar) {
+        sum_lanes(l, x, low, high);
+        return;
+    }
+    limits(l, x, level, &from, &to);
+    if (x->inner >= 0 && level == x->nvar - 1) {
+        sum_blocks(l, x, from, to);
+        return;
+    }
+    for (int64_t v = from; v < to; v++) {
+        l->value[x->var[level]] = v;
+        if (checks(l, x, level)) sum_loops(l, x, level + 1, low, high);
+    }
+}
+
+static bool remembered(const Loop *l, const Node *x, int low, int high) {
+    if (low < x->low || high > x->high) return false;
+    for (int j = 0; j < x->nkey; j++)
+        if (x->key[j] != l->value[x->key_var[j]]) return false;
+    return true;
+}
+
+static void sum(Loop *l, Node *x, int low, int high) {
+    if (remembered(l, x, low, high)) return;
+    char *y = x->buffer + (size_t)low * l->block->size;
+    l->block->set(l->num, y, x->kind == EX_SUM ? l->num->ratio(0, 1) : l->num->lowest());
+    if (high - low > 1) l->block->copy(y + l->block->size, (Operand1){y, 0}, high - low - 1);
+    if (checks(l, x, -1)) sum_loops(l, x, 0, low, high);
+    x->low = low;
+    x->high = high;
+    for (int j = 0; j < x->nkey; j++) x->key[j] = l->value[x->key_var[j]];
+}
+
+static void visit(Loop *l, int node, int low, int high) {
+    Node *x = &l->node[node];
+    int64_t v[LOOP_LANES];
+    if (x->lane < 0) low = 0, high = 1;
+    char *y = x->buffer + (size_t)low * l->block->size;
+    switch (x->kind) {
+    case EX_NUM:
+    case EX_REAL:
+    case EX_PARAM: return;
+    case EX_SIZE: form_lanes(l, &x->form, x->lane, low, high, v), l->block->integers(l->num, v + low, y, high - low); return;
+    case EX_AT: read_elements(l, x, low, high, y); return;
+    case EX_FN: visit(l, x->a, low, high), l->block->call(l->num, (Function)x->word, y, operand(l, x->a, low), high - low); return;
+    case EX_IF: choose(l, x, low, high); return;
+    case EX_SUM:
+    case EX_MOST: sum(l, x, low, high); return;
+    default: break;
+    }
+    visit(l, x->a, low, high);
+    visit(l, x->b, low, high);
+    l->block->binary(l->num, x->kind, y, operand(l, x->a, low), operand(l, x->b, low), high - low);
+}
+
+/* ---- the output */
+
+static void prepare(Loop *l, void *const slot[], const Number param[]) {
+    for (int k = 0; k < l->nview; k++) {
+        const View *v = &l->view[k];
+        l->data[k] = v->rank < 0 ? NULL : (char *)slot[v->slot] + v->offset * (int64_t)l->block->element(v->dtype);
+    }
+    for (int j = 0; j < l->nnode; j++) {
+        Node *x = &l->node[j];
+        x->low = x->high = -1;
+        if (x->kind == EX_NUM || x->kind == EX_REAL) l->block->set(l->num, x->buffer, x->number);
+        if (x->kind == EX_PARAM) l->block->set(l->num, x->buffer, param[x->word]);
+    }
+}
+
+/* The elements along the output's lane, the other axes having values; `at` is the offset of the first. */
+static void write_row(Loop *l, int64_t at) {
+    const View *v = &l->view[0];
+    int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane], stride = l->lane < 0 ? 0 : v->stride[l->lane];
+    for (int64_t base = 0; base < n; base += LOOP_LANES) {
+        int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
+        if (l->lane >= 0) l->value[l->lane] = base;
+        visit(l, l->root, 0, lanes);
+        l->block->copy(l->row, operand(l, l->root, 0), lanes);
+        l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride, l->row, lanes);
+    }
+}
+
+void loop_run(Loop *l, void *const slot[], const Number param[]) {
+    const View *v = &l->view[0];
+    int64_t rows = 1, at = 0;
+    for (int k = 0; k < l->rank; k++) {
+        l->value[k] = 0;
+        rows *= k == l->lane ? l->extent[k] > 0 : l->extent[k];
+    }
+    if (rows <= 0) return;
+    prepare(l, slot, param);
+    for (; rows > 0; rows--) {
+        write_row(l, at);
+        if (l->lane >= 0) l->value[l->lane] = 0;
+        for (int k = l->rank - 1; k >= 0; k--) {
+            if (k == l->lane) continue;
+            at += v->stride[k];
+            if (++l->value[k] < l->extent[k]) break;
+            at -= v->stride[k] * l->extent[k];
+            l->value[k] = 0;
+        }
+    }
+}

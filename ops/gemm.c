@@ -1,0 +1,42 @@
+/* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose, B likewise. c may lack leading axes. */
+#include "op.h"
+enum { ALPHA, BETA, TRANS_A, TRANS_B };
+static const AttrDef attrs[] = {
+    [ALPHA] = {"alpha", A_REAL, "1", .draw = "1 1/2 -2"},
+    [BETA] = {"beta", A_REAL, "1", .draw = "1 1/4 -1"},
+    [TRANS_A] = {"transA", A_WORD, "no", "no yes", .draw = "no yes"},
+    [TRANS_B] = {"transB", A_WORD, "no", "no yes", .draw = "no yes"},
+    {0},
+};
+
+static Dims turned(Dims d, int yes) { return yes ? (Dims){2, {d.v[1], d.v[0]}} : d; }
+
+static const char *shape(Call *c) {
+    const char *why = dtypes_agree(c, "FIU");
+    if (why) return why;
+    if (c->in[0]->dim.n != 2 || c->in[1]->dim.n != 2) return "gemm needs two matrices";
+    if (c->in[2] && c->in[2]->dim.n > 2) return "what gemm adds has at most two axes";
+    Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), b = turned(c->in[1]->dim, word(c, TRANS_B)), y = {2, {a.v[0], b.v[1]}};
+    need_eq(c, a.v[1], b.v[0]);
+    if (c->in[2]) dims_join(c, y, c->in[2]->dim);
+    c->out[0] = *c->in[0];
+    c->out[0].dim = y;
+    return NULL;
+}
+
+static Ex scaled(Call *c, Ex by, Ex e) { return by == num(c, 1, 1) ? e : mul(c, by, e); }
+
+static Ex define(Call *c, Dims i) {
+    Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), k = bound(c, dims_tail(a, 1));
+    Ex left = at(c, 0, turned((Dims){2, {i.v[0], k.v[0]}}, word(c, TRANS_A)));
+    Ex right = at(c, 1, turned((Dims){2, {k.v[0], i.v[1]}}, word(c, TRANS_B)));
+    Ex y = scaled(c, real(c, ALPHA), sum(c, k, (Cond){0}, mul(c, left, right)));
+    return c->in[2] ? add(c, y, scaled(c, real(c, BETA), at(c, 2, dims_tail(i, c->in[2]->dim.n)))) : y;
+}
+
+static const OnnxMap onnx[] = {
+    {"", "Gemm", 7, 0, "alpha beta transA transB c:stretch"},
+    {"", "Gemm", 1, 6, "alpha beta transA transB broadcast:ignore c:stretch"},
+    {0},
+};
+const Op op_gemm = {"gemm", "a b c?", "y", attrs, shape, define, .onnx = onnx};

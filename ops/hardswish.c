@@ -1,0 +1,11 @@
+/* hardswish: x * hardsigmoid(x), with slope 1/6. */
+#include "op.h"
+
+static const char *shape(Call *c) { return same_type(c, "F"); }
+
+static const char expansion[] = "%h = hardsigmoid %x alpha=1/6\n"
+                                "%y = mul %x %h\n"
+                                "out %y\n";
+
+static const OnnxMap onnx[] = {{"", "HardSwish", 14, 0, ""}, {0}};
+const Op op_hardswish = {"hardswish", "x", "y", .shape = shape, .expand = expansion, .onnx = onnx};

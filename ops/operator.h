@@ -1,0 +1,77 @@
+/* operator.h -- what one operator is: shape() and define(), plus tables. define() writes one output element as an expression over symbolic indices, once per signature; kernels'
+   oracle, fingerprints, prover, shape values, FLOPs, views and default kernels read that tree. Operators themselves include op.h, which adds the language they are written in. */
+#ifndef ISOMER_OPERATOR_H
+#define ISOMER_OPERATOR_H
+#include "ops/core/attr.h"
+#include "ops/core/expr.h"
+#include "ops/core/lower.h"
+#include "ops/op_kernel.h"
+
+typedef struct Op Op;
+typedef struct Needs { int n, room; Lit *v; } Needs;
+typedef struct Call {         /* an operator meets attributes and types: a signature */
+    World *w;
+    const Op *op;
+    const Attr *attr;         /* attr[i] is op->attrs[i], defaults filled in */
+    const Type *const *in;    /* in[k] == NULL: optional input left out */
+    Type *out;                /* nout of them, written by shape() */
+    Needs *need;              /* what shape() requires of sizes: the importer assumes it, the prover solves it, search must entail it */
+    int nin, nout, port;      /* port: the output that define() writes */
+} Call;
+
+/* One spelling in ONNX. The importer takes the first entry whose domain, type and opset fit and whose items all succeed; when none does, the node is opaque.
+   The exporter takes the first entry valid at the model's opset that it can invert, so the plain spelling stands first.
+   attrs is a list of items separated by blanks. An attribute of the node that no item names makes the entry fail; so does a used output that the operator has not.
+     NAME                our attribute NAME is the attribute of that name; if the node lacks it, our default
+     NAME=THEIRS         likewise under another name; NAME=THEIRS|input:K: the attribute, or else the constant (for lists: computable) input K, from 0
+     NAME=input:K        input K alone; such inputs are not inputs of our node, the others keep their order
+     NAME=VALUE!         a fixed value of ours in text form: axis=1!
+     THEIRS==VALUE       the node has not this attribute, or it is VALUE; exported only if given with a preceding +: +mode==constant
+     THEIRS:ignore       has no bearing on the outputs we keep; not exported
+     X:SPECIAL           done by name; the list:
+       pads:auto_pad       auto_pad (NOTSET, VALID, SAME_UPPER, SAME_LOWER) becomes pads; needs kernel, strides, dilations
+       kernel_shape:check  if present, equal to the sizes of input 1 behind its first two
+       perm:reversed       the attribute perm, if absent all axes reversed
+       axes:all            axes as in the other items of this entry, if absent or empty every axis (none with noop_with_empty_axes=1)
+       axes:spatial        every axis from 2 on
+       keepdims:reinsert   we drop the reduced axes; unless the node says keepdims=0 the importer adds a reshape that puts 1s there (default 1, also where ONNX has no such attribute)
+       axis:flatten        the node works on x seen as a matrix, axes from `axis` (default 1) on being its columns: reshape, axis=1, reshape back; no reshape if axis is the last
+       inputs:fold         n inputs become a chain of n-1 nodes from left to right; one input is the identity
+       inputs:stretch      all inputs but the last two axes of each are broadcast to common sizes (matmul); a rank 1 operand gets an axis, which a reshape drops afterwards
+       c:stretch           input 2 is broadcast to the output's sizes
+       slice:axes          starts, ends, axes, steps (attributes or inputs 1..4) become starts, sizes, steps for every axis, clamped as ONNX says
+       pads:axes           pads (attribute, or input 1; with axes in input 3) become begins and ends for every axis; value: attribute, or input 2
+       sizes:equal         sizes=split|input:1, if absent equal pieces (the last one smaller, num_outputs)
+       shape:onnx          input 1 or attribute shape, with 0 and -1 as ONNX says (allowzero)
+       shape:squeeze, shape:unsqueeze (axes, input 1), shape:flatten (axis, default 1), shape:same: the sizes of the output, computed
+       shape:expand        input 1, joined with x's sizes by broadcasting
+       dims:of             inputs[0] is a computable list, the sizes of the output; it is not an input of our node
+       value:tensor        the attribute value, one number as a tensor, also gives dtype (absent: float 0)
+   Lists of ints come from ints, a single int, or a computable integer input. A word comes from an int (its number) or a string (the word itself, in lower case). A float becomes the shortest
+   decimal that rounds to it, as a rational: 0.01, not 0.00999999977. Axes may stay negative: signatures normalise them.
+   `until` is the last opset of this spelling, 0: still valid. The last entry of a list is {0}. */
+typedef struct OnnxMap { const char *domain, *type; int since, until; const char *attrs; } OnnxMap;
+
+enum {
+    OP_RANDOM = 1,      /* carries a serial number; equal nodes are not merged */
+    OP_COMMUTATIVE = 2, /* its two inputs (or all of a variadic) may be swapped */
+    OP_BROADCASTS = 4,  /* in ONNX its inputs broadcast like NumPy: the importer inserts `broadcast`, the exporter drops it */
+    OP_NO_COST = 8,     /* never costs anything by itself (input, constant) */
+    OP_ANY_TYPE = 16    /* takes inputs of unknown rank */
+};
+struct Op {
+    const char *name, *in, *out;   /* "x w b?" "ys..": names, optional (?), variadic (..) */
+    const AttrDef *attrs;          /* ends with {0}; NULL: none */
+    const char *(*shape)(Call *);  /* writes out[]; NULL, or why these types cannot meet */
+    Ex (*define)(Call *, Dims i);  /* one element of output c->port; 0: not for this signature. NULL (and no expand): known to shape and kernels, not to rules */
+    const char *expand;            /* composite: its graph in text form (graphs/README.md), inputs and attributes by name, in place of define */
+    bool (*value)(Call *, const PolyList in[], Poly *out); /* integer operators without define: elements of out[0] from the elements of the inputs (v == NULL: not known); false: cannot say */
+    /* Its own steps (lower.h) into out[0..nout-1] from in[0..nin-1] (absent inputs: rank -1), where the definition's structure gives worse ones: matmul to S_GEMM, .. 1: done,
+       0: not for these views or attributes (the default is taken), -1: steps->why says what failed. NULL: the default. Sizes of attributes: step_size. */
+    int (*lower)(Call *, const View in[], const View out[], StepBuf *);
+    OpKernel kernel;               /* known operators: reference kernel, run as an S_OP step; params(): what it needs beyond views */
+    int (*params)(Call *, int64_t *out, int room); /* numbers for the S_OP step, all sizes are constants by then; returns how many */
+    const OnnxMap *onnx;
+    unsigned flags;
+};
+#endif

@@ -1,0 +1,76 @@
+/* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window covers x at s*i + d*k - p, k within the kernel; places outside x do not count for the
+   maximum, nor for the average unless `count_pads`, and then only as far as the padding goes. With `ceil` a last window may start inside x (or its front padding) and end beyond. */
+#include "op.h"
+enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS };
+#define SHARED_ATTRS                                                              \
+    [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},               \
+    [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},   \
+    [PADS] = {"pads", A_INTS, "0", .fill = PER_SIDE, .draw = "0 1"},              \
+    [DILATIONS] = {"dilations", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2"}, \
+    [CEIL] = {"ceil", A_WORD, "no", "no yes", .draw = "no yes"}
+static const AttrDef max_attrs[] = {SHARED_ATTRS, {0}};
+static const AttrDef average_attrs[] = {SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+
+/* How many windows along spatial axis j. */
+static Poly count(Call *c, int j, int ns) {
+    Poly n = c->in[0]->dim.v[j + 2], k = ints(c, KERNEL).v[j], s = ints(c, STRIDES).v[j], d = ints(c, DILATIONS).v[j];
+    Poly begin = ints(c, PADS).v[j], pads = poly(c, "p + q", begin, ints(c, PADS).v[j + ns]);
+    if (!word(c, CEIL)) return windows(c, n, k, s, pads, d);
+    Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, begin), s));
+    return least(c, windows(c, n, k, s, poly(c, "p + s - 1", pads, s), d), started);
+}
+
+static const char *shape(Call *c) {
+    int ns = c->in[0]->dim.n - 2;
+    if (ns < 1) return "pooling needs x [n, c, ..] with a spatial axis";
+    if (ints(c, KERNEL).n != ns || ints(c, STRIDES).n != ns || ints(c, DILATIONS).n != ns || ints(c, PADS).n != 2 * ns)
+        return "pooling needs kernel, strides, dilations and twice as many pads, one for each spatial axis";
+    const char *why = same_type(c, "F");
+    for (int j = 0; j < ns; j++) {
+        need_ge(c, ints(c, KERNEL).v[j], poly(c, "1"));
+        c->out[0].dim.v[j + 2] = count(c, j, ns);
+    }
+    return why;
+}
+
+/* Where place k of the window of output i lies in x. */
+static Dims place(Call *c, Dims i, Dims k) {
+    for (int j = 0; j < k.n; j++)
+        i.v[j + 2] = poly(c, "s*i + d*k - p", ints(c, STRIDES).v[j], i.v[j + 2], ints(c, DILATIONS).v[j], k.v[j], ints(c, PADS).v[j]);
+    return i;
+}
+static Ex define_max(Call *c, Dims i) {
+    Dims k = bound(c, ints_dims(c, KERNEL)), x = place(c, i, k);
+    return most(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x));
+}
+
+/* How many places of the window of output i are counted. */
+static Ex counted(Call *c, Dims i) {
+    Dims kernel = ints_dims(c, KERNEL), k = bound(c, kernel), x = place(c, i, k), n = c->in[0]->dim;
+    if (word(c, COUNT_PADS) && !word(c, CEIL)) return size(c, product(c, kernel, 0, kernel.n));
+    for (int j = 0; word(c, COUNT_PADS) && j < k.n; j++) {
+        Poly begin = ints(c, PADS).v[j];
+        x.v[j + 2] = poly(c, "x + p", x.v[j + 2], begin);
+        n.v[j + 2] = poly(c, "n + p + q", n.v[j + 2], begin, ints(c, PADS).v[j + k.n]);
+    }
+    return sum(c, k, inside(c, x, n, 2), num(c, 1, 1));
+}
+static Ex define_average(Call *c, Dims i) {
+    Dims k = bound(c, ints_dims(c, KERNEL)), x = place(c, i, k);
+    return divide(c, sum(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x)), counted(c, i));
+}
+
+static const OnnxMap onnx_max[] = {
+    {"", "MaxPool", 10, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad storage_order:ignore"},
+    {"", "MaxPool", 1, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad storage_order:ignore"},
+    {0},
+};
+static const OnnxMap onnx_average[] = {
+    {"", "AveragePool", 19, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode count_pads=count_include_pad pads:auto_pad"},
+    {"", "AveragePool", 10, 18, "kernel=kernel_shape strides dilations=1! ceil=ceil_mode count_pads=count_include_pad pads:auto_pad"},
+    {"", "AveragePool", 7, 9, "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=count_include_pad pads:auto_pad"},
+    {"", "AveragePool", 1, 6, "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=no! pads:auto_pad"},
+    {0},
+};
+const Op op_maxpool = {"maxpool", "x", "y", max_attrs, shape, define_max, .onnx = onnx_max};
+const Op op_averagepool = {"averagepool", "x", "y", average_attrs, shape, define_average, .onnx = onnx_average};

@@ -1,0 +1,115 @@
+/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with the bound sizes in their attributes. Every need of the new nodes, every condition of the rule and the equality
+   of the results' types must be entailed by what is known of the model's sizes; else nothing is replaced. */
+#include "rules/match.h"
+#include <string.h>
+
+enum { ATTRS = 32 };
+typedef struct Application {
+    World *w;
+    Arena *arena;
+    Facts *facts;
+    const Match *match;
+    Error *error;
+    uint32_t n;
+    Value *to; /* by value of the right side */
+} Application;
+
+static bool refuse(Application *a, const char *what, const char *detail) {
+    return error_set(a->error, E_CHECK, a->match->instance->rule->name, "%s %s", what, detail);
+}
+
+static Poly poly_at(const Application *a, Poly p) {
+    const Instance *i = a->match->instance;
+    return poly_subst(a->w, p, i->nsymbol, i->symbol, a->match->symbol);
+}
+
+/* Real variables replaced, and what becomes a number computed in double. */
+static Ex real_at(const Application *a, Ex x) {
+    const Instance *i = a->match->instance;
+    ExNode n;
+    if (!x) return x;
+    ex_get(a->w, x, &n);
+    if (n.kind == EX_PARAM) {
+        for (int k = 0; k < i->nreal; k++)
+            if (!strcmp(i->real[k], world_text(a->w, n.word))) return a->match->real[k];
+        return x;
+    }
+    if (n.kind == EX_SIZE) {
+        n.size = poly_at(a, n.size);
+        return ex_make(a->w, &n);
+    }
+    if (n.kind == EX_NUM || n.kind == EX_REAL) return x;
+    n.a = real_at(a, n.a);
+    n.b = real_at(a, n.b);
+    double p, q;
+    if ((n.kind == EX_ADD || n.kind == EX_MUL) && ex_number(a->w, n.a, &p) && ex_number(a->w, n.b, &q))
+        return ex_real(a->w, n.kind == EX_ADD ? p + q : p * q);
+    if (n.kind == EX_FN && n.word == FN_RECIP && ex_number(a->w, n.a, &p)) return ex_real(a->w, 1 / p);
+    return ex_make(a->w, &n);
+}
+
+static void attrs_at(const Application *a, const Node *node, Attr *attr) {
+    sig_attr(a->w, node->sig, attr);
+    for (int k = 0; k < attrs_count(node->op->attrs); k++) {
+        attr[k].real = real_at(a, attr[k].real);
+        Poly *v = ARENA_NEW(a->arena, Poly, attr[k].ints.n);
+        for (int j = 0; j < attr[k].ints.n; j++) v[j] = poly_at(a, attr[k].ints.v[j]);
+        attr[k].ints.v = v;
+    }
+}
+
+static bool entailed(Application *a, Lit lit, const char *what) {
+    if (facts_entail(a->facts, lit)) return true;
+    Text t = text_new(a->arena);
+    poly_print(a->w, lit.p, &t);
+    text_add(&t, lit.eq ? " == 0" : " >= 0");
+    return refuse(a, what, t.data);
+}
+
+static bool make_node(Application *a, NodeId id) {
+    Node node = node_get(a->w, id);
+    if (input_name(a->w, node.out)) return true;
+    Attr attr[ATTRS];
+    Value *in = ARENA_NEW(a->arena, Value, node.nin);
+    const char *why = "";
+    attrs_at(a, &node, attr);
+    for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? a->to[node.in[k]] : 0;
+    Value y = node_make(a->w, node.op, attr, node.nin, in, node.nout, &why);
+    if (!y) return refuse(a, node.op->name, why);
+    const SigInfo *s = sig_info(a->w, node_get(a->w, value_node(a->w, y)).sig);
+    for (int k = 0; k < s->nneed; k++)
+        if (!entailed(a, s->need[k], "not shown here:")) return false;
+    for (int k = 0; k < node.nout; k++) a->to[node.out + (Value)k] = y + (Value)k;
+    return true;
+}
+
+static bool same_type(Application *a, Value old, Value new) {
+    const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
+    if (s->dtype != t->dtype || s->dim.n != t->dim.n) return refuse(a, "the result has another", "type");
+    for (int k = 0; k < s->dim.n; k++)
+        if (s->dim.v[k] != t->dim.v[k] && !entailed(a, (Lit){poly_sub(a->w, s->dim.v[k], t->dim.v[k]), true}, "result sizes differ:"))
+            return false;
+    return true;
+}
+
+bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
+    const Instance *i = match->instance;
+    Application a = {w, arena, facts, match, e, 0, NULL};
+    NodeList live = graph_live(w, arena, &i->to);
+    for (int k = 0; k < i->nwhere; k++)
+        if (!entailed(&a, (Lit){poly_at(&a, i->where[k].p), i->where[k].eq}, "condition not shown here:")) return false;
+    for (int k = 0; k < i->ninput; k++) a.n = i->input[k] > a.n ? i->input[k] : a.n;
+    for (int k = 0; k < live.n; k++) {
+        Node node = node_get(w, live.v[k]);
+        a.n = node.out + (Value)node.nout > a.n ? node.out + (Value)node.nout : a.n;
+    }
+    a.to = ARENA_NEW(arena, Value, a.n + 1);
+    for (int k = 0; k < i->ninput; k++) a.to[i->input[k]] = match->input[k];
+    for (int k = 0; k < live.n; k++)
+        if (!make_node(&a, live.v[k])) return false;
+    for (int k = 0; k < i->to.nout; k++) {
+        to[k] = a.to[i->to.out[k]];
+        if (!same_type(&a, match->root[k], to[k])) return false;
+    }
+    return true;
+}

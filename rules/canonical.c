@@ -1,0 +1,165 @@
+/* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers values and symbols in the order in which a walk from the outputs meets them, at the
+   greatest lengths of its blocks, so that renaming and the order of lines do not count. The digest of a verdict covers identifier, conditions, class and the operators' definitions. */
+#include "rules/rule.h"
+#include <string.h>
+
+enum { SYMBOLS = 256, ATTRS = 32 };
+typedef struct Walk {
+    World *w;
+    Arena *arena;
+    Text out;
+    int nvalue, nsymbol;
+    int *number; /* by value */
+    uint32_t room;
+    Symbol from[SYMBOLS];
+    Poly to[SYMBOLS];
+} Walk;
+
+static Poly renamed(Walk *k, Poly p) {
+    Monomial m;
+    for (PolyScan s = poly_scan(k->w, p); poly_next(&s, &m);)
+        for (uint32_t j = 0; j < m.degree; j++) {
+            int n = 0;
+            while (n < k->nsymbol && k->from[n] != m.symbol[j]) n++;
+            if (n < k->nsymbol || n == SYMBOLS || symbol_def(k->w, m.symbol[j]).kind != SYM_NAMED) continue;
+            k->from[k->nsymbol++] = m.symbol[j];
+            k->to[n] = poly_named(k->w, arena_format(k->arena, "s%d", n + 1));
+        }
+    return poly_subst(k->w, p, k->nsymbol, k->from, k->to);
+}
+
+static void print_type(Walk *k, const Type *type) {
+    Type t = *type;
+    for (int d = 0; d < t.dim.n; d++) t.dim.v[d] = renamed(k, t.dim.v[d]);
+    type_print(k->w, &t, &k->out);
+}
+
+static void print_attrs(Walk *k, const Node *node) {
+    Attr attr[ATTRS];
+    sig_attr(k->w, node->sig, attr);
+    for (int j = 0; j < attrs_count(node->op->attrs); j++) {
+        const AttrDef *def = &node->op->attrs[j];
+        if (def->kind == A_INT || def->kind == A_INTS) {
+            Poly *v = ARENA_NEW(k->arena, Poly, attr[j].ints.n);
+            for (int d = 0; d < attr[j].ints.n; d++) v[d] = renamed(k, attr[j].ints.v[d]);
+            attr[j].ints.v = v;
+        }
+        text_add(&k->out, " %s=", def->name);
+        attr_print(k->w, def, &attr[j], &k->out);
+    }
+}
+
+static int walk(Walk *k, Value v) {
+    if (!v) return 0;
+    if (k->number[v]) return k->number[v];
+    Node node = node_get(k->w, value_node(k->w, v));
+    int *in = ARENA_NEW(k->arena, int, node.nin);
+    for (int j = 0; j < node.nin; j++) in[j] = walk(k, node.in[j]);
+    for (int j = 0; j < node.nout; j++) k->number[node.out + (Value)j] = ++k->nvalue;
+    text_add(&k->out, "%d", k->number[node.out]);
+    if (input_name(k->w, node.out)) {
+        text_add(&k->out, " : ");
+        print_type(k, value_type(k->w, v));
+    } else {
+        text_add(&k->out, " = %s", node.op->name);
+        for (int j = 0; j < node.nin; j++) text_add(&k->out, " %d", in[j]);
+        print_attrs(k, &node);
+    }
+    text_add(&k->out, "\n");
+    return k->number[v];
+}
+
+static void walk_graph(Walk *k, const Graph *g) {
+    Text out = text_new(k->arena);
+    for (int j = 0; j < g->nout; j++) text_add(&out, " %d", walk(k, g->out[j]));
+    text_add(&k->out, "out%s\n", out.data ? out.data : "");
+}
+
+static bool canonical_text(World *w, Arena *a, const Rule *rule, Text *out) {
+    Instance i;
+    int length[RULE_BLOCKS];
+    for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].most;
+    Error e = {0};
+    if (!rule_instance(w, a, rule, length, &i, &e)) return false;
+    Walk k = {.w = w, .arena = a, .out = text_new(a)};
+    for (NodeId n = 1; n <= node_count(w); n++) k.room = node_get(w, n).out + (Value)node_get(w, n).nout;
+    k.number = ARENA_NEW(a, int, k.room + 1);
+    for (int g = 0; g < rule->ngroup; g++) text_add(&k.out, "%d..%d ", rule->group[g].least, rule->group[g].most);
+    walk_graph(&k, &i.from);
+    walk_graph(&k, &i.to);
+    for (int j = 0; j < i.nwhere; j++) {
+        text_add(&k.out, i.where[j].eq ? "0 == " : "0 <= ");
+        poly_print(w, renamed(&k, i.where[j].p), &k.out);
+        text_add(&k.out, "\n");
+    }
+    *out = k.out;
+    return true;
+}
+
+void rule_identify(Arena *a, Rule *rule) {
+    Rule bare = *rule; /* an identifier does not depend on the verdict */
+    bare.condition = "";
+    Text t = text_new(a);
+    World *w = graph_world_new(arena_escape(a), 0);
+    if (!canonical_text(w, a, &bare, &t))
+        text_add(&t, "%s\n%s\n%s\n%s", rule->inputs.text, rule->from.text, rule->to.text, rule->where.text ? rule->where.text : "");
+    world_free(w);
+    char hex[33];
+    hash_hex(t.data, t.size, hex);
+    memcpy(rule->id, hex, RULE_ID - 1);
+    rule->id[RULE_ID - 1] = 0;
+}
+
+/* ---- digests */
+
+static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
+    NodeList live = graph_live(w, a, g);
+    for (int k = 0; k < live.n; k++) used[op_index(node_get(w, live.v[k]).op)] = true;
+}
+
+/* Over the definitions of all operators in the rule, at every length, in the order of their names. */
+static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
+    bool *used = ARENA_NEW(a, bool, op_count());
+    int length[RULE_BLOCKS];
+    rule_lengths_first(rule, length);
+    do {
+        Instance i;
+        if (!rule_instance(w, a, rule, length, &i, e)) return false;
+        mark_ops(w, a, &i.from, used);
+        mark_ops(w, a, &i.to, used);
+    } while (rule_lengths_next(rule, length));
+    Text t = text_new(a);
+    for (int k = 0; k < op_count(); k++) {
+        char digest[33];
+        if (!used[k] || !op_algebraic(op_number(k))) continue;
+        sig_digest(w, op_number(k), digest);
+        text_add(&t, "%s %s\n", op_number(k)->name, digest);
+    }
+    hash_hex(t.data ? t.data : "", t.size, out);
+    return true;
+}
+
+static void verdict_digest(Arena *a, const Rule *rule, char out[33]) {
+    Text t = text_new(a);
+    text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict, classes_text(a, rule->classes), rule->condition, rule->defs);
+    hash_hex(t.data, t.size, out);
+}
+
+void rule_seal(World *w, Arena *a, Rule *rule) {
+    Error e = {0};
+    if (!defs_digest(w, a, rule, rule->defs, &e)) memset(rule->defs, '0', 32);
+    verdict_digest(a, rule, rule->digest);
+}
+
+bool rule_check(World *w, const Rule *rule, Error *e) {
+    char defs[33], digest[33];
+    Arena *a = arena_new(arena_escape(w->arena), 0);
+    const char *why = NULL;
+    if (rule->verdict != VERDICT_PROVED) why = "it is not proved; verify-rules -o writes the proved rules of a file";
+    verdict_digest(a, rule, digest);
+    if (!why && strcmp(digest, rule->digest)) why = "its verdict was not written by verify-rules for this rule: prove it again";
+    bool typed = why || defs_digest(w, a, rule, defs, e);
+    if (!why && typed && strcmp(defs, rule->defs)) why = "the definition of an operator in it changed since it was proved: prove it again";
+    arena_free(a);
+    return typed && (!why || error_at(e, E_CHECK, rule->file, rule->line, 1, "rule %s: %s", rule->name, why));
+}

@@ -1,0 +1,281 @@
+/* instance.c -- a rule with the lengths of its axis blocks fixed. Blocks are expanded in the text: an entry of a list or a condition that names `h..` is repeated for each axis of h, with h_1, h_2, .. in
+   its place, and every other `NAME..` beside it runs along. The rest is the text form of graphs, read by its own parser over the shared placeholders. */
+#include "rules/rule.h"
+#include <ctype.h>
+#include <string.h>
+
+typedef struct Expansion {
+    const Rule *rule;
+    const int *length;
+    Text out;
+    int depth;
+} Expansion;
+
+static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* The next `NAME..` in an entry; n: length of NAME. */
+static const char *block_use(const char *p, const char *end, size_t *n) {
+    for (; p < end; p++) {
+        if (!is_letter(*p)) continue;
+        const char *q = p;
+        while (q < end && is_letter(*q)) q++;
+        *n = (size_t)(q - p);
+        if (q + 1 < end && q[0] == '.' && q[1] == '.') return p;
+        p = q - 1;
+    }
+    return NULL;
+}
+
+/* How often an entry is repeated: -1: once, it names no block. */
+static int entry_length(const Expansion *x, const char *p, const char *end) {
+    size_t n;
+    int length = -1;
+    for (const char *q = p; (q = block_use(q, end, &n)); q += n + 2)
+        for (int k = 0; k < x->rule->nblock; k++)
+            if (strlen(x->rule->block[k].name) == n && !memcmp(x->rule->block[k].name, q, n)) length = x->length[x->rule->block[k].group];
+    return length;
+}
+
+static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
+    size_t n;
+    for (const char *q; (q = block_use(p, end, &n)); p = q + n + 2) {
+        text_bytes(&x->out, p, (size_t)(q + n - p));
+        text_add(&x->out, "_%d", axis);
+    }
+    text_bytes(&x->out, p, (size_t)(end - p));
+}
+
+static const char *entry_end(const char *p, const char *end) {
+    for (int depth = 0; p < end; p++) {
+        if (*p == '(') depth++;
+        if (*p == ')') depth--;
+        if (depth == 0 && (*p == ',' || *p == ']')) break;
+    }
+    return p;
+}
+
+/* Entries separated by commas, up to `end` or ]. */
+static const char *entries_expand(Expansion *x, const char *p, const char *end) {
+    for (bool first = true;; p++) {
+        while (p < end && *p == ' ') p++;
+        const char *stop = entry_end(p, end);
+        int length = entry_length(x, p, stop);
+        for (int axis = 1; axis <= (length < 0 ? 1 : length); axis++, first = false) {
+            if (!first) text_add(&x->out, ", ");
+            entry_copy(x, p, stop, axis);
+        }
+        p = stop;
+        if (p >= end || *p == ']') return p;
+    }
+}
+
+static const char *expand(Arena *a, const Rule *rule, const int *length, const char *text, bool conditions) {
+    Expansion x = {rule, length, text_new(a), 0};
+    const char *end = text + strlen(text);
+    if (conditions) entries_expand(&x, text, end);
+    for (const char *p = text; p < end && !conditions;) {
+        text_bytes(&x.out, p, 1);
+        if (*p++ == '[') p = entries_expand(&x, p, end);
+    }
+    return x.out.data ? x.out.data : "";
+}
+
+/* ---- literals: "a >= b, c == d" */
+
+static bool lit_parse(World *w, Scan *s, Lit *out) {
+    Poly a, b;
+    const char *at = s->at;
+    if (!poly_parse(w, s, &a)) return false;
+    scan_blank(s);
+    static const char *const signs[] = {"==", ">=", "<=", ">", "<"};
+    size_t k = 0;
+    while (k < 5 && ((size_t)(s->end - s->at) < strlen(signs[k]) || memcmp(s->at, signs[k], strlen(signs[k])))) k++;
+    if (k == 5) return scan_fail(s, at, "expected a condition: A == B, A >= B, A <= B, A > B or A < B");
+    s->at += strlen(signs[k]);
+    if (!poly_parse(w, s, &b)) return false;
+    Poly d = k == 2 || k == 4 ? poly_sub(w, b, a) : poly_sub(w, a, b);
+    *out = (Lit){k >= 3 ? poly_sub(w, d, poly_int(w, 1)) : d, k == 0};
+    return true;
+}
+
+static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **list, Error *e) {
+    if (!part.text || !*part.text) return true;
+    const char *text = expand(a, i->rule, i->length, part.text, true);
+    Scan s = scan_new(i->rule->file, text, strlen(text), e);
+    while (!scan_end(&s)) {
+        Lit *more = ARENA_NEW(a, Lit, i->nwhere + 1);
+        if (i->nwhere) memcpy(more, *list, (size_t)i->nwhere * sizeof *more);
+        *list = more;
+        if (!lit_parse(w, &s, &more[i->nwhere])) return scan_fail(&s, s.at, "expected a condition");
+        i->nwhere++;
+        if (!scan_char(&s, ',') && !scan_end(&s)) return scan_fail(&s, s.at, "expected , between conditions");
+    }
+    return true;
+}
+
+/* ---- graphs */
+
+static Error *placed(const Rule *rule, const RulePart *part, Error *e) {
+    if (!e) return e;
+    if (e->line) e->line += part->line - 1;
+    if (!e->place[0]) strncpy(e->place, rule->name, sizeof e->place - 1);
+    return e;
+}
+
+static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part, Graph *out, Error *e) {
+    const char *text = expand(a, i->rule, i->length, part->text, false);
+    Scan s = scan_new(i->rule->file, text, strlen(text), e);
+    Names names = {.arena = a};
+    Value *v;
+    int n;
+    for (int k = 0; k < inputs->n; k++) names_set(&names, inputs->v[k].name, inputs->v[k].value);
+    if (!graph_parse_nodes(w, a, &s, &names, &v, &n, e)) return placed(i->rule, part, e), false;
+    *out = (Graph){i->ninput, n, i->input, v};
+    return true;
+}
+
+static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
+    const Rule *rule = i->rule;
+    const char *text = expand(a, rule, i->length, rule->inputs.text, false);
+    Scan s = scan_new(rule->file, text, strlen(text), e);
+    Names names = {.arena = a};
+    Value *in;
+    if (!graph_parse_inputs(w, a, &s, &names, &in, &i->ninput) || !(scan_end(&s) || scan_fail(&s, s.at, "expected %%NAME : TYPE")))
+        return placed(rule, &rule->inputs, e), false;
+    i->input = in;
+    if (!side_parse(w, a, i, &names, &rule->from, &i->from, e) || !side_parse(w, a, i, &names, &rule->to, &i->to, e)) return false;
+    if (i->from.nout != i->to.nout)
+        return error_at(e, E_INVALID, rule->file, rule->to.line, 1, "rule %s: %d results on the left, %d on the right", rule->name,
+                        i->from.nout, i->to.nout);
+    for (int k = 0; k < i->from.nout; k++)
+        if (value_type(w, i->from.out[k])->dtype != value_type(w, i->to.out[k])->dtype ||
+            value_type(w, i->from.out[k])->dim.n != value_type(w, i->to.out[k])->dim.n)
+            return error_at(e, E_INVALID, rule->file, rule->to.line, 1, "rule %s: result %d has another element type or rank on the right",
+                            rule->name, k);
+    return true;
+}
+
+/* ---- symbols and needs */
+
+typedef struct Collection {
+    World *w;
+    Arena *arena;
+    int n, room, nreal, nneed;
+    Symbol *v;
+    const char **real;
+    Lit *need;
+} Collection;
+
+static void grow(Arena *a, void *array, int n, size_t size) {
+    void **v = array;
+    if (n && (n & (n - 1))) return;
+    void *more = arena_alloc(a, size * (size_t)(n ? 2 * n : 1));
+    if (n) memcpy(more, *v, size * (size_t)n);
+    *v = more;
+}
+
+static void add_poly(Collection *c, Poly p);
+
+static void add_symbol(Collection *c, Symbol s) {
+    SymbolDef d = symbol_def(c->w, s);
+    for (uint32_t k = 0; k < d.narg; k++) add_poly(c, d.arg[k]);
+    if (d.kind != SYM_NAMED) return;
+    for (int k = 0; k < c->n; k++)
+        if (c->v[k] == s) return;
+    grow(c->arena, &c->v, c->n, sizeof *c->v);
+    int at = c->n++;
+    for (; at && c->v[at - 1] > s; at--) c->v[at] = c->v[at - 1];
+    c->v[at] = s;
+}
+
+static void add_poly(Collection *c, Poly p) {
+    Monomial m;
+    for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) add_symbol(c, m.symbol[k]);
+}
+
+static void add_real(Collection *c, Ex x) {
+    ExNode n;
+    if (!x) return;
+    ex_get(c->w, x, &n);
+    if (n.kind == EX_SIZE) add_poly(c, n.size);
+    if (n.kind != EX_PARAM) {
+        add_real(c, n.a);
+        add_real(c, n.b);
+        return;
+    }
+    const char *name = world_text(c->w, n.word);
+    for (int k = 0; k < c->nreal; k++)
+        if (!strcmp(c->real[k], name)) return;
+    grow(c->arena, &c->real, c->nreal, sizeof *c->real);
+    c->real[c->nreal++] = name;
+}
+
+static void add_attrs(Collection *c, Sig sig, const Op *op) {
+    Attr attr[32];
+    sig_attr(c->w, sig, attr);
+    for (int k = 0; k < attrs_count(op->attrs); k++) {
+        if (op->attrs[k].kind == A_INT || op->attrs[k].kind == A_INTS)
+            for (int j = 0; j < attr[k].ints.n; j++) add_poly(c, attr[k].ints.v[j]);
+        if (op->attrs[k].kind == A_REAL) add_real(c, attr[k].real);
+    }
+}
+
+static void add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need) {
+    NodeList live = graph_live(c->w, c->arena, g);
+    c->nneed = 0;
+    c->need = NULL;
+    for (int k = 0; k < live.n; k++) {
+        Node node = node_get(c->w, live.v[k]);
+        const SigInfo *s = sig_info(c->w, node.sig);
+        if (!input_name(c->w, node.out)) add_attrs(c, node.sig, node.op);
+        for (int j = 0; j < s->nneed; j++) {
+            grow(c->arena, &c->need, c->nneed, sizeof *c->need);
+            c->need[c->nneed++] = s->need[j];
+            add_poly(c, s->need[j].p);
+        }
+    }
+    *nneed = c->nneed;
+    *need = c->need;
+}
+
+static void collect(World *w, Arena *a, Instance *i) {
+    Collection c = {.w = w, .arena = a};
+    for (int k = 0; k < i->ninput; k++)
+        for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++) add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
+    add_graph(&c, &i->from, &i->nneed_from, &i->need_from);
+    add_graph(&c, &i->to, &i->nneed_to, &i->need_to);
+    for (int k = 0; k < i->nwhere; k++) add_poly(&c, i->where[k].p);
+    bool *is_size = ARENA_NEW(a, bool, c.n);
+    for (int s = 0; s < c.n; s++)
+        for (int k = 0; k < i->ninput; k++)
+            for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
+                is_size[s] |= poly_is_symbol(w, value_type(w, i->input[k])->dim.v[d]) == c.v[s];
+    i->nsymbol = c.n;
+    i->symbol = c.v;
+    i->is_size = is_size;
+    i->nreal = c.nreal;
+    i->real = c.real;
+}
+
+bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i, Error *e) {
+    Lit *where = NULL;
+    *i = (Instance){.rule = rule};
+    memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
+    if (!graphs_parse(w, a, i, e)) return false;
+    if (!where_parse(w, a, i, rule->where, &where, e)) return placed(rule, &rule->where, e), false;
+    if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e)) return placed(rule, &rule->to, e), false;
+    i->where = where;
+    collect(w, a, i);
+    return true;
+}
+
+void rule_lengths_first(const Rule *rule, int length[]) {
+    for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].least;
+}
+
+bool rule_lengths_next(const Rule *rule, int length[]) {
+    for (int g = rule->ngroup; g-- > 0; length[g] = rule->group[g].least)
+        if (length[g]++ < rule->group[g].most) return true;
+    return false;
+}

@@ -1,0 +1,367 @@
+/* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule input, or compares operators and attributes and adds the goals of its inputs; commutative operators are tried
+   in both orders. Integer attributes and sizes give equations between a pattern's polynomial and the graph's: a bare symbol is bound at once, the rest waits until what it needs is bound. Everything that is
+   bound is on a trail, so that going back is popping. */
+#include "rules/match.h"
+#include <math.h>
+#include <string.h>
+
+enum { GOALS = 256, TRAIL = 1024, EQUATIONS = 256, ATTRS = 32, VALUES = 256 };
+
+struct Matcher {
+    World *w;
+    Arena *arena;
+    Facts *facts;
+    NodeList live;
+    Uses uses;
+    int *first, *count; /* by operator, into nodes */
+    NodeId *nodes;
+};
+
+typedef struct Bound {
+    Value pattern, value;
+} Bound;
+typedef struct Goal {
+    Value pattern, value;
+} Goal;
+typedef struct Equation {
+    Poly pattern, value;
+} Equation;
+typedef struct State {
+    Matcher *m;
+    const Instance *i;
+    MatchFound found;
+    void *user;
+    int nbound, ngoal, nequation, root;
+    Bound bound[VALUES];
+    Goal goal[GOALS];
+    Equation equation[EQUATIONS];
+    Poly *symbol; /* what each symbol is bound to, where is_bound */
+    bool *is_bound;
+    Ex *real;
+    int ntrail;
+    int trail[TRAIL]; /* k >= 0: symbol k was bound; ~k: real k */
+    int rounds;
+    bool stop;
+} State;
+
+Matcher *matcher_new(World *w, Arena *a, const Graph *g, Facts *facts) {
+    Matcher *m = ARENA_NEW(a, Matcher, 1);
+    *m = (Matcher){.w = w, .arena = a, .facts = facts, .live = graph_live(w, a, g)};
+    m->uses = graph_uses(w, a, g, m->live);
+    m->first = ARENA_NEW(a, int, op_count() + 1);
+    m->count = ARENA_NEW(a, int, op_count());
+    m->nodes = ARENA_NEW(a, NodeId, m->live.n);
+    for (int k = 0; k < m->live.n; k++) m->count[op_index(node_get(w, m->live.v[k]).op)]++;
+    for (int o = 0; o < op_count(); o++) m->first[o + 1] = m->first[o] + m->count[o];
+    memset(m->count, 0, sizeof *m->count * (size_t)op_count());
+    for (int k = 0; k < m->live.n; k++) {
+        int o = op_index(node_get(w, m->live.v[k]).op);
+        m->nodes[m->first[o] + m->count[o]++] = m->live.v[k];
+    }
+    return m;
+}
+
+/* ---- bindings */
+
+typedef struct Save {
+    int nbound, ngoal, nequation, ntrail, rounds;
+} Save;
+
+static Save save(const State *s) { return (Save){s->nbound, s->ngoal, s->nequation, s->ntrail, s->rounds}; }
+
+static void restore(State *s, Save v) {
+    for (; s->ntrail > v.ntrail; s->ntrail--) {
+        int k = s->trail[s->ntrail - 1];
+        if (k >= 0) s->is_bound[k] = false;
+        else s->real[~k] = 0;
+    }
+    s->nbound = v.nbound;
+    s->ngoal = v.ngoal;
+    s->nequation = v.nequation;
+    s->rounds = v.rounds;
+}
+
+static Value bound_value(const State *s, Value pattern) {
+    for (int k = 0; k < s->nbound; k++)
+        if (s->bound[k].pattern == pattern) return s->bound[k].value;
+    return 0;
+}
+
+static int symbol_at(const State *s, Symbol symbol) {
+    for (int k = 0; k < s->i->nsymbol; k++)
+        if (s->i->symbol[k] == symbol) return k;
+    return -1;
+}
+
+static bool same(const State *s, Poly a, Poly b) { return a == b || facts_reduce(s->m->facts, a) == facts_reduce(s->m->facts, b); }
+
+static bool bind_symbol(State *s, int k, Poly p) {
+    if (s->is_bound[k]) return same(s, s->symbol[k], p);
+    if (s->ntrail == TRAIL) return false;
+    s->symbol[k] = p;
+    s->is_bound[k] = true;
+    s->trail[s->ntrail++] = k;
+    return true;
+}
+
+static bool equate(State *s, Poly pattern, Poly value) {
+    int64_t c;
+    Symbol symbol = poly_is_symbol(s->m->w, pattern);
+    int k = symbol ? symbol_at(s, symbol) : -1;
+    if (k >= 0) return bind_symbol(s, k, value);
+    if (poly_constant(s->m->w, pattern, &c)) return same(s, pattern, value);
+    if (s->nequation == EQUATIONS) return false;
+    s->equation[s->nequation++] = (Equation){pattern, value};
+    return true;
+}
+
+/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. */
+static bool same_number(State *s, double rule, double graph) {
+    if (rule == graph) return true;
+    if ((float)rule != (float)graph || (double)(float)graph != graph) return false;
+    s->rounds++;
+    return true;
+}
+
+static bool bind_real(State *s, Ex pattern, Ex value) {
+    ExNode n;
+    double a, b;
+    if (!ex_number(s->m->w, value, &b)) return pattern == value;
+    if (ex_number(s->m->w, pattern, &a)) return same_number(s, a, b);
+    ex_get(s->m->w, pattern, &n);
+    if (n.kind != EX_PARAM) return false;
+    for (int k = 0; k < s->i->nreal; k++) {
+        if (strcmp(s->i->real[k], world_text(s->m->w, n.word))) continue;
+        if (s->real[k]) return s->real[k] == value;
+        if (s->ntrail == TRAIL) return false;
+        s->real[k] = value;
+        s->trail[s->ntrail++] = ~k;
+        return true;
+    }
+    return false;
+}
+
+/* ---- goals */
+
+static bool match_type(State *s, const Type *pattern, const Type *value) {
+    if (!value->known || value->dtype != pattern->dtype || value->dim.n != pattern->dim.n) return false;
+    for (int k = 0; k < value->dim.n; k++)
+        if (!equate(s, pattern->dim.v[k], value->dim.v[k])) return false;
+    return true;
+}
+
+static bool match_attrs(State *s, const Node *pattern, const Node *value) {
+    Attr p[ATTRS], v[ATTRS];
+    sig_attr(s->m->w, pattern->sig, p);
+    sig_attr(s->m->w, value->sig, v);
+    for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
+        const AttrDef *def = &pattern->op->attrs[k];
+        if (def->kind == A_INT || def->kind == A_INTS) {
+            if (p[k].ints.n != v[k].ints.n) return false;
+            for (int j = 0; j < p[k].ints.n; j++)
+                if (!equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
+        } else if (def->kind == A_REAL) {
+            if (!bind_real(s, p[k].real, v[k].real)) return false;
+        } else if (!attr_equal(&def[0], &p[k], &v[k])) return false;
+    }
+    return true;
+}
+
+/* A constant of the graph, all elements equal, where the rule has `fill`. */
+static bool match_fill(State *s, const Node *fill, Value value) {
+    Type t;
+    const void *bytes;
+    int64_t count;
+    if (!constant_get(s->m->w, value, &t, &bytes) || t.dtype != DT_FLOAT) return false;
+    if (!poly_constant(s->m->w, type_count(s->m->w, &t), &count) || count < 1) return false;
+    const char *at = bytes;
+    for (int64_t k = 1; k < count; k++)
+        if (memcmp(at, at + k * (int64_t)sizeof(float), sizeof(float))) return false;
+    float x;
+    memcpy(&x, at, sizeof x);
+    if (!isfinite(x)) return false;
+    Attr p[ATTRS];
+    int a = attrs_find(fill->op->attrs, "value");
+    sig_attr(s->m->w, fill->sig, p);
+    return match_type(s, value_type(s->m->w, fill->out), &t) && bind_real(s, p[a].real, ex_real(s->m->w, (double)x));
+}
+
+static bool bind_value(State *s, Value pattern, Value value) {
+    if (s->nbound == VALUES) return false;
+    s->bound[s->nbound++] = (Bound){pattern, value};
+    return true;
+}
+
+static bool add_goal(State *s, Value pattern, Value value) {
+    if (!pattern || !value) return pattern == value;
+    if (s->ngoal == GOALS) return false;
+    s->goal[s->ngoal++] = (Goal){pattern, value};
+    return true;
+}
+
+static void solve(State *s);
+
+static void try_inputs(State *s, const Node *p, const Node *v, bool swapped) {
+    Save before = save(s);
+    bool fits = true;
+    for (int k = 0; fits && k < p->nin; k++) fits = add_goal(s, p->in[k], v->in[swapped ? p->nin - 1 - k : k]);
+    if (fits) solve(s);
+    restore(s, before);
+}
+
+static void match_node(State *s, Value pattern, Value value) {
+    World *w = s->m->w;
+    Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
+    if (input_name(w, p.out)) {
+        if (match_type(s, value_type(w, pattern), value_type(w, value)) && bind_value(s, pattern, value)) solve(s);
+        return;
+    }
+    if (p.op != v.op) {
+        if (!strcmp(p.op->name, "fill") && match_fill(s, &p, value) && bind_value(s, pattern, value)) solve(s);
+        return;
+    }
+    if (p.nin != v.nin || p.nout != v.nout || value - v.out != pattern - p.out || !match_attrs(s, &p, &v)) return;
+    for (int k = 0; k < p.nout; k++)
+        if (!bind_value(s, p.out + (Value)k, v.out + (Value)k)) return;
+    if (!p.nin && !match_type(s, value_type(w, pattern), value_type(w, value))) return;
+    try_inputs(s, &p, &v, false);
+    if (p.op->flags & OP_COMMUTATIVE && p.nin == 2 && v.in[0] != v.in[1] && !s->stop) try_inputs(s, &p, &v, true);
+}
+
+/* ---- equations that wait */
+
+static Poly substituted(const State *s, Poly p) {
+    Symbol from[VALUES];
+    Poly to[VALUES];
+    int n = 0;
+    for (int k = 0; k < s->i->nsymbol && n < VALUES; k++) {
+        if (!s->is_bound[k]) continue;
+        from[n] = s->i->symbol[k];
+        to[n++] = s->symbol[k];
+    }
+    return poly_subst(s->m->w, p, n, from, to);
+}
+
+static bool mentions_unbound(const State *s, Poly p) {
+    for (int k = 0; k < s->i->nsymbol; k++)
+        if (!s->is_bound[k] && poly_mentions(s->m->w, p, s->i->symbol[k])) return true;
+    return false;
+}
+
+/* p = value, p having one unbound symbol x, linear: p = a*x + b, and a divides value - b. 1: bound, 0: cannot say yet, -1: impossible. */
+static int solve_linear(State *s, Poly p, Poly value) {
+    World *w = s->m->w;
+    int x = -1;
+    for (int k = 0; k < s->i->nsymbol; k++) {
+        if (s->is_bound[k] || !poly_mentions(w, p, s->i->symbol[k])) continue;
+        if (x >= 0) return 0;
+        x = k;
+    }
+    Symbol symbol = s->i->symbol[x];
+    Poly zero = 0, one = poly_int(w, 1), two = poly_int(w, 2);
+    Poly b = poly_subst(w, p, 1, &symbol, &zero), a = poly_sub(w, poly_subst(w, p, 1, &symbol, &one), b), q;
+    if (poly_sub(w, poly_subst(w, p, 1, &symbol, &two), b) != poly_scale(w, a, 2) || !a) return 0;
+    if (poly_mentions(w, poly_sub(w, p, poly_mul(w, a, poly_symbol(w, symbol))), symbol)) return 0;
+    if (!poly_divide(w, poly_sub(w, value, b), a, &q)) return -1;
+    return bind_symbol(s, x, q) ? 1 : -1;
+}
+
+static bool solve_equations(State *s) {
+    bool done[EQUATIONS] = {false};
+    for (bool again = true; again;) {
+        again = false;
+        for (int k = 0; k < s->nequation; k++) {
+            if (done[k]) continue;
+            Poly p = substituted(s, s->equation[k].pattern);
+            int solved = mentions_unbound(s, p) ? solve_linear(s, p, s->equation[k].value) : same(s, p, s->equation[k].value) ? 1 : -1;
+            if (solved < 0) return false;
+            again |= done[k] = solved > 0;
+        }
+    }
+    for (int k = 0; k < s->nequation; k++)
+        if (!done[k]) return false;
+    for (int k = 0; k < s->i->nsymbol; k++)
+        if (!s->is_bound[k]) return false;
+    for (int k = 0; k < s->i->nreal; k++)
+        if (!s->real[k]) return false;
+    return true;
+}
+
+static void report(State *s) {
+    Save before = save(s);
+    const Graph *from = &s->i->from;
+    Value input[VALUES], root[VALUES];
+    bool whole = solve_equations(s) && s->i->ninput <= VALUES && from->nout <= VALUES;
+    for (int k = 0; whole && k < s->i->ninput; k++) whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
+    for (int k = 0; whole && k < from->nout; k++) {
+        root[k] = bound_value(s, from->out[k]);
+        for (int j = 0; j < k; j++) whole &= root[j] != root[k] || from->out[j] == from->out[k];
+    }
+    if (whole) {
+        Match match = {s->i, input, root, s->symbol, s->real, s->rounds > 0};
+        s->stop = !s->found(s->user, &match);
+    }
+    restore(s, before);
+}
+
+/* ---- roots */
+
+static void try_root(State *s, Value pattern, Value value) {
+    Save before = save(s);
+    if (add_goal(s, pattern, value)) solve(s);
+    restore(s, before);
+}
+
+static void next_root(State *s) {
+    World *w = s->m->w;
+    int root = s->root;
+    while (s->root < s->i->from.nout && bound_value(s, s->i->from.out[s->root])) s->root++;
+    if (s->root == s->i->from.nout) report(s);
+    else {
+        Value pattern = s->i->from.out[s->root];
+        Node p = node_get(w, value_node(w, pattern));
+        int o = op_index(p.op), n = s->m->count[o];
+        const NodeId *list = s->m->nodes + s->m->first[o];
+        for (int k = 0; k < p.nin; k++) { /* the users of an input that is bound are fewer */
+            Value in = p.in[k] ? bound_value(s, p.in[k]) : 0;
+            if (!in || in >= s->m->uses.n || s->m->uses.count[in] >= n) continue;
+            n = s->m->uses.count[in];
+            list = s->m->uses.user + s->m->uses.first[in];
+        }
+        for (int k = 0; k < n && !s->stop; k++) {
+            Node v = node_get(w, list[k]);
+            if (v.op == p.op && v.nout == p.nout && (k == 0 || list[k] != list[k - 1])) try_root(s, pattern, v.out + (pattern - p.out));
+        }
+    }
+    s->root = root;
+}
+
+static void solve(State *s) {
+    if (s->stop) return;
+    if (!s->ngoal) {
+        next_root(s);
+        return;
+    }
+    Goal g = s->goal[--s->ngoal];
+    Value bound = bound_value(s, g.pattern);
+    Save before = save(s);
+    if (bound) {
+        if (bound == g.value) solve(s);
+    } else match_node(s, g.pattern, g.value);
+    restore(s, before);
+    s->goal[s->ngoal++] = g;
+}
+
+void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
+    ArenaMark mark = arena_mark(m->arena);
+    State *s = ARENA_NEW(m->arena, State, 1);
+    s->m = m;
+    s->i = i;
+    s->found = found;
+    s->user = user;
+    s->symbol = ARENA_NEW(m->arena, Poly, i->nsymbol);
+    s->is_bound = ARENA_NEW(m->arena, bool, i->nsymbol);
+    s->real = ARENA_NEW(m->arena, Ex, i->nreal);
+    solve(s);
+    arena_reset(m->arena, mark);
+}

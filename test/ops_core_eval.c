@@ -1,0 +1,485 @@
+/* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree walk and the loop program, in doubles, rationals and residues, at random
+   sizes, 0 and 1 among them; laws of the number systems; refused programs. */
+#include "ops/op.h"
+#include "ops/core/eval.h"
+#include "ops/core/loop.h"
+#include "ops/base/random.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { INPUTS = 3, ELEMENTS = 1 << 14, ROUNDS = 40 };
+
+typedef struct Case { /* one definition at bound sizes, with data */
+    World *w;
+    Call call;
+    Random random;
+    Tensor in[INPUTS], out;
+    Number data[INPUTS][ELEMENTS], want[ELEMENTS], got[ELEMENTS];
+    int64_t size[64];      /* values by symbol */
+    const Numbers *num;
+    Ex e;
+} Case;
+
+static Case *case_new(uint64_t seed, const Numbers *num) {
+    Case *c = test_calloc(1, sizeof *c);
+    c->w = world_new(NULL, 0);
+    c->call.w = c->w;
+    c->random.seed = seed;
+    c->num = num;
+    for (int k = 0; k < INPUTS; k++) c->in[k].rank = -1;
+    for (int k = 0; k < 64; k++) c->size[k] = SIZE_UNKNOWN;
+    return c;
+}
+
+static void case_free(Case *c) {
+    world_free(c->w);
+    test_free(c);
+}
+
+static int64_t draw(Case *c, int64_t low, int64_t high) { return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1)); }
+
+/* A named size with this value. */
+static Poly named(Case *c, const char *name, int64_t value) {
+    Symbol s = symbol_named(c->w, name);
+    assert_true(s < 64);
+    c->size[s] = value;
+    return poly_symbol(c->w, s);
+}
+
+static Tensor tensor(Number *v, int rank, const int64_t *dim) {
+    Tensor t = {.rank = rank, .v = v};
+    for (int k = 0; k < rank; k++) t.dim[k] = dim[k];
+    assert_true(tensor_count(&t) <= ELEMENTS);
+    return t;
+}
+
+#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]){__VA_ARGS__}
+
+static void input(Case *c, int k, int rank, const int64_t *dim) {
+    c->in[k] = tensor(c->data[k], rank, dim);
+    for (int64_t j = 0; j < tensor_count(&c->in[k]); j++) c->data[k][j] = c->num->ratio(draw(c, -40, 40), 1 << draw(c, 0, 3));
+}
+
+static void output(Case *c, int rank, const int64_t *dim) { c->out = tensor(c->want, rank, dim); }
+
+static void same(const Case *c, const Number *got) {
+    int64_t n = tensor_count(&c->out);
+    for (int64_t j = 0; j < n; j++) {
+        double a = c->num->approx(c->want[j]), b = c->num->approx(got[j]);
+        if (c->num == &numbers_real ? a == b || fabs(a - b) <= 1e-12 * (1 + fabs(a)) : c->num->equal(c->want[j], got[j])) continue;
+        fail_msg("element %d: %.17g, should be %.17g", (int)j, b, a);
+    }
+}
+
+/* want[] has been filled by plain loops. */
+static void both_agree(Case *c) {
+    Error error = {0};
+    Sizes sizes = {64, c->size};
+    Eval eval = {.w = c->w, .num = c->num, .sizes = sizes, .nin = INPUTS, .in = c->in};
+    Tensor got = c->out;
+    got.v = c->got;
+    assert_false(c->w->overflow);
+    memset(c->got, 0xee, sizeof c->got);
+    if (!eval_tensor(&eval, c->e, &got, &error)) fail_msg("%s", error.reason);
+    same(c, c->got);
+
+    LoopProgram p;
+    Arena *arena = arena_new(NULL, 0);
+    if (!loop_compile(c->w, c->e, sizes, c->out.rank, c->out.dim, 0, NULL, arena, &p, &error)) fail_msg("%s", error.reason);
+    View view[1 + INPUTS] = {view_dense(0, c->num == &numbers_real ? DT_DOUBLE : 0, c->out.rank, c->out.dim)};
+    for (int k = 0; k < INPUTS; k++) {
+        view[k + 1] = view_dense(k + 1, c->num == &numbers_real ? DT_DOUBLE : 0, c->in[k].rank < 0 ? 0 : c->in[k].rank, c->in[k].dim);
+        if (c->in[k].rank < 0) view[k + 1].rank = -1;
+    }
+    Loop *loop = loop_new(p, 1 + INPUTS, view, c->num, &error);
+    if (!loop) fail_msg("%s", error.reason);
+    memset(c->got, 0xee, sizeof c->got);
+    if (c->num != &numbers_real) loop_run(loop, (void *const[]){c->got, c->data[0], c->data[1], c->data[2]}, NULL);
+    else {
+        double *flat[1 + INPUTS];
+        for (int k = 0; k <= INPUTS; k++) {
+            flat[k] = test_calloc(ELEMENTS, sizeof(double));
+            for (int64_t j = 0; k && c->in[k - 1].rank >= 0 && j < tensor_count(&c->in[k - 1]); j++) flat[k][j] = c->data[k - 1][j].real;
+        }
+        loop_run(loop, (void *const *)flat, NULL);
+        for (int64_t j = 0; j < tensor_count(&c->out); j++) c->got[j].real = flat[0][j];
+        for (int k = 0; k <= INPUTS; k++) test_free(flat[k]);
+    }
+    same(c, c->got);
+    loop_free(loop);
+    arena_free(arena);
+}
+
+static Dims dims(int n, const Poly *v) {
+    Dims d = {.n = n};
+    for (int k = 0; k < n; k++) d.v[k] = v[k];
+    return d;
+}
+#define D(...) dims((int)(sizeof((Poly[]){__VA_ARGS__}) / sizeof(Poly)), (const Poly[]){__VA_ARGS__})
+
+static Dims index_of(Case *c, int rank) {
+    Dims i = {.n = rank};
+    for (int k = 0; k < rank; k++) i.v[k] = poly_symbol(c->w, symbol_index(c->w, (uint32_t)k));
+    return i;
+}
+
+static Number plus(const Case *c, Number a, Number b) { return c->num->add(a, b); }
+static Number times(const Case *c, Number a, Number b) { return c->num->mul(a, b); }
+static Number integer(const Case *c, int64_t v) { return c->num->ratio(v, 1); }
+
+static void matmul(Case *c) {
+    int64_t B = draw(c, 0, 3), M = draw(c, 0, 6), K = draw(c, 0, 150), N = draw(c, 0, 3) ? draw(c, 0, 6) : 40;
+    Poly k = named(c, "k", K), b = named(c, "b", B), m = named(c, "m", M), n = named(c, "n", N);
+    (void)b, (void)m, (void)n;
+    input(c, 0, DIMS(B, M, K)), input(c, 1, DIMS(K, N)), output(c, DIMS(B, M, N));
+    Call *l = &c->call;
+    Dims i = index_of(c, 3), s = bound(l, D(k));
+    c->e = sum(l, s, (Cond){0}, mul(l, at(l, 0, dims_with(i, -1, s.v[0])), at(l, 1, D(s.v[0], i.v[2]))));
+    for (int64_t x = 0, o = 0; x < B * M; x++)
+        for (int64_t y = 0; y < N; y++, o++) {
+            c->want[o] = integer(c, 0);
+            for (int64_t z = 0; z < K; z++) c->want[o] = plus(c, c->want[o], times(c, c->data[0][x * K + z], c->data[1][z * N + y]));
+        }
+}
+
+/* Grouped, strided, dilated, padded, one spatial axis; groups by digits of the output channel. */
+static void conv(Case *c) {
+    int64_t G = draw(c, 1, 3), C = draw(c, 0, 3), O = draw(c, 1, 3), X = draw(c, 3, 40), K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
+    int64_t Y = (X + 2 * P - L * (K - 1) - 1) / S + 1, N = draw(c, 0, 2);
+    if (X + 2 * P - L * (K - 1) - 1 < 0) Y = 0;
+    Poly g = named(c, "g", G), ch = named(c, "c", C), q = named(c, "q", O), x = named(c, "x", X), kk = named(c, "k", K);
+    input(c, 0, DIMS(N, G * C, X)), input(c, 1, DIMS(G * O, C, K)), output(c, DIMS(N, G * O, Y));
+    Call *l = &c->call;
+    Dims i = index_of(c, 3), group = digits(l, i.v[1], D(g, q)), k = bound(l, D(ch, kk));
+    Poly at_x = poly(l, "s*i + d*k - p", poly_int(c->w, S), i.v[2], poly_int(c->w, L), k.v[1], poly_int(c->w, P));
+    c->e = sum(l, k, inside(l, D(at_x), D(x), 0), mul(l, at(l, 0, D(i.v[0], poly(l, "g*c + k", group.v[0], ch, k.v[0]), at_x)), at(l, 1, D(i.v[1], k.v[0], k.v[1]))));
+    for (int64_t n = 0, o = 0; n < N; n++)
+        for (int64_t p = 0; p < G * O; p++)
+            for (int64_t y = 0; y < Y; y++, o++) {
+                c->want[o] = integer(c, 0);
+                for (int64_t r = 0; r < C; r++)
+                    for (int64_t t = 0; t < K; t++) {
+                        int64_t h = S * y + L * t - P;
+                        if (h < 0 || h >= X) continue;
+                        c->want[o] = plus(c, c->want[o], times(c, c->data[0][(n * G * C + p / O * C + r) * X + h], c->data[1][(p * C + r) * K + t]));
+                    }
+            }
+}
+
+static void softmax(Case *c) {
+    int64_t M = draw(c, 0, 4), N = draw(c, 0, 1) ? draw(c, 0, 5) : draw(c, 100, 300);
+    Poly n = named(c, "n", N);
+    input(c, 0, DIMS(M, N)), output(c, DIMS(M, N));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2), j = bound(l, D(n)), k = bound(l, D(n));
+    Ex m = mul(l, num(l, -1, 1), most(l, j, (Cond){0}, at(l, 0, dims_with(i, 1, j.v[0]))));
+    Ex z = sum(l, k, (Cond){0}, fn(l, FN_EXP, add(l, at(l, 0, dims_with(i, 1, k.v[0])), m)));
+    c->e = mul(l, fn(l, FN_EXP, add(l, at(l, 0, i), m)), fn(l, FN_RECIP, z));
+    for (int64_t x = 0; x < M; x++) {
+        Number top = c->num->lowest(), all = integer(c, 0), *row = &c->data[0][x * N];
+        for (int64_t y = 0; y < N; y++) top = c->num->most(top, row[y]);
+        top = times(c, top, integer(c, -1));
+        for (int64_t y = 0; y < N; y++) all = plus(c, all, c->num->call(FN_EXP, plus(c, row[y], top)));
+        for (int64_t y = 0; y < N; y++) c->want[x * N + y] = times(c, c->num->call(FN_EXP, plus(c, row[y], top)), c->num->call(FN_RECIP, all));
+    }
+}
+
+static void concat(Case *c) { /* of input 0 and a reversed input 1, along axis 0: sums without variables, and IF */
+    int64_t A = draw(c, 0, 200), B = draw(c, 0, 70), N = draw(c, 0, 3);
+    Poly a = named(c, "a", A), b = named(c, "b", B);
+    input(c, 0, DIMS(A, N)), input(c, 1, DIMS(B, N)), output(c, DIMS(A + B, N));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2);
+    Poly left = poly(l, "a - i - 1", a, i.v[0]), back = poly(l, "a + b - 1 - i", a, b, i.v[0]);
+    Ex first = sum(l, (Dims){0}, when_ge(l, left, 0), at(l, 0, i));
+    Ex second = when(l, when_ge(l, left, 0), num(l, 0, 1), at(l, 1, D(back, i.v[1])));
+    c->e = add(l, first, second);
+    for (int64_t x = 0; x < (A + B) * N; x++) c->want[x] = x < A * N ? c->data[0][x] : c->data[1][(A + B - 1 - x / N) * N + x % N];
+}
+
+static void split_at_middle(Case *c) { /* the second half along axis 1, and the size as a number */
+    int64_t N = draw(c, 0, 5), A = draw(c, 0, 5), B = draw(c, 0, 300);
+    Poly a = named(c, "a", A);
+    input(c, 0, DIMS(N, A + B)), output(c, DIMS(N, B));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2);
+    c->e = add(l, at(l, 0, D(i.v[0], poly(l, "i + a", i.v[1], a))), size(l, poly(l, "a*i*j", a, i.v[0], i.v[1])));
+    for (int64_t x = 0; x < N; x++)
+        for (int64_t y = 0; y < B; y++) c->want[x * B + y] = plus(c, c->data[0][x * (A + B) + A + y], integer(c, A * x * y));
+}
+
+static void pad(Case *c) { /* by a constant; beginnings may be negative */
+    int64_t X = draw(c, 0, 9), Z = draw(c, 0, 200), P = draw(c, -2, 3), Q = draw(c, 0, 3), Y = X + P + 1 > 0 ? X + P + 1 : 0;
+    Poly x = named(c, "x", X), z = named(c, "z", Z);
+    input(c, 0, DIMS(X, Z)), output(c, DIMS(Y, Z + Q));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2), s = D(poly(l, "i - p", i.v[0], poly_int(c->w, P)), poly(l, "i - q", i.v[1], poly_int(c->w, Q)));
+    c->e = when(l, inside(l, s, D(x, z), 0), at(l, 0, s), num(l, 7, 2));
+    for (int64_t o = 0; o < Y * (Z + Q); o++) {
+        int64_t u = o / (Z + Q) - P, v = o % (Z + Q) - Q;
+        c->want[o] = u >= 0 && u < X && v >= 0 ? c->data[0][u * Z + v] : c->num->ratio(7, 2);
+    }
+}
+
+static void pool(Case *c) { /* maximum and mean over the window's cells inside, the count by min */
+    int64_t X = draw(c, 1, 200), K = draw(c, 1, 5), S = draw(c, 1, 3), P = draw(c, 0, K - 1), Y = X + 2 * P < K ? 0 : (X + 2 * P - K) / S + 1;
+    Poly x = named(c, "x", X), kk = named(c, "k", K), s = named(c, "s", S), p = named(c, "p", P);
+    input(c, 0, DIMS(2, X)), output(c, DIMS(2, Y));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2), k = bound(l, D(kk)), j = bound(l, D(kk));
+    Poly from = poly(l, "s*i - p", s, i.v[1], p), a = poly(l, "f + k", from, k.v[0]), b = poly(l, "f + k", from, j.v[0]);
+    Poly count = poly(l, "e - b", least(l, poly(l, "f + k", from, kk), x), most_of(l, from, poly_int(c->w, 0)));
+    Ex high = most(l, k, inside(l, D(a), D(x), 0), at(l, 0, D(i.v[0], a)));
+    Ex all = sum(l, j, inside(l, D(b), D(x), 0), at(l, 0, D(i.v[0], b)));
+    c->e = add(l, high, divide(l, all, size(l, count)));
+    for (int64_t n = 0; n < 2; n++)
+        for (int64_t y = 0; y < Y; y++) {
+            Number top = c->num->lowest(), total_of = integer(c, 0);
+            int64_t cells = 0;
+            for (int64_t h = S * y - P; h < S * y - P + K; h++)
+                if (h >= 0 && h < X) {
+                    top = c->num->most(top, c->data[0][n * X + h]);
+                    total_of = plus(c, total_of, c->data[0][n * X + h]);
+                    cells++;
+                }
+            c->want[n * Y + y] = plus(c, top, times(c, total_of, c->num->ratio(1, cells)));
+        }
+}
+
+static void reshape(Case *c) { /* [a, b*d] to [a*b, d] and, in the same element, [d, a*b] read across */
+    int64_t A = draw(c, 1, 5), B = draw(c, 1, 30), E = draw(c, 1, 40);
+    Poly a = named(c, "a", A), b = named(c, "b", B), d = named(c, "d", E);
+    input(c, 0, DIMS(A, B * E)), input(c, 1, DIMS(E, A * B)), output(c, DIMS(A * B, E));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2);
+    Poly flat = poly(l, "i*d + j", i.v[0], d, i.v[1]);
+    Ex one = at(l, 0, digits(l, flat, D(a, poly(l, "b*d", b, d)))), two = at(l, 1, digits(l, flat, D(d, poly(l, "a*b", a, b))));
+    c->e = max2(l, one, min2(l, two, num(l, 3, 1)));
+    for (int64_t o = 0; o < A * B * E; o++) c->want[o] = c->num->most(c->data[0][o], c->num->least(c->data[1][o], integer(c, 3)));
+}
+
+static void gather_rows(Case *c) { /* by delta of data */
+    int64_t X = draw(c, 1, 200), Y = draw(c, 0, 6), Z = draw(c, 0, 20);
+    Poly x = named(c, "x", X);
+    input(c, 0, DIMS(X, Z)), input(c, 1, DIMS(Y)), output(c, DIMS(Y, Z));
+    int64_t place[6];
+    for (int64_t y = 0; y < Y; y++) c->data[1][y] = integer(c, place[y] = draw(c, 0, X - 1));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2), k = bound(l, D(x));
+    c->e = sum(l, k, (Cond){0}, mul(l, fn(l, FN_DELTA, sub(l, at(l, 1, D(i.v[0])), size(l, k.v[0]))), at(l, 0, D(k.v[0], i.v[1]))));
+    for (int64_t y = 0; y < Y; y++)
+        for (int64_t z = 0; z < Z; z++) c->want[y * Z + z] = c->data[0][place[y] * Z + z];
+}
+
+static void at_every_seed(void (*make)(Case *), const Numbers *num, int rounds) {
+    for (int seed = 0; seed < rounds; seed++) {
+        Case *c = case_new((uint64_t)seed, num);
+        make(c);
+        both_agree(c);
+        case_free(c);
+    }
+}
+
+static void definitions_equal_plain_loops(void **state) {
+    (void)state;
+    void (*const make[])(Case *) = {matmul, conv, softmax, concat, split_at_middle, pad, pool, reshape, gather_rows};
+    for (size_t k = 0; k < sizeof make / sizeof make[0]; k++) {
+        at_every_seed(make[k], &numbers_real, ROUNDS);
+        at_every_seed(make[k], &numbers_residue, ROUNDS / 2);
+        if (make[k] != softmax) at_every_seed(make[k], &numbers_ratio, ROUNDS / 2);
+    }
+}
+
+/* ---- number systems */
+
+static Number sampled(const Numbers *num, Random *r) { return num->ratio((int64_t)random_below(r, 1u << 20) - (1 << 19), 1 << random_below(r, 8)); }
+
+static void residues_keep_the_laws(void **state) {
+    (void)state;
+    const Numbers *n = &numbers_residue;
+    Random r = {.seed = 5};
+    for (int k = 0; k < 300; k++) {
+        Number a = sampled(n, &r), b = sampled(n, &r), c = sampled(n, &r), one = n->ratio(1, 1), minus = n->ratio(-1, 1);
+        assert_true(n->equal(n->mul(a, n->add(b, c)), n->add(n->mul(a, b), n->mul(a, c))));
+        assert_true(n->equal(n->mul(a, n->call(FN_RECIP, a)), one) || a.residue.p == 0);
+        assert_true(n->equal(n->call(FN_EXP, n->add(a, b)), n->mul(n->call(FN_EXP, a), n->call(FN_EXP, b))));
+        assert_false(n->equal(n->call(FN_EXP, n->add(a, one)), n->call(FN_EXP, a)));
+        assert_true(n->equal(n->call(FN_SQRT, n->mul(a, b)), n->mul(n->call(FN_SQRT, a), n->call(FN_SQRT, b))) || n->approx(a) < 0 || n->approx(b) < 0);
+        assert_true(n->equal(n->call(FN_SIGMOID, n->mul(a, minus)), n->add(one, n->mul(minus, n->call(FN_SIGMOID, a)))));
+        assert_true(n->equal(n->call(FN_ERF, n->mul(a, minus)), n->mul(minus, n->call(FN_ERF, a))));
+        assert_true(n->equal(n->call(FN_TANH, n->mul(a, minus)), n->mul(minus, n->call(FN_TANH, a))));
+        assert_true(n->equal(n->call(FN_ABS, n->mul(a, b)), n->mul(n->call(FN_ABS, a), n->call(FN_ABS, b))));
+        assert_true(n->equal(n->add(n->most(a, b), n->least(a, b)), n->add(a, b)));
+        assert_true(n->equal(n->power(a, n->ratio(3, 1)), n->mul(a, n->mul(a, a))));
+        assert_false(n->equal(n->call(FN_ERF, a), n->call(FN_SIN, a)) && a.residue.p);
+    }
+    assert_true(n->equal(n->call(FN_SIGMOID, n->ratio(0, 1)), n->ratio(1, 2)));
+    assert_true(n->equal(n->call(FN_FLOOR, n->ratio(-7, 2)), n->ratio(-4, 1)));
+    assert_true(n->equal(n->call(FN_FLOOR, n->mul(n->ratio(1, 3), n->ratio(3, 1))), n->ratio(1, 1)));
+    assert_true(n->equal(n->real(0.1), n->mul(n->real(0.2), n->ratio(1, 2))));
+    assert_false(n->equal(n->real(0.1), n->ratio(1, 10))); /* the double is not the rational */
+    assert_false(n->known(n->call(FN_RECIP, n->ratio(0, 1))));
+    assert_false(n->known(n->add(n->ratio(1, 1), n->call(FN_RECIP, n->ratio(0, 1)))));
+}
+
+static void ratios_are_exact_or_not_known(void **state) {
+    (void)state;
+    const Numbers *n = &numbers_ratio;
+    Number third = n->ratio(1, 3), big = n->ratio(INT64_MAX, 1);
+    assert_true(n->equal(n->add(third, n->add(third, third)), n->ratio(1, 1)));
+    assert_true(n->equal(n->real(0.375), n->ratio(3, 8)));
+    assert_false(n->known(n->mul(big, big)));
+    assert_false(n->known(n->add(big, n->ratio(1, 1))));
+    assert_true(n->known(n->add(big, n->ratio(-1, 1))));
+    assert_false(n->known(n->call(FN_EXP, third)));
+    assert_true(n->equal(n->call(FN_EXP, n->ratio(0, 1)), n->ratio(1, 1)));
+    assert_true(n->equal(n->call(FN_SQRT, n->ratio(9, 4)), n->ratio(3, 2)));
+    assert_false(n->known(n->call(FN_SQRT, n->ratio(2, 1))));
+    assert_false(n->known(n->call(FN_RECIP, n->ratio(0, 1))));
+    assert_true(n->equal(n->call(FN_ROUND, n->ratio(5, 2)), n->ratio(2, 1)));
+    assert_true(n->equal(n->call(FN_ROUND, n->ratio(-7, 2)), n->ratio(-4, 1)));
+    assert_true(n->equal(n->call(FN_CEIL, n->ratio(-7, 2)), n->ratio(-3, 1)));
+    assert_true(n->equal(n->most(n->lowest(), third), third));
+    assert_true(n->equal(n->power(n->ratio(2, 3), n->ratio(-2, 1)), n->ratio(9, 4)));
+}
+
+static void what_is_known_of_functions_is_true(void **state) {
+    (void)state;
+    for (int f = 0; f < FN_COUNT; f++) {
+        const FunctionFacts *k = function_facts((Function)f);
+        assert_int_equal(function_find(k->name), f);
+        double zero = k->real(0);
+        assert_true(isnan(k->at_zero) ? !isfinite(zero) : zero == k->at_zero);
+        for (double x = k->domain_low > -9 ? k->domain_low : -9; x < 9; x += 0.25) {
+            double y = k->real(x), z = k->real(x + 0.25);
+            if (!isfinite(y) || !isfinite(z)) continue;
+            assert_true(y >= k->low && y <= k->high);
+            if (k->monotone) assert_true(k->monotone * (z - y) >= 0);
+            if (k->parity) assert_true(k->real(-x) == k->parity * y);
+        }
+    }
+}
+
+/* ---- errors */
+
+static void what_cannot_be_said_is_an_error(void **state) {
+    (void)state;
+    Case *c = case_new(1, &numbers_real);
+    Call *l = &c->call;
+    Sizes none = {0, NULL};
+    LoopProgram p;
+    Number y;
+    Dims i = index_of(c, 1);
+    input(c, 0, DIMS(4));
+    Eval eval = {.w = c->w, .num = c->num, .nin = 1, .in = c->in};
+
+    Error e = {0};
+    Ex outside = at(l, 0, D(poly(l, "i + 1", i.v[0])));
+    assert_true(eval_element(&eval, outside, 1, (const int64_t[]){2}, &y, &e));
+    assert_true(y.real == c->data[0][3].real);
+    assert_false(eval_element(&eval, outside, 1, (const int64_t[]){3}, &y, &e));
+    assert_non_null(strstr(e.reason, "index 4 of axis 0 is outside input 0"));
+
+    e = (Error){0};
+    Ex unknown = size(l, poly_named(c->w, "mystery"));
+    assert_false(eval_element(&eval, unknown, 1, (const int64_t[]){0}, &y, &e));
+    assert_non_null(strstr(e.reason, "mystery"));
+    e = (Error){0};
+    assert_false(loop_compile(c->w, unknown, none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
+    assert_non_null(strstr(e.reason, "mystery"));
+    e = (Error){0};
+    assert_false(loop_compile(c->w, ex_param(c->w, "alpha"), none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
+    case_free(c);
+}
+
+static void a_parameter_has_the_value_it_is_given(void **state) {
+    (void)state;
+    Case *c = case_new(1, &numbers_residue);
+    Ex e = mul(&c->call, ex_param(c->w, "alpha"), at(&c->call, 0, index_of(c, 1)));
+    input(c, 0, DIMS(5));
+    uint32_t word = world_word(c->w, "alpha");
+    Number alpha = c->num->ratio(3, 7), got[5];
+    LoopProgram p;
+    Error error = {0};
+    assert_true(loop_compile(c->w, e, (Sizes){0}, 1, c->in[0].dim, 1, &word, c->w->arena, &p, &error));
+    const View view[] = {view_dense(0, 0, 1, c->in[0].dim), view_dense(1, 0, 1, c->in[0].dim)};
+    Loop *loop = loop_new(p, 2, view, c->num, &error);
+    loop_run(loop, (void *const[]){got, c->data[0]}, &alpha);
+    for (int k = 0; k < 5; k++) assert_true(c->num->equal(got[k], c->num->mul(alpha, c->data[0][k])));
+    loop_free(loop);
+    case_free(c);
+}
+
+/* Strides, offsets, and every element type that has numbers: what is stored is what C's conversion gives. */
+static void views_of_every_type(void **state) {
+    (void)state;
+    Case *c = case_new(1, &numbers_real);
+    Ex e = add(&c->call, at(&c->call, 0, D(index_of(c, 2).v[1], index_of(c, 2).v[0])), num(&c->call, 1, 1));
+    const int64_t dim[] = {3, 2};
+    LoopProgram p;
+    Error error = {0};
+    assert_true(loop_compile(c->w, e, (Sizes){0}, 2, dim, 0, NULL, c->w->arena, &p, &error));
+    float x[16] = {0}, want[] = {2, 5, 3, 6, 4, 7};
+    for (int k = 0; k < 6; k++) x[2 + 2 * k] = (float)k + 1;
+    View in = {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .offset = 2, .dim = {2, 3}, .stride = {6, 2}};
+    static const int types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64, DT_INT32, DT_INT16, DT_INT8, DT_UINT64, DT_UINT32, DT_UINT16, DT_UINT8};
+    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
+        uint64_t stored[6];
+        float again[6];
+        View out = view_dense(0, types[k], 2, dim), back = view_dense(0, DT_FLOAT, 1, (const int64_t[]){6}), flat = view_dense(1, types[k], 1, (const int64_t[]){6});
+        Loop *loop = loop_new(p, 2, (const View[]){out, in}, &numbers_real, &error);
+        assert_non_null(loop);
+        loop_run(loop, (void *const[]){stored, x}, NULL);
+        loop_free(loop);
+        LoopProgram read;
+        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
+        loop = loop_new(read, 2, (const View[]){back, flat}, &numbers_real, &error);
+        loop_run(loop, (void *const[]){again, stored}, NULL);
+        loop_free(loop);
+        assert_memory_equal(again, want, sizeof want);
+    }
+    View text = view_dense(0, DT_STRING, 2, dim);
+    assert_null(loop_new(p, 2, (const View[]){text, in}, &numbers_real, &error));
+    case_free(c);
+}
+
+/* Words changed at random are refused or harmlessly different, never out of bounds of the tables (sanitizers watch). */
+static void damaged_programs_are_refused(void **state) {
+    (void)state;
+    Case *c = case_new(3, &numbers_real);
+    conv(c);
+    LoopProgram p;
+    Error error = {0};
+    assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, 0, NULL, c->w->arena, &p, &error));
+    View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim), view_dense(1, DT_DOUBLE, 3, c->in[0].dim), view_dense(2, DT_DOUBLE, 3, c->in[1].dim)};
+    int64_t *words = test_malloc((size_t)p.n * 8);
+    int refused = 0;
+    for (int k = 0; k < p.n; k++)
+        for (int64_t v = -3; v < 300; v += 101) {
+            memcpy(words, p.words, (size_t)p.n * 8);
+            words[k] = v;
+            Error why = {0};
+            Loop *loop = loop_new((LoopProgram){p.n, words}, 3, view, &numbers_real, &why);
+            refused += !loop;
+            assert_true(loop || why.kind != E_NONE);
+            loop_free(loop);
+        }
+    assert_true(refused > p.n);
+    assert_null(loop_new((LoopProgram){p.n - 1, p.words}, 3, view, &numbers_real, &error));
+    test_free(words);
+    case_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(definitions_equal_plain_loops),      cmocka_unit_test(residues_keep_the_laws),
+        cmocka_unit_test(ratios_are_exact_or_not_known),      cmocka_unit_test(what_is_known_of_functions_is_true),
+        cmocka_unit_test(what_cannot_be_said_is_an_error),    cmocka_unit_test(a_parameter_has_the_value_it_is_given),
+        cmocka_unit_test(views_of_every_type),                cmocka_unit_test(damaged_programs_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -36,8 +36,11 @@ static int entry_length(const Expansion *x, const char *p, const char *end) {
     return length;
 }
 
+/* `h..=1` is 1 for each axis of h. */
 static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
     size_t n;
+    const char *use = block_use(p, end, &n);
+    if (use && use + n + 2 < end && use[n + 2] == '=' && (use + n + 3 == end || use[n + 3] != '=')) p = use + n + 3;
     for (const char *q; (q = block_use(p, end, &n)); p = q + n + 2) {
         text_bytes(&x->out, p, (size_t)(q + n - p));
         text_add(&x->out, "_%d", axis);

@@ -110,12 +110,12 @@ static const char *after_blank(const Scan *s, bool newlines) {
     return p;
 }
 
-void scan_blank(Scan *s) { s->at = after_blank(s, true); }
-
-void scan_blank_line(Scan *s) { s->at = after_blank(s, false); }
-
 /* Where the next token begins. */
 static const char *token(const Scan *s) { return after_blank(s, !s->lines); }
+
+void scan_blank(Scan *s) { s->at = token(s); }
+
+void scan_blank_line(Scan *s) { s->at = after_blank(s, false); }
 
 static bool take(Scan *s, const char *to) {
     s->at = to;

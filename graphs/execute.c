@@ -1,0 +1,142 @@
+/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer taken for everything between. Slots that share no content keep their
+   own memory: inputs and outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is met twice is copied once. */
+#include "graphs/execute.h"
+#include <stdio.h>
+
+struct Runner {
+    const Plan *plan;
+    const Backend *backend;
+    Device *device;
+    Arena *arena;
+    Kernel **kernel;
+    void **slot; /* where each is */
+    bool *own;   /* slot[k] was taken for it */
+    char *work;
+    void *workspace;
+    bool ready; /* inputs have been set */
+};
+
+static bool no_memory(Error *e, const char *what, double bytes) {
+    return error_set(e, E_LIMIT, "", "no memory on the device for %s: %.0f bytes", what, bytes);
+}
+
+static bool take(Runner *r, int k, Error *e) {
+    size_t bytes = (size_t)r->plan->slot[k].bytes;
+    r->slot[k] = r->backend->alloc(r->device, bytes ? bytes : 1);
+    r->own[k] = r->slot[k] != NULL;
+    return r->own[k] || no_memory(e, "a tensor", (double)bytes);
+}
+
+/* An earlier slot with the same content; -1: none. */
+static int same_constant(const Plan *p, int k) {
+    for (int j = 0; j < k; j++)
+        if (p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes) return j;
+    return -1;
+}
+
+static bool take_constant(Runner *r, int k, Error *e) {
+    const Slot *s = &r->plan->slot[k];
+    int j = same_constant(r->plan, k);
+    if (j >= 0) {
+        r->slot[k] = r->slot[j];
+        return true;
+    }
+    if (!take(r, k, e)) return false;
+    return !r->backend->copy(r->device, r->slot[k], s->data, (size_t)s->bytes, COPY_TO_DEVICE) ||
+           error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
+}
+
+static bool take_slots(Runner *r, Error *e) {
+    const Plan *p = r->plan;
+    r->work = r->backend->alloc(r->device, (size_t)p->work_bytes + 1);
+    if (!r->work) return no_memory(e, "the work memory", (double)p->work_bytes);
+    for (int k = 0; k < p->nslot; k++) {
+        const Slot *s = &p->slot[k];
+        if (s->data ? !take_constant(r, k, e) : s->input >= 0 || s->output >= 0 ? !take(r, k, e) : false) return false;
+        if (!r->slot[k]) r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
+    }
+    return true;
+}
+
+static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
+    const PlanStep *s = &r->plan->step[k];
+    const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
+    char why[256] = "";
+    for (int j = 0; j < s->step.nview; j++) weights[j] = r->plan->slot[s->step.view[j].slot].data;
+    size_t wants = 0;
+    r->kernel[k] = r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
+    if (wants > *workspace) *workspace = wants;
+    if (r->kernel[k]) return true;
+    char place[64];
+    snprintf(place, sizeof place, "step %d (value %u)", k, s->node);
+    return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why);
+}
+
+static bool prepare(Runner *r, Error *e) {
+    size_t workspace = 0;
+    const Plan *p = r->plan;
+    r->kernel = ARENA_NEW(r->arena, Kernel *, p->nstep);
+    r->slot = ARENA_NEW(r->arena, void *, p->nslot);
+    r->own = ARENA_NEW(r->arena, bool, p->nslot);
+    for (int k = 0; k < p->nstep; k++)
+        if (!compile_step(r, k, &workspace, e)) return false;
+    r->workspace = r->backend->alloc(r->device, workspace + 1);
+    if (!r->workspace) return no_memory(e, "the kernels' scratch", (double)workspace);
+    return take_slots(r, e);
+}
+
+Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
+    Arena *a = arena_new(arena_escape(p->arena), 0);
+    Runner *r = ARENA_NEW(a, Runner, 1);
+    *r = (Runner){.plan = p, .backend = backend, .device = device, .arena = a};
+    if (prepare(r, e)) return r;
+    runner_free(r);
+    return NULL;
+}
+
+void runner_free(Runner *r) {
+    if (!r) return;
+    for (int k = 0; r->kernel && k < r->plan->nstep; k++)
+        if (r->kernel[k]) r->backend->forget(r->kernel[k]);
+    for (int k = 0; r->own && k < r->plan->nslot; k++)
+        if (r->own[k]) r->backend->release(r->device, r->slot[k]);
+    if (r->work) r->backend->release(r->device, r->work);
+    if (r->workspace) r->backend->release(r->device, r->workspace);
+    arena_free(r->arena);
+}
+
+static bool step_failed(const Runner *r, int k, Error *e) {
+    char place[64];
+    snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
+    return error_set(e, E_ENVIRONMENT, place, "the kernel failed");
+}
+
+bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
+    const Plan *p = r->plan;
+    for (int k = 0; k < p->nin; k++) {
+        const Slot *s = &p->slot[p->in[k].slot];
+        if (r->backend->copy(r->device, r->slot[p->in[k].slot], in[k], (size_t)s->bytes, COPY_TO_DEVICE))
+            return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
+    }
+    r->ready = true;
+    for (int k = 0; k < p->nstep; k++)
+        if (r->backend->run(r->kernel[k], r->slot, r->workspace)) return step_failed(r, k, e);
+    if (r->backend->wait(r->device, NULL)) return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    for (int k = 0; k < p->nout; k++) {
+        const Slot *s = &p->slot[p->out[k].slot];
+        if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes, COPY_TO_HOST))
+            return error_set(e, E_ENVIRONMENT, "", "a copy from the device failed");
+    }
+    return true;
+}
+
+bool runner_profile(Runner *r, double *seconds, Error *e) {
+    double ns;
+    if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a profile");
+    r->backend->wait(r->device, NULL);
+    for (int k = 0; k < r->plan->nstep; k++) {
+        if (r->backend->run(r->kernel[k], r->slot, r->workspace) || r->backend->wait(r->device, &ns)) return step_failed(r, k, e);
+        seconds[k] = ns * 1e-9;
+    }
+    return true;
+}

@@ -1,0 +1,25 @@
+/* plan_inner.h -- what the files of the planner share. */
+#ifndef ISOMER_PLAN_INNER_H
+#define ISOMER_PLAN_INNER_H
+#include "graphs/plan.h"
+
+typedef struct PlanBuild {
+    World *w;
+    Arena *arena;
+    Sizes sizes;
+    Error *error;
+    NodeId at; /* the graph's node being planned: what an error names */
+    int room_slots, room_steps;
+    Plan *plan;
+} PlanBuild;
+
+/* Element-wise steps go into the step that makes their operand, or into the next element-wise step. Steps that became part of another are removed. */
+void plan_fuse(PlanBuild *);
+/* Gives every slot that is no input, output or constant its place in the work memory; slots never live at the same time may share it. */
+void plan_place(PlanBuild *);
+
+bool view_same(const View *, const View *); /* the same elements in the same order; strides of axes of size 1 do not matter */
+bool view_is_dense(const View *);           /* row-major without gaps from where it starts */
+double step_flops(const Step *);            /* read off its kind and sizes; < 0: S_LOOP and S_OP do not tell */
+double step_bytes(const Step *);            /* read and written, each element once */
+#endif

@@ -84,7 +84,7 @@ static Value refuse(const char **why, const char *reason) {
 }
 
 static Value make(World *w, const Op *op, const Attr *attr, uint32_t serial, int nin, const Value in[], int nout, const char **why) {
-    TypeId space[INPUTS_ON_STACK], *type = nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, nin) : space;
+    TypeId space[INPUTS_ON_STACK] = {0}, *type = nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, nin) : space;
     for (int k = 0; k < nin; k++) type[k] = in[k] ? value_type_id(w, in[k]) : 0;
     Sig sig = sig_intern(w, op, attr, nin, type, nout);
     const SigInfo *s = sig_info(w, sig);

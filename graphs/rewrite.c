@@ -100,7 +100,7 @@ static void bind_input(World *w, Arena *a, Bound *b, const char *name, Value v) 
     const Type *t = value_type(w, v);
     bind(a, b, name, A_DTYPE, (Attr){.word = (int)t->dtype});
     for (int k = 0; k < t->dim.n; k++) {
-        char size[NAME_MAX_LENGTH + 8];
+        char size[NAME_MAX_LENGTH + 12];
         snprintf(size, sizeof size, "%s.%d", name, k);
         bind(a, b, size, A_INT, (Attr){.ints = {1, &t->dim.v[k]}});
     }

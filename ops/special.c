@@ -47,6 +47,6 @@ static const char *constant_shape(Call *c) {
     return NULL;
 }
 
-const Op op_input = {"input", "", "y", input_attrs, input_shape, .flags = OP_NO_COST};
+const Op op_input = {"input", "", "y", input_attrs, input_shape, .flags = OP_NO_COST | OP_ANY_TYPE};
 const Op op_constant = {"constant", "", "y", constant_attrs, constant_shape, .flags = OP_NO_COST};
 const Op op_opaque = {"opaque", "xs..", "ys..", opaque_attrs, opaque_shape, .flags = OP_RANDOM | OP_ANY_TYPE};

@@ -5,7 +5,7 @@
    is made of nothing but copies of whole values (a concat), the second one lets the producers of these values write there, which leaves a copy of a part onto itself,
    and that is dropped. A graph's output is written where it belongs, unless it is an input, a view or a constant, which is copied at the end. */
 #include "graphs/plan_inner.h"
-#include "graphs/element.h"
+#include "ops/core/element.h"
 #include "graphs/rewrite.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ static int digit(char c) {
 }
 
 bool hex_parse(Scan *s, Arena *a, const void **bytes, size_t *n) {
-    scan_token(s);
+    scan_blank(s);
     const char *start = s->at, *p = start + 4;
     if (s->end - start < 5 || memcmp(start, "hex\"", 4)) return false;
     const char *quote = memchr(p, '"', (size_t)(s->end - p));
@@ -63,7 +63,7 @@ static bool elements_parse(Arena *a, Scan *s, LineConstant *c, char close) {
         if (integral(c->type.dtype) ? !scan_int(s, &integer[c->n]) : !scan_real(s, &real[c->n]))
             return s->error && s->error->kind ? false : scan_fail(s, s->at, "a number is missing");
         c->n++;
-        if (!scan_char(s, ',') && (scan_token(s), s->at >= s->end || *s->at != close))
+        if (!scan_char(s, ',') && (scan_blank(s), s->at >= s->end || *s->at != close))
             return scan_fail(s, s->at, ", or %c is missing", close);
     }
     return true;
@@ -89,7 +89,7 @@ static bool payload_parse(World *w, Arena *a, Scan *s, LineConstant *c) {
 
 bool constant_parse(World *w, Arena *a, Scan *s, LineConstant **out) {
     LineConstant *c = *out = ARENA_NEW(a, LineConstant, 1);
-    scan_token(s);
+    scan_blank(s);
     c->at = s->at;
     if (!type_parse(w, s, &c->type)) return s->error && s->error->kind ? false : scan_fail(s, s->at, "a type is missing");
     return payload_parse(w, a, s, c);

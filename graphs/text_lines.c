@@ -13,7 +13,7 @@ static bool name_letter(const Scan *s, const char *p) {
 }
 
 bool value_parse(Scan *s, Arena *a, const char **name) {
-    scan_token(s);
+    scan_blank(s);
     if (s->at >= s->end || *s->at != '%') return false;
     const char *start = s->at++, *at = s->at;
     if (at < s->end && *at == '"') {
@@ -103,7 +103,7 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     LineAttr list[ATTRS_MAX];
     char name[128];
     memset(list, 0, sizeof list);
-    for (const char *at = (scan_token(s), s->at); scan_name(s, name, sizeof name); at = (scan_token(s), s->at)) {
+    for (const char *at = (scan_blank(s), s->at); scan_name(s, name, sizeof name); at = (scan_blank(s), s->at)) {
         int def = attrs_find(l->op->attrs, name);
         if (def < 0 || l->nattr == ATTRS_MAX) return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
         for (int k = 0; k < l->nattr; k++)
@@ -122,7 +122,7 @@ static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     if (!values_parse(s, a, false, &l->nout, &l->out)) return false;
     if (!l->nout) return scan_fail(s, s->at, "a line %%y = operator .. or out %%y .. is expected");
     if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing");
-    scan_token(s);
+    scan_blank(s);
     const char *at = s->at;
     if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "an operator is missing");
     if (!(l->op = op_find(name))) return scan_fail(s, at, "there is no operator %s", name);
@@ -131,12 +131,12 @@ static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
 }
 
 static void skip_lines(Scan *s) {
-    do scan_token(s);
+    do scan_blank(s);
     while (scan_char(s, '\n'));
 }
 
 static bool line_end(Scan *s) {
-    scan_token(s);
+    scan_blank(s);
     return s->at >= s->end || scan_char(s, '\n') || scan_fail(s, s->at, "this does not belong to the line");
 }
 
@@ -175,7 +175,7 @@ bool graph_parse_inputs(World *w, Arena *a, Scan *s, Names *names, Value **in, i
     const char *name;
     int room = *nin = 0;
     *in = NULL;
-    for (const char *at = (scan_token(s), s->at); value_parse(s, a, &name); at = (scan_token(s), s->at)) {
+    for (const char *at = (scan_blank(s), s->at); value_parse(s, a, &name); at = (scan_blank(s), s->at)) {
         Type t;
         if (names_has(names, name)) return scan_fail(s, at, "%%%s is already there", name);
         if (!scan_char(s, ':')) return scan_fail(s, s->at, ": is missing after %%%s", name);

@@ -18,7 +18,6 @@ struct LineConstant {
 bool constant_parse(World *, Arena *, Scan *, LineConstant **out);
 Value constant_build(World *, const LineConstant *, const Type *, Scan *); /* 0: the scan's error says why; type: with its sizes bound */
 void constant_print(World *, Value, Text *);
-static inline void scan_token(Scan *s) { s->lines ? scan_blank_line(s) : scan_blank(s); }
 bool hex_parse(Scan *, Arena *, const void **bytes, size_t *n); /* hex"00ff"; false without error: none there */
 void hex_print(const void *bytes, size_t n, Text *);
 #endif

@@ -1,6 +1,6 @@
 /* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one full of other nodes; wrong texts fail at the right place. */
 #include "graphs/graph_text.h"
-#include "graphs/element.h"
+#include "ops/core/element.h"
 #include <setjmp.h>
 #include <dirent.h>
 #include <math.h>

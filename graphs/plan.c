@@ -272,7 +272,7 @@ static bool only_copies(const Plan *p, int from, int to, const View *y) {
 static bool movable(const Lowering *l, Value x, const View *from, const View *to) {
     const Slot *slot = &l->b.plan->slot[from->slot];
     return !slot->data && slot->input < 0 && slot->output < 0 && !home_of(l, x)->owner && from->dtype == to->dtype &&
-           view_same(from, view_of(l, x)) && view_is_dense(from) && slot->bytes == view_bytes(from);
+           view_same(from, view_of(l, x)) && view_gapless(from) && slot->bytes == view_bytes(from);
 }
 
 static bool find_homes(Lowering *l) {

@@ -19,7 +19,7 @@ void plan_fuse(PlanBuild *);
 void plan_place(PlanBuild *);
 
 bool view_same(const View *, const View *); /* the same elements in the same order; strides of axes of size 1 do not matter */
-bool view_is_dense(const View *);           /* row-major without gaps from where it starts */
+bool view_gapless(const View *);           /* row-major without gaps from where it starts */
 double step_flops(const Step *);            /* read off its kind and sizes; < 0: S_LOOP and S_OP do not tell */
 double step_bytes(const Step *);            /* read and written, each element once */
 #endif

@@ -26,7 +26,7 @@ bool view_same(const View *a, const View *b) {
     return true;
 }
 
-bool view_is_dense(const View *v) {
+bool view_gapless(const View *v) {
     int64_t stride = 1;
     for (int k = v->rank - 1; k >= 0; k--) {
         if (v->dim[k] > 1 && v->stride[k] != stride) return false;
@@ -99,7 +99,7 @@ static void print_view(const View *v, Text *t) {
     text_add(t, "%s", dtype_name((DType)v->dtype));
     print_list(v->dim, v->rank, t);
     if (v->format) text_add(t, "f%d", (int)v->format);
-    if (view_is_dense(v)) return;
+    if (view_gapless(v)) return;
     View s = *v;
     for (int k = 0; k < s.rank; k++)
         if (s.dim[k] == 1) s.stride[k] = 0;

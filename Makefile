@@ -118,4 +118,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' -not -path '$(BUILD)/coverage/*' 2>/dev/null)

@@ -1,7 +1,7 @@
 /* cpu.c -- the CPU as a back end: the device, dispatch over the kinds of steps, identity, and running with denormals flushed.
 
-   Options: words separated by commas: generic (no special instruction sets), blas=PATH, coretype=NAME (as OPENBLAS_CORETYPE),
-   blas=none, dnn=none. ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time, from the
+   Options: words separated by commas: generic (no special instruction sets), blas=PATH, coretype=NAME (as
+   OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none. ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time, from the
    first run after a wait to the next wait. Everything is done by the thread that calls. */
 #include "ops/cpu/cpu.h"
 #include <cpuid.h>
@@ -17,6 +17,20 @@ static const Maker *const makers[STEP_KIND_COUNT] = {
 };
 
 /* ---- the device */
+static const Simd *choose_simd(bool generic) {
+    if (generic) return &simd_base;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &simd_avx512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &simd_avx2 : &simd_base;
+}
+
+/* OpenBLAS does not know processors younger than itself and takes them for the oldest; what they can do says which core fits. */
+static const char *fitting_core(void) {
+    if (choose_simd(false) == &simd_avx512) return __builtin_cpu_supports("avx512bf16") ? "Cooperlake" : "SkylakeX";
+    return choose_simd(false) == &simd_avx2 ? "Haswell" : NULL;
+}
+
 typedef struct Options {
     char text[512];
     BlasOptions blas;
@@ -44,14 +58,6 @@ static bool read_options(Options *o, const char *text, char *why, size_t n) {
     return true;
 }
 
-static const Simd *choose_simd(bool generic) {
-    if (generic) return &simd_base;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return &simd_avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &simd_avx2 : &simd_base;
-}
-
 static void cpu_close(Device *d) {
     if (!d) return;
     blas_close(d->blas);
@@ -64,7 +70,8 @@ static Device *cpu_open(const char *text, char *why, size_t n) {
     Device *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Device){.simd = choose_simd(o.generic)};
-    if (o.generic && !o.blas.coretype) o.blas.coretype = "Prescott";
+    if (!o.blas.coretype) o.blas.coretype = o.generic ? "Prescott" : fitting_core();
+    else if (strcmp(o.blas.coretype, "auto") == 0) o.blas.coretype = NULL;
     d->blas = o.no_blas ? NULL : blas_open(&o.blas, why, n);
     d->dnn = o.no_dnn || (!d->blas && !o.no_blas) ? NULL : dnn_open(why, n);
     if ((d->blas || o.no_blas) && (d->dnn || o.no_dnn)) return d;

@@ -104,5 +104,5 @@ typedef struct Backend {
     int (*wait)(Device *, double *ns);                         /* until all is done; ns (may be NULL): time on the device's clock */
     void (*forget)(Kernel *);
 } Backend;
-const Backend *isomer_backend(uint32_t abi); /* the one symbol a plug-in exports; NULL: another ABI */
+__attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi); /* the one symbol a plug-in exports; NULL: another ABI */
 #endif

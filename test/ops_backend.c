@@ -1,0 +1,365 @@
+/* ops_backend.c -- what every back end promises beside its numbers: opening and refusing plug-ins, options, memory, the floating-point mode,
+   special values of element-wise programs and of conversions, and running in place. */
+#include "ops/backend.h"
+#include "steps_reference.h"
+#include <float.h>
+#include <immintrin.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+enum { MANY = 40 };
+static const Backend *cpu;
+static Device *devices[2]; /* the machine's best, and generic */
+
+/* ---- plug-ins */
+static const Backend *open_plugin(const char *name, Error *e) {
+    char path[300];
+    const char *build = getenv("BUILD");
+    snprintf(path, sizeof path, "%s/test/plugin/%s.so", build ? build : "build", name);
+    return backend_open(path, e);
+}
+static void a_plugin_is_opened_and_used(void **state) {
+    (void)state;
+    Error e = {0};
+    char text[100];
+    const Backend *b = open_plugin("null_backend", &e);
+    if (!b) fail_msg("%s", e.reason);
+    assert_null(b->open("speed=9", text, sizeof text));
+    assert_string_equal(text, "the null back end has no options");
+    Device *d = b->open("", text, sizeof text);
+    assert_non_null(d);
+    assert_int_equal(b->identity(d, text, sizeof text), 0);
+    assert_string_equal(text, "null");
+    char *p = b->alloc(d, 5), from[5] = "abcd";
+    assert_int_equal(b->copy(d, p, from, 5, COPY_TO_DEVICE), 0);
+    assert_string_equal(p, "abcd");
+    b->release(d, p);
+    const View y = {.dtype = DT_FLOAT};
+    const Scalar one = {.op = C_CONST, .k = 1};
+    Step s = {.kind = S_FILL, .nview = 1, .view = &y, .code = &one, .ncode = 1};
+    size_t room;
+    assert_int_equal(b->choices(d, &s), 1);
+    Kernel *k = b->compile(d, &s, 0, NULL, &room, text, sizeof text);
+    assert_int_equal(b->run(k, NULL, NULL), 0);
+    b->forget(k);
+    s.kind = S_COPY;
+    assert_int_equal(b->choices(d, &s), 0);
+    b->close(d);
+}
+static void wrong_plugins_are_refused(void **state) {
+    (void)state;
+    static const char *const name[] = {"old_backend", "refusing_backend", "no_backend", "there_is_none"};
+    static const char *const reason[] = {"has interface version", "refuses interface version", "does not export isomer_backend",
+                                         "cannot be opened"};
+    for (int i = 0; i < 4; i++) {
+        Error e = {0};
+        assert_null(open_plugin(name[i], &e));
+        assert_int_equal(e.kind, E_ENVIRONMENT);
+        assert_non_null(strstr(e.reason, reason[i]));
+        assert_non_null(strstr(e.place, name[i]));
+    }
+}
+
+/* ---- the device */
+static void options_are_checked(void **state) {
+    (void)state;
+    char text[300];
+    static const char *const bad[] = {"fast", "blas=/no/such/library.so", "coretype", "generic,speed=2"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        text[0] = 0;
+        assert_null(cpu->open(bad[i], text, sizeof text));
+        assert_true(text[0] != 0);
+    }
+    setenv("ISOMER_CPU", "generic", 1);
+    setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
+    Device *d = cpu->open("coretype=Haswell", text, sizeof text);
+    assert_string_equal(getenv("OPENBLAS_CORETYPE"), "Nehalem");
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("ISOMER_CPU");
+    assert_non_null(d);
+    assert_int_equal(cpu->identity(d, text, sizeof text), 0);
+    assert_non_null(strstr(text, "generic kernels"));
+    assert_non_null(strstr(text, "OpenBLAS"));
+    assert_non_null(strstr(text, "oneDNN 2"));
+    assert_int_equal(cpu->identity(d, text, 5), -1);
+    cpu->close(d);
+}
+static void memory_is_aligned(void **state) {
+    (void)state;
+    for (size_t n = 0; n < 300; n += 7) {
+        char *p = cpu->alloc(devices[0], n);
+        assert_int_equal((uintptr_t)p % 64, 0);
+        memset(p, 1, n);
+        cpu->release(devices[0], p);
+    }
+    cpu->release(devices[0], NULL);
+    assert_null(cpu->alloc(devices[0], SIZE_MAX));
+}
+static void nonsense_is_no_choice(void **state) {
+    (void)state;
+    View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}},
+                 {.slot = 1, .dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}}};
+    Step s = {.kind = STEP_KIND_COUNT, .nview = 2, .view = v};
+    size_t room;
+    char why[100];
+    assert_int_equal(cpu->choices(devices[0], &s), 0);
+    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
+    assert_true(why[0] != 0);
+    s.kind = S_COPY;
+    assert_int_equal(cpu->choices(devices[0], &s), 1);
+    assert_null(cpu->compile(devices[0], &s, 1, NULL, &room, why, sizeof why));
+    v[1].format = 1;
+    assert_int_equal(cpu->choices(devices[0], &s), 0);
+    v[1].format = 0, v[1].dtype = DT_STRING;
+    assert_int_equal(cpu->choices(devices[0], &s), 0);
+    const Scalar code[] = {{.op = C_VIEW, .a = 7}, {.op = C_NEG, .a = 1}};
+    s.kind = S_EWISE, s.code = code, s.ncode = 1, v[1].dtype = DT_FLOAT;
+    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
+    s.code = code + 1;
+    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
+}
+
+/* ---- element-wise programs on chosen values */
+static void run_step(Device *d, const Step *s, void *const slot[]) {
+    size_t room = 0;
+    char why[200] = "";
+    Kernel *k = cpu->compile(d, s, 0, NULL, &room, why, sizeof why);
+    if (!k) fail_msg("%s", why);
+    void *work = cpu->alloc(d, room);
+    assert_int_equal(cpu->run(k, slot, work), 0);
+    double ns = -1;
+    assert_int_equal(cpu->wait(d, &ns), 0);
+    assert_true(ns >= 0);
+    cpu->forget(k);
+    cpu->release(d, work);
+}
+static View line(int slot, int dtype, int64_t n) { return (View){.slot = slot, .dtype = dtype, .rank = 1, .dim = {n}, .stride = {1}}; }
+
+/* y = op(a, b), all of one type (y bool for comparisons where `to` says so). */
+static void apply(Device *d, int op, int dtype, int to, void *y, void *a, void *b, int64_t n) {
+    const View v[] = {line(0, to, n), line(1, dtype, n), line(2, dtype, n)};
+    const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = (uint8_t)op, .a = 0, .b = 1}};
+    const Step s = {.kind = S_EWISE, .nview = 3, .view = v, .code = code, .ncode = 3};
+    run_step(d, &s, (void *const[]){y, a, b});
+}
+
+static const float odd[] = {0.0f,   -0.0f, 1.0f,   -1.0f,  0.5f,    1.5f,  2.5f,  -2.5f,  NAN,   INFINITY, -INFINITY, 3.4e38f, -3.4e38f,
+                            1e-37f, 88.0f, -87.0f, 100.0f, -110.0f, 1e-3f, 1e-8f, 0.625f, 12.0f, -9.0f,    0.3f,      7.0f,    -0.2f};
+enum { ODD = sizeof odd / sizeof *odd };
+
+/* Within some units in the last place, or both NaN; numbers below the normal ones are flushed to zero. */
+static bool near_float(double want, float got, double ulp) {
+    if (want != want || got != got) return want != want && got != got;
+    if (fabs(want) < FLT_MIN * 2) return fabs((double)got) <= FLT_MIN * 2;
+    if (fabs(want) > FLT_MAX) return isinf(got) && (got > 0) == (want > 0);
+    return want == (double)got || fabs(want - (double)got) <= ulp * ldexp(1, ilogb(want) - 23);
+}
+
+static void operations_on_special_floats(void **state) {
+    (void)state;
+    float a[ODD * ODD], b[ODD * ODD], y[ODD * ODD];
+    for (int i = 0; i < ODD * ODD; i++) a[i] = odd[i / ODD], b[i] = odd[i % ODD];
+    for (int d = 0; d < 2; d++)
+        for (int op = C_ADD; op < SCALAR_OP_COUNT; op++) {
+            if (op == C_MOD) continue; /* of floats: as x - floor(x/z) z rounds */
+            apply(devices[d], op, DT_FLOAT, DT_FLOAT, y, a, b, ODD * ODD);
+            const double ulp = op == C_POW || op >= C_EXP ? 4 : 1;
+            for (int i = 0; i < ODD * ODD; i++) {
+                const double want = ref_real(op, (double)a[i], (double)b[i]);
+                if (!near_float(want, y[i], ulp))
+                    fail_msg("op %d of %g, %g: %.9g instead of %.9g (device %d)", op, (double)a[i], (double)b[i], (double)y[i], want, d);
+            }
+        }
+}
+
+static void elementary_functions_are_accurate(void **state) {
+    (void)state;
+    static const int ops[] = {C_EXP, C_SIGMOID, C_TANH, C_ERF, C_LOG};
+    enum { N = 20001 };
+    float *a = test_malloc(sizeof *a * N), *y = test_malloc(sizeof *y * N);
+    for (int i = 0; i < N; i++) a[i] = (float)(i - N / 2) * 0.0017f;
+    for (int d = 0; d < 2; d++)
+        for (int o = 0; o < 5; o++) {
+            apply(devices[d], ops[o], DT_FLOAT, DT_FLOAT, y, a, a, N);
+            for (int i = 0; i < N; i++)
+                if (!near_float(ref_real(ops[o], (double)a[i], 0), y[i], 4))
+                    fail_msg("op %d of %.9g: %.9g (device %d)", ops[o], (double)a[i], (double)y[i], d);
+        }
+    test_free(a), test_free(y);
+}
+
+static void integers_are_exact(void **state) {
+    (void)state;
+    static const int64_t some[] = {
+        0, 1, -1, 2, -2, 3, 7, -7, 63, 64, INT64_MAX, INT64_MIN, INT64_MAX - 1, 1000003, -1000003, INT64_C(1) << 53};
+    enum { N = sizeof some / sizeof *some };
+    static const int ops[] = {C_ADD, C_SUB, C_MUL, C_DIV, C_MOD, C_MIN,  C_MAX,  C_EQ,  C_LT,   C_LE,
+                              C_AND, C_OR,  C_XOR, C_NEG, C_ABS, C_RELU, C_SIGN, C_NOT, C_FLOOR};
+    int64_t a[N * N], b[N * N], y[N * N];
+    for (int i = 0; i < N * N; i++) a[i] = some[i / N], b[i] = some[i % N];
+    for (int d = 0; d < 2; d++)
+        for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
+            for (int natural = 0; natural < 2; natural++) {
+                apply(devices[d], ops[o], natural ? DT_UINT64 : DT_INT64, natural ? DT_UINT64 : DT_INT64, y, a, b, N * N);
+                for (int i = 0; i < N * N; i++) assert_int_equal(y[i], ref_integer(ops[o], a[i], b[i], natural));
+            }
+    int32_t base[] = {2, -3, 0, 5, -1, 1, 2, -1}, power[] = {10, 3, 0, 1, 7, -4, -1, -3}, want[] = {1024, -27, 1, 5, -1, 1, 0, -1}, got[8];
+    apply(devices[0], C_POW, DT_INT32, DT_INT32, got, base, power, 8);
+    assert_memory_equal(got, want, sizeof want);
+}
+
+static void comparisons_give_booleans(void **state) {
+    (void)state;
+    float a[] = {0.25f, 0.75f, NAN, 1.0f}, b[] = {0.75f, 0.25f, 1.0f, 1.0f};
+    uint8_t y[4];
+    static const uint8_t less[] = {1, 0, 0, 0}, equal[] = {0, 0, 0, 1};
+    apply(devices[0], C_LT, DT_FLOAT, DT_BOOL, y, a, b, 4);
+    assert_memory_equal(y, less, 4);
+    apply(devices[0], C_EQ, DT_FLOAT, DT_BOOL, y, a, b, 4);
+    assert_memory_equal(y, equal, 4);
+}
+
+/* ---- conversions: every pair of types, at the edges of both */
+static const int types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_BOOL,  DT_INT8,  DT_UINT8,
+                            DT_INT16, DT_UINT16, DT_INT32,   DT_UINT32,   DT_INT64, DT_UINT64};
+enum { TYPES = sizeof types / sizeof *types };
+
+static int64_t fill_edges(int dtype, void *p) {
+    static const double real[] = {0,    -0.0,  1,        -1,        0.5,   1.5,   -1.5,         2.9,    126.9,  127.5,
+                                  128,  255.5, 256,      -129,      65504, 65519, 65520,        70000,  1e10,   -1e10,
+                                  3e38, NAN,   INFINITY, -INFINITY, 6e-8,  3e-8,  2147483648.0, 9.3e18, 1.9e19, 0.1};
+    static const int64_t integer[] = {0,         1,         -1,       127,   128,   -128,      -129,      255,
+                                      256,       32767,     -32768,   65535, 65536, INT32_MAX, INT32_MIN, UINT32_MAX,
+                                      INT64_MAX, INT64_MIN, 16777217, 2049,  65519, 65520,     257};
+    const bool is_real = dtype_class((DType)dtype) == 'F';
+    const int n = is_real ? (int)(sizeof real / sizeof *real) : (int)(sizeof integer / sizeof *integer),
+              size = dtype_bits((DType)dtype) / 8;
+    for (int i = 0; i < n; i++) switch (dtype) {
+        case DT_FLOAT: ((float *)p)[i] = (float)real[i]; break;
+        case DT_DOUBLE: ((double *)p)[i] = real[i]; break;
+        case DT_FLOAT16: ((uint16_t *)p)[i] = ref_to_half(real[i], 5); break;
+        case DT_BFLOAT16: ((uint16_t *)p)[i] = ref_to_half(real[i], 8); break;
+        case DT_BOOL: ((uint8_t *)p)[i] = (uint8_t)(i % 2); break;
+        default: memcpy((char *)p + i * size, &integer[i], (size_t)size); break;
+        }
+    return n;
+}
+
+static void conversions_are_casts(void **state) {
+    (void)state;
+    double x[MANY], y[MANY];
+    for (int d = 0; d < 2; d++)
+        for (int i = 0; i < TYPES; i++)
+            for (int j = 0; j < TYPES; j++) {
+                const int64_t n = fill_edges(types[i], x);
+                const View v[] = {line(0, types[j], n), line(1, types[i], n)};
+                const Step s = {.kind = S_COPY, .nview = 2, .view = v};
+                void *const slot[] = {y, x};
+                run_step(devices[d], &s, slot);
+                int64_t count;
+                Num *want = ref_run(&s, slot, &count);
+                for (int64_t k = 0; k < n; k++) {
+                    const Num got = ref_load(&v[0], slot, &k), from = ref_load(&v[1], slot, &k);
+                    const bool same = dtype_class((DType)types[j]) == 'F' ? got.d == want[k].d || (got.d != got.d && want[k].d != want[k].d)
+                                                                          : got.i == want[k].i;
+                    if (!same)
+                        fail_msg("%s to %s: %.9g gives %.9g (%lld) instead of %.9g (%lld)", dtype_name((DType)types[i]),
+                                 dtype_name((DType)types[j]), from.d, got.d, (long long)got.i, want[k].d, (long long)want[k].i);
+                }
+                free(want);
+            }
+}
+
+/* ---- running */
+static void the_mode_is_restored_and_denormals_flushed(void **state) {
+    (void)state;
+    float a[] = {1e-30f, 1e-40f, 1.0f}, b[] = {1e-10f, 1e10f, 1e-39f}, y[3];
+    const unsigned before = _mm_getcsr(), strange = (before & ~0x803Fu) | 0x4000u; /* rounds up, no flags, no flushing */
+    for (int flush = 0; flush < 2; flush++) {
+        _mm_setcsr(strange | (flush ? 0x8040u : 0));
+        apply(devices[0], C_MUL, DT_FLOAT, DT_FLOAT, y, a, b, 3);
+        const unsigned after = _mm_getcsr();
+        assert_int_equal(after & ~0x3Fu, (strange | (flush ? 0x8040u : 0)) & ~0x3Fu);
+    }
+    _mm_setcsr(before);
+    for (int i = 0; i < 3; i++) assert_true(y[i] == 0);
+}
+
+static void a_step_may_run_in_place(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    for (int d = 0; d < 2; d++) {
+        float *x = test_malloc(sizeof *x * N);
+        for (int i = 0; i < N; i++) x[i] = (float)i;
+        View v[] = {line(0, DT_FLOAT, N), line(0, DT_FLOAT, N)};
+        const Scalar code[] = {
+            {.op = C_VIEW, .a = 1}, {.op = C_CONST, .k = 0.5}, {.op = C_MUL, .a = 0, .b = 1}, {.op = C_ADD, .a = 2, .b = 0}};
+        const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 4};
+        run_step(devices[d], &s, (void *const[]){x});
+        for (int i = 0; i < N; i++) assert_true(x[i] == (float)i * 1.5f);
+        test_free(x);
+    }
+}
+
+/* y is also the residual that the epilogue adds: it must be read before the product is written over it. */
+static void an_epilogue_may_read_the_output_buffer(void **state) {
+    (void)state;
+    float y[] = {100, 200, 300, 400}, a[] = {1, 2, 3, 4}, b[] = {1, 0, 0, 1};
+    const int64_t two[] = {2, 2};
+    View v[4];
+    for (int i = 0; i < 4; i++) v[i] = (View){.slot = i % 3, .dtype = DT_FLOAT, .rank = 2, .dim = {two[0], two[1]}, .stride = {2, 1}};
+    const Scalar code[] = {{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}};
+    const Step s = {.kind = S_GEMM, .nview = 4, .view = v, .code = code, .ncode = 3};
+    run_step(devices[0], &s, (void *const[]){y, a, b});
+    static const float want[] = {101, 202, 303, 404};
+    assert_memory_equal(y, want, sizeof want);
+}
+
+static void long_sums_are_accurate(void **state) {
+    (void)state;
+    enum { N = 3000001 };
+    float *x = test_malloc(sizeof *x * N), y = 0;
+    for (int i = 0; i < N; i++) x[i] = 0.1f;
+    const View v[] = {{.dtype = DT_FLOAT}, line(1, DT_FLOAT, N)};
+    const int64_t sum = REDUCE_SUM;
+    const Step s = {.kind = S_REDUCE, .nview = 2, .view = v, .param = &sum, .nparam = 1};
+    run_step(devices[1], &s, (void *const[]){&y, x});
+    assert_true(fabs((double)y / ((double)0.1f * N) - 1) < 1e-7);
+    test_free(x);
+}
+
+static int setup(void **state) {
+    (void)state;
+    char why[300];
+    cpu = backend_open("cpu", NULL);
+    devices[0] = cpu->open("", why, sizeof why);
+    devices[1] = cpu->open("generic", why, sizeof why);
+    return devices[0] && devices[1] ? 0 : -1;
+}
+static int teardown(void **state) {
+    (void)state;
+    cpu->close(devices[0]), cpu->close(devices[1]);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plugin_is_opened_and_used),
+        cmocka_unit_test(wrong_plugins_are_refused),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(memory_is_aligned),
+        cmocka_unit_test(nonsense_is_no_choice),
+        cmocka_unit_test(operations_on_special_floats),
+        cmocka_unit_test(elementary_functions_are_accurate),
+        cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(comparisons_give_booleans),
+        cmocka_unit_test(conversions_are_casts),
+        cmocka_unit_test(the_mode_is_restored_and_denormals_flushed),
+        cmocka_unit_test(a_step_may_run_in_place),
+        cmocka_unit_test(an_epilogue_may_read_the_output_buffer),
+        cmocka_unit_test(long_sums_are_accurate),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -416,6 +416,44 @@ static void copy_agrees(void **f) { check_many(*f, S_COPY, copy_case, 500); }
 static void fill_agrees(void **f) { check_many(*f, S_FILL, fill_case, 60); }
 static void softmax_agrees(void **f) { check_many(*f, S_SOFTMAX, softmax_case, 200); }
 
+/* ---- the comparison itself: a back end that changes one element a little, or writes one byte too far, is caught */
+typedef enum Fault { FAULT_VALUE, FAULT_BEFORE, FAULT_AFTER, FAULT_COUNT } Fault;
+static void commit_fault(Case *c, Fault fault) {
+    char *const y = c->slot[0];
+    if (fault == FAULT_VALUE) ((float *)c->slot[0])[c->view[0].offset] += 1e-3f;
+    if (fault == FAULT_BEFORE) y[-1] = 0;
+    if (fault == FAULT_AFTER) y[c->bytes[0]] = 0;
+}
+static void planted_faults_are_caught(void **state) {
+    const Fixture *f = *state;
+    const Backend *b = backend_open("cpu", NULL);
+    int planted = 0, caught = 0, clean = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        Case c;
+        char text[200];
+        int64_t count;
+        case_start(&c, seed, S_SOFTMAX);
+        softmax_case(&c);
+        case_buffers(&c);
+        Num *want = ref_run(&c.step, c.slot, &count);
+        assert_true(run_choice(&c, b, f->device[0], 0, 0));
+        if (c.view[0].dtype == DT_FLOAT && count > 0) {
+            clean += compare(&c, want, count, text, sizeof text) == 0;
+            for (Fault fault = 0; fault < FAULT_COUNT; fault++) {
+                assert_true(run_choice(&c, b, f->device[0], 0, 0));
+                commit_fault(&c, fault);
+                planted++;
+                caught += compare(&c, want, count, text, sizeof text) > 0;
+            }
+        }
+        free(want);
+        case_end(&c);
+    }
+    assert_true(planted > 30);
+    assert_int_equal(caught, planted);
+    assert_int_equal(clean * FAULT_COUNT, planted);
+}
+
 static int setup(void **state) {
     static Fixture f;
     char why[300];
@@ -434,8 +472,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copy_agrees),    cmocka_unit_test(fill_agrees), cmocka_unit_test(ewise_agrees), cmocka_unit_test(reduce_agrees),
-        cmocka_unit_test(softmax_agrees), cmocka_unit_test(gemm_agrees), cmocka_unit_test(pool_agrees),  cmocka_unit_test(conv_agrees),
+        cmocka_unit_test(copy_agrees),   cmocka_unit_test(fill_agrees),    cmocka_unit_test(ewise_agrees),
+        cmocka_unit_test(reduce_agrees), cmocka_unit_test(softmax_agrees), cmocka_unit_test(gemm_agrees),
+        cmocka_unit_test(pool_agrees),   cmocka_unit_test(conv_agrees),    cmocka_unit_test(planted_faults_are_caught),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

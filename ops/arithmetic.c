@@ -1,5 +1,6 @@
 /* arithmetic: the functions of two tensors, element by element. One of them may lack leading axes of the other. */
 #include "op.h"
+#include <math.h>
 
 static const char *shape(Call *c) {
     const char *why = dtypes_agree(c, "FIU");
@@ -35,6 +36,30 @@ static bool modulus(Call *c, const Poly x[], Poly *y) {
 static bool value_div(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, quotient); }
 static bool value_mod(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, modulus); }
 
+/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor; a power of integers wraps, one with a negative exponent is 0. */
+static double real_div(double a, double b) { return a / b; }
+static int64_t whole_div(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
+static double real_mod(double a, double b) { return fmod(a, b); }
+static int64_t whole_mod(int64_t a, int64_t b) {
+    int64_t rest = b == 0 || b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+static int64_t whole_pow(int64_t a, int64_t b) {
+    uint64_t y = 1;
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+    for (uint64_t base = (uint64_t)a; b; b >>= 1, base *= base)
+        if (b & 1) y *= base;
+    return (int64_t)y;
+}
+#define KERNEL(NAME, REAL, WHOLE)                        \
+    static int NAME(const Step *s, void *const slot[]) { \
+        kernel_pairs(s, slot, REAL, WHOLE);              \
+        return 0;                                        \
+    }
+KERNEL(kernel_div, real_div, whole_div)
+KERNEL(kernel_mod, real_mod, whole_mod)
+KERNEL(kernel_pow, pow, whole_pow)
+
 /* Up to opset 6 input 1 was stretched only on request. */
 #define LEGACY "consumed_inputs:ignore broadcast:axis"
 #define PAIR(TYPE) \
@@ -53,8 +78,9 @@ enum { BOTH = OP_COMMUTATIVE | OP_BROADCASTS };
 const Op op_add = {"add", "a b", "y", NULL, shape, define_add, .onnx = onnx_add, .flags = BOTH};
 const Op op_sub = {"sub", "a b", "y", NULL, shape, define_sub, .onnx = onnx_sub, .flags = OP_BROADCASTS};
 const Op op_mul = {"mul", "a b", "y", NULL, shape, define_mul, .onnx = onnx_mul, .flags = BOTH};
-const Op op_div = {"div", "a b", "y", NULL, shape, define_div, .value = value_div, .onnx = onnx_div, .flags = OP_BROADCASTS};
-const Op op_pow = {"pow", "a b", "y", NULL, shape, define_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
+const Op op_div = {
+    "div", "a b", "y", NULL, shape, define_div, .value = value_div, .kernel = kernel_div, .onnx = onnx_div, .flags = OP_BROADCASTS};
+const Op op_pow = {"pow", "a b", "y", NULL, shape, define_pow, .kernel = kernel_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
 const Op op_min = {"min", "a b", "y", NULL, shape, define_min, .onnx = onnx_min, .flags = BOTH};
 const Op op_max = {"max", "a b", "y", NULL, shape, define_max, .onnx = onnx_max, .flags = BOTH};
-const Op op_mod = {"mod", "a b", "y", NULL, shape, .value = value_mod, .onnx = onnx_mod, .flags = OP_BROADCASTS};
+const Op op_mod = {"mod", "a b", "y", NULL, shape, .value = value_mod, .kernel = kernel_mod, .onnx = onnx_mod, .flags = OP_BROADCASTS};

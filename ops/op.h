@@ -33,6 +33,8 @@ Dims dims_without(Dims, int axis);
 
 /* Values of integer operators without a definition. */
 bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y)); /* f on corresponding elements; missing leading axes broadcast */
+int decide_eq(Call *, Poly a, Poly b);       /* 1: for all sizes, 0: for none, -1: not decided */
+int decide_ge(Call *, Poly a, Poly b);
 bool is_natural(Call *, Poly);               /* shown to be >= 0 whatever the sizes are */
 
 Dims bound(Call *, Dims n);                  /* fresh k with 0 <= k < n, for sum and most */

@@ -44,8 +44,11 @@ typedef struct Call {         /* an operator meets attributes and types: a signa
        sizes:equal         sizes=split|input:1, if absent equal pieces (the last one smaller, num_outputs)
        shape:onnx          input 1 or attribute shape, with 0 and -1 as ONNX says (allowzero)
        shape:squeeze, shape:unsqueeze (axes, input 1), shape:flatten (axis, default 1), shape:same: the sizes of the output, computed
+       pads:transposed     convtranspose: auto_pad and output_shape become pads
+       sizes:resize        scales or sizes (inputs or attribute) become the sizes of all axes; fails unless size*scale is whole where the scale is used
+       axes:resize         the axes of sizes and scales, all if absent
+       range:count         inputs start, limit, delta (computable integers) become start, n, step, dtype
        shape:expand        input 1, joined with x's sizes by broadcasting
-       dims:of             inputs[0] is a computable list, the sizes of the output; it is not an input of our node
        value:tensor        the attribute value, one number as a tensor, also gives dtype (absent: float 0)
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an int (its number) or a string (the word itself, in lower case). A float becomes the shortest
    decimal that rounds to it, as a rational: 0.01, not 0.00999999977. Axes may stay negative: signatures normalise them.

@@ -70,6 +70,13 @@ static bool walk_pair(Walk *k, const ExNode *e, Poly *out) {
     else *out = poly_sub(k->w, poly_add(k->w, a, b), poly_min(k->w, a, b));
     return true;
 }
+/* The only function that keeps integers and is decided by a sign. */
+static bool walk_abs(Walk *k, const ExNode *e, Poly *out) {
+    if (e->word != FN_ABS || !walk(k, e->a, out)) return false;
+    int positive = value_decide(k->w, (Lit){*out, false});
+    if (positive == 0) *out = poly_scale(k->w, *out, -1);
+    return positive >= 0;
+}
 static int holds(Walk *k, const Cond *c) {
     int all = 1;
     for (int j = 0; j < c->n && all; j++) {
@@ -116,6 +123,7 @@ static bool walk(Walk *k, Ex x, Poly *out) {
     case EX_MUL:
     case EX_MIN2:
     case EX_MAX2: return walk_pair(k, &e, out);
+    case EX_FN: return walk_abs(k, &e, out);
     case EX_IF: return walk_if(k, &e, out);
     case EX_SUM: *out = 0; return walk_sum(k, &e, 0, out);
     default: return false;
@@ -159,6 +167,8 @@ bool value_walk(World *w, Ex define, const Type *out, int nin, const Type *const
 }
 
 bool is_natural(Call *c, Poly p) { return value_natural(c->w, p); }
+int decide_eq(Call *c, Poly a, Poly b) { return value_decide(c->w, (Lit){poly_sub(c->w, a, b), true}); }
+int decide_ge(Call *c, Poly a, Poly b) { return value_decide(c->w, (Lit){poly_sub(c->w, a, b), false}); }
 
 /* The element of input k that belongs to output index i. */
 static bool element(Call *c, const PolyList in[], int k, Dims i, Poly *out) {

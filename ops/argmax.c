@@ -1,0 +1,48 @@
+/* argmax: where along an axis the maximum lies, the first such place; y has no such axis. */
+#include "op.h"
+enum { AXIS, LAST };
+static const AttrDef attrs[] = {
+    [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
+    [LAST] = {"last", A_WORD, "no", "no yes", .draw = "no yes"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    int a = axis(c, AXIS, c->in[0]->dim.n);
+    if (a < 0) return "axis out of range";
+    c->out[0] = (Type){.dtype = DT_INT64, .dim = dims_without(c->in[0]->dim, a)};
+    need_ge(c, c->in[0]->dim.v[a], poly(c, "1"));
+    return dtypes_agree(c, "FIU");
+}
+
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = axis(c, AXIS, c->in[0]->dim.n);
+    out[1] = word(c, LAST);
+    return 2;
+}
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int a = (int)s->param[1];
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        double best = 0;
+        int64_t where = 0;
+        for (int k = 0; k < y->rank; k++) j[k < a ? k : k + 1] = i[k];
+        for (j[a] = 0; j[a] < x->dim[a]; j[a]++) {
+            double value = kernel_real(x, slot, kernel_at(x, j));
+            if (j[a] && !(s->param[2] ? value >= best : value > best)) continue;
+            best = value;
+            where = j[a];
+        }
+        kernel_set_integer(y, slot, kernel_at(y, i), where);
+    }
+    return 0;
+}
+
+static const OnnxMap onnx[] = {
+    {"", "ArgMax", 12, 0, "axis last=select_last_index keepdims:reinsert"},
+    {"", "ArgMax", 1, 11, "axis last=no! keepdims:reinsert"},
+    {0},
+};
+const Op op_argmax = {"argmax", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

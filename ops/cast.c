@@ -1,0 +1,33 @@
+/* cast: the same numbers in another element type. Integers keep their value in shape computations. */
+#include "op.h"
+enum { TO };
+static const AttrDef attrs[] = {[TO] = {.name = "to", .kind = A_DTYPE}, {0}};
+
+static const char *shape(Call *c) {
+    c->out[0] = *c->in[0];
+    c->out[0].dtype = (DType)word(c, TO);
+    return NULL;
+}
+static bool same(Call *c, const Poly x[], Poly *y) {
+    *y = x[0];
+    return !is_float(c->in[0]) && !is_float(&c->out[0]) && c->out[0].dtype != DT_BOOL;
+}
+static bool value(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, same); }
+
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t from = kernel_at(x, i), to = kernel_at(y, i);
+        if (y->dtype == DT_BOOL) kernel_set_integer(y, slot, to, kernel_real(x, slot, from) != 0);
+        else kernel_move(y, slot, to, x, from);
+    }
+    return 0;
+}
+
+static const OnnxMap onnx[] = {
+    {"", "Cast", 19, 0, "to saturate==1"},
+    {"", "Cast", 6, 18, "to"},
+    {0},
+};
+const Op op_cast = {"cast", "x", "y", attrs, shape, .value = value, .kernel = kernel, .onnx = onnx};

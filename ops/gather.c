@@ -1,0 +1,54 @@
+/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of index. Negative indices count from the end. */
+#include "op.h"
+enum { AXIS };
+static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
+
+static const char *shape(Call *c) {
+    Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
+    int a = axis(c, AXIS, x.n);
+    char class = dtype_class(c->in[1]->dtype);
+    if (a < 0) return "axis out of range";
+    if (class != 'I' && class != 'U') return "indices must be integers";
+    if (x.n - 1 + index.n > RANK_MAX) return "more than 8 axes";
+    for (int k = 0; k < a; k++) y.v[y.n++] = x.v[k];
+    for (int k = 0; k < index.n; k++) y.v[y.n++] = index.v[k];
+    for (int k = a + 1; k < x.n; k++) y.v[y.n++] = x.v[k];
+    c->out[0] = *c->in[0];
+    c->out[0].dim = y;
+    return NULL;
+}
+
+/* Lists of sizes: x has one axis. */
+static bool value(Call *c, const PolyList in[], Poly *out) {
+    if (c->in[0]->dim.n != 1 || !in[0].v || !in[1].v) return false;
+    for (int k = 0; k < in[1].n; k++) {
+        int64_t at;
+        if (!is_const(c, in[1].v[k], &at)) return false;
+        if (at < 0) at += in[0].n;
+        if (at < 0 || at >= in[0].n) return false;
+        out[k] = in[0].v[at];
+    }
+    return true;
+}
+
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 1) return -1;
+    out[0] = axis(c, AXIS, c->in[0]->dim.n);
+    return 1;
+}
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
+    int a = (int)s->param[1];
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t at = kernel_integer(index, slot, kernel_at(index, i + a));
+        if (at < 0) at += x->dim[a];
+        if (at < 0 || at >= x->dim[a]) return -1;
+        for (int k = 0; k < x->rank; k++) j[k] = k < a ? i[k] : k == a ? at : i[k - 1 + index->rank];
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
+    }
+    return 0;
+}
+
+static const OnnxMap onnx[] = {{"", "Gather", 1, 0, "axis"}, {0}};
+const Op op_gather = {"gather", "x index", "y", attrs, shape, .value = value, .kernel = kernel, .params = params, .onnx = onnx};

@@ -1,0 +1,113 @@
+/* logic: comparisons and truth values, element by element; what shape computations decide with. Inputs may lack leading axes. */
+#include "op.h"
+
+static const char *truth_shape(Call *c, const char *classes) {
+    const char *why = dtypes_agree(c, classes);
+    c->out[0] = *c->in[0];
+    c->out[0].dtype = DT_BOOL;
+    if (c->nin == 2) c->out[0].dim = dims_join(c, c->in[0]->dim, c->in[1]->dim);
+    return why;
+}
+static const char *compare_shape(Call *c) { return truth_shape(c, "FIUB"); }
+static const char *logic_shape(Call *c) { return truth_shape(c, "B"); }
+
+/* A truth value is known where it is the same for all sizes. */
+static bool decided(Call *c, int truth, Poly *y) {
+    *y = poly_int(c->w, truth == 1);
+    return truth >= 0;
+}
+static bool known_bool(Call *c, Poly x, int *truth) {
+    int64_t value;
+    *truth = -1;
+    if (is_const(c, x, &value)) *truth = value != 0;
+    return *truth >= 0;
+}
+static bool is_equal(Call *c, const Poly x[], Poly *y) { return decided(c, decide_eq(c, x[0], x[1]), y); }
+static bool is_less(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[1], poly(c, "a + 1", x[0])), y); }
+static bool is_greater(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[0], poly(c, "a + 1", x[1])), y); }
+static bool is_less_equal(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[1], x[0]), y); }
+static bool is_greater_equal(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[0], x[1]), y); }
+static bool is_and(Call *c, const Poly x[], Poly *y) {
+    int a, b;
+    return known_bool(c, x[0], &a) && known_bool(c, x[1], &b) && decided(c, a && b, y);
+}
+static bool is_or(Call *c, const Poly x[], Poly *y) {
+    int a, b;
+    return known_bool(c, x[0], &a) && known_bool(c, x[1], &b) && decided(c, a || b, y);
+}
+static bool is_not(Call *c, const Poly x[], Poly *y) {
+    int a;
+    return known_bool(c, x[0], &a) && decided(c, !a, y);
+}
+static bool is_where(Call *c, const Poly x[], Poly *y) {
+    int truth;
+    if (!known_bool(c, x[0], &truth)) return false;
+    *y = truth ? x[1] : x[2];
+    return true;
+}
+
+/* A two-place operator: how values of sizes and how numbers are compared. */
+#define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, FLAGS)                                                           \
+    static bool value_##NAME(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, KNOWN); }                 \
+    static double real_##NAME(double a, double b) { return EXPRESSION; }                                                        \
+    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }                                                    \
+    static int kernel_##NAME(const Step *s, void *const slot[]) {                                                               \
+        kernel_pairs(s, slot, real_##NAME, whole_##NAME);                                                                       \
+        return 0;                                                                                                               \
+    }                                                                                                                           \
+    static const OnnxMap onnx_##NAME[] = {{"", TYPE, OPSET, 0, ""}, {"", TYPE, OLD, OPSET - 1, "broadcast:axis"}, {0}};         \
+    const Op op_##NAME = {                                                                                                      \
+        #NAME, "a b", "y", .shape = SHAPE, .value = value_##NAME, .kernel = kernel_##NAME, .onnx = onnx_##NAME, .flags = FLAGS, \
+    };
+enum { EVEN = OP_COMMUTATIVE | OP_BROADCASTS };
+PAIR(equal, "Equal", 7, 1, compare_shape, is_equal, a == b, EVEN)
+PAIR(less, "Less", 7, 1, compare_shape, is_less, a < b, OP_BROADCASTS)
+PAIR(greater, "Greater", 7, 1, compare_shape, is_greater, a > b, OP_BROADCASTS)
+PAIR(lessequal, "LessOrEqual", 12, 12, compare_shape, is_less_equal, a <= b, OP_BROADCASTS)
+PAIR(greaterequal, "GreaterOrEqual", 12, 12, compare_shape, is_greater_equal, a >= b, OP_BROADCASTS)
+PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, EVEN)
+PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, EVEN)
+
+/* not */
+static bool value_not(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_not); }
+static int kernel_not(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
+        kernel_set_integer(y, slot, kernel_at(y, i), !kernel_integer(x, slot, kernel_at(x, i)));
+    return 0;
+}
+static const OnnxMap onnx_not[] = {{"", "Not", 1, 0, ""}, {0}};
+const Op op_not = {"not", "x", "y", .shape = logic_shape, .value = value_not, .kernel = kernel_not, .onnx = onnx_not};
+
+/* where: a where the condition is true, else b. */
+static const char *where_shape(Call *c) {
+    if (c->in[0]->dtype != DT_BOOL) return "where needs a truth value first";
+    if (c->in[1]->dtype != c->in[2]->dtype) return "inputs of different element types";
+    c->out[0] = *c->in[1];
+    c->out[0].dim = dims_join(c, dims_join(c, c->in[0]->dim, c->in[1]->dim), c->in[2]->dim);
+    dims_join(c, c->in[0]->dim, c->in[2]->dim);
+    return NULL;
+}
+static bool value_where(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_where); }
+static int kernel_where(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *condition = &s->view[1];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        bool truth = kernel_integer(condition, slot, kernel_joined(condition, y->rank, i)) != 0;
+        const View *x = &s->view[truth ? 2 : 3];
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_joined(x, y->rank, i));
+    }
+    return 0;
+}
+static const OnnxMap onnx_where[] = {{"", "Where", 9, 0, ""}, {0}};
+const Op op_where = {
+    "where",
+    "condition a b",
+    "y",
+    .shape = where_shape,
+    .value = value_where,
+    .kernel = kernel_where,
+    .onnx = onnx_where,
+    .flags = OP_BROADCASTS,
+};

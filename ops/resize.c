@@ -1,0 +1,109 @@
+/* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2 (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes
+   of x and y; `nearest` takes the element there, `linear` interpolates along each axis. Enlarging by whole factors, nearest, is a view: its definition. */
+#include "op.h"
+enum { SIZES, MODE, COORDINATE, ROUNDING };
+enum { NEAREST, LINEAR };
+enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
+enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+static const AttrDef attrs[] = {
+    [SIZES] = {.name = "sizes", .kind = A_INTS},
+    [MODE] = {"mode", A_WORD, "nearest", "nearest linear", .draw = "nearest linear"},
+    [COORDINATE] = {"coordinate", A_WORD, "half_pixel", "half_pixel asymmetric align_corners pytorch_half_pixel",
+                    .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
+    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor", "round_prefer_floor round_prefer_ceil floor ceil",
+                  .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    Dims y = ints_dims(c, SIZES);
+    const char *why = same_type(c, "FIU");
+    if (ints(c, SIZES).n != c->in[0]->dim.n) return "resize needs a size for every axis";
+    for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
+    c->out[0].dim = y;
+    return why;
+}
+
+/* Along an axis that grows by a whole factor f, place i takes element floor(i/f). */
+static Ex define(Call *c, Dims i) {
+    Dims x = c->in[0]->dim;
+    bool floors =
+        word(c, COORDINATE) == ASYMMETRIC ? word(c, ROUNDING) == FLOOR : word(c, COORDINATE) == HALF && word(c, ROUNDING) == PREFER_FLOOR;
+    if (word(c, MODE) != NEAREST || !floors) return 0;
+    for (int k = 0; k < i.n; k++) {
+        Poly factor;
+        if (c->out[0].dim.v[k] == x.v[k]) continue;
+        if (!poly_divide(c->w, c->out[0].dim.v[k], x.v[k], &factor)) return 0;
+        i.v[k] = digits(c, i.v[k], (Dims){2, {x.v[k], factor}}).v[0];
+    }
+    return at(c, 0, i);
+}
+
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 3) return -1;
+    out[0] = word(c, MODE);
+    out[1] = word(c, COORDINATE);
+    out[2] = word(c, ROUNDING);
+    return 3;
+}
+
+static double coordinate(int64_t kind, int64_t i, int64_t n, int64_t m) {
+    double x = (double)i, from = (double)n, to = (double)m;
+    switch (kind) {
+    case ASYMMETRIC: return x * from / to;
+    case CORNERS: return m == 1 ? 0 : x * (from - 1) / (to - 1);
+    case HALF_PYTORCH: return m == 1 ? 0 : (x + 0.5) * from / to - 0.5;
+    default: return (x + 0.5) * from / to - 0.5;
+    }
+}
+static int64_t whole(double x) { /* floor */
+    int64_t t = (int64_t)x;
+    return t - ((double)t > x);
+}
+static int64_t rounded(int64_t how, double x) {
+    switch (how) {
+    case FLOOR: return whole(x);
+    case CEIL: return -whole(-x);
+    case PREFER_CEIL: return whole(x + 0.5);
+    default: return -whole(0.5 - x);
+    }
+}
+static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+/* The interpolation at coordinates at[axis..], given indices j[0..axis-1]. */
+static double sample(const View *x, void *const slot[], const double at[], int axis, int64_t j[]) {
+    if (axis == x->rank) return kernel_real(x, slot, kernel_at(x, j));
+    int64_t low = whole(at[axis]);
+    double part = at[axis] - (double)low, value = 0;
+    for (int side = 0; side < 2; side++) {
+        double weight = side ? part : 1 - part;
+        if (weight == 0) continue;
+        j[axis] = clamped(low + side, x->dim[axis]);
+        value += weight * sample(x, slot, at, axis + 1, j);
+    }
+    return value;
+}
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    double at[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        for (int a = 0; a < y->rank; a++) {
+            at[a] = y->dim[a] == x->dim[a] ? (double)i[a] : coordinate(s->param[2], i[a], x->dim[a], y->dim[a]);
+            j[a] = clamped(rounded(s->param[3], at[a]), x->dim[a]);
+        }
+        if (s->param[1] == NEAREST) kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
+        else kernel_set_real(y, slot, kernel_at(y, i), sample(x, slot, at, 0, j));
+    }
+    return 0;
+}
+
+#define SAMPLING "mode coordinate=coordinate_transformation_mode rounding=nearest_mode cubic_coeff_a:ignore extrapolation_value:ignore"
+static const OnnxMap onnx[] = {
+    {"", "Resize", 18, 0, SAMPLING " antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize sizes:resize"},
+    {"", "Resize", 11, 17, SAMPLING " exclude_outside:ignore sizes:resize"},
+    {"", "Resize", 10, 10, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
+    {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
+    {0},
+};
+const Op op_resize = {"resize", "x", "y", attrs, shape, define, .kernel = kernel, .params = params, .onnx = onnx};

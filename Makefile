@@ -26,6 +26,7 @@ GENERATOR := $(call objects,$(call sources,generator))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(notdir $(m)))))
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
+TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
 
@@ -87,7 +88,7 @@ $(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
-programs-of-tests: all $(TESTS) $(PLUGINS)
+programs-of-tests: all $(TESTS) $(TOOLS) $(PLUGINS)
 test: programs-of-tests
 	@BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests $(ONLY)
 

@@ -22,6 +22,7 @@ typedef struct ModelWrite {
     const ValueMap *map;
     const char *(*tag)(void *, Value);
     void *user;
+    bool regenerate; /* for tests: every node that is not opaque is written anew, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *); /* the same into memory */

@@ -1,0 +1,59 @@
+/* import.h -- one ONNX node on its way to nodes of ours. What fails says why in `why`: the entry of the table is then not the one, and the next is tried. */
+#ifndef ISOMER_ONNX_IMPORT_H
+#define ISOMER_ONNX_IMPORT_H
+#include "graphs/onnx/model.h"
+
+enum { IMPORT_ATTRS = 16 };
+typedef enum TheirKind { THEIR_NONE, THEIR_INT, THEIR_FLOAT, THEIR_TEXT, THEIR_INTS, THEIR_FLOATS, THEIR_TENSOR, THEIR_OTHER } TheirKind;
+typedef struct Their { /* an attribute of an ONNX node, decoded */
+    TheirKind kind;
+    int64_t i;
+    float f;
+    const char *text;
+    int n;
+    const int64_t *ints;
+    const float *floats;
+    Slice tensor;
+} Their;
+
+typedef struct Import {
+    Model *m;
+    World *w;
+    OnnxNode *n;
+    const Op *op;
+    int nin, nout;
+    const Value *in;         /* of the ONNX node */
+    Attr attr[IMPORT_ATTRS]; /* ours, in the order of op->attrs */
+    bool given[IMPORT_ATTRS];
+    uint64_t taken;                                   /* ONNX inputs that became attributes */
+    uint64_t named;                                   /* ONNX attributes that an item speaks of */
+    bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
+    int64_t flatten_at;
+    const char *why;
+} Import;
+
+bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* false */
+bool their(Import *, const char *name, Their *out); /* marks it as named; false: the node has it not */
+bool their_list(const Their *, PolyList *out, Import *);
+int our_attr(const Op *, const char *name);
+bool input_list(Import *, int k,
+                PolyList *out); /* the elements of ONNX input k, marked as taken; false and why: absent or not computable */
+bool list_from(Import *, const char *name, int input,
+               PolyList *out); /* the attribute, or else that input (-1: none); false: neither is there, or (why) not computable */
+void give_ints(Import *, int attr, int n, const Poly *);
+bool number_at(Import *, PolyList, int k, int64_t *);
+Ex real_shortest(World *, double, bool is_double); /* the shortest decimal that rounds to this number, as a rational */
+const Type *import_type(Import *, Value);          /* NULL and why: sizes not known */
+
+bool normalize_by_tables(Import *, Value out[]);
+
+/* special.c: items X:SPECIAL of ops/op.h, by name. */
+bool special_import(Import *, const char *ours, const char *special);
+
+/* stretch.c: NumPy's broadcasting made explicit. */
+Value reshape_to(Import *, Value, Dims);
+Value broadcast_to(Import *, Value, Dims);
+bool stretch_to(Import *, Value *, Dims target); /* leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit */
+bool stretch_all(Import *, int n, Value v[], int tail); /* to common sizes, the last `tail` axes left alone */
+bool dims_stretch(Import *, Dims a, Dims b, Dims *out); /* false: not decided */
+#endif

@@ -1,0 +1,77 @@
+/* model.h -- what the files of this folder share: an open model. Names are numbered, 0 is the empty name; every name has one source. */
+#ifndef ISOMER_ONNX_MODEL_H
+#define ISOMER_ONNX_MODEL_H
+#include "graphs/onnx/index.h"
+#include "graphs/onnx/onnx.h"
+#include "graphs/onnx/tensor.h"
+
+typedef uint32_t NameId;
+typedef enum Source { FROM_NOTHING, FROM_INPUT, FROM_INITIALIZER, FROM_SPARSE, FROM_NODE } Source;
+typedef struct NameInfo {
+    const char *text;
+    Source source;
+    int index;  /* of the input, initializer or node */
+    Slice type; /* ValueInfoProto that speaks of it; absent: none */
+    Value value;
+    bool used;  /* by a node, a subgraph or as an output */
+    bool inner; /* a subgraph defines it: not for new values */
+} NameInfo;
+
+typedef struct OnnxNode {
+    NodeIndex x;
+    const char *name, *type, *domain;
+    int64_t version;            /* of its domain; 0: the model does not import it */
+    NameId *in, *out, *capture; /* capture: outer names that its subgraphs use */
+    int ncapture;
+    const char *reason; /* why it is opaque; NULL: it is not */
+    NodeId random;      /* its node if that carries a serial (opaque, random numbers): made once, then rebuilt on other inputs */
+} OnnxNode;
+
+/* Where the value of a size that is named in the file is kept. */
+typedef struct SizeName {
+    const char *text;
+    Poly poly;
+} SizeName;
+
+typedef struct MappedFile {
+    const char *path;
+    Slice bytes;
+    struct MappedFile *next;
+} MappedFile;
+struct Model {
+    World *w;
+    const char *path, *folder; /* folder ends with '/', or is empty */
+    FileIndex x;
+    MappedFile *external;
+    Intern *names, *sizes, *words;
+    NameInfo *name; /* by NameId */
+    uint32_t room;
+    SizeName *size;
+    uint32_t size_room;
+    int nnode;
+    OnnxNode *node;
+    int ninput;
+    NameId *input, *output; /* of `graph` */
+    Graph graph;
+    NodeId norigin;
+    uint32_t *origin;   /* by NodeId: 1 + the ONNX node that it was imported from, 0: none */
+    NameId *value_name; /* by Value: the first name it has */
+    uint32_t nvalue;
+};
+
+NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
+const char *slice_text(Arena *, Slice);
+int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
+const char *node_place(Model *, const OnnxNode *);
+Poly size_named(Model *, const char *text,
+                bool input); /* a size by its name in the file: of the inputs' a named symbol, else one that depends on data */
+/* The type that a ValueInfoProto gives; not known where it says nothing. */
+bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
+bool tensor_constant(Model *, const Tensor *, Value *, Error *); /* *out = 0: a tensor that cannot be a constant of ours */
+
+/* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind them). Never fails: what is not understood becomes opaque.
+   Deterministic: the same inputs give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not. */
+void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
+Value normalize_source(Model *, Slice message, const Type *); /* an initializer that is no constant of ours */
+bool subgraph_captures(Model *, OnnxNode *, Error *);         /* finds OnnxNode.capture and reserves the inner names */
+#endif

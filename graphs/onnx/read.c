@@ -1,0 +1,275 @@
+/* read.c -- opens a model: index, names, constants, then every node through normalize.c in file order. All structure that other files rely on is checked here, once: names defined
+   once and before they are used, sizes that fit their data. Weights stay in the mapped file. */
+#include "graphs/onnx/model.h"
+#include <string.h>
+
+const char *slice_text(Arena *a, Slice s) { return arena_string(a, (const char *)s.at, s.n); }
+
+NameId name_id(Model *m, Slice s, Error *e) {
+    if (!s.n) return 0;
+    if (memchr(s.at, 0, s.n))
+        return error_set(e, E_INVALID, m->path, "byte %zu: a name with a zero byte", (size_t)(s.at - m->x.bytes.at)), 0;
+    NameId id = intern_put(m->names, s.at, s.n);
+    if (id >= m->room) {
+        uint32_t room = 2 * id + 64;
+        NameInfo *v = ARENA_NEW(m->w->arena, NameInfo, room);
+        if (m->room) memcpy(v, m->name, sizeof *v * m->room);
+        m->name = v, m->room = room;
+    }
+    if (!m->name[id].text) m->name[id].text = slice_text(m->w->arena, s);
+    return id;
+}
+
+int64_t model_opset(const Model *m, Slice domain) {
+    for (int i = 0; i < m->x.nopset; i++)
+        if (slice_equal(m->x.opset[i].domain, domain)) return m->x.opset[i].version;
+    return !domain.n && m->x.ir_version < 3 ? 1 : 0;
+}
+
+const char *node_place(Model *m, const OnnxNode *n) {
+    const char *shown = n->name[0] ? n->name : n->x.nout ? slice_text(m->w->arena, n->x.out[0]) : "";
+    return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, (int)(n - m->node), shown, n->type);
+}
+
+static bool define(Model *m, Slice text, Source source, int index, const char *place, Error *e, NameId *out) {
+    NameId id = name_id(m, text, e);
+    *out = id;
+    if (!id) return source == FROM_NODE && !text.n ? true : error_set(e, E_INVALID, place, "a value without a name");
+    NameInfo *name = &m->name[id];
+    if (name->source != FROM_NOTHING) return error_set(e, E_INVALID, place, "the name '%s' is defined twice", name->text);
+    name->source = source, name->index = index;
+    return true;
+}
+
+static Wire walker(Model *m, Slice s, const char *place, Error *e) { return wire_new(s, m->x.bytes.at, place, e); }
+
+static bool first_bytes(Wire w, uint32_t number, Slice *out) {
+    *out = (Slice){0};
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == number && wire_want(&w, &f, WIRE_BYTES)) *out = f.bytes;
+    return !w.failed;
+}
+
+/* An initializer, also one that cannot be a constant: then its source is an opaque node without inputs. */
+static bool read_initializer(Model *m, int i, Error *e) {
+    Tensor t;
+    Wire w = walker(m, m->x.g.initializer.v[i], m->path, e);
+    NameId id;
+    if (!tensor_read(m->w->arena, w, &t)) return false;
+    const char *place = arena_format(m->w->arena, "%s: initializer '%s'", m->path, slice_text(m->w->arena, t.name));
+    if (!define(m, t.name, FROM_INITIALIZER, i, place, e, &id)) return false;
+    w.place = place;
+    if (!tensor_constant(m, &t, &m->name[id].value, e)) return false;
+    if (m->name[id].value) return true;
+    Type type;
+    if (!tensor_type(m->w, &t, &type)) type.known = false;
+    m->name[id].value = normalize_source(m, m->x.g.initializer.v[i], &type);
+    return true;
+}
+
+static bool read_initializers(Model *m, Error *e) {
+    for (int i = 0; i < m->x.g.initializer.n; i++)
+        if (!read_initializer(m, i, e)) return false;
+    for (int i = 0; i < m->x.g.sparse.n; i++) {
+        Slice values, name;
+        NameId id;
+        Wire w = walker(m, m->x.g.sparse.v[i], m->path, e);
+        if (!first_bytes(w, 1, &values) || !first_bytes(wire_inner(&w, values), 8, &name)) return false;
+        if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
+        m->name[id].value = normalize_source(m, m->x.g.sparse.v[i], &(Type){0});
+    }
+    return true;
+}
+
+/* IR versions below 4 list initializers among the inputs; later ones mean by it that a caller may replace the initializer: such a value is an input, not a constant. */
+static bool read_input(Model *m, int i, Error *e) {
+    Slice text, info = m->x.g.input.v[i];
+    if (!first_bytes(walker(m, info, m->path, e), 1, &text)) return false;
+    NameId id = name_id(m, text, e);
+    Source was = id ? m->name[id].source : FROM_NOTHING;
+    if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
+    if (was == FROM_INITIALIZER && m->name[id].index >= 0) m->name[id].source = FROM_NOTHING;
+    const char *place = arena_format(m->w->arena, "%s: input '%s'", m->path, slice_text(m->w->arena, text));
+    if (!define(m, text, FROM_INPUT, i, place, e, &id)) return false;
+    Type type;
+    if (!value_info_type(m, info, m->name[id].text, true, &type, e)) return false;
+    m->name[id].type = info;
+    m->name[id].value = graph_input(m->w, m->name[id].text, &type);
+    m->input[m->ninput++] = id;
+    return true;
+}
+
+static bool read_infos(Model *m, Error *e) {
+    const SliceList *lists[] = {&m->x.g.output, &m->x.g.value_info};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < lists[k]->n; i++) {
+            Slice text;
+            if (!first_bytes(walker(m, lists[k]->v[i], m->path, e), 1, &text)) return false;
+            NameId id = name_id(m, text, e);
+            if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];
+            if (!id && text.n) return false;
+            if (k == 0) m->output[i] = id, m->name[id].used = true;
+        }
+    return true;
+}
+
+static bool read_node(Model *m, int i, Error *e) {
+    OnnxNode *n = &m->node[i];
+    Arena *a = m->w->arena;
+    Wire w = walker(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
+    if (!index_node(a, &w, &n->x)) return false;
+    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type), n->domain = slice_text(a, n->x.domain);
+    n->version = model_opset(m, n->x.domain);
+    n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
+    const char *place = node_place(m, n);
+    if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without operator");
+    for (int k = 0; k < n->x.nout; k++)
+        if (!define(m, n->x.out[k], FROM_NODE, i, place, e, &n->out[k])) return false;
+    for (int k = 0; k < n->x.nin; k++)
+        if (!(n->in[k] = name_id(m, n->x.in[k], e)) && n->x.in[k].n) return false;
+    if (!subgraph_captures(m, n, e)) return false;
+    for (int k = 0; k < n->x.nin; k++) m->name[n->in[k]].used = true;
+    for (int k = 0; k < n->ncapture; k++) m->name[n->capture[k]].used = true;
+    return true;
+}
+
+/* Every name used must be defined by then. A name that only a later node defines is a cycle, or nodes out of order, which ONNX does not allow either. */
+static bool usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
+    const NameInfo *name = &m->name[id];
+    if (!id || (name->source != FROM_NOTHING && (name->source != FROM_NODE || name->index < n - m->node))) return true;
+    if (name->source == FROM_NODE)
+        return error_set(e, E_INVALID, node_place(m, n), "it uses '%s', which node %d makes later: a cycle, or nodes out of order",
+                         name->text, name->index);
+    return error_set(e, E_INVALID, node_place(m, n), "it uses '%s', which is neither an input nor an initializer nor made by a node",
+                     name->text);
+}
+
+static void set_origin(Model *m, NodeId from, NodeId to, uint32_t origin) {
+    if (to >= m->norigin) {
+        NodeId room = 2 * to + 64;
+        uint32_t *v = ARENA_NEW(m->w->arena, uint32_t, room);
+        if (m->norigin) memcpy(v, m->origin, sizeof *v * m->norigin);
+        m->origin = v, m->norigin = room;
+    }
+    for (NodeId k = from; k <= to; k++)
+        if (!m->origin[k]) m->origin[k] = origin;
+}
+
+static bool import_node(Model *m, int i, Error *e) {
+    OnnxNode *n = &m->node[i];
+    int nin = n->x.nin + n->ncapture;
+    Value *in = ARENA_NEW(m->w->arena, Value, nin), *out = ARENA_NEW(m->w->arena, Value, n->x.nout);
+    for (int k = 0; k < nin; k++) {
+        NameId id = k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin];
+        if (!usable(m, n, id, e)) return false;
+        in[k] = id ? m->name[id].value : 0;
+    }
+    NodeId before = node_count(m->w);
+    normalize_node(m, n, in, out, &n->reason);
+    set_origin(m, before + 1, node_count(m->w), (uint32_t)i + 1);
+    for (int k = 0; k < n->x.nout; k++) {
+        if (n->out[k]) m->name[n->out[k]].value = out[k];
+        if (out[k]) set_origin(m, value_node(m->w, out[k]), value_node(m->w, out[k]), (uint32_t)i + 1);
+    }
+    return true;
+}
+
+static bool read_graph(Model *m, Error *e) {
+    Arena *a = m->w->arena;
+    m->input = ARENA_NEW(a, NameId, m->x.g.input.n), m->output = ARENA_NEW(a, NameId, m->x.g.output.n);
+    m->nnode = m->x.g.node.n, m->node = ARENA_NEW(a, OnnxNode, m->nnode);
+    if (!read_initializers(m, e)) return false;
+    for (int i = 0; i < m->x.g.input.n; i++)
+        if (!read_input(m, i, e)) return false;
+    if (!read_infos(m, e)) return false;
+    for (int i = 0; i < m->nnode; i++)
+        if (!read_node(m, i, e)) return false;
+    for (int i = 0; i < m->nnode; i++)
+        if (!import_node(m, i, e)) return false;
+    return true;
+}
+
+static bool set_graph(Model *m, Error *e) {
+    Arena *a = m->w->arena;
+    int nout = m->x.g.output.n;
+    Value *in = ARENA_NEW(a, Value, m->ninput), *out = ARENA_NEW(a, Value, nout);
+    for (int i = 0; i < m->ninput; i++) in[i] = m->name[m->input[i]].value;
+    for (int i = 0; i < nout; i++) {
+        NameId id = m->output[i];
+        if (!id || m->name[id].source == FROM_NOTHING)
+            return error_set(e, E_INVALID, arena_format(a, "%s: output '%s'", m->path, id ? m->name[id].text : ""),
+                             "nothing in the graph makes it");
+        out[i] = m->name[id].value;
+    }
+    m->graph = (Graph){m->ninput, nout, in, out};
+    return true;
+}
+
+static void name_values(Model *m) {
+    NodeId last = node_count(m->w);
+    m->nvalue = 1;
+    for (uint32_t id = 1; id <= intern_count(m->names); id++)
+        if (m->name[id].value >= m->nvalue) m->nvalue = m->name[id].value + 1;
+    m->value_name = ARENA_NEW(m->w->arena, NameId, m->nvalue);
+    for (uint32_t id = intern_count(m->names); id > 0; id--)
+        if (m->name[id].source != FROM_NOTHING && m->name[id].value) m->value_name[m->name[id].value] = id;
+    set_origin(m, last, last, 0);
+}
+
+static bool model_read(Model *m, Error *e) {
+    if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
+    if (!read_graph(m, e) || !set_graph(m, e)) return false;
+    name_values(m);
+    return true;
+}
+
+Model *model_open(World *w, const char *path, Error *e) {
+    Model *m = ARENA_NEW(w->arena, Model, 1);
+    const char *slash = strrchr(path, '/');
+    m->w = w, m->path = arena_string(w->arena, path, strlen(path));
+    m->folder = arena_string(w->arena, path, slash ? (size_t)(slash - path) + 1 : 0);
+    if (!file_map(path, &m->x.bytes, e)) return NULL;
+    m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
+    m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
+    if (model_read(m, e)) return m;
+    model_close(m);
+    return NULL;
+}
+
+void model_close(Model *m) {
+    if (!m) return;
+    for (MappedFile *f = m->external; f; f = f->next) file_unmap(f->bytes);
+    file_unmap(m->x.bytes);
+    intern_free(m->names), intern_free(m->sizes);
+    m->external = NULL, m->x.bytes = (Slice){0}, m->names = m->sizes = NULL;
+}
+
+const Graph *model_graph(const Model *m) { return &m->graph; }
+const char *model_input_name(const Model *m, int i) { return m->name[m->input[i]].text; }
+const char *model_output_name(const Model *m, int i) { return m->name[m->output[i]].text; }
+
+const char *model_value_name(const Model *m, Value v) {
+    NameId id = v < m->nvalue ? m->value_name[v] : 0;
+    return id ? m->name[id].text : NULL;
+}
+
+static const OnnxNode *node_of(const Model *m, NodeId id) { return id < m->norigin && m->origin[id] ? &m->node[m->origin[id] - 1] : NULL; }
+
+const char *model_node_name(const Model *m, NodeId id, const char **op_type) {
+    const OnnxNode *n = node_of(m, id);
+    *op_type = n ? n->type : NULL;
+    return n ? n->name : NULL;
+}
+
+const char *model_opaque_reason(const Model *m, NodeId id) {
+    const OnnxNode *n = node_of(m, id);
+    if (n && n->reason) return n->reason;
+    return n && !op_algebraic(node_get(m->w, id).op) ? "no algebraic definition" : NULL;
+}
+
+ModelStats model_stats(const Model *m) {
+    ModelStats s = {.nodes = m->nnode};
+    for (int i = 0; i < m->nnode; i++) s.opaque += m->node[i].reason != NULL;
+    s.understood = s.nodes - s.opaque;
+    return s;
+}

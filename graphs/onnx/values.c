@@ -1,0 +1,144 @@
+/* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to symbols, TensorProto to constant, external data files. */
+#include "graphs/onnx/model.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A symbol's name must be readable in the text form and be nobody else's. */
+static const char *symbol_text(Model *m, const char *text) {
+    Text t = text_new(m->w->arena);
+    for (const char *c = text; *c; c++) text_add(&t, "%c", isalnum((unsigned char)*c) || *c == '_' ? *c : '_');
+    bool word = t.size && (isalpha((unsigned char)t.data[0]) || t.data[0] == '_');
+    bool kept = strcmp(t.data ? t.data : "", "floor") == 0 || strcmp(t.data ? t.data : "", "min") == 0 ||
+                (t.size && t.data[0] == 'i' && t.size < 4);
+    const char *name = arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", t.data ? t.data : "");
+    while (true) {
+        bool taken = false;
+        for (uint32_t i = 1; i <= intern_count(m->sizes) && i < m->size_room; i++)
+            taken |= m->size[i].text && strcmp(m->size[i].text, name) == 0;
+        if (!taken) return name;
+        name = arena_format(m->w->arena, "%s_", name);
+    }
+}
+
+Poly size_named(Model *m, const char *text, bool input) {
+    uint32_t id = intern_put(m->sizes, text, strlen(text));
+    if (id >= m->size_room) {
+        uint32_t room = 2 * id + 16;
+        SizeName *v = ARENA_NEW(m->w->arena, SizeName, room);
+        if (m->size_room) memcpy(v, m->size, sizeof *v * m->size_room);
+        m->size = v, m->size_room = room;
+    }
+    if (m->size[id].poly) return m->size[id].poly;
+    const char *name = input ? symbol_text(m, text) : NULL;
+    Poly p = input ? poly_named(m->w, name) : poly_symbol(m->w, symbol_data(m->w));
+    m->size[id] = (SizeName){name, p};
+    return p;
+}
+
+static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
+    int64_t value = -1;
+    Slice param = {0};
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) value = (int64_t)f.value;
+        if (f.number == 2 && wire_want(&w, &f, WIRE_BYTES)) param = f.bytes;
+    }
+    if (w.failed) return false;
+    const char *text = param.n ? slice_text(m->w->arena, param) : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
+    if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor of absurd size");
+    Poly p = value >= 0 ? poly_int(m->w, value) : size_named(m, text, input);
+    if (t->dim.n < RANK_MAX) t->dim.v[t->dim.n] = p;
+    t->dim.n++;
+    return true;
+}
+
+static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Type *t) {
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
+        if (f.number != 2 || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        t->known = true, t->dim.n = 0;
+        Wire shape = wire_inner(&w, f.bytes);
+        for (Field d; wire_next(&shape, &d);)
+            if (d.number == 1 && (!wire_want(&shape, &d, WIRE_BYTES) || !read_dim(m, wire_inner(&w, d.bytes), name, input, t)))
+                return false;
+        if (shape.failed) return false;
+    }
+    return !w.failed;
+}
+
+bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t, Error *e) {
+    *t = (Type){0};
+    Wire w = wire_new(info, m->x.bytes.at, m->path, e);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number != 2 || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        Wire type = wire_inner(&w, f.bytes);
+        for (Field k; wire_next(&type, &k);)
+            if (k.number == 1 && (!wire_want(&type, &k, WIRE_BYTES) || !read_tensor_type(m, wire_inner(&w, k.bytes), name, input, t)))
+                return false;
+        if (type.failed) return false;
+    }
+    if (t->dtype == DT_NONE || t->dim.n > RANK_MAX) t->known = false, t->dim.n = 0;
+    return !w.failed;
+}
+
+static bool decimal(Slice s, size_t *out) {
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (!isdigit(s.at[i]) || __builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, (size_t)(s.at[i] - '0'), out))
+            return false;
+    return true;
+}
+
+/* A path that stays in the model's folder: relative, without "..". */
+static bool inside_folder(const char *path) {
+    if (!path[0] || path[0] == '/') return false;
+    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2])) return false;
+    return true;
+}
+
+static bool map_external(Model *m, const char *location, Slice *out, const char *place, Error *e) {
+    const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
+    for (MappedFile *f = m->external; f; f = f->next)
+        if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
+    if (!inside_folder(location)) return error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
+    if (!file_map(path, out, e)) return false;
+    MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
+    *f = (MappedFile){location, *out, m->external};
+    m->external = f;
+    return true;
+}
+
+static bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Error *e) {
+    size_t offset, length, want = tensor_size(t->dtype, t->count);
+    Slice file;
+    if (!map_external(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
+    if (!decimal(t->offset, &offset) || !decimal(t->length, &length))
+        return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
+    if (!t->length.n) length = want;
+    if (length != want) return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu", length, want);
+    if (offset > file.n || length > file.n - offset) return error_set(e, E_INVALID, place, "external data ends behind its file");
+    *out = (Slice){length ? file.at + offset : m->x.bytes.at, length};
+    return true;
+}
+
+/* Small tensors are copied where the file does not align them; large ones stay in the map as they are. */
+static const unsigned char *aligned(Model *m, Slice s, DType d) {
+    enum { SMALL = 1 << 16 };
+    size_t width = (size_t)dtype_bits(d) / 8;
+    return s.n > SMALL || width < 2 || (uintptr_t)s.at % (width < 8 ? width : 8) == 0 ? s.at : arena_copy(m->w->arena, s.at, s.n);
+}
+
+bool tensor_constant(Model *m, const Tensor *t, Value *out, Error *e) {
+    Type type;
+    Slice bytes;
+    *out = 0;
+    if (t->dtype == DT_STRING || !tensor_type(m->w, t, &type)) return true;
+    const char *place = arena_format(m->w->arena, "%s: tensor '%s'", m->path, slice_text(m->w->arena, t->name));
+    Wire w = wire_new(t->message, m->x.bytes.at, place, e);
+    bool ok = t->location.at ? external_bytes(m, t, &bytes, place, e) : tensor_bytes(m->w->arena, t, &w, &bytes);
+    if (ok) bytes.at = aligned(m, bytes, type.dtype);
+    if (ok) *out = constant_make(m->w, &type, blob_put(m->w, bytes.at, bytes.n));
+    return ok;
+}

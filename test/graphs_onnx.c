@@ -1,0 +1,228 @@
+/* Reading ONNX: what a file may contain and what is refused, on small models written here field by field. */
+#include "graphs/onnx/onnx.h"
+#include "graphs/onnx/wire.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static Arena *arena;
+static char path[64];
+
+static void text_field(Text *t, uint32_t number, const char *s) { wire_put_bytes(t, number, s, strlen(s)); }
+static void message(Text *t, uint32_t number, const Text *inner) { wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size); }
+
+static void add_info(Text *graph, uint32_t number, const char *name, int64_t rows, int64_t columns) {
+    Text dims = text_new(arena), tensor = text_new(arena), type = text_new(arena), info = text_new(arena);
+    for (int k = 0; k < 2; k++) {
+        Text dim = text_new(arena);
+        wire_put_int(&dim, 1, (uint64_t)(k ? columns : rows));
+        message(&dims, 1, &dim);
+    }
+    wire_put_int(&tensor, 1, 1);
+    message(&tensor, 2, &dims);
+    message(&type, 1, &tensor);
+    text_field(&info, 1, name);
+    message(&info, 2, &type);
+    message(graph, number, &info);
+}
+
+static void add_tensor(Text *graph, const char *name, int64_t n, size_t bytes) {
+    Text t = text_new(arena);
+    char *zero = arena_alloc(arena, bytes);
+    wire_put_int(&t, 1, (uint64_t)n);
+    wire_put_int(&t, 2, 1);
+    text_field(&t, 8, name);
+    wire_put_bytes(&t, 9, zero, bytes);
+    message(graph, 5, &t);
+}
+
+static void add_node(Text *graph, const char *type, const char *a, const char *b, const char *out) {
+    Text t = text_new(arena);
+    text_field(&t, 1, a);
+    if (b) text_field(&t, 1, b);
+    text_field(&t, 2, out);
+    text_field(&t, 3, arena_format(arena, "node_%s", out));
+    text_field(&t, 4, type);
+    message(graph, 1, &t);
+}
+
+static Text whole(const Text *graph) {
+    Text model = text_new(arena), opset = text_new(arena);
+    wire_put_int(&model, 1, 7);
+    wire_put_int(&opset, 2, 13);
+    message(&model, 8, &opset);
+    message(&model, 7, graph);
+    text_field(&model, 2, "a producer");
+    return model;
+}
+
+/* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */
+static Text small_graph(void) {
+    Text g = text_new(arena);
+    add_node(&g, "Add", "x", "w", "s");
+    add_node(&g, "Relu", "s", NULL, "y");
+    add_tensor(&g, "w", 3, 12);
+    add_info(&g, 11, "x", 2, 3);
+    add_info(&g, 12, "y", 2, 3);
+    text_field(&g, 77, "of the future");
+    return g;
+}
+
+static Model *open_bytes(World *w, const char *bytes, size_t n, Error *e) {
+    assert_true(file_write(path, bytes, n, e));
+    return model_open(w, path, e);
+}
+
+static void reads_small_model(void **state) {
+    (void)state;
+    Error e = {0};
+    World *w = graph_world_new(NULL, 0);
+    Text g = small_graph(), file = whole(&g);
+    Model *m = open_bytes(w, file.data, file.size, &e);
+    assert_non_null(m);
+    assert_int_equal(model_stats(m).nodes, 2);
+    assert_int_equal(model_stats(m).understood, 2);
+    assert_int_equal(model_graph(m)->nin, 1);
+    assert_string_equal(model_input_name(m, 0), "x");
+    assert_string_equal(model_output_name(m, 0), "y");
+    const char *type;
+    assert_string_equal(model_node_name(m, value_node(w, model_graph(m)->out[0]), &type), "node_y");
+    assert_string_equal(type, "Relu");
+    assert_string_equal(model_value_name(m, model_graph(m)->in[0]), "x");
+    ModelWrite x = {.graph = model_graph(m), .map = &(ValueMap){0}};
+    char *bytes;
+    size_t n;
+    assert_true(model_bytes(m, &x, arena, &bytes, &n, &e));
+    assert_int_equal(n, file.size);
+    assert_memory_equal(bytes, file.data, n);
+    model_close(m);
+    world_free(w);
+}
+
+/* Every prefix of a model is refused, or is a model too. */
+static void refuses_truncated_files(void **state) {
+    (void)state;
+    Text g = small_graph(), file = whole(&g);
+    int refused = 0;
+    for (size_t n = 0; n < file.size; n++) {
+        Error e = {0};
+        World *w = graph_world_new(NULL, 0);
+        Model *m = open_bytes(w, file.data, n, &e);
+        assert_true(m || e.kind == E_INVALID);
+        assert_true(m || strstr(e.place, path));
+        refused += !m;
+        model_close(m);
+        world_free(w);
+    }
+    assert_true(refused > (int)g.size);
+}
+
+/* Every byte of a model changed in a few ways: refused or read, never worse. */
+static void survives_damaged_files(void **state) {
+    (void)state;
+    Text g = small_graph(), file = whole(&g);
+    static const unsigned char change[] = {0x01, 0x80, 0xff, 0x08};
+    for (size_t at = 0; at < file.size; at++)
+        for (size_t k = 0; k < sizeof change; k++) {
+            Error e = {0};
+            World *w = graph_world_new(NULL, 0);
+            file.data[at] = (char)(file.data[at] ^ change[k]);
+            Model *m = open_bytes(w, file.data, file.size, &e);
+            file.data[at] = (char)(file.data[at] ^ change[k]);
+            assert_true(m || e.kind == E_INVALID);
+            model_close(m);
+            world_free(w);
+        }
+}
+
+static void refuse(const Text *graph, const char *place, const char *reason) {
+    Error e = {0};
+    World *w = graph_world_new(NULL, 0);
+    Text file = whole(graph);
+    assert_null(open_bytes(w, file.data, file.size, &e));
+    assert_int_equal(e.kind, E_INVALID);
+    if (!strstr(e.place, place) || !strstr(e.reason, reason)) fail_msg("%s: %s", e.place, e.reason);
+    world_free(w);
+}
+
+static void refuses_wrong_structure(void **state) {
+    (void)state;
+    Text cycle = text_new(arena), twice = small_graph(), missing = text_new(arena), nothing = text_new(arena);
+    add_info(&cycle, 11, "x", 2, 3);
+    add_node(&cycle, "Add", "x", "b", "a");
+    add_node(&cycle, "Relu", "a", NULL, "b");
+    refuse(&cycle, "node_a", "'b'");
+    add_node(&twice, "Relu", "s", NULL, "y");
+    refuse(&twice, "node_y", "defined twice");
+    add_info(&missing, 11, "x", 2, 3);
+    add_node(&missing, "Add", "x", "weight", "y");
+    refuse(&missing, "node_y", "'weight'");
+    add_info(&nothing, 12, "y", 2, 3);
+    refuse(&nothing, "'y'", "makes it");
+}
+
+static void refuses_wrong_sizes(void **state) {
+    (void)state;
+    Text huge = small_graph(), negative = small_graph(), few = small_graph();
+    add_tensor(&huge, "h", INT64_MAX / 2, 4);
+    refuse(&huge, path, "absurd size");
+    add_tensor(&negative, "h", -4, 4);
+    refuse(&negative, path, "negative size");
+    add_tensor(&few, "h", 4, 12);
+    refuse(&few, "tensor 'h'", "another length");
+}
+
+static void unknown_operators_are_opaque(void **state) {
+    (void)state;
+    Error e = {0};
+    World *w = graph_world_new(NULL, 0);
+    Text g = text_new(arena);
+    add_info(&g, 11, "x", 2, 3);
+    add_node(&g, "NoSuchOperator", "x", NULL, "s");
+    add_node(&g, "Relu", "s", NULL, "y");
+    add_info(&g, 12, "y", 2, 3);
+    Text file = whole(&g);
+    Model *m = open_bytes(w, file.data, file.size, &e);
+    assert_non_null(m);
+    assert_int_equal(model_stats(m).opaque, 2);
+    NodeId relu = value_node(w, model_graph(m)->out[0]), unknown = value_node(w, node_get(w, relu).in[0]);
+    assert_non_null(strstr(model_opaque_reason(m, unknown), "NoSuchOperator"));
+    assert_non_null(strstr(model_opaque_reason(m, relu), "sizes"));
+    model_close(m);
+    world_free(w);
+}
+
+static void missing_files_are_the_environment(void **state) {
+    (void)state;
+    Error e = {0};
+    World *w = graph_world_new(NULL, 0);
+    assert_null(model_open(w, "no/such/file.onnx", &e));
+    assert_int_equal(e.kind, E_ENVIRONMENT);
+    world_free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_small_model),
+        cmocka_unit_test(refuses_truncated_files),
+        cmocka_unit_test(survives_damaged_files),
+        cmocka_unit_test(refuses_wrong_structure),
+        cmocka_unit_test(refuses_wrong_sizes),
+        cmocka_unit_test(unknown_operators_are_opaque),
+        cmocka_unit_test(missing_files_are_the_environment),
+    };
+    arena = arena_new(NULL, 0);
+    strcpy(path, "/tmp/isomer-onnx-XXXXXX");
+    int fd = mkstemp(path);
+    if (fd < 0) return 1;
+    close(fd);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    arena_free(arena);
+    return failed;
+}

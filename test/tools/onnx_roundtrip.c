@@ -1,0 +1,51 @@
+/* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN OUT" each, answered by a line "CODE IN MESSAGE"; with -r every node that we understand
+   is written anew instead of copied. `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
+#include "graphs/onnx/onnx.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef enum Mode { COPY, REGENERATE, STATS, VERBOSE } Mode;
+
+static void print_stats(World *w, Model *m, const char *path, bool why) {
+    ModelStats s = model_stats(m);
+    printf("%s: %d nodes, %d understood, %d opaque\n", path, s.nodes, s.understood, s.opaque);
+    for (NodeId k = 1; why && k <= node_count(w); k++) {
+        const char *type, *name = value_node(w, k) == k ? model_node_name(m, k, &type) : NULL,
+                          *reason = name ? model_opaque_reason(m, k) : NULL;
+        if (reason) printf("  %s %s: %s\n", type, name, reason);
+    }
+}
+
+static int work(const char *in, const char *out, Mode mode, char *text, size_t n) {
+    Escape escape = {0};
+    Error e = {0};
+    if (setjmp(escape.here)) return error_print(&escape.error, text, n), error_exit_code(&escape.error);
+    World *w = graph_world_new(&escape, 0);
+    Model *m = model_open(w, in, &e);
+    ModelWrite x = {.graph = m ? model_graph(m) : NULL, .map = &(ValueMap){0}, .regenerate = mode == REGENERATE};
+    if (m && out) model_write(m, &x, out, &e);
+    else if (m) print_stats(w, m, in, mode == VERBOSE);
+    model_close(m);
+    world_free(w);
+    text[0] = 0;
+    if (e.kind != E_NONE) error_print(&e, text, n);
+    return error_exit_code(&e);
+}
+
+int main(int argc, char **argv) {
+    char line[4096], text[700];
+    const char *option = argc > 1 ? argv[1] : "";
+    Mode mode = strcmp(option, "-r") == 0 ? REGENERATE : strcmp(option, "-s") == 0 ? STATS : strcmp(option, "-v") == 0 ? VERBOSE : COPY;
+    for (int k = 2; k < argc && mode >= STATS; k++)
+        if (work(argv[k], NULL, mode, text, sizeof text)) printf("%s\n", text);
+    while (mode < STATS && fgets(line, sizeof line, stdin)) {
+        char *out = strchr(line, ' ');
+        if (!out) return 2;
+        *out++ = 0;
+        out[strcspn(out, "\n")] = 0;
+        int code = work(line, out, mode, text, sizeof text);
+        printf("%d %s %s\n", code, line, text);
+        fflush(stdout);
+    }
+    return 0;
+}

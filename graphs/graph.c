@@ -25,7 +25,7 @@ World *graph_world_new(Escape *escape, size_t limit) {
     w->graphs = t;
     column_init(w, &t->blob, TABLE_BLOB, sizeof(BlobInfo));
     column_init(w, &t->seen, TABLE_NODE, sizeof(uint32_t));
-    column_init(w, &t->elements, TABLE_NODE, sizeof(PolyList *));
+    column_init(w, &t->elements, TABLE_NODE, sizeof(Elements));
     t->input = op_find("input");
     t->constant = op_find("constant");
     expansions_parse(w, t);

@@ -1,72 +1,106 @@
-/* shapevalue.c -- the operators say how their elements follow from those of their inputs (sig_value); here this is done once for each value and kept in a column. Inputs first, by an
-   own stack: chains may be long. What cannot be computed is kept too, as a list of -1 elements. */
+/* shapevalue.c -- elements of integer values, node by node: constants are read, everything else asks its operator (sig_value), inputs are unknown. What is kept for a value
+   lies in the World's arena and is computed anew after a reset, which may have taken it away. */
 #include "graphs/shapevalue.h"
-#include "ops/core/element.h"
 #include "graphs/tables.h"
+#include "ops/core/element.h"
+#include <stdlib.h>
+#include <string.h>
 
-static const PolyList unknown = {-1, NULL};
+static bool integral(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B'; }
 
-static const PolyList **slot(World *w, Value v) { return column_at(w, &graph_tables(w)->elements, v); }
-
-static bool countable(World *w, Value v, int64_t *n) {
+/* How many elements a value has; -1: not to be followed. */
+static int64_t element_count(World *w, Value v) {
     const Type *t = value_type(w, v);
-    char class = dtype_class(t->dtype);
-    bool integer = class == 'I' || class == 'U' || class == 'B';
-    return integer && t->known && element_readable(t->dtype) && poly_constant(w, type_count(w, t), n) && *n >= 0 && *n <= ELEMENTS_MAX;
-}
-
-static const PolyList *list_of(World *w, int64_t n, const Poly *v) {
-    PolyList *list = ARENA_NEW(w->arena, PolyList, 1);
-    *list = (PolyList){(int)n, v};
-    return list;
-}
-
-static const PolyList *compute(World *w, Value v) {
     int64_t n;
-    Type type;
+    if (!t->known || !integral(t->dtype) || !element_readable(t->dtype)) return -1;
+    return poly_constant(w, type_count(w, t), &n) && n >= 0 && n <= ELEMENTS_MAX ? n : -1;
+}
+
+static Elements *row(World *w, Value v) { return column_at(w, &graph_tables(w)->elements, v); }
+static bool done(World *w, Value v) { return row(w, v)->resets == w->resets + 1; }
+
+static PolyList constant_elements(World *w, const void *bytes, DType t, int64_t n) {
+    Poly *v = ARENA_NEW(w->arena, Poly, n);
+    for (int64_t k = 0; k < n; k++) v[k] = poly_int(w, element_integer(t, bytes, k));
+    return (PolyList){(int)n, v};
+}
+
+static PolyList computed_elements(World *w, const Node *n, int64_t count) {
+    ArenaMark mark = arena_mark(w->scratch);
+    PolyList *in = ARENA_NEW(w->scratch, PolyList, n->nin), out = {0};
+    Poly *v = ARENA_NEW(w->scratch, Poly, count);
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k]) in[k] = row(w, n->in[k])->list;
+    if (sig_value(w, n->sig, in, v)) out = (PolyList){(int)count, arena_copy(w->arena, v, (size_t)count * sizeof *v)};
+    arena_reset(w->scratch, mark);
+    return out;
+}
+
+/* Its inputs are done, as far as they have elements. */
+static void compute(World *w, Value v) {
+    Node n = node_get(w, v);
+    Type t;
     const void *bytes;
-    if (!countable(w, v, &n)) return &unknown;
-    Poly *out = ARENA_NEW(w->arena, Poly, n);
-    if (constant_get(w, v, &type, &bytes)) {
-        for (int64_t i = 0; i < n; i++) out[i] = poly_int(w, element_integer(type.dtype, bytes, i));
-        return list_of(w, n, out);
-    }
-    Node node = node_get(w, value_node(w, v));
-    PolyList *in = ARENA_NEW(w->arena, PolyList, node.nin);
-    for (int k = 0; k < node.nin; k++)
-        if (node.in[k] && (*slot(w, node.in[k]))->n >= 0) in[k] = **slot(w, node.in[k]);
-    if (value_port(w, v) || !sig_value(w, node.sig, in, out)) return &unknown;
-    return list_of(w, n, out);
+    int64_t count = element_count(w, v);
+    PolyList list = {0};
+    if (count < 0) {
+    } else if (constant_get(w, v, &t, &bytes)) list = constant_elements(w, bytes, t.dtype, count);
+    else if (!input_name(w, v) && v == n.out && !(n.op->flags & OP_RANDOM)) list = computed_elements(w, &n, count);
+    *row(w, v) = (Elements){list, w->resets + 1};
 }
 
-/* An input that has no list yet and may matter; 0: none. */
-static Value waiting(World *w, Value v) {
-    int64_t n;
-    if (!countable(w, v, &n)) return 0;
-    Node node = node_get(w, value_node(w, v));
-    for (int k = 0; k < node.nin; k++) {
-        if (!node.in[k] || *slot(w, node.in[k])) continue;
-        if (countable(w, node.in[k], &n)) return node.in[k];
-        *slot(w, node.in[k]) = &unknown;
-    }
-    return 0;
+static int by_id(const void *a, const void *b) {
+    Value x = *(const Value *)a, y = *(const Value *)b;
+    return (x > y) - (x < y);
 }
 
+typedef struct Pending { int n, room; Value *v; } Pending;
+
+static void push(World *w, Pending *p, Value v) {
+    if (!v || done(w, v)) return;
+    *row(w, v) = (Elements){{0}, w->resets + 1}; /* met; computed below */
+    if (p->n == p->room) {
+        Value *more = ARENA_NEW(w->scratch, Value, p->room = 2 * p->room + 32);
+        if (p->n) memcpy(more, p->v, (size_t)p->n * sizeof *more);
+        p->v = more;
+    }
+    p->v[p->n++] = v;
+}
+
+/* Values are computed in the order of their numbers, so that nothing recurses; only what has elements to follow is looked below. */
 bool value_elements(World *w, Value v, PolyList *out) {
-    Text stack = text_new(w->arena);
-    text_bytes(&stack, (const char *)&v, sizeof v);
-    for (Value at, input; stack.size;) {
-        __builtin_memcpy(&at, stack.data + stack.size - sizeof at, sizeof at);
-        if (!*slot(w, at) && (input = waiting(w, at))) {
-            text_bytes(&stack, (const char *)&input, sizeof input);
-            continue;
-        }
-        if (!*slot(w, at)) {
-            const PolyList *list = compute(w, at);
-            *slot(w, at) = list;
-        }
-        stack.size -= sizeof at;
+    ArenaMark mark = arena_mark(w->scratch);
+    Pending p = {0};
+    push(w, &p, v);
+    for (int k = 0; k < p.n; k++) {
+        Node n = node_get(w, p.v[k]);
+        for (int j = 0; element_count(w, p.v[k]) >= 0 && j < n.nin; j++) push(w, &p, n.in[j]);
     }
-    *out = **slot(w, v);
-    return out->n >= 0;
+    if (p.n) qsort(p.v, (size_t)p.n, sizeof *p.v, by_id);
+    for (int k = 0; k < p.n; k++) compute(w, p.v[k]);
+    arena_reset(w->scratch, mark);
+    *out = row(w, v)->list;
+    return out->v != NULL;
+}
+
+int shape_values(World *w, Arena *a, const Graph *g, Value **known, PolyList **list) {
+    NodeList live = graph_live(w, a, g);
+    int n = 0;
+    *known = ARENA_NEW(a, Value, live.n);
+    *list = ARENA_NEW(a, PolyList, live.n);
+    for (int k = 0; k < live.n; k++)
+        if (!constant_get(w, live.v[k], NULL, NULL) && value_elements(w, live.v[k], &(*list)[n])) (*known)[n++] = live.v[k];
+    return n;
+}
+
+Value value_constant(World *w, Value v) {
+    PolyList list;
+    Type t = *value_type(w, v);
+    int64_t x;
+    if (!value_elements(w, v, &list)) return 0;
+    for (int k = 0; k < list.n; k++)
+        if (!poly_constant(w, list.v[k], &x)) return 0;
+    void *bytes = arena_alloc(w->arena, element_bytes(t.dtype, list.n));
+    for (int k = 0; k < list.n && poly_constant(w, list.v[k], &x); k++) element_set_integer(t.dtype, bytes, k, x);
+    return constant_make(w, &t, blob_put(w, bytes, element_bytes(t.dtype, list.n)));
 }

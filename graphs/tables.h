@@ -10,6 +10,10 @@ typedef struct BlobInfo {
     uint64_t seed;   /* if `seeded`: it is what seed(..) of the text form makes for elements of this type */
     uint32_t seeded; /* a DType, 0: not seeded */
 } BlobInfo;
+typedef struct Elements { /* what shapevalue.c knows of a value */
+    PolyList list;     /* v == NULL: not known */
+    uint32_t resets;   /* 1 + w->resets when it was computed; 0: never */
+} Elements;
 typedef struct GraphTables {
     Column blob;     /* BlobInfo of each content */
     Column seen;     /* stamp of the last walk that met a node */

@@ -34,6 +34,7 @@ void world_reset(World *w, WorldMark m) {
     for (int t = 0; t < TABLE_COUNT; t++) intern_reset(w->table[t], m.count[t]);
     arena_reset(w->arena, m.arena);
     w->fresh = m.fresh;
+    w->resets++;
     for (int c = 0; c < w->ncolumn; c++) {
         Column *k = w->column[c];
         if (k->valid > m.count[k->table] + 1) k->valid = m.count[k->table] + 1;

@@ -24,7 +24,8 @@ typedef struct World {
     Intern *table[TABLE_COUNT];
     int ncolumn;
     Column *column[24];
-    uint32_t fresh; /* next serial of bound, data and random symbols */
+    uint32_t fresh;  /* next serial of bound, data and random symbols */
+    uint32_t resets; /* how often world_reset ran: what was kept of the arena for an older id is stale when it changed */
     bool overflow;  /* an operation on polynomials left int64 since this was last cleared: its result must not be used */
     void *ops;      /* owned by ops/signature.c */
     void *graphs;   /* owned by graphs/ */

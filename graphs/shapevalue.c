@@ -54,7 +54,10 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-typedef struct Pending { int n, room; Value *v; } Pending;
+typedef struct Pending {
+    int n, room;
+    Value *v;
+} Pending;
 
 static void push(World *w, Pending *p, Value v) {
     if (!v || done(w, v)) return;

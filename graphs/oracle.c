@@ -1,0 +1,144 @@
+/* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in order, each result into a buffer of its own in the World's scratch. */
+#include "graphs/oracle.h"
+#include "graphs/rewrite.h"
+#include "ops/core/element.h"
+#include "ops/core/loop.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Buffer {
+    View view; /* dense, of slot 0 */
+    void *data;
+} Buffer;
+typedef struct Oracle {
+    World *w;
+    Arena *arena;
+    Sizes sizes;
+    bool wide;
+    Value least; /* buffers are by value - least */
+    Buffer *buffer;
+    Error *error;
+} Oracle;
+
+bool oracle_dims(World *w, const Type *t, Sizes sizes, int64_t dim[], int64_t *count) {
+    *count = 1;
+    for (int k = 0; k < t->dim.n; k++) {
+        if (!poly_eval(w, t->dim.v[k], sizes, &dim[k]) || dim[k] < 0) return false;
+        if (__builtin_mul_overflow(*count, dim[k], count) || *count > (int64_t)1 << 40) return false;
+    }
+    return t->known;
+}
+
+static bool cannot(const Oracle *o, NodeId id, const char *reason) {
+    char place[96];
+    snprintf(place, sizeof place, "%s (value %u)", node_get(o->w, id).op->name, id);
+    return error_set(o->error, E_INVALID, place, "%s", reason);
+}
+
+static DType kept_as(const Oracle *o, DType t) { return o->wide && dtype_class(t) == 'F' ? DT_DOUBLE : t; }
+
+static bool buffer_new(Oracle *o, Value v, Buffer *b) {
+    const Type *t = value_type(o->w, v);
+    int64_t dim[RANK_MAX], count;
+    if (!oracle_dims(o->w, t, o->sizes, dim, &count))
+        return cannot(o, value_node(o->w, v), "a size of its result has no value, or is too large");
+    if (!element_readable(t->dtype)) return cannot(o, value_node(o->w, v), "elements of this type cannot be computed with");
+    DType kept = kept_as(o, t->dtype);
+    *b = (Buffer){view_dense(0, (int32_t)kept, t->dim.n, dim), NULL};
+    return true;
+}
+
+static bool take_bytes(Oracle *o, Value v, const void *bytes) {
+    Buffer *b = &o->buffer[v - o->least];
+    DType given = value_type(o->w, v)->dtype, kept = kept_as(o, given);
+    if (!buffer_new(o, v, b)) return false;
+    int64_t n = view_count(&b->view);
+    if (given == kept) {
+        b->data = (void *)(uintptr_t)bytes; /* only read */
+        return true;
+    }
+    b->data = arena_alloc_raw(o->arena, element_bytes(kept, n));
+    for (int64_t k = 0; k < n; k++) element_set_real(kept, b->data, k, element_real(given, bytes, k));
+    return true;
+}
+
+static bool run_loop(Oracle *o, const Node *n, int port, Ex define) {
+    View *view = ARENA_NEW(o->arena, View, n->nin + 1);
+    void **slot = ARENA_NEW(o->arena, void *, n->nin + 1);
+    LoopProgram p;
+    for (int k = 0; k <= n->nin; k++) {
+        Value v = k ? n->in[k - 1] : n->out + (Value)port;
+        if (v) view[k] = o->buffer[v - o->least].view, slot[k] = o->buffer[v - o->least].data;
+        view[k].slot = k;
+    }
+    if (!loop_compile(o->w, define, o->sizes, view[0].rank, view[0].dim, 0, NULL, o->arena, &p, o->error)) return false;
+    Loop *l = loop_new(p, n->nin + 1, view, &numbers_real, o->error);
+    if (!l) return false;
+    loop_run(l, slot, NULL);
+    loop_free(l);
+    return true;
+}
+
+static bool run_kernel(Oracle *o, const Node *n) {
+    int total = n->nin + n->nout;
+    View *view = ARENA_NEW(o->arena, View, total); /* results, then inputs */
+    void **slot = ARENA_NEW(o->arena, void *, total);
+    StepBuf steps = stepbuf_new(o->w, o->sizes, o->arena);
+    for (int k = 0; k < total; k++) {
+        Value v = k < n->nout ? n->out + (Value)k : n->in[k - n->nout];
+        if (v) view[k] = o->buffer[v - o->least].view, slot[k] = o->buffer[v - o->least].data;
+        else view[k].rank = -1;
+        view[k].slot = k;
+    }
+    if (!sig_lower(&steps, n->sig, view + n->nout, view)) return cannot(o, n->out, steps.why ? steps.why : "there is no way to compute it");
+    for (int k = 0; k < steps.n; k++) {
+        OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;
+        if (!kernel) return cannot(o, n->out, "it has neither a definition nor a reference kernel");
+        if (kernel(&steps.v[k], slot)) return cannot(o, n->out, "its reference kernel failed");
+    }
+    return true;
+}
+
+static bool run_node(Oracle *o, NodeId id) {
+    Node n = node_get(o->w, id);
+    const void *bytes;
+    if (constant_get(o->w, id, NULL, &bytes)) return take_bytes(o, id, bytes);
+    if (input_name(o->w, id)) return o->buffer[id - o->least].data || cannot(o, id, "is not among the graph's inputs");
+    for (int port = 0; port < n.nout; port++) {
+        Buffer *b = &o->buffer[n.out + (Value)port - o->least];
+        if (!buffer_new(o, n.out + (Value)port, b)) return false;
+        b->data = arena_alloc(o->arena, element_bytes((DType)b->view.dtype, view_count(&b->view)));
+    }
+    for (int port = 0; port < n.nout; port++) {
+        Ex define = sig_define(o->w, n.sig, port);
+        if (!define) return run_kernel(o, &n);
+        if (!run_loop(o, &n, port, define)) return false;
+    }
+    return true;
+}
+
+static bool run_all(Oracle *o, const Graph *given, const void *const in[], void *const out[]) {
+    Graph g;
+    if (!graph_expand(o->w, o->arena, given, &g, NULL, o->error)) return false;
+    NodeList live = graph_live(o->w, o->arena, &g);
+    Value past = live.n ? live.v[live.n - 1] + (Value)node_get(o->w, live.v[live.n - 1]).nout : 1;
+    o->least = live.n ? live.v[0] : 1;
+    o->buffer = ARENA_NEW(o->arena, Buffer, past - o->least);
+    for (int k = 0; k < g.nin; k++)
+        if (g.in[k] >= o->least && g.in[k] < past && !take_bytes(o, g.in[k], in[k])) return false;
+    for (int k = 0; k < live.n; k++)
+        if (!run_node(o, live.v[k])) return false;
+    for (int k = 0; k < g.nout; k++) {
+        const Buffer *b = &o->buffer[g.out[k] - o->least];
+        memcpy(out[k], b->data, element_bytes((DType)b->view.dtype, view_count(&b->view)));
+    }
+    return true;
+}
+
+bool oracle_run(World *w, const Graph *g, Sizes sizes, bool wide, const void *const in[], void *const out[], Error *e) {
+    ArenaMark mark = arena_mark(w->scratch);
+    Oracle o = {.w = w, .arena = w->scratch, .sizes = sizes, .wide = wide, .error = e};
+    bool done = run_all(&o, g, in, out);
+    arena_reset(w->scratch, mark);
+    return done;
+}

@@ -1,0 +1,132 @@
+/* graphs_fold.c -- shape values and constant folding: what is computed, and what must stay as it is so that files do not grow. */
+#include "graphs/fold.h"
+#include "graphs/graph_text.h"
+#include "graphs/oracle.h"
+#include "graphs/shapevalue.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static Graph parse(World *w, const char *text) {
+    Error e = {0};
+    Graph g = {0};
+    Scan s = scan_new("test", text, strlen(text), &e);
+    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
+    if (!done) print_message("%s\n", e.reason);
+    assert_true(done);
+    return g;
+}
+
+static void check_fold(const char *before, int64_t growth, const char *after) {
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, before), out;
+    ValueMap map;
+    Error e = {0};
+    assert_true(graph_fold(w, w->arena, &g, growth, &out, &map, &e));
+    Text t = text_new(w->arena);
+    graph_print(w, "g", &out, &t);
+    assert_string_equal(strstr(t.data, "body\n") + 5, after);
+    for (int k = 0; k < g.nout; k++) assert_int_equal(map_value(&map, g.out[k]), out.out[k]);
+    world_free(w);
+}
+
+static void constants_are_computed(void **state) {
+    (void)state;
+    check_fold("graph g %x : F [2, 3]\nbody\n %k = constant F [3] {1, 2, 4}\n %s = sqrt %k\n %m = mul %s %s\n %n = neg %k\n %b = broadcast "
+               "%n shape=[2, 3]\n"
+               " %y = add %x %b\n out %y %n\n",
+               24,
+               "  %1 = constant F [2, 3] {-1, -2, -4, -1, -2, -4}\n  %2 = add %x %1\n  %3 = constant F [3] {-1, -2, -4}\n  out %2 %3\n");
+}
+
+static void nothing_grows_beyond_the_limit(void **state) {
+    (void)state;
+    static const char text[] =
+        "graph g %x : F [64, 3]\nbody\n %k = constant F [3] {1, 2, 4}\n %b = broadcast %k shape=[64, 3]\n %y = add %x %b\n out %y\n";
+    check_fold(text, 64, "  %1 = constant F [3] {1, 2, 4}\n  %2 = broadcast %1 shape=[64, 3]\n  %3 = add %x %2\n  out %3\n");
+}
+
+static void splats_stay_small(void **state) {
+    (void)state;
+    static const char text[] = "graph g %x : F [1000]\nbody\n %f = fill value=2 dtype=F shape=[1000]\n %k = constant F [1000] splat(3)\n "
+                               "%m = mul %f %k\n %y = add %x %m\n out %y\n";
+    check_fold(text, 64,
+               "  %1 = fill value=2 shape=[1000]\n  %2 = constant F [1000] splat(3)\n  %3 = mul %1 %2\n  %4 = add %x %3\n  out %4\n");
+    check_fold(text, 4000, "  %1 = constant F [1000] splat(6)\n  %2 = add %x %1\n  out %2\n");
+}
+
+static void what_depends_on_inputs_or_unknown_sizes_stays(void **state) {
+    (void)state;
+    static const char body[] = "  %1 = exp %x\n  %2 = constant F [1] {2}\n  %3 = broadcast %2 shape=[n]\n  %4 = add %1 %3\n  out %4\n";
+    check_fold("graph g %x : F [n]\nbody\n %k = constant F [1] {2}\n %e = exp %x\n %b = broadcast %k shape=[n]\n %y = add %e %b\n out %y\n",
+               1 << 20, body);
+}
+
+static void composites_fold(void **state) {
+    (void)state;
+    check_fold("graph g\nbody\n %k = constant F [2] {3, -3}\n %y = hardswish %k\n out %y\n", 0,
+               "  %1 = constant F [2] {3, -0}\n  out %1\n");
+}
+
+static void oracle_computes_wide(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, "graph g %x : F [1]\nbody\n %a = sqrt %x\n %b = mul %a %a\n out %b\n");
+    float x = 2, narrow;
+    double wide;
+    const void *in[] = {&x};
+    void *out[] = {&narrow}, *out_wide[] = {&wide};
+    Error e = {0};
+    assert_true(oracle_run(w, &g, (Sizes){0}, false, in, out, &e));
+    assert_true(oracle_run(w, &g, (Sizes){0}, true, in, out_wide, &e));
+    assert_true(narrow != 2 && narrow > 1.9999f && narrow < 2.0001f);
+    assert_true(wide > 2 - 1e-14 && wide < 2 + 1e-14);
+    world_free(w);
+}
+
+static void elements_of(World *w, Value v, const char *expected) {
+    PolyList l;
+    Text t = text_new(w->arena);
+    assert_true(value_elements(w, v, &l));
+    for (int k = 0; k < l.n; k++) {
+        if (k) text_add(&t, ", ");
+        poly_print(w, l.v[k], &t);
+    }
+    assert_string_equal(t.data, expected);
+}
+
+static void integers_are_followed(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, "graph g %i : I64 [2]\nbody\n %k = constant I64 [3] {1, 2, 4}\n %n = neg %k\n %s = mul %k %n\n %c = concat %s %n "
+                       "axis=0\n %p = add %i %i\n"
+                       " %d = slice %c starts=[2] sizes=[2]\n out %c %p %d\n");
+    PolyList l;
+    elements_of(w, g.out[2], "-16, -1");
+    elements_of(w, g.out[0], "-1, -4, -16, -1, -2, -4");
+    assert_false(value_elements(w, g.out[1], &l));
+    const void *bytes;
+    assert_true(constant_get(w, value_constant(w, g.out[2]), NULL, &bytes));
+    assert_int_equal(((const int64_t *)bytes)[0], -16);
+    assert_int_equal(value_constant(w, g.out[1]), 0);
+    /* a reset takes away what was kept */
+    WorldMark m = world_mark(w);
+    Graph h = parse(w, "graph h\nbody\n %k = constant I64 [3] {1, 2, 4}\n %a = abs %k\n out %a\n");
+    elements_of(w, h.out[0], "1, 2, 4");
+    elements_of(w, node_get(w, h.out[0]).in[0], "1, 2, 4");
+    world_reset(w, m);
+    memset(arena_alloc(w->arena, 4096), 255, 4096);
+    elements_of(w, g.out[0], "-1, -4, -16, -1, -2, -4");
+    world_free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constants_are_computed), cmocka_unit_test(nothing_grows_beyond_the_limit),
+        cmocka_unit_test(splats_stay_small),      cmocka_unit_test(what_depends_on_inputs_or_unknown_sizes_stays),
+        cmocka_unit_test(composites_fold),        cmocka_unit_test(oracle_computes_wide),
+        cmocka_unit_test(integers_are_followed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* target.c -- the measuring command as a child process over a socket pair: writing to one that died gives an error instead of a signal, so that the caller's signal handling stays untouched. */
+#include "search/target.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE = 8192, PATIENCE_MS = 3000 };
+struct Target {
+    pid_t pid;
+    int fd;
+    size_t used;
+    char buffer[LINE];
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+Target *target_start(const char *command, Error *e) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+        error_set(e, E_ENVIRONMENT, "--measure-with", "%s", strerror(errno));
+        return NULL;
+    }
+    Target *t = mem_realloc(NULL, sizeof *t);
+    pid_t pid = t ? fork() : -1;
+    if (pid == 0) {
+        setpgid(0, 0); /* a group of its own: stopping it stops what the shell started too */
+        dup2(pair[1], STDIN_FILENO);
+        dup2(pair[1], STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(pair[1]);
+    if (pid < 0) {
+        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start a process: %s", strerror(errno));
+        close(pair[0]);
+        mem_realloc(t, 0);
+        return NULL;
+    }
+    *t = (Target){.pid = pid, .fd = pair[0]};
+    return t;
+}
+
+static bool died(Error *e, const char *what) { return error_set(e, E_ENVIRONMENT, "--measure-with", "%s", what); }
+
+static bool send_all(Target *t, const char *text, size_t n, Error *e) {
+    while (n) {
+        ssize_t sent = send(t->fd, text, n, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return died(e, "the measuring command ended");
+        text += sent;
+        n -= (size_t)sent;
+    }
+    return true;
+}
+
+/* Next line without its newline; the buffer keeps what is behind it. */
+static bool read_line(Target *t, double until, char *line, Error *e) {
+    for (;;) {
+        char *end = memchr(t->buffer, '\n', t->used);
+        if (end) {
+            size_t n = (size_t)(end - t->buffer);
+            memcpy(line, t->buffer, n);
+            line[n] = 0;
+            t->used -= n + 1;
+            memmove(t->buffer, end + 1, t->used);
+            return true;
+        }
+        if (t->used == LINE) return died(e, "the measuring command sent a line that is too long");
+        double left = until - now();
+        struct pollfd p = {.fd = t->fd, .events = POLLIN};
+        int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
+        if (ready == 0) return died(e, "the measuring command gave no answer in time");
+        if (ready < 0) {
+            if (errno == EINTR) return error_set(e, E_INTERRUPTED, "--measure-with", "interrupted");
+            return died(e, strerror(errno));
+        }
+        ssize_t got = recv(t->fd, t->buffer + t->used, LINE - t->used, 0);
+        if (got <= 0) return died(e, "the measuring command ended");
+        t->used += (size_t)got;
+    }
+}
+
+static Timing *find(int n, Timing *v, const char *path, size_t size) {
+    for (int k = 0; k < n; k++)
+        if (strlen(v[k].path) == size && !memcmp(v[k].path, path, size)) return &v[k];
+    return NULL;
+}
+
+static bool take_answer(int n, Timing *v, char *line, Error *e) {
+    char *end;
+    bool fail = !strncmp(line, "FAIL ", 5);
+    double seconds = fail ? -1 : strtod(line, &end);
+    char *path = fail ? line + 5 : end + 1;
+    if (!fail && (end == line || *end != ' ' || !(seconds >= 0) || seconds > 1e9))
+        return died(e, "the measuring command answered neither SECONDS PATH nor FAIL PATH REASON");
+    size_t size = strlen(path);
+    Timing *t = find(n, v, path, size);
+    for (char *p = path; fail && !t && (p = strchr(p, ' ')); p++)
+        t = find(n, v, path, size = (size_t)(p - path)); /* a path may have blanks */
+    if (!t) return died(e, "the measuring command answered for a file it was not asked about");
+    t->seconds = seconds;
+    if (fail) snprintf(t->reason, sizeof t->reason, "%s", path[size] ? path + size + 1 : "no reason given");
+    return true;
+}
+
+bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
+    char line[LINE];
+    double until = now() + timeout_seconds;
+    for (int k = 0; k < n; k++) {
+        v[k].seconds = -1;
+        snprintf(v[k].reason, sizeof v[k].reason, "no answer");
+        if (strchr(v[k].path, '\n')) return died(e, "a path with a newline cannot be sent");
+        if (!send_all(t, v[k].path, strlen(v[k].path), e) || !send_all(t, "\n", 1, e)) return false;
+    }
+    if (!send_all(t, "\n", 1, e)) return false;
+    for (;;) {
+        if (!read_line(t, until, line, e)) return false;
+        if (!*line) return true;
+        if (!take_answer(n, v, line, e)) return false;
+    }
+}
+
+void target_stop(Target *t) {
+    if (!t) return;
+    shutdown(t->fd, SHUT_WR);
+    int status, waited = 0;
+    while (waitpid(t->pid, &status, WNOHANG) == 0 && waited < PATIENCE_MS) {
+        struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
+        nanosleep(&nap, NULL);
+        waited += 20;
+    }
+    if (waited >= PATIENCE_MS) {
+        kill(-t->pid, SIGKILL);
+        waitpid(t->pid, &status, 0);
+    }
+    close(t->fd);
+    mem_realloc(t, 0);
+}

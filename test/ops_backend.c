@@ -1,6 +1,7 @@
 /* ops_backend.c -- what every back end promises beside its numbers: opening and refusing plug-ins, options, memory, the floating-point mode,
    special values of element-wise programs and of conversions, and running in place. */
 #include "ops/backend.h"
+#include "ops/core/loop.h"
 #include "steps_reference.h"
 #include <float.h>
 #include <immintrin.h>
@@ -317,6 +318,27 @@ static void an_epilogue_may_read_the_output_buffer(void **state) {
     assert_memory_equal(y, want, sizeof want);
 }
 
+/* y[i] = x[i] + x[2 - i], by hand as core/loop.h says. */
+static void loop_programs_run(void **state) {
+    (void)state;
+    enum { N = 3 };
+    float x[N] = {1, 10, 100}, y[N] = {0};
+    static const int64_t words[] = {LOOP_MAGIC, 1, 0, 1,     1, 0, 3, 2, 0, N,  EX_AT, 0,      0, 1, 0,
+                                    1,          1, 0, EX_AT, 0, 0, 1, 2, 1, -1, 0,     EX_ADD, 0, 0, 1};
+    const View v[] = {line(0, DT_FLOAT, N), line(1, DT_FLOAT, N), {.rank = -1}};
+    Step s = {.kind = S_LOOP, .nview = 2, .view = v, .param = words, .nparam = sizeof words / sizeof *words};
+    run_step(devices[0], &s, (void *const[]){y, x});
+    static const float want[N] = {101, 20, 101};
+    assert_memory_equal(y, want, sizeof want);
+    s.nview = 3;
+    assert_int_equal(cpu->choices(devices[0], &s), 1);
+    s.nview = 1;
+    size_t room;
+    char why[200] = "";
+    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
+    assert_true(why[0] != 0);
+}
+
 static void long_sums_are_accurate(void **state) {
     (void)state;
     enum { N = 3000001 };
@@ -359,6 +381,7 @@ int main(void) {
         cmocka_unit_test(the_mode_is_restored_and_denormals_flushed),
         cmocka_unit_test(a_step_may_run_in_place),
         cmocka_unit_test(an_epilogue_may_read_the_output_buffer),
+        cmocka_unit_test(loop_programs_run),
         cmocka_unit_test(long_sums_are_accurate),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

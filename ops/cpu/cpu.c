@@ -126,10 +126,16 @@ static int cpu_copy(Device *d, void *to, const void *from, size_t bytes, CopyDir
 }
 
 /* ---- kernels */
+/* Loops and operators may have inputs that are left out: rank -1. */
+static bool view_well_formed(const Step *s, int i) {
+    const View *v = &s->view[i];
+    if (v->rank < 0 && i > 0) return s->kind == S_LOOP || s->kind == S_OP;
+    return v->rank >= 0 && v->rank <= STEP_RANK && v->slot >= 0 && v->format == 0;
+}
 static bool well_formed(const Step *s) {
     if ((int)s->kind < 0 || s->kind >= STEP_KIND_COUNT || s->nview < 1) return false;
     for (int i = 0; i < s->nview; i++)
-        if (s->view[i].rank < 0 || s->view[i].rank > STEP_RANK || s->view[i].slot < 0 || s->view[i].format != 0) return false;
+        if (!view_well_formed(s, i)) return false;
     static const int least[STEP_KIND_COUNT] = {[S_GEMM] = 3, [S_CONV] = 3, [S_POOL] = 2, [S_REDUCE] = 2, [S_COPY] = 2, [S_SOFTMAX] = 2};
     return s->nview >= least[s->kind] && (s->kind != S_FILL || s->ncode > 0);
 }

@@ -1,14 +1,37 @@
 /* loops.c -- steps that other parts of the library interpret: loop programs, and operators with a reference kernel of their own. */
+#include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
 #include "ops/op_kernel.h"
 #include <string.h>
 
 #pragma weak op_kernel /* a library without operators has none */
 
-static int no_choices(const Device *d, const Step *s) { return (void)d, (void)s, 0; }
-static bool no_build(Build *b, int choice, Kernel *k) { return (void)choice, (void)k, build_fail(b, "loop programs are not supported"); }
-const Maker loop_maker = {no_choices, no_build};
+/* ---- loop programs (core/loop.h), computed in doubles */
+static int loop_choices(const Device *d, const Step *s) {
+    (void)d;
+    for (int i = 0; i < s->nview; i++)
+        if (s->view[i].rank >= 0 && !dtype_numeric(s->view[i].dtype)) return 0;
+    return s->nparam > LOOP_HEAD && s->param[0] == LOOP_MAGIC && s->param[2] == 0; /* no parameters: a step has no values for them */
+}
+static int loop_step_run(const Kernel *k, void *const slot[], void *work) {
+    (void)work;
+    loop_run(k->self, slot, NULL);
+    return 0;
+}
+static void loop_forget(Kernel *k) { loop_free(k->self); }
+static bool loop_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    Error e = {0};
+    const Step *s = b->step;
+    k->run = loop_step_run;
+    k->self = loop_new((LoopProgram){s->nparam, s->param}, s->nview, s->view, &numbers_real, &e);
+    if (!k->self) return build_fail(b, e.reason);
+    k->forget = loop_forget;
+    return true;
+}
+const Maker loop_maker = {loop_choices, loop_build};
 
+/* ---- operators without a definition */
 typedef struct Reference {
     Step step;
     OpKernel kernel;

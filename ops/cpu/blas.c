@@ -255,5 +255,13 @@ static bool gemm_possible(const Device *d, const Step *s) {
     return d->blas || class == CLASS_INT || class == CLASS_UINT;
 }
 static int gemm_choices(const Device *d, const Step *s) { return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0; }
-static bool gemm_build(Build *b, int choice, Kernel *k) { return choice == 0 ? blas_build(b, k) : dnn_gemm_build(b, choice - 1, k); }
+/* oneDNN's way first where it has one: it packs known weights, and is faster for few rows. */
+static bool gemm_build(Build *b, int choice, Kernel *k) {
+    const size_t before = b->workspace;
+    if (choice == 0 && dnn_gemm_choices(b->device, b->step)) {
+        if (dnn_gemm_build(b, 0, k)) return true;
+        b->workspace = before;
+    }
+    return blas_build(b, k);
+}
 const Maker gemm_maker = {gemm_choices, gemm_build};

@@ -105,6 +105,10 @@ typedef struct Maker {
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker, copy_maker, softmax_maker, loop_maker,
     op_maker;
 
+/* ---- taps.c */
+bool taps_possible(const Step *);
+bool taps_build(Build *, Kernel *);
+
 /* ---- third parties */
 typedef struct BlasOptions {
     const char *path, *coretype; /* path: NULL for the usual places; coretype: NULL for what fits the machine, else as OPENBLAS_CORETYPE */
@@ -115,8 +119,9 @@ void blas_identity(const Blas *, char *text, size_t n);
 Dnn *dnn_open(char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);
-int dnn_conv_choices(const Device *, const Step *); /* how many ways oneDNN has; they come first */
-bool dnn_conv_build(Build *, int choice, Kernel *);
+typedef enum DnnWay { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnWay; /* views as they lie; any layout, with reorders; Winograd, likewise */
+bool dnn_conv_possible(const Device *, const Step *, DnnWay);
+bool dnn_conv_build(Build *, DnnWay, Kernel *);
 int dnn_pool_choices(const Device *, const Step *);
 bool dnn_pool_build(Build *, int choice, Kernel *);
 int dnn_gemm_choices(const Device *, const Step *);

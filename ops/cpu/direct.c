@@ -1,5 +1,5 @@
 /* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row of outputs is accumulated at
-   once, one input row and one kernel cell after the other. Also the choice between this and oneDNN's ways, which come first.
+   once, one input row and one kernel cell after the other. Also the choice among this, taps.c and oneDNN's ways.
    Up to three spatial axes; fewer are padded in front with axes of length 1. */
 #include "ops/cpu/cpu.h"
 
@@ -129,16 +129,39 @@ static bool conv_possible(const Step *s) {
            s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] && dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
            dtype_numeric(s->view[2].dtype);
 }
-static int conv_choices(const Device *d, const Step *s) { return conv_possible(s) ? dnn_conv_choices(d, s) + 1 : 0; }
-/* Choice 0 always works: where oneDNN refuses a shape, the direct way takes its place. */
+/* The ways to run a convolution, the one expected to be fastest first. */
+typedef enum Way { WAY_PLAIN = DNN_PLAIN, WAY_ANY = DNN_ANY, WAY_WINOGRAD = DNN_WINOGRAD, WAY_TAPS, WAY_DIRECT, WAYS } Way;
+static int conv_ways(const Device *d, const Step *s, Way way[WAYS]) {
+    int n = 0;
+    const int64_t ins = s->view[2].dim[1], cells = view_count(&s->view[2]) / (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
+    const bool small = s->param[0] > 1 && ins <= 2, pointwise = cells == 1 && s->param[0] == 1;
+    if (small && taps_possible(s)) way[n++] = WAY_TAPS;
+    if (pointwise && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
+    if (dnn_conv_possible(d, s, DNN_ANY)) way[n++] = WAY_ANY;
+    if (!pointwise && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
+    if (dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
+    if (!small && taps_possible(s)) way[n++] = WAY_TAPS;
+    way[n++] = WAY_DIRECT;
+    return n;
+}
+static bool build_way(Build *b, Way way, Kernel *k) {
+    return way == WAY_DIRECT ? direct_conv_build(b, k) : way == WAY_TAPS ? taps_build(b, k) : dnn_conv_build(b, (DnnWay)way, k);
+}
+static int conv_choices(const Device *d, const Step *s) {
+    Way way[WAYS];
+    return conv_possible(s) ? conv_ways(d, s, way) : 0;
+}
+/* Choice 0 always works: where oneDNN refuses a shape, the next way takes its place. */
 static bool conv_build(Build *b, int choice, Kernel *k) {
+    Way way[WAYS];
     const size_t before = b->workspace;
-    if (choice < dnn_conv_choices(b->device, b->step)) {
-        if (dnn_conv_build(b, choice, k)) return true;
-        if (choice > 0) return false;
+    const int n = conv_ways(b->device, b->step, way);
+    bool done = build_way(b, way[choice], k);
+    for (int i = 1; i < n && choice == 0 && !done; i++) {
         b->workspace = before;
+        done = build_way(b, way[i], k);
     }
-    return direct_conv_build(b, k);
+    return done;
 }
 const Maker conv_maker = {conv_choices, conv_build};
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAIN, ANY, WINOGRAD, MAX_LINKS = 5, MAX_MEMORIES = 8 };
+enum { MAX_LINKS = 5, MAX_MEMORIES = 8 };
 struct Dnn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -356,11 +356,10 @@ static bool winograd_like(const Step *s) {
     return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 && p[1] == 1 && p[2] == 1 && p[7] == 1 &&
            p[8] == 1;
 }
-int dnn_conv_choices(const Device *d, const Step *s) {
-    if (!d->dnn || !all_float(s, 3)) return 0;
-    return winograd_like(s) && d->simd == &simd_avx512 ? 3 : 2;
+bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
+    return d->dnn && all_float(s, 3) && (way != DNN_WINOGRAD || (winograd_like(s) && d->simd == &simd_avx512));
 }
-bool dnn_conv_build(Build *b, int choice, Kernel *k) {
+bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     const Fused f = match_epilogue(s, 1);
@@ -373,12 +372,12 @@ bool dnn_conv_build(Build *b, int choice, Kernel *k) {
     dnnl_dims_t stride, dilation, begin, end;
     exact_pads(n, &v[0], &v[1], v[2].dim + 2, s->param + 1, stride, dilation, begin, end);
     const bool has_bias = f.whole && f.bias;
-    const dnnl_memory_desc_t x_md = choice ? any_layout(&x.md) : x.md, y_md = choice ? any_layout(&y.md) : y.md,
-                             w_md = choice || w.known ? any_layout(&w.md) : w.md;
+    const dnnl_memory_desc_t x_md = way ? any_layout(&x.md) : x.md, y_md = way ? any_layout(&y.md) : y.md,
+                             w_md = way || w.known ? any_layout(&w.md) : w.md;
     dnnl_convolution_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
     if (dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_inference,
-                                                   choice == WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
+                                                   way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
                                                    has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
         pd = create(&desc, c->dnn, &f);
     return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, &w, has_bias ? &bias : NULL, &y));

@@ -33,7 +33,9 @@ typedef struct Simd {
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see class_wide). Mean sums. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w, int64_t n); /* y[i] += w[0] * x[i*stride] */
-    void (*softmax[2])(void *y, const void *x, int64_t n);                                            /* CLASS_FLOAT, CLASS_DOUBLE */
+    void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
+                 int64_t n);                               /* y[i] = sum of w[t]*x[offset[t]+i] */
+    void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
 } Simd;
 extern const Simd simd_base, simd_avx2, simd_avx512;
 

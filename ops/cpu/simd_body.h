@@ -231,6 +231,7 @@ TYPES(MOVES_UINT)
             EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                              \
         } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                                  \
     }
+#define MULTIPLY_floats(x, w, y) ((x) * (w) + (y))
 #define MULTIPLY_float(w, x, y) FMA(w, x, y)
 #define MULTIPLY_double(w, x, y) ((w) * (x) + (y))
 #define MULTIPLY_int(w, x, y) ((uint64_t)(w) * (uint64_t)(x) + (uint64_t)(y))
@@ -239,6 +240,25 @@ DEFINE_MERGES(float, double, float, double)
 DEFINE_MERGES(double, double, double, double)
 DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
 DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
+
+/* ---- sums of shifted runs: blocks of VECTORS accumulators stay in registers; the rest of a run goes one element at a time */
+enum { VECTORS = 4, WIDTH = 16 };
+typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
+static void taps(float *y, const float *x, const int64_t offset[], const float w[], int64_t ntap, int64_t n) {
+    int64_t at = 0;
+    for (; at + VECTORS * WIDTH <= n; at += VECTORS * WIDTH) {
+        Floats a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
+        for (int64_t t = 0; t < ntap; t++) {
+            const Floats *from = (const Floats *)(x + offset[t] + at);
+            a0 = MULTIPLY_floats(from[0], w[t], a0), a1 = MULTIPLY_floats(from[1], w[t], a1);
+            a2 = MULTIPLY_floats(from[2], w[t], a2), a3 = MULTIPLY_floats(from[3], w[t], a3);
+        }
+        Floats *to = (Floats *)(y + at);
+        to[0] = a0, to[1] = a1, to[2] = a2, to[3] = a3;
+    }
+    for (int64_t i = at; i < n; i++) y[i] = 0;
+    for (int64_t t = 0; t < ntap; t++) float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
+}
 
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in LANES partial sums */
 enum { LANES = 32 };
@@ -294,5 +314,6 @@ const Simd SIMD_TABLE = {
     .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
+    .taps = taps,
     .softmax = {softmax_float, softmax_double},
 };

@@ -1,0 +1,127 @@
+/* taps.c -- convolution with few input channels a group (depthwise, grouped) without leaving the plain layout. The channels of a group are copied
+   once into a padded plane, split by the remainders of row and column modulo the strides. There the cell (kh, kw) of channel c
+   is a constant offset from any output, whatever the strides and dilations, so a whole output plane (its rows as long as the
+   padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i], with the accumulators in registers. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+enum { MAX_TAPS_INPUTS = 16 };
+typedef struct Taps {
+    Operand w;
+    View x;
+    Tail tail;
+    int64_t in[2], out[2], stride[2], pad[2], phase[2]; /* phase: rows and columns of one remainder's plane */
+    int64_t batch, outs, ins, group, ntap, run;
+    int64_t *offset;
+    size_t planes, result, nplanes; /* in the scratch; nplanes floats a channel */
+    void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps, int64_t n);
+} Taps;
+
+/* A channel into its planes; everything else of them is the zero of the padding. */
+static void scatter_channel(const Taps *t, float *plane, const float *x, int64_t row_stride, int64_t column_stride) {
+    memset(plane, 0, t->nplanes * sizeof *plane);
+    for (int64_t i = 0; i < t->in[0]; i++) {
+        const int64_t p = i + t->pad[0], r = p / t->stride[0];
+        if (r >= t->phase[0]) break;
+        float *row = plane + ((p % t->stride[0]) * t->stride[1] * t->phase[0] + r) * t->phase[1];
+        const float *from = x + i * row_stride;
+        for (int64_t s = 0; s < t->stride[1]; s++) {
+            const int64_t first = (s - t->pad[1] % t->stride[1] + t->stride[1]) % t->stride[1]; /* the first column of this remainder */
+            float *to = row + s * t->phase[0] * t->phase[1] + (first + t->pad[1]) / t->stride[1];
+            int64_t n = (t->in[1] - first + t->stride[1] - 1) / t->stride[1], room = t->phase[1] - (first + t->pad[1]) / t->stride[1];
+            n = n < room ? n : room;
+            if (t->stride[1] * column_stride == 1) memcpy(to, from, n > 0 ? (size_t)n * sizeof *to : 0);
+            else
+                for (int64_t j = 0; j < n; j++) to[j] = from[(first + j * t->stride[1]) * column_stride];
+        }
+    }
+}
+
+static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x, const float *w) {
+    const View *yv = &t->tail.into;
+    const int r = t->x.rank - 2, c = t->x.rank - 1;
+    for (int64_t i = 0; i < t->ins; i++)
+        scatter_channel(t, planes + (size_t)i * t->nplanes, x + i * t->x.stride[1], r > 1 ? t->x.stride[r] : 0, t->x.stride[c]);
+    for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1]) {
+        t->taps(result, planes, t->offset, w + o * t->ntap, t->ntap, t->run);
+        for (int64_t i = 0; i < t->out[0]; i++) {
+            float *to = y + i * (r > 1 ? yv->stride[r] : 0);
+            const float *from = result + i * t->phase[1];
+            if (yv->stride[c] == 1) memcpy(to, from, (size_t)t->out[1] * sizeof *to);
+            else
+                for (int64_t j = 0; j < t->out[1]; j++) to[j * yv->stride[c]] = from[j];
+        }
+    }
+}
+
+static int taps_run(const Kernel *k, void *const slot[], void *work) {
+    const Taps *t = k->self;
+    const float *x = view_at(&t->x, slot, work), *w = operand_at(&t->w, slot, work);
+    float *y = view_at(&t->tail.into, slot, work), *planes = (float *)(void *)((char *)work + t->planes);
+    float *result = (float *)(void *)((char *)work + t->result);
+    const View *yv = &t->tail.into;
+    const int64_t of_group = t->outs / t->group;
+    for (int64_t n = 0; n < t->batch; n++)
+        for (int64_t g = 0; g < t->group; g++)
+            run_group(t, planes, result, y + n * yv->stride[0] + g * of_group * yv->stride[1],
+                      x + n * t->x.stride[0] + g * t->ins * t->x.stride[1], w + g * of_group * t->ntap);
+    tail_run(&t->tail, slot, work);
+    return 0;
+}
+
+bool taps_possible(const Step *s) {
+    const View *v = s->view;
+    const int64_t ins = v[2].dim[1];
+    if (v[1].rank > 4 || ins < 1 || ins > MAX_TAPS_INPUTS) return false;
+    for (int i = 0; i < 3; i++)
+        if (v[i].dtype != DT_FLOAT) return false;
+    return true;
+}
+
+/* Axis a (0 rows, 1 columns) from the step's axis i, or one of length 1. Gives the kernel's reach in planes. */
+static void take_axis(Taps *t, const Step *s, int a, int i) {
+    const int n = s->view[1].rank - 2;
+    const int64_t *p = s->param + 1;
+    const bool real = i >= 0;
+    t->in[a] = real ? s->view[1].dim[2 + i] : 1, t->out[a] = real ? s->view[0].dim[2 + i] : 1;
+    t->stride[a] = real ? p[i] : 1, t->pad[a] = real ? p[n + i] : 0;
+    const int64_t reach = real ? (s->view[2].dim[2 + i] - 1) * p[3 * n + i] : 0;
+    t->phase[a] = t->out[a] + reach / t->stride[a];
+}
+
+/* The offset of every tap, in the order of the packed weights. */
+static void place_taps(Taps *t, const Step *s) {
+    const int n = s->view[1].rank - 2;
+    const int64_t kh = n > 1 ? s->view[2].dim[2] : 1, kw = s->view[2].dim[n + 1];
+    const int64_t dh = n > 1 ? s->param[1 + 3 * n] : 1, dw = s->param[4 * n], plane = t->phase[0] * t->phase[1];
+    for (int64_t c = 0, at = 0; c < t->ins; c++)
+        for (int64_t h = 0; h < kh; h++)
+            for (int64_t w = 0; w < kw; w++) {
+                const int64_t rows = h * dh, columns = w * dw;
+                const int64_t which = (rows % t->stride[0]) * t->stride[1] + columns % t->stride[1];
+                t->offset[at++] = c * (int64_t)t->nplanes + which * plane + rows / t->stride[0] * t->phase[1] + columns / t->stride[1];
+            }
+}
+
+bool taps_build(Build *b, Kernel *k) {
+    const Step *s = b->step;
+    const View *v = s->view;
+    const int n = v[1].rank - 2;
+    Taps *t = ARENA_NEW(b->arena, Taps, 1);
+    k->self = t, k->run = taps_run;
+    t->x = v[1];
+    t->batch = v[0].dim[0], t->outs = v[0].dim[1], t->ins = v[2].dim[1], t->group = s->param[0];
+    t->ntap = t->ins * view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]);
+    take_axis(t, s, 0, n - 2);
+    take_axis(t, s, 1, n - 1);
+    t->run = (t->out[0] - 1) * t->phase[1] + t->out[1];
+    t->nplanes = (size_t)(t->stride[0] * t->stride[1] * t->phase[0] * t->phase[1]);
+    t->offset = ARENA_NEW(b->arena, int64_t, t->ntap);
+    place_taps(t, s);
+    t->planes = build_bytes(b, t->nplanes * (size_t)t->ins * sizeof(float));
+    t->result = build_bytes(b, (size_t)t->run * sizeof(float));
+    t->taps = b->device->simd->taps;
+    if (view_is_dense(&v[2]) && !(b->weights && b->weights[2])) t->w = operand_as_is(b, 2);
+    else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;
+    return tail_new(b, DT_FLOAT, false, &t->tail);
+}

@@ -19,7 +19,7 @@ typedef struct Case { /* one definition at bound sizes, with data */
     Random random;
     Tensor in[INPUTS], out;
     Number data[INPUTS][ELEMENTS], want[ELEMENTS], got[ELEMENTS];
-    int64_t size[64];      /* values by symbol */
+    int64_t size[64]; /* values by symbol */
     const Numbers *num;
     Ex e;
 } Case;
@@ -57,7 +57,8 @@ static Tensor tensor(Number *v, int rank, const int64_t *dim) {
     return t;
 }
 
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]) { __VA_ARGS__ }
 
 static void input(Case *c, int k, int rank, const int64_t *dim) {
     c->in[k] = tensor(c->data[k], rank, dim);
@@ -148,7 +149,8 @@ static void matmul(Case *c) {
 
 /* Grouped, strided, dilated, padded, one spatial axis; groups by digits of the output channel. */
 static void conv(Case *c) {
-    int64_t G = draw(c, 1, 3), C = draw(c, 0, 3), O = draw(c, 1, 3), X = draw(c, 3, 40), K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
+    int64_t G = draw(c, 1, 3), C = draw(c, 0, 3), O = draw(c, 1, 3), X
+    = draw(c, 3, 40), K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
     int64_t Y = (X + 2 * P - L * (K - 1) - 1) / S + 1, N = draw(c, 0, 2);
     if (X + 2 * P - L * (K - 1) - 1 < 0) Y = 0;
     Poly g = named(c, "g", G), ch = named(c, "c", C), q = named(c, "q", O), x = named(c, "x", X), kk = named(c, "k", K);
@@ -156,7 +158,8 @@ static void conv(Case *c) {
     Call *l = &c->call;
     Dims i = index_of(c, 3), group = digits(l, i.v[1], D(g, q)), k = bound(l, D(ch, kk));
     Poly at_x = poly(l, "s*i + d*k - p", poly_int(c->w, S), i.v[2], poly_int(c->w, L), k.v[1], poly_int(c->w, P));
-    c->e = sum(l, k, inside(l, D(at_x), D(x), 0), mul(l, at(l, 0, D(i.v[0], poly(l, "g*c + k", group.v[0], ch, k.v[0]), at_x)), at(l, 1, D(i.v[1], k.v[0], k.v[1]))));
+    c->e = sum(l, k, inside(l, D(at_x), D(x), 0),
+               mul(l, at(l, 0, D(i.v[0], poly(l, "g*c + k", group.v[0], ch, k.v[0]), at_x)), at(l, 1, D(i.v[1], k.v[0], k.v[1]))));
     for (int64_t n = 0, o = 0; n < N; n++)
         for (int64_t p = 0; p < G * O; p++)
             for (int64_t y = 0; y < Y; y++, o++) {
@@ -165,7 +168,8 @@ static void conv(Case *c) {
                     for (int64_t t = 0; t < K; t++) {
                         int64_t h = S * y + L * t - P;
                         if (h < 0 || h >= X) continue;
-                        c->want[o] = plus(c, c->want[o], times(c, c->data[0][(n * G * C + p / O * C + r) * X + h], c->data[1][(p * C + r) * K + t]));
+                        c->want[o] =
+                            plus(c, c->want[o], times(c, c->data[0][(n * G * C + p / O * C + r) * X + h], c->data[1][(p * C + r) * K + t]));
                     }
             }
 }
@@ -184,7 +188,8 @@ static void softmax(Case *c) {
         for (int64_t y = 0; y < N; y++) top = c->num->most(top, row[y]);
         top = times(c, top, integer(c, -1));
         for (int64_t y = 0; y < N; y++) all = plus(c, all, c->num->call(FN_EXP, plus(c, row[y], top)));
-        for (int64_t y = 0; y < N; y++) c->want[x * N + y] = times(c, c->num->call(FN_EXP, plus(c, row[y], top)), c->num->call(FN_RECIP, all));
+        for (int64_t y = 0; y < N; y++)
+            c->want[x * N + y] = times(c, c->num->call(FN_EXP, plus(c, row[y], top)), c->num->call(FN_RECIP, all));
     }
 }
 
@@ -213,7 +218,10 @@ static void split_at_middle(Case *c) { /* the second half along axis 1, and the 
 }
 
 static void pad(Case *c) { /* by a constant; beginnings may be negative */
-    int64_t X = draw(c, 0, 9), Z = draw(c, 0, 200), P = draw(c, -2, 3), Q = draw(c, 0, 3), Y = X + P + 1 > 0 ? X + P + 1 : 0;
+    int64_t X
+    = draw(c, 0, 9), Z = draw(c, 0, 200), P = draw(c, -2, 3), Q = draw(c, 0, 3), Y = X
+    +P + 1 > 0 ? X
+    +P + 1 : 0;
     Poly x = named(c, "x", X), z = named(c, "z", Z);
     input(c, 0, DIMS(X, Z)), output(c, DIMS(Y, Z + Q));
     Call *l = &c->call;
@@ -221,12 +229,15 @@ static void pad(Case *c) { /* by a constant; beginnings may be negative */
     c->e = when(l, inside(l, s, D(x, z), 0), at(l, 0, s), num(l, 7, 2));
     for (int64_t o = 0; o < Y * (Z + Q); o++) {
         int64_t u = o / (Z + Q) - P, v = o % (Z + Q) - Q;
-        c->want[o] = u >= 0 && u < X && v >= 0 ? c->data[0][u * Z + v] : c->num->ratio(7, 2);
+        c->want[o] = u >= 0 && u < X
+        &&v >= 0 ? c->data[0][u * Z + v] : c->num->ratio(7, 2);
     }
 }
 
 static void pool(Case *c) { /* maximum and mean over the window's cells inside, the count by min */
-    int64_t X = draw(c, 1, 200), K = draw(c, 1, 5), S = draw(c, 1, 3), P = draw(c, 0, K - 1), Y = X + 2 * P < K ? 0 : (X + 2 * P - K) / S + 1;
+    int64_t X
+    = draw(c, 1, 200), K = draw(c, 1, 5), S = draw(c, 1, 3), P = draw(c, 0, K - 1), Y = X
+    +2 * P < K ? 0 : (X + 2 * P - K) / S + 1;
     Poly x = named(c, "x", X), kk = named(c, "k", K), s = named(c, "s", S), p = named(c, "p", P);
     input(c, 0, DIMS(2, X)), output(c, DIMS(2, Y));
     Call *l = &c->call;
@@ -263,7 +274,8 @@ static void reshape(Case *c) { /* [a, b*d] to [a*b, d] and, in the same element,
 }
 
 static void gather_rows(Case *c) { /* by delta of data */
-    int64_t X = draw(c, 1, 200), Y = draw(c, 0, 6), Z = draw(c, 0, 20);
+    int64_t X
+    = draw(c, 1, 200), Y = draw(c, 0, 6), Z = draw(c, 0, 20);
     Poly x = named(c, "x", X);
     input(c, 0, DIMS(X, Z)), input(c, 1, DIMS(Y)), output(c, DIMS(Y, Z));
     int64_t place[6];
@@ -296,7 +308,9 @@ static void definitions_equal_plain_loops(void **state) {
 
 /* ---- number systems */
 
-static Number sampled(const Numbers *num, Random *r) { return num->ratio((int64_t)random_below(r, 1u << 20) - (1 << 19), 1 << random_below(r, 8)); }
+static Number sampled(const Numbers *num, Random *r) {
+    return num->ratio((int64_t)random_below(r, 1u << 20) - (1 << 19), 1 << random_below(r, 8));
+}
 
 static void residues_keep_the_laws(void **state) {
     (void)state;
@@ -308,7 +322,8 @@ static void residues_keep_the_laws(void **state) {
         assert_true(n->equal(n->mul(a, n->call(FN_RECIP, a)), one) || a.residue.p == 0);
         assert_true(n->equal(n->call(FN_EXP, n->add(a, b)), n->mul(n->call(FN_EXP, a), n->call(FN_EXP, b))));
         assert_false(n->equal(n->call(FN_EXP, n->add(a, one)), n->call(FN_EXP, a)));
-        assert_true(n->equal(n->call(FN_SQRT, n->mul(a, b)), n->mul(n->call(FN_SQRT, a), n->call(FN_SQRT, b))) || n->approx(a) < 0 || n->approx(b) < 0);
+        assert_true(n->equal(n->call(FN_SQRT, n->mul(a, b)), n->mul(n->call(FN_SQRT, a), n->call(FN_SQRT, b))) || n->approx(a) < 0 ||
+                    n->approx(b) < 0);
         assert_true(n->equal(n->call(FN_SIGMOID, n->mul(a, minus)), n->add(one, n->mul(minus, n->call(FN_SIGMOID, a)))));
         assert_true(n->equal(n->call(FN_ERF, n->mul(a, minus)), n->mul(minus, n->call(FN_ERF, a))));
         assert_true(n->equal(n->call(FN_TANH, n->mul(a, minus)), n->mul(minus, n->call(FN_TANH, a))));
@@ -426,17 +441,20 @@ static void views_of_every_type(void **state) {
     float x[16] = {0}, want[] = {2, 5, 3, 6, 4, 7};
     for (int k = 0; k < 6; k++) x[2 + 2 * k] = (float)k + 1;
     View in = {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .offset = 2, .dim = {2, 3}, .stride = {6, 2}};
-    static const int types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64, DT_INT32, DT_INT16, DT_INT8, DT_UINT64, DT_UINT32, DT_UINT16, DT_UINT8};
+    static const int types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64,  DT_INT32,
+                                DT_INT16, DT_INT8,   DT_UINT64,  DT_UINT32,   DT_UINT16, DT_UINT8};
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
         uint64_t stored[6];
         float again[6];
-        View out = view_dense(0, types[k], 2, dim), back = view_dense(0, DT_FLOAT, 1, (const int64_t[]){6}), flat = view_dense(1, types[k], 1, (const int64_t[]){6});
+        View out = view_dense(0, types[k], 2, dim), back = view_dense(0, DT_FLOAT, 1, (const int64_t[]){6}),
+             flat = view_dense(1, types[k], 1, (const int64_t[]){6});
         Loop *loop = loop_new(p, 2, (const View[]){out, in}, &numbers_real, &error);
         assert_non_null(loop);
         loop_run(loop, (void *const[]){stored, x}, NULL);
         loop_free(loop);
         LoopProgram read;
-        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
+        assert_true(
+            loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
         loop = loop_new(read, 2, (const View[]){back, flat}, &numbers_real, &error);
         loop_run(loop, (void *const[]){again, stored}, NULL);
         loop_free(loop);
@@ -455,7 +473,8 @@ static void damaged_programs_are_refused(void **state) {
     LoopProgram p;
     Error error = {0};
     assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, 0, NULL, c->w->arena, &p, &error));
-    View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim), view_dense(1, DT_DOUBLE, 3, c->in[0].dim), view_dense(2, DT_DOUBLE, 3, c->in[1].dim)};
+    View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim), view_dense(1, DT_DOUBLE, 3, c->in[0].dim),
+                   view_dense(2, DT_DOUBLE, 3, c->in[1].dim)};
     int64_t *words = test_malloc((size_t)p.n * 8);
     int refused = 0;
     for (int k = 0; k < p.n; k++)
@@ -476,10 +495,14 @@ static void damaged_programs_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(definitions_equal_plain_loops),      cmocka_unit_test(residues_keep_the_laws),
-        cmocka_unit_test(ratios_are_exact_or_not_known),      cmocka_unit_test(what_is_known_of_functions_is_true),
-        cmocka_unit_test(what_cannot_be_said_is_an_error),    cmocka_unit_test(a_parameter_has_the_value_it_is_given),
-        cmocka_unit_test(views_of_every_type),                cmocka_unit_test(damaged_programs_are_refused),
+        cmocka_unit_test(definitions_equal_plain_loops),
+        cmocka_unit_test(residues_keep_the_laws),
+        cmocka_unit_test(ratios_are_exact_or_not_known),
+        cmocka_unit_test(what_is_known_of_functions_is_true),
+        cmocka_unit_test(what_cannot_be_said_is_an_error),
+        cmocka_unit_test(a_parameter_has_the_value_it_is_given),
+        cmocka_unit_test(views_of_every_type),
+        cmocka_unit_test(damaged_programs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,13 @@ static void test_subst(void **state) {
     ex_get(w, a, &old);
     assert_int_not_equal(left.dims[0], right.dims[0]);
     assert_int_not_equal(left.dims[0], old.dims[0]);
+    Ex x = at(0, 2, index_of(0), index_of(1));
+    r = ex_subst(w, pair(EX_ADD, x, pair(EX_MUL, a, a)), 1, from + 1, to + 1, NULL, 0);
+    prints(r, "(x0[n, i1] + (sum(k0 < n; ; (x0[n, k0] * x1[k0, i1])) * sum(k1 < n; ; (x0[n, k1] * x1[k1, i1]))))");
+    Ex square[] = {a};
+    r = ex_subst(w, pair(EX_MUL, x, x), 0, NULL, NULL, square, 1);
+    ex_get(w, r, &m);
+    assert_int_not_equal(m.a, m.b);
     Ex inputs[] = {matmul("m"), 0};
     r = ex_subst(w, a, 0, NULL, NULL, inputs, 2);
     prints(r, "sum(k0 < n; ; (sum(k1 < m; ; (x0[i0, k1] * x1[k1, k0])) * x1[k0, i1]))");

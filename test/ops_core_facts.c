@@ -5,15 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
 static World *w;
 
 static int setup(void **state) {
-    (void)state;
-    w = world_new(NULL, 0);
+    *state = w = world_new(NULL, 0);
     return 0;
 }
 
@@ -40,7 +38,7 @@ static Lit literal(const char *text) {
 }
 
 typedef struct Case {
-    const char *facts, *goal; /* facts: separated by commas that stand outside parentheses: "; " */
+    const char *facts, *goal; /* facts: separated by ; */
 } Case;
 
 static Facts *assume(const char *text) {
@@ -166,7 +164,6 @@ static void test_no_trace(void **state) {
     Facts *f = facts_new(w, own);
     facts_assume(f, literal("h + 2*p >= k"));
     Lit goal = literal("floor((h + 2*p - k)/7)*m + min(a, b*floor(c/3)) >= 0");
-    assert_true(facts_entail(f, goal));
     uint32_t polys = intern_count(w->table[TABLE_POLY]), symbols = intern_count(w->table[TABLE_SYMBOL]);
     size_t bytes = arena_bytes(own);
     for (int i = 0; i < 50; i++) assert_true(facts_entail(f, goal));

@@ -88,7 +88,7 @@ static void test_order_of_interning(void **state) {
     poly_print(w, P(again), &third);
     World *mine = w;
     w = world_new(NULL, 0);
-    P("y + c + q + z + x + p + b + a");
+    P("c + q + z + x + y + p + b + a");
     poly_print(w, P(text), &second);
     poly_print(w, P(again), &fourth);
     world_free(w);
@@ -142,6 +142,9 @@ static void test_digits(void **state) {
     assert_int_equal(poly_digit(w, P("23"), (Poly[]){P("9"), P("4"), P("3")}, 3, 1), P("3"));
     assert_int_equal(poly_digit(w, P("23"), (Poly[]){r[0], P("4"), P("3")}, 3, 1), P("3"));
     assert_int_not_equal(poly_digit(w, i, r, 1, 0), i);
+    assert_int_not_equal(poly_digit(w, y, r, 1, 0), y);
+    assert_int_not_equal(poly_digit(w, poly_symbol(w, d), r, 1, 0), poly_symbol(w, d));
+    assert_int_equal(poly_digit(w, poly_symbol(w, d), r + 1, 1, 0), poly_symbol(w, d));
 }
 
 static void test_overflow(void **state) {

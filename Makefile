@@ -61,6 +61,10 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(ARCHIVES)
 	$(COMPILE) -o $@ $< $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
 	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
 
+# What tests in other languages talk to.
+$(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libisomer.a
+	$(COMPILE) -o $@ $^ $(LIBS)
+
 $(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
 	$(COMPILE) -shared -o $@ $<
 

@@ -49,6 +49,11 @@ bool normalize_by_tables(Import *, Value out[]);
 
 /* special.c: items X:SPECIAL of ops/op.h, by name. */
 bool special_import(Import *, const char *ours, const char *special);
+bool special_value_tensor(Import *, int attr);
+bool special_range_count(Import *, int attr);
+bool special_sizes_resize(Import *, int attr);
+bool special_axes_resize(Import *, int attr);
+bool special_pads_transposed(Import *, int attr);
 
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims);

@@ -174,6 +174,10 @@ static bool give_input(Import *s, int attr, int k) {
 static bool give_fixed(Import *s, int attr, const char *text) {
     Error e = {0};
     Scan scan = scan_new("", text, strlen(text), &e);
+    if (s->op->attrs[attr].kind == A_INTS && *text != '[') { /* the number that fills the list by default */
+        const char *init = s->op->attrs[attr].init;
+        return (init && strcmp(init, text) == 0) || import_fail(s, "the table of %s has a wrong value", s->op->name);
+    }
     s->given[attr] = attr_parse(s->w, &scan, &s->op->attrs[attr], &s->attr[attr]);
     return s->given[attr] || import_fail(s, "the table of %s has a wrong value", s->op->name);
 }

@@ -337,12 +337,6 @@ static bool shape_expand(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-static bool dims_from(Import *s, int attr) {
-    PolyList list;
-    if (!input_list(s, 0, &list) || list.n > RANK_MAX) return import_fail(s, "sizes that are missing or too many");
-    return give_ints(s, attr, list.n, list.v), true;
-}
-
 static const struct {
     const char *ours, *name;
     Special fn;
@@ -367,7 +361,11 @@ static const struct {
     {"shape", "flatten", shape_flatten},
     {"shape", "same", shape_same},
     {"shape", "expand", shape_expand},
-    {NULL, "of", dims_from},
+    {"value", "tensor", special_value_tensor},
+    {"range", "count", special_range_count},
+    {"sizes", "resize", special_sizes_resize},
+    {"axes", "resize", special_axes_resize},
+    {"pads", "transposed", special_pads_transposed},
 };
 
 bool special_import(Import *s, const char *ours, const char *special) {

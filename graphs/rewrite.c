@@ -39,19 +39,24 @@ static Graph mapped(Arena *a, const Graph *g, const ValueMap *map) {
     return (Graph){g->nin, g->nout, g->in, out};
 }
 
-static ValueMap map_new(World *w, Arena *a) {
+ValueMap value_map_new(World *w, Arena *a) {
     uint32_t n = node_count(w) + 1;
     return (ValueMap){n, ARENA_NEW(a, Value, n)};
+}
+
+bool nodes_substitute(World *w, Arena *a, NodeList nodes, ValueMap *map, Error *e) {
+    for (int k = 0; k < nodes.n; k++)
+        if (!rebuild(w, a, nodes.v[k], map, e)) return false;
+    return true;
 }
 
 bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value from[], const Value to[], Graph *out, ValueMap *map,
                       Error *e) {
     NodeList live = graph_live(w, a, g);
-    ValueMap own = map_new(w, a);
+    ValueMap own = value_map_new(w, a);
     for (int k = 0; k < n; k++)
         if (from[k] < own.n) own.to[from[k]] = to[k];
-    for (int k = 0; k < live.n; k++)
-        if (!rebuild(w, a, live.v[k], &own, e)) return false;
+    if (!nodes_substitute(w, a, live, &own, e)) return false;
     *out = mapped(a, g, &own);
     if (map) *map = own;
     return true;
@@ -155,7 +160,7 @@ static bool expand_once(World *w, Arena *a, Graph *g, ValueMap *map, bool *again
     NodeList live = graph_live(w, a, g);
     *again = false;
     for (int k = 0; k < live.n; k++) *again |= composite(node_get(w, live.v[k]).op);
-    *map = map_new(w, a);
+    *map = value_map_new(w, a);
     for (int k = 0; k < live.n && *again; k++)
         if (!expand_node(w, a, live.v[k], map, e)) return false;
     *g = mapped(a, g, map);
@@ -163,7 +168,7 @@ static bool expand_once(World *w, Arena *a, Graph *g, ValueMap *map, bool *again
 }
 
 bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map, Error *e) {
-    ValueMap all = map_new(w, a), step;
+    ValueMap all = value_map_new(w, a), step;
     *out = *g;
     for (bool again = true; again;) {
         static const char deep[] = "an expansion does not end";

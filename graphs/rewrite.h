@@ -7,6 +7,8 @@ typedef struct ValueMap { uint32_t n; Value *to; } ValueMap; /* to[v] for v < n:
 Value map_value(const ValueMap *, Value);
 /* Result in *out (arena). False: a rebuilt node does not type (the rewriting would be wrong): *e says which. */
 bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[], Graph *out, ValueMap *map, Error *e);
+ValueMap value_map_new(World *, Arena *); /* nothing mapped, for all values there are now */
+bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *); /* rebuilds only these nodes under the map, and maps their results */
 bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *); /* composites replaced by their definitions, until none is left */
 bool node_expand(World *, Arena *, NodeId, Value out[], Error *);                    /* the definition of one composite node, built in the world; out: its outputs */
 #endif

@@ -1,110 +1,42 @@
 /* loop_block.c -- blocks of values. The doubles are plain loops that the compiler makes vectors of; any other number system is called element by element. */
 #include "ops/core/loop_block.h"
+#include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- 16-bit floats */
+/* ---- loads and stores of doubles: the two common types by themselves */
 
-static double half_value(uint16_t h) {
-    int e = h >> 10 & 31, m = h & 1023;
-    double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
-    return h >> 15 ? -v : v;
-}
-
-static uint16_t half_bits(double v) { /* to nearest, ties to even; overflow to infinity */
-    uint16_t sign = signbit(v) ? 0x8000 : 0;
-    int e;
-    v = fabs(v);
-    if (isnan(v)) return (uint16_t)(sign | 0x7e00);
-    if (v >= 65520) return (uint16_t)(sign | 0x7c00);
-    frexp(v, &e);
-    if (e < -13) return (uint16_t)(sign | (uint16_t)rint(ldexp(v, 24)));
-    return (uint16_t)(sign + ((unsigned)(e + 13) << 10) + (unsigned)rint(ldexp(v, 11 - e)));
-}
-
-static double bfloat_value(uint16_t h) {
-    uint32_t bits = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return (double)f;
-}
-
-static uint16_t bfloat_bits(double v) {
-    float f = (float)v;
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    if (isnan(v)) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/* ---- loads and stores of doubles. X(dtype, C type, to double, from double) */
-
-#define WIDEN(x) ((double)(x))
-#define TRUTH(x) ((uint8_t)((x) != 0))
-#define ELEMENTS(X)                                                                                                                        \
-    X(DT_FLOAT, float, WIDEN, (float)) X(DT_DOUBLE, double, WIDEN, ) X(DT_FLOAT16, uint16_t, half_value, half_bits)                        \
-    X(DT_BFLOAT16, uint16_t, bfloat_value, bfloat_bits) X(DT_INT64, int64_t, WIDEN, to_int64) X(DT_INT32, int32_t, WIDEN, (int32_t)to_int64)       \
-    X(DT_INT16, int16_t, WIDEN, (int16_t)to_int64) X(DT_INT8, int8_t, WIDEN, (int8_t)to_int64) X(DT_UINT64, uint64_t, WIDEN, to_uint64)    \
-    X(DT_UINT32, uint32_t, WIDEN, (uint32_t)to_int64) X(DT_UINT16, uint16_t, WIDEN, (uint16_t)to_int64)                                    \
-    X(DT_UINT8, uint8_t, WIDEN, (uint8_t)to_int64) X(DT_BOOL, uint8_t, WIDEN, TRUTH)
-
-static int64_t to_int64(double x) { /* towards zero, saturated */
-    return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x : isnan(x) ? 0 : INT64_MIN;
-}
-static uint64_t to_uint64(double x) { return x >= 0x1p64 ? UINT64_MAX : x >= 0 ? (uint64_t)x : (uint64_t)to_int64(x); }
-
-static size_t real_element(int dtype) { return (size_t)dtype_bits((DType)dtype) / 8; }
-
-static bool real_dtype(int dtype) {
-    switch (dtype) {
-#define X(id, type, to, from) case id:
-        ELEMENTS(X)
-#undef X
-        return true;
-    default: return false;
-    }
-}
+static size_t real_element(int dtype) { return element_bytes((DType)dtype, 1); }
+static bool real_dtype(int dtype) { return element_readable((DType)dtype); }
 
 static void real_load(int dtype, const void *data, int64_t stride, void *out, int n) {
     double *y = out;
-    switch (dtype) {
-#define X(id, type, to, from)                                                                                                              \
-    case id:                                                                                                                               \
-        if (stride == 1)                                                                                                                   \
-            for (int j = 0; j < n; j++) y[j] = to(((const type *)data)[j]);                                                                \
-        else                                                                                                                               \
-            for (int j = 0; j < n; j++) y[j] = to(((const type *)data)[j * stride]);                                                       \
-        return;
-        ELEMENTS(X)
-#undef X
-    default: return;
-    }
+    const float *f = data;
+    const double *d = data;
+    if (dtype == DT_FLOAT && stride == 1)
+        for (int j = 0; j < n; j++) y[j] = (double)f[j];
+    else if (dtype == DT_FLOAT)
+        for (int j = 0; j < n; j++) y[j] = (double)f[j * stride];
+    else if (dtype == DT_DOUBLE)
+        for (int j = 0; j < n; j++) y[j] = d[j * stride];
+    else
+        for (int j = 0; j < n; j++) y[j] = element_real((DType)dtype, data, j * stride);
 }
 
 static void real_load_at(int dtype, const void *data, const int64_t *offset, void *out, int n) {
     double *y = out;
-    switch (dtype) {
-#define X(id, type, to, from)                                                                                                              \
-    case id:                                                                                                                               \
-        for (int j = 0; j < n; j++) y[j] = to(((const type *)data)[offset[j]]);                                                            \
-        return;
-        ELEMENTS(X)
-#undef X
-    default: return;
-    }
+    if (dtype == DT_FLOAT)
+        for (int j = 0; j < n; j++) y[j] = (double)((const float *)data)[offset[j]];
+    else
+        for (int j = 0; j < n; j++) y[j] = element_real((DType)dtype, data, offset[j]);
 }
 
 static void real_store(int dtype, void *data, int64_t stride, const void *in, int n) {
     const double *x = in;
-    switch (dtype) {
-#define X(id, type, to, from)                                                                                                              \
-    case id:                                                                                                                               \
-        for (int j = 0; j < n; j++) ((type *)data)[j * stride] = from(x[j]);                                                               \
-        return;
-        ELEMENTS(X)
-#undef X
-    default: return;
-    }
+    if (dtype == DT_FLOAT)
+        for (int j = 0; j < n; j++) ((float *)data)[j * stride] = (float)x[j];
+    else
+        for (int j = 0; j < n; j++) element_set_real((DType)dtype, data, j * stride, x[j]);
 }
 
 /* ---- arithmetic of doubles */
@@ -138,15 +70,15 @@ static void real_call(const Numbers *num, Function f, void *out, Operand1 a, int
 static inline double most(double a, double b) { return a >= b || isnan(a) ? a : b; }
 static inline double least(double a, double b) { return a <= b || isnan(a) ? a : b; }
 
-#define EACH(expression)                                                                                                                   \
-    if (p.step && q.step)                                                                                                                  \
-        for (int j = 0; j < n; j++) y[j] = expression(a[j], b[j]);                                                                         \
-    else if (p.step)                                                                                                                       \
-        for (int j = 0; j < n; j++) y[j] = expression(a[j], b0);                                                                           \
-    else if (q.step)                                                                                                                       \
-        for (int j = 0; j < n; j++) y[j] = expression(a0, b[j]);                                                                           \
-    else                                                                                                                                   \
-        for (int j = 0; j < n; j++) y[j] = expression(a0, b0);                                                                             \
+#define EACH(expression)                                           \
+    if (p.step && q.step)                                          \
+        for (int j = 0; j < n; j++) y[j] = expression(a[j], b[j]); \
+    else if (p.step)                                               \
+        for (int j = 0; j < n; j++) y[j] = expression(a[j], b0);   \
+    else if (q.step)                                               \
+        for (int j = 0; j < n; j++) y[j] = expression(a0, b[j]);   \
+    else                                                           \
+        for (int j = 0; j < n; j++) y[j] = expression(a0, b0);     \
     return;
 #define PLUS(s, t) ((s) + (t))
 #define TIMES(s, t) ((s) * (t))
@@ -179,8 +111,8 @@ static void real_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, in
     *y = (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-const BlockOps block_real = {sizeof(double),  real_dtype, real_element, real_set,    real_load, real_load_at,
-                             real_store,      real_integers, real_copy, real_call, real_binary, real_fold};
+const BlockOps block_real = {sizeof(double), real_dtype,    real_element, real_set,  real_load,   real_load_at,
+                             real_store,     real_integers, real_copy,    real_call, real_binary, real_fold};
 
 /* ---- any number system */
 

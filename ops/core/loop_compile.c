@@ -10,14 +10,19 @@ enum { VARS = LOOP_VARS, TERMS = 24, REGISTERS = 256 };
 typedef struct Affine {
     int64_t c;
     int n;
-    struct { int64_t k; int r; } t[TERMS]; /* ascending r, no zero k */
+    struct {
+        int64_t k;
+        int r;
+    } t[TERMS]; /* ascending r, no zero k */
 } Affine;
 typedef struct Words {
     Arena *arena;
     int64_t *v;
     int n, room;
 } Words;
-typedef struct Range { int64_t low, high; } Range;
+typedef struct Range {
+    int64_t low, high;
+} Range;
 
 typedef struct Memo { /* (expression, lane + 1, what) -> a number */
     uint32_t key, tag;
@@ -30,6 +35,7 @@ typedef struct Compile {
     Sizes sizes;
     Arena *arena;
     int rank, nvar, nreg, nnode, nparam, nin;
+    const int *input;
     const uint32_t *param;
     Symbol var[VARS];
     int64_t extent[VARS];
@@ -325,7 +331,8 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
     default: break;
     }
     y = x->kind == EX_IF ? cond_depends(c, &x->cond) : 0;
-    bool one = x->kind == EX_FN, two = x->kind == EX_ADD || x->kind == EX_MUL || x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_POW;
+    bool one = x->kind == EX_FN,
+         two = x->kind == EX_ADD || x->kind == EX_MUL || x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_POW;
     if (one || two || x->kind == EX_IF) y |= depends_of(c, x->a);
     if (two || x->kind == EX_IF) y |= depends_of(c, x->b);
     return y;
@@ -405,8 +412,9 @@ static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
     case EX_PARAM: put(s, parameter(c, x->word)); return;
     case EX_SIZE: put_poly(c, s, x->size); return;
     case EX_AT:
-        if (c->nin <= (int)x->word) c->nin = (int)x->word + 1;
-        put(s, x->word), put(s, x->n);
+        a = c->input ? c->input[x->word] : (int64_t)x->word;
+        if (c->nin <= a) c->nin = (int)a + 1;
+        put(s, a), put(s, x->n);
         for (int j = 0; j < x->n; j++) put_poly(c, s, x->dims[j]);
         return;
     case EX_FN: a = node(c, x->a, lane), put(s, x->word), put(s, a); return;
@@ -459,11 +467,18 @@ static LoopProgram assemble(Compile *c, int64_t root, int lane) {
     return (LoopProgram){to.n, to.v};
 }
 
-bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], int nparam, const uint32_t param[], Arena *arena, LoopProgram *out,
-                  Error *error) {
+bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[], int nparam, const uint32_t param[],
+                  Arena *arena, LoopProgram *out, Error *error) {
     Error mine = {0};
     Compile *c = ARENA_NEW(arena, Compile, 1);
-    *c = (Compile){.w = w, .sizes = sizes, .arena = arena, .rank = rank, .nparam = nparam, .param = param, .error = error ? error : &mine};
+    *c = (Compile){.w = w,
+                   .sizes = sizes,
+                   .arena = arena,
+                   .rank = rank,
+                   .input = input,
+                   .nparam = nparam,
+                   .param = param,
+                   .error = error ? error : &mine};
     c->reg.arena = c->node.arena = arena;
     c->memo = ARENA_NEW(arena, Memo, c->memo_room = 64);
     bool empty = false;

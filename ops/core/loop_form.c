@@ -149,11 +149,13 @@ static void take_node(Decode *d, int at) {
 }
 
 static bool fits(const Loop *l, const View *view, Error *error) {
-    if (view[0].rank != l->rank) return error_set(error, E_INVALID, "", "a loop program of rank %d writes a view of rank %d", l->rank, view[0].rank);
+    if (view[0].rank != l->rank)
+        return error_set(error, E_INVALID, "", "a loop program of rank %d writes a view of rank %d", l->rank, view[0].rank);
     for (int k = 0; k < l->rank; k++)
         if (view[0].dim[k] != l->extent[k]) return error_set(error, E_INVALID, "", "a loop program and its output differ in axis %d", k);
     for (int k = 0; k < l->nview; k++)
-        if (view[k].rank >= 0 && !l->block->dtype(view[k].dtype)) return error_set(error, E_INVALID, "", "a loop program cannot use type %d", view[k].dtype);
+        if (view[k].rank >= 0 && !l->block->dtype(view[k].dtype))
+            return error_set(error, E_INVALID, "", "a loop program cannot use type %d", view[k].dtype);
     return true;
 }
 

@@ -288,7 +288,8 @@ static void prepare(Loop *l, void *const slot[], const Number param[]) {
 /* The elements along the output's lane, the other axes having values; `at` is the offset of the first. */
 static void write_row(Loop *l, int64_t at) {
     const View *v = &l->view[0];
-    int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane], stride = l->lane < 0 ? 0 : v->stride[l->lane];
+    int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane],
+            stride = l->lane < 0 ? 0 : v->stride[l->lane];
     for (int64_t base = 0; base < n; base += LOOP_LANES) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) l->value[l->lane] = base;

@@ -16,6 +16,7 @@ typedef struct StepBuf { /* collects steps; all of it lives in the arena */
 StepBuf stepbuf_new(World *, Sizes, Arena *);
 Step *step_add(StepBuf *, StepKind, int nview, const View view[]);     /* a copy of the views; the Step moves when the next is added */
 void step_param(StepBuf *, Step *, int n, const int64_t param[]);      /* appends */
+void step_sizes(StepBuf *, Step *, int n, const Poly p[]);             /* appends their values */
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
 int64_t step_size(StepBuf *, Poly);                                    /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);

@@ -324,7 +324,8 @@ static Number residue_power(Number a, Number b) {
         Number base = n < 0 ? residue_recip(a) : a;
         uint64_t k = (uint64_t)fabs(n);
         if (!residue_known(base)) return base;
-        return residue_make(mod_power(base.residue.p, k, P), base.residue.q == NONE ? (k ? NONE : 1) : mod_power(base.residue.q, k, Q), order);
+        return residue_make(mod_power(base.residue.p, k, P), base.residue.q == NONE ? (k ? NONE : 1) : mod_power(base.residue.q, k, Q),
+                            order);
     }
     if (b.residue.p == residue_ratio(1, 2).residue.p) return residue_sqrt(a);
     return residue_hash(FN_COUNT, a.residue.p, b.residue.p, order);

@@ -42,5 +42,23 @@ static Ex define(Call *c, Dims i) {
     return c->in[2] ? add(c, e, at(c, 2, (Dims){1, {o}})) : e;
 }
 
+/* The bias is added as each element is written. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    enum { CHANNEL = 1 };
+    View v[4] = {out[0], in[0], in[1]};
+    if (c->in[2]) {
+        v[3] = view_spread(&in[2], 1, &out[0].dim[CHANNEL]);
+        v[3] = (View){.slot = v[3].slot, .dtype = v[3].dtype, .rank = out[0].rank, .offset = v[3].offset, .stride = {[CHANNEL] = v[3].stride[0]}};
+        for (int k = 0; k < out[0].rank; k++) v[3].dim[k] = out[0].dim[k];
+    }
+    Step *s = step_add(b, S_CONV, c->in[2] ? 4 : 3, v);
+    step_sizes(b, s, 1, ints(c, GROUP).v);
+    step_sizes(b, s, ints(c, STRIDES).n, ints(c, STRIDES).v);
+    step_sizes(b, s, ints(c, PADS).n, ints(c, PADS).v);
+    step_sizes(b, s, ints(c, DILATIONS).n, ints(c, DILATIONS).v);
+    if (c->in[2]) step_code(b, s, 3, (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
+    return 1;
+}
+
 static const OnnxMap onnx[] = {{"", "Conv", 1, 0, "group strides dilations pads:auto_pad kernel_shape:check"}, {0}};
-const Op op_conv = {"conv", "x w b?", "y", attrs, shape, define, .onnx = onnx};
+const Op op_conv = {"conv", "x w b?", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

@@ -34,9 +34,32 @@ static Ex define(Call *c, Dims i) {
     return c->in[2] ? add(c, y, scaled(c, real(c, BETA), at(c, 2, dims_tail(i, c->in[2]->dim.n)))) : y;
 }
 
+static View turned_view(const View *v, int yes) { return yes ? view_axes(v, 2, (const int[]){1, 0}) : *v; }
+
+/* alpha and beta * c as each element is written: acc [alpha *] [c [beta *] +] */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)), turned_view(&in[1], word(c, TRANS_B))};
+    double alpha, beta;
+    if (!is_float(c->in[0]) || !ex_number(c->w, real(c, ALPHA), &alpha) || !ex_number(c->w, real(c, BETA), &beta)) return 0;
+    if (c->in[2]) v[3] = view_spread(&in[2], 2, out[0].dim);
+    Step *s = step_add(b, S_GEMM, c->in[2] ? 4 : 3, v);
+    Scalar code[8] = {{.op = C_ACC}};
+    uint8_t n = 1;
+    if (alpha != 1) code[n++] = (Scalar){.op = C_CONST, .k = alpha}, code[n++] = (Scalar){.op = C_MUL, .a = 0, .b = 1};
+    uint8_t product = (uint8_t)(n - 1);
+    if (c->in[2]) {
+        code[n++] = (Scalar){.op = C_VIEW, .a = 3};
+        if (beta != 1) code[n] = (Scalar){.op = C_CONST, .k = beta}, code[n + 1] = (Scalar){.op = C_MUL, .a = (uint8_t)(n - 1), .b = n}, n = (uint8_t)(n + 2);
+        code[n] = (Scalar){.op = C_ADD, .a = product, .b = (uint8_t)(n - 1)};
+        n++;
+    }
+    if (n > 1) step_code(b, s, n, code);
+    return 1;
+}
+
 static const OnnxMap onnx[] = {
     {"", "Gemm", 7, 0, "alpha beta transA transB c:stretch"},
     {"", "Gemm", 1, 6, "alpha beta transA transB broadcast:ignore c:stretch"},
     {0},
 };
-const Op op_gemm = {"gemm", "a b c?", "y", attrs, shape, define, .onnx = onnx};
+const Op op_gemm = {"gemm", "a b c?", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

@@ -21,5 +21,18 @@ static Ex define(Call *c, Dims i) {
     return sum(c, k, (Cond){0}, mul(c, left, right));
 }
 
+/* A factor without the output's leading axes repeats along them. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    if (!is_float(c->in[0])) return 0;
+    View v[3] = {out[0]};
+    for (int k = 0; k < 2; k++) {
+        View like = out[0];
+        for (int j = 1; j <= 2; j++) like.dim[like.rank - j] = in[k].dim[in[k].rank - j];
+        v[k + 1] = view_spread(&in[k], like.rank, like.dim);
+    }
+    step_add(b, S_GEMM, 3, v);
+    return 1;
+}
+
 static const OnnxMap onnx[] = {{"", "MatMul", 1, 0, "inputs:stretch"}, {0}};
-const Op op_matmul = {"matmul", "a b", "y", .shape = shape, .define = define, .onnx = onnx};
+const Op op_matmul = {"matmul", "a b", "y", .shape = shape, .define = define, .lower = lower, .onnx = onnx};

@@ -29,10 +29,27 @@ static Ex define(Call *c, Dims i) {
     return when(c, in, at(c, 0, ix), real(c, VALUE));
 }
 
+/* y is filled, and what there is of x is copied over it. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    double value;
+    View x = in[0], y = out[0];
+    if (!ex_number(c->w, real(c, VALUE), &value)) return 0;
+    for (int k = 0; k < x.rank; k++) {
+        int64_t begin = step_size(b, ints(c, PADS).v[k]), from = begin < 0 ? -begin : 0, to = y.dim[k] - begin;
+        if (to > x.dim[k]) to = x.dim[k];
+        if (to < from) to = from;
+        x = view_part(&x, k, from, to - from);
+        y = view_part(&y, k, from + begin, to - from);
+    }
+    step_fill(b, &out[0], value);
+    step_copy(b, &y, &x);
+    return 1;
+}
+
 static const OnnxMap onnx[] = {
     {"", "Pad", 11, 0, "mode==constant pads:axes"},
     {"", "Pad", 2, 10, "mode==constant pads:axes"},
     {"", "Pad", 1, 1, "mode==constant pads=paddings value"},
     {0},
 };
-const Op op_pad = {"pad", "x", "y", attrs, shape, define, .onnx = onnx};
+const Op op_pad = {"pad", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

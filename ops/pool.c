@@ -60,6 +60,18 @@ static Ex define_average(Call *c, Dims i) {
     return divide(c, sum(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x)), counted(c, i));
 }
 
+static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[], const View out[], StepBuf *b) {
+    Step *s = step_add(b, S_POOL, 2, (const View[]){out[0], in[0]});
+    step_param(b, s, 1, &(int64_t){kind});
+    for (int k = KERNEL; k <= DILATIONS; k++) step_sizes(b, s, ints(c, k).n, ints(c, k).v);
+    step_param(b, s, 1, &counts_pads);
+    return 1;
+}
+static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) { return lower_kind(c, POOL_MAX, 0, in, out, b); }
+static int lower_average(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower_kind(c, POOL_MEAN, word(c, COUNT_PADS), in, out, b);
+}
+
 static const OnnxMap onnx_max[] = {
     {"", "MaxPool", 10, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad storage_order:ignore"},
     {"", "MaxPool", 1, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad storage_order:ignore"},
@@ -72,5 +84,5 @@ static const OnnxMap onnx_average[] = {
     {"", "AveragePool", 1, 6, "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=no! pads:auto_pad"},
     {0},
 };
-const Op op_maxpool = {"maxpool", "x", "y", max_attrs, shape, define_max, .onnx = onnx_max};
-const Op op_averagepool = {"averagepool", "x", "y", average_attrs, shape, define_average, .onnx = onnx_average};
+const Op op_maxpool = {"maxpool", "x", "y", max_attrs, shape, define_max, .lower = lower_max, .onnx = onnx_max};
+const Op op_averagepool = {"averagepool", "x", "y", average_attrs, shape, define_average, .lower = lower_average, .onnx = onnx_average};

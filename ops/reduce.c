@@ -73,6 +73,22 @@ static Ex define_prod(Call *c, Dims i) {
     return y ? y : num(c, 1, 1);
 }
 
+/* The reduced axes go last. */
+static int lower(Call *c, ReduceKind kind, const View in[], const View out[], StepBuf *b) {
+    int order[STEP_RANK], n = 0;
+    for (int turn = 0; turn < 2; turn++)
+        for (int k = 0; k < in[0].rank; k++)
+            if (reduced(c, k) == turn) order[n++] = k;
+    Step *s = step_add(b, S_REDUCE, 2, (const View[]){out[0], view_axes(&in[0], n, order)});
+    step_param(b, s, 1, &(int64_t){kind});
+    return 1;
+}
+static int lower_sum(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_SUM, in, out, b); }
+static int lower_mean(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_MEAN, in, out, b); }
+static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_MAX, in, out, b); }
+static int lower_min(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_MIN, in, out, b); }
+static int lower_prod(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_PROD, in, out, b); }
+
 /* The axes became an input with opset 18, for ReduceSum with 13. */
 #define REDUCE(TYPE, OPSET) \
     {"", TYPE, OPSET, 0, "axes=input:1 axes:all keepdims:reinsert"}, { "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert" }
@@ -83,8 +99,8 @@ static const OnnxMap onnx_mean[] = {REDUCE("ReduceMean", 18), GLOBAL("GlobalAver
 static const OnnxMap onnx_max[] = {REDUCE("ReduceMax", 18), GLOBAL("GlobalMaxPool"), {0}};
 static const OnnxMap onnx_min[] = {REDUCE("ReduceMin", 18), {0}};
 static const OnnxMap onnx_prod[] = {REDUCE("ReduceProd", 18), {0}};
-const Op op_reduce_sum = {"reduce_sum", "x", "y", attrs, shape, define_sum, .onnx = onnx_sum};
-const Op op_reduce_mean = {"reduce_mean", "x", "y", attrs, shape_mean, define_mean, .onnx = onnx_mean};
-const Op op_reduce_max = {"reduce_max", "x", "y", attrs, shape, define_max, .onnx = onnx_max};
-const Op op_reduce_min = {"reduce_min", "x", "y", attrs, shape, define_min, .onnx = onnx_min};
-const Op op_reduce_prod = {"reduce_prod", "x", "y", attrs, shape, define_prod, .onnx = onnx_prod};
+const Op op_reduce_sum = {"reduce_sum", "x", "y", attrs, shape, define_sum, .lower = lower_sum, .onnx = onnx_sum};
+const Op op_reduce_mean = {"reduce_mean", "x", "y", attrs, shape_mean, define_mean, .lower = lower_mean, .onnx = onnx_mean};
+const Op op_reduce_max = {"reduce_max", "x", "y", attrs, shape, define_max, .lower = lower_max, .onnx = onnx_max};
+const Op op_reduce_min = {"reduce_min", "x", "y", attrs, shape, define_min, .lower = lower_min, .onnx = onnx_min};
+const Op op_reduce_prod = {"reduce_prod", "x", "y", attrs, shape, define_prod, .lower = lower_prod, .onnx = onnx_prod};

@@ -16,5 +16,13 @@ static Ex define(Call *c, Dims i) {
     return divide(c, fn(c, FN_EXP, sub(c, at(c, 0, i), m)), z);
 }
 
+/* The axis goes last. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    int a = axis(c, AXIS, in[0].rank), order[STEP_RANK];
+    for (int k = 0; k < in[0].rank; k++) order[k] = k == in[0].rank - 1 ? a : k + (k >= a);
+    step_add(b, S_SOFTMAX, 2, (const View[]){view_axes(&out[0], out[0].rank, order), view_axes(&in[0], in[0].rank, order)});
+    return 1;
+}
+
 static const OnnxMap onnx[] = {{"", "Softmax", 13, 0, "axis"}, {"", "Softmax", 1, 12, "axis:flatten"}, {0}};
-const Op op_softmax = {"softmax", "x", "y", attrs, shape, define, .onnx = onnx};
+const Op op_softmax = {"softmax", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

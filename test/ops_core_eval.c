@@ -90,7 +90,7 @@ static void both_agree(Case *c) {
 
     LoopProgram p;
     Arena *arena = arena_new(NULL, 0);
-    if (!loop_compile(c->w, c->e, sizes, c->out.rank, c->out.dim, NULL, 0, NULL, arena, &p, &error)) fail_msg("%s", error.reason);
+    if (!loop_compile(c->w, c->e, sizes, c->out.rank, c->out.dim, 0, NULL, arena, &p, &error)) fail_msg("%s", error.reason);
     View view[1 + INPUTS] = {view_dense(0, c->num == &numbers_real ? DT_DOUBLE : 0, c->out.rank, c->out.dim)};
     for (int k = 0; k < INPUTS; k++) {
         view[k + 1] = view_dense(k + 1, c->num == &numbers_real ? DT_DOUBLE : 0, c->in[k].rank < 0 ? 0 : c->in[k].rank, c->in[k].dim);
@@ -426,10 +426,10 @@ static void what_cannot_be_said_is_an_error(void **state) {
     assert_false(eval_element(&eval, unknown, 1, (const int64_t[]){0}, &y, &e));
     assert_non_null(strstr(e.reason, "mystery"));
     e = (Error){0};
-    assert_false(loop_compile(c->w, unknown, none, 1, (const int64_t[]){4}, NULL, 0, NULL, c->w->arena, &p, &e));
+    assert_false(loop_compile(c->w, unknown, none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
     assert_non_null(strstr(e.reason, "mystery"));
     e = (Error){0};
-    assert_false(loop_compile(c->w, ex_param(c->w, "alpha"), none, 1, (const int64_t[]){4}, NULL, 0, NULL, c->w->arena, &p, &e));
+    assert_false(loop_compile(c->w, ex_param(c->w, "alpha"), none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
     case_free(c);
 }
 
@@ -442,7 +442,7 @@ static void a_parameter_has_the_value_it_is_given(void **state) {
     Number alpha = c->num->ratio(3, 7), got[5];
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, e, (Sizes){0}, 1, c->in[0].dim, NULL, 1, &word, c->w->arena, &p, &error));
+    assert_true(loop_compile(c->w, e, (Sizes){0}, 1, c->in[0].dim, 1, &word, c->w->arena, &p, &error));
     const View view[] = {view_dense(0, 0, 1, c->in[0].dim), view_dense(1, 0, 1, c->in[0].dim)};
     Loop *loop = loop_new(p, 2, view, c->num, &error);
     loop_run(loop, (void *const[]){got, c->data[0]}, &alpha);
@@ -459,7 +459,7 @@ static void views_of_every_type(void **state) {
     const int64_t dim[] = {3, 2};
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, e, (Sizes){0}, 2, dim, NULL, 0, NULL, c->w->arena, &p, &error));
+    assert_true(loop_compile(c->w, e, (Sizes){0}, 2, dim, 0, NULL, c->w->arena, &p, &error));
     float x[16] = {0}, want[] = {2, 5, 3, 6, 4, 7};
     for (int k = 0; k < 6; k++) x[2 + 2 * k] = (float)k + 1;
     View in = {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .offset = 2, .dim = {2, 3}, .stride = {6, 2}};
@@ -475,7 +475,7 @@ static void views_of_every_type(void **state) {
         loop_run(loop, (void *const[]){stored, x}, NULL);
         loop_free(loop);
         LoopProgram read;
-        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, NULL, 0, NULL, c->w->arena,
+        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena,
                                  &read, &error));
         loop = loop_new(read, 2, (const View[]){back, flat}, &numbers_real, &error);
         loop_run(loop, (void *const[]){again, stored}, NULL);
@@ -494,7 +494,7 @@ static void damaged_programs_are_refused(void **state) {
     conv(c);
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, NULL, 0, NULL, c->w->arena, &p, &error));
+    assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, 0, NULL, c->w->arena, &p, &error));
     View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim), view_dense(1, DT_DOUBLE, 3, c->in[0].dim),
                    view_dense(2, DT_DOUBLE, 3, c->in[1].dim)};
     int64_t *words = test_malloc((size_t)p.n * 8);

@@ -467,8 +467,8 @@ static LoopProgram assemble(Compile *c, int64_t root, int lane) {
     return (LoopProgram){to.n, to.v};
 }
 
-bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[], int nparam, const uint32_t param[],
-                  Arena *arena, LoopProgram *out, Error *error) {
+static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[], int nparam, const uint32_t param[],
+                    Arena *arena, LoopProgram *out, Error *error) {
     Error mine = {0};
     Compile *c = ARENA_NEW(arena, Compile, 1);
     *c = (Compile){.w = w,
@@ -495,4 +495,14 @@ bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], co
     if (c->failed) return false;
     *out = assemble(c, root, lane);
     return true;
+}
+
+bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], int nparam, const uint32_t param[], Arena *arena,
+                  LoopProgram *out, Error *error) {
+    return compile(w, e, sizes, rank, dim, NULL, nparam, param, arena, out, error);
+}
+
+bool loop_compile_some(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[], Arena *arena, LoopProgram *out,
+                       Error *error) {
+    return compile(w, e, sizes, rank, dim, input, 0, NULL, arena, out, error);
 }

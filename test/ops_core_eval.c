@@ -475,8 +475,8 @@ static void views_of_every_type(void **state) {
         loop_run(loop, (void *const[]){stored, x}, NULL);
         loop_free(loop);
         LoopProgram read;
-        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena,
-                                 &read, &error));
+        assert_true(
+            loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
         loop = loop_new(read, 2, (const View[]){back, flat}, &numbers_real, &error);
         loop_run(loop, (void *const[]){again, stored}, NULL);
         loop_free(loop);

@@ -22,7 +22,8 @@
    Accumulation is in float for float32. A program runs in the widest class among y, the accumulator and the views it reads: double,
    float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted to y's type when it is stored, as S_COPY does:
    integers wrap, floats truncate toward zero and saturate (NaN gives 0), bool is "is not zero". Integer division truncates,
-   C_MOD has the divisor's sign, both give 0 for a divisor 0; min and max pass NaN on. y may be an input's very view, in place (S_EWISE). */
+   C_MOD has the divisor's sign, both give 0 for a divisor 0. min, max and relu of programs and
+   reductions pass NaN on; the maximum of a pool, and an activation that a kernel fuses into its convolution or product, need not. y may be an input's very view, in place (S_EWISE). */
 #ifndef ISOMER_STEPS_H
 #define ISOMER_STEPS_H
 #include <stddef.h>

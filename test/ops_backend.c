@@ -2,6 +2,7 @@
    special values of element-wise programs and of conversions, and running in place. */
 #include "ops/backend.h"
 #include "ops/core/loop.h"
+#include "ops/view.h"
 #include "steps_reference.h"
 #include <float.h>
 #include <immintrin.h>
@@ -339,6 +340,44 @@ static void loop_programs_run(void **state) {
     assert_true(why[0] != 0);
 }
 
+static void operators_without_definition_run(void **state) {
+    (void)state;
+    float x[] = {10, 11, 12, 13}, y[3];
+    int64_t index[] = {2, -1, 0}, param[] = {1, 0};
+    const View v[] = {line(0, DT_FLOAT, 3), line(1, DT_FLOAT, 4), line(2, DT_INT64, 3)};
+    Step s = {.kind = S_OP, .nview = 3, .view = v, .param = param, .nparam = 2, .op = "gather"};
+    run_step(devices[0], &s, (void *const[]){y, x, index});
+    static const float want[] = {12, 13, 10};
+    assert_memory_equal(y, want, sizeof want);
+    size_t room;
+    char why[200];
+    Kernel *k = cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why);
+    param[1] = 7; /* the kernel has its own copy of the step */
+    index[0] = 4;
+    assert_true(cpu->run(k, (void *const[]){y, x, index}, NULL) < 0);
+    cpu->forget(k);
+    s.op = "no such operator";
+    assert_int_equal(cpu->choices(devices[0], &s), 0);
+}
+
+/* NaN comes out of a maximum and a minimum, along rows and across them, wherever it stands. */
+static void nan_passes_through_reductions(void **state) {
+    (void)state;
+    enum { N = 70 };
+    float x[N * N], y[N];
+    for (int at = 0; at < N; at++)
+        for (int64_t kind = REDUCE_MAX; kind <= REDUCE_MIN; kind++)
+            for (int across = 0; across < 2; across++) {
+                for (int i = 0; i < N * N; i++) x[i] = (float)(i % 13);
+                x[across ? at * N + 3 : 3 * N + at] = NAN; /* output 3 */
+                const View v[] = {line(0, DT_FLOAT, N),
+                                  {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .dim = {N, N}, .stride = {across ? 1 : N, across ? N : 1}}};
+                const Step s = {.kind = S_REDUCE, .nview = 2, .view = v, .param = &kind, .nparam = 1};
+                run_step(devices[at % 2], &s, (void *const[]){y, x});
+                for (int i = 0; i < N; i++) assert_int_equal(y[i] != y[i], i == 3);
+            }
+}
+
 static void long_sums_are_accurate(void **state) {
     (void)state;
     enum { N = 3000001 };
@@ -382,6 +421,8 @@ int main(void) {
         cmocka_unit_test(a_step_may_run_in_place),
         cmocka_unit_test(an_epilogue_may_read_the_output_buffer),
         cmocka_unit_test(loop_programs_run),
+        cmocka_unit_test(operators_without_definition_run),
+        cmocka_unit_test(nan_passes_through_reductions),
         cmocka_unit_test(long_sums_are_accurate),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -62,15 +62,18 @@ static bool take_bytes(Oracle *o, Value v, const void *bytes) {
     return true;
 }
 
+/* view[k] and slot[k] of a value; rank -1 for an input left out. */
+static void take_view(Oracle *o, Value v, int k, View *view, void **slot) {
+    if (v) view[k] = o->buffer[v - o->least].view, slot[k] = o->buffer[v - o->least].data;
+    else view[k].rank = -1;
+    view[k].slot = k;
+}
+
 static bool run_loop(Oracle *o, const Node *n, int port, Ex define) {
     View *view = ARENA_NEW(o->arena, View, n->nin + 1);
     void **slot = ARENA_NEW(o->arena, void *, n->nin + 1);
     LoopProgram p;
-    for (int k = 0; k <= n->nin; k++) {
-        Value v = k ? n->in[k - 1] : n->out + (Value)port;
-        if (v) view[k] = o->buffer[v - o->least].view, slot[k] = o->buffer[v - o->least].data;
-        view[k].slot = k;
-    }
+    for (int k = 0; k <= n->nin; k++) take_view(o, k ? n->in[k - 1] : n->out + (Value)port, k, view, slot);
     if (!loop_compile(o->w, define, o->sizes, view[0].rank, view[0].dim, 0, NULL, o->arena, &p, o->error)) return false;
     Loop *l = loop_new(p, n->nin + 1, view, &numbers_real, o->error);
     if (!l) return false;
@@ -84,12 +87,7 @@ static bool run_kernel(Oracle *o, const Node *n) {
     View *view = ARENA_NEW(o->arena, View, total); /* results, then inputs */
     void **slot = ARENA_NEW(o->arena, void *, total);
     StepBuf steps = stepbuf_new(o->w, o->sizes, o->arena);
-    for (int k = 0; k < total; k++) {
-        Value v = k < n->nout ? n->out + (Value)k : n->in[k - n->nout];
-        if (v) view[k] = o->buffer[v - o->least].view, slot[k] = o->buffer[v - o->least].data;
-        else view[k].rank = -1;
-        view[k].slot = k;
-    }
+    for (int k = 0; k < total; k++) take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
     if (!sig_lower(&steps, n->sig, view + n->nout, view)) return cannot(o, n->out, steps.why ? steps.why : "there is no way to compute it");
     for (int k = 0; k < steps.n; k++) {
         OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;

@@ -353,15 +353,15 @@ static void solve(State *s) {
 }
 
 void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
-    ArenaMark mark = arena_mark(m->arena);
-    State *s = ARENA_NEW(m->arena, State, 1);
+    ArenaMark mark = arena_mark(m->w->scratch);
+    State *s = ARENA_NEW(m->w->scratch, State, 1);
     s->m = m;
     s->i = i;
     s->found = found;
     s->user = user;
-    s->symbol = ARENA_NEW(m->arena, Poly, i->nsymbol);
-    s->is_bound = ARENA_NEW(m->arena, bool, i->nsymbol);
-    s->real = ARENA_NEW(m->arena, Ex, i->nreal);
+    s->symbol = ARENA_NEW(m->w->scratch, Poly, i->nsymbol);
+    s->is_bound = ARENA_NEW(m->w->scratch, bool, i->nsymbol);
+    s->real = ARENA_NEW(m->w->scratch, Ex, i->nreal);
     solve(s);
-    arena_reset(m->arena, mark);
+    arena_reset(m->w->scratch, mark);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 400, SYMBOLS = 64, ELEMENTS = 4096 };
+enum { TRIES = 20000, SYMBOLS = 64, ELEMENTS = 4096 };
 typedef struct Trial {
     World *w;
     Arena *arena;
@@ -68,7 +68,8 @@ static void repair(Trial *t, const Lit *lit, int n) {
 static bool draw_sizes(Trial *t) {
     const Instance *i = &t->instance;
     for (int tries = 0; tries < TRIES; tries++) {
-        for (int k = 0; k < i->nsymbol; k++) t->value[k] = 1 + (int64_t)random_below(&t->random, i->is_size[k] ? 5 : 2);
+        for (int k = 0; k < i->nsymbol; k++)
+            t->value[k] = random_below(&t->random, 3) ? 1 + (int64_t)random_below(&t->random, i->is_size[k] ? 5 : 2) : 1;
         for (int round = 0; round < 3; round++) {
             repair(t, i->need_from, i->nneed_from);
             repair(t, i->where, i->nwhere);

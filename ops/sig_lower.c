@@ -23,8 +23,7 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
     int64_t param[64];
     int n = 0;
     for (int j = 0; j < info->nout; j++) view[n++] = out[j];
-    for (int k = 0; k < info->nin; k++)
-        if (in[k].rank >= 0) view[n++] = in[k];
+    for (int k = 0; k < info->nin; k++) view[n++] = in[k]; /* those left out too: kernels count on their places */
     param[0] = info->nout;
     int nparam = 1 + sig_params(b->w, sig, param + 1, 63);
     Step *s = step_add(b, S_OP, n, view);

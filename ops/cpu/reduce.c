@@ -1,11 +1,11 @@
 /* reduce.c -- reductions over the trailing axes of a view with any strides. If the kept axes run faster through memory, whole blocks
-   of outputs are accumulated side by side ("across"); else one output at a time in LANES partial results, folded at the end
-   ("along"). Sums and products of floats are kept in doubles, so the order hardly shows. */
+   of outputs are accumulated side by side ("across"); else one output at a time ("along"). Sums and products of floats are kept in
+   doubles, so the order hardly shows. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANES = 64, COLUMNS = 256 };
+enum { COLUMNS = 256 };
 
 typedef struct Reduce {
     Operand x;
@@ -17,7 +17,8 @@ typedef struct Reduce {
     int64_t count; /* elements for each output */
     int in_size, out_size;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
-    void (*fold)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*total)(void *acc, const void *x, int64_t n);
+    void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Reduce;
 
@@ -54,25 +55,24 @@ static void finish(const Reduce *r, void *acc, char *y, int64_t stride, int64_t 
     r->store(y, stride, acc, n);
 }
 
-static size_t wide_size(const Reduce *r) { return r->wide == CLASS_FLOAT ? sizeof(float) : sizeof(double); }
-
-/* One output from LANES partial results. */
+/* One output; runs that are not consecutive are gathered first. */
 static void reduce_along(const Reduce *r, char *y, const char *x) {
     const Nest *n = &r->reduced;
     const int64_t length = n->dim[n->rank - 1], stride = n->stride[n->rank - 1];
-    int64_t lanes = length < LANES ? (length > 0 ? length : 1) : LANES, index[STEP_RANK] = {0}, offset[1] = {0};
-    Wide acc[LANES];
-    reduce_start(acc, r->wide, r->kind, lanes);
-    if (r->count > 0) do
-            for (int64_t at = 0; at < length; at += lanes)
-                r->merge(acc, x + (offset[0] + at * stride) * r->in_size, stride, length - at < lanes ? length - at : lanes);
-        while (nest_next(n, 1, index, offset));
-    while (lanes > 1) {
-        const int64_t half = lanes / 2, rest = lanes - half;
-        r->fold(acc, (char *)acc + (size_t)rest * wide_size(r), 1, half);
-        lanes = rest;
-    }
-    finish(r, acc, y, 1, 1);
+    int64_t index[STEP_RANK] = {0}, offset[1] = {0};
+    Wide acc, run[COLUMNS];
+    reduce_start(&acc, r->wide, r->kind, 1);
+    if (r->count > 0) do {
+            const char *from = x + offset[0] * r->in_size;
+            if (stride == 1) r->total(&acc, from, length);
+            else
+                for (int64_t at = 0; at < length; at += COLUMNS) {
+                    const int64_t part = length - at < COLUMNS ? length - at : COLUMNS;
+                    r->load(run, from + at * stride * r->in_size, stride, part);
+                    r->total(&acc, run, part);
+                }
+        } while (nest_next(n, 1, index, offset));
+    finish(r, &acc, y, 1, 1);
 }
 
 /* `columns` neighbouring outputs. */
@@ -151,7 +151,8 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     else if (!operand_pack(b, 1, out, &r->x)) return false;
     if (!tail_new(b, out, false, &r->tail)) return false;
     r->merge = simd->merge[class][r->kind];
-    r->fold = simd->merge[r->wide][r->kind];
+    r->total = simd->total[class][r->kind];
+    r->load = simd->load[class][out];
     r->store = simd->store[r->wide][out];
     r->in_size = r->out_size = dtype_size(out);
     make_nests(b, r);

@@ -32,6 +32,7 @@ typedef struct Simd {
     void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see class_wide). Mean sums. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n); /* likewise all of x[0..n-1] into the one acc[0] */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w, int64_t n); /* y[i] += w[0] * x[i*stride] */
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);                               /* y[i] = sum of w[t]*x[offset[t]+i] */

@@ -219,11 +219,39 @@ TYPES(MOVES_UINT)
                 acc[i] = (W)(value);                                          \
             }                                                                 \
     }
+/* Partial results in LANES places, which become registers, folded at the end. */
+enum { LANES = 32 };
+#define DEFINE_TOTAL(name, W, T, value)                               \
+    static void total_##name(void *pacc, const void *px, int64_t n) { \
+        W lane[LANES], *acc = pacc;                                   \
+        const T *p = px;                                              \
+        int64_t at = LANES;                                           \
+        if (n >= LANES) {                                             \
+            for (int i = 0; i < LANES; i++) lane[i] = (W)p[i];        \
+            for (; at + LANES <= n; at += LANES)                      \
+                for (int i = 0; i < LANES; i++) {                     \
+                    const W z = lane[i], x = (W)p[at + i];            \
+                    lane[i] = (W)(value);                             \
+                }                                                     \
+            for (int width = LANES / 2; width >= 1; width /= 2)       \
+                for (int i = 0; i < width; i++) {                     \
+                    const W z = lane[i], x = lane[i + width];         \
+                    lane[i] = (W)(value);                             \
+                }                                                     \
+            const W z = acc[0], x = lane[0];                          \
+            acc[0] = (W)(value);                                      \
+        } else at = 0;                                                \
+        for (; at < n; at++) {                                        \
+            const W z = acc[0], x = (W)p[at];                         \
+            acc[0] = (W)(value);                                      \
+        }                                                             \
+    }
+#define DEFINE_BOTH(name, W, T, value) DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
 #define DEFINE_MERGES(class, W, T, U)                                                                    \
-    DEFINE_MERGE(class##_sum, W, T, (U)z + (U)x)                                                         \
-    DEFINE_MERGE(class##_max, T, T, x > z || x != x ? x : z)                                             \
-    DEFINE_MERGE(class##_min, T, T, x < z || x != x ? x : z)                                             \
-    DEFINE_MERGE(class##_prod, W, T, (U)z *(U)x)                                                         \
+    DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)                                                          \
+    DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z)                                              \
+    DEFINE_BOTH(class##_min, T, T, x < z || x != x ? x : z)                                              \
+    DEFINE_BOTH(class##_prod, W, T, (U)z *(U)x)                                                          \
     static void class##_scale_add(void *py, const void *px, int64_t stride, const void *pw, int64_t n) { \
         T *y = py;                                                                                       \
         const T *x = px, w = *(const T *)pw;                                                             \
@@ -261,34 +289,29 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
 }
 
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in LANES partial sums */
-enum { LANES = 32 };
-#define DEFINE_SOFTMAX(name, T, EXP, max)                                                         \
-    static void name(void *py, const void *px, int64_t rows) {                                    \
-        T *y = py;                                                                                \
-        const T *x = px;                                                                          \
-        T top[LANES], sum[LANES] = {0}, peak = (T)-INFINITY, total = 0;                           \
-        for (int l = 0; l < LANES; l++) top[l] = peak;                                            \
-        int64_t at = 0;                                                                           \
-        for (; at + LANES <= rows; at += LANES) max(top, x + at, 1, LANES);                       \
-        max(top, x + at, 1, rows - at);                                                           \
-        for (int l = 0; l < LANES; l++) peak = top[l] > peak || top[l] != top[l] ? top[l] : peak; \
-        for (at = 0; at < rows; at += LANES) {                                                    \
-            const int64_t n = rows - at < LANES ? rows - at : LANES;                              \
-            T *const to = y + at;                                                                 \
-            const T *const from = x + at;                                                         \
-            EACH {                                                                                \
-                const T e = EXP(from[i] - peak);                                                  \
-                to[i] = e;                                                                        \
-                sum[i] += e;                                                                      \
-            }                                                                                     \
-        }                                                                                         \
-        for (int l = 0; l < LANES; l++) total += sum[l];                                          \
-        const T scale = 1 / total;                                                                \
-        const int64_t n = rows;                                                                   \
-        EACH y[i] *= scale;                                                                       \
+#define DEFINE_SOFTMAX(name, T, EXP, max)                            \
+    static void name(void *py, const void *px, int64_t rows) {       \
+        T *y = py;                                                   \
+        const T *x = px;                                             \
+        T sum[LANES] = {0}, peak = (T)-INFINITY, total = 0;          \
+        max(&peak, x, rows);                                         \
+        for (int64_t at = 0; at < rows; at += LANES) {               \
+            const int64_t n = rows - at < LANES ? rows - at : LANES; \
+            T *const to = y + at;                                    \
+            const T *const from = x + at;                            \
+            EACH {                                                   \
+                const T e = EXP(from[i] - peak);                     \
+                to[i] = e;                                           \
+                sum[i] += e;                                         \
+            }                                                        \
+        }                                                            \
+        for (int l = 0; l < LANES; l++) total += sum[l];             \
+        const T scale = 1 / total;                                   \
+        const int64_t n = rows;                                      \
+        EACH y[i] *= scale;                                          \
     }
-DEFINE_SOFTMAX(softmax_float, float, exp_float, float_max)
-DEFINE_SOFTMAX(softmax_double, double, exp, double_max)
+DEFINE_SOFTMAX(softmax_float, float, exp_float, total_float_max)
+DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 
 #define OP_FLOAT(op, k, value) [op] = float_##op,
 #define OP_DOUBLE(op, k, value) [op] = double_##op,
@@ -304,6 +327,8 @@ DEFINE_SOFTMAX(softmax_double, double, exp, double_max)
 #define STORE_UINT(dt, S, from, to, to_int) [dt] = store_uint_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
+#define TOTALS(class) \
+    { total_##class##_sum, total_##class##_sum, total_##class##_max, total_##class##_min, total_##class##_prod }
 const Simd SIMD_TABLE = {
     .name = SIMD_NAME,
     .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT)},
@@ -313,6 +338,7 @@ const Simd SIMD_TABLE = {
     .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
     .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
+    .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .taps = taps,
     .softmax = {softmax_float, softmax_double},

@@ -113,6 +113,15 @@ static void ewise(const char *filter, const char *name, int64_t rows, int64_t co
     }
     report(name, &b, filter);
 }
+/* x[1, c, n, n] + bias[c], then relu */
+static void channels(const char *filter, const char *name, int64_t c, int64_t n) {
+    Bench b = {.bytes = 8.0 * (double)(c * n * n)};
+    start(&b, S_EWISE, 3);
+    for (int i = 0; i < 3; i++) b.view[i] = dense(i, 1, c, n, n);
+    for (int a = 0; a < 4; a++) b.view[2].stride[a] = a == 1;
+    code(&b, C_VIEW, 1, 0, 0), code(&b, C_VIEW, 2, 0, 0), code(&b, C_ADD, 0, 1, 0), code(&b, C_RELU, 2, 0, 0);
+    report(name, &b, filter);
+}
 static void unary_kind(const char *filter, const char *name, StepKind kind, View y, View x, int64_t param) {
     Bench b = {.bytes = 4.0 * (double)(view_count(&x) + view_count(&y))};
     start(&b, kind, 2);
@@ -160,9 +169,13 @@ int main(int argc, char **argv) {
     ewise(f, "sigmoid 3136x256", 3136, 256, 1, C_SIGMOID);
     ewise(f, "log 3136x256", 3136, 256, 1, C_LOG);
     ewise(f, "gelu 3136x256", 3136, 256, 1, STEP_KIND_COUNT + SCALAR_OP_COUNT);
+    channels(f, "bias relu 256@56", 256, 56);
+    channels(f, "bias relu 2048@7", 2048, 7);
+    channels(f, "bias relu 2048@3", 2048, 3);
     unary_kind(f, "softmax 1536x128", S_SOFTMAX, dense(0, 1536, 128, 0, 0), dense(1, 1536, 128, 0, 0), 0);
     unary_kind(f, "sum 3136x256 along", S_REDUCE, dense(0, 3136, 0, 0, 0), dense(1, 3136, 256, 0, 0), REDUCE_SUM);
     unary_kind(f, "max 3136x256 along", S_REDUCE, dense(0, 3136, 0, 0, 0), dense(1, 3136, 256, 0, 0), REDUCE_MAX);
+    unary_kind(f, "mean 2048@7", S_REDUCE, dense(0, 2048, 0, 0, 0), dense(1, 2048, 49, 0, 0), REDUCE_MEAN);
     View across = dense(1, 256, 3136, 0, 0);
     across.stride[0] = 1, across.stride[1] = 256;
     unary_kind(f, "sum 3136x256 across", S_REDUCE, dense(0, 256, 0, 0, 0), across, REDUCE_SUM);

@@ -76,7 +76,9 @@ typedef struct Operand {
     const void *constant;
 } Operand;
 Operand operand_as_is(Build *, int index);
-bool operand_pack(Build *, int index, int dtype, Operand *); /* dense, of this type */
+bool operand_pack(Build *, int index, int dtype, Operand *);                  /* dense, of this type */
+bool operand_pack_as(Build *, int index, const View *, int dtype, Operand *); /* the same of another view of view[index]'s slot */
+bool operand_typed(Build *, int index, int dtype, Operand *);                 /* as it is if it has the type, else packed */
 static inline const void *operand_at(const Operand *o, void *const slot[], void *work) {
     if (o->constant) return o->constant;
     if (o->copy) copy_run(o->copy, slot, work);
@@ -87,6 +89,7 @@ typedef struct Tail {
     View into;
     Vector *finish;
 } Tail;
+bool epilogue_reads_output(const Step *);              /* then it must be read before the kernel writes there */
 bool tail_new(Build *, int dtype, bool dense, Tail *); /* dense: the kernel writes dense memory only */
 bool tail_plain(Build *, int dtype, Tail *); /* the same without the epilogue, which the kernel does itself; strides as in view[0] */
 static inline void tail_run(const Tail *t, void *const slot[], void *work) {

@@ -98,19 +98,13 @@ static int conv_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-static bool operand_of_type(Build *b, int index, int dtype, Operand *o) {
-    if (b->step->view[index].dtype != dtype) return operand_pack(b, index, dtype, o);
-    *o = operand_as_is(b, index);
-    return true;
-}
-
 static bool direct_conv_build(Build *b, Kernel *k) {
     Conv *c = ARENA_NEW(b->arena, Conv, 1);
     const View *v = b->step->view;
     c->class = view_class(v, 3);
     const int dtype = class_dtype(c->class);
     c->size = dtype_size(dtype);
-    if (!operand_of_type(b, 1, dtype, &c->x) || !operand_of_type(b, 2, dtype, &c->w) || !tail_new(b, dtype, false, &c->tail)) return false;
+    if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) || !tail_new(b, dtype, false, &c->tail)) return false;
     c->g = window_new(&c->tail.into, &c->x.view, v[2].dim + 2, b->step->param + 1);
     for (int a = 0, n = v[1].rank - 2; a < n; a++) c->g.w[SPATIAL - n + a] = c->w.view.stride[2 + a];
     c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1], c->group = b->step->param[0];
@@ -244,7 +238,7 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     p->wide = class_wide(p->class, p->kind);
     const int dtype = class_dtype(p->class);
     p->size = dtype_size(dtype), p->wide_size = dtype_size(class_dtype(p->wide));
-    if (!operand_of_type(b, 1, dtype, &p->x) || !tail_new(b, dtype, false, &p->tail)) return false;
+    if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, false, &p->tail)) return false;
     p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
     for (int a = 0; a < SPATIAL; a++) {
         const int i = a - (SPATIAL - n);

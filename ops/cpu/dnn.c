@@ -182,22 +182,23 @@ typedef struct Input {
     const void *known; /* contents, where the step's view lies as it is and they are known */
     dnnl_memory_desc_t md;
 } Input;
-/* Described as it lies, or packed at each run where oneDNN cannot read such strides. */
+/* Described as it lies, or packed where oneDNN cannot read such strides or the type is a 16-bit float. */
 static bool input_of(Build *b, int index, const View *as, Input *in) {
-    in->view = plain_view(as), in->copy = NULL, in->known = NULL;
-    if (describe(&in->view, &in->md)) {
+    *in = (Input){.view = plain_view(as)};
+    if (as->dtype == DT_FLOAT && describe(&in->view, &in->md)) {
         if (b->weights && b->weights[index]) in->known = (const float *)b->weights[index] + in->view.offset;
         return true;
     }
-    in->view = build_scratch(b, DT_FLOAT, as->rank, as->dim);
-    in->copy = copy_new(b, &in->view, as);
-    return in->copy && describe(&in->view, &in->md);
+    Operand o;
+    if (!operand_pack_as(b, index, as, DT_FLOAT, &o)) return false;
+    in->view = o.view, in->copy = o.copy, in->known = o.constant;
+    return describe(&in->view, &in->md);
 }
 
 /* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered at each run. */
 static dnnl_memory_t feed(Build *b, Chain *c, const Input *in, const dnnl_memory_desc_t *md) {
     const bool same = dnnl_memory_desc_equal(&in->md, md);
-    if (!same && in->known) return pack_now(b, c, &in->md, in->known, md);
+    if (in->known && (!same || in->view.slot == SLOT_SCRATCH)) return pack_now(b, c, &in->md, in->known, md);
     dnnl_memory_t plain = add_memory(c, &in->md, &in->view, in->copy);
     if (same || !plain) return plain;
     dnnl_memory_t packed = add_scratch(b, c, md);
@@ -245,7 +246,7 @@ static bool is_swish(const Step *s, const Scalar *c, int *x, Fused *f) {
 }
 static Fused match_epilogue(const Step *s, int axis) {
     Fused f = {.whole = s->ncode == 0};
-    if (f.whole || s->view[0].dtype != DT_FLOAT) return f;
+    if (f.whole || epilogue_reads_output(s)) return f;
     int x = s->ncode - 1;
     const Scalar *last = &s->code[x];
     static const struct {
@@ -318,10 +319,11 @@ static dnnl_primitive_desc_t create(const void *desc, const Dnn *d, const Fused 
     dnnl_primitive_attr_destroy(attr);
     return pd;
 }
+/* What oneDNN is used for: 16-bit floats are converted around it. */
 static bool all_float(const Step *s, int n) {
     for (int i = 0; i < n; i++)
-        if (s->view[i].dtype != DT_FLOAT || view_count(&s->view[i]) == 0) return false;
-    return true;
+        if (view_count(&s->view[i]) == 0) return false;
+    return view_class(s->view, n) == CLASS_FLOAT;
 }
 /* A bias is a vector along one axis of y. */
 static bool bias_input(Build *b, const Fused *f, int axis, int rank, Input *in) {
@@ -428,7 +430,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
 static bool flatten(const Step *s, View out[3]) {
     const int r = s->view[0].rank;
     for (int i = 0; i < 3; i++) {
-        out[i] = (View){.slot = s->view[i].slot, .dtype = DT_FLOAT, .rank = 2, .offset = s->view[i].offset};
+        out[i] = (View){.slot = s->view[i].slot, .dtype = s->view[i].dtype, .rank = 2, .offset = s->view[i].offset};
         for (int a = 0; a < 2; a++) out[i].dim[a] = s->view[i].dim[r - 2 + a], out[i].stride[a] = s->view[i].stride[r - 2 + a];
     }
     for (int a = r - 3; a >= 0; a--) {

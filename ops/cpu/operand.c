@@ -111,38 +111,57 @@ bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
 Operand operand_as_is(Build *b, int index) { return (Operand){.view = b->step->view[index]}; }
 
 /* What is known now is copied now, into the kernel's arena. */
-static bool pack_constant(Build *b, const View *from, Operand *o) {
+static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
     Build now = {.device = b->device, .arena = b->arena, .step = b->step, .why = b->why, .nwhy = b->nwhy};
-    const size_t bytes = (size_t)(view_count(from) * dtype_size(o->view.dtype));
-    char *room = arena_alloc(b->arena, bytes + 64);
+    char *room = arena_alloc(b->arena, (size_t)(view_count(from) * dtype_size(o->view.dtype)) + 64);
     View source = *from, y = o->view;
     y.slot = 0, y.offset = 0, source.slot = 1;
     room += (64 - (uintptr_t)room % 64) % 64;
     Copy *copy = copy_new(&now, &y, &source);
     if (!copy) return false;
-    void *slots[] = {room, (void *)(uintptr_t)b->weights[from - b->step->view]};
-    void *work = arena_alloc(b->arena, now.workspace + 64);
-    work = (char *)work + (64 - (uintptr_t)work % 64) % 64;
-    copy_run(copy, slots, work);
+    void *slots[] = {room, (void *)(uintptr_t)b->weights[index]};
+    char *work = arena_alloc(b->arena, now.workspace + 64);
+    copy_run(copy, slots, work + (64 - (uintptr_t)work % 64) % 64);
     o->constant = room;
     return true;
 }
 
-bool operand_pack(Build *b, int index, int dtype, Operand *o) {
-    const View *from = &b->step->view[index];
+bool operand_pack_as(Build *b, int index, const View *from, int dtype, Operand *o) {
     if (b->weights && b->weights[index]) {
         *o = (Operand){.view = view_dense(SLOT_SCRATCH, dtype, from->rank, from->dim)};
-        return pack_constant(b, from, o);
+        return pack_constant(b, index, from, o);
     }
     *o = (Operand){.view = build_scratch(b, dtype, from->rank, from->dim)};
     o->copy = copy_new(b, &o->view, from);
     return o->copy != NULL;
 }
+bool operand_pack(Build *b, int index, int dtype, Operand *o) { return operand_pack_as(b, index, &b->step->view[index], dtype, o); }
 
-/* An operand of the epilogue in y's own slot must be read before the kernel writes there. */
-static bool epilogue_reads_output(const Step *s) {
+bool operand_typed(Build *b, int index, int dtype, Operand *o) {
+    if (b->step->view[index].dtype != dtype) return operand_pack(b, index, dtype, o);
+    *o = operand_as_is(b, index);
+    return true;
+}
+
+/* The bytes of its slot between which a view's elements lie. */
+static void view_extent(const View *v, int64_t *low, int64_t *high) {
+    int64_t first = v->offset, last = v->offset;
+    for (int a = 0; a < v->rank; a++) {
+        const int64_t reach = v->dim[a] > 0 ? (v->dim[a] - 1) * v->stride[a] : 0;
+        first += reach < 0 ? reach : 0, last += reach > 0 ? reach : 0;
+    }
+    *low = first * dtype_size(v->dtype), *high = (last + 1) * dtype_size(v->dtype);
+}
+static bool may_overlap(const View *a, const View *b) {
+    int64_t a_low, a_high, b_low, b_high;
+    view_extent(a, &a_low, &a_high);
+    view_extent(b, &b_low, &b_high);
+    return a->slot == b->slot && a_low < b_high && b_low < a_high;
+}
+
+bool epilogue_reads_output(const Step *s) {
     for (int i = 0; i < s->ncode; i++)
-        if (s->code[i].op == C_VIEW && s->view[s->code[i].a].slot == s->view[0].slot) return true;
+        if (s->code[i].op == C_VIEW && s->code[i].a < s->nview && may_overlap(&s->view[s->code[i].a], &s->view[0])) return true;
     return false;
 }
 

@@ -7,8 +7,7 @@
 
 enum { MAX_TAPS_INPUTS = 16 };
 typedef struct Taps {
-    Operand w;
-    View x;
+    Operand x, w;
     Tail tail;
     int64_t in[2], out[2], stride[2], pad[2], phase[2]; /* phase: rows and columns of one remainder's plane */
     int64_t batch, outs, ins, group, ntap, run;
@@ -39,9 +38,10 @@ static void scatter_channel(const Taps *t, float *plane, const float *x, int64_t
 
 static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x, const float *w) {
     const View *yv = &t->tail.into;
-    const int r = t->x.rank - 2, c = t->x.rank - 1;
+    const int r = t->x.view.rank - 2, c = t->x.view.rank - 1;
     for (int64_t i = 0; i < t->ins; i++)
-        scatter_channel(t, planes + (size_t)i * t->nplanes, x + i * t->x.stride[1], r > 1 ? t->x.stride[r] : 0, t->x.stride[c]);
+        scatter_channel(t, planes + (size_t)i * t->nplanes, x + i * t->x.view.stride[1], r > 1 ? t->x.view.stride[r] : 0,
+                        t->x.view.stride[c]);
     for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1]) {
         t->taps(result, planes, t->offset, w + o * t->ntap, t->ntap, t->run);
         for (int64_t i = 0; i < t->out[0]; i++) {
@@ -56,7 +56,7 @@ static void run_group(const Taps *t, float *planes, float *result, float *y, con
 
 static int taps_run(const Kernel *k, void *const slot[], void *work) {
     const Taps *t = k->self;
-    const float *x = view_at(&t->x, slot, work), *w = operand_at(&t->w, slot, work);
+    const float *x = operand_at(&t->x, slot, work), *w = operand_at(&t->w, slot, work);
     float *y = view_at(&t->tail.into, slot, work), *planes = (float *)(void *)((char *)work + t->planes);
     float *result = (float *)(void *)((char *)work + t->result);
     const View *yv = &t->tail.into;
@@ -64,7 +64,7 @@ static int taps_run(const Kernel *k, void *const slot[], void *work) {
     for (int64_t n = 0; n < t->batch; n++)
         for (int64_t g = 0; g < t->group; g++)
             run_group(t, planes, result, y + n * yv->stride[0] + g * of_group * yv->stride[1],
-                      x + n * t->x.stride[0] + g * t->ins * t->x.stride[1], w + g * of_group * t->ntap);
+                      x + n * t->x.view.stride[0] + g * t->ins * t->x.view.stride[1], w + g * of_group * t->ntap);
     tail_run(&t->tail, slot, work);
     return 0;
 }
@@ -73,9 +73,7 @@ bool taps_possible(const Step *s) {
     const View *v = s->view;
     const int64_t ins = v[2].dim[1];
     if (v[1].rank > 4 || ins < 1 || ins > MAX_TAPS_INPUTS) return false;
-    for (int i = 0; i < 3; i++)
-        if (v[i].dtype != DT_FLOAT) return false;
-    return true;
+    return view_class(v, 3) == CLASS_FLOAT;
 }
 
 /* Axis a (0 rows, 1 columns) from the step's axis i, or one of length 1. Gives the kernel's reach in planes. */
@@ -109,7 +107,6 @@ bool taps_build(Build *b, Kernel *k) {
     const int n = v[1].rank - 2;
     Taps *t = ARENA_NEW(b->arena, Taps, 1);
     k->self = t, k->run = taps_run;
-    t->x = v[1];
     t->batch = v[0].dim[0], t->outs = v[0].dim[1], t->ins = v[2].dim[1], t->group = s->param[0];
     t->ntap = t->ins * view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]);
     take_axis(t, s, 0, n - 2);
@@ -121,7 +118,7 @@ bool taps_build(Build *b, Kernel *k) {
     t->planes = build_bytes(b, t->nplanes * (size_t)t->ins * sizeof(float));
     t->result = build_bytes(b, (size_t)t->run * sizeof(float));
     t->taps = b->device->simd->taps;
-    if (view_is_dense(&v[2]) && !(b->weights && b->weights[2])) t->w = operand_as_is(b, 2);
+    if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2])) t->w = operand_as_is(b, 2);
     else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;
-    return tail_new(b, DT_FLOAT, false, &t->tail);
+    return operand_typed(b, 1, DT_FLOAT, &t->x) && tail_new(b, DT_FLOAT, false, &t->tail);
 }

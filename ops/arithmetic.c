@@ -36,7 +36,8 @@ static bool modulus(Call *c, const Poly x[], Poly *y) {
 static bool value_div(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, quotient); }
 static bool value_mod(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, modulus); }
 
-/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor; a power of integers wraps, one with a negative exponent is 0. */
+/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor; a power of
+   integers wraps, one with a negative exponent is 0. */
 static double real_div(double a, double b) { return a / b; }
 static int64_t whole_div(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
 static double real_mod(double a, double b) { return fmod(a, b); }

@@ -1,4 +1,5 @@
-/* backend.c -- the built-in back end by its name, others by dlopen; a plug-in of another ABI or of another struct size is refused. */
+/* backend.c -- the built-in back end by its name, others by dlopen; a plug-in of another ABI or of another struct
+   size is refused. */
 #include "ops/backend.h"
 #include <dlfcn.h>
 #include <string.h>

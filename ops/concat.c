@@ -1,4 +1,5 @@
-/* concat: the inputs one behind the other along an axis. Piece j starts where the sizes of the pieces before it end. */
+/* concat: the inputs one behind the other along an axis. Piece j starts where the sizes of the pieces before it end.
+   */
 #include "op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"}, {0}};

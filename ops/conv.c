@@ -1,5 +1,5 @@
-/* conv: y[n, o, i..] = b[o] + sum c, k..: x[n, g*C + c, s*i + d*k - p ..] * w[o, c, k..], g the group of o, zero outside x.
-   x [N, G*C, ..], w [O, C, ..], b [O], any number of spatial axes. */
+/* conv: y[n, o, i..] = b[o] + sum c, k..: x[n, g*C + c, s*i + d*k - p ..] * w[o, c, k..], g the group of o, zero
+   outside x. x [N, G*C, ..], w [O, C, ..], b [O], any number of spatial axes. */
 #include "op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS };
 static const AttrDef attrs[] = {
@@ -48,7 +48,7 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[4] = {out[0], in[0], in[1]};
     if (c->in[2]) {
         v[3] = view_spread(&in[2], 1, &out[0].dim[CHANNEL]);
-        v[3] = (View){.slot = v[3].slot, .dtype = v[3].dtype, .rank = out[0].rank, .offset = v[3].offset, .stride = {[CHANNEL] = v[3].stride[0]}};
+        v[3] = (View){v[3].slot, v[3].dtype, .rank = out[0].rank, .offset = v[3].offset, .stride = {[CHANNEL] = v[3].stride[0]}};
         for (int k = 0; k < out[0].rank; k++) v[3].dim[k] = out[0].dim[k];
     }
     Step *s = step_add(b, S_CONV, c->in[2] ? 4 : 3, v);

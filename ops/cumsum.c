@@ -1,4 +1,5 @@
-/* cumsum: sums of the elements up to each place along an axis, from the end with `reverse`, without the place itself with `exclusive`. */
+/* cumsum: sums of the elements up to each place along an axis, from the end with `reverse`, without the place itself
+   with `exclusive`. */
 #include "op.h"
 enum { AXIS, EXCLUSIVE, REVERSE };
 static const AttrDef attrs[] = {

@@ -1,5 +1,7 @@
-/* digest.c -- a number for what an operator means: the hash of its definition printed at a fixed family of symbolic signatures, in a World of its own so that nothing else has a say.
-   The family: every combination of rank, ranks of further inputs, element type and form of the attributes that shape() accepts. Sizes and integer attributes are symbols. */
+/* digest.c -- a number for what an operator means: the hash of its definition printed at a fixed family of symbolic
+   signatures, in a World of its own so that nothing else has a say. The family: every combination of rank, ranks of
+   further inputs, element type and form of the attributes that shape() accepts. Sizes and integer attributes are
+   symbols. */
 #include "ops/signature.h"
 #include <string.h>
 

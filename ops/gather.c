@@ -1,4 +1,5 @@
-/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of index. Negative indices count from the end. */
+/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of index. Negative
+   indices count from the end. */
 #include "op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};

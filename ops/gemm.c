@@ -1,4 +1,5 @@
-/* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose, B likewise. c may lack leading axes. */
+/* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose, B likewise. c may
+   lack leading axes. */
 #include "op.h"
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
 static const AttrDef attrs[] = {
@@ -36,22 +37,28 @@ static Ex define(Call *c, Dims i) {
 
 static View turned_view(const View *v, int yes) { return yes ? view_axes(v, 2, (const int[]){1, 0}) : *v; }
 
-/* alpha and beta * c as each element is written: acc [alpha *] [c [beta *] +] */
+/* Element-wise programs: both append and return the number of the value. */
+static uint8_t put(Scalar code[], uint8_t *n, Scalar s) {
+    code[*n] = s;
+    return (*n)++;
+}
+static uint8_t put_scaled(Scalar code[], uint8_t *n, uint8_t value, double by) {
+    if (by == 1) return value;
+    uint8_t k = put(code, n, (Scalar){.op = C_CONST, .k = by});
+    return put(code, n, (Scalar){.op = C_MUL, .a = value, .b = k});
+}
+/* alpha and beta * c as each element is written. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)), turned_view(&in[1], word(c, TRANS_B))};
     double alpha, beta;
     if (!is_float(c->in[0]) || !ex_number(c->w, real(c, ALPHA), &alpha) || !ex_number(c->w, real(c, BETA), &beta)) return 0;
     if (c->in[2]) v[3] = view_spread(&in[2], 2, out[0].dim);
     Step *s = step_add(b, S_GEMM, c->in[2] ? 4 : 3, v);
-    Scalar code[8] = {{.op = C_ACC}};
-    uint8_t n = 1;
-    if (alpha != 1) code[n++] = (Scalar){.op = C_CONST, .k = alpha}, code[n++] = (Scalar){.op = C_MUL, .a = 0, .b = 1};
-    uint8_t product = (uint8_t)(n - 1);
+    Scalar code[8];
+    uint8_t n = 0, y = put_scaled(code, &n, put(code, &n, (Scalar){.op = C_ACC}), alpha);
     if (c->in[2]) {
-        code[n++] = (Scalar){.op = C_VIEW, .a = 3};
-        if (beta != 1) code[n] = (Scalar){.op = C_CONST, .k = beta}, code[n + 1] = (Scalar){.op = C_MUL, .a = (uint8_t)(n - 1), .b = n}, n = (uint8_t)(n + 2);
-        code[n] = (Scalar){.op = C_ADD, .a = product, .b = (uint8_t)(n - 1)};
-        n++;
+        uint8_t added = put_scaled(code, &n, put(code, &n, (Scalar){.op = C_VIEW, .a = 3}), beta);
+        put(code, &n, (Scalar){.op = C_ADD, .a = y, .b = added});
     }
     if (n > 1) step_code(b, s, n, code);
     return 1;

@@ -1,4 +1,5 @@
-/* kernel.c -- what reference kernels share: walking over the indices of views and reading single elements of any numeric type. */
+/* kernel.c -- what reference kernels share: walking over the indices of views and reading single elements of any
+   numeric type. */
 #include "ops/op_kernel.h"
 #include "ops/core/element.h"
 

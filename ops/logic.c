@@ -1,4 +1,5 @@
-/* logic: comparisons and truth values, element by element; what shape computations decide with. Inputs may lack leading axes. */
+/* logic: comparisons and truth values, element by element; what shape computations decide with. Inputs may lack
+   leading axes. */
 #include "op.h"
 
 static const char *truth_shape(Call *c, const char *classes) {

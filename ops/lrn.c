@@ -1,5 +1,6 @@
-/* lrn: local response normalisation (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c, ..] / (bias + alpha/size * sum k: x[n, k, ..]^2) ^ beta,
-   k over the `size` channels around c: floor((size - 1)/2) before it, the rest behind it. */
+/* lrn: local response normalisation (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c, ..] / (bias +
+   alpha/size * sum k: x[n, k, ..]^2) ^ beta, k over the `size` channels around c: floor((size - 1)/2) before it, the
+   rest behind it. */
 #include "op.h"
 enum { ALPHA, BETA, BIAS, SIZE };
 static const AttrDef attrs[] = {

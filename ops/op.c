@@ -1,10 +1,12 @@
-/* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is built in the World of the call and returned by value;
-   a result that leaves int64 sets world->overflow, and the signature as a whole is refused (signature.c). */
+/* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is built in the World
+   of the call and returned by value; a result that leaves int64 sets world->overflow, and the signature as a whole is
+   refused (signature.c). */
 #include "ops/op.h"
 #include <stdarg.h>
 #include <string.h>
 
-/* Formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor}, factor = letter | number | '(' sum ')'. */
+/* Formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor}, factor = letter | number | '('
+   sum ')'. */
 typedef struct Formula {
     World *w;
     const char *at;

@@ -1,16 +1,19 @@
-/* op.h -- the language in which operators are written. An operator is one file ops/NAME.c ending with one constant `const Op op_NAME`, and one line in ops.def; it includes this
-   header only, and nothing but operators includes it: its names are short. */
+/* op.h -- the language in which operators are written. An operator is one file ops/NAME.c ending with one constant
+   `const Op op_NAME`, and one line in ops.def; it includes this header only, and nothing but operators includes it:
+   its names are short. */
 #ifndef ISOMER_OP_H
 #define ISOMER_OP_H
 #include "ops/operator.h"
 
-/* Shape and definition language. All of it returns by value and never fails: overflow makes the whole signature fail afterwards. */
-Poly poly(Call *, const char *formula, ...); /* "s*i + d*k - p": each letter a-z is bound to the next argument (a Poly) at its first appearance */
+/* Shape and definition language. All of it returns by value and never fails: overflow makes the whole signature fail
+   afterwards. */
+/* poly: "s*i + d*k - p": each letter a-z is bound to the next argument (a Poly) where it first appears. */
+Poly poly(Call *, const char *formula, ...);
 Poly quot(Call *, Poly a, Poly b);           /* floor(a/b) */
 Poly least(Call *, Poly a, Poly b);
 Poly most_of(Call *, Poly a, Poly b);        /* max(a, b) = a + b - min(a, b) */
 Poly total(Call *, PolyList, int n);         /* v[0] + .. + v[n-1] */
-Poly product(Call *, Dims, int from, int to);/* v[from] * .. * v[to-1] */
+Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1] */
 void need_eq(Call *, Poly a, Poly b);
 void need_ge(Call *, Poly a, Poly b);
 bool is_const(Call *, Poly, int64_t *);
@@ -19,20 +22,22 @@ Dims ints_dims(Call *, int attr);            /* an A_INTS of at most RANK_MAX en
 Poly intof(Call *, int attr);
 int word(Call *, int attr);
 Ex real(Call *, int attr);
-int axis(Call *, int attr, int rank);        /* a constant A_INT as an axis, negative from the end; -1: out of range or not a number */
+int axis(Call *, int attr, int rank);        /* a constant A_INT as an axis, negative from the end; -1: it is none */
 int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_INTS */
 bool is_float(const Type *);
-const char *dtypes_agree(Call *, const char *classes); /* all inputs have one element type, of one of these classes ("FIU"): NULL, else why not */
-const char *same_type(Call *, const char *classes);    /* out[0] = the type of input 0, likewise */
+const char *dtypes_agree(Call *, const char *classes); /* inputs of one element type, of these classes ("FIU"): NULL, or why not */
+const char *same_type(Call *, const char *classes);    /* likewise, and out[0] becomes the type of input 0 */
 Dims dims_join(Call *, Dims, Dims);          /* the longer one; the shorter must equal its last axes */
-Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation); /* how many windows fit into n + pads; requires stride, dilation >= 1 and a result >= 0 */
+/* How many windows fit into n + pads; requires stride, dilation >= 1 and a result >= 0. */
+Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
 Dims dims_tail(Dims, int n);                 /* the last n */
 Dims dims_with(Dims, int axis, Poly);        /* one entry replaced; negative axes count from the end */
 Dims dims_cons(Poly, Dims);
 Dims dims_without(Dims, int axis);
 
-/* Values of integer operators without a definition. */
-bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y)); /* f on corresponding elements; missing leading axes broadcast */
+/* Values of integer operators without a definition. value_each: f on corresponding elements; missing leading axes
+   broadcast. */
+bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y));
 int decide_eq(Call *, Poly a, Poly b);       /* 1: for all sizes, 0: for none, -1: not decided */
 int decide_ge(Call *, Poly a, Poly b);
 bool is_natural(Call *, Poly);               /* shown to be >= 0 whatever the sizes are */

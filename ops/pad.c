@@ -1,4 +1,5 @@
-/* pad: y[i..] = x[i - begin ..], `value` outside x. pads are the begins of all axes, then the ends; negative ones cut. */
+/* pad: y[i..] = x[i - begin ..], `value` outside x. pads are the begins of all axes, then the ends; negative ones
+   cut. */
 #include "op.h"
 enum { PADS, VALUE };
 static const AttrDef attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"}, {0}};

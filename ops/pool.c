@@ -1,5 +1,7 @@
-/* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window covers x at s*i + d*k - p, k within the kernel; places outside x do not count for the
-   maximum, nor for the average unless `count_pads`, and then only as far as the padding goes. With `ceil` a last window may start inside x (or its front padding) and end beyond. */
+/* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window covers x at s*i + d*k -
+   p, k within the kernel; places outside x do not count for the maximum, nor for the average unless `count_pads`, and
+   then only as far as the padding goes. With `ceil` a last window may start inside x (or its front padding) and end
+   beyond. */
 #include "op.h"
 enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS };
 #define SHARED_ATTRS                                                              \

@@ -1,5 +1,6 @@
-/* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2 (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes
-   of x and y; `nearest` takes the element there, `linear` interpolates along each axis. Enlarging by whole factors, nearest, is a view: its definition. */
+/* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2 (half), i*n/m
+   (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y; `nearest` takes the element there,
+   `linear` interpolates along each axis. Enlarging by whole factors, nearest, is a view: its definition. */
 #include "op.h"
 enum { SIZES, MODE, COORDINATE, ROUNDING };
 enum { NEAREST, LINEAR };

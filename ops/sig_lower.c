@@ -1,4 +1,5 @@
-/* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself says, then what its definition's structure gives, then its reference kernel. */
+/* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself says, then what
+   its definition's structure gives, then its reference kernel. */
 #include "ops/signature.h"
 
 bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], const View *like, View *out) {

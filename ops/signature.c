@@ -1,6 +1,7 @@
-/* signature.c -- interned signatures. shape() runs once, when a signature is new, and so do attribute defaults and needs; define() runs when first asked for.
-   A cached definition is an index into the table of expressions, which backtracking truncates below an older signature: it is kept with the stamp of its table entry, and a stamp
-   that is gone or another means that the entry was given anew. */
+/* signature.c -- interned signatures. shape() runs once, when a signature is new, and so do attribute defaults and
+   needs; define() runs when first asked for. A cached definition is an index into the table of expressions, which
+   backtracking truncates below an older signature: it is kept with the stamp of its table entry, and a stamp that is
+   gone or another means that the entry was given anew. */
 #include "ops/signature.h"
 #include "ops/value.h"
 #include <string.h>

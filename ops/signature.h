@@ -13,7 +13,7 @@ int op_arity(const Op *, bool *variadic); /* inputs it must have at least; optio
 int op_input_count(const Op *);           /* declared inputs, optional ones counted, a variadic as one */
 int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
 
-typedef uint32_t Sig;                     /* interned; 0: none */
+typedef uint32_t Sig; /* interned; 0: none */
 typedef struct SigInfo {
     const Op *op;
     AttrsId attrs;
@@ -24,15 +24,20 @@ typedef struct SigInfo {
     int nneed;
     const Lit *need;                      /* what must hold of sizes */
 } SigInfo;
-/* attr in the order of op->attrs, all filled in (sig_attrs helps). nout: for variadic outputs, else ignored. Never fails: a refused signature has `why`. */
+/* attr in the order of op->attrs, all filled in. nout: for variadic outputs, else ignored. Never fails: a refused
+   signature has `why`. Axes that are numbers are written from the front; equal meanings are the same signature. */
 Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
 const SigInfo *sig_info(World *, Sig);
 void sig_attr(const World *, Sig, Attr *out);         /* the attributes, in order */
 Ex sig_define(World *, Sig, int port);                /* over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
 int sig_params(World *, Sig, int64_t *out, int room); /* for an S_OP step */
-bool sig_value(World *, Sig, const PolyList in[], Poly *out); /* elements of output 0 of an integer operator from the inputs' elements; output size must be constant. false: unknown */
-double sig_flops(World *, Sig, Sizes);                /* multiplications and additions read off the definition; 0 for views; < 0: a size has no value */
-void sig_digest(World *, const Op *, char out[33]);   /* of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or its expansion */
+/* Elements of output 0 of an integer operator from the inputs' elements; its sizes must be numbers. false: unknown. */
+bool sig_value(World *, Sig, const PolyList in[], Poly *out);
+/* Operations read off the definition, where each distinct subexpression is computed once for every value of what it
+   mentions; 0 for views; < 0: a size has no value. */
+double sig_flops(World *, Sig, Sizes);
+/* Of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or its expansion. */
+void sig_digest(World *, const Op *, char out[33]);
 
 /* What the definition is, read off its structure. */
 typedef enum SigShape {
@@ -44,11 +49,14 @@ typedef enum SigShape {
 } SigShape;
 SigShape sig_shape(World *, Sig, int port);
 
-Call sig_call(World *, Sig, Needs *);                 /* what the operator's own functions take; needs collects what they require, NULL: nobody asks */
+/* What the operator's own functions take; needs collects what they require, NULL: nobody asks. */
+Call sig_call(World *, Sig, Needs *);
 
 /* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
-bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out); /* the output is a view of an input: no step */
-bool sig_lower(StepBuf *, Sig, const View in[], const View out[]); /* all outputs: Op.lower, its reference kernel (S_OP), or what the definition's structure gives; false: why is set */
+/* The output is a view of an input, which needs no step. */
+bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out);
+/* All outputs: Op.lower, or what the definition's structure gives, or the reference kernel (S_OP); false: why is set. */
+bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
 
 void world_init_ops(World *);                         /* columns of this module; called by world_new's callers through graph_world_new */
 #endif

@@ -1,7 +1,8 @@
 /* sizes: tensors of sizes, with which shape computations begin, and the row of numbers they may end in. */
 #include "op.h"
 
-/* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut to the axes there are. */
+/* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut to the axes there
+   are. */
 enum { START, END };
 static const AttrDef shape_attrs[] = {
     [START] = {"start", A_INT, "0", .draw = "0 1 -1"}, [END] = {"end", A_INT, "8", .draw = "8 1 -1"}, {0}};

@@ -1,4 +1,5 @@
-/* slice: y[i..] = x[start + step*i ..], sizes[a] elements along each axis a. Steps may be negative if they are numbers; the first and the last element lie inside x. */
+/* slice: y[i..] = x[start + step*i ..], sizes[a] elements along each axis a. Steps may be negative if they are
+   numbers; the first and the last element lie inside x. */
 #include "op.h"
 enum { STARTS, SIZES, STEPS };
 static const AttrDef attrs[] = {

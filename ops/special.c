@@ -1,4 +1,5 @@
-/* special: what graphs have besides computation. `types` holds, for each output, its element type, its rank (-1: not known) and its sizes. */
+/* special: what graphs have besides computation. `types` holds, for each output, its element type, its rank (-1: not
+   known) and its sizes. */
 #include "op.h"
 
 /* input: a placeholder, told from others by its serial. */

@@ -1,7 +1,9 @@
-/* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it is a view, element-wise or a reduction. */
+/* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it is a view,
+   element-wise or a reduction. */
 #include "ops/signature.h"
 
-/* Each distinct subexpression is computed once for every value of the variables (output indices, bound variables) it mentions: a softmax's sum once a row, not once an element. */
+/* Each distinct subexpression is computed once for every value of the variables (output indices, bound variables) it
+   mentions: a softmax's sum once a row, not once an element. */
 enum { NODES_MAX = 512, VARIABLES_MAX = 64 };
 typedef struct Count {
     World *w;
@@ -166,7 +168,8 @@ static bool is_reduction(World *w, Ex x) {
     return e.kind == EX_AT && all_dims(w, &e, is_plain);
 }
 
-/* How many entries of an index, from `from` on, are all digits of one number (entries of axes of size 1 do not count); *number is that number. */
+/* How many entries of an index, from `from` on, are all digits of one number (entries of axes of size 1 do not
+   count); *number is that number. */
 static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *number) {
     Symbol s = poly_is_symbol(w, at->dims[from]);
     SymbolDef d = s ? symbol_def(w, s) : (SymbolDef){.kind = SYM_INDEX};

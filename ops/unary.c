@@ -1,4 +1,5 @@
-/* unary: the functions of one number, element by element, as one table. F: floating point, I: signed, U: unsigned integers. */
+/* unary: the functions of one number, element by element, as one table. F: floating point, I: signed, U: unsigned
+   integers. */
 #include "op.h"
 
 #define UNARY(NAME, CLASSES, TYPE, VALUE)                                                                         \

@@ -1,5 +1,6 @@
-/* value.c -- elements of integer tensors as polynomials over sizes: what shape computations compute. A definition is walked with its indices bound to numbers and inputs to known
-   elements; anything that is no polynomial, or not decided for all sizes, makes the whole value unknown. */
+/* value.c -- elements of integer tensors as polynomials over sizes: what shape computations compute. A definition is
+   walked with its indices bound to numbers and inputs to known elements; anything that is no polynomial, or not
+   decided for all sizes, makes the whole value unknown. */
 #include "ops/value.h"
 #include "ops/op.h"
 

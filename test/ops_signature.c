@@ -1,4 +1,5 @@
-/* Signatures: what shape() says, what it needs, how definitions read, digests, values of shape computations; and the language operators are written in. */
+/* Signatures: what shape() says, what it needs, how definitions read, digests, values of shape computations; and the
+   language operators are written in. */
 #include "ops/op.h"
 #include "ops/signature.h"
 #include <setjmp.h>
@@ -80,14 +81,15 @@ static const char *said(World *w, Sig sig) {
     return t.data;
 }
 
-typedef struct Row { const char *signature, *expected; } Row;
+typedef struct Row {
+    const char *signature, *expected;
+} Row;
 
 static void test_shapes(void **state) {
     static const Row rows[] = {
         {"conv; F [1, 6, 8, 8]; F [9, 2, 3, 3]; F [9]; group=3; strides=[2, 1]", "F [1, 9, 3, 6]"},
         {"conv; F [n, c, h]; F [o, c, 3]; pads=[1, 1]", "F [n, o, h]"},
-        {"conv; F [n, c, h]; F [o, d, 1]; group=g",
-         "F [n, o, h] where g - 1 >= 0, -d*g + c = 0, -floor(o/g)*g + o = 0"},
+        {"conv; F [n, c, h]; F [o, d, 1]; group=g", "F [n, o, h] where g - 1 >= 0, -d*g + c = 0, -floor(o/g)*g + o = 0"},
         {"matmul; F [b, m, k]; F [k, n]", "F [b, m, n]"},
         {"matmul; F [m, k]; F [l, n]", "F [m, n] where k - l = 0"},
         {"gemm; F [k, m]; F [n, k]; F [n]; transA=yes; transB=yes", "F [m, n]"},
@@ -119,7 +121,8 @@ static void test_shapes(void **state) {
 
 static void test_split_has_as_many_outputs_as_sizes(void **state) {
     assert_string_equal(said(*state, signature(*state, "split; F [n, 7]; axis=-1; sizes=[3, 4]", 2)), "F [n, 3], F [n, 4]");
-    assert_string_equal(said(*state, signature(*state, "split; F [n, 7]; axis=1; sizes=[3, 4]", 3)), "split needs one size for each output");
+    assert_string_equal(said(*state, signature(*state, "split; F [n, 7]; axis=1; sizes=[3, 4]", 3)),
+                        "split needs one size for each output");
 }
 
 static void test_refusals(void **state) {
@@ -174,12 +177,16 @@ static void test_definitions(void **state) {
 static void test_equal_signatures_are_one(void **state) {
     World *w = *state;
     assert_int_equal(signature(w, "reduce_sum; F [n, c, h]; axes=[-1, 0]", 1), signature(w, "reduce_sum; F [n, c, h]; axes=[0, 2]", 1));
-    assert_int_equal(signature(w, "conv; F [n, c, h]; F [o, c, k]", 1), signature(w, "conv; F [n, c, h]; F [o, c, k]; strides=[1]; pads=[0, 0]", 1));
+    assert_int_equal(signature(w, "conv; F [n, c, h]; F [o, c, k]", 1),
+                     signature(w, "conv; F [n, c, h]; F [o, c, k]; strides=[1]; pads=[0, 0]", 1));
     assert_int_not_equal(signature(w, "softmax; F [n, c]; axis=0", 1), signature(w, "softmax; F [n, c]; axis=-1", 1));
 }
 
 static void test_structure(void **state) {
-    static const struct { const char *signature; SigShape shape; } rows[] = {
+    static const struct {
+        const char *signature;
+        SigShape shape;
+    } rows[] = {
         {"transpose; F [n, c]; perm=[1, 0]", SIG_VIEW},
         {"slice; F [9]; starts=[8]; sizes=[3]; steps=[-2]", SIG_VIEW},
         {"broadcast; F [1, c]; shape=[n, c]", SIG_VIEW},
@@ -206,7 +213,8 @@ static void test_flops(void **state) {
     World *w = *state;
     Sizes none = {0};
     assert_float_equal(sig_flops(w, signature(w, "matmul; F [2, 3, 5]; F [5, 7]", 1), none), 2. * 2 * 3 * 5 * 7, 0);
-    assert_float_equal(sig_flops(w, signature(w, "conv; F [1, 6, 8, 8]; F [9, 2, 3, 3]; F [9]; group=3", 1), none), 9. * 36 * (2 * 18 + 1), 0);
+    assert_float_equal(sig_flops(w, signature(w, "conv; F [1, 6, 8, 8]; F [9, 2, 3, 3]; F [9]; group=3", 1), none), 9. * 36 * (2 * 18 + 1),
+                       0);
     assert_float_equal(sig_flops(w, signature(w, "transpose; F [2, 3]; perm=[1, 0]", 1), none), 0, 0);
     /* a row's maximum and sum once a row: 4 + (add, exp, add) * 12 + recip, then add, exp, mul for each element less what the sum shares */
     double softmax = sig_flops(w, signature(w, "softmax; F [3, 4]", 1), none);
@@ -289,7 +297,9 @@ static const char *valued(World *w, const char *sig_text, const char *a, const c
     return text.data;
 }
 static void test_values(void **state) {
-    static const struct { const char *signature, *a, *b, *expected; } rows[] = {
+    static const struct {
+        const char *signature, *a, *b, *expected;
+    } rows[] = {
         {"shape; F [n, 3, h]", NULL, NULL, "n 3 h"},
         {"shape; F [n, 3, h]; start=-2", NULL, NULL, "3 h"},
         {"size; F [n, 3]", NULL, NULL, "3*n"},
@@ -360,9 +370,10 @@ static void test_table(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_table), TEST(test_shapes), TEST(test_split_has_as_many_outputs_as_sizes), TEST(test_refusals), TEST(test_definitions),
-        TEST(test_equal_signatures_are_one), TEST(test_structure), TEST(test_flops), TEST(test_backtracking), TEST(test_digests),
-        TEST(test_values), TEST(test_formulas),
+        TEST(test_table),     TEST(test_shapes),      TEST(test_split_has_as_many_outputs_as_sizes),
+        TEST(test_refusals),  TEST(test_definitions), TEST(test_equal_signatures_are_one),
+        TEST(test_structure), TEST(test_flops),       TEST(test_backtracking),
+        TEST(test_digests),   TEST(test_values),      TEST(test_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

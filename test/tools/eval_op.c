@@ -1,5 +1,7 @@
-/* eval_op -- evaluates operators in doubles, from their definitions, expansions or reference kernels, so that a test can compare what they mean with another implementation.
-     eval-op table     one line an operator: name, inputs, a (algebraic) or k (known), flags; then per attribute a line: attr name kind default | drawn values; per spelling: onnx type since until items
+/* eval_op -- evaluates operators in doubles, from their definitions, expansions or reference kernels, so that a test
+   can compare what they mean with another implementation.
+     eval-op table     one line an operator: name, inputs, a (algebraic) or k (known), flags; then per attribute a
+                       line: attr name kind default | drawn values; per spelling: onnx type since until items
      eval-op run       cases on standard input:  op NAME OUTPUTS / attr NAME VALUE / in TYPE | numbers / in _ / run
                        answers:                  out TYPE | numbers, once an output, or: error REASON; then: end */
 #include "graphs/rewrite.h"

@@ -1,6 +1,8 @@
 /* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer taken for everything between. Slots that share no content keep their
-   own memory: inputs and outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is met twice is copied once. */
+   own memory: inputs and outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is met twice is copied once. Steps that read constants
+   only run here, in order, between the compilation of their users: what they made is known when these are compiled, and can be packed like a constant. */
 #include "graphs/execute.h"
+#include "graphs/plan_inner.h"
 #include <stdio.h>
 
 struct Runner {
@@ -9,8 +11,9 @@ struct Runner {
     Device *device;
     Arena *arena;
     Kernel **kernel;
-    void **slot; /* where each is */
-    bool *own;   /* slot[k] was taken for it */
+    void **slot;        /* where each is */
+    const void **known; /* its contents, where they never change; NULL: not known yet */
+    bool *own;          /* slot[k] was taken for it */
     char *work;
     void *workspace;
     bool ready; /* inputs have been set */
@@ -58,11 +61,19 @@ static bool take_slots(Runner *r, Error *e) {
     return true;
 }
 
+static int last_writer(const Plan *p, int slot) {
+    int last = -1;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < step_writes(&p->step[k].step); j++)
+            if (p->step[k].step.view[j].slot == slot) last = k;
+    return last;
+}
+
 static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
     char why[256] = "";
-    for (int j = 0; j < s->step.nview; j++) weights[j] = r->plan->slot[s->step.view[j].slot].data;
+    for (int j = 0; j < s->step.nview; j++) weights[j] = r->known[s->step.view[j].slot];
     size_t wants = 0;
     r->kernel[k] = r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
     if (wants > *workspace) *workspace = wants;
@@ -72,17 +83,43 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why);
 }
 
+static bool step_failed(const Runner *r, int k, Error *e) {
+    char place[64];
+    snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
+    return error_set(e, E_ENVIRONMENT, place, "the kernel failed");
+}
+
+/* Runs a step that reads constants only; the results are known afterwards, if all that writes them has run. */
+static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
+    const Step *s = &r->plan->step[k].step;
+    void *scratch = r->backend->alloc(r->device, workspace + 1);
+    if (!scratch) return no_memory(e, "the kernels' scratch", (double)workspace);
+    bool done = !r->backend->run(r->kernel[k], r->slot, scratch) && !r->backend->wait(r->device, NULL);
+    r->backend->release(r->device, scratch);
+    if (!done) return step_failed(r, k, e);
+    for (int j = 0; j < step_writes(s); j++) {
+        int slot = s->view[j].slot;
+        if (last_writer(r->plan, slot) != k || r->plan->slot[slot].output >= 0) continue;
+        void *bytes = arena_alloc_raw(r->arena, (size_t)r->plan->slot[slot].bytes);
+        if (r->backend->copy(r->device, bytes, r->slot[slot], (size_t)r->plan->slot[slot].bytes, COPY_TO_HOST)) return step_failed(r, k, e);
+        r->known[slot] = bytes;
+    }
+    return true;
+}
+
 static bool prepare(Runner *r, Error *e) {
     size_t workspace = 0;
     const Plan *p = r->plan;
     r->kernel = ARENA_NEW(r->arena, Kernel *, p->nstep);
     r->slot = ARENA_NEW(r->arena, void *, p->nslot);
     r->own = ARENA_NEW(r->arena, bool, p->nslot);
+    r->known = ARENA_NEW(r->arena, const void *, p->nslot);
+    for (int k = 0; k < p->nslot; k++) r->known[k] = p->slot[k].data;
+    if (!take_slots(r, e)) return false;
     for (int k = 0; k < p->nstep; k++)
-        if (!compile_step(r, k, &workspace, e)) return false;
+        if (!compile_step(r, k, &workspace, e) || (p->step[k].once && !run_once(r, k, workspace, e))) return false;
     r->workspace = r->backend->alloc(r->device, workspace + 1);
-    if (!r->workspace) return no_memory(e, "the kernels' scratch", (double)workspace);
-    return take_slots(r, e);
+    return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
 }
 
 Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
@@ -105,12 +142,6 @@ void runner_free(Runner *r) {
     arena_free(r->arena);
 }
 
-static bool step_failed(const Runner *r, int k, Error *e) {
-    char place[64];
-    snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
-    return error_set(e, E_ENVIRONMENT, place, "the kernel failed");
-}
-
 bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
     const Plan *p = r->plan;
     for (int k = 0; k < p->nin; k++) {
@@ -120,7 +151,7 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
     }
     r->ready = true;
     for (int k = 0; k < p->nstep; k++)
-        if (r->backend->run(r->kernel[k], r->slot, r->workspace)) return step_failed(r, k, e);
+        if (!p->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace)) return step_failed(r, k, e);
     if (r->backend->wait(r->device, NULL)) return error_set(e, E_ENVIRONMENT, "", "the device failed");
     for (int k = 0; k < p->nout; k++) {
         const Slot *s = &p->slot[p->out[k].slot];
@@ -135,6 +166,8 @@ bool runner_profile(Runner *r, double *seconds, Error *e) {
     if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a profile");
     r->backend->wait(r->device, NULL);
     for (int k = 0; k < r->plan->nstep; k++) {
+        seconds[k] = 0;
+        if (r->plan->step[k].once) continue;
         if (r->backend->run(r->kernel[k], r->slot, r->workspace) || r->backend->wait(r->device, &ns)) return step_failed(r, k, e);
         seconds[k] = ns * 1e-9;
     }

@@ -25,6 +25,7 @@ World *graph_world_new(Escape *escape, size_t limit) {
     w->graphs = t;
     column_init(w, &t->blob, TABLE_BLOB, sizeof(BlobInfo));
     column_init(w, &t->seen, TABLE_NODE, sizeof(uint32_t));
+    column_init(w, &t->border, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->elements, TABLE_NODE, sizeof(Elements));
     t->input = op_find("input");
     t->constant = op_find("constant");
@@ -211,7 +212,7 @@ typedef struct Reach {
 } Reach;
 
 static void reach(Reach *r, Value v) {
-    if (!v) return;
+    if (!v || *(uint32_t *)column_at(r->w, &graph_tables(r->w)->border, v) == r->stamp) return;
     NodeId id = value_node(r->w, v);
     uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, id);
     if (*seen == r->stamp) return;
@@ -226,6 +227,8 @@ static void reach(Reach *r, Value v) {
 
 NodeList graph_live(World *w, Arena *a, const Graph *g) {
     Reach r = {w, a, ++graph_tables(w)->stamp, 0, 0, NULL};
+    for (int k = 0; k < g->nin; k++)
+        if (node_get(w, g->in[k]).op != graph_tables(w)->input) *(uint32_t *)column_at(w, &graph_tables(w)->border, g->in[k]) = r.stamp;
     for (int k = 0; k < g->nout; k++) reach(&r, g->out[k]);
     for (int done = 0; done < r.n; done++) {
         Node n = node_get(w, r.v[done]);

@@ -43,7 +43,7 @@ bool constant_get(const World *, Value, Type *, const void **bytes); /* false: n
 Blob constant_blob(const World *, Value);                    /* 0: not a constant */
 Value constant_float(World *, float);                        /* rank 0 */
 
-/* Live nodes of a graph, ascending (a topological order). Arrays in the arena. */
+/* A graph's inputs are usually nodes of the operator `input`; other values may be inputs too: then what they are made of is not part of the graph. Live nodes of a graph, ascending (a topological order). Arrays in the arena. */
 typedef struct NodeList { int n; NodeId *v; } NodeList;
 NodeList graph_live(World *, Arena *, const Graph *);
 /* Who uses a value: users[v] as node lists over the live nodes; graph outputs are not nodes and are counted in uses. */

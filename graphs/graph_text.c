@@ -39,14 +39,15 @@ typedef struct Frame {
 /* Depth first, with a stack of its own: models are deep. */
 static void post_order(World *w, Arena *a, const Graph *g, NodeList live, NodeList *out) {
     Frame *stack = ARENA_NEW(a, Frame, live.n + 1);
-    uint32_t stamp = ++graph_tables(w)->stamp;
+    uint32_t live_stamp = graph_tables(w)->stamp,
+             stamp = ++graph_tables(w)->stamp; /* graph_live has just marked what belongs to the graph */
     out->v = ARENA_NEW(a, NodeId, live.n);
     out->n = 0;
     for (int k = 0; k < g->nout; k++) {
         int depth = 0;
         NodeId root = value_node(w, g->out[k]);
         uint32_t *seen = column_at(w, &graph_tables(w)->seen, root);
-        if (*seen != stamp) stack[depth++] = (Frame){root, 0}, *seen = stamp;
+        if (*seen == live_stamp) stack[depth++] = (Frame){root, 0}, *seen = stamp;
         while (depth) {
             Frame *f = &stack[depth - 1];
             Node n = node_get(w, f->node);
@@ -57,7 +58,7 @@ static void post_order(World *w, Arena *a, const Graph *g, NodeList live, NodeLi
             }
             Value v = n.in[f->next++];
             NodeId id = v ? value_node(w, v) : 0;
-            if (!id || *(seen = column_at(w, &graph_tables(w)->seen, id)) == stamp) continue;
+            if (!id || *(seen = column_at(w, &graph_tables(w)->seen, id)) != live_stamp) continue;
             *seen = stamp;
             stack[depth++] = (Frame){id, 0};
         }

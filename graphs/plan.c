@@ -152,7 +152,7 @@ static bool place_inputs(Lowering *l) {
         l->b.at = value_node(l->b.w, v);
         if (!dense_view(&l->b, v, &in[k])) return false;
         in[k].slot = add_slot(&l->b, (Slot){view_bytes(&in[k]), v, NULL, k, -1, -1});
-        if (l->index[v]) *view_of(l, v) = in[k];
+        *view_of(l, v) = in[k];
     }
     p->nin = l->graph->nin;
     p->in = in;
@@ -177,7 +177,7 @@ static void add_step(PlanBuild *b, const Step *s, NodeId node) {
         if (p->nstep) memcpy(more, p->step, (size_t)p->nstep * sizeof *more);
         p->step = more;
     }
-    p->step[p->nstep++] = (PlanStep){*s, node, 0, 0, 0};
+    p->step[p->nstep++] = (PlanStep){.step = *s, .node = node};
 }
 
 static bool lower_to_views(Lowering *l, const Node *n, const View in[], const View out[]) {
@@ -203,6 +203,9 @@ static bool lower_node(Lowering *l, NodeId id) {
     if (constant_get(l->b.w, id, NULL, &bytes)) return place_constant(l, id, bytes);
     if (input_name(l->b.w, id)) return view_of(l, id)->slot >= 0 || cannot(&l->b, E_INVALID, "is not among the graph's inputs");
     View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
+    for (int k = 0; k < n.nin; k++)
+        if (n.in[k] && !l->index[resolve(l, n.in[k])])
+            return cannot(&l->b, E_INVALID, "another result of its operand's node is an input of the graph");
     for (int k = 0; k < n.nin; k++) in[k] = n.in[k] ? *view_of(l, resolve(l, n.in[k])) : (View){.slot = -1, .rank = -1};
     for (int port = 0; port < n.nout; port++)
         if (!dense_view(&l->b, n.out + (Value)port, &out[port])) return false;
@@ -308,6 +311,7 @@ static void charge(PlanBuild *b) {
 
 static bool prepare(Lowering *l) {
     reach_values(l);
+    for (int k = 0; k < l->graph->nin; k++) l->index[l->graph->in[k]] = ++l->nrow;
     if (!schedule(l, l->graph, 0)) return false;
     l->view = ARENA_NEW(l->scratch, View, l->nrow + 1);
     l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
@@ -321,6 +325,7 @@ static bool plan_all(Lowering *l) {
     if (find_homes(l) && !lower_all(l)) return false;
     plan_fuse(&l->b);
     charge(&l->b);
+    plan_once(&l->b);
     plan_place(&l->b);
     return true;
 }

@@ -17,6 +17,7 @@ typedef struct PlanStep {
     NodeId node;            /* what it computes (the last node, where several are fused) */
     int choice;             /* of the back end, 0 by default */
     double flops, bytes;
+    bool once;              /* it reads constants only: done when the runner is made, and free from then on */
 } PlanStep;
 typedef struct Plan {
     Arena *arena;

@@ -25,17 +25,14 @@ static int own_views(const Step *s) { /* views that are not operands of the prog
 
 static bool takes_epilogue(const Step *s) { return s->kind == S_GEMM || s->kind == S_CONV || s->kind == S_POOL || s->kind == S_REDUCE; }
 
-/* How many views a step writes: an operator's step tells in its first parameter. */
-static int written(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; }
-
 static void count_step(Fuse *f, int k, int by) {
     const Step *s = &f->b->plan->step[k].step;
     for (int j = 0; j < s->nview; j++) {
         int slot = s->view[j].slot;
         bool again = false;
-        for (int i = 0; i < j; i++) again |= s->view[i].slot == slot && (i < written(s)) == (j < written(s));
+        for (int i = 0; i < j; i++) again |= s->view[i].slot == slot && (i < step_writes(s)) == (j < step_writes(s));
         if (again) continue;
-        if (j < written(s)) f->writers[slot] += by, f->writer[slot] = k;
+        if (j < step_writes(s)) f->writers[slot] += by, f->writer[slot] = k;
         else f->readers[slot] += by;
     }
 }
@@ -46,6 +43,8 @@ static int maker(const Fuse *f, int k, int j) {
     const View *v = &p->step[k].step.view[j];
     const Slot *slot = &p->slot[v->slot];
     if (slot->data || slot->input >= 0 || slot->output >= 0 || f->writers[v->slot] != 1 || f->readers[v->slot] != 1) return -1;
+    for (int i = 1; i < p->step[k].step.nview; i++) /* it must not read it in another order as well */
+        if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v)) return -1;
     int m = f->writer[v->slot];
     const Step *s = &p->step[m].step;
     return m < k && own_views(s) && view_same(&s->view[0], v) && v->dtype == p->step[k].step.view[0].dtype ? m : -1;

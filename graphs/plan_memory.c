@@ -21,15 +21,43 @@ static int by_place(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
+/* Constant slots: no step writes them, or steps that are done once and write all of it. */
+static bool find_once(Plan *p, bool *constant) {
+    bool changed = false;
+    for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < step_writes(&p->step[k].step); j++) constant[p->step[k].step.view[j].slot] &= p->step[k].once;
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        bool once = true;
+        for (int j = 0; j < s->nview; j++) once &= constant[s->view[j].slot];
+        changed |= once != p->step[k].once;
+        p->step[k].once = once;
+    }
+    return changed;
+}
+
+/* From "all" downwards, until nothing changes. */
+void plan_once(PlanBuild *b) {
+    ArenaMark mark = arena_mark(b->w->scratch);
+    bool *constant = ARENA_NEW(b->w->scratch, bool, b->plan->nslot);
+    for (int k = 0; k < b->plan->nstep; k++) b->plan->step[k].once = true;
+    while (find_once(b->plan, constant)) {}
+    arena_reset(b->w->scratch, mark);
+}
+
 static int lives(const Plan *p, Life *life) {
     int n = 0;
     for (int k = 0; k < p->nslot; k++)
-        life[k] = (Life){.slot = k, .first = -1, .size = (p->slot[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
+        life[k] = (Life){.slot = k, .first = -1, .last = -1, .size = (p->slot[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
             Life *l = &life[p->step[k].step.view[j].slot];
             if (l->first < 0) l->first = k;
-            l->last = k;
+            if (l->last < k) l->last = k;
+            if (!p->step[k].once) continue;
+            l->first = 0; /* what is made once is kept, at a place of its own */
+            l->last = p->nstep;
         }
     for (int k = 0; k < p->nslot; k++) {
         const Slot *s = &p->slot[k];

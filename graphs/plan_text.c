@@ -47,6 +47,9 @@ static double distinct(const View *v) {
     return n;
 }
 
+/* An operator's step tells in its first parameter. */
+int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; }
+
 /* ---- cost */
 
 static int operations(const Step *s) {
@@ -158,7 +161,7 @@ void plan_print(World *w, const Plan *p, Text *t) {
     for (int k = 0; k < p->nslot; k++) print_slot(p, k, t);
     for (int k = 0; k < p->nstep; k++) {
         const PlanStep *s = &p->step[k];
-        text_add(t, "  %d %s:", k, node_get(w, s->node).op->name);
+        text_add(t, "  %d%s %s:", k, s->once ? " once" : "", node_get(w, s->node).op->name);
         for (int j = 0; j < s->step.nview; j++) text_add(t, " %d+%" PRId64, (int)s->step.view[j].slot, s->step.view[j].offset);
         text_add(t, " | ");
         step_print(&s->step, t);

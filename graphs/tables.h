@@ -11,13 +11,14 @@ typedef struct BlobInfo {
     uint32_t seeded; /* a DType, 0: not seeded */
 } BlobInfo;
 typedef struct Elements { /* what shapevalue.c knows of a value */
-    PolyList list;     /* v == NULL: not known */
-    uint32_t resets;   /* 1 + w->resets when it was computed; 0: never */
+    PolyList list;        /* v == NULL: not known */
+    uint32_t resets;      /* 1 + w->resets when it was computed; 0: never */
 } Elements;
 typedef struct GraphTables {
     Column blob;     /* BlobInfo of each content */
     Column seen;     /* stamp of the last walk that met a node */
-    Column elements; /* shapevalue.c: PolyList * of each value */
+    Column border;   /* stamp of the last walk that this value ends */
+    Column elements; /* shapevalue.c: Elements of each value */
     const Op *input, *constant;
     uint32_t stamp;
     LineList **expansion; /* by operator number: its parsed Op.expand; NULL: none, or it does not parse */

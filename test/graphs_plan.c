@@ -1,0 +1,336 @@
+/* graphs_plan.c -- plans: what is free is free, what can be fused is, memory is shared only by what is not alive at once; and random graphs on the CPU give what their
+   definitions say. */
+#include "graphs/execute.h"
+#include "graphs/graph_text.h"
+#include "graphs/oracle.h"
+#include "ops/backend.h"
+#include "ops/base/random.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const Backend *cpu;
+static Device *device;
+
+static int open_device(void **state) {
+    (void)state;
+    Error e = {0};
+    char why[256] = "";
+    cpu = backend_open("cpu", &e);
+    device = cpu ? cpu->open("", why, sizeof why) : NULL;
+    if (!device) print_message("%s %s\n", e.reason, why);
+    return device ? 0 : -1;
+}
+
+static int close_device(void **state) {
+    (void)state;
+    cpu->close(device);
+    return 0;
+}
+
+static Graph parse(World *w, const char *text) {
+    Error e = {0};
+    Graph g = {0};
+    Scan s = scan_new("test", text, strlen(text), &e);
+    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
+    if (!done) print_message("%s\n", e.reason);
+    assert_true(done);
+    return g;
+}
+
+static Plan *planned(World *w, const Graph *g) {
+    Error e = {0};
+    Plan *p = plan_build(w, w->arena, g, (Sizes){0}, &e);
+    if (!p) print_message("%s: %s\n", e.place, e.reason);
+    assert_non_null(p);
+    return p;
+}
+
+static void show(World *w, const Graph *g, const Plan *p) {
+    Text t = text_new(w->arena);
+    graph_print(w, "failed", g, &t);
+    plan_print(w, p, &t);
+    print_message("%s", t.data);
+}
+
+static void *random_tensor(World *w, Value v, uint64_t seed) {
+    int64_t dim[8], n;
+    Random r = {seed, 0};
+    const Type *t = value_type(w, v);
+    assert_true(oracle_dims(w, t, (Sizes){0}, dim, &n));
+    void *p = arena_alloc(w->arena, element_bytes(t->dtype, n));
+    for (int64_t k = 0; k < n; k++) element_set_real(t->dtype, p, k, random_normal(&r));
+    return p;
+}
+
+/* Runs the plan twice (memory is used again) and compares with the definitions. */
+static void check_run(World *w, const Graph *g, double tolerance) {
+    Plan *p = planned(w, g);
+    Error e = {0};
+    const void **in = ARENA_NEW(w->arena, const void *, g->nin);
+    void **out = ARENA_NEW(w->arena, void *, g->nout), **expected = ARENA_NEW(w->arena, void *, g->nout);
+    for (int k = 0; k < g->nin; k++) in[k] = random_tensor(w, g->in[k], (uint64_t)k);
+    for (int k = 0; k < g->nout; k++) out[k] = random_tensor(w, g->out[k], 99), expected[k] = random_tensor(w, g->out[k], 98);
+    Runner *r = runner_new(p, cpu, device, &e);
+    if (!r) print_message("%s: %s\n", e.place, e.reason), show(w, g, p);
+    assert_non_null(r);
+    for (int round = 0; round < 2; round++) {
+        bool done = runner_run(r, in, out, &e);
+        if (!done) print_message("%s: %s\n", e.place, e.reason);
+        assert_true(done);
+    }
+    bool done = oracle_run(w, g, (Sizes){0}, false, in, expected, &e);
+    if (!done) print_message("%s: %s\n", e.place, e.reason);
+    assert_true(done);
+    for (int k = 0; k < g->nout; k++) {
+        int64_t dim[8], n;
+        DType t = value_type(w, g->out[k])->dtype;
+        oracle_dims(w, value_type(w, g->out[k]), (Sizes){0}, dim, &n);
+        double scale = 1;
+        for (int64_t i = 0; i < n; i++) scale = fmax(scale, fabs(element_real(t, expected[k], i)));
+        for (int64_t i = 0; i < n; i++) {
+            double x = element_real(t, out[k], i), y = element_real(t, expected[k], i);
+            bool good = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * scale;
+            if (!good) print_message("output %d element %d: %g, expected %g\n", k, (int)i, x, y), show(w, g, p);
+            assert_true(good);
+        }
+    }
+    runner_free(r);
+}
+
+static int steps_of(const Plan *p, StepKind kind) {
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++) n += p->step[k].step.kind == kind;
+    return n;
+}
+
+static void check_steps(const char *text, int nstep) {
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, text);
+    Plan *p = planned(w, &g);
+    if (p->nstep != nstep) show(w, &g, p);
+    assert_int_equal(p->nstep, nstep);
+    check_run(w, &g, 1e-5);
+    world_free(w);
+}
+
+static void epilogues_are_fused(void **state) {
+    (void)state;
+    check_steps(
+        "graph g %x : F [2, 3, 8, 8] %w : F [4, 3, 3, 3] %b : F [4, 1, 1] %z : F [2, 4, 8, 8]\nbody\n %y = conv %x %w pads=[1, 1, 1, 1]\n"
+        " %c = broadcast %b shape=[2, 4, 8, 8]\n %d = add %y %c\n %s = add %z %d\n %e = relu %s\n out %e\n",
+        1);
+    check_steps("graph g %x : F [5, 8] %w : F [8, 6] %b : F [6]\nbody\n %y = matmul %x %w\n %d = add %y %b\n %h = hardswish %d\n out %h\n",
+                1);
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %a\n %d = sub %c %x\n out %d\n",
+                1); /* both readers of a are taken in */
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %b\n %d = sub %c %x\n out %d\n", 1);
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n out %b %a\n", 2); /* a is an output */
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
+}
+
+static void views_are_free(void **state) {
+    (void)state;
+    check_steps("graph g %x : F [4, 6] %w : F [4, 5]\nbody\n %t = transpose %x perm=[1, 0]\n %y = matmul %t %w\n out %y\n", 1);
+    check_steps("graph g %x : F [4, 6]\nbody\n %r = reshape %x shape=[2, 2, 6]\n %a %b = split %r axis=2 sizes=[2, 4]\n %y = exp %a\n %z = "
+                "exp %b\n out %y %z\n",
+                2);
+    check_steps("graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %r = reshape %t shape=[24]\n %y = exp %r\n out %y\n",
+                2); /* not affine: copied */
+}
+
+static void outputs_that_are_views_are_copied(void **state) {
+    (void)state;
+    check_steps(
+        "graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %e = exp %x\n %k = constant F [2] {1, 2}\n out %t %x %e %e %k\n", 5);
+    check_steps("graph g %x : F [4, 6]\nbody\n out %x\n", 1);
+}
+
+static void concats_are_written_in_place(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g =
+        parse(w, "graph g %x : F [2, 3, 4] %y : F [2, 5, 4]\nbody\n %a = exp %x\n %b = tanh %y\n %c = concat %a %b axis=1\n %d = exp %b\n"
+                 " %e = concat %c %d %x axis=1\n %f = neg %e\n %g = abs %e\n %h = reduce_sum %f axes=[0]\n out %h %g\n");
+    Plan *p = planned(w, &g);
+    if (steps_of(p, S_COPY) != 1) show(w, &g, p);
+    assert_int_equal(steps_of(p, S_COPY), 1); /* x alone */
+    check_run(w, &g, 1e-5);
+    world_free(w);
+    w = graph_world_new(NULL, 0);
+    g = parse(w, "graph g %x : F [2, 3]\nbody\n %a = exp %x\n %c = concat %a %a axis=0\n %d = concat %a %x axis=0\n out %c %d %a\n");
+    check_run(w, &g, 1e-6); /* an output, and twice: copied */
+    world_free(w);
+}
+
+static void constants_alone_are_computed_once(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %s = constant F [6] seed(2)\n %v = mul %w %s\n %t = "
+                       "reduce_sum %v axes=[0]\n"
+                       " %y = matmul %x %v\n %z = mul %y %t\n out %z\n");
+    Plan *p = planned(w, &g);
+    assert_int_equal(p->nstep, 3);
+    assert_true(p->step[0].once && p->step[1].once && !p->step[2].once);
+    check_run(w, &g, 1e-5);
+    world_free(w);
+}
+
+static void memory_is_shared(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Text t = text_new(w->arena);
+    text_add(&t, "graph g %%x0 : F [16, 16]\nbody\n");
+    for (int k = 0; k < 20; k++) text_add(&t, " %%t%d = softmax %%x%d axis=1\n %%x%d = matmul %%t%d %%t%d\n", k, k, k + 1, k, k);
+    text_add(&t, " out %%x20\n");
+    Graph g = parse(w, t.data);
+    Plan *p = planned(w, &g);
+    assert_true(p->work_bytes <= 3 * 16 * 16 * 4);
+    for (int a = 0; a < p->nslot; a++)
+        for (int b = 0; b < a; b++) {
+            const Slot *s = &p->slot[a], *r = &p->slot[b];
+            if (s->arena_offset < 0 || r->arena_offset < 0) continue;
+            bool together = false;
+            for (int k = 0; k < p->nstep; k++) {
+                bool has_a = false, has_b = false;
+                for (int j = 0; j < p->step[k].step.nview; j++)
+                    has_a |= p->step[k].step.view[j].slot == a, has_b |= p->step[k].step.view[j].slot == b;
+                together |= has_a && has_b;
+            }
+            assert_true(!together || s->arena_offset + s->bytes <= r->arena_offset || r->arena_offset + r->bytes <= s->arena_offset);
+        }
+    check_run(w, &g, 1e-5);
+    world_free(w);
+}
+
+static void what_cannot_be_run_is_named(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Error e = {0};
+    Graph g = parse(w, "graph g %x : F [2]\nbody\n %a = exp %x\n %o = opaque %a blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n out %b\n");
+    assert_null(plan_build(w, w->arena, &g, (Sizes){0}, &e));
+    assert_non_null(strstr(e.place, "opaque"));
+    Error again = {0};
+    assert_int_equal(plan_obstacle(w, w->arena, &g, (Sizes){0}, &again), node_get(w, g.out[0]).in[0]);
+    Graph h = parse(w, "graph g %x : F [n]\nbody\n %a = exp %x\n out %a\n");
+    Error size = {0};
+    assert_null(plan_build(w, w->arena, &h, (Sizes){0}, &size));
+    assert_non_null(strstr(size.reason, "size"));
+    world_free(w);
+}
+
+/* A part of a graph, whose inputs are values inside it. */
+static void parts_of_graphs_can_be_planned(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, "graph g %x : F [2]\nbody\n %o = opaque %x blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n %c = add %b %o\n %d = "
+                       "softmax %c axis=0\n out %d %o\n");
+    Graph part = {1, 1, &g.out[1], &g.out[0]};
+    assert_int_equal(graph_live(w, w->arena, &part).n, 3);
+    assert_int_equal(planned(w, &part)->nstep, 2);
+    world_free(w);
+}
+
+/* ---- random graphs */
+
+typedef struct Made {
+    int n;
+    Value v[40];
+} Made;
+
+static Value pick(Made *m, Random *r) { return m->v[random_below(r, (uint64_t)m->n)]; }
+
+static Value make(World *w, const char *op, const char *attrs, int nin, const Value in[]) {
+    Text t = text_new(w->arena);
+    Names names = {.arena = w->arena};
+    Value *out;
+    int nout;
+    Error e = {0};
+    text_add(&t, " %%y = %s", op);
+    for (int k = 0; k < nin; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%d", k);
+        names_set(&names, name, in[k]);
+        text_add(&t, " %%%s", name);
+    }
+    text_add(&t, " %s\n out %%y\n", attrs);
+    Scan s = scan_new("made", t.data, t.size, &e);
+    return graph_parse_nodes(w, w->arena, &s, &names, &out, &nout, &e) ? out[0] : 0;
+}
+
+static int64_t dim_of(World *w, Value v, int k) {
+    int64_t n = 0;
+    poly_constant(w, value_type(w, v)->dim.v[k], &n);
+    return n;
+}
+
+static Value grow(World *w, Made *m, Random *r) {
+    static const char *const unary[] = {"relu", "sigmoid", "exp", "hardswish", "tanh"}, *const binary[] = {"add", "mul", "sub", "max"};
+    Value x[2] = {pick(m, r), pick(m, r)};
+    int rank = value_type(w, x[0])->dim.n;
+    char attrs[100];
+    switch (random_below(r, 9)) {
+    case 0:
+    case 1: return make(w, unary[random_below(r, 5)], "", 1, x);
+    case 2:
+    case 3: return make(w, binary[random_below(r, 4)], "", 2, x);
+    case 4: return make(w, "matmul", "", 2, x);
+    case 5:
+        snprintf(attrs, sizeof attrs, "axis=%d", (int)random_below(r, (uint64_t)rank));
+        return make(w, random_below(r, 3) ? "concat" : "softmax", attrs, random_below(r, 3) ? 2 : 1, x);
+    case 6: return make(w, "transpose", rank == 2 ? "perm=[1, 0]" : "perm=[0, 2, 1]", 1, x);
+    case 7:
+        if (rank == 2)
+            return snprintf(attrs, sizeof attrs, "shape=[%d, %d]", (int)dim_of(w, x[0], 1), (int)dim_of(w, x[0], 0)),
+                   make(w, "reshape", attrs, 1, x);
+        return snprintf(attrs, sizeof attrs, "shape=[%d, %d]", (int)(dim_of(w, x[0], 0) * dim_of(w, x[0], 1)), (int)dim_of(w, x[0], 2)),
+               make(w, "reshape", attrs, 1, x);
+    default:
+        if (rank == 3) return make(w, "reduce_max", "axes=[2]", 1, x);
+        return snprintf(attrs, sizeof attrs, "shape=[2, %d, %d]", (int)dim_of(w, x[0], 0), (int)dim_of(w, x[0], 1)),
+               make(w, "broadcast", attrs, 1, x);
+    }
+}
+
+static void random_graphs_run_as_defined(void **state) {
+    (void)state;
+    for (uint64_t round = 0; round < 300; round++) {
+        World *w = graph_world_new(NULL, 0);
+        Random r = {round, 0};
+        Made m = {0};
+        const Type square = {.dtype = DT_FLOAT, .known = true, .dim = {2, {poly_int(w, 4), poly_int(w, 4)}}};
+        const Type cube = {.dtype = DT_FLOAT, .known = true, .dim = {3, {poly_int(w, 2), poly_int(w, 4), poly_int(w, 4)}}};
+        Value in[] = {graph_input(w, "x", &square), graph_input(w, "y", &cube)};
+        m.v[m.n++] = in[0];
+        m.v[m.n++] = in[1];
+        for (int k = 0; k < 60 && m.n < 25; k++) {
+            Value v = grow(w, &m, &r);
+            int64_t dim[8], n;
+            if (v && oracle_dims(w, value_type(w, v), (Sizes){0}, dim, &n) && n < 2000) m.v[m.n++] = v;
+        }
+        Value out[] = {m.v[m.n - 1], m.v[m.n - 2], pick(&m, &r)};
+        Graph g = {2, 3, in, out};
+        check_run(w, &g, 1e-4);
+        world_free(w);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(epilogues_are_fused),
+        cmocka_unit_test(views_are_free),
+        cmocka_unit_test(outputs_that_are_views_are_copied),
+        cmocka_unit_test(concats_are_written_in_place),
+        cmocka_unit_test(constants_alone_are_computed_once),
+        cmocka_unit_test(memory_is_shared),
+        cmocka_unit_test(what_cannot_be_run_is_named),
+        cmocka_unit_test(parts_of_graphs_can_be_planned),
+        cmocka_unit_test(random_graphs_run_as_defined),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

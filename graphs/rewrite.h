@@ -11,4 +11,6 @@ ValueMap value_map_new(World *, Arena *); /* nothing mapped, for all values ther
 bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *); /* rebuilds only these nodes under the map, and maps their results */
 bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *); /* composites replaced by their definitions, until none is left */
 bool node_expand(World *, Arena *, NodeId, Value out[], Error *);                    /* the definition of one composite node, built in the world; out: its outputs */
+/* Every symbol from[k] in the types of inputs and in attributes becomes to[k]: sizes are bound, or variables renamed. Inputs keep their names. */
+bool graph_resize(World *, Arena *, const Graph *, int n, const Symbol from[], const Poly to[], Graph *out, Error *e);
 #endif

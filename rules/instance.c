@@ -1,5 +1,6 @@
 /* instance.c -- a rule with the lengths of its axis blocks fixed. Blocks are expanded in the text: an entry of a list or a condition that names `h..` is repeated for each axis of h, with h_1, h_2, .. in
    its place, and every other `NAME..` beside it runs along. The rest is the text form of graphs, read by its own parser over the shared placeholders. */
+#include "graphs/rewrite.h"
 #include "rules/rule.h"
 #include <ctype.h>
 #include <string.h>
@@ -269,6 +270,23 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     if (!where_parse(w, a, i, rule->where, &where, e)) return placed(rule, &rule->where, e), false;
     if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e)) return placed(rule, &rule->to, e), false;
     i->where = where;
+    collect(w, a, i);
+    return true;
+}
+
+/* Symbols of the instance get a name that no text can have, so that a model's "n" is never a rule's. */
+bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[], Instance *i, Error *e) {
+    if (!rule_instance(w, a, rule, length, i, e)) return false;
+    Poly *to = ARENA_NEW(a, Poly, i->nsymbol);
+    for (int k = 0; k < i->nsymbol; k++) to[k] = poly_named(w, arena_format(a, "%s'", world_text(w, symbol_def(w, i->symbol[k]).word)));
+    Graph from = i->from, right = i->to;
+    if (!graph_resize(w, a, &from, i->nsymbol, i->symbol, to, &i->from, e) ||
+        !graph_resize(w, a, &right, i->nsymbol, i->symbol, to, &i->to, e))
+        return false;
+    Lit *where = ARENA_NEW(a, Lit, i->nwhere);
+    for (int k = 0; k < i->nwhere; k++) where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
+    i->where = where;
+    i->input = i->from.in;
     collect(w, a, i);
     return true;
 }

@@ -1,4 +1,4 @@
-/* match.h -- where a rule's left side occurs in a graph, and what its right side is there. One root is matched downward from the nodes of its operator; further roots are looked for among the
+/* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart, facts from graph_facts), and what its right side is there. One root is matched downward from the nodes of its operator; further roots are looked for among the
    users of what is bound already, else over the index of operators, and joined on the shared bindings. A match binds every input, size and real variable of the rule; that the
    conditions hold is checked when it is applied, against the facts about the model's sizes. */
 #ifndef ISOMER_MATCH_H

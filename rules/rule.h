@@ -87,6 +87,8 @@ typedef struct Instance {
 } Instance;
 /* E_INVALID when the rule does not type at these lengths (the reason names the node). */
 bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
+/* The same with variables that no model has: what is matched in a model's World must be made so. */
+bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
 /* All combinations of lengths: start with the first, until false. */
 void rule_lengths_first(const Rule *, int length[]);
 bool rule_lengths_next(const Rule *, int length[]);

@@ -19,7 +19,6 @@ typedef struct Trial {
     Random random;
     const Rule *rule;
     Instance instance; /* of the rule, symbolic */
-    Instance sized;    /* the same with numbers for sizes, as a graph to match in */
     int64_t value[SYMBOLS];
 } Trial;
 
@@ -200,7 +199,9 @@ static void try_rule(const Rule *rule, const int length[], uint64_t seed) {
     if (!rule_instance(t.w, t.arena, rule, length, &t.instance, &e)) fail_msg("%s: %s", rule->name, e.reason);
     if (!draw_sizes(&t)) fail_msg("%s: no sizes satisfy the left side", rule->name);
     Found f = {.t = &t, .graph = left_side(&t), .facts = facts_new(t.w, t.arena)};
-    matcher_run(matcher_new(t.w, t.arena, &f.graph, f.facts), &t.instance, apply, &f);
+    Instance pattern;
+    if (!rule_instance_apart(t.w, t.arena, rule, length, &pattern, &e)) fail_msg("%s: %s", rule->name, e.reason);
+    matcher_run(matcher_new(t.w, t.arena, &f.graph, f.facts), &pattern, apply, &f);
     if (!f.count) fail_msg("%s does not fire on its own left side: %s", rule->name, f.why);
     f.result.in = f.graph.in;
     f.result.nin = f.graph.nin;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "graphs/needs.h"
 #include "rules/match.h"
 #include <string.h>
 
@@ -190,8 +191,8 @@ static Applied run(Fixture *f, const char *rule_text, int length, const char *gr
     const Rule *r = read_rule(f, rule_text);
     Instance i;
     Graph g = read_graph(f, graph_text);
-    Facts *facts = facts_new(f->world, f->arena);
-    if (!rule_instance(f->world, f->arena, r, &length, &i, &f->error)) fail_msg("%s", f->error.reason);
+    Facts *facts = graph_facts(f->world, f->arena, &g);
+    if (!rule_instance_apart(f->world, f->arena, r, &length, &i, &f->error)) fail_msg("%s", f->error.reason);
     Applied a = {f, &g, facts, 0, text_new(f->arena), false};
     matcher_run(matcher_new(f->world, f->arena, &g, facts), &i, apply_first, &a);
     return a;
@@ -229,6 +230,19 @@ static void test_numbers_are_nearest_floats(void **state) {
     close_fixture(&f);
 }
 
+/* A model's sizes may have the names of a rule's variables, for other things. */
+static void test_variables_are_the_rules_own(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    Applied a =
+        run(&f, merge, 1,
+            "graph g\n  %x : F [p, q, h]  %u : F [n, q, 3]  %v : F [2*n, q, 3]\nbody\n  %a = conv %x %u\n  %b = conv %x %v\n  out %a %b\n");
+    assert_int_equal(a.found, 2);
+    assert_non_null(strstr(a.text.data, "sizes=[n, 2*n]"));
+    close_fixture(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_and_prints),
@@ -238,6 +252,7 @@ int main(void) {
         cmocka_unit_test(test_unproved_and_tampered_are_refused),
         cmocka_unit_test(test_matches_two_roots),
         cmocka_unit_test(test_numbers_are_nearest_floats),
+        cmocka_unit_test(test_variables_are_the_rules_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,12 @@
    can compare what they mean with another implementation.
      eval-op table     one line an operator: name, inputs, a (algebraic) or k (known), flags; then per attribute a
                        line: attr name kind default | drawn values; per spelling: onnx type since until items
+     eval-op plan      as run, but through a plan and the CPU back end
      eval-op run       cases on standard input:  op NAME OUTPUTS / attr NAME VALUE / in TYPE | numbers / in _ / run
                        answers:                  out TYPE | numbers, once an output, or: error REASON; then: end */
+#include "graphs/execute.h"
 #include "graphs/rewrite.h"
+#include "ops/backend.h"
 #include "ops/core/element.h"
 #include "ops/core/eval.h"
 #include <stdio.h>
@@ -111,7 +114,41 @@ static bool run_graph(Case *c, Graph *g) {
     }
     return true;
 }
-static bool run(Case *c) {
+/* The same through plan and CPU: what the operator and the structure of its definition lower to. */
+static bool run_plan(Case *c, Graph *g) {
+    ValueMap map;
+    void *in[INPUTS], *out[OUTPUTS];
+    if (!graph_expand(c->w, c->w->arena, g, g, &map, &c->error)) return false;
+    const Backend *cpu = backend_open("cpu", &c->error);
+    char why[256] = "";
+    Device *device = cpu ? cpu->open("", why, sizeof why) : NULL;
+    Plan *plan = device ? plan_build(c->w, c->w->arena, g, (Sizes){0}, &c->error) : NULL;
+    Runner *runner = plan ? runner_new(plan, cpu, device, &c->error) : NULL;
+    c->tensor = ARENA_NEW(c->w->arena, Tensor, node_count(c->w) + 1);
+    for (int k = 0, given = 0; k < c->nin; k++) {
+        if (!c->in[k]) continue;
+        DType t = value_type(c->w, c->in[k])->dtype;
+        int64_t n = tensor_count(&c->data[k]);
+        in[given] = ARENA_NEW(c->w->arena, char, (int64_t)element_bytes(t, n));
+        for (int64_t j = 0; j < n; j++) element_set_real(t, in[given], j, c->data[k].v[j].real);
+        given++;
+    }
+    for (int j = 0; j < g->nout; j++) {
+        const Type *t = value_type(c->w, g->out[j]);
+        c->tensor[g->out[j]] = tensor_of(c->w, t);
+        out[j] = ARENA_NEW(c->w->arena, char, (int64_t)element_bytes(t->dtype, tensor_count(&c->tensor[g->out[j]])));
+    }
+    bool good = runner && runner_run(runner, (const void *const *)in, out, &c->error);
+    for (int j = 0; good && j < g->nout; j++) {
+        Tensor *y = &c->tensor[g->out[j]];
+        for (int64_t k = 0; k < tensor_count(y); k++) y->v[k].real = element_real(value_type(c->w, g->out[j])->dtype, out[j], k);
+    }
+    if (runner) runner_free(runner);
+    if (device) cpu->close(device);
+    return good || fail(c, why);
+}
+
+static bool run(Case *c, bool planned) {
     const char *why = NULL;
     if (c->error.kind) return false;
     if (!c->op) return fail(c, "no such operator");
@@ -122,7 +159,7 @@ static bool run(Case *c) {
     for (int k = 0; k < c->nin; k++)
         if (c->in[k]) in[g.nin++] = c->in[k];
     for (int j = 0; j < g.nout; j++) out[j] = first + (Value)j;
-    if (!run_graph(c, &g)) return false;
+    if (!(planned ? run_plan(c, &g) : run_graph(c, &g))) return false;
     for (int j = 0; j < g.nout; j++) {
         Text t = text_new(c->w->arena);
         type_print(c->w, value_type(c->w, g.out[j]), &t);
@@ -140,7 +177,7 @@ static void begin(Case *c, const char *line) {
     sscanf(line, "%63s %d", name, &c->nout);
     c->op = op_find(name);
 }
-static int run_cases(void) {
+static int run_cases(bool planned) {
     char *line = NULL;
     size_t room = 0;
     Case c = {0};
@@ -150,7 +187,7 @@ static int run_cases(void) {
         else if (!strncmp(line, "attr ", 5)) read_attr(&c, line + 5);
         else if (!strncmp(line, "in ", 3)) read_input(&c, line + 3);
         else if (!strcmp(line, "run")) {
-            if (!run(&c)) printf("error %s\n", c.error.reason);
+            if (!run(&c, planned)) printf("error %s\n", c.error.reason);
             printf("end\n");
             fflush(stdout);
         }
@@ -172,7 +209,8 @@ static int print_table(void) {
 }
 int main(int argc, char **argv) {
     if (argc == 2 && !strcmp(argv[1], "table")) return print_table();
-    if (argc == 2 && !strcmp(argv[1], "run")) return run_cases();
-    fprintf(stderr, "usage: eval-op table | run\n");
+    if (argc == 2 && !strcmp(argv[1], "run")) return run_cases(false);
+    if (argc == 2 && !strcmp(argv[1], "plan")) return run_cases(true);
+    fprintf(stderr, "usage: eval-op table | run | plan\n");
     return 2;
 }

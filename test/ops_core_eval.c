@@ -1,5 +1,6 @@
-/* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree walk and the loop program, in doubles, rationals and residues, at random
-   sizes, 0 and 1 among them; laws of the number systems; refused programs. */
+/* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree walk and the loop
+   program, in doubles, rationals and residues, at random sizes, 0 and 1 among them; laws of the number systems;
+   refused programs. */
 #include "ops/op.h"
 #include "ops/core/eval.h"
 #include "ops/core/loop.h"
@@ -487,7 +488,8 @@ static void views_of_every_type(void **state) {
     case_free(c);
 }
 
-/* Words changed at random are refused or harmlessly different, never out of bounds of the tables (sanitizers watch). */
+/* Words changed at random are refused or harmlessly different, never out of bounds of the tables (sanitizers watch).
+   */
 static void damaged_programs_are_refused(void **state) {
     (void)state;
     Case *c = case_new(3, &numbers_real);

@@ -1,5 +1,6 @@
-/* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own table and random sizes, 0 and 1 among them, half of the time symbolic and bound
-   only for the run: the loop program equals the tree walk, and what the signature is lowered to, view or steps, equals both when the CPU back end runs it. */
+/* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own table and random
+   sizes, 0 and 1 among them, half of the time symbolic and bound only for the run: the loop program equals the tree
+   walk, and what the signature is lowered to, view or steps, equals both when the CPU back end runs it. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/eval.h"

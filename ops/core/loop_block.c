@@ -1,4 +1,5 @@
-/* loop_block.c -- blocks of values. The doubles are plain loops that the compiler makes vectors of; any other number system is called element by element. */
+/* loop_block.c -- blocks of values. The doubles are plain loops that the compiler makes vectors of; any other number
+   system is called element by element. */
 #include "ops/core/loop_block.h"
 #include "ops/core/element.h"
 #include <math.h>

@@ -1,9 +1,11 @@
-/* loop_block.h -- what a loop program does to blocks of up to LOOP_LANES values: one struct of functions for doubles, one for any number system. */
+/* loop_block.h -- what a loop program does to blocks of up to LOOP_LANES values: one struct of functions for doubles,
+   one for any number system. */
 #ifndef ISOMER_LOOP_BLOCK_H
 #define ISOMER_LOOP_BLOCK_H
 #include "ops/core/loop.h"
 
-/* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0 for one value repeated. `from` elements into a view's data. */
+/* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0 for one value
+   repeated. `from` elements into a view's data. */
 typedef struct Operand1 { const void *v; int step; } Operand1;
 typedef struct BlockOps {
     size_t size;                                                            /* of a value in a buffer */

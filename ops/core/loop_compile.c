@@ -1,7 +1,9 @@
 /* loop_compile.c -- from an expression and sizes to a loop program (loop.h).
 
-   Every index polynomial becomes an affine form over loop variables. Quotients, remainders and minima disappear where ranges decide them, and are registers elsewhere; equal
-   registers are one. A subtree that does not depend on the lane is compiled for one value, so that it is computed once for all lanes, and its sums choose lanes of their own. */
+   Every index polynomial becomes an affine form over loop variables. Quotients, remainders and minima disappear where
+   ranges decide them, and are registers elsewhere; equal registers are one. A subtree that does not depend on the
+   lane is compiled for one value, so that it is computed once for all lanes, and its sums choose lanes of their own.
+   */
 #include "ops/core/loop.h"
 #include <math.h>
 #include <string.h>
@@ -373,7 +375,8 @@ static int64_t parameter(Compile *c, uint32_t word) {
     return fail(c, "a parameter has no value"), 0;
 }
 
-/* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous, if it is long enough, else the longest. */
+/* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous, if it is long
+   enough, else the longest. */
 static int inner_position(const Compile *c, int n, const int var[]) {
     int best = n - 1;
     for (int j = 0; j < n && c->extent[var[n - 1]] < 16; j++)

@@ -1,4 +1,5 @@
-/* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a place is checked, so that damaged words are refused and not run. */
+/* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a place is checked,
+   so that damaged words are refused and not run. */
 #include "ops/core/loop_form.h"
 #include <string.h>
 

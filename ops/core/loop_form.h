@@ -1,14 +1,17 @@
-/* loop_form.h -- a loop program made ready to run: decoded, strides folded into the offsets, buffers given. Made by loop_new, read by loop_run. */
+/* loop_form.h -- a loop program made ready to run: decoded, strides folded into the offsets, buffers given. Made by
+   loop_new, read by loop_run. */
 #ifndef ISOMER_LOOP_FORM_H
 #define ISOMER_LOOP_FORM_H
 #include "ops/core/loop_block.h"
 
 typedef struct Term { int64_t k; int r; } Term;                          /* r: variable, or LOOP_VARS + register */
 typedef struct Affine { int64_t c; int n; Term *t; uint64_t uses; } Affine; /* uses: the variables it depends on, as bits */
-/* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms are registers that depend on it too. */
+/* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms are registers that
+   depend on it too. */
 typedef struct Form { int64_t c, lane; int n, nlane; Term *t; } Form;
 typedef struct Register { LoopRegister kind; Affine a, b; int64_t m; uint64_t uses; } Register;
-/* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds that variable; LANES: differs between lanes. */
+/* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds that variable;
+   LANES: differs between lanes. */
 typedef enum LiteralUse { LIT_CHECK, LIT_CLIP, LIT_LANES } LiteralUse;
 typedef struct Literal { bool eq; LiteralUse use; int level; Form form; } Literal;
 typedef struct Node {

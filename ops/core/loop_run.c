@@ -1,8 +1,10 @@
-/* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over their variables around that.
+/* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over their variables around
+   that.
 
-   A node is asked for the lanes low..high of its buffer and asks its children for the same; a child without lanes holds one value. Conditions cut the range of a sum's variable
-   or the range of lanes where they are affine in it, so the innermost loops have no tests. A sum remembers for which values of the variables it depends on it holds, so that
-   what does not change in a loop is computed once. */
+   A node is asked for the lanes low..high of its buffer and asks its children for the same; a child without lanes
+   holds one value. Conditions cut the range of a sum's variable or the range of lanes where they are affine in it, so
+   the innermost loops have no tests. A sum remembers for which values of the variables it depends on it holds, so
+   that what does not change in a loop is computed once. */
 #include "ops/core/loop_form.h"
 #include <math.h>
 #include <string.h>
@@ -266,7 +268,7 @@ static void visit(Loop *l, int node, int low, int high) {
     default: break;
     }
     visit(l, x->a, low, high);
-    visit(l, x->b, low, high);
+    if (x->b != x->a) visit(l, x->b, low, high);
     l->block->binary(l->num, x->kind, y, operand(l, x->a, low), operand(l, x->b, low), high - low);
 }
 

@@ -1,8 +1,9 @@
 /* lower.c -- from a definition with bound sizes to steps.
 
-   An element of an input at index polynomials becomes a view when its offset is a sum of multiples of the output's indices. Digits of one number are first joined where the strides
-   allow it (a reshape of dense data is one digit, which is the number itself) and then resolved by ranges. Element-wise trees become programs, with at most one plain sum or maximum
-   as the element that a reduction computes; all the rest is a loop program. */
+   An element of an input at index polynomials becomes a view when its offset is a sum of multiples of the output's
+   indices. Digits of one number are first joined where the strides allow it (a reshape of dense data is one digit,
+   which is the number itself) and then resolved by ranges. Element-wise trees become programs, with at most one plain
+   sum or maximum as the element that a reduction computes; all the rest is a loop program. */
 #include "ops/core/lower.h"
 #include "ops/core/loop.h"
 #include "ops/core/number.h"

@@ -1,5 +1,6 @@
-/* lower.h -- from a definition with bound sizes to steps: a view where each output element is one element of an input at affine positions, else an element-wise step, a
-   reduction, or the loop program that it always is. Operators with a step of their own say so in Op.lower. */
+/* lower.h -- from a definition with bound sizes to steps: a view where each output element is one element of an input
+   at affine positions, else an element-wise step, a reduction, or the loop program that it always is. Operators with
+   a step of their own say so in Op.lower. */
 #ifndef ISOMER_LOWER_H
 #define ISOMER_LOWER_H
 #include "ops/core/expr.h"
@@ -23,6 +24,8 @@ void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);
 
 /* in[k] is input k. like: the output, of which rank, sizes and dtype are read. */
-bool lower_view(World *, Ex, Sizes, const View in[], const View *like, View *out); /* true: the output is *out*, a view of an input's slot */
-bool lower_step(StepBuf *, Ex, int nin, const View in[], const View *out);         /* always possible when sizes have values; else why is set */
+bool lower_view(World *, Ex, Sizes, const View in[], const View *like,
+                View *out); /* true: the output is *out*, a view of an input's slot */
+bool lower_step(StepBuf *, Ex, int nin, const View in[],
+                const View *out); /* always possible when sizes have values; else why is set */
 #endif

@@ -1,7 +1,8 @@
 /* number.c -- doubles, exact rationals and residues behind one struct of functions.
 
-   A residue is a pair of homomorphic images, modulo p and modulo q = (p - 1)/2, of a value that is rational in the inputs. exp takes the q part to p: 4 has order q modulo p,
-   so exp(a + b) = exp(a) exp(b). What comes out of exp has no q part. Its further exponential is a hash, as is every function with no law that holds modulo p. */
+   A residue is a pair of homomorphic images, modulo p and modulo q = (p - 1)/2, of a value that is rational in the
+   inputs. exp takes the q part to p: 4 has order q modulo p, so exp(a + b) = exp(a) exp(b). What comes out of exp has
+   no q part. Its further exponential is a hash, as is every function with no law that holds modulo p. */
 #include "ops/core/number.h"
 #include "ops/base/random.h"
 #include <math.h>
@@ -230,7 +231,8 @@ static bool residue_equal(Number a, Number b) { return a.residue.p == b.residue.
 static double residue_approx(Number a) { return a.residue.order; }
 static Number residue_lowest(void) { return residue_make(NONE, NONE, -INFINITY); }
 
-/* An infinity has no residue but an order; what is unknown has neither and stays so. Of equals the one with an exponent is kept. */
+/* An infinity has no residue but an order; what is unknown has neither and stays so. Of equals the one with an
+   exponent is kept. */
 static Number residue_choose(Number a, Number b, bool a_wins) {
     if (isnan(a.residue.order) || isnan(b.residue.order)) return residue_unknown();
     if (residue_known(a) && a.residue.p == b.residue.p) return a.residue.q == NONE ? b : a;
@@ -245,7 +247,8 @@ static Number residue_recip(Number a) {
     return residue_make(mod_recip(a.residue.p, P), mod_recip(a.residue.q, Q), 1 / a.residue.order);
 }
 
-/* A function without laws: a hash of the p part, which every form of a value agrees on. Its exponent is another hash. */
+/* A function without laws: a hash of the p part, which every form of a value agrees on. Its exponent is another hash.
+   */
 static Number residue_hash(unsigned f, uint32_t a, uint32_t b, double order) {
     if (isnan(order)) return residue_unknown();
     uint64_t h = random_at(((uint64_t)f << 32 | a) + 0x5eed, b);

@@ -1,9 +1,13 @@
-/* number.h -- the number systems in which a definition can be evaluated, one struct of functions each, and what is known of every Function.
+/* number.h -- the number systems in which a definition can be evaluated, one struct of functions each, and what is
+   known of every Function.
      real      doubles: the oracle of kernels
-     ratio     rationals of int64, exact: a difference is a counterexample. Overflow, and functions that leave the rationals, give "not known"
-     residue   residues modulo a prime p and, for exponents, modulo q = (p - 1)/2, with a double alongside that decides max, abs, sign and floor.
-               exp maps Z_q to Z_p (Zhang et al., "A multi-level superoptimizer for tensor programs", 2024), sigmoid and tanh follow from it, sqrt is
-               multiplicative; what else is not rational is a hash of (function, residue). Equal values by the laws of fields and exp have equal residues. */
+     ratio     rationals of int64, exact: a difference is a counterexample. Overflow, and functions that leave the
+               rationals, give "not known"
+     residue   residues modulo a prime p and, for exponents, modulo q = (p - 1)/2, with a double alongside that
+               decides max, abs, sign and floor. exp maps Z_q to Z_p (Zhang et al., "A multi-level superoptimizer for
+               tensor programs", 2024), sigmoid and tanh follow from it, sqrt is multiplicative; what else is not
+               rational is a hash of (function, residue). Equal values by the laws of fields and exp have equal
+               residues. */
 #ifndef ISOMER_NUMBER_H
 #define ISOMER_NUMBER_H
 #include "ops/core/expr.h"

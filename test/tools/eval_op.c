@@ -79,7 +79,7 @@ static bool run_kernel(Case *c, const Node *n, const Tensor in[], Tensor out[]) 
         if (!is_out && !n->in[k - n->nout]) continue;
         const Type *t = is_out ? value_type(c->w, n->out + (Value)k) : value_type(c->w, n->in[k - n->nout]);
         const Tensor *x = is_out ? &out[k] : &in[k - n->nout];
-        view[k] = view_dense(k, t->dtype, x->rank, x->dim);
+        view[k] = view_dense(k, (int32_t)t->dtype, x->rank, x->dim);
         slot[k] = ARENA_NEW(c->w->arena, char, (int64_t)element_bytes(t->dtype, tensor_count(x)));
         for (int64_t j = 0; !is_out && j < tensor_count(x); j++) element_set_real(t->dtype, slot[k], j, x->v[j].real);
     }

@@ -29,6 +29,7 @@ typedef struct Import {
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
     int64_t flatten_at;
+    Type guess;               /* of output 0 where sizes are not decided: what is sure of it; not known: nothing is */
     const char *why;
 } Import;
 
@@ -60,5 +61,6 @@ Value reshape_to(Import *, Value, Dims);
 Value broadcast_to(Import *, Value, Dims);
 bool stretch_to(Import *, Value *, Dims target); /* leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit */
 bool stretch_all(Import *, int n, Value v[], int tail); /* to common sizes, the last `tail` axes left alone */
+void guess_stretched(Import *, int n, const Value v[]); /* sets `guess`: sizes that are not decided are numbers that depend on data */
 bool dims_stretch(Import *, Dims a, Dims b, Dims *out); /* false: not decided */
 #endif

@@ -356,7 +356,7 @@ bool normalize_by_tables(Import *s, Value out[]) {
             *s = fresh, s->op = op_number(k);
             if (entry_import(s, e->attrs, out)) return true;
             s->w->overflow = false;
-            if (!why) why = s->why;
+            if (!why) why = s->why, fresh.guess = s->guess;
         }
     s->why = why ? why
                  : arena_format(s->w->arena, "operator %s%s%s, version %d, is not known", s->n->domain, s->n->domain[0] ? "." : "",

@@ -32,13 +32,14 @@ static Type stated_type(Model *m, NameId id) {
     return type;
 }
 
-static void make_opaque(Model *m, OnnxNode *n, const Value in[], Value out[]) {
+static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in[], Value out[]) {
     const char *why;
     if (!n->x.nout) return;
     Value y = n->random ? node_rebuild(m->w, n->random, in, &why) : 0;
     if (!y) {
         Type *types = ARENA_NEW(m->w->arena, Type, n->x.nout);
         for (int k = 0; k < n->x.nout; k++) types[k] = stated_type(m, n->out[k]);
+        if (guess->known && !types[0].known) types[0] = *guess;
         y = opaque_make(m, n->x.whole, n->x.nin + n->ncapture, in, n->x.nout, types);
         n->random = y;
     }
@@ -81,7 +82,7 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
         return;
     }
     m->w->overflow = false;
-    make_opaque(m, n, in, out);
+    make_opaque(m, n, &s.guess, in, out);
     *opaque = s.why;
 }
 

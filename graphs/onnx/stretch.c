@@ -69,11 +69,16 @@ bool stretch_to(Import *s, Value *v, Dims target) {
 bool stretch_all(Import *s, int n, Value v[], int tail) {
     Dims target = {0};
     int widest = 0;
-    bool covered = false;
+    bool covered = false, known = true;
     for (int k = 0; k < n; k++) {
         if (!v[k] || !import_type(s, v[k])) return import_fail(s, "an input left out");
         Dims d = value_type(s->w, v[k])->dim;
-        if (d.n < tail || !dims_stretch(s, target, front(d, tail), &target)) return import_fail(s, "an input of too few axes");
+        if (d.n < tail) return import_fail(s, "an input of too few axes");
+        if (!dims_stretch(s, target, front(d, tail), &target)) {
+            for (int j = k; j < n; j++) known &= v[j] && value_type(s->w, v[j])->known;
+            if (known && !tail && !s->m->replay) guess_stretched(s, n, v);
+            return false;
+        }
     }
     for (int k = 0; k < n; k++)
         if (value_type(s->w, v[k])->dim.n == target.n + tail) widest = k;
@@ -85,4 +90,26 @@ bool stretch_all(Import *s, int n, Value v[], int tail) {
     if (covered || target.n == 0) return true;
     v[widest] = before;
     return fit(s, &v[widest], target, tail, true);
+}
+
+void guess_stretched(Import *s, int n, const Value v[]) {
+    Type type, *of = &type;
+    Dims target = {0};
+    TypeId id[3];
+    for (int k = 0; k < n; k++) {
+        Dims d = value_type(s->w, v[k])->dim, longer = d.n > target.n ? d : target;
+        for (int j = 1; j <= d.n && j <= target.n; j++) {
+            Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
+            *to = is_one(s->w, a) ? b : a;
+            if (a != b && !is_one(s->w, a) && !is_one(s->w, b)) *to = poly_symbol(s->w, symbol_data(s->w));
+        }
+        target = longer;
+    }
+    if (n > 3 || attrs_count(s->op->attrs)) return;
+    for (int k = 0; k < n; k++) {
+        *of = *value_type(s->w, v[k]), of->dim = target;
+        id[k] = type_intern(s->w, of);
+    }
+    const SigInfo *info = sig_info(s->w, sig_intern(s->w, s->op, NULL, n, id, 1));
+    if (!info->why) s->guess = *type_get(s->w, info->out[0]);
 }

@@ -1,0 +1,43 @@
+/* export.h -- nodes of ours as ONNX nodes: the tables of the importer read backwards (emit.c), and the replay of the file that decides what is copied and what is written anew. */
+#ifndef ISOMER_ONNX_EXPORT_H
+#define ISOMER_ONNX_EXPORT_H
+#include "graphs/onnx/model.h"
+
+enum { EMIT_ATTRS = 24, EMIT_SLOTS = 8 };
+typedef struct Theirs { /* an attribute to be written */
+    const char *name, *text;
+    int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints */
+    int64_t i;
+    float f;
+    int n;
+    const int64_t *ints;
+    Slice tensor;
+} Theirs;
+typedef struct Emit { /* one ONNX node that computes a node of ours */
+    const char *type, *domain;
+    int nattr, nin, nout;
+    Theirs attr[EMIT_ATTRS];
+    Value *in;   /* values its inputs carry, 0: left out */
+    Value out;   /* its first output */
+} Emit;
+
+/* Finds the first entry of the operator's table, valid at the model's opset, that says this node; new values that it needs as inputs (sizes, scalars) are made in the World.
+   available (NULL: nothing) tells whether a value has a name already: such a value is not looked through. False: none does, *why says what the first one lacked. */
+typedef bool (*Available)(void *, Value);
+bool emit_node(Model *, NodeId, Available, void *, Emit *, const char **why);
+bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
+Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[], const char *name, const char *doc); /* contents of a NodeProto */
+
+typedef struct NodeOut { Slice bytes; } NodeOut;
+typedef struct Replay { /* what the new file holds; names by NameId of the model */
+    int nnode;
+    NodeOut *node;      /* in topological order */
+    bool *keep;         /* by NameId: initializers that stay */
+    bool *carried;      /* by NameId: this name exists in the new file */
+    uint32_t nname;
+    int nconstant;      /* new initializers */
+    NameId *constant;
+    Value *content;
+} Replay;
+bool replay_model(Model *, const ModelWrite *, Arena *, Replay *, Error *);
+#endif

@@ -1,0 +1,409 @@
+/* replay.c -- decides what the new file holds. Every node of the old file is normalised again on the values that its inputs have now; where that gives the values that its outputs are to
+   have, the node stands as it is. From the outputs down, what is needed is then taken from such a node, or written anew under the old name of the value; at most the inputs of a copied node
+   are renamed. Names carry values: two names of one value become one. The order is that of the file as far as dependencies allow.
+   Invariant: a value is made from smaller ones, and a copied node is smaller than what it uses unless that only gives sizes; a cycle through sizes is found when ordering, and the
+   copies in it are then given up. */
+#include "graphs/onnx/export.h"
+#include <string.h>
+
+typedef struct Table32 { uint32_t *v, room; } Table32;
+typedef struct Item { /* a node of the new file */
+    Slice bytes;
+    int nin, nout, place; /* place: of the node in the old file that it stands for or serves */
+    const NameId *in, *out;
+    int onnx;             /* the node it copies, or -1 */
+} Item;
+typedef struct Job { Value value; int onnx, place; } Job;
+typedef struct Player {
+    Model *m;
+    World *w;
+    Arena *a;
+    const ModelWrite *x;
+    Error *e;
+    Value *now;      /* by NameId of the old file */
+    bool *copy, *alias, *queued, *banned; /* by old node: stands as it is; likewise but only passes an input on; is to be written; may not be copied */
+    Table32 name;    /* by Value: the name that carries it */
+    Table32 old;     /* by Value: a name of the old file that is free for it */
+    Table32 place;   /* by Value: place of that name */
+    Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
+    int njob, job_room, nitem, item_room, serial;
+    Job *job;
+    Item *item;
+    Replay *r;
+    int constant_room;
+} Player;
+
+static uint32_t *at32(Player *p, Table32 *t, uint32_t key) {
+    if (key >= t->room) {
+        uint32_t room = 2 * key + 256, *v = ARENA_NEW(p->a, uint32_t, room);
+        if (t->room) memcpy(v, t->v, sizeof *v * t->room);
+        t->v = v, t->room = room;
+    }
+    return &t->v[key];
+}
+
+static void *more(Arena *a, void *v, int n, int *room, size_t size) {
+    if (n < *room) return v;
+    void *larger = arena_alloc(a, size * (size_t)(2 * *room + 64));
+    if (n) memcpy(larger, v, size * (size_t)n);
+    *room = 2 * *room + 64;
+    return larger;
+}
+static void push_job(Player *p, Job job) {
+    p->job = more(p->a, p->job, p->njob, &p->job_room, sizeof job);
+    p->job[p->njob++] = job;
+}
+static void push_item(Player *p, Item item) {
+    p->item = more(p->a, p->item, p->nitem, &p->item_room, sizeof item);
+    p->item[p->nitem++] = item;
+}
+
+/* ---- what stands */
+
+static bool is_live(const bool *live, uint32_t n, Value v) { return v < n && live[v]; }
+
+static void renormalise(Player *p) {
+    Model *m = p->m;
+    NodeList list = graph_live(p->w, p->a, model_graph(m));
+    uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
+    bool *live = ARENA_NEW(p->a, bool, n);
+    for (int k = 0; k < list.n; k++) {
+        Node node = node_get(p->w, list.v[k]);
+        for (int j = 0; j < node.nout; j++) live[node.out + (Value)j] = true;
+    }
+    p->now = ARENA_NEW(p->a, Value, names);
+    for (uint32_t id = 1; id < names; id++)
+        if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
+    for (int i = 0; i < m->nnode; i++) {
+        OnnxNode *node = &m->node[i];
+        int nin = node->x.nin + node->ncapture, nout = node->x.nout;
+        Value *in = ARENA_NEW(p->a, Value, nin + 1), *out = ARENA_NEW(p->a, Value, nout + 1);
+        const char *reason;
+        bool same = true, passes = false;
+        for (int k = 0; k < nin; k++) in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
+        normalize_node(m, node, in, out, &reason);
+        for (int k = 0; k < nout; k++) {
+            Value was = node->out[k] ? m->name[node->out[k]].value : 0;
+            Value is = is_live(live, n, was) ? map_value(p->x->map, was) : out[k];
+            if (node->out[k]) p->now[node->out[k]] = is;
+            same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
+            for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
+        }
+        if (p->x->regenerate && !node->reason) same = false;
+        p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
+    }
+}
+
+/* Names for values: of inputs, initializers and copied nodes first; then names that are free to be taken over. */
+static void name_values(Player *p) {
+    Model *m = p->m;
+    uint32_t names = intern_count(m->names) + 1;
+    for (int pass = 0; pass < 3; pass++)
+        for (uint32_t id = 1; id < names; id++) {
+            const NameInfo *n = &m->name[id];
+            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER || n->source == FROM_SPARSE, copied = n->source == FROM_NODE && p->copy[n->index];
+            if (!p->now[id] || n->source == FROM_NOTHING || *at32(p, &p->name, p->now[id])) continue;
+            if ((pass == 0 && file) || (pass == 1 && copied)) *at32(p, &p->name, p->now[id]) = id;
+            if (pass < 2 || file || p->alias[n->index] || *at32(p, &p->old, p->now[id])) continue;
+            *at32(p, &p->old, p->now[id]) = id, *at32(p, &p->place, p->now[id]) = (uint32_t)n->index;
+        }
+}
+
+/* ---- what is needed */
+
+static NameId fresh_name(Player *p) {
+    for (;;) {
+        const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
+        NameId id = name_id(p->m, (Slice){(const unsigned char *)text, strlen(text)}, p->e);
+        const NameInfo *n = &p->m->name[id];
+        if (n->source == FROM_NOTHING && !n->inner && !*at32(p, &p->made, id)) return id;
+    }
+}
+
+/* A name for a value that has none: that of the old file, if nothing else took it. */
+static NameId new_name(Player *p, Value v, int *place) {
+    NameId id = *at32(p, &p->old, v);
+    bool old = id && !*at32(p, &p->made, id);
+    if (old) *place = (int)*at32(p, &p->place, v);
+    else id = fresh_name(p);
+    *at32(p, &p->name, v) = id;
+    *at32(p, &p->made, id) = 1;
+    return id;
+}
+
+static void need_node(Player *p, int i) {
+    if (p->queued[i]) return;
+    p->queued[i] = true;
+    push_job(p, (Job){.onnx = i, .place = i});
+}
+
+static void need_name(Player *p, NameId id) {
+    const NameInfo *n = &p->m->name[id];
+    if (n->source == FROM_INITIALIZER || n->source == FROM_SPARSE) *at32(p, &p->keep, id) = 1;
+    if (n->source == FROM_NODE && p->copy[n->index]) need_node(p, n->index);
+}
+
+static NameId name_of(Player *p, Value v, int place) {
+    if (!v) return 0;
+    NameId id = *at32(p, &p->name, v);
+    if (id) return need_name(p, id), id;
+    id = new_name(p, v, &place);
+    push_job(p, (Job){.value = v, .onnx = -1, .place = place});
+    return id;
+}
+
+/* The name under which a node of the old file now finds what it used by this name. */
+static NameId resolve(Player *p, NameId id, int place) {
+    Source from = p->m->name[id].source;
+    if (!id || from == FROM_INPUT || from == FROM_INITIALIZER || from == FROM_SPARSE) return need_name(p, id), id;
+    return name_of(p, p->now[id], place);
+}
+
+static void add_identity(Player *p, NameId from, NameId to, int place) {
+    NameId *names = ARENA_NEW(p->a, NameId, 2);
+    names[0] = from, names[1] = to;
+    Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
+    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text, arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
+    *at32(p, &p->made, to) = 1;
+    push_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
+}
+
+/* A name that must exist as it is: of an output, or used in a subgraph. */
+static void need_exact(Player *p, NameId id, Value v, int place) {
+    const NameInfo *n = &p->m->name[id];
+    if (n->source != FROM_NODE || *at32(p, &p->made, id)) {
+        need_name(p, id);
+        return;
+    }
+    if (p->now[id] == v && p->copy[n->index]) {
+        need_node(p, n->index);
+        return;
+    }
+    if (p->now[id] == v && p->alias[n->index] && !p->banned[n->index]) {
+        *at32(p, &p->made, id) = 1;
+        need_node(p, n->index);
+        return;
+    }
+    if (!*at32(p, &p->name, v)) *at32(p, &p->old, v) = id, *at32(p, &p->place, v) = (uint32_t)n->index;
+    NameId have = name_of(p, v, place);
+    if (have != id) add_identity(p, have, id, place);
+}
+
+/* ---- writing one */
+
+static Slice with_inputs(Player *p, const OnnxNode *n, const NameId in[]) {
+    Text t = text_new(p->a);
+    Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
+    int k = 0;
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number != 1 || in[k] == n->in[k]) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
+        else wire_put_bytes(&t, 1, p->m->name[in[k]].text, strlen(p->m->name[in[k]].text));
+        k += f.number == 1;
+    }
+    return (Slice){(const unsigned char *)t.data, t.size};
+}
+
+static bool copy_node(Player *p, int i) {
+    OnnxNode *n = &p->m->node[i];
+    int nin = n->x.nin + n->ncapture;
+    NameId *in = ARENA_NEW(p->a, NameId, nin + 1);
+    bool renamed = false;
+    for (int k = 0; k < n->x.nin; k++) {
+        in[k] = resolve(p, n->in[k], i);
+        renamed |= in[k] != n->in[k];
+    }
+    for (int k = 0; k < n->ncapture; k++) {
+        in[n->x.nin + k] = n->capture[k];
+        need_exact(p, n->capture[k], p->now[n->capture[k]], i);
+    }
+    for (int k = 0; k < n->x.nout; k++) *at32(p, &p->made, n->out[k]) = 1;
+    push_item(p, (Item){renamed ? with_inputs(p, n, in) : n->x.whole, nin, n->x.nout, i, in, n->out, i});
+    return true;
+}
+
+static void add_constant(Player *p, Value v, NameId name) {
+    Replay *r = p->r;
+    int room = p->constant_room;
+    r->constant = more(p->a, r->constant, r->nconstant, &room, sizeof(NameId));
+    r->content = more(p->a, r->content, r->nconstant, &p->constant_room, sizeof(Value));
+    r->constant[r->nconstant] = name, r->content[r->nconstant++] = v;
+}
+
+static bool named_already(void *player, Value v) {
+    Player *p = player;
+    NameId id = *at32(p, &p->name, v);
+    return id != 0;
+}
+
+static const char *tag_of(Player *p, Value v) { return p->x->tag ? p->x->tag(p->x->user, v) : NULL; }
+
+static bool write_emit(Player *p, const Emit *e, int place) {
+    NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
+    const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1), **out_text = ARENA_NEW(p->a, const char *, e->nout + 1);
+    for (int k = 0; k < e->nin; k++) in[k] = name_of(p, e->in[k], place), in_text[k] = in[k] ? p->m->name[in[k]].text : "";
+    for (int k = 0; k < e->nout; k++) {
+        Value v = e->out + (Value)k;
+        int at = place;
+        out[k] = *at32(p, &p->name, v);
+        if (!out[k]) out[k] = new_name(p, v, &at);
+        out_text[k] = p->m->name[out[k]].text;
+    }
+    const char *tag = tag_of(p, e->out), *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
+    const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
+    push_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout, place, in, out, -1});
+    return true;
+}
+
+/* A composite that the model's opset lacks: its definition takes over the names. */
+static bool write_expanded(Player *p, Node n, int place, const char *why) {
+    Value *out = ARENA_NEW(p->a, Value, n.nout);
+    if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e)) return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s", n.op->name, why);
+    for (int k = 0; k < n.nout; k++) {
+        int at = place;
+        NameId mine = *at32(p, &p->name, n.out + (Value)k), have = *at32(p, &p->name, out[k]);
+        if (!mine) mine = new_name(p, n.out + (Value)k, &at);
+        if (have) {
+            add_identity(p, name_of(p, out[k], place), mine, place);
+            continue;
+        }
+        *at32(p, &p->name, out[k]) = mine;
+        push_job(p, (Job){.value = out[k], .onnx = -1, .place = place});
+    }
+    return true;
+}
+
+static bool write_value(Player *p, Value v, int place) {
+    Node n = node_get(p->w, value_node(p->w, v));
+    Type type;
+    const void *bytes;
+    const char *why;
+    Emit e;
+    if (constant_get(p->w, v, &type, &bytes)) return add_constant(p, v, *at32(p, &p->name, v)), true;
+    if (emit_node(p->m, n.out, named_already, p, &e, &why)) return write_emit(p, &e, place);
+    return write_expanded(p, n, place, why);
+}
+
+/* A node with several outputs is one job. */
+static bool done_already(Player *p, Table32 *done, Value v) {
+    uint32_t *mark = at32(p, done, value_node(p->w, v));
+    bool was = *mark;
+    *mark = 1;
+    return was;
+}
+
+static bool run_jobs(Player *p) {
+    Table32 done = {0};
+    while (p->njob) {
+        Job job = p->job[--p->njob];
+        if (job.onnx >= 0 ? !copy_node(p, job.onnx) : !done_already(p, &done, job.value) && !write_value(p, job.value, job.place)) return false;
+    }
+    return true;
+}
+
+/* ---- order */
+
+typedef struct Heap { int n; int *v; const Item *item; } Heap;
+static bool before(const Heap *h, int a, int b) { return h->item[a].place != h->item[b].place ? h->item[a].place < h->item[b].place : a > b; }
+static void heap_push(Heap *h, int x) {
+    int k = h->n++;
+    for (; k && before(h, x, h->v[(k - 1) / 2]); k = (k - 1) / 2) h->v[k] = h->v[(k - 1) / 2];
+    h->v[k] = x;
+}
+static int heap_pop(Heap *h) {
+    int top = h->v[0], x = h->v[--h->n], k = 0;
+    for (int c; (c = 2 * k + 1) < h->n; k = c) {
+        if (c + 1 < h->n && before(h, h->v[c + 1], h->v[c])) c++;
+        if (!before(h, h->v[c], x)) break;
+        h->v[k] = h->v[c];
+    }
+    h->v[k] = x;
+    return top;
+}
+
+/* Nodes whose inputs are there, lowest place first. Returns how many could be ordered; `left`: the others. */
+static int order(Player *p, int *out, bool *done) {
+    Table32 maker = {0};
+    int n = p->nitem, count = 0;
+    int *wait = ARENA_NEW(p->a, int, n), *first = ARENA_NEW(p->a, int, n), edges = 0;
+    for (int k = 0; k < n; k++) {
+        edges += p->item[k].nin, first[k] = -1;
+        for (int j = 0; j < p->item[k].nout; j++)
+            if (p->item[k].out[j]) *at32(p, &maker, p->item[k].out[j]) = (uint32_t)k + 1;
+    }
+    int *next = ARENA_NEW(p->a, int, edges), *user = ARENA_NEW(p->a, int, edges), e = 0;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < p->item[k].nin; j++) {
+            int from = p->item[k].in[j] ? (int)*at32(p, &maker, p->item[k].in[j]) - 1 : -1;
+            if (from < 0) continue;
+            user[e] = k, next[e] = first[from], first[from] = e++, wait[k]++;
+        }
+    Heap heap = {0, ARENA_NEW(p->a, int, n), p->item};
+    for (int k = 0; k < n; k++)
+        if (!wait[k]) heap_push(&heap, k);
+    while (heap.n) {
+        int k = heap_pop(&heap);
+        out[count++] = k, done[k] = true;
+        for (int j = first[k]; j >= 0; j = next[j])
+            if (!--wait[user[j]]) heap_push(&heap, user[j]);
+    }
+    return count;
+}
+
+/* Copies in a cycle through sizes are given up. */
+static bool ban_copies(Player *p, const bool *done) {
+    bool any = false;
+    for (int k = 0; k < p->nitem; k++)
+        if (!done[k] && p->item[k].onnx >= 0 && !p->m->node[p->item[k].onnx].reason) p->banned[p->item[k].onnx] = any = true;
+    return any;
+}
+
+static void finish(Player *p, const int *sorted) {
+    Replay *r = p->r;
+    r->nname = intern_count(p->m->names) + 1;
+    r->keep = ARENA_NEW(p->a, bool, r->nname), r->carried = ARENA_NEW(p->a, bool, r->nname);
+    for (uint32_t id = 1; id < r->nname; id++) {
+        const NameInfo *n = &p->m->name[id];
+        r->keep[id] = *at32(p, &p->keep, id);
+        r->carried[id] = r->keep[id] || n->source == FROM_INPUT;
+    }
+    r->nnode = p->nitem, r->node = ARENA_NEW(p->a, NodeOut, p->nitem);
+    for (int k = 0; k < p->nitem; k++) {
+        const Item *item = &p->item[sorted[k]];
+        r->node[k].bytes = item->bytes;
+        for (int j = 0; j < item->nout; j++) r->carried[item->out[j]] = true;
+    }
+    for (int k = 0; k < r->nconstant; k++) r->carried[r->constant[k]] = true;
+}
+
+static bool play(Player *p, bool *again) {
+    Model *m = p->m;
+    *again = false;
+    renormalise(p);
+    for (int k = 0; k < m->graph.nout; k++) {
+        const NameInfo *n = &m->name[m->output[k]];
+        if (n->source != FROM_NODE || p->now[m->output[k]] == p->x->graph->out[k]) continue;
+        p->now[m->output[k]] = p->x->graph->out[k];
+        p->copy[n->index] = p->alias[n->index] = false;
+    }
+    name_values(p);
+    for (int k = 0; k < m->graph.nout; k++) need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
+    if (!run_jobs(p)) return false;
+    int *sorted = ARENA_NEW(p->a, int, p->nitem);
+    bool *done = ARENA_NEW(p->a, bool, p->nitem);
+    if (order(p, sorted, done) == p->nitem) return finish(p, sorted), true;
+    *again = ban_copies(p, done);
+    return *again || error_set(p->e, E_CHECK, m->path, "the new graph cannot be put in an order");
+}
+
+bool replay_model(Model *m, const ModelWrite *x, Arena *a, Replay *r, Error *e) {
+    bool *banned = ARENA_NEW(a, bool, m->nnode), again = true, ok = true;
+    while (again && ok) {
+        *r = (Replay){0};
+        Player p = {.m = m, .w = m->w, .a = a, .x = x, .e = e, .r = r, .banned = banned};
+        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode), p.queued = ARENA_NEW(a, bool, m->nnode);
+        m->replay = true;
+        ok = play(&p, &again);
+        m->replay = false;
+    }
+    return ok;
+}

@@ -72,23 +72,33 @@ static Value call(World *w, const char *op, int nin, const Value in[], const cha
     return o && node_attrs(w, o, nin ? in[0] : 0, given, attr, &why) ? node_make(w, o, attr, nin, in, 1, &why) : 0;
 }
 
-/* A value whose size along an axis is this symbol, as a list of one number: Shape, then a slice of it. */
-static Value size_value(Draft *d, Poly symbol) {
+static Value axis_size(World *w, Value v, int axis) {
+    Poly start = poly_int(w, axis), one = poly_int(w, 1);
+    Value shape = call(w, "shape", 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
+    return shape ? call(w, "slice", 1, &shape, "starts", (PolyList){1, &start}, "sizes", (PolyList){1, &one}) : 0;
+}
+static int axis_of_size(World *w, Value v, Poly size) {
+    const Type *t = v ? value_type(w, v) : NULL;
+    for (int k = 0; t && t->known && k < t->dim.n; k++)
+        if (t->dim.v[k] == size) return k;
+    return -1;
+}
+
+/* A value that has this size along an axis, the size as a list of one number: Shape, then a slice of it. Inputs first, then whatever was made before this node. */
+static Value size_value(Draft *d, Poly size) {
     const Graph *g = model_graph(d->m);
-    for (int i = -1; i < g->nin; i++) {
-        Value v = i < 0 ? (d->node.nin ? d->node.in[0] : 0) : g->in[i];
-        const Type *t = v ? value_type(d->w, v) : NULL;
-        for (int k = 0; t && t->known && k < t->dim.n; k++) {
-            if (t->dim.v[k] != symbol) continue;
-            Poly start = poly_int(d->w, k), one = poly_int(d->w, 1);
-            Value shape = call(d->w, "shape", 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
-            return shape ? call(d->w, "slice", 1, &shape, "starts", (PolyList){1, &start}, "sizes", (PolyList){1, &one}) : 0;
-        }
-    }
+    for (int k = 0; k < d->node.nin; k++)
+        if (axis_of_size(d->w, d->node.in[k], size) >= 0) return axis_size(d->w, d->node.in[k], axis_of_size(d->w, d->node.in[k], size));
+    for (int k = 0; k < g->nin; k++)
+        if (axis_of_size(d->w, g->in[k], size) >= 0) return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
+    for (Value v = 1; v < d->m->nvalue && v < d->node.out; v++)
+        if (d->m->value_name[v] && axis_of_size(d->w, v, size) >= 0) return axis_size(d->w, v, axis_of_size(d->w, v, size));
     return 0;
 }
 
-static Value join(World *w, const char *op, Value a, Value b) { return a && b ? call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0}) : 0; }
+static Value join(World *w, const char *op, Value a, Value b) {
+    return a && b ? call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0}) : 0;
+}
 
 /* A polynomial as a list of one number, computed in the model; 0: a symbol that nothing in the model shows. */
 static Value poly_value(Draft *d, Poly p, int depth) {
@@ -167,7 +177,9 @@ static bool put_attr(Draft *d, const char *name, int attr) {
     int64_t i;
     double real;
     if (def->kind == A_INTS) return put_ints(d, name, a->ints);
-    if (def->kind == A_INT) return poly_constant(d->w, a->ints.v[0], &i) ? put_int(d, name, i) : no(d, "a number that depends on sizes, where ONNX has an attribute");
+    if (def->kind == A_INT)
+        return poly_constant(d->w, a->ints.v[0], &i) ? put_int(d, name, i)
+                                                     : no(d, "a number that depends on sizes, where ONNX has an attribute");
     if (def->kind == A_WORD) return put_word(d, name, def, a->word);
     if (def->kind == A_DTYPE) return put_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real)) return no(d, "a number that is a variable");
@@ -213,14 +225,16 @@ static bool keepdims(Draft *d, int attr) {
 static bool flat(Draft *d, int attr) {
     const Type *x = in_type(d, 0);
     int64_t a;
-    if (!x || !poly_constant(d->w, d->attr[attr].ints.v[0], &a) || (a < 0 ? a + x->dim.n : a) != x->dim.n - 1) return no(d, "an axis that is not the last");
+    if (!x || !poly_constant(d->w, d->attr[attr].ints.v[0], &a) || (a < 0 ? a + x->dim.n : a) != x->dim.n - 1)
+        return no(d, "an axis that is not the last");
     return put_int(d, "axis", x->dim.n - 1);
 }
 
 static bool slice(Draft *d, int attr) {
     const Type *x = in_type(d, 0);
     PolyList start = list_named(d, "starts"), size = list_named(d, "sizes"), step = list_named(d, "steps");
-    Poly *ends = ARENA_NEW(d->w->arena, Poly, start.n), *axes = ARENA_NEW(d->w->arena, Poly, start.n), *from = ARENA_NEW(d->w->arena, Poly, start.n), *by = ARENA_NEW(d->w->arena, Poly, start.n);
+    Poly *ends = ARENA_NEW(d->w->arena, Poly, start.n), *axes = ARENA_NEW(d->w->arena, Poly, start.n),
+         *from = ARENA_NEW(d->w->arena, Poly, start.n), *by = ARENA_NEW(d->w->arena, Poly, start.n);
     bool old = model_opset(d->m, (Slice){0}) < 10, unit = true;
     int n = 0;
     (void)attr;
@@ -236,8 +250,11 @@ static bool slice(Draft *d, int attr) {
         axes[n] = poly_int(d->w, k), by[n] = step.v[k], from[n] = start.v[k], ends[n++] = end;
     }
     if (old && !unit) return no(d, "steps, which Slice has since version 10");
-    if (old) return put_ints(d, "starts", (PolyList){n, from}) && put_ints(d, "ends", (PolyList){n, ends}) && put_ints(d, "axes", (PolyList){n, axes});
-    if (!list_slot(d, 1, (PolyList){n, from}) || !list_slot(d, 2, (PolyList){n, ends}) || !list_slot(d, 3, (PolyList){n, axes})) return false;
+    if (old)
+        return put_ints(d, "starts", (PolyList){n, from}) && put_ints(d, "ends", (PolyList){n, ends}) &&
+               put_ints(d, "axes", (PolyList){n, axes});
+    if (!list_slot(d, 1, (PolyList){n, from}) || !list_slot(d, 2, (PolyList){n, ends}) || !list_slot(d, 3, (PolyList){n, axes}))
+        return false;
     return unit || list_slot(d, 4, (PolyList){n, by});
 }
 
@@ -275,7 +292,9 @@ static bool shape_onnx(Draft *d, int attr) {
 static bool expand(Draft *d, int attr) { return list_slot(d, 1, d->attr[attr].ints); }
 static bool resize(Draft *d, int attr) {
     if (model_opset(d->m, (Slice){0}) < 11) return no(d, "sizes, which Resize has since version 11");
-    return fill_slot(d, 1, 0) && fill_slot(d, 2, 0) && list_slot(d, 3, d->attr[attr].ints);
+    Type none = {.dtype = DT_FLOAT, .known = true, .dim = {1, {0}}};
+    Value empty = model_opset(d->m, (Slice){0}) < 13 ? constant_make(d->w, &none, blob_put(d->w, "", 0)) : 0;
+    return fill_slot(d, 1, empty) && fill_slot(d, 2, empty) && list_slot(d, 3, d->attr[attr].ints);
 }
 
 static bool tensor(Draft *d, int attr) {
@@ -307,11 +326,17 @@ static bool range(Draft *d, int attr) {
     return a && b && c && fill_slot(d, 0, a) && fill_slot(d, 1, b) && fill_slot(d, 2, c);
 }
 
-static const struct { const char *ours, *name; Inverse fn; } table[] = {
-    {"pads", "auto_pad", plain_pads}, {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing}, {"axes", "all", some_axes}, {"axes", "spatial", spatial}, {"keepdims", "reinsert", keepdims},
-    {"axis", "flatten", flat}, {"inputs", "fold", stretched}, {"inputs", "stretch", stretched}, {"c", "stretch", stretched}, {"broadcast", "axis", never}, {"slice", "axes", slice},
-    {"pads", "axes", pads}, {"sizes", "equal", nothing}, {"shape", "onnx", shape_onnx}, {"shape", "expand", expand}, {"value", "tensor", tensor}, {"range", "count", range},
-    {"sizes", "resize", resize}, {"axes", "resize", nothing}, {"pads", "transposed", plain_pads},
+static const struct {
+    const char *ours, *name;
+    Inverse fn;
+} table[] = {
+    {"pads", "auto_pad", plain_pads}, {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing},
+    {"axes", "all", some_axes},       {"axes", "spatial", spatial},       {"keepdims", "reinsert", keepdims},
+    {"axis", "flatten", flat},        {"inputs", "fold", stretched},      {"inputs", "stretch", stretched},
+    {"c", "stretch", stretched},      {"broadcast", "axis", never},       {"slice", "axes", slice},
+    {"pads", "axes", pads},           {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx},
+    {"shape", "expand", expand},      {"value", "tensor", tensor},        {"range", "count", range},
+    {"sizes", "resize", resize},      {"axes", "resize", nothing},        {"pads", "transposed", plain_pads},
 };
 
 static bool special(Draft *d, const char *ours, const char *name) {
@@ -411,13 +436,20 @@ static void drop_broadcasts(Draft *d, Value in[], Available available, void *use
         Value before = thin[k];
         if (!before) return;
         thin[k] = look_through(d->w, before, y.n, available, user);
-        if (matrix && !dims_equal(&(Dims){2, {value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 2], value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 1]}},
-                                  &(Dims){2, {value_type(d->w, thin[k])->dim.n < 2 ? 0 : value_type(d->w, thin[k])->dim.v[value_type(d->w, thin[k])->dim.n - 2],
-                                              value_type(d->w, thin[k])->dim.n < 2 ? 0 : value_type(d->w, thin[k])->dim.v[value_type(d->w, thin[k])->dim.n - 1]}}))
+        if (matrix &&
+            !dims_equal(
+                &(Dims){2,
+                        {value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 2],
+                         value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 1]}},
+                &(Dims){
+                    2,
+                    {value_type(d->w, thin[k])->dim.n < 2 ? 0 : value_type(d->w, thin[k])->dim.v[value_type(d->w, thin[k])->dim.n - 2],
+                     value_type(d->w, thin[k])->dim.n < 2 ? 0 : value_type(d->w, thin[k])->dim.v[value_type(d->w, thin[k])->dim.n - 1]}}))
             thin[k] = before;
     }
     Dims joined;
-    bool ok = gemm ? d->node.nin > 2 && numpy(d->w, y, value_type(d->w, thin[2])->dim, &joined) && dims_equal(&joined, &y) : same_sizes(d->w, d->node.nin, thin, y, matrix ? 2 : 0);
+    bool ok = gemm ? d->node.nin > 2 && numpy(d->w, y, value_type(d->w, thin[2])->dim, &joined) && dims_equal(&joined, &y)
+                   : same_sizes(d->w, d->node.nin, thin, y, matrix ? 2 : 0);
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
@@ -467,24 +499,29 @@ static bool kept_reduction(World *w, Node y, Node *inner) {
 }
 
 static bool valid_at(const OnnxMap *e, int64_t version) { return version && version >= e->since && (!e->until || version <= e->until); }
-static int64_t version_of(const Model *m, const OnnxMap *e) { return model_opset(m, (Slice){(const unsigned char *)e->domain, strlen(e->domain)}); }
+static int64_t version_of(const Model *m, const OnnxMap *e) {
+    return model_opset(m, (Slice){(const unsigned char *)e->domain, strlen(e->domain)});
+}
 
 static bool by_table(Model *m, Node node, bool kept, Available available, void *user, Emit *out, const char **why) {
     Attr attr[32];
     sig_attr(m->w, node.sig, attr);
-    for (const OnnxMap *e = node.op->onnx; e && e->type; e++) {
-        Draft d = {.m = m, .w = m->w, .node = node, .attr = attr, .e = out, .kept = kept};
-        if (!valid_at(e, version_of(m, e))) continue;
-        if (entry_export(&d, e, available, user)) return true;
-        if (!*why) *why = d.why;
-    }
+    for (int pass = kept ? 0 : 1; pass < 2; pass++) /* a global pooling rather than a reduction of all spatial axes */
+        for (const OnnxMap *e = node.op->onnx; e && e->type; e++) {
+            Draft d = {.m = m, .w = m->w, .node = node, .attr = attr, .e = out, .kept = kept};
+            if (!valid_at(e, version_of(m, e)) || (pass == 0 && !strstr(e->attrs, "axes:spatial"))) continue;
+            if (entry_export(&d, e, available, user)) return true;
+            if (!*why) *why = d.why;
+        }
     return false;
 }
 
 bool emit_node(Model *m, NodeId id, Available available, void *user, Emit *out, const char **why) {
     Node node = node_get(m->w, id), inner;
     *why = NULL;
-    if (kept_reduction(m->w, node, &inner) && !(available && available(user, inner.out)) && by_table(m, inner, true, available, user, out, why)) return out->out = node.out, true;
+    if (kept_reduction(m->w, node, &inner) && !(available && available(user, inner.out)) &&
+        by_table(m, inner, true, available, user, out, why))
+        return out->out = node.out, true;
     *why = NULL;
     if (by_table(m, node, false, available, user, out, why)) return true;
     if (!*why) *why = "the model's operator set has no such operator";

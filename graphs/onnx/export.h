@@ -17,8 +17,8 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
     const char *type, *domain;
     int nattr, nin, nout;
     Theirs attr[EMIT_ATTRS];
-    Value *in;   /* values its inputs carry, 0: left out */
-    Value out;   /* its first output */
+    Value *in; /* values its inputs carry, 0: left out */
+    Value out; /* its first output */
 } Emit;
 
 /* Finds the first entry of the operator's table, valid at the model's opset, that says this node; new values that it needs as inputs (sizes, scalars) are made in the World.
@@ -26,16 +26,19 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
 typedef bool (*Available)(void *, Value);
 bool emit_node(Model *, NodeId, Available, void *, Emit *, const char **why);
 bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
-Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[], const char *name, const char *doc); /* contents of a NodeProto */
+Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[], const char *name,
+                 const char *doc); /* contents of a NodeProto */
 
-typedef struct NodeOut { Slice bytes; } NodeOut;
+typedef struct NodeOut {
+    Slice bytes;
+} NodeOut;
 typedef struct Replay { /* what the new file holds; names by NameId of the model */
     int nnode;
-    NodeOut *node;      /* in topological order */
-    bool *keep;         /* by NameId: initializers that stay */
-    bool *carried;      /* by NameId: this name exists in the new file */
+    NodeOut *node; /* in topological order */
+    bool *keep;    /* by NameId: initializers that stay */
+    bool *carried; /* by NameId: this name exists in the new file */
     uint32_t nname;
-    int nconstant;      /* new initializers */
+    int nconstant; /* new initializers */
     NameId *constant;
     Value *content;
 } Replay;

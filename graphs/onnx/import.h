@@ -29,7 +29,7 @@ typedef struct Import {
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
     int64_t flatten_at;
-    Type guess;               /* of output 0 where sizes are not decided: what is sure of it; not known: nothing is */
+    Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing is */
     const char *why;
 } Import;
 

@@ -227,12 +227,21 @@ static bool items_import(Import *s, const char *items) {
     return true;
 }
 
+static bool is_shape(const Type *t, PolyList shape) {
+    if (!t->known || t->dim.n != shape.n) return false;
+    for (int k = 0; k < shape.n; k++)
+        if (t->dim.v[k] != shape.v[k]) return false;
+    return true;
+}
+
 static Value make(Import *s, int n, const Value in[], int nout) {
     const char *why = NULL;
     Attr attr[IMPORT_ATTRS];
     bool given[IMPORT_ATTRS];
     memcpy(attr, s->attr, sizeof attr), memcpy(given, s->given, sizeof given);
     if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why)) return import_fail(s, "no attribute %s", why), 0;
+    int shape = n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0) ? our_attr(s->op, "shape") : -1;
+    if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
     bool again = s->op->flags & OP_RANDOM && s->n->random;
     Value v = again ? node_rebuild(s->w, s->n->random, in, &why) : node_make(s->w, s->op, attr, n, in, nout, &why);
     if (s->op->flags & OP_RANDOM) s->n->random = v;
@@ -333,9 +342,10 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
     bool many = strstr(s->op->out, "..") != NULL;
     Value y = build(s, n, in, nout);
     if (!y) return false;
-    int have = node_get(s->w, value_node(s->w, y)).nout;
+    Node made = node_get(s->w, value_node(s->w, y));
+    int have = made.op == s->op && y == made.out && (many || made.nout > 1) ? made.nout : 1;
     for (int k = 0; k < nout; k++) {
-        bool there = many || have > 1 ? k < have : k == 0;
+        bool there = k < have;
         if (!there && used(s, k)) return import_fail(s, "output %d", k);
         out[k] = there && s->n->out[k] ? y + (Value)k : 0;
     }

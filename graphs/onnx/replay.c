@@ -6,25 +6,31 @@
 #include "graphs/onnx/export.h"
 #include <string.h>
 
-typedef struct Table32 { uint32_t *v, room; } Table32;
+typedef struct Table32 {
+    uint32_t *v, room;
+} Table32;
 typedef struct Item { /* a node of the new file */
     Slice bytes;
     int nin, nout, place; /* place: of the node in the old file that it stands for or serves */
     const NameId *in, *out;
-    int onnx;             /* the node it copies, or -1 */
+    int onnx; /* the node it copies, or -1 */
 } Item;
-typedef struct Job { Value value; int onnx, place; } Job;
+typedef struct Job {
+    Value value;
+    int onnx, place;
+} Job;
 typedef struct Player {
     Model *m;
     World *w;
     Arena *a;
     const ModelWrite *x;
     Error *e;
-    Value *now;      /* by NameId of the old file */
-    bool *copy, *alias, *queued, *banned; /* by old node: stands as it is; likewise but only passes an input on; is to be written; may not be copied */
-    Table32 name;    /* by Value: the name that carries it */
-    Table32 old;     /* by Value: a name of the old file that is free for it */
-    Table32 place;   /* by Value: place of that name */
+    Value *now; /* by NameId of the old file */
+    bool *copy, *alias, *queued,
+        *banned;        /* by old node: stands as it is; likewise but only passes an input on; is to be written; may not be copied */
+    Table32 name;       /* by Value: the name that carries it */
+    Table32 old;        /* by Value: a name of the old file that is free for it */
+    Table32 place;      /* by Value: place of that name */
     Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
     int njob, job_room, nitem, item_room, serial;
     Job *job;
@@ -101,7 +107,8 @@ static void name_values(Player *p) {
     for (int pass = 0; pass < 3; pass++)
         for (uint32_t id = 1; id < names; id++) {
             const NameInfo *n = &m->name[id];
-            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER || n->source == FROM_SPARSE, copied = n->source == FROM_NODE && p->copy[n->index];
+            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER || n->source == FROM_SPARSE,
+                 copied = n->source == FROM_NODE && p->copy[n->index];
             if (!p->now[id] || n->source == FROM_NOTHING || *at32(p, &p->name, p->now[id])) continue;
             if ((pass == 0 && file) || (pass == 1 && copied)) *at32(p, &p->name, p->now[id]) = id;
             if (pass < 2 || file || p->alias[n->index] || *at32(p, &p->old, p->now[id])) continue;
@@ -163,7 +170,8 @@ static void add_identity(Player *p, NameId from, NameId to, int place) {
     NameId *names = ARENA_NEW(p->a, NameId, 2);
     names[0] = from, names[1] = to;
     Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
-    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text, arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
+    Slice bytes =
+        emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text, arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
     *at32(p, &p->made, to) = 1;
     push_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
 }
@@ -257,7 +265,8 @@ static bool write_emit(Player *p, const Emit *e, int place) {
 /* A composite that the model's opset lacks: its definition takes over the names. */
 static bool write_expanded(Player *p, Node n, int place, const char *why) {
     Value *out = ARENA_NEW(p->a, Value, n.nout);
-    if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e)) return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s", n.op->name, why);
+    if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e))
+        return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s", n.op->name, why);
     for (int k = 0; k < n.nout; k++) {
         int at = place;
         NameId mine = *at32(p, &p->name, n.out + (Value)k), have = *at32(p, &p->name, out[k]);
@@ -295,15 +304,22 @@ static bool run_jobs(Player *p) {
     Table32 done = {0};
     while (p->njob) {
         Job job = p->job[--p->njob];
-        if (job.onnx >= 0 ? !copy_node(p, job.onnx) : !done_already(p, &done, job.value) && !write_value(p, job.value, job.place)) return false;
+        if (job.onnx >= 0 ? !copy_node(p, job.onnx) : !done_already(p, &done, job.value) && !write_value(p, job.value, job.place))
+            return false;
     }
     return true;
 }
 
 /* ---- order */
 
-typedef struct Heap { int n; int *v; const Item *item; } Heap;
-static bool before(const Heap *h, int a, int b) { return h->item[a].place != h->item[b].place ? h->item[a].place < h->item[b].place : a > b; }
+typedef struct Heap {
+    int n;
+    int *v;
+    const Item *item;
+} Heap;
+static bool before(const Heap *h, int a, int b) {
+    return h->item[a].place != h->item[b].place ? h->item[a].place < h->item[b].place : a > b;
+}
 static void heap_push(Heap *h, int x) {
     int k = h->n++;
     for (; k && before(h, x, h->v[(k - 1) / 2]); k = (k - 1) / 2) h->v[k] = h->v[(k - 1) / 2];

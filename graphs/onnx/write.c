@@ -6,7 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MODEL_GRAPH = 7, GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_VALUE_INFO = 13, GRAPH_ANNOTATION = 14, GRAPH_SPARSE = 15 };
+enum {
+    MODEL_GRAPH = 7,
+    GRAPH_NODE = 1,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_INPUT = 11,
+    GRAPH_VALUE_INFO = 13,
+    GRAPH_ANNOTATION = 14,
+    GRAPH_SPARSE = 15
+};
 
 static bool unchanged(const Model *m, const ModelWrite *x) {
     if (x->regenerate || x->graph->nout != m->graph.nout) return false;
@@ -23,7 +31,9 @@ static Slice field(Wire w, uint32_t number) {
 /* The name that an entry of the graph's lists speaks of; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
-    Slice text = f->number == GRAPH_INITIALIZER ? field(w, 8) : f->number == GRAPH_SPARSE ? field(wire_inner(&w, field(w, 1)), 8) : field(w, 1);
+    Slice text = f->number == GRAPH_INITIALIZER ? field(w, 8)
+                 : f->number == GRAPH_SPARSE    ? field(wire_inner(&w, field(w, 1)), 8)
+                                                : field(w, 1);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
@@ -73,7 +83,8 @@ static void put_graph(Model *m, Arena *a, const Replay *r, Text *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
-        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE || f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO || f.number == GRAPH_ANNOTATION;
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE || f.number == GRAPH_INPUT ||
+                      f.number == GRAPH_VALUE_INFO || f.number == GRAPH_ANNOTATION;
         if (f.number == GRAPH_NODE) {
             for (int k = 0; k < r->nnode && !nodes; k++) wire_put_bytes(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
             nodes = true;
@@ -129,7 +140,8 @@ bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
 }
 
 bool model_exportable(Model *m, const Op *op, const char **why) {
-    bool ok = emit_possible(m, op) || op->expand || strcmp(op->name, "constant") == 0 || strcmp(op->name, "input") == 0 || strcmp(op->name, "opaque") == 0;
+    bool ok = emit_possible(m, op) || op->expand || strcmp(op->name, "constant") == 0 || strcmp(op->name, "input") == 0 ||
+              strcmp(op->name, "opaque") == 0;
     *why = ok ? NULL : "the model's operator set has neither the operator nor its definition";
     return ok;
 }

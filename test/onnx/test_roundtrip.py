@@ -1,6 +1,6 @@
 """Models that are read and written again: unchanged they come back byte for byte; written anew node by node they mean the same."""
 import glob, os, subprocess, sys
-import onnx, pytest
+import numpy, onnx, pytest
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 TOOL = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "onnx_roundtrip")
@@ -34,3 +34,79 @@ def test_unchanged_is_byte_identical(models, tmp_path):
     changed = [f"{model}: {code} {message}" for model, (out, code, message) in write_all(models, tmp_path).items()
                if code != 0 or read(out) != read(model)]
     assert not changed, "\n".join(changed[:20])
+
+
+# ---- written anew: import and export together keep the meaning
+
+def run_onnxruntime(path, feed):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feed)
+
+
+def run_reference(path, feed):
+    from onnx.reference import ReferenceEvaluator
+    return ReferenceEvaluator(path).run(None, feed)
+
+
+def run_any(path, feed):
+    try:
+        return run_onnxruntime(path, feed)
+    except Exception:
+        return run_reference(path, feed)
+
+
+def differs(have, want, rtol, atol):
+    """Why two lists of outputs are not the same, or an empty string."""
+    for a, b in zip(have, want, strict=True):
+        a, b = numpy.asarray(a), numpy.asarray(b)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
+        if a.dtype.kind in "fc" and not numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
+            return f"differs by {numpy.nanmax(numpy.abs(a.astype('f8') - b.astype('f8')))}"
+        if a.dtype.kind not in "fc" and not (a.astype(object) == b.astype(object)).all():
+            return "differs"
+    return ""
+
+
+def node_cases():
+    """(name, model, feed, expected outputs, rtol, atol) of the operators' own tests; sequences and optionals are not for us."""
+    from onnx.backend.test.case.node import collect_testcases
+    for case in collect_testcases(None):
+        inputs, outputs = case.data_sets[0]
+        if all(isinstance(value, numpy.ndarray) for value in [*inputs, *outputs]):
+            feed = {info.name: value for info, value in zip(case.model.graph.input, inputs)}
+            yield case.name, case.model, feed, outputs, case.rtol, case.atol
+
+
+def test_node_cases_written_anew(tmp_path):
+    cases, changed, wrong, beyond = {}, 0, [], []  # beyond: the original does not run here either
+    for name, model, *rest in node_cases():
+        path = str(tmp_path / f"{name}.onnx")
+        onnx.save(model, path)
+        cases[path] = rest
+    for path, (out, code, message) in write_all(list(cases), tmp_path, "-r").items():
+        name, (feed, want, rtol, atol) = os.path.basename(path), cases[path]
+        if code != 0:
+            wrong.append(f"{name}: {message}")
+            continue
+        if read(out) == read(path):
+            continue
+        changed += 1
+        try:
+            onnx.checker.check_model(out)
+            why = differs(run_any(out, feed), want, max(rtol, 1e-3), max(atol, 1e-5))
+        except Exception as error:
+            why = str(error)[:300]
+        if why:
+            try:
+                original = differs(run_any(path, feed), want, max(rtol, 1e-3), max(atol, 1e-5))
+            except Exception as error:
+                original = f"cannot run: {error}"
+            (wrong if not original else beyond).append(f"{name}: {why}")
+    print("\n".join(beyond[:200]))
+    print(f"{changed} of {len(cases)} cases were written anew")
+    assert not wrong, f"{len(wrong)} wrong of {changed}\n" + "\n".join(wrong[:60])
+    assert changed > 500

@@ -70,7 +70,7 @@ $(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
 
 # Kernels for one instruction set are compiled for it and chosen when the program runs; all else is for any machine.
 LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math
-$(BUILD)/ops/cpu/simd_base.o $(BUILD)/ops/cpu/copy.o: private ISA := $(LOOPS)
+$(BUILD)/ops/cpu/simd_base.o $(BUILD)/ops/cpu/copy.o $(BUILD)/ops/cpu/taps.o: private ISA := $(LOOPS)
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) -ffp-contract=fast -mavx2 -mfma
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
 

@@ -16,20 +16,21 @@ typedef struct Taps {
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps, int64_t n);
 } Taps;
 
-/* A channel into its planes; everything else of them is the zero of the padding. */
-static void scatter_channel(const Taps *t, float *plane, const float *x, int64_t row_stride, int64_t column_stride) {
-    memset(plane, 0, t->nplanes * sizeof *plane);
+/* A channel into its planes; every channel goes to the same places, the others stay the zeros of the padding. */
+static void scatter_channel(const Taps *t, float *restrict plane, const float *restrict x, int64_t row_stride, int64_t column_stride) {
     for (int64_t i = 0; i < t->in[0]; i++) {
         const int64_t p = i + t->pad[0], r = p / t->stride[0];
         if (r >= t->phase[0]) break;
         float *row = plane + ((p % t->stride[0]) * t->stride[1] * t->phase[0] + r) * t->phase[1];
-        const float *from = x + i * row_stride;
+        const float *restrict from = x + i * row_stride;
         for (int64_t s = 0; s < t->stride[1]; s++) {
             const int64_t first = (s - t->pad[1] % t->stride[1] + t->stride[1]) % t->stride[1]; /* the first column of this remainder */
-            float *to = row + s * t->phase[0] * t->phase[1] + (first + t->pad[1]) / t->stride[1];
+            float *restrict to = row + s * t->phase[0] * t->phase[1] + (first + t->pad[1]) / t->stride[1];
             int64_t n = (t->in[1] - first + t->stride[1] - 1) / t->stride[1], room = t->phase[1] - (first + t->pad[1]) / t->stride[1];
             n = n < room ? n : room;
             if (t->stride[1] * column_stride == 1) memcpy(to, from, n > 0 ? (size_t)n * sizeof *to : 0);
+            else if (t->stride[1] * column_stride == 2)
+                for (int64_t j = 0; j < n; j++) to[j] = from[first * column_stride + 2 * j];
             else
                 for (int64_t j = 0; j < n; j++) to[j] = from[(first + j * t->stride[1]) * column_stride];
         }
@@ -61,6 +62,7 @@ static int taps_run(const Kernel *k, void *const slot[], void *work) {
     float *result = (float *)(void *)((char *)work + t->result);
     const View *yv = &t->tail.into;
     const int64_t of_group = t->outs / t->group;
+    memset(planes, 0, t->nplanes * (size_t)t->ins * sizeof *planes);
     for (int64_t n = 0; n < t->batch; n++)
         for (int64_t g = 0; g < t->group; g++)
             run_group(t, planes, result, y + n * yv->stride[0] + g * of_group * yv->stride[1],

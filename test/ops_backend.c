@@ -1,6 +1,7 @@
 /* ops_backend.c -- what every back end promises beside its numbers: opening and refusing plug-ins, options, memory, the floating-point mode,
    special values of element-wise programs and of conversions, and running in place. */
 #include "ops/backend.h"
+#include "ops/base/arena.h"
 #include "ops/core/loop.h"
 #include "ops/view.h"
 #include "steps_reference.h"
@@ -378,6 +379,41 @@ static void nan_passes_through_reductions(void **state) {
             }
 }
 
+/* Every allocation of opening and of compiling fails once: a sentence instead of a kernel, and nothing is lost (the sanitizers see to that). */
+static void allocations_may_fail(void **state) {
+    (void)state;
+    const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, x[] = {1, 3, 6, 6}, y[] = {1, 5, 6, 6}, w[] = {5, 3, 3, 3};
+    const View v[] = {view_dense(0, DT_FLOAT16, 4, y), view_dense(1, DT_FLOAT, 4, x), view_dense(2, DT_FLOAT16, 4, w)};
+    const Scalar relu[] = {{.op = C_ACC}, {.op = C_RELU, .a = 0}};
+    const Step s = {.kind = S_CONV, .nview = 3, .view = v, .param = param, .nparam = 9, .code = relu, .ncode = 2};
+    uint16_t weight[135] = {0};
+    const void *const known[] = {NULL, NULL, weight};
+    int failed = 0;
+    for (int choice = 0; choice < cpu->choices(devices[0], &s); choice++)
+        for (int64_t n = 1; n < 200; n++) {
+            char why[200] = "";
+            size_t room;
+            mem_fail_at(n);
+            Kernel *k = cpu->compile(devices[0], &s, choice, known, &room, why, sizeof why);
+            mem_fail_at(0);
+            cpu->forget(k);
+            if (k) break;
+            assert_true(why[0] != 0);
+            failed++;
+        }
+    assert_true(failed > 0);
+    for (int64_t n = 1, opened = 0; !opened; n++) {
+        char why[300] = "";
+        mem_fail_at(n);
+        Device *d = cpu->open("", why, sizeof why);
+        mem_fail_at(0);
+        opened = d != NULL;
+        assert_true(opened || why[0]);
+        assert_true(n < 100);
+        cpu->close(d);
+    }
+}
+
 static void long_sums_are_accurate(void **state) {
     (void)state;
     enum { N = 3000001 };
@@ -421,6 +457,7 @@ int main(void) {
         cmocka_unit_test(a_step_may_run_in_place),
         cmocka_unit_test(an_epilogue_may_read_the_output_buffer),
         cmocka_unit_test(loop_programs_run),
+        cmocka_unit_test(allocations_may_fail),
         cmocka_unit_test(operators_without_definition_run),
         cmocka_unit_test(nan_passes_through_reductions),
         cmocka_unit_test(long_sums_are_accurate),

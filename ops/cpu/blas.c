@@ -28,24 +28,20 @@ struct Blas {
 /* ---- opening */
 typedef struct Saved {
     const char *name;
-    char *value;
+    bool was_set;
+    char value[256];
 } Saved;
 static Saved environment_set(const char *name, const char *value) {
     const char *old = getenv(name);
-    Saved s = {name, NULL};
-    if (old) {
-        const size_t n = strlen(old) + 1;
-        s.value = mem_realloc(NULL, n);
-        if (s.value) memcpy(s.value, old, n);
-    }
+    Saved s = {.name = name, .was_set = old != NULL};
+    snprintf(s.value, sizeof s.value, "%s", old ? old : "");
     if (value) setenv(name, value, 1);
     else unsetenv(name);
     return s;
 }
-static void environment_restore(Saved s) {
-    if (s.value) setenv(s.name, s.value, 1);
-    else unsetenv(s.name);
-    mem_realloc(s.value, 0);
+static void environment_restore(const Saved *s) {
+    if (s->was_set) setenv(s->name, s->value, 1);
+    else unsetenv(s->name);
 }
 
 /* The serial build first: threads of its own would fight with the others. */
@@ -68,14 +64,14 @@ static void copy_text(void *library, const char *function, char *to, size_t n) {
 Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
     const Saved core = environment_set("OPENBLAS_CORETYPE", o->coretype), threads = environment_set("OPENBLAS_NUM_THREADS", "1");
     void *library = open_library(o->path);
-    environment_restore(threads);
-    environment_restore(core);
+    environment_restore(&threads);
+    environment_restore(&core);
     if (!library) {
         snprintf(why, n, "OpenBLAS cannot be opened: %s", dlerror());
         return NULL;
     }
     Blas *b = mem_realloc(NULL, sizeof *b);
-    if (!b) return dlclose(library), NULL;
+    if (!b) return dlclose(library), snprintf(why, n, "out of memory"), NULL;
     *b = (Blas){.library = library};
     *(void **)&b->sgemm = dlsym(library, "cblas_sgemm");
     *(void **)&b->sgemv = dlsym(library, "cblas_sgemv");

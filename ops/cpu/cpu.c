@@ -152,16 +152,19 @@ static bool build(Build *b, int choice, Kernel *k) {
 static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
     if (n) why[0] = 0;
     if (choice < 0 || choice >= cpu_choices(d, s)) return snprintf(why, n, "the CPU back end has no such way to run this step"), NULL;
-    Escape escape;
+    Escape escape = {.error = {0}};
     Arena *volatile arena = NULL;
+    Kernel *volatile unfinished = NULL;
     if (setjmp(escape.here)) {
         snprintf(why, n, "%s", escape.error.reason);
+        if (unfinished && unfinished->forget) unfinished->forget(unfinished);
         arena_free(arena);
         return NULL;
     }
     arena = arena_new(&escape, 0);
     Build b = {.device = d, .arena = arena, .step = s, .weights = weights, .why = why, .nwhy = n};
     Kernel *k = ARENA_NEW(arena, Kernel, 1);
+    unfinished = k;
     k->device = d, k->arena = arena;
     if (!build(&b, choice, k)) {
         if (n && !why[0]) snprintf(why, n, "the CPU back end cannot run this step");

@@ -30,7 +30,8 @@ typedef struct Link {
 } Link;
 typedef struct Chain {
     Dnn *dnn;
-    int nlink, nmemory;
+    int nlink, nmemory, threads; /* threads: to be restored when building ends, also where it ends for want of memory; 1: nothing to do */
+    dnnl_primitive_desc_t pd;    /* while building */
     Link link[MAX_LINKS];
     Memory memory[MAX_MEMORIES];
     Tail tail;
@@ -47,7 +48,7 @@ static void give_threads(const Dnn *d, int before) {
 
 Dnn *dnn_open(char *why, size_t n) {
     Dnn *d = mem_realloc(NULL, sizeof *d);
-    if (!d) return NULL;
+    if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Dnn){0};
     *(void **)&d->set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *(void **)&d->threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
@@ -94,7 +95,9 @@ static int chain_run(const Kernel *k, void *const slot[], void *work) {
 static void chain_free(Chain *c) {
     for (int i = 0; i < c->nlink; i++) dnnl_primitive_destroy(c->link[i].primitive);
     for (int i = 0; i < c->nmemory; i++) dnnl_memory_destroy(c->memory[i].memory);
-    c->nlink = c->nmemory = 0;
+    if (c->pd) dnnl_primitive_desc_destroy(c->pd);
+    give_threads(c->dnn, c->threads);
+    c->nlink = c->nmemory = 0, c->threads = 1, c->pd = NULL;
 }
 static void chain_forget(Kernel *k) { chain_free(k->self); }
 
@@ -137,7 +140,7 @@ static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *
 
 /* A reorder done now, into memory of the kernel's arena. */
 static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md) {
-    Chain once = {.dnn = c->dnn};
+    Chain once = {.dnn = c->dnn, .threads = 1};
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     char *room = arena_alloc(b->arena, dnnl_memory_desc_get_size(to_md) + 64);
     room += (64 - (uintptr_t)room % 64) % 64;
@@ -273,24 +276,23 @@ static dnnl_primitive_attr_t make_attributes(const Fused *f) {
     return attr;
 }
 
-/* Links a primitive of an operation with inputs, weights and one output; takes over pd. w and bias may be NULL. */
-static bool link_operation(Build *b, Chain *c, dnnl_primitive_desc_t pd, const Input *x, const Input *w, const Input *bias,
-                           const Input *y) {
-    const dnnl_memory_desc_t *x_md = dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
-                             *y_md = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
-    const dnnl_memory_desc_t *scratch_md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+/* Links the primitive c->pd with its inputs, weights and one output. w and bias may be NULL. */
+static bool link_operation(Build *b, Chain *c, const Input *x, const Input *w, const Input *bias, const Input *y) {
+    if (!c->pd) return false;
+    const dnnl_memory_desc_t *x_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0),
+                             *y_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0);
+    const dnnl_memory_desc_t *scratch_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_scratchpad_md, 0);
     dnnl_memory_t from = feed(b, c, x, x_md), plain = add_memory(c, &y->md, &y->view, NULL), to = plain;
-    dnnl_memory_t weights = w ? feed(b, c, w, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0)) : NULL;
+    dnnl_memory_t weights = w ? feed(b, c, w, dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) : NULL;
     dnnl_memory_t extra = bias ? feed(b, c, bias, &bias->md) : NULL, scratch = add_scratch(b, c, scratch_md);
     if (!dnnl_memory_desc_equal(&y->md, y_md)) to = add_scratch(b, c, y_md);
-    bool ok = from && plain && to && scratch && (!w || weights) && (!bias || extra) && add_link(c, pd);
+    bool ok = from && plain && to && scratch && (!w || weights) && (!bias || extra) && add_link(c, c->pd);
     if (ok) {
         add_arg(c, DNNL_ARG_SRC, from), add_arg(c, DNNL_ARG_DST, to), add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
         if (w) add_arg(c, DNNL_ARG_WEIGHTS, weights);
         if (bias) add_arg(c, DNNL_ARG_BIAS, extra);
         ok = to == plain || add_reorder(c, to, y_md, plain, &y->md);
     }
-    dnnl_primitive_desc_destroy(pd);
     return ok;
 }
 
@@ -298,16 +300,22 @@ static bool link_operation(Build *b, Chain *c, dnnl_primitive_desc_t pd, const I
 static Chain *chain_new(Build *b, Kernel *k, bool fused, Input *y) {
     Chain *c = ARENA_NEW(b->arena, Chain, 1);
     c->dnn = b->device->dnn;
+    c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
     if (!(fused ? tail_plain(b, DT_FLOAT, &c->tail) : tail_new(b, DT_FLOAT, false, &c->tail))) return NULL;
     y->view = plain_view(&c->tail.into);
     if (describe(&y->view, &y->md)) return c;
     return build_fail(b, "oneDNN cannot write such strides"), NULL;
 }
-static bool chain_end(Build *b, Kernel *k, int threads, bool ok) {
-    give_threads(b->device->dnn, threads);
-    if (ok) return true;
-    chain_free(k->self);
+static bool chain_end(Build *b, Kernel *k, bool ok) {
+    Chain *c = k->self;
+    if (ok) {
+        dnnl_primitive_desc_destroy(c->pd);
+        give_threads(c->dnn, c->threads);
+        c->pd = NULL, c->threads = 1;
+        return true;
+    }
+    chain_free(c);
     k->forget = NULL;
     return build_fail(b, "oneDNN does not support this way for this shape");
 }
@@ -365,24 +373,23 @@ bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     const Fused f = match_epilogue(s, 1);
-    const int n = v[1].rank - 2, threads = one_thread(b->device->dnn);
+    const int n = v[1].rank - 2;
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f.whole, &y);
     const View weights = grouped(&v[2], s->param[0]);
     if (!c || !input_of(b, 1, &v[1], &x) || !input_of(b, 2, &weights, &w) || (f.whole && f.bias && !bias_input(b, &f, 1, 1, &bias)))
-        return chain_end(b, k, threads, false);
+        return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end;
     exact_pads(n, &v[0], &v[1], v[2].dim + 2, s->param + 1, stride, dilation, begin, end);
     const bool has_bias = f.whole && f.bias;
     const dnnl_memory_desc_t x_md = way ? any_layout(&x.md) : x.md, y_md = way ? any_layout(&y.md) : y.md,
                              w_md = way || w.known ? any_layout(&w.md) : w.md;
     dnnl_convolution_desc_t desc;
-    dnnl_primitive_desc_t pd = NULL;
     if (dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_inference,
                                                    way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
                                                    has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
-        pd = create(&desc, c->dnn, &f);
-    return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, &w, has_bias ? &bias : NULL, &y));
+        c->pd = create(&desc, c->dnn, &f);
+    return chain_end(b, k, link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
 }
 
 /* ---- pooling */
@@ -401,10 +408,10 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     const Fused none = {0};
-    const int n = v[1].rank - 2, threads = one_thread(b->device->dnn);
+    const int n = v[1].rank - 2;
     Input x, y;
     Chain *c = chain_new(b, k, false, &y);
-    if (!c || !input_of(b, 1, &v[1], &x)) return chain_end(b, k, threads, false);
+    if (!c || !input_of(b, 1, &v[1], &x)) return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end, kernel;
     exact_pads(n, &v[0], &v[1], s->param + 1, s->param + 1 + n, stride, dilation, begin, end);
     for (int i = 0; i < n; i++) kernel[i] = s->param[1 + i];
@@ -416,13 +423,12 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
                                                n == 1   ? dnnl_nCw16c
                                                : n == 2 ? dnnl_nChw16c
                                                         : dnnl_nCdhw16c) != dnnl_success)
-        return chain_end(b, k, threads, false);
+        return chain_end(b, k, false);
     dnnl_pooling_v2_desc_t desc;
-    dnnl_primitive_desc_t pd = NULL;
     if (dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &x_md, &y_md, stride, kernel, dilation, begin, end) ==
         dnnl_success)
-        pd = create(&desc, c->dnn, &none);
-    return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, NULL, NULL, &y));
+        c->pd = create(&desc, c->dnn, &none);
+    return chain_end(b, k, link_operation(b, c, &x, NULL, NULL, &y));
 }
 
 /* ---- matrix products */
@@ -454,22 +460,20 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     View flat[3], into[3];
     const Fused f = match_epilogue(s, s->view[0].rank - 1);
-    const int threads = one_thread(b->device->dnn);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f.whole, &y);
-    if (!c || !flatten(s, flat)) return chain_end(b, k, threads, false);
+    if (!c || !flatten(s, flat)) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;
     there.view = views;
-    if (!flatten(&there, into)) return chain_end(b, k, threads, false);
+    if (!flatten(&there, into)) return chain_end(b, k, false);
     y.view = plain_view(&into[0]);
     if (!describe(&y.view, &y.md) || !input_of(b, 1, &flat[1], &x) || !input_of(b, 2, &flat[2], &w) ||
         (has_bias && !bias_input(b, &f, s->view[0].rank - 1, 2, &bias)))
-        return chain_end(b, k, threads, false);
+        return chain_end(b, k, false);
     const dnnl_memory_desc_t w_md = w.known ? any_layout(&w.md) : w.md;
     dnnl_matmul_desc_t desc;
-    dnnl_primitive_desc_t pd = NULL;
-    if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) == dnnl_success) pd = create(&desc, c->dnn, &f);
-    return chain_end(b, k, threads, pd && link_operation(b, c, pd, &x, &w, has_bias ? &bias : NULL, &y));
+    if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) == dnnl_success) c->pd = create(&desc, c->dnn, &f);
+    return chain_end(b, k, link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
 }

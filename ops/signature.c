@@ -3,6 +3,7 @@
    backtracking truncates below an older signature: it is kept with the stamp of its table entry, and a stamp that is
    gone or another means that the entry was given anew. */
 #include "ops/signature.h"
+#include "ops/digest.h"
 #include "ops/value.h"
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct Ops {
     Column entries; /* Entry * beside the signatures */
     Column stamps;  /* uint32_t beside the expressions */
     uint32_t stamp;
+    char (*digest)[33]; /* by operator number; "": not asked for yet */
 } Ops;
 typedef struct Record { /* what is interned, followed by the inputs' types */
     uint32_t op, attrs, nin, nout;
@@ -31,6 +33,7 @@ void world_init_ops(World *w) {
     Ops *ops = ARENA_NEW(w->arena, Ops, 1);
     column_init(w, &ops->entries, TABLE_SIG, sizeof(Entry *));
     column_init(w, &ops->stamps, TABLE_EX, sizeof(uint32_t));
+    ops->digest = (char(*)[33])ARENA_NEW(w->arena, char, 33 * op_count());
     w->ops = ops;
 }
 
@@ -201,4 +204,11 @@ bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
     good = good && !w->overflow;
     w->overflow = overflow;
     return good;
+}
+
+void sig_digest(World *w, const Op *op, char out[33]) {
+    int k = op_index(op);
+    char *kept = k < 0 ? out : ((Ops *)w->ops)->digest[k];
+    if (k < 0 || !*kept) digest_compute(w, op, kept);
+    if (kept != out) memcpy(out, kept, 33);
 }

@@ -7,7 +7,7 @@
                decides max, abs, sign and floor. exp maps Z_q to Z_p (Zhang et al., "A multi-level superoptimizer for
                tensor programs", 2024), sigmoid and tanh follow from it, sqrt is multiplicative; what else is not
                rational is a hash of (function, residue). Equal values by the laws of fields and exp have equal
-               residues. */
+               residues, as long as the doubles alongside stay finite: draw inputs of small size. */
 #ifndef ISOMER_NUMBER_H
 #define ISOMER_NUMBER_H
 #include "ops/core/expr.h"

@@ -123,7 +123,8 @@ def onnx_output(name):
 
 def plain(case):
     """From the spelling alone: NAME and NAME=THEIRS are attributes, input:K is a further input; every input has the same sizes."""
-    case.type, _, _, items = case.op.onnx[0]
+    case.type, since, _, items = case.op.onnx[0]
+    case.opset = max(OPSET, since)
     given = len([n for n in case.op.inputs if not n.endswith("?")])
     shape = (2, 3, 4)
     positive = case.op.name in ("log", "sqrt", "pow", "reciprocal", "lrn", "div")

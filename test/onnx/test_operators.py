@@ -155,8 +155,9 @@ Case.op_word = lambda self, name, value: ["no", "yes"].index(value)
 def whole_numbers(case):
     """Integers instead of floats where the operator takes both."""
     plain(case)
-    low = 1 if case.op.name in ("div", "mod") else -5
-    case.inputs = case.onnx_inputs = [case.integers(*a.shape, low=low if k else 0 if case.op.name in ("div",) else -5) for k, a in enumerate(case.inputs)]
+    case.inputs = case.onnx_inputs = [case.integers(*a.shape, low=0 if k and case.op.name == "pow" else -5) for k, a in enumerate(case.inputs)]
+    if case.op.name in ("div", "mod"):
+        case.inputs[1][case.inputs[1] == 0] = 3
 
 
 def spatial(case, attrs, kernel_attr=None):
@@ -370,7 +371,7 @@ def where(case):
 MAKERS = {"slice": slice_, "range": range_, "maxpool": pool, "averagepool": pool, "and": logic, "or": logic, "not": logic,
           **{n: reduce for n in OPS if n.startswith("reduce_")}}
 MAKERS.update({n: f for n, f in list(globals().items()) if n in OPS and callable(f) and n not in MAKERS})
-INTEGERS = ["add", "sub", "mul", "div", "mod", "min", "max", "neg", "abs", "relu", "equal", "less", "greater", "lessequal", "greaterequal", "sign"]
+INTEGERS = ["add", "sub", "mul", "div", "mod", "pow", "min", "max", "neg", "abs", "relu", "equal", "less", "greater", "lessequal", "greaterequal", "sign"]
 
 
 def agree(case, how="run"):

@@ -3,6 +3,7 @@
 #include "graphs/fold.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
+#include "graphs/tables.h"
 #include "ops/core/element.h"
 #include <string.h>
 
@@ -110,7 +111,8 @@ static void fold_all(Fold *f, const Graph *g, NodeList live) {
 
 bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, Graph *out, ValueMap *map, Error *e) {
     NodeList live = graph_live(w, a, g);
-    Value least = live.n ? live.v[0] : 1, past = live.n ? live.v[live.n - 1] + (Value)node_get(w, live.v[live.n - 1]).nout : 1;
+    Value least, past;
+    graph_span(w, g, live, &least, &past);
     uint32_t n = past - least;
     Fold f = {.w = w, .arena = a, .growth = growth, .least = least, .constant = ARENA_NEW(a, bool, n), .needed = ARENA_NEW(a, bool, n)};
     f.from = ARENA_NEW(a, Value, n);

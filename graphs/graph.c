@@ -238,6 +238,15 @@ NodeList graph_live(World *w, Arena *a, const Graph *g) {
     return (NodeList){r.n, r.v};
 }
 
+void graph_span(const World *w, const Graph *g, NodeList live, Value *least, Value *past) {
+    *least = live.n ? live.v[0] : 1;
+    *past = live.n ? live.v[live.n - 1] + (Value)node_get(w, live.v[live.n - 1]).nout : 1;
+    for (int k = 0; k < g->nin; k++) {
+        if (g->in[k] < *least) *least = g->in[k];
+        if (g->in[k] >= *past) *past = g->in[k] + 1;
+    }
+}
+
 static void count_uses(World *w, Uses *u, NodeList live) {
     for (int j = 0; j < live.n; j++) {
         Node n = node_get(w, live.v[j]);

@@ -78,10 +78,13 @@ static uint32_t greatest_number(World *w, NodeList live) {
 
 static Order order_new(World *w, Arena *a, const Graph *g) {
     NodeList live = graph_live(w, a, g);
-    Order o = {.w = w, .least = live.n ? live.v[0] : 1, .next = greatest_number(w, live)};
-    uint32_t past = live.n ? live.v[live.n - 1] + (uint32_t)node_get(w, live.v[live.n - 1]).nout : 1;
+    Order o = {.w = w, .next = greatest_number(w, live)};
+    Value past;
+    graph_span(w, g, live, &o.least, &past);
     post_order(w, a, g, live, &o.list);
     o.number = ARENA_NEW(a, uint32_t, past - o.least);
+    for (int k = 0; k < g->nin; k++)
+        if (!input_name(w, g->in[k])) o.number[g->in[k] - o.least] = ++o.next;
     for (int k = 0; k < o.list.n; k++) {
         Node n = node_get(w, o.list.v[k]);
         if (input_name(w, n.out)) continue;

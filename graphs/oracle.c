@@ -1,6 +1,7 @@
 /* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in order, each result into a buffer of its own in the World's scratch. */
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
+#include "graphs/tables.h"
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include <stdio.h>
@@ -119,11 +120,11 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
     Graph g;
     if (!graph_expand(o->w, o->arena, given, &g, NULL, o->error)) return false;
     NodeList live = graph_live(o->w, o->arena, &g);
-    Value past = live.n ? live.v[live.n - 1] + (Value)node_get(o->w, live.v[live.n - 1]).nout : 1;
-    o->least = live.n ? live.v[0] : 1;
+    Value past;
+    graph_span(o->w, &g, live, &o->least, &past);
     o->buffer = ARENA_NEW(o->arena, Buffer, past - o->least);
     for (int k = 0; k < g.nin; k++)
-        if (g.in[k] >= o->least && g.in[k] < past && !take_bytes(o, g.in[k], in[k])) return false;
+        if (!take_bytes(o, g.in[k], in[k])) return false;
     for (int k = 0; k < live.n; k++)
         if (!run_node(o, live.v[k])) return false;
     for (int k = 0; k < g.nout; k++) {

@@ -24,6 +24,7 @@ typedef struct GraphTables {
     LineList **expansion; /* by operator number: its parsed Op.expand; NULL: none, or it does not parse */
 } GraphTables;
 static inline GraphTables *graph_tables(const World *w) { return w->graphs; }
+void graph_span(const World *, const Graph *, NodeList live, Value *least, Value *past); /* all its values are in least .. past - 1 */
 void expansions_parse(World *, GraphTables *);
 BlobInfo *blob_info(World *, Blob);
 #endif

@@ -1,0 +1,184 @@
+/* check.c -- two graphs on the same samples: planned and run by the same executor and, where they are small, by their definitions in double, whose tolerance is far tighter. */
+#include "graphs/check.h"
+#include "graphs/execute.h"
+#include "graphs/oracle.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- tolerances and differences */
+
+Tolerance tolerance_of(const char *class, DType t) {
+    static const struct {
+        const char *name;
+        double rtol;
+    } classes[] = {{"exact", 1e-5}, {"reassociates", 2e-5}, {"rounds", 1e-4}, {"exp", 1e-4}, {"drops", 1e-4}};
+    double rtol = 1e-4;
+    for (size_t k = 0; class && k < sizeof classes / sizeof *classes; k++)
+        if (!strcmp(class, classes[k].name)) rtol = classes[k].rtol;
+    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
+    if (t == DT_FLOAT16) rtol = fmax(rtol * 10, 1e-2);
+    if (t == DT_BFLOAT16) rtol = fmax(rtol * 10, 5e-2);
+    return (Tolerance){rtol, 1e-7};
+}
+
+/* In double: what is left are constants rounded to float. */
+static Tolerance tolerance_wide(const char *class, DType t) {
+    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
+    bool algebra = class && (!strcmp(class, "exact") || !strcmp(class, "reassociates"));
+    return (Tolerance){algebra ? 1e-10 : 1e-5, 1e-12};
+}
+
+Difference difference_none(void) { return (Difference){.first = -1, .output = -1}; }
+
+static double scale_of(DType t, const void *a, int64_t n) {
+    double scale = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = fabs(element_real(t, a, i));
+        if (isfinite(x) && x > scale) scale = x;
+    }
+    return scale;
+}
+
+void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance, int output, Difference *d) {
+    double scale = scale_of(t, a, n), limit = tolerance.atol + tolerance.rtol * scale;
+    bool whole = dtype_class(t) != 'F';
+    for (int64_t i = 0; i < n; i++) {
+        double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
+        bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i) : x == y || (isnan(x) && isnan(y));
+        if (same) continue;
+        if (isnan(by)) by = INFINITY;
+        d->max_abs = fmax(d->max_abs, by);
+        d->max_rel = fmax(d->max_rel, scale > 0 ? by / scale : INFINITY);
+        if (d->first >= 0 || by <= limit) continue;
+        d->output = output;
+        d->first = i;
+        d->a = x;
+        d->b = y;
+    }
+    d->count += n;
+}
+
+void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, void *out) {
+    Random r = {random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
+    char class = dtype_class(t);
+    for (int64_t i = 0; i < n; i++) {
+        if (class == 'F')
+            element_set_real(t, out, i, sample % 3 == 0 ? random_unit(&r) : sample % 3 == 1 ? random_normal(&r) : 2 * random_unit(&r) - 1);
+        else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
+    }
+}
+
+/* ---- graphs */
+
+typedef struct Sampled {
+    World *w;
+    Arena *arena;
+    Sizes sizes;
+    const CheckOptions *o;
+    const Graph *a, *b;
+    const void **in;
+    void **out_a, **out_b;
+    int64_t *count; /* of each output */
+    Error *error;
+} Sampled;
+
+static bool tensor_size(Sampled *s, Value v, int64_t *count) {
+    int64_t dim[RANK_MAX];
+    const Type *t = value_type(s->w, v);
+    if (!element_readable(t->dtype))
+        return error_set(s->error, E_INVALID, "check", "elements of type %s cannot be compared", dtype_name(t->dtype));
+    return oracle_dims(s->w, t, s->sizes, dim, count) ||
+           error_set(s->error, E_INVALID, "check", "a size of an input or output has no value");
+}
+
+/* Doubles fit into every buffer, for the oracle. */
+static bool take_buffers(Sampled *s) {
+    int64_t n, other;
+    s->in = ARENA_NEW(s->arena, const void *, s->a->nin);
+    s->out_a = ARENA_NEW(s->arena, void *, s->a->nout);
+    s->out_b = ARENA_NEW(s->arena, void *, s->a->nout);
+    s->count = ARENA_NEW(s->arena, int64_t, s->a->nout);
+    for (int k = 0; k < s->a->nin; k++) {
+        if (!tensor_size(s, s->a->in[k], &n)) return false;
+        s->in[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
+    }
+    for (int k = 0; k < s->a->nout; k++) {
+        if (!tensor_size(s, s->a->out[k], &n) || !tensor_size(s, s->b->out[k], &other)) return false;
+        if (n != other || value_type(s->w, s->a->out[k])->dtype != value_type(s->w, s->b->out[k])->dtype)
+            return error_set(s->error, E_CHECK, "check", "output %d has another type or size", k);
+        s->out_a[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
+        s->out_b[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
+        s->count[k] = n;
+    }
+    return true;
+}
+
+static void draw(Sampled *s, int sample) {
+    int64_t n;
+    for (int k = 0; k < s->a->nin; k++)
+        if (tensor_size(s, s->a->in[k], &n))
+            tensor_sample(s->o->seed, k, sample, value_type(s->w, s->a->in[k])->dtype, n, (void *)(uintptr_t)s->in[k]);
+}
+
+static void compare(Sampled *s, bool wide, Difference *d) {
+    for (int k = 0; k < s->a->nout; k++) {
+        DType t = value_type(s->w, s->a->out[k])->dtype, kept = wide && dtype_class(t) == 'F' ? DT_DOUBLE : t;
+        tensors_compare(kept, s->out_a[k], s->out_b[k], s->count[k], wide ? tolerance_wide(s->o->class, t) : tolerance_of(s->o->class, t),
+                        k, d);
+    }
+}
+
+static double plan_flops(const Plan *p) {
+    double sum = 0;
+    for (int k = 0; k < p->nstep; k++) sum += p->step[k].flops;
+    return sum;
+}
+
+static bool run_both(Sampled *s, const Plan *a, const Plan *b, int samples, Difference *d) {
+    Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
+           *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
+    bool done = rb != NULL;
+    for (int k = 0; k < samples && done; k++) {
+        draw(s, k);
+        done = runner_run(ra, s->in, s->out_a, s->error) && runner_run(rb, s->in, s->out_b, s->error);
+        if (done) compare(s, false, d);
+    }
+    runner_free(ra);
+    runner_free(rb);
+    return done;
+}
+
+/* What has no definition leaves the oracle out. */
+static void oracle_both(Sampled *s, int samples, Difference *d) {
+    Error ignored = {0};
+    for (int k = 0; k < samples; k++) {
+        draw(s, k);
+        if (!oracle_run(s->w, s->a, s->sizes, true, s->in, s->out_a, &ignored) ||
+            !oracle_run(s->w, s->b, s->sizes, true, s->in, s->out_b, &ignored))
+            return;
+        compare(s, true, d);
+    }
+}
+
+static bool check(Sampled *s, CheckResult *r) {
+    int samples = s->o->samples ? s->o->samples : 2;
+    double limit = s->o->oracle_flops == 0 ? 2e6 : s->o->oracle_flops;
+    if (s->a->nin != s->b->nin || s->a->nout != s->b->nout)
+        return error_set(s->error, E_INVALID, "check", "the graphs differ in inputs or outputs");
+    if (!take_buffers(s)) return false;
+    Plan *a = plan_build(s->w, s->arena, s->a, s->sizes, s->error), *b = a ? plan_build(s->w, s->arena, s->b, s->sizes, s->error) : NULL;
+    if (!b || !run_both(s, a, b, samples, &r->run)) return false;
+    if (plan_flops(a) + plan_flops(b) <= limit) oracle_both(s, samples, &r->oracle);
+    r->agrees = r->run.first < 0 && r->oracle.first < 0;
+    return true;
+}
+
+bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const CheckOptions *o, CheckResult *r, Error *e) {
+    Arena *arena = arena_new(arena_escape(w->arena), 0);
+    Sampled s = {.w = w, .arena = arena, .sizes = sizes, .o = o, .a = a, .b = b, .error = e};
+    *r = (CheckResult){.run = difference_none(), .oracle = difference_none()};
+    bool done = check(&s, r);
+    arena_free(arena);
+    return done;
+}

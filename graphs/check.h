@@ -1,0 +1,42 @@
+/* check.h -- numbers against numbers: two graphs that should compute the same, on sampled inputs. */
+#ifndef ISOMER_CHECK_H
+#define ISOMER_CHECK_H
+#include "graphs/graph.h"
+#include "ops/base/random.h"
+#include "ops/steps.h"
+
+typedef struct Tolerance {
+    double rtol, atol;
+} Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
+/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of this type: kernels add up in another order even where the mathematics is exact. */
+Tolerance tolerance_of(const char *class, DType);
+
+typedef struct Difference {  /* of one tensor or, taken together, of several */
+    double max_abs, max_rel; /* the greatest |a - b|, and that relative to max|a| */
+    int output;              /* where `first` is */
+    int64_t first;           /* the first element out of tolerance, -1: none */
+    double a, b;             /* its values */
+    int64_t count;           /* elements compared */
+} Difference;
+/* Elements of one type; equal infinities and two NaNs agree. d is added to, so that it can be used for several outputs: start with difference_none(). */
+Difference difference_none(void);
+void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, int output, Difference *d);
+
+/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on. Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
+void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
+
+typedef struct CheckOptions {
+    const Backend *backend;
+    Device *device;
+    int samples; /* 0: 2 */
+    uint64_t seed;
+    const char *class;   /* NULL: "rounds" */
+    double oracle_flops; /* graphs up to so many operations are also compared by their definitions in double; 0: 2e6, < 0: never */
+} CheckOptions;
+typedef struct CheckResult {
+    bool agrees;
+    Difference run, oracle; /* by the executor, and by the definitions in double (count 0: too large, or not all have one) */
+} CheckResult;
+/* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run: *e says why; no verdict then. */
+bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *, CheckResult *, Error *);
+#endif

@@ -1,0 +1,15 @@
+/* npy.h -- NumPy's .npy files, formats 1.0 to 3.0: one dense tensor in C order, little endian. */
+#ifndef ISOMER_NPY_H
+#define ISOMER_NPY_H
+#include "ops/core/type.h"
+
+typedef struct Npy {
+    DType dtype;
+    int rank;
+    int64_t dim[RANK_MAX];
+    const void *data;
+    size_t bytes;
+} Npy;
+bool npy_read(Arena *, const char *path, Npy *, Error *);        /* the data lives in the arena */
+bool npy_write(Arena *, const char *path, const Npy *, Error *); /* bfloat16, which NumPy lacks, as <u2 */
+#endif

@@ -1,0 +1,375 @@
+/* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random inputs, prints digests of the outputs or writes them, and tells what each
+   step costs. */
+#include "graphs/check.h"
+#include "graphs/execute.h"
+#include "graphs/graph_text.h"
+#include "graphs/npy.h"
+#include "graphs/onnx/onnx.h"
+#include "graphs/oracle.h"
+#include "graphs/sizes.h"
+#include "ops/backend.h"
+#include "ops/core/element.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+typedef struct Options {
+    bool help, version, profile, quiet;
+    int64_t repeat, seed;
+    const char *output_dir, *backend, *backend_options, *dump;
+    StringList input, shape, dim, files;
+} Options;
+
+typedef struct Run {
+    Options o;
+    World *w;
+    Arena *arena;
+    Model *model;
+    const Graph *graph;
+    Sizes sizes;
+    const Backend *backend;
+    Device *device;
+    Plan *plan;
+    Runner *runner;
+    const void **in;
+    void **out;
+    Error *error;
+} Run;
+
+static const char usage[] = "run-model MODEL.onnx [options]";
+static const char summary[] = "Runs an ONNX model on random or given inputs and prints a digest of every output.";
+
+static void option_table(Options *o, OptionDef table[]) {
+    const OptionDef all[] = {
+        {.name = "input",
+         .kind = OPT_LIST,
+         .into = &o->input,
+         .value = "NAME=WHAT",
+         .help = "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: random."},
+        {.name = "input-shape", .kind = OPT_LIST, .into = &o->shape, .value = "NAME:1,3,..", .help = "The sizes of an input."},
+        {.name = "dim", .kind = OPT_LIST, .into = &o->dim, .value = "NAME=N", .help = "A named size."},
+        {.name = "seed", .kind = OPT_INT, .into = &o->seed, .value = "N", .help = "Of random inputs."},
+        {.name = "output-dir", .kind = OPT_TEXT, .into = &o->output_dir, .value = "DIR", .help = "Writes every output there, as NAME.npy."},
+        {.name = "repeat",
+         .kind = OPT_INT,
+         .into = &o->repeat,
+         .value = "N",
+         .help = "Runs N times and prints the least and the median time.",
+         .least = 1,
+         .most = 1e6},
+        {.name = "profile", .kind = OPT_FLAG, .into = &o->profile, .help = "Prints time, operations and bytes of every step."},
+        {.name = "backend", .kind = OPT_TEXT, .into = &o->backend, .value = "NAME", .help = "cpu, or a plug-in."},
+        {.name = "backend-options", .kind = OPT_TEXT, .into = &o->backend_options, .value = "TEXT", .help = "Handed to the back end."},
+        {.name = "dump",
+         .letter = 'd',
+         .kind = OPT_TEXT,
+         .into = &o->dump,
+         .value = "graph|dot|plan",
+         .help = "Prints the graph or its plan and does not run it."},
+        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No notes on standard error."},
+        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Prints the version."},
+        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Prints this."},
+        {0},
+    };
+    memcpy(table, all, sizeof all);
+}
+
+/* ---- inputs */
+
+/* What --input says of this input; NULL: nothing. */
+static const char *input_option(const Run *r, const char *name) {
+    for (int k = r->o.input.n; k-- > 0;) {
+        const char *equals = strrchr(r->o.input.v[k], '=');
+        if (equals && strlen(name) == (size_t)(equals - r->o.input.v[k]) && !memcmp(name, r->o.input.v[k], strlen(name))) return equals + 1;
+    }
+    return NULL;
+}
+
+static bool known_inputs(const Run *r) {
+    for (int k = 0; k < r->o.input.n; k++) {
+        bool found = false;
+        for (int j = 0; j < r->graph->nin; j++) {
+            size_t n = strlen(model_input_name(r->model, j));
+            found |= !strncmp(r->o.input.v[k], model_input_name(r->model, j), n) && r->o.input.v[k][n] == '=';
+        }
+        if (!found) return error_set(r->error, E_USAGE, r->o.input.v[k], "no input of the model has this name");
+    }
+    return true;
+}
+
+static bool is_file(const char *what) {
+    size_t n = strlen(what);
+    return n > 4 && !strcmp(what + n - 4, ".npy");
+}
+
+/* A file's shape counts as if it were given by --input-shape. */
+static bool shapes_of_files(Run *r) {
+    for (int k = 0; k < r->graph->nin; k++) {
+        const char *name = model_input_name(r->model, k), *what = input_option(r, name);
+        Npy f;
+        if (!what || !is_file(what)) continue;
+        if (!npy_read(r->arena, what, &f, r->error)) return false;
+        Text t = text_new(r->arena);
+        text_add(&t, "%s:", name);
+        for (int axis = 0; axis < f.rank; axis++) text_add(&t, axis ? ",%" PRId64 : "%" PRId64, f.dim[axis]);
+        const char **more = ARENA_NEW(r->arena, const char *, r->o.shape.n + 1);
+        if (r->o.shape.n) memcpy(more, r->o.shape.v, (size_t)r->o.shape.n * sizeof *more);
+        more[r->o.shape.n++] = t.data;
+        r->o.shape.v = more;
+    }
+    return true;
+}
+
+static bool fill_range(const Run *r, int input, const char *what, DType t, int64_t n, void *out) {
+    char *end;
+    double low = strtod(what, &end), high = low;
+    Random random = {random_at((uint64_t)r->o.seed, (uint64_t)input), 0};
+    if (end != what && !strncmp(end, "..", 2)) high = strtod(end + 2, &end);
+    if (end == what || *end) return error_set(r->error, E_USAGE, what, "a .npy file, random, a number or LOW..HIGH is expected");
+    for (int64_t i = 0; i < n; i++) {
+        if (dtype_class(t) == 'F') element_set_real(t, out, i, low + (high - low) * random_unit(&random));
+        else element_set_integer(t, out, i, (int64_t)low + (int64_t)random_below(&random, (uint64_t)(high - low) + 1));
+    }
+    return true;
+}
+
+static bool fill_file(Run *r, const char *path, const char *name, DType t, int64_t n, void *out) {
+    Npy f;
+    if (!npy_read(r->arena, path, &f, r->error)) return false;
+    if (f.dtype != t) return error_set(r->error, E_INVALID, path, "holds %s, the input %s is %s", dtype_name(f.dtype), name, dtype_name(t));
+    if (f.bytes != element_bytes(t, n)) return error_set(r->error, E_INVALID, path, "its size does not fit the input %s", name);
+    memcpy(out, f.data, f.bytes);
+    return true;
+}
+
+static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_t *n) {
+    const Type *t = value_type(r->w, v);
+    if (!oracle_dims(r->w, t, r->sizes, dim, n)) return error_set(r->error, E_INVALID, name, "its size is not known, or too large");
+    return element_readable(t->dtype) || error_set(r->error, E_INVALID, name, "elements of type %s cannot be run", dtype_name(t->dtype));
+}
+
+static bool fill_inputs(Run *r) {
+    r->in = ARENA_NEW(r->arena, const void *, r->graph->nin);
+    for (int k = 0; k < r->graph->nin; k++) {
+        const char *name = model_input_name(r->model, k), *what = input_option(r, name);
+        DType t = value_type(r->w, r->graph->in[k])->dtype;
+        int64_t dim[RANK_MAX], n;
+        if (!tensor_size(r, r->graph->in[k], name, dim, &n)) return false;
+        void *data = arena_alloc(r->arena, element_bytes(t, n));
+        r->in[k] = data;
+        if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
+        else if (is_file(what) ? !fill_file(r, what, name, t, n, data) : !fill_range(r, k, what, t, n, data)) return false;
+    }
+    return true;
+}
+
+/* ---- running */
+
+static bool report_obstacle(Run *r, NodeId at) {
+    const char *type = NULL, *name = at ? model_node_name(r->model, at, &type) : NULL, *why = at ? model_opaque_reason(r->model, at) : NULL;
+    Error planned = *r->error;
+    *r->error = (Error){.kind = E_NONE};
+    if (!name && !type) return error_set(r->error, planned.kind, planned.place, "cannot be run: %s", planned.reason);
+    char place[150];
+    snprintf(place, sizeof place, "%s (%s)", name && *name ? name : "a node without name", type ? type : node_get(r->w, at).op->name);
+    return error_set(r->error, planned.kind, place, "cannot be run: %s", why ? why : planned.reason);
+}
+
+static bool open_model(Run *r) {
+    r->model = model_open(r->w, r->o.files.v[0], r->error);
+    if (!r->model) return false;
+    r->graph = model_graph(r->model);
+    const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
+    for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
+    Text notes = text_new(r->arena);
+    if (!known_inputs(r) || !shapes_of_files(r)) return false;
+    bool bound = sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, r->o.dim, &r->sizes, &notes, r->error);
+    if (notes.size && !r->o.quiet) fprintf(stderr, "%s", notes.data);
+    return bound;
+}
+
+static bool open_backend(Run *r) {
+    char why[256] = "";
+    r->backend = backend_open(r->o.backend, r->error);
+    if (!r->backend) return false;
+    r->device = r->backend->open(r->o.backend_options, why, sizeof why);
+    return r->device || error_set(r->error, E_ENVIRONMENT, r->o.backend, "%s", why);
+}
+
+static bool make_plan(Run *r) {
+    NodeId at = plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error);
+    if (at) return report_obstacle(r, at);
+    r->plan = plan_build(r->w, r->arena, r->graph, r->sizes, r->error);
+    return r->plan != NULL;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool run_all(Run *r) {
+    double *seconds = ARENA_NEW(r->arena, double, r->o.repeat);
+    r->out = ARENA_NEW(r->arena, void *, r->graph->nout);
+    for (int k = 0; k < r->graph->nout; k++) {
+        int64_t dim[RANK_MAX], n;
+        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n)) return false;
+        r->out[k] = arena_alloc(r->arena, element_bytes(value_type(r->w, r->graph->out[k])->dtype, n));
+    }
+    for (int64_t k = 0; k < r->o.repeat; k++) {
+        double start = now();
+        if (!runner_run(r->runner, r->in, r->out, r->error)) return false;
+        seconds[k] = now() - start;
+    }
+    qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
+    if (r->o.repeat > 1)
+        printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0], 1e3 * seconds[r->o.repeat / 2], r->o.repeat);
+    return true;
+}
+
+/* ---- results */
+
+static void print_output(Run *r, int k, const int64_t dim[], int64_t n) {
+    const Type *t = value_type(r->w, r->graph->out[k]);
+    char hash[33];
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    hash_hex(r->out[k], element_bytes(t->dtype, n), hash);
+    for (int64_t i = 0; i < n; i++) {
+        double x = element_real(t->dtype, r->out[k], i);
+        least = fmin(least, x);
+        most = fmax(most, x);
+        sum += x;
+    }
+    printf("%s: %s [", model_output_name(r->model, k), dtype_name(t->dtype));
+    for (int axis = 0; axis < t->dim.n; axis++) printf(axis ? ", %" PRId64 : "%" PRId64, dim[axis]);
+    printf("] %s", hash);
+    if (n) printf(" min %.6g max %.6g mean %.6g", least, most, sum / (double)n);
+    printf("\n");
+}
+
+static bool write_output(Run *r, int k, const int64_t dim[], int64_t n) {
+    const Type *t = value_type(r->w, r->graph->out[k]);
+    char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
+    Npy f = {.dtype = t->dtype, .rank = t->dim.n, .data = r->out[k], .bytes = element_bytes(t->dtype, n)};
+    memcpy(f.dim, dim, sizeof f.dim);
+    for (char *p = name; *p; p++)
+        if (*p == '/' || *p == ':') *p = '_';
+    return npy_write(r->arena, arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name), &f, r->error);
+}
+
+static bool show_outputs(Run *r) {
+    if (r->o.output_dir) mkdir(r->o.output_dir, 0777);
+    for (int k = 0; k < r->graph->nout; k++) {
+        int64_t dim[RANK_MAX] = {0}, n;
+        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n)) return false;
+        print_output(r, k, dim, n);
+        if (r->o.output_dir && !write_output(r, k, dim, n)) return false;
+    }
+    return true;
+}
+
+static void print_step(Run *r, int k, double seconds, double total) {
+    const PlanStep *s = &r->plan->step[k];
+    const char *type = NULL, *name = model_node_name(r->model, s->node, &type);
+    Text t = text_new(r->arena);
+    step_print(&s->step, &t);
+    printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds, 100 * seconds / total, 1e-9 * s->flops,
+           seconds > 0 ? 1e-9 * s->flops / seconds : 0, 1e-6 * s->bytes, type ? type : node_get(r->w, s->node).op->name,
+           name && *name ? name : "-", t.data);
+}
+
+/* The least of a few rounds for every step. */
+static bool profile(Run *r) {
+    enum { ROUNDS = 5 };
+    int n = r->plan->nstep;
+    double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n), total = 0, flops = 0, bytes = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!runner_profile(r->runner, seconds, r->error)) return false;
+        for (int k = 0; k < n; k++) least[k] = round ? fmin(least[k], seconds[k]) : seconds[k];
+    }
+    for (int k = 0; k < n; k++) {
+        total += least[k];
+        if (!r->plan->step[k].once) flops += r->plan->step[k].flops, bytes += r->plan->step[k].bytes;
+    }
+    printf("step        ms     %%    GFLOP GFLOP/s        MB  operator         node  step\n");
+    for (int k = 0; k < n; k++)
+        if (!r->plan->step[k].once) print_step(r, k, least[k], total > 0 ? total : 1);
+    printf(" all %9.3f 100.0 %9.4f %7.2f %9.3f  %d steps, %.1f MB of work memory\n", 1e3 * total, 1e-9 * flops,
+           total > 0 ? 1e-9 * flops / total : 0, 1e-6 * bytes, n, 1e-6 * (double)r->plan->work_bytes);
+    return true;
+}
+
+static bool dump(Run *r) {
+    Text t = text_new(r->arena);
+    if (!strcmp(r->o.dump, "graph")) graph_print(r->w, "model", r->graph, &t);
+    else if (!strcmp(r->o.dump, "dot")) graph_dot(r->w, "model", r->graph, &t);
+    else if (strcmp(r->o.dump, "plan")) return error_set(r->error, E_USAGE, "--dump", "graph, dot or plan is expected, not %s", r->o.dump);
+    else if (!make_plan(r)) return false;
+    else plan_print(r->w, r->plan, &t);
+    fputs(t.data, stdout);
+    return true;
+}
+
+static bool run(Run *r) {
+    if (!open_model(r)) return false;
+    if (r->o.dump) return dump(r);
+    if (!open_backend(r) || !fill_inputs(r) || !make_plan(r)) return false;
+    r->runner = runner_new(r->plan, r->backend, r->device, r->error);
+    if (!r->runner || !run_all(r) || !show_outputs(r)) return false;
+    return !r->o.profile || profile(r);
+}
+
+static void run_free(Run *r) {
+    runner_free(r->runner);
+    if (r->device) r->backend->close(r->device);
+    if (r->model) model_close(r->model);
+    world_free(r->w);
+    arena_free(r->arena);
+}
+
+static bool parse_options(Run *r, int argc, char *argv[]) {
+    OptionDef table[32];
+    r->o = (Options){.repeat = 1, .backend = "cpu", .backend_options = ""};
+    option_table(&r->o, table);
+    if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
+    if (r->o.help) {
+        Text t = text_new(r->arena);
+        options_help(&t, usage, summary, table);
+        fputs(t.data, stdout);
+    }
+    if (r->o.version) printf("run-model %s\n", ISOMER_VERSION);
+    return r->o.help || r->o.version || r->o.files.n == 1 || error_set(r->error, E_USAGE, "", "one model is expected: %s", usage);
+}
+
+int main(int argc, char *argv[]) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    Error error = {.kind = E_NONE};
+    char text[700];
+    Run *r = calloc(1, sizeof *r);
+    if (!r) return 4;
+    r->error = &error;
+    if (setjmp(escape.here)) error = escape.error;
+    else {
+        r->arena = arena_new(&escape, 0);
+        if (parse_options(r, argc, argv) && !r->o.help && !r->o.version) {
+            r->w = graph_world_new(&escape, 0);
+            run(r);
+        }
+    }
+    run_free(r);
+    free(r);
+    if (error.kind == E_NONE) return fflush(stdout) || ferror(stdout) ? 5 : 0;
+    error_print(&error, text, sizeof text);
+    fprintf(stderr, "run-model: %s\n", text);
+    return error_exit_code(&error);
+}

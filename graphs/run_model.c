@@ -125,11 +125,13 @@ static bool shapes_of_files(Run *r) {
 }
 
 static bool fill_range(const Run *r, int input, const char *what, DType t, int64_t n, void *out) {
+    const char *dots = strstr(what, ".."); /* strtod would take the first dot */
     char *end;
-    double low = strtod(what, &end), high = low;
+    double low = strtod(dots ? arena_string(r->arena, what, (size_t)(dots - what)) : what, &end), high = low;
     Random random = {random_at((uint64_t)r->o.seed, (uint64_t)input), 0};
-    if (end != what && !strncmp(end, "..", 2)) high = strtod(end + 2, &end);
-    if (end == what || *end) return error_set(r->error, E_USAGE, what, "a .npy file, random, a number or LOW..HIGH is expected");
+    bool good = !*end && dots != what && *what;
+    if (good && dots) high = strtod(dots + 2, &end), good = dots[2] && !*end && high >= low;
+    if (!good) return error_set(r->error, E_USAGE, what, "a .npy file, random, a number or LOW..HIGH is expected");
     for (int64_t i = 0; i < n; i++) {
         if (dtype_class(t) == 'F') element_set_real(t, out, i, low + (high - low) * random_unit(&random));
         else element_set_integer(t, out, i, (int64_t)low + (int64_t)random_below(&random, (uint64_t)(high - low) + 1));

@@ -282,16 +282,36 @@ static bool shape_onnx(Draft *d, int attr) {
         v[k] = poly_int(d->w, same ? 0 : -1);
         holes += !same;
     }
-    if (zero && (!x || holes)) return no(d, "a size of 0");
-    for (int k = 0; zero && k < list.n; k++)
-        if (list.v[k] == 0 && (k >= x->dim.n || x->dim.v[k] != 0)) return no(d, "a size of 0");
+    bool copied = zero && x && !holes; /* every 0 stands where x has one */
+    for (int k = 0; k < list.n; k++)
+        if (list.v[k] == 0 && (!copied || k >= x->dim.n || x->dim.v[k] != 0)) copied = false;
+    if (zero && !copied) {
+        if (model_opset(d->m, (Slice){0}) < 14) return no(d, "a size of 0");
+        return put_int(d, "allowzero", 1) && list_slot(d, 1, list);
+    }
     PolyList out = {list.n, holes > 1 ? list.v : v};
     return model_opset(d->m, (Slice){0}) < 5 ? put_ints(d, "shape", out) : list_slot(d, 1, out);
 }
 
 static bool expand(Draft *d, int attr) { return list_slot(d, 1, d->attr[attr].ints); }
+/* Whole factors as scales, all that older versions have. */
+static bool scales(Draft *d, PolyList list) {
+    const Type *x = in_type(d, 0);
+    float *v = ARENA_NEW(d->w->arena, float, list.n);
+    if (model_opset(d->m, (Slice){0}) < 9) return no(d, "scales as an attribute");
+    for (int k = 0; k < list.n; k++) {
+        Poly factor;
+        int64_t c;
+        if (!poly_divide(d->w, list.v[k], x->dim.v[k], &factor) || !poly_constant(d->w, factor, &c) || c < 1 || c > 1 << 20)
+            return no(d, "sizes that are no multiples, which Resize has since version 11");
+        v[k] = (float)c;
+    }
+    Type type = {.dtype = DT_FLOAT, .known = true, .dim = {1, {poly_int(d->w, list.n)}}};
+    return fill_slot(d, 1, constant_make(d->w, &type, blob_put(d->w, v, sizeof *v * (size_t)list.n)));
+}
+
 static bool resize(Draft *d, int attr) {
-    if (model_opset(d->m, (Slice){0}) < 11) return no(d, "sizes, which Resize has since version 11");
+    if (model_opset(d->m, (Slice){0}) < 11) return scales(d, d->attr[attr].ints);
     Type none = {.dtype = DT_FLOAT, .known = true, .dim = {1, {0}}};
     Value empty = model_opset(d->m, (Slice){0}) < 13 ? constant_make(d->w, &none, blob_put(d->w, "", 0)) : 0;
     return fill_slot(d, 1, empty) && fill_slot(d, 2, empty) && list_slot(d, 3, d->attr[attr].ints);

@@ -42,6 +42,8 @@ bool input_list(Import *, int k,
 bool list_from(Import *, const char *name, int input,
                PolyList *out); /* the attribute, or else that input (-1: none); false: neither is there, or (why) not computable */
 void give_ints(Import *, int attr, int n, const Poly *);
+bool give_attr(Import *, int attr, const Their *);
+bool give_input(Import *, int attr, int k); /* a constant input as an attribute; true also if it is left out */
 bool number_at(Import *, PolyList, int k, int64_t *);
 Ex real_shortest(World *, double, bool is_double); /* the shortest decimal that rounds to this number, as a rational */
 const Type *import_type(Import *, Value);          /* NULL and why: sizes not known */

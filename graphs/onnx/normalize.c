@@ -135,7 +135,7 @@ static bool give_word(Import *s, int attr, const Their *t) {
     return import_fail(s, "attribute %s has a value that is not known here", s->op->attrs[attr].name);
 }
 
-static bool give_attr(Import *s, int attr, const Their *t) {
+bool give_attr(Import *s, int attr, const Their *t) {
     const AttrDef *d = &s->op->attrs[attr];
     PolyList list;
     if (d->kind == A_WORD) return give_word(s, attr, t);
@@ -150,7 +150,7 @@ static bool give_attr(Import *s, int attr, const Their *t) {
 }
 
 /* A constant input as an attribute; true if it is left out, or present and understood. */
-static bool give_input(Import *s, int attr, int k) {
+bool give_input(Import *s, int attr, int k) {
     const AttrDef *d = &s->op->attrs[attr];
     if (k >= s->nin || !s->in[k]) return true;
     PolyList list;
@@ -304,7 +304,9 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     int list = our_attr(s->op, "axes"), one = our_attr(s->op, "axis");
     if (!y || (list < 0 && one < 0)) return y;
     Dims d = value_type(s->w, in[0])->dim;
-    PolyList axes = s->attr[list >= 0 ? list : one].ints;
+    Attr attr[IMPORT_ATTRS];
+    sig_attr(s->w, node_get(s->w, value_node(s->w, y)).sig, attr);
+    PolyList axes = attr[list >= 0 ? list : one].ints;
     for (int k = 0; k < axes.n; k++) {
         int64_t a;
         if (!number_at(s, axes, k, &a)) return 0;

@@ -106,8 +106,9 @@ static bool axes_all(Import *s, int attr) {
     if (s->given[attr] && s->attr[attr].ints.n) return true;
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
+    if (none) return import_fail(s, "a reduction over no axis");
     for (int k = 0; x && k < x->n; k++) v[k] = whole(s, k);
-    if (x) give_ints(s, attr, none ? 0 : x->n, v);
+    if (x) give_ints(s, attr, x->n, v);
     return x != NULL;
 }
 
@@ -217,7 +218,10 @@ static bool pads_axes(Import *s, int attr) {
         if (some && !axis_number(s, axes, k, x->n, &a)) return false;
         v[a] = pads.v[k], v[a + x->n] = pads.v[k + n];
     }
-    return give_ints(s, attr, 2 * x->n, v), true;
+    give_ints(s, attr, 2 * x->n, v);
+    Their t;
+    int value = our_attr(s->op, "value");
+    return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
 static bool equal_sizes(Import *s, int attr) {

@@ -1,6 +1,7 @@
 """Models that are read and written again: unchanged they come back byte for byte; written anew node by node they mean the same."""
 import glob, os, subprocess, sys
 import numpy, onnx, pytest
+from onnx import numpy_helper
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 TOOL = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "onnx_roundtrip")
@@ -81,9 +82,26 @@ def node_cases():
             yield case.name, case.model, feed, outputs, case.rtol, case.atol
 
 
-def test_node_cases_written_anew(tmp_path):
+def frozen(model, feed):
+    """The model with all its inputs but the first as initializers, and what is left of the feed; a short list of integers as only input too."""
+    first = next(iter(feed), None)
+    alone = len(feed) == 1 and feed[first].dtype.kind in "iu" and feed[first].size <= 8
+    fixed = [name for name in feed if name and (name != first or alone)]
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    copy.graph.initializer.extend(numpy_helper.from_array(feed[name], name) for name in fixed)
+    left = [info for info in copy.graph.input if info.name not in fixed or copy.ir_version < 4]
+    del copy.graph.input[:]
+    copy.graph.input.extend(left)
+    return copy, {name: value for name, value in feed.items() if name not in fixed}
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["inputs", "constants"])
+def test_node_cases_written_anew(tmp_path, constant):
     cases, changed, wrong, beyond = {}, 0, [], []  # beyond: the original does not run here either
     for name, model, *rest in node_cases():
+        if constant:
+            model, rest[0] = frozen(model, rest[0])
         path = str(tmp_path / f"{name}.onnx")
         onnx.save(model, path)
         cases[path] = rest
@@ -110,3 +128,19 @@ def test_node_cases_written_anew(tmp_path):
     print(f"{changed} of {len(cases)} cases were written anew")
     assert not wrong, f"{len(wrong)} wrong of {changed}\n" + "\n".join(wrong[:60])
     assert changed > 500
+
+
+def test_real_models_written_anew(tmp_path):
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import onnx_tools
+    rows = {row["name"]: row for row in onnx_tools.model_table()}
+    models = [model for model in real_models() if os.path.basename(model) in rows]
+    if not models:
+        pytest.skip("no models here: scripts/fetch-models fetches them")
+    wrong = []
+    for model, (out, code, message) in write_all(models, tmp_path, "-r").items():
+        command = [sys.executable, os.path.join(ROOT, "scripts", "compare_onnx.py"), model, out, "--draws", "1"]
+        done = subprocess.run(command + onnx_tools.feed_options(rows[os.path.basename(model)]), capture_output=True, text=True, timeout=200)
+        if code or done.returncode:
+            wrong.append(f"{model}: {message}\n{done.stdout[-600:]}{done.stderr[-600:]}")
+    assert not wrong, "\n".join(wrong)

@@ -29,6 +29,8 @@ static const char *shape(Call *c) {
     c->out[0] = *c->in[0];
     c->out[0].dim.v[1] = channels;
     for (int j = 0; j < ns; j++) {
+        need_ge(c, s.v[j], poly(c, "1"));
+        need_ge(c, d.v[j], poly(c, "1"));
         c->out[0].dim.v[j + 2] =
             poly(c, "s*h - s + d*k - d + 1 + e - p - q", s.v[j], x.v[j + 2], d.v[j], w.v[j + 2], extra.v[j], p.v[j], p.v[j + ns]);
         need_ge(c, c->out[0].dim.v[j + 2], 0);

@@ -1,5 +1,5 @@
 /* op_kernel.h -- reference kernels of operators without a definition, as S_OP steps find them by name, and what they
-   are written with. Views of an S_OP step: the outputs, then the inputs, without those left out at the end; param[0]
+   are written with. Views of an S_OP step: the outputs, then the inputs, one left out having rank -1; param[0]
    is the number of outputs, the rest is the operator's own. */
 #ifndef ISOMER_OP_KERNEL_H
 #define ISOMER_OP_KERNEL_H

@@ -90,6 +90,7 @@ static int kernel(const Step *s, void *const slot[]) {
     double at[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int a = 0; a < y->rank; a++) {
+            if (x->dim[a] == 0) return -1;
             at[a] = y->dim[a] == x->dim[a] ? (double)i[a] : coordinate(s->param[2], i[a], x->dim[a], y->dim[a]);
             j[a] = clamped(rounded(s->param[3], at[a]), x->dim[a]);
         }

@@ -1,6 +1,7 @@
 /* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself says, then what
    its definition's structure gives, then its reference kernel. */
 #include "ops/signature.h"
+#include "ops/core/element.h"
 
 bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], const View *like, View *out) {
     Ex e = sig_define(w, sig, port);
@@ -25,8 +26,12 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
     int n = 0;
     for (int j = 0; j < info->nout; j++) view[n++] = out[j];
     for (int k = 0; k < info->nin; k++) view[n++] = in[k]; /* those left out too: kernels count on their places */
+    for (int k = 0; k < n; k++)
+        if (view[k].rank >= 0 && !element_readable((DType)view[k].dtype))
+            return b->why = "reference kernels do not read this element type", false;
     param[0] = info->nout;
     int nparam = 1 + sig_params(b->w, sig, param + 1, 63);
+    if (nparam < 1) return b->why = "an attribute is no number", false;
     Step *s = step_add(b, S_OP, n, view);
     s->op = info->op->name;
     step_param(b, s, nparam, param);

@@ -18,7 +18,7 @@
 #include <time.h>
 
 typedef struct Options {
-    bool help, version, profile, quiet;
+    bool help, version, profile;
     int64_t repeat, seed;
     const char *output_dir, *backend, *backend_options, *dump;
     StringList input, shape, dim, files;
@@ -50,7 +50,11 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->input,
          .value = "NAME=WHAT",
          .help = "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: random."},
-        {.name = "input-shape", .kind = OPT_LIST, .into = &o->shape, .value = "NAME:1,3,..", .help = "The sizes of an input."},
+        {.name = "input-shape",
+         .kind = OPT_LIST,
+         .into = &o->shape,
+         .value = "NAME:1,3,..",
+         .help = "The sizes of an input; an open first axis is 1 without it."},
         {.name = "dim", .kind = OPT_LIST, .into = &o->dim, .value = "NAME=N", .help = "A named size."},
         {.name = "seed", .kind = OPT_INT, .into = &o->seed, .value = "N", .help = "Of random inputs."},
         {.name = "output-dir", .kind = OPT_TEXT, .into = &o->output_dir, .value = "DIR", .help = "Writes every output there, as NAME.npy."},
@@ -70,7 +74,6 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->dump,
          .value = "graph|dot|plan",
          .help = "Prints the graph or its plan and does not run it."},
-        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No notes on standard error."},
         {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Prints the version."},
         {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Prints this."},
         {0},
@@ -107,20 +110,24 @@ static bool is_file(const char *what) {
 }
 
 /* A file's shape counts as if it were given by --input-shape. */
+static bool shape_of_file(Run *r, const char *option, StringList *shapes) {
+    const char *equals = strrchr(option, '=');
+    Npy f;
+    if (!equals || !is_file(equals + 1)) return true;
+    if (!npy_read(r->arena, equals + 1, &f, r->error)) return false;
+    Text t = text_new(r->arena);
+    text_add(&t, "%.*s:", (int)(equals - option), option);
+    for (int axis = 0; axis < f.rank; axis++) text_add(&t, axis ? ",%" PRId64 : "%" PRId64, f.dim[axis]);
+    shapes->v[shapes->n++] = t.data;
+    return true;
+}
+
 static bool shapes_of_files(Run *r) {
-    for (int k = 0; k < r->graph->nin; k++) {
-        const char *name = model_input_name(r->model, k), *what = input_option(r, name);
-        Npy f;
-        if (!what || !is_file(what)) continue;
-        if (!npy_read(r->arena, what, &f, r->error)) return false;
-        Text t = text_new(r->arena);
-        text_add(&t, "%s:", name);
-        for (int axis = 0; axis < f.rank; axis++) text_add(&t, axis ? ",%" PRId64 : "%" PRId64, f.dim[axis]);
-        const char **more = ARENA_NEW(r->arena, const char *, r->o.shape.n + 1);
-        if (r->o.shape.n) memcpy(more, r->o.shape.v, (size_t)r->o.shape.n * sizeof *more);
-        more[r->o.shape.n++] = t.data;
-        r->o.shape.v = more;
-    }
+    StringList all = {0, ARENA_NEW(r->arena, const char *, r->o.shape.n + r->o.input.n)};
+    for (int k = 0; k < r->o.input.n; k++)
+        if (!shape_of_file(r, r->o.input.v[k], &all)) return false;
+    for (int k = 0; k < r->o.shape.n; k++) all.v[all.n++] = r->o.shape.v[k];
+    r->o.shape = all;
     return true;
 }
 
@@ -181,17 +188,16 @@ static bool report_obstacle(Run *r, NodeId at) {
     return error_set(r->error, planned.kind, place, "cannot be run: %s", why ? why : planned.reason);
 }
 
+/* The model is read with the sizes it will have, so that what depends on them is understood. */
 static bool open_model(Run *r) {
-    r->model = model_open(r->w, r->o.files.v[0], r->error);
+    if (!shapes_of_files(r)) return false;
+    const SizeOptions given = {r->o.shape, r->o.dim};
+    r->model = model_open_at(r->w, r->o.files.v[0], size_given, &given, r->error);
     if (!r->model) return false;
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
-    Text notes = text_new(r->arena);
-    if (!known_inputs(r) || !shapes_of_files(r)) return false;
-    bool bound = sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, r->o.dim, &r->sizes, &notes, r->error);
-    if (notes.size && !r->o.quiet) fprintf(stderr, "%s", notes.data);
-    return bound;
+    return known_inputs(r) && sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, (StringList){0, NULL}, &r->sizes, NULL, r->error);
 }
 
 static bool open_backend(Run *r) {

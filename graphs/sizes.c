@@ -94,3 +94,30 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[], St
     *out = (Sizes){b.n, b.value};
     return complete(&b, notes);
 }
+
+/* ---- before a model is open */
+
+/* Number `axis` of "NAME:1,3,224,224"; negative: not of this input, or not there. */
+static int64_t axis_of_shape(const char *option, const char *input, int axis) {
+    const char *colon = strrchr(option, ':'), *at = colon ? colon + 1 : option;
+    if (colon && (strlen(input) != (size_t)(colon - option) || memcmp(input, option, (size_t)(colon - option)) != 0)) return -1;
+    for (; axis > 0; axis--) {
+        at = strchr(at, ',');
+        if (!at++) return -1;
+    }
+    char *end;
+    int64_t value = strtoll(at, &end, 10);
+    return end > at ? value : -1;
+}
+
+int64_t size_given(const void *user, const char *input, int axis, const char *param) {
+    const SizeOptions *o = user;
+    size_t n = strlen(param);
+    for (int k = o->shapes.n; k-- > 0;) {
+        int64_t value = axis_of_shape(o->shapes.v[k], input, axis);
+        if (value >= 0) return value;
+    }
+    for (int k = o->dims.n; n && k-- > 0;)
+        if (!strncmp(o->dims.v[k], param, n) && o->dims.v[k][n] == '=') return strtoll(o->dims.v[k] + n + 1, NULL, 10);
+    return axis == 0 ? 1 : -1;
+}

@@ -8,4 +8,8 @@
    input's first axis, which `notes` (may be NULL) says; elsewhere it is E_USAGE, as is what does not fit. *out lives in the arena and covers the symbols there are now. */
 bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], StringList shapes, StringList dims, Sizes *out, Text *notes,
                 Error *);
+
+/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. An input's first axis is 1 where nothing gives it. user: a SizeOptions. */
+typedef struct SizeOptions { StringList shapes, dims; } SizeOptions;
+int64_t size_given(const void *user, const char *input, int axis, const char *param);
 #endif

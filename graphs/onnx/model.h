@@ -48,6 +48,8 @@ struct Model {
     uint32_t room;
     SizeName *size;
     uint32_t size_room;
+    InputSize input_size; /* numbers for open sizes of inputs; may be NULL */
+    const void *input_user;
     int nnode;
     OnnxNode *node;
     int ninput;

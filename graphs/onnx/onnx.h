@@ -6,6 +6,10 @@
 typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the World's arena, the mapping until model_close */
 typedef struct ModelStats { int nodes, understood, opaque; } ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
 Model *model_open(World *, const char *path, Error *);          /* E_INVALID with place; E_ENVIRONMENT if unreadable */
+/* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be understood: for running, never for writing. size() gives the one of an axis of an
+   input, whose name in the file is param ("" if it has none); negative: it stays open. */
+typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
+Model *model_open_at(World *, const char *path, InputSize, const void *user, Error *);
 void model_close(Model *);
 const Graph *model_graph(const Model *);                        /* inputs: the graph inputs that are no initializers, in order; outputs in order */
 ModelStats model_stats(const Model *);

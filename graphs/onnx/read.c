@@ -223,13 +223,16 @@ static bool model_read(Model *m, Error *e) {
     return true;
 }
 
-Model *model_open(World *w, const char *path, Error *e) {
+Model *model_open(World *w, const char *path, Error *e) { return model_open_at(w, path, NULL, NULL, e); }
+
+Model *model_open_at(World *w, const char *path, InputSize size, const void *user, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
     const char *slash = strrchr(path, '/');
     m->w = w, m->path = arena_string(w->arena, path, strlen(path));
     m->folder = arena_string(w->arena, path, slash ? (size_t)(slash - path) + 1 : 0);
     if (!file_map(path, &m->x.bytes, e)) return NULL;
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
+    m->input_size = size, m->input_user = user;
     m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
     if (model_read(m, e)) return m;
     model_close(m);

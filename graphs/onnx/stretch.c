@@ -2,6 +2,7 @@
    constant has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Where sizes are symbols and it is not decided which of them is 1, nothing is done and the
    node stays opaque. */
 #include "graphs/onnx/import.h"
+#include "ops/core/element.h"
 
 static bool is_one(World *w, Poly p) {
     int64_t v;
@@ -18,7 +19,22 @@ static Value to_shape(Import *s, const char *op, Value x, Dims d) {
     return y;
 }
 
-Value reshape_to(Import *s, Value x, Dims d) { return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "reshape", x, d); }
+/* A number stays a number: a small constant gets the new sizes itself, so that rules see it. 0: x is none. */
+static Value constant_reshaped(Import *s, Value x, Dims d) {
+    enum { SMALL = 4096 };
+    Type t;
+    const void *bytes;
+    int64_t count;
+    if (!constant_get(s->w, x, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &count) || count > SMALL) return 0;
+    t.dim = d;
+    return constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, count)));
+}
+
+Value reshape_to(Import *s, Value x, Dims d) {
+    if (!x || dims_equal(&value_type(s->w, x)->dim, &d)) return x;
+    Value constant = constant_reshaped(s, x, d);
+    return constant ? constant : to_shape(s, "reshape", x, d);
+}
 Value broadcast_to(Import *s, Value x, Dims d) {
     return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "broadcast", x, d);
 }

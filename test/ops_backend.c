@@ -7,6 +7,7 @@
 #include "steps_reference.h"
 #include <float.h>
 #include <immintrin.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -414,6 +415,50 @@ static void allocations_may_fail(void **state) {
     }
 }
 
+/* A device for each thread: the same product again and again, 0 or how often it came out differently. */
+static void *multiply_often(void *size) {
+    const int64_t n = *(int64_t *)size, dim[] = {n, n};
+    char why[300];
+    Device *d = cpu->open("dnn=none", why, sizeof why);
+    View v[3];
+    float *slot[3], *first = calloc((size_t)(n * n), sizeof *first);
+    size_t room, wrong = 0;
+    for (int i = 0; i < 3; i++) {
+        v[i] = view_dense(i, DT_FLOAT, 2, dim);
+        slot[i] = cpu->alloc(d, sizeof **slot * (size_t)(n * n));
+        for (int64_t j = 0; j < n * n; j++) slot[i][j] = (float)(j % 7);
+    }
+    const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
+    Kernel *k = cpu->compile(d, &s, 0, NULL, &room, why, sizeof why);
+    void *work = cpu->alloc(d, room);
+    for (int run = 0; run < 2500; run++) {
+        wrong += cpu->run(k, (void *const *)slot, work) != 0;
+        if (run == 0) memcpy(first, slot[0], sizeof **slot * (size_t)(n * n));
+        wrong += memcmp(first, slot[0], sizeof **slot * (size_t)(n * n)) != 0;
+    }
+    for (int i = 0; i < 3; i++) cpu->release(d, slot[i]);
+    cpu->release(d, work);
+    cpu->forget(k);
+    cpu->close(d);
+    free(first);
+    return (void *)wrong;
+}
+static void threads_do_not_disturb_each_other(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    int64_t size[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        size[i] = 200 + 8 * i;
+        assert_int_equal(pthread_create(&thread[i], NULL, multiply_often, &size[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong;
+        pthread_join(thread[i], &wrong);
+        assert_null(wrong);
+    }
+}
+
 static void long_sums_are_accurate(void **state) {
     (void)state;
     enum { N = 3000001 };
@@ -456,6 +501,7 @@ int main(void) {
         cmocka_unit_test(the_mode_is_restored_and_denormals_flushed),
         cmocka_unit_test(a_step_may_run_in_place),
         cmocka_unit_test(an_epilogue_may_read_the_output_buffer),
+        cmocka_unit_test(threads_do_not_disturb_each_other),
         cmocka_unit_test(loop_programs_run),
         cmocka_unit_test(allocations_may_fail),
         cmocka_unit_test(operators_without_definition_run),

@@ -4,6 +4,7 @@
    computed as float; integers by plain loops over int64, exactly. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,13 @@ enum { ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112 }; /* as in cblas.h */
 DEFINE_CALLS(float, s)
 DEFINE_CALLS(double, d)
 
+/* OpenBLAS's serial build hands out its packing buffers without a lock: two threads in it at once get wrong products. The library is one for
+   the whole process, and so is this; it also keeps two threads from changing the environment at once. */
+static pthread_mutex_t serial_build = PTHREAD_MUTEX_INITIALIZER;
+
 struct Blas {
     void *library;
+    bool locks; /* it is that build */
     char core[64], config[160];
     Gemm_s sgemm;
     Gemv_s sgemv;
@@ -62,10 +68,12 @@ static void copy_text(void *library, const char *function, char *to, size_t n) {
 }
 
 Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
+    pthread_mutex_lock(&serial_build);
     const Saved core = environment_set("OPENBLAS_CORETYPE", o->coretype), threads = environment_set("OPENBLAS_NUM_THREADS", "1");
     void *library = open_library(o->path);
     environment_restore(&threads);
     environment_restore(&core);
+    pthread_mutex_unlock(&serial_build);
     if (!library) {
         snprintf(why, n, "OpenBLAS cannot be opened: %s", dlerror());
         return NULL;
@@ -79,6 +87,7 @@ Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
     *(void **)&b->dgemv = dlsym(library, "cblas_dgemv");
     copy_text(library, "openblas_get_corename", b->core, sizeof b->core);
     copy_text(library, "openblas_get_config", b->config, sizeof b->config);
+    b->locks = strstr(b->config, "SINGLE_THREADED") != NULL;
     if (b->sgemm && b->sgemv && b->dgemm && b->dgemv) return b;
     snprintf(why, n, "the OpenBLAS found lacks cblas_sgemm, cblas_sgemv, cblas_dgemm or cblas_dgemv");
     blas_close(b);
@@ -163,20 +172,25 @@ static void product_integer(const Product *g, uint64_t *y, const uint64_t *a, co
     }
 }
 
+static void run_product(const MatMul *g, char *y, const char *a, const char *b) {
+    const Product *p = &g->p;
+    void *to = y;
+    const void *left = a, *right = b;
+    if (p->class == CLASS_FLOAT) product_s(p, to, left, right);
+    else if (p->class == CLASS_DOUBLE) product_d(p, to, left, right);
+    else product_integer(p, to, left, right);
+}
+
 static int gemm_run(const Kernel *k, void *const slot[], void *work) {
     const MatMul *g = k->self;
     const char *a = operand_at(&g->a, slot, work), *b = operand_at(&g->b, slot, work);
     char *y = view_at(&g->tail.into, slot, work);
     int64_t index[STEP_RANK] = {0}, offset[3] = {0};
-    do {
-        char *to = y + offset[0] * g->p.size;
-        const char *from = a + offset[1] * g->p.size, *by = b + offset[2] * g->p.size;
-        if (g->p.class == CLASS_FLOAT)
-            product_s(&g->p, (float *)(void *)to, (const float *)(const void *)from, (const float *)(const void *)by);
-        else if (g->p.class == CLASS_DOUBLE)
-            product_d(&g->p, (double *)(void *)to, (const double *)(const void *)from, (const double *)(const void *)by);
-        else product_integer(&g->p, (uint64_t *)(void *)to, (const uint64_t *)(const void *)from, (const uint64_t *)(const void *)by);
-    } while (nest_next(&g->batch, 0, index, offset));
+    const bool lock = g->p.blas && g->p.blas->locks;
+    if (lock) pthread_mutex_lock(&serial_build);
+    do run_product(g, y + offset[0] * g->p.size, a + offset[1] * g->p.size, b + offset[2] * g->p.size);
+    while (nest_next(&g->batch, 0, index, offset));
+    if (lock) pthread_mutex_unlock(&serial_build);
     tail_run(&g->tail, slot, work);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* cpu.c -- the CPU as a back end: the device, dispatch over the kinds of steps, identity, and running with denormals flushed.
 
-   Options: words separated by commas: generic (no special instruction sets), blas=PATH, coretype=NAME (as
-   OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none. ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time, from the
-   first run after a wait to the next wait. Everything is done by the thread that calls. */
+   Options: words separated by commas: generic (no special instruction sets), blas=PATH, coretype=NAME (as OPENBLAS_CORETYPE; auto:
+   OpenBLAS decides), blas=none, dnn=none. ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time,
+   from the first run after a wait to the next wait. Everything is done by the thread that calls. */
 #include "ops/cpu/cpu.h"
 #include <cpuid.h>
 #include <immintrin.h>

@@ -1,5 +1,5 @@
-/* taps.c -- convolution with few input channels a group (depthwise, grouped) without leaving the plain layout. The channels of a group are copied
-   once into a padded plane, split by the remainders of row and column modulo the strides. There the cell (kh, kw) of channel c
+/* taps.c -- convolution with few input channels a group (depthwise, grouped) without leaving the plain layout. The channels of a group
+   are copied once into a padded plane, split by the remainders of row and column modulo the strides. There the cell (kh, kw) of channel c
    is a constant offset from any output, whatever the strides and dilations, so a whole output plane (its rows as long as the
    padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i], with the accumulators in registers. */
 #include "ops/cpu/cpu.h"

@@ -122,6 +122,15 @@ static void channels(const char *filter, const char *name, int64_t c, int64_t n)
     code(&b, C_VIEW, 1, 0, 0), code(&b, C_VIEW, 2, 0, 0), code(&b, C_ADD, 0, 1, 0), code(&b, C_RELU, 2, 0, 0);
     report(name, &b, filter);
 }
+/* a + the transpose of b */
+static void add_transposed(const char *filter, const char *name, int64_t rows, int64_t columns) {
+    Bench b = {.bytes = 12.0 * (double)(rows * columns)};
+    start(&b, S_EWISE, 3);
+    for (int i = 0; i < 3; i++) b.view[i] = dense(i, rows, columns, 0, 0);
+    b.view[2].stride[0] = 1, b.view[2].stride[1] = rows;
+    code(&b, C_VIEW, 1, 0, 0), code(&b, C_VIEW, 2, 0, 0), code(&b, C_ADD, 0, 1, 0);
+    report(name, &b, filter);
+}
 static void unary_kind(const char *filter, const char *name, StepKind kind, View y, View x, int64_t param) {
     Bench b = {.bytes = 4.0 * (double)(view_count(&x) + view_count(&y))};
     start(&b, kind, 2);
@@ -169,6 +178,7 @@ int main(int argc, char **argv) {
     ewise(f, "sigmoid 3136x256", 3136, 256, 1, C_SIGMOID);
     ewise(f, "log 3136x256", 3136, 256, 1, C_LOG);
     ewise(f, "gelu 3136x256", 3136, 256, 1, STEP_KIND_COUNT + SCALAR_OP_COUNT);
+    add_transposed(f, "add transposed 3136x256", 3136, 256);
     channels(f, "bias relu 256@56", 256, 56);
     channels(f, "bias relu 2048@7", 2048, 7);
     channels(f, "bias relu 2048@3", 2048, 3);

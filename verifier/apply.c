@@ -1,0 +1,265 @@
+/* apply.c -- splitting into cells, and the functions that are no powers and no maxima. */
+#include "verifier/apply.h"
+#include <math.h>
+#include <string.h>
+
+bool prover_empty(Prover *p, Dom ctx, Dom d) {
+    Dom both = dom_and(p, ctx, d);
+    if (dom_false(p, both)) return true;
+    if (!p->check.feasibility) return d != DOM_TRUE;
+    if (solver_spent(p->solver)) prover_fail(p, "the solver's budget is used up");
+    return d && solver_empty(p->solver, dom_lits(p, both));
+}
+bool prover_entails(Prover *p, Dom ctx, Dom goal) {
+    Lits g = dom_lits(p, goal);
+    Lit *rest = ARENA_NEW(p->arena, Lit, g.n);
+    int n = 0;
+    for (int k = 0; k < g.n; k++)
+        if (!dom_has(p, ctx, g.v[k])) rest[n++] = g.v[k];
+    if (solver_spent(p->solver)) prover_fail(p, "the solver's budget is used up");
+    return !n || solver_entails(p->solver, dom_lits(p, ctx), (Lits){n, rest});
+}
+
+/* ---- cells */
+
+static bool decided(Prover *p, Dom known, Lit l) {
+    Lit no[2];
+    if (dom_has(p, known, l)) return true;
+    for (int k = lit_negate(p, l, no); k--;)
+        if (lit_truth(p, &no[k]) == 1 || dom_has(p, known, no[k])) return true;
+    return false;
+}
+static int split_cell(Prover *p, Dom ctx, Cell c, Lit l, Cell out[3]) {
+    Lit branch[3];
+    int n = 0, m = 1 + lit_negate(p, l, branch + 1);
+    branch[0] = l;
+    for (int k = 0; k < m; k++) {
+        Dom d = dom_make(p, 1, &branch[k]);
+        if (prover_empty(p, dom_and(p, ctx, c.known), d)) continue;
+        out[n++] = (Cell){dom_and(p, c.known, d), dom_and(p, c.guard, d)};
+    }
+    if (n == 1) out[0].guard = c.guard; /* it holds anyhow */
+    return n;
+}
+static int split_cells(Prover *p, Dom ctx, Lit l, Cell *cell, int n) {
+    Cell next[3 * CELLS_MAX];
+    int m = 0;
+    for (int k = 0; k < n; k++)
+        if (decided(p, cell[k].known, l)) next[m++] = cell[k];
+        else m += split_cell(p, ctx, cell[k], l, next + m);
+    if (m > CELLS_MAX) prover_fail(p, "too many cases of guards");
+    memcpy(cell, next, sizeof *cell * (size_t)m);
+    return m;
+}
+int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Symbol *except, Cell cell[CELLS_MAX]) {
+    int n = 1;
+    cell[0] = (Cell){0};
+    for (int a = 0; a < nnf; a++) {
+        int size = nf_size(p, nf[a]);
+        for (int k = 0; k < size; k++) {
+            Ratio c;
+            const Term *t = &nf_body(p, nf[a], k, &c)->term;
+            Lits l = dom_lits(p, t->dom);
+            for (int j = 0; j < l.n; j++)
+                if (!lit_mentions(p, l.v[j], t->nvar, t->var) && !lit_mentions(p, l.v[j], nexcept, except)) n = split_cells(p, ctx, l.v[j], cell, n);
+        }
+    }
+    return n;
+}
+static bool restrict_term(Prover *p, Term *t, Dom known) {
+    Lits l = dom_lits(p, t->dom);
+    Lit *keep = ARENA_NEW(p->arena, Lit, l.n), no[2];
+    int n = 0;
+    for (int k = 0; k < l.n; k++) {
+        if (dom_has(p, known, l.v[k])) continue;
+        for (int j = lit_negate(p, l.v[k], no); j--;)
+            if (lit_truth(p, &no[j]) < 0 && dom_has(p, known, no[j])) return false;
+        keep[n++] = l.v[k];
+    }
+    t->dom = dom_make(p, n, keep);
+    return true;
+}
+Nf cell_restrict(Prover *p, Nf nf, Dom known) {
+    int size = nf_size(p, nf), n = 0;
+    if (!known) return nf;
+    Term *t = ARENA_NEW(p->arena, Term, size);
+    for (int k = 0; k < size; k++) {
+        t[n] = nf_term(p, nf, k);
+        n += restrict_term(p, &t[n], known);
+    }
+    return nf_from(p, n, t);
+}
+
+/* ---- what forms have in common */
+
+int lead_term(Prover *p, Nf nf, Ratio *c) {
+    int best = -1, n = nf_size(p, nf);
+    uint64_t mask = 0;
+    for (int k = 0; k < n; k++) {
+        Ratio x;
+        const BodyInfo *b = nf_body(p, nf, k, &x);
+        if ((!b->term.nfactor && !b->term.nvar) || (best >= 0 && b->mask >= mask)) continue;
+        best = k;
+        mask = b->mask;
+        *c = x;
+    }
+    return best;
+}
+/* The power of the atom that every term has; p = 0 when there is none. A positive atom may be missing in terms and have any powers: the least is taken. */
+static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
+    bool positive = atom_positive(p, a), first = true;
+    Ratio least = ratio(0, 1);
+    for (int j = 0; j < n; j++) {
+        int size = nf_size(p, nf[j]);
+        for (int k = 0; k < size; k++) {
+            Ratio c, here = ratio(0, 1);
+            const Term *t = &nf_body(p, nf[j], k, &c)->term;
+            for (int f = 0; f < t->nfactor; f++)
+                if (t->factor[f].atom == a) here = t->factor[f].power;
+            if (!positive && (!here.p || (!first && (here.p != least.p || here.q != least.q)))) return ratio(0, 1);
+            if (first || ratio_plus(p, here, ratio_times(p, least, ratio(-1, 1))).p < 0) least = here;
+            first = false;
+        }
+    }
+    return least;
+}
+static bool owned(Prover *p, int n, const Nf *nf, Atom a) { /* some term's own variable is in it */
+    for (int j = 0; j < n; j++) {
+        int size = nf_size(p, nf[j]);
+        for (int k = 0; k < size; k++) {
+            Ratio c;
+            const Term *t = &nf_body(p, nf[j], k, &c)->term;
+            if (atom_mentions_any(p, a, t->nvar, t->var)) return true;
+        }
+    }
+    return false;
+}
+Term common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, const Symbol *except) {
+    Term r = {.c = ratio(1, 1)};
+    for (int j = 0; j < n; j++) {
+        int size = nf_size(p, nf[j]);
+        for (int k = 0; k < size; k++) {
+            Ratio c;
+            const Term *t = &nf_body(p, nf[j], k, &c)->term;
+            for (int f = 0; f < t->nfactor; f++) {
+                Atom a = t->factor[f].atom;
+                bool done = false;
+                for (int i = 0; i < r.nfactor; i++) done |= r.factor[i].atom == a;
+                if (done || (!any && !atom_nonnegative(p, a)) || owned(p, n, nf, a) || atom_mentions_any(p, a, nexcept, except)) continue;
+                Ratio power = shared_power(p, n, nf, a);
+                if (power.p) r = term_factor(p, r, a, power);
+            }
+        }
+    }
+    return r;
+}
+static Term without(Prover *p, Term t, Atom a, Ratio power) {
+    Factor *v = ARENA_NEW(p->arena, Factor, t.nfactor + 1);
+    int n = 0;
+    bool found = false;
+    for (int k = 0; k < t.nfactor; k++)
+        if (!found && t.factor[k].atom == a && (atom_positive(p, a) || (t.factor[k].power.p == power.p && t.factor[k].power.q == power.q))) found = true;
+        else v[n++] = t.factor[k];
+    Term r = t;
+    r.factor = v;
+    r.nfactor = n;
+    if (!atom_positive(p, a)) return r;
+    return term_factor(p, t, a, ratio_times(p, power, ratio(-1, 1)));
+}
+Nf divide_out(Prover *p, Nf nf, Term common) {
+    int n = nf_size(p, nf);
+    Term *t = ARENA_NEW(p->arena, Term, n);
+    for (int k = 0; k < n; k++) {
+        t[k] = nf_term(p, nf, k);
+        for (int f = 0; f < common.nfactor; f++) t[k] = without(p, t[k], common.factor[f].atom, common.factor[f].power);
+        t[k].c = ratio_times(p, t[k].c, ratio(common.c.p < 0 ? -common.c.q : common.c.q, common.c.p < 0 ? -common.c.p : common.c.p));
+    }
+    return nf_from(p, n, t);
+}
+
+/* ---- functions */
+
+static Nf one(Prover *p) { return nf_number(p, ratio(1, 1)); }
+static Nf negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
+
+/* exp(sum of c * t) = product of exp(t)^c. */
+static Nf exp_plain(Prover *p, Nf nf) {
+    Term r = {.c = ratio(1, 1)};
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Term t = nf_term(p, nf, k);
+        Ratio c = t.c;
+        t.c = ratio(1, 1);
+        r = term_factor(p, r, atom_nested(p, AT_FN, FN_EXP, nf_of(p, t), 0), c);
+    }
+    return nf_of(p, r);
+}
+static bool known_value(Prover *p, Function f, Nf nf, Nf *value) {
+    Ratio c;
+    double zero = function_facts(f)->at_zero;
+    if (!nf_constant(p, nf, &c)) return false;
+    Number y = numbers_ratio.call(f, (Number){.ratio = c});
+    if (function_facts(f)->rational && f != FN_RECIP && y.ratio.q > 0) {
+        *value = nf_number(p, y.ratio);
+        return true;
+    }
+    if (c.p || !isfinite(zero)) return false;
+    *value = nf_number(p, ratio((int64_t)(2 * zero), 2));
+    return true;
+}
+static Nf atom_of(Prover *p, Function f, Nf nf) { return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0)); }
+/* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); odd and even functions take the sign out. */
+static Nf plain(Prover *p, Function f, Nf nf) {
+    Nf value;
+    Ratio c = ratio(1, 1);
+    if (f == FN_EXP) return exp_plain(p, nf);
+    if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
+    if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
+    if (known_value(p, f, nf, &value)) return value;
+    if (f == FN_TANH) return nf_add(p, nf_scale(p, plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)), negative(p, one(p)));
+    bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
+    if (minus && f == FN_SIGMOID) return nf_add(p, one(p), negative(p, atom_of(p, f, negative(p, nf))));
+    if (minus && function_facts(f)->parity > 0) return atom_of(p, f, negative(p, nf));
+    if (minus && function_facts(f)->parity < 0) return negative(p, atom_of(p, f, negative(p, nf)));
+    return atom_of(p, f, nf);
+}
+Nf apply_function(Prover *p, Dom ctx, Function f, Nf nf) {
+    Cell cell[CELLS_MAX];
+    Nf sum = 0;
+    if (f == FN_ABS && !p->exact) return apply_max2(p, ctx, nf, negative(p, nf));
+    int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        Nf x = cell_restrict(p, nf, cell[k].known);
+        sum = nf_add(p, sum, nf_guard(p, p->exact ? atom_of(p, f, x) : plain(p, f, x), cell[k].guard));
+    }
+    return sum;
+}
+Nf apply_power(Prover *p, Dom ctx, Nf nf, Ratio power) {
+    Cell cell[CELLS_MAX];
+    Nf sum = 0;
+    int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
+    for (int k = 0; k < n; k++) sum = nf_add(p, sum, nf_guard(p, power_plain(p, cell_restrict(p, nf, cell[k].known), power), cell[k].guard));
+    return sum;
+}
+Nf apply_pair(Prover *p, Dom ctx, uint32_t word, Nf a, Nf b) {
+    Cell cell[CELLS_MAX];
+    Nf sum = 0;
+    int n = cells_make(p, ctx, 2, (Nf[]){a, b}, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        Nf x = cell_restrict(p, a, cell[k].known), y = cell_restrict(p, b, cell[k].known);
+        sum = nf_add(p, sum, nf_guard(p, nf_atom(p, atom_nested(p, AT_PAIR, word, x, y)), cell[k].guard));
+    }
+    return sum;
+}
+Nf apply_sum(Prover *p, Dom ctx, Part part) {
+    Cell cell[CELLS_MAX];
+    Nf sum = 0;
+    int n = cells_make(p, ctx, 1, &part.nf, part.nvar, part.var, cell);
+    for (int k = 0; k < n; k++) {
+        Part x = part;
+        x.nf = cell_restrict(p, part.nf, cell[k].known);
+        if (!x.nf) continue;
+        sum = nf_add(p, sum, nf_guard(p, nf_atom(p, atom_parts(p, AT_SUM, 1, &x)), cell[k].guard));
+    }
+    return sum;
+}

@@ -1,0 +1,239 @@
+/* equal.c -- a difference of forms is zero when its terms fall into classes of one body each, and in each class the coefficients times the indicators of the domains
+   add up to zero at every point. That one question does all splitting and merging of ranges. Maxima are compared the same way, by the points that either side covers. */
+#include "verifier/unify.h"
+#include <string.h>
+
+enum { MATCHES_MAX = 40 };
+
+typedef struct Class {
+    Term r; /* the body all have */
+    int n, room;
+    struct Weighted { Ratio c; Dom dom; } *v;
+} Class;
+typedef struct Classes {
+    int n, room;
+    Class *v;
+} Classes;
+
+static void add_member(Prover *p, Class *c, Ratio weight, Dom dom) {
+    if (c->n == c->room) {
+        struct Weighted *v = arena_alloc(p->arena, sizeof *v * (size_t)(2 * c->room + 4));
+        if (c->n) memcpy(v, c->v, sizeof *v * (size_t)c->n);
+        c->v = v;
+        c->room = 2 * c->room + 4;
+    }
+    c->v[c->n].c = weight;
+    c->v[c->n++].dom = dom;
+}
+static Class *new_class(Prover *p, Classes *s, Term r) {
+    if (s->n == s->room) {
+        Class *v = ARENA_NEW(p->arena, Class, 2 * s->room + 8);
+        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
+        s->v = v;
+        s->room = 2 * s->room + 8;
+    }
+    s->v[s->n] = (Class){.r = r};
+    return &s->v[s->n++];
+}
+
+/* ---- the sum of weighted indicators */
+
+static int64_t common_denominator(Prover *p, const Class *c) {
+    int64_t d = 1;
+    for (int k = 0; k < c->n; k++) {
+        Ratio r = ratio(c->v[k].c.q, d); /* q/d in lowest terms: the least common multiple is d * its numerator */
+        if (__builtin_mul_overflow(d, r.p, &d)) prover_fail(p, "a coefficient leaves 64 bits");
+    }
+    return d;
+}
+static bool balanced(Prover *p, Dom ctx, const Class *c) {
+    Member *m = ARENA_NEW(p->arena, Member, c->n);
+    int64_t d = common_denominator(p, c), sum = 0;
+    int n = 0;
+    for (int k = 0; k < c->n; k++) {
+        int j = 0;
+        Lits dom = dom_lits(p, c->v[k].dom);
+        int64_t count = ratio_times(p, c->v[k].c, ratio(d, 1)).p;
+        sum += count;
+        while (j < n && !(m[j].dom.v == dom.v && m[j].dom.n == dom.n)) j++; /* one array for each set of literals */
+        if (j == n) m[n++] = (Member){0, dom};
+        m[j].count += count;
+    }
+    if (!p->check.indicator) return sum == 0;
+    int kept = 0;
+    for (int k = 0; k < n; k++)
+        if (m[k].count) m[kept++] = m[k];
+    if (solver_spent(p->solver)) prover_fail(p, "the solver's budget is used up");
+    return !kept || solver_balanced(p->solver, dom_lits(p, ctx), kept, m);
+}
+
+/* ---- the best change of variables: one that cancels against a member of the opposite sign */
+
+typedef struct Best {
+    Prover *p;
+    Dom ctx;
+    const Term *t;
+    const Class *c;
+    int seen;
+    bool any;
+    Dom dom;
+} Best;
+static bool cancels(Best *b, Dom dom) {
+    bool opposite = false;
+    for (int k = 0; k < b->c->n; k++) {
+        Ratio c = b->c->v[k].c;
+        if (c.q != b->t->c.q || c.p != -b->t->c.p) continue;
+        opposite = true;
+        Class two = {.n = 2, .v = (struct Weighted[]){{ratio(1, 1), dom}, {ratio(-1, 1), b->c->v[k].dom}}};
+        if (dom == b->c->v[k].dom || balanced(b->p, b->ctx, &two)) return true;
+    }
+    return !opposite;
+}
+static bool unified(void *user, const Poly *value) {
+    Best *b = user;
+    Dom dom = dom_subst(b->p, b->t->dom, (Map){b->t->nvar, b->t->var, value});
+    bool good = cancels(b, dom);
+    if (good || !b->any) b->dom = dom;
+    b->any = true;
+    return good || ++b->seen >= MATCHES_MAX;
+}
+static bool join_class(Prover *p, Dom ctx, Class *c, const Term *t) {
+    Best b = {p, ctx, t, c, 0, false, 0};
+    unify_terms(p, ctx, t, &c->r, unified, &b);
+    if (b.any) add_member(p, c, t->c, b.dom);
+    return b.any;
+}
+static void classify(Prover *p, Dom ctx, Classes *s, Term t) {
+    for (int k = 0; k < s->n; k++)
+        if (join_class(p, ctx, &s->v[k], &t)) return;
+    add_member(p, new_class(p, s, t), t.c, t.dom);
+}
+
+/* ---- forms */
+
+static int simpler(const Term *a, const Term *b) { return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor; }
+
+bool form_is_zero(Prover *p, Dom ctx, Nf nf) {
+    nf = simplify(p, ctx, nf);
+    int n = nf_size(p, nf);
+    if (!n) return true;
+    Term *t = ARENA_NEW(p->arena, Term, n);
+    for (int k = 0; k < n; k++) {
+        Term x = nf_term(p, nf, k);
+        int j = k;
+        for (; j && simpler(&x, &t[j - 1]) < 0; j--) t[j] = t[j - 1];
+        t[j] = x;
+    }
+    Classes s = {0};
+    for (int k = 0; k < n; k++) classify(p, ctx, &s, t[k]);
+    bool zero = true;
+    for (int k = 0; k < s.n && zero; k++) {
+        zero = balanced(p, ctx, &s.v[k]);
+        if (!zero && p->explain && p->depth == 0) {
+            text_add(p->explain, "  not balanced, %d members: ", s.v[k].n);
+            nf_print(p, nf_of(p, s.v[k].r), p->explain);
+            text_add(p->explain, "\n");
+            for (int j = 0; j < s.v[k].n; j++) {
+                text_add(p->explain, "    %lld/%lld where ", (long long)s.v[k].v[j].c.p, (long long)s.v[k].v[j].c.q);
+                dom_print(p, s.v[k].v[j].dom, p->explain);
+                text_add(p->explain, "\n");
+            }
+        }
+    }
+    return zero;
+}
+bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) { return a == b || form_is_zero(p, ctx, nf_add(p, a, nf_scale(p, b, ratio(-1, 1)))); }
+
+/* ---- maxima */
+
+static Atom held(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, UINT32_MAX, nf, 0); }
+
+/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper one. False: not all bounds are plain. */
+static bool project(Prover *p, Dom *dom, Symbol x) {
+    Lits l = dom_lits(p, *dom);
+    Poly low[64], high[64], b;
+    int nlow = 0, nhigh = 0;
+    Dom rest = *dom;
+    for (int k = 0; k < l.n; k++) {
+        if (!lit_mentions(p, l.v[k], 1, &x)) continue;
+        rest = dom_without(p, rest, l.v[k]);
+        int side = bound_of(p, l.v[k], x, &b);
+        if (!side || nlow == 64 || nhigh == 64) return false;
+        if (side > 0) low[nlow++] = b;
+        else high[nhigh++] = b;
+    }
+    if (p->check.nonempty)
+        for (int k = 0; k < nlow; k++)
+            for (int j = 0; j < nhigh; j++) rest = dom_with(p, rest, lit_ge(p, high[j], low[k]));
+    *dom = rest;
+    return true;
+}
+/* a and b occur as a + s*b only: a stands for that. */
+static bool merge_pair(Prover *p, Part *x) {
+    for (int i = 0; i < x->nvar; i++)
+        for (int j = 0; j < x->nvar; j++)
+            for (int s = -1; s <= 1 && i != j; s += 2) {
+                Symbol a = x->var[i], b = x->var[j];
+                if (!nf_mentions_any(p, x->nf, 1, &a) || !nf_mentions_any(p, x->nf, 1, &b)) continue;
+                Poly value = poly_add(p->w, poly_symbol(p->w, a), poly_scale(p->w, poly_symbol(p->w, b), s));
+                Map m = {1, &a, &value};
+                Nf nf = nf_subst(p, x->nf, m);
+                if (nf_mentions_any(p, nf, 1, &b)) continue;
+                x->nf = nf;
+                x->dom = dom_subst(p, x->dom, m);
+                return true;
+            }
+    return false;
+}
+/* The part as a term over the variables that its form has. */
+static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cover, Term *t) {
+    Part x = part_simplify(p, ctx, part_open(p, part));
+    Symbol *var = ARENA_NEW(p->arena, Symbol, x.nvar + 1);
+    int n = 0;
+    while (cover && merge_pair(p, &x)) continue;
+    for (int k = 0; k < x.nvar; k++)
+        if (!cover || nf_mentions_any(p, x.nf, 1, &x.var[k])) var[n++] = x.var[k];
+    for (int k = 0; k < x.nvar; k++)
+        if (!among(x.var[k], n, var) && !project(p, &x.dom, x.var[k])) return false;
+    *t = (Term){.c = ratio(left ? 1 : -1, 1), .dom = x.dom, .nvar = n, .var = var};
+    *t = term_factor(p, *t, held(p, x.nf), ratio(1, 1));
+    return true;
+}
+static bool same_cover(Prover *p, Dom ctx, const Class *c) {
+    Member *m = ARENA_NEW(p->arena, Member, c->n);
+    for (int k = 0; k < c->n; k++) m[k] = (Member){c->v[k].c.p, dom_lits(p, c->v[k].dom)};
+    return solver_same_cover(p->solver, dom_lits(p, ctx), c->n, m);
+}
+static bool parts_equal(Prover *p, Dom ctx, const AtomInfo *a, const AtomInfo *b) {
+    Classes s = {0};
+    bool cover = a->kind == AT_MAX, equal = true;
+    for (int side = 0; side < 2; side++) {
+        const AtomInfo *x = side ? b : a;
+        for (int k = 0; k < x->npart; k++) {
+            Term t;
+            if (!part_term(p, ctx, &x->part[k], side == 0, cover, &t)) return false;
+            classify(p, ctx, &s, t);
+        }
+    }
+    for (int k = 0; k < s.n && equal; k++) equal = cover ? same_cover(p, ctx, &s.v[k]) : balanced(p, ctx, &s.v[k]);
+    return equal;
+}
+
+static bool pair_equal(Prover *p, Dom ctx, const AtomInfo *x, const AtomInfo *y) {
+    if (x->word != y->word) return false;
+    if (forms_equal(p, ctx, x->a, y->a) && forms_equal(p, ctx, x->b, y->b)) return true;
+    bool commutes = x->word == EX_ADD || x->word == EX_MUL;
+    return commutes && forms_equal(p, ctx, x->a, y->b) && forms_equal(p, ctx, x->b, y->a);
+}
+bool atoms_equal(Prover *p, Dom ctx, Atom a, Atom b) {
+    const AtomInfo *x = atom_info(p, a), *y = atom_info(p, b);
+    bool equal = a == b;
+    if (equal || x->kind != y->kind) return equal;
+    p->depth++;
+    if (x->kind == AT_FN) equal = x->word == y->word && forms_equal(p, ctx, x->a, y->a);
+    else if (x->kind == AT_BASE) equal = forms_equal(p, ctx, x->a, y->a);
+    else if (x->kind == AT_PAIR) equal = pair_equal(p, ctx, x, y);
+    else if (x->kind == AT_MAX || x->kind == AT_SUM) equal = parts_equal(p, ctx, x, y);
+    p->depth--;
+    return equal;
+}

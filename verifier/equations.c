@@ -1,0 +1,95 @@
+/* equations.c -- equations and bounds of integer variables, read off polynomials. */
+#include "verifier/simplify.h"
+
+enum { CANDIDATES_MAX = 40 };
+
+bool solve_for(Prover *p, Poly e, Symbol x, Poly *value) {
+    int64_t c = 0;
+    int seen = 0;
+    PolyScan s = poly_scan(p->w, e);
+    for (Monomial m; poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++)
+            if (m.symbol[k] == x) {
+                seen++;
+                c = m.degree == 1 ? m.coefficient : 0;
+            }
+    if (seen != 1 || (c != 1 && c != -1)) return false;
+    Poly rest = poly_sub(p->w, e, poly_scale(p->w, poly_symbol(p->w, x), c));
+    if (poly_mentions(p->w, rest, x)) return false; /* inside a floor or digit */
+    *value = poly_scale(p->w, rest, -c);
+    return true;
+}
+int bound_of(Prover *p, Lit l, Symbol x, Poly *bound) {
+    Poly value;
+    if (l.eq || !solve_for(p, l.p, x, &value)) return 0;
+    PolyScan s = poly_scan(p->w, l.p);
+    *bound = value;
+    for (Monomial m; poly_next(&s, &m);)
+        if (m.degree == 1 && m.symbol[0] == x) return m.coefficient > 0 ? 1 : -1;
+    return 0;
+}
+
+static bool is_size(Prover *p, Symbol s) { return among(s, p->nsize, p->size); }
+
+/* Products B that may divide part of e: of sizes in one of its monomials, with or without its coefficient. */
+static int candidates(Prover *p, Poly e, Poly *out) {
+    int n = 0;
+    PolyScan s = poly_scan(p->w, e);
+    for (Monomial m; poly_next(&s, &m);) {
+        Symbol size[6];
+        uint32_t k = 0;
+        for (uint32_t j = 0; j < m.degree && k < 6; j++)
+            if (is_size(p, m.symbol[j])) size[k++] = m.symbol[j];
+        if (!m.degree) continue;
+        int64_t c = m.coefficient < 0 ? -m.coefficient : m.coefficient;
+        for (uint32_t set = 0; set < 1u << k; set++)
+            for (int with = 0; with < 2; with++) {
+                Symbol part[6];
+                uint32_t d = 0;
+                for (uint32_t j = 0; j < k; j++)
+                    if (set >> j & 1) part[d++] = size[j];
+                if ((!d && !with) || (with && c == 1)) continue;
+                Poly b = poly_from(p->w, 1, &(Monomial){with ? c : 1, d, part});
+                bool old = false;
+                for (int j = 0; j < n; j++) old |= out[j] == b;
+                if (!old && n < CANDIDATES_MAX) out[n++] = b;
+            }
+    }
+    return n;
+}
+static uint32_t degree(Prover *p, Poly x) {
+    Monomial m = {0};
+    PolyScan s = poly_scan(p->w, x);
+    poly_next(&s, &m);
+    return m.degree;
+}
+static void split(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
+    PolyScan s = poly_scan(p->w, e);
+    *q = *r = 0;
+    for (Monomial m; poly_next(&s, &m);) {
+        Poly one = poly_from(p->w, 1, &m), x;
+        if (poly_divide(p->w, one, b, &x)) *q = poly_add(p->w, *q, x);
+        else *r = poly_add(p->w, *r, one);
+    }
+}
+/* |r| < b */
+static Dom below(Prover *p, Poly r, Poly b) {
+    Poly one = poly_int(p->w, 1);
+    return dom_make(p, 2, (Lit[]){lit_ge(p, poly_sub(p->w, b, one), r), lit_ge(p, poly_add(p->w, b, r), one)});
+}
+int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
+    Poly b[CANDIDATES_MAX];
+    const Symbol *v;
+    int n = candidates(p, e, b);
+    for (uint32_t d = 7; d-- > 0;)
+        for (int k = 0; k < n; k++) {
+            Poly q, r;
+            if (degree(p, b[k]) != d) continue;
+            split(p, e, b[k], &q, &r);
+            if (!q || q == e || (r && !poly_variables(p, q, &v)) || !prover_entails(p, ctx, below(p, r, b[k]))) continue;
+            out[0] = q;
+            out[1] = r;
+            return r ? 2 : 1;
+        }
+    return 0;
+}

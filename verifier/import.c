@@ -1,0 +1,342 @@
+/* import.c -- from the trees that operators define to normal forms, one node at a time: the form of a value over canonical indices is worked out and simplified once, and put
+   in place, with its indices substituted, wherever the value is read. */
+#include "verifier/import.h"
+#include <math.h>
+#include <string.h>
+
+enum { PAIR_DIVIDE = 1000, READS_MAX = 64, CONSTANT_WORD = 1 << 20 };
+typedef struct Scope { /* one tree being read */
+    Import *m;
+    const Node *node;
+    int n, room;
+    Symbol *from;
+    Poly *to;
+} Scope;
+
+void import_init(Import *m) {
+    for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
+    m->room = node_count(m->p->w) + 1;
+    m->form = ARENA_NEW(m->p->arena, Nf, m->room);
+    m->done = ARENA_NEW(m->p->arena, bool, m->room);
+    m->reads = ARENA_NEW(m->p->arena, Parts, m->room);
+}
+static bool is_one(Prover *p, Poly x) {
+    int64_t v;
+    return poly_constant(p->w, x, &v) && v == 1;
+}
+Dims import_dims(Import *m, Value v) {
+    Dims d = value_type(m->p->w, v)->dim;
+    for (int k = 0; k < d.n; k++) d.v[k] = m->nsolved ? poly_subst(m->p->w, d.v[k], m->nsolved, m->from, m->to) : d.v[k];
+    return d;
+}
+Dom import_range(Import *m, Value v) {
+    Dims d = import_dims(m, v);
+    Prover *p = m->p;
+    Lit l[2 * RANK_MAX];
+    int n = 0;
+    for (int k = 0; k < d.n; k++) {
+        if (is_one(p, d.v[k])) continue;
+        Poly i = poly_symbol(p->w, m->index[k]);
+        l[n++] = (Lit){i, false};
+        l[n++] = lit_ge(p, d.v[k], poly_add(p->w, i, poly_int(p->w, 1)));
+    }
+    return dom_make(p, n, l);
+}
+
+/* ---- scopes */
+
+static void bind(Scope *s, Symbol from, Poly to) {
+    if (s->n == s->room) {
+        int room = 2 * s->room + 16;
+        Symbol *f = ARENA_NEW(s->m->p->arena, Symbol, room);
+        Poly *t = ARENA_NEW(s->m->p->arena, Poly, room);
+        if (s->n) memcpy(f, s->from, sizeof *f * (size_t)s->n), memcpy(t, s->to, sizeof *t * (size_t)s->n);
+        s->from = f;
+        s->to = t;
+        s->room = room;
+    }
+    s->from[s->n] = from;
+    s->to[s->n++] = to;
+}
+static Scope scope_new(Import *m, const Node *node, Value v) {
+    Scope s = {.m = m, .node = node};
+    World *w = m->p->w;
+    Dims d = import_dims(m, v);
+    for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
+    for (int k = 0; k < d.n; k++) bind(&s, symbol_index(w, (uint32_t)k), is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
+    return s;
+}
+static Poly placed(Scope *s, Poly x) {
+    Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
+    if (s->m->p->w->overflow) prover_fail(s->m->p, "a size leaves 64 bits");
+    return r;
+}
+static Dom condition(Scope *s, const Cond *c) {
+    Lit l[COND_MAX];
+    for (int k = 0; k < c->n; k++) l[k] = (Lit){placed(s, c->v[k].p), c->v[k].eq};
+    return dom_make(s->m->p, c->n, l);
+}
+/* Fresh variables for those of a sum, with their ranges. */
+static Dom open_range(Scope *s, const ExNode *x, Symbol *var) {
+    Prover *p = s->m->p;
+    Dom d = DOM_TRUE;
+    for (int k = 0; k < x->n; k++) {
+        Symbol old = poly_is_symbol(p->w, x->dims[k]);
+        Poly n = placed(s, symbol_def(p->w, old).arg[0]), v;
+        var[k] = variable_new(p);
+        v = poly_symbol(p->w, var[k]);
+        d = dom_and(p, d, dom_make(p, 2, (Lit[]){{v, false}, lit_ge(p, n, poly_add(p->w, v, poly_int(p->w, 1)))}));
+        bind(s, old, v);
+    }
+    return dom_and(p, d, condition(s, &x->cond));
+}
+/* The complement of a conjunction as disjoint sets. */
+static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
+    Lits l = dom_lits(p, d);
+    int n = 0;
+    Dom before = DOM_TRUE;
+    for (int k = 0; k < l.n; k++) {
+        Lit no[2];
+        for (int j = lit_negate(p, l.v[k], no); j--;) out[n++] = dom_with(p, before, no[j]);
+        before = dom_with(p, before, l.v[k]);
+    }
+    return n;
+}
+
+/* ---- trees */
+
+static Nf tree(Scope *, Dom ctx, Ex);
+
+static Nf number(Prover *p, const ExNode *x) {
+    if (x->kind == EX_NUM) return nf_number(p, ratio(x->p, x->q));
+    return nf_atom(p, atom_real(p, x->real));
+}
+static Map index_map(Scope *s, Value v, const ExNode *x, Poly to[RANK_MAX]) {
+    for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
+    (void)v;
+    return (Map){x->n, s->m->index, to};
+}
+static Nf access(Scope *s, const ExNode *x) {
+    Poly to[RANK_MAX];
+    Value v = s->node->in[x->word];
+    Nf form = import_value(s->m, v);
+    return nf_subst(s->m->p, form, index_map(s, v, x, to));
+}
+static bool is_recip(Scope *s, Ex e, Ex *of) {
+    ExNode x;
+    ex_get(s->m->p->w, e, &x);
+    *of = x.a;
+    return x.kind == EX_FN && x.word == FN_RECIP;
+}
+/* x*1, x + 0 and arithmetic of numbers are exact; the rest is kept as it is. */
+static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    Ratio a, b, neutral = ratio(x->kind == EX_MUL, 1);
+    Ex divisor;
+    if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
+        Nf q = tree(s, ctx, divisor);
+        Nf top = tree(s, ctx, x->a);
+        return nf_constant(p, q, &b) && ratio_is(b, 1) ? top : apply_pair(p, ctx, PAIR_DIVIDE, top, q);
+    }
+    Nf l = tree(s, ctx, x->a), r = tree(s, ctx, x->b);
+    bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
+    if (x->kind != EX_POW && cl && a.p == neutral.p && a.q == 1) return r;
+    if (x->kind != EX_POW && cr && b.p == neutral.p && b.q == 1) return l;
+    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1) return nf_number(p, ratio_times(p, a, b));
+    return apply_pair(p, ctx, x->kind, l, r);
+}
+static Nf power(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    Ratio c;
+    Nf a = tree(s, ctx, x->a), b = tree(s, ctx, x->b);
+    return nf_constant(p, b, &c) ? apply_power(p, ctx, a, c) : apply_pair(p, ctx, EX_POW, a, b);
+}
+static Nf choice(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    Dom yes = condition(s, &x->cond), no[2 * COND_MAX];
+    Nf sum = 0;
+    if (!dom_false(p, yes)) sum = nf_guard(p, tree(s, dom_and(p, ctx, yes), x->a), yes);
+    for (int k = complement(p, yes, no); k--;)
+        if (!dom_false(p, no[k])) sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
+    return sum;
+}
+/* Is there a point of the part's domain wherever ctx holds? */
+static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
+    Part x = *part;
+    Map zero = {0};
+    Poly *to = ARENA_NEW(p->arena, Poly, x.nvar + 1);
+    zero = (Map){x.nvar, x.var, to};
+    if (!prover_entails(p, ctx, dom_subst(p, x.dom, zero))) p->maybe_empty = true;
+}
+static Nf over(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
+    Dom d = open_range(s, x, var);
+    Part part = {x->n, var, d, tree(s, dom_and(p, ctx, d), x->a)};
+    if (x->kind == EX_MOST) check_inhabited(p, ctx, &part);
+    if (x->kind == EX_SUM && !p->exact) return nf_bind(p, part.nf, x->n, var, d);
+    part = part_simplify(p, ctx, part);
+    if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
+    return part.nvar ? apply_sum(p, ctx, part) : nf_guard(p, part.nf, part.dom);
+}
+static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
+    return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
+}
+static Nf tree(Scope *s, Dom ctx, Ex e) {
+    Prover *p = s->m->p;
+    ExNode x;
+    ex_get(p->w, e, &x);
+    bool arithmetic = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_POW;
+    if (p->exact && arithmetic) return exact_pair(s, ctx, &x);
+    switch (x.kind) {
+    case EX_NUM:
+    case EX_REAL: return number(p, &x);
+    case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
+    case EX_SIZE: return nf_polynomial(p, placed(s, x.size));
+    case EX_AT: return access(s, &x);
+    case EX_ADD: return nf_add(p, tree(s, ctx, x.a), tree(s, ctx, x.b));
+    case EX_MUL: return nf_mul(p, tree(s, ctx, x.a), tree(s, ctx, x.b));
+    case EX_MAX2: return apply_max2(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
+    case EX_MIN2: return least(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
+    case EX_POW: return power(s, ctx, &x);
+    case EX_FN: return apply_function(p, ctx, (Function)x.word, tree(s, ctx, x.a));
+    case EX_IF: return choice(s, ctx, &x);
+    case EX_SUM:
+    case EX_MOST: return over(s, ctx, &x);
+    }
+    return 0;
+}
+
+/* ---- values */
+
+static int input_number(Import *m, Value v) {
+    for (int k = 0; k < m->ninput; k++)
+        if (m->input[k] == v) return k;
+    return -1;
+}
+static Atom element(Import *m, Value v, uint32_t word) {
+    Prover *p = m->p;
+    Dims d = import_dims(m, v);
+    Poly index[RANK_MAX];
+    for (int k = 0; k < d.n; k++) index[k] = is_one(p, d.v[k]) ? 0 : poly_symbol(p->w, m->index[k]);
+    return atom_input(p, word, d.n, index);
+}
+/* A constant of one float is a number; other constants are tensors like inputs. */
+static Nf constant(Import *m, Value v) {
+    Type t;
+    const void *bytes;
+    float x;
+    constant_get(m->p->w, v, &t, &bytes);
+    if (t.dtype != DT_FLOAT || type_count(m->p->w, &t) != poly_int(m->p->w, 1)) return nf_atom(m->p, element(m, v, CONSTANT_WORD + v));
+    memcpy(&x, bytes, sizeof x);
+    ExNode n;
+    ex_get(m->p->w, ex_real(m->p->w, x), &n);
+    return number(m->p, &n);
+}
+static bool opaque(Import *m, Value v, Nf *form) {
+    int k = input_number(m, v);
+    const void *bytes;
+    if (k >= 0) *form = nf_atom(m->p, element(m, v, (uint32_t)k));
+    else if (constant_get(m->p->w, v, NULL, &bytes)) *form = constant(m, v);
+    else return false;
+    return true;
+}
+static Ex definition(Import *m, Value v, const Node *node) {
+    Ex e = sig_define(m->p->w, node->sig, value_port(m->p->w, v));
+    if (!e) prover_fail(m->p, arena_format(m->p->arena, "operator %s has no definition here", node->op->name));
+    return e;
+}
+Nf import_value(Import *m, Value v) {
+    if (!v || v >= m->room) prover_fail(m->p, "an input is left out");
+    if (m->done[v]) return m->form[v];
+    Nf form;
+    if (!opaque(m, v, &form)) {
+        Node node = node_get(m->p->w, value_node(m->p->w, v));
+        Scope s = scope_new(m, &node, v);
+        Dom ctx = import_range(m, v);
+        form = simplify(m->p, ctx, tree(&s, ctx, definition(m, v, &node)));
+    }
+    m->done[v] = true;
+    return m->form[v] = form;
+}
+
+/* ---- what is read */
+
+static void add_part(Prover *p, Parts *s, Part x) {
+    if (dom_false(p, x.dom)) return;
+    if (s->n == READS_MAX) s->too_many = true;
+    if (s->too_many) return;
+    if (s->n == s->room) {
+        Part *v = ARENA_NEW(p->arena, Part, 2 * s->room + 4);
+        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
+        s->v = v;
+        s->room = 2 * s->room + 4;
+    }
+    s->v[s->n++] = x;
+}
+/* The part, its variables renamed, under more variables and conditions. */
+static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var, Dom d) {
+    Part y = part_open(p, x);
+    Symbol *v = ARENA_NEW(p->arena, Symbol, y.nvar + n + 1);
+    if (y.nvar) memcpy(v, y.var, sizeof *v * (size_t)y.nvar);
+    if (n) memcpy(v + y.nvar, var, sizeof *v * (size_t)n);
+    return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
+}
+static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    ExNode x;
+    if (!e) return;
+    ex_get(p->w, e, &x);
+    if (x.kind == EX_AT) {
+        Poly to[RANK_MAX];
+        Value v = s->node->in[x.word];
+        const Parts *inner = import_reads(s->m, v);
+        Map m = index_map(s, v, &x, to);
+        out->too_many |= inner->too_many;
+        for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
+    } else if (x.kind == EX_SUM || x.kind == EX_MOST) {
+        Symbol *more = ARENA_NEW(p->arena, Symbol, n + x.n + 1);
+        if (n) memcpy(more, var, sizeof *more * (size_t)n);
+        Dom range = open_range(s, &x, more + n);
+        read_tree(s, x.a, n + x.n, more, dom_and(p, d, range), out);
+    } else if (x.kind == EX_IF) {
+        Dom yes = condition(s, &x.cond), no[2 * COND_MAX];
+        read_tree(s, x.a, n, var, dom_and(p, d, yes), out);
+        for (int k = complement(p, yes, no); k--;) read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
+    } else if (x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 || x.kind == EX_POW || x.kind == EX_FN) {
+        read_tree(s, x.a, n, var, d, out);
+        if (x.kind != EX_FN) read_tree(s, x.b, n, var, d, out);
+    }
+}
+static bool same_part(const Part *a, const Part *b) { return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf; }
+
+/* Simplified, and equal ones once. */
+static void tidy(Import *m, Value v, Parts *s) {
+    Prover *p = m->p;
+    Dom ctx = import_range(m, v);
+    Parts out = {.too_many = s->too_many};
+    for (int k = 0; k < s->n; k++) {
+        Part x = part_simplify(p, ctx, s->v[k]);
+        if (x.dom && prover_empty(p, ctx, x.dom)) continue;
+        x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* canonical names */
+        bool old = false;
+        for (int j = 0; j < out.n; j++) old |= same_part(&out.v[j], &x);
+        if (!old) add_part(p, &out, x);
+    }
+    *s = out;
+}
+const Parts *import_reads(Import *m, Value v) {
+    static const Parts none = {0};
+    Nf form;
+    if (!v || v >= m->room) return &none;
+    Parts *s = &m->reads[v];
+    if (s->room) return s;
+    if (input_number(m, v) >= 0 && opaque(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
+    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) {
+        Node node = node_get(m->p->w, value_node(m->p->w, v));
+        Scope scope = scope_new(m, &node, v);
+        read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, s);
+        tidy(m, v, s);
+    }
+    return s;
+}

@@ -1,0 +1,34 @@
+/* import.h -- values of graphs as normal forms over the indices of their elements. */
+#ifndef ISOMER_IMPORT_H
+#define ISOMER_IMPORT_H
+#include "graphs/graph.h"
+#include "verifier/unify.h"
+
+typedef struct Parts { /* reads: where the parts' forms, elements of inputs, are looked at */
+    int n, room;
+    Part *v;
+    bool too_many;
+} Parts;
+typedef struct Import {
+    Prover *p;
+    int ninput;
+    const Value *input;   /* placeholders; their position is their number */
+    int nsolved;          /* sizes in terms of others */
+    const Symbol *from;
+    const Poly *to;
+    Symbol index[RANK_MAX]; /* the index of an element is named by these, whatever the value */
+    uint32_t room;          /* of the two below, by value */
+    Nf *form;
+    bool *done;
+    Parts *reads;
+} Import;
+
+void import_init(Import *);                       /* after p .. to are set */
+Dims import_dims(Import *, Value);                /* in terms of unsolved sizes */
+Dom import_range(Import *, Value);                /* the index lies inside */
+/* An element of the value at index[]: an axis of size 1 has the index 0. With p->exact sums, products and functions are uninterpreted (but x*1, x+0, maxima,
+   guards and moves are understood): forms that are equal then come from the same floating-point operations. */
+Nf import_value(Import *, Value);
+/* Which elements of inputs the trees of the value look at, whatever is done with them. */
+const Parts *import_reads(Import *, Value);
+#endif

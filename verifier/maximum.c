@@ -1,0 +1,207 @@
+/* maximum.c -- the greatest of several parts, each over its own variables. Nested maxima are taken into the outer one; what all parts have in common is added or multiplied
+   from outside; two plain parts become a + relu(b - a), where relu(-e) = relu(e) - e and relu(c*e) = c*relu(e) make the form of relu unique. Hence clip(e, a, b) is
+   a + relu(e - a) - relu(e - b) for numbers a <= b, and relu(e) - relu(-e) is e. */
+#include "verifier/apply.h"
+#include <string.h>
+
+enum { PARTS_MAX = 24, FLAT_MAX = 12 };
+typedef struct Parts {
+    int n;
+    Part v[PARTS_MAX];
+} Parts;
+
+static void push(Prover *p, Parts *s, Part x) {
+    if (s->n == PARTS_MAX) prover_fail(p, "a maximum has too many parts");
+    if (!dom_false(p, x.dom)) s->v[s->n++] = x;
+}
+static bool plain(const Part *x) { return !x->nvar && !x->dom; }
+static Nf minus(Prover *p, Nf a, Nf b) { return nf_add(p, a, nf_scale(p, b, ratio(-1, 1))); }
+static Nf zero_or(Prover *p, Nf e) { /* the atom max{e, 0} */
+    return nf_atom(p, atom_parts(p, AT_MAX, 2, (Part[]){{.nf = e}, {.nf = 0}}));
+}
+
+/* max{e, 0}. */
+static Nf relu(Prover *p, Nf e) {
+    Ratio c = ratio(1, 1);
+    if (nf_nonnegative(p, e)) return e;
+    if (nf_nonnegative(p, nf_scale(p, e, ratio(-1, 1)))) return 0;
+    Term common = common_factor(p, 1, &e, false, 0, NULL);
+    lead_term(p, e, &c);
+    common.c = ratio(c.p < 0 ? -c.p : c.p, c.q);
+    Nf rest = divide_out(p, e, common), out = nf_of(p, common);
+    if (c.p > 0) return nf_mul(p, out, zero_or(p, rest));
+    return nf_add(p, e, nf_mul(p, out, zero_or(p, nf_scale(p, rest, ratio(-1, 1)))));
+}
+
+/* ---- nested maxima */
+
+/* c * max{..} with c > 0, and nothing else, is term k of the form. */
+static bool is_max_term(Prover *p, Nf nf, int k, Ratio *c, Atom *a) {
+    const Term *t = &nf_body(p, nf, k, c)->term;
+    if (c->p <= 0 || t->nvar || t->dom || t->nfactor != 1 || !ratio_is(t->factor[0].power, 1)) return false;
+    *a = t->factor[0].atom;
+    return atom_info(p, *a)->kind == AT_MAX;
+}
+static Nf without_term(Prover *p, Nf nf, int k) {
+    int n = nf_size(p, nf), m = 0;
+    Term *t = ARENA_NEW(p->arena, Term, n);
+    for (int j = 0; j < n; j++)
+        if (j != k) t[m++] = nf_term(p, nf, j);
+    return nf_from(p, m, t);
+}
+static Part joined(Prover *p, const Part *outer, Part inner, Nf nf) {
+    Symbol *v = ARENA_NEW(p->arena, Symbol, outer->nvar + inner.nvar + 1);
+    memcpy(v, outer->var, sizeof *v * (size_t)outer->nvar);
+    memcpy(v + outer->nvar, inner.var, sizeof *v * (size_t)inner.nvar);
+    return (Part){outer->nvar + inner.nvar, v, dom_and(p, outer->dom, inner.dom), nf};
+}
+/* True: part x was replaced by parts of its inner maximum. */
+static bool flatten(Prover *p, const Part *x, Parts *out) {
+    int n = nf_size(p, x->nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        Atom a;
+        if (!is_max_term(p, x->nf, k, &c, &a) || out->n + atom_info(p, a)->npart > FLAT_MAX) continue;
+        Nf rest = without_term(p, x->nf, k);
+        const AtomInfo *m = atom_info(p, a);
+        for (int j = 0; j < m->npart; j++) {
+            Part inner = part_open(p, &m->part[j]);
+            push(p, out, joined(p, x, inner, nf_add(p, nf_scale(p, inner.nf, c), rest)));
+        }
+        return true;
+    }
+    return false;
+}
+static void flatten_all(Prover *p, Parts *s) {
+    for (int round = 0; round < 4; round++) {
+        Parts next = {0};
+        bool any = false;
+        for (int k = 0; k < s->n; k++)
+            if (flatten(p, &s->v[k], &next)) any = true;
+            else push(p, &next, s->v[k]);
+        *s = next;
+        if (!any) return;
+    }
+}
+
+/* ---- fewer parts */
+
+/* Guards in the form that mention the part's variables select where it takes which values. */
+static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
+    Cell cell[CELLS_MAX];
+    int n = cells_make(p, dom_and(p, ctx, x->dom), 1, &x->nf, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        Part y = *x;
+        y.nf = cell_restrict(p, x->nf, cell[k].known);
+        y.dom = dom_and(p, x->dom, cell[k].guard);
+        push(p, out, y);
+    }
+}
+static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y wherever x counts */
+    bool over = !y->nvar && !y->dom;
+    bool same = x->nvar == y->nvar && x->dom == y->dom && !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar);
+    return (over || same) && nf_nonnegative(p, minus(p, y->nf, x->nf));
+}
+static void drop_dominated(Prover *p, Parts *s) {
+    for (int k = 0; k < s->n; k++)
+        for (int j = 0; j < s->n; j++)
+            if (j != k && dominated(p, &s->v[k], &s->v[j])) {
+                memmove(s->v + k, s->v + k + 1, sizeof *s->v * (size_t)(s->n - k - 1));
+                s->n--;
+                k--;
+                break;
+            }
+}
+
+/* ---- what the parts share */
+
+static bool has_term(Prover *p, Nf nf, const BodyInfo *b, Ratio c) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio x;
+        if (nf_body(p, nf, k, &x) == b && x.p == c.p && x.q == c.q) return true;
+    }
+    return false;
+}
+static Nf shared_terms(Prover *p, const Parts *s) {
+    int n = nf_size(p, s->v[0].nf), m = 0;
+    Term *t = ARENA_NEW(p->arena, Term, n);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const BodyInfo *b = nf_body(p, s->v[0].nf, k, &c);
+        bool all = true;
+        for (int j = 0; j < s->n && all; j++) {
+            all = has_term(p, s->v[j].nf, b, c);
+            for (int f = 0; f < b->nfree; f++) all &= !among(b->free[f], s->v[j].nvar, s->v[j].var);
+        }
+        if (all) t[m++] = nf_term(p, s->v[0].nf, k);
+    }
+    return nf_from(p, m, t);
+}
+/* The greatest coefficient's worth that all parts can be divided by: taken from the leading term of all. */
+static Ratio shared_scale(Prover *p, const Parts *s) {
+    Ratio best = ratio(1, 1), c;
+    uint64_t mask = 0;
+    bool any = false;
+    for (int j = 0; j < s->n; j++) {
+        int k = lead_term(p, s->v[j].nf, &c);
+        if (k < 0) continue;
+        uint64_t here = nf_body(p, s->v[j].nf, k, &c)->mask;
+        if (any && here >= mask) continue;
+        any = true;
+        mask = here;
+        best = ratio(c.p < 0 ? -c.p : c.p, c.q);
+    }
+    return best;
+}
+static Term shared_factor(Prover *p, const Parts *s) {
+    Nf nf[PARTS_MAX];
+    Symbol var[PARTS_MAX * 8];
+    int n = 0, nvar = 0;
+    for (int j = 0; j < s->n; j++) {
+        if (s->v[j].nf) nf[n++] = s->v[j].nf;
+        for (int k = 0; k < s->v[j].nvar && nvar < PARTS_MAX * 8; k++) var[nvar++] = s->v[j].var[k];
+    }
+    Term r = n ? common_factor(p, n, nf, false, nvar, var) : (Term){.c = ratio(1, 1)};
+    r.c = shared_scale(p, s);
+    return r;
+}
+
+static Nf of_parts(Prover *p, Parts *s) {
+    flatten_all(p, s);
+    drop_dominated(p, s);
+    if (s->n == 1 && plain(&s->v[0])) return s->v[0].nf;
+    if (s->n == 2 && plain(&s->v[0]) && plain(&s->v[1])) return nf_add(p, s->v[0].nf, relu(p, minus(p, s->v[1].nf, s->v[0].nf)));
+    if (!s->n) return nf_atom(p, atom_parts(p, AT_MAX, 0, NULL));
+    Nf shared = shared_terms(p, s);
+    for (int k = 0; k < s->n; k++) s->v[k].nf = minus(p, s->v[k].nf, shared);
+    Term factor = shared_factor(p, s);
+    for (int k = 0; k < s->n; k++) s->v[k].nf = divide_out(p, s->v[k].nf, factor);
+    Nf most = nf_atom(p, atom_parts(p, AT_MAX, s->n, s->v));
+    return nf_add(p, shared, nf_mul(p, nf_of(p, factor), most));
+}
+
+Nf apply_max(Prover *p, Dom ctx, int n, const Part *part) {
+    Cell cell[CELLS_MAX];
+    Nf nf[PARTS_MAX], sum = 0;
+    Symbol var[PARTS_MAX * 8];
+    int nvar = 0;
+    if (n > PARTS_MAX) prover_fail(p, "a maximum has too many parts");
+    for (int k = 0; k < n; k++) {
+        nf[k] = part[k].nf;
+        for (int j = 0; j < part[k].nvar && nvar < PARTS_MAX * 8; j++) var[nvar++] = part[k].var[j];
+    }
+    int cells = cells_make(p, ctx, n, nf, nvar, var, cell);
+    for (int c = 0; c < cells; c++) {
+        Parts s = {0};
+        Dom here = dom_and(p, ctx, cell[c].guard);
+        for (int k = 0; k < n; k++) {
+            Part x = part[k];
+            x.nf = cell_restrict(p, x.nf, cell[c].known);
+            split_part(p, here, &x, &s);
+        }
+        sum = nf_add(p, sum, nf_guard(p, of_parts(p, &s), cell[c].guard));
+    }
+    return sum;
+}
+Nf apply_max2(Prover *p, Dom ctx, Nf a, Nf b) { return apply_max(p, ctx, 2, (Part[]){{.nf = a}, {.nf = b}}); }

@@ -1,0 +1,86 @@
+/* powers.c -- rational powers of forms without free guards. What can be taken out of the base is: coefficients, and atoms whose sign does not matter or is known. The rest is
+   a base of its own, made unique by its leading coefficient. All steps are identities of the total power: 0^a = 0, x^a = 0 for x < 0 and a that is no integer. */
+#include "verifier/apply.h"
+
+enum { EXPAND_MAX = 4 };
+
+/* c^a for c > 0 when that is a rational; false: it is not (or not seen to be). */
+static bool root(int64_t x, int64_t degree, int64_t *r) {
+    for (int64_t k = 0; k <= 4096; k++) {
+        __int128 y = 1;
+        for (int64_t j = 0; j < degree && y <= x; j++) y *= k;
+        if (y == x) *r = k;
+        if (y >= x) return y == x;
+    }
+    return false;
+}
+static bool rational_power(Prover *p, Ratio c, Ratio a, Ratio *out) {
+    int64_t x = c.p, y = c.q;
+    if (a.q > 1 && (a.q > 8 || !root(c.p, a.q, &x) || !root(c.q, a.q, &y))) return false;
+    *out = ratio(1, 1);
+    if (a.p > 16 || a.p < -16 || !x) return false;
+    Ratio base = a.p < 0 ? ratio(y, x) : ratio(x, y);
+    for (int64_t k = a.p < 0 ? -a.p : a.p; k > 0; k--) *out = ratio_times(p, *out, base);
+    return true;
+}
+static Ratio magnitude(Ratio c) { return ratio(c.p < 0 ? -c.p : c.p, c.q); }
+static Term base_factor(Prover *p, Term t, Nf base, Ratio a) { return term_factor(p, t, atom_nested(p, AT_BASE, 0, base, 0), a); }
+
+/* |c|^a, as a number where possible. */
+static Term coefficient_power(Prover *p, Term t, Ratio c, Ratio a) {
+    Ratio r;
+    if (rational_power(p, c, a, &r)) t.c = ratio_times(p, t.c, r);
+    else t = base_factor(p, t, nf_number(p, c), a);
+    return t;
+}
+static bool sign_known(Prover *p, const Factor *f) {
+    return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0;
+}
+/* (b^e)^a = b^(e*a) everywhere? */
+static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
+    Ratio product = ratio_times(p, f->power, a);
+    if (atom_nonnegative(p, f->atom)) return true;
+    if (f->power.q == 1 && a.q == 1) return true;
+    if (f->power.q != 1) return product.q != 1;
+    return f->power.p % 2 != 0 && product.q != 1;
+}
+/* A product of a coefficient and factors to a power. Factors of unknown sign stay together when the power is no integer and there are several, or the coefficient is negative. */
+static Nf monomial_power(Prover *p, Term t, Ratio a) {
+    Term r = {.c = ratio(1, 1)}, rest = {.c = ratio(t.c.p < 0 ? -1 : 1, 1)};
+    int unknown = t.c.p < 0;
+    for (int k = 0; k < t.nfactor; k++) unknown += !sign_known(p, &t.factor[k]);
+    for (int k = 0; k < t.nfactor; k++) {
+        const Factor *f = &t.factor[k];
+        bool out = powers_multiply(p, f, a) && (a.q == 1 || sign_known(p, f) || unknown == 1);
+        if (!out && a.q == 1 && a.p >= -EXPAND_MAX && a.p <= EXPAND_MAX) { /* one by one: term_factor knows what merges */
+            for (int64_t j = a.p < 0 ? -a.p : a.p; j > 0; j--) r = term_factor(p, r, f->atom, ratio_times(p, f->power, ratio(a.p < 0 ? -1 : 1, 1)));
+        } else if (out) r = term_factor(p, r, f->atom, ratio_times(p, f->power, a));
+        else rest = term_factor(p, rest, f->atom, f->power);
+    }
+    if (a.q == 1) {
+        if (t.c.p < 0 && a.p % 2 != 0) r.c = ratio(-1, 1);
+        rest.c = ratio(1, 1);
+    }
+    r = coefficient_power(p, r, magnitude(t.c), a);
+    if (rest.nfactor || rest.c.p < 0) r = base_factor(p, r, nf_of(p, rest), a);
+    return nf_of(p, r);
+}
+static Nf general_power(Prover *p, Nf nf, Ratio a) {
+    Ratio c = ratio(1, 1);
+    Term common = common_factor(p, 1, &nf, a.q == 1, 0, NULL);
+    lead_term(p, nf, &c);
+    common.c = a.q == 1 ? c : magnitude(c);
+    Nf rest = divide_out(p, nf, common);
+    Nf out = monomial_power(p, common, a);
+    return nf_mul(p, out, nf_of(p, base_factor(p, (Term){.c = ratio(1, 1)}, rest, a)));
+}
+Nf power_plain(Prover *p, Nf nf, Ratio a) {
+    if (!a.p) return nf_number(p, ratio(1, 1));
+    if (ratio_is(a, 1)) return nf;
+    if (!nf) return 0;
+    int n = nf_size(p, nf);
+    Term t = nf_term(p, nf, 0);
+    if (n == 1 && !t.nvar && !t.dom) return monomial_power(p, t, a);
+    if (a.q == 1 && a.p > 1 && a.p <= EXPAND_MAX) return nf_mul(p, nf, power_plain(p, nf, ratio(a.p - 1, 1)));
+    return general_power(p, nf, a);
+}

@@ -1,0 +1,264 @@
+/* proof.c -- an instance is proved when the needs of its right side follow from those of its left side, the outputs have the same sizes, and every element of every output has
+   the same normal form. An index whose digits are looked at is written as high * radix + low, which is one to one on 0..n-1 for every radix that divides n. */
+#include "verifier/proof.h"
+#include "verifier/import.h"
+#include <string.h>
+
+enum { SPLITS_MAX = 12 };
+typedef struct Attempt { /* in memory, so that it survives prover_fail */
+    Prover prover;
+    Escape escape;
+    Import import;
+    const Instance *instance;
+    SizeFacts facts;
+    Proof proof;
+} Attempt;
+
+/* ---- obligations */
+
+static void missing(Attempt *a, Lit l) {
+    Lit *v = ARENA_NEW(a->prover.arena, Lit, a->proof.nmissing + 1);
+    if (a->proof.nmissing) memcpy(v, a->proof.missing, sizeof *v * (size_t)a->proof.nmissing);
+    v[a->proof.nmissing++] = l;
+    a->proof.missing = v;
+}
+static void require(Attempt *a, Lit l) {
+    Lit solved = lit_solved(&a->facts, l);
+    Dom d = dom_make(&a->prover, 1, &solved);
+    if (d && !prover_entails(&a->prover, DOM_TRUE, d)) missing(a, l);
+}
+static bool obligations(Attempt *a) {
+    Prover *p = &a->prover;
+    const Instance *i = a->instance;
+    for (int k = 0; k < i->nneed_to; k++) require(a, i->need_to[k]);
+    for (int k = 0; k < i->from.nout; k++) {
+        Dims x = value_type(p->w, i->from.out[k])->dim, y = value_type(p->w, i->to.out[k])->dim;
+        for (int j = 0; j < x.n; j++) require(a, lit_eq(p, x.v[j], y.v[j]));
+    }
+    if (!a->proof.nmissing) return true;
+    Text t = text_new(p->arena);
+    text_add(&t, "the right side needs what the left side does not give: ");
+    for (int k = 0; k < a->proof.nmissing; k++) {
+        text_add(&t, k ? ", " : "");
+        poly_print(p->w, a->proof.missing[k].p, &t);
+        text_add(&t, a->proof.missing[k].eq ? " == 0" : " >= 0");
+    }
+    a->proof.why = t.data;
+    return false;
+}
+
+/* ---- one output */
+
+typedef struct Output {
+    Nf from, to;
+    Dom ctx;
+} Output;
+
+static void split_index(Attempt *a, Output *o) {
+    Prover *p = &a->prover;
+    Split s = p->split;
+    Symbol high = variable_new(p), low = variable_new(p);
+    Poly h = poly_symbol(p->w, high), l = poly_symbol(p->w, low), one = poly_int(p->w, 1);
+    Poly value = poly_add(p->w, poly_mul(p->w, h, s.radix), l);
+    Map m = {1, &s.variable, &value};
+    Lit range[4] = {{h, false}, lit_ge(p, s.count, poly_add(p->w, h, one)), {l, false}, lit_ge(p, s.radix, poly_add(p->w, l, one))};
+    o->from = nf_subst(p, o->from, m);
+    o->to = nf_subst(p, o->to, m);
+    o->ctx = dom_and(p, dom_subst(p, o->ctx, m), dom_make(p, 4, range));
+    Symbol *index = ARENA_NEW(p->arena, Symbol, p->nindex + 2);
+    memcpy(index, p->index, sizeof *index * (size_t)p->nindex);
+    index[p->nindex++] = high;
+    index[p->nindex++] = low;
+    p->index = index;
+    p->split.variable = 0;
+}
+static void explain_form(Attempt *a, const char *title, Nf nf) {
+    Prover *p = &a->prover;
+    if (!p->explain) return;
+    text_add(p->explain, "  %s: ", title);
+    nf_print(p, nf, p->explain);
+    text_add(p->explain, "\n");
+}
+static bool output_equal(Attempt *a, int k) {
+    Prover *p = &a->prover;
+    const Instance *i = a->instance;
+    Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]), import_range(&a->import, i->from.out[k])};
+    p->index = a->import.index;
+    p->nindex = RANK_MAX;
+    p->split.variable = 0;
+    for (int s = 0; s < SPLITS_MAX; s++) {
+        o.from = simplify(p, o.ctx, o.from);
+        o.to = simplify(p, o.ctx, o.to);
+        if (o.from == o.to || !p->split.variable) break;
+        split_index(a, &o);
+    }
+    explain_form(a, "left", o.from);
+    explain_form(a, "right", o.to);
+    bool equal = forms_equal(p, o.ctx, o.from, o.to);
+    p->nindex = 0;
+    if (!equal && !a->proof.why) a->proof.why = arena_format(p->arena, "output %d: the normal forms were not shown to be equal", k + 1);
+    return equal;
+}
+static bool outputs_equal(Attempt *a) {
+    for (int k = 0; k < a->instance->from.nout; k++)
+        if (!output_equal(a, k)) return false;
+    return true;
+}
+
+/* ---- what the equality is worth in floating point */
+
+static bool outputs_exact(Attempt *a) {
+    Prover *p = &a->prover;
+    const char *why = a->proof.why;
+    Text *explain = p->explain;
+    p->exact = true;
+    p->explain = NULL;
+    import_init(&a->import);
+    bool exact = outputs_equal(a);
+    p->exact = false;
+    p->explain = explain;
+    a->proof.why = why;
+    return exact;
+}
+static Atom reads_atom(Prover *p, const Parts *s) { return atom_parts(p, AT_MAX, s->n, s->v); }
+static bool same_reads(Attempt *a) {
+    Prover *p = &a->prover;
+    for (int k = 0; k < a->instance->from.nout; k++) {
+        const Parts *x = import_reads(&a->import, a->instance->from.out[k]), *y = import_reads(&a->import, a->instance->to.out[k]);
+        Dom ctx = import_range(&a->import, a->instance->from.out[k]);
+        if (x->too_many || y->too_many || !atoms_equal(p, ctx, reads_atom(p, x), reads_atom(p, y))) return false;
+    }
+    return true;
+}
+typedef struct TreeFacts { /* what the trees of a side hold */
+    World *w;
+    int n, room;
+    Ex *number;
+    bool divides, computes; /* recip or exp; arithmetic on real variables */
+} TreeFacts;
+
+static void look(Arena *arena, TreeFacts *f, Ex e) {
+    ExNode x;
+    if (!e) return;
+    ex_get(f->w, e, &x);
+    if (x.kind == EX_NUM || x.kind == EX_REAL) {
+        for (int k = 0; k < f->n; k++)
+            if (f->number[k] == e) return;
+        if (f->n == f->room) {
+            Ex *v = ARENA_NEW(arena, Ex, 2 * f->room + 16);
+            if (f->n) memcpy(v, f->number, sizeof *v * (size_t)f->n);
+            f->number = v;
+            f->room = 2 * f->room + 16;
+        }
+        f->number[f->n++] = e;
+        return;
+    }
+    if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
+    bool pair = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 || x.kind == EX_POW || x.kind == EX_IF;
+    if (pair || x.kind == EX_FN || x.kind == EX_SUM || x.kind == EX_MOST) look(arena, f, x.a);
+    if (pair) look(arena, f, x.b);
+}
+static TreeFacts look_graph(Attempt *a, const Graph *g) {
+    World *w = a->prover.w;
+    TreeFacts f = {.w = w};
+    NodeList live = graph_live(w, a->prover.arena, g);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(w, live.v[k]);
+        Attr attr[32];
+        for (int j = 0; j < n.nout; j++) look(a->prover.arena, &f, sig_define(w, n.sig, j));
+        sig_attr(w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
+            ExNode x;
+            if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
+            ex_get(w, attr[j].real, &x);
+            f.computes |= x.kind != EX_NUM && x.kind != EX_REAL && x.kind != EX_PARAM;
+        }
+    }
+    return f;
+}
+static bool is_float_number(World *w, Ex e) {
+    ExNode x;
+    ex_get(w, e, &x);
+    if (x.kind != EX_NUM) return false;
+    double v = (double)x.p / (double)x.q;
+    return (x.q & (x.q - 1)) == 0 && (double)(float)v == v && x.p < (int64_t)1 << 53 && x.p > -((int64_t)1 << 53);
+}
+/* A number on the right that is no float and does not stand on the left. */
+static bool rounds(Attempt *a, const TreeFacts *from, const TreeFacts *to) {
+    if (to->computes) return true;
+    for (int k = 0; k < to->n; k++) {
+        bool known = is_float_number(a->prover.w, to->number[k]);
+        for (int j = 0; j < from->n; j++) known |= from->number[j] == to->number[k];
+        if (!known) return true;
+    }
+    return false;
+}
+static unsigned float_classes(Attempt *a, bool exact) {
+    TreeFacts from = look_graph(a, &a->instance->from), to = look_graph(a, &a->instance->to);
+    unsigned classes = CLASS_EXACT;
+    if (!exact) classes |= CLASS_REASSOCIATES | (from.divides || to.divides ? CLASS_DIVIDES : 0);
+    if (rounds(a, &from, &to)) classes |= CLASS_ROUNDS;
+    if (!same_reads(a)) classes |= CLASS_DROPS;
+    return classes;
+}
+
+/* ---- the whole */
+
+static void attempt(Attempt *a) {
+    Prover *p = &a->prover;
+    if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
+        a->proof.why = "the conditions on sizes contradict each other";
+        return;
+    }
+    p->nsize = a->facts.nsize;
+    p->size = a->facts.size;
+    p->low = a->facts.low;
+    for (int k = 0; k < a->facts.nfact; k++) solver_assume(p->solver, a->facts.fact[k]);
+    if (solver_empty(p->solver, (Lits){0})) {
+        a->proof.why = "no sizes satisfy the conditions";
+        return;
+    }
+    if (!obligations(a)) return;
+    a->import = (Import){.p = p, .ninput = a->instance->ninput, .input = a->instance->input, .nsolved = a->facts.nsolved,
+                         .from = a->facts.from, .to = a->facts.to};
+    import_init(&a->import);
+    if (!outputs_equal(a)) return;
+    a->proof.proved = true;
+}
+static void classify(Attempt *a) {
+    bool exact = outputs_exact(a);
+    if (a->prover.maybe_empty && !exact) {
+        a->proof.proved = false;
+        a->proof.why = "a maximum may be over nothing";
+        return;
+    }
+    import_init(&a->import);
+    a->proof.classes = float_classes(a, exact);
+}
+/* Runs one stage; false: the prover gave up in it. */
+static bool stage(Attempt *a, void (*run)(Attempt *)) {
+    if (setjmp(a->escape.here)) {
+        a->proof.why = a->escape.error.reason;
+        a->escape.error.kind = E_NONE;
+        a->prover.depth = 0;
+        return false;
+    }
+    run(a);
+    return true;
+}
+Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
+    Attempt *a = ARENA_NEW(arena, Attempt, 1);
+    a->instance = i;
+    a->prover = (Prover){.w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
+    a->prover.solver = solver_new(w, arena, o->budget);
+    normal_init(&a->prover);
+    if (!stage(a, attempt)) a->proof.proved = false;
+    if (a->proof.proved && !stage(a, classify)) {
+        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASS_DROPS;
+        if (a->prover.maybe_empty) a->proof.proved = false;
+    }
+    a->proof.stats = solver_stats(a->prover.solver);
+    normal_done(&a->prover);
+    solver_free(a->prover.solver);
+    return a->proof;
+}

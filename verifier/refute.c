@@ -1,0 +1,283 @@
+/* refute.c -- looks for sizes and data at which the two sides of a rule differ. Sizes are drawn for the symbols that the equations leave free (0 and 1 first), the others follow, and
+   every condition is checked; data are small integers, evaluated in rationals, so that a difference is a counterexample. Where a function leaves the rationals the
+   elements are compared in doubles, and only a difference far above rounding counts. Values that are not defined (1/0, the root of a negative number) are not compared. */
+#include "verifier/refute.h"
+#include "ops/base/random.h"
+#include "ops/core/eval.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIES = 6000, COUNT_MAX = 4096, WORK_MAX = 3000000 };
+static const double margin = 1e-6;
+
+typedef struct Refute {
+    World *w;
+    Arena *arena;
+    const Instance *i;
+    SizeFacts facts;
+    Random random;
+    Sizes sizes;
+    int64_t *value;     /* by symbol */
+    int nfree;
+    Symbol *free;       /* symbols that are drawn */
+    bool *is_size;
+    const Numbers *num;
+    Tensor *tensor;     /* by value */
+    uint32_t ntensor;
+    const uint32_t *param;
+    Number *param_value;
+    int draw;           /* which kind of data */
+} Refute;
+
+/* ---- sizes */
+
+static bool is_free(const Refute *r, Symbol x) { return !among(x, r->facts.nsolved, r->facts.from); }
+static void add_free(Refute *r, Symbol x, bool is_size) {
+    for (int k = 0; k < r->nfree; k++)
+        if (r->free[k] == x) return;
+    if (!is_free(r, x) || symbol_def(r->w, x).kind != SYM_NAMED) return;
+    r->free[r->nfree] = x;
+    r->is_size[r->nfree++] = is_size;
+}
+static void collect(Refute *r, Poly p) {
+    PolyScan s = poly_scan(r->w, p);
+    for (Monomial m; poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolDef d = symbol_def(r->w, m.symbol[k]);
+            for (uint32_t j = 0; j < d.narg; j++) collect(r, d.arg[j]);
+            if (d.kind == SYM_NAMED) add_free(r, m.symbol[k], false);
+        }
+}
+static int64_t drawn(Refute *r, int try, bool is_size) {
+    if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
+    int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
+    return (int64_t)random_below(&r->random, (uint64_t)spread) - (!is_size && random_below(&r->random, 6) == 0);
+}
+static bool holds(const Refute *r, Lit l) {
+    int64_t v;
+    return poly_eval(r->w, l.p, r->sizes, &v) && (l.eq ? v == 0 : v >= 0);
+}
+static bool all_hold(const Refute *r) {
+    const Instance *i = r->i;
+    for (int k = 0; k < i->nsymbol; k++)
+        if (i->is_size[k] && r->value[i->symbol[k]] < 0) return false;
+    for (int k = 0; k < i->nwhere; k++)
+        if (!holds(r, i->where[k])) return false;
+    for (int k = 0; k < i->nneed_from; k++)
+        if (!holds(r, i->need_from[k])) return false;
+    for (int k = 0; k < i->nneed_to; k++)
+        if (!holds(r, i->need_to[k])) return false;
+    return true;
+}
+static bool draw_sizes(Refute *r, int try) {
+    for (int k = 0; k < r->nfree; k++) r->value[r->free[k]] = drawn(r, try, r->is_size[k]);
+    for (int k = 0; k < r->facts.nsolved; k++) {
+        Symbol x = r->facts.from[k];
+        if (symbol_def(r->w, x).kind != SYM_NAMED) continue;
+        if (!poly_eval(r->w, r->facts.to[k], r->sizes, &r->value[x])) return false;
+    }
+    return all_hold(r);
+}
+
+/* ---- values */
+
+static bool shape_of(Refute *r, Value v, Tensor *t) {
+    const Type *type = value_type(r->w, v);
+    int64_t n = 1;
+    *t = (Tensor){.rank = type->dim.n};
+    for (int k = 0; k < t->rank; k++) {
+        if (!poly_eval(r->w, type->dim.v[k], r->sizes, &t->dim[k]) || t->dim[k] < 0) return false;
+        if (__builtin_mul_overflow(n, t->dim[k], &n) || n > COUNT_MAX) return false;
+    }
+    t->v = ARENA_NEW(r->arena, Number, n + 1);
+    return true;
+}
+static Number datum(Refute *r) {
+    int64_t n = (int64_t)random_below(&r->random, 7) - 3;
+    if (r->draw % 3 == 1) n = n < 0 ? -n : n;                             /* for roots and logarithms */
+    if (r->draw % 3 == 2) return r->num->ratio(2 * n + 1, 2);             /* nowhere 0 */
+    return r->num->ratio(n, 1);
+}
+static bool fill(Refute *r, Value v) {
+    Tensor *t = &r->tensor[v];
+    if (!shape_of(r, v, t)) return false;
+    int64_t n = tensor_count(t);
+    for (int64_t k = 0; k < n; k++) t->v[k] = datum(r);
+    return true;
+}
+static bool constant(Refute *r, Value v, const void *bytes) {
+    Tensor *t = &r->tensor[v];
+    if (value_type(r->w, v)->dtype != DT_FLOAT || !shape_of(r, v, t)) return false;
+    const float *x = bytes;
+    int64_t n = tensor_count(t);
+    for (int64_t k = 0; k < n; k++) t->v[k] = r->num->real((double)x[k]);
+    return true;
+}
+static bool run_node(Refute *r, NodeId id) {
+    Node n = node_get(r->w, id);
+    const void *bytes;
+    if (r->tensor[n.out].v) return true;
+    if (constant_get(r->w, n.out, NULL, &bytes)) return constant(r, n.out, bytes);
+    Tensor *in = ARENA_NEW(r->arena, Tensor, n.nin + 1);
+    for (int k = 0; k < n.nin; k++) {
+        if (n.in[k]) in[k] = r->tensor[n.in[k]];
+        else in[k].rank = -1;
+    }
+    for (int k = 0; k < n.nout; k++) {
+        Ex e = sig_define(r->w, n.sig, k);
+        Tensor *t = &r->tensor[n.out + (Value)k];
+        Eval eval = {r->w, r->num, r->sizes, n.nin, in, r->i->nreal, r->param, r->param_value};
+        if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL)) return false;
+    }
+    return true;
+}
+static bool run_graph(Refute *r, const Graph *g) {
+    NodeList live = graph_live(r->w, r->arena, g);
+    for (int k = 0; k < live.n; k++)
+        if (!run_node(r, live.v[k])) return false;
+    return true;
+}
+static bool run_both(Refute *r) {
+    memset(r->tensor, 0, sizeof *r->tensor * r->ntensor);
+    for (int k = 0; k < r->i->ninput; k++)
+        if (!fill(r, r->i->input[k])) return false;
+    for (int k = 0; k < r->i->nreal; k++) r->param_value[k] = r->num->ratio((int64_t)random_below(&r->random, 9) - 3 + (r->draw % 3 != 0) * 3, 2);
+    return run_graph(r, &r->i->from) && run_graph(r, &r->i->to);
+}
+
+/* ---- comparing */
+
+static bool usable(const Refute *r, Number x) { return r->num->known(x) && isfinite(r->num->approx(x)); }
+static bool differ(const Refute *r, Number a, Number b) {
+    if (!usable(r, a) || !usable(r, b)) return false;
+    if (r->num != &numbers_real) return !r->num->equal(a, b);
+    double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
+    return fabs(x - y) > margin * (1 + scale);
+}
+/* The first element that differs; -1: none, -2: the sizes do. */
+static int64_t first_difference(const Refute *r, const Tensor *a, const Tensor *b) {
+    if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank)) return -2;
+    int64_t n = tensor_count(a);
+    for (int64_t k = 0; k < n; k++)
+        if (differ(r, a->v[k], b->v[k])) return k;
+    return -1;
+}
+static bool any_known(const Refute *r, const Tensor *t) {
+    int64_t n = tensor_count(t);
+    for (int64_t k = 0; k < n; k++)
+        if (usable(r, t->v[k])) return true;
+    return n == 0;
+}
+
+/* ---- telling */
+
+static void number_print(const Refute *r, Number x, Text *t) {
+    if (r->num == &numbers_real) text_add(t, "%.17g", x.real);
+    else if (x.ratio.q == 1) text_add(t, "%lld", (long long)x.ratio.p);
+    else text_add(t, "%lld/%lld", (long long)x.ratio.p, (long long)x.ratio.q);
+}
+static void tensor_print(const Refute *r, const Tensor *x, Text *t) {
+    int64_t n = tensor_count(x);
+    text_add(t, "[");
+    for (int k = 0; k < x->rank; k++) text_add(t, k ? ", %lld" : "%lld", (long long)x->dim[k]);
+    text_add(t, "] {");
+    for (int64_t k = 0; k < n; k++) {
+        text_add(t, k ? ", " : "");
+        number_print(r, x->v[k], t);
+    }
+    text_add(t, "}");
+}
+static void describe(const Refute *r, int output, int64_t at, Text *t) {
+    const Tensor *a = &r->tensor[r->i->from.out[output]], *b = &r->tensor[r->i->to.out[output]];
+    const char *sep = "sizes ";
+    for (int k = 0; k < r->i->nsymbol; k++, sep = ", ")
+        text_add(t, "%s%s=%lld", sep, world_text(r->w, symbol_def(r->w, r->i->symbol[k]).word), (long long)r->value[r->i->symbol[k]]);
+    for (int k = 0; k < r->i->nreal; k++) {
+        text_add(t, "\nreal %s=", r->i->real[k]);
+        number_print(r, r->param_value[k], t);
+    }
+    for (int k = 0; k < r->i->ninput; k++) {
+        text_add(t, "\ninput %%%s ", input_name(r->w, r->i->input[k]));
+        tensor_print(r, &r->tensor[r->i->input[k]], t);
+    }
+    if (at == -2) {
+        text_add(t, "\noutput %d has other sizes: ", output + 1);
+        tensor_print(r, a, t);
+        text_add(t, " and ");
+        tensor_print(r, b, t);
+        return;
+    }
+    int64_t index[RANK_MAX], rest = at;
+    for (int k = a->rank; k--; rest /= a->dim[k]) index[k] = rest % a->dim[k];
+    text_add(t, "\noutput %d at [", output + 1);
+    for (int k = 0; k < a->rank; k++) text_add(t, k ? ", %lld" : "%lld", (long long)index[k]);
+    text_add(t, "]: left ");
+    number_print(r, a->v[at], t);
+    text_add(t, ", right ");
+    number_print(r, b->v[at], t);
+}
+static bool compare(Refute *r, Refutation *out) {
+    for (int k = 0; k < r->i->from.nout; k++) {
+        int64_t at = first_difference(r, &r->tensor[r->i->from.out[k]], &r->tensor[r->i->to.out[k]]);
+        if (at == -1) continue;
+        Text t = text_new(r->arena);
+        describe(r, k, at, &t);
+        out->found = true;
+        out->output = k;
+        out->exact = r->num == &numbers_ratio;
+        out->text = t.data;
+        return true;
+    }
+    return false;
+}
+/* One set of data, in rationals if they can say anything of every output, else in doubles. */
+static bool try_data(Refute *r, Refutation *out) {
+    Random before = r->random;
+    bool known = true;
+    r->num = &numbers_ratio;
+    if (!run_both(r)) return false;
+    if (compare(r, out)) return true;
+    for (int k = 0; k < r->i->from.nout; k++) known &= any_known(r, &r->tensor[r->i->from.out[k]]) && any_known(r, &r->tensor[r->i->to.out[k]]);
+    if (known) return false;
+    r->num = &numbers_real;
+    r->random = before;
+    return run_both(r) && compare(r, out);
+}
+
+static void prepare(Refute *r) {
+    World *w = r->w;
+    const Instance *i = r->i;
+    uint32_t nsymbol = intern_count(w->table[TABLE_SYMBOL]) + 1;
+    r->value = ARENA_NEW(r->arena, int64_t, nsymbol);
+    for (uint32_t k = 0; k < nsymbol; k++) r->value[k] = SIZE_UNKNOWN;
+    r->sizes = (Sizes){nsymbol, r->value};
+    r->free = ARENA_NEW(r->arena, Symbol, nsymbol);
+    r->is_size = ARENA_NEW(r->arena, bool, nsymbol);
+    for (int k = 0; k < i->nsymbol; k++) add_free(r, i->symbol[k], i->is_size[k]);
+    for (int k = 0; k < r->facts.nsolved; k++) collect(r, r->facts.to[k]);
+    r->ntensor = node_count(w) + 1;
+    r->tensor = ARENA_NEW(r->arena, Tensor, r->ntensor);
+    uint32_t *param = ARENA_NEW(r->arena, uint32_t, i->nreal + 1);
+    for (int k = 0; k < i->nreal; k++) param[k] = world_word(w, i->real[k]);
+    r->param = param;
+    r->param_value = ARENA_NEW(r->arena, Number, i->nreal + 1);
+}
+Refutation refute_instance(World *w, Arena *arena, const Instance *i, const RefuteOptions *o) {
+    Refutation out = {0};
+    Refute *r = ARENA_NEW(arena, Refute, 1);
+    r->w = w;
+    r->arena = arena;
+    r->i = i;
+    r->random = (Random){o->seed, 0};
+    if (!size_facts(w, arena, i, &r->facts)) return out;
+    prepare(r);
+    for (int try = 0; try < TRIES && out.tried < o->shapes && !out.found; try++) {
+        if (!draw_sizes(r, try)) continue;
+        ArenaMark mark = arena_mark(arena);
+        for (int d = 0; d < 2 && !out.found; d++, r->draw++) try_data(r, &out);
+        out.tried++;
+        if (!out.found) arena_reset(arena, mark);
+    }
+    return out;
+}

@@ -1,0 +1,401 @@
+/* simplify.c -- normalising one term: equations are solved for its variables, variables that a single value is left for go, variables that no atom has become their
+   count, pairs that occur as a*B + b only become one, digits of variables become variables. Every step is a change of variables that is one to one on the term's domain. */
+#include "verifier/simplify.h"
+#include <string.h>
+
+enum { STEPS_MAX = 200 };
+
+void terms_push(Prover *p, Terms *s, Term t) {
+    if (s->n == s->room) {
+        int room = 2 * s->room + 8;
+        Term *v = ARENA_NEW(p->arena, Term, room);
+        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
+        s->v = v;
+        s->room = room;
+    }
+    s->v[s->n++] = t;
+}
+static void drop_variable(Prover *p, Term *t, Symbol x) {
+    Symbol *v = ARENA_NEW(p->arena, Symbol, t->nvar + 1);
+    int n = 0;
+    for (int k = 0; k < t->nvar; k++)
+        if (t->var[k] != x) v[n++] = t->var[k];
+    t->var = v;
+    t->nvar = n;
+}
+static void add_variable(Prover *p, Term *t, Symbol x) {
+    Symbol *v = ARENA_NEW(p->arena, Symbol, t->nvar + 1);
+    memcpy(v, t->var, sizeof *v * (size_t)t->nvar);
+    v[t->nvar] = x;
+    t->var = v;
+    t->nvar++;
+}
+static void eliminate(Prover *p, Term *t, Symbol x, Poly value) {
+    *t = term_subst(p, *t, (Map){1, &x, &value});
+    drop_variable(p, t, x);
+}
+
+/* ---- equations */
+
+/* How unwelcome it is to solve e for x: a solution with a negative product is not what indices look like. */
+static int awkward(Prover *p, Poly value) {
+    int bad = 0;
+    PolyScan s = poly_scan(p->w, value);
+    for (Monomial m; poly_next(&s, &m);) bad += m.degree > 1 && m.coefficient < 0;
+    return bad;
+}
+static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
+    Poly part[2], value, best_value = 0;
+    Symbol best = 0;
+    if (!lit_mentions(p, l, t->nvar, t->var)) return false;
+    Dom rest = dom_without(p, t->dom, l);
+    int n = equation_parts(p, dom_and(p, ctx, rest), l.p, part);
+    if (n) {
+        for (int k = 0; k < n; k++) rest = dom_with(p, rest, (Lit){part[k], true});
+        t->dom = rest;
+        return true;
+    }
+    for (int k = 0; k < t->nvar; k++)
+        if (solve_for(p, l.p, t->var[k], &value) && (!best || awkward(p, value) < awkward(p, best_value))) {
+            best = t->var[k];
+            best_value = value;
+        }
+    if (!best) return false;
+    t->dom = rest;
+    eliminate(p, t, best, best_value);
+    return true;
+}
+static bool solve_equations(Prover *p, Dom ctx, Term *t) {
+    Lits l = dom_lits(p, t->dom);
+    for (int k = 0; k < l.n; k++)
+        if (l.v[k].eq && solve_one(p, ctx, t, l.v[k])) return true;
+    return false;
+}
+/* x <= b and b <= x. */
+static bool pinned(Prover *p, Dom d, Symbol x, Poly *value) {
+    Lits l = dom_lits(p, d);
+    Poly low, high;
+    for (int k = 0; k < l.n; k++)
+        for (int j = 0; bound_of(p, l.v[k], x, &low) == 1 && j < l.n; j++)
+            if (bound_of(p, l.v[j], x, &high) == -1 && low == high) {
+                *value = low;
+                return true;
+            }
+    return false;
+}
+static bool drop_pinned(Prover *p, Term *t) {
+    Poly value;
+    for (int k = 0; k < t->nvar; k++)
+        if (pinned(p, t->dom, t->var[k], &value)) {
+            eliminate(p, t, t->var[k], value);
+            return true;
+        }
+    return false;
+}
+
+/* ---- counting and fusing */
+
+/* The literals that mention x are exactly one lower and one upper bound. */
+static bool range_of(Prover *p, Dom d, Symbol x, Poly *low, Poly *high, Dom *rest) {
+    Lits l = dom_lits(p, d);
+    int nlow = 0, nhigh = 0;
+    *rest = d;
+    for (int k = 0; k < l.n; k++) {
+        if (!lit_mentions(p, l.v[k], 1, &x)) continue;
+        Poly b;
+        int side = bound_of(p, l.v[k], x, &b);
+        if (!side) return false;
+        *(side > 0 ? low : high) = b;
+        nlow += side > 0;
+        nhigh += side < 0;
+        *rest = dom_without(p, *rest, l.v[k]);
+    }
+    return nlow == 1 && nhigh == 1;
+}
+static bool count_unused(Prover *p, Dom ctx, Term t, Terms *out) {
+    const Symbol *v;
+    for (int k = 0; k < t.nvar; k++) {
+        Symbol x = t.var[k];
+        Poly low, high;
+        Dom rest;
+        if (term_mentions_any(p, t, 1, &x) || !range_of(p, t.dom, x, &low, &high, &rest)) continue;
+        Poly n = poly_add(p->w, poly_sub(p->w, high, low), poly_int(p->w, 1));
+        if (poly_variables(p, n, &v) || !prover_entails(p, dom_and(p, ctx, rest), dom_make(p, 1, &(Lit){n, false}))) continue;
+        t.dom = rest;
+        drop_variable(p, &t, x);
+        Nf count = nf_polynomial(p, n);
+        int terms = nf_size(p, count);
+        for (int j = 0; j < terms; j++) simplify_term(p, ctx, term_times(p, t, nf_term(p, count, j)), out);
+        return true;
+    }
+    return false;
+}
+/* 0 <= x < n for an n without variables, as two of the literals. */
+static bool range_from_zero(Prover *p, Dom d, Symbol x, Poly *n, Lit lit[2]) {
+    Lits l = dom_lits(p, d);
+    const Symbol *v;
+    Poly b;
+    int found = 0;
+    for (int k = 0; k < l.n; k++) {
+        int side = bound_of(p, l.v[k], x, &b);
+        if (side == 1 && !b) {
+            lit[0] = l.v[k];
+            found |= 1;
+        } else if (side == -1 && !poly_variables(p, b, &v)) {
+            lit[1] = l.v[k];
+            *n = poly_add(p->w, b, poly_int(p->w, 1));
+            found |= 2;
+        }
+    }
+    return found == 3;
+}
+static Lit at_least_zero(Prover *p, Symbol x) { return (Lit){poly_symbol(p->w, x), false}; }
+static Lit less_than(Prover *p, Symbol x, Poly n) {
+    return (Lit){poly_sub(p->w, poly_sub(p->w, n, poly_int(p->w, 1)), poly_symbol(p->w, x)), false};
+}
+static bool fuse_pair(Prover *p, Term *t, Symbol a, Symbol b) {
+    Poly na, nb;
+    Lit la[2], lb[2];
+    if (!range_from_zero(p, t->dom, a, &na, la) || !range_from_zero(p, t->dom, b, &nb, lb)) return false;
+    Symbol k = variable_new(p);
+    Poly value = poly_sub(p->w, poly_symbol(p->w, k), poly_mul(p->w, poly_symbol(p->w, a), nb));
+    Term r = *t;
+    for (int j = 0; j < 2; j++) r.dom = dom_without(p, dom_without(p, r.dom, la[j]), lb[j]);
+    r = term_subst(p, r, (Map){1, &b, &value});
+    if (term_mentions_any(p, r, 1, &a) || dom_mentions(p, r.dom, a) || !term_mentions_any(p, r, 1, &k)) return false;
+    drop_variable(p, &r, a);
+    drop_variable(p, &r, b);
+    add_variable(p, &r, k);
+    r.dom = dom_with(p, dom_with(p, r.dom, at_least_zero(p, k)), less_than(p, k, poly_mul(p->w, na, nb)));
+    *t = r;
+    return true;
+}
+static bool fuse(Prover *p, Term *t) {
+    for (int a = 0; a < t->nvar; a++)
+        for (int b = 0; b < t->nvar; b++)
+            if (a != b && fuse_pair(p, t, t->var[a], t->var[b])) return true;
+    return false;
+}
+
+/* ---- floors, minima and digits of variables */
+
+/* e = q*b + r, by the leading monomial of b. */
+static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
+    Monomial lead, m;
+    PolyScan s = poly_scan(p->w, b);
+    *q = *r = 0;
+    poly_next(&s, &lead);
+    Poly top = poly_from(p->w, 1, &lead), x;
+    for (int steps = 0; e && steps < 100; steps++) {
+        s = poly_scan(p->w, e);
+        poly_next(&s, &m);
+        Poly one = poly_from(p->w, 1, &m);
+        if (poly_divide(p->w, one, top, &x)) {
+            *q = poly_add(p->w, *q, x);
+            e = poly_sub(p->w, e, poly_mul(p->w, x, b));
+        } else {
+            *r = poly_add(p->w, *r, one);
+            e = poly_sub(p->w, e, one);
+        }
+    }
+    *r = poly_add(p->w, *r, e);
+}
+static Dom within(Prover *p, Poly x, Poly n) {
+    return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
+}
+/* What the symbol is under ctx; false: not seen. `radix` and `low`: what would have to be in 0..radix-1 for that. */
+static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low) {
+    SymbolDef d = symbol_def(p->w, x);
+    Poly high;
+    *radix = *low = 0;
+    if (d.kind == SYM_MIN) {
+        for (int k = 0; k < 2; k++) {
+            *value = d.arg[k];
+            if (prover_entails(p, ctx, dom_make(p, 1, (Lit[]){lit_ge(p, d.arg[1 - k], d.arg[k])}))) return true;
+        }
+        return false;
+    }
+    *radix = d.kind == SYM_FLOOR ? d.arg[1] : d.arg[d.narg - 1];
+    if (!*radix) return false;
+    divide(p, d.arg[0], *radix, &high, low);
+    if (!prover_entails(p, ctx, within(p, *low, *radix))) return false;
+    if (d.kind == SYM_FLOOR) *value = high;
+    else if (d.word == d.narg - 2) *value = *low;
+    else *value = poly_digit(p->w, high, d.arg + 1, (int)d.narg - 2, (int)d.word);
+    return true;
+}
+/* x := high * radix + low, low < radix, when x runs over a multiple of radix. */
+static bool split_variable(Prover *p, Term *t, Symbol x, Poly radix) {
+    Poly n, count;
+    Lit lit[2];
+    if (!range_from_zero(p, t->dom, x, &n, lit) || n == radix || !poly_divide(p->w, n, radix, &count)) return false;
+    Symbol high = variable_new(p), low = variable_new(p);
+    Poly value = poly_add(p->w, poly_mul(p->w, poly_symbol(p->w, high), radix), poly_symbol(p->w, low));
+    t->dom = dom_without(p, dom_without(p, t->dom, lit[0]), lit[1]);
+    eliminate(p, t, x, value);
+    add_variable(p, t, high);
+    add_variable(p, t, low);
+    Lit range[4] = {at_least_zero(p, high), less_than(p, high, count), at_least_zero(p, low), less_than(p, low, radix)};
+    t->dom = dom_and(p, t->dom, dom_make(p, 4, range));
+    return true;
+}
+static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
+    Poly n, count;
+    Lit lit[2];
+    if (p->split.variable || !among(x, p->nindex, p->index) || !range_from_zero(p, ctx, x, &n, lit)) return;
+    if (n != radix && poly_divide(p->w, n, radix, &count)) p->split = (Split){x, radix, count};
+}
+static bool composite(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
+
+static int composites(Prover *p, const Term *t, Symbol *out, int room) {
+    int n = 0;
+    Lits l = dom_lits(p, t->dom);
+    const Symbol *v;
+    for (int k = 0; k < l.n; k++)
+        for (int j = poly_variables(p, l.v[k].p, &v); j-- > 0 && n < room;)
+            if (composite(p, v[j]) && !among(v[j], n, out)) out[n++] = v[j];
+    for (int k = 0; k < t->nfactor; k++) {
+        const AtomInfo *a = atom_info(p, t->factor[k].atom);
+        for (int j = 0; j < a->nfree && n < room; j++)
+            if (composite(p, a->free[j]) && !among(a->free[j], n, out)) out[n++] = a->free[j];
+    }
+    return n;
+}
+static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
+    Symbol s[32];
+    int n = composites(p, t, s, 32);
+    for (int k = 0; k < n; k++) {
+        Poly value, radix, low;
+        const Symbol *v;
+        if (symbol_value(p, dom_and(p, ctx, t->dom), s[k], &value, &radix, &low)) {
+            *t = term_subst(p, *t, (Map){1, &s[k], &value});
+            return true;
+        }
+        int m = radix ? poly_variables(p, low, &v) : 0;
+        for (int j = 0; j < m; j++) {
+            if (among(v[j], t->nvar, t->var) && split_variable(p, t, v[j], radix)) return true;
+            wish_split(p, ctx, v[j], radix);
+        }
+    }
+    return false;
+}
+
+/* ---- atoms inside */
+
+static Nf simplify_atom(Prover *p, Dom ctx, Factor f);
+
+static Nf rebuilt_parts(Prover *p, Dom ctx, const AtomInfo *a) {
+    Part *v = ARENA_NEW(p->arena, Part, a->npart + 1);
+    int n = 0;
+    for (int k = 0; k < a->npart; k++) {
+        Part x = part_simplify(p, ctx, part_open(p, &a->part[k]));
+        if (!dom_false(p, x.dom) && !(x.dom && prover_empty(p, ctx, x.dom))) v[n++] = x;
+    }
+    if (a->kind == AT_MAX) return apply_max(p, ctx, n, v);
+    return n ? apply_sum(p, ctx, v[0]) : 0;
+}
+static Nf simplify_atom(Prover *p, Dom ctx, Factor f) {
+    const AtomInfo *a = atom_info(p, f.atom);
+    Nf r = 0;
+    if (a->kind == AT_FN) r = apply_function(p, ctx, (Function)a->word, simplify(p, ctx, a->a));
+    else if (a->kind == AT_BASE) return apply_power(p, ctx, simplify(p, ctx, a->a), f.power);
+    else if (a->kind == AT_PAIR) r = apply_pair(p, ctx, a->word, simplify(p, ctx, a->a), simplify(p, ctx, a->b));
+    else if (a->kind == AT_VALUE) r = nf_polynomial(p, a->index[0]);
+    else if (a->kind == AT_MAX || a->kind == AT_SUM) r = rebuilt_parts(p, ctx, a);
+    else r = nf_atom(p, f.atom);
+    return r == nf_atom(p, f.atom) ? nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, f.atom, f.power)) : apply_power(p, ctx, r, f.power);
+}
+static bool has_nested(Prover *p, const Term *t) {
+    for (int k = 0; k < t->nfactor; k++) {
+        AtomKind kind = atom_info(p, t->factor[k].atom)->kind;
+        if (kind != AT_INPUT && kind != AT_PARAM && kind != AT_SIZE && kind != AT_REAL) return true;
+    }
+    return false;
+}
+/* n * (1/n) = 1 where n >= 1 is known. */
+static void cancel_sizes(Prover *p, Dom ctx, Term *t) {
+    for (int k = 0; k + 1 < t->nfactor; k++) {
+        Factor f = t->factor[k], g = t->factor[k + 1];
+        const AtomInfo *a = atom_info(p, f.atom);
+        if (f.atom != g.atom || a->kind != AT_SIZE || (f.power.p < 0) == (g.power.p < 0)) continue;
+        Lit l = {poly_sub(p->w, poly_symbol(p->w, a->word), poly_int(p->w, 1)), false};
+        if (!prover_entails(p, dom_and(p, ctx, t->dom), dom_make(p, 1, &l))) continue;
+        Factor *v = ARENA_NEW(p->arena, Factor, t->nfactor);
+        int n = 0;
+        for (int j = 0; j < t->nfactor; j++)
+            if (j != k && j != k + 1) v[n++] = t->factor[j];
+        t->factor = v;
+        t->nfactor = n;
+        Ratio sum = ratio_plus(p, f.power, g.power);
+        if (sum.p) *t = term_factor(p, *t, f.atom, sum);
+        k = -1;
+    }
+}
+static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
+    if (t.dom && prover_empty(p, ctx, t.dom)) return;
+    cancel_sizes(p, ctx, &t);
+    if (!has_nested(p, &t)) {
+        terms_push(p, out, t);
+        return;
+    }
+    Dom here = dom_and(p, ctx, t.dom);
+    Term bare = t;
+    bare.nfactor = 0;
+    Nf product = nf_number(p, ratio(1, 1));
+    p->depth++;
+    for (int k = 0; k < t.nfactor; k++) product = nf_mul(p, product, simplify_atom(p, here, t.factor[k]));
+    p->depth--;
+    int n = nf_size(p, product);
+    for (int k = 0; k < n; k++) {
+        Term x = nf_term(p, product, k), y = term_times(p, bare, x);
+        cancel_sizes(p, ctx, &y);
+        if (dom_false(p, y.dom) || (x.dom && prover_empty(p, ctx, y.dom))) continue;
+        if (!x.nvar && !x.dom) terms_push(p, out, y);
+        else simplify_term(p, ctx, y, out);
+    }
+}
+void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
+    if (p->depth > 28) prover_fail(p, "nested too deep");
+    for (int step = 0; step < STEPS_MAX; step++) {
+        if (!t.c.p || dom_false(p, t.dom)) return;
+        if (t.nvar && (solve_equations(p, ctx, &t) || drop_pinned(p, &t))) continue;
+        if (resolve_digits(p, ctx, &t)) continue;
+        if (t.nvar && count_unused(p, ctx, t, out)) return;
+        if (t.nvar > 1 && fuse(p, &t)) continue;
+        p->depth++;
+        emit(p, ctx, t, out);
+        p->depth--;
+        return;
+    }
+    prover_fail(p, "simplification does not end");
+}
+
+/* ---- forms */
+
+static void drop_entailed(Prover *p, Dom ctx, Term *t) {
+    Lits l = dom_lits(p, t->dom);
+    for (int k = 0; k < l.n; k++)
+        if (!lit_mentions(p, l.v[k], t->nvar, t->var) && prover_entails(p, ctx, dom_make(p, 1, &l.v[k]))) t->dom = dom_without(p, t->dom, l.v[k]);
+}
+Nf simplify(Prover *p, Dom ctx, Nf nf) {
+    Terms out = {0};
+    int n = nf_size(p, nf);
+    p->depth++;
+    for (int k = 0; k < n; k++) simplify_term(p, ctx, nf_term_at(p, nf, k), &out);
+    for (int k = 0; k < out.n; k++) drop_entailed(p, ctx, &out.v[k]);
+    p->depth--;
+    return nf_from(p, out.n, out.v);
+}
+
+/* ---- parts of maxima and sums */
+
+static bool part_step(Prover *p, Dom ctx, Term *t) { return solve_equations(p, ctx, t) || drop_pinned(p, t) || resolve_digits(p, ctx, t); }
+
+/* The part is treated as a term with one atom that holds its form. */
+Part part_simplify(Prover *p, Dom ctx, Part x) {
+    Term t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
+    if (x.nf) t = term_factor(p, t, atom_nested(p, AT_PAIR, UINT32_MAX, x.nf, 0), ratio(1, 1));
+    for (int step = 0; step < STEPS_MAX && !dom_false(p, t.dom) && part_step(p, ctx, &t); step++) continue;
+    Nf inner = t.nfactor ? atom_info(p, t.factor[0].atom)->a : 0;
+    return (Part){t.nvar, t.var, t.dom, dom_false(p, t.dom) ? 0 : simplify(p, dom_and(p, ctx, t.dom), inner)};
+}

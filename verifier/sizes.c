@@ -1,0 +1,179 @@
+/* sizes.c -- equations between sizes are divided by factors known to be positive and solved for a symbol with coefficient 1, again and again. A quotient floor(a/b) in an equation
+   becomes a symbol of its own, so that o = g*floor(o/g) is solved as o := g*q; what defines it becomes facts. What cannot be solved stays a fact. */
+#include "verifier/sizes.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { SOLVED_MAX = 200, ROUNDS_MAX = 200 };
+
+Poly size_solved(const SizeFacts *s, Poly p) { return s->nsolved ? poly_subst(s->w, p, s->nsolved, s->from, s->to) : p; }
+Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){size_solved(s, l.p), l.eq}; }
+
+static void add_fact(SizeFacts *s, Lit l) {
+    for (int k = 0; k < s->nfact; k++)
+        if (s->fact[k].p == l.p && s->fact[k].eq == l.eq) return;
+    if (s->nfact == s->room) {
+        Lit *v = ARENA_NEW(s->arena, Lit, 2 * s->room + 32);
+        if (s->nfact) memcpy(v, s->fact, sizeof *v * (size_t)s->nfact);
+        s->fact = v;
+        s->room = 2 * s->room + 32;
+    }
+    s->fact[s->nfact++] = l;
+}
+static void substitute(SizeFacts *s, Symbol x, Poly value) {
+    for (int k = 0; k < s->nsolved; k++) s->to[k] = poly_subst(s->w, s->to[k], 1, &x, &value);
+    s->from[s->nsolved] = x;
+    s->to[s->nsolved++] = value;
+    for (int k = 0; k < s->nfact; k++) s->fact[k].p = poly_subst(s->w, s->fact[k].p, 1, &x, &value);
+}
+
+/* ---- what is positive */
+
+static int64_t lower(const SizeFacts *s, Symbol x) { /* INT64_MIN: nothing is known */
+    int64_t best = INT64_MIN;
+    for (int k = 0; k < s->nfact; k++) {
+        Poly rest = poly_sub(s->w, s->fact[k].p, poly_symbol(s->w, x));
+        int64_t c;
+        if (!s->fact[k].eq && poly_constant(s->w, rest, &c) && -c > best) best = -c;
+    }
+    return best;
+}
+static bool positive_constant(const SizeFacts *s, Poly b) {
+    int64_t c;
+    Symbol x = poly_is_symbol(s->w, b);
+    return poly_constant(s->w, b, &c) ? c >= 1 : x && lower(s, x) >= 1;
+}
+static Poly without_positive_factors(SizeFacts *s, Poly e) {
+    Monomial m;
+    PolyScan scan = poly_scan(s->w, e);
+    if (!poly_next(&scan, &m)) return e;
+    for (uint32_t k = 0; k < m.degree; k++) {
+        Poly x = poly_symbol(s->w, m.symbol[k]), q;
+        if (lower(s, m.symbol[k]) >= 1 && poly_divide(s->w, e, x, &q)) return without_positive_factors(s, q);
+    }
+    return e;
+}
+
+/* ---- solving */
+
+static bool solvable(SizeFacts *s, Poly e, Symbol x, Poly *value) {
+    int64_t c = 0;
+    int seen = 0;
+    PolyScan scan = poly_scan(s->w, e);
+    for (Monomial m; poly_next(&scan, &m);)
+        for (uint32_t k = 0; k < m.degree; k++)
+            if (m.symbol[k] == x) {
+                seen++;
+                c = m.degree == 1 ? m.coefficient : 0;
+            }
+    if (seen != 1 || (c != 1 && c != -1)) return false;
+    Poly rest = poly_sub(s->w, e, poly_scale(s->w, poly_symbol(s->w, x), c));
+    *value = poly_scale(s->w, rest, -c);
+    return !poly_mentions(s->w, rest, x);
+}
+/* The one that is solved for: a symbol whose value has no negative coefficient, if there is one; the later symbol then. */
+static bool solve_named(SizeFacts *s, Poly e) {
+    Symbol best = 0;
+    Poly best_value = 0;
+    int best_bad = 0;
+    PolyScan scan = poly_scan(s->w, e);
+    for (Monomial m; poly_next(&scan, &m);) {
+        Poly value;
+        if (m.degree != 1 || symbol_def(s->w, m.symbol[0]).kind != SYM_NAMED || !solvable(s, e, m.symbol[0], &value)) continue;
+        int bad = 0;
+        PolyScan v = poly_scan(s->w, value);
+        for (Monomial n; poly_next(&v, &n);) bad += n.coefficient < 0;
+        if (best && (bad > best_bad || (bad == best_bad && m.symbol[0] < best))) continue;
+        best = m.symbol[0];
+        best_value = value;
+        best_bad = bad;
+    }
+    if (best) substitute(s, best, best_value);
+    return best != 0;
+}
+/* A quotient in e gets a name; its definition becomes facts. */
+static bool name_quotient(SizeFacts *s, Poly e, int round) {
+    World *w = s->w;
+    PolyScan scan = poly_scan(w, e);
+    for (Monomial m; poly_next(&scan, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolDef d = symbol_def(w, m.symbol[k]);
+            if (d.kind != SYM_FLOOR || !positive_constant(s, d.arg[1])) continue;
+            char name[40];
+            snprintf(name, sizeof name, "quotient#%d", round);
+            Poly q = poly_named(w, name), rest = poly_sub(w, d.arg[0], poly_mul(w, q, d.arg[1]));
+            Symbol numerator = poly_is_symbol(w, d.arg[0]);
+            add_fact(s, (Lit){rest, false});
+            add_fact(s, (Lit){poly_sub(w, poly_sub(w, d.arg[1], poly_int(w, 1)), rest), false});
+            if (numerator && lower(s, numerator) >= 0) add_fact(s, (Lit){q, false});
+            substitute(s, m.symbol[k], q);
+            return true;
+        }
+    return false;
+}
+static bool solve_step(SizeFacts *s, int round) {
+    for (int k = 0; k < s->nfact; k++) {
+        if (!s->fact[k].eq || !s->fact[k].p) continue;
+        Poly e = s->fact[k].p = without_positive_factors(s, s->fact[k].p);
+        if (solve_named(s, e) || name_quotient(s, e, round)) return true;
+    }
+    return false;
+}
+
+/* ---- all of it */
+
+static void note_sizes(SizeFacts *s) {
+    s->size = ARENA_NEW(s->arena, Symbol, s->nfact);
+    s->low = ARENA_NEW(s->arena, int64_t, s->nfact);
+    for (int k = 0; k < s->nfact; k++) {
+        PolyScan scan = poly_scan(s->w, s->fact[k].p);
+        Monomial m;
+        if (s->fact[k].eq || !poly_next(&scan, &m) || m.degree != 1 || m.coefficient != 1) continue;
+        int64_t low = lower(s, m.symbol[0]);
+        if (low < 0 || among(m.symbol[0], s->nsize, s->size)) continue;
+        s->size[s->nsize] = m.symbol[0];
+        s->low[s->nsize++] = low;
+    }
+}
+/* A product of sizes that are at least 1 and one other that is not negative: that one is not negative. */
+static void derive_signs(SizeFacts *s) {
+    int n = s->nfact;
+    for (int k = 0; k < n; k++) {
+        PolyScan scan = poly_scan(s->w, s->fact[k].p);
+        Monomial m, none;
+        if (s->fact[k].eq || !poly_next(&scan, &m) || poly_next(&scan, &none) || m.degree < 2 || m.coefficient < 1) continue;
+        Symbol other = 0;
+        int others = 0;
+        for (uint32_t j = 0; j < m.degree; j++)
+            if (lower(s, m.symbol[j]) < 1) {
+                other = m.symbol[j];
+                others++;
+            }
+        if (others == 1) add_fact(s, (Lit){poly_symbol(s->w, other), false});
+    }
+}
+static bool plain(SizeFacts *s, Lit *l) { /* false: it is false */
+    int64_t c;
+    l->p = size_solved(s, l->p);
+    return !poly_constant(s->w, l->p, &c) || (l->eq ? c == 0 : c >= 0);
+}
+bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
+    *s = (SizeFacts){.w = w, .arena = arena};
+    s->from = ARENA_NEW(arena, Symbol, SOLVED_MAX);
+    s->to = ARENA_NEW(arena, Poly, SOLVED_MAX);
+    for (int k = 0; k < i->nsymbol; k++)
+        if (i->is_size[k]) add_fact(s, (Lit){poly_symbol(w, i->symbol[k]), false});
+    for (int k = 0; k < i->nwhere; k++) add_fact(s, i->where[k]);
+    for (int k = 0; k < i->nneed_from; k++) add_fact(s, i->need_from[k]);
+    for (int round = 0; round < ROUNDS_MAX && s->nsolved < SOLVED_MAX - 1 && solve_step(s, round); round++) continue;
+    derive_signs(s);
+    note_sizes(s);
+    int n = 0;
+    for (int k = 0; k < s->nfact; k++) {
+        int64_t c;
+        if (!plain(s, &s->fact[k])) return false;
+        if (!poly_constant(w, s->fact[k].p, &c)) s->fact[n++] = s->fact[k];
+    }
+    s->nfact = n;
+    return !w->overflow;
+}

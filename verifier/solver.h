@@ -1,0 +1,33 @@
+/* solver.h -- questions about integer polynomials, answered by Z3. All of them are about the points (values of the symbols) where the base facts and a
+   set of conditions hold. "false" always means "not shown". A Solver serves one proof; its Z3 context is its own, so that budgets are reproducible. */
+#ifndef ISOMER_SOLVER_H
+#define ISOMER_SOLVER_H
+#include "ops/core/expr.h"
+
+typedef struct Lits {
+    int n;
+    const Lit *v;
+} Lits;
+typedef struct Member { /* `count` times the indicator of a set of points */
+    int64_t count;
+    Lits dom;
+} Member;
+typedef struct SolverStats {
+    int queries, cached, nonlinear;
+    uint64_t spent; /* Z3's resource units */
+} SolverStats;
+typedef struct Solver Solver;
+
+Solver *solver_new(World *, Arena *, uint64_t budget); /* budget: Z3 resource units in all, 0: a default */
+void solver_free(Solver *);
+void solver_assume(Solver *, Lit);                     /* a base fact */
+bool solver_spent(const Solver *);                     /* the budget is used up: every further answer is "not shown" */
+SolverStats solver_stats(const Solver *);
+
+bool solver_empty(Solver *, Lits);                 /* no point satisfies these */
+bool solver_entails(Solver *, Lits, Lits goal);    /* every point of the first satisfies all of goal */
+bool solver_balanced(Solver *, Lits, int n, const Member[]); /* the counted indicators add up to 0 at every point */
+bool solver_same_cover(Solver *, Lits, int n, const Member[]); /* members with count > 0 and members with count < 0 cover the same points */
+/* Values of the n symbols at some point; false: none found. */
+bool solver_point(Solver *, Lits, int n, const Symbol[], int64_t out[]);
+#endif

@@ -1,0 +1,325 @@
+/* unify.c -- when two terms have the same body. Their atoms are paired by backtracking; equal accesses give equations between indices, which are solved for one term's variables.
+   What remains to be shown is entailed by the context and the term's domain, or the pairing is given up. The change of variables must be one to one over the integers: it is
+   linear with determinant 1 or -1, so that sums on either side run over the same points. */
+#include "verifier/unify.h"
+#include <string.h>
+
+enum { EQUATIONS_MAX = 160, UNKNOWNS_MAX = 24, OPTIONS_MAX = 24, TRIES_MAX = 400 };
+
+typedef struct Unify {
+    Prover *p;
+    Dom ctx;
+    const Term *t, *r;
+    Unified found;
+    void *user;
+    bool stop;
+    int neq, npair, tries, order[UNKNOWNS_MAX * 3];
+    bool used[UNKNOWNS_MAX * 3];
+    Poly eq[EQUATIONS_MAX];
+    struct { Atom r, t; } pair[UNKNOWNS_MAX * 3];
+} Unify;
+typedef struct Solution { /* of equations, for the variables of t */
+    int n, nleft, nobligation;
+    Symbol from[UNKNOWNS_MAX], left[UNKNOWNS_MAX];
+    Poly to[UNKNOWNS_MAX];
+    Lit obligation[EQUATIONS_MAX];
+} Solution;
+
+static Map map_of(const Solution *s) { return (Map){s->n, s->from, s->to}; }
+static Poly subst(Prover *p, Poly x, Map m) { return m.n ? poly_subst(p->w, x, m.n, m.from, m.to) : x; }
+
+/* ---- equations */
+
+static void record(Prover *p, Solution *s, Symbol x, Poly value) {
+    for (int k = 0; k < s->n; k++) s->to[k] = poly_subst(p->w, s->to[k], 1, &x, &value);
+    s->from[s->n] = x;
+    s->to[s->n++] = value;
+}
+/* Divides by sizes that all monomials have: the quotient being 0 is enough. */
+static Poly without_sizes(Prover *p, Poly e) {
+    for (int k = 0; k < p->nsize; k++)
+        for (Poly q; e && poly_divide(p->w, e, poly_symbol(p->w, p->size[k]), &q);) e = q;
+    return e;
+}
+static bool solve_unknown(Unify *u, Solution *s, Poly e) {
+    Poly value;
+    for (int k = 0; k < u->t->nvar; k++) {
+        Symbol x = u->t->var[k];
+        if (!among(x, s->n, s->from) && solve_for(u->p, e, x, &value)) {
+            record(u->p, s, x, value);
+            return true;
+        }
+    }
+    return false;
+}
+static Dom both_domains(Unify *u, const Solution *s) {
+    return dom_and(u->p, dom_and(u->p, u->ctx, u->r->dom), dom_subst(u->p, u->t->dom, map_of(s)));
+}
+/* One pass over the equations; true: something was done. */
+static bool solve_pass(Unify *u, Solution *s, Poly *eq, int *n) {
+    Prover *p = u->p;
+    for (int k = 0; k < *n; k++) {
+        Poly e = without_sizes(p, subst(p, eq[k], map_of(s)));
+        bool open = poly_mentions_any(p, e, u->t->nvar, u->t->var);
+        eq[k] = e;
+        if (open && !solve_unknown(u, s, e)) continue;
+        if (e && !open) s->obligation[s->nobligation++] = (Lit){e, true};
+        eq[k] = eq[--*n];
+        return true;
+    }
+    for (int k = 0; k < *n && *n < EQUATIONS_MAX - 1; k++) {
+        Poly part[2];
+        int m = equation_parts(p, both_domains(u, s), eq[k], part);
+        if (!m) continue;
+        eq[k] = part[0];
+        if (m == 2) eq[(*n)++] = part[1];
+        return true;
+    }
+    return false;
+}
+static void solve_all(Unify *u, int nextra, const Poly *extra, Solution *s) {
+    Poly eq[EQUATIONS_MAX];
+    int n = 0;
+    memset(s, 0, sizeof *s);
+    for (int k = 0; k < u->neq; k++) eq[n++] = u->eq[k];
+    for (int k = 0; k < nextra && n < EQUATIONS_MAX; k++) eq[n++] = extra[k];
+    while (solve_pass(u, s, eq, &n)) continue;
+    for (int k = 0; k < n; k++) s->obligation[s->nobligation++] = (Lit){eq[k], true};
+    for (int k = 0; k < u->t->nvar; k++)
+        if (!among(u->t->var[k], s->n, s->from)) s->left[s->nleft++] = u->t->var[k];
+}
+
+/* ---- one to one */
+
+/* The coefficient of x in a polynomial that is linear in the variables; false: it is not linear. */
+static bool coefficient(Prover *p, Poly value, Symbol x, int n, const Symbol *var, Poly *c) {
+    PolyScan s = poly_scan(p->w, value);
+    *c = 0;
+    for (Monomial m; poly_next(&s, &m);) {
+        uint32_t rest[64], k = 0, seen = 0, others = 0;
+        for (uint32_t j = 0; j < m.degree && j < 64; j++)
+            if (m.symbol[j] == x) seen++;
+            else {
+                others += among(m.symbol[j], n, var);
+                rest[k++] = m.symbol[j];
+            }
+        if (seen > 1 || (seen && others)) return false;
+        if (seen) *c = poly_add(p->w, *c, poly_from(p->w, 1, &(Monomial){m.coefficient, k, rest}));
+    }
+    return true;
+}
+static Poly determinant(Prover *p, int n, Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX], int row, uint32_t columns) {
+    Poly d = 0;
+    int sign = 1;
+    if (row == n) return poly_int(p->w, 1);
+    for (int k = 0; k < n; k++) {
+        if (!(columns >> k & 1)) continue;
+        if (m[row][k]) d = poly_add(p->w, d, poly_scale(p->w, poly_mul(p->w, m[row][k], determinant(p, n, m, row + 1, columns & ~(1u << k))), sign));
+        sign = -sign;
+    }
+    return d;
+}
+static bool one_to_one(Unify *u, const Poly *value) {
+    Prover *p = u->p;
+    Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX];
+    int n = u->t->nvar;
+    if (!p->check.determinant) return true;
+    for (int k = 0; k < n; k++) {
+        const Symbol *v;
+        int nv = poly_variables(p, value[k], &v);
+        if (poly_mentions_any(p, value[k], n, u->t->var)) return false;
+        for (int j = 0; j < nv; j++) /* digits of variables are not linear */
+            if (symbol_def(p->w, v[j]).kind != SYM_BOUND && poly_mentions_any(p, poly_symbol(p->w, v[j]), n, u->r->var)) return false;
+        for (int j = 0; j < n; j++)
+            if (!coefficient(p, value[k], u->r->var[j], n, u->r->var, &m[k][j])) return false;
+    }
+    int64_t d;
+    return poly_constant(p->w, determinant(p, n, m, 0, (1u << n) - 1), &d) && (d == 1 || d == -1);
+}
+
+/* ---- a pairing of all atoms */
+
+static void offer(Unify *u, const Solution *s, const Symbol *pick) {
+    Prover *p = u->p;
+    Poly value[UNKNOWNS_MAX], to[UNKNOWNS_MAX];
+    int n = u->t->nvar;
+    for (int k = 0; k < s->nleft; k++) to[k] = poly_symbol(p->w, pick[k]);
+    Map rest = {s->nleft, s->left, to};
+    for (int k = 0; k < n; k++) {
+        value[k] = poly_symbol(p->w, u->t->var[k]);
+        value[k] = subst(p, subst(p, value[k], map_of(s)), rest);
+    }
+    if (++u->tries > TRIES_MAX) u->stop = true;
+    if (u->stop || !one_to_one(u, value)) return;
+    Map m = {n, u->t->var, value};
+    Dom given = dom_and(p, u->ctx, dom_subst(p, u->t->dom, m)), want = 0;
+    for (int k = 0; k < s->nobligation; k++) want = dom_with(p, want, (Lit){subst(p, subst(p, s->obligation[k].p, rest), m), true});
+    if (dom_false(p, want) ? !prover_empty(p, u->ctx, dom_subst(p, u->t->dom, m)) : !prover_entails(p, given, want)) return;
+    for (int k = 0; k < u->npair; k++)
+        if (!atoms_equal(p, given, u->pair[k].r, atom_subst(p, u->pair[k].t, m))) return;
+    u->stop = u->found(u->user, value);
+}
+/* Variables that no equation fixes are sent to variables of r, in every order. */
+static void permute(Unify *u, const Solution *s, int k, Symbol *pick, int npool, const Symbol *pool) {
+    if (k == s->nleft) {
+        offer(u, s, pick);
+        return;
+    }
+    for (int j = 0; j < npool && !u->stop; j++) {
+        if (among(pool[j], k, pick)) continue;
+        pick[k] = pool[j];
+        permute(u, s, k + 1, pick, npool, pool);
+    }
+}
+static void complete(Unify *u, const Solution *s) {
+    Symbol pick[UNKNOWNS_MAX], spare[UNKNOWNS_MAX];
+    int n = 0;
+    if (s->nleft > 4) return;
+    for (int k = 0; k < u->r->nvar; k++) {
+        bool taken = false;
+        for (int j = 0; j < s->n; j++) taken |= poly_mentions_any(u->p, s->to[j], 1, &u->r->var[k]);
+        if (!taken) spare[n++] = u->r->var[k];
+    }
+    if (n == s->nleft) permute(u, s, 0, pick, n, spare);
+    else permute(u, s, 0, pick, u->r->nvar, u->r->var);
+}
+
+/* ---- guesses from accesses inside paired atoms (they are checked afterwards, as everything is) */
+
+typedef struct Access { uint32_t input; int n; const Poly *index; } Access;
+typedef struct Accesses { int n; Access v[OPTIONS_MAX]; } Accesses;
+
+static void accesses_of_nf(Prover *p, Nf nf, Accesses *out);
+static void accesses_of(Prover *p, Atom a, Accesses *out) {
+    const AtomInfo *i = atom_info(p, a);
+    if (i->kind == AT_INPUT && out->n < OPTIONS_MAX) out->v[out->n++] = (Access){i->word, i->nindex, i->index};
+    accesses_of_nf(p, i->a, out);
+    accesses_of_nf(p, i->b, out);
+    for (int k = 0; k < i->npart; k++) accesses_of_nf(p, i->part[k].nf, out);
+}
+static void accesses_of_nf(Prover *p, Nf nf, Accesses *out) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        for (int j = 0; j < t->nfactor; j++) accesses_of(p, t->factor[j].atom, out);
+    }
+}
+static bool mentions_nested(Prover *p, Poly x) {
+    const Symbol *v;
+    int n = poly_variables(p, x, &v);
+    for (int k = 0; k < n; k++)
+        if (variable_nested(p, v[k])) return true;
+    return false;
+}
+typedef struct Guess { int n; Poly eq[RANK_MAX]; } Guess;
+static int guesses(Unify *u, int pair, const Solution *s, Guess *out) {
+    Accesses *a = ARENA_NEW(u->p->arena, Accesses, 2);
+    int n = 0;
+    accesses_of(u->p, u->pair[pair].r, &a[0]);
+    accesses_of(u->p, u->pair[pair].t, &a[1]);
+    for (int i = 0; i < a[1].n; i++)
+        for (int j = 0; j < a[0].n && n < OPTIONS_MAX; j++) {
+            const Access *t = &a[1].v[i], *r = &a[0].v[j];
+            Guess g = {0};
+            if (t->input != r->input || t->n != r->n) continue;
+            for (int k = 0; k < t->n; k++)
+                if (poly_mentions_any(u->p, t->index[k], s->nleft, s->left) && !mentions_nested(u->p, t->index[k]) && !mentions_nested(u->p, r->index[k]))
+                    g.eq[g.n++] = poly_sub(u->p->w, r->index[k], t->index[k]);
+            bool old = !g.n;
+            for (int k = 0; k < n; k++) old |= out[k].n == g.n && !memcmp(out[k].eq, g.eq, sizeof *g.eq * (size_t)g.n);
+            if (!old) out[n++] = g;
+        }
+    return n;
+}
+static void try_guesses(Unify *u, const Solution *s, int pair, int nextra, Poly *extra) {
+    if (u->stop) return;
+    if (pair == u->npair) {
+        Solution *more = ARENA_NEW(u->p->arena, Solution, 1);
+        if (!nextra) return;
+        if (++u->tries > TRIES_MAX) u->stop = true;
+        solve_all(u, nextra, extra, more);
+        if (!more->nleft) offer(u, more, NULL);
+        return;
+    }
+    Guess *g = ARENA_NEW(u->p->arena, Guess, OPTIONS_MAX);
+    int n = guesses(u, pair, s, g);
+    for (int k = 0; k < n; k++) {
+        memcpy(extra + nextra, g[k].eq, sizeof *extra * (size_t)g[k].n);
+        if (nextra + g[k].n < EQUATIONS_MAX - RANK_MAX) try_guesses(u, s, pair + 1, nextra + g[k].n, extra);
+    }
+    try_guesses(u, s, pair + 1, nextra, extra);
+}
+static void finish(Unify *u) {
+    Solution *s = ARENA_NEW(u->p->arena, Solution, 1);
+    solve_all(u, 0, NULL, s);
+    if (s->nleft && u->npair) {
+        Poly extra[EQUATIONS_MAX];
+        try_guesses(u, s, 0, 0, extra);
+    }
+    if (!u->stop) complete(u, s);
+}
+
+/* ---- pairing */
+
+static bool same_head(Prover *p, const Factor *a, const Factor *b) {
+    const AtomInfo *x = atom_info(p, a->atom), *y = atom_info(p, b->atom);
+    if (a->power.p != b->power.p || a->power.q != b->power.q || x->kind != y->kind || x->word != y->word || x->nindex != y->nindex) return false;
+    return x->kind == AT_REAL || x->kind == AT_PARAM || x->kind == AT_SIZE ? a->atom == b->atom : true;
+}
+static bool leaf(AtomKind k) { return k == AT_INPUT || k == AT_VALUE; }
+static bool closed_leaf(AtomKind k) { return k == AT_REAL || k == AT_PARAM || k == AT_SIZE; }
+
+static void pair_from(Unify *u, int k) {
+    Prover *p = u->p;
+    if (u->stop) return;
+    if (k == u->r->nfactor) {
+        finish(u);
+        return;
+    }
+    const Factor *r = &u->r->factor[u->order[k]];
+    const AtomInfo *a = atom_info(p, r->atom);
+    for (int j = 0; j < u->t->nfactor && !u->stop; j++) {
+        const Factor *t = &u->t->factor[j];
+        if (u->used[j] || !same_head(p, r, t)) continue;
+        const AtomInfo *b = atom_info(p, t->atom);
+        int neq = u->neq, npair = u->npair;
+        u->used[j] = true;
+        for (int i = 0; leaf(a->kind) && i < a->nindex && u->neq < EQUATIONS_MAX; i++) u->eq[u->neq++] = poly_sub(p->w, a->index[i], b->index[i]);
+        if (!leaf(a->kind) && !closed_leaf(a->kind)) {
+            u->pair[u->npair].r = r->atom;
+            u->pair[u->npair++].t = t->atom;
+        }
+        pair_from(u, k + 1);
+        u->neq = neq;
+        u->npair = npair;
+        u->used[j] = false;
+        if (closed_leaf(a->kind)) return;
+    }
+}
+static bool heads_agree(Prover *p, const Term *t, const Term *r) {
+    bool used[UNKNOWNS_MAX * 3] = {false};
+    for (int k = 0; k < r->nfactor; k++) {
+        int j = 0;
+        while (j < t->nfactor && (used[j] || !same_head(p, &r->factor[k], &t->factor[j]))) j++;
+        if (j == t->nfactor) return false;
+        used[j] = true;
+    }
+    return true;
+}
+void unify_terms(Prover *p, Dom ctx, const Term *t, const Term *r, Unified found, void *user) {
+    if (t->nvar != r->nvar || t->nfactor != r->nfactor || t->nfactor >= UNKNOWNS_MAX * 3 || t->nvar >= UNKNOWNS_MAX) return;
+    if (!heads_agree(p, t, r)) return;
+    Unify *u = ARENA_NEW(p->arena, Unify, 1);
+    u->p = p;
+    u->ctx = ctx;
+    u->t = t;
+    u->r = r;
+    u->found = found;
+    u->user = user;
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < r->nfactor; k++)
+            if (leaf(atom_info(p, r->factor[k].atom)->kind) == (pass == 0)) u->order[n++] = k;
+    pair_from(u, 0);
+}

@@ -61,7 +61,8 @@ int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Sym
             const Term *t = &nf_body(p, nf[a], k, &c)->term;
             Lits l = dom_lits(p, t->dom);
             for (int j = 0; j < l.n; j++)
-                if (!lit_mentions(p, l.v[j], t->nvar, t->var) && !lit_mentions(p, l.v[j], nexcept, except)) n = split_cells(p, ctx, l.v[j], cell, n);
+                if (!lit_mentions(p, l.v[j], t->nvar, t->var) && !lit_mentions(p, l.v[j], nexcept, except))
+                    n = split_cells(p, ctx, l.v[j], cell, n);
         }
     }
     return n;
@@ -94,16 +95,42 @@ Nf cell_restrict(Prover *p, Nf nf, Dom known) {
 
 int lead_term(Prover *p, Nf nf, Ratio *c) {
     int best = -1, n = nf_size(p, nf);
-    uint64_t mask = 0;
+    uint64_t heads = 0, mask = 0;
     for (int k = 0; k < n; k++) {
         Ratio x;
         const BodyInfo *b = nf_body(p, nf, k, &x);
-        if ((!b->term.nfactor && !b->term.nvar) || (best >= 0 && b->mask >= mask)) continue;
+        bool later = best >= 0 && (b->heads > heads || (b->heads == heads && b->mask >= mask));
+        if ((!b->term.nfactor && !b->term.nvar) || later) continue;
         best = k;
+        heads = b->heads;
         mask = b->mask;
         *c = x;
     }
     return best;
+}
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a < 0 ? -a : a;
+}
+Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
+    Ratio g = {0, 1};
+    for (int j = 0; j < n; j++) {
+        int size = nf_size(p, nf[j]);
+        for (int k = 0; k < size; k++) {
+            Ratio c;
+            nf_body(p, nf[j], k, &c);
+            int64_t den = c.q / gcd(c.q, g.q), a, b;
+            if (__builtin_mul_overflow(den, g.q, &den) || __builtin_mul_overflow(c.p, den / c.q, &a) ||
+                __builtin_mul_overflow(g.p, den / g.q, &b))
+                prover_fail(p, "a coefficient leaves 64 bits");
+            g = ratio(gcd(a, b), den);
+        }
+    }
+    return g.p ? g : ratio(1, 1);
 }
 /* The power of the atom that every term has; p = 0 when there is none. A positive atom may be missing in terms and have any powers: the least is taken. */
 static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
@@ -158,7 +185,8 @@ static Term without(Prover *p, Term t, Atom a, Ratio power) {
     int n = 0;
     bool found = false;
     for (int k = 0; k < t.nfactor; k++)
-        if (!found && t.factor[k].atom == a && (atom_positive(p, a) || (t.factor[k].power.p == power.p && t.factor[k].power.q == power.q))) found = true;
+        if (!found && t.factor[k].atom == a && (atom_positive(p, a) || (t.factor[k].power.p == power.p && t.factor[k].power.q == power.q)))
+            found = true;
         else v[n++] = t.factor[k];
     Term r = t;
     r.factor = v;
@@ -238,7 +266,8 @@ Nf apply_power(Prover *p, Dom ctx, Nf nf, Ratio power) {
     Cell cell[CELLS_MAX];
     Nf sum = 0;
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
-    for (int k = 0; k < n; k++) sum = nf_add(p, sum, nf_guard(p, power_plain(p, cell_restrict(p, nf, cell[k].known), power), cell[k].guard));
+    for (int k = 0; k < n; k++)
+        sum = nf_add(p, sum, nf_guard(p, power_plain(p, cell_restrict(p, nf, cell[k].known), power), cell[k].guard));
     return sum;
 }
 Nf apply_pair(Prover *p, Dom ctx, uint32_t word, Nf a, Nf b) {

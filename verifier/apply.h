@@ -4,14 +4,14 @@
 #define ISOMER_APPLY_H
 #include "verifier/normal.h"
 
-bool prover_empty(Prover *, Dom ctx, Dom d);       /* no point of ctx satisfies d */
+bool prover_empty(Prover *, Dom ctx, Dom d); /* no point of ctx satisfies d */
 bool prover_entails(Prover *, Dom ctx, Dom goal);
 Nf apply_function(Prover *, Dom ctx, Function, Nf);
 Nf apply_power(Prover *, Dom ctx, Nf, Ratio power);
 Nf apply_pair(Prover *, Dom ctx, uint32_t word, Nf a, Nf b); /* uninterpreted */
 Nf apply_max(Prover *, Dom ctx, int n, const Part *);        /* open parts */
 Nf apply_max2(Prover *, Dom ctx, Nf a, Nf b);
-Nf apply_sum(Prover *, Dom ctx, Part);                       /* a sum kept as written */
+Nf apply_sum(Prover *, Dom ctx, Part); /* a sum kept as written */
 
 /* For apply.c, powers.c and maximum.c. */
 enum { CELLS_MAX = 48 };
@@ -19,9 +19,13 @@ typedef struct Cell {
     Dom known; /* how each of the guards is decided */
     Dom guard; /* what of it does not follow from ctx */
 } Cell;
-int cells_make(Prover *, Dom ctx, int n, const Nf *, int nexcept, const Symbol *except, Cell out[CELLS_MAX]); /* guards that mention an exception are left */
+int cells_make(Prover *, Dom ctx, int n, const Nf *, int nexcept, const Symbol *except,
+               Cell out[CELLS_MAX]); /* guards that mention an exception are left */
 Nf cell_restrict(Prover *, Nf, Dom known);
-int lead_term(Prover *, Nf, Ratio *c); /* a term that is not constant, chosen without regard to names; -1: none */
+int lead_term(
+    Prover *, Nf,
+    Ratio *c); /* a term that is not constant, chosen without regard to names and, if possible, to indices and domains; -1: none */
+Ratio coefficient_content(Prover *, int n, const Nf *); /* the greatest rational that divides all coefficients into integers; > 0 */
 /* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms have in common, none of them mentioning the exceptions. */
 Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
 Nf divide_out(Prover *, Nf, Term common);

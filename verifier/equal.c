@@ -8,7 +8,10 @@ enum { MATCHES_MAX = 40 };
 typedef struct Class {
     Term r; /* the body all have */
     int n, room;
-    struct Weighted { Ratio c; Dom dom; } *v;
+    struct Weighted {
+        Ratio c;
+        Dom dom;
+    } * v;
 } Class;
 typedef struct Classes {
     int n, room;

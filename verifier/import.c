@@ -179,9 +179,7 @@ static Nf over(Scope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
     return part.nvar ? apply_sum(p, ctx, part) : nf_guard(p, part.nf, part.dom);
 }
-static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
-    return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
-}
+static Nf least(Prover *p, Dom ctx, Nf a, Nf b) { return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1))); }
 static Nf tree(Scope *s, Dom ctx, Ex e) {
     Prover *p = s->m->p;
     ExNode x;

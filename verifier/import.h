@@ -12,8 +12,8 @@ typedef struct Parts { /* reads: where the parts' forms, elements of inputs, are
 typedef struct Import {
     Prover *p;
     int ninput;
-    const Value *input;   /* placeholders; their position is their number */
-    int nsolved;          /* sizes in terms of others */
+    const Value *input; /* placeholders; their position is their number */
+    int nsolved;        /* sizes in terms of others */
     const Symbol *from;
     const Poly *to;
     Symbol index[RANK_MAX]; /* the index of an element is named by these, whatever the value */
@@ -23,9 +23,9 @@ typedef struct Import {
     Parts *reads;
 } Import;
 
-void import_init(Import *);                       /* after p .. to are set */
-Dims import_dims(Import *, Value);                /* in terms of unsolved sizes */
-Dom import_range(Import *, Value);                /* the index lies inside */
+void import_init(Import *);        /* after p .. to are set */
+Dims import_dims(Import *, Value); /* in terms of unsolved sizes */
+Dom import_range(Import *, Value); /* the index lies inside */
 /* An element of the value at index[]: an axis of size 1 has the index 0. With p->exact sums, products and functions are uninterpreted (but x*1, x+0, maxima,
    guards and moves are understood): forms that are equal then come from the same floating-point operations. */
 Nf import_value(Import *, Value);

@@ -27,7 +27,7 @@ static Nf relu(Prover *p, Nf e) {
     if (nf_nonnegative(p, nf_scale(p, e, ratio(-1, 1)))) return 0;
     Term common = common_factor(p, 1, &e, false, 0, NULL);
     lead_term(p, e, &c);
-    common.c = ratio(c.p < 0 ? -c.p : c.p, c.q);
+    common.c = coefficient_content(p, 1, &e);
     Nf rest = divide_out(p, e, common), out = nf_of(p, common);
     if (c.p > 0) return nf_mul(p, out, zero_or(p, rest));
     return nf_add(p, e, nf_mul(p, out, zero_or(p, nf_scale(p, rest, ratio(-1, 1)))));
@@ -69,6 +69,28 @@ static bool flatten(Prover *p, const Part *x, Parts *out) {
             push(p, out, joined(p, x, inner, nf_add(p, nf_scale(p, inner.nf, c), rest)));
         }
         return true;
+    }
+    return false;
+}
+/* max{.., b - c*M, ..} = max{.. + c*M, b, ..} - c*M for an inner maximum M: returns what has to be subtracted. */
+static bool raise_negative(Prover *p, Parts *s, Nf *subtract) {
+    for (int j = 0; j < s->n; j++) {
+        int n = nf_size(p, s->v[j].nf);
+        for (int k = 0; k < n; k++) {
+            Ratio c;
+            const BodyInfo *b = nf_body(p, s->v[j].nf, k, &c);
+            if (c.p >= 0 || b->term.nvar || b->term.dom || b->term.nfactor != 1 || !ratio_is(b->term.factor[0].power, 1)) continue;
+            const AtomInfo *m = atom_info(p, b->term.factor[0].atom);
+            bool own = false;
+            for (int i = 0; i < s->n; i++) own |= atom_mentions_any(p, b->term.factor[0].atom, s->v[i].nvar, s->v[i].var);
+            if (m->kind != AT_MAX || own || s->n * m->npart > FLAT_MAX) continue;
+            Term t = b->term;
+            t.c = ratio(-c.p, c.q);
+            Nf add = nf_of(p, t);
+            for (int i = 0; i < s->n; i++) s->v[i].nf = nf_add(p, s->v[i].nf, add);
+            *subtract = nf_add(p, *subtract, nf_scale(p, add, ratio(-1, 1)));
+            return true;
+        }
     }
     return false;
 }
@@ -138,22 +160,6 @@ static Nf shared_terms(Prover *p, const Parts *s) {
     }
     return nf_from(p, m, t);
 }
-/* The greatest coefficient's worth that all parts can be divided by: taken from the leading term of all. */
-static Ratio shared_scale(Prover *p, const Parts *s) {
-    Ratio best = ratio(1, 1), c;
-    uint64_t mask = 0;
-    bool any = false;
-    for (int j = 0; j < s->n; j++) {
-        int k = lead_term(p, s->v[j].nf, &c);
-        if (k < 0) continue;
-        uint64_t here = nf_body(p, s->v[j].nf, k, &c)->mask;
-        if (any && here >= mask) continue;
-        any = true;
-        mask = here;
-        best = ratio(c.p < 0 ? -c.p : c.p, c.q);
-    }
-    return best;
-}
 static Term shared_factor(Prover *p, const Parts *s) {
     Nf nf[PARTS_MAX];
     Symbol var[PARTS_MAX * 8];
@@ -163,11 +169,11 @@ static Term shared_factor(Prover *p, const Parts *s) {
         for (int k = 0; k < s->v[j].nvar && nvar < PARTS_MAX * 8; k++) var[nvar++] = s->v[j].var[k];
     }
     Term r = n ? common_factor(p, n, nf, false, nvar, var) : (Term){.c = ratio(1, 1)};
-    r.c = shared_scale(p, s);
+    r.c = coefficient_content(p, n, nf);
     return r;
 }
 
-static Nf of_parts(Prover *p, Parts *s) {
+static Nf raised_parts(Prover *p, Parts *s) {
     flatten_all(p, s);
     drop_dominated(p, s);
     if (s->n == 1 && plain(&s->v[0])) return s->v[0].nf;
@@ -179,6 +185,12 @@ static Nf of_parts(Prover *p, Parts *s) {
     for (int k = 0; k < s->n; k++) s->v[k].nf = divide_out(p, s->v[k].nf, factor);
     Nf most = nf_atom(p, atom_parts(p, AT_MAX, s->n, s->v));
     return nf_add(p, shared, nf_mul(p, nf_of(p, factor), most));
+}
+
+static Nf of_parts(Prover *p, Parts *s) {
+    Nf subtract = 0;
+    for (int round = 0; round < 4 && raise_negative(p, s, &subtract); round++) continue;
+    return nf_add(p, raised_parts(p, s), subtract);
 }
 
 Nf apply_max(Prover *p, Dom ctx, int n, const Part *part) {

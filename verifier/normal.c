@@ -122,6 +122,7 @@ static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         free_add(p, &b->nfree, &v, a->nfree, a->free, t->nvar, t->var);
+        b->heads += mix(a->heads, mix((uint64_t)t->factor[k].power.p, (uint64_t)t->factor[k].power.q));
     }
     Lits x = dom_lits(p, t->dom);
     for (int k = 0; k < x.n; k++) {

@@ -9,7 +9,7 @@
 #include "ops/core/number.h"
 #include "verifier/solver.h"
 
-typedef uint32_t Dom;  /* interned set of literals; 0: true everywhere */
+typedef uint32_t Dom; /* interned set of literals; 0: true everywhere */
 typedef uint32_t Atom;
 typedef uint32_t Body; /* a term without its coefficient */
 typedef uint32_t Nf;   /* 0: zero */
@@ -46,6 +46,7 @@ typedef struct AtomInfo {
     const Part *part;   /* closed */
     const Symbol *free; /* variables it depends on, in the order in which they appear */
     uint64_t mask;      /* a hash that does not depend on the names of variables */
+    uint64_t heads;     /* a hash of which inputs and functions occur, whatever their indices and domains */
 } AtomInfo;
 typedef struct Term {
     Ratio c;
@@ -58,7 +59,7 @@ typedef struct BodyInfo {
     Term term; /* closed, c = 1 */
     int nfree, height;
     const Symbol *free;
-    uint64_t mask;
+    uint64_t mask, heads;
 } BodyInfo;
 typedef struct Map { /* variables to polynomials */
     int n;
@@ -77,7 +78,7 @@ typedef struct Switches {
 extern const Switches switches_all;
 
 typedef struct Normal Normal; /* the tables of one proof */
-typedef struct Split { /* an index that is to be written as high * radix + low */
+typedef struct Split {        /* an index that is to be written as high * radix + low */
     Symbol variable;
     Poly radix, count; /* count: how many values high takes */
 } Split;
@@ -86,19 +87,19 @@ typedef struct Prover {
     Arena *arena;
     Solver *solver;
     Switches check;
-    bool exact;          /* arithmetic is taken as written: see import.h */
+    bool exact; /* arithmetic is taken as written: see import.h */
     Normal *tables;
-    Escape *escape;      /* where prover_fail goes */
+    Escape *escape; /* where prover_fail goes */
     const char *why;
-    int nsize;           /* symbols that are known to be at least 0 (or 1) everywhere */
+    int nsize; /* symbols that are known to be at least 0 (or 1) everywhere */
     const Symbol *size;
     const int64_t *low;
-    int depth;           /* of nested simplification */
-    int nindex;          /* the indices of the output in question, which may be split into digits */
+    int depth;  /* of nested simplification */
+    int nindex; /* the indices of the output in question, which may be split into digits */
     const Symbol *index;
-    Split split;         /* the first such wish; variable 0: none */
-    bool maybe_empty;    /* a maximum was met whose domain was not shown to be inhabited */
-    Text *explain;       /* NULL: nobody reads it */
+    Split split;      /* the first such wish; variable 0: none */
+    bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
+    Text *explain;    /* NULL: nobody reads it */
 } Prover;
 
 void normal_init(Prover *); /* w, arena, solver are set */
@@ -117,14 +118,14 @@ Dom dom_and(Prover *, Dom, Dom);
 Dom dom_with(Prover *, Dom, Lit);
 Dom dom_without(Prover *, Dom, Lit);
 Lits dom_lits(Prover *, Dom);
-bool dom_false(Prover *, Dom);        /* plainly false */
+bool dom_false(Prover *, Dom); /* plainly false */
 bool dom_has(Prover *, Dom, Lit);
 Dom dom_subst(Prover *, Dom, Map);
 bool dom_mentions(Prover *, Dom, Symbol);
 Lit lit_ge(Prover *, Poly a, Poly b); /* a >= b */
 Lit lit_eq(Prover *, Poly a, Poly b);
 Lit lit_subst(Prover *, Lit, Map);
-int lit_truth(Prover *, Lit *);       /* in lowest terms; 1 true, 0 false, -1 depends */
+int lit_truth(Prover *, Lit *);            /* in lowest terms; 1 true, 0 false, -1 depends */
 int lit_negate(Prover *, Lit, Lit out[2]); /* its negation as one or two disjoint literals */
 bool lit_mentions(Prover *, Lit, int n, const Symbol *);
 
@@ -154,14 +155,14 @@ bool atom_positive(Prover *, Atom);
 
 /* Forms. Nothing here asks the solver. */
 int nf_size(Prover *, Nf);
-Term nf_term(Prover *, Nf, int i);        /* opened: fresh variables */
-Term nf_term_at(Prover *, Nf, int i);     /* opened with the variables of p->depth, the same ones each time */
+Term nf_term(Prover *, Nf, int i);    /* opened: fresh variables */
+Term nf_term_at(Prover *, Nf, int i); /* opened with the variables of p->depth, the same ones each time */
 const BodyInfo *nf_body(Prover *, Nf, int i, Ratio *c);
 Nf nf_from(Prover *, int n, const Term *); /* open terms; equal ones are added up */
 Nf nf_of(Prover *, Term);
 Nf nf_number(Prover *, Ratio);
 Nf nf_atom(Prover *, Atom);
-Nf nf_polynomial(Prover *, Poly);          /* as a number */
+Nf nf_polynomial(Prover *, Poly); /* as a number */
 Nf nf_add(Prover *, Nf, Nf);
 Nf nf_scale(Prover *, Nf, Ratio);
 Nf nf_mul(Prover *, Nf, Nf);
@@ -174,7 +175,7 @@ bool nf_constant(Prover *, Nf, Ratio *);
 bool nf_nonnegative(Prover *, Nf);
 bool nf_positive(Prover *, Nf);
 Term term_subst(Prover *, Term, Map);
-Term term_times(Prover *, Term, Term);     /* variables must differ */
+Term term_times(Prover *, Term, Term);               /* variables must differ */
 Term term_factor(Prover *, Term, Atom, Ratio power); /* times atom^power: merged with a power of the same atom where that is an identity */
 bool term_mentions_any(Prover *, Term, int n, const Symbol *); /* in its atoms */
 void nf_print(Prover *, Nf, Text *);

@@ -33,9 +33,7 @@ static Term coefficient_power(Prover *p, Term t, Ratio c, Ratio a) {
     else t = base_factor(p, t, nf_number(p, c), a);
     return t;
 }
-static bool sign_known(Prover *p, const Factor *f) {
-    return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0;
-}
+static bool sign_known(Prover *p, const Factor *f) { return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0; }
 /* (b^e)^a = b^(e*a) everywhere? */
 static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
     Ratio product = ratio_times(p, f->power, a);
@@ -53,7 +51,8 @@ static Nf monomial_power(Prover *p, Term t, Ratio a) {
         const Factor *f = &t.factor[k];
         bool out = powers_multiply(p, f, a) && (a.q == 1 || sign_known(p, f) || unknown == 1);
         if (!out && a.q == 1 && a.p >= -EXPAND_MAX && a.p <= EXPAND_MAX) { /* one by one: term_factor knows what merges */
-            for (int64_t j = a.p < 0 ? -a.p : a.p; j > 0; j--) r = term_factor(p, r, f->atom, ratio_times(p, f->power, ratio(a.p < 0 ? -1 : 1, 1)));
+            for (int64_t j = a.p < 0 ? -a.p : a.p; j > 0; j--)
+                r = term_factor(p, r, f->atom, ratio_times(p, f->power, ratio(a.p < 0 ? -1 : 1, 1)));
         } else if (out) r = term_factor(p, r, f->atom, ratio_times(p, f->power, a));
         else rest = term_factor(p, rest, f->atom, f->power);
     }
@@ -68,8 +67,8 @@ static Nf monomial_power(Prover *p, Term t, Ratio a) {
 static Nf general_power(Prover *p, Nf nf, Ratio a) {
     Ratio c = ratio(1, 1);
     Term common = common_factor(p, 1, &nf, a.q == 1, 0, NULL);
-    lead_term(p, nf, &c);
-    common.c = a.q == 1 ? c : magnitude(c);
+    common.c = coefficient_content(p, 1, &nf);
+    if (a.q == 1 && lead_term(p, nf, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
     Nf rest = divide_out(p, nf, common);
     Nf out = monomial_power(p, common, a);
     return nf_mul(p, out, nf_of(p, base_factor(p, (Term){.c = ratio(1, 1)}, rest, a)));

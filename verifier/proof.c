@@ -121,8 +121,10 @@ static bool outputs_exact(Attempt *a) {
     return exact;
 }
 static Atom reads_atom(Prover *p, const Parts *s) { return atom_parts(p, AT_MAX, s->n, s->v); }
+/* Sums and maxima are taken to have at least one element each. */
 static bool same_reads(Attempt *a) {
     Prover *p = &a->prover;
+    p->check.nonempty = false;
     for (int k = 0; k < a->instance->from.nout; k++) {
         const Parts *x = import_reads(&a->import, a->instance->from.out[k]), *y = import_reads(&a->import, a->instance->to.out[k]);
         Dom ctx = import_range(&a->import, a->instance->from.out[k]);
@@ -219,8 +221,12 @@ static void attempt(Attempt *a) {
         return;
     }
     if (!obligations(a)) return;
-    a->import = (Import){.p = p, .ninput = a->instance->ninput, .input = a->instance->input, .nsolved = a->facts.nsolved,
-                         .from = a->facts.from, .to = a->facts.to};
+    a->import = (Import){.p = p,
+                         .ninput = a->instance->ninput,
+                         .input = a->instance->input,
+                         .nsolved = a->facts.nsolved,
+                         .from = a->facts.from,
+                         .to = a->facts.to};
     import_init(&a->import);
     if (!outputs_equal(a)) return;
     a->proof.proved = true;

@@ -18,16 +18,16 @@ typedef struct Refute {
     SizeFacts facts;
     Random random;
     Sizes sizes;
-    int64_t *value;     /* by symbol */
+    int64_t *value; /* by symbol */
     int nfree;
-    Symbol *free;       /* symbols that are drawn */
+    Symbol *free; /* symbols that are drawn */
     bool *is_size;
     const Numbers *num;
-    Tensor *tensor;     /* by value */
+    Tensor *tensor; /* by value */
     uint32_t ntensor;
     const uint32_t *param;
     Number *param_value;
-    int draw;           /* which kind of data */
+    int draw; /* which kind of data */
 } Refute;
 
 /* ---- sizes */
@@ -95,8 +95,8 @@ static bool shape_of(Refute *r, Value v, Tensor *t) {
 }
 static Number datum(Refute *r) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
-    if (r->draw % 3 == 1) n = n < 0 ? -n : n;                             /* for roots and logarithms */
-    if (r->draw % 3 == 2) return r->num->ratio(2 * n + 1, 2);             /* nowhere 0 */
+    if (r->draw % 3 == 1) n = n < 0 ? -n : n;                 /* for roots and logarithms */
+    if (r->draw % 3 == 2) return r->num->ratio(2 * n + 1, 2); /* nowhere 0 */
     return r->num->ratio(n, 1);
 }
 static bool fill(Refute *r, Value v) {
@@ -142,7 +142,8 @@ static bool run_both(Refute *r) {
     memset(r->tensor, 0, sizeof *r->tensor * r->ntensor);
     for (int k = 0; k < r->i->ninput; k++)
         if (!fill(r, r->i->input[k])) return false;
-    for (int k = 0; k < r->i->nreal; k++) r->param_value[k] = r->num->ratio((int64_t)random_below(&r->random, 9) - 3 + (r->draw % 3 != 0) * 3, 2);
+    for (int k = 0; k < r->i->nreal; k++)
+        r->param_value[k] = r->num->ratio((int64_t)random_below(&r->random, 9) - 3 + (r->draw % 3 != 0) * 3, 2);
     return run_graph(r, &r->i->from) && run_graph(r, &r->i->to);
 }
 
@@ -238,7 +239,8 @@ static bool try_data(Refute *r, Refutation *out) {
     r->num = &numbers_ratio;
     if (!run_both(r)) return false;
     if (compare(r, out)) return true;
-    for (int k = 0; k < r->i->from.nout; k++) known &= any_known(r, &r->tensor[r->i->from.out[k]]) && any_known(r, &r->tensor[r->i->to.out[k]]);
+    for (int k = 0; k < r->i->from.nout; k++)
+        known &= any_known(r, &r->tensor[r->i->from.out[k]]) && any_known(r, &r->tensor[r->i->to.out[k]]);
     if (known) return false;
     r->num = &numbers_real;
     r->random = before;

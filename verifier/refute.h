@@ -4,14 +4,14 @@
 #include "verifier/sizes.h"
 
 typedef struct RefuteOptions {
-    int shapes;    /* how many sets of sizes are tried */
+    int shapes; /* how many sets of sizes are tried */
     uint64_t seed;
 } RefuteOptions;
 typedef struct Refutation {
-    int tried;     /* sets of sizes that satisfy the left side's conditions */
+    int tried; /* sets of sizes that satisfy the left side's conditions */
     bool found;
-    int output;    /* number of the output that differs, from 0 */
-    bool exact;    /* computed in rationals; else in doubles, with a margin */
+    int output;       /* number of the output that differs, from 0 */
+    bool exact;       /* computed in rationals; else in doubles, with a margin */
     const char *text; /* sizes, data, output, first differing index and the two values */
 } Refutation;
 

@@ -261,6 +261,24 @@ static int composites(Prover *p, const Term *t, Symbol *out, int room) {
     }
     return n;
 }
+/* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of the radices behind it. Numbers that put the digits of one number together again
+   then are that number. */
+static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value) {
+    SymbolDef d = symbol_def(p->w, x);
+    Poly one = poly_int(p->w, 1), all = one, behind = one;
+    Dom want = DOM_TRUE;
+    if (d.kind != SYM_DIGIT) return false;
+    for (uint32_t k = 1; k < d.narg; k++) {
+        all = poly_mul(p->w, all, d.arg[k]);
+        if (k > d.word + 1) behind = poly_mul(p->w, behind, d.arg[k]);
+        want = dom_with(p, want, lit_ge(p, d.arg[k], one));
+    }
+    if (!prover_entails(p, ctx, dom_and(p, want, within(p, d.arg[0], all)))) return false;
+    Poly n = d.arg[1 + d.word];
+    *value = poly_floor(p->w, d.arg[0], behind);
+    if (d.word > 0) *value = poly_sub(p->w, *value, poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, behind))));
+    return true;
+}
 static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
     Symbol s[32];
     int n = composites(p, t, s, 32);
@@ -276,6 +294,12 @@ static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
             if (among(v[j], t->nvar, t->var) && split_variable(p, t, v[j], radix)) return true;
             wish_split(p, ctx, v[j], radix);
         }
+    }
+    for (int k = 0; k < n && !p->split.variable; k++) {
+        Poly value;
+        if (!digit_as_floors(p, dom_and(p, ctx, t->dom), s[k], &value)) continue;
+        *t = term_subst(p, *t, (Map){1, &s[k], &value});
+        return true;
     }
     return false;
 }
@@ -375,7 +399,8 @@ void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
 static void drop_entailed(Prover *p, Dom ctx, Term *t) {
     Lits l = dom_lits(p, t->dom);
     for (int k = 0; k < l.n; k++)
-        if (!lit_mentions(p, l.v[k], t->nvar, t->var) && prover_entails(p, ctx, dom_make(p, 1, &l.v[k]))) t->dom = dom_without(p, t->dom, l.v[k]);
+        if (!lit_mentions(p, l.v[k], t->nvar, t->var) && prover_entails(p, ctx, dom_make(p, 1, &l.v[k])))
+            t->dom = dom_without(p, t->dom, l.v[k]);
 }
 Nf simplify(Prover *p, Dom ctx, Nf nf) {
     Terms out = {0};

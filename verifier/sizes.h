@@ -10,8 +10,8 @@ typedef struct SizeFacts {
     int nsolved, nfact, room;
     Symbol *from; /* symbols in terms of others: the sizes that the left side and `where` tie together */
     Poly *to;
-    Lit *fact;    /* what holds of the rest */
-    int nsize;    /* symbols known to be >= low >= 0 */
+    Lit *fact; /* what holds of the rest */
+    int nsize; /* symbols known to be >= low >= 0 */
     Symbol *size;
     int64_t *low;
 } SizeFacts;

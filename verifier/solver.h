@@ -20,13 +20,13 @@ typedef struct Solver Solver;
 
 Solver *solver_new(World *, Arena *, uint64_t budget); /* budget: Z3 resource units in all, 0: a default */
 void solver_free(Solver *);
-void solver_assume(Solver *, Lit);                     /* a base fact */
-bool solver_spent(const Solver *);                     /* the budget is used up: every further answer is "not shown" */
+void solver_assume(Solver *, Lit); /* a base fact */
+bool solver_spent(const Solver *); /* the budget is used up: every further answer is "not shown" */
 SolverStats solver_stats(const Solver *);
 
-bool solver_empty(Solver *, Lits);                 /* no point satisfies these */
-bool solver_entails(Solver *, Lits, Lits goal);    /* every point of the first satisfies all of goal */
-bool solver_balanced(Solver *, Lits, int n, const Member[]); /* the counted indicators add up to 0 at every point */
+bool solver_empty(Solver *, Lits);                             /* no point satisfies these */
+bool solver_entails(Solver *, Lits, Lits goal);                /* every point of the first satisfies all of goal */
+bool solver_balanced(Solver *, Lits, int n, const Member[]);   /* the counted indicators add up to 0 at every point */
 bool solver_same_cover(Solver *, Lits, int n, const Member[]); /* members with count > 0 and members with count < 0 cover the same points */
 /* Values of the n symbols at some point; false: none found. */
 bool solver_point(Solver *, Lits, int n, const Symbol[], int64_t out[]);

@@ -294,6 +294,7 @@ static void note_nf(Prover *p, AtomInfo *i, Symbol **v, Nf nf, int nexcept, cons
     for (int k = 0; k < n; k++) {
         Ratio c;
         const BodyInfo *b = nf_body(p, nf, k, &c);
+        i->heads += mix(b->heads, 1);
         free_add(p, &i->nfree, v, b->nfree, b->free, nexcept, except);
         if (b->height > i->height) i->height = b->height;
         sum += mix(b->mask, mix((uint64_t)c.p, (uint64_t)c.q)); /* in any order */
@@ -354,7 +355,7 @@ static Atom atom_put(Prover *p, AtomInfo info) {
     AtomInfo *i = ARENA_NEW(p->arena, AtomInfo, 1);
     Symbol *v = NULL;
     *i = info;
-    i->mask = mix(mix(info.kind, info.word), bits);
+    i->heads = i->mask = mix(mix(info.kind, info.word), bits);
     i->index = arena_copy(p->arena, info.index, sizeof *info.index * (size_t)info.nindex);
     for (int k = 0; k < info.nindex; k++) note_poly(p, i, &v, info.index[k], 0, NULL);
     note_nf(p, i, &v, info.a, 0, NULL);
@@ -445,8 +446,10 @@ Atom atom_subst(Prover *p, Atom a, Map m) {
     }
     Poly *index = ARENA_NEW(p->arena, Poly, i->nindex + 1);
     for (int k = 0; k < i->nindex; k++) index[k] = subst(p, i->index[k], m);
-    return atom_put(p, (AtomInfo){.kind = i->kind, .word = i->word, .nindex = i->nindex, .index = index,
-                                  .a = nf_subst(p, i->a, m), .b = nf_subst(p, i->b, m)});
+    return atom_put(
+        p,
+        (AtomInfo){
+            .kind = i->kind, .word = i->word, .nindex = i->nindex, .index = index, .a = nf_subst(p, i->a, m), .b = nf_subst(p, i->b, m)});
 }
 static bool part_is_bare(const Part *x) { return !x->nvar && !x->dom; }
 static bool size_at_least(Prover *p, Symbol s, int64_t low) {

@@ -16,7 +16,9 @@ typedef struct Unify {
     int neq, npair, tries, order[UNKNOWNS_MAX * 3];
     bool used[UNKNOWNS_MAX * 3];
     Poly eq[EQUATIONS_MAX];
-    struct { Atom r, t; } pair[UNKNOWNS_MAX * 3];
+    struct {
+        Atom r, t;
+    } pair[UNKNOWNS_MAX * 3];
 } Unify;
 typedef struct Solution { /* of equations, for the variables of t */
     int n, nleft, nobligation;
@@ -114,7 +116,8 @@ static Poly determinant(Prover *p, int n, Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX], in
     if (row == n) return poly_int(p->w, 1);
     for (int k = 0; k < n; k++) {
         if (!(columns >> k & 1)) continue;
-        if (m[row][k]) d = poly_add(p->w, d, poly_scale(p->w, poly_mul(p->w, m[row][k], determinant(p, n, m, row + 1, columns & ~(1u << k))), sign));
+        if (m[row][k])
+            d = poly_add(p->w, d, poly_scale(p->w, poly_mul(p->w, m[row][k], determinant(p, n, m, row + 1, columns & ~(1u << k))), sign));
         sign = -sign;
     }
     return d;
@@ -186,8 +189,15 @@ static void complete(Unify *u, const Solution *s) {
 
 /* ---- guesses from accesses inside paired atoms (they are checked afterwards, as everything is) */
 
-typedef struct Access { uint32_t input; int n; const Poly *index; } Access;
-typedef struct Accesses { int n; Access v[OPTIONS_MAX]; } Accesses;
+typedef struct Access {
+    uint32_t input;
+    int n;
+    const Poly *index;
+} Access;
+typedef struct Accesses {
+    int n;
+    Access v[OPTIONS_MAX];
+} Accesses;
 
 static void accesses_of_nf(Prover *p, Nf nf, Accesses *out);
 static void accesses_of(Prover *p, Atom a, Accesses *out) {
@@ -212,7 +222,10 @@ static bool mentions_nested(Prover *p, Poly x) {
         if (variable_nested(p, v[k])) return true;
     return false;
 }
-typedef struct Guess { int n; Poly eq[RANK_MAX]; } Guess;
+typedef struct Guess {
+    int n;
+    Poly eq[RANK_MAX];
+} Guess;
 static int guesses(Unify *u, int pair, const Solution *s, Guess *out) {
     Accesses *a = ARENA_NEW(u->p->arena, Accesses, 2);
     int n = 0;
@@ -224,7 +237,8 @@ static int guesses(Unify *u, int pair, const Solution *s, Guess *out) {
             Guess g = {0};
             if (t->input != r->input || t->n != r->n) continue;
             for (int k = 0; k < t->n; k++)
-                if (poly_mentions_any(u->p, t->index[k], s->nleft, s->left) && !mentions_nested(u->p, t->index[k]) && !mentions_nested(u->p, r->index[k]))
+                if (poly_mentions_any(u->p, t->index[k], s->nleft, s->left) && !mentions_nested(u->p, t->index[k]) &&
+                    !mentions_nested(u->p, r->index[k]))
                     g.eq[g.n++] = poly_sub(u->p->w, r->index[k], t->index[k]);
             bool old = !g.n;
             for (int k = 0; k < n; k++) old |= out[k].n == g.n && !memcmp(out[k].eq, g.eq, sizeof *g.eq * (size_t)g.n);
@@ -264,7 +278,8 @@ static void finish(Unify *u) {
 
 static bool same_head(Prover *p, const Factor *a, const Factor *b) {
     const AtomInfo *x = atom_info(p, a->atom), *y = atom_info(p, b->atom);
-    if (a->power.p != b->power.p || a->power.q != b->power.q || x->kind != y->kind || x->word != y->word || x->nindex != y->nindex) return false;
+    if (a->power.p != b->power.p || a->power.q != b->power.q || x->kind != y->kind || x->word != y->word || x->nindex != y->nindex)
+        return false;
     return x->kind == AT_REAL || x->kind == AT_PARAM || x->kind == AT_SIZE ? a->atom == b->atom : true;
 }
 static bool leaf(AtomKind k) { return k == AT_INPUT || k == AT_VALUE; }
@@ -285,7 +300,8 @@ static void pair_from(Unify *u, int k) {
         const AtomInfo *b = atom_info(p, t->atom);
         int neq = u->neq, npair = u->npair;
         u->used[j] = true;
-        for (int i = 0; leaf(a->kind) && i < a->nindex && u->neq < EQUATIONS_MAX; i++) u->eq[u->neq++] = poly_sub(p->w, a->index[i], b->index[i]);
+        for (int i = 0; leaf(a->kind) && i < a->nindex && u->neq < EQUATIONS_MAX; i++)
+            u->eq[u->neq++] = poly_sub(p->w, a->index[i], b->index[i]);
         if (!leaf(a->kind) && !closed_leaf(a->kind)) {
             u->pair[u->npair].r = r->atom;
             u->pair[u->npair++].t = t->atom;

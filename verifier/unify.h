@@ -3,7 +3,7 @@
 #define ISOMER_UNIFY_H
 #include "verifier/simplify.h"
 
-bool forms_equal(Prover *, Dom ctx, Nf, Nf);  /* at every point of ctx */
+bool forms_equal(Prover *, Dom ctx, Nf, Nf); /* at every point of ctx */
 bool form_is_zero(Prover *, Dom ctx, Nf);
 bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 

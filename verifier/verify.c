@@ -50,7 +50,8 @@ static bool make_instance(Verify *v, const int length[], Instance *i) {
 }
 static const char *lengths_text(Verify *v, const int length[]) {
     Text t = text_new(v->work);
-    for (int k = 0; k < v->rule->nblock; k++) text_add(&t, "%s#%s=%d", k ? ", " : "", v->rule->block[k].name, length[v->rule->block[k].group]);
+    for (int k = 0; k < v->rule->nblock; k++)
+        text_add(&t, "%s#%s=%d", k ? ", " : "", v->rule->block[k].name, length[v->rule->block[k].group]);
     return t.data ? t.data : "";
 }
 static bool try_refute(Verify *v, const int length[], const Instance *i) {
@@ -59,7 +60,8 @@ static bool try_refute(Verify *v, const int length[], const Instance *i) {
     if (!r.found) return false;
     v->result.verdict = VERDICT_REFUTED;
     const char *where = lengths_text(v, length);
-    v->result.counterexample = arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "", r.text, r.exact ? "rationals" : "doubles");
+    v->result.counterexample =
+        arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "", r.text, r.exact ? "rationals" : "doubles");
     return true;
 }
 static bool try_prove(Verify *v, const int length[], const Instance *i, Proof *proof) {

@@ -7,9 +7,9 @@ typedef struct VerifyOptions {
     uint64_t budget;       /* Z3 resource units for each combination of block lengths; 0: the default */
     bool no_preconditions; /* the rule as it stands: nothing is added to its conditions */
     bool explain;
-    Switches check;        /* all on, but in tests */
-    int shapes;            /* for counterexamples; 0: 60 */
-    size_t memory;         /* bytes, 0: no limit */
+    Switches check; /* all on, but in tests */
+    int shapes;     /* for counterexamples; 0: 60 */
+    size_t memory;  /* bytes, 0: no limit */
 } VerifyOptions;
 typedef struct VerifyResult { /* strings live in the arena that was given */
     Verdict verdict;

@@ -1,0 +1,200 @@
+/* workers.c -- a parent gives each worker the number of one rule at a time and reads back one record: fixed fields, then texts by length. A worker that dies has its rule
+   reported as unknown and is replaced. Signals that end the program are read from a descriptor, so that nothing is lost that is done. */
+#include "verifier/workers.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { JOBS_MAX = 256 };
+typedef struct Record {
+    int verdict, queries;
+    unsigned classes;
+    double ms;
+    uint32_t length[4]; /* condition, why, counterexample, explanation; UINT32_MAX: none */
+} Record;
+typedef struct Worker {
+    pid_t pid;
+    int to, from, rule; /* rule: -1: idle */
+} Worker;
+typedef struct Pool {
+    Arena *arena;
+    const RuleSet *set;
+    const VerifyOptions *options;
+    const WorkerOptions *how;
+    WorkerDone done;
+    void *user;
+    Error *error;
+    int n, next, signals;
+    sigset_t before;
+    Worker v[JOBS_MAX];
+} Pool;
+
+static bool write_all(int fd, const void *data, size_t n) {
+    for (const char *p = data; n;) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+static bool read_all(int fd, void *data, size_t n) {
+    for (char *p = data; n;) {
+        ssize_t k = read(fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+/* ---- the worker */
+
+static const char **texts_of(VerifyResult *r, int k) {
+    const char **v[4] = {&r->condition, &r->why, &r->counterexample, &r->explanation};
+    return v[k];
+}
+static bool send_result(int fd, VerifyResult *r) {
+    Record x = {(int)r->verdict, r->queries, r->classes, r->ms, {0}};
+    for (int k = 0; k < 4; k++) x.length[k] = *texts_of(r, k) ? (uint32_t)strlen(*texts_of(r, k)) : UINT32_MAX;
+    if (!write_all(fd, &x, sizeof x)) return false;
+    for (int k = 0; k < 4; k++)
+        if (*texts_of(r, k) && !write_all(fd, *texts_of(r, k), x.length[k])) return false;
+    return true;
+}
+static bool named(const Rule *r, const char *id) { return id && (!strcmp(r->id, id) || !strcmp(r->name, id)); }
+
+static _Noreturn void work(const Pool *p, int from, int to) {
+    int rule;
+    if (p->how->memory) {
+        struct rlimit limit = {p->how->memory, p->how->memory};
+        setrlimit(RLIMIT_AS, &limit);
+    }
+    sigprocmask(SIG_SETMASK, &p->before, NULL);
+    while (read_all(from, &rule, sizeof rule)) {
+        Arena *a = arena_new(NULL, 0);
+        VerifyOptions o = *p->options;
+        o.explain = named(&p->set->v[rule], p->how->explain_id);
+        VerifyResult r = verify_rule(a, &p->set->v[rule], &o);
+        if (!send_result(to, &r)) break;
+        arena_free(a);
+    }
+    _exit(0);
+}
+
+/* ---- the parent */
+
+static bool start(Pool *p, Worker *w) {
+    int down[2], up[2];
+    if (pipe(down)) return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
+    if (pipe(up)) {
+        close(down[0]);
+        close(down[1]);
+        return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (!pid) {
+        for (int k = 0; k < p->n; k++)
+            if (p->v[k].pid) {
+                close(p->v[k].to);
+                close(p->v[k].from);
+            }
+        close(down[1]);
+        close(up[0]);
+        work(p, down[0], up[1]);
+    }
+    close(down[0]);
+    close(up[1]);
+    *w = (Worker){pid, down[1], up[0], -1};
+    if (pid > 0) return true;
+    close(down[1]);
+    close(up[0]);
+    w->pid = 0;
+    return error_set(p->error, E_ENVIRONMENT, "worker", "no process: %s", strerror(errno));
+}
+static void stop(Worker *w, bool kill_it) {
+    if (!w->pid) return;
+    close(w->to);
+    close(w->from);
+    if (kill_it) kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    w->pid = 0;
+}
+static int take(Pool *p) { /* the next rule; -1: none */
+    while (p->next < p->set->n && p->how->skip && p->how->skip[p->next]) p->next++;
+    return p->next < p->set->n ? p->next++ : -1;
+}
+static bool give(Pool *p, Worker *w) {
+    int rule = take(p);
+    if (rule < 0) {
+        stop(w, false);
+        return true;
+    }
+    if (!w->pid && !start(p, w)) return false;
+    w->rule = rule;
+    return write_all(w->to, &w->rule, sizeof w->rule) || error_set(p->error, E_ENVIRONMENT, "worker", "a worker does not listen");
+}
+static bool receive(Pool *p, Worker *w, VerifyResult *r) {
+    Record x;
+    if (!read_all(w->from, &x, sizeof x)) return false;
+    *r = (VerifyResult){.verdict = (Verdict)x.verdict, .classes = x.classes, .ms = x.ms, .queries = x.queries};
+    for (int k = 0; k < 4; k++) {
+        if (x.length[k] == UINT32_MAX) continue;
+        char *text = arena_alloc(p->arena, (size_t)x.length[k] + 1);
+        if (!read_all(w->from, text, x.length[k])) return false;
+        *texts_of(r, k) = text;
+    }
+    return true;
+}
+static bool finish(Pool *p, Worker *w) {
+    VerifyResult r;
+    int rule = w->rule;
+    if (!receive(p, w, &r)) {
+        r = (VerifyResult){.verdict = VERDICT_UNKNOWN, .condition = "", .why = "its worker ended: out of memory, or killed"};
+        stop(w, true); /* give() starts another */
+    }
+    p->done(p->user, rule, &r);
+    return give(p, w);
+}
+static bool loop(Pool *p) {
+    for (;;) {
+        struct pollfd f[JOBS_MAX + 1] = {{.fd = p->signals, .events = POLLIN}};
+        int n = 1, at[JOBS_MAX + 1];
+        for (int k = 0; k < p->n; k++)
+            if (p->v[k].pid) {
+                at[n] = k;
+                f[n++] = (struct pollfd){.fd = p->v[k].from, .events = POLLIN};
+            }
+        if (n == 1) return true;
+        if (poll(f, (nfds_t)n, -1) < 0 && errno != EINTR) return error_set(p->error, E_ENVIRONMENT, "worker", "poll: %s", strerror(errno));
+        if (f[0].revents) return error_set(p->error, E_INTERRUPTED, "", "interrupted");
+        for (int k = 1; k < n; k++)
+            if (f[k].revents && !finish(p, &p->v[at[k]])) return false;
+    }
+}
+bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const WorkerOptions *how, WorkerDone done, void *user, Error *e) {
+    Pool *p = ARENA_NEW(a, Pool, 1);
+    sigset_t stops;
+    *p = (Pool){.arena = a, .set = set, .options = o, .how = how, .done = done, .user = user, .error = e};
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stops, &p->before);
+    p->signals = signalfd(-1, &stops, SFD_CLOEXEC);
+    signal(SIGPIPE, SIG_IGN);
+    p->n = how->jobs < 1 ? 1 : how->jobs > JOBS_MAX ? JOBS_MAX : how->jobs;
+    bool ok = p->signals >= 0 || error_set(e, E_ENVIRONMENT, "worker", "signalfd: %s", strerror(errno));
+    for (int k = 0; k < p->n && ok; k++) ok = give(p, &p->v[k]);
+    ok = ok && loop(p);
+    for (int k = 0; k < p->n; k++) stop(&p->v[k], true);
+    if (p->signals >= 0) close(p->signals);
+    sigprocmask(SIG_SETMASK, &p->before, NULL);
+    return ok;
+}

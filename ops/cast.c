@@ -25,9 +25,17 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
+/* A copy converts numbers; truth is not a conversion. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
+    char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);
+    if (to == 'B' || to == 'S' || from == 'S') return 0;
+    step_copy(steps, &out[0], &in[0]);
+    return 1;
+}
+
 static const OnnxMap onnx[] = {
     {"", "Cast", 19, 0, "to saturate==1"},
     {"", "Cast", 6, 18, "to"},
     {0},
 };
-const Op op_cast = {"cast", "x", "y", attrs, shape, .value = value, .kernel = kernel, .onnx = onnx};
+const Op op_cast = {"cast", "x", "y", attrs, shape, .value = value, .lower = lower, .kernel = kernel, .onnx = onnx};

@@ -135,8 +135,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     int outputs = op_output_count(op, &variadic);
     if (!variadic) nout = outputs;
     while (nin > 0 && !in[nin - 1]) nin--; /* inputs left out at the end */
-    const char *why = inputs_fit(w, op, nin, in);
-    AttrsId attrs = normal_attrs(w, op, attr, !why && nin && in[0] ? type_get(w, in[0])->dim.n : 0);
+    AttrsId attrs = normal_attrs(w, op, attr, nin && in[0] ? type_get(w, in[0])->dim.n : 0);
     size_t bytes = sizeof(Record) + sizeof(TypeId) * (size_t)nin;
     uint32_t stack[sizeof(Record) / 4 + INPUTS_ON_STACK];
     uint32_t *record = nin <= INPUTS_ON_STACK ? stack : arena_alloc(w->arena, bytes);
@@ -144,7 +143,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     if (nin) memcpy(record + sizeof(Record) / 4, in, sizeof(TypeId) * (size_t)nin);
     Sig sig = intern_put(w->table[TABLE_SIG], record, bytes);
     if (!entry_of(w, sig)) {
-        Entry *e = entry_new(w, op, attrs, nin, in, nout, why);
+        Entry *e = entry_new(w, op, attrs, nin, in, nout, inputs_fit(w, op, nin, in));
         *(Entry **)column_at(w, &((Ops *)w->ops)->entries, sig) = e;
     }
     return sig;

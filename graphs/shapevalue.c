@@ -1,18 +1,24 @@
-/* shapevalue.c -- elements of integer values, node by node: constants are read, everything else asks its operator (sig_value), inputs are unknown. What is kept for a value
-   lies in the World's arena and is computed anew after a reset, which may have taken it away. */
+/* shapevalue.c -- elements of integer values, node by node: constants are read, everything else asks its operator
+   (sig_value), inputs are unknown. What is kept for a value lies in the World's arena and is computed anew after a
+   reset, which may have taken it away. */
 #include "graphs/shapevalue.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool integral(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B'; }
+/* Floats are followed as far as they hold whole numbers that they hold exactly: constants, and what only moves or
+   converts elements (Op.value without a definition). Sizes are taken to be below 2^24. */
+enum { WHOLE_MAX = 1 << 24 };
+static bool is_wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 32; }
+static bool followed(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B' || is_wide_float(t); }
 
 /* How many elements a value has; -1: not to be followed. */
 static int64_t element_count(World *w, Value v) {
     const Type *t = value_type(w, v);
     int64_t n;
-    if (!t->known || !integral(t->dtype) || !element_readable(t->dtype)) return -1;
+    if (!t->known || !followed(t->dtype) || !element_readable(t->dtype)) return -1;
     return poly_constant(w, type_count(w, t), &n) && n >= 0 && n <= ELEMENTS_MAX ? n : -1;
 }
 
@@ -20,8 +26,13 @@ static Elements *row(World *w, Value v) { return column_at(w, &graph_tables(w)->
 static bool done(World *w, Value v) { return row(w, v)->resets == w->resets + 1; }
 
 static PolyList constant_elements(World *w, const void *bytes, DType t, int64_t n) {
+    for (int64_t k = 0; k < n && is_wide_float(t); k++) {
+        double x = element_real(t, bytes, k);
+        if (!(fabs(x) <= WHOLE_MAX) || x != floor(x)) return (PolyList){0};
+    }
     Poly *v = ARENA_NEW(w->arena, Poly, n);
-    for (int64_t k = 0; k < n; k++) v[k] = poly_int(w, element_integer(t, bytes, k));
+    for (int64_t k = 0; k < n; k++)
+        v[k] = poly_int(w, is_wide_float(t) ? (int64_t)element_real(t, bytes, k) : element_integer(t, bytes, k));
     return (PolyList){(int)n, v};
 }
 
@@ -45,7 +56,8 @@ static void compute(World *w, Value v) {
     PolyList list = {0};
     if (count < 0) {
     } else if (constant_get(w, v, &t, &bytes)) list = constant_elements(w, bytes, t.dtype, count);
-    else if (!input_name(w, v) && v == n.out && !(n.op->flags & OP_RANDOM)) list = computed_elements(w, &n, count);
+    else if (is_wide_float(value_type(w, v)->dtype) && n.op->define) {
+    } else if (!input_name(w, v) && v == n.out && !(n.op->flags & OP_RANDOM)) list = computed_elements(w, &n, count);
     *row(w, v) = (Elements){list, w->resets + 1};
 }
 
@@ -70,7 +82,8 @@ static void push(World *w, Pending *p, Value v) {
     p->v[p->n++] = v;
 }
 
-/* Values are computed in the order of their numbers, so that nothing recurses; only what has elements to follow is looked below. */
+/* Values are computed in the order of their numbers, so that nothing recurses; only what has elements to follow is
+   looked below. */
 bool value_elements(World *w, Value v, PolyList *out) {
     ArenaMark mark = arena_mark(w->scratch);
     Pending p = {0};

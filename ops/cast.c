@@ -1,4 +1,5 @@
-/* cast: the same numbers in another element type. Integers keep their value in shape computations. */
+/* cast: the same numbers in another element type. In shape computations whole numbers keep their value where 32 bits hold
+   it. */
 #include "op.h"
 enum { TO };
 static const AttrDef attrs[] = {[TO] = {.name = "to", .kind = A_DTYPE}, {0}};
@@ -10,7 +11,7 @@ static const char *shape(Call *c) {
 }
 static bool same(Call *c, const Poly x[], Poly *y) {
     *y = x[0];
-    return !is_float(c->in[0]) && !is_float(&c->out[0]) && c->out[0].dtype != DT_BOOL;
+    return dtype_bits(c->out[0].dtype) >= 32 && dtype_bits(c->in[0]->dtype) >= 8;
 }
 static bool value(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, same); }
 

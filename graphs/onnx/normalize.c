@@ -75,7 +75,7 @@ bool input_list(Import *s, int k, PolyList *out) {
     s->taken |= 1ull << k;
     if (!import_type(s, s->in[k])) return false;
     char class = dtype_class(value_type(s->w, s->in[k])->dtype);
-    if ((class == 'I' || class == 'U') && value_elements(s->w, s->in[k], out)) return true;
+    if ((class == 'I' || class == 'U' || class == 'F') && value_elements(s->w, s->in[k], out)) return true;
     return import_fail(s, "input %d is computed from data", k);
 }
 

@@ -48,6 +48,7 @@ void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance
         bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i) : x == y || (isnan(x) && isnan(y));
         if (same) continue;
         if (isnan(by)) by = INFINITY;
+        if (whole && by < 1) by = 1; /* large integers that are one double */
         d->max_abs = fmax(d->max_abs, by);
         d->max_rel = fmax(d->max_rel, scale > 0 ? by / scale : INFINITY);
         if (d->first >= 0 || by <= limit) continue;

@@ -187,14 +187,22 @@ static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *
 /* The row-major position read in x is the row-major position written in y. */
 static bool same_order(World *w, const ExNode *at, const Dims *x, const Dims *y) {
     Poly in = 0, out = 0, number;
-    for (int a = 0; a < y->n; a++) out = poly_add(w, poly_mul(w, out, y->v[a]), poly_symbol(w, symbol_index(w, (uint32_t)a)));
+    Symbol single[RANK_MAX]; /* indices of axes of size 1 are 0, however they are written */
+    Poly zero[RANK_MAX] = {0};
+    int nsingle = 0;
+    for (int a = 0; a < y->n; a++) {
+        Symbol i = symbol_index(w, (uint32_t)a);
+        bool one = y->v[a] == poly_int(w, 1);
+        if (one) single[nsingle++] = i;
+        out = poly_add(w, poly_mul(w, out, y->v[a]), one ? 0 : poly_symbol(w, i));
+    }
     for (int k = 0; k < at->n;) {
         int run = digit_run(w, at, x, k, &number), end = k + (run ? run : 1);
         if (!run) number = at->dims[k];
         for (; k < end; k++) in = poly_mul(w, in, x->v[k]);
         in = poly_add(w, in, number);
     }
-    return in == out;
+    return poly_subst(w, in, nsingle, single, zero) == out;
 }
 SigShape sig_shape(World *w, Sig sig, int port) {
     Ex define = sig_define(w, sig, port);

@@ -144,6 +144,20 @@ static void views_are_free(void **state) {
                 2); /* not affine: copied */
 }
 
+/* Channels shuffled as in ShuffleNet: one strided copy. */
+static void shuffles_are_copies(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g =
+        parse(w, "graph g %x : F [1, 6, 5, 5]\nbody\n %a = reshape %x shape=[1, 2, 3, 5, 5]\n %t = transpose %a perm=[0, 2, 1, 3, 4]\n"
+                 " %b = reshape %t shape=[1, 6, 5, 5]\n out %b\n");
+    Plan *p = planned(w, &g);
+    assert_int_equal(p->nstep, 1);
+    assert_int_equal(steps_of(p, S_COPY), 1);
+    check_run(w, &g, 0);
+    world_free(w);
+}
+
 static void outputs_that_are_views_are_copied(void **state) {
     (void)state;
     check_steps(
@@ -324,6 +338,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epilogues_are_fused),
         cmocka_unit_test(views_are_free),
+        cmocka_unit_test(shuffles_are_copies),
         cmocka_unit_test(outputs_that_are_views_are_copied),
         cmocka_unit_test(concats_are_written_in_place),
         cmocka_unit_test(constants_alone_are_computed_once),

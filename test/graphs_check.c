@@ -1,0 +1,227 @@
+/* graphs_check.c -- comparison by numbers, its samples, .npy files and sizes from options; wrong graphs and damaged files are caught. */
+#include "graphs/check.h"
+#include "graphs/graph_text.h"
+#include "graphs/npy.h"
+#include "graphs/sizes.h"
+#include "ops/backend.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static Graph parse(World *w, const char *text) {
+    Error e = {0};
+    Graph g = {0};
+    Scan s = scan_new("test", text, strlen(text), &e);
+    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
+    if (!done) print_message("%s\n", e.reason);
+    assert_true(done);
+    return g;
+}
+
+/* ---- comparing */
+
+static void differences_are_measured(void **state) {
+    (void)state;
+    const float a[] = {1, -4, 2, INFINITY, NAN}, same[] = {1, -4, 2, INFINITY, NAN}, near[] = {1, -4.0004f, 2, INFINITY, NAN},
+                far[] = {1, -4, 2.5f, -INFINITY, 3};
+    Difference d = difference_none();
+    tensors_compare(DT_FLOAT, a, same, 5, (Tolerance){0, 0}, 0, &d);
+    assert_int_equal(d.first, -1);
+    assert_int_equal(d.count, 5);
+    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-3, 0}, 1, &d);
+    assert_int_equal(d.first, -1);
+    assert_true(fabs(d.max_abs - 4e-4) < 1e-6 && fabs(d.max_rel - 1e-4) < 1e-6);
+    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-5, 0}, 2, &d);
+    assert_int_equal(d.first, 1);
+    assert_int_equal(d.output, 2);
+    Difference f = difference_none();
+    tensors_compare(DT_FLOAT, a, far, 5, (Tolerance){1e-3, 0}, 0, &f);
+    assert_int_equal(f.first, 2);
+    assert_true(isinf(f.max_abs));
+    Difference n = difference_none();
+    tensors_compare(DT_FLOAT, a, far + 1, 1, (Tolerance){10, 0}, 0, &n); /* 1 against -4 is allowed by such a tolerance */
+    assert_int_equal(n.first, -1);
+    const int64_t big[] = {INT64_MAX}, less[] = {INT64_MAX - 1};
+    Difference i = difference_none();
+    tensors_compare(DT_INT64, big, less, 1, tolerance_of("exp", DT_INT64), 0, &i);
+    assert_int_equal(i.first, 0); /* doubles would call them equal */
+}
+
+static void samples_do_not_depend_on_order(void **state) {
+    (void)state;
+    float a[64], b[64], c[64];
+    tensor_sample(7, 3, 0, DT_FLOAT, 64, a);
+    tensor_sample(7, 4, 0, DT_FLOAT, 64, c);
+    tensor_sample(7, 3, 0, DT_FLOAT, 64, b);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, c, sizeof a);
+    for (int k = 0; k < 64; k++) assert_true(a[k] >= 0 && a[k] <= 1);
+    int32_t i[64];
+    tensor_sample(7, 3, 1, DT_INT32, 64, i);
+    for (int k = 0; k < 64; k++) assert_true(i[k] == 0 || i[k] == 1);
+}
+
+static bool agree(const char *left, const char *right, const char *class, CheckResult *r) {
+    World *w = graph_world_new(NULL, 0);
+    char why[200];
+    Error e = {0};
+    Graph a = parse(w, left), b = parse(w, right);
+    const Backend *cpu = backend_open("cpu", &e);
+    CheckOptions o = {.backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .class = class};
+    assert_non_null(o.device);
+    bool done = graphs_check(w, &a, &b, (Sizes){0}, &o, r, &e);
+    if (!done) print_message("%s: %s\n", e.place, e.reason);
+    assert_true(done);
+    cpu->close(o.device);
+    world_free(w);
+    return r->agrees;
+}
+
+#define HEAD "graph g %x : F [4, 6] %w : F [6, 3] %v : F [6, 5]\nbody\n"
+static void equal_graphs_agree_and_others_do_not(void **state) {
+    (void)state;
+    CheckResult r;
+    static const char two[] = HEAD " %a = matmul %x %w\n %b = matmul %x %v\n out %a %b\n";
+    assert_true(
+        agree(two, HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %a %b = split %y axis=1 sizes=[3, 5]\n out %a %b\n", "exact", &r));
+    assert_true(r.run.count > 0 && r.oracle.count > 0);
+    assert_true(r.oracle.max_rel < 1e-12);
+    assert_false(
+        agree(two, HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %b %a = split %y axis=1 sizes=[5, 3]\n out %a %b\n", "exact", &r));
+    assert_int_equal(r.run.output, 0);
+    assert_true(r.run.first >= 0 && r.oracle.first >= 0);
+    /* 1e-6 too much: the executor's tolerance lets it pass, the definitions in double do not */
+    assert_false(agree("graph g %x : F [8]\nbody\n %k = constant F [] {1}\n %y = mul %x %k\n out %y\n",
+                       "graph g %x : F [8]\nbody\n %k = constant F [] {1.000001}\n %y = mul %x %k\n out %y\n", "exact", &r));
+    assert_int_equal(r.run.first, -1);
+    assert_true(r.oracle.first >= 0);
+}
+
+static void negative_data_is_sampled_too(void **state) {
+    (void)state;
+    CheckResult r;
+    assert_false(
+        agree("graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n", "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", "exact", &r));
+}
+
+/* ---- files */
+
+static const char path[] = "build/graphs_check.npy";
+
+static void npy_files_come_back(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    Error e = {0};
+    const double x[] = {1, 2, 3, 4, 5, 6};
+    const Npy shapes[] = {{DT_DOUBLE, 2, {2, 3}, x, sizeof x},
+                          {DT_DOUBLE, 1, {6}, x, sizeof x},
+                          {DT_INT64, 0, {0}, x, 8},
+                          {DT_UINT8, 3, {2, 0, 3}, x, 0},
+                          {DT_BOOL, 1, {3}, x, 3}};
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        Npy back;
+        assert_true(npy_write(a, path, &shapes[k], &e));
+        assert_true(npy_read(a, path, &back, &e));
+        assert_int_equal(back.dtype, shapes[k].dtype);
+        assert_int_equal(back.rank, shapes[k].rank);
+        for (int j = 0; j < back.rank; j++) assert_int_equal(back.dim[j], shapes[k].dim[j]);
+        assert_int_equal(back.bytes, shapes[k].bytes);
+        assert_memory_equal(back.data, x, back.bytes);
+    }
+    unlink(path);
+    arena_free(a);
+}
+
+static void damaged_npy_files_are_refused(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    Error e = {0};
+    const float x[] = {1, 2, 3, 4};
+    char *data;
+    size_t n;
+    assert_true(npy_write(a, path, &(Npy){DT_FLOAT, 1, {4}, x, sizeof x}, &e));
+    assert_true(file_read(a, path, &data, &n, &e));
+    for (size_t cut = 0; cut < n; cut += 7) {
+        Error wrong = {0};
+        Npy f;
+        assert_true(file_write(path, data, cut, &e));
+        assert_false(npy_read(a, path, &f, &wrong));
+        assert_int_equal(wrong.kind, E_INVALID);
+    }
+    static const char *const headers[] = {"{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }",
+                                          "{'descr': '<f4', 'fortran_order': True, 'shape': (4,), }",
+                                          "{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }", "{'descr': '<f4', 'shape': (4,), }",
+                                          "{'descr': '<q9', 'fortran_order': False, 'shape': (4,), }"};
+    for (size_t k = 0; k < sizeof headers / sizeof *headers; k++) {
+        Error wrong = {0};
+        Npy f;
+        memset(data + 10, ' ', 118);
+        memcpy(data + 10, headers[k], strlen(headers[k]));
+        assert_true(file_write(path, data, n, &e));
+        assert_false(npy_read(a, path, &f, &wrong));
+        assert_int_equal(wrong.kind, E_INVALID);
+    }
+    unlink(path);
+    arena_free(a);
+}
+
+/* ---- sizes */
+
+static bool bind(World *w, const Graph *g, const char *shape, const char *dim, Sizes *out, Error *e) {
+    static const char *const names[] = {"x", "a:b"};
+    *e = (Error){0};
+    return sizes_bind(w, w->arena, g, names, (StringList){shape != NULL, &shape}, (StringList){dim != NULL, &dim}, out, NULL, e);
+}
+
+static void sizes_come_from_options(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, "graph g %x : F [n, 3, h] %\"a:b\" : F [n, h]\nbody\n %y = relu %x\n out %y\n");
+    Sizes s;
+    Error e;
+    int64_t h;
+    assert_true(bind(w, &g, "x:2,3,8", NULL, &s, &e));
+    assert_true(poly_eval(w, poly_named(w, "h"), s, &h) && h == 8);
+    assert_true(bind(w, &g, "a:b:2,7", NULL, &s, &e));
+    assert_true(poly_eval(w, poly_named(w, "h"), s, &h) && h == 7);
+    assert_true(bind(w, &g, NULL, "h=5", &s, &e)); /* n is 1 */
+    assert_true(poly_eval(w, poly_named(w, "n"), s, &h) && h == 1);
+    static const struct {
+        const char *shape, *dim, *reason;
+    } wrong[] = {
+        {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "has 3 axes"}, {"y:2,3,8", NULL, "no input"}, {"x:2,3,8", "h=9", "8 and 9"},
+        {"x:2,3,b", NULL, "numbers"},        {NULL, NULL, "is needed"},     {"x:2,3,8", "k=9", "no size"}, {"x:2,3,8", "k", "NAME=NUMBER"},
+    };
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        assert_false(bind(w, &g, wrong[k].shape, wrong[k].dim, &s, &e));
+        assert_int_equal(e.kind, E_USAGE);
+        if (!strstr(e.reason, wrong[k].reason)) print_message("%zu: %s\n", k, e.reason);
+        assert_non_null(strstr(e.reason, wrong[k].reason));
+    }
+    const char *shapes[] = {"x:2,3,8", "a:b:5,6"}, *dims[] = {"w=4"};
+    const SizeOptions o = {{2, shapes}, {1, dims}};
+    assert_int_equal(size_given(&o, "x", 2, ""), 8);
+    assert_int_equal(size_given(&o, "a:b", 1, ""), 6);
+    assert_int_equal(size_given(&o, "y", 1, "w"), 4);
+    assert_int_equal(size_given(&o, "y", 0, ""), 1);
+    assert_true(size_given(&o, "y", 1, "") < 0);
+    world_free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(differences_are_measured),
+        cmocka_unit_test(samples_do_not_depend_on_order),
+        cmocka_unit_test(equal_graphs_agree_and_others_do_not),
+        cmocka_unit_test(negative_data_is_sampled_too),
+        cmocka_unit_test(npy_files_come_back),
+        cmocka_unit_test(damaged_npy_files_are_refused),
+        cmocka_unit_test(sizes_come_from_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -26,6 +26,7 @@ GENERATOR := $(call objects,$(call sources,generator))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(notdir $(m)))))
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
+SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c)))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
@@ -39,6 +40,7 @@ all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS)
 $(BUILD)/libisomer.a: $(LIBRARY)
 $(BUILD)/libgenerator.a: $(GENERATOR)
 $(BUILD)/libverifier.a: $(VERIFIER)
+$(BUILD)/libtest.a: $(SHARED)
 $(BUILD)/%.a: $(BUILD)/list
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -56,9 +58,9 @@ $(BUILD)/verify-rules: private LIBS += -lz3
 $(PROGRAMS):
 	$(COMPILE) -o $@ $^ $(LIBS)
 
-# test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its archive too.
-$(BUILD)/test/%: $(BUILD)/test/%.o $(ARCHIVES)
-	$(COMPILE) -o $@ $< $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
+# test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its archive too. test/shared is what tests share.
+$(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
+	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
 	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
 
 # What tests in other languages talk to.
@@ -87,7 +89,7 @@ $(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
 
 # Their times change when the compiler or its flags do, so that all is compiled again, and when a file comes or goes, so that all is linked.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
-$(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER)
+$(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
 $(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@

@@ -307,6 +307,29 @@ def band(case):
     case.expected = [np.array([[-below <= j - i <= above for j in range(n)] for i in range(n)], np.float32)]
 
 
+def enlarge(case):
+    kernel, (h, w) = case.draw("kernel", 2), (case.below(3), 1 + case.below(3))
+    case.attrs, case.inputs = {"kernel": kernel}, [case.tensor(2, 3, h, w)]
+    before = [(kernel[0] - h) // 2, (kernel[1] - w) // 2]
+    case.expected = [np.zeros((2, 3, *kernel), np.float32)]
+    case.expected[0][:, :, before[0] : before[0] + h, before[1] : before[1] + w] = case.inputs[0]
+
+
+def identitykernel(case):
+    """A convolution with it and with padding kernel // 2 before is the identity."""
+    kernel, (groups, c) = case.draw("kernel", 2), (1 + case.below(3), 1 + case.below(3))
+    case.attrs = {"channels": [groups * c, c], "kernel": kernel}
+    case.expected = [np.zeros((groups * c, c, *kernel), np.float32)]
+    for o in range(groups * c):
+        case.expected[0][o, o % c, kernel[0] // 2, kernel[1] // 2] = 1
+
+
+def averagekernel(case):
+    kernel, channels = case.draw("kernel", 2), [1 + case.below(3), 1 + case.below(2)]
+    case.attrs = {"channels": channels, "kernel": kernel}
+    case.expected = [np.full((*channels, *kernel), 1 / (kernel[0] * kernel[1]), np.float32)]
+
+
 def lrn(case):
     case.attrs = {n: case.draw(n) for n in ("alpha", "beta", "bias", "size")}
     case.inputs, case.type = [case.tensor(6, 6, 3, 2)], "LRN"  # for even sizes the reference fills as many channels as there are images

@@ -36,7 +36,8 @@ bool trial_open(Trial *t, const Rule *rule, const int length[], TrialNeeds needs
     *t = (Trial){.w = graph_world_new(NULL, 0), .arena = arena_new(NULL, 0), .random = {seed, 0}, .rule = rule};
     Error e = {0};
     if (!rule_instance(t->w, t->arena, rule, length, &t->instance, &e)) return give_up(t, e.reason);
-    if (t->instance.nsymbol > TRIAL_SYMBOLS || t->instance.ninput > INPUTS || t->instance.from.nout > OUTPUTS) return give_up(t, "too large");
+    if (t->instance.nsymbol > TRIAL_SYMBOLS || t->instance.ninput > INPUTS || t->instance.from.nout > OUTPUTS)
+        return give_up(t, "too large");
     collect(t, needs);
     return true;
 }
@@ -229,9 +230,7 @@ static void *data(Trial *t, Value v) {
     return type == DT_BOOL ? (void *)truth : type == DT_INT64 ? (void *)whole : (void *)real;
 }
 
-static bool close_to(double a, double b) {
-    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * (1 + fabs(a));
-}
+static bool close_to(double a, double b) { return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * (1 + fabs(a)); }
 
 static bool same_sizes(Trial *t, Value a, Value b) {
     const Type *x = value_type(t->w, a), *y = value_type(t->w, b);
@@ -265,7 +264,8 @@ TrialResult trial_rule(Trial *t, int n, int *done) {
         if (!trial_draw(t, k % 2) && !trial_draw(t, 1 - k % 2)) break;
         ArenaMark mark = arena_mark(t->arena);
         WorldMark world = world_mark(t->w);
-        TrialResult one = trial_graph(t, &t->instance.from, &a) && trial_graph(t, &t->instance.to, &b) ? trial_compare(t, &a, &b) : TRIAL_ERROR;
+        TrialResult one =
+            trial_graph(t, &t->instance.from, &a) && trial_graph(t, &t->instance.to, &b) ? trial_compare(t, &a, &b) : TRIAL_ERROR;
         if (one != TRIAL_ERROR) {
             result = one;
             ++*done;

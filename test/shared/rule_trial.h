@@ -8,7 +8,10 @@
 #include "rules/rule.h"
 
 enum { TRIAL_SYMBOLS = 64, TRIAL_TRIES = 4000, TRIAL_WHY = 300 };
-typedef enum TrialNeeds { TRIAL_LEFT, TRIAL_BOTH } TrialNeeds; /* sizes for the left side alone, or where both sides type and have the same sizes */
+typedef enum TrialNeeds {
+    TRIAL_LEFT,
+    TRIAL_BOTH
+} TrialNeeds; /* sizes for the left side alone, or where both sides type and have the same sizes */
 typedef enum TrialResult { TRIAL_SAME, TRIAL_DIFFERENT, TRIAL_ERROR } TrialResult;
 typedef struct Trial {
     World *w;
@@ -19,7 +22,7 @@ typedef struct Trial {
     int nlit;
     const Lit *lit; /* what drawn values satisfy */
     int64_t value[TRIAL_SYMBOLS];
-    bool zeros; /* some of the data is 0; what divides by it differs where real numbers do not (inf - inf) */
+    bool zeros;          /* some of the data is 0; what divides by it differs where real numbers do not (inf - inf) */
     char why[TRIAL_WHY]; /* of the last failure or difference */
 } Trial;
 

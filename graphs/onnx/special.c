@@ -1,5 +1,6 @@
-/* special.c -- the special items of ops/op.h on import: attributes that ONNX states in another form than we do. One function each, found by name. What a size depends on may be a
-   polynomial; where ONNX clamps, the polynomial says so with min, so that nothing is assumed of sizes that a valid model need not fulfil. */
+/* special.c -- the special items of ops/op.h on import: attributes that ONNX states in another form than we do. One
+   function each, found by name. What a size depends on may be a polynomial; where ONNX clamps, the polynomial says so
+   with min, so that nothing is assumed of sizes that a valid model need not fulfil. */
 #include "graphs/onnx/import.h"
 #include <string.h>
 
@@ -156,9 +157,10 @@ static bool broadcast_axis(Import *s, int attr) {
     return s->in = in, in[1] != 0;
 }
 
-/* One axis of Slice: begin and end clamped to 0..n (for negative steps to -1..n-1), then the number of steps between. */
+/* One axis of Slice. No axis is as long as 10^9, which converters write for `to the end`. Begin and end are clamped
+   to 0..n (for negative steps to -1..n-1), then the number of steps between. */
 static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start, Poly *size) {
-    int64_t a, b, limit = INT32_MAX - 1, all;
+    int64_t a, b, limit = 1000000000 - 1, all;
     bool known = poly_constant(s->w, n, &all), low = poly_constant(s->w, from, &a), high = poly_constant(s->w, to, &b);
     if ((!low || !high || !known) && step < 0) return import_fail(s, "a slice with a negative step on sizes that are no numbers");
     if (step < 0) {

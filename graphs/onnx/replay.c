@@ -25,12 +25,17 @@ typedef struct Player {
     Arena *a;
     const ModelWrite *x;
     Error *e;
-    Value *now; /* by NameId of the old file */
-    bool *copy, *alias, *queued,
-        *banned;        /* by old node: stands as it is; likewise but only passes an input on; is to be written; may not be copied */
-    Table32 name;       /* by Value: the name that carries it */
-    Table32 old;        /* by Value: a name of the old file that is free for it */
-    Table32 place;      /* by Value: place of that name */
+    Value *now;            /* by NameId of the old file */
+    bool *copy;            /* by old node: it stands as it is */
+    bool *alias;           /* likewise, but it only passes an input on */
+    bool *queued, *copied; /* it is to be written; it was, once */
+    bool *banned;          /* it may not be copied */
+    Table32 name;          /* by Value: the name that carries it */
+    Table32 old;           /* by Value: a name of the old file that is free for it */
+    Table32 place;         /* by Value: place of that name */
+    Table32
+        maker; /* by Value: 1 + 2 * the old node that makes it, + 1: from the values that its inputs had, else from those they have now */
+    Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
     Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
     int njob, job_room, nitem, item_room, serial;
     Job *job;
@@ -78,6 +83,7 @@ static void renormalise(Player *p) {
         for (int j = 0; j < node.nout; j++) live[node.out + (Value)j] = true;
     }
     p->now = ARENA_NEW(p->a, Value, names);
+    p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
     for (uint32_t id = 1; id < names; id++)
         if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
     for (int i = 0; i < m->nnode; i++) {
@@ -88,6 +94,7 @@ static void renormalise(Player *p) {
         bool same = true, passes = false;
         for (int k = 0; k < nin; k++) in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
         normalize_node(m, node, in, out, &reason);
+        p->in[i] = in, p->out[i] = out;
         for (int k = 0; k < nout; k++) {
             Value was = node->out[k] ? m->name[node->out[k]].value : 0;
             Value is = is_live(live, n, was) ? map_value(p->x->map, was) : out[k];
@@ -98,6 +105,28 @@ static void renormalise(Player *p) {
         if (p->x->regenerate && !node->reason) same = false;
         p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
     }
+}
+
+static Value was_value(const Player *p, NameId id) { return id ? p->m->name[id].value : 0; }
+
+/* Which old node makes a value, from new inputs or from the old ones; what only passes an input on makes nothing. */
+static void find_makers(Player *p) {
+    Model *m = p->m;
+    for (int old = 0; old < 2; old++)
+        for (int i = 0; i < m->nnode; i++) {
+            OnnxNode *n = &m->node[i];
+            bool passes = false;
+            for (int k = 0; k < n->x.nout; k++)
+                for (int j = 0; j < n->x.nin; j++) {
+                    Value y = old ? was_value(p, n->out[k]) : p->out[i][k];
+                    passes |= y && y == (old ? was_value(p, n->in[j]) : p->in[i][j]);
+                }
+            if (passes || p->banned[i] || (p->x->regenerate && !n->reason)) continue;
+            for (int k = 0; k < n->x.nout; k++) {
+                Value v = old ? was_value(p, n->out[k]) : p->out[i][k];
+                if (v && !*at32(p, &p->maker, v)) *at32(p, &p->maker, v) = 1 + 2 * (uint32_t)i + (uint32_t)old;
+            }
+        }
 }
 
 /* Names for values: of inputs, initializers and copied nodes first; then names that are free to be taken over. */
@@ -199,34 +228,88 @@ static void need_exact(Player *p, NameId id, Value v, int place) {
 
 /* ---- writing one */
 
-static Slice with_inputs(Player *p, const OnnxNode *n, const NameId in[]) {
+static Slice with_names(Player *p, const OnnxNode *n, const NameId in[], const NameId out[], const char *name) {
     Text t = text_new(p->a);
     Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
-    int k = 0;
+    int k[3] = {0};
     for (Field f; wire_next(&w, &f);) {
-        if (f.number != 1 || in[k] == n->in[k]) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
-        else wire_put_bytes(&t, 1, p->m->name[in[k]].text, strlen(p->m->name[in[k]].text));
-        k += f.number == 1;
+        bool named = f.number == 1 || f.number == 2;
+        NameId was = !named ? 0 : f.number == 1 ? n->in[k[1]] : n->out[k[2]], is = !named ? 0 : f.number == 1 ? in[k[1]] : out[k[2]];
+        if (f.number == 3 && name) wire_put_bytes(&t, 3, name, strlen(name));
+        else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
+        else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
+        if (named) k[f.number]++;
     }
     return (Slice){(const unsigned char *)t.data, t.size};
 }
 
-static bool copy_node(Player *p, int i) {
+/* A node of the old file, its names replaced where they are others now. */
+static void put_copy(Player *p, int i, NameId in[], const NameId out[], int place) {
     OnnxNode *n = &p->m->node[i];
-    int nin = n->x.nin + n->ncapture;
-    NameId *in = ARENA_NEW(p->a, NameId, nin + 1);
-    bool renamed = false;
-    for (int k = 0; k < n->x.nin; k++) {
-        in[k] = resolve(p, n->in[k], i);
-        renamed |= in[k] != n->in[k];
-    }
+    bool renamed = p->copied[i];
+    const char *name =
+        p->copied[i] && n->x.name.n ? arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial) : NULL; /* names of nodes are unique too */
+    p->copied[i] = true;
+    for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
+    for (int k = 0; k < n->x.nout; k++) renamed |= out[k] != n->out[k], *at32(p, &p->made, out[k]) = 1;
     for (int k = 0; k < n->ncapture; k++) {
         in[n->x.nin + k] = n->capture[k];
         need_exact(p, n->capture[k], p->now[n->capture[k]], i);
     }
-    for (int k = 0; k < n->x.nout; k++) *at32(p, &p->made, n->out[k]) = 1;
-    push_item(p, (Item){renamed ? with_inputs(p, n, in) : n->x.whole, nin, n->x.nout, i, in, n->out, i});
-    return true;
+    push_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole, n->x.nin + n->ncapture, n->x.nout, place, in, out, i});
+}
+
+static void copy_node(Player *p, int i) {
+    OnnxNode *n = &p->m->node[i];
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1);
+    for (int k = 0; k < n->x.nin; k++) in[k] = resolve(p, n->in[k], i);
+    put_copy(p, i, in, n->out, i);
+}
+
+/* A value that an old node makes under another name. */
+static void copy_as(Player *p, int i, const Value from[], const Value made[], NodeId node, int place) {
+    OnnxNode *n = &p->m->node[i];
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1), *out = ARENA_NEW(p->a, NameId, n->x.nout + 1);
+    for (int k = 0; k < n->x.nin; k++) in[k] = name_of(p, from[k], place);
+    for (int k = 0; k < n->x.nout; k++) {
+        int at = place;
+        bool mine = made[k] && value_node(p->w, made[k]) == node;
+        out[k] = !n->out[k]                    ? 0
+                 : !mine                       ? fresh_name(p)
+                 : *at32(p, &p->name, made[k]) ? *at32(p, &p->name, made[k])
+                                               : new_name(p, made[k], &at);
+        *at32(p, &p->made, out[k]) = 1;
+    }
+    put_copy(p, i, in, out, place);
+}
+
+static void copy_maker(Player *p, Value v, int place) {
+    uint32_t maker = *at32(p, &p->maker, v) - 1;
+    int i = (int)(maker / 2);
+    OnnxNode *n = &p->m->node[i];
+    Value *in = p->in[i], *out = p->out[i];
+    if (maker & 1) in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+    for (int k = 0; maker & 1 && k < n->x.nin; k++) in[k] = was_value(p, n->in[k]);
+    for (int k = 0; maker & 1 && k < n->x.nout; k++) out[k] = was_value(p, n->out[k]);
+    copy_as(p, i, in, out, value_node(p->w, v), place);
+}
+
+/* An opaque node on inputs that none of its names carry, because a captured name cannot be replaced: the captured one means the same. */
+static bool copy_opaque(Player *p, Node node, int place) {
+    Attr a[8], b[8];
+    int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
+    if (blob < 0 || strcmp(node.op->name, "opaque") != 0) return false;
+    sig_attr(p->w, node.sig, a);
+    for (int i = 0; i < p->m->nnode; i++) {
+        OnnxNode *n = &p->m->node[i];
+        if (!n->reason || !n->random || node_get(p->w, n->random).op != node.op) continue;
+        sig_attr(p->w, node_get(p->w, n->random).sig, b);
+        if (a[blob].blob != b[blob].blob) continue;
+        Value *out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+        for (int k = 0; k < n->x.nout; k++) out[k] = node.out + (Value)k;
+        return copy_as(p, i, node.in, out, node.out, place), true;
+    }
+    return false;
 }
 
 static void add_constant(Player *p, Value v, NameId name) {
@@ -288,6 +371,8 @@ static bool write_value(Player *p, Value v, int place) {
     const char *why;
     Emit e;
     if (constant_get(p->w, v, &type, &bytes)) return add_constant(p, v, *at32(p, &p->name, v)), true;
+    if (*at32(p, &p->maker, v)) return copy_maker(p, v, place), true;
+    if (copy_opaque(p, n, place)) return true;
     if (emit_node(p->m, n.out, named_already, p, &e, &why)) return write_emit(p, &e, place);
     return write_expanded(p, n, place, why);
 }
@@ -304,8 +389,8 @@ static bool run_jobs(Player *p) {
     Table32 done = {0};
     while (p->njob) {
         Job job = p->job[--p->njob];
-        if (job.onnx >= 0 ? !copy_node(p, job.onnx) : !done_already(p, &done, job.value) && !write_value(p, job.value, job.place))
-            return false;
+        if (job.onnx >= 0) copy_node(p, job.onnx);
+        else if (!done_already(p, &done, job.value) && !write_value(p, job.value, job.place)) return false;
     }
     return true;
 }
@@ -401,6 +486,7 @@ static bool play(Player *p, bool *again) {
         p->now[m->output[k]] = p->x->graph->out[k];
         p->copy[n->index] = p->alias[n->index] = false;
     }
+    find_makers(p);
     name_values(p);
     for (int k = 0; k < m->graph.nout; k++) need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
     if (!run_jobs(p)) return false;
@@ -416,7 +502,8 @@ bool replay_model(Model *m, const ModelWrite *x, Arena *a, Replay *r, Error *e) 
     while (again && ok) {
         *r = (Replay){0};
         Player p = {.m = m, .w = m->w, .a = a, .x = x, .e = e, .r = r, .banned = banned};
-        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode), p.queued = ARENA_NEW(a, bool, m->nnode);
+        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode), p.queued = ARENA_NEW(a, bool, m->nnode),
+        p.copied = ARENA_NEW(a, bool, m->nnode);
         m->replay = true;
         ok = play(&p, &again);
         m->replay = false;

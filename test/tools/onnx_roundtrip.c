@@ -1,10 +1,11 @@
 /* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN OUT" each, answered by a line "CODE IN MESSAGE"; with -r every node that we understand
-   is written anew instead of copied. `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
+   is written anew instead of copied; with -n a third of all float values, chosen at random, become -(-value). `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
 #include "graphs/onnx/onnx.h"
+#include "ops/base/random.h"
 #include <stdio.h>
 #include <string.h>
 
-typedef enum Mode { COPY, REGENERATE, STATS, VERBOSE } Mode;
+typedef enum Mode { COPY, REGENERATE, NEGATE, STATS, VERBOSE } Mode;
 
 static void print_stats(World *w, Model *m, const char *path, bool why) {
     ModelStats s = model_stats(m);
@@ -16,6 +17,30 @@ static void print_stats(World *w, Model *m, const char *path, bool why) {
     }
 }
 
+static Value negated(World *w, Value v) {
+    const char *why;
+    return node_make(w, op_find("neg"), NULL, 1, &v, 1, &why);
+}
+
+/* Values that are not changed by this, at places that touch inputs, outputs, constants, opaque nodes and what lies between. */
+static bool negate_twice(World *w, Model *m, Graph *out, ValueMap *map, Error *e) {
+    Random random = {1, 0};
+    const Graph *g = model_graph(m);
+    NodeList live = graph_live(w, w->arena, g);
+    int n = 0, room = 0;
+    for (int k = 0; k < live.n; k++) room += node_get(w, live.v[k]).nout;
+    Value *from = ARENA_NEW(w->arena, Value, room), *to = ARENA_NEW(w->arena, Value, room);
+    for (int k = 0; k < live.n; k++)
+        for (int j = 0; j < node_get(w, live.v[k]).nout; j++) {
+            Value v = live.v[k] + (Value)j;
+            const Type *t = value_type(w, v);
+            if (!t->known || t->dtype != DT_FLOAT || random_below(&random, 3)) continue;
+            from[n] = v, to[n] = negated(w, negated(w, v));
+            n += to[n] != 0;
+        }
+    return graph_substitute(w, w->arena, g, n, from, to, out, map, e);
+}
+
 static int work(const char *in, const char *out, Mode mode, char *text, size_t n) {
     Escape escape = {0};
     Error e = {0};
@@ -23,7 +48,12 @@ static int work(const char *in, const char *out, Mode mode, char *text, size_t n
     World *w = graph_world_new(&escape, 0);
     Model *m = model_open(w, in, &e);
     ModelWrite x = {.graph = m ? model_graph(m) : NULL, .map = &(ValueMap){0}, .regenerate = mode == REGENERATE};
-    if (m && out) model_write(m, &x, out, &e);
+    Graph graph;
+    ValueMap map;
+    const char *why;
+    if (m && mode == NEGATE && model_exportable(m, op_find("neg"), &why) && negate_twice(w, m, &graph, &map, &e))
+        x.graph = &graph, x.map = &map;
+    if (m && out && e.kind == E_NONE) model_write(m, &x, out, &e);
     else if (m) print_stats(w, m, in, mode == VERBOSE);
     model_close(m);
     world_free(w);
@@ -35,7 +65,11 @@ static int work(const char *in, const char *out, Mode mode, char *text, size_t n
 int main(int argc, char **argv) {
     char line[4096], text[700];
     const char *option = argc > 1 ? argv[1] : "";
-    Mode mode = strcmp(option, "-r") == 0 ? REGENERATE : strcmp(option, "-s") == 0 ? STATS : strcmp(option, "-v") == 0 ? VERBOSE : COPY;
+    Mode mode = strcmp(option, "-r") == 0   ? REGENERATE
+                : strcmp(option, "-n") == 0 ? NEGATE
+                : strcmp(option, "-s") == 0 ? STATS
+                : strcmp(option, "-v") == 0 ? VERBOSE
+                                            : COPY;
     for (int k = 2; k < argc && mode >= STATS; k++)
         if (work(argv[k], NULL, mode, text, sizeof text)) printf("%s\n", text);
     while (mode < STATS && fgets(line, sizeof line, stdin)) {

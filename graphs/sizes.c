@@ -86,6 +86,7 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[], St
                 Error *e) {
     Bind b = {.w = w, .g = g, .name = name, .n = intern_count(w->table[TABLE_SYMBOL]) + 1, .error = e};
     b.value = ARENA_NEW(a, int64_t, b.n);
+    *out = (Sizes){0};
     for (uint32_t s = 0; s < b.n; s++) b.value[s] = SIZE_UNKNOWN;
     for (int k = 0; k < shapes.n; k++)
         if (!set_shape(&b, shapes.v[k])) return false;

@@ -94,9 +94,7 @@ static void put_graph(Model *m, Arena *a, const Replay *r, Text *out) {
     for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++) put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
 }
 
-bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
-    *bytes = (char *)(uintptr_t)m->x.bytes.at, *n = m->x.bytes.n;
-    if (unchanged(m, x)) return true;
+static bool changed_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
     Replay r;
     if (!replay_model(m, x, a, &r, e)) return false;
     Text graph = text_new(a), file = text_new(a);
@@ -108,6 +106,21 @@ bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *
     }
     *bytes = file.data, *n = file.size;
     return true;
+}
+
+/* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World may be reset to before. */
+bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
+    *bytes = (char *)(uintptr_t)m->x.bytes.at, *n = m->x.bytes.n;
+    if (unchanged(m, x)) return true;
+    Model before = *m;
+    uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
+    bool good = changed_bytes(m, x, a, bytes, n, e);
+    *m = before;
+    if (names + 1 < m->room) memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
+    if (sizes + 1 < m->size_room) memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
+    intern_reset(m->names, names);
+    intern_reset(m->sizes, sizes);
+    return good;
 }
 
 /* External data stays where it is, relative to the model; a model that moves to another folder takes its files along. */

@@ -1,0 +1,50 @@
+/* prooflog.h -- a derivation as text that anyone can check again: which rule was applied where, step after step. Values are numbered in the post-order of the graph as it is before a round (canonical:
+   it does not depend on what else the World holds); the applications of one round speak of the same graph and are made together.
+
+     isomer-proof 1
+     model 0123..            digest of the model's bytes
+     rules 4567..            digest of the rules that are used
+     growth 1048576          bytes that folding constants may add
+     round
+     apply conv-batchnorm 89ab.. lengths 2 2 roots 12 inputs 3 4 7 8 9 10
+     round
+     ..
+     end */
+#ifndef ISOMER_PROOFLOG_H
+#define ISOMER_PROOFLOG_H
+#include "rules/match.h"
+
+/* Post-order numbers of a graph's values, from 1. */
+typedef struct Numbering {
+    uint32_t least, n;  /* values least .. least + n - 1 have an entry */
+    uint32_t *number;   /* 0: not in the graph */
+    uint32_t count;
+    Value *value;       /* by number; value[0] is 0 */
+} Numbering;
+Numbering numbering_new(World *, Arena *, const Graph *);
+uint32_t numbering_of(const Numbering *, Value); /* 0: not in the graph */
+Value numbering_value(const Numbering *, uint32_t); /* 0: no such number */
+
+typedef struct LogStep {
+    const char *name, *id;
+    int nlength, nroot, ninput;
+    int length[RULE_BLOCKS];
+    const uint32_t *root, *input;
+} LogStep;
+typedef struct LogRound {
+    int n;
+    LogStep *v;
+} LogRound;
+typedef struct ProofLog {
+    char model[33], rules[33];
+    int64_t growth;
+    int n, room;
+    LogRound *v;
+} ProofLog;
+void prooflog_print(const ProofLog *, Text *);
+bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *); /* E_INVALID with line and column */
+/* Digest of the rules named in a log, as `set` has them: identifiers and verdicts. E_CHECK when one is not there or has another identifier. */
+bool prooflog_rules(Arena *, const ProofLog *, const RuleSet *set, char out[33], Error *);
+LogRound *prooflog_round(Arena *, ProofLog *);              /* appends an empty round */
+LogStep *prooflog_step(Arena *, LogRound *);                /* appends a step to it */
+#endif

@@ -1,0 +1,319 @@
+/* cost.c -- prices of steps and their sum. A price is looked up in memory, then in the cost file, then measured, or taken from the model when nothing is measured. The key is the step's text, the
+   way it is run and which operands are known weights; the device's identity stands beside it. */
+#include "search/cost.h"
+#include "graphs/execute.h"
+#include "graphs/rewrite.h"
+#include "ops/base/random.h"
+#include "ops/core/element.h"
+#include "search/profile.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VIEWS = 64, IDENTITY = 512 };
+struct Cost {
+    World *w;
+    Arena *arena;
+    Sizes sizes;
+    CostDb *db;
+    CostOptions options;
+    const Backend *backend;
+    Device *device;
+    char identity[IDENTITY];
+    Intern *texts; /* of steps priced so far */
+    double *price;
+    uint32_t room;
+    int missing;
+};
+
+/* ---- the model: one core of a server */
+
+static const struct {
+    double flops, bytes; /* a second */
+} rates[STEP_KIND_COUNT] = {
+    [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9}, [S_POOL] = {4e9, 8e9},    [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},
+    [S_COPY] = {1e12, 6e9},  [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9}, [S_OP] = {0.3e9, 4e9},
+};
+#define PER_CALL 0.5e-6
+
+static double model_price(StepKind kind, double flops, double bytes) {
+    return PER_CALL + fmax(flops / rates[kind].flops, bytes / rates[kind].bytes);
+}
+
+/* ---- what depends on constants alone */
+
+typedef struct Constants {
+    NodeList live;
+    Value least;
+    bool *is; /* by value - least */
+} Constants;
+
+static Constants constants_find(World *w, Arena *a, const Graph *g, const bool constant[]) {
+    Constants c = {.live = graph_live(w, a, g)};
+    c.least = c.live.n ? c.live.v[0] : 1;
+    uint32_t n = c.live.n ? c.live.v[c.live.n - 1] - c.least + (uint32_t)node_get(w, c.live.v[c.live.n - 1]).nout : 0;
+    c.is = ARENA_NEW(a, bool, n);
+    for (int k = 0; k < c.live.n; k++) {
+        Node node = node_get(w, c.live.v[k]);
+        bool all = !(node.op->flags & OP_RANDOM) && !input_name(w, node.out);
+        for (int j = 0; j < node.nin; j++) all &= !node.in[j] || c.is[node.in[j] - c.least];
+        for (int port = 0; port < node.nout; port++) c.is[node.out + (Value)port - c.least] = all;
+        for (int j = 0; constant && input_name(w, node.out) && j < g->nin; j++)
+            if (g->in[j] == node.out) c.is[node.out - c.least] = constant[j];
+    }
+    return c;
+}
+
+static bool computed(World *w, const Constants *c, Value v) {
+    return v && c->is[v - c->least] && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
+}
+
+/* Values computed from constants alone that others read become placeholders. */
+static bool without_constants(World *w, Arena *a, const Graph *g, const Constants *c, Graph *out) {
+    Value *from = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16), *to = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16);
+    int n = 0;
+    char name[32];
+    for (int k = 0; k < c->live.n; k++) {
+        Node node = node_get(w, c->live.v[k]);
+        for (int j = 0; j < node.nin && !c->is[node.out - c->least]; j++) {
+            bool known = !computed(w, c, node.in[j]);
+            for (int i = 0; i < n && !known; i++) known = from[i] == node.in[j];
+            if (known || n >= 4 * c->live.n) continue;
+            snprintf(name, sizeof name, "constant %u", node.in[j]);
+            from[n] = node.in[j];
+            to[n++] = graph_input(w, name, value_type(w, node.in[j]));
+        }
+    }
+    *out = *g;
+    if (!n) return true;
+    if (!graph_substitute(w, a, g, n, from, to, out, NULL, NULL)) return false;
+    Value *in = ARENA_NEW(a, Value, g->nin + n);
+    memcpy(in, g->in, sizeof *in * (size_t)g->nin);
+    memcpy(in + g->nin, to, sizeof *in * (size_t)n);
+    out->in = in;
+    out->nin = g->nin + n;
+    return true;
+}
+
+/* ---- prices */
+
+static double *remembered(Cost *c, const char *text, size_t n, bool *is_new) {
+    uint32_t before = intern_count(c->texts), id = intern_put(c->texts, text, n);
+    *is_new = id > before;
+    if (id >= c->room) {
+        uint32_t room = 2 * id + 256;
+        double *more = ARENA_NEW(c->arena, double, room);
+        if (c->room) memcpy(more, c->price, sizeof *more * c->room);
+        c->price = more;
+        c->room = room;
+    }
+    return &c->price[id];
+}
+
+static double look_up(Cost *c, const char *text, const PlanStep *s, const bool known[]) {
+    double seconds, model = model_price(s->step.kind, s->flops, s->bytes);
+    if (!c->options.measured) return model;
+    if (c->db && costdb_get(c->db, "step", c->identity, text, &seconds)) return seconds;
+    if (c->options.frozen) return c->missing++, model;
+    Error ignored = {0};
+    seconds = profile_step(c->backend, c->device, &s->step, s->choice, known, c->options.seed, &ignored);
+    if (seconds < 0) return c->missing++, model;
+    if (c->db) costdb_put(c->db, "step", c->identity, text, seconds, &ignored);
+    return seconds;
+}
+
+static bool step_price(Cost *c, const Plan *p, const PlanStep *s, const bool weight[], double *price) {
+    bool known[VIEWS] = {false}, is_new;
+    Text t = text_new(c->w->scratch);
+    if (s->step.nview > VIEWS) return false;
+    step_print(&s->step, &t);
+    text_add(&t, " choice %d known", s->choice);
+    for (int j = 0; j < s->step.nview; j++) {
+        const Slot *slot = &p->slot[s->step.view[j].slot];
+        known[j] = s->step.view[j].rank >= 0 && (slot->data || (slot->input >= 0 && weight[slot->input]));
+        if (known[j]) text_add(&t, " %d", j);
+    }
+    double *kept = remembered(c, t.data, t.size, &is_new);
+    if (is_new) *kept = look_up(c, t.data, s, known);
+    *price = *kept;
+    return true;
+}
+
+static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p) {
+    bool *weight = ARENA_NEW(c->w->scratch, bool, g->nin);
+    double sum = 0, price;
+    for (int k = 0; k < g->nin; k++) weight[k] = k >= nin || (constant && constant[k]);
+    for (int k = 0; k < p->nstep; k++) {
+        if (p->step[k].once || !step_price(c, p, &p->step[k], weight, &price)) continue;
+        sum += price;
+    }
+    return sum;
+}
+
+double cost_graph(Cost *c, const Graph *g, const bool constant[]) {
+    ArenaMark mark = arena_mark(c->w->scratch);
+    Arena *a = arena_new(arena_escape(c->arena), 0);
+    Error ignored = {0};
+    Constants constants = constants_find(c->w, a, g, constant);
+    Graph cut;
+    double seconds = -1;
+    Plan *p = without_constants(c->w, a, g, &constants, &cut) ? plan_build(c->w, a, &cut, c->sizes, &ignored) : NULL;
+    if (p) seconds = plan_price(c, &cut, g->nin, constant, p);
+    arena_free(a);
+    arena_reset(c->w->scratch, mark);
+    return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, constant);
+}
+
+/* ---- node by node */
+
+static double type_bytes(World *w, Value v, Sizes sizes) {
+    const Type *t = value_type(w, v);
+    double bytes = dtype_bits(t->dtype) / 8.0;
+    int64_t n;
+    for (int k = 0; t->known && k < t->dim.n; k++) bytes *= poly_eval(w, t->dim.v[k], sizes, &n) ? (double)n : 16;
+    return bytes;
+}
+
+static StepKind node_kind(World *w, const Node *n, double flops) {
+    if (!op_algebraic(n->op)) return S_OP;
+    SigShape shape = sig_shape(w, n->sig, 0);
+    if (shape == SIG_ELEMENTWISE) return S_EWISE;
+    if (shape == SIG_REDUCTION) return S_REDUCE;
+    return flops > 0 ? S_CONV : S_COPY;
+}
+
+static double node_price(World *w, const Node *n, Sizes sizes) {
+    double flops = sig_flops(w, n->sig, sizes), bytes = 0;
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k]) bytes += type_bytes(w, n->in[k], sizes);
+    for (int port = 0; port < n->nout; port++) bytes += type_bytes(w, n->out + (Value)port, sizes);
+    if (sig_shape(w, n->sig, 0) == SIG_VIEW || sig_shape(w, n->sig, 0) == SIG_RESHAPE) return 0;
+    return model_price(node_kind(w, n, flops), flops > 0 ? flops : 0, bytes);
+}
+
+static double sum_nodes(World *w, const Graph *g, Sizes sizes, const bool constant[], bool flops) {
+    Arena *a = arena_new(arena_escape(w->arena), 0);
+    Constants c = constants_find(w, a, g, constant);
+    double sum = 0;
+    for (int k = 0; k < c.live.n; k++) {
+        Node n = node_get(w, c.live.v[k]);
+        if (c.is[n.out - c.least] || n.op->flags & OP_NO_COST || n.op->flags & OP_RANDOM) continue;
+        double one = flops ? sig_flops(w, n.sig, sizes) : node_price(w, &n, sizes);
+        sum += one > 0 ? one : 0;
+    }
+    arena_free(a);
+    return sum;
+}
+
+double cost_model(World *w, const Graph *g, Sizes sizes, const bool constant[]) { return sum_nodes(w, g, sizes, constant, false); }
+double cost_flops(World *w, const Graph *g, Sizes sizes, const bool constant[]) { return sum_nodes(w, g, sizes, constant, true); }
+
+/* ---- whole plans */
+
+typedef struct Whole {
+    Arena *arena;
+    Plan *plan;
+    Runner *runner;
+    const void **in;
+    void **out;
+    char key[33];
+    bool done;
+} Whole;
+
+static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
+    int64_t n = 1;
+    for (int k = 0; k < v->rank; k++) n *= v->dim[k];
+    char *data = arena_alloc(a, element_bytes((DType)v->dtype, n) + 16);
+    if (!element_readable((DType)v->dtype)) return data;
+    for (int64_t k = 0; k < n; k++) {
+        double x = (double)(random_at(seed, (uint64_t)k) >> 40) / (double)(1 << 24);
+        if (dtype_class((DType)v->dtype) == 'F') element_set_real((DType)v->dtype, data, k, x);
+        else element_set_integer((DType)v->dtype, data, k, x < 0.5);
+    }
+    return data;
+}
+
+static bool whole_build(Cost *c, Whole *x, const Graph *g, Error *e) {
+    Text t = text_new(x->arena);
+    x->plan = plan_build(c->w, x->arena, g, c->sizes, e);
+    if (!x->plan) return false;
+    for (int k = 0; k < x->plan->nstep; k++) {
+        step_print(&x->plan->step[k].step, &t);
+        text_add(&t, " %d\n", x->plan->step[k].choice);
+    }
+    hash_hex(t.data ? t.data : "", t.size, x->key);
+    return true;
+}
+
+static bool whole_start(Cost *c, Whole *x, Error *e) {
+    x->in = ARENA_NEW(x->arena, const void *, x->plan->nin);
+    x->out = ARENA_NEW(x->arena, void *, x->plan->nout);
+    for (int k = 0; k < x->plan->nin; k++) x->in[k] = random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
+    for (int k = 0; k < x->plan->nout; k++) x->out[k] = random_buffer(x->arena, &x->plan->out[k], 0);
+    x->runner = runner_new(x->plan, c->backend, c->device, e);
+    return x->runner != NULL;
+}
+
+static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) {
+    Runner **runner = ARENA_NEW(x[0].arena, Runner *, n);
+    const void *const **in = ARENA_NEW(x[0].arena, const void *const *, n);
+    void *const **out = ARENA_NEW(x[0].arena, void *const *, n);
+    bool good = true;
+    for (int k = 0; k < n && good; k++) {
+        good = whole_start(c, &x[k], e);
+        runner[k] = x[k].runner;
+        in[k] = x[k].in;
+        out[k] = x[k].out;
+    }
+    good = good && profile_runners(n, runner, in, out, seconds, e);
+    for (int k = 0; k < n; k++) runner_free(x[k].runner);
+    for (int k = 0; k < n && good && c->db; k++) good = costdb_put(c->db, "plan", c->identity, x[k].key, seconds[k], e);
+    return good;
+}
+
+bool cost_whole(Cost *c, int n, const Graph *const graphs[], double seconds[], Error *e) {
+    Arena *a = arena_new(arena_escape(c->arena), 0);
+    Whole *x = ARENA_NEW(a, Whole, n);
+    bool good = true, all = true;
+    for (int k = 0; k < n; k++) {
+        x[k].arena = a;
+        good = good && whole_build(c, &x[k], graphs[k], e);
+        all = all && good && c->db && costdb_get(c->db, "plan", c->identity, x[k].key, &seconds[k]);
+    }
+    if (good && !all && c->options.frozen) {
+        c->missing++;
+        for (int k = 0; k < n; k++) seconds[k] = cost_graph(c, graphs[k], NULL);
+    } else if (good && !all) good = whole_measure(c, n, x, seconds, e);
+    arena_free(a);
+    return good;
+}
+
+/* ---- making one */
+
+Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o, Error *e) {
+    Cost *c = ARENA_NEW(a, Cost, 1);
+    char why[256] = "";
+    *c = (Cost){.w = w, .arena = a, .sizes = sizes, .db = db, .options = *o, .texts = intern_new(a)};
+    c->backend = backend_open(o->backend, e);
+    if (!c->backend) return NULL;
+    c->device = c->backend->open(NULL, why, sizeof why);
+    if (!c->device || c->backend->identity(c->device, c->identity, sizeof c->identity)) {
+        error_set(e, E_ENVIRONMENT, o->backend, "the back end does not open: %s", why);
+        cost_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void cost_free(Cost *c) {
+    if (!c) return;
+    if (c->device) c->backend->close(c->device);
+    if (c->texts) intern_free(c->texts);
+    c->device = NULL;
+    c->texts = NULL;
+}
+
+int cost_missing(const Cost *c) { return c->missing; }
+const Backend *cost_backend(const Cost *c) { return c->backend; }
+Device *cost_device(const Cost *c) { return c->device; }
+const char *cost_identity(const Cost *c) { return c->identity; }

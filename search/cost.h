@@ -1,0 +1,27 @@
+/* cost.h -- what a graph costs on our own executor: the sum over the steps of its plan. A step's price is measured once and kept in the cost file by its text; without measuring it is a
+   simple model of arithmetic and memory traffic. What depends on constants alone is free: it is computed when the winner is written. */
+#ifndef ISOMER_COST_H
+#define ISOMER_COST_H
+#include "graphs/plan.h"
+#include "ops/backend.h"
+#include "search/costdb.h"
+
+typedef struct CostOptions {
+    bool measured, frozen;   /* measured: prices come from the file, and from the clock unless frozen */
+    const char *backend;
+    uint64_t seed;
+} CostOptions;
+typedef struct Cost Cost;
+Cost *cost_new(World *, Arena *, Sizes, CostDb *, const CostOptions *, Error *); /* NULL: no back end */
+void cost_free(Cost *);
+/* Seconds of one run; constant[k]: input k is a constant (NULL: none is). Never fails: what cannot be planned is priced node by node by the model. */
+double cost_graph(Cost *, const Graph *, const bool constant[]);
+double cost_model(World *, const Graph *, Sizes, const bool constant[]); /* by the model, node by node: needs no back end */
+double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
+int cost_missing(const Cost *);       /* prices that were not in the file of a frozen run */
+const Backend *cost_backend(const Cost *);
+Device *cost_device(const Cost *);
+const char *cost_identity(const Cost *);
+/* Seconds of a whole plan's run: the best of interleaved rounds; < 0: it does not run. Kept in the cost file under the plan's text. */
+bool cost_whole(Cost *, int n, const Graph *const graphs[], double seconds[], Error *);
+#endif

@@ -1,0 +1,392 @@
+/* derive.c -- rounds. In one pass over the live nodes, ascending and thus topological, a root is replaced by its rule's right side over the replaced inputs, any other node is rebuilt where an
+   input changed. That needs every input of a match before its first root; a match for which that does not hold (merging rules whose second operand is made later) has its round alone, over the old values. */
+#include "search/derive.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSES = 64 };
+
+Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *library, const Graph *g) {
+    uint32_t n = node_count(w) + 1;
+    return (Derivation){.w = w,
+                        .arena = a,
+                        .facts = facts,
+                        .library = library,
+                        .graph = *g,
+                        .map = {n, ARENA_NEW(a, Value, n)},
+                        .fired = ARENA_NEW(a, int, library ? library->n : 0)};
+}
+
+static void tag_set(Derivation *d, Value v, const char *name) {
+    if (v >= d->ntag) {
+        uint32_t n = 2 * v + 64;
+        const char **tag = ARENA_NEW(d->arena, const char *, n);
+        if (d->ntag) memcpy(tag, d->tag, sizeof *tag * d->ntag);
+        d->tag = tag;
+        d->ntag = n;
+    }
+    if (!d->tag[v]) d->tag[v] = name;
+}
+
+const char *derivation_tag(void *derivation, Value v) {
+    const Derivation *d = derivation;
+    return v < d->ntag ? d->tag[v] : NULL;
+}
+
+Match match_keep(Arena *a, const Match *m) {
+    const Instance *i = m->instance;
+    return (Match){.instance = i,
+                   .input = arena_copy(a, m->input, sizeof *m->input * (size_t)i->ninput),
+                   .root = arena_copy(a, m->root, sizeof *m->root * (size_t)i->from.nout),
+                   .symbol = arena_copy(a, m->symbol, sizeof *m->symbol * (size_t)i->nsymbol),
+                   .real = arena_copy(a, m->real, sizeof *m->real * (size_t)i->nreal),
+                   .rounds = m->rounds};
+}
+
+/* ---- one round */
+
+typedef struct Round {
+    Derivation *d;
+    int n;
+    const Match *match;
+    const Match **at; /* by node - least: the match whose first root it makes */
+    NodeId least;
+    ValueMap map;
+    LogRound *log;
+    Numbering numbering;
+    bool strict;
+    int applied;
+    Error *error;
+} Round;
+
+static NodeId first_root(World *w, const Match *m) {
+    NodeId first = value_node(w, m->root[0]);
+    for (int k = 1; k < m->instance->from.nout; k++)
+        if (value_node(w, m->root[k]) < first) first = value_node(w, m->root[k]);
+    return first;
+}
+
+/* Whether all inputs stand before the first root. */
+static bool ordered(World *w, const Match *m) {
+    NodeId root = first_root(w, m);
+    for (int k = 0; k < m->instance->ninput; k++)
+        if (m->input[k] >= root) return false;
+    return true;
+}
+
+static const uint32_t *numbers(Round *r, int n, const Value v[]) {
+    uint32_t *list = ARENA_NEW(r->d->arena, uint32_t, n);
+    for (int k = 0; k < n; k++) list[k] = numbering_of(&r->numbering, v[k]);
+    return list;
+}
+
+static void write_log(Round *r, const Match *m) {
+    const Rule *rule = m->instance->rule;
+    LogStep *s = prooflog_step(r->d->arena, r->log);
+    *s = (LogStep){
+        .name = rule->name, .id = rule->id, .nlength = rule->ngroup, .nroot = m->instance->from.nout, .ninput = m->instance->ninput};
+    memcpy(s->length, m->instance->length, sizeof *s->length * (size_t)rule->ngroup);
+    s->root = numbers(r, s->nroot, m->root);
+    s->input = numbers(r, s->ninput, m->input);
+}
+
+static int library_index(const Library *l, const Rule *rule) {
+    for (int k = 0; k < l->n; k++)
+        if (l->rule[k].rule == rule) return k;
+    return -1;
+}
+
+/* The right side over the replaced inputs. False with an error only where strict. */
+static bool apply(Round *r, const Match *m) {
+    Derivation *d = r->d;
+    World *w = d->w;
+    const Instance *i = m->instance;
+    Error why = {0};
+    Value *in = ARENA_NEW(w->scratch, Value, i->ninput), *to = ARENA_NEW(w->scratch, Value, i->to.nout);
+    Match here = *m;
+    here.input = in;
+    for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
+    NodeId before = node_count(w);
+    bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
+    if (!good && r->strict) return error_set(r->error, E_CHECK, i->rule->name, "does not hold where the proof log has it: %s", why.reason);
+    for (int k = 0; good && k < i->to.nout; k++) change |= to[k] != m->root[k];
+    if (!change) return !r->strict || error_set(r->error, E_CHECK, i->rule->name, "changes nothing where the proof log has it");
+    for (NodeId v = before + 1; v <= node_count(w); v++) tag_set(d, v, i->rule->name);
+    for (int k = 0; k < i->to.nout; k++)
+        if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
+    write_log(r, m);
+    int rule = library_index(d->library, i->rule);
+    if (rule >= 0) d->fired[rule]++;
+    d->applied++;
+    r->applied++;
+    return true;
+}
+
+static bool rebuild(Round *r, NodeId id) {
+    World *w = r->d->w;
+    Node n = node_get(w, id);
+    const char *why = "";
+    Value *in = ARENA_NEW(w->scratch, Value, n.nin);
+    bool changed = false;
+    for (int k = 0; k < n.nin; k++) changed |= (in[k] = map_value(&r->map, n.in[k])) != n.in[k];
+    if (!changed) return true;
+    Value y = node_rebuild(w, id, in, &why);
+    if (!y) return error_set(r->error, E_INVALID, n.op->name, "does not fit its new inputs: %s", why);
+    for (int port = 0; port < n.nout; port++) {
+        Value v = id + (Value)port;
+        if (!r->map.to[v]) r->map.to[v] = y + (Value)port;
+        tag_set(r->d, y + (Value)port, derivation_tag(r->d, v));
+    }
+    return true;
+}
+
+static bool walk(Round *r, NodeList live) {
+    for (int k = 0; k < live.n; k++) {
+        const Match *m = r->at[live.v[k] - r->least];
+        if (m && !apply(r, m)) return false;
+        if (!rebuild(r, live.v[k])) return false;
+    }
+    return true;
+}
+
+void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
+    for (uint32_t v = 1; v < d->map.n; v++) {
+        Value now = map_value(&d->map, v), next = map_value(map, now);
+        if (next != now) tag_set(d, next, derivation_tag(d, now));
+        if (next != v) d->map.to[v] = next;
+    }
+    for (uint32_t v = d->map.n; v < map->n; v++)
+        if (map->to[v] && map->to[v] != v) tag_set(d, map->to[v], derivation_tag(d, v));
+    d->graph = *g;
+}
+
+/* Matches by their first roots; one that meets another's roots, or is not ordered and not alone, is left out. */
+static bool place_matches(Round *r, NodeList live) {
+    World *w = r->d->w;
+    r->least = live.n ? live.v[0] : 1;
+    uint32_t n = live.n ? live.v[live.n - 1] - r->least + 1 : 0;
+    r->at = ARENA_NEW(w->scratch, const Match *, n);
+    bool *taken = ARENA_NEW(w->scratch, bool, n);
+    for (int k = 0; k < r->n; k++) {
+        const Match *m = &r->match[k];
+        bool fits = r->n == 1 || ordered(w, m);
+        for (int j = 0; j < m->instance->from.nout; j++) fits &= !taken[value_node(w, m->root[j]) - r->least];
+        if (!fits && r->strict)
+            return error_set(r->error, E_CHECK, m->instance->rule->name, "the proof log has steps in one round that exclude each other");
+        if (!fits) continue;
+        for (int j = 0; j < m->instance->from.nout; j++) taken[value_node(w, m->root[j]) - r->least] = true;
+        r->at[first_root(w, m) - r->least] = m;
+    }
+    return true;
+}
+
+static bool run_round(Round *r) {
+    Derivation *d = r->d;
+    NodeList live = graph_live(d->w, d->w->scratch, &d->graph);
+    uint32_t n = node_count(d->w) + 1;
+    r->map = (ValueMap){n, ARENA_NEW(d->w->scratch, Value, n)};
+    r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
+    r->log = prooflog_round(d->arena, &d->log);
+    if (!place_matches(r, live) || !walk(r, live)) return false;
+    if (!r->applied) {
+        d->log.n--;
+        return true;
+    }
+    Value *out = ARENA_NEW(d->arena, Value, d->graph.nout);
+    for (int k = 0; k < d->graph.nout; k++) out[k] = map_value(&r->map, d->graph.out[k]);
+    derive_mapped(d, &(Graph){d->graph.nin, d->graph.nout, d->graph.in, out}, &r->map);
+    return true;
+}
+
+bool derive_round(Derivation *d, int n, const Match match[], bool strict, int *applied, Error *e) {
+    ArenaMark mark = arena_mark(d->w->scratch);
+    Round r = {.d = d, .n = n, .match = match, .strict = strict, .error = e};
+    bool good = run_round(&r);
+    arena_reset(d->w->scratch, mark);
+    if (applied) *applied = r.applied;
+    return good;
+}
+
+/* ---- rules wherever they match */
+
+typedef struct Collect {
+    Derivation *d;
+    Arena *arena;
+    Uses uses;
+    bool single; /* the first usable match is enough */
+    int n, room;
+    Match *v;
+} Collect;
+
+/* A value that is computed once for all its users: replacing one of them would compute it twice. */
+static bool costly(World *w, const Node *n) {
+    double flops = sig_flops(w, n->sig, (Sizes){0});
+    return flops < 0 || flops > 0 ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION : false;
+}
+
+static bool among(Value v, int n, const Value list[]) {
+    for (int k = 0; k < n; k++)
+        if (list[k] == v) return true;
+    return false;
+}
+
+/* Nodes strictly inside the left side: reached from the roots without crossing inputs. */
+static int inner_nodes(World *w, const Match *m, NodeId *list, int room) {
+    int n = 0;
+    for (int k = 0; k < m->instance->from.nout && n < room; k++)
+        if (!among(value_node(w, m->root[k]), n, list)) list[n++] = value_node(w, m->root[k]);
+    for (int done = 0; done < n; done++) {
+        Node node = node_get(w, list[done]);
+        for (int k = 0; k < node.nin && n < room; k++) {
+            NodeId id = node.in[k] ? value_node(w, node.in[k]) : 0;
+            if (id && !among(node.in[k], m->instance->ninput, m->input) && !among(id, n, list)) list[n++] = id;
+        }
+    }
+    return n;
+}
+
+static bool is_root(const Match *m, Value v) { return among(v, m->instance->from.nout, m->root); }
+
+static bool keeps_costly(const Collect *c, const Match *m) {
+    World *w = c->d->w;
+    NodeId list[64];
+    int n = inner_nodes(w, m, list, 64);
+    for (int k = 0; k < n; k++) {
+        Node node = node_get(w, list[k]);
+        bool outside = false;
+        for (int port = 0; port < node.nout; port++) {
+            Value v = node.out + (Value)port;
+            if (is_root(m, v) || v >= c->uses.n) continue;
+            outside |= c->uses.outputs[v] > 0;
+            for (int j = 0; j < c->uses.count[v]; j++) outside |= !among(c->uses.user[c->uses.first[v] + j], n, list);
+        }
+        if (outside && costly(w, &node)) return true;
+    }
+    return false;
+}
+
+static bool collect(void *user, const Match *m) {
+    Collect *c = user;
+    if (keeps_costly(c, m)) return true;
+    if (c->n == c->room) {
+        Match *more = ARENA_NEW(c->arena, Match, c->room = 2 * c->room + 16);
+        if (c->n) memcpy(more, c->v, sizeof *more * (size_t)c->n);
+        c->v = more;
+    }
+    c->v[c->n++] = match_keep(c->arena, m);
+    return true;
+}
+
+static bool all_ordered(World *w, int n, const Match v[]) {
+    for (int k = 0; k < n; k++)
+        if (v[k].instance->from.nout > 1 || !ordered(w, &v[k])) return false;
+    return true;
+}
+
+/* One instance: all its matches in one round, or one round each where they are not ordered, the first that holds. */
+static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
+    *applied = 0;
+    if (!c->n) return true;
+    if (all_ordered(d->w, c->n, c->v)) return derive_round(d, c->n, c->v, false, applied, e);
+    for (int k = 0; k < c->n && !*applied; k++)
+        if (!derive_round(d, 1, &c->v[k], false, applied, e)) return false;
+    return true;
+}
+
+typedef struct Place {
+    Arena *arena; /* of the matcher, its matches and uses: for one graph */
+    Matcher *matcher;
+    Uses uses;
+} Place;
+
+static void look(Derivation *d, Place *p) {
+    arena_free(p->arena);
+    p->arena = arena_new(arena_escape(d->arena), 0);
+    p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
+    p->uses = graph_uses(d->w, p->arena, &d->graph, graph_live(d->w, p->arena, &d->graph));
+}
+
+static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int cap, bool *changed, Error *e) {
+    for (int k = rule->first; k < rule->first + rule->count; k++) {
+        int applied = 1;
+        bool merges = d->library->instance[k].from.nout > 1;
+        while (applied && d->applied < cap) {
+            Collect c = {.d = d, .arena = p->arena, .uses = p->uses};
+            matcher_run(p->matcher, &d->library->instance[k], collect, &c);
+            if (!apply_instance(d, &c, &applied, e)) return false;
+            if (applied) look(d, p), *changed = true;
+            if (!merges) break;
+        }
+    }
+    return true;
+}
+
+bool derive_fixpoint(Derivation *d, const bool on[], int cap, Error *e) {
+    Place p = {0};
+    bool good = true, changed = true;
+    look(d, &p);
+    for (int pass = 0; pass < PASSES && changed && good && d->applied < cap; pass++) {
+        changed = false;
+        for (int r = 0; r < d->library->n && good; r++)
+            if (on[r]) good = fixpoint_rule(d, &p, &d->library->rule[r], cap, &changed, e);
+    }
+    arena_free(p.arena);
+    return good;
+}
+
+/* ---- again */
+
+typedef struct Wanted {
+    Arena *arena;
+    const LogStep *step;
+    const Value *root, *input;
+    bool found;
+    Match match;
+} Wanted;
+
+static bool is_wanted(void *user, const Match *m) {
+    Wanted *x = user;
+    if (memcmp(m->root, x->root, sizeof *x->root * (size_t)x->step->nroot)) return true;
+    if (memcmp(m->input, x->input, sizeof *x->input * (size_t)x->step->ninput)) return true;
+    x->found = true;
+    x->match = match_keep(x->arena, m);
+    return false;
+}
+
+static const Value *values_of(Arena *a, const Numbering *n, int count, const uint32_t number[]) {
+    Value *v = ARENA_NEW(a, Value, count);
+    for (int k = 0; k < count; k++) v[k] = numbering_value(n, number[k]);
+    return v;
+}
+
+static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const LogStep *s, Arena *a, Match *out, Error *e) {
+    int rule = library_find(d->library, s->name);
+    const Instance *i = rule < 0 ? NULL : library_instance(d->library, rule, s->nlength, s->length);
+    if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
+        return error_set(e, E_CHECK, s->name, "the proof log uses a rule that is not among the rules, or switched off");
+    Wanted x = {.arena = a, .step = s};
+    x.root = values_of(a, n, s->nroot, s->root);
+    x.input = values_of(a, n, s->ninput, s->input);
+    if (s->nroot == i->from.nout && s->ninput == i->ninput) matcher_run(matcher, i, is_wanted, &x);
+    *out = x.match;
+    return x.found || error_set(e, E_CHECK, s->name, "does not match where the proof log has it");
+}
+
+static bool replay_round(Derivation *d, const LogRound *round, Arena *a, Error *e) {
+    Match *match = ARENA_NEW(a, Match, round->n);
+    Matcher *matcher = matcher_new(d->w, a, &d->graph, d->facts);
+    Numbering n = numbering_new(d->w, a, &d->graph);
+    for (int k = 0; k < round->n; k++)
+        if (!find_step(d, matcher, &n, &round->v[k], a, &match[k], e)) return false;
+    return derive_round(d, round->n, match, true, NULL, e);
+}
+
+bool derive_replay(Derivation *d, const ProofLog *log, Error *e) {
+    bool good = true;
+    for (int r = 0; r < log->n && good; r++) {
+        Arena *a = arena_new(arena_escape(d->arena), 0);
+        good = replay_round(d, &log->v[r], a, e);
+        arena_free(a);
+    }
+    return good;
+}

@@ -1,0 +1,250 @@
+/* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is one of three: on the costs of our own plans, on whole models timed by a target, or the
+   steps of a proof log again. */
+#include "graphs/fold.h"
+#include "graphs/needs.h"
+#include "graphs/sizes.h"
+#include "search/run.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+    VISIBLE = 64,
+    GUESS = 64,
+    GUESS_DATA = 16
+}; /* bytes that computing what depends on constants alone may add before the search; sizes that nothing gives */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double run_seconds(const Run *r) { return now() - r->stats.start; }
+
+bool run_cancelled(Run *r) {
+    if (!r->o->cancel || !*r->o->cancel) return false;
+    error_set(r->error, E_INTERRUPTED, r->in, "interrupted");
+    return true;
+}
+
+void run_say(Run *r, const char *format, ...) {
+    char line[200];
+    va_list list;
+    if (!r->o->progress) return;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    r->o->progress(r->o->user, line);
+}
+
+/* ---- open */
+
+static bool library(Run *r) {
+    unsigned allow = 0;
+    if (r->o->allow && !classes_parse(r->o->allow, &allow))
+        return error_set(r->error, E_USAGE, "--allow", "expected drops, not \"%s\"", r->o->allow);
+    LibraryOptions l = {.rules = r->o->rules,
+                        .allow = allow,
+                        .nenable = r->o->enable.n,
+                        .enable = r->o->enable.v,
+                        .ndisable = r->o->disable.n,
+                        .disable = r->o->disable.v};
+    return library_open(r->w, r->arena, &l, &r->library, r->error);
+}
+
+static bool open_costs(Run *r) {
+    char *path = NULL;
+    bool needed = r->o->measure_with || !r->o->cost || strcmp(r->o->cost, "flops");
+    if (!needed || r->o->replay) return true;
+    if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
+    r->db = costdb_open(r->o->cost_db ? r->o->cost_db : path, r->error);
+    return r->db != NULL;
+}
+
+/* A size that is not given is guessed: it decides costs and what is checked, never the result's meaning. */
+bool run_sizes(Run *r) {
+    Error missing = {0};
+    const char **name = ARENA_NEW(r->arena, const char *, r->original.nin);
+    for (int k = 0; k < r->original.nin; k++) name[k] = model_input_name(r->model, k);
+    StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v},
+               dims = {r->o->dim.n, (const char **)(uintptr_t)r->o->dim.v};
+    r->bound = sizes_bind(r->w, r->arena, &r->original, name, shapes, dims, &r->sizes, NULL, &missing);
+    if (!r->bound && !r->sizes.n) {
+        *r->error = missing;
+        return false;
+    }
+    int64_t *value = arena_copy(r->arena, r->sizes.value, sizeof *value * r->sizes.n);
+    for (Symbol s = 1; s < r->sizes.n; s++) {
+        SymbolKind kind = symbol_def(r->w, s).kind;
+        if (value[s] == SIZE_UNKNOWN && (kind == SYM_DATA || kind == SYM_NAMED)) value[s] = kind == SYM_DATA ? GUESS_DATA : GUESS;
+    }
+    r->sizes.value = value;
+    return true;
+}
+
+static bool digest_file(Run *r) {
+    char *bytes;
+    size_t n;
+    ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
+    if (!model_bytes(r->model, &same, r->arena, &bytes, &n, r->error)) return false;
+    hash_hex(bytes, n, r->digest);
+    r->stats.bytes_before = (int64_t)n;
+    r->growth = r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)n / 10;
+    return true;
+}
+
+static bool open_model(Run *r) {
+    r->model = model_open(r->w, r->in, r->error);
+    if (!r->model) return false;
+    r->original = *model_graph(r->model);
+    r->facts = graph_facts(r->w, r->arena, &r->original);
+    return digest_file(r) && run_sizes(r) && graph_fold(r->w, r->arena, &r->original, VISIBLE, &r->start, &r->prefold, r->error);
+}
+
+Derivation run_derivation(Run *r) {
+    Derivation d = derivation_new(r->w, r->arena, r->facts, &r->library, &r->original);
+    derive_mapped(&d, &r->start, &r->prefold);
+    return d;
+}
+
+/* ---- search */
+
+static bool replay(Run *r, Derivation *d) {
+    char *text, rules[33];
+    size_t n;
+    ProofLog log;
+    if (!file_read(r->arena, r->o->replay, &text, &n, r->error) || !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
+        return false;
+    if (strcmp(log.model, r->digest)) return error_set(r->error, E_CHECK, r->o->replay, "the proof log is of another model");
+    if (!prooflog_rules(r->arena, &log, &r->library.set, rules, r->error)) return false;
+    if (strcmp(rules, log.rules)) return error_set(r->error, E_CHECK, r->o->replay, "the proof log was made with other rules or verdicts");
+    r->growth = log.growth;
+    return derive_replay(d, &log, r->error);
+}
+
+static bool search(Run *r, Derivation *d) {
+    if (r->o->replay) return replay(r, d);
+    if (r->library.n == 0) return true;
+    return r->o->measure_with ? run_ruleset(r, d) : run_own(r, d);
+}
+
+/* ---- write */
+
+static bool write_log(Run *r, Derivation *d) {
+    if (!r->o->proof_log) return true;
+    Text t = text_new(r->arena);
+    memcpy(d->log.model, r->digest, sizeof d->log.model);
+    d->log.growth = r->growth;
+    if (!prooflog_rules(r->arena, &d->log, &r->library.set, d->log.rules, r->error)) return false;
+    prooflog_print(&d->log, &t);
+    return file_write(r->o->proof_log, t.data, t.size, r->error);
+}
+
+static bool write_model(Run *r, Derivation *d, bool changed) {
+    struct stat file;
+    ModelWrite x = {.graph = changed ? &d->graph : &r->original, .map = &d->map, .tag = derivation_tag, .user = d};
+    r->stats.bytes_after = r->stats.bytes_before;
+    if (r->o->dry_run) return true;
+    if (!model_write(r->model, &x, r->out, r->error)) return false;
+    if (!stat(r->out, &file)) r->stats.bytes_after = (int64_t)file.st_size;
+    return true;
+}
+
+static bool finish(Run *r, Derivation *d) {
+    if (!d->applied) return true;
+    if (!run_finish(r, d, &r->stats.growth, r->error)) return false;
+    return r->stats.growth <= r->growth ||
+           error_set(r->error, E_LIMIT, r->in, "constants grow by %lld bytes, %lld are allowed (--max-growth)", (long long)r->stats.growth,
+                     (long long)r->growth);
+}
+
+static bool reports(Run *r, Derivation *d, IsomerResult *out) {
+    bool changed = d->applied > 0;
+    Text table = text_new(r->arena), json = text_new(r->arena);
+    run_table(r, d, changed, &table);
+    run_report(r, d, changed, &json);
+    out->table = strdup(table.data);
+    out->report = strdup(json.data);
+    out->changed = changed;
+    return !r->o->report || file_write(r->o->report, json.data, json.size, r->error);
+}
+
+static bool optimize(Run *r, IsomerResult *out) {
+    if (!open_model(r) || !library(r) || !open_costs(r)) return false;
+    Derivation d = run_derivation(r);
+    if (!search(r, &d) || !finish(r, &d)) return false;
+    bool changed = d.applied > 0;
+    if (changed && !run_check(r, &d)) return false;
+    return !run_cancelled(r) && write_model(r, &d, changed) && write_log(r, &d) && reports(r, &d, out);
+}
+
+/* ---- the public functions */
+
+const char *isomer_version(void) { return ISOMER_VERSION; }
+
+void isomer_options(IsomerOptions *o) {
+    *o = (IsomerOptions){
+        .size = sizeof *o, .cost = "measured", .backend = "cpu", .steps = 2000, .max_growth = -1, .check = 1, .rtol = -1, .atol = -1};
+}
+
+void isomer_result_free(IsomerResult *r) {
+    free(r->table);
+    free(r->report);
+    r->table = r->report = NULL;
+}
+
+typedef struct Guarded {
+    Escape escape;
+    Error error;
+    Run run;
+    World *world;
+    Arena *arena;
+} Guarded;
+
+static void close_run(Guarded *c) {
+    model_close(c->run.model);
+    costdb_close(c->run.db);
+    if (c->world) world_free(c->world);
+    arena_free(c->arena);
+}
+
+/* Everything that must be freed is in *c, which does not live on this stack frame's registers across the jump. */
+static bool guarded(Guarded *c, IsomerResult *out) {
+    if (setjmp(c->escape.here)) {
+        c->error = c->escape.error;
+        return false;
+    }
+    c->arena = arena_new(&c->escape, 0);
+    c->world = graph_world_new(&c->escape, 0);
+    c->run.arena = c->arena;
+    c->run.w = c->world;
+    c->run.escape = &c->escape;
+    return optimize(&c->run, out);
+}
+
+int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
+    *result = (IsomerResult){0};
+    Guarded *c = mem_realloc(NULL, sizeof *c);
+    if (!c) {
+        snprintf(result->message, sizeof result->message, "out of memory");
+        return result->code = 4;
+    }
+    memset(c, 0, sizeof *c);
+    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
+    c->run.stats =
+        (RunStats){.start = now(), .own_before = -1, .own_after = -1, .measured_before = -1, .measured_after = -1, .check_note = ""};
+    if (o->size != sizeof *o) error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
+    else if (!guarded(c, result) && c->error.kind == E_NONE) error_set(&c->error, E_INVALID, in, "failed");
+    if (c->error.kind != E_NONE) {
+        error_print(&c->error, result->message, sizeof result->message);
+        isomer_result_free(result);
+    }
+    close_run(c);
+    result->code = error_exit_code(&c->error);
+    mem_realloc(c, 0);
+    return result->code;
+}

@@ -1,0 +1,220 @@
+/* optimize_model.c -- the program optimize-model: options in, one call of the library, a table out. */
+#include "ops/base/options.h"
+#include "search/isomer.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Options {
+    bool help, version, quiet, frozen, dry_run;
+    int verbose;
+    int64_t steps, seed, max_growth, check;
+    double time_limit, rtol, atol;
+    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend;
+    StringList shape, dim, enable, disable, files;
+} Options;
+
+static const char usage[] = "optimize-model IN.onnx OUT.onnx [options]";
+static const char summary[] = "Writes a model that computes the same and runs faster: rewritten by proved rules, checked by numbers, "
+                              "measured. Without a gain of 3 % the file is "
+                              "copied as it is.";
+
+static void option_table(Options *o, OptionDef table[]) {
+    const OptionDef all[] = {
+        {.kind = OPT_HEAD, .help = "Sizes"},
+        {.name = "input-shape",
+         .kind = OPT_LIST,
+         .into = &o->shape,
+         .value = "NAME:1,3,..",
+         .help = "The sizes of an input, for costing and checking; the model keeps its own."},
+        {.name = "dim", .kind = OPT_LIST, .into = &o->dim, .value = "NAME=N", .help = "A named size, likewise."},
+        {.kind = OPT_HEAD, .help = "Rules"},
+        {.name = "rules", .kind = OPT_TEXT, .into = &o->rules, .value = "FILE|none", .help = "Proved rules, in place of the library."},
+        {.name = "enable", .kind = OPT_LIST, .into = &o->enable, .value = "RULE", .help = "Only this rule (and others so named)."},
+        {.name = "disable", .kind = OPT_LIST, .into = &o->disable, .value = "RULE", .help = "Not this rule."},
+        {.name = "allow",
+         .kind = OPT_TEXT,
+         .into = &o->allow,
+         .value = "CLASS",
+         .help = "drops: also rules after which NaN and Inf may vanish."},
+        {.kind = OPT_HEAD, .help = "Costs"},
+        {.name = "cost",
+         .kind = OPT_TEXT,
+         .into = &o->cost,
+         .value = "measured|flops",
+         .help = "What a step costs: its measured time (the default), or a model of it."},
+        {.name = "cost-db",
+         .kind = OPT_TEXT,
+         .into = &o->cost_db,
+         .value = "FILE",
+         .help = "Measured times. Default: in the user's cache folder."},
+        {.name = "frozen", .kind = OPT_FLAG, .into = &o->frozen, .help = "Times nothing: what the cost file lacks is estimated."},
+        {.name = "measure-with",
+         .kind = OPT_TEXT,
+         .into = &o->measure_with,
+         .value = "CMD",
+         .help = "A command that times ONNX files is the target, in place of our own executor."},
+        {.name = "backend", .kind = OPT_TEXT, .into = &o->backend, .value = "NAME", .help = "Of our own executor: cpu, or a plug-in."},
+        {.kind = OPT_HEAD, .help = "Search"},
+        {.name = "steps", .kind = OPT_INT, .into = &o->steps, .value = "N", .help = "Its budget in steps.", .least = 0, .most = 1e12},
+        {.name = "time-limit",
+         .kind = OPT_REAL,
+         .into = &o->time_limit,
+         .value = "SECONDS",
+         .help = "Stops the search then.",
+         .least = 0,
+         .most = 1e9},
+        {.name = "seed",
+         .kind = OPT_INT,
+         .into = &o->seed,
+         .value = "N",
+         .help = "Of the data on which results are compared and timed.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "max-growth",
+         .kind = OPT_INT,
+         .into = &o->max_growth,
+         .value = "BYTES",
+         .help = "By how much the constants in the file may grow. Default: 1 MiB and a tenth of the file.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "replay",
+         .kind = OPT_TEXT,
+         .into = &o->replay,
+         .value = "LOG",
+         .help = "Does what a proof log says, checking each step, and does not search."},
+        {.kind = OPT_HEAD, .help = "Check and report"},
+        {.name = "check",
+         .kind = OPT_INT,
+         .into = &o->check,
+         .value = "N",
+         .help = "On how many inputs the result is compared with the original; 0: none.",
+         .least = 0,
+         .most = 1000,
+         .when_bare = "3"},
+        {.name = "rtol",
+         .kind = OPT_REAL,
+         .into = &o->rtol,
+         .value = "X",
+         .help = "Allowed difference relative to the largest element. Default: by the rules' classes.",
+         .least = 0,
+         .most = 1},
+        {.name = "atol",
+         .kind = OPT_REAL,
+         .into = &o->atol,
+         .value = "X",
+         .help = "Allowed absolute difference.",
+         .least = 0,
+         .most = 1e30},
+        {.name = "report", .kind = OPT_TEXT, .into = &o->report, .value = "FILE", .help = "Writes a report as JSON (search/REPORT.md)."},
+        {.name = "proof-log",
+         .kind = OPT_TEXT,
+         .into = &o->proof_log,
+         .value = "FILE",
+         .help = "Writes every step, to be checked again with --replay."},
+        {.name = "dry-run", .kind = OPT_FLAG, .into = &o->dry_run, .help = "Does not write the model."},
+        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "Prints nothing but errors."},
+        {.name = "verbose", .letter = 'v', .kind = OPT_COUNT, .into = &o->verbose, .help = "Says on standard error what is being done."},
+        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Prints the version."},
+        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Prints this."},
+        {0},
+    };
+    memcpy(table, all, sizeof all);
+}
+
+static volatile int interrupted; /* set by the handler: the one thing that has to be global */
+
+static void interrupt(int signal) {
+    (void)signal;
+    interrupted = 1;
+}
+
+static void catch_interrupt(void) {
+    struct sigaction act = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &act, NULL);
+}
+
+static void say(void *user, const char *line) {
+    (void)user;
+    fprintf(stderr, "%s\n", line);
+}
+
+static void fill(const Options *o, IsomerOptions *x) {
+    isomer_options(x);
+    x->input_shape = (IsomerTexts){o->shape.n, o->shape.v};
+    x->dim = (IsomerTexts){o->dim.n, o->dim.v};
+    x->enable = (IsomerTexts){o->enable.n, o->enable.v};
+    x->disable = (IsomerTexts){o->disable.n, o->disable.v};
+    x->rules = o->rules;
+    x->allow = o->allow;
+    x->cost = o->cost;
+    x->cost_db = o->cost_db;
+    x->measure_with = o->measure_with;
+    x->backend = o->backend;
+    x->frozen = o->frozen;
+    x->steps = o->steps;
+    x->time_limit = o->time_limit;
+    x->seed = (uint64_t)o->seed;
+    x->max_growth = o->max_growth;
+    x->check = (int)o->check;
+    x->rtol = o->rtol;
+    x->atol = o->atol;
+    x->report = o->report;
+    x->proof_log = o->proof_log;
+    x->replay = o->replay;
+    x->dry_run = o->dry_run;
+    x->cancel = &interrupted;
+    if (!o->quiet && (o->verbose || isatty(STDERR_FILENO))) x->progress = say;
+}
+
+static int run(const Options *o) {
+    IsomerOptions x;
+    IsomerResult result;
+    fill(o, &x);
+    catch_interrupt();
+    int code = isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL, &x, &result);
+    if (code) fprintf(stderr, "optimize-model: %s\n", result.message);
+    else if (!o->quiet) fputs(result.table, stdout);
+    isomer_result_free(&result);
+    return code;
+}
+
+static int refuse(const Error *e) {
+    char text[700];
+    error_print(e, text, sizeof text);
+    fprintf(stderr, "optimize-model: %s\n", text);
+    return error_exit_code(e);
+}
+
+int main(int argc, char **argv) {
+    IsomerOptions x;
+    isomer_options(&x);
+    Options o = {.steps = x.steps,
+                 .max_growth = x.max_growth,
+                 .check = x.check,
+                 .rtol = x.rtol,
+                 .atol = x.atol,
+                 .cost = x.cost,
+                 .backend = x.backend};
+    OptionDef table[40];
+    Error e = {0};
+    Arena *a = arena_new(NULL, 0);
+    option_table(&o, table);
+    bool parsed = options_parse(a, table, argc, argv, &o.files, &e);
+    int code = 0;
+    if (parsed && o.help) {
+        Text t = text_new(a);
+        options_help(&t, usage, summary, table);
+        fputs(t.data, stdout);
+    } else if (parsed && o.version) {
+        printf("optimize-model %s\n", isomer_version());
+    } else {
+        if (parsed && o.files.n != (o.dry_run && o.files.n == 1 ? 1 : 2)) parsed = error_set(&e, E_USAGE, "", "usage: %s", usage);
+        if (parsed && strcmp(o.cost, "measured") && strcmp(o.cost, "flops"))
+            parsed = error_set(&e, E_USAGE, "--cost", "expected measured or flops, not \"%s\"", o.cost);
+        code = parsed ? run(&o) : refuse(&e);
+    }
+    arena_free(a);
+    return code;
+}

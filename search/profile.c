@@ -1,0 +1,214 @@
+/* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least one. Rounds of one warm-up and three samples are repeated until the minima of the first and second
+   half agree within 3 %, at most twice as often as usual. The calling thread's CPU clock is read, so that being preempted does not count. */
+#include "search/profile.h"
+#include "ops/base/random.h"
+#include "ops/core/element.h"
+#include "ops/view.h"
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#define SAMPLE 100e-6
+#define LONG_CALL 20e-3
+enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
+
+static double clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Keeps the thread on the core it is on; undone by unpin. */
+static void pin(cpu_set_t *before) {
+    cpu_set_t one;
+    int cpu = sched_getcpu();
+    CPU_ZERO(before);
+    if (sched_getaffinity(0, sizeof *before, before) || cpu < 0) return;
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static void unpin(const cpu_set_t *before) {
+    if (CPU_COUNT(before)) sched_setaffinity(0, sizeof *before, before);
+}
+
+typedef struct Timed {
+    bool (*run)(void *);
+    void *what;
+    int calls;
+    double best[2]; /* of the even and of the odd rounds */
+} Timed;
+
+static bool sample(Timed *t, int calls, double *seconds) {
+    double start = clock_now();
+    for (int k = 0; k < calls; k++)
+        if (!t->run(t->what)) return false;
+    *seconds = (clock_now() - start) / calls;
+    return true;
+}
+
+static bool visit(Timed *t, int round) {
+    double seconds;
+    int samples = t->calls == 1 && t->best[0] > LONG_CALL ? 1 : SAMPLES;
+    if (samples > 1 && !sample(t, 1, &seconds)) return false;
+    for (int k = 0; k < samples; k++) {
+        if (!sample(t, t->calls, &seconds)) return false;
+        if (seconds < t->best[round & 1]) t->best[round & 1] = seconds;
+    }
+    return true;
+}
+
+static bool settle(Timed *t) {
+    double first, second;
+    if (!sample(t, 1, &first) || !sample(t, 1, &second)) return false;
+    if (second < first) first = second;
+    t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
+    if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
+    t->best[0] = t->best[1] = first >= SAMPLE ? first : INFINITY;
+    return true;
+}
+
+static bool steady(int n, const Timed *t) {
+    for (int k = 0; k < n; k++)
+        if (fabs(t[k].best[0] - t[k].best[1]) > 0.03 * fmin(t[k].best[0], t[k].best[1])) return false;
+    return true;
+}
+
+static bool time_all(int n, Timed *t, uint64_t seed) {
+    Random r = {seed, 0};
+    int order[64];
+    for (int k = 0; k < n; k++) {
+        order[k] = k;
+        if (!settle(&t[k])) return false;
+    }
+    for (int round = 0; round < 2 * ROUNDS && !(round >= ROUNDS && steady(n, t)); round++) {
+        for (int k = n - 1; k > 0; k--) {
+            int j = (int)random_below(&r, (uint64_t)k + 1), swap = order[k];
+            order[k] = order[j];
+            order[j] = swap;
+        }
+        for (int k = 0; k < n; k++)
+            if (!visit(&t[order[k]], round)) return false;
+    }
+    return true;
+}
+
+/* ---- a step alone */
+
+typedef struct StepRun {
+    const Backend *backend;
+    Device *device;
+    Kernel *kernel;
+    void *slot[64], *workspace;
+    View view[64];
+} StepRun;
+
+static bool run_kernel(void *what) {
+    StepRun *s = what;
+    return !s->backend->run(s->kernel, s->slot, s->workspace) && !s->backend->wait(s->device, NULL);
+}
+
+static int64_t view_extent(const View *v) {
+    int64_t last = v->offset;
+    for (int k = 0; k < v->rank; k++) last += v->dim[k] > 0 ? (v->dim[k] - 1) * v->stride[k] : 0;
+    return last + 1;
+}
+
+/* Values around 1, so that nothing is denormal and logarithms and roots are ordinary. */
+static void fill(void *data, DType t, int64_t n, uint64_t seed) {
+    bool real = dtype_class(t) == 'F';
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t x = random_at(seed, (uint64_t)k);
+        if (real) element_set_real(t, data, k, 0.5 + (double)(x >> 40) / (double)(1 << 24));
+        else element_set_integer(t, data, k, (int64_t)(x & 1));
+    }
+}
+
+static bool take_slot(StepRun *s, int j, uint64_t seed, Arena *a, bool known, const void **weight) {
+    View *v = &s->view[j];
+    int64_t n = v->rank < 0 ? 0 : view_extent(v);
+    size_t bytes = element_bytes((DType)v->dtype, n);
+    void *host = arena_alloc(a, bytes ? bytes : 1);
+    if (element_readable((DType)v->dtype)) fill(host, (DType)v->dtype, n, seed + (uint64_t)j);
+    s->slot[j] = s->backend->alloc(s->device, bytes ? bytes : 1);
+    if (known) *weight = host;
+    return s->slot[j] && !s->backend->copy(s->device, s->slot[j], host, bytes, COPY_TO_DEVICE);
+}
+
+/* Every view gets a slot of its own; one that shared a slot with the output (in place) keeps sharing it. */
+static Step own_slots(const Step *step, StepRun *s) {
+    Step own = *step;
+    memcpy(s->view, step->view, sizeof *s->view * (size_t)step->nview);
+    for (int j = 0; j < step->nview; j++) {
+        s->view[j].slot = j;
+        for (int k = 0; k < j; k++)
+            if (step->view[k].slot == step->view[j].slot) {
+                s->view[j].slot = s->view[k].slot;
+                break;
+            }
+    }
+    own.view = s->view;
+    return own;
+}
+
+static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], uint64_t seed, Arena *a, Error *e) {
+    const void *weights[64] = {NULL};
+    char why[256] = "";
+    size_t workspace = 0;
+    for (int j = 0; j < own->nview; j++)
+        if (!take_slot(s, j, seed, a, known && known[j], &weights[j])) return error_set(e, E_LIMIT, "timing", "no memory on the device");
+    s->kernel = s->backend->compile(s->device, own, choice, weights, &workspace, why, sizeof why);
+    if (!s->kernel) return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
+    s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);
+    return s->workspace || error_set(e, E_LIMIT, "timing", "no memory on the device");
+}
+
+double profile_step(const Backend *backend, Device *device, const Step *step, int choice, const bool known[], uint64_t seed, Error *e) {
+    if (step->nview > 64) return -1;
+    Arena *a = arena_new(NULL, 0);
+    StepRun s = {.backend = backend, .device = device};
+    Step own = own_slots(step, &s);
+    Timed t = {run_kernel, &s, 1, {INFINITY, INFINITY}};
+    cpu_set_t before;
+    pin(&before);
+    bool good = prepare(&s, &own, choice, known, seed, a, e) && time_all(1, &t, seed);
+    unpin(&before);
+    if (s.kernel) backend->forget(s.kernel);
+    for (int j = 0; j < step->nview; j++)
+        if (s.slot[j]) backend->release(device, s.slot[j]);
+    if (s.workspace) backend->release(device, s.workspace);
+    arena_free(a);
+    return good ? fmin(t.best[0], t.best[1]) : -1;
+}
+
+/* ---- whole plans */
+
+typedef struct RunnerRun {
+    Runner *runner;
+    const void *const *in;
+    void *const *out;
+    Error *error;
+} RunnerRun;
+
+static bool run_runner(void *what) {
+    RunnerRun *r = what;
+    return runner_run(r->runner, r->in, r->out, r->error);
+}
+
+bool profile_runners(int n, Runner *const runner[], const void *const *const in[], void *const *const out[], double seconds[], Error *e) {
+    Timed t[64];
+    RunnerRun r[64];
+    cpu_set_t before;
+    if (n > 64) n = 64;
+    for (int k = 0; k < n; k++) {
+        r[k] = (RunnerRun){runner[k], in[k], out[k], e};
+        t[k] = (Timed){run_runner, &r[k], 1, {INFINITY, INFINITY}};
+    }
+    pin(&before);
+    bool good = time_all(n, t, 1);
+    unpin(&before);
+    for (int k = 0; k < n; k++) seconds[k] = good ? fmin(t[k].best[0], t[k].best[1]) : -1;
+    return good;
+}

@@ -1,0 +1,318 @@
+/* ruleset.c -- search on a target that times whole models. A candidate is a set of rules: they are applied in library order wherever they match, without costs, and the model so made is written to a
+   temporary folder. First each rule alone, all rules, and all that merge nothing; then hill climbing from the best: rules whose absence does not hurt leave, absent ones that help enter. Every
+   batch holds the original, and a time is kept as its ratio to the original's in the same batch, so that a machine of changing speed does not decide. */
+#include "search/cost.h"
+#include "search/run.h"
+#include "search/target.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIE 0.97       /* a gain below 3 % is none */
+#define HURTS 1.005    /* leaving a rule out costs less than this: it leaves */
+#define PATIENCE 900.0 /* seconds for a batch */
+enum { ROUNDS = 4, APPLICATIONS = 20000 };
+
+typedef struct Candidate {
+    bool *on; /* by rule of the library */
+    int nrule, applied;
+    char digest[33];
+    char *path;   /* of the file; NULL: not kept */
+    double ratio; /* to the original; < 0: not known, or failed */
+} Candidate;
+
+typedef struct RuleSearch {
+    Run *r;
+    Target *target;
+    char *folder;
+    int n, room;
+    Candidate *v; /* v[0] is the original */
+    bool *fires;  /* by rule */
+    double base;  /* seconds of the original, as first measured */
+} RuleSearch;
+
+/* ---- candidates */
+
+static Candidate *add(RuleSearch *s, Candidate c) {
+    if (s->n == s->room) {
+        Candidate *more = ARENA_NEW(s->r->arena, Candidate, s->room = 2 * s->room + 16);
+        if (s->n) memcpy(more, s->v, sizeof *more * (size_t)s->n);
+        s->v = more;
+    }
+    s->v[s->n] = c;
+    return &s->v[s->n++];
+}
+
+static int find_digest(const RuleSearch *s, const char *digest) {
+    for (int k = 0; k < s->n; k++)
+        if (!strcmp(s->v[k].digest, digest)) return k;
+    return -1;
+}
+
+/* The rules of `on` applied to the model; *applied 0: they change nothing, or the result may not be used (grows too much, cannot be written). */
+static bool derive(RuleSearch *s, const bool on[], Derivation *d, bool *usable) {
+    Run *r = s->r;
+    int64_t growth;
+    Error why = {0};
+    *d = run_derivation(r);
+    if (!derive_fixpoint(d, on, APPLICATIONS, r->error)) return false;
+    *usable = d->applied && run_finish(r, d, &growth, &why) && growth <= r->growth;
+    if (d->applied && why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+    return true;
+}
+
+static int count_rules(const Run *r, const bool on[]) {
+    int n = 0;
+    for (int k = 0; k < r->library.n; k++) n += on[k];
+    return n;
+}
+
+/* Makes the candidate of a rule set and writes its file; everything made on the way is freed. *index: where it is, an earlier one with the same bytes, -1: not usable. */
+static bool make(RuleSearch *s, const bool on[], int *index) {
+    Run *r = s->r;
+    bool *keep = arena_copy(r->arena, on, sizeof *on * (size_t)r->library.n), usable = false, good = true;
+    int applied = 0;
+    char digest[33] = "", *path = NULL;
+    size_t n = 0;
+    char *bytes = NULL;
+    *index = -1;
+    if (run_cancelled(r)) return false;
+    WorldMark mark = world_mark(r->w);
+    Arena *kept = r->arena;
+    r->arena = arena_new(r->escape, 0);
+    Derivation d;
+    Error why = {0};
+    good = derive(s, on, &d, &usable);
+    if (good && usable) {
+        ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
+        usable = model_bytes(r->model, &x, r->arena, &bytes, &n, &why);
+        if (!usable) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+    }
+    applied = d.applied;
+    for (int k = 0; good && k < r->library.n; k++) s->fires[k] |= d.fired[k] > 0;
+    if (good && usable) hash_hex(bytes, n, digest);
+    if (good && usable) path = arena_format(kept, "%s/%s.onnx", s->folder, digest);
+    if (good && usable) good = access(path, F_OK) == 0 || file_write(path, bytes, n, r->error);
+    arena_free(r->arena);
+    r->arena = kept;
+    world_reset(r->w, mark);
+    r->stats.candidates++;
+    if (!good || !usable) return good;
+    *index = find_digest(s, digest);
+    if (*index >= 0) return true;
+    Candidate *c = add(s, (Candidate){.on = keep, .nrule = count_rules(r, keep), .applied = applied, .path = path, .ratio = -1});
+    memcpy(c->digest, digest, sizeof c->digest);
+    *index = s->n - 1;
+    return true;
+}
+
+/* ---- times */
+
+static const char *device(const RuleSearch *s) { return s->r->o->measure_with; }
+static const char *time_key(RuleSearch *s, const Candidate *c) { return arena_format(s->r->arena, "%s %s", s->r->digest, c->digest); }
+
+static bool look_up(RuleSearch *s, Candidate *c) {
+    double seconds;
+    if (!costdb_get(s->r->db, "target", device(s), time_key(s, c), &seconds)) return false;
+    if (c == s->v) s->base = seconds;
+    c->ratio = s->base > 0 ? seconds / s->base : -1;
+    return c->ratio > 0;
+}
+
+static bool remember(RuleSearch *s, const Candidate *c) {
+    return costdb_put(s->r->db, "target", device(s), time_key(s, c), c->ratio * s->base, s->r->error);
+}
+
+/* Nothing may be timed: the model's estimate of how the costs are to each other. */
+static bool estimate(RuleSearch *s, Candidate *c) {
+    Derivation d;
+    bool usable;
+    WorldMark mark = world_mark(s->r->w);
+    if (!derive(s, c->on, &d, &usable)) return false;
+    double before = cost_model(s->r->w, &s->r->original, s->r->sizes, NULL), after = cost_model(s->r->w, &d.graph, s->r->sizes, NULL);
+    world_reset(s->r->w, mark);
+    c->ratio = before > 0 ? after / before : 1;
+    s->r->stats.frozen_missing++;
+    return true;
+}
+
+static bool start_target(RuleSearch *s) {
+    if (!s->target) s->target = target_start(s->r->o->measure_with, s->r->error);
+    return s->target != NULL;
+}
+
+/* Times candidates `list` beside the original; again: also those whose time is known. */
+static bool measure(RuleSearch *s, int n, const int list[], bool again) {
+    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
+    int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
+    t[0].path = s->v[0].path;
+    look_up(s, &s->v[0]);
+    for (int k = 0; k < n; k++) {
+        Candidate *c = &s->v[list[k]];
+        bool known = list[k] == 0 || look_up(s, c) || (c->ratio >= 0 && !again);
+        if (known && !(again && list[k] && !s->r->o->frozen)) continue;
+        if (s->r->o->frozen) {
+            if (!estimate(s, c)) return false;
+            continue;
+        }
+        which[m] = list[k];
+        t[m++].path = c->path;
+    }
+    if (m == 1) return true;
+    run_say(s->r, "measuring %d models", m);
+    if (!start_target(s) || !target_measure(s->target, m, t, PATIENCE, s->r->error)) return false;
+    if (t[0].seconds <= 0)
+        return error_set(s->r->error, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s", t[0].reason);
+    if (s->base <= 0) s->base = t[0].seconds;
+    s->v[0].ratio = 1;
+    if (!remember(s, &s->v[0])) return false;
+    for (int k = 1; k < m; k++) {
+        Candidate *c = &s->v[which[k]];
+        if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
+        else run_say(s->r, "a candidate failed: %s", t[k].reason);
+        if (c->ratio > 0 && !remember(s, c)) return false;
+    }
+    return true;
+}
+
+/* ---- the climb */
+
+/* The fastest; within a percent the one of fewer rules. */
+static int best_of(const RuleSearch *s) {
+    int best = 0;
+    for (int k = 1; k < s->n; k++) {
+        double a = s->v[k].ratio, b = s->v[best].ratio;
+        if (a > 0 && (a < 0.99 * b || (a < 1.01 * b && s->v[k].nrule < s->v[best].nrule && best))) best = k;
+    }
+    return best;
+}
+
+static bool listed(int n, const int list[], int x) {
+    for (int k = 0; k < n; k++)
+        if (list[k] == x) return true;
+    return false;
+}
+
+static bool make_and_measure(RuleSearch *s, int n, bool *const sets[], int index[]) {
+    int *list = ARENA_NEW(s->r->arena, int, n), m = 0;
+    for (int k = 0; k < n; k++) {
+        if (!make(s, sets[k], &index[k])) return false;
+        if (index[k] > 0 && !listed(m, list, index[k])) list[m++] = index[k];
+    }
+    return measure(s, m, list, false);
+}
+
+static bool *set_copy(RuleSearch *s, const bool on[]) { return arena_copy(s->r->arena, on, sizeof *on * (size_t)s->r->library.n); }
+
+static bool first_batch(RuleSearch *s) {
+    const Library *l = &s->r->library;
+    int n = 0, index;
+    bool **sets = ARENA_NEW(s->r->arena, bool *, l->n + 2), *none = ARENA_NEW(s->r->arena, bool, l->n);
+    bool *all = set_copy(s, none), *plain = set_copy(s, none);
+    for (int k = 0; k < l->n; k++) {
+        all[k] = l->rule[k].on;
+        plain[k] = all[k] && l->instance[l->rule[k].first].from.nout == 1;
+    }
+    if (!make(s, all, &index)) return false;
+    sets[n++] = all;
+    sets[n++] = plain;
+    for (int k = 0; k < l->n; k++) {
+        if (!all[k]) continue;
+        sets[n] = set_copy(s, none);
+        sets[n++][k] = true;
+    }
+    return make_and_measure(s, n, sets, ARENA_NEW(s->r->arena, int, n));
+}
+
+/* Drops at once every rule whose absence does not hurt, if that holds together. */
+static bool drop_idle(RuleSearch *s, int *best, int n, const int rule[], const int index[]) {
+    bool *fewer = set_copy(s, s->v[*best].on);
+    int dropped = 0, at;
+    for (int k = 0; k < n; k++) {
+        double ratio = index[k] >= 0 ? s->v[index[k]].ratio : -1;
+        if (!fewer[rule[k]] || ratio < 0 || ratio > HURTS * s->v[*best].ratio) continue;
+        fewer[rule[k]] = false;
+        dropped++;
+    }
+    if (!dropped) return true;
+    if (!make(s, fewer, &at)) return false;
+    if (at <= 0 || at == *best || s->v[at].nrule >= s->v[*best].nrule) return true;
+    if (!measure(s, 2, (int[]){at, *best}, true)) return false;
+    if (s->v[at].ratio > 0 && s->v[at].ratio <= HURTS * s->v[*best].ratio) *best = at;
+    return true;
+}
+
+static bool climb_once(RuleSearch *s, int *best, bool *moved) {
+    const Library *l = &s->r->library;
+    bool **sets = ARENA_NEW(s->r->arena, bool *, l->n);
+    int *rule = ARENA_NEW(s->r->arena, int, l->n), *index = ARENA_NEW(s->r->arena, int, l->n), n = 0, from = *best;
+    for (int k = 0; k < l->n; k++) {
+        if (!s->fires[k] || !l->rule[k].on) continue;
+        sets[n] = set_copy(s, s->v[*best].on);
+        sets[n][k] = !sets[n][k];
+        rule[n++] = k;
+    }
+    if (!make_and_measure(s, n, sets, index)) return false;
+    for (int k = 0; k < n; k++)
+        if (index[k] >= 0 && s->v[index[k]].ratio > 0 && s->v[index[k]].ratio < TIE * s->v[*best].ratio) *best = index[k];
+    if (*best == from && !drop_idle(s, best, n, rule, index)) return false;
+    *moved = *best != from;
+    return true;
+}
+
+static bool out_of_time(const RuleSearch *s) { return s->r->o->time_limit > 0 && run_seconds(s->r) > s->r->o->time_limit; }
+
+static bool climb(RuleSearch *s, int *best) {
+    bool moved = true;
+    if (!first_batch(s)) return false;
+    *best = best_of(s);
+    for (int round = 0; round < ROUNDS && moved && *best && !out_of_time(s); round++)
+        if (!climb_once(s, best, &moved)) return false;
+    return true;
+}
+
+static bool start(RuleSearch *s) {
+    Run *r = s->r;
+    const char *tmp = getenv("TMPDIR");
+    char *bytes;
+    size_t n;
+    ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
+    s->folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(s->folder)) return error_set(r->error, E_ENVIRONMENT, s->folder, "cannot make a folder for candidates");
+    s->fires = ARENA_NEW(r->arena, bool, r->library.n);
+    Candidate c = {.on = ARENA_NEW(r->arena, bool, r->library.n), .ratio = 1};
+    if (!model_bytes(r->model, &same, r->arena, &bytes, &n, r->error)) return false;
+    hash_hex(bytes, n, c.digest);
+    c.path = arena_format(r->arena, "%s/%s.onnx", s->folder, c.digest);
+    if (!model_write(r->model, &same, c.path, r->error)) return false;
+    add(s, c);
+    return true;
+}
+
+static void clean(RuleSearch *s) {
+    target_stop(s->target);
+    for (int k = 0; k < s->n; k++)
+        if (s->v[k].path) unlink(s->v[k].path);
+    if (s->folder) rmdir(s->folder);
+}
+
+static bool choose(RuleSearch *s, Derivation *d) {
+    Run *r = s->r;
+    int best = 0;
+    if (!climb(s, &best)) return false;
+    if (best && !measure(s, 1, &best, true)) return false;
+    r->stats.measured_before = s->base;
+    r->stats.measured_after = s->base;
+    if (!best || s->v[best].ratio > TIE) return true;
+    r->stats.measured_after = s->base * s->v[best].ratio;
+    *d = run_derivation(r);
+    return derive_fixpoint(d, s->v[best].on, APPLICATIONS, r->error);
+}
+
+bool run_ruleset(Run *r, Derivation *d) {
+    RuleSearch s = {.r = r};
+    bool good = start(&s) && choose(&s, d);
+    clean(&s);
+    return good;
+}

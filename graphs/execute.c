@@ -122,9 +122,19 @@ static bool prepare(Runner *r, Error *e) {
     return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
 }
 
+/* Running out of memory is an error like any other: kernels and device memory are given back. */
 Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
-    Arena *a = arena_new(arena_escape(p->arena), 0);
-    Runner *r = ARENA_NEW(a, Runner, 1);
+    Escape escape = {.error = {.kind = E_NONE}};
+    Runner *volatile r = NULL;
+    Arena *volatile a = NULL;
+    if (setjmp(escape.here)) {
+        if (r) runner_free(r);
+        else arena_free(a);
+        error_set(e, E_MEMORY, "", "out of memory for the kernels of a plan");
+        return NULL;
+    }
+    a = arena_new(&escape, 0);
+    r = ARENA_NEW(a, Runner, 1);
     *r = (Runner){.plan = p, .backend = backend, .device = device, .arena = a};
     if (prepare(r, e)) return r;
     runner_free(r);

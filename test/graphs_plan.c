@@ -238,6 +238,30 @@ static void what_cannot_be_run_is_named(void **state) {
     world_free(w);
 }
 
+/* Every allocation of a runner fails once: an error each time, and nothing is lost (the address sanitizer looks). */
+static void running_out_of_memory_is_an_error(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %v = neg %w\n %y = matmul %x %v\n %z = softmax %y "
+                       "axis=1\n out %z\n");
+    Plan *p = planned(w, &g);
+    int failed = 0;
+    for (int64_t n = 1; n < 1000; n++) {
+        Error e = {0};
+        mem_fail_at(n);
+        Runner *r = runner_new(p, cpu, device, &e);
+        mem_fail_at(0);
+        failed += r == NULL;
+        if (r) {
+            runner_free(r);
+            break;
+        }
+        assert_true(e.kind == E_MEMORY || e.kind == E_LIMIT || e.kind == E_ENVIRONMENT);
+    }
+    assert_true(failed > 5 && failed < 999);
+    world_free(w);
+}
+
 /* A part of a graph, whose inputs are values inside it. */
 static void parts_of_graphs_can_be_planned(void **state) {
     (void)state;
@@ -344,6 +368,7 @@ int main(void) {
         cmocka_unit_test(constants_alone_are_computed_once),
         cmocka_unit_test(memory_is_shared),
         cmocka_unit_test(what_cannot_be_run_is_named),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
         cmocka_unit_test(parts_of_graphs_can_be_planned),
         cmocka_unit_test(random_graphs_run_as_defined),
     };

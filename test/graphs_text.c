@@ -1,5 +1,6 @@
 /* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one full of other nodes; wrong texts fail at the right place. */
 #include "graphs/graph_text.h"
+#include "ops/base/random.h"
 #include "ops/core/element.h"
 #include <setjmp.h>
 #include <dirent.h>
@@ -168,12 +169,57 @@ static void elements_of_small_floats_round_to_nearest_even(void **state) {
     assert_int_equal(u, 0);
 }
 
+/* Damaged texts: an error or a graph, never anything else. Memory is limited, so that absurd sizes are an error too. */
+static void try_text(const char *text, size_t n, int *good) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    Arena *a = arena_new(NULL, 0);
+    World *volatile w = NULL;
+    if (!setjmp(escape.here)) {
+        w = graph_world_new(&escape, 8 << 20);
+        Error e = {0};
+        Graph g;
+        Scan s = scan_new("damaged", text, n, &e);
+        bool done = graph_parse(w, a, &s, NULL, &g, NULL, &e);
+        assert_true(done || e.kind == E_INVALID);
+        Text t = text_new(a);
+        if (done) graph_print(w, "again", &g, &t);
+        *good += done;
+    }
+    world_free(w);
+    arena_free(a);
+}
+
+static void damaged_texts_are_errors(void **state) {
+    (void)state;
+    static const char *const files[] = {"test/cases/conv.graph", "test/cases/constants.graph", "test/cases/names.graph"};
+    static const char signs[] = "%={}[]()+-*/,.:_#\"\\ \n019aFx";
+    int good = 0, tried = 0;
+    Random r = {5, 0};
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++)
+        for (int round = 0; round < 500; round++, tried++) {
+            Arena *a = arena_new(NULL, 0);
+            char *text;
+            size_t n;
+            Error e = {0};
+            assert_true(file_read(a, files[f], &text, &n, &e));
+            for (uint64_t k = 1 + random_below(&r, 3); k > 0; k--) {
+                size_t at = (size_t)random_below(&r, n), length = (size_t)random_below(&r, 8);
+                if (random_below(&r, 2)) text[at] = signs[random_below(&r, sizeof signs - 1)];
+                else if (at + length < n) memmove(text + at, text + at + length, n - at - length), n -= length;
+            }
+            try_text(text, n, &good);
+            arena_free(a);
+        }
+    assert_true(good > 0 && good < tried);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_print_as_they_stand),
         cmocka_unit_test(random_graphs_come_back),
         cmocka_unit_test(defaults_and_trailing_blanks_are_left_out),
         cmocka_unit_test(wrong_texts_are_refused_at_their_place),
+        cmocka_unit_test(damaged_texts_are_errors),
         cmocka_unit_test(elements_of_small_floats_round_to_nearest_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) { return a == b || form_is_zero
 static Atom held(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, UINT32_MAX, nf, 0); }
 
 /* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper one. False: not all bounds are plain. */
-static bool project(Prover *p, Dom *dom, Symbol x) {
+static bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
     Lits l = dom_lits(p, *dom);
     Poly low[64], high[64], b;
     int nlow = 0, nhigh = 0;
@@ -161,13 +161,17 @@ static bool project(Prover *p, Dom *dom, Symbol x) {
         if (!lit_mentions(p, l.v[k], 1, &x)) continue;
         rest = dom_without(p, rest, l.v[k]);
         int side = bound_of(p, l.v[k], x, &b);
+        if (!side && p->lenient) continue;
         if (!side || nlow == 64 || nhigh == 64) return false;
         if (side > 0) low[nlow++] = b;
         else high[nhigh++] = b;
     }
     if (p->check.nonempty)
         for (int k = 0; k < nlow; k++)
-            for (int j = 0; j < nhigh; j++) rest = dom_with(p, rest, lit_ge(p, high[j], low[k]));
+            for (int j = 0; j < nhigh; j++) {
+                Lit both = lit_ge(p, high[j], low[k]);
+                if (!p->lenient || lit_mentions(p, both, nkeep, keep)) rest = dom_with(p, rest, both);
+            }
     *dom = rest;
     return true;
 }
@@ -197,7 +201,7 @@ static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cove
     for (int k = 0; k < x.nvar; k++)
         if (!cover || nf_mentions_any(p, x.nf, 1, &x.var[k])) var[n++] = x.var[k];
     for (int k = 0; k < x.nvar; k++)
-        if (!among(x.var[k], n, var) && !project(p, &x.dom, x.var[k])) return false;
+        if (!among(x.var[k], n, var) && !project(p, &x.dom, x.var[k], n, var)) return false;
     *t = (Term){.c = ratio(left ? 1 : -1, 1), .dom = x.dom, .nvar = n, .var = var};
     *t = term_factor(p, *t, held(p, x.nf), ratio(1, 1));
     return true;

@@ -46,6 +46,11 @@ Dom import_range(Import *m, Value v) {
 /* ---- scopes */
 
 static void bind(Scope *s, Symbol from, Poly to) {
+    for (int k = 0; k < s->n; k++)
+        if (s->from[k] == from) { /* a tree met again */
+            s->to[k] = to;
+            return;
+        }
     if (s->n == s->room) {
         int room = 2 * s->room + 16;
         Symbol *f = ARENA_NEW(s->m->p->arena, Symbol, room);

@@ -87,7 +87,8 @@ typedef struct Prover {
     Arena *arena;
     Solver *solver;
     Switches check;
-    bool exact; /* arithmetic is taken as written: see import.h */
+    bool exact;   /* arithmetic is taken as written: see import.h */
+    bool lenient; /* what is read: sums and maxima are taken to have an element */
     Normal *tables;
     Escape *escape; /* where prover_fail goes */
     const char *why;

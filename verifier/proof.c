@@ -12,6 +12,7 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     const Instance *instance;
     SizeFacts facts;
     Proof proof;
+    Text *explain;
 } Attempt;
 
 /* ---- obligations */
@@ -24,6 +25,8 @@ static void missing(Attempt *a, Lit l) {
 }
 static void require(Attempt *a, Lit l) {
     Lit solved = lit_solved(&a->facts, l);
+    for (int k = 0; k < a->proof.nmissing; k++)
+        if (a->proof.missing[k].p == l.p && a->proof.missing[k].eq == l.eq) return;
     Dom d = dom_make(&a->prover, 1, &solved);
     if (d && !prover_entails(&a->prover, DOM_TRUE, d)) missing(a, l);
 }
@@ -124,11 +127,15 @@ static Atom reads_atom(Prover *p, const Parts *s) { return atom_parts(p, AT_MAX,
 /* Sums and maxima are taken to have at least one element each. */
 static bool same_reads(Attempt *a) {
     Prover *p = &a->prover;
-    p->check.nonempty = false;
+    p->lenient = true;
     for (int k = 0; k < a->instance->from.nout; k++) {
         const Parts *x = import_reads(&a->import, a->instance->from.out[k]), *y = import_reads(&a->import, a->instance->to.out[k]);
         Dom ctx = import_range(&a->import, a->instance->from.out[k]);
-        if (x->too_many || y->too_many || !atoms_equal(p, ctx, reads_atom(p, x), reads_atom(p, y))) return false;
+        if (x->too_many || y->too_many) return false;
+        if (atoms_equal(p, ctx, reads_atom(p, x), reads_atom(p, y))) continue;
+        explain_form(a, "left reads", nf_atom(p, reads_atom(p, x)));
+        explain_form(a, "right reads", nf_atom(p, reads_atom(p, y)));
+        return false;
     }
     return true;
 }
@@ -245,6 +252,8 @@ static void classify(Attempt *a) {
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
     if (setjmp(a->escape.here)) {
         a->proof.why = a->escape.error.reason;
+        a->prover.explain = a->explain;
+        if (a->explain) text_add(a->explain, "  gave up: %s\n", a->proof.why);
         a->escape.error.kind = E_NONE;
         a->prover.depth = 0;
         return false;
@@ -255,6 +264,7 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
 Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptions *o) {
     Attempt *a = ARENA_NEW(arena, Attempt, 1);
     a->instance = i;
+    a->explain = o->explain;
     a->prover = (Prover){.w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
     a->prover.solver = solver_new(w, arena, o->budget);
     normal_init(&a->prover);

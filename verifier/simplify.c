@@ -203,22 +203,24 @@ static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
 static Dom within(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
-/* What the symbol is under ctx; false: not seen. `radix` and `low`: what would have to be in 0..radix-1 for that. */
-static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low) {
+/* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`: what would have to be in 0..radix-1 for that. */
+static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly high;
     *radix = *low = 0;
     if (d.kind == SYM_MIN) {
         for (int k = 0; k < 2; k++) {
             *value = d.arg[k];
-            if (prover_entails(p, ctx, dom_make(p, 1, (Lit[]){lit_ge(p, d.arg[1 - k], d.arg[k])}))) return true;
+            *given = dom_make(p, 1, (Lit[]){lit_ge(p, d.arg[1 - k], d.arg[k])});
+            if (prover_entails(p, ctx, *given)) return true;
         }
         return false;
     }
     *radix = d.kind == SYM_FLOOR ? d.arg[1] : d.arg[d.narg - 1];
     if (!*radix) return false;
     divide(p, d.arg[0], *radix, &high, low);
-    if (!prover_entails(p, ctx, within(p, *low, *radix))) return false;
+    *given = within(p, *low, *radix);
+    if (!prover_entails(p, ctx, *given)) return false;
     if (d.kind == SYM_FLOOR) *value = high;
     else if (d.word == d.narg - 2) *value = *low;
     else *value = poly_digit(p->w, high, d.arg + 1, (int)d.narg - 2, (int)d.word);
@@ -263,7 +265,7 @@ static int composites(Prover *p, const Term *t, Symbol *out, int room) {
 }
 /* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of the radices behind it. Numbers that put the digits of one number together again
    then are that number. */
-static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value) {
+static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly one = poly_int(p->w, 1), all = one, behind = one;
     Dom want = DOM_TRUE;
@@ -273,20 +275,28 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value) {
         if (k > d.word + 1) behind = poly_mul(p->w, behind, d.arg[k]);
         want = dom_with(p, want, lit_ge(p, d.arg[k], one));
     }
-    if (!prover_entails(p, ctx, dom_and(p, want, within(p, d.arg[0], all)))) return false;
+    *given = dom_and(p, want, within(p, d.arg[0], all));
+    if (!prover_entails(p, ctx, *given)) return false;
     Poly n = d.arg[1 + d.word];
     *value = poly_floor(p->w, d.arg[0], behind);
     if (d.word > 0) *value = poly_sub(p->w, *value, poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, behind))));
     return true;
 }
+/* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay in the domain: a literal that it follows from may be the one that mentions the
+   symbol. */
+static void replace_symbol(Prover *p, Dom ctx, Term *t, Symbol x, Poly value, Dom given) {
+    if (!prover_entails(p, ctx, given)) t->dom = dom_and(p, t->dom, given);
+    *t = term_subst(p, *t, (Map){1, &x, &value});
+}
 static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
+    Dom given;
     Symbol s[32];
     int n = composites(p, t, s, 32);
     for (int k = 0; k < n; k++) {
         Poly value, radix, low;
         const Symbol *v;
-        if (symbol_value(p, dom_and(p, ctx, t->dom), s[k], &value, &radix, &low)) {
-            *t = term_subst(p, *t, (Map){1, &s[k], &value});
+        if (symbol_value(p, dom_and(p, ctx, t->dom), s[k], &value, &radix, &low, &given)) {
+            replace_symbol(p, ctx, t, s[k], value, given);
             return true;
         }
         int m = radix ? poly_variables(p, low, &v) : 0;
@@ -297,8 +307,8 @@ static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
     }
     for (int k = 0; k < n && !p->split.variable; k++) {
         Poly value;
-        if (!digit_as_floors(p, dom_and(p, ctx, t->dom), s[k], &value)) continue;
-        *t = term_subst(p, *t, (Map){1, &s[k], &value});
+        if (!digit_as_floors(p, dom_and(p, ctx, t->dom), s[k], &value, &given)) continue;
+        replace_symbol(p, ctx, t, s[k], value, given);
         return true;
     }
     return false;
@@ -379,7 +389,7 @@ static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
     }
 }
 void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
-    if (p->depth > 28) prover_fail(p, "nested too deep");
+    if (p->depth > 90) prover_fail(p, "nested too deep");
     for (int step = 0; step < STEPS_MAX; step++) {
         if (!t.c.p || dom_false(p, t.dom)) return;
         if (t.nvar && (solve_equations(p, ctx, &t) || drop_pinned(p, &t))) continue;
@@ -421,6 +431,7 @@ Part part_simplify(Prover *p, Dom ctx, Part x) {
     Term t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
     if (x.nf) t = term_factor(p, t, atom_nested(p, AT_PAIR, UINT32_MAX, x.nf, 0), ratio(1, 1));
     for (int step = 0; step < STEPS_MAX && !dom_false(p, t.dom) && part_step(p, ctx, &t); step++) continue;
+    drop_entailed(p, ctx, &t);
     Nf inner = t.nfactor ? atom_info(p, t.factor[0].atom)->a : 0;
     return (Part){t.nvar, t.var, t.dom, dom_false(p, t.dom) ? 0 : simplify(p, dom_and(p, ctx, t.dom), inner)};
 }

@@ -318,19 +318,27 @@ static int size_number(const Solver *s, Symbol x) {
     return -1;
 }
 /* A product of sizes is not negative, and where a factor is at least 1 it is at least the rest. */
-static void assert_monomial(Solver *s, Poly mono) {
+static int64_t least(const Solver *s, Lits holds, Symbol x) {
+    int k = size_number(s, x);
+    int64_t best = k >= 0 ? s->low[k] : -1, low;
+    Symbol y;
+    for (k = 0; k < holds.n; k++)
+        if (is_bound(s->w, holds.v[k], &y, &low) && y == x && low > best) best = low;
+    return best;
+}
+static void assert_monomial(Solver *s, Lits holds, Poly mono) {
     Monomial m;
     PolyScan scan = poly_scan(s->w, mono);
     poly_next(&scan, &m);
     for (uint32_t k = 0; k < m.degree; k++)
-        if (size_number(s, m.symbol[k]) < 0) return;
+        if (least(s, holds, m.symbol[k]) < 0) return;
     put(s, LINEAR, literal(s, (Lit){mono, false}, LINEAR));
     for (uint32_t k = 0; k < m.degree; k++) {
         Poly rest = 0, x = poly_symbol(s->w, m.symbol[k]);
         poly_divide(s->w, mono, x, &rest);
         Z3_ast more = literal(s, at_least(s, mono, rest), LINEAR);
         Lit positive = at_least(s, x, poly_int(s->w, 1));
-        if (s->low[size_number(s, m.symbol[k])] < 1) {
+        if (least(s, holds, m.symbol[k]) < 1) {
             Z3_ast none = literal(s, (Lit){mono, true}, LINEAR);
             more = Z3_mk_ite(s->z, literal(s, positive, LINEAR), more, none);
         }
@@ -352,9 +360,9 @@ static bool assert_lemmas(Solver *s, Lits holds, Lits maybe) {
         for (int k = 0; k < fresh->nmono; k++) play(l, fresh->mono[k]);
         multiply_round(l, done, fresh);
     }
-    for (int k = 0; k < l->nmono; k++) assert_monomial(s, l->mono[k]);
+    for (int k = 0; k < l->nmono; k++) assert_monomial(s, holds, l->mono[k]);
     for (int k = 0; k < fresh->nmono; k++)
-        if (!in_play(l, fresh->mono[k])) assert_monomial(s, fresh->mono[k]);
+        if (!in_play(l, fresh->mono[k])) assert_monomial(s, holds, fresh->mono[k]);
     return true;
 }
 

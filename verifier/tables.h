@@ -4,7 +4,7 @@
 #include "verifier/normal.h"
 #include "ops/base/intern.h"
 
-enum { HEIGHT_MAX = 32, NEST_MAX = 40 };
+enum { HEIGHT_MAX = 96, NEST_MAX = 40 };
 typedef struct PolyInfo {
     int n;
     const Symbol *variable;

@@ -152,6 +152,12 @@ void runner_free(Runner *r) {
     arena_free(r->arena);
 }
 
+static bool run_steps(Runner *r, Error *e) {
+    for (int k = 0; k < r->plan->nstep; k++)
+        if (!r->plan->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace)) return step_failed(r, k, e);
+    return true;
+}
+
 bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
     const Plan *p = r->plan;
     for (int k = 0; k < p->nin; k++) {
@@ -160,14 +166,23 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
             return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
     }
     r->ready = true;
-    for (int k = 0; k < p->nstep; k++)
-        if (!p->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace)) return step_failed(r, k, e);
+    if (!run_steps(r, e)) return false;
     if (r->backend->wait(r->device, NULL)) return error_set(e, E_ENVIRONMENT, "", "the device failed");
     for (int k = 0; k < p->nout; k++) {
         const Slot *s = &p->slot[p->out[k].slot];
         if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes, COPY_TO_HOST))
             return error_set(e, E_ENVIRONMENT, "", "a copy from the device failed");
     }
+    return true;
+}
+
+bool runner_time(Runner *r, double *seconds, Error *e) {
+    double ns;
+    if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a run is timed");
+    r->backend->wait(r->device, NULL);
+    if (!run_steps(r, e)) return false;
+    if (r->backend->wait(r->device, &ns)) return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    *seconds = ns * 1e-9;
     return true;
 }
 

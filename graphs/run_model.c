@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 typedef struct Options {
     bool help, version, profile;
@@ -215,12 +214,6 @@ static bool make_plan(Run *r) {
     return r->plan != NULL;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -234,11 +227,9 @@ static bool run_all(Run *r) {
         if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n)) return false;
         r->out[k] = arena_alloc(r->arena, element_bytes(value_type(r->w, r->graph->out[k])->dtype, n));
     }
-    for (int64_t k = 0; k < r->o.repeat; k++) {
-        double start = now();
-        if (!runner_run(r->runner, r->in, r->out, r->error)) return false;
-        seconds[k] = now() - start;
-    }
+    if (!runner_run(r->runner, r->in, r->out, r->error)) return false;
+    for (int64_t k = 0; k < r->o.repeat && r->o.repeat > 1; k++)
+        if (!runner_time(r->runner, &seconds[k], r->error)) return false;
     qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
     if (r->o.repeat > 1)
         printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0], 1e3 * seconds[r->o.repeat / 2], r->o.repeat);

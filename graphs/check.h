@@ -35,7 +35,9 @@ typedef struct CheckOptions {
 } CheckOptions;
 typedef struct CheckResult {
     bool agrees;
-    Difference run, oracle; /* by the executor, and by the definitions in double (count 0: too large, or not all have one) */
+    Difference run;    /* of b from a, by the executor */
+    Difference oracle; /* of b from a, by their definitions in double (count 0: too large, or not all operators have one) */
+    Difference kernel; /* of the executor from the definitions, over both; floats only, 1e-2 of the greatest element at least */
 } CheckResult;
 /* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run: *e says why; no verdict then. */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *, CheckResult *, Error *);

@@ -109,6 +109,37 @@ static void negative_data_is_sampled_too(void **state) {
         agree("graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n", "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", "exact", &r));
 }
 
+/* A back end whose kernels add a little too much. */
+static const Backend *honest;
+static int lie(Kernel *k, void *const slot[], void *work) {
+    int status = honest->run(k, slot, work);
+    ((float *)slot[1])[5] += 0.05f; /* the output of a graph of one step */
+    return status;
+}
+
+static void a_wrong_kernel_is_caught(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Error e = {0};
+    char why[200];
+    honest = backend_open("cpu", &e);
+    Backend liar = *honest;
+    liar.run = lie;
+    Device *device = honest->open("", why, sizeof why);
+    Graph g = parse(w, "graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n");
+    CheckOptions o = {.backend = &liar, .device = device};
+    CheckResult r;
+    assert_true(graphs_check(w, &g, &g, (Sizes){0}, &o, &r, &e)); /* both are wrong alike */
+    assert_false(r.agrees);
+    assert_int_equal(r.run.first, -1);
+    assert_int_equal(r.kernel.first, 5);
+    o.backend = honest;
+    assert_true(graphs_check(w, &g, &g, (Sizes){0}, &o, &r, &e));
+    assert_true(r.agrees);
+    honest->close(device);
+    world_free(w);
+}
+
 /* ---- files */
 
 static const char path[] = "build/graphs_check.npy";
@@ -219,6 +250,7 @@ int main(void) {
         cmocka_unit_test(samples_do_not_depend_on_order),
         cmocka_unit_test(equal_graphs_agree_and_others_do_not),
         cmocka_unit_test(negative_data_is_sampled_too),
+        cmocka_unit_test(a_wrong_kernel_is_caught),
         cmocka_unit_test(npy_files_come_back),
         cmocka_unit_test(damaged_npy_files_are_refused),
         cmocka_unit_test(sizes_come_from_options),

@@ -1,65 +1,5 @@
 /* Reading ONNX: what a file may contain and what is refused, on small models written here field by field. */
-#include "graphs/onnx/onnx.h"
-#include "graphs/onnx/wire.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-static Arena *arena;
-static char path[64];
-
-static void text_field(Text *t, uint32_t number, const char *s) { wire_put_bytes(t, number, s, strlen(s)); }
-static void message(Text *t, uint32_t number, const Text *inner) { wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size); }
-
-static void add_info(Text *graph, uint32_t number, const char *name, int64_t rows, int64_t columns) {
-    Text dims = text_new(arena), tensor = text_new(arena), type = text_new(arena), info = text_new(arena);
-    for (int k = 0; k < 2; k++) {
-        Text dim = text_new(arena);
-        wire_put_int(&dim, 1, (uint64_t)(k ? columns : rows));
-        message(&dims, 1, &dim);
-    }
-    wire_put_int(&tensor, 1, 1);
-    message(&tensor, 2, &dims);
-    message(&type, 1, &tensor);
-    text_field(&info, 1, name);
-    message(&info, 2, &type);
-    message(graph, number, &info);
-}
-
-static void add_tensor(Text *graph, const char *name, int64_t n, size_t bytes) {
-    Text t = text_new(arena);
-    char *zero = arena_alloc(arena, bytes);
-    wire_put_int(&t, 1, (uint64_t)n);
-    wire_put_int(&t, 2, 1);
-    text_field(&t, 8, name);
-    wire_put_bytes(&t, 9, zero, bytes);
-    message(graph, 5, &t);
-}
-
-static void add_node(Text *graph, const char *type, const char *a, const char *b, const char *out) {
-    Text t = text_new(arena);
-    text_field(&t, 1, a);
-    if (b) text_field(&t, 1, b);
-    text_field(&t, 2, out);
-    text_field(&t, 3, arena_format(arena, "node_%s", out));
-    text_field(&t, 4, type);
-    message(graph, 1, &t);
-}
-
-static Text whole(const Text *graph) {
-    Text model = text_new(arena), opset = text_new(arena);
-    wire_put_int(&model, 1, 7);
-    wire_put_int(&opset, 2, 13);
-    message(&model, 8, &opset);
-    message(&model, 7, graph);
-    text_field(&model, 2, "a producer");
-    return model;
-}
+#include "test/onnx_build.h"
 
 /* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */
 static Text small_graph(void) {
@@ -71,11 +11,6 @@ static Text small_graph(void) {
     add_info(&g, 12, "y", 2, 3);
     text_field(&g, 77, "of the future");
     return g;
-}
-
-static Model *open_bytes(World *w, const char *bytes, size_t n, Error *e) {
-    assert_true(file_write(path, bytes, n, e));
-    return model_open(w, path, e);
 }
 
 static void reads_small_model(void **state) {
@@ -216,13 +151,5 @@ int main(void) {
         cmocka_unit_test(unknown_operators_are_opaque),
         cmocka_unit_test(missing_files_are_the_environment),
     };
-    arena = arena_new(NULL, 0);
-    strcpy(path, "/tmp/isomer-onnx-XXXXXX");
-    int fd = mkstemp(path);
-    if (fd < 0) return 1;
-    close(fd);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    arena_free(arena);
-    return failed;
+    return run_with_file(tests, sizeof tests / sizeof *tests);
 }

@@ -332,17 +332,23 @@ static bool tensor(Draft *d, int attr) {
     return true;
 }
 
-static Value scalar(Draft *d, PolyList list, DType dtype) {
+static Value scalar(Draft *d, Poly p, DType dtype) {
     int64_t v;
-    if (dtype != DT_INT64 || !poly_constant(d->w, list.v[0], &v)) return no(d, "a range that is not of constant integers"), 0;
-    return int_tensor(d->w, 0, 1, &v);
+    Type type = {.dtype = dtype, .known = true};
+    bool constant = poly_constant(d->w, p, &v);
+    if (!constant && dtype != DT_INT64) return no(d, "a range whose ends depend on sizes, of another type than int64"), 0;
+    Value list = constant ? 0 : poly_value(d, p, 0);
+    if (!constant) return list ? call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0}) : (no(d, "a size that nothing in the model shows"), 0);
+    char *bytes = arena_alloc(d->w->arena, 16);
+    element_set_integer(dtype, bytes, 0, v);
+    return constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(dtype, 1)));
 }
 static bool range(Draft *d, int attr) {
     PolyList start = list_named(d, "start"), n = list_named(d, "n"), step = list_named(d, "step");
     DType dtype = (DType)d->attr[attr_named(d, "dtype")].word;
     (void)attr;
     Poly limit = poly_add(d->w, start.v[0], poly_mul(d->w, n.v[0], step.v[0]));
-    Value a = scalar(d, start, dtype), b = scalar(d, (PolyList){1, &limit}, dtype), c = scalar(d, step, dtype);
+    Value a = scalar(d, start.v[0], dtype), b = scalar(d, limit, dtype), c = scalar(d, step.v[0], dtype);
     return a && b && c && fill_slot(d, 0, a) && fill_slot(d, 1, b) && fill_slot(d, 2, c);
 }
 

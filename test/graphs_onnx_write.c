@@ -213,8 +213,9 @@ static void operators_of_later_versions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_value_takes_the_old_name),     cmocka_unit_test(what_nothing_uses_goes),         cmocka_unit_test(outputs_keep_their_names),
-        cmocka_unit_test(new_names_are_new_and_repeat),     cmocka_unit_test(equal_constants_are_written_once), cmocka_unit_test(old_versions_list_initializers),
+        cmocka_unit_test(new_value_takes_the_old_name),     cmocka_unit_test(what_nothing_uses_goes),
+        cmocka_unit_test(outputs_keep_their_names),         cmocka_unit_test(new_names_are_new_and_repeat),
+        cmocka_unit_test(equal_constants_are_written_once), cmocka_unit_test(old_versions_list_initializers),
         cmocka_unit_test(operators_of_later_versions),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);

@@ -16,7 +16,9 @@ static Arena *arena;
 static char path[64];
 
 static inline void text_field(Text *t, uint32_t number, const char *s) { wire_put_bytes(t, number, s, strlen(s)); }
-static inline void message(Text *t, uint32_t number, const Text *inner) { wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size); }
+static inline void message(Text *t, uint32_t number, const Text *inner) {
+    wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size);
+}
 
 static inline void add_info(Text *graph, uint32_t number, const char *name, int64_t rows, int64_t columns) {
     Text dims = text_new(arena), tensor = text_new(arena), type = text_new(arena), info = text_new(arena);

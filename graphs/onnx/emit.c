@@ -332,13 +332,21 @@ static bool tensor(Draft *d, int attr) {
     return true;
 }
 
+static Value cast(World *w, Value v, DType dtype) {
+    const Op *op = op_find("cast");
+    Attr attr = {.word = (int)dtype};
+    const char *why;
+    return op && v && attrs_count(op->attrs) == 1 ? node_make(w, op, &attr, 1, &v, 1, &why) : 0;
+}
+
 static Value scalar(Draft *d, Poly p, DType dtype) {
     int64_t v;
     Type type = {.dtype = dtype, .known = true};
     bool constant = poly_constant(d->w, p, &v);
-    if (!constant && dtype != DT_INT64) return no(d, "a range whose ends depend on sizes, of another type than int64"), 0;
     Value list = constant ? 0 : poly_value(d, p, 0);
-    if (!constant) return list ? call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0}) : (no(d, "a size that nothing in the model shows"), 0);
+    if (!constant && !list) return no(d, "a size that nothing in the model shows"), 0;
+    if (!constant) list = call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
+    if (!constant) return dtype == DT_INT64 ? list : cast(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);
     return constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(dtype, 1)));

@@ -169,6 +169,68 @@ static void elements_of_small_floats_round_to_nearest_even(void **state) {
     assert_int_equal(u, 0);
 }
 
+/* One word of a list of words. */
+static const char *drawn(Random *r, const char *words, int *length) {
+    int n = 0;
+    const char *at = words;
+    for (const char *p = words; *p;) {
+        size_t word = strcspn(p, " ");
+        if (random_below(r, (uint64_t)++n) == 0) at = p, *length = (int)word;
+        p += word + strspn(p + word, " ");
+    }
+    return at;
+}
+
+static void add_attr(Text *t, Random *r, const AttrDef *def) {
+    int length = 1;
+    const char *from = def->draw              ? def->draw
+                       : def->kind == A_WORD  ? def->words
+                       : def->kind == A_DTYPE ? "F I64 F16"
+                                              : "0 1 2 -1",
+               *word = drawn(r, from, &length);
+    if (def->kind == A_BLOB || (def->init && random_below(r, 2))) return;
+    text_add(t, def->kind == A_INTS ? " %s=[" : " %s=", def->name);
+    text_add(t, "%.*s", length, word);
+    for (uint64_t n = def->kind == A_INTS ? random_below(r, 4) : 0; n > 0; n--) text_add(t, ", %.*s", length, drawn(r, from, &length));
+    if (def->kind == A_INTS) text_add(t, "]");
+}
+
+/* Nodes of every operator with drawn attributes and inputs, those that shape() accepts: printed, read in another World, printed again. */
+static void nodes_of_every_operator_come_back(void **state) {
+    (void)state;
+    static const char inputs[] = "graph g\n  %a : F [2, 4, 6, 6]\n  %b : F [4, 4, 3, 3]\n  %c : F [4]\n  %d : I64 [2, 4]\n  %e : F [n, 4, "
+                                 "4]\n  %f : F [4, 4]\n  %g : B [2, 4]\nbody\n";
+    int covered = 0, made = 0;
+    for (int k = 0; k < op_count(); k++) {
+        bool any = false;
+        const Op *op = op_number(k);
+        Random r = {(uint64_t)k, 0};
+        for (int round = 0; round < 200 && strcmp(op->name, "input") && strcmp(op->name, "constant"); round++) {
+            World *w = graph_world_new(NULL, 0), *v = graph_world_new(NULL, 0);
+            Text t = text_new(w->arena);
+            Error e = {0};
+            Graph g, again;
+            text_add(&t, "%s  %%y = %s", inputs, op->name);
+            for (int n = op_input_count(op) - (int)random_below(&r, 2), j = 0; j < n; j++)
+                text_add(&t, " %%%c", "abcdefg"[random_below(&r, 7)]);
+            for (int j = 0; j < attrs_count(op->attrs); j++) add_attr(&t, &r, &op->attrs[j]);
+            text_add(&t, "\n  out %%y\n");
+            if (parse(w, "drawn", t.data, &g, &e)) {
+                const char *s = printed(w, "g", &g);
+                assert_true(parse(v, "printed", s, &again, &e));
+                assert_string_equal(printed(v, "g", &again), s);
+                any = true;
+                made++;
+            } else assert_int_equal(e.kind, E_INVALID);
+            world_free(w);
+            world_free(v);
+        }
+        covered += any;
+    }
+    print_message("%d nodes of %d operators of %d\n", made, covered, op_count());
+    assert_true(covered * 3 > op_count() * 2);
+}
+
 /* Damaged texts: an error or a graph, never anything else. Memory is limited, so that absurd sizes are an error too. */
 static void try_text(const char *text, size_t n, int *good) {
     Escape escape = {.error = {.kind = E_NONE}};
@@ -219,6 +281,7 @@ int main(void) {
         cmocka_unit_test(random_graphs_come_back),
         cmocka_unit_test(defaults_and_trailing_blanks_are_left_out),
         cmocka_unit_test(wrong_texts_are_refused_at_their_place),
+        cmocka_unit_test(nodes_of_every_operator_come_back),
         cmocka_unit_test(damaged_texts_are_errors),
         cmocka_unit_test(elements_of_small_floats_round_to_nearest_even),
     };

@@ -31,7 +31,7 @@ TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
 
-.PHONY: all demo test bench check-ndebug asan ubsan install clean programs-of-tests force
+.PHONY: all demo test bench prove check-ndebug asan ubsan install clean programs-of-tests force
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -112,6 +112,9 @@ demo:
 	scripts/demo
 bench: all
 	BUILD=$(BUILD) scripts/bench
+# Proves the library again and writes the verdicts into it: after a rule was written, or an operator's definition changed.
+prove: all
+	for f in rules/library/*.rules; do $(BUILD)/verify-rules -q $$f -o $$f || exit; done
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/isomer/rules

@@ -12,7 +12,7 @@ typedef struct Reader {
     Scan scan;
     Line line;
     int number;
-    Text comment;
+    Text section, comment;
 } Reader;
 
 static bool next_line(Reader *r) {
@@ -196,6 +196,7 @@ static bool rule_parse(Reader *r, RuleSet *set) {
     if (!scan_end(&s)) return scan_fail(&s, s.at, "this does not belong to the line");
     if (rules_find(set, name)) return fail(r, "a rule of this name is there already");
     rule.name = arena_string(r->arena, name, strlen(name));
+    rule.section = r->section.size ? arena_string(r->arena, r->section.data, r->section.size) : "";
     rule.comment = r->comment.size ? arena_string(r->arena, r->comment.data, r->comment.size) : "";
     if (!body_parse(r, &rule)) return false;
     rule_identify(r->arena, &rule);
@@ -204,11 +205,12 @@ static bool rule_parse(Reader *r, RuleSet *set) {
 }
 
 bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet *set, Error *e) {
-    Reader r = {.arena = a, .scan = scan_new(file, text, n, e), .comment = text_new(a)};
+    Reader r = {.arena = a, .scan = scan_new(file, text, n, e), .section = text_new(a), .comment = text_new(a)};
     set->arena = a;
     while (next_line(&r)) {
         Line *l = &r.line;
         if (l->at == l->end) {
+            if (r.comment.size) text_add(&r.section, "%s%.*s", r.section.size ? "\n" : "", (int)r.comment.size, r.comment.data);
             r.comment.size = 0;
         } else if (*l->at == '#') {
             const char *start = l->at + 1 + (l->at + 1 < l->end && l->at[1] == ' ');
@@ -216,7 +218,7 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
             text_bytes(&r.comment, "\n", 1);
         } else if (line_is(l, "rule")) {
             if (!rule_parse(&r, set)) return false;
-            r.comment.size = 0;
+            r.section.size = r.comment.size = 0;
         } else return fail(&r, "expected rule NAME, a comment or an empty line");
     }
     return true;
@@ -270,6 +272,15 @@ bool classes_parse(const char *text, unsigned *classes) {
     }
 }
 
+/* Empty lines between sections stay. */
+static void sections_print(const char *text, Text *t) {
+    for (const char *p = text; *p; p += strcspn(p, "\n") + 1) {
+        size_t n = strcspn(p, "\n");
+        text_add(t, n ? "# %.*s\n" : "\n", (int)n, p);
+    }
+    if (*text) text_add(t, "\n");
+}
+
 static void lines_print(const char *text, const char *indent, Text *t) {
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, "\n");
@@ -289,6 +300,7 @@ static void axes_print(const Rule *rule, Text *t) {
 }
 
 void rule_print(const Rule *rule, Text *t) {
+    sections_print(rule->section, t);
     lines_print(rule->comment, "# ", t);
     text_add(t, "rule %s\n", rule->name);
     axes_print(rule, t);

@@ -40,6 +40,7 @@ typedef struct RulePart { /* lines of the rule's text, with the number of the fi
 typedef struct Rule {
     const char *name, *file;
     int line;
+    const char *section; /* comments that stand by themselves before it, without #; "" if none */
     const char *comment; /* the # lines above it, without #: the model or case it is for; "" if none */
     int nblock, ngroup;
     RuleBlock block[RULE_BLOCKS];

@@ -7,7 +7,7 @@
 #include "rules/match.h"
 #include <string.h>
 
-static const char merge[] = "# parallel convolutions\n"
+static const char merge[] = "# a file\n# of rules\n\n# and a section\n\n# parallel convolutions\n"
                             "rule conv-merge-outputs\n"
                             "  axes h k = 1..3\n"
                             "  %x : F [n, c, h..]   %u : F [p, c, k..]   %v : F [q, c, k..]\n"
@@ -78,6 +78,7 @@ static void test_reads_and_prints(void **state) {
     RuleSet again = {0};
     assert_true(rules_parse(f.arena, "again", t.data, t.size, &again, &f.error));
     assert_string_equal(again.v[0].id, r->id);
+    assert_string_equal(again.v[0].section, "a file\nof rules\n\nand a section\n");
     close_fixture(&f);
 }
 

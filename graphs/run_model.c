@@ -7,6 +7,7 @@
 #include "graphs/onnx/onnx.h"
 #include "graphs/oracle.h"
 #include "graphs/sizes.h"
+#include "graphs/stage.h"
 #include "ops/backend.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
@@ -160,19 +161,35 @@ static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_
     return element_readable(t->dtype) || error_set(r->error, E_INVALID, name, "elements of type %s cannot be run", dtype_name(t->dtype));
 }
 
+static void *input_new(Run *r, int k, const char *name, DType t, int64_t n) {
+    const char *what = input_option(r, name);
+    void *data = arena_alloc(r->arena, element_bytes(t, n));
+    if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
+    else if (is_file(what) ? !fill_file(r, what, name, t, n, data) : !fill_range(r, k, what, t, n, data)) return NULL;
+    return data;
+}
+
 static bool fill_inputs(Run *r) {
     r->in = ARENA_NEW(r->arena, const void *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) {
-        const char *name = model_input_name(r->model, k), *what = input_option(r, name);
-        DType t = value_type(r->w, r->graph->in[k])->dtype;
+        const char *name = model_input_name(r->model, k);
         int64_t dim[RANK_MAX], n;
         if (!tensor_size(r, r->graph->in[k], name, dim, &n)) return false;
-        void *data = arena_alloc(r->arena, element_bytes(t, n));
-        r->in[k] = data;
-        if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
-        else if (is_file(what) ? !fill_file(r, what, name, t, n, data) : !fill_range(r, k, what, t, n, data)) return false;
+        r->in[k] = input_new(r, k, name, value_type(r->w, r->graph->in[k])->dtype, n);
+        if (!r->in[k]) return false;
     }
     return true;
+}
+
+/* What sizes depend on, while the model is read: the same numbers as later. */
+static const void *stage_input(void *user, int k, const char *name, const Type *t) {
+    Run *r = user;
+    int64_t dim[RANK_MAX], n;
+    Error before = *r->error;
+    bool sized = element_readable(t->dtype) && oracle_dims(r->w, t, (Sizes){0}, dim, &n);
+    const void *data = sized ? input_new(r, k, name, t->dtype, n) : NULL;
+    *r->error = before;
+    return data;
 }
 
 /* ---- running */
@@ -191,7 +208,8 @@ static bool report_obstacle(Run *r, NodeId at) {
 static bool open_model(Run *r) {
     if (!shapes_of_files(r)) return false;
     const SizeOptions given = {r->o.shape, r->o.dim};
-    r->model = model_open_at(r->w, r->o.files.v[0], size_given, &given, r->error);
+    const OpenValues open = {size_given, &given, stage_value, stage_new(r->w, r->backend, r->device, stage_input, r)};
+    r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);
     if (!r->model) return false;
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
@@ -320,9 +338,9 @@ static bool dump(Run *r) {
 }
 
 static bool run(Run *r) {
-    if (!open_model(r)) return false;
+    if (!open_backend(r) || !open_model(r)) return false;
     if (r->o.dump) return dump(r);
-    if (!open_backend(r) || !fill_inputs(r) || !make_plan(r)) return false;
+    if (!fill_inputs(r) || !make_plan(r)) return false;
     r->runner = runner_new(r->plan, r->backend, r->device, r->error);
     if (!r->runner || !run_all(r) || !show_outputs(r)) return false;
     return !r->o.profile || profile(r);

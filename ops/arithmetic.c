@@ -27,6 +27,9 @@ static bool quotient(Call *c, const Poly x[], Poly *y) {
     *y = quot(c, x[0], x[1]);
     return true;
 }
+enum { TRUNCATED };
+static const AttrDef mod_attrs[] = {[TRUNCATED] = {"truncated", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static int mod_params(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = word(c, TRUNCATED), 1); }
 static bool modulus(Call *c, const Poly x[], Poly *y) {
     Poly q;
     if (!quotient(c, x, &q)) return false;
@@ -36,15 +39,20 @@ static bool modulus(Call *c, const Poly x[], Poly *y) {
 static bool value_div(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, quotient); }
 static bool value_mod(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, modulus); }
 
-/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor; a power of
+/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor, the truncated one
+   that of the dividend; a power of
    integers wraps, one with a negative exponent is 0. */
 static double real_div(double a, double b) { return a / b; }
 static int64_t whole_div(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
-static double real_mod(double a, double b) { return fmod(a, b); }
+static double real_mod(double a, double b) {
+    double rest = fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 static int64_t whole_mod(int64_t a, int64_t b) {
     int64_t rest = b == 0 || b == -1 ? 0 : a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
+static int64_t whole_rest(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 static int64_t whole_pow(int64_t a, int64_t b) {
     uint64_t y = 1;
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
@@ -58,7 +66,11 @@ static int64_t whole_pow(int64_t a, int64_t b) {
         return 0;                                        \
     }
 KERNEL(kernel_div, real_div, whole_div)
-KERNEL(kernel_mod, real_mod, whole_mod)
+static int kernel_mod(const Step *s, void *const slot[]) {
+    if (s->param[1]) kernel_pairs(s, slot, fmod, whole_rest);
+    else kernel_pairs(s, slot, real_mod, whole_mod);
+    return 0;
+}
 KERNEL(kernel_pow, pow, whole_pow)
 
 /* Up to opset 6 input 1 was stretched only on request. */
@@ -71,7 +83,7 @@ static const OnnxMap onnx_sub[] = {PAIR("Sub"), {0}};
 static const OnnxMap onnx_mul[] = {PAIR("Mul"), {0}};
 static const OnnxMap onnx_div[] = {PAIR("Div"), {0}};
 static const OnnxMap onnx_pow[] = {PAIR("Pow"), {0}};
-static const OnnxMap onnx_mod[] = {{"", "Mod", 10, 0, "fmod==0"}, {0}};
+static const OnnxMap onnx_mod[] = {{"", "Mod", 10, 0, "truncated=fmod"}, {0}};
 static const OnnxMap onnx_min[] = {{"", "Min", 6, 0, "inputs:fold"}, {"", "Min", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
 static const OnnxMap onnx_max[] = {{"", "Max", 6, 0, "inputs:fold"}, {"", "Max", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
 
@@ -84,4 +96,13 @@ const Op op_div = {
 const Op op_pow = {"pow", "a b", "y", NULL, shape, define_pow, .kernel = kernel_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
 const Op op_min = {"min", "a b", "y", NULL, shape, define_min, .onnx = onnx_min, .flags = BOTH};
 const Op op_max = {"max", "a b", "y", NULL, shape, define_max, .onnx = onnx_max, .flags = BOTH};
-const Op op_mod = {"mod", "a b", "y", NULL, shape, .value = value_mod, .kernel = kernel_mod, .onnx = onnx_mod, .flags = OP_BROADCASTS};
+const Op op_mod = {"mod",
+                   "a b",
+                   "y",
+                   mod_attrs,
+                   shape,
+                   .value = value_mod,
+                   .kernel = kernel_mod,
+                   .params = mod_params,
+                   .onnx = onnx_mod,
+                   .flags = OP_BROADCASTS};

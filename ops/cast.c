@@ -1,8 +1,15 @@
 /* cast: the same numbers in another element type. In shape computations whole numbers keep their value where 32 bits hold
    it. */
 #include "op.h"
-enum { TO };
-static const AttrDef attrs[] = {[TO] = {.name = "to", .kind = A_DTYPE}, {0}};
+#include <math.h>
+enum { TO, SATURATE, ROUND };
+enum { UP, DOWN, NEAREST };
+static const AttrDef attrs[] = {
+    [TO] = {.name = "to", .kind = A_DTYPE},
+    [SATURATE] = {"saturate", A_WORD, "yes", "no yes", .draw = "yes no"},
+    [ROUND] = {"round", A_WORD, "up", "up down nearest", .draw = "up down nearest"},
+    {0},
+};
 
 static const char *shape(Call *c) {
     c->out[0] = *c->in[0];
@@ -15,28 +22,55 @@ static bool same(Call *c, const Poly x[], Poly *y) {
 }
 static bool value(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, same); }
 
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = word(c, SATURATE);
+    out[1] = word(c, ROUND);
+    return 2;
+}
+/* A power of two beside x. */
+static double power_of_two(double x, int64_t round) {
+    int e;
+    double m = frexp(x, &e); /* x = m * 2^e, m in [1/2, 1) */
+    return isfinite(x) && x > 0 ? ldexp(1, e - (round == DOWN || m < (round == NEAREST ? 0.75 : 0.5 + 1e-300))) : x;
+}
+static double narrowed(double x, DType to, int64_t saturate, int64_t round) {
+    double most = kernel_greatest((int32_t)to);
+    if (to == DT_FLOAT8E8M0) x = power_of_two(x, round);
+    if (to == DT_FLOAT8E8M0 && x < ldexp(1, -127)) return saturate ? ldexp(1, -127) : x;
+    return saturate && most > 0 && fabs(x) > most ? copysign(most, x) : x;
+}
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
+    DType to = (DType)y->dtype;
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        int64_t from = kernel_at(x, i), to = kernel_at(y, i);
-        if (y->dtype == DT_BOOL) kernel_set_integer(y, slot, to, kernel_real(x, slot, from) != 0);
-        else kernel_move(y, slot, to, x, from);
+        int64_t from = kernel_at(x, i), at = kernel_at(y, i);
+        if (to == DT_BOOL) kernel_set_integer(y, slot, at, kernel_real(x, slot, from) != 0);
+        else if (dtype_bits(to) <= 8 && dtype_class(to) == 'F')
+            kernel_set_real(y, slot, at, narrowed(kernel_real(x, slot, from), to, s->param[1], s->param[2]));
+        else kernel_move(y, slot, at, x, from);
     }
     return 0;
 }
 
+static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
 /* A copy converts numbers; truth is not a conversion. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
     char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);
-    if (to == 'B' || to == 'S' || from == 'S') return 0;
+    if (to == 'B' || to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype)) return 0;
     step_copy(steps, &out[0], &in[0]);
     return 1;
 }
 
 static const OnnxMap onnx[] = {
-    {"", "Cast", 19, 0, "to saturate==1"},
-    {"", "Cast", 6, 18, "to"},
+    {"", "Cast", 19, 0, "to saturate=yes! round=up! saturate==1 round_mode==up"},
+    {"", "Cast", 24, 0, "to saturate round=round_mode"},
+    {"", "Cast", 19, 23, "to saturate round=up!"},
+    {"", "Cast", 6, 18, "to saturate=yes! round=up!"},
+    {"", "CastLike", 24, 0, "to:like saturate round=round_mode"},
+    {"", "CastLike", 19, 23, "to:like saturate"},
+    {"", "CastLike", 15, 18, "to:like"},
     {0},
 };
-const Op op_cast = {"cast", "x", "y", attrs, shape, .value = value, .lower = lower, .kernel = kernel, .onnx = onnx};
+const Op op_cast = {"cast", "x", "y", attrs, shape, .value = value, .lower = lower, .kernel = kernel, .params = params, .onnx = onnx};

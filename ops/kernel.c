@@ -37,6 +37,7 @@ void kernel_set_real(const View *v, void *const slot[], int64_t place, double x)
 void kernel_set_integer(const View *v, void *const slot[], int64_t place, int64_t x) {
     element_set_integer((DType)v->dtype, slot[v->slot], place, x);
 }
+double kernel_greatest(int32_t dtype) { return element_greatest((DType)dtype); }
 bool kernel_is_integer(const View *v) { return dtype_class((DType)v->dtype) != 'F'; }
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from, int64_t from_place) {
     if (kernel_is_integer(from)) kernel_set_integer(to, slot, to_place, kernel_integer(from, slot, from_place));

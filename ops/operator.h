@@ -65,6 +65,7 @@ typedef struct Call {         /* an operator meets attributes and types: a signa
        axes:resize         the axes of sizes and scales, all if absent
        range:count         inputs start, limit, delta (computable integers) become start, n, step, dtype
        shape:expand        input 1, joined with x's sizes by broadcasting
+       to:like             the element type of input 1, which is dropped
        value:tensor        the attribute value, one number as a tensor, also gives dtype (absent: float 0)
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an int (its number) or
    a string (the word itself, in lower case). A float becomes the shortest decimal that rounds to it, as a rational:

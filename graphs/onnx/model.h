@@ -48,8 +48,7 @@ struct Model {
     uint32_t room;
     SizeName *size;
     uint32_t size_room;
-    InputSize input_size; /* numbers for open sizes of inputs; may be NULL */
-    const void *input_user;
+    OpenValues open; /* numbers for what is open; its functions may be NULL */
     int nnode;
     OnnxNode *node;
     int ninput;

@@ -70,12 +70,32 @@ const Type *import_type(Import *s, Value v) {
     return import_fail(s, "the sizes of an input are not known"), NULL;
 }
 
+bool import_data(Import *s, Value v, Type *t, const void **bytes) {
+    const OpenValues *open = &s->m->open;
+    return v && (constant_get(s->w, v, t, bytes) || (open->value && open->value(open->value_user, s->m, v, t, bytes)));
+}
+
+static bool elements_at_hand(Import *s, Value v, PolyList *out) {
+    enum { MANY = 1 << 16 };
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n > MANY) return false;
+    Poly *list = ARENA_NEW(s->w->arena, Poly, n);
+    for (int64_t j = 0; j < n; j++) {
+        list[j] = poly_int(s->w, element_integer(t.dtype, bytes, j));
+        if (dtype_class(t.dtype) == 'F' && element_real(t.dtype, bytes, j) != (double)element_integer(t.dtype, bytes, j)) return false;
+    }
+    return *out = (PolyList){(int)n, list}, true;
+}
+
 bool input_list(Import *s, int k, PolyList *out) {
     if (k >= s->nin || !s->in[k]) return false;
     s->taken |= 1ull << k;
     if (!import_type(s, s->in[k])) return false;
     char class = dtype_class(value_type(s->w, s->in[k])->dtype);
-    if ((class == 'I' || class == 'U' || class == 'F') && value_elements(s->w, s->in[k], out)) return true;
+    bool numbers = class == 'I' || class == 'U' || class == 'F';
+    if (numbers && (value_elements(s->w, s->in[k], out) || elements_at_hand(s, s->in[k], out))) return true;
     return import_fail(s, "input %d is computed from data", k);
 }
 
@@ -163,7 +183,7 @@ bool give_input(Import *s, int attr, int k) {
     const void *bytes;
     int64_t count = 0;
     s->taken |= 1ull << k;
-    if (!constant_get(s->w, s->in[k], &type, &bytes)) return import_fail(s, "input %d is not a constant", k);
+    if (!import_data(s, s->in[k], &type, &bytes)) return import_fail(s, "input %d is not a constant", k);
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 || !element_readable(type.dtype))
         return import_fail(s, "input %d should be one number", k);
     if (d->kind == A_REAL) return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);

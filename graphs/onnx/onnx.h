@@ -10,8 +10,17 @@ Model *model_open(World *, const char *path, Error *);          /* E_INVALID wit
    input, whose name in the file is param ("" if it has none); negative: it stays open. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
 Model *model_open_at(World *, const char *path, InputSize, const void *user, Error *);
+/* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value() may give the elements of what they depend on, computed from inputs at hand (stage.h).
+   The graph is then the right one for these inputs only. */
+typedef struct OpenValues {
+    InputSize size;
+    const void *size_user;
+    bool (*value)(void *user, const Model *, Value, Type *, const void **bytes); /* NULL: none. false: cannot */
+    void *value_user;
+} OpenValues;
+Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
-const Graph *model_graph(const Model *);                        /* inputs: the graph inputs that are no initializers, in order; outputs in order */
+const Graph *model_graph(const Model *);                        /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only */
 ModelStats model_stats(const Model *);
 const char *model_input_name(const Model *, int);
 const char *model_output_name(const Model *, int);

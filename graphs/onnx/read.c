@@ -174,6 +174,12 @@ static bool import_node(Model *m, int i, Error *e) {
     return true;
 }
 
+static void set_inputs(Model *m) {
+    Value *in = ARENA_NEW(m->w->arena, Value, m->ninput);
+    for (int i = 0; i < m->ninput; i++) in[i] = m->name[m->input[i]].value;
+    m->graph = (Graph){.nin = m->ninput, .in = in};
+}
+
 static bool read_graph(Model *m, Error *e) {
     Arena *a = m->w->arena;
     m->input = ARENA_NEW(a, NameId, m->x.g.input.n), m->output = ARENA_NEW(a, NameId, m->x.g.output.n);
@@ -181,6 +187,7 @@ static bool read_graph(Model *m, Error *e) {
     if (!read_initializers(m, e)) return false;
     for (int i = 0; i < m->x.g.input.n; i++)
         if (!read_input(m, i, e)) return false;
+    set_inputs(m);
     if (!read_infos(m, e)) return false;
     for (int i = 0; i < m->nnode; i++)
         if (!read_node(m, i, e)) return false;
@@ -192,8 +199,7 @@ static bool read_graph(Model *m, Error *e) {
 static bool set_graph(Model *m, Error *e) {
     Arena *a = m->w->arena;
     int nout = m->x.g.output.n;
-    Value *in = ARENA_NEW(a, Value, m->ninput), *out = ARENA_NEW(a, Value, nout);
-    for (int i = 0; i < m->ninput; i++) in[i] = m->name[m->input[i]].value;
+    Value *out = ARENA_NEW(a, Value, nout);
     for (int i = 0; i < nout; i++) {
         NameId id = m->output[i];
         if (!id || m->name[id].source == FROM_NOTHING)
@@ -201,7 +207,7 @@ static bool set_graph(Model *m, Error *e) {
                              "nothing in the graph makes it");
         out[i] = m->name[id].value;
     }
-    m->graph = (Graph){m->ninput, nout, in, out};
+    m->graph.nout = nout, m->graph.out = out;
     return true;
 }
 
@@ -226,13 +232,17 @@ static bool model_read(Model *m, Error *e) {
 Model *model_open(World *w, const char *path, Error *e) { return model_open_at(w, path, NULL, NULL, e); }
 
 Model *model_open_at(World *w, const char *path, InputSize size, const void *user, Error *e) {
+    return model_open_values(w, path, &(OpenValues){.size = size, .size_user = user}, e);
+}
+
+Model *model_open_values(World *w, const char *path, const OpenValues *open, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
     const char *slash = strrchr(path, '/');
     m->w = w, m->path = arena_string(w->arena, path, strlen(path));
     m->folder = arena_string(w->arena, path, slash ? (size_t)(slash - path) + 1 : 0);
     if (!file_map(path, &m->x.bytes, e)) return NULL;
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
-    m->input_size = size, m->input_user = user;
+    m->open = *open;
     m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
     if (model_read(m, e)) return m;
     model_close(m);

@@ -326,7 +326,7 @@ static bool shape_same(Import *s, int attr) {
     const void *bytes;
     for (int k = 1; k < s->nin; k++) {
         s->taken |= 1ull << k;
-        if (k == 2 && s->in[k] && (!constant_get(s->w, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
+        if (k == 2 && s->in[k] && (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
             return import_fail(s, "training mode");
     }
     if (x) give_ints(s, attr, x->n, x->v);
@@ -341,6 +341,13 @@ static bool shape_expand(Import *s, int attr) {
     for (int k = 0; k < list.n; k++) d.v[k] = list.v[k];
     if (!dims_stretch(s, *x, d, &d)) return false;
     return give_ints(s, attr, d.n, d.v), true;
+}
+
+static bool to_like(Import *s, int attr) {
+    const Type *t = s->nin > 1 && s->in[1] ? value_type(s->w, s->in[1]) : NULL;
+    if (!t || !t->dtype) return import_fail(s, "the element type of input 1 is not known");
+    s->taken |= 2, s->attr[attr].word = (int)t->dtype;
+    return s->given[attr] = true;
 }
 
 static const struct {
@@ -367,6 +374,7 @@ static const struct {
     {"shape", "flatten", shape_flatten},
     {"shape", "same", shape_same},
     {"shape", "expand", shape_expand},
+    {"to", "like", to_like},
     {"value", "tensor", special_value_tensor},
     {"range", "count", special_range_count},
     {"sizes", "resize", special_sizes_resize},

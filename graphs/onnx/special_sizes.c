@@ -73,7 +73,7 @@ static bool scales_of(Import *s, int *n, double factor[]) {
         for (*n = 0; *n < t.n; ++*n) factor[*n] = (double)t.floats[*n];
         return true;
     }
-    if (k >= s->nin || !s->in[k] || !constant_get(s->w, s->in[k], &type, &bytes)) return import_fail(s, "scales that are not constant");
+    if (k >= s->nin || !s->in[k] || !import_data(s, s->in[k], &type, &bytes)) return import_fail(s, "scales that are not constant");
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count > RANK_MAX || type.dtype != DT_FLOAT)
         return import_fail(s, "scales that are no short list");
     for (*n = 0; *n < count; ++*n) factor[*n] = element_real(type.dtype, bytes, *n);

@@ -47,7 +47,7 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
     if (w.failed) return false;
     if (slice_is(param, "?")) param.n = 0; /* exporters write it for sizes that have no name: two of them need not be equal */
     const char *text = param.n ? slice_text(m->w->arena, param) : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
-    if (value < 0 && input && m->input_size) value = m->input_size(m->input_user, name, t->dim.n, param.n ? text : "");
+    if (value < 0 && input && m->open.size) value = m->open.size(m->open.size_user, name, t->dim.n, param.n ? text : "");
     if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor of absurd size");
     Poly p = value >= 0 ? poly_int(m->w, value) : size_named(m, text, input);
     if (t->dim.n < RANK_MAX) t->dim.v[t->dim.n] = p;

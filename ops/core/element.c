@@ -4,38 +4,114 @@
 #include <string.h>
 
 /* X(dtype, C type, member) of the types that C has. */
-#define C_TYPES(X)                                                                                                              \
-    X(DT_FLOAT, float)                                                                                                          \
-    X(DT_DOUBLE, double) X(DT_INT8, int8_t) X(DT_INT16, int16_t) X(DT_INT32, int32_t) X(DT_INT64, int64_t) X(DT_UINT8, uint8_t) \
-        X(DT_UINT16, uint16_t) X(DT_UINT32, uint32_t) X(DT_UINT64, uint64_t) X(DT_BOOL, uint8_t)
+#define C_TYPES(X)         \
+    X(DT_FLOAT, float)     \
+    X(DT_DOUBLE, double)   \
+    X(DT_INT8, int8_t)     \
+    X(DT_INT16, int16_t)   \
+    X(DT_INT32, int32_t)   \
+    X(DT_INT64, int64_t)   \
+    X(DT_UINT8, uint8_t)   \
+    X(DT_UINT16, uint16_t) \
+    X(DT_UINT32, uint32_t) \
+    X(DT_UINT64, uint64_t) \
+    X(DT_BOOL, uint8_t)
 
+/* Small floats by the bits of their exponent and mantissa. Those without infinities (FINITE) have one NaN: all ones, or
+   the sign alone (UNSIGNED_ZERO, whose exponents are one lower); E2M1 has none. */
 typedef struct SmallFloat {
     int exponent, mantissa;
-} SmallFloat; /* bits of each; ones in the exponent mean infinity or NaN */
-static const SmallFloat half = {5, 10}, brain = {8, 7};
-
-static double small_decode(SmallFloat f, uint16_t bits) {
-    int bias = (1 << (f.exponent - 1)) - 1, e = (bits >> f.mantissa) & ((1 << f.exponent) - 1), m = bits & ((1 << f.mantissa) - 1);
-    double sign = bits >> 15 ? -1.0 : 1.0;
-    if (e == (1 << f.exponent) - 1) return m ? (double)NAN : sign * (double)INFINITY;
-    return sign * ldexp(e ? m + (1 << f.mantissa) : m, (e ? e : 1) - bias - f.mantissa);
+    bool finite, unsigned_zero;
+    double most; /* the greatest finite one */
+} SmallFloat;
+static const SmallFloat half = {5, 10, false, false, 65504}, brain = {8, 7, false, false, 0x1.fep127}, e4m3 = {4, 3, true, false, 448},
+                        e4m3_fnuz = {4, 3, true, true, 240}, e5m2 = {5, 2, false, false, 57344}, e5m2_fnuz = {5, 2, true, true, 57344},
+                        e2m1 = {2, 1, true, false, 6};
+enum { E8M0_NAN = 255, E8M0_BIAS = 127 };
+static const SmallFloat *small_float(DType t) {
+    switch (t) {
+    case DT_FLOAT16: return &half;
+    case DT_BFLOAT16: return &brain;
+    case DT_FLOAT8E4M3FN: return &e4m3;
+    case DT_FLOAT8E4M3FNUZ: return &e4m3_fnuz;
+    case DT_FLOAT8E5M2: return &e5m2;
+    case DT_FLOAT8E5M2FNUZ: return &e5m2_fnuz;
+    case DT_FLOAT4E2M1: return &e2m1;
+    default: return NULL;
+    }
+}
+static int small_bits(const SmallFloat *f) { return 1 + f->exponent + f->mantissa; }
+static int small_bias(const SmallFloat *f) { return (1 << (f->exponent - 1)) - 1 + f->unsigned_zero; }
+static bool small_nan(const SmallFloat *f, unsigned bits) {
+    unsigned ones = (1u << (small_bits(f) - 1)) - 1;
+    if (f->unsigned_zero) return bits == ones + 1;
+    return f->finite && f->exponent > 2 && (bits & ones) == ones;
 }
 
-static uint16_t small_encode(SmallFloat f, double x) {
-    int bias = (1 << (f.exponent - 1)) - 1, top = (1 << f.exponent) - 1, e;
-    unsigned sign = signbit(x) ? 0x8000u : 0, infinity = (unsigned)top << f.mantissa;
-    if (isnan(x)) return (uint16_t)(sign | infinity | 1u << (f.mantissa - 1));
-    if (isinf(x)) return (uint16_t)(sign | infinity);
+static double small_decode(const SmallFloat *f, unsigned bits) {
+    int e = (int)(bits >> f->mantissa) & ((1 << f->exponent) - 1), m = (int)bits & ((1 << f->mantissa) - 1);
+    double sign = bits >> (small_bits(f) - 1) ? -1.0 : 1.0;
+    if (small_nan(f, bits)) return NAN;
+    if (!f->finite && e == (1 << f->exponent) - 1) return m ? (double)NAN : sign * (double)INFINITY;
+    return sign * ldexp(e ? m + (1 << f->mantissa) : m, (e ? e : 1) - small_bias(f) - f->mantissa);
+}
+
+/* Beyond the greatest one: infinity, NaN or (E2M1) the greatest. */
+static unsigned small_beyond(const SmallFloat *f, unsigned sign) {
+    unsigned ones = (1u << (small_bits(f) - 1)) - 1;
+    if (!f->finite) return sign | (((1u << f->exponent) - 1) << f->mantissa);
+    return f->unsigned_zero ? ones + 1 : sign | ones;
+}
+static unsigned small_encode(const SmallFloat *f, double x) {
+    unsigned sign = signbit(x) ? 1u << (small_bits(f) - 1) : 0, ones = (1u << (small_bits(f) - 1)) - 1;
+    int bias = small_bias(f), e;
+    if (isnan(x)) return f->unsigned_zero ? ones + 1 : f->finite ? sign | ones : small_beyond(f, sign) | 1u << (f->mantissa - 1);
+    if (isinf(x)) return small_beyond(f, sign);
     frexp(x, &e); /* |x| in [2^(e-1), 2^e) */
     if (x == 0 || e - 1 < 1 - bias) e = 2 - bias;
-    double units = nearbyint(ldexp(fabs(x), f.mantissa - (e - 1))); /* may carry into the next exponent: then the sum below does too */
-    unsigned bits = (unsigned)((e - 2 + bias) << f.mantissa) + (unsigned)units;
-    return (uint16_t)(sign | (bits > infinity ? infinity : bits));
+    double units = nearbyint(ldexp(fabs(x), f->mantissa - (e - 1))); /* may carry into the next exponent: then the sum below does too */
+    if (e - 2 + bias > 1 << f->exponent) return small_beyond(f, sign);
+    unsigned bits = (unsigned)((e - 2 + bias) << f->mantissa) + (unsigned)units;
+    if (f->finite && (bits > ones || small_decode(f, bits) > f->most || small_nan(f, bits))) return small_beyond(f, sign);
+    if (!f->finite && bits > small_beyond(f, 0)) bits = small_beyond(f, 0);
+    return f->unsigned_zero && !bits ? 0 : sign | bits;
 }
 
-bool element_readable(DType t) {
-    return t == DT_BOOL ||
-           ((dtype_class(t) == 'F' || dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= (dtype_class(t) == 'F' ? 16 : 8));
+/* Powers of two; rounded up. */
+static unsigned scale_encode(double x) {
+    int e;
+    double m = frexp(x, &e); /* x = m * 2^e, m in [1/2, 1) */
+    if (isnan(x) || isinf(x) || x < 0) return E8M0_NAN;
+    e = x == 0 ? 0 : e - (m == 0.5) + E8M0_BIAS;
+    return e < 0 ? 0 : e > 254 ? 254 : (unsigned)e;
+}
+
+/* Elements of 4 and 2 bits, the first in the low bits. */
+static unsigned packed_get(int bits, const void *p, int64_t i) {
+    int each = 8 / bits;
+    return (unsigned)(((const uint8_t *)p)[i / each] >> (bits * (int)(i % each))) & ((1u << bits) - 1);
+}
+static void packed_set(int bits, void *p, int64_t i, unsigned x) {
+    int each = 8 / bits, shift = bits * (int)(i % each);
+    uint8_t *at = (uint8_t *)p + i / each;
+    *at = (uint8_t)((*at & ~(((1u << bits) - 1) << shift)) | (x & ((1u << bits) - 1)) << shift);
+}
+static unsigned bits_get(DType t, const void *p, int64_t i) {
+    int bits = dtype_bits(t);
+    return bits == 16 ? ((const uint16_t *)p)[i] : bits == 8 ? ((const uint8_t *)p)[i] : packed_get(bits, p, i);
+}
+static void bits_set(DType t, void *p, int64_t i, unsigned x) {
+    int bits = dtype_bits(t);
+    if (bits == 16) ((uint16_t *)p)[i] = (uint16_t)x;
+    else if (bits == 8) ((uint8_t *)p)[i] = (uint8_t)x;
+    else packed_set(bits, p, i, x);
+}
+
+bool element_readable(DType t) { return t == DT_BOOL || dtype_class(t) == 'F' || dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
+
+double element_greatest(DType t) {
+    const SmallFloat *f = small_float(t);
+    return t == DT_FLOAT8E8M0 ? 0x1p127 : f ? f->most : 0;
 }
 
 double element_real(DType t, const void *p, int64_t i) {
@@ -44,9 +120,8 @@ double element_real(DType t, const void *p, int64_t i) {
     case id: return (double)((const type *)p)[i];
         C_TYPES(X)
 #undef X
-    case DT_FLOAT16: return small_decode(half, ((const uint16_t *)p)[i]);
-    case DT_BFLOAT16: return small_decode(brain, ((const uint16_t *)p)[i]);
-    default: return NAN;
+    case DT_FLOAT8E8M0: return ((const uint8_t *)p)[i] == E8M0_NAN ? (double)NAN : ldexp(1, ((const uint8_t *)p)[i] - E8M0_BIAS);
+    default: return small_float(t) ? small_decode(small_float(t), bits_get(t, p, i)) : (double)element_integer(t, p, i);
     }
 }
 
@@ -55,12 +130,17 @@ static int64_t clamp(double x, double low, double high) {
 }
 
 int64_t element_integer(DType t, const void *p, int64_t i) {
-    if (t == DT_FLOAT || t == DT_DOUBLE || t == DT_FLOAT16 || t == DT_BFLOAT16) return clamp(element_real(t, p, i), -0x1p62, 0x1p62);
+    if (dtype_class(t) == 'F') return clamp(element_real(t, p, i), -0x1p62, 0x1p62);
+    int sign = 1 << (dtype_bits(t) - 1) % 8; /* of elements below 8 bits */
     switch (t) {
 #define X(id, type) \
     case id: return (int64_t)((const type *)p)[i];
         C_TYPES(X)
 #undef X
+    case DT_INT4:
+    case DT_INT2: return ((int)bits_get(t, p, i) ^ sign) - sign;
+    case DT_UINT4:
+    case DT_UINT2: return bits_get(t, p, i);
     default: return 0;
     }
 }
@@ -71,6 +151,10 @@ void element_set_integer(DType t, void *p, int64_t i, int64_t x) {
     case id: ((type *)p)[i] = (type)x; break;
         C_TYPES(X)
 #undef X
+    case DT_INT4:
+    case DT_INT2:
+    case DT_UINT4:
+    case DT_UINT2: bits_set(t, p, i, (unsigned)x); break;
     default: element_set_real(t, p, i, (double)x);
     }
 }
@@ -80,12 +164,12 @@ void element_set_real(DType t, void *p, int64_t i, double x) {
     switch (t) {
     case DT_FLOAT: ((float *)p)[i] = (float)x; break;
     case DT_DOUBLE: ((double *)p)[i] = x; break;
-    case DT_FLOAT16: ((uint16_t *)p)[i] = small_encode(half, x); break;
-    case DT_BFLOAT16: ((uint16_t *)p)[i] = small_encode(brain, x); break;
+    case DT_FLOAT8E8M0: ((uint8_t *)p)[i] = (uint8_t)scale_encode(x); break;
     case DT_BOOL: ((uint8_t *)p)[i] = x != 0; break;
     case DT_INT64: ((int64_t *)p)[i] = x >= 0x1p63 ? INT64_MAX : clamp(x, -0x1p63, 0x1.fffffffffffffp62); break;
     case DT_UINT64: ((uint64_t *)p)[i] = isnan(x) || x <= 0 ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; break;
     default:
+        if (small_float(t)) bits_set(t, p, i, small_encode(small_float(t), x));
         if (dtype_class(t) == 'I') element_set_integer(t, p, i, clamp(x, -ldexp(1, bits - 1), ldexp(1, bits - 1) - 1));
         if (dtype_class(t) == 'U') element_set_integer(t, p, i, clamp(x, 0, ldexp(1, bits) - 1));
     }

@@ -3,7 +3,8 @@
 #define ISOMER_ELEMENT_H
 #include "ops/core/type.h"
 
-bool element_readable(DType); /* floats of 16, 32 and 64 bits, integers of 8 to 64 bits, booleans */
+bool element_readable(DType);   /* floats and integers of all widths, booleans */
+double element_greatest(DType); /* the greatest finite number of a float of 16 bits or less; 0: of others */
 double element_real(DType, const void *, int64_t i);
 int64_t element_integer(DType, const void *, int64_t i); /* exact for integers and booleans; U64 above the greatest int64 wraps */
 void element_set_real(DType, void *, int64_t i, double); /* rounded to nearest even; integers: towards zero, saturating */

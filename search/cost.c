@@ -150,7 +150,14 @@ static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[]
     return sum;
 }
 
-double cost_graph(Cost *c, const Graph *g, const bool constant[]) {
+static int count_nodes(World *w, const Constants *c) {
+    int n = 0;
+    for (int k = 0; k < c->live.n; k++) n += !c->is[c->live.v[k] - c->least] && !input_name(w, c->live.v[k]);
+    return n;
+}
+
+double cost_graph(Cost *c, const Graph *g, const bool constant[], int *nodes) {
+    WorldMark before = world_mark(c->w);
     ArenaMark mark = arena_mark(c->w->scratch);
     Arena *a = arena_new(arena_escape(c->arena), 0);
     Error ignored = {0};
@@ -159,7 +166,9 @@ double cost_graph(Cost *c, const Graph *g, const bool constant[]) {
     double seconds = -1;
     Plan *p = without_constants(c->w, a, g, &constants, &cut) ? plan_build(c->w, a, &cut, c->sizes, &ignored) : NULL;
     if (p) seconds = plan_price(c, &cut, g->nin, constant, p);
+    if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);
+    world_reset(c->w, before);
     arena_reset(c->w->scratch, mark);
     return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, constant);
 }
@@ -233,9 +242,9 @@ static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
     return data;
 }
 
-static bool whole_build(Cost *c, Whole *x, const Graph *g, Error *e) {
+static bool whole_build(World *w, Sizes sizes, Whole *x, const Graph *g, Error *e) {
     Text t = text_new(x->arena);
-    x->plan = plan_build(c->w, x->arena, g, c->sizes, e);
+    x->plan = plan_build(w, x->arena, g, sizes, e);
     if (!x->plan) return false;
     for (int k = 0; k < x->plan->nstep; k++) {
         step_print(&x->plan->step[k].step, &t);
@@ -271,18 +280,18 @@ static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) 
     return good;
 }
 
-bool cost_whole(Cost *c, int n, const Graph *const graphs[], double seconds[], Error *e) {
+bool cost_whole(Cost *c, World *w, Sizes sizes, int n, const Graph *const graphs[], double seconds[], Error *e) {
     Arena *a = arena_new(arena_escape(c->arena), 0);
     Whole *x = ARENA_NEW(a, Whole, n);
     bool good = true, all = true;
     for (int k = 0; k < n; k++) {
         x[k].arena = a;
-        good = good && whole_build(c, &x[k], graphs[k], e);
+        good = good && whole_build(w, sizes, &x[k], graphs[k], e);
         all = all && good && c->db && costdb_get(c->db, "plan", c->identity, x[k].key, &seconds[k]);
     }
     if (good && !all && c->options.frozen) {
         c->missing++;
-        for (int k = 0; k < n; k++) seconds[k] = cost_graph(c, graphs[k], NULL);
+        for (int k = 0; k < n; k++) seconds[k] = cost_model(w, graphs[k], sizes, NULL);
     } else if (good && !all) good = whole_measure(c, n, x, seconds, e);
     arena_free(a);
     return good;

@@ -14,14 +14,15 @@ typedef struct CostOptions {
 typedef struct Cost Cost;
 Cost *cost_new(World *, Arena *, Sizes, CostDb *, const CostOptions *, Error *); /* NULL: no back end */
 void cost_free(Cost *);
-/* Seconds of one run; constant[k]: input k is a constant (NULL: none is). Never fails: what cannot be planned is priced node by node by the model. */
-double cost_graph(Cost *, const Graph *, const bool constant[]);
+/* Seconds of one run; constant[k]: input k is a constant (NULL: none is); *nodes (may be NULL): how many are not computed from constants alone. Never fails: what cannot be planned is priced
+   node by node by the model. */
+double cost_graph(Cost *, const Graph *, const bool constant[], int *nodes);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]); /* by the model, node by node: needs no back end */
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 int cost_missing(const Cost *);       /* prices that were not in the file of a frozen run */
 const Backend *cost_backend(const Cost *);
 Device *cost_device(const Cost *);
 const char *cost_identity(const Cost *);
-/* Seconds of a whole plan's run: the best of interleaved rounds; < 0: it does not run. Kept in the cost file under the plan's text. */
-bool cost_whole(Cost *, int n, const Graph *const graphs[], double seconds[], Error *);
+/* Seconds of one run of whole graphs, each the best of interleaved rounds; they may be of another World. Kept in the cost file under the plan's text. */
+bool cost_whole(Cost *, World *, Sizes, int n, const Graph *const graphs[], double seconds[], Error *);
 #endif

@@ -18,6 +18,7 @@ Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *libra
 }
 
 static void tag_set(Derivation *d, Value v, const char *name) {
+    if (d->bare) return;
     if (v >= d->ntag) {
         uint32_t n = 2 * v + 64;
         const char **tag = ARENA_NEW(d->arena, const char *, n);
@@ -96,6 +97,27 @@ static int library_index(const Library *l, const Rule *rule) {
     return -1;
 }
 
+static bool among(Value v, int n, const Value list[]) {
+    for (int k = 0; k < n; k++)
+        if (list[k] == v) return true;
+    return false;
+}
+
+/* What stands between a new value and the match's inputs, and is not the model's own, was made with it. */
+static void tag_new(Derivation *d, Value v, const Match *m) {
+    if (d->bare || !v || v <= d->known || (v < d->ntag && d->tag[v]) || among(v, m->instance->ninput, m->input)) return;
+    Node n = node_get(d->w, v);
+    tag_set(d, v, m->instance->rule->name);
+    for (int k = 0; k < n.nin; k++) tag_new(d, n.in[k], m);
+}
+
+static void keep_record(Round *r, const Match *m) {
+    int rule = library_index(r->d->library, m->instance->rule);
+    write_log(r, m);
+    if (rule >= 0) r->d->fired[rule]++;
+    r->d->applied++;
+}
+
 /* The right side over the replaced inputs. False with an error only where strict. */
 static bool apply(Round *r, const Match *m) {
     Derivation *d = r->d;
@@ -106,19 +128,15 @@ static bool apply(Round *r, const Match *m) {
     Match here = *m;
     here.input = in;
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
-    NodeId before = node_count(w);
     bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
     if (!good && r->strict) return error_set(r->error, E_CHECK, i->rule->name, "does not hold where the proof log has it: %s", why.reason);
     for (int k = 0; good && k < i->to.nout; k++) change |= to[k] != m->root[k];
     if (!change) return !r->strict || error_set(r->error, E_CHECK, i->rule->name, "changes nothing where the proof log has it");
-    for (NodeId v = before + 1; v <= node_count(w); v++) tag_set(d, v, i->rule->name);
+    for (int k = 0; k < i->to.nout; k++) tag_new(d, to[k], &here);
     for (int k = 0; k < i->to.nout; k++)
         if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
-    write_log(r, m);
-    int rule = library_index(d->library, i->rule);
-    if (rule >= 0) d->fired[rule]++;
-    d->applied++;
     r->applied++;
+    if (!d->bare) keep_record(r, m);
     return true;
 }
 
@@ -185,16 +203,18 @@ static bool run_round(Round *r) {
     NodeList live = graph_live(d->w, d->w->scratch, &d->graph);
     uint32_t n = node_count(d->w) + 1;
     r->map = (ValueMap){n, ARENA_NEW(d->w->scratch, Value, n)};
-    r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
-    r->log = prooflog_round(d->arena, &d->log);
+    if (!d->bare) r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
+    if (!d->bare) r->log = prooflog_round(d->arena, &d->log);
     if (!place_matches(r, live) || !walk(r, live)) return false;
     if (!r->applied) {
-        d->log.n--;
+        d->log.n -= !d->bare;
         return true;
     }
     Value *out = ARENA_NEW(d->arena, Value, d->graph.nout);
     for (int k = 0; k < d->graph.nout; k++) out[k] = map_value(&r->map, d->graph.out[k]);
-    derive_mapped(d, &(Graph){d->graph.nin, d->graph.nout, d->graph.in, out}, &r->map);
+    const Graph next = {d->graph.nin, d->graph.nout, d->graph.in, out};
+    if (d->bare) d->graph = next;
+    else derive_mapped(d, &next, &r->map);
     return true;
 }
 
@@ -204,6 +224,14 @@ bool derive_round(Derivation *d, int n, const Match match[], bool strict, int *a
     bool good = run_round(&r);
     arena_reset(d->w->scratch, mark);
     if (applied) *applied = r.applied;
+    return good;
+}
+
+bool derive_graph(World *w, Arena *a, Facts *facts, const Library *library, const Graph *g, int n, const Match match[], Graph *out,
+                  int *applied, Error *e) {
+    Derivation d = {.w = w, .arena = a, .facts = facts, .library = library, .graph = *g, .bare = true};
+    bool good = derive_round(&d, n, match, false, applied, e);
+    *out = d.graph;
     return good;
 }
 
@@ -222,12 +250,6 @@ typedef struct Collect {
 static bool costly(World *w, const Node *n) {
     double flops = sig_flops(w, n->sig, (Sizes){0});
     return flops < 0 || flops > 0 ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION : false;
-}
-
-static bool among(Value v, int n, const Value list[]) {
-    for (int k = 0; k < n; k++)
-        if (list[k] == v) return true;
-    return false;
 }
 
 /* Nodes strictly inside the left side: reached from the roots without crossing inputs. */

@@ -11,6 +11,8 @@ typedef struct Derivation {
     Facts *facts;
     const Library *library;
     Graph graph;
+    NodeId known;      /* nodes up to this one are the model's own */
+    bool bare;         /* only the graph matters: nothing below is kept */
     ValueMap map;      /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: all, by rule of the library */
@@ -24,6 +26,8 @@ Match match_keep(Arena *, const Match *); /* a copy that outlives the callback *
 /* Applies matches in the current graph, all in one round of the log; those that do not hold (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
    the rest. strict: leaving one out is an error (replay). */
 bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied, Error *);
+/* The same on a graph by itself, without log, tags and map. */
+bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[], Graph *out, int *applied, Error *);
 /* Rules on[r] in library order wherever they match, until nothing changes or `cap` applications were made. Matches that would compute a costly inner value twice are left out. */
 bool derive_fixpoint(Derivation *, const bool on[], int cap, Error *);
 /* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not hold. */

@@ -3,7 +3,7 @@
 #include "graphs/fold.h"
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
-#include "search/run.h"
+#include "search/trial.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,11 +102,15 @@ static bool open_model(Run *r) {
     if (!r->model) return false;
     r->original = *model_graph(r->model);
     r->facts = graph_facts(r->w, r->arena, &r->original);
-    return digest_file(r) && run_sizes(r) && graph_fold(r->w, r->arena, &r->original, VISIBLE, &r->start, &r->prefold, r->error);
+    if (!digest_file(r) || !run_sizes(r) || !graph_fold(r->w, r->arena, &r->original, VISIBLE, &r->start, &r->prefold, r->error))
+        return false;
+    r->known = node_count(r->w);
+    return true;
 }
 
 Derivation run_derivation(Run *r) {
     Derivation d = derivation_new(r->w, r->arena, r->facts, &r->library, &r->original);
+    d.known = r->known;
     derive_mapped(&d, &r->start, &r->prefold);
     return d;
 }
@@ -154,6 +158,17 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return true;
 }
 
+static bool check(Run *r, const Derivation *d) {
+    if (r->o->check <= 0) {
+        r->stats.check_note = "not compared (--check=0)";
+        return true;
+    }
+    Trial *t = trial_open(r, d);
+    bool good = t && trial_check(t);
+    trial_close(t);
+    return good;
+}
+
 static bool finish(Run *r, Derivation *d) {
     if (!d->applied) return true;
     if (!run_finish(r, d, &r->stats.growth, r->error)) return false;
@@ -178,7 +193,7 @@ static bool optimize(Run *r, IsomerResult *out) {
     Derivation d = run_derivation(r);
     if (!search(r, &d) || !finish(r, &d)) return false;
     bool changed = d.applied > 0;
-    if (changed && !run_check(r, &d)) return false;
+    if (changed && !check(r, &d)) return false;
     return !run_cancelled(r) && write_model(r, &d, changed) && write_log(r, &d) && reports(r, &d, out);
 }
 

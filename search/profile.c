@@ -11,6 +11,7 @@
 
 #define SAMPLE 100e-6
 #define LONG_CALL 20e-3
+#define PATIENCE 4.0 /* seconds */
 enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
 
 static double clock_now(void) {
@@ -76,6 +77,15 @@ static bool steady(int n, const Timed *t) {
     return true;
 }
 
+/* Fewer where a round takes long. */
+static int rounds_for(int n, const Timed *t) {
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += t[k].calls > 1 ? SAMPLE * (1 + SAMPLES) : t[k].best[0] * (t[k].best[0] > LONG_CALL ? 1 : 1 + SAMPLES);
+    double fit = PATIENCE / sum;
+    return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
+}
+
 static bool time_all(int n, Timed *t, uint64_t seed) {
     Random r = {seed, 0};
     int order[64];
@@ -83,7 +93,8 @@ static bool time_all(int n, Timed *t, uint64_t seed) {
         order[k] = k;
         if (!settle(&t[k])) return false;
     }
-    for (int round = 0; round < 2 * ROUNDS && !(round >= ROUNDS && steady(n, t)); round++) {
+    int rounds = rounds_for(n, t);
+    for (int round = 0; round < 2 * rounds && !(round >= rounds && steady(n, t)); round++) {
         for (int k = n - 1; k > 0; k--) {
             int j = (int)random_below(&r, (uint64_t)k + 1), swap = order[k];
             order[k] = order[j];

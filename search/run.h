@@ -27,6 +27,7 @@ typedef struct Run {
     const char *in, *out;
     Model *model;
     Graph original, start; /* as imported; with small constants computed, as rules see it */
+    NodeId known;          /* the last node made before any rule was applied */
     ValueMap prefold;      /* from original to start */
     Facts *facts;
     Sizes sizes;           /* every named size that an option gives, or a guess: for costing only */
@@ -47,7 +48,6 @@ bool run_finish(Run *, Derivation *, int64_t *growth, Error *);
 bool run_sizes(Run *);                /* from --input-shape and --dim; the rest is guessed */
 bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
 bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */
-bool run_check(Run *, const Derivation *);  /* verify.c */
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_report(Run *, const Derivation *, bool changed, Text *);
 #endif

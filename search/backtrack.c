@@ -1,0 +1,186 @@
+/* backtrack.c -- the search. A state is a graph, its price, and how it came from its parent: matches of rules, applied together. States wait in a heap, cheapest first. Expanding one tries every
+   match of every rule in it, each as a child of its own, and, as one more child, all of those that made it cheaper at once, so that many independent gains take one step and not many. A child that was
+   seen before (hash-consing: equal graphs have equal output values) or costs alpha times the best or more is freed by resetting the World to before it was made.
+   Invariant: what the World holds is the start, the states, and what they share. */
+#include "search/backtrack.h"
+#include "search/derive.h"
+#include <string.h>
+
+#define TIE 1.03
+enum { MATCHES_MOST = 4096, DESCENTS = 16 };
+
+typedef struct State {
+    Graph graph;
+    Price price;
+    int parent, n; /* the matches that made it of its parent */
+    const Match *match;
+} State;
+
+typedef struct Search {
+    const Backtrack *b;
+    Error *error;
+    int n, room, best, steps, graphs; /* best: the state of least cost */
+    State *state;
+    int heaped, heap_room;
+    int *heap;
+    Intern *seen; /* outputs of graphs */
+} Search;
+
+/* ---- the queue */
+
+static bool cheaper(const Search *s, int a, int b) {
+    const Price *x = &s->state[a].price, *y = &s->state[b].price;
+    if (x->seconds != y->seconds) return x->seconds < y->seconds;
+    return x->nodes != y->nodes ? x->nodes < y->nodes : a < b;
+}
+
+static void heap_push(Search *s, int state) {
+    if (s->heaped == s->heap_room) {
+        int *more = ARENA_NEW(s->b->arena, int, s->heap_room = 2 * s->heap_room + 64);
+        if (s->heaped) memcpy(more, s->heap, sizeof *more * (size_t)s->heaped);
+        s->heap = more;
+    }
+    int k = s->heaped++;
+    for (; k && cheaper(s, state, s->heap[(k - 1) / 2]); k = (k - 1) / 2) s->heap[k] = s->heap[(k - 1) / 2];
+    s->heap[k] = state;
+}
+
+static int heap_pop(Search *s) {
+    int top = s->heap[0], last = s->heap[--s->heaped], k = 0;
+    for (int c; (c = 2 * k + 1) < s->heaped; k = c) {
+        if (c + 1 < s->heaped && cheaper(s, s->heap[c + 1], s->heap[c])) c++;
+        if (!cheaper(s, s->heap[c], last)) break;
+        s->heap[k] = s->heap[c];
+    }
+    s->heap[k] = last;
+    return top;
+}
+
+/* ---- states */
+
+static void add_state(Search *s, State x) {
+    if (s->n == s->room) {
+        State *more = ARENA_NEW(s->b->arena, State, s->room = 2 * s->room + 64);
+        if (s->n) memcpy(more, s->state, sizeof *more * (size_t)s->n);
+        s->state = more;
+    }
+    s->state[s->n] = x;
+    if (cheaper(s, s->n, s->best)) s->best = s->n;
+    heap_push(s, s->n++);
+}
+
+/* The graph after these matches. False: they do not hold, change nothing, or lead to a graph that was seen. */
+static bool make_child(Search *s, const Graph *from, int n, const Match match[], Graph *out) {
+    const Backtrack *b = s->b;
+    uint32_t seen = intern_count(s->seen);
+    int applied;
+    Error ignored = {0};
+    if (!derive_graph(b->w, b->arena, b->facts, b->library, from, n, match, out, &applied, &ignored) || !applied) return false;
+    return intern_put(s->seen, out->out, sizeof *out->out * (size_t)out->nout) > seen;
+}
+
+/* Prices a child and keeps it if it is worth looking at. *gain: it is cheaper than its parent. */
+static void try_child(Search *s, int parent, int n, const Match match[], bool *gain) {
+    const Backtrack *b = s->b;
+    WorldMark mark = world_mark(b->w);
+    Graph child;
+    *gain = false;
+    if (!make_child(s, &s->state[parent].graph, n, match, &child)) {
+        world_reset(b->w, mark);
+        return;
+    }
+    Price price = b->price(b->user, &child);
+    s->graphs++;
+    *gain = price.seconds < s->state[parent].price.seconds;
+    if (price.seconds < b->alpha * s->state[s->best].price.seconds) add_state(s, (State){child, price, parent, n, match});
+    else world_reset(b->w, mark);
+}
+
+/* ---- one step */
+
+typedef struct Found {
+    Arena *arena;
+    int n;
+    Match *v;
+} Found;
+
+static bool keep(void *user, const Match *m) {
+    Found *f = user;
+    if (f->n == MATCHES_MOST) return false;
+    f->v[f->n++] = match_keep(f->arena, m);
+    return true;
+}
+
+static Found find_matches(const Search *s, const Graph *g) {
+    const Backtrack *b = s->b;
+    Arena *a = arena_new(arena_escape(b->arena), 0);
+    Found f = {b->arena, 0, ARENA_NEW(b->arena, Match, MATCHES_MOST)};
+    Matcher *m = matcher_new(b->w, a, g, b->facts);
+    for (int r = 0; r < b->library->n; r++)
+        for (int k = b->library->rule[r].first; b->library->rule[r].on && k < b->library->rule[r].first + b->library->rule[r].count; k++)
+            matcher_run(m, &b->library->instance[k], keep, &f);
+    arena_free(a);
+    return f;
+}
+
+static void expand(Search *s, int parent) {
+    const Graph graph = s->state[parent].graph;
+    Found f = find_matches(s, &graph);
+    Match *gains = ARENA_NEW(s->b->arena, Match, f.n);
+    int n = 0;
+    bool gain;
+    for (int k = 0; k < f.n; k++) {
+        try_child(s, parent, 1, &f.v[k], &gain);
+        if (gain) gains[n++] = f.v[k];
+    }
+    if (n > 1) try_child(s, parent, n, gains, &gain);
+    s->steps++;
+}
+
+/* Everything that matches, all at once, round after round while it does not cost alpha times the best: what independent gains and their aftermath lead to, before any choice is made. */
+static void descend(Search *s) {
+    bool gain;
+    for (int round = 0, at = 0; round < DESCENTS && at == s->n - 1; round++, at++) {
+        Found f = find_matches(s, &s->state[at].graph);
+        if (f.n) try_child(s, at, f.n, f.v, &gain);
+    }
+}
+
+/* ---- the result */
+
+/* Within 3 % of the least cost: fewest nodes, then least cost, then first found. */
+static int choose(const Search *s) {
+    int best = s->best;
+    double limit = s->state[best].price.seconds * TIE;
+    for (int k = 0; k < s->n; k++) {
+        const Price *x = &s->state[k].price, *y = &s->state[best].price;
+        if (x->seconds <= limit && (x->nodes < y->nodes || (x->nodes == y->nodes && cheaper(s, k, best)))) best = k;
+    }
+    return best;
+}
+
+static void trace(const Search *s, int at, Solution *out) {
+    *out = (Solution){
+        .steps = s->steps, .graphs = s->graphs, .graph = s->state[at].graph, .before = s->state[0].price, .after = s->state[at].price};
+    for (int k = at; k; k = s->state[k].parent) out->n++;
+    out->round = ARENA_NEW(s->b->arena, SolutionRound, out->n);
+    for (int k = at, r = out->n; k; k = s->state[k].parent)
+        out->round[--r] = (SolutionRound){s->state[k].n, s->state[k].match, s->state[s->state[k].parent].graph};
+}
+
+bool backtrack(const Backtrack *b, const Graph *start, Solution *out, Error *e) {
+    Search s = {.b = b, .error = e, .seen = intern_new(b->arena)};
+    int idle = 0;
+    intern_put(s.seen, start->out, sizeof *start->out * (size_t)start->nout);
+    add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});
+    descend(&s);
+    while (s.heaped && s.steps < b->steps && idle < b->patience && !(b->stop && b->stop(b->user))) {
+        int at = heap_pop(&s), best = s.best;
+        if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best) continue;
+        expand(&s, at);
+        idle = s.best == best ? idle + 1 : 0;
+    }
+    trace(&s, choose(&s), out);
+    intern_free(s.seen);
+    return e->kind == E_NONE;
+}

@@ -1,0 +1,37 @@
+/* backtrack.h -- cost-based backtracking search over the rewritings of one graph (Jia et al., TASO, SOSP 2019): a queue ordered by cost; what costs less than alpha times the best so far is looked at again. */
+#ifndef ISOMER_BACKTRACK_H
+#define ISOMER_BACKTRACK_H
+#include "search/library.h"
+
+typedef struct Price {
+    double seconds;
+    int nodes; /* that are not computed from constants alone */
+} Price;
+typedef struct Backtrack {
+    World *w;
+    Arena *arena;
+    Facts *facts;
+    const Library *library;
+    Price (*price)(void *user, const Graph *);
+    bool (*stop)(void *user); /* asked before each step; NULL: never */
+    void *user;
+    double alpha;  /* >= 1 */
+    int64_t steps; /* budget: graphs that are expanded */
+    int patience;  /* so many expansions without a better graph end the search */
+} Backtrack;
+
+typedef struct SolutionRound { /* matches applied together to one graph */
+    int n;
+    const Match *match;
+    Graph graph;               /* before them */
+} SolutionRound;
+typedef struct Solution {
+    int n, steps, graphs; /* rounds; graphs expanded and priced */
+    SolutionRound *round;
+    Graph graph;          /* the best */
+    Price before, after;
+} Solution;
+/* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the World;
+   rejected graphs are freed at once. */
+bool backtrack(const Backtrack *, const Graph *start, Solution *, Error *);
+#endif

@@ -1,0 +1,233 @@
+/* trial.c -- the last gate before writing: the bytes that are to be written are read again and compared with the original by numbers, so that rules, kernels and the writer are all on trial.
+   The whole model where all of it runs at the given sizes; else both are cut at the nodes that do not run (they keep their names): what these give is random data, the same for both sides, and
+   what they take must agree. */
+#include "graphs/check.h"
+#include "graphs/sizes.h"
+#include "ops/backend.h"
+#include "search/run.h"
+#include "search/trial.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CUTS = 2000 };
+
+typedef struct Side {
+    Model *model;
+    Graph graph;
+    int ncut; /* values replaced so far */
+    Value *cut, *in;
+    int ntaken; /* values that cut nodes take */
+    Value *taken;
+} Side;
+struct Trial {
+    Run *r;
+    World *w;
+    Arena *arena;
+    Sizes sizes;
+    Side side[2]; /* the original, the result */
+    CheckOptions options;
+};
+
+static const char *class_of(const Derivation *d, const Library *l) {
+    unsigned classes = 0;
+    for (int k = 0; k < l->n; k++)
+        if (d->fired[k]) classes |= l->rule[k].rule->classes;
+    if (classes & CLASS_DROPS) return "drops";
+    if (classes & CLASS_DIVIDES) return "exp";
+    return classes & CLASS_ROUNDS ? "rounds" : classes & CLASS_REASSOCIATES ? "reassociates" : "exact";
+}
+
+/* ---- reading both */
+
+static StringList texts(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
+
+static bool open_side(Trial *c, int k, const char *path) {
+    const SizeOptions given = {texts(c->r->o->input_shape), texts(c->r->o->dim)};
+    Side *s = &c->side[k];
+    s->model = model_open_at(c->w, path, size_given, &given, c->r->error);
+    if (s->model) s->graph = *model_graph(s->model);
+    return s->model != NULL;
+}
+
+/* The result's bytes as a file that no folder holds. */
+static bool open_result(Trial *c, const Derivation *d) {
+    Run *r = c->r;
+    ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    char *bytes, path[64];
+    size_t n, done = 0;
+    if (!model_bytes(r->model, &x, r->arena, &bytes, &n, r->error)) return false;
+    int fd = memfd_create("isomer", MFD_CLOEXEC);
+    for (ssize_t got = 0; fd >= 0 && done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool good = (fd >= 0 && done == n) || error_set(r->error, E_ENVIRONMENT, r->out, "no memory to hold the result while it is checked");
+    good = good && open_side(c, 1, path);
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+/* What no option gives is guessed, data-dependent sizes too: any value will do where it fits. */
+static void guess_sizes(Trial *c) {
+    const Graph *g = &c->side[0].graph;
+    uint32_t n = intern_count(c->w->table[TABLE_SYMBOL]) + 1;
+    int64_t *value = ARENA_NEW(c->arena, int64_t, n);
+    for (Symbol s = 0; s < n; s++) value[s] = SIZE_UNKNOWN;
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(c->w, g->in[k]);
+        Symbol s = t->known && t->dim.n ? poly_is_symbol(c->w, t->dim.v[0]) : 0;
+        if (s) value[s] = 1;
+    }
+    for (Symbol s = 1; s < n; s++) {
+        SymbolKind kind = symbol_def(c->w, s).kind;
+        if (value[s] == SIZE_UNKNOWN && (kind == SYM_NAMED || kind == SYM_DATA)) value[s] = kind == SYM_DATA ? 16 : 64;
+    }
+    c->sizes = (Sizes){n, value};
+}
+
+/* ---- cutting */
+
+static void append(Trial *c, int *n, Value **list, Value v) {
+    if ((*n & (*n - 1)) == 0) {
+        Value *more = ARENA_NEW(c->arena, Value, *n ? 2 * *n : 1);
+        if (*n) memcpy(more, *list, sizeof v * (size_t)*n);
+        *list = more;
+    }
+    (*list)[(*n)++] = v;
+}
+
+/* The value of this name in the other model; 0: none. */
+static Value find_name(const Side *s, World *w, const char *name) {
+    for (Value v = node_count(w); name && v > 0; v--) {
+        const char *other = model_value_name(s->model, v);
+        if (other && !strcmp(other, name)) return v;
+    }
+    return 0;
+}
+
+static void cut_side(Trial *c, Side *s, const Node *n) {
+    char name[48];
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k]) append(c, &s->ntaken, &s->taken, n->in[k]);
+    for (int port = 0; port < n->nout; port++) {
+        int before = s->ncut;
+        snprintf(name, sizeof name, "result %d of side %d", s->ncut, (int)(s - c->side));
+        append(c, &s->ncut, &s->cut, n->out + (Value)port);
+        append(c, &before, &s->in, graph_input(c->w, name, value_type(c->w, n->out + (Value)port)));
+    }
+}
+
+/* Cuts a node of one side and the node of the same name on the other. */
+static bool cut(Trial *c, int side, NodeId id) {
+    Side *here = &c->side[side], *there = &c->side[1 - side];
+    const char *name = model_value_name(here->model, id);
+    Value other = find_name(there, c->w, name);
+    if (!other) return false;
+    Node a = node_get(c->w, id), b = node_get(c->w, value_node(c->w, other));
+    if (a.op != b.op || a.nin != b.nin || a.nout != b.nout) return false;
+    cut_side(c, here, &a);
+    cut_side(c, there, &b);
+    return true;
+}
+
+/* The graph of a side without its cut nodes: their results are inputs, what they take are outputs. */
+static bool remaining(Trial *c, Side *s, Graph *out) {
+    Graph *g = &s->graph;
+    Value *in = ARENA_NEW(c->arena, Value, g->nin + s->ncut), *outs = ARENA_NEW(c->arena, Value, g->nout + s->ntaken);
+    if (g->nin) memcpy(in, g->in, sizeof *in * (size_t)g->nin);
+    if (s->ncut) memcpy(in + g->nin, s->in, sizeof *in * (size_t)s->ncut);
+    if (g->nout) memcpy(outs, g->out, sizeof *outs * (size_t)g->nout);
+    if (s->ntaken) memcpy(outs + g->nout, s->taken, sizeof *outs * (size_t)s->ntaken);
+    const Graph all = {g->nin + s->ncut, g->nout + s->ntaken, in, outs};
+    return graph_substitute(c->w, c->arena, &all, s->ncut, s->cut, s->in, out, NULL, c->r->error);
+}
+
+/* Every node without a way to run it is cut before anything is tried. */
+static bool cut_opaque(Trial *c) {
+    NodeList live = graph_live(c->w, c->arena, &c->side[0].graph);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(c->w, live.v[k]);
+        if (op_algebraic(n.op) || n.op->kernel || n.op->lower || input_name(c->w, n.out) || constant_get(c->w, n.out, NULL, NULL)) continue;
+        if (!cut(c, 0, n.out))
+            return error_set(c->r->error, E_CHECK, n.op->name, "the result cannot be checked: a node that does not run has no counterpart");
+        c->r->stats.check_note = "nodes that our executor does not run were cut out";
+    }
+    return true;
+}
+
+static bool compare(Trial *c, CheckResult *result) {
+    if (!cut_opaque(c)) return false;
+    for (int cuts = 0; cuts < CUTS; cuts++) {
+        Graph g[2];
+        Error why = {0};
+        NodeId at = 0;
+        int side = 0;
+        if (!remaining(c, &c->side[0], &g[0]) || !remaining(c, &c->side[1], &g[1])) return false;
+        for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &why)); side++) {}
+        if (!at) return graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, c->r->error);
+        if (!cut(c, side, at)) return error_set(c->r->error, E_CHECK, why.place, "the result cannot be checked: %s", why.reason);
+    }
+    return error_set(c->r->error, E_LIMIT, c->r->in, "too many nodes that cannot be run to check the result");
+}
+
+/* ---- verdict */
+
+static bool verdict(Run *r, const CheckResult *c) {
+    const Difference *x = c->run.first >= 0 ? &c->run : &c->oracle;
+    r->stats.checked = true;
+    r->stats.check_absolute = c->run.max_abs;
+    r->stats.check_relative = c->run.max_rel;
+    bool given = r->o->rtol >= 0 || r->o->atol >= 0;
+    bool agrees = given ? c->run.max_rel <= fmax(r->o->rtol, 0) || c->run.max_abs <= fmax(r->o->atol, 0) : c->agrees;
+    if (agrees) return true;
+    const char *name = x->output >= 0 && x->output < r->original.nout ? model_output_name(r->model, x->output) : "a value inside";
+    return error_set(r->error, E_CHECK, name,
+                     "the result differs from the original: element %lld is %.9g, was %.9g (relative to the largest: %.3g)",
+                     (long long)x->first, x->b, x->a, c->run.max_rel);
+}
+
+static bool open_device(Trial *c) {
+    char why[256] = "";
+    c->options.backend = backend_open(c->r->o->backend, c->r->error);
+    if (!c->options.backend) return false;
+    c->options.device = c->options.backend->open(NULL, why, sizeof why);
+    return c->options.device || error_set(c->r->error, E_ENVIRONMENT, c->r->o->backend, "the back end does not open: %s", why);
+}
+
+Trial *trial_open(Run *r, const Derivation *d) {
+    Trial *c = ARENA_NEW(r->arena, Trial, 1);
+    *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
+    c->arena = c->w->arena;
+    c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = class_of(d, &r->library)};
+    if (open_side(c, 0, r->in) && open_result(c, d)) {
+        guess_sizes(c);
+        return c;
+    }
+    trial_close(c);
+    return NULL;
+}
+
+void trial_close(Trial *c) {
+    if (!c) return;
+    if (c->options.device) c->options.backend->close(c->options.device);
+    model_close(c->side[0].model);
+    model_close(c->side[1].model);
+    world_free(c->w);
+}
+
+bool trial_runs(Trial *c) {
+    Error ignored = {0};
+    return !plan_obstacle(c->w, c->arena, &c->side[0].graph, c->sizes, &ignored) &&
+           !plan_obstacle(c->w, c->arena, &c->side[1].graph, c->sizes, &ignored);
+}
+
+bool trial_time(Trial *c, Cost *cost, double seconds[2]) {
+    const Graph *graphs[] = {&c->side[0].graph, &c->side[1].graph};
+    return cost_whole(cost, c->w, c->sizes, 2, graphs, seconds, c->r->error);
+}
+
+bool trial_check(Trial *c) {
+    CheckResult result;
+    return open_device(c) && compare(c, &result) && verdict(c->r, &result);
+}

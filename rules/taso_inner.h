@@ -1,0 +1,85 @@
+/* taso_inner.h -- between reading TASO's file (taso.c) and writing its rules as text (taso_text.c). */
+#ifndef ISOMER_RULES_TASO_INNER_H
+#define ISOMER_RULES_TASO_INNER_H
+#include "ops/base/text.h"
+
+/* The numbers of TASO's OpType and PMParameter are the places in these lists. */
+#define TASO_OPS(X)   \
+    X(INPUT)          \
+    X(WEIGHT)         \
+    X(ANY)            \
+    X(CONV2D)         \
+    X(DROPOUT)        \
+    X(LINEAR)         \
+    X(POOL2D_MAX)     \
+    X(POOL2D_AVG)     \
+    X(RELU)           \
+    X(SIGMOID)        \
+    X(TANH)           \
+    X(BATCHNORM)      \
+    X(CONCAT)         \
+    X(SPLIT)          \
+    X(RESHAPE)        \
+    X(TRANSPOSE)      \
+    X(EW_ADD)         \
+    X(EW_MUL)         \
+    X(MATMUL)         \
+    X(MUL)            \
+    X(ENLARGE)        \
+    X(MERGE_GCONV)    \
+    X(CONSTANT_IMM)   \
+    X(CONSTANT_ICONV) \
+    X(CONSTANT_ONE)   \
+    X(CONSTANT_POOL)
+#define TASO_PARAMETERS(X) \
+    X(OP_TYPE)             \
+    X(NUM_INPUTS)          \
+    X(NUM_OUTPUTS)         \
+    X(GROUP)               \
+    X(KERNEL_H)            \
+    X(KERNEL_W)            \
+    X(STRIDE_H)            \
+    X(STRIDE_W)            \
+    X(PAD)                 \
+    X(ACTI)                \
+    X(NUMDIM)              \
+    X(AXIS)                \
+    X(PERM)                \
+    X(OUTSHUFFLE)          \
+    X(MERGE_GCONV_COUNT)
+typedef enum TasoKind {
+#define X(name) TASO_##name,
+    TASO_OPS(X)
+#undef X
+        TASO_KINDS
+} TasoKind;
+typedef enum TasoParameter {
+#define X(name) TASO_PM_##name,
+    TASO_PARAMETERS(X)
+#undef X
+        TASO_PARAMETER_COUNT
+} TasoParameter;
+
+enum { TASO_INPUTS = 8, TASO_NODES = 32, TASO_OUTPUTS = 8, TASO_NONE = -1 };
+typedef struct TasoTensor {
+    int op, port; /* op < 0: a variable of the rule; else an operator before this one, on the same side */
+} TasoTensor;
+typedef struct TasoOp {
+    int kind, nin;
+    TasoTensor in[TASO_INPUTS];
+    int parameter[TASO_PARAMETER_COUNT]; /* TASO_NONE: not given */
+} TasoOp;
+typedef struct TasoSide {
+    int n;
+    TasoOp op[TASO_NODES];
+} TasoSide;
+typedef struct TasoRule {
+    TasoSide side[2]; /* source, destination */
+    int nout;
+    TasoTensor out[TASO_OUTPUTS][2];
+} TasoRule;
+
+const char *taso_kind_name(int kind);
+/* The rule as text; NULL and *why (in the arena) if it has no counterpart. */
+const char *taso_text(Arena *, const TasoRule *, int number, const char **why);
+#endif

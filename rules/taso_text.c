@@ -1,0 +1,605 @@
+/* taso_text.c -- one rule of TASO's as text. Both sides are built as graphs over symbolic inputs; whenever an equality that
+   they or the outputs need has a size that stands alone, the size is replaced and everything is built again, until nothing is
+   left to solve. TASO applies a rule only where both sides have shapes, so the inputs' types say what both demand; equalities
+   that cannot be solved are conditions of the rule. */
+#include "graphs/graph.h"
+#include "rules/taso_inner.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { VARIABLES = 64, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, ATTRS = 16, IMAGE = 4 };
+typedef struct Solution {
+    int n;
+    Symbol from[SOLVED];
+    Poly to[SOLVED];
+} Solution;
+typedef struct Ratios { /* channels of a convolution's inputs, and its number of groups */
+    Poly over, under, group;
+} Ratios;
+typedef struct Writer {
+    World *w;
+    Arena *arena;
+    const TasoRule *rule;
+    const char *why;
+    bool settled;        /* the groups of convolutions are */
+    bool any_rank;       /* no operator fixes a rank: all inputs are F [b..] */
+    int rank[VARIABLES]; /* of variable -k; -1: it does not occur */
+    Value input[VARIABLES];
+    Solution sizes; /* of the left side, and of what only the right side names */
+    Solution all;   /* with the equalities of the right side: used to divide */
+    int neq, nhelper, naux;
+    Poly eq[EQUALITIES];
+    bool only_text[EQUALITIES]; /* a demand of TASO's that no node of ours has */
+    Symbol helper[SOLVED];      /* named on the right side alone */
+    Symbol auxiliary[SOLVED];   /* numbers of groups and the like, which may stand for anything */
+    int npositive, nratio;
+    Ratios ratio[TASO_NODES];
+    Symbol positive[SOLVED]; /* what was divided by */
+    Value value[2][TASO_NODES][2];
+    Text *text; /* NULL: only types are wanted */
+    int side;
+} Writer;
+
+static bool cannot(Writer *x, const char *why) {
+    if (!x->why) x->why = why;
+    return false;
+}
+
+/* ---- ranks */
+
+static int place(int side, TasoTensor t) { return t.op < 0 ? -t.op : VARIABLES + side * TASO_NODES + t.op; }
+
+static int root(int *parent, int k) {
+    while (parent[k] != k) k = parent[k];
+    return k;
+}
+
+static void join(int *parent, int *rank, int a, int b) {
+    a = root(parent, a);
+    b = root(parent, b);
+    if (rank[b] < 0) rank[b] = rank[a];
+    parent[a] = b;
+}
+
+static void set_rank(const int *parent, int *rank, int k, int r) { rank[root((int *)(uintptr_t)parent, k)] = r; }
+
+static void rank_of_op(int *parent, int *rank, int side, int number, const TasoOp *op) {
+    int y = place(side, (TasoTensor){number, 0});
+    bool image = op->kind == TASO_CONV2D || op->kind == TASO_POOL2D_MAX || op->kind == TASO_POOL2D_AVG || op->kind == TASO_ENLARGE ||
+                 op->kind == TASO_CONSTANT_ICONV || op->kind == TASO_CONSTANT_POOL || op->kind == TASO_CONSTANT_ONE;
+    for (int k = 0; k < op->nin; k++) {
+        if (op->kind == TASO_MUL && k == 1) set_rank(parent, rank, place(side, op->in[k]), 0);
+        else join(parent, rank, place(side, op->in[k]), y);
+    }
+    if (image) set_rank(parent, rank, y, IMAGE);
+    if (op->kind == TASO_MATMUL || op->kind == TASO_CONSTANT_IMM) set_rank(parent, rank, y, 2);
+    if (op->kind == TASO_TRANSPOSE && op->parameter[TASO_PM_NUMDIM] < 0) set_rank(parent, rank, y, 2);
+    if (op->parameter[TASO_PM_NUMDIM] >= 0) set_rank(parent, rank, y, op->parameter[TASO_PM_NUMDIM]);
+}
+
+/* Where nothing fixes a rank, operators with an axis take TASO's convention: variables -1 to -6 are matrices, the others images. */
+static bool find_ranks(Writer *x) {
+    enum { PLACES = VARIABLES + 2 * TASO_NODES };
+    int parent[PLACES], rank[PLACES];
+    bool has_axis = false;
+    x->any_rank = true;
+    for (int k = 0; k < PLACES; k++) parent[k] = k, rank[k] = -1;
+    for (int k = 0; k < VARIABLES; k++) x->rank[k] = -1;
+    for (int s = 0; s < 2; s++)
+        for (int j = 0; j < x->rule->side[s].n; j++) {
+            const TasoOp *op = &x->rule->side[s].op[j];
+            for (int k = 0; k < op->nin; k++)
+                if (op->in[k].op <= -VARIABLES) return cannot(x, "too many variables");
+            rank_of_op(parent, rank, s, j, op);
+            has_axis |= op->parameter[TASO_PM_AXIS] >= 0;
+        }
+    for (int s = 0; s < 2; s++)
+        for (int j = 0; j < x->rule->side[s].n; j++)
+            for (int k = 0; k < x->rule->side[s].op[j].nin; k++) {
+                int v = -x->rule->side[s].op[j].in[k].op, r = v > 0 ? rank[root(parent, v)] : -1;
+                if (v <= 0) continue;
+                if (r >= 0 || has_axis) x->any_rank = false;
+                x->rank[v] = r >= 0 ? r : v <= 6 ? 2 : IMAGE;
+                if (x->rank[v] > RANK_MAX) return cannot(x, "a rank above 8");
+            }
+    return true;
+}
+
+/* ---- sizes */
+
+static Poly solved(Writer *x, const Solution *s, Poly p) {
+    for (Poly before = ~p; before != p;) {
+        before = p;
+        p = poly_subst(x->w, p, s->n, s->from, s->to);
+    }
+    return p;
+}
+
+static Poly size_symbol(Writer *x, const char *name, Symbol *list, int *n) {
+    Poly p = poly_named(x->w, name);
+    Symbol s = poly_is_symbol(x->w, p);
+    bool there = false;
+    for (int k = 0; k < *n; k++) there |= list[k] == s;
+    if (!there && *n < SOLVED) list[(*n)++] = s;
+    return solved(x, &x->sizes, p);
+}
+
+/* What an operator names that its inputs do not say: on the left a variable of the pattern, on the right to be found. */
+static Poly unknown(Writer *x, const char *stem, int number) {
+    const char *name = arena_format(x->arena, "%s%d%s", stem, number, x->side ? "r" : "");
+    return x->side ? size_symbol(x, name, x->helper, &x->nhelper) : size_symbol(x, name, x->auxiliary, &x->naux);
+}
+
+static bool among(Symbol s, int n, const Symbol *list) {
+    for (int k = 0; k < n; k++)
+        if (list[k] == s) return true;
+    return false;
+}
+
+static void demand(Writer *x, Poly a, Poly b, bool only_text) {
+    Poly p = solved(x, &x->sizes, poly_sub(x->w, a, b));
+    if (!p) return;
+    if (x->neq == EQUALITIES) cannot(x, "too many conditions");
+    else {
+        x->only_text[x->neq] = only_text;
+        x->eq[x->neq++] = p;
+    }
+}
+
+static bool positive_sum(Writer *x, Poly p) {
+    Monomial m;
+    for (PolyScan s = poly_scan(x->w, p); poly_next(&s, &m);)
+        if (m.coefficient < 0) return false;
+    return true;
+}
+
+/* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so that a type can be written
+   and matched; what is no size by anything, and first. */
+static bool solve(Writer *x, Poly p, Solution *out) {
+    Symbol best = 0;
+    Poly value = 0;
+    Monomial m;
+    bool best_free = false;
+    for (PolyScan s = poly_scan(x->w, p); poly_next(&s, &m);) {
+        if (m.degree != 1 || (m.coefficient != 1 && m.coefficient != -1) || symbol_def(x->w, m.symbol[0]).kind != SYM_NAMED) continue;
+        Poly alone = poly_scale(x->w, poly_symbol(x->w, m.symbol[0]), m.coefficient);
+        Poly rest = poly_scale(x->w, poly_sub(x->w, alone, p), m.coefficient);
+        bool is_free = among(m.symbol[0], x->naux, x->auxiliary) || among(m.symbol[0], x->nhelper, x->helper);
+        if (!is_free && !positive_sum(x, rest)) continue;
+        if (poly_mentions(x->w, rest, m.symbol[0]) || (best_free && !is_free)) continue;
+        best = m.symbol[0];
+        value = rest;
+        best_free = is_free;
+    }
+    if (!best || out->n == SOLVED) return false;
+    for (int k = 0; k < out->n; k++) out->to[k] = poly_subst(x->w, out->to[k], 1, &best, &value);
+    out->from[out->n] = best;
+    out->to[out->n++] = value;
+    return true;
+}
+
+/* TASO's sizes are positive: a factor that all terms have in common is divided out, and that it is not 0 becomes a condition
+   of the rule. */
+static Poly divided(Writer *x, Poly p) {
+    Monomial first, m;
+    PolyScan s = poly_scan(x->w, p);
+    if (!poly_next(&s, &first)) return p;
+    for (uint32_t k = 0; k < first.degree; k++) {
+        bool common = symbol_def(x->w, first.symbol[k]).kind == SYM_NAMED;
+        for (s = poly_scan(x->w, p); common && poly_next(&s, &m);) common = among(first.symbol[k], (int)m.degree, m.symbol);
+        Poly quotient;
+        if (!common || !poly_divide(x->w, p, poly_symbol(x->w, first.symbol[k]), &quotient)) continue;
+        if (!among(first.symbol[k], x->npositive, x->positive) && x->npositive < SOLVED) x->positive[x->npositive++] = first.symbol[k];
+        return divided(x, quotient);
+    }
+    return p;
+}
+
+/* ---- nodes */
+
+static Dims dims(Writer *x, Value v) { return value_type(x->w, v)->dim; }
+
+static void print_value(Writer *x, TasoTensor t) {
+    if (t.op < 0) text_add(x->text, " %%x%d", -t.op);
+    else
+        text_add(x->text, " %%%s%d%s", x->side ? "r" : "l", t.op,
+                 x->rule->side[x->side].op[t.op].kind != TASO_SPLIT ? ""
+                 : t.port                                           ? "b"
+                                                                    : "a");
+}
+
+typedef struct Line {
+    const Op *op;
+    Attr attr[ATTRS];
+    bool given[ATTRS];
+} Line;
+
+static Line line(const char *name) { return (Line){.op = op_find(name)}; }
+
+static void set_list(Writer *x, Line *l, const char *name, int n, const Poly *v) {
+    int k = attrs_find(l->op->attrs, name);
+    l->given[k] = true;
+    l->attr[k].ints = (PolyList){n, arena_copy(x->arena, v, sizeof *v * (size_t)n)};
+}
+static void set_int(Writer *x, Line *l, const char *name, Poly v) { set_list(x, l, name, 1, &v); }
+
+/* Makes the node and, if text is wanted, writes its line: number.stage is the name where TASO's operator is several of ours. */
+static Value make(Writer *x, Line *l, int nin, const Value in[], int nout) {
+    const char *why = "";
+    if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why)) return cannot(x, why), 0;
+    Value y = node_make(x->w, l->op, l->attr, nin, in, nout, &why);
+    if (!y) return cannot(x, arena_format(x->arena, "%s: %s", l->op->name, why)), 0;
+    const SigInfo *info = sig_info(x->w, node_get(x->w, value_node(x->w, y)).sig);
+    for (int k = 0; k < info->nneed; k++)
+        if (info->need[k].eq) demand(x, info->need[k].p, 0, false);
+    return y;
+}
+
+static void print_attrs(Writer *x, const Line *l) {
+    for (int k = 0; k < attrs_count(l->op->attrs); k++) {
+        if (!l->given[k]) continue;
+        text_add(x->text, " %s=", l->op->attrs[k].name);
+        attr_print(x->w, &l->op->attrs[k], &l->attr[k], x->text);
+    }
+    text_add(x->text, "\n");
+}
+
+/* Padding before and behind of one axis; SAME is ONNX's SAME_UPPER. */
+static void padding(Writer *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before, Poly *behind) {
+    World *w = x->w;
+    Poly one = poly_int(w, 1), total = poly_sub(w, kernel, one);
+    if (stride != one) {
+        Poly windows = poly_floor(w, poly_sub(w, poly_add(w, n, stride), one), stride);
+        total = poly_sub(w, poly_add(w, poly_mul(w, poly_sub(w, windows, one), stride), kernel), n);
+        total = poly_sub(w, total, poly_min(w, total, 0));
+    }
+    *before = same ? poly_floor(w, total, poly_int(w, 2)) : 0;
+    *behind = same ? poly_sub(w, total, *before) : 0;
+}
+
+static bool set_windows(Writer *x, Line *l, const TasoOp *op, Dims image, const Poly kernel[2]) {
+    int pad = op->parameter[TASO_PM_PAD], stride[2] = {op->parameter[TASO_PM_STRIDE_H], op->parameter[TASO_PM_STRIDE_W]};
+    Poly s[2], p[4];
+    if (pad != 0 && pad != 1) return cannot(x, "the padding is neither SAME nor VALID");
+    for (int j = 0; j < 2; j++) {
+        if (stride[j] < 1) return cannot(x, "a stride is missing");
+        s[j] = poly_int(x->w, stride[j]);
+        padding(x, image.v[2 + j], kernel[j], s[j], pad == 0, &p[j], &p[j + 2]);
+    }
+    if (stride[0] != 1 || stride[1] != 1) set_list(x, l, "strides", 2, s);
+    if (p[0] || p[1] || p[2] || p[3]) set_list(x, l, "pads", 4, p);
+    return true;
+}
+
+/* The kernel that TASO's parameters name; 0 or nothing: any. */
+static Poly kernel_size(Writer *x, const TasoOp *op, int j) {
+    int k = op->parameter[j ? TASO_PM_KERNEL_W : TASO_PM_KERNEL_H];
+    return k > 0 ? poly_int(x->w, k) : 0;
+}
+
+/* Channels of x over channels of w, as far as the sizes known by then allow to divide. What cannot be divided on the left is a
+   variable G; on the right it is that G where the channels are those of a convolution on the left. */
+static Poly groups(Writer *x, int number, Dims image, Dims w) {
+    Poly quotient, a = solved(x, &x->all, image.v[1]), b = solved(x, &x->all, w.v[1]);
+    if (b && poly_divide(x->w, a, b, &quotient)) return quotient;
+    for (int k = 0; k < x->nratio; k++)
+        if (x->ratio[k].over == a && x->ratio[k].under == b) return x->ratio[k].group;
+    if (x->side) return poly_floor(x->w, image.v[1], w.v[1]);
+    Poly group = unknown(x, "G", number);
+    x->ratio[x->nratio++] = (Ratios){a, b, group};
+    return group;
+}
+
+/* The kernel has G * q outputs: said once the groups are settled. */
+static void demand_outputs_of_groups(Writer *x, int number, Poly group, Dims w) {
+    if (x->settled && !x->side && group != poly_int(x->w, 1) && poly_is_symbol(x->w, w.v[0]))
+        demand(x, w.v[0], poly_mul(x->w, group, unknown(x, "q", number)), false);
+}
+
+static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[]) {
+    Line l = line("conv");
+    Dims image = dims(x, in[0]), w = dims(x, in[1]);
+    Poly kernel[2];
+    if (image.n != IMAGE || w.n != IMAGE) return cannot(x, "a convolution of another rank than 4"), l;
+    for (int j = 0; j < 2; j++) {
+        Poly k = kernel_size(x, op, j);
+        kernel[j] = k ? k : w.v[2 + j];
+        if (k) demand(x, w.v[2 + j], k, true);
+    }
+    Poly group = groups(x, number, image, w);
+    demand_outputs_of_groups(x, number, group, w);
+    if (group != poly_int(x->w, 1)) set_int(x, &l, "group", group);
+    set_windows(x, &l, op, image, kernel);
+    return l;
+}
+
+static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
+    Line l = line(op->kind == TASO_POOL2D_MAX ? "maxpool" : "averagepool");
+    Dims image = dims(x, in[0]);
+    Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
+    if (!kernel[0] || !kernel[1] || image.n != IMAGE) return cannot(x, "a pooling without kernel, or of another rank than 4"), l;
+    set_list(x, &l, "kernel", 2, kernel);
+    set_windows(x, &l, op, image, kernel);
+    if (op->kind == TASO_POOL2D_AVG) {
+        int k = attrs_find(l.op->attrs, "count_pads");
+        l.given[k] = true;
+        l.attr[k].word = 1;
+    }
+    return l;
+}
+
+/* TASO writes a permutation as a number in base rank. */
+static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
+    Line l = line("transpose");
+    int rank = dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
+    Poly perm[RANK_MAX];
+    if (code < 0 && rank != 2) return cannot(x, "a transpose without permutation"), l;
+    for (int k = rank - 1; k >= 0; k--, code /= rank) perm[k] = poly_int(x->w, code < 0 || (rank == 2 && code < 1) ? 1 - k : code % rank);
+    set_list(x, &l, "perm", rank, perm);
+    return l;
+}
+
+static Line cut(Writer *x, int number, const TasoOp *op, const Value in[]) {
+    Line l = line("split");
+    int axis = op->parameter[TASO_PM_AXIS];
+    if (axis < 0 || axis >= dims(x, in[0]).n) return cannot(x, "a split along an axis that is not there"), l;
+    if (op->parameter[TASO_PM_NUM_OUTPUTS] > 2) return cannot(x, "a split into more than two pieces"), l;
+    Poly n = dims(x, in[0]).v[axis], m = unknown(x, "m", number), rest = poly_sub(x->w, n, m);
+    if (!x->side && poly_is_symbol(x->w, n)) { /* the pattern is m + k */
+        rest = unknown(x, "k", number);
+        demand(x, n, poly_add(x->w, m, rest), false);
+    }
+    set_int(x, &l, "axis", poly_int(x->w, axis));
+    set_list(x, &l, "sizes", 2, (Poly[]){m, rest});
+    return l;
+}
+
+static Line constant(Writer *x, int number, const TasoOp *op) {
+    bool identity = op->kind == TASO_CONSTANT_ICONV;
+    Poly c = unknown(x, "c", number), k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
+    if (op->kind == TASO_CONSTANT_IMM) {
+        Line l = line("band");
+        set_int(x, &l, "n", c);
+        return l;
+    }
+    if (op->kind == TASO_CONSTANT_ONE) {
+        Line l = line("fill");
+        int v = attrs_find(l.op->attrs, "value");
+        l.given[v] = true;
+        l.attr[v].real = ex_rational(x->w, 1, 1);
+        set_list(x, &l, "shape", 4, (Poly[]){c, unknown(x, "d", number), unknown(x, "h", number), unknown(x, "w", number)});
+        return l;
+    }
+    Line l = line(identity ? "identitykernel" : "averagekernel");
+    if (!k[0] || !k[1]) return cannot(x, "a kernel without sizes"), l;
+    set_list(x, &l, "channels", 2, (Poly[]){c, identity ? c : poly_int(x->w, 1)});
+    set_list(x, &l, "kernel", 2, k);
+    return l;
+}
+
+static Line concatenation(Writer *x, const TasoOp *op) {
+    Line l = line("concat");
+    if (op->parameter[TASO_PM_AXIS] < 0) cannot(x, "a concat without axis");
+    else set_int(x, &l, "axis", poly_int(x->w, op->parameter[TASO_PM_AXIS]));
+    return l;
+}
+
+static Line enlargement(Writer *x, const TasoOp *op) {
+    Line l = line("enlarge");
+    Poly k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
+    if (!k[0] || !k[1]) cannot(x, "an enlarged kernel without sizes");
+    else set_list(x, &l, "kernel", 2, k);
+    return l;
+}
+
+static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]) {
+    static const struct {
+        TasoKind kind;
+        const char *name;
+    } plain[] = {{TASO_RELU, "relu"},  {TASO_SIGMOID, "sigmoid"}, {TASO_TANH, "tanh"}, {TASO_EW_ADD, "add"},
+                 {TASO_EW_MUL, "mul"}, {TASO_MATMUL, "matmul"},   {TASO_MUL, "mul"}};
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+        if ((int)plain[k].kind == op->kind) return line(plain[k].name);
+    switch (op->kind) {
+    case TASO_CONV2D: return convolution(x, number, op, in);
+    case TASO_POOL2D_MAX:
+    case TASO_POOL2D_AVG: return pooling(x, op, in);
+    case TASO_CONCAT: return concatenation(x, op);
+    case TASO_SPLIT: return cut(x, number, op, in);
+    case TASO_TRANSPOSE: return transposition(x, op, in);
+    case TASO_ENLARGE: return enlargement(x, op);
+    case TASO_CONSTANT_IMM:
+    case TASO_CONSTANT_ICONV:
+    case TASO_CONSTANT_ONE:
+    case TASO_CONSTANT_POOL: return constant(x, number, op);
+    default: cannot(x, arena_format(x->arena, "%s has no operator here", taso_kind_name(op->kind))); return line("relu");
+    }
+}
+
+static bool right_number_of_inputs(Writer *x, const TasoOp *op) {
+    bool pair =
+        op->kind == TASO_CONV2D || op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL || op->kind == TASO_MUL;
+    bool none = op->kind >= TASO_CONSTANT_IMM;
+    bool fits = op->kind == TASO_CONCAT ? op->nin >= 1 : op->nin == (none ? 0 : pair ? 2 : 1);
+    return fits || cannot(x, arena_format(x->arena, "%s with %d inputs", taso_kind_name(op->kind), op->nin));
+}
+
+static Value operand(const Writer *x, TasoTensor t) { return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port]; }
+
+/* A fused activation is a node behind the operator's. */
+static bool write_op(Writer *x, int number) {
+    static const char *const activation[] = {"", "sigmoid", "relu", "tanh"};
+    const TasoOp *op = &x->rule->side[x->side].op[number];
+    int acti = op->parameter[TASO_PM_ACTI] > 0 ? op->parameter[TASO_PM_ACTI] : 0, nout = op->kind == TASO_SPLIT ? 2 : 1;
+    Value in[TASO_INPUTS];
+    const char *side = x->side ? "r" : "l";
+    for (int k = 0; k < op->nin; k++) in[k] = operand(x, op->in[k]);
+    if (!right_number_of_inputs(x, op)) return false;
+    Line l = translated(x, number, op, in);
+    if (acti > 3) cannot(x, "an unknown activation");
+    if (x->why) return false;
+    if (op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL)
+        if (dims(x, in[0]).n != dims(x, in[1]).n) return cannot(x, "operands of different rank");
+    Value y = make(x, &l, op->nin, in, nout);
+    if (!y) return false;
+    if (x->text) {
+        if (nout == 2) text_add(x->text, "  %%%s%da %%%s%db = %s", side, number, side, number, l.op->name);
+        else text_add(x->text, "  %%%s%d%s = %s", side, number, acti ? "c" : "", l.op->name);
+        for (int k = 0; k < op->nin; k++) print_value(x, op->in[k]);
+        print_attrs(x, &l);
+    }
+    if (acti) {
+        Line f = line(activation[acti]);
+        y = make(x, &f, 1, &y, 1);
+        if (x->text) text_add(x->text, "  %%%s%d = %s %%%s%dc\n", side, number, f.op->name, side, number);
+    }
+    for (int k = 0; k < nout; k++) x->value[x->side][number][k] = y ? y + (Value)k : 0;
+    return y != 0;
+}
+
+static bool write_side(Writer *x, int side) {
+    x->side = side;
+    if (!side) x->nratio = 0;
+    for (int k = 0; k < x->rule->side[side].n; k++) {
+        int before = x->neq;
+        if (!write_op(x, k)) return false;
+        for (int j = before; j < x->neq; j++) solve(x, divided(x, solved(x, &x->all, x->eq[j])), &x->all);
+    }
+    if (x->text) text_add(x->text, "  out");
+    for (int k = 0; k < x->rule->nout && x->text; k++) print_value(x, x->rule->out[k][side]);
+    if (x->text) text_add(x->text, "\n");
+    return true;
+}
+
+/* ---- the rule */
+
+/* F [n7, c7, h7, w7] for variable -7, by the sizes solved so far. */
+static void make_inputs(Writer *x) {
+    static const char letters[] = "nchwdefg";
+    for (int k = 1; k < VARIABLES; k++) {
+        if (x->rank[k] < 0) continue;
+        Type t = {.dtype = DT_FLOAT, .known = true, .dim.n = x->any_rank ? 1 : x->rank[k]};
+        for (int a = 0; a < t.dim.n; a++) {
+            const char *name = x->any_rank ? "b_1" : arena_format(x->arena, "%c%d", letters[a], k);
+            t.dim.v[a] = solved(x, &x->sizes, poly_named(x->w, name));
+        }
+        x->input[k] = graph_input(x->w, arena_format(x->arena, "x%d", k), &t);
+    }
+}
+
+static void demand_outputs(Writer *x) {
+    for (int k = 0; k < x->rule->nout; k++) {
+        TasoTensor *t = (TasoTensor *)(uintptr_t)x->rule->out[k];
+        Value y[2];
+        for (x->side = 0; x->side < 2; x->side++) y[x->side] = operand(x, t[x->side]);
+        Dims a = dims(x, y[0]), b = dims(x, y[1]);
+        if (a.n != b.n) cannot(x, "an output has another rank on the right");
+        for (int d = 0; d < a.n && !x->why; d++) demand(x, a.v[d], b.v[d], false);
+    }
+}
+
+/* Builds everything once more with what is solved. True: something more was solved, or it cannot be done. */
+static bool again(Writer *x) {
+    x->neq = 0;
+    x->all = x->sizes;
+    make_inputs(x);
+    if (!write_side(x, 0)) return true;
+    if (!write_side(x, 1)) return true;
+    demand_outputs(x);
+    int64_t number;
+    for (int k = 0; k < x->neq; k++) {
+        Poly p = divided(x, x->eq[k]);
+        if (poly_constant(x->w, p, &number)) return cannot(x, "its sizes never agree"), true;
+        if (solve(x, p, &x->sizes)) return true;
+    }
+    return x->why != NULL;
+}
+
+static bool all_helpers_solved(Writer *x) {
+    for (int k = 0; k < x->nhelper; k++)
+        if (!among(x->helper[k], x->sizes.n, x->sizes.from))
+            return cannot(x, "the left side does not say what the right side needs (where it splits, how large a constant is)");
+    return true;
+}
+
+static bool left_reads(const Writer *x, int variable) {
+    for (int j = 0; j < x->rule->side[0].n; j++)
+        for (int k = 0; k < x->rule->side[0].op[j].nin; k++)
+            if (x->rule->side[0].op[j].in[k].op == -variable) return true;
+    return false;
+}
+
+static void print_inputs(Writer *x) {
+    for (int k = 1; k < VARIABLES; k++) {
+        if (x->rank[k] < 0) continue;
+        if (!left_reads(x, k)) cannot(x, "the right side reads a variable that the left has not");
+        text_add(x->text, "  %%x%d : ", k);
+        if (x->any_rank) text_add(x->text, "F [b..]");
+        else type_print(x->w, value_type(x->w, x->input[k]), x->text);
+        text_add(x->text, "\n");
+    }
+}
+
+/* Nothing of the left side demands it, or no node does, and it was not said before. */
+static bool is_condition(const Writer *x, int k, int left) {
+    for (int j = 0; j < k; j++)
+        if (x->eq[j] == x->eq[k] || x->eq[j] == poly_scale(x->w, x->eq[k], -1)) return false;
+    return k >= left || x->only_text[k];
+}
+
+static void print_condition(Writer *x, bool *first, Poly a, const char *sign, Poly b) {
+    text_add(x->text, *first ? "where " : ", ");
+    poly_print(x->w, a, x->text);
+    text_add(x->text, " %s ", sign);
+    poly_print(x->w, b, x->text);
+    *first = false;
+}
+
+static void print_conditions(Writer *x, int left) {
+    bool first = true;
+    for (int k = 0; k < x->neq; k++) {
+        Poly plus = 0;
+        Monomial m;
+        if (!is_condition(x, k, left)) continue;
+        for (PolyScan s = poly_scan(x->w, x->eq[k]); poly_next(&s, &m);)
+            if (m.coefficient > 0) plus = poly_add(x->w, plus, poly_from(x->w, 1, &m));
+        print_condition(x, &first, plus, "==", poly_sub(x->w, plus, x->eq[k]));
+    }
+    for (int k = 0; k < x->npositive; k++)
+        if (!among(x->positive[k], x->naux, x->auxiliary) && !among(x->positive[k], x->sizes.n, x->sizes.from))
+            print_condition(x, &first, poly_symbol(x->w, x->positive[k]), ">=", poly_int(x->w, 1));
+    if (!first) text_add(x->text, "\n");
+}
+
+static bool write_rule(Writer *x, int number) {
+    if (!find_ranks(x)) return false;
+    for (int rounds = 0;; rounds++) {
+        bool more = again(x);
+        if (x->why || rounds == ROUNDS) return cannot(x, "its sizes cannot be solved");
+        if (!more && x->settled) break;
+        x->settled |= !more;
+    }
+    if (!all_helpers_solved(x)) return false;
+    Text text = text_new(x->arena);
+    x->text = &text;
+    x->neq = 0;
+    text_add(&text, "rule taso-%d\n%s", number, x->any_rank ? "  axes b = 0..4\n" : "");
+    print_inputs(x);
+    text_add(&text, "from\n");
+    write_side(x, 0);
+    int left = x->neq;
+    text_add(&text, "to\n");
+    write_side(x, 1);
+    demand_outputs(x);
+    print_conditions(x, left);
+    return !x->why;
+}
+
+const char *taso_text(Arena *a, const TasoRule *rule, int number, const char **why) {
+    Writer *x = ARENA_NEW(a, Writer, 1);
+    *x = (Writer){.w = graph_world_new(arena_escape(a), 0), .arena = a, .rule = rule};
+    bool done = write_rule(x, number);
+    *why = done ? "" : arena_string(a, x->why, strlen(x->why));
+    world_free(x->w);
+    return done ? x->text->data : NULL;
+}

@@ -17,7 +17,7 @@ char *arena_string(Arena *, const char *, size_t length); /* a copy, terminated 
 char *arena_format(Arena *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 ArenaMark arena_mark(const Arena *);
 void arena_reset(Arena *, ArenaMark);              /* frees what was allocated after the mark */
-size_t arena_bytes(const Arena *);                 /* held now, and the most ever held */
+size_t arena_bytes(const Arena *);                 /* in use now, in whole chunks, and the most ever; a reset keeps some MiB more for what comes next */
 size_t arena_peak(const Arena *);
 Escape *arena_escape(const Arena *);
 

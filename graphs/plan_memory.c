@@ -16,11 +16,6 @@ static int by_size(const void *a, const void *b) {
     return x->slot - y->slot;
 }
 
-static int by_place(const void *a, const void *b) {
-    const Life *x = *(const Life *const *)a, *y = *(const Life *const *)b;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
 /* Constant slots: no step writes them, or steps that are done once and write all of it. */
 static bool find_once(Plan *p, bool *constant) {
     bool changed = false;
@@ -66,28 +61,31 @@ static int lives(const Plan *p, Life *life) {
     return n;
 }
 
-/* The lowest place for *l below or between `near`, the n placed slots that live at its time, by place. */
-static int64_t lowest_gap(const Life *l, const Life *const near[], int n) {
+/* The lowest place for *l between those of `placed`, n slots by place, that live at its time. */
+static int64_t lowest_gap(const Life *l, Life *const placed[], int n) {
     int64_t at = 0;
-    for (int k = 0; k < n && at + l->size > near[k]->at; k++)
-        if (near[k]->at + near[k]->size > at) at = near[k]->at + near[k]->size;
+    for (int k = 0; k < n && at + l->size > placed[k]->at; k++) {
+        bool together = placed[k]->first <= l->last && l->first <= placed[k]->last;
+        if (together && placed[k]->at + placed[k]->size > at) at = placed[k]->at + placed[k]->size;
+    }
     return at;
+}
+
+static void insert(Life *l, Life *placed[], int n) {
+    while (n > 0 && placed[n - 1]->at > l->at) placed[n] = placed[n - 1], n--;
+    placed[n] = l;
 }
 
 void plan_place(PlanBuild *b) {
     Plan *p = b->plan;
     Arena *scratch = b->w->scratch;
     ArenaMark mark = arena_mark(scratch);
-    Life *life = ARENA_NEW(scratch, Life, p->nslot);
-    const Life **near = ARENA_NEW(scratch, const Life *, p->nslot);
+    Life *life = ARENA_NEW(scratch, Life, p->nslot), **placed = ARENA_NEW(scratch, Life *, p->nslot);
     int n = lives(p, life);
     if (n) qsort(life, (size_t)n, sizeof *life, by_size);
     for (int k = 0; k < n; k++) {
-        int m = 0;
-        for (int j = 0; j < k; j++)
-            if (life[j].first <= life[k].last && life[k].first <= life[j].last) near[m++] = &life[j];
-        if (m) qsort(near, (size_t)m, sizeof *near, by_place);
-        life[k].at = lowest_gap(&life[k], near, m);
+        life[k].at = lowest_gap(&life[k], placed, k);
+        insert(&life[k], placed, k);
         p->slot[life[k].slot].arena_offset = life[k].at;
         if (life[k].at + life[k].size > p->work_bytes) p->work_bytes = life[k].at + life[k].size;
     }

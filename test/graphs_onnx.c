@@ -132,6 +132,18 @@ static void unknown_operators_are_opaque(void **state) {
     world_free(w);
 }
 
+static void lengths_are_not_believed(void **state) {
+    (void)state;
+    static const unsigned char bytes[] = {0x08, 0x01, 0x0a, 0x05, 1, 2, 3};
+    Error e = {0};
+    Field f;
+    Wire w = wire_new((Slice){bytes, sizeof bytes}, bytes, "m", &e);
+    assert_true(wire_next(&w, &f));
+    assert_false(wire_next(&w, &f));
+    assert_true(w.failed);
+    assert_non_null(strstr(e.reason, "byte 3"));
+}
+
 static void missing_files_are_the_environment(void **state) {
     (void)state;
     Error e = {0};
@@ -150,6 +162,7 @@ int main(void) {
         cmocka_unit_test(refuses_wrong_sizes),
         cmocka_unit_test(unknown_operators_are_opaque),
         cmocka_unit_test(missing_files_are_the_environment),
+        cmocka_unit_test(lengths_are_not_believed),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);
 }

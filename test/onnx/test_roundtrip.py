@@ -1,6 +1,6 @@
 """Models that are read and written again: unchanged they come back byte for byte; written anew node by node they mean the same."""
 import glob, os, subprocess, sys
-import numpy, onnx, pytest
+import numpy, onnx, onnx.parser, pytest
 from onnx import numpy_helper
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
@@ -72,8 +72,27 @@ def differs(have, want, rtol, atol):
     return ""
 
 
+def own_cases():
+    """What the operators' own tests leave out, as text of a graph, inputs and expected output."""
+    a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(3, dtype="f4").reshape(1, 3)
+    c = numpy.arange(3, dtype="f4").reshape(3, 1)
+    slicing = "<int64[1] s = {-1}, int64[1] e = {-100}, int64[1] k = {1}, int64[1] t = {-1}>"
+    yield "slice_to_the_begin", f"(float[2,3] x) => (float[2,3] y) {slicing} {{ y = Slice(x, s, e, k, t) }}", [a], a[:, ::-1]
+    yield "slice_backwards_by_two", f"(float[2,3] x) => (float[2,2] y) {slicing.replace('t = {-1}', 't = {-2}')} {{ y = Slice(x, s, e, k, t) }}", [a], a[:, ::-2]
+    yield "both_are_stretched", "(float[1,1,3] x, float[3,1] z) => (float[1,3,3] y) { y = Add(x, z) }", [b.reshape(1, 1, 3), c], b.reshape(1, 1, 3) + c
+    yield ("stretched_before", "(float[1,3] x, float[1,3] z) => (float[2,3] y) <int64[2] s = {2, 3}> { e = Expand(x, s) y = Add(e, z) }",
+           [b, b], numpy.broadcast_to(b + b, (2, 3)))
+    yield "per_channel", "(float[1,2,3] x, float[1,2,1] z) => (float[1,2,3] y) { y = Mul(x, z) }", [a.reshape(1, 2, 3), a[:1, :2].reshape(1, 2, 1)], \
+        a.reshape(1, 2, 3) * a[:1, :2].reshape(1, 2, 1)
+    yield "vector_times_matrix", "(float[2] x, float[2,3] z) => (float[3] y) { y = MatMul(x, z) }", [a[0, :2], a], a[0, :2] @ a
+    yield "symbolic_reshape", "(float[n,m,3] x) => (float[p,q] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }", [a.reshape(1, 2, 3)], a.reshape(1, 6)
+
+
 def node_cases():
-    """(name, model, feed, expected outputs, rtol, atol) of the operators' own tests; sequences and optionals are not for us."""
+    """(name, model, feed, expected outputs, rtol, atol) of ours and of the operators' own tests; sequences and optionals are not for us."""
+    for name, text, inputs, want in own_cases():
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {name} {text}')
+        yield name, model, {info.name: value for info, value in zip(model.graph.input, inputs)}, [want], 1e-6, 0
     from onnx.backend.test.case.node import collect_testcases
     for case in collect_testcases(None):
         inputs, outputs = case.data_sets[0]

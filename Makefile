@@ -1,5 +1,5 @@
 # Isomer. Everything is found by its folder: a new source file needs no line here.
-#   make [all] | demo | test | bench | check-ndebug | asan | ubsan | install | clean      CC=clang, BUILD=dir, WERROR=1
+#   make [all] | demo | test | bench | check-ndebug | asan | ubsan | coverage | fuzz | install | clean      CC=clang, BUILD=dir, WERROR=1
 
 CC ?= cc
 BUILD ?= build
@@ -26,12 +26,12 @@ GENERATOR := $(call objects,$(call sources,generator))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(notdir $(m)))))
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
-SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c)))
+SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c) $(filter-out test/fuzz/entry.c,$(wildcard test/fuzz/*.c))))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
 
-.PHONY: all demo test bench prove check-ndebug asan ubsan install clean programs-of-tests force
+.PHONY: all demo test bench prove check-ndebug asan ubsan coverage fuzz fuzzers install clean programs-of-tests force
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -106,6 +106,19 @@ asan:
 ubsan:
 	$(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
 
+coverage:
+	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/coverage
+
+# Fuzzing programs are clang's, under its address and undefined-behaviour sanitizers. fuzz runs each for so many seconds on test/fuzz/seeds.
+FUZZ_SECONDS ?= 60
+FUZZ ?= $(patsubst test/fuzz/target_%.c,%,$(sort $(wildcard test/fuzz/target_*.c)))
+fuzzers: $(addprefix $(BUILD)/fuzz-,$(FUZZ))
+$(BUILD)/fuzz-%: test/fuzz/entry.c $(BUILD)/libtest.a $(BUILD)/libisomer.a
+	$(COMPILE) $(WARNINGS) -fsanitize=fuzzer -DFUZZ=fuzz_$* -o $@ $^ $(LIBS)
+fuzz:
+	$(MAKE) fuzzers FUZZ="$(FUZZ)" BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE=-O1 EXTRA="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	BUILD=$(BUILD)/fuzz scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
+
 demo:
 	scripts/install-dependencies
 	$(MAKE) all
@@ -128,4 +141,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' -not -path '$(BUILD)/coverage/*' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' -not -path '$(BUILD)/coverage/*' -not -path '$(BUILD)/fuzz/*' 2>/dev/null)

@@ -98,11 +98,11 @@ static bool canonical_text(World *w, Arena *a, const Rule *rule, Text *out) {
 
 void rule_identify(Arena *a, Rule *rule) {
     Rule bare = *rule; /* an identifier does not depend on the verdict */
-    bare.condition = "";
+    bare.name = bare.comment = bare.condition = "";
+    bare.verdict = VERDICT_NONE;
     Text t = text_new(a);
     World *w = graph_world_new(arena_escape(a), 0);
-    if (!canonical_text(w, a, &bare, &t))
-        text_add(&t, "%s\n%s\n%s\n%s", rule->inputs.text, rule->from.text, rule->to.text, rule->where.text ? rule->where.text : "");
+    if (!canonical_text(w, a, &bare, &t)) rule_print(&bare, &t);
     world_free(w);
     char hex[33];
     hash_hex(t.data, t.size, hex);

@@ -125,26 +125,29 @@ static bool verdict_parse(Reader *r, Rule *rule) {
 
 /* ---- parts */
 
-static void part_add(Reader *r, Text *t, RulePart *part) {
-    if (!t->arena) {
-        *t = text_new(r->arena);
-        part->line = r->line.number;
+/* The text of a part while it grows; `next` is the number of the line that would follow it. */
+typedef struct PartText {
+    Text text;
+    int next;
+} PartText;
+
+/* Keeps the distance between lines, so that places stay true. */
+static void part_add(Reader *r, PartText *t, RulePart *part) {
+    if (!t->text.arena) {
+        t->text = text_new(r->arena);
+        part->line = t->next = r->line.number;
     }
-    while (part->line && t->size) { /* keep the distance between lines, so that places stay true */
-        int lines = 0;
-        for (size_t k = 0; k < t->size; k++) lines += t->data[k] == '\n';
-        if (part->line + lines >= r->line.number) break;
-        text_bytes(t, "\n", 1);
-    }
-    text_bytes(t, r->line.at, (size_t)(r->line.end - r->line.at));
-    text_bytes(t, "\n", 1);
-    part->text = t->data;
+    for (; t->next < r->line.number; t->next++) text_bytes(&t->text, "\n", 1);
+    text_bytes(&t->text, r->line.at, (size_t)(r->line.end - r->line.at));
+    text_bytes(&t->text, "\n", 1);
+    t->next++;
+    part->text = t->text.data;
 }
 
 static bool body_parse(Reader *r, Rule *rule) {
     enum { INPUTS, FROM, TO, WHERE } part = INPUTS;
     RulePart *parts[] = {&rule->inputs, &rule->from, &rule->to, &rule->where};
-    Text text[4] = {{0}};
+    PartText text[4] = {{{0}, 0}};
     const char *back = r->scan.at;
     for (int number = r->number; next_line(r); back = r->scan.at, number = r->number) {
         Line *l = &r->line;
@@ -206,7 +209,9 @@ static bool rule_parse(Reader *r, RuleSet *set) {
 
 bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet *set, Error *e) {
     Reader r = {.arena = a, .scan = scan_new(file, text, n, e), .section = text_new(a), .comment = text_new(a)};
+    const char *zero = n ? memchr(text, 0, n) : NULL;
     set->arena = a;
+    if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text");
     while (next_line(&r)) {
         Line *l = &r.line;
         if (l->at == l->end) {

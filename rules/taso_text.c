@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARIABLES = 64, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, ATTRS = 16, IMAGE = 4 };
+enum { VARIABLES = TASO_VARIABLES, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, ATTRS = 16, IMAGE = 4 };
 typedef struct Solution {
     int n;
     Symbol from[SOLVED];
@@ -43,66 +43,6 @@ typedef struct Writer {
 static bool cannot(Writer *x, const char *why) {
     if (!x->why) x->why = why;
     return false;
-}
-
-/* ---- ranks */
-
-static int place(int side, TasoTensor t) { return t.op < 0 ? -t.op : VARIABLES + side * TASO_NODES + t.op; }
-
-static int root(int *parent, int k) {
-    while (parent[k] != k) k = parent[k];
-    return k;
-}
-
-static void join(int *parent, int *rank, int a, int b) {
-    a = root(parent, a);
-    b = root(parent, b);
-    if (rank[b] < 0) rank[b] = rank[a];
-    parent[a] = b;
-}
-
-static void set_rank(const int *parent, int *rank, int k, int r) { rank[root((int *)(uintptr_t)parent, k)] = r; }
-
-static void rank_of_op(int *parent, int *rank, int side, int number, const TasoOp *op) {
-    int y = place(side, (TasoTensor){number, 0});
-    bool image = op->kind == TASO_CONV2D || op->kind == TASO_POOL2D_MAX || op->kind == TASO_POOL2D_AVG || op->kind == TASO_ENLARGE ||
-                 op->kind == TASO_CONSTANT_ICONV || op->kind == TASO_CONSTANT_POOL || op->kind == TASO_CONSTANT_ONE;
-    for (int k = 0; k < op->nin; k++) {
-        if (op->kind == TASO_MUL && k == 1) set_rank(parent, rank, place(side, op->in[k]), 0);
-        else join(parent, rank, place(side, op->in[k]), y);
-    }
-    if (image) set_rank(parent, rank, y, IMAGE);
-    if (op->kind == TASO_MATMUL || op->kind == TASO_CONSTANT_IMM) set_rank(parent, rank, y, 2);
-    if (op->kind == TASO_TRANSPOSE && op->parameter[TASO_PM_NUMDIM] < 0) set_rank(parent, rank, y, 2);
-    if (op->parameter[TASO_PM_NUMDIM] >= 0) set_rank(parent, rank, y, op->parameter[TASO_PM_NUMDIM]);
-}
-
-/* Where nothing fixes a rank, operators with an axis take TASO's convention: variables -1 to -6 are matrices, the others images. */
-static bool find_ranks(Writer *x) {
-    enum { PLACES = VARIABLES + 2 * TASO_NODES };
-    int parent[PLACES], rank[PLACES];
-    bool has_axis = false;
-    x->any_rank = true;
-    for (int k = 0; k < PLACES; k++) parent[k] = k, rank[k] = -1;
-    for (int k = 0; k < VARIABLES; k++) x->rank[k] = -1;
-    for (int s = 0; s < 2; s++)
-        for (int j = 0; j < x->rule->side[s].n; j++) {
-            const TasoOp *op = &x->rule->side[s].op[j];
-            for (int k = 0; k < op->nin; k++)
-                if (op->in[k].op <= -VARIABLES) return cannot(x, "too many variables");
-            rank_of_op(parent, rank, s, j, op);
-            has_axis |= op->parameter[TASO_PM_AXIS] >= 0;
-        }
-    for (int s = 0; s < 2; s++)
-        for (int j = 0; j < x->rule->side[s].n; j++)
-            for (int k = 0; k < x->rule->side[s].op[j].nin; k++) {
-                int v = -x->rule->side[s].op[j].in[k].op, r = v > 0 ? rank[root(parent, v)] : -1;
-                if (v <= 0) continue;
-                if (r >= 0 || has_axis) x->any_rank = false;
-                x->rank[v] = r >= 0 ? r : v <= 6 ? 2 : IMAGE;
-                if (x->rank[v] > RANK_MAX) return cannot(x, "a rank above 8");
-            }
-    return true;
 }
 
 /* ---- sizes */
@@ -572,7 +512,7 @@ static void print_conditions(Writer *x, int left) {
 }
 
 static bool write_rule(Writer *x, int number) {
-    if (!find_ranks(x)) return false;
+    if (!taso_ranks(x->rule, x->rank, &x->any_rank, &x->why)) return false;
     for (int rounds = 0;; rounds++) {
         bool more = again(x);
         if (x->why || rounds == ROUNDS) return cannot(x, "its sizes cannot be solved");

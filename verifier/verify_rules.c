@@ -2,6 +2,7 @@
 #include "verifier/workers.h"
 #include "graphs/graph.h"
 #include "ops/base/options.h"
+#include "rules/taso.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct Program {
     Options o;
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
+    TasoRefusals refused; /* rules of TASO's files that have no counterpart */
     int done, count[4], conditional;
     bool terminal;
     Error error;
@@ -172,10 +174,19 @@ static bool write_json(Program *p) {
 
 /* ---- */
 
+/* Rule text, or a file of TASO's: what that has and we cannot express is unknown. */
+static bool read_file(Program *p, const char *path) {
+    int before = p->refused.n;
+    if (!rules_load(p->arena, path, &p->set, &p->refused, &p->error)) return false;
+    for (int k = before; k < p->refused.n; k++)
+        printf("UNKNOWN %s: rule %d cannot be expressed: %s\n", path, p->refused.v[k].number, p->refused.v[k].reason);
+    return true;
+}
+
 static bool run(Program *p, const StringList *files) {
     if (!files->n) return error_set(&p->error, E_USAGE, "verify-rules", "no file given");
     for (int k = 0; k < files->n; k++)
-        if (!rules_read(p->arena, files->v[k], &p->set, &p->error)) return false;
+        if (!read_file(p, files->v[k])) return false;
     p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
     for (int k = 0; k < p->set.n; k++) p->result[k] = (VerifyResult){.condition = "", .why = "not reached"};
     VerifyOptions o = verify_defaults();
@@ -185,7 +196,7 @@ static bool run(Program *p, const StringList *files) {
     bool ok = workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
     if (p->terminal) fprintf(stderr, "\r\033[K");
     printf("%d proved (%d with a precondition), %d refuted, %d unknown\n", p->count[VERDICT_PROVED], p->conditional,
-           p->count[VERDICT_REFUTED], p->set.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
+           p->count[VERDICT_REFUTED], p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
     if (!ok && p->error.kind != E_INTERRUPTED) return false;
     return (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p)) && ok && p->error.kind == E_NONE;
 }
@@ -200,7 +211,7 @@ int main(int argc, char **argv) {
     else if (ok && p.o.version) printf("verify-rules %s\n", ISOMER_VERSION);
     else {
         ok = ok && run(&p, &files);
-        if (ok && p.count[VERDICT_PROVED] < p.set.n) code = 1;
+        if (ok && p.count[VERDICT_PROVED] < p.set.n + p.refused.n) code = 1;
     }
     if (!ok) {
         char text[800];

@@ -37,6 +37,13 @@ Poly size_named(Model *m, const char *text, bool input) {
     return p;
 }
 
+/* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
+static bool names_nothing(Slice name) {
+    for (size_t k = 0; k < name.n; k++)
+        if (isalpha((unsigned char)name.at[k])) return slice_is(name, "None");
+    return true;
+}
+
 static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
     int64_t value = -1;
     Slice param = {0};
@@ -45,7 +52,7 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
         if (f.number == 2 && wire_want(&w, &f, WIRE_BYTES)) param = f.bytes;
     }
     if (w.failed) return false;
-    if (slice_is(param, "?")) param.n = 0; /* exporters write it for sizes that have no name: two of them need not be equal */
+    if (names_nothing(param)) param.n = 0;
     const char *text = param.n ? slice_text(m->w->arena, param) : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
     if (value < 0 && input && m->open.size) value = m->open.size(m->open.size_user, name, t->dim.n, param.n ? text : "");
     if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor of absurd size");

@@ -1,0 +1,176 @@
+/* classes.c -- the table of representatives and members. Records of a level come sorted by key and code, so that the
+   least member of a class is met first, whoever found it. */
+#include "generator/classes.h"
+#include "ops/base/random.h"
+#include <string.h>
+
+enum { SAME_KEY = 16 };
+
+int record_compare(const void *a, const void *b) {
+    const Record *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return code_compare(&x->code, &y->code);
+}
+
+/* ---- indices */
+
+static void index_grow(Index *x, uint64_t (*hash)(const Classes *, uint32_t), const Classes *c) {
+    uint32_t *old = x->slot, n = x->room;
+    if (2 * x->n < x->room) return;
+    x->room = n ? 2 * n : 1024;
+    x->slot = mem_realloc(NULL, x->room * sizeof *x->slot);
+    if (!x->slot) escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
+    memset(x->slot, 0, x->room * sizeof *x->slot);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!old[k]) continue;
+        uint32_t at = (uint32_t)hash(c, old[k] - 1) & (x->room - 1);
+        while (x->slot[at]) at = (at + 1) & (x->room - 1);
+        x->slot[at] = old[k];
+    }
+    mem_realloc(old, 0);
+}
+static void index_add(Index *x, uint64_t (*hash)(const Classes *, uint32_t), const Classes *c, uint32_t entry) {
+    index_grow(x, hash, c);
+    uint32_t at = (uint32_t)hash(c, entry) & (x->room - 1);
+    while (x->slot[at]) at = (at + 1) & (x->room - 1);
+    x->slot[at] = entry + 1;
+    x->n++;
+}
+static uint64_t spread(uint64_t key) { return random_at(key, 1); }
+static uint64_t hash_key(const Classes *c, uint32_t r) { return spread(c->rep[r].key); }
+static uint64_t hash_code(const Classes *c, uint32_t r) { return code_hash(&c->rep[r].code); }
+static uint64_t hash_member(const Classes *c, uint32_t m) { return code_hash(&c->member[m].code); }
+
+bool classes_is_rep(const Classes *c, const Code *code) {
+    const Index *x = &c->by_code;
+    if (!x->room) return false;
+    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
+        if (!code_compare(&c->rep[x->slot[at] - 1].code, code)) return true;
+    return false;
+}
+const Member *classes_member(const Classes *c, const Code *code) {
+    const Index *x = &c->member_by_code;
+    if (!x->room) return NULL;
+    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
+        if (!code_compare(&c->member[x->slot[at] - 1].code, code)) return &c->member[x->slot[at] - 1];
+    return NULL;
+}
+/* Representatives with this key, in the order in which they came. */
+static int reps_of_key(const Classes *c, uint64_t key, uint32_t out[]) {
+    const Index *x = &c->by_key;
+    int n = 0;
+    if (!x->room) return 0;
+    for (uint32_t at = (uint32_t)spread(key) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
+        if (c->rep[x->slot[at] - 1].key == key && n < SAME_KEY) out[n++] = x->slot[at] - 1;
+    return n;
+}
+
+static void *room_for(const Classes *c, void *v, uint32_t n, uint32_t *room, size_t size) {
+    if (n < *room) return v;
+    *room = *room ? *room + *room / 2 : 1024;
+    v = mem_realloc(v, *room * size);
+    if (!v) escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
+    return v;
+}
+
+Classes *classes_new(Space *s, uint64_t seed) {
+    Classes *c = ARENA_NEW(s->arena, Classes, 1);
+    c->s = s;
+    c->first = values_new(s, 0, seed);
+    c->second = values_new(s, 1, random_at(seed, 2));
+    return c;
+}
+void classes_free(Classes *c) {
+    if (!c) return;
+    mem_realloc(c->rep, 0);
+    mem_realloc(c->member, 0);
+    mem_realloc(c->by_key.slot, 0);
+    mem_realloc(c->by_code.slot, 0);
+    mem_realloc(c->member_by_code.slot, 0);
+    values_free(c->first);
+    values_free(c->second);
+}
+
+/* ---- equality of two terms */
+
+/* Variables of b under its naming are those of a under a's. */
+static bool pair_up(const Term *a, const Naming *na, const Term *b, const Naming *nb, uint8_t to[]) {
+    for (int v = 0; v < b->nvar; v++) {
+        to[v] = TERM_VARS;
+        if (nb->of[v] == POOL - 1) continue;
+        for (int u = 0; u < a->nvar; u++)
+            if (a->kind[u] == b->kind[v] && na->of[u] == nb->of[v]) to[v] = (uint8_t)u;
+        if (to[v] == TERM_VARS) return false;
+    }
+    return true;
+}
+
+static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term *b, const uint8_t to[]) {
+    uint64_t h;
+    Naming n;
+    memset(&n, POOL - 1, sizeof n);
+    for (int v = 0; v < b->nvar; v++)
+        if (to[v] < TERM_VARS) n.of[v] = plain->of[to[v]];
+    return values_hash(x, b->root, &n, &h) && h == hash_a;
+}
+
+bool classes_match(Classes *c, const Code *code_a, const Code *code_b, uint8_t to[]) {
+    Term a = term_decode(c->s->form, code_a), b = term_decode(c->s->form, code_b);
+    Key ka, kb;
+    Naming plain;
+    uint64_t second;
+    if (!values_load(c->first, &a) || !values_key(c->first, a.root, &ka)) return false;
+    if (!values_load(c->first, &b) || !values_key(c->first, b.root, &kb) || ka.hash != kb.hash) return false;
+    if (!values_load(c->second, &a)) return false;
+    values_plain_naming(c->second, &plain);
+    if (!values_hash(c->second, a.root, &plain, &second) || !values_load(c->second, &b)) return false;
+    for (int k = 0; k < kb.n; k++)
+        if (pair_up(&a, &ka.name[0], &b, &kb.name[k], to) && equal_at(c->second, second, &plain, &b, to)) return true;
+    return false;
+}
+
+/* ---- levels */
+
+static void add_rep(Classes *c, const Record *r) {
+    c->rep = room_for(c, c->rep, c->nrep, &c->rep_room, sizeof *c->rep);
+    c->rep[c->nrep] = (Rep){r->key, r->code};
+    index_add(&c->by_key, hash_key, c, c->nrep);
+    index_add(&c->by_code, hash_code, c, c->nrep++);
+}
+static void add_member(Classes *c, const Record *r, uint32_t rep, const uint8_t to[]) {
+    c->member = room_for(c, c->member, c->nmember, &c->member_room, sizeof *c->member);
+    Member *m = &c->member[c->nmember];
+    *m = (Member){.code = r->code, .rep = rep};
+    memcpy(m->to, to, sizeof m->to);
+    index_add(&c->member_by_code, hash_member, c, c->nmember++);
+}
+
+/* One key: its records against the representatives there are, which grow where the second stage tells them apart. */
+static void add_group(Classes *c, const Record *r, size_t n, bool keep_single, LevelStats *stats) {
+    uint32_t reps[SAME_KEY];
+    int nrep = reps_of_key(c, r->key, reps);
+    for (size_t k = 0; k < n; k++) {
+        uint8_t to[TERM_VARS] = {0};
+        int at = 0;
+        while (at < nrep && !classes_match(c, &r[k].code, &c->rep[reps[at]].code, to)) at++;
+        stats->pairs += at < nrep;
+        c->coincidences += at == nrep && nrep;
+        if (at < nrep) add_member(c, &r[k], reps[at], to);
+        else {
+            stats->classes++;
+            if (n > 1 || keep_single) {
+                add_rep(c, &r[k]);
+                if (nrep < SAME_KEY) reps[nrep++] = c->nrep - 1;
+            }
+        }
+    }
+}
+
+void classes_add_level(Classes *c, const Record *r, size_t n, bool last, LevelStats *stats) {
+    *stats = (LevelStats){.terms = n};
+    for (size_t k = 0, m; k < n; k += m) {
+        m = 1;
+        while (k + m < n && r[k + m].key == r[k].key) m++;
+        add_group(c, r + k, m, !last, stats);
+    }
+}

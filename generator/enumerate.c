@@ -1,0 +1,176 @@
+/* enumerate.c -- depth-first search over straight-line programs. Instructions stand in post-order: results not used yet
+   form a stack, and an instruction takes what it uses first from its top, in order. A finished program counts if it is
+   its own canonical form. */
+#include "generator/enumerate.h"
+#include <string.h>
+
+enum { TASK_DEPTH = 2 };
+typedef struct Search {
+    Enumerate *e;
+    Values *v;
+    Space *s;
+    Term *t;
+    unsigned pending;                    /* instructions not used yet */
+    bool usable[REF_OUT + 2 * TERM_OPS]; /* outputs that may be built on */
+    int per_line[256];
+} Search;
+
+static void extend(Search *, int d);
+
+static int bits(unsigned x) { return __builtin_popcount(x); }
+
+static bool within_limit(const Search *x, int d, int op) {
+    int n = 1;
+    for (int i = 0; i < d; i++) n += x->s->op[x->t->in[i].op].line == x->s->op[op].line;
+    return n <= x->s->op[op].most;
+}
+
+static bool met_before(const Search *x, int d) {
+    const Instr *in = x->t->in;
+    for (int i = 0; i < d; i++)
+        if (in[i].op == in[d].op && !memcmp(in[i].arg, in[d].arg, TERM_ARGS)) return true;
+    return false;
+}
+
+/* What instruction d uses for the first time are the newest unused results, in order. */
+static bool in_post_order(const Search *x, int d, unsigned *taken) {
+    const Instr *in = &x->t->in[d];
+    int last = -1;
+    *taken = 0;
+    for (int k = 0; k < x->s->form[in->op].narg; k++) {
+        if (!ref_is_out(in->arg[k])) continue;
+        int i = ref_instr(in->arg[k]);
+        if (!(x->pending >> i & 1) || (*taken >> i & 1)) continue;
+        if (i < last) return false;
+        last = i;
+        *taken |= 1u << i;
+    }
+    unsigned rest = x->pending & ~*taken;
+    return !*taken || rest < (*taken & -*taken);
+}
+
+/* Outputs of instruction d that represent their classes. */
+static bool mark_usable(Search *x, int d) {
+    bool any = false;
+    Term part = *x->t;
+    for (int p = 0; p < x->s->form[part.in[d].op].nout; p++) {
+        Code c;
+        part.n = (uint8_t)(d + 1);
+        part.root = ref_out(d, p);
+        bool usable = x->e->exhaustive || (term_canonical(x->s->form, &part, false, &c, NULL) && x->e->is_representative(x->e->user, &c));
+        any |= x->usable[part.root] = usable;
+    }
+    return any;
+}
+
+static void leaf(Search *x, int d) {
+    Term *t = x->t;
+    t->n = (uint8_t)(d + 1);
+    for (int p = 0; p < x->s->form[t->in[d].op].nout; p++) {
+        Record r;
+        Key key;
+        t->root = ref_out(d, p);
+        if (!term_is_canonical(x->s->form, t, &r.code)) continue;
+        x->e->stats.terms++;
+        if (!values_key(x->v, t->root, &key)) {
+            x->e->stats.unknown++;
+            continue;
+        }
+        r.key = key.hash;
+        x->e->found(x->e->user, &r);
+    }
+}
+
+static bool task_taken(Search *x, int depth) {
+    int at = x->e->size - 1 < TASK_DEPTH ? x->e->size - 1 : TASK_DEPTH;
+    if (depth != at) return true;
+    uint64_t task = x->e->stats.tasks++;
+    return !x->e->take_task || x->e->take_task(x->e->user, task);
+}
+
+/* Instruction d has its arguments. */
+static void complete(Search *x, int d) {
+    int size = x->e->size, rest = size - d - 1;
+    unsigned taken, before = x->pending;
+    if (met_before(x, d) || !in_post_order(x, d, &taken)) return;
+    unsigned pending = (before & ~taken) | 1u << d;
+    if (bits(pending) > 1 + rest * (x->s->most_arguments - 1)) return;
+    if (!values_push(x->v, d)) return;
+    x->pending = pending;
+    if (!rest) leaf(x, d);
+    else if (mark_usable(x, d)) {
+        x->e->stats.prefixes++;
+        extend(x, d + 1);
+    }
+    x->pending = before;
+}
+
+static bool sort_fits(const Search *x, const Variant *v, int k, ShapeId shape) {
+    return v->sort[k] < 0 || v->sort[k] == space_shape(x->s, shape)->sort;
+}
+
+static void choose(Search *x, int d, int k) {
+    Term *t = x->t;
+    Instr *in = &t->in[d];
+    const Variant *v = &x->s->op[in->op];
+    if (k == x->s->form[in->op].narg) {
+        complete(x, d);
+        return;
+    }
+    int nvar = t->nvar;
+    for (int r = 0; r < nvar; r++) {
+        if (!sort_fits(x, v, k, x->v->shape[r])) continue;
+        in->arg[k] = (Ref)r;
+        choose(x, d, k + 1);
+    }
+    for (int kind = 0; kind < x->s->nkind && nvar < TERM_VARS; kind++) {
+        if (!sort_fits(x, v, k, x->s->kind[kind].shape)) continue;
+        t->kind[nvar] = (uint8_t)kind;
+        t->nvar = (uint8_t)(nvar + 1);
+        x->v->shape[nvar] = x->s->kind[kind].shape;
+        in->arg[k] = (Ref)nvar;
+        choose(x, d, k + 1);
+        t->nvar = (uint8_t)nvar;
+    }
+    for (int r = REF_OUT; r < REF_OUT + 2 * d; r++) {
+        if (!x->usable[r] || !sort_fits(x, v, k, x->v->shape[r])) continue;
+        in->arg[k] = (Ref)r;
+        choose(x, d, k + 1);
+    }
+}
+
+static void extend(Search *x, int d) {
+    if (!task_taken(x, d)) return;
+    for (int op = 0; op < x->s->nop; op++) {
+        if (!within_limit(x, d, op)) continue;
+        memset(&x->t->in[d], 0, sizeof x->t->in[d]);
+        memset(x->usable + REF_OUT + 2 * d, 0, 2 * sizeof(bool));
+        x->t->in[d].op = (uint8_t)op;
+        choose(x, d, 0);
+    }
+    memset(x->usable + REF_OUT + 2 * d, 0, 2 * sizeof(bool));
+}
+
+static void variables(Enumerate *e) {
+    Space *s = e->v->s;
+    for (int k = 0; k < s->nkind; k++) {
+        Term t = {.nvar = 1, .kind = {(uint8_t)k}};
+        Record r;
+        Key key;
+        if (!values_load(e->v, &t) || !term_canonical(s->form, &t, false, &r.code, NULL) || !values_key(e->v, t.root, &key)) continue;
+        r.key = key.hash;
+        e->stats.terms++;
+        e->found(e->user, &r);
+    }
+}
+
+void enumerate_run(Enumerate *e) {
+    e->stats = (EnumerateStats){0};
+    if (!e->size) {
+        variables(e);
+        return;
+    }
+    Search x = {.e = e, .v = e->v, .s = e->v->s, .t = &e->v->t};
+    *x.t = (Term){0};
+    extend(&x, 0);
+}

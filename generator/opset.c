@@ -1,0 +1,262 @@
+/* opset.c -- reads a set file: which inputs and operators terms are made of. generator/README.md has its grammar.
+
+     sizes m n c h w                     the names of sizes, then their values at each stage, the first stage first
+     at 3 1 2 3 4
+     input matrix : F [m, m]             a sort and a type; a sort may have several
+     op matmul : matrix matrix           attributes, arguments' sorts (a capital: any), results' sorts (as the first
+     op split axis=0 sizes=[p, q] : A -> A A where p = m | n      argument), unknowns' choices, how many in a term
+     op conv pads=P:[1, 1, 1, 1] : image kernel most 2            P: in rules any list may stand for it */
+#include "generator/space.h"
+#include "ops/base/text.h"
+#include <string.h>
+
+typedef struct Reader {
+    Space *s;
+    World *w;
+    Scan scan; /* of one line */
+    int number;
+    Variant v;
+    int nchoice[SPACE_FREE];
+    Poly choice[SPACE_FREE][16];
+} Reader;
+
+static bool fail(Reader *r, const char *why) { return scan_fail(&r->scan, r->scan.at, "%s", why); }
+
+static int sort_number(Reader *r, const char *name, bool add) {
+    Space *s = r->s;
+    for (int k = 0; k < s->nsort; k++)
+        if (!strcmp(s->sort[k], name)) return k;
+    if (!add || s->nsort == SPACE_SORTS) return -1;
+    s->sort[s->nsort] = arena_string(s->arena, name, strlen(name));
+    return s->nsort++;
+}
+
+static bool sizes_line(Reader *r) {
+    char name[64];
+    while (scan_name(&r->scan, name, sizeof name)) {
+        if (r->s->nsize == SPACE_SIZES) return fail(r, "too many sizes");
+        r->s->size[r->s->nsize++] = symbol_named(r->w, name);
+    }
+    return r->s->nsize || fail(r, "expected names of sizes");
+}
+
+static bool at_line(Reader *r) {
+    Space *s = r->s;
+    if (s->nstage == SPACE_STAGES) return fail(r, "too many lines `at`");
+    if (s->nkind || s->nop) return fail(r, "lines `at` come before inputs and operators");
+    for (int k = 0; k < s->nsize; k++) {
+        int64_t v;
+        if (!scan_int(&r->scan, &v) || v < 1 || v > 64) return fail(r, "expected a value from 1 to 64 for each size");
+        s->value[s->nstage][k] = v;
+    }
+    s->nstage++;
+    return true;
+}
+
+static bool input_line(Reader *r) {
+    char name[64];
+    Type t;
+    Space *s = r->s;
+    if (s->nstage < 2) return fail(r, "two lines `at` come first: the stages at which values are compared");
+    if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of a sort");
+    int sort = sort_number(r, name, true);
+    if (sort < 0) return fail(r, "too many sorts");
+    if (!scan_char(&r->scan, ':') || !type_parse(r->w, &r->scan, &t)) return fail(r, "expected : and a type");
+    if (s->nkind == SPACE_KINDS) return fail(r, "too many inputs");
+    if (dtype_class(t.dtype) != 'F' || !t.known) return fail(r, "inputs are float tensors of known rank");
+    ShapeId shape = space_shape_put(s, sort, type_intern(r->w, &t));
+    if (!shape) return fail(r, "its sizes have no values, or it has more than 512 elements");
+    if (space_kind_of(s, shape) >= 0) return fail(r, "this input is there already");
+    s->kind[s->nkind++] = (Kind){sort, shape};
+    return true;
+}
+
+/* ---- operators */
+
+static bool is_size(const Space *s, Symbol x) {
+    for (int k = 0; k < s->nsize; k++)
+        if (s->size[k] == x) return true;
+    return false;
+}
+
+static bool find_free(Reader *r, Poly p) {
+    Monomial m;
+    Variant *v = &r->v;
+    for (PolyScan s = poly_scan(r->w, p); poly_next(&s, &m);)
+        for (uint32_t j = 0; j < m.degree; j++) {
+            int k = 0;
+            while (k < v->nfree && v->free[k] != m.symbol[j]) k++;
+            if (k < v->nfree || is_size(r->s, m.symbol[j])) continue;
+            if (v->nfree == SPACE_FREE) return fail(r, "too many unknowns");
+            v->free[v->nfree++] = m.symbol[j];
+        }
+    return true;
+}
+
+/* NAME=VALUE, or NAME=VARIABLE:VALUE; false without an error: none there. */
+static bool attribute(Reader *r) {
+    char name[64];
+    Variant *v = &r->v;
+    const char *start = r->scan.at;
+    if (!scan_name(&r->scan, name, sizeof name)) return false;
+    int k = attrs_find(v->op->attrs, name);
+    if (k < 0 || k >= SPACE_ATTRS || !scan_char(&r->scan, '=')) {
+        r->scan.at = start;
+        return fail(r, "this operator has no such attribute");
+    }
+    const char *value = r->scan.at;
+    if (scan_name(&r->scan, name, sizeof name) && *r->scan.at == ':' && scan_char(&r->scan, ':')) v->whole[k] = arena_string(r->s->arena, name, strlen(name));
+    else r->scan.at = value;
+    if (!attr_parse(r->w, &r->scan, &v->op->attrs[k], &v->general[k])) return fail(r, "expected the attribute's value");
+    v->given[k] = true;
+    for (int j = 0; j < v->general[k].ints.n; j++)
+        if (!find_free(r, v->general[k].ints.v[j])) return false;
+    return true;
+}
+
+static bool sorts(Reader *r, int most, int *n, int out[]) {
+    char name[64];
+    for (*n = 0;; ++*n) {
+        const char *start = r->scan.at;
+        if (!scan_name(&r->scan, name, sizeof name)) return true;
+        if (!strcmp(name, "where") || !strcmp(name, "most")) return r->scan.at = start, true;
+        if (*n == most) return fail(r, "too many sorts");
+        bool any = name[0] >= 'A' && name[0] <= 'Z' && !name[1];
+        out[*n] = any ? -name[0] : sort_number(r, name, false);
+        if (!any && out[*n] < 0) return fail(r, "no input has this sort");
+    }
+}
+
+static bool signature(Reader *r, OpForm *f) {
+    Variant *v = &r->v;
+    bool variadic, many;
+    int narg, nout = 0, least = op_arity(v->op, &variadic), outputs = op_output_count(v->op, &many);
+    if (!scan_char(&r->scan, ':')) return fail(r, "expected : and the sorts of its arguments");
+    if (!sorts(r, TERM_ARGS, &narg, v->sort)) return false;
+    if (narg < least || (!variadic && narg > op_input_count(v->op))) return fail(r, "this operator has another number of arguments");
+    if (scan_word(&r->scan, "->")) {
+        if (!sorts(r, TERM_PORTS, &nout, v->result)) return false;
+        if (many ? nout < 1 : nout != outputs) return fail(r, "this operator has another number of results");
+    } else if (narg && outputs == 1 && !many) {
+        v->result[0] = v->sort[0];
+        nout = 1;
+    } else return fail(r, "expected -> and the sorts of its results");
+    *f = (OpForm){(uint8_t)narg, (uint8_t)nout, narg == 2 && (v->op->flags & OP_COMMUTATIVE) && v->sort[0] == v->sort[1]};
+    return true;
+}
+
+static bool choices(Reader *r) {
+    char name[64];
+    do {
+        int k = 0;
+        if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected an unknown of this line");
+        while (k < r->v.nfree && r->v.free[k] != symbol_named(r->w, name)) k++;
+        if (k == r->v.nfree || !scan_char(&r->scan, '=')) return fail(r, "expected = after an unknown of this line");
+        do {
+            if (r->nchoice[k] == 16) return fail(r, "too many choices");
+            if (!poly_parse(r->w, &r->scan, &r->choice[k][r->nchoice[k]++])) return fail(r, "expected a size");
+        } while (scan_char(&r->scan, '|'));
+        r->v.chosen[k] = true;
+    } while (scan_char(&r->scan, ','));
+    return true;
+}
+
+/* The unknowns of lists replaced by the choice. */
+static void substitute(Space *s, Variant *v) {
+    Symbol from[SPACE_FREE];
+    Poly to[SPACE_FREE];
+    int n = 0;
+    for (int k = 0; k < v->nfree; k++)
+        if (v->chosen[k]) from[n] = v->free[k], to[n++] = v->choice[k];
+    memcpy(v->attr, v->general, sizeof v->attr);
+    for (int k = 0; k < attrs_count(v->op->attrs); k++) {
+        Poly *list = ARENA_NEW(s->arena, Poly, v->general[k].ints.n);
+        for (int j = 0; j < v->general[k].ints.n; j++) list[j] = poly_subst(s->w, v->general[k].ints.v[j], n, from, to);
+        v->attr[k].ints.v = list;
+    }
+}
+
+static bool add_choices(Reader *r, const OpForm *f, int k) {
+    Space *s = r->s;
+    if (k < r->v.nfree && r->v.chosen[k]) {
+        for (int j = 0; j < r->nchoice[k]; j++) {
+            r->v.choice[k] = r->choice[k][j];
+            if (!add_choices(r, f, k + 1)) return false;
+        }
+        return true;
+    }
+    if (k < r->v.nfree) return add_choices(r, f, k + 1);
+    if (s->nop == TERM_FORMS) return fail(r, "too many operators");
+    s->form[s->nop] = *f;
+    s->op[s->nop] = r->v;
+    substitute(s, &s->op[s->nop++]);
+    return true;
+}
+
+static bool op_line(Reader *r) {
+    char name[64];
+    OpForm f;
+    int64_t most = TERM_OPS;
+    const char *start = r->scan.at;
+    memset(&r->v, 0, sizeof r->v);
+    memset(r->nchoice, 0, sizeof r->nchoice);
+    if (!r->s->nkind) return fail(r, "inputs come before operators");
+    if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of an operator");
+    r->v.op = op_find(name);
+    r->scan.at = r->v.op ? r->scan.at : start;
+    if (!r->v.op) return scan_fail(&r->scan, start, "there is no operator %s", name);
+    if (!r->v.op->define) return scan_fail(&r->scan, start, "%s has no definition of its own", name);
+    while (attribute(r)) continue;
+    if (r->scan.error->kind || !signature(r, &f)) return false;
+    if (scan_word(&r->scan, "where") && !choices(r)) return false;
+    if (scan_word(&r->scan, "most") && (!scan_int(&r->scan, &most) || most < 1)) return fail(r, "expected how many a term may have");
+    r->v.line = r->number;
+    r->v.most = (int)most;
+    if (f.narg > r->s->most_arguments) r->s->most_arguments = f.narg;
+    return add_choices(r, &f, 0);
+}
+
+static bool set_line(Reader *r) {
+    static const struct {
+        const char *word;
+        bool (*read)(Reader *);
+    } lines[] = {{"sizes", sizes_line}, {"at", at_line}, {"input", input_line}, {"op", op_line}};
+    if (scan_end(&r->scan)) return true;
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+        if (scan_word(&r->scan, lines[k].word)) return lines[k].read(r) && (scan_end(&r->scan) || fail(r, "this does not belong to the line"));
+    return fail(r, "expected sizes, at, input or op");
+}
+
+static const char *base_name(Arena *a, const char *path) {
+    const char *p = strrchr(path, '/');
+    p = p ? p + 1 : path;
+    size_t n = strcspn(p, ".");
+    return arena_string(a, p, n);
+}
+
+Space *space_parse(World *w, const char *path, const char *text, size_t n, Error *e) {
+    Error mine = {0};
+    Space *s = ARENA_NEW(w->arena, Space, 1);
+    *s = (Space){.w = w, .arena = w->arena, .path = path, .name = base_name(w->arena, path), .digest = hash_bytes(text, n)};
+    s->op = ARENA_NEW(w->arena, Variant, TERM_FORMS);
+    Reader r = {.s = s, .w = w};
+    e = e ? e : &mine;
+    for (const char *p = text, *end = text + n; p < end; p++) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        if (!stop) stop = end;
+        r.number++;
+        r.scan = scan_new(path, text, n, e);
+        r.scan.at = p;
+        r.scan.end = stop;
+        if (!set_line(&r)) return NULL;
+        p = stop;
+    }
+    if (!s->nop) return error_at(e, E_INVALID, path, r.number, 1, "the set has no operator"), NULL;
+    return s;
+}
+
+Space *space_read(World *w, const char *path, Error *e) {
+    char *text;
+    size_t n;
+    return file_read(w->arena, path, &text, &n, e) ? space_parse(w, path, text, n, e) : NULL;
+}

@@ -1,0 +1,171 @@
+/* run.c -- runs unrolled programs, all lanes at once. The body is written once over vectors of the compiler and compiled
+   for several instruction sets; the results are the same bits, since doubles are added and multiplied in the order of
+   the program and never contracted. */
+#include "generator/program.h"
+#include <string.h>
+#include <stdlib.h>
+
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors wider than the base machine never leave this file */
+#define VECTOR(type) type __attribute__((vector_size(sizeof(type) * LANES), aligned(16), may_alias))
+typedef VECTOR(uint32_t) Words;
+typedef VECTOR(uint64_t) Wide;
+typedef VECTOR(int64_t) WideMask;
+typedef VECTOR(int32_t) Mask;
+typedef VECTOR(double) Reals;
+#define INLINE static inline __attribute__((always_inline))
+enum { P_BITS = 31, P_REST = (int)((1u << 31) - RESIDUE_P), Q_BITS = 30, Q_REST = (1 << 30) - RESIDUE_Q };
+_Static_assert(P_REST > 0 && P_REST < 128 && Q_REST > 0 && Q_REST < 64, "reduction takes two folds");
+
+typedef struct Run {
+    const Lanes *bank[BANK_CONST + 1];
+} Run;
+INLINE const Lanes *at(const Run *r, uint32_t operand) { return r->bank[operand >> BANK_SHIFT] + (operand & ((1u << BANK_SHIFT) - 1)); }
+
+INLINE Words load(const uint32_t *p) { return *(const Words *)p; }
+INLINE Reals load_reals(const double *p) { return *(const Reals *)p; }
+INLINE Wide widen(Words x) { return __builtin_convertvector(x, Wide); }
+INLINE Words narrow(Wide x) { return __builtin_convertvector(x, Words); }
+
+/* x < 2^62 to below 2^38: what a sum of many may hold; then to the residue. */
+INLINE Wide fold_p(Wide x) { return (x >> P_BITS) * P_REST + (x & ((1ull << P_BITS) - 1)); }
+INLINE Wide fold_q(Wide x) { return (x >> Q_BITS) * Q_REST + (x & ((1ull << Q_BITS) - 1)); }
+INLINE Words finish_p(Wide x) {
+    x = fold_p(fold_p(x));
+    return narrow(x - ((Wide)(x >= RESIDUE_P) & RESIDUE_P));
+}
+INLINE Words finish_q(Wide x) {
+    x = fold_q(fold_q(x));
+    return narrow(x - ((Wide)(x >= RESIDUE_Q) & RESIDUE_Q));
+}
+INLINE Words none_where(Mask unknown, Words x) { return ((Words)unknown & RESIDUE_NONE) | (x & ~(Words)unknown); }
+
+INLINE void dot(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
+    Wide p = {0}, s = {0};
+    Reals order = {0};
+    Mask lost = {0};
+    for (uint32_t k = 0; k < n; k += 2) {
+        const Lanes *a = at(r, operand[k]), *b = at(r, operand[k + 1]);
+        p += fold_p(widen(load(a->p)) * widen(load(b->p)));
+        order += load_reals(a->order) * load_reals(b->order);
+        if (!q) continue;
+        Words x = load(a->q), z = load(b->q);
+        s += fold_q(widen(x) * widen(z));
+        lost |= (x == RESIDUE_NONE) | (z == RESIDUE_NONE);
+    }
+    *(Words *)y->p = finish_p(p);
+    *(Reals *)y->order = order;
+    if (q) *(Words *)y->q = none_where(lost, finish_q(s));
+}
+
+INLINE void sum(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
+    Wide p = {0}, s = {0};
+    Reals order = {0};
+    Mask lost = {0};
+    for (uint32_t k = 0; k < n; k++) {
+        const Lanes *a = at(r, operand[k]);
+        p += widen(load(a->p));
+        order += load_reals(a->order);
+        if (!q) continue;
+        s += widen(load(a->q));
+        lost |= load(a->q) == RESIDUE_NONE;
+    }
+    *(Words *)y->p = finish_p(p);
+    *(Reals *)y->order = order;
+    if (q) *(Words *)y->q = none_where(lost, finish_q(s));
+}
+
+/* The greater by the doubles; of equal residues the one whose second residue is known. */
+INLINE void choose(const Lanes *a, bool least, bool q, Lanes *y) {
+    Reals x = load_reals(y->order), z = load_reals(a->order);
+    WideMask wide = least ? (WideMask)(x <= z) : (WideMask)(x >= z);
+    Mask keep = __builtin_convertvector(wide, Mask);
+    Words yp = load(y->p), ap = load(a->p);
+    if (q) {
+        Mask same = yp == ap;
+        keep = (same & (load(y->q) != RESIDUE_NONE)) | (~same & keep);
+        wide = __builtin_convertvector(keep, WideMask);
+        *(Words *)y->q = (load(y->q) & (Words)keep) | (load(a->q) & ~(Words)keep);
+    }
+    *(Words *)y->p = (yp & (Words)keep) | (ap & ~(Words)keep);
+    *(Wide *)y->order = ((Wide)x & (Wide)wide) | ((Wide)z & ~(Wide)wide);
+}
+INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool least, bool q, Lanes *y) {
+    Lanes best = *at(r, operand[0]);
+    for (uint32_t k = 1; k < n; k++) choose(at(r, operand[k]), least, q, &best);
+    *y = best;
+}
+
+static Number lane(const Lanes *a, int l) { return (Number){.residue = {a->p[l], a->q[l], a->order[l]}}; }
+static bool put_lane(Lanes *y, int l, Number x) {
+    y->p[l] = x.residue.p;
+    y->q[l] = x.residue.q;
+    y->order[l] = x.residue.order;
+    return x.residue.p != RESIDUE_NONE && x.residue.order == x.residue.order;
+}
+static bool call(Function f, const Lanes *a, Lanes *y) {
+    bool known = true;
+    for (int l = 0; l < LANES; l++) known &= put_lane(y, l, numbers_residue.call(f, lane(a, l)));
+    return known;
+}
+static bool power(const Lanes *a, const Lanes *b, Lanes *y) {
+    bool known = true;
+    for (int l = 0; l < LANES; l++) known &= put_lane(y, l, numbers_residue.power(lane(a, l), lane(b, l)));
+    return known;
+}
+
+INLINE bool run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
+    Run r = {{in[0], in[1], in[2], temp, out, p->constant}};
+    bool known = true;
+    for (const uint32_t *w = p->word, *end = w + p->nword; w < end; w += 3 + w[1]) {
+        Lanes *y = (w[2] >> BANK_SHIFT == BANK_OUT ? out : temp) + (w[2] & ((1u << BANK_SHIFT) - 1));
+        switch ((ProgramStep)(w[0] & 255)) {
+        case PROGRAM_COPY: *y = *at(&r, w[3]); break;
+        case PROGRAM_SUM: sum(&r, w + 3, w[1], q, y); break;
+        case PROGRAM_DOT: dot(&r, w + 3, w[1], q, y); break;
+        case PROGRAM_MOST: extreme(&r, w + 3, w[1], false, q, y); break;
+        case PROGRAM_LEAST: extreme(&r, w + 3, w[1], true, q, y); break;
+        case PROGRAM_POWER: known &= power(at(&r, w[3]), at(&r, w[4]), y); break;
+        case PROGRAM_CALL: known &= call((Function)(w[0] >> 8), at(&r, w[3]), y); break;
+        }
+    }
+    return known;
+}
+
+/* Sums over the elements of residue times coefficient, modulo 2^64, lane by lane. */
+INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[LANES]) {
+    Wide h = {0};
+    for (int k = 0; k < n; k++, coefficient += 2 * LANES) {
+        Wide p = widen(load(x[k].p));
+        h += p * widen(load(coefficient)) + ((p * widen(load(coefficient + LANES))) << 32);
+    }
+    *(Wide *)y = h;
+}
+
+#define VARIANT(name, isa)                                                                                                \
+    isa static bool run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {                      \
+        return run(p, in, temp, out, false);                                                                              \
+    }                                                                                                                     \
+    isa static bool run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {                  \
+        return run(p, in, temp, out, true);                                                                               \
+    }                                                                                                                     \
+    isa static void hash_##name(const Lanes *x, int n, const uint32_t *c, uint64_t y[]) { hash(x, n, c, y); }
+#define RUNNERS(name) {{run_##name, hash_##name}, {run_##name##_q, hash_##name}}
+
+VARIANT(any, )
+#if defined(__x86_64__)
+VARIANT(avx2, __attribute__((target("avx2"))))
+VARIANT(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))))
+static const ProgramRunner runners[][2] = {RUNNERS(any), RUNNERS(avx2), RUNNERS(avx512)};
+static int level(void) {
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return 2;
+    return __builtin_cpu_supports("avx2") ? 1 : 0;
+}
+#else
+static const ProgramRunner runners[][2] = {RUNNERS(any)};
+static int level(void) { return 0; }
+#endif
+
+ProgramRunner program_runner(bool exponents) {
+    const char *wish = getenv("ISOMER_CPU");
+    return runners[wish && !strcmp(wish, "generic") ? 0 : level()][exponents];
+}

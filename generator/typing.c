@@ -1,0 +1,185 @@
+/* typing.c -- whether an operator of the set fits its arguments and what comes out: asked of its shape() once and kept.
+   Needs must hold for all sizes; an unknown that was not chosen follows from the first equation it is linear in. */
+#include "generator/space.h"
+#include "ops/value.h"
+#include <string.h>
+
+const ShapeInfo *space_shape(const Space *s, ShapeId id) { return &s->shape[id - 1]; }
+
+int space_kind_of(const Space *s, ShapeId shape) {
+    for (int k = 0; k < s->nkind; k++)
+        if (s->kind[k].shape == shape) return k;
+    return -1;
+}
+
+Sizes space_sizes(const Space *s, int stage) {
+    uint32_t n = intern_count(s->w->table[TABLE_SYMBOL]) + 1;
+    int64_t *v = arena_alloc(s->w->scratch, n * sizeof *v);
+    for (uint32_t k = 0; k < n; k++) v[k] = SIZE_UNKNOWN;
+    for (int k = 0; k < s->nsize; k++) v[s->size[k]] = s->value[stage][k];
+    return (Sizes){n, v};
+}
+
+static int elements(const Space *s, const Type *t, int stage) {
+    ArenaMark mark = arena_mark(s->w->scratch);
+    Sizes sizes = space_sizes(s, stage);
+    int64_t count = 1, d;
+    for (int k = 0; k < t->dim.n && count; k++) {
+        bool known = poly_eval(s->w, t->dim.v[k], sizes, &d);
+        count = known && d > 0 && d <= ELEMENTS_MAX ? count * d : 0;
+        if (count > ELEMENTS_MAX) count = 0;
+    }
+    arena_reset(s->w->scratch, mark);
+    return (int)count;
+}
+
+static uint64_t shape_hash(const Space *s, int sort, const Type *t) {
+    Text text = text_new(s->arena);
+    text_add(&text, "%s ", s->sort[sort]);
+    type_print(s->w, t, &text);
+    return hash_bytes(text.data, text.size);
+}
+
+ShapeId space_shape_put(Space *s, int sort, TypeId type) {
+    for (int k = 0; k < s->nshape; k++)
+        if (s->shape[k].type == type && s->shape[k].sort == sort) return (ShapeId)(k + 1);
+    const Type *t = type_get(s->w, type);
+    ShapeInfo i = {.sort = sort, .type = type, .hash = shape_hash(s, sort, t)};
+    for (int stage = 0; stage < s->nstage; stage++)
+        if (!(i.count[stage] = elements(s, t, stage))) return 0;
+    if (s->nshape == s->shape_room) {
+        ShapeInfo *more = ARENA_NEW(s->arena, ShapeInfo, s->shape_room = s->shape_room ? 2 * s->shape_room : 64);
+        if (s->nshape) memcpy(more, s->shape, (size_t)s->nshape * sizeof *more);
+        s->shape = more;
+    }
+    s->shape[s->nshape++] = i;
+    return (ShapeId)s->nshape;
+}
+
+/* ---- one operator on arguments */
+
+static bool sorts_fit(const Space *s, const Variant *v, int narg, const ShapeId arg[], int bound[]) {
+    for (int k = 0; k < 128; k++) bound[k] = -1;
+    for (int k = 0; k < narg; k++) {
+        int have = space_shape(s, arg[k])->sort, *any = v->sort[k] < 0 ? &bound[-v->sort[k]] : NULL;
+        if (any && *any < 0) *any = have;
+        if (have != (any ? *any : v->sort[k])) return false;
+    }
+    return true;
+}
+
+static void fill_defaults(Space *s, const Variant *v, const ShapeId arg[], int narg, Attr attr[]) {
+    int rank = narg ? type_get(s->w, space_shape(s, arg[0])->type)->dim.n : 0;
+    for (int k = 0; k < attrs_count(v->op->attrs); k++)
+        if (!v->given[k]) attr_default(s->w, &v->op->attrs[k], rank, &attr[k]);
+}
+
+/* Solves one need for an unknown; true: done, *x stands for it. */
+static bool solve(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
+    for (int k = 0; k < i->nneed; k++) {
+        Poly p = i->need[k].p, with_one, rest, slope;
+        if (!i->need[k].eq || !poly_has(w, p, unknown)) continue;
+        rest = poly_subst(w, p, 1, &unknown, &(Poly){0});
+        with_one = poly_subst(w, p, 1, &unknown, &(Poly){poly_int(w, 1)});
+        slope = poly_sub(w, with_one, rest);
+        if (poly_mentions(w, slope, unknown) || !slope) continue;
+        if (poly_divide(w, poly_scale(w, rest, -1), slope, x)) return true;
+    }
+    return false;
+}
+
+static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], int nout) {
+    Attr attr[SPACE_ATTRS];
+    TypeId in[TERM_ARGS] = {0};
+    memcpy(attr, v->attr, sizeof attr);
+    fill_defaults(s, v, arg, narg, attr);
+    for (int k = 0; k < narg; k++) in[k] = space_shape(s, arg[k])->type;
+    Sig sig = sig_intern(s->w, v->op, attr, narg, in, nout);
+    for (int k = 0; k < v->nfree; k++) {
+        Poly x;
+        if (v->chosen[k]) continue;
+        if (sig_info(s->w, sig)->why || !solve(s->w, sig_info(s->w, sig), v->free[k], &x)) return 0;
+        for (int j = 0; j < attrs_count(v->op->attrs); j++) {
+            Poly *list = ARENA_NEW(s->arena, Poly, attr[j].ints.n);
+            for (int i = 0; i < attr[j].ints.n; i++) list[i] = poly_subst(s->w, attr[j].ints.v[i], 1, &v->free[k], &x);
+            attr[j].ints.v = list;
+        }
+        sig = sig_intern(s->w, v->op, attr, narg, in, nout);
+    }
+    return sig;
+}
+
+/* Equations hold as polynomials; inequalities for all sizes, or at every stage. */
+static bool needs_hold(Space *s, const SigInfo *i) {
+    for (int k = 0; k < i->nneed; k++) {
+        Lit l = i->need[k];
+        if (l.eq ? l.p == 0 : value_decide(s->w, l) == 1) continue;
+        if (l.eq) return false;
+        for (int stage = 0; stage < s->nstage; stage++) {
+            int64_t v;
+            ArenaMark mark = arena_mark(s->w->scratch);
+            bool known = poly_eval(s->w, l.p, space_sizes(s, stage), &v);
+            arena_reset(s->w->scratch, mark);
+            if (!known || v < 0) return false;
+        }
+    }
+    return true;
+}
+
+static Typing *type_new(Space *s, int op, const ShapeId arg[]) {
+    const Variant *v = &s->op[op];
+    const OpForm *f = &s->form[op];
+    int bound[128];
+    if (!sorts_fit(s, v, f->narg, arg, bound)) return NULL;
+    Sig sig = signature(s, v, f->narg, arg, f->nout);
+    const SigInfo *i = sig ? sig_info(s->w, sig) : NULL;
+    if (!i || i->why || i->nout != f->nout || !needs_hold(s, i)) return NULL;
+    Typing *t = ARENA_NEW(s->arena, Typing, 1);
+    t->sig = sig;
+    t->nout = f->nout;
+    for (int k = 0; k < f->nout; k++) {
+        int sort = v->result[k] < 0 ? bound[-v->result[k]] : v->result[k];
+        if (sort < 0 || !type_get(s->w, i->out[k])->known) return NULL;
+        if (!(t->out[k] = space_shape_put(s, sort, i->out[k]))) return NULL;
+    }
+    return t;
+}
+
+static TypingEntry *typing_slot(const Space *s, uint64_t key) {
+    uint64_t mask = (uint64_t)s->typing_room - 1, at = (key * 0x9e3779b97f4a7c15ull >> 20) & mask;
+    while (s->typing[at].key && s->typing[at].key != key) at = (at + 1) & mask;
+    return &s->typing[at];
+}
+
+static void typing_grow(Space *s) {
+    TypingEntry *old = s->typing;
+    int n = s->typing_room;
+    s->typing_room = n ? 2 * n : 1 << 14;
+    s->typing = ARENA_NEW(s->arena, TypingEntry, s->typing_room);
+    for (int k = 0; k < n; k++)
+        if (old[k].key) *typing_slot(s, old[k].key) = old[k];
+}
+
+Typing *space_type(Space *s, int op, const ShapeId arg[]) {
+    uint64_t key = 1 + (uint64_t)op;
+    for (int k = 0; k < s->form[op].narg; k++) key |= (uint64_t)arg[k] << (16 + 16 * k);
+    if (2 * s->ntyping >= s->typing_room) typing_grow(s);
+    TypingEntry *e = typing_slot(s, key);
+    if (e->key) return e->typing;
+    Typing *t = type_new(s, op, arg);
+    s->ntyping++;
+    *e = (TypingEntry){key, t};
+    return t;
+}
+
+bool space_type_term(Space *s, const Term *t, ShapeId shape[REF_OUT + 2 * TERM_OPS]) {
+    for (int v = 0; v < t->nvar; v++) shape[v] = s->kind[t->kind[v]].shape;
+    for (int i = 0; i < t->n; i++) {
+        ShapeId arg[TERM_ARGS] = {0};
+        for (int k = 0; k < s->form[t->in[i].op].narg; k++) arg[k] = shape[t->in[i].arg[k]];
+        const Typing *y = space_type(s, t->in[i].op, arg);
+        for (int p = 0; p < TERM_PORTS; p++) shape[ref_out(i, p)] = y && p < y->nout ? y->out[p] : 0;
+        if (!y) return false;
+    }
+    return true;
+}

@@ -55,6 +55,19 @@ const Member *classes_member(const Classes *c, const Code *code) {
         if (!code_compare(&c->member[x->slot[at] - 1].code, code)) return &c->member[x->slot[at] - 1];
     return NULL;
 }
+static uint64_t hash_symmetry(const Classes *c, uint32_t m) { return code_hash(&c->symmetry[m].code); }
+const Symmetry *classes_symmetries(const Classes *c, const Code *code, int *n) {
+    const Index *x = &c->symmetry_by_code;
+    *n = 0;
+    if (!x->room) return NULL;
+    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1)) {
+        const Symmetry *y = &c->symmetry[x->slot[at] - 1];
+        if (code_compare(&y->code, code)) continue;
+        while (y + *n < c->symmetry + c->nsymmetry && !code_compare(&y[*n].code, code)) ++*n;
+        return y;
+    }
+    return NULL;
+}
 /* Representatives with this key, in the order in which they came. */
 static int reps_of_key(const Classes *c, uint64_t key, uint32_t out[]) {
     const Index *x = &c->by_key;
@@ -84,6 +97,8 @@ void classes_free(Classes *c) {
     if (!c) return;
     mem_realloc(c->rep, 0);
     mem_realloc(c->member, 0);
+    mem_realloc(c->symmetry, 0);
+    mem_realloc(c->symmetry_by_code.slot, 0);
     mem_realloc(c->by_key.slot, 0);
     mem_realloc(c->by_code.slot, 0);
     mem_realloc(c->member_by_code.slot, 0);
@@ -114,19 +129,63 @@ static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term
     return values_hash(x, b->root, &n, &h) && h == hash_a;
 }
 
-bool classes_match(Classes *c, const Code *code_a, const Code *code_b, uint8_t to[]) {
-    Term a = term_decode(c->s->form, code_a), b = term_decode(c->s->form, code_b);
+bool classes_match(Classes *c, const Term *a, const Code *code_b, uint8_t to[]) {
+    Term b = term_decode(c->s->form, code_b);
     Key ka, kb;
     Naming plain;
     uint64_t second;
-    if (!values_load(c->first, &a) || !values_key(c->first, a.root, &ka)) return false;
+    if (!values_load(c->first, a) || !values_key(c->first, a->root, &ka)) return false;
     if (!values_load(c->first, &b) || !values_key(c->first, b.root, &kb) || ka.hash != kb.hash) return false;
-    if (!values_load(c->second, &a)) return false;
+    if (!values_load(c->second, a)) return false;
     values_plain_naming(c->second, &plain);
-    if (!values_hash(c->second, a.root, &plain, &second) || !values_load(c->second, &b)) return false;
+    if (!values_hash(c->second, a->root, &plain, &second) || !values_load(c->second, &b)) return false;
     for (int k = 0; k < kb.n; k++)
-        if (pair_up(&a, &ka.name[0], &b, &kb.name[k], to) && equal_at(c->second, second, &plain, &b, to)) return true;
+        if (pair_up(a, &ka.name[0], &b, &kb.name[k], to) && equal_at(c->second, second, &plain, &b, to)) return true;
     return false;
+}
+
+bool classes_least(Classes *c, const Term *t, uint32_t *rep, uint8_t to[]) {
+    Key key;
+    uint32_t reps[SAME_KEY];
+    if (!values_load(c->first, t) || !values_key(c->first, t->root, &key)) return false;
+    int n = reps_of_key(c, key.hash, reps);
+    for (int k = 0; k < n; k++)
+        if (classes_match(c, t, &c->rep[ *rep = reps[k]].code, to)) return true;
+    return false;
+}
+
+/* The renamings under which a term equals itself, but for those that only swap what commutes. */
+static void add_symmetries(Classes *c, const Code *code) {
+    Term t = term_decode(c->s->form, code);
+    Code seen[NAMINGS_MAX];
+    Key key;
+    Naming plain;
+    uint64_t second;
+    int nseen = 0;
+    uint32_t first = c->nsymmetry;
+    if (!values_load(c->first, &t) || !values_key(c->first, t.root, &key) || !values_load(c->second, &t)) return;
+    values_plain_naming(c->second, &plain);
+    if (!values_hash(c->second, t.root, &plain, &second)) return;
+    for (int k = 0; k < key.n; k++) {
+        Symmetry y = {.code = *code};
+        Code named;
+        Term other = t;
+        if (!pair_up(&t, &key.name[0], &t, &key.name[k], y.to) || !equal_at(c->second, second, &plain, &t, y.to)) continue;
+        for (int v = 0; v < t.nvar; v++)
+            if (y.to[v] == TERM_VARS) y.to[v] = (uint8_t)v;
+        for (int i = 0; i < t.n; i++)
+            for (int j = 0; j < c->s->form[t.in[i].op].narg; j++)
+                if (!ref_is_out(t.in[i].arg[j])) other.in[i].arg[j] = y.to[t.in[i].arg[j]];
+        if (!term_canonical(c->s->form, &other, true, &named, NULL)) continue;
+        int at = 0;
+        while (at < nseen && code_compare(&seen[at], &named)) at++;
+        if (at < nseen) continue;
+        seen[nseen++] = named;
+        if (nseen == 1) continue; /* the term itself */
+        c->symmetry = room_for(c, c->symmetry, c->nsymmetry, &c->symmetry_room, sizeof *c->symmetry);
+        c->symmetry[c->nsymmetry++] = y;
+    }
+    if (c->nsymmetry > first) index_add(&c->symmetry_by_code, hash_symmetry, c, first);
 }
 
 /* ---- levels */
@@ -146,31 +205,25 @@ static void add_member(Classes *c, const Record *r, uint32_t rep, const uint8_t 
 }
 
 /* One key: its records against the representatives there are, which grow where the second stage tells them apart. */
-static void add_group(Classes *c, const Record *r, size_t n, bool keep_single, LevelStats *stats) {
+void classes_add_group(Classes *c, const Record *r, size_t n, bool last, LevelStats *stats) {
     uint32_t reps[SAME_KEY];
     int nrep = reps_of_key(c, r->key, reps);
+    stats->terms += n;
     for (size_t k = 0; k < n; k++) {
         uint8_t to[TERM_VARS] = {0};
         int at = 0;
-        while (at < nrep && !classes_match(c, &r[k].code, &c->rep[reps[at]].code, to)) at++;
+        Term t = term_decode(c->s->form, &r[k].code);
+        while (at < nrep && !classes_match(c, &t, &c->rep[reps[at]].code, to)) at++;
         stats->pairs += at < nrep;
         c->coincidences += at == nrep && nrep;
         if (at < nrep) add_member(c, &r[k], reps[at], to);
         else {
             stats->classes++;
-            if (n > 1 || keep_single) {
+            if (r[k].key & 1) add_symmetries(c, &r[k].code);
+            if (n > 1 || !last) {
                 add_rep(c, &r[k]);
                 if (nrep < SAME_KEY) reps[nrep++] = c->nrep - 1;
             }
         }
-    }
-}
-
-void classes_add_level(Classes *c, const Record *r, size_t n, bool last, LevelStats *stats) {
-    *stats = (LevelStats){.terms = n};
-    for (size_t k = 0, m; k < n; k += m) {
-        m = 1;
-        while (k + m < n && r[k + m].key == r[k].key) m++;
-        add_group(c, r + k, m, !last, stats);
     }
 }

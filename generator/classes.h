@@ -14,6 +14,10 @@ typedef struct Member { /* term = representative with its variable v renamed to 
     uint32_t rep;
     uint8_t to[TERM_VARS];
 } Member;
+typedef struct Symmetry { /* a representative that equals itself with variable v renamed to to[v]; those of one code stand together */
+    Code code;
+    uint8_t to[TERM_VARS];
+} Symmetry;
 typedef struct Index { /* open addressing over numbers of entries, + 1 */
     uint32_t room, n, *slot;
 } Index;
@@ -23,20 +27,26 @@ typedef struct Classes {
     uint32_t nrep, rep_room, nmember, member_room;
     Rep *rep;
     Member *member;
-    Index by_key, by_code, member_by_code;
+    uint32_t nsymmetry, symmetry_room;
+    Symmetry *symmetry;
+    Index by_key, by_code, member_by_code, symmetry_by_code;
     uint64_t coincidences; /* pairs that only the second stage told apart */
 } Classes;
 
 Classes *classes_new(Space *, uint64_t seed);
 void classes_free(Classes *);
-/* The records of one level, sorted by key and code. last: representatives are counted, not kept. */
 typedef struct LevelStats {
     uint64_t terms, classes, pairs;
 } LevelStats;
-void classes_add_level(Classes *, const Record *, size_t n, bool last, LevelStats *);
+/* The records of one level with one key, sorted by code; groups come by ascending key. last: representatives that stay
+   alone are counted, not kept. */
+void classes_add_group(Classes *, const Record *, size_t n, bool last, LevelStats *);
 bool classes_is_rep(const Classes *, const Code *);
 const Member *classes_member(const Classes *, const Code *); /* NULL: none */
+const Symmetry *classes_symmetries(const Classes *, const Code *, int *n);
+/* The representative that equals t's root, with its variables renamed to t's; false: none is known. */
+bool classes_least(Classes *, const Term *t, uint32_t *rep, uint8_t to[]);
 /* A renaming of b's variables (kinds agree) under which b equals a at both stages. to[v] == TERM_VARS: b does not depend on v. */
-bool classes_match(Classes *, const Code *a, const Code *b, uint8_t to[]);
+bool classes_match(Classes *, const Term *a, const Code *b, uint8_t to[]);
 int record_compare(const void *, const void *);
 #endif

@@ -105,7 +105,8 @@ static bool attribute(Reader *r) {
         return fail(r, "this operator has no such attribute");
     }
     const char *value = r->scan.at;
-    if (scan_name(&r->scan, name, sizeof name) && *r->scan.at == ':' && scan_char(&r->scan, ':')) v->whole[k] = arena_string(r->s->arena, name, strlen(name));
+    if (scan_name(&r->scan, name, sizeof name) && *r->scan.at == ':' && scan_char(&r->scan, ':'))
+        v->whole[k] = arena_string(r->s->arena, name, strlen(name));
     else r->scan.at = value;
     if (!attr_parse(r->w, &r->scan, &v->op->attrs[k], &v->general[k])) return fail(r, "expected the attribute's value");
     v->given[k] = true;
@@ -223,7 +224,8 @@ static bool set_line(Reader *r) {
     } lines[] = {{"sizes", sizes_line}, {"at", at_line}, {"input", input_line}, {"op", op_line}};
     if (scan_end(&r->scan)) return true;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
-        if (scan_word(&r->scan, lines[k].word)) return lines[k].read(r) && (scan_end(&r->scan) || fail(r, "this does not belong to the line"));
+        if (scan_word(&r->scan, lines[k].word))
+            return lines[k].read(r) && (scan_end(&r->scan) || fail(r, "this does not belong to the line"));
     return fail(r, "expected sizes, at, input or op");
 }
 
@@ -238,6 +240,8 @@ Space *space_parse(World *w, const char *path, const char *text, size_t n, Error
     Error mine = {0};
     Space *s = ARENA_NEW(w->arena, Space, 1);
     *s = (Space){.w = w, .arena = w->arena, .path = path, .name = base_name(w->arena, path), .digest = hash_bytes(text, n)};
+    s->text = text;
+    s->text_size = n;
     s->op = ARENA_NEW(w->arena, Variant, TERM_FORMS);
     Reader r = {.s = s, .w = w};
     e = e ? e : &mine;

@@ -141,15 +141,18 @@ INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[
     *(Wide *)y = h;
 }
 
-#define VARIANT(name, isa)                                                                                                \
-    isa static bool run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {                      \
-        return run(p, in, temp, out, false);                                                                              \
-    }                                                                                                                     \
-    isa static bool run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {                  \
-        return run(p, in, temp, out, true);                                                                               \
-    }                                                                                                                     \
+#define VARIANT(name, isa)                                                                               \
+    isa static bool run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {     \
+        return run(p, in, temp, out, false);                                                             \
+    }                                                                                                    \
+    isa static bool run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { \
+        return run(p, in, temp, out, true);                                                              \
+    }                                                                                                    \
     isa static void hash_##name(const Lanes *x, int n, const uint32_t *c, uint64_t y[]) { hash(x, n, c, y); }
-#define RUNNERS(name) {{run_##name, hash_##name}, {run_##name##_q, hash_##name}}
+#define RUNNERS(name)                                              \
+    {                                                              \
+        {run_##name, hash_##name}, { run_##name##_q, hash_##name } \
+    }
 
 VARIANT(any, )
 #if defined(__x86_64__)

@@ -26,14 +26,14 @@ typedef struct Kind {
 /* One operator of the set with its attributes, and one choice for those that are unknowns of the set file. */
 typedef struct Variant {
     const Op *op;
-    int line;                         /* of the set file: choices of one line share its limit */
-    int most;                         /* how many of this line a term may have */
+    int line;                                     /* of the set file: choices of one line share its limit */
+    int most;                                     /* how many of this line a term may have */
     Attr attr[SPACE_ATTRS], general[SPACE_ATTRS]; /* the unknowns replaced by the choice; as written */
     bool given[SPACE_ATTRS];
-    const char *whole[SPACE_ATTRS];   /* the name under which a whole attribute is free in rules; NULL: none */
+    const char *whole[SPACE_ATTRS]; /* the name under which a whole attribute is free in rules; NULL: none */
     int nfree;
-    Symbol free[SPACE_FREE];          /* unknowns of its attributes */
-    bool chosen[SPACE_FREE];          /* else it follows from what shape() needs */
+    Symbol free[SPACE_FREE]; /* unknowns of its attributes */
+    bool chosen[SPACE_FREE]; /* else it follows from what shape() needs */
     Poly choice[SPACE_FREE];
     int sort[TERM_ARGS], result[TERM_PORTS]; /* >= 0: a sort; < 0: any, but the same wherever the number is the same */
 } Variant;
@@ -51,8 +51,9 @@ typedef struct TypingEntry {
 typedef struct Space {
     World *w;
     Arena *arena;
-    const char *name, *path;
-    uint64_t digest;     /* of the set file's text */
+    const char *name, *path, *text;
+    size_t text_size;
+    uint64_t digest; /* of the set file's text */
     int nsize, nstage;
     Symbol size[SPACE_SIZES];
     int64_t value[SPACE_STAGES][SPACE_SIZES];
@@ -61,8 +62,8 @@ typedef struct Space {
     Kind kind[SPACE_KINDS];
     OpForm form[TERM_FORMS];
     Variant *op;
-    int most_arguments;  /* of any operator */
-    bool exponents;      /* values carry their second residue: some operator has a function */
+    int most_arguments; /* of any operator */
+    bool exponents;     /* values carry their second residue: some operator has a function */
     int nshape, shape_room;
     ShapeInfo *shape;
     int ntyping, typing_room;
@@ -79,6 +80,8 @@ Typing *space_type(Space *, int op, const ShapeId arg[]);
 /* The shapes of all of a term's values, by Ref; false: it does not type. */
 bool space_type_term(Space *, const Term *, ShapeId shape[REF_OUT + 2 * TERM_OPS]);
 ShapeId space_shape_put(Space *, int sort, TypeId); /* 0: too many elements, or none, at some stage */
+/* Some operator's definition calls a function, so that values need their second residue. */
+bool space_has_functions(Space *);
 /* The sizes of a stage as values of symbols; the array lives in the World's scratch arena. */
 Sizes space_sizes(const Space *, int stage);
 #endif

@@ -1,6 +1,7 @@
 /* typing.c -- whether an operator of the set fits its arguments and what comes out: asked of its shape() once and kept.
    Needs must hold for all sizes; an unknown that was not chosen follows from the first equation it is linear in. */
 #include "generator/space.h"
+#include "generator/program.h"
 #include "ops/value.h"
 #include <string.h>
 
@@ -99,6 +100,7 @@ static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], 
         Poly x;
         if (v->chosen[k]) continue;
         if (sig_info(s->w, sig)->why || !solve(s->w, sig_info(s->w, sig), v->free[k], &x)) return 0;
+        if (!value_natural(s->w, x) || !x) return 0; /* what is left over is a size, whatever the sizes are */
         for (int j = 0; j < attrs_count(v->op->attrs); j++) {
             Poly *list = ARENA_NEW(s->arena, Poly, attr[j].ints.n);
             for (int i = 0; i < attr[j].ints.n; i++) list[i] = poly_subst(s->w, attr[j].ints.v[i], 1, &v->free[k], &x);
@@ -182,4 +184,31 @@ bool space_type_term(Space *s, const Term *t, ShapeId shape[REF_OUT + 2 * TERM_O
         if (!y) return false;
     }
     return true;
+}
+
+/* Whether an operator on inputs, at some of their kinds, calls a function; one that fits none of them may. */
+static bool calls_function(Space *s, int op, int k, ShapeId arg[], bool *typed) {
+    if (k < s->form[op].narg) {
+        for (int kind = 0; kind < s->nkind; kind++) {
+            arg[k] = s->kind[kind].shape;
+            if (calls_function(s, op, k + 1, arg, typed)) return true;
+        }
+        return false;
+    }
+    Typing *t = space_type(s, op, arg);
+    if (!t) return false;
+    ArenaMark mark = arena_mark(s->w->scratch);
+    const Program *p = program_new(s->w, s->arena, t->sig, 0, space_sizes(s, 0));
+    arena_reset(s->w->scratch, mark);
+    *typed = true;
+    return !p || p->calls;
+}
+
+bool space_has_functions(Space *s) {
+    ShapeId arg[TERM_ARGS] = {0};
+    for (int op = 0; op < s->nop; op++) {
+        bool typed = false;
+        if (calls_function(s, op, 0, arg, &typed) || !typed) return true;
+    }
+    return false;
 }

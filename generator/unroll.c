@@ -10,11 +10,11 @@ enum { OPERANDS = 4096, UNROLL_VALUES = 64 };
 typedef struct Unroll {
     World *w;
     Arena *arena;
-    Sizes sizes;       /* with indices and bound variables, as they are bound */
-    int64_t *value;    /* the same array */
+    Sizes sizes;    /* with indices and bound variables, as they are bound */
+    int64_t *value; /* the same array */
     int64_t in_dim[3][RANK_MAX];
     int in_rank[3], nin;
-    Intern *seen;      /* step without destination -> number, whose destination is dst[number] */
+    Intern *seen; /* step without destination -> number, whose destination is dst[number] */
     uint32_t *dst;
     int dst_room;
     uint32_t *word;
@@ -261,6 +261,8 @@ static bool bind_inputs(Unroll *u, const SigInfo *i) {
     u->nin = i->nin;
     if (i->nin > 3) return false;
     for (int k = 0; k < i->nin; k++) {
+        u->in_rank[k] = -1;
+        if (!i->in[k]) continue;
         const Type *t = type_get(u->w, i->in[k]);
         u->in_rank[k] = t->dim.n;
         for (int d = 0; d < t->dim.n; d++)

@@ -11,7 +11,7 @@ enum { MEMO = 1 << 12 };
 /* Some points draw a variable of one sign only: functions that look at signs are told apart at few points. */
 static int sign_bias(uint64_t seed, int lane) { return lane < 2 ? 0 : (int)(random_at(seed, (uint64_t)lane) >> 40) & 3; }
 
-static void draw(Lanes *x, int n, uint64_t seed) {
+void lanes_draw(Lanes *x, int n, uint64_t seed) {
     for (int k = 0; k < n; k++)
         for (int l = 0; l < LANES; l++) {
             uint64_t r = random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l);
@@ -43,7 +43,7 @@ Values *values_new(Space *s, int stage, uint64_t seed) {
         for (int j = 0; j < POOL; j++) {
             int n = space_shape(s, s->kind[k].shape)->count[stage];
             v->pool[k][j] = arena_alloc_raw(s->arena, (size_t)n * sizeof(Lanes));
-            draw(v->pool[k][j], n, random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j));
+            lanes_draw(v->pool[k][j], n, random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j));
         }
     for (int i = 0; i < TERM_OPS; i++) {
         ValueCone *c = &v->cone[i];

@@ -47,6 +47,7 @@ typedef struct Values {
     uint64_t evaluations;
 } Values;
 
+void lanes_draw(Lanes *, int n, uint64_t seed); /* random elements */
 Values *values_new(Space *, int stage, uint64_t seed);
 void values_free(Values *);
 /* Takes over the term up to instruction i (i = -1: its variables), which must type; those before are as they were. */

@@ -1,0 +1,203 @@
+/* generate_rules.c -- the program generate-rules: enumerates small graphs over an operator set and writes those that are
+   equal as candidate rules. What it writes is not proved: verify-rules does that. */
+#include "generator/generate.h"
+#include "ops/base/options.h"
+#include "ops/base/arena.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Options {
+    const char *ops, *out, *resume, *shard, *json, *memory;
+    int64_t size, seed, jobs;
+    bool exhaustive, quiet, help, version;
+} Options;
+typedef struct Main {
+    Arena *arena;
+    Options o;
+    GenerateOptions g;
+    bool terminal;
+    Error error;
+} Main;
+
+static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {
+    Options *o = &m->o;
+    const OptionDef table[] = {
+        {.name = "ops", .kind = OPT_TEXT, .into = &o->ops, .value = "FILE", .help = "The operator set: a .set file."},
+        {.name = "size", .kind = OPT_INT, .into = &o->size, .value = "N", .help = "Operators in a term.", .least = 1, .most = 5},
+        {.name = "out",
+         .letter = 'o',
+         .kind = OPT_TEXT,
+         .into = &o->out,
+         .value = "FILE",
+         .help = "Write the candidates; else they are printed."},
+        {.name = "seed", .kind = OPT_INT, .into = &o->seed, .value = "S", .help = "Seed of random points.", .least = 0, .most = 4e18},
+        {.name = "jobs", .letter = 'j', .kind = OPT_INT, .into = &o->jobs, .value = "N", .help = "Threads.", .least = 1, .most = 256},
+        {.name = "memory-limit",
+         .kind = OPT_TEXT,
+         .into = &o->memory,
+         .value = "SIZE",
+         .help = "Terms held in memory, as in 500M or 8G; more go to disk."},
+        {.name = "resume",
+         .kind = OPT_TEXT,
+         .into = &o->resume,
+         .value = "DIR",
+         .help = "Keep finished work in DIR, and go on from what is there."},
+        {.name = "shard",
+         .kind = OPT_TEXT,
+         .into = &o->shard,
+         .value = "I/N",
+         .help = "Do part I (from 0) of N; the others share DIR of --resume."},
+        {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
+        {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
+        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
+        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
+        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Print this help."},
+        {0},
+    };
+    options_help(help, "generate-rules --ops FILE --size N [options]",
+                 "Finds pairs of small graphs that compute the same: candidate rules.", table);
+    return options_parse(m->arena, table, argc, argv, rest, &m->error);
+}
+
+static bool parse_memory(const char *text, size_t *bytes) {
+    double v;
+    char unit = 0, more;
+    int n = sscanf(text, "%lf%c%c", &v, &unit, &more);
+    const char *at = unit ? strchr("KMG", unit) : NULL;
+    if (n < 1 || n > 2 || (n == 2 && !at) || !(v > 0) || v > 1e15) return false;
+    for (const char *p = "KMG"; at && p <= at; p++) v *= 1024;
+    *bytes = (size_t)v;
+    return v < 1e15;
+}
+
+static bool settle(Main *m, const StringList *rest) {
+    Options *o = &m->o;
+    GenerateOptions *g = &m->g;
+    if (rest->n) return error_set(&m->error, E_USAGE, rest->v[0], "this is no option; sets are given with --ops");
+    if (!o->ops) return error_set(&m->error, E_USAGE, "--ops", "no operator set given");
+    if (!o->size) return error_set(&m->error, E_USAGE, "--size", "no size given, from 1 to 5");
+    *g = (GenerateOptions){.set = o->ops,
+                           .size = (int)o->size,
+                           .jobs = (int)o->jobs,
+                           .nshard = 1,
+                           .seed = (uint64_t)o->seed,
+                           .folder = o->resume,
+                           .exhaustive = o->exhaustive};
+    if (!parse_memory(o->memory, &g->memory)) return error_set(&m->error, E_USAGE, "--memory-limit", "expected a size such as 500M or 8G");
+    if (!o->shard) return true;
+    if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 || g->shard >= g->nshard)
+        return error_set(&m->error, E_USAGE, "--shard", "expected I/N with 0 <= I < N");
+    return o->resume || error_set(&m->error, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
+}
+
+static void progress(void *user, const GenerateProgress *p) {
+    Main *m = user;
+    if (!m->terminal || m->o.quiet) return;
+    fprintf(stderr, "\r\033[Ksize %d: %s %llu", p->level, p->stage, (unsigned long long)p->done);
+    if (p->total)
+        fprintf(stderr, " of %llu, %.0f s left", (unsigned long long)p->total,
+                p->done ? p->seconds / (double)p->done * (double)(p->total - p->done) : 0);
+    fprintf(stderr, ", %llu terms, %llu classes, %.0f terms/s", (unsigned long long)p->terms, (unsigned long long)p->classes,
+            (double)p->terms / (p->seconds + 1e-9));
+}
+
+static void print_table(const GenerateReport *r) {
+    printf("%-5s %12s %12s %12s %10s %10s %9s %9s\n", "size", "prefixes", "terms", "classes", "raw pairs", "kept", "terms s", "classes s");
+    for (int k = 0; k < r->nlevel; k++) {
+        const GenerateLevel *l = &r->level[k];
+        printf("%-5d %12llu %12llu %12llu %10llu %10llu %9.2f %9.2f\n", k, (unsigned long long)l->prefixes, (unsigned long long)l->terms,
+               (unsigned long long)l->classes, (unsigned long long)l->raw, (unsigned long long)l->kept, l->enumerate, l->merge);
+    }
+    printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n", (unsigned long long)r->raw,
+           (unsigned long long)r->reduced, (unsigned long long)r->pairs, (unsigned long long)r->candidates);
+    printf("apart only at the second stage %llu, false at random sizes %llu, not tried %llu\n", (unsigned long long)r->coincidences,
+           (unsigned long long)r->untrue, (unsigned long long)r->untried);
+    printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, given numbers %llu, given types %llu)\n",
+           (unsigned long long)r->rules, (unsigned long long)r->doubles, (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
+           (unsigned long long)r->mode[2], (unsigned long long)r->mode[3]);
+    printf("%.2f s, of them %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift, (double)r->peak / (1 << 20));
+}
+
+static bool write_json(Main *m, const GenerateReport *r) {
+    cJSON *x = cJSON_CreateObject(), *levels = cJSON_AddArrayToObject(x, "levels");
+    for (int k = 0; k < r->nlevel; k++) {
+        const GenerateLevel *l = &r->level[k];
+        cJSON *y = cJSON_CreateObject();
+        const struct {
+            const char *name;
+            double v;
+        } columns[] = {{"size", k},
+                       {"prefixes", (double)l->prefixes},
+                       {"terms", (double)l->terms},
+                       {"classes", (double)l->classes},
+                       {"raw", (double)l->raw},
+                       {"kept", (double)l->kept},
+                       {"terms_seconds", l->enumerate},
+                       {"classes_seconds", l->merge}};
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) cJSON_AddNumberToObject(y, columns[c].name, columns[c].v);
+        cJSON_AddItemToArray(levels, y);
+    }
+    const struct {
+        const char *name;
+        double v;
+    } totals[] = {{"raw", (double)r->raw},
+                  {"reduced", (double)r->reduced},
+                  {"two_results", (double)r->pairs},
+                  {"candidates", (double)r->candidates},
+                  {"coincidences", (double)r->coincidences},
+                  {"false", (double)r->untrue},
+                  {"untried", (double)r->untried},
+                  {"rules", (double)r->rules},
+                  {"seconds", r->seconds},
+                  {"peak_bytes", (double)r->peak}};
+    for (size_t c = 0; c < sizeof totals / sizeof *totals; c++) cJSON_AddNumberToObject(x, totals[c].name, totals[c].v);
+    char *text = cJSON_Print(x);
+    bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
+    cJSON_free(text);
+    cJSON_Delete(x);
+    return ok;
+}
+
+static bool run(Main *m) {
+    GenerateReport r;
+    Text out = text_new(m->arena);
+    m->g.progress = progress;
+    m->g.user = m;
+    bool ok = generate(&m->g, m->arena, &out, &r, &m->error);
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
+    if (!ok) return false;
+    const char *text = out.data ? out.data : "";
+    if (m->o.out) ok = file_write(m->o.out, text, out.size, &m->error);
+    else ok = fwrite(text, 1, out.size, stdout) == out.size;
+    if (ok && m->o.out && !m->o.quiet) print_table(&r);
+    return ok && (!m->o.json || write_json(m, &r));
+}
+
+int main(int argc, char **argv) {
+    Escape escape = {.error = {0}};
+    Arena *a = NULL;
+    Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2)};
+    if (setjmp(escape.here)) {
+        char text[700];
+        error_print(&escape.error, text, sizeof text);
+        fprintf(stderr, "generate-rules: %s\n", text);
+        return error_exit_code(&escape.error);
+    }
+    m.arena = a = arena_new(&escape, 0);
+    StringList rest = {0};
+    Text help = text_new(a);
+    bool ok = parse(&m, argc, argv, &rest, &help);
+    if (ok && m.o.help) printf("%s", help.data);
+    else if (ok && m.o.version) printf("generate-rules %s\n", ISOMER_VERSION);
+    else ok = ok && settle(&m, &rest) && run(&m);
+    if (!ok) {
+        char text[700];
+        error_print(&m.error, text, sizeof text);
+        fprintf(stderr, "generate-rules: %s\n", text);
+    }
+    int code = ok ? 0 : error_exit_code(&m.error);
+    arena_free(a);
+    return code;
+}

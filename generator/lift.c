@@ -1,0 +1,259 @@
+/* lift.c -- builds both sides of a candidate as graphs over fresh sizes and solves what they need. */
+#include "generator/lift_inner.h"
+#include "graphs/needs.h"
+#include <string.h>
+
+Lift *lift_new(Escape *escape, const Space *like, uint64_t seed) {
+    World *w = graph_world_new(escape, 0);
+    Lift *l = ARENA_NEW(w->arena, Lift, 1);
+    Error e = {0};
+    l->w = w;
+    l->seed = seed;
+    l->s = space_parse(w, like->path, like->text, like->text_size, &e);
+    if (!l->s) escape_raise(escape, E_INVALID, "%s", e.reason);
+    l->arena = arena_new(escape, 0);
+    l->programs = arena_new(escape, 0);
+    l->seen = intern_new(l->programs);
+    l->run = program_runner(true);
+    l->mark = world_mark(w);
+    return l;
+}
+void lift_free(Lift *l) {
+    if (!l) return;
+    intern_free(l->seen);
+    arena_free(l->arena);
+    arena_free(l->programs);
+    world_free(l->w);
+}
+
+/* ---- fresh sizes */
+
+static Poly fresh(Lift *l, bool attribute) {
+    Poly p = poly_named(l->w, arena_format(l->arena, attribute ? "_a%d" : "_s%d", l->nfresh++));
+    if (attribute && l->nattribute < LIFT_SYMBOLS) l->attribute[l->nattribute++] = poly_is_symbol(l->w, p);
+    return p;
+}
+
+static Value lift_input(Lift *l, const Candidate *c, int v) {
+    Type t = *type_get(l->w, space_shape(l->s, l->s->kind[c->kind[v]].shape)->type);
+    int64_t n;
+    for (int d = 0; d < t.dim.n && l->mode != LIFT_UNIFORM; d++)
+        if (l->mode < LIFT_SIZES || !poly_constant(l->w, t.dim.v[d], &n)) t.dim.v[d] = fresh(l, false);
+    return graph_input(l->w, arena_format(l->arena, "x%d", v + 1), &t);
+}
+
+/* A list that may be any: one set of symbols for equal values under one name. */
+static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) {
+    for (int k = 0; k < l->nwhole; k++)
+        if (l->whole[k].n == value->n && !strcmp(l->whole[k].base, name) &&
+            !memcmp(l->whole[k].value, value->v, (size_t)value->n * sizeof(Poly)))
+            return l->whole[k].v;
+    if (l->nwhole == LIFT_WHOLE) return value->v;
+    WholeList *y = &l->whole[l->nwhole++];
+    int same = 0;
+    for (int k = 0; k + 1 < l->nwhole; k++) same += !strcmp(l->whole[k].base, name);
+    *y = (WholeList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name, value->n, value->v, NULL};
+    Poly *v = ARENA_NEW(l->arena, Poly, value->n);
+    for (int k = 0; k < value->n; k++) v[k] = fresh(l, true);
+    return y->v = v;
+}
+
+/* Unknowns and sizes in attributes, each its own symbol for this instruction. */
+static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
+    Symbol from[SPACE_SIZES + SPACE_FREE];
+    Poly to[SPACE_SIZES + SPACE_FREE];
+    int n = 0;
+    int64_t number;
+    memcpy(attr, v->general, sizeof v->general);
+    for (int k = 0; k < l->s->nsize; k++) {
+        bool used = false;
+        for (int j = 0; j < attrs_count(v->op->attrs); j++)
+            for (int i = 0; i < v->general[j].ints.n; i++) used |= poly_mentions(l->w, v->general[j].ints.v[i], l->s->size[k]);
+        if (!used || l->mode == LIFT_UNIFORM) continue;
+        from[n] = l->s->size[k];
+        to[n++] = fresh(l, true);
+    }
+    for (int k = 0; k < v->nfree; k++) {
+        bool fixed = v->chosen[k] && (l->mode == LIFT_UNIFORM || (l->mode >= LIFT_SIZES && poly_constant(l->w, v->choice[k], &number)));
+        from[n] = v->free[k];
+        to[n++] = fixed ? v->choice[k] : fresh(l, true);
+    }
+    for (int k = 0; k < attrs_count(v->op->attrs); k++) {
+        PolyList *list = &attr[k].ints;
+        if (l->mode == LIFT_LISTS && v->whole[k]) {
+            list->v = whole_list(l, v->whole[k], &v->attr[k].ints);
+            continue;
+        }
+        Poly *p = ARENA_NEW(l->arena, Poly, list->n);
+        for (int j = 0; j < list->n; j++) p[j] = poly_subst(l->w, list->v[j], n, from, to);
+        list->v = p;
+    }
+}
+
+/* ---- graphs */
+
+static Value lift_node(Lift *l, const Instr *in, const Value value[]) {
+    const Variant *v = &l->s->op[in->op];
+    const OpForm *f = &l->s->form[in->op];
+    Attr attr[SPACE_ATTRS];
+    Value arg[TERM_ARGS] = {0};
+    const char *why;
+    lift_attrs(l, v, attr);
+    for (int k = 0; k < f->narg; k++) arg[k] = value[in->arg[k]];
+    int rank = f->narg ? value_type(l->w, arg[0])->dim.n : 0;
+    for (int k = 0; k < attrs_count(v->op->attrs); k++)
+        if (!v->given[k]) attr_default(l->w, &v->op->attrs[k], rank, &attr[k]);
+    return node_make(l->w, v->op, attr, f->narg, arg, f->nout, &why);
+}
+
+/* The outputs of one side; false: it does not type. */
+static bool lift_side(Lift *l, const Side *s, const Value in[], Value out[]) {
+    Value value[REF_OUT + 4 * TERM_OPS] = {0};
+    memcpy(value, in, TERM_VARS * sizeof *in);
+    for (int i = 0; i < s->b.n; i++) {
+        Value y = lift_node(l, &s->b.in[i], value);
+        if (!y) return false;
+        for (int p = 0; p < l->s->form[s->b.in[i].op].nout; p++) value[ref_out(i, p)] = y + (Value)p;
+    }
+    for (int k = 0; k < s->nout; k++) out[k] = value[s->out[k]];
+    return true;
+}
+
+static bool lift_graph(Lift *l, const Candidate *c, Graph *g) {
+    Value *in = ARENA_NEW(l->arena, Value, TERM_VARS), *out = ARENA_NEW(l->arena, Value, 2 * TERM_PORTS);
+    for (int v = 0; v < c->nvar; v++) in[v] = lift_input(l, c, v);
+    if (!lift_side(l, &c->from, in, out) || !lift_side(l, &c->to, in, out + c->from.nout)) return false;
+    *g = (Graph){c->nvar, c->from.nout + c->to.nout, in, out};
+    return true;
+}
+
+/* ---- equations */
+
+static bool is_attribute(const Lift *l, Symbol s) {
+    for (int k = 0; k < l->nattribute; k++)
+        if (l->attribute[k] == s) return true;
+    return false;
+}
+
+/* Whether s stands inside a quotient or minimum of p. */
+static bool hidden(Lift *l, Poly p, Symbol s) {
+    Monomial m;
+    for (PolyScan k = poly_scan(l->w, p); poly_next(&k, &m);)
+        for (uint32_t j = 0; j < m.degree; j++)
+            if (m.symbol[j] != s && poly_mentions(l->w, poly_symbol(l->w, m.symbol[j]), s)) return true;
+    return false;
+}
+
+/* p = slope * s + rest with slope 1 or -1 and s nowhere else: what s is. */
+static bool solved_for(Lift *l, Poly p, Symbol s, Poly *x) {
+    int64_t slope;
+    if (hidden(l, p, s)) return false;
+    Poly rest = poly_subst(l->w, p, 1, &s, &(Poly){0}), one = poly_subst(l->w, p, 1, &s, &(Poly){poly_int(l->w, 1)});
+    if (!poly_constant(l->w, poly_sub(l->w, one, rest), &slope) || (slope != 1 && slope != -1)) return false;
+    if (poly_add(l->w, poly_scale(l->w, poly_symbol(l->w, s), slope), rest) != p) return false;
+    *x = poly_scale(l->w, rest, -slope);
+    return !poly_mentions(l->w, *x, s);
+}
+
+static int symbols_of(Lift *l, Poly p, Symbol out[]) {
+    int n = 0;
+    Monomial m;
+    for (PolyScan s = poly_scan(l->w, p); poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            int j = 0;
+            while (j < n && out[j] != m.symbol[k]) j++;
+            if (j == n && n < LIFT_SYMBOLS && symbol_def(l->w, m.symbol[k]).kind == SYM_NAMED) out[n++] = m.symbol[k];
+        }
+    return n;
+}
+
+static void add_solution(Lift *l, Symbol s, Poly x) {
+    for (int k = 0; k < l->nsolved; k++) l->to[k] = poly_subst(l->w, l->to[k], 1, &s, &x);
+    l->from[l->nsolved] = s;
+    l->to[l->nsolved++] = x;
+}
+
+/* One unknown of an attribute is what the sizes say; of several, a size is what they say. */
+static bool eliminate(Lift *l, Poly p) {
+    Symbol s[LIFT_SYMBOLS];
+    int n = symbols_of(l, p, s), attributes = 0;
+    Poly x;
+    for (int k = 0; k < n; k++) attributes += is_attribute(l, s[k]);
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = n - 1; k >= 0; k--)
+            if ((is_attribute(l, s[k]) == (attributes == 1)) != (pass == 1) && solved_for(l, p, s[k], &x))
+                return add_solution(l, s[k], x), true;
+    for (int k = 0; k < n; k++) /* a size that something must divide is a multiple of it */
+        for (int j = 0; j < n; j++) {
+            if (j == k || is_attribute(l, s[k])) continue;
+            x = poly_mul(l->w, poly_symbol(l->w, s[j]), fresh(l, false));
+            if (!poly_subst(l->w, p, 1, &s[k], &x)) return add_solution(l, s[k], x), true;
+        }
+    return false;
+}
+
+static bool solve(Lift *l, const Graph *g) {
+    LitList needs = graph_needs(l->w, l->arena, g);
+    Poly eq[LIFT_EQUATIONS];
+    int n = 0;
+    for (int k = 0; k < needs.n && n < LIFT_EQUATIONS; k++)
+        if (needs.v[k].eq) eq[n++] = needs.v[k].p;
+    for (int k = 0; k < g->nout / 2; k++) {
+        const Type *a = value_type(l->w, g->out[k]), *b = value_type(l->w, g->out[k + g->nout / 2]);
+        if (a->dim.n != b->dim.n || a->dtype != b->dtype) return false;
+        for (int d = 0; d < a->dim.n && n < LIFT_EQUATIONS; d++) eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (int k = 0; k < n; k++) {
+            int64_t number;
+            Poly p = poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
+            if (poly_constant(l->w, p, &number)) {
+                if (number) return false;
+                continue;
+            }
+            again |= l->nsolved < LIFT_SYMBOLS && eliminate(l, p);
+        }
+    }
+    return true;
+}
+
+static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
+    Graph uniform;
+    Error e = {0};
+    l->nfresh = l->nattribute = l->nsolved = l->nwhole = 0;
+    if (!lift_graph(l, c, &uniform) || !solve(l, &uniform)) return false;
+    if (!graph_resize(l->w, l->arena, &uniform, l->nsolved, l->from, l->to, g, &e)) return false;
+    for (int k = 0; k < l->nwhole; k++) {
+        Poly *v = ARENA_NEW(l->arena, Poly, l->whole[k].n);
+        for (int j = 0; j < l->whole[k].n; j++) v[j] = poly_subst(l->w, l->whole[k].v[j], l->nsolved, l->from, l->to);
+        l->whole[k].v = v;
+    }
+    return !l->w->overflow;
+}
+
+/* A free list whose entries got solved is no free list. */
+static bool lists_are_free(const Lift *l) {
+    for (int k = 0; k < l->nwhole; k++)
+        for (int j = 0; j < l->whole[k].n; j++)
+            if (!poly_is_symbol(l->w, l->whole[k].v[j])) return false;
+    return true;
+}
+
+LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
+    LiftResult y = LIFT_FALSE;
+    ArenaMark mark = arena_mark(l->arena);
+    for (int m = 0; m < LIFT_MODES; m++) {
+        Graph g;
+        l->mode = (LiftMode)m;
+        l->w->overflow = false;
+        bool tried = lift_at(l, c, &g) && (m || (l->nwhole && lists_are_free(l)));
+        LiftResult r = tried ? lift_try(l, &g) : LIFT_FALSE;
+        if (r == LIFT_TRUE) lift_print(l, &g, out), *mode = l->mode;
+        world_reset(l->w, l->mark);
+        arena_reset(l->arena, mark);
+        if (r == LIFT_TRUE) return r;
+        if (r == LIFT_UNTRIED && tried) y = LIFT_UNTRIED;
+    }
+    return y;
+}

@@ -1,0 +1,33 @@
+/* lift_inner.h -- what the files of lifting share: the candidate in hand, its sizes and its programs. */
+#ifndef ISOMER_LIFT_INNER_H
+#define ISOMER_LIFT_INNER_H
+#include "generator/lift.h"
+#include "generator/program.h"
+#include "graphs/rewrite.h"
+
+enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_WHOLE = 8 };
+typedef struct WholeList {
+    const char *name, *base; /* base: in the set file */
+    int n;
+    const Poly *value, *v; /* there; in the rule */
+} WholeList;
+struct Lift {
+    World *w;
+    WorldMark mark;
+    Space *s;
+    Arena *arena;    /* of the candidate in hand */
+    Arena *programs; /* by operator, attributes and sizes as numbers; kept */
+    Intern *seen;
+    Program **program;
+    int program_room;
+    ProgramRunner run;
+    uint64_t seed;
+    LiftMode mode;
+    int nfresh, nattribute, nsolved, nwhole;
+    Symbol attribute[LIFT_SYMBOLS], from[LIFT_SYMBOLS];
+    Poly to[LIFT_SYMBOLS];
+    WholeList whole[LIFT_WHOLE];
+};
+LiftResult lift_try(Lift *, const Graph *); /* outputs k and k + nout/2 agree at random sizes and points */
+void lift_print(Lift *, const Graph *, Text *);
+#endif

@@ -1,0 +1,112 @@
+/* reduce.c -- one-step rewritings of a term by what is known of smaller ones. A connected region of instructions with
+   one result in use is cut out, what hangs below becomes variables, and its code is looked up: a member of a class is
+   replaced by its representative, a representative with a symmetry by itself renamed. A region must have fewer operators
+   than the term whose rule it is to justify: otherwise a rule would justify itself through a larger one. */
+#include "generator/candidates.h"
+#include <string.h>
+
+typedef struct Region {
+    Term t;
+    Ref env[TERM_VARS]; /* what its variables stand for */
+} Region;
+
+/* The instructions of `mask` as a term with result `root`; false: it is not connected, or a part has no input's type. */
+static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref root, unsigned mask, Region *r) {
+    uint8_t to[TERM_OPS] = {0};
+    memset(r, 0, sizeof *r);
+    for (int i = 0; i < t->n; i++) {
+        if (!(mask >> i & 1)) continue;
+        Instr *x = &r->t.in[r->t.n];
+        x->op = t->in[i].op;
+        for (int k = 0; k < s->form[x->op].narg; k++) {
+            Ref a = t->in[i].arg[k];
+            int v = 0, kind = space_kind_of(s, shape[a]);
+            if (ref_is_out(a) && (mask >> ref_instr(a) & 1)) {
+                x->arg[k] = ref_out(to[ref_instr(a)], ref_port(a));
+                continue;
+            }
+            while (v < r->t.nvar && r->env[v] != a) v++;
+            if (v == r->t.nvar) {
+                if (v == TERM_VARS || kind < 0) return false;
+                r->env[v] = a;
+                r->t.kind[v] = (uint8_t)kind;
+                r->t.nvar++;
+            }
+            x->arg[k] = (Ref)v;
+        }
+        to[i] = r->t.n++;
+    }
+    r->t.root = ref_out(to[ref_instr(root)], ref_port(root));
+    return term_cone(s->form, &r->t, ref_instr(r->t.root)) == (1u << r->t.n) - 1;
+}
+
+/* t with the value `old` replaced by the term y over vars[]. */
+static bool replaced(const Space *s, const Term *t, Ref old, const Term *y, const Ref vars[], Term *out) {
+    TermBuild b = {.most = 2 * TERM_OPS};
+    Ref to[REF_OUT + 2 * TERM_OPS], root, env[TERM_VARS];
+    for (int r = 0; r < REF_OUT; r++) to[r] = (Ref)r;
+    for (int i = 0; i < t->n; i++) {
+        Instr x = {.op = t->in[i].op};
+        int at;
+        for (int k = 0; k < s->form[x.op].narg; k++) x.arg[k] = to[t->in[i].arg[k]];
+        if (!build_add(s->form, &b, &x, &at)) return false;
+        for (int p = 0; p < TERM_PORTS; p++) to[ref_out(i, p)] = ref_out(at, p);
+        if (i != ref_instr(old)) continue;
+        for (int v = 0; v < y->nvar; v++) env[v] = vars[v] == 0xff ? 0 : to[vars[v]];
+        if (!build_term(s->form, &b, y, env, &root)) return false;
+        to[old] = root;
+    }
+    return build_finish(s->form, &b, to[t->root], t, out);
+}
+
+/* Variables of the canonical region: number -> what it stands for. */
+static void canonical_env(const Region *r, const uint8_t renamed[], Ref env[]) {
+    memset(env, 0xff, TERM_VARS);
+    for (int v = 0; v < r->t.nvar; v++)
+        if (renamed[v] < TERM_VARS) env[renamed[v]] = r->env[v];
+}
+
+static bool rewrite_region(Classes *c, const Term *t, const Region *r, Ref root, Rewritten f, void *user) {
+    const Space *s = c->s;
+    Code code;
+    uint8_t renamed[TERM_VARS];
+    Ref env[TERM_VARS], vars[TERM_VARS];
+    Term out;
+    if (!term_canonical(s->form, &r->t, false, &code, renamed)) return false;
+    canonical_env(r, renamed, env);
+    const Member *m = classes_member(c, &code);
+    if (m) {
+        Term y = term_decode(s->form, &c->rep[m->rep].code);
+        for (int v = 0; v < y.nvar; v++) vars[v] = m->to[v] < TERM_VARS ? env[m->to[v]] : 0xff;
+        for (int v = 0; v < y.nvar; v++)
+            if (vars[v] == 0xff) return false;
+        return replaced(s, t, root, &y, vars, &out) && f(user, &out);
+    }
+    int n;
+    const Symmetry *y = classes_symmetries(c, &code, &n);
+    if (!n) return false;
+    Term same = term_decode(s->form, &code);
+    for (int k = 0; k < n; k++) {
+        for (int v = 0; v < same.nvar; v++) vars[v] = env[y[k].to[v]];
+        if (replaced(s, t, root, &same, vars, &out) && f(user, &out)) return true;
+    }
+    return false;
+}
+
+bool term_rewrites(Classes *c, const Term *t, int below, Rewritten f, void *user) {
+    ShapeId shape[REF_OUT + 2 * TERM_OPS];
+    if (!space_type_term(c->s, t, shape)) return false;
+    for (int j = 0; j < t->n; j++) {
+        unsigned cone = term_cone(c->s->form, t, j) & ~(1u << j);
+        for (int p = 0; p < c->s->form[t->in[j].op].nout; p++)
+            for (unsigned m = cone;; m = (m - 1) & cone) {
+                Region r;
+                Ref root = ref_out(j, p);
+                if (__builtin_popcount(m) + 1 < below && region_cut(c->s, t, shape, root, m | 1u << j, &r) &&
+                    rewrite_region(c, t, &r, root, f, user))
+                    return true;
+                if (!m) break;
+            }
+    }
+    return false;
+}

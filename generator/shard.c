@@ -1,0 +1,239 @@
+/* shard.c -- sorted runs of records. A file of a run is a line of text, the numbers of its tasks, its records; it is
+   written beside its name, synced and renamed, so that a name stands for a whole run. */
+#include "generator/shard.h"
+#include "generator/classes.h"
+#include "ops/base/text.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 4096 };
+static const char magic[] = "isomer-run";
+
+static bool failed(Error *e, const char *path, const char *what) {
+    return error_set(e, E_ENVIRONMENT, path, "%s: %s", what, strerror(errno));
+}
+
+bool runs_open(Runs *r, Arena *a, const char *folder, uint64_t digest, Error *e) {
+    *r = (Runs){.arena = a, .folder = folder, .digest = digest};
+    pthread_mutex_init(&r->lock, NULL);
+    if (folder && mkdir(folder, 0777) && errno != EEXIST) return failed(e, folder, "cannot make the folder");
+    return true;
+}
+
+static bool temporary_folder(Runs *r, Error *e) {
+    const char *base = getenv("TMPDIR");
+    char *path = arena_format(r->arena, "%s/isomer-runs-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(path)) return failed(e, path, "cannot make a folder for sorted runs");
+    r->folder = path;
+    r->temporary = true;
+    return true;
+}
+
+static Run *run_new(Runs *r) {
+    if (r->n == r->room) {
+        Run *more = ARENA_NEW(r->arena, Run, r->room = r->room ? 2 * r->room : 64);
+        if (r->n) memcpy(more, r->run, (size_t)r->n * sizeof *more);
+        r->run = more;
+    }
+    return &r->run[r->n++];
+}
+
+static void mark_done(Runs *r, uint64_t task) {
+    if (task >= r->done_room) {
+        uint64_t room = 2 * task + 1024;
+        bool *more = ARENA_NEW(r->arena, bool, room);
+        if (r->done) memcpy(more, r->done, r->done_room);
+        r->done = more;
+        r->done_room = room;
+    }
+    r->ndone += !r->done[task];
+    r->done[task] = true;
+}
+bool runs_is_done(const Runs *r, uint64_t task) { return task < r->done_room && r->done[task]; }
+
+/* ---- files */
+
+static bool read_head(Runs *r, const char *path, Error *e) {
+    char word[32];
+    unsigned long long digest, ntask, n, task;
+    int level;
+    FILE *f = fopen(path, "rb");
+    if (!f) return failed(e, path, "cannot read");
+    bool ok = fscanf(f, "%31s %llx %d %llu %llu", word, &digest, &level, &ntask, &n) == 5 && !strcmp(word, magic);
+    if (ok && digest != r->digest) {
+        fclose(f);
+        return error_set(e, E_INVALID, path, "this run belongs to another set, seed or program");
+    }
+    for (unsigned long long k = 0; ok && k < ntask; k++) {
+        ok = fscanf(f, "%llu", &task) == 1;
+        if (ok) mark_done(r, task);
+    }
+    if (ok) ok = fgetc(f) == '\n';
+    Run *run = run_new(r);
+    *run = (Run){NULL, (size_t)n, arena_string(r->arena, path, strlen(path)), ftell(f)};
+    ok = ok && !fseek(f, 0, SEEK_END) && ftell(f) == run->at + (long)(n * sizeof(Record));
+    fclose(f);
+    return ok || error_set(e, E_INVALID, path, "this is no whole run");
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+bool runs_begin_level(Runs *r, int level, Error *e) {
+    char prefix[32];
+    const char *name[10000];
+    int n = 0;
+    r->level = level;
+    r->n = 0;
+    r->ndone = r->done_room = r->covered = 0;
+    r->done = NULL;
+    if (!r->folder || r->temporary) return true;
+    DIR *d = opendir(r->folder);
+    if (!d) return failed(e, r->folder, "cannot read the folder");
+    snprintf(prefix, sizeof prefix, "level-%d.", level);
+    for (struct dirent *x; (x = readdir(d));)
+        if (!strncmp(x->d_name, prefix, strlen(prefix)) && !strstr(x->d_name, ".part") && n < 10000)
+            name[n++] = arena_format(r->arena, "%s/%s", r->folder, x->d_name);
+    closedir(d);
+    qsort(name, (size_t)n, sizeof *name, compare_names);
+    for (int k = 0; k < n; k++)
+        if (!read_head(r, name[k], e)) return false;
+    return true;
+}
+
+static bool write_run(const Runs *r, const char *path, const Record *v, size_t n, const uint64_t *task, size_t ntask, Error *e) {
+    char part[4200];
+    snprintf(part, sizeof part, "%s.part%ld", path, (long)getpid());
+    FILE *f = fopen(part, "wb");
+    if (!f) return failed(e, part, "cannot write");
+    fprintf(f, "%s %llx %d %llu %llu", magic, (unsigned long long)r->digest, r->level, (unsigned long long)ntask, (unsigned long long)n);
+    for (size_t k = 0; k < ntask; k++) fprintf(f, " %llu", (unsigned long long)task[k]);
+    fputc('\n', f);
+    bool ok = fwrite(v, sizeof *v, n, f) == n && !fflush(f) && !fsync(fileno(f));
+    int why = errno;
+    ok = !fclose(f) && ok;
+    if (ok) ok = !rename(part, path);
+    else errno = why, unlink(part);
+    return ok || failed(e, path, "cannot write a run");
+}
+
+bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, bool to_disk, Error *e) {
+    bool ok = true;
+    if (n) qsort(v, n, sizeof *v, record_compare);
+    pthread_mutex_lock(&r->lock);
+    r->covered += ntask;
+    if (to_disk && !r->folder) ok = temporary_folder(r, e);
+    if (!ok || (!n && !to_disk)) {
+        pthread_mutex_unlock(&r->lock);
+        mem_realloc(v, 0);
+        return ok;
+    }
+    Run *run = run_new(r);
+    *run = (Run){v, n, NULL, 0};
+    if (to_disk) run->path = arena_format(r->arena, "%s/level-%d.%ld-%d", r->folder, r->level, (long)getpid(), r->n);
+    const char *path = run->path;
+    int at = r->n - 1;
+    pthread_mutex_unlock(&r->lock);
+    if (!to_disk) return true;
+    ok = write_run(r, path, v, n, task, ntask, e);
+    struct stat s = {0};
+    if (ok) ok = !stat(path, &s) || failed(e, path, "cannot read");
+    pthread_mutex_lock(&r->lock);
+    r->run[at].v = NULL;
+    r->run[at].at = (long)s.st_size - (long)(n * sizeof *v);
+    pthread_mutex_unlock(&r->lock);
+    mem_realloc(v, 0);
+    return ok;
+}
+
+/* ---- merge */
+
+typedef struct Cursor {
+    const Run *run;
+    FILE *file;
+    size_t at, next, n; /* in v[at .. n); records of the run taken so far */
+    const Record *v;
+    Record *buffer;
+} Cursor;
+
+static bool refill(Cursor *c, Error *e) {
+    c->at = 0;
+    c->n = c->run->n - c->next < BUFFER ? c->run->n - c->next : BUFFER;
+    c->next += c->n;
+    return fread(c->buffer, sizeof *c->buffer, c->n, c->file) == c->n || failed(e, c->run->path, "cannot read a run");
+}
+static bool cursor_open(Cursor *c, const Run *run, Arena *a, Error *e) {
+    *c = (Cursor){.run = run, .v = run->v, .n = run->n};
+    if (run->v || !run->n) return true;
+    c->file = fopen(run->path, "rb");
+    if (!c->file || fseek(c->file, run->at, SEEK_SET)) return failed(e, run->path, "cannot read a run");
+    c->v = c->buffer = ARENA_NEW(a, Record, BUFFER);
+    return refill(c, e);
+}
+static bool cursor_step(Cursor *c, Error *e) { return ++c->at < c->n || !c->file || c->next == c->run->n || refill(c, e); }
+
+static bool before(const Cursor *a, const Cursor *b) { return record_compare(&a->v[a->at], &b->v[b->at]) < 0; }
+static void sift(Cursor **heap, int n, int k) {
+    for (int child; (child = 2 * k + 1) < n; k = child) {
+        if (child + 1 < n && before(heap[child + 1], heap[child])) child++;
+        if (!before(heap[child], heap[k])) return;
+        Cursor *x = heap[k];
+        heap[k] = heap[child];
+        heap[child] = x;
+    }
+}
+
+typedef struct Group {
+    Record *v;
+    size_t n, room;
+} Group;
+static bool group_add(Group *g, const Record *r, Error *e) {
+    if (g->n && !record_compare(&g->v[g->n - 1], r)) return true; /* a task that two runs cover */
+    if (g->n == g->room) {
+        Record *more = mem_realloc(g->v, (g->room = g->room ? 2 * g->room : 64) * sizeof *more);
+        if (!more) return error_set(e, E_MEMORY, "", "out of memory for a class");
+        g->v = more;
+    }
+    g->v[g->n++] = *r;
+    return true;
+}
+
+bool runs_merge(Runs *r, void (*group)(void *, const Record *, size_t), void *user, Error *e) {
+    Cursor *cursor = ARENA_NEW(r->arena, Cursor, r->n), **heap = ARENA_NEW(r->arena, Cursor *, r->n);
+    Group g = {0};
+    int n = 0;
+    bool ok = true;
+    for (int k = 0; k < r->n && ok; k++) {
+        ok = cursor_open(&cursor[k], &r->run[k], r->arena, e);
+        if (ok && cursor[k].n) heap[n++] = &cursor[k];
+    }
+    for (int k = n / 2; k >= 0; k--) sift(heap, n, k);
+    while (n && ok) {
+        const Record *x = &heap[0]->v[heap[0]->at];
+        if (g.n && g.v[0].key != x->key) {
+            group(user, g.v, g.n);
+            g.n = 0;
+        }
+        ok = group_add(&g, x, e) && cursor_step(heap[0], e);
+        if (heap[0]->at == heap[0]->n) heap[0] = heap[--n];
+        sift(heap, n, 0);
+    }
+    if (ok && g.n) group(user, g.v, g.n);
+    mem_realloc(g.v, 0);
+    for (int k = 0; k < r->n; k++) {
+        if (cursor[k].file) fclose(cursor[k].file);
+        if (r->run[k].v) mem_realloc(r->run[k].v, 0);
+        else if (r->temporary && r->run[k].path) unlink(r->run[k].path);
+    }
+    r->n = 0;
+    return ok;
+}
+
+void runs_close(Runs *r) {
+    if (r->temporary) rmdir(r->folder);
+    pthread_mutex_destroy(&r->lock);
+}

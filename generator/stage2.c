@@ -1,0 +1,186 @@
+/* stage2.c -- the second stage proper: a lifted rule at random sizes. Programs of operators at numbers are kept across
+   candidates, for sizes are few and small. */
+#include "generator/lift_inner.h"
+#include "graphs/needs.h"
+#include "ops/base/random.h"
+#include <string.h>
+
+enum { SAMPLES = 4, TRIES = 60, SMALL = 600 };
+typedef struct Sample {
+    Lift *l;
+    Sizes sizes;
+    int64_t *value;
+    Lanes **tensor; /* by value */
+    int64_t *count;
+    uint64_t seed;
+} Sample;
+
+/* ---- programs */
+
+static void key_number(Text *t, int64_t v) { text_bytes(t, (const char *)&v, sizeof v); }
+
+static bool key_poly(Sample *s, Text *t, Poly p) {
+    int64_t v;
+    if (!poly_eval(s->l->w, p, s->sizes, &v)) return false;
+    key_number(t, v);
+    return true;
+}
+
+/* Operator, port, attributes and sizes as numbers. */
+static bool program_key(Sample *s, const Node *node, int port, Text *t) {
+    World *w = s->l->w;
+    Attr attr[SPACE_ATTRS];
+    const SigInfo *i = sig_info(w, node->sig);
+    key_number(t, op_index(node->op) * 64 + port * 16 + node->nin);
+    sig_attr(w, node->sig, attr);
+    for (int k = 0; k < attrs_count(node->op->attrs); k++) {
+        key_number(t, attr[k].ints.n * 65536 + attr[k].word);
+        for (int j = 0; j < attr[k].ints.n; j++)
+            if (!key_poly(s, t, attr[k].ints.v[j])) return false;
+        if (attr[k].real) ex_print(w, attr[k].real, t);
+    }
+    for (int k = 0; k < i->nin; k++) {
+        if (!i->in[k]) continue;
+        const Type *x = type_get(w, i->in[k]);
+        key_number(t, x->dim.n);
+        for (int d = 0; d < x->dim.n; d++)
+            if (!key_poly(s, t, x->dim.v[d])) return false;
+    }
+    return true;
+}
+
+static Program *program_at(Sample *s, const Node *node, int port) {
+    Lift *l = s->l;
+    Text t = text_new(l->arena);
+    if (!program_key(s, node, port, &t)) return NULL;
+    uint32_t old = intern_count(l->seen), id = intern_put(l->seen, t.data, t.size);
+    if ((int)id >= l->program_room) {
+        Program **more = ARENA_NEW(l->programs, Program *, l->program_room = 2 * (int)id + 1024);
+        if (l->program) memcpy(more, l->program, (size_t)id * sizeof *more);
+        l->program = more;
+    }
+    if (id > old) l->program[id] = program_new(l->w, l->programs, node->sig, port, s->sizes);
+    return l->program[id];
+}
+
+/* ---- sizes */
+
+static void collect_poly(Lift *l, Poly p, int *n, Symbol out[]) {
+    Monomial m;
+    for (PolyScan s = poly_scan(l->w, p); poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolDef d = symbol_def(l->w, m.symbol[k]);
+            for (uint32_t a = 0; a < d.narg; a++) collect_poly(l, d.arg[a], n, out);
+            int j = 0;
+            while (j < *n && out[j] != m.symbol[k]) j++;
+            if (j == *n && d.kind == SYM_NAMED && *n < LIFT_SYMBOLS) out[(*n)++] = m.symbol[k];
+        }
+}
+static int collect(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
+    int n = 0;
+    Attr attr[SPACE_ATTRS];
+    for (int k = 0; k < g->nin; k++)
+        for (int d = 0; d < value_type(l->w, g->in[k])->dim.n; d++) collect_poly(l, value_type(l->w, g->in[k])->dim.v[d], &n, out);
+    for (int k = 0; k < live.n; k++) {
+        Node node = node_get(l->w, live.v[k]);
+        if (input_name(l->w, node.out)) continue;
+        sig_attr(l->w, node.sig, attr);
+        for (int a = 0; a < attrs_count(node.op->attrs); a++)
+            for (int j = 0; j < attr[a].ints.n; j++) collect_poly(l, attr[a].ints.v[j], &n, out);
+    }
+    return n;
+}
+
+static bool in_free_list(const Lift *l, Symbol s) {
+    for (int k = 0; k < l->nwhole; k++)
+        for (int j = 0; j < l->whole[k].n; j++)
+            if (poly_is_symbol(l->w, l->whole[k].v[j]) == s) return true;
+    return false;
+}
+
+static bool needs_hold(Sample *s, LitList needs) {
+    int64_t v;
+    for (int k = 0; k < needs.n; k++)
+        if (!poly_eval(s->l->w, needs.v[k].p, s->sizes, &v) || (needs.v[k].eq ? v != 0 : v < 0)) return false;
+    return true;
+}
+
+static bool sizes_fit(Sample *s, NodeList live) {
+    World *w = s->l->w;
+    int64_t d, total = 0;
+    for (int k = 0; k < live.n; k++) {
+        Node node = node_get(w, live.v[k]);
+        for (Value v = node.out; v < node.out + (Value)node.nout; v++) {
+            const Type *t = value_type(w, v);
+            int64_t n = 1;
+            for (int a = 0; a < t->dim.n; a++) {
+                if (!poly_eval(w, t->dim.v[a], s->sizes, &d) || d < 1 || d > 64) return false;
+                n *= d;
+            }
+            s->count[v] = n;
+            total += n;
+        }
+    }
+    return total <= SMALL;
+}
+
+/* ---- values */
+
+static bool run_node(Sample *s, NodeId id) {
+    Lift *l = s->l;
+    Node node = node_get(l->w, id);
+    const Lanes *in[3] = {0};
+    for (int k = 0; k < node.nin && k < 3; k++) in[k] = !node.in[k] ? NULL : s->tensor[node.in[k]];
+    for (int p = 0; p < node.nout; p++) {
+        Value v = node.out + (Value)p;
+        s->tensor[v] = arena_alloc_raw(l->arena, (size_t)s->count[v] * sizeof(Lanes));
+        if (input_name(l->w, v)) {
+            lanes_draw(s->tensor[v], (int)s->count[v], random_at(s->seed, v));
+            continue;
+        }
+        const Program *program = program_at(s, &node, p);
+        if (!program) return false;
+        Lanes *temp = arena_alloc_raw(l->arena, (size_t)program->ntemp * sizeof *temp);
+        if (!l->run.run(program, in, temp, s->tensor[v])) return false;
+    }
+    return true;
+}
+
+static bool agree(const Sample *s, Value a, Value b) {
+    if (s->count[a] != s->count[b]) return false;
+    for (int64_t k = 0; k < s->count[a]; k++)
+        if (memcmp(s->tensor[a][k].p, s->tensor[b][k].p, sizeof s->tensor[a][k].p) != 0) return false;
+    return true;
+}
+
+LiftResult lift_try(Lift *l, const Graph *g) {
+    NodeList live = graph_live(l->w, l->arena, g);
+    LitList needs = graph_needs(l->w, l->arena, g);
+    Symbol symbol[LIFT_SYMBOLS];
+    int n = collect(l, g, live, symbol), done = 0;
+    for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
+        for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++) sig_define(l->w, node_get(l->w, live.v[k]).sig, p);
+    uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1, values = intern_count(l->w->table[TABLE_NODE]) * TERM_PORTS + 64;
+    for (NodeId id = 1; id <= node_count(l->w); id++) values = values > id + 64 ? values : id + 64;
+    Sample s = {.l = l, .value = ARENA_NEW(l->arena, int64_t, room)};
+    s.tensor = ARENA_NEW(l->arena, Lanes *, values);
+    s.count = ARENA_NEW(l->arena, int64_t, values);
+    s.sizes = (Sizes){room, s.value};
+    for (uint32_t k = 0; k < room; k++) s.value[k] = SIZE_UNKNOWN;
+    for (int try = 0; try < TRIES && done < SAMPLES; try++) {
+        s.seed = random_at(l->seed, (uint64_t)try);
+        int most = try < TRIES / 2 ? 3 : 2;
+        for (int k = 0; k < n; k++) {
+            int64_t v = (int64_t)(random_at(s.seed, (uint64_t)(k + 1000)) % (uint64_t)(most + 1));
+            s.value[symbol[k]] = v || in_free_list(l, symbol[k]) ? v : 1 + (int64_t)(random_at(s.seed, (uint64_t)k) & 1);
+        }
+        if (!needs_hold(&s, needs) || !sizes_fit(&s, live)) continue;
+        bool known = true;
+        for (int k = 0; k < live.n && known; k++) known = run_node(&s, live.v[k]);
+        if (!known) continue;
+        for (int k = 0; k < g->nout / 2; k++)
+            if (!agree(&s, g->out[k], g->out[k + g->nout / 2])) return LIFT_FALSE;
+        done++;
+    }
+    return done ? LIFT_TRUE : LIFT_UNTRIED;
+}

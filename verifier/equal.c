@@ -151,30 +151,6 @@ bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) { return a == b || form_is_zero
 
 static Atom held(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, UINT32_MAX, nf, 0); }
 
-/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper one. False: not all bounds are plain. */
-static bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
-    Lits l = dom_lits(p, *dom);
-    Poly low[64], high[64], b;
-    int nlow = 0, nhigh = 0;
-    Dom rest = *dom;
-    for (int k = 0; k < l.n; k++) {
-        if (!lit_mentions(p, l.v[k], 1, &x)) continue;
-        rest = dom_without(p, rest, l.v[k]);
-        int side = bound_of(p, l.v[k], x, &b);
-        if (!side && p->lenient) continue;
-        if (!side || nlow == 64 || nhigh == 64) return false;
-        if (side > 0) low[nlow++] = b;
-        else high[nhigh++] = b;
-    }
-    if (p->check.nonempty)
-        for (int k = 0; k < nlow; k++)
-            for (int j = 0; j < nhigh; j++) {
-                Lit both = lit_ge(p, high[j], low[k]);
-                if (!p->lenient || lit_mentions(p, both, nkeep, keep)) rest = dom_with(p, rest, both);
-            }
-    *dom = rest;
-    return true;
-}
 /* a and b occur as a + s*b only: a stands for that. */
 static bool merge_pair(Prover *p, Part *x) {
     for (int i = 0; i < x->nvar; i++)

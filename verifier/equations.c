@@ -93,3 +93,28 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
         }
     return 0;
 }
+
+/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper one. False: not all bounds are plain. */
+bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
+    Lits l = dom_lits(p, *dom);
+    Poly low[64], high[64], b;
+    int nlow = 0, nhigh = 0;
+    Dom rest = *dom;
+    for (int k = 0; k < l.n; k++) {
+        if (!lit_mentions(p, l.v[k], 1, &x)) continue;
+        rest = dom_without(p, rest, l.v[k]);
+        int side = bound_of(p, l.v[k], x, &b);
+        if (!side && p->lenient) continue;
+        if (!side || nlow == 64 || nhigh == 64) return false;
+        if (side > 0) low[nlow++] = b;
+        else high[nhigh++] = b;
+    }
+    if (p->check.nonempty)
+        for (int k = 0; k < nlow; k++)
+            for (int j = 0; j < nhigh; j++) {
+                Lit both = lit_ge(p, high[j], low[k]);
+                if (!p->lenient || lit_mentions(p, both, nkeep, keep)) rest = dom_with(p, rest, both);
+            }
+    *dom = rest;
+    return true;
+}

@@ -165,13 +165,19 @@ static Nf choice(Scope *s, Dom ctx, const ExNode *x) {
         if (!dom_false(p, no[k])) sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
     return sum;
 }
-/* Is there a point of the part's domain wherever ctx holds? */
+/* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow where the result is used: they are collected. */
 static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
-    Part x = *part;
-    Map zero = {0};
-    Poly *to = ARENA_NEW(p->arena, Poly, x.nvar + 1);
-    zero = (Map){x.nvar, x.var, to};
-    if (!prover_entails(p, ctx, dom_subst(p, x.dom, zero))) p->maybe_empty = true;
+    Dom d = part->dom;
+    bool plain = true;
+    for (int k = 0; k < part->nvar && plain; k++) plain = project(p, &d, part->var[k], 0, NULL);
+    Lits l = dom_lits(p, d);
+    for (int k = 0; k < l.n && plain; k++) {
+        const Symbol *v;
+        if (prover_entails(p, ctx, dom_make(p, 1, &l.v[k]))) continue;
+        plain = !poly_variables(p, l.v[k].p, &v);
+        p->inhabited = dom_with(p, p->inhabited, l.v[k]);
+    }
+    p->maybe_empty |= !plain;
 }
 static Nf over(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;

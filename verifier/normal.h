@@ -100,6 +100,7 @@ typedef struct Prover {
     const Symbol *index;
     Split split;      /* the first such wish; variable 0: none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
+    Dom inhabited;    /* conditions on sizes under which the domains of maxima are */
     Text *explain;    /* NULL: nobody reads it */
 } Prover;
 

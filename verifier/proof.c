@@ -86,6 +86,7 @@ static bool output_equal(Attempt *a, int k) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
     Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]), import_range(&a->import, i->from.out[k])};
+    if (!prover_entails(p, o.ctx, p->inhabited)) p->maybe_empty = true;
     p->index = a->import.index;
     p->nindex = RANK_MAX;
     p->split.variable = 0;

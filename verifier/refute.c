@@ -1,6 +1,7 @@
 /* refute.c -- looks for sizes and data at which the two sides of a rule differ. Sizes are drawn for the symbols that the equations leave free (0 and 1 first), the others follow, and
    every condition is checked; data are small integers, evaluated in rationals, so that a difference is a counterexample. Where a function leaves the rationals the
-   elements are compared in doubles, and only a difference far above rounding counts. Values that are not defined (1/0, the root of a negative number) are not compared. */
+   elements are compared in doubles, and only a difference far above rounding counts. Values that are not defined (1/0, the root of a negative number) are not compared at
+   first; when nothing else is found, an element that only one side defines counts too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/eval.h"
@@ -27,7 +28,8 @@ typedef struct Refute {
     uint32_t ntensor;
     const uint32_t *param;
     Number *param_value;
-    int draw; /* which kind of data */
+    int draw;       /* which kind of data */
+    bool undefined; /* look for elements that only one side defines */
 } Refute;
 
 /* ---- sizes */
@@ -151,6 +153,7 @@ static bool run_both(Refute *r) {
 
 static bool usable(const Refute *r, Number x) { return r->num->known(x) && isfinite(r->num->approx(x)); }
 static bool differ(const Refute *r, Number a, Number b) {
+    if (r->undefined) return usable(r, a) != usable(r, b);
     if (!usable(r, a) || !usable(r, b)) return false;
     if (r->num != &numbers_real) return !r->num->equal(a, b);
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
@@ -236,7 +239,7 @@ static bool compare(Refute *r, Refutation *out) {
 static bool try_data(Refute *r, Refutation *out) {
     Random before = r->random;
     bool known = true;
-    r->num = &numbers_ratio;
+    r->num = r->undefined ? &numbers_real : &numbers_ratio;
     if (!run_both(r)) return false;
     if (compare(r, out)) return true;
     for (int k = 0; k < r->i->from.nout; k++)
@@ -265,6 +268,16 @@ static void prepare(Refute *r) {
     r->param = param;
     r->param_value = ARENA_NEW(r->arena, Number, i->nreal + 1);
 }
+static void try_shapes(Refute *r, int shapes, Refutation *out) {
+    out->tried = 0;
+    for (int try = 0; try < TRIES && out->tried < shapes && !out->found; try++) {
+        if (!draw_sizes(r, try)) continue;
+        ArenaMark mark = arena_mark(r->arena);
+        for (int d = 0; d < 2 && !out->found; d++, r->draw++) try_data(r, out);
+        out->tried++;
+        if (!out->found) arena_reset(r->arena, mark);
+    }
+}
 Refutation refute_instance(World *w, Arena *arena, const Instance *i, const RefuteOptions *o) {
     Refutation out = {0};
     Refute *r = ARENA_NEW(arena, Refute, 1);
@@ -274,12 +287,8 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     r->random = (Random){o->seed, 0};
     if (!size_facts(w, arena, i, &r->facts)) return out;
     prepare(r);
-    for (int try = 0; try < TRIES && out.tried < o->shapes && !out.found; try++) {
-        if (!draw_sizes(r, try)) continue;
-        ArenaMark mark = arena_mark(arena);
-        for (int d = 0; d < 2 && !out.found; d++, r->draw++) try_data(r, &out);
-        out.tried++;
-        if (!out.found) arena_reset(arena, mark);
-    }
+    try_shapes(r, o->shapes, &out);
+    r->undefined = true;
+    if (!out.found) try_shapes(r, o->shapes, &out);
     return out;
 }

@@ -17,6 +17,8 @@ int equation_parts(Prover *, Dom ctx, Poly e, Poly out[2]);
 bool solve_for(Prover *, Poly e, Symbol x, Poly *value);
 /* l bounds x from below (side 1: x >= *bound) or from above (side -1: x <= *bound) with coefficient 1. */
 int bound_of(Prover *, Lit l, Symbol x, Poly *bound);
+/* Conditions without x under which some x satisfies dom, put in its place. False: not all of x's bounds are plain. */
+bool project(Prover *, Dom *dom, Symbol x, int nkeep, const Symbol *keep);
 /* Substitutes away variables of a part that its domain determines. */
 Part part_simplify(Prover *, Dom ctx, Part);
 #endif

@@ -3,13 +3,14 @@
    does not settle it, and there were nonlinear monomials, is the question put to nonlinear arithmetic. Symbols that have a definition (floor, min, digits) bring it along. */
 #include "verifier/solver.h"
 #include "ops/base/intern.h"
+#include "verifier/witness.h"
 #include <stdio.h>
 #include <string.h>
 #include <z3.h>
 
 enum { LINEAR, NATIVE, MODES };
 enum { SYMBOLS_MAX = 4096, MONOMIALS_MAX = 160, LEMMAS_MAX = 220, LITS_MAX = 600 };
-enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 600000, LIMIT_FEASIBLE = 100000 };
+enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 300000, LIMIT_FEASIBLE = 60000, NATIVE_FAILURES = 8 };
 static const uint64_t budget_default = 60000000;
 
 struct Solver {
@@ -32,6 +33,8 @@ struct Solver {
     uint32_t roomanswer;
     uint64_t budget;
     SolverStats stats;
+    Witness *witness;
+    int native_failures; /* questions that nonlinear arithmetic did not settle: after some it is not asked any more */
 };
 
 static void ignore_error(Z3_context z, Z3_error_code code) {
@@ -42,7 +45,8 @@ static void set_limit(Solver *s, int mode, unsigned limit) {
     Z3_params p = Z3_mk_params(s->z);
     Z3_params_inc_ref(s->z, p);
     Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), limit);
-    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), 20000);
+    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), 2000);
+    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "arith.solver"), 2);
     Z3_solver_set_params(s->z, s->s[mode], p);
     Z3_params_dec_ref(s->z, p);
 }
@@ -62,6 +66,7 @@ Solver *solver_new(World *w, Arena *arena, uint64_t budget) {
     Z3_set_error_handler(s->z, ignore_error);
     s->integer = Z3_mk_int_sort(s->z);
     s->cache = intern_new(arena);
+    s->witness = witness_new(w, arena);
     return s;
 }
 void solver_free(Solver *s) {
@@ -235,6 +240,7 @@ void solver_assume(Solver *s, Lit l) {
     }
     s->fact[s->nfact++] = l;
     note_size(s, l);
+    witness_fact(s->witness, l);
     define_poly(s, l.p);
     put_both(s, NULL, l);
     intern_free(s->cache); /* answers under fewer facts */
@@ -419,17 +425,30 @@ static bool ask(Solver *s, const Question *q) {
     put(s, LINEAR, goal(s, q, LINEAR));
     Z3_lbool r = check(s, LINEAR, LIMIT_LINEAR);
     Z3_solver_pop(s->z, linear, 1);
-    if (r == Z3_L_FALSE || !nonlinear || !q->native_limit || solver_spent(s)) return r == Z3_L_FALSE;
+    if (r == Z3_L_FALSE || !nonlinear || s->native_failures >= NATIVE_FAILURES || solver_spent(s)) return r == Z3_L_FALSE;
     Z3_solver native = solver_of(s, NATIVE);
     Z3_solver_push(s->z, native);
     for (int k = 0; k < q->holds.n; k++) put(s, NATIVE, literal(s, q->holds.v[k], NATIVE));
     put(s, NATIVE, goal(s, q, NATIVE));
     r = check(s, NATIVE, q->native_limit);
     s->stats.nonlinear++;
+    s->native_failures += r == Z3_L_UNDEF;
     Z3_solver_pop(s->z, native, 1);
     return r == Z3_L_FALSE;
 }
 
+/* A point that answers "no". */
+static bool refuted(Solver *s, const Question *q) {
+    World *w = s->w;
+    if (q->tag == 'f') return witness_find(s->witness, q->holds.n, q->holds.v, NULL);
+    for (int k = 0; q->tag == 'e' && k < q->maybe.n; k++) {
+        Poly one = poly_int(w, 1), p = q->maybe.v[k].p;
+        Lit below = {poly_sub(w, poly_scale(w, p, -1), one), false}, above = {poly_sub(w, p, one), false};
+        if (witness_find(s->witness, q->holds.n, q->holds.v, &below)) return true;
+        if (q->maybe.v[k].eq && witness_find(s->witness, q->holds.n, q->holds.v, &above)) return true;
+    }
+    return false;
+}
 static void key_lits(uint32_t *key, int *n, Lits l) {
     key[(*n)++] = (uint32_t)l.n;
     for (int k = 0; k < l.n; k++) key[(*n)++] = l.v[k].p << 1 | l.v[k].eq;
@@ -449,7 +468,7 @@ static bool cached(Solver *s, const Question *q) {
     uint32_t id = intern_put(s->cache, key, sizeof *key * (size_t)n);
     s->answer = grown(s, s->answer, &s->roomanswer, id, 1);
     if (s->answer[id]) s->stats.cached++;
-    else s->answer[id] = solver_spent(s) ? -1 : ask(s, q) ? 1 : -1;
+    else s->answer[id] = solver_spent(s) || refuted(s, q) ? -1 : ask(s, q) ? 1 : -1;
     return s->answer[id] > 0;
 }
 

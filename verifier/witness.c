@@ -1,0 +1,184 @@
+/* witness.c -- a few assignments of sizes that satisfy the facts are drawn once. A question is then tried at each: its variables are given values one after the other, each at the ends
+   or in the middle of what the conditions with no other unknown leave for it, with a bounded amount of backtracking. What is found is checked; not finding says nothing. */
+#include "verifier/witness.h"
+#include "ops/base/random.h"
+#include <string.h>
+
+enum { POINTS = 8, DRAWS = 1200, SYMBOLS = 96, VARIABLES = 40, STEPS = 400, LITS = 200 };
+struct Witness {
+    World *w;
+    Arena *arena;
+    int nfact, roomfact, nsymbol, npoint;
+    Lit *fact;
+    Symbol symbol[SYMBOLS]; /* what the facts are about */
+    int64_t point[POINTS][SYMBOLS];
+    bool drawn, too_many;
+    uint32_t room;
+    int64_t *value; /* by symbol */
+    /* one search */
+    int nlit, nvar, steps;
+    Lit lit[LITS];
+    Symbol var[VARIABLES];
+};
+
+Witness *witness_new(World *w, Arena *arena) {
+    Witness *s = ARENA_NEW(arena, Witness, 1);
+    s->w = w;
+    s->arena = arena;
+    return s;
+}
+static void ensure(Witness *s, Symbol x) {
+    if (x < s->room) return;
+    uint32_t room = 2 * x + 256;
+    int64_t *v = arena_alloc_raw(s->arena, sizeof *v * room);
+    if (s->room) memcpy(v, s->value, sizeof *v * s->room);
+    for (uint32_t k = s->room; k < room; k++) v[k] = SIZE_UNKNOWN;
+    s->value = v;
+    s->room = room;
+}
+static Sizes sizes(const Witness *s) { return (Sizes){s->room, s->value}; }
+static bool among(Symbol x, int n, const Symbol *v) {
+    while (n--)
+        if (v[n] == x) return true;
+    return false;
+}
+static void collect(Witness *s, Poly p, int *n, Symbol *v, int room) {
+    PolyScan scan = poly_scan(s->w, p);
+    for (Monomial m; poly_next(&scan, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolDef d = symbol_def(s->w, m.symbol[k]);
+            if (d.kind == SYM_FLOOR || d.kind == SYM_MIN || d.kind == SYM_DIGIT) {
+                for (uint32_t j = 0; j < d.narg; j++) collect(s, d.arg[j], n, v, room);
+                continue;
+            }
+            ensure(s, m.symbol[k]);
+            if (among(m.symbol[k], *n < room ? *n : room, v)) continue;
+            if (*n < room) v[*n] = m.symbol[k];
+            ++*n;
+        }
+}
+void witness_fact(Witness *s, Lit l) {
+    if (s->nfact == s->roomfact) {
+        Lit *v = ARENA_NEW(s->arena, Lit, 2 * s->roomfact + 32);
+        if (s->nfact) memcpy(v, s->fact, sizeof *v * (size_t)s->nfact);
+        s->fact = v;
+        s->roomfact = 2 * s->roomfact + 32;
+    }
+    s->fact[s->nfact++] = l;
+    collect(s, l.p, &s->nsymbol, s->symbol, SYMBOLS);
+    s->too_many = s->nsymbol > SYMBOLS;
+    s->drawn = false;
+}
+static int holds(const Witness *s, Lit l) { /* -1: not known */
+    int64_t v;
+    if (!poly_eval(s->w, l.p, sizes(s), &v)) return -1;
+    return l.eq ? v == 0 : v >= 0;
+}
+
+/* ---- sizes */
+
+static bool facts_hold(const Witness *s) {
+    for (int k = 0; k < s->nfact; k++)
+        if (holds(s, s->fact[k]) != 1) return false;
+    return true;
+}
+static void draw(Witness *s) {
+    Random r = {4711, 0};
+    s->drawn = true;
+    s->npoint = 0;
+    if (s->too_many) return;
+    for (int try = 0; try < DRAWS && s->npoint < POINTS; try++) {
+        int64_t low = try % 4 == 0 ? 2 : try % 4 == 1 ? 1 : 0, spread = try % 3 == 0 ? 3 : try % 3 == 1 ? 8 : 5;
+        for (int k = 0; k < s->nsymbol; k++)
+            s->point[s->npoint][k] = s->value[s->symbol[k]] = try == 0   ? 2
+                                                              : try == 1 ? 1
+                                                                         : low + (int64_t)random_below(&r, (uint64_t)spread);
+        s->npoint += facts_hold(s);
+    }
+    for (int k = 0; k < s->nsymbol; k++) s->value[s->symbol[k]] = SIZE_UNKNOWN;
+}
+
+/* ---- variables */
+
+/* The values that conditions with x as their only unknown leave: low..high. False: none. */
+static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
+    *low = INT64_MIN;
+    *high = INT64_MAX;
+    for (int k = 0; k < s->nlit; k++) {
+        int64_t a, b;
+        if (!poly_mentions(s->w, s->lit[k].p, x)) continue;
+        s->value[x] = 0;
+        bool known = poly_eval(s->w, s->lit[k].p, sizes(s), &b);
+        s->value[x] = 1;
+        known = known && poly_eval(s->w, s->lit[k].p, sizes(s), &a);
+        s->value[x] = SIZE_UNKNOWN;
+        if (!known || a == b) continue;
+        a -= b; /* a*x + b, if it is linear; if not, the check at the end says so */
+        int64_t q = -b / a, r = -b % a;
+        int64_t floor = q - (r && (r < 0) != (a < 0)), ceil = q + (r && (r < 0) == (a < 0));
+        if (s->lit[k].eq && r) return false;
+        if ((s->lit[k].eq || a > 0) && ceil > *low) *low = ceil;
+        if ((s->lit[k].eq || a < 0) && floor < *high) *high = floor;
+    }
+    return *low <= *high;
+}
+static bool consistent(const Witness *s) {
+    for (int k = 0; k < s->nlit; k++)
+        if (holds(s, s->lit[k]) == 0) return false;
+    return true;
+}
+static bool search(Witness *s, uint64_t open) {
+    if (s->steps-- <= 0 || !consistent(s)) return false;
+    if (!open) {
+        for (int k = 0; k < s->nlit; k++)
+            if (holds(s, s->lit[k]) != 1) return false;
+        return true;
+    }
+    int best = -1;
+    int64_t low = 0, high = 0, width = INT64_MAX;
+    for (int k = 0; k < s->nvar; k++) {
+        int64_t l, h;
+        if (!(open >> k & 1)) continue;
+        if (!interval(s, s->var[k], &l, &h)) return false;
+        int64_t here = l == INT64_MIN || h == INT64_MAX ? INT64_MAX - (l != INT64_MIN || h != INT64_MAX) : h - l;
+        if (best >= 0 && here >= width) continue;
+        best = k;
+        width = here;
+        low = l;
+        high = h;
+    }
+    if (low == INT64_MIN) low = high == INT64_MAX ? 0 : high - 4;
+    if (high == INT64_MAX) high = low + 4;
+    int64_t try[4] = {low, high, low + (high - low) / 2, low + 1};
+    for (int k = 0; k < 4; k++) {
+        if (try[k] > high || (k && try[k] == low) || (k > 1 && try[k] == high)) continue;
+        s->value[s->var[best]] = try[k];
+        if (search(s, open & ~((uint64_t)1 << best))) return true;
+        s->value[s->var[best]] = SIZE_UNKNOWN;
+    }
+    return false;
+}
+static bool find_at(Witness *s, int point) {
+    for (int k = 0; k < s->nsymbol; k++) s->value[s->symbol[k]] = s->point[point][k];
+    uint64_t open = 0;
+    for (int k = 0; k < s->nvar; k++)
+        if (!among(s->var[k], s->nsymbol, s->symbol)) open |= (uint64_t)1 << k;
+    s->steps = STEPS / POINTS;
+    bool found = search(s, open);
+    for (int k = 0; k < s->nsymbol; k++) s->value[s->symbol[k]] = SIZE_UNKNOWN;
+    for (int k = 0; k < s->nvar; k++) s->value[s->var[k]] = SIZE_UNKNOWN;
+    return found;
+}
+bool witness_find(Witness *s, int n, const Lit *l, const Lit *also) {
+    if (!s->drawn) draw(s);
+    if (s->too_many || n + 1 > LITS || !s->npoint) return false;
+    s->nlit = n;
+    s->nvar = 0;
+    if (n) memcpy(s->lit, l, sizeof *l * (size_t)n);
+    if (also) s->lit[s->nlit++] = *also;
+    for (int k = 0; k < s->nlit; k++) collect(s, s->lit[k].p, &s->nvar, s->var, VARIABLES);
+    if (s->nvar > VARIABLES) return false;
+    for (int k = 0; k < s->npoint; k++)
+        if (find_at(s, k)) return true;
+    return false;
+}

@@ -247,6 +247,7 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
             return TRIAL_DIFFERENT;
         }
     if (!computed(t, a, in, x) || !computed(t, b, in, y)) return TRIAL_ERROR;
+    for (int k = 0; k < a->nout; k++) t->elements += elements(t, a->out[k]);
     for (int k = 0; k < a->nout; k++)
         for (int64_t j = 0; j < elements(t, a->out[k]); j++)
             if (!close_to(x[k][j], y[k][j])) {

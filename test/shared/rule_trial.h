@@ -23,6 +23,7 @@ typedef struct Trial {
     const Lit *lit; /* what drawn values satisfy */
     int64_t value[TRIAL_SYMBOLS];
     bool zeros;          /* some of the data is 0; what divides by it differs where real numbers do not (inf - inf) */
+    int64_t elements;    /* compared so far */
     char why[TRIAL_WHY]; /* of the last failure or difference */
 } Trial;
 

@@ -23,12 +23,12 @@ typedef struct Backtrack {
 typedef struct SolutionRound { /* matches applied together to one graph */
     int n;
     const Match *match;
-    Graph graph;               /* before them */
+    Graph graph; /* before them */
 } SolutionRound;
 typedef struct Solution {
     int n, steps, graphs; /* rounds; graphs expanded and priced */
     SolutionRound *round;
-    Graph graph;          /* the best */
+    Graph graph; /* the best */
     Price before, after;
 } Solution;
 /* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the World;

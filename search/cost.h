@@ -7,7 +7,7 @@
 #include "search/costdb.h"
 
 typedef struct CostOptions {
-    bool measured, frozen;   /* measured: prices come from the file, and from the clock unless frozen */
+    bool measured, frozen; /* measured: prices come from the file, and from the clock unless frozen */
     const char *backend;
     uint64_t seed;
 } CostOptions;
@@ -19,7 +19,7 @@ void cost_free(Cost *);
 double cost_graph(Cost *, const Graph *, const bool constant[], int *nodes);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]); /* by the model, node by node: needs no back end */
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
-int cost_missing(const Cost *);       /* prices that were not in the file of a frozen run */
+int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
 const Backend *cost_backend(const Cost *);
 Device *cost_device(const Cost *);
 const char *cost_identity(const Cost *);

@@ -11,13 +11,13 @@ typedef struct Derivation {
     Facts *facts;
     const Library *library;
     Graph graph;
-    NodeId known;      /* nodes up to this one are the model's own */
-    bool bare;         /* only the graph matters: nothing below is kept */
-    ValueMap map;      /* from the values of the graph it began with */
+    NodeId known; /* nodes up to this one are the model's own */
+    bool bare;    /* only the graph matters: nothing below is kept */
+    ValueMap map; /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: all, by rule of the library */
     uint32_t ntag;
-    const char **tag;  /* by value: the rule that made it; NULL: none did */
+    const char **tag; /* by value: the rule that made it; NULL: none did */
 } Derivation;
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
 const char *derivation_tag(void *derivation, Value);

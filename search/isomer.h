@@ -15,28 +15,28 @@ typedef struct IsomerTexts {
     const char *const *v;
 } IsomerTexts;
 typedef struct IsomerOptions {
-    size_t size;                /* sizeof(IsomerOptions), set by isomer_options */
-    IsomerTexts input_shape;    /* "x:1,3,224,224": sizes for costing and checking; they never change the model */
-    IsomerTexts dim;            /* "batch=8": likewise, by the name of a size */
-    const char *rules;          /* a file of proved rules; "none"; NULL: the library */
+    size_t size;                 /* sizeof(IsomerOptions), set by isomer_options */
+    IsomerTexts input_shape;     /* "x:1,3,224,224": sizes for costing and checking; they never change the model */
+    IsomerTexts dim;             /* "batch=8": likewise, by the name of a size */
+    const char *rules;           /* a file of proved rules; "none"; NULL: the library */
     IsomerTexts enable, disable; /* rules by name or identifier; enable: these only */
-    const char *allow;          /* classes of rules beyond the default: "drops" */
-    const char *cost;           /* "measured" or "flops" */
-    const char *cost_db;        /* file of measured costs; NULL: in the user's cache folder */
-    const char *measure_with;   /* a command that times ONNX files is the target; NULL: our own executor is */
-    const char *backend;        /* of our own executor: "cpu" or a plug-in */
-    int frozen;                 /* nothing is timed */
-    int64_t steps;              /* budget of the search in steps */
-    double time_limit;          /* seconds, 0: none */
-    uint64_t seed;              /* of the inputs on which results are checked */
-    int64_t max_growth;         /* bytes by which the file's constants may grow; < 0: 1 MiB and a tenth of the file */
-    int check;                  /* how many random inputs the results are compared on, 0: none */
-    double rtol, atol;          /* relative to the largest magnitude of an output, and absolute; < 0: by the classes of the rules used */
-    const char *report;         /* JSON file to write; see search/REPORT.md */
-    const char *proof_log;      /* file to write the derivation to */
-    const char *replay;         /* a derivation to follow instead of searching */
-    int dry_run;                /* nothing is written but report and proof log */
-    const volatile int *cancel; /* may be NULL; becomes nonzero: stop */
+    const char *allow;           /* classes of rules beyond the default: "drops" */
+    const char *cost;            /* "measured" or "flops" */
+    const char *cost_db;         /* file of measured costs; NULL: in the user's cache folder */
+    const char *measure_with;    /* a command that times ONNX files is the target; NULL: our own executor is */
+    const char *backend;         /* of our own executor: "cpu" or a plug-in */
+    int frozen;                  /* nothing is timed */
+    int64_t steps;               /* budget of the search in steps */
+    double time_limit;           /* seconds, 0: none */
+    uint64_t seed;               /* of the inputs on which results are checked */
+    int64_t max_growth;          /* bytes by which the file's constants may grow; < 0: 1 MiB and a tenth of the file */
+    int check;                   /* how many random inputs the results are compared on, 0: none */
+    double rtol, atol;           /* relative to the largest magnitude of an output, and absolute; < 0: by the classes of the rules used */
+    const char *report;          /* JSON file to write; see search/REPORT.md */
+    const char *proof_log;       /* file to write the derivation to */
+    const char *replay;          /* a derivation to follow instead of searching */
+    int dry_run;                 /* nothing is written but report and proof log */
+    const volatile int *cancel;  /* may be NULL; becomes nonzero: stop */
     void (*progress)(void *user, const char *line); /* may be NULL */
     void *user;
 } IsomerOptions;

@@ -7,21 +7,21 @@ typedef struct LibraryOptions {
     const char *rules; /* a file; "none"; NULL: the library beside the program or installed with it */
     int nenable, ndisable;
     const char *const *enable, *const *disable; /* rule names; enable: only these */
-    unsigned allow;                            /* classes beyond the default ones */
+    unsigned allow;                             /* classes beyond the default ones */
 } LibraryOptions;
 typedef struct LibraryRule {
     const Rule *rule;
-    bool on;            /* chosen by the options */
-    int first, count;   /* its instances */
+    bool on;          /* chosen by the options */
+    int first, count; /* its instances */
 } LibraryRule;
 typedef struct Library {
     RuleSet set;
     int n, ninstance;
-    LibraryRule *rule;  /* in the order of the files' names, then of their text */
+    LibraryRule *rule; /* in the order of the files' names, then of their text */
     Instance *instance;
 } Library;
 /* Every rule must pass rule_check: E_CHECK names the one that does not. E_ENVIRONMENT: no library found. E_USAGE: an option names no rule. */
 bool library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
-int library_find(const Library *, const char *name); /* -1: none */
+int library_find(const Library *, const char *name);                                          /* -1: none */
 const Instance *library_instance(const Library *, int rule, int nlength, const int length[]); /* NULL: the rule has none of these lengths */
 #endif

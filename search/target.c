@@ -15,6 +15,7 @@ enum { LINE = 8192, PATIENCE_MS = 3000 };
 struct Target {
     pid_t pid;
     int fd;
+    bool failed; /* nothing it says counts any more */
     size_t used;
     char buffer[LINE];
 };
@@ -41,6 +42,7 @@ Target *target_start(const char *command, Error *e) {
         _exit(127);
     }
     close(pair[1]);
+    if (pid > 0) setpgid(pid, pid); /* whoever comes first */
     if (pid < 0) {
         error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start a process: %s", strerror(errno));
         close(pair[0]);
@@ -114,7 +116,7 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     return true;
 }
 
-bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
+static bool batch(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
     char line[LINE];
     double until = now() + timeout_seconds;
     for (int k = 0; k < n; k++) {
@@ -131,11 +133,16 @@ bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *
     }
 }
 
+bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
+    t->failed = t->failed || !batch(t, n, v, timeout_seconds, e);
+    return !t->failed;
+}
+
 void target_stop(Target *t) {
     if (!t) return;
     shutdown(t->fd, SHUT_WR);
-    int status, waited = 0;
-    while (waitpid(t->pid, &status, WNOHANG) == 0 && waited < PATIENCE_MS) {
+    int status, waited = t->failed ? PATIENCE_MS : 0;
+    while (waited < PATIENCE_MS && waitpid(t->pid, &status, WNOHANG) == 0) {
         struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
         nanosleep(&nap, NULL);
         waited += 20;

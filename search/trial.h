@@ -5,9 +5,9 @@
 #include "search/run.h"
 
 typedef struct Trial Trial;
-Trial *trial_open(Run *, const Derivation *);         /* the derivation is finished (run_finish); NULL: the run's error says why */
-void trial_close(Trial *);                            /* NULL is allowed */
-bool trial_runs(Trial *);                             /* both run wholly on our executor */
-bool trial_time(Trial *, Cost *, double seconds[2]);  /* whole plans, interleaved: of the original, of the result */
-bool trial_check(Trial *);                            /* E_CHECK: they disagree, and where */
+Trial *trial_open(Run *, const Derivation *);        /* the derivation is finished (run_finish); NULL: the run's error says why */
+void trial_close(Trial *);                           /* NULL is allowed */
+bool trial_runs(Trial *);                            /* both run wholly on our executor */
+bool trial_time(Trial *, Cost *, double seconds[2]); /* whole plans, interleaved: of the original, of the result */
+bool trial_check(Trial *);                           /* E_CHECK: they disagree, and where */
 #endif

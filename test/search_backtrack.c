@@ -1,0 +1,234 @@
+/* The search with prices that the tests make up: it finds what costs least, also behind a step that costs more; it is the same each time; derivations can be made again, in batches and from their logs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "graphs/graph_text.h"
+#include "graphs/needs.h"
+#include "search/backtrack.h"
+#include "search/derive.h"
+#include <string.h>
+
+static const char rules[] =
+    "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %t = neg %x\n  %y = neg %t\n  out %y\nto\n  out %x\n"
+    "rule abs-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %y = abs %x\n  out %y\nto\n  %t = neg %x\n  %y = abs %t\n  out %y\n"
+    "rule mul-one\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %k = fill value=1 shape=[]\n  %y = mul %x %k\n  out %y\nto\n  out %x\n"
+    "rule add-merge\n  axes b = 0..2\n  %x : F [b..]   %s : F [b..]   %t : F [b..]\nfrom\n  %p = add %x %s\n  %q = add %x %t\n  out %p %q\n"
+    "to\n  %q = add %t %x\n  %p = add %s %x\n  out %p %q\n";
+
+typedef struct Fixture {
+    Arena *arena;
+    World *w;
+    Library library;
+    Error error;
+    int prices;
+} Fixture;
+
+static void open_fixture(Fixture *f) {
+    memset(f, 0, sizeof *f);
+    f->arena = arena_new(NULL, 0);
+    f->w = graph_world_new(NULL, 0);
+    f->library.set.arena = f->arena;
+    assert_true(rules_parse(f->arena, "test", rules, strlen(rules), &f->library.set, &f->error));
+    Library *l = &f->library;
+    l->n = l->set.n;
+    l->rule = ARENA_NEW(f->arena, LibraryRule, l->n);
+    l->instance = ARENA_NEW(f->arena, Instance, 100);
+    for (int k = 0; k < l->n; k++) {
+        int length[RULE_BLOCKS];
+        l->rule[k] = (LibraryRule){&l->set.v[k], true, l->ninstance, 0};
+        rule_lengths_first(&l->set.v[k], length);
+        do assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length, &l->instance[l->ninstance++], &f->error));
+        while (rule_lengths_next(&l->set.v[k], length));
+        l->rule[k].count = l->ninstance - l->rule[k].first;
+    }
+}
+
+static void close_fixture(Fixture *f) {
+    world_free(f->w);
+    arena_free(f->arena);
+}
+
+static Graph parse(Fixture *f, const char *text) {
+    Graph g;
+    Scan s = scan_new("test", text, strlen(text), &f->error);
+    assert_true(graph_parse(f->w, f->arena, &s, NULL, &g, NULL, &f->error));
+    return g;
+}
+
+static const char *printed(Fixture *f, const Graph *g) {
+    Text t = text_new(f->arena);
+    graph_print(f->w, "g", g, &t);
+    return strstr(t.data, "body\n") + 5;
+}
+
+/* neg costs 1, mul 2, add 3; abs costs 10, but 4 behind neg. */
+static Price price(void *user, const Graph *g) {
+    Fixture *f = user;
+    Arena *a = arena_new(NULL, 0);
+    NodeList live = graph_live(f->w, a, g);
+    Price p = {0};
+    f->prices++;
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(f->w, live.v[k]);
+        if (!n.nin) continue;
+        const char *below = node_get(f->w, value_node(f->w, n.in[0])).op->name;
+        p.nodes++;
+        p.seconds += !strcmp(n.op->name, "neg")   ? 1
+                     : !strcmp(n.op->name, "mul") ? 2
+                     : !strcmp(n.op->name, "add") ? 3
+                     : strcmp(below, "neg")       ? 10
+                                                  : 4;
+    }
+    arena_free(a);
+    return p;
+}
+
+static Solution search(Fixture *f, const Graph *g, double alpha, int64_t steps) {
+    Solution s;
+    Backtrack b = {f->w, f->arena, facts_new(f->w, f->arena), &f->library, price, NULL, f, alpha, steps, 8};
+    assert_true(backtrack(&b, g, &s, &f->error));
+    return s;
+}
+
+static void gains_are_taken_together(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    Text t = text_new(f.arena);
+    text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = sqrt %%x\n");
+    for (int k = 0; k < 20; k++) text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
+    text_add(&t, " out %%a20\n");
+    Graph g = parse(&f, t.data);
+    Solution s = search(&f, &g, 1.05, 100);
+    assert_null(strstr(printed(&f, &s.graph), "mul"));
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.round[0].n, 20);
+    assert_true(s.after.seconds == s.before.seconds - 40);
+    close_fixture(&f);
+}
+
+/* abs(x) = abs(neg(x)) pays; two of them share nothing. A step up of more than alpha is never taken. */
+static void a_step_up_is_taken_within_alpha(void **state) {
+    (void)state;
+    static const char text[] = "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n";
+    Fixture f;
+    open_fixture(&f);
+    Graph g = parse(&f, text);
+    Solution s = search(&f, &g, 1.05, 100);
+    assert_string_equal(printed(&f, &s.graph), "  %1 = neg %x\n  %2 = abs %1\n  %3 = sqrt %2\n  out %3\n");
+    assert_true(s.after.seconds < s.before.seconds);
+    close_fixture(&f);
+}
+
+static void budget_and_repetition(void **state) {
+    (void)state;
+    static const char text[] =
+        "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q = add %x %v\n %a = abs %p\n %b = abs %q\n out %a %b\n";
+    const char *first = NULL;
+    Arena *kept = arena_new(NULL, 0);
+    for (int round = 0; round < 2; round++) {
+        Fixture f;
+        open_fixture(&f);
+        if (round) parse(&f, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
+        Graph g = parse(&f, text);
+        Solution none = search(&f, &g, 1.05, 0), s = search(&f, &g, 1.05, 50);
+        assert_int_equal(none.steps, 0);
+        assert_true(s.steps <= 50 && s.after.seconds <= none.after.seconds);
+        const char *now = printed(&f, &s.graph);
+        if (round) assert_string_equal(now, first);
+        first = arena_string(kept, now, strlen(now));
+        close_fixture(&f);
+    }
+    arena_free(kept);
+}
+
+/* What is rejected leaves nothing in the World. */
+static void rejected_graphs_are_freed(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    Graph g = parse(&f, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q = add %x %v\n out %p %q\n");
+    f.library.rule[3].on = false;
+    NodeId before = node_count(f.w);
+    Solution s = search(&f, &g, 1.0, 50);
+    assert_int_equal(s.n, 0);
+    assert_int_equal(node_count(f.w), before);
+    close_fixture(&f);
+}
+
+static bool take(void *user, const Match *m) {
+    struct {
+        Arena *arena;
+        int n;
+        Match v[64];
+    } *all = user;
+    all->v[all->n++] = match_keep(all->arena, m);
+    return all->n < 64;
+}
+
+/* A derivation made by rounds, its log replayed in another World: the same graph. A changed log is refused. */
+static void logs_are_replayed_and_doubted(void **state) {
+    (void)state;
+    static const char text[] = "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n %b = neg %a\n %c = neg %b\n %d = "
+                               "abs %c\n %e = mul %d %k\n out %e\n";
+    Fixture f, again;
+    open_fixture(&f);
+    open_fixture(&again);
+    parse(&again, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
+    Graph g = parse(&f, text), h = parse(&again, text);
+    bool on[] = {true, false, true, false};
+    Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
+    assert_true(derive_fixpoint(&d, on, 100, &f.error));
+    assert_int_equal(d.applied, 3);
+    assert_int_equal(d.fired[0], 1);
+    assert_int_equal(d.fired[2], 2);
+    assert_string_equal(printed(&f, &d.graph), "  %1 = abs %x\n  out %1\n");
+    assert_int_equal(map_value(&d.map, g.out[0]), d.graph.out[0]);
+    Derivation r = derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
+    assert_true(derive_replay(&r, &d.log, &again.error));
+    assert_string_equal(printed(&again, &r.graph), printed(&f, &d.graph));
+    LogStep *step = &d.log.v[0].v[0];
+    uint32_t wrong = step->root[0] + 1;
+    step->root = &wrong;
+    r = derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
+    assert_false(derive_replay(&r, &d.log, &again.error));
+    assert_int_equal(again.error.kind, E_CHECK);
+    close_fixture(&f);
+    close_fixture(&again);
+}
+
+/* Matches of one round may stand above one another; each gives the same as alone. */
+static void a_round_may_nest(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    Graph g = parse(&f,
+                    "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n %b = mul %a %k\n %c = mul %b %k\n out %c\n"),
+          out;
+    struct {
+        Arena *arena;
+        int n;
+        Match v[64];
+    } all = {.arena = f.arena};
+    Facts *facts = facts_new(f.w, f.arena);
+    Matcher *m = matcher_new(f.w, f.arena, &g, facts);
+    int applied;
+    for (int k = f.library.rule[2].first; k < f.library.rule[2].first + f.library.rule[2].count; k++)
+        matcher_run(m, &f.library.instance[k], take, &all);
+    assert_int_equal(all.n, 3);
+    assert_true(derive_graph(f.w, f.arena, facts, &f.library, &g, all.n, all.v, &out, &applied, &f.error));
+    assert_int_equal(applied, 3);
+    assert_int_equal(out.out[0], g.in[0]);
+    close_fixture(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gains_are_taken_together),      cmocka_unit_test(a_step_up_is_taken_within_alpha),
+        cmocka_unit_test(budget_and_repetition),         cmocka_unit_test(rejected_graphs_are_freed),
+        cmocka_unit_test(logs_are_replayed_and_doubted), cmocka_unit_test(a_round_may_nest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* Measuring commands: an honest one, and those that die, hang, talk nonsense or leave answers out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "search/target.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Answers each path with its length in milliseconds, one that holds "bad" with FAIL. */
+static const char honest[] = "while read -r p; do if [ -z \"$p\" ]; then echo; else case \"$p\" in *bad*) echo \"FAIL $p it is bad\";; "
+                             "*) echo \"0.00${#p} $p\";; esac; fi; done";
+
+static bool measure(const char *command, int n, Timing *v, double timeout, Error *e) {
+    Target *t = target_start(command, e);
+    bool good = t && target_measure(t, n, v, timeout, e);
+    target_stop(t);
+    return good;
+}
+
+static void batches_are_answered(void **state) {
+    (void)state;
+    Error e = {0};
+    Target *t = target_start(honest, &e);
+    assert_non_null(t);
+    for (int round = 0; round < 3; round++) {
+        Timing v[] = {{.path = "/a"}, {.path = "/bad one"}, {.path = "/with blank"}, {.path = "/a/bc"}};
+        assert_true(target_measure(t, 4, v, 10, &e));
+        assert_true(v[0].seconds == 0.002 && v[3].seconds == 0.005);
+        assert_true(v[1].seconds < 0);
+        assert_string_equal(v[1].reason, "it is bad");
+        assert_true(v[2].seconds > 0);
+    }
+    target_stop(t);
+}
+
+static void answers_may_come_in_any_order_and_may_be_missing(void **state) {
+    (void)state;
+    Error e = {0};
+    Timing v[] = {{.path = "/a"}, {.path = "/b"}, {.path = "/c"}};
+    assert_true(measure("read x; read x; read x; read x; echo '2 /c'; echo '1 /a'; echo", 3, v, 10, &e));
+    assert_true(v[0].seconds == 1 && v[2].seconds == 2 && v[1].seconds < 0);
+    assert_string_equal(v[1].reason, "no answer");
+}
+
+static void refused(const char *command, double timeout, const char *why) {
+    Error e = {0};
+    Timing v[] = {{.path = "/a"}};
+    assert_false(measure(command, 1, v, timeout, &e));
+    assert_int_equal(e.kind, E_ENVIRONMENT);
+    assert_string_equal(e.place, "--measure-with");
+    if (!strstr(e.reason, why)) fail_msg("%s: %s", command, e.reason);
+}
+
+static void commands_that_end_are_noticed(void **state) {
+    (void)state;
+    refused("exit 3", 10, "ended");
+    refused("read x; echo '1 /a'", 10, "ended");
+    refused("/no/such/command", 10, "ended");
+    refused("read x; kill -9 $$", 10, "ended");
+}
+
+static void nonsense_is_refused(void **state) {
+    (void)state;
+    refused("read x; echo hello; echo; sleep 5", 10, "neither");
+    refused("read x; echo 'nan /a'; echo; sleep 5", 10, "neither");
+    refused("read x; echo '-1 /a'; echo; sleep 5", 10, "neither");
+    refused("read x; echo '1 /other'; echo; sleep 5", 10, "not asked");
+    refused("read x; echo 'FAIL /other because'; echo; sleep 5", 10, "not asked");
+    refused("read x; head -c 20000 /dev/zero | tr '\\0' x; sleep 5", 10, "too long");
+}
+
+static void a_hanging_command_is_given_up_and_killed(void **state) {
+    (void)state;
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    refused("trap '' TERM; while :; do sleep 1; done", 0.3, "in time");
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    assert_true(b.tv_sec - a.tv_sec < 8);
+}
+
+static void a_path_with_a_newline_is_not_sent(void **state) {
+    (void)state;
+    Error e = {0};
+    Timing v[] = {{.path = "/a\n/b"}};
+    assert_false(measure(honest, 1, v, 10, &e));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_are_answered),
+        cmocka_unit_test(answers_may_come_in_any_order_and_may_be_missing),
+        cmocka_unit_test(commands_that_end_are_noticed),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_hanging_command_is_given_up_and_killed),
+        cmocka_unit_test(a_path_with_a_newline_is_not_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* argmax: where along an axis the maximum lies, the first such place; y has no such axis. */
+/* argmax, argmin: where along an axis the maximum or the minimum lies, the first such place or the last; y has no such
+   axis. */
 #include "op.h"
 enum { AXIS, LAST };
 static const AttrDef attrs[] = {
@@ -15,11 +16,13 @@ static const char *shape(Call *c) {
     return dtypes_agree(c, "FIU");
 }
 
+extern const Op op_argmin;
 static int params(Call *c, int64_t *out, int room) {
-    if (room < 2) return -1;
+    if (room < 3) return -1;
+    out[2] = c->op == &op_argmin;
     out[0] = axis(c, AXIS, c->in[0]->dim.n);
     out[1] = word(c, LAST);
-    return 2;
+    return 3;
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
@@ -30,7 +33,7 @@ static int kernel(const Step *s, void *const slot[]) {
         int64_t where = 0;
         for (int k = 0; k < y->rank; k++) j[k < a ? k : k + 1] = i[k];
         for (j[a] = 0; j[a] < x->dim[a]; j[a]++) {
-            double value = kernel_real(x, slot, kernel_at(x, j));
+            double value = kernel_real(x, slot, kernel_at(x, j)) * (s->param[3] ? -1 : 1);
             if (j[a] && !(s->param[2] ? value >= best : value > best)) continue;
             best = value;
             where = j[a];
@@ -46,3 +49,10 @@ static const OnnxMap onnx[] = {
     {0},
 };
 const Op op_argmax = {"argmax", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+
+static const OnnxMap onnx_min[] = {
+    {"", "ArgMin", 12, 0, "axis last=select_last_index keepdims:reinsert"},
+    {"", "ArgMin", 1, 11, "axis last=no! keepdims:reinsert"},
+    {0},
+};
+const Op op_argmin = {"argmin", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx_min};

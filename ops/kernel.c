@@ -44,6 +44,13 @@ void kernel_move(const View *to, void *const slot[], int64_t to_place, const Vie
     else kernel_set_real(to, slot, to_place, kernel_real(from, slot, from_place));
 }
 
+void kernel_each(const Step *step, void *const slot[], double (*real)(double)) {
+    const View *y = &step->view[0], *x = &step->view[1];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
+        kernel_set_real(y, slot, kernel_at(y, i), real(kernel_real(x, slot, kernel_at(x, i))));
+}
+
 static void set(const View *y, void *const slot[], int64_t place, bool integer, double real, int64_t whole) {
     if (integer) kernel_set_integer(y, slot, place, whole);
     else kernel_set_real(y, slot, place, real);

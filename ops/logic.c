@@ -36,6 +36,10 @@ static bool is_or(Call *c, const Poly x[], Poly *y) {
     int a, b;
     return known_bool(c, x[0], &a) && known_bool(c, x[1], &b) && decided(c, a || b, y);
 }
+static bool is_xor(Call *c, const Poly x[], Poly *y) {
+    int a, b;
+    return known_bool(c, x[0], &a) && known_bool(c, x[1], &b) && decided(c, a != b, y);
+}
 static bool is_not(Call *c, const Poly x[], Poly *y) {
     int a;
     return known_bool(c, x[0], &a) && decided(c, !a, y);
@@ -68,6 +72,7 @@ PAIR(lessequal, "LessOrEqual", 12, 12, compare_shape, is_less_equal, a <= b, OP_
 PAIR(greaterequal, "GreaterOrEqual", 12, 12, compare_shape, is_greater_equal, a >= b, OP_BROADCASTS)
 PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, EVEN)
 PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, EVEN)
+PAIR(xor, "Xor", 7, 1, logic_shape, is_xor, (a != 0) != (b != 0), EVEN)
 
 /* not */
 static bool value_not(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_not); }

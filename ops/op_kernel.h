@@ -25,6 +25,8 @@ double kernel_greatest(int32_t dtype); /* the greatest finite number of a float 
 bool kernel_is_integer(const View *); /* integers and booleans */
 /* One element, converted if the types differ. */
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from, int64_t from_place);
+/* y[i] = f(x[i]). */
+void kernel_each(const Step *, void *const slot[], double (*real)(double));
 /* y[i] = f(a[i], b[i]), broadcast; the integer function where a holds integers or booleans. */
 void kernel_pairs(const Step *, void *const slot[], double (*real)(double, double), int64_t (*integer)(int64_t, int64_t));
 #endif

@@ -29,6 +29,8 @@ typedef struct Call {         /* an operator meets attributes and types: a signa
      NAME=THEIRS         likewise under another name; NAME=THEIRS|input:K: the attribute, or else the constant (for
                          lists: computable) input K, from 0
      NAME=input:K        input K alone; such inputs are not inputs of our node, the others keep their order
+     NAME=input:K[]      the same; a single number is written as a list of one
+     NAME=THEIRS^        like NAME=THEIRS; a word is written in capitals
      NAME=VALUE!         a fixed value of ours in text form: axis=1!
      THEIRS==VALUE       the node has not this attribute, or it is VALUE; exported only if given with a preceding +:
                          +mode==constant
@@ -65,6 +67,8 @@ typedef struct Call {         /* an operator meets attributes and types: a signa
        axes:resize         the axes of sizes and scales, all if absent
        range:count         inputs start, limit, delta (computable integers) become start, n, step, dtype
        shape:expand        input 1, joined with x's sizes by broadcasting
+       n:nonzero, n:compress, kept:nms: how many there are: counted where the data is at hand (running), else a size that
+                           depends on data
        to:like             the element type of input 1, which is dropped
        value:tensor        the attribute value, one number as a tensor, also gives dtype (absent: float 0)
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an int (its number) or

@@ -29,6 +29,7 @@ static const char *shape_of(Call *c, const char *classes) {
     return why;
 }
 static const char *shape(Call *c) { return shape_of(c, "FIU"); }
+static const char *shape_extreme(Call *c) { return shape_of(c, "FIUB"); }
 static const char *shape_mean(Call *c) { return shape_of(c, "F"); }
 
 /* The element of x at output index i and, on the reduced axes, at k. */
@@ -48,7 +49,8 @@ static Ex define_mean(Call *c, Dims i) {
 }
 static Ex define_max(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
-    return most(c, k, (Cond){0}, term(c, i, k));
+    Ex y = most(c, k, (Cond){0}, term(c, i, k));
+    return c->in[0]->dtype == DT_BOOL ? max2(c, y, num(c, 0, 1)) : y; /* no truth is greater than the one of nothing */
 }
 static Ex define_min(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
@@ -74,9 +76,17 @@ static Ex define_prod(Call *c, Dims i) {
     return y ? y : num(c, 1, 1);
 }
 
+/* The logarithm of the sum of exponentials, with the maximum taken out so that none overflows. */
+static Ex define_logsumexp(Call *c, Dims i) {
+    Dims k = bound(c, reduced_sizes(c));
+    Ex m = define_max(c, i), z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, term(c, i, k), m)));
+    return add(c, m, fn(c, FN_LOG, z));
+}
+
 /* The reduced axes go last. */
 static int lower(Call *c, ReduceKind kind, const View in[], const View out[], StepBuf *b) {
     int order[STEP_RANK], n = 0;
+    if (c->in[0]->dtype == DT_BOOL) return 0;
     for (int turn = 0; turn < 2; turn++)
         for (int k = 0; k < in[0].rank; k++)
             if (reduced(c, k) == turn) order[n++] = k;
@@ -100,8 +110,32 @@ static const OnnxMap onnx_mean[] = {REDUCE("ReduceMean", 18), GLOBAL("GlobalAver
 static const OnnxMap onnx_max[] = {REDUCE("ReduceMax", 18), GLOBAL("GlobalMaxPool"), {0}};
 static const OnnxMap onnx_min[] = {REDUCE("ReduceMin", 18), {0}};
 static const OnnxMap onnx_prod[] = {REDUCE("ReduceProd", 18), {0}};
+static const OnnxMap onnx_l1[] = {REDUCE("ReduceL1", 18), {0}};
+static const OnnxMap onnx_l2[] = {REDUCE("ReduceL2", 18), {0}};
+static const OnnxMap onnx_squares[] = {REDUCE("ReduceSumSquare", 18), {0}};
+static const OnnxMap onnx_logsum[] = {REDUCE("ReduceLogSum", 18), {0}};
+static const OnnxMap onnx_logsumexp[] = {REDUCE("ReduceLogSumExp", 18), {0}};
+static const char expand_l1[] = "%a = abs %x\n"
+                                "%y = reduce_sum %a axes=axes\n"
+                                "out %y\n";
+static const char expand_squares[] = "%s = mul %x %x\n"
+                                     "%y = reduce_sum %s axes=axes\n"
+                                     "out %y\n";
+static const char expand_l2[] = "%s = mul %x %x\n"
+                                "%z = reduce_sum %s axes=axes\n"
+                                "%y = sqrt %z\n"
+                                "out %y\n";
+static const char expand_logsum[] = "%z = reduce_sum %x axes=axes\n"
+                                    "%y = log %z\n"
+                                    "out %y\n";
+static const char *shape_signed(Call *c) { return shape_of(c, "FI"); }
+const Op op_reduce_l1 = {"reduce_l1", "x", "y", attrs, shape_signed, .expand = expand_l1, .onnx = onnx_l1};
+const Op op_reduce_l2 = {"reduce_l2", "x", "y", attrs, shape_mean, .expand = expand_l2, .onnx = onnx_l2};
+const Op op_reduce_squares = {"reduce_squares", "x", "y", attrs, shape, .expand = expand_squares, .onnx = onnx_squares};
+const Op op_reduce_logsum = {"reduce_logsum", "x", "y", attrs, shape_mean, .expand = expand_logsum, .onnx = onnx_logsum};
+const Op op_reduce_logsumexp = {"reduce_logsumexp", "x", "y", attrs, shape_mean, define_logsumexp, .onnx = onnx_logsumexp};
 const Op op_reduce_sum = {"reduce_sum", "x", "y", attrs, shape, define_sum, .lower = lower_sum, .onnx = onnx_sum};
 const Op op_reduce_mean = {"reduce_mean", "x", "y", attrs, shape_mean, define_mean, .lower = lower_mean, .onnx = onnx_mean};
-const Op op_reduce_max = {"reduce_max", "x", "y", attrs, shape, define_max, .lower = lower_max, .onnx = onnx_max};
-const Op op_reduce_min = {"reduce_min", "x", "y", attrs, shape, define_min, .lower = lower_min, .onnx = onnx_min};
+const Op op_reduce_max = {"reduce_max", "x", "y", attrs, shape_extreme, define_max, .lower = lower_max, .onnx = onnx_max};
+const Op op_reduce_min = {"reduce_min", "x", "y", attrs, shape_extreme, define_min, .lower = lower_min, .onnx = onnx_min};
 const Op op_reduce_prod = {"reduce_prod", "x", "y", attrs, shape, define_prod, .lower = lower_prod, .onnx = onnx_prod};

@@ -27,3 +27,34 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 
 static const OnnxMap onnx[] = {{"", "Softmax", 13, 0, "axis"}, {"", "Softmax", 1, 12, "axis:flatten"}, {0}};
 const Op op_softmax = {"softmax", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+
+/* logsoftmax: its logarithm. */
+static Ex define_log(Call *c, Dims i) {
+    int a = axis(c, AXIS, i.n);
+    Dims n = {1, {c->in[0]->dim.v[a]}}, j = bound(c, n), k = bound(c, n);
+    Ex m = most(c, j, (Cond){0}, at(c, 0, dims_with(i, a, j.v[0])));
+    Ex z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, at(c, 0, dims_with(i, a, k.v[0])), m)));
+    return sub(c, sub(c, at(c, 0, i), m), fn(c, FN_LOG, z));
+}
+static const OnnxMap onnx_log[] = {{"", "LogSoftmax", 13, 0, "axis"}, {"", "LogSoftmax", 1, 12, "axis:flatten"}, {0}};
+const Op op_logsoftmax = {"logsoftmax", "x", "y", attrs, shape, define_log, .onnx = onnx_log};
+
+/* hardmax: 1 where the maximum along the axis first is, 0 elsewhere. */
+static int params(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1); }
+static int kernel_hardmax(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int a = (int)s->param[1];
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t best = 0;
+        for (int k = 0; k < y->rank; k++) j[k] = i[k];
+        for (j[a] = 0; j[a] < x->dim[a]; j[a]++) {
+            int64_t line = kernel_at(x, j) - j[a] * x->stride[a];
+            if (kernel_real(x, slot, kernel_at(x, j)) > kernel_real(x, slot, line + best * x->stride[a])) best = j[a];
+        }
+        kernel_set_real(y, slot, kernel_at(y, i), best == i[a]);
+    }
+    return 0;
+}
+static const OnnxMap onnx_hardmax[] = {{"", "Hardmax", 13, 0, "axis"}, {"", "Hardmax", 1, 12, "axis:flatten"}, {0}};
+const Op op_hardmax = {"hardmax", "x", "y", attrs, shape, .kernel = kernel_hardmax, .params = params, .onnx = onnx_hardmax};

@@ -2,7 +2,7 @@
    What ONNX broadcasts by itself is not written: `broadcast`, and reshapes that only drop or add leading 1s, are looked through where the sizes of the result stay the same. */
 #include "graphs/onnx/export.h"
 #include "ops/core/element.h"
-#include "onnx.pb-c.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,14 +187,14 @@ static bool put_attr(Draft *d, const char *name, int attr) {
     return true;
 }
 
-static bool put_input(Draft *d, int attr, int place) {
+static bool put_input(Draft *d, int attr, int place, bool list) {
     const Attr *a = &d->attr[attr];
     AttrKind kind = d->node.op->attrs[attr].kind;
     int64_t i;
     if (kind == A_REAL) return real_slot(d, place, attr);
     if (kind == A_INTS) return list_slot(d, place, a->ints);
     if (kind != A_INT) return no(d, "an attribute that is no list");
-    if (poly_constant(d->w, a->ints.v[0], &i)) return fill_slot(d, place, int_tensor(d->w, 0, 1, &i));
+    if (poly_constant(d->w, a->ints.v[0], &i)) return fill_slot(d, place, int_tensor(d->w, list, 1, &i));
     return no(d, "a number that depends on sizes");
 }
 
@@ -204,7 +204,12 @@ static bool nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
 static bool never(Draft *d, int attr) { return (void)attr, no(d, "another spelling says it"); }
 static bool stretched(Draft *d, int attr) { return (void)attr, d->stretched = true; }
 
-static bool some_axes(Draft *d, int attr) { return d->attr[attr].ints.n > 0 || no(d, "a reduction over no axis"); }
+/* Without any axis it is one of each element. */
+static bool some_axes(Draft *d, int attr) {
+    if (d->attr[attr].ints.n) return true;
+    bool has = model_opset(d->m, (Slice){0}) >= (strcmp(d->e->type, "ReduceSum") ? 18 : 13);
+    return has ? put_int(d, "noop_with_empty_axes", 1) : no(d, "a reduction over no axis");
+}
 
 static bool spatial(Draft *d, int attr) {
     const Type *x = in_type(d, 0);
@@ -364,13 +369,12 @@ static const struct {
     const char *ours, *name;
     Inverse fn;
 } table[] = {
-    {"pads", "auto_pad", plain_pads}, {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing},
-    {"axes", "all", some_axes},       {"axes", "spatial", spatial},       {"keepdims", "reinsert", keepdims},
-    {"axis", "flatten", flat},        {"inputs", "fold", stretched},      {"inputs", "stretch", stretched},
-    {"c", "stretch", stretched},      {"broadcast", "axis", never},       {"slice", "axes", slice},
-    {"pads", "axes", pads},           {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx},
-    {"shape", "expand", expand},      {"value", "tensor", tensor},        {"range", "count", range},
-    {"sizes", "resize", resize},      {"axes", "resize", nothing},        {"pads", "transposed", plain_pads},
+    {"n", "nonzero", nothing},          {"n", "compress", nothing},    {"kept", "nms", nothing},      {"pads", "auto_pad", plain_pads},
+    {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing}, {"axes", "all", some_axes},    {"axes", "spatial", spatial},
+    {"keepdims", "reinsert", keepdims}, {"axis", "flatten", flat},     {"inputs", "fold", stretched}, {"inputs", "stretch", stretched},
+    {"c", "stretch", stretched},        {"broadcast", "axis", never},  {"slice", "axes", slice},      {"pads", "axes", pads},
+    {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx}, {"shape", "expand", expand},   {"value", "tensor", tensor},
+    {"range", "count", range},          {"sizes", "resize", resize},   {"axes", "resize", nothing},   {"pads", "transposed", plain_pads},
 };
 
 static bool special(Draft *d, const char *ours, const char *name) {
@@ -390,6 +394,15 @@ static bool fixed(Draft *d, int attr, const char *text) {
     return (ok && attr_equal(def, &want, &d->attr[attr])) || no(d, "a value that this version of the operator has not");
 }
 
+/* The word that was put last. */
+static bool in_capitals(Draft *d) {
+    Theirs *t = &d->e->attr[d->e->nattr - 1];
+    char *text = arena_string(d->w->arena, t->text, strlen(t->text));
+    for (char *c = text; *c; c++) *c = (char)toupper((unsigned char)*c);
+    t->text = text;
+    return true;
+}
+
 static bool item_export(Draft *d, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) {
@@ -407,9 +420,12 @@ static bool item_export(Draft *d, char *text) {
     int attr = attr_named(d, text);
     char *theirs = equal ? equal + 1 : text, *bar = strchr(theirs, '|');
     if (attr < 0) return no(d, "an attribute that the operator has not");
-    if (theirs[strlen(theirs) - 1] == '!') return theirs[strlen(theirs) - 1] = 0, fixed(d, attr, theirs);
+    char *last = &theirs[strlen(theirs) - 1];
+    if (*last == '^') return *last = 0, put_attr(d, theirs, attr) && in_capitals(d);
+    if (*last == '!') return *last = 0, fixed(d, attr, theirs);
     if (bar) *bar = 0;
-    return strncmp(theirs, "input:", 6) == 0 ? put_input(d, attr, atoi(theirs + 6)) : put_attr(d, theirs, attr);
+    return strncmp(theirs, "input:", 6) == 0 ? put_input(d, attr, atoi(theirs + 6), strchr(theirs, '[') != NULL)
+                                             : put_attr(d, theirs, attr);
 }
 
 /* ---- inputs */
@@ -566,31 +582,4 @@ bool emit_possible(Model *m, const Op *op) {
     for (const OnnxMap *e = op->onnx; e && e->type; e++)
         if (valid_at(e, version_of(m, e))) return true;
     return false;
-}
-
-Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[], const char *name, const char *doc) {
-    Text t = text_new(a);
-    for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, 1, in[k], strlen(in[k]));
-    for (int k = 0; k < e->nout; k++) wire_put_bytes(&t, 2, out[k], strlen(out[k]));
-    wire_put_bytes(&t, 3, name, strlen(name));
-    wire_put_bytes(&t, 4, e->type, strlen(e->type));
-    for (int k = 0; k < e->nattr; k++) {
-        Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
-        const Theirs *x = &e->attr[k];
-        p.name = (char *)(uintptr_t)x->name, p.has_type = 1, p.type = (Onnx__AttributeProto__AttributeType)x->kind;
-        if (x->kind == 1) p.has_f = 1, p.f = x->f;
-        if (x->kind == 2) p.has_i = 1, p.i = x->i;
-        if (x->kind == 3) p.has_s = 1, p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
-        if (x->kind == 7) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
-        size_t n = onnx__attribute_proto__get_packed_size(&p);
-        Text attr = text_new(a);
-        uint8_t *bytes = arena_alloc_raw(a, n);
-        onnx__attribute_proto__pack(&p, bytes);
-        text_bytes(&attr, (const char *)bytes, n);
-        if (x->kind == 4) wire_put_bytes(&attr, 5, x->tensor.at, x->tensor.n);
-        wire_put_bytes(&t, 5, attr.data, attr.size);
-    }
-    if (doc) wire_put_bytes(&t, 6, doc, strlen(doc));
-    if (*e->domain) wire_put_bytes(&t, 7, e->domain, strlen(e->domain));
-    return (Slice){(const unsigned char *)t.data, t.size};
 }

@@ -58,6 +58,9 @@ bool special_range_count(Import *, int attr);
 bool special_sizes_resize(Import *, int attr);
 bool special_axes_resize(Import *, int attr);
 bool special_pads_transposed(Import *, int attr);
+bool special_count_nonzero(Import *, int attr); /* special_count.c */
+bool special_count_compress(Import *, int attr);
+bool special_count_nms(Import *, int attr);
 
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims);

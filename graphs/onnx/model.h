@@ -24,6 +24,7 @@ typedef struct OnnxNode {
     NameId *in, *out, *capture; /* capture: outer names that its subgraphs use */
     int ncapture;
     const char *reason; /* why it is opaque; NULL: it is not */
+    Poly count;         /* the size of its result that depends on data, made once */
     NodeId random;      /* its node if that carries a serial (opaque, random numbers): made once, then rebuilt on other inputs */
 } OnnxNode;
 

@@ -226,6 +226,7 @@ static bool item_import(Import *s, char *text) {
     if (attr < 0) return import_fail(s, "the table of %s names an attribute %s that it has not", s->op->name, text);
     char *source = equal ? equal + 1 : text, *bar = strchr(source, '|');
     if (source[strlen(source) - 1] == '!') return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);
+    if (source[strlen(source) - 1] == '^') source[strlen(source) - 1] = 0;
     if (bar) *bar = 0;
     Their t;
     if (strncmp(source, "input:", 6) == 0) return give_input(s, attr, atoi(source + 6));

@@ -107,7 +107,7 @@ static bool axes_all(Import *s, int attr) {
     if (s->given[attr] && s->attr[attr].ints.n) return true;
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
-    if (none) return import_fail(s, "a reduction over no axis");
+    if (none) return give_ints(s, attr, 0, NULL), true;
     for (int k = 0; x && k < x->n; k++) v[k] = whole(s, k);
     if (x) give_ints(s, attr, x->n, v);
     return x != NULL;
@@ -375,6 +375,9 @@ static const struct {
     {"shape", "same", shape_same},
     {"shape", "expand", shape_expand},
     {"to", "like", to_like},
+    {"n", "nonzero", special_count_nonzero},
+    {"n", "compress", special_count_compress},
+    {"kept", "nms", special_count_nms},
     {"value", "tensor", special_value_tensor},
     {"range", "count", special_range_count},
     {"sizes", "resize", special_sizes_resize},

@@ -1,0 +1,78 @@
+/* elu: functions of one number with real parameters that are bent at 0 or elsewhere, element by element. */
+#include "op.h"
+
+static const char *shape(Call *c) { return same_type(c, "F"); }
+static Ex zero(Call *c) { return num(c, 0, 1); }
+static Ex above(Call *c, Ex x) { return max2(c, x, zero(c)); }
+static Ex below(Call *c, Ex x) { return min2(c, x, zero(c)); }
+static Ex exp_1(Call *c, Ex x) { return sub(c, fn(c, FN_EXP, x), num(c, 1, 1)); }
+/* 1 where x > 0, else 0. */
+static Ex step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
+
+/* elu: x where x >= 0, alpha * (e^x - 1) below; celu: the exponent divided by alpha; selu: gamma times elu. */
+enum { ALPHA, GAMMA };
+#define ALPHA_OF(DEFAULT, DRAW) [ALPHA] = {"alpha", A_REAL, DEFAULT, .draw = DRAW}
+static const AttrDef elu_attrs[] = {ALPHA_OF("1", "1 1/2 2"), {0}};
+static Ex elu(Call *c, Ex x) { return add(c, above(c, x), mul(c, real(c, ALPHA), exp_1(c, below(c, x)))); }
+static Ex define_elu(Call *c, Dims i) { return elu(c, at(c, 0, i)); }
+static const OnnxMap onnx_elu[] = {{"", "Elu", 6, 0, "alpha"}, {"", "Elu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
+const Op op_elu = {"elu", "x", "y", elu_attrs, shape, define_elu, .onnx = onnx_elu};
+
+static Ex define_celu(Call *c, Dims i) {
+    Ex x = at(c, 0, i), alpha = real(c, ALPHA);
+    return add(c, above(c, x), below(c, mul(c, alpha, exp_1(c, below(c, divide(c, x, alpha))))));
+}
+static const OnnxMap onnx_celu[] = {{"", "Celu", 12, 0, "alpha"}, {0}};
+const Op op_celu = {"celu", "x", "y", elu_attrs, shape, define_celu, .onnx = onnx_celu};
+
+static const AttrDef selu_attrs[] = {
+    ALPHA_OF("1.6732632423543772", "1.6732632423543772 1/2"),
+    [GAMMA] = {"gamma", A_REAL, "1.0507009873554805", .draw = "1.0507009873554805 2"},
+    {0},
+};
+static Ex define_selu(Call *c, Dims i) { return mul(c, real(c, GAMMA), elu(c, at(c, 0, i))); }
+static const OnnxMap onnx_selu[] = {{"", "Selu", 6, 0, "alpha gamma"}, {0}};
+const Op op_selu = {"selu", "x", "y", selu_attrs, shape, define_selu, .onnx = onnx_selu};
+
+/* thresholdedrelu: x where x > alpha, else 0. */
+static Ex define_thresholdedrelu(Call *c, Dims i) {
+    Ex x = at(c, 0, i);
+    return mul(c, x, step(c, sub(c, x, real(c, ALPHA))));
+}
+static const OnnxMap onnx_thresholdedrelu[] = {{"", "ThresholdedRelu", 10, 0, "alpha"}, {0}};
+const Op op_thresholdedrelu = {"thresholdedrelu", "x", "y", elu_attrs, shape, define_thresholdedrelu, .onnx = onnx_thresholdedrelu};
+
+/* shrink: x + bias below -lambda, x - bias above lambda, 0 between. */
+enum { BIAS, LAMBDA };
+static const AttrDef shrink_attrs[] = {
+    [BIAS] = {"bias", A_REAL, "0", .draw = "0 1/4 1"},
+    [LAMBDA] = {"lambda", A_REAL, "1/2", .draw = "1/2 1"},
+    {0},
+};
+static Ex define_shrink(Call *c, Dims i) {
+    Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS), limit = real(c, LAMBDA);
+    Ex high = mul(c, step(c, sub(c, x, limit)), sub(c, x, bias));
+    return add(c, high, mul(c, step(c, sub(c, minus, limit)), add(c, x, bias)));
+}
+static const OnnxMap onnx_shrink[] = {{"", "Shrink", 9, 0, "bias lambda=lambd"}, {0}};
+const Op op_shrink = {"shrink", "x", "y", shrink_attrs, shape, define_shrink, .onnx = onnx_shrink};
+
+/* swish: x * sigmoid(alpha * x). */
+static Ex define_swish(Call *c, Dims i) {
+    Ex x = at(c, 0, i);
+    return mul(c, x, fn(c, FN_SIGMOID, mul(c, real(c, ALPHA), x)));
+}
+static const OnnxMap onnx_swish[] = {{"", "Swish", 24, 0, "alpha"}, {0}};
+const Op op_swish = {"swish", "x", "y", elu_attrs, shape, define_swish, .onnx = onnx_swish};
+
+/* prelu: x where x >= 0, slope * x below; slope may lack leading axes of x. */
+static const char *shape_prelu(Call *c) {
+    dims_join(c, c->in[0]->dim, c->in[1]->dim);
+    return c->in[1]->dim.n > c->in[0]->dim.n ? "the slope has more axes than x" : same_type(c, "FIU");
+}
+static Ex define_prelu(Call *c, Dims i) {
+    Ex x = at(c, 0, i);
+    return add(c, above(c, x), mul(c, at(c, 1, dims_tail(i, c->in[1]->dim.n)), below(c, x)));
+}
+static const OnnxMap onnx_prelu[] = {{"", "PRelu", 7, 0, ""}, {0}};
+const Op op_prelu = {"prelu", "x slope", "y", NULL, shape_prelu, define_prelu, .onnx = onnx_prelu, .flags = OP_BROADCASTS};

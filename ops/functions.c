@@ -1,0 +1,83 @@
+/* functions: further functions of one number, element by element, by those that definitions know; the inverses of the
+   circle functions have kernels. */
+#include "op.h"
+#include <math.h>
+
+static const char *shape(Call *c) { return same_type(c, "F"); }
+static Ex one(Call *c) { return num(c, 1, 1); }
+static Ex negative(Call *c, Ex x) { return mul(c, num(c, -1, 1), x); }
+static Ex half(Call *c, Ex x) { return mul(c, num(c, 1, 2), x); }
+static Ex square(Call *c, Ex x) { return mul(c, x, x); }
+
+/* log(1 + e^x), where e^x cannot overflow. */
+static Ex softplus(Call *c, Ex x) {
+    Ex small = fn(c, FN_EXP, negative(c, fn(c, FN_ABS, x)));
+    return add(c, max2(c, x, num(c, 0, 1)), fn(c, FN_LOG, add(c, one(c), small)));
+}
+static Ex logarithm(Call *c, Ex a, Ex b) { return fn(c, FN_LOG, add(c, a, fn(c, FN_SQRT, b))); }
+
+#define FUNCTION(NAME, TYPE, SINCE, VALUE)                                \
+    static Ex define_##NAME(Call *c, Dims i) {                            \
+        Ex x = at(c, 0, i);                                               \
+        return VALUE;                                                     \
+    }                                                                     \
+    static const OnnxMap onnx_##NAME[] = {{"", TYPE, SINCE, 0, ""}, {0}}; \
+    const Op op_##NAME = {#NAME, "x", "y", NULL, shape, define_##NAME, .onnx = onnx_##NAME};
+
+FUNCTION(tan, "Tan", 7, divide(c, fn(c, FN_SIN, x), fn(c, FN_COS, x)))
+FUNCTION(sinh, "Sinh", 9, half(c, sub(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
+FUNCTION(cosh, "Cosh", 9, half(c, add(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
+FUNCTION(asinh, "Asinh", 9, mul(c, fn(c, FN_SIGN, x), logarithm(c, fn(c, FN_ABS, x), add(c, square(c, x), one(c)))))
+FUNCTION(acosh, "Acosh", 9, logarithm(c, x, sub(c, square(c, x), one(c))))
+FUNCTION(atanh, "Atanh", 9, half(c, fn(c, FN_LOG, divide(c, add(c, one(c), x), sub(c, one(c), x)))))
+FUNCTION(softplus, "Softplus", 1, softplus(c, x))
+FUNCTION(softsign, "Softsign", 1, divide(c, x, add(c, one(c), fn(c, FN_ABS, x))))
+FUNCTION(mish, "Mish", 18, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
+
+#define KERNEL(NAME, TYPE, SINCE)                                         \
+    static int kernel_##NAME(const Step *s, void *const slot[]) {         \
+        kernel_each(s, slot, NAME);                                       \
+        return 0;                                                         \
+    }                                                                     \
+    static const OnnxMap onnx_##NAME[] = {{"", TYPE, SINCE, 0, ""}, {0}}; \
+    const Op op_##NAME = {#NAME, "x", "y", .shape = shape, .kernel = kernel_##NAME, .onnx = onnx_##NAME};
+KERNEL(asin, "Asin", 7)
+KERNEL(acos, "Acos", 7)
+KERNEL(atan, "Atan", 7)
+
+/* isnan, isinf: whether x is not a number; infinite, of the signs asked for. */
+static const char *shape_truth(Call *c) {
+    const char *why = same_type(c, "F");
+    c->out[0].dtype = DT_BOOL;
+    return why;
+}
+static double is_nan(double x) { return isnan(x); }
+static int kernel_isnan(const Step *s, void *const slot[]) {
+    kernel_each(s, slot, is_nan);
+    return 0;
+}
+static const OnnxMap onnx_isnan[] = {{"", "IsNaN", 9, 0, ""}, {0}};
+const Op op_isnan = {"isnan", "x", "y", .shape = shape_truth, .kernel = kernel_isnan, .onnx = onnx_isnan};
+
+enum { NEGATIVE, POSITIVE };
+static const AttrDef isinf_attrs[] = {
+    [NEGATIVE] = {"negative", A_WORD, "yes", "no yes", .draw = "no yes"},
+    [POSITIVE] = {"positive", A_WORD, "yes", "no yes", .draw = "no yes"},
+    {0},
+};
+static int isinf_params(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = word(c, NEGATIVE);
+    out[1] = word(c, POSITIVE);
+    return 2;
+}
+static double is_high(double x) { return isinf(x) && x > 0; }
+static double is_low(double x) { return isinf(x) && x < 0; }
+static double is_either(double x) { return isinf(x) != 0; }
+static double is_neither(double x) { return x != x && x == x; }
+static int kernel_isinf(const Step *s, void *const slot[]) {
+    kernel_each(s, slot, s->param[1] ? (s->param[2] ? is_either : is_low) : s->param[2] ? is_high : is_neither);
+    return 0;
+}
+static const OnnxMap onnx_isinf[] = {{"", "IsInf", 10, 0, "negative=detect_negative positive=detect_positive"}, {0}};
+const Op op_isinf = {"isinf", "x", "y", isinf_attrs, shape_truth, .kernel = kernel_isinf, .params = isinf_params, .onnx = onnx_isinf};

@@ -1,0 +1,120 @@
+/* nms: boxes kept by non-maximum suppression: for each image and class, in descending order of scores above
+   `score_threshold`, a box is kept unless its intersection over union with one kept before exceeds `iou_threshold`, up to
+   `most` of them. boxes [b, n, 4], scores [b, c, n]; y [kept, 3]: image, class, box. How many are kept depends on data. */
+#include "op.h"
+enum { KEPT, MOST, IOU, SCORE, CENTER };
+static const AttrDef attrs[] = {
+    [KEPT] = {.name = "kept", .kind = A_INT},
+    [MOST] = {.name = "most", .kind = A_INT, .init = "0"},
+    [IOU] = {.name = "iou_threshold", .kind = A_REAL, .init = "0"},
+    [SCORE] = {.name = "score_threshold", .kind = A_REAL, .init = "-3.4028234663852886e38"},
+    [CENTER] = {"center", A_WORD, "no", "no yes", .draw = "no yes"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    Dims boxes = c->in[0]->dim, scores = c->in[1]->dim;
+    if (boxes.n != 3 || scores.n != 3) return "nms needs boxes [b, n, 4] and scores [b, c, n]";
+    need_eq(c, boxes.v[0], scores.v[0]);
+    need_eq(c, boxes.v[1], scores.v[2]);
+    need_eq(c, boxes.v[2], poly(c, "4"));
+    need_ge(c, intof(c, KEPT), 0);
+    c->out[0] = (Type){.dtype = DT_INT64, .dim = {2, {intof(c, KEPT), poly(c, "3")}}};
+    return dtypes_agree(c, "F");
+}
+
+/* Thresholds travel as the bits of doubles. */
+static bool bits_of(Call *c, int attr, int64_t *out) {
+    union {
+        double real;
+        int64_t bits;
+    } u;
+    if (!ex_number(c->w, real(c, attr), &u.real)) return false;
+    *out = u.bits;
+    return true;
+}
+static double real_of(int64_t bits) {
+    union {
+        int64_t bits;
+        double real;
+    } u = {bits};
+    return u.real;
+}
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 4 || !is_const(c, intof(c, MOST), &out[0]) || !bits_of(c, IOU, &out[1]) || !bits_of(c, SCORE, &out[2])) return -1;
+    out[3] = word(c, CENTER);
+    return 4;
+}
+
+typedef struct Box {
+    double low[2], high[2];
+} Box;
+static Box box_at(const Step *s, void *const slot[], int64_t image, int64_t box) {
+    const View *v = &s->view[1];
+    double x[4];
+    Box b;
+    for (int64_t k = 0; k < 4; k++) x[k] = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, box, k}));
+    for (int k = 0; k < 2; k++) {
+        double from = s->param[4] ? x[k] - x[k + 2] / 2 : x[k], to = s->param[4] ? x[k] + x[k + 2] / 2 : x[k + 2];
+        b.low[k] = from < to ? from : to;
+        b.high[k] = from < to ? to : from;
+    }
+    return b;
+}
+static double area(const Box *b) { return (b->high[0] - b->low[0]) * (b->high[1] - b->low[1]); }
+static double overlap(const Box *a, const Box *b) {
+    double joint = 1;
+    for (int k = 0; k < 2; k++) {
+        double low = a->low[k] > b->low[k] ? a->low[k] : b->low[k], high = a->high[k] < b->high[k] ? a->high[k] : b->high[k];
+        joint *= high > low ? high - low : 0;
+    }
+    double all = area(a) + area(b) - joint;
+    return all > 0 ? joint / all : 0;
+}
+
+/* The best box behind (score, box), or -1. */
+static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t class, int64_t last) {
+    const View *v = &s->view[2];
+    double limit = real_of(s->param[3]), before = 0, best_score = 0;
+    int64_t best = -1;
+    if (last >= 0) before = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, last}));
+    for (int64_t k = 0; k < v->dim[2]; k++) {
+        double score = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, k}));
+        if (!(score > limit) || (last >= 0 && (score > before || (score == before && k <= last)))) continue;
+        if (best < 0 || score > best_score) best = k, best_score = score;
+    }
+    return best;
+}
+static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t box, int64_t first, int64_t end) {
+    const View *y = &s->view[0];
+    Box b = box_at(s, slot, image, box);
+    for (int64_t row = first; row < end; row++) {
+        Box other = box_at(s, slot, image, kernel_integer(y, slot, kernel_at(y, (int64_t[]){row, 2})));
+        if (overlap(&b, &other) > real_of(s->param[2])) return true;
+    }
+    return false;
+}
+/* Rows that are left over hold -1. */
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *scores = &s->view[2];
+    int64_t row = 0;
+    for (int64_t image = 0; image < scores->dim[0]; image++)
+        for (int64_t class = 0; class < scores->dim[1]; class ++) {
+            int64_t first = row;
+            for (int64_t box = next(s, slot, image, class, -1); box >= 0 && row - first < s->param[1];
+                 box = next(s, slot, image, class, box)) {
+                if (suppressed(s, slot, image, box, first, row)) continue;
+                if (row >= y->dim[0]) return -1;
+                int64_t found[] = {image, class, box};
+                for (int64_t k = 0; k < 3; k++) kernel_set_integer(y, slot, kernel_at(y, (int64_t[]){row, k}), found[k]);
+                row++;
+            }
+        }
+    for (; row < y->dim[0]; row++)
+        for (int64_t k = 0; k < 3; k++) kernel_set_integer(y, slot, kernel_at(y, (int64_t[]){row, k}), -1);
+    return 0;
+}
+
+static const OnnxMap onnx[] = {
+    {"", "NonMaxSuppression", 10, 0, "most=input:2 iou_threshold=input:3 score_threshold=input:4 center=center_point_box kept:nms"}, {0}};
+const Op op_nms = {"nms", "boxes scores", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

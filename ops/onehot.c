@@ -1,0 +1,43 @@
+/* onehot: a new axis of `depth` places: values[1] where the index is the place, values[0] elsewhere. Negative indices
+   count from the end. */
+#include "op.h"
+enum { AXIS, DEPTH };
+static const AttrDef attrs[] = {
+    [AXIS] = {"axis", A_INT, "-1", .draw = "-1 0 1"},
+    [DEPTH] = {.name = "depth", .kind = A_INT, .draw = "2 5"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    Dims x = c->in[0]->dim, y = {.n = x.n + 1};
+    if (y.n > RANK_MAX) return "more than 8 axes";
+    int a = axis(c, AXIS, y.n);
+    if (a < 0) return "axis out of range";
+    if (c->in[1]->dim.n != 1) return "values are two";
+    need_eq(c, c->in[1]->dim.v[0], poly(c, "2"));
+    need_ge(c, intof(c, DEPTH), 0);
+    for (int k = 0; k < y.n; k++) y.v[k] = k == a ? intof(c, DEPTH) : x.v[k - (k > a)];
+    c->out[0] = (Type){.dtype = c->in[1]->dtype, .dim = y};
+    return NULL;
+}
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 1) return -1;
+    out[0] = axis(c, AXIS, c->out[0].dim.n);
+    return 1;
+}
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1], *values = &s->view[2];
+    int a = (int)s->param[1];
+    int64_t i[STEP_RANK], j[STEP_RANK] = {0};
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        for (int k = 0; k < y->rank; k++)
+            if (k != a) j[k - (k > a)] = i[k];
+        int64_t where = (int64_t)kernel_real(x, slot, kernel_at(x, j));
+        int64_t on = (where < 0 ? where + y->dim[a] : where) == i[a];
+        kernel_move(y, slot, kernel_at(y, i), values, kernel_at(values, &on));
+    }
+    return 0;
+}
+
+static const OnnxMap onnx[] = {{"", "OneHot", 9, 0, "axis depth=input:1"}, {0}};
+const Op op_onehot = {"onehot", "indices values", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

@@ -1,0 +1,117 @@
+/* pick: elements of x chosen by a tensor of indices; negative ones count from the end. gatherelements: y[i..] = x[i..]
+   with the index on one axis replaced by index[i..]. gathernd: y[b.., i.., t..] = x[b.., index[b.., i.., :].., t..].
+   reversesequence: the first length[b] places of the time axis backwards. */
+#include "op.h"
+enum { AXIS };
+static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
+
+static bool is_index(const Type *t) {
+    char class = dtype_class(t->dtype);
+    return class == 'I' || class == 'U';
+}
+static int64_t folded(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
+
+static const char *shape_elements(Call *c) {
+    Dims x = c->in[0]->dim, index = c->in[1]->dim;
+    int a = axis(c, AXIS, x.n);
+    if (a < 0) return "axis out of range";
+    if (!is_index(c->in[1]) || index.n != x.n) return "gatherelements needs integers of x's rank";
+    for (int k = 0; k < x.n; k++)
+        if (k != a) need_ge(c, x.v[k], index.v[k]);
+    c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = index};
+    return NULL;
+}
+static int params_axis(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1); }
+static int kernel_elements(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
+    int a = (int)s->param[1];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t to = kernel_at(y, i), at = folded(kernel_integer(index, slot, kernel_at(index, i)), x->dim[a]), before = i[a];
+        if (at < 0 || at >= x->dim[a]) return -1;
+        i[a] = at;
+        kernel_move(y, slot, to, x, kernel_at(x, i));
+        i[a] = before;
+    }
+    return 0;
+}
+static const OnnxMap onnx_elements[] = {{"", "GatherElements", 11, 0, "axis"}, {0}};
+const Op op_gatherelements = {
+    "gatherelements", "x index", "y", axis_attrs, shape_elements, .kernel = kernel_elements, .params = params_axis, .onnx = onnx_elements,
+};
+
+enum { BATCH };
+static const AttrDef nd_attrs[] = {[BATCH] = {"batch", A_INT, "0", .draw = "0 1"}, {0}};
+/* How many axes of x an index addresses behind the batch; -1: no number. */
+static int64_t addressed(Call *c) {
+    Dims index = c->in[1]->dim;
+    int64_t q = -1, batch = 0;
+    if (!index.n || !is_const(c, index.v[index.n - 1], &q) || !is_const(c, intof(c, BATCH), &batch)) return -1;
+    return batch < 0 || batch >= index.n || q < 0 || batch + q > c->in[0]->dim.n ? -1 : q;
+}
+static const char *shape_nd(Call *c) {
+    Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
+    int64_t q = addressed(c), batch = 0;
+    is_const(c, intof(c, BATCH), &batch);
+    if (q < 0 || !is_index(c->in[1])) return "gathernd's index does not fit";
+    if (index.n - 1 + x.n - batch - q > RANK_MAX) return "more than 8 axes";
+    for (int k = 0; k < batch; k++) need_eq(c, x.v[k], index.v[k]);
+    for (int k = 0; k < index.n - 1; k++) y.v[y.n++] = index.v[k];
+    for (int k = (int)(batch + q); k < x.n; k++) y.v[y.n++] = x.v[k];
+    c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = y};
+    return NULL;
+}
+static int params_nd(Call *c, int64_t *out, int room) { return room < 1 || !is_const(c, intof(c, BATCH), &out[0]) ? -1 : 1; }
+static int kernel_nd(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
+    int batch = (int)s->param[1], places = index->rank - 1, q = (int)index->dim[places];
+    int64_t i[STEP_RANK], j[STEP_RANK], at[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        for (int k = 0; k < places; k++) at[k] = i[k];
+        for (int k = 0; k < x->rank; k++) j[k] = k < batch ? i[k] : k < batch + q ? 0 : i[places + k - batch - q];
+        for (int k = 0; k < q; k++) {
+            at[places] = k;
+            j[batch + k] = folded(kernel_integer(index, slot, kernel_at(index, at)), x->dim[batch + k]);
+            if (j[batch + k] < 0 || j[batch + k] >= x->dim[batch + k]) return -1;
+        }
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
+    }
+    return 0;
+}
+static const OnnxMap onnx_nd[] = {{"", "GatherND", 12, 0, "batch=batch_dims"}, {"", "GatherND", 11, 11, "batch=0!"}, {0}};
+const Op op_gathernd = {"gathernd", "x index", "y", nd_attrs, shape_nd, .kernel = kernel_nd, .params = params_nd, .onnx = onnx_nd};
+
+enum { BATCH_AXIS, TIME_AXIS };
+static const AttrDef reverse_attrs[] = {
+    [BATCH_AXIS] = {"batch", A_INT, "1", .draw = "1"}, [TIME_AXIS] = {"time", A_INT, "0", .draw = "0"}, {0}};
+static const char *shape_reverse(Call *c) {
+    int rank = c->in[0]->dim.n, batch = axis(c, BATCH_AXIS, rank), time = axis(c, TIME_AXIS, rank);
+    if (batch < 0 || time < 0 || batch == time || c->in[1]->dim.n != 1) return "reversesequence needs two axes and lengths";
+    need_eq(c, c->in[1]->dim.v[0], c->in[0]->dim.v[batch]);
+    c->out[0] = *c->in[0];
+    return NULL;
+}
+static int params_reverse(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = axis(c, BATCH_AXIS, c->in[0]->dim.n);
+    out[1] = axis(c, TIME_AXIS, c->in[0]->dim.n);
+    return 2;
+}
+static int kernel_reverse(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1], *length = &s->view[2];
+    int batch = (int)s->param[1], time = (int)s->param[2];
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t n = kernel_integer(length, slot, kernel_at(length, &i[batch]));
+        if (n < 0 || n > x->dim[time]) return -1;
+        for (int k = 0; k < x->rank; k++) j[k] = i[k];
+        if (i[time] < n) j[time] = n - 1 - i[time];
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
+    }
+    return 0;
+}
+static const OnnxMap onnx_reverse[] = {{"", "ReverseSequence", 10, 0, "batch=batch_axis time=time_axis"}, {0}};
+const Op op_reversesequence = {
+    "reversesequence",        "x length",           "y", reverse_attrs, shape_reverse, .kernel = kernel_reverse,
+    .params = params_reverse, .onnx = onnx_reverse,
+};

@@ -1,0 +1,79 @@
+/* topk: the k greatest (or least) elements along an axis, in order, and where they were; of equal ones the first. */
+#include "op.h"
+enum { K, AXIS, LARGEST };
+static const AttrDef attrs[] = {
+    [K] = {.name = "k", .kind = A_INT, .draw = "1 2"},
+    [AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"},
+    [LARGEST] = {"largest", A_WORD, "yes", "no yes", .draw = "no yes"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    int a = axis(c, AXIS, c->in[0]->dim.n);
+    const char *why = same_type(c, "FIU");
+    if (a < 0) return "axis out of range";
+    need_ge(c, intof(c, K), 0);
+    need_ge(c, c->in[0]->dim.v[a], intof(c, K));
+    c->out[0].dim.v[a] = intof(c, K);
+    c->out[1] = c->out[0];
+    c->out[1].dtype = DT_INT64;
+    return why;
+}
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = axis(c, AXIS, c->in[0]->dim.n);
+    out[1] = word(c, LARGEST);
+    return 2;
+}
+
+/* 1: element a comes before b, -1: behind, 0: they are equal. */
+static int order(const View *x, void *const slot[], int64_t a, int64_t b, int64_t largest) {
+    int less;
+    if (kernel_is_integer(x)) {
+        int64_t p = kernel_integer(x, slot, a), q = kernel_integer(x, slot, b);
+        less = x->dtype == DT_UINT64 ? ((uint64_t)p > (uint64_t)q) - ((uint64_t)p < (uint64_t)q) : (p > q) - (p < q);
+    } else {
+        double p = kernel_real(x, slot, a), q = kernel_real(x, slot, b);
+        less = (p > q) - (p < q);
+    }
+    return largest ? less : -less;
+}
+/* The place along the axis of what comes next behind place `last` (-1: the first); line is the place of its element 0. */
+static int64_t next(const View *x, void *const slot[], int a, int64_t line, int64_t last, int64_t largest) {
+    int64_t best = -1;
+    for (int64_t k = 0; k < x->dim[a]; k++) {
+        int64_t at = line + k * x->stride[a];
+        if (last >= 0) {
+            int behind = order(x, slot, line + last * x->stride[a], at, largest);
+            if (behind < 0 || (behind == 0 && k <= last)) continue;
+        }
+        if (best < 0 || order(x, slot, at, line + best * x->stride[a], largest) > 0) best = k;
+    }
+    return best;
+}
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *where = &s->view[1], *x = &s->view[2];
+    int a = (int)s->param[1];
+    View lines = *y;
+    int64_t i[STEP_RANK];
+    lines.dim[a] = y->dim[a] > 0;
+    for (bool more = kernel_first(&lines, i); more; more = kernel_next(&lines, i)) {
+        int64_t line = kernel_at(x, i), last = -1;
+        for (i[a] = 0; i[a] < y->dim[a]; i[a]++) {
+            last = next(x, slot, a, line, last, s->param[2]);
+            if (last < 0) return -1;
+            kernel_move(y, slot, kernel_at(y, i), x, line + last * x->stride[a]);
+            kernel_set_integer(where, slot, kernel_at(where, i), last);
+        }
+        i[a] = 0;
+    }
+    return 0;
+}
+
+static const OnnxMap onnx[] = {
+    {"", "TopK", 11, 0, "k=input:1[] axis largest sorted:ignore"},
+    {"", "TopK", 10, 10, "k=input:1[] axis largest=yes!"},
+    {"", "TopK", 1, 9, "k axis largest=yes!"},
+    {0},
+};
+const Op op_topk = {"topk", "x", "y where", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

@@ -45,17 +45,19 @@ static Term with_factors(Prover *p, Term t, int n, const Factor *f) {
     return t;
 }
 Term term_factor(Prover *p, Term t, Atom a, Ratio power) { return with_factors(p, t, 1, &(Factor){a, power}); }
-static const Symbol *join(Prover *p, int n, const Symbol *a, int m, const Symbol *b) {
+/* The variables of both; a set, so one that is in both counts once. */
+static const Symbol *join(Prover *p, int n, const Symbol *a, int m, const Symbol *b, int *count) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, n + m + 1);
     if (n) memcpy(v, a, sizeof *v * (size_t)n);
-    if (m) memcpy(v + n, b, sizeof *v * (size_t)m);
+    *count = n;
+    for (int k = 0; k < m; k++)
+        if (!among(b[k], n, a)) v[(*count)++] = b[k];
     return v;
 }
 Term term_times(Prover *p, Term a, Term b) {
     Term t = with_factors(p, a, b.nfactor, b.factor);
     t.c = ratio_times(p, a.c, b.c);
-    t.var = join(p, a.nvar, a.var, b.nvar, b.var);
-    t.nvar = a.nvar + b.nvar;
+    t.var = join(p, a.nvar, a.var, b.nvar, b.var, &t.nvar);
     t.dom = dom_and(p, a.dom, b.dom);
     return t;
 }
@@ -284,8 +286,7 @@ Nf nf_bind(Prover *p, Nf a, int n, const Symbol *v, Dom d) {
     int count;
     Term *t = open_all(p, a, &count);
     for (int k = 0; k < count; k++) {
-        t[k].var = join(p, t[k].nvar, t[k].var, n, v);
-        t[k].nvar += n;
+        t[k].var = join(p, t[k].nvar, t[k].var, n, v, &t[k].nvar);
         t[k].dom = dom_and(p, t[k].dom, d);
     }
     return nf_from(p, count, t);

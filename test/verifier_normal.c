@@ -1,0 +1,270 @@
+/* Normal forms mean what the operators' definitions mean: the left side of every rule of the corpora, and of one rule for each operator, is computed at sizes drawn at random
+   from its normal form, by trying all values of its variables, and from the definitions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "graphs/rewrite.h"
+#include "ops/core/eval.h"
+#include "test/shared/rule_trial.h"
+#include "verifier/import.h"
+#include "verifier/sizes.h"
+#include <math.h>
+#include <string.h>
+
+enum { LOW = -4, HIGH = 14, ELEMENTS_MAX = 60, DRAWS = 4, SYMBOLS_MAX = 60000, CHECKED_MAX = 12 };
+typedef struct Check {
+    Trial t;
+    Escape escape;
+    Prover p;
+    Import import;
+    SizeFacts facts;
+    Graph from;
+    int64_t value[SYMBOLS_MAX];
+    Tensor *tensor;
+    uint32_t param[8];
+    Number param_value[8];
+    Random random;
+    long compared;
+} Check;
+
+static Sizes sizes(Check *c) { return (Sizes){SYMBOLS_MAX, c->value}; }
+
+/* ---- the value of a form */
+
+static double nf_value(Check *c, Nf nf);
+
+static int holds(Check *c, Dom d) { /* -1: some variable has no value yet */
+    Lits l = dom_lits(&c->p, d);
+    int all = 1;
+    for (int k = 0; k < l.n; k++) {
+        int64_t v;
+        if (!poly_eval(c->p.w, l.v[k].p, sizes(c), &v)) all = -1;
+        else if (l.v[k].eq ? v != 0 : v < 0) return 0;
+    }
+    return all;
+}
+typedef struct Range { /* the sum or the maximum of what `body` says over all points of dom */
+    int n;
+    const Symbol *var;
+    Dom dom;
+    Nf part;
+    const Term *term;
+    bool most;
+    double total;
+} Range;
+static double element_of(Check *c, Atom a);
+static double product(Check *c, const Term *t) {
+    double x = (double)t->c.p / (double)t->c.q;
+    for (int k = 0; k < t->nfactor; k++) {
+        double base = element_of(c, t->factor[k].atom), e = (double)t->factor[k].power.p / (double)t->factor[k].power.q;
+        x *= t->factor[k].power.q != 1 && base < 0 ? 0 : base == 0 && e < 0 ? NAN : pow(base, e);
+    }
+    return x;
+}
+static void enumerate(Check *c, Range *r, int k) {
+    int known = holds(c, r->dom);
+    if (!known) return;
+    if (k == r->n) {
+        assert_int_equal(known, 1);
+        double x = r->term ? product(c, r->term) : nf_value(c, r->part);
+        r->total = r->most ? fmax(r->total, x) : r->total + x;
+        return;
+    }
+    for (c->value[r->var[k]] = LOW; c->value[r->var[k]] <= HIGH; c->value[r->var[k]]++) enumerate(c, r, k + 1);
+    c->value[r->var[k]] = SIZE_UNKNOWN;
+}
+static double parts_value(Check *c, const AtomInfo *a) {
+    double best = -INFINITY;
+    for (int k = 0; k < a->npart; k++) {
+        Part x = part_open(&c->p, &a->part[k]);
+        Range r = {x.nvar, x.var, x.dom, x.nf, NULL, a->kind == AT_MAX, a->kind == AT_MAX ? -INFINITY : 0};
+        enumerate(c, &r, 0);
+        if (a->kind == AT_SUM) return r.total;
+        best = fmax(best, r.total);
+    }
+    return best;
+}
+static double input_value(Check *c, const AtomInfo *a) {
+    const Tensor *t = &c->tensor[c->from.in[a->word]];
+    int64_t at = 0, i;
+    for (int k = 0; k < t->rank; k++) {
+        assert_true(poly_eval(c->p.w, a->index[k], sizes(c), &i));
+        if (i < 0 || i >= t->dim[k]) fail_msg("%s: a form reads outside an input", c->t.rule->name);
+        at = at * t->dim[k] + i;
+    }
+    return t->v[at].real;
+}
+static double element_of(Check *c, Atom atom) {
+    const AtomInfo *a = atom_info(&c->p, atom);
+    int64_t v = 0;
+    switch (a->kind) {
+    case AT_INPUT: return input_value(c, a);
+    case AT_PARAM:
+        for (int k = 0; k < c->t.instance.nreal; k++)
+            if (c->param[k] == a->word) return c->param_value[k].real;
+        return NAN;
+    case AT_SIZE: assert_true(poly_eval(c->p.w, poly_symbol(c->p.w, a->word), sizes(c), &v)); return (double)v;
+    case AT_VALUE: assert_true(poly_eval(c->p.w, a->index[0], sizes(c), &v)); return (double)v;
+    case AT_REAL: return a->real;
+    case AT_FN: return function_facts((Function)a->word)->real(nf_value(c, a->a));
+    case AT_BASE: return nf_value(c, a->a);
+    case AT_PAIR: return a->word == EX_POW ? pow(nf_value(c, a->a), nf_value(c, a->b)) : NAN;
+    case AT_MAX:
+    case AT_SUM: return parts_value(c, a);
+    }
+    return NAN;
+}
+static double nf_value(Check *c, Nf nf) {
+    double sum = 0;
+    int n = nf_size(&c->p, nf);
+    for (int k = 0; k < n; k++) {
+        Term t = nf_term(&c->p, nf, k);
+        Range r = {t.nvar, t.var, t.dom, 0, &t, false, 0};
+        enumerate(c, &r, 0);
+        sum += r.total;
+    }
+    return sum;
+}
+
+/* ---- the value by definition */
+
+static bool shape_of(Check *c, Value v, Tensor *t) {
+    const Type *type = value_type(c->p.w, v);
+    *t = (Tensor){.rank = type->dim.n};
+    int64_t n = 1;
+    for (int k = 0; k < t->rank; k++) {
+        if (!poly_eval(c->p.w, type->dim.v[k], sizes(c), &t->dim[k]) || t->dim[k] < 0 || t->dim[k] > HIGH - 2) return false;
+        n *= t->dim[k];
+    }
+    t->v = ARENA_NEW(c->t.arena, Number, n + 1);
+    return n <= 4000;
+}
+static bool run(Check *c) {
+    NodeList live = graph_live(c->p.w, c->t.arena, &c->from);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(c->p.w, live.v[k]);
+        Tensor *in = ARENA_NEW(c->t.arena, Tensor, n.nin + 1);
+        bool is_input = input_name(c->p.w, n.out) != NULL;
+        for (int j = 0; j < n.nin; j++) {
+            if (n.in[j]) in[j] = c->tensor[n.in[j]];
+            else in[j].rank = -1;
+        }
+        for (int j = 0; j < n.nout; j++) {
+            Tensor *t = &c->tensor[n.out + (Value)j];
+            Ex e = is_input ? 0 : sig_define(c->p.w, n.sig, j);
+            Eval eval = {c->p.w, &numbers_real, sizes(c), n.nin, in, c->t.instance.nreal, c->param, c->param_value};
+            if (!shape_of(c, n.out + (Value)j, t)) return false;
+            for (int64_t i = 0; is_input && i < tensor_count(t); i++) t->v[i].real = (double)random_below(&c->random, 9) / 2 - 1.25;
+            if (!is_input && (!e || !eval_tensor(&eval, e, t, NULL))) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- comparing */
+
+static void compare_output(Check *c, int k, Nf form) {
+    const Tensor *t = &c->tensor[c->from.out[k]];
+    int64_t n = tensor_count(t), step = n / CHECKED_MAX + 1;
+    for (int64_t at = 0; at < n; at += step) {
+        int64_t rest = at;
+        for (int a = t->rank; a--; rest /= t->dim[a]) c->value[c->import.index[a]] = rest % t->dim[a];
+        double want = t->v[at].real, got = nf_value(c, form);
+        if (!isfinite(want) || isnan(got)) continue; /* not defined: the forms' powers are total */
+        if (fabs(want - got) > 1e-9 * (1 + fabs(want))) {
+            Text text = text_new(c->t.arena);
+            nf_print(&c->p, form, &text);
+            fail_msg("%s: output %d, element %lld: %.17g by definition, %.17g by %s", c->t.rule->name, k, (long long)at, want, got,
+                     text.data);
+        }
+        c->compared++;
+    }
+    for (int a = 0; a < RANK_MAX; a++) c->value[c->import.index[a]] = SIZE_UNKNOWN;
+}
+static void quotients(Check *c) { /* symbols that stand for a floor have its value */
+    for (int k = 0; k < c->facts.nsolved; k++) {
+        Symbol x = c->facts.from[k], y = poly_is_symbol(c->p.w, c->facts.to[k]);
+        if (y && symbol_def(c->p.w, x).kind == SYM_FLOOR) poly_eval(c->p.w, poly_symbol(c->p.w, x), sizes(c), &c->value[y]);
+    }
+}
+static void compare_draws(Check *c, const Nf *form) {
+    const Instance *i = &c->t.instance;
+    for (int d = 0; d < DRAWS; d++) {
+        if (!trial_draw(&c->t, d % 2)) continue;
+        for (int k = 0; k < i->nsymbol; k++) c->value[i->symbol[k]] = c->t.value[k];
+        for (int k = 0; k < i->nreal; k++) c->param_value[k].real = 0.5 + k;
+        quotients(c);
+        if (run(c))
+            for (int k = 0; k < c->from.nout; k++) compare_output(c, k, form[k]);
+    }
+}
+static void note_operators(Check *c, bool *covered) {
+    NodeList live = graph_live(c->p.w, c->t.arena, &c->from);
+    for (int k = 0; k < live.n; k++) covered[op_index(node_get(c->p.w, live.v[k]).op)] = true;
+}
+static void check_rule(const Rule *rule, const int length[], bool exact, bool *covered) {
+    Check *c = mem_realloc(NULL, sizeof *c);
+    memset(c, 0, sizeof *c);
+    for (int k = 0; k < SYMBOLS_MAX; k++) c->value[k] = SIZE_UNKNOWN;
+    if (!trial_open(&c->t, rule, length, TRIAL_LEFT, 7)) fail_msg("%s", c->t.why);
+    ValueMap map;
+    Error e = {0};
+    World *w = c->t.w;
+    assert_true(graph_expand(w, c->t.arena, &c->t.instance.from, &c->from, &map, &e));
+    c->p = (Prover){
+        .w = w, .arena = c->t.arena, .check = switches_all, .escape = &c->escape, .solver = solver_new(w, c->t.arena, 0), .exact = exact};
+    if (!setjmp(c->escape.here)) {
+        normal_init(&c->p);
+        assert_true(size_facts(w, c->t.arena, &c->t.instance, &c->facts));
+        for (int k = 0; k < c->facts.nfact; k++) solver_assume(c->p.solver, c->facts.fact[k]);
+        c->p.nsize = c->facts.nsize;
+        c->p.size = c->facts.size;
+        c->p.low = c->facts.low;
+        c->import = (Import){
+            .p = &c->p, .ninput = c->from.nin, .input = c->from.in, .nsolved = c->facts.nsolved, .from = c->facts.from, .to = c->facts.to};
+        import_init(&c->import);
+        c->tensor = ARENA_NEW(c->t.arena, Tensor, node_count(w) + 2);
+        c->random = (Random){11, 0};
+        for (int k = 0; k < c->t.instance.nreal; k++) c->param[k] = world_word(w, c->t.instance.real[k]);
+        Nf *form = ARENA_NEW(c->t.arena, Nf, c->from.nout);
+        for (int k = 0; k < c->from.nout; k++) form[k] = import_value(&c->import, c->from.out[k]);
+        compare_draws(c, form);
+        if (c->compared) note_operators(c, covered);
+    } else fail_msg("%s: %s", rule->name, c->escape.error.reason);
+    normal_done(&c->p);
+    solver_free(c->p.solver);
+    trial_close(&c->t);
+    mem_realloc(c, 0);
+}
+static void check_file(const char *path, bool *covered) {
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    if (!rules_read(a, path, &set, &e)) fail_msg("%s:%d: %s", path, e.line, e.reason);
+    for (int k = 0; k < set.n; k++) {
+        int length[RULE_BLOCKS];
+        rule_lengths_first(&set.v[k], length);
+        check_rule(&set.v[k], length, false, covered);
+    }
+    arena_free(a);
+}
+static void test_corpora(void **state) {
+    (void)state;
+    bool covered[256] = {false};
+    check_file("test/cases/verifier/corpus_b.rules", covered);
+    check_file("test/cases/verifier/further.rules", covered);
+}
+static void test_operators(void **state) {
+    (void)state;
+    bool covered[256] = {false};
+    check_file("test/cases/verifier/operators.rules", covered);
+    for (int k = 0; k < op_count(); k++)
+        if (op_number(k)->define && !covered[k])
+            fail_msg("operator %s has a definition, but no rule in operators.rules that was compared", op_number(k)->name);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators), cmocka_unit_test(test_corpora)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

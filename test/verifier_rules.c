@@ -1,0 +1,206 @@
+/* Verdicts: the corpora, the rules of the library, planted false rules, and what each check inside the prover is for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "verifier/verify.h"
+#include <string.h>
+
+static RuleSet read_rules(Arena *a, const char *path) {
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    if (!rules_read(a, path, &set, &e)) fail_msg("%s:%d: %s", path, e.line, e.reason);
+    return set;
+}
+static VerifyResult verdict(Arena *a, const Rule *rule, Switches check, bool no_preconditions) {
+    VerifyOptions o = verify_defaults();
+    o.check = check;
+    o.no_preconditions = no_preconditions;
+    return verify_rule(a, rule, &o);
+}
+
+/* Every rule has the verdict that the line above it expects. */
+static void check_corpus(const char *path, int proved, int refuted) {
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = read_rules(a, path);
+    int count[4] = {0};
+    for (int k = 0; k < set.n; k++) {
+        const Rule *rule = &set.v[k];
+        Verdict expected = strstr(rule->comment, "expect: proved") ? VERDICT_PROVED : VERDICT_REFUTED;
+        VerifyResult r = verdict(a, rule, switches_all, false);
+        if (r.verdict != expected)
+            fail_msg("%s: %s: verdict %d: %s %s", path, rule->name, (int)r.verdict, r.why, r.counterexample ? r.counterexample : "");
+        count[r.verdict]++;
+    }
+    assert_int_equal(count[VERDICT_PROVED], proved);
+    assert_int_equal(count[VERDICT_REFUTED], refuted);
+    arena_free(a);
+}
+static void test_corpus(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/corpus_b.rules", 67, 10);
+}
+static void test_further(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/further.rules", 67, 10);
+}
+static void test_axioms(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/axioms.rules", 104, 10);
+}
+static void test_axioms_of_groups(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/axioms_groups.rules", 18, 16);
+}
+static void test_planted(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = read_rules(a, "test/planted/false.rules");
+    assert_true(set.n >= 10);
+    for (int k = 0; k < set.n; k++) {
+        VerifyResult r = verdict(a, &set.v[k], switches_all, false);
+        if (r.verdict != VERDICT_REFUTED) fail_msg("%s: verdict %d: %s", set.v[k].name, (int)r.verdict, r.why);
+        assert_non_null(strstr(r.counterexample, "output 1 at ["));
+    }
+    arena_free(a);
+}
+
+/* ---- classes */
+
+static unsigned classes_of(const char *text) {
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    if (!rules_parse(a, "test", text, strlen(text), &set, &e)) fail_msg("%s", e.reason);
+    VerifyResult r = verdict(a, &set.v[0], switches_all, false);
+    if (r.verdict != VERDICT_PROVED) fail_msg("%s: %s", set.v[0].name, r.why);
+    arena_free(a);
+    return r.classes;
+}
+static void test_classes(void **state) {
+    (void)state;
+    assert_int_equal(classes_of("rule moves\n  %x : F [n, m]\nfrom\n  %u = transpose %x perm=[1, 0]\n  %v = relu %u\n  out %v\n"
+                                "to\n  %u = relu %x\n  %v = transpose %u perm=[1, 0]\n  out %v\n"),
+                     CLASS_EXACT);
+    assert_int_equal(
+        classes_of(
+            "rule columns\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %u = matmul %x %y\n  %v = matmul %x %z\n"
+            "  out %u %v\nto\n  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  %u %v = split %p axis=1 sizes=[m, l]\n  out %u %v\n"),
+        CLASS_EXACT);
+    assert_int_equal(
+        classes_of("rule associates\n  %x : F [n]   %y : F [n]   %z : F [n]\nfrom\n  %u = add %x %y\n  %v = add %u %z\n  out %v\n"
+                   "to\n  %u = add %y %z\n  %v = add %x %u\n  out %v\n"),
+        CLASS_REASSOCIATES);
+    assert_int_equal(
+        classes_of("rule rounds\n  %x : F [n]\nfrom\n  %k = fill value=2 shape=[]\n  %l = fill value=20 shape=[]\n  %u = mul %x %k\n"
+                   "  %v = div %u %l\n  out %v\nto\n  %k = fill value=1/10 shape=[]\n  %v = mul %x %k\n  out %v\n"),
+        CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES);
+    assert_int_equal(
+        classes_of("rule drops\n  %x : F [n]   %y : F [n]\nfrom\n  %u = add %x %y\n  %v = sub %u %y\n  out %v\nto\n  out %x\n"),
+        CLASS_REASSOCIATES | CLASS_DROPS);
+    /* x / c is one rounding, x * (1 / c) two */
+    assert_int_equal(classes_of("rule reciprocal\n  %x : F [n]   %y : F [n]\nfrom\n  %v = div %x %y\n  out %v\n"
+                                "to\n  %r = reciprocal %y\n  %v = mul %x %r\n  out %v\n"),
+                     CLASS_REASSOCIATES | CLASS_DIVIDES);
+}
+
+/* ---- preconditions */
+
+static const char needs_more[] = "rule pieces\n  %x : F [n, m]\nfrom\n  out %x\nto\n"
+                                 "  %u %v = split %x axis=1 sizes=[p, m - p]\n  %y = concat %u %v axis=1\n  out %y\n";
+static void test_preconditions(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    assert_true(rules_parse(a, "test", needs_more, strlen(needs_more), &set, &e));
+    VerifyResult r = verdict(a, &set.v[0], switches_all, false);
+    assert_int_equal(r.verdict, VERDICT_PROVED);
+    assert_string_equal(r.condition, "p >= 0, m - p >= 0");
+    r = verdict(a, &set.v[0], switches_all, true);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    assert_non_null(strstr(r.why, "m - p >= 0"));
+    arena_free(a);
+}
+
+/* ---- each check is needed: without it one of these false rules is proved */
+
+static const char no_determinant[] = "rule every-second\n  %x : F [2*n]\nfrom\n  %s = slice %x starts=[0] sizes=[n] steps=[2]\n"
+                                     "  %y = reduce_sum %s axes=[0]\n  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\n";
+static const char no_determinant_reversed[] = "rule every-second\n  %x : F [2*n]\nfrom\n  %y = reduce_sum %x axes=[0]\n  out %y\nto\n"
+                                              "  %s = slice %x starts=[0] sizes=[n] steps=[2]\n  %y = reduce_sum %s axes=[0]\n  out %y\n";
+static const char no_renaming[] = "rule square-of-sum\n  %x : F [n]\nfrom\n  %s = reduce_sum %x axes=[0]\n  %y = mul %s %s\n  out %y\n"
+                                  "to\n  %p = mul %x %x\n  %y = reduce_sum %p axes=[0]\n  out %y\n";
+static const char no_feasibility[] =
+    "rule pad-swapped\n  %x : F [n]\nfrom\n  %y = pad %x pads=[1, 2]\n  out %y\nto\n  %y = pad %x pads=[2, 1]\n  out %y\n";
+static const char no_indicator[] =
+    "rule sum-of-a-piece\n  %x : F [n + m]\nfrom\n  %s = slice %x starts=[0] sizes=[n]\n"
+    "  %y = reduce_sum %s axes=[0]\n  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\nwhere n >= 0, m >= 0\n";
+static const char no_nonempty[] = "rule relu-of-maximum\n  %x : F [n, m]\nfrom\n  %s = reduce_max %x axes=[1]\n  %y = relu %s\n  out %y\n"
+                                  "to\n  %s = relu %x\n  %y = reduce_max %s axes=[1]\n  out %y\n";
+
+static bool proved_with(const char *text, Switches check) {
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    if (!rules_parse(a, "test", text, strlen(text), &set, &e)) fail_msg("%s", e.reason);
+    bool proved = verdict(a, &set.v[0], check, false).verdict == VERDICT_PROVED;
+    arena_free(a);
+    return proved;
+}
+static void test_determinant(void **state) {
+    (void)state;
+    Switches off = switches_all;
+    off.determinant = false;
+    assert_false(proved_with(no_determinant, switches_all));
+    assert_false(proved_with(no_determinant_reversed, switches_all));
+    assert_true(proved_with(no_determinant, off) || proved_with(no_determinant_reversed, off));
+}
+static void test_rename_apart(void **state) {
+    (void)state;
+    Switches off = switches_all;
+    off.rename_apart = false;
+    assert_false(proved_with(no_renaming, switches_all));
+    assert_true(proved_with(no_renaming, off));
+}
+static void test_feasibility(void **state) {
+    (void)state;
+    Switches off = switches_all;
+    off.feasibility = false;
+    assert_false(proved_with(no_feasibility, switches_all));
+    assert_true(proved_with(no_feasibility, off));
+}
+static void test_indicator(void **state) {
+    (void)state;
+    Switches off = switches_all;
+    off.indicator = false;
+    assert_false(proved_with(no_indicator, switches_all));
+    assert_true(proved_with(no_indicator, off));
+}
+static void test_nonempty(void **state) {
+    (void)state;
+    Switches off = switches_all;
+    off.nonempty = false;
+    assert_false(proved_with(no_nonempty, switches_all));
+    assert_true(proved_with(no_nonempty, off));
+}
+
+/* A condition that decides a quotient is not forgotten once the quotient is replaced by what it then is: the second half of x is not the first. */
+static const char forgotten[] = "rule halves\n  %x : F [n, c]   %y : F [n, c]   %t : F [2*o, c, 1]\nfrom\n  %s = concat %x %y axis=1\n"
+                                "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\nto\n  %s = concat %x %x axis=1\n"
+                                "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\n";
+static void test_forgotten_condition(void **state) {
+    (void)state;
+    assert_false(proved_with(forgotten, switches_all));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_planted),          cmocka_unit_test(test_classes),      cmocka_unit_test(test_preconditions),
+        cmocka_unit_test(test_determinant),      cmocka_unit_test(test_rename_apart), cmocka_unit_test(test_feasibility),
+        cmocka_unit_test(test_indicator),        cmocka_unit_test(test_nonempty),     cmocka_unit_test(test_forgotten_condition),
+        cmocka_unit_test(test_corpus),           cmocka_unit_test(test_further),      cmocka_unit_test(test_axioms),
+        cmocka_unit_test(test_axioms_of_groups),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

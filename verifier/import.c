@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAIR_DIVIDE = 1000, READS_MAX = 64, CONSTANT_WORD = 1 << 20 };
+enum { PAIR_DIVIDE = 1000, READS_MAX = 64, CONSTANT_WORD = 1 << 20, UNROLL_MOST = 16 };
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
@@ -81,18 +81,20 @@ static Dom condition(Scope *s, const Cond *c) {
     for (int k = 0; k < c->n; k++) l[k] = (Lit){placed(s, c->v[k].p), c->v[k].eq};
     return dom_make(s->m->p, c->n, l);
 }
-/* Fresh variables for those of a sum, with their ranges. */
+/* A fresh variable for one of a sum, with its range. */
+static Dom open_variable(Scope *s, Symbol old, Symbol *var) {
+    Prover *p = s->m->p;
+    Poly n = placed(s, symbol_def(p->w, old).arg[0]), v;
+    *var = variable_new(p);
+    v = poly_symbol(p->w, *var);
+    bind(s, old, v);
+    return dom_make(p, 2, (Lit[]){{v, false}, lit_ge(p, n, poly_add(p->w, v, poly_int(p->w, 1)))});
+}
+/* Fresh variables for those of a sum, with their ranges and its condition. */
 static Dom open_range(Scope *s, const ExNode *x, Symbol *var) {
     Prover *p = s->m->p;
     Dom d = DOM_TRUE;
-    for (int k = 0; k < x->n; k++) {
-        Symbol old = poly_is_symbol(p->w, x->dims[k]);
-        Poly n = placed(s, symbol_def(p->w, old).arg[0]), v;
-        var[k] = variable_new(p);
-        v = poly_symbol(p->w, var[k]);
-        d = dom_and(p, d, dom_make(p, 2, (Lit[]){{v, false}, lit_ge(p, n, poly_add(p->w, v, poly_int(p->w, 1)))}));
-        bind(s, old, v);
-    }
+    for (int k = 0; k < x->n; k++) d = dom_and(p, d, open_variable(s, poly_is_symbol(p->w, x->dims[k]), &var[k]));
     return dom_and(p, d, condition(s, &x->cond));
 }
 /* The complement of a conjunction as disjoint sets. */
@@ -179,13 +181,45 @@ static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     }
     p->maybe_empty |= !plain;
 }
+/* How many values each variable of a sum takes where these are few numbers, else 0. */
+static const int *few_values(Scope *s, const ExNode *x) {
+    Prover *p = s->m->p;
+    int *count = ARENA_NEW(p->arena, int, x->n + 1);
+    for (int k = 0, product = 1; k < x->n; k++) {
+        int64_t n;
+        if (!poly_constant(p->w, placed(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]), &n) || n < 1 ||
+            n * product > UNROLL_MOST)
+            continue;
+        product *= count[k] = (int)n;
+        p->unrollable = true;
+    }
+    return count;
+}
+/* The sum over var where d, written out over the first variable of few values, then over the rest. */
+static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *count, Dom d) {
+    int k = 0;
+    while (k < n && !count[k]) k++;
+    if (dom_false(p, d)) return 0;
+    if (k == n) return n ? nf_bind(p, body, n, var, d) : nf_guard(p, body, d);
+    Symbol *rest = ARENA_NEW(p->arena, Symbol, n);
+    int *counts = ARENA_NEW(p->arena, int, n);
+    for (int j = 0; j < n - 1; j++) rest[j] = var[j + (j >= k)], counts[j] = count[j + (j >= k)];
+    Nf sum = 0;
+    for (int value = 0; value < count[k]; value++) {
+        Poly to = poly_int(p->w, value);
+        Map m = {1, &var[k], &to};
+        sum = nf_add(p, sum, written_out(p, nf_subst(p, body, m), n - 1, rest, counts, dom_subst(p, d, m)));
+    }
+    return sum;
+}
 static Nf over(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
+    const int *count = few_values(s, x);
     Dom d = open_range(s, x, var);
     Part part = {x->n, var, d, tree(s, dom_and(p, ctx, d), x->a)};
     if (x->kind == EX_MOST) check_inhabited(p, ctx, &part);
-    if (x->kind == EX_SUM && !p->exact) return nf_bind(p, part.nf, x->n, var, d);
+    if (x->kind == EX_SUM && !p->exact) return p->unroll ? written_out(p, part.nf, x->n, var, count, d) : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
     if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
     return part.nvar ? apply_sum(p, ctx, part) : nf_guard(p, part.nf, part.dom);
@@ -291,6 +325,25 @@ static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var
     if (n) memcpy(v + y.nvar, var, sizeof *v * (size_t)n);
     return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
 }
+static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
+/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few values are written out where the sum itself is. */
+static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    if (k == x->n) {
+        read_tree(s, x->a, n, var, dom_and(p, d, condition(s, &x->cond)), out);
+        return;
+    }
+    Symbol old = poly_is_symbol(p->w, x->dims[k]);
+    for (int value = 0; value < count[k]; value++) {
+        bind(s, old, poly_int(p->w, value));
+        read_over(s, x, count, k + 1, n, var, d, out);
+    }
+    if (count[k]) return;
+    Symbol *more = ARENA_NEW(p->arena, Symbol, n + 1);
+    if (n) memcpy(more, var, sizeof *more * (size_t)n);
+    d = dom_and(p, d, open_variable(s, old, &more[n]));
+    read_over(s, x, count, k + 1, n + 1, more, d, out);
+}
 static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     ExNode x;
@@ -304,10 +357,8 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         out->too_many |= inner->too_many;
         for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
     } else if (x.kind == EX_SUM || x.kind == EX_MOST) {
-        Symbol *more = ARENA_NEW(p->arena, Symbol, n + x.n + 1);
-        if (n) memcpy(more, var, sizeof *more * (size_t)n);
-        Dom range = open_range(s, &x, more + n);
-        read_tree(s, x.a, n + x.n, more, dom_and(p, d, range), out);
+        const int *none = ARENA_NEW(p->arena, int, x.n + 1);
+        read_over(s, &x, p->unroll ? few_values(s, &x) : none, 0, n, var, d, out);
     } else if (x.kind == EX_IF) {
         Dom yes = condition(s, &x.cond), no[2 * COND_MAX];
         read_tree(s, x.a, n, var, dom_and(p, d, yes), out);

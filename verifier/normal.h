@@ -89,6 +89,8 @@ typedef struct Prover {
     Switches check;
     bool exact;   /* arithmetic is taken as written: see import.h */
     bool lenient; /* what is read: sums and maxima are taken to have an element */
+    bool unroll;  /* sums over few values are written out; unrollable: there was one */
+    bool unrollable;
     Normal *tables;
     Escape *escape; /* where prover_fail goes */
     const char *why;

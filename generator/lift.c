@@ -1,6 +1,7 @@
 /* lift.c -- builds both sides of a candidate as graphs over fresh sizes and solves what they need. */
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
+#include "ops/value.h"
 #include <string.h>
 
 Lift *lift_new(Escape *escape, const Space *like, uint64_t seed) {
@@ -173,22 +174,59 @@ static void add_solution(Lift *l, Symbol s, Poly x) {
     l->to[l->nsolved++] = x;
 }
 
-/* One unknown of an attribute is what the sizes say; of several, a size is what they say. */
-static bool eliminate(Lift *l, Poly p) {
+/* One unknown of an attribute is what the sizes say; of several, a size is what they say. What can be negative is taken
+   only when nothing else is left. */
+static bool eliminate_one(Lift *l, Poly p, bool natural) {
     Symbol s[LIFT_SYMBOLS];
     int n = symbols_of(l, p, s), attributes = 0;
     Poly x;
     for (int k = 0; k < n; k++) attributes += is_attribute(l, s[k]);
     for (int pass = 0; pass < 2; pass++)
         for (int k = n - 1; k >= 0; k--)
-            if ((is_attribute(l, s[k]) == (attributes == 1)) != (pass == 1) && solved_for(l, p, s[k], &x))
+            if ((is_attribute(l, s[k]) == (attributes == 1)) != (pass == 1) && solved_for(l, p, s[k], &x) &&
+                (!natural || value_natural(l->w, x)))
                 return add_solution(l, s[k], x), true;
-    for (int k = 0; k < n; k++) /* a size that something must divide is a multiple of it */
+    return false;
+}
+
+/* A size that something must divide is a multiple of it. */
+static bool eliminate_multiple(Lift *l, Poly p) {
+    Symbol s[LIFT_SYMBOLS];
+    int n = symbols_of(l, p, s);
+    for (int k = 0; k < n; k++)
         for (int j = 0; j < n; j++) {
             if (j == k || is_attribute(l, s[k])) continue;
-            x = poly_mul(l->w, poly_symbol(l->w, s[j]), fresh(l, false));
+            Poly x = poly_mul(l->w, poly_symbol(l->w, s[j]), fresh(l, false));
             if (!poly_subst(l->w, p, 1, &s[k], &x)) return add_solution(l, s[k], x), true;
         }
+    return false;
+}
+
+/* Sizes are not 0: common factors go. */
+static Poly without_factors(Lift *l, Poly p) {
+    Symbol s[LIFT_SYMBOLS];
+    int n = symbols_of(l, p, s);
+    for (int k = 0; k < n; k++)
+        for (Poly q; poly_divide(l->w, p, poly_symbol(l->w, s[k]), &q) && q;) p = q;
+    return p;
+}
+
+static bool eliminate(Lift *l, Poly p, bool natural) {
+    p = without_factors(l, p);
+    return natural ? eliminate_one(l, p, true) || eliminate_multiple(l, p) : eliminate_one(l, p, false);
+}
+
+/* One solution more; false: there is none. *consistent: no equation became a number other than 0. */
+static bool step(Lift *l, const Poly eq[], int n, bool natural, bool *consistent) {
+    for (int k = 0; k < n; k++) {
+        int64_t number;
+        Poly p = poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
+        if (poly_constant(l->w, p, &number)) {
+            *consistent &= !number;
+            continue;
+        }
+        if (l->nsolved < LIFT_SYMBOLS && eliminate(l, p, natural)) return true;
+    }
     return false;
 }
 
@@ -203,19 +241,9 @@ static bool solve(Lift *l, const Graph *g) {
         if (a->dim.n != b->dim.n || a->dtype != b->dtype) return false;
         for (int d = 0; d < a->dim.n && n < LIFT_EQUATIONS; d++) eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
     }
-    for (bool again = true; again;) {
-        again = false;
-        for (int k = 0; k < n; k++) {
-            int64_t number;
-            Poly p = poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
-            if (poly_constant(l->w, p, &number)) {
-                if (number) return false;
-                continue;
-            }
-            again |= l->nsolved < LIFT_SYMBOLS && eliminate(l, p);
-        }
-    }
-    return true;
+    bool consistent = true;
+    while (consistent && (step(l, eq, n, true, &consistent) || step(l, eq, n, false, &consistent))) continue;
+    return consistent;
 }
 
 static bool lift_at(Lift *l, const Candidate *c, Graph *g) {

@@ -115,7 +115,7 @@ static bool attribute(Reader *r) {
     return true;
 }
 
-static bool sorts(Reader *r, int most, int *n, int out[]) {
+static bool sorts(Reader *r, int most, bool results, int *n, int out[]) {
     char name[64];
     for (*n = 0;; ++*n) {
         const char *start = r->scan.at;
@@ -123,7 +123,7 @@ static bool sorts(Reader *r, int most, int *n, int out[]) {
         if (!strcmp(name, "where") || !strcmp(name, "most")) return r->scan.at = start, true;
         if (*n == most) return fail(r, "too many sorts");
         bool any = name[0] >= 'A' && name[0] <= 'Z' && !name[1];
-        out[*n] = any ? -name[0] : sort_number(r, name, false);
+        out[*n] = any ? -name[0] : sort_number(r, name, results);
         if (!any && out[*n] < 0) return fail(r, "no input has this sort");
     }
 }
@@ -133,10 +133,10 @@ static bool signature(Reader *r, OpForm *f) {
     bool variadic, many;
     int narg, nout = 0, least = op_arity(v->op, &variadic), outputs = op_output_count(v->op, &many);
     if (!scan_char(&r->scan, ':')) return fail(r, "expected : and the sorts of its arguments");
-    if (!sorts(r, TERM_ARGS, &narg, v->sort)) return false;
+    if (!sorts(r, TERM_ARGS, false, &narg, v->sort)) return false;
     if (narg < least || (!variadic && narg > op_input_count(v->op))) return fail(r, "this operator has another number of arguments");
     if (scan_word(&r->scan, "->")) {
-        if (!sorts(r, TERM_PORTS, &nout, v->result)) return false;
+        if (!sorts(r, TERM_PORTS, true, &nout, v->result)) return false;
         if (many ? nout < 1 : nout != outputs) return fail(r, "this operator has another number of results");
     } else if (narg && outputs == 1 && !many) {
         v->result[0] = v->sort[0];

@@ -24,8 +24,9 @@ typedef struct Program {
 /* Output `port` of a signature; names in its types, attributes and needs have the values in sizes; real variables are
    constants drawn from their names. NULL: it has no definition, or not at these sizes, or is too large. */
 Program *program_new(World *, Arena *, Sig, int port, Sizes);
-/* in[k]: the elements of input k; temp has room for ntemp. false: a value is not known (division by zero, ..). */
-typedef bool (*ProgramRun)(const Program *, const Lanes *const in[], Lanes *temp, Lanes *out);
+/* in[k]: the elements of input k; temp has room for ntemp. With exponents, what is not known (a division by zero, a root
+   of a negative number) is RESIDUE_NONE at that point, and so is what is made of it. */
+typedef void (*ProgramRun)(const Program *, const Lanes *const in[], Lanes *temp, Lanes *out);
 /* y[lane] = sum of residue times coefficient modulo 2^64; 2 * LANES coefficients for each element. */
 typedef void (*ProgramHash)(const Lanes *, int n, const uint32_t *coefficient, uint64_t y[]);
 typedef struct ProgramRunner {

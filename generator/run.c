@@ -2,6 +2,7 @@
    for several instruction sets; the results are the same bits, since doubles are added and multiplied in the order of
    the program and never contracted. */
 #include "generator/program.h"
+#include <math.h>
 #include <string.h>
 #include <stdlib.h>
 
@@ -39,10 +40,22 @@ INLINE Words finish_q(Wide x) {
 }
 INLINE Words none_where(Mask unknown, Words x) { return ((Words)unknown & RESIDUE_NONE) | (x & ~(Words)unknown); }
 
+/* What is not known has neither residue nor order. */
+INLINE Reals nan_where(Mask unknown, Reals x) {
+    WideMask m = __builtin_convertvector(unknown, WideMask);
+    Wide bits = ((Wide)x & ~(Wide)m) | ((Wide)m & 0x7ff8000000000000ull);
+    return (Reals)bits;
+}
+INLINE void finish(Wide p, Wide s, Reals order, Mask unknown, Mask lost, bool q, Lanes *y) {
+    *(Words *)y->p = q ? none_where(unknown, finish_p(p)) : finish_p(p);
+    *(Reals *)y->order = q ? nan_where(unknown, order) : order;
+    if (q) *(Words *)y->q = none_where(unknown | lost, finish_q(s));
+}
+
 INLINE void dot(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
     Wide p = {0}, s = {0};
     Reals order = {0};
-    Mask lost = {0};
+    Mask lost = {0}, unknown = {0};
     for (uint32_t k = 0; k < n; k += 2) {
         const Lanes *a = at(r, operand[k]), *b = at(r, operand[k + 1]);
         p += fold_p(widen(load(a->p)) * widen(load(b->p)));
@@ -51,16 +64,15 @@ INLINE void dot(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes
         Words x = load(a->q), z = load(b->q);
         s += fold_q(widen(x) * widen(z));
         lost |= (x == RESIDUE_NONE) | (z == RESIDUE_NONE);
+        unknown |= (load(a->p) == RESIDUE_NONE) | (load(b->p) == RESIDUE_NONE);
     }
-    *(Words *)y->p = finish_p(p);
-    *(Reals *)y->order = order;
-    if (q) *(Words *)y->q = none_where(lost, finish_q(s));
+    finish(p, s, order, unknown, lost, q, y);
 }
 
 INLINE void sum(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
     Wide p = {0}, s = {0};
     Reals order = {0};
-    Mask lost = {0};
+    Mask lost = {0}, unknown = {0};
     for (uint32_t k = 0; k < n; k++) {
         const Lanes *a = at(r, operand[k]);
         p += widen(load(a->p));
@@ -68,10 +80,9 @@ INLINE void sum(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes
         if (!q) continue;
         s += widen(load(a->q));
         lost |= load(a->q) == RESIDUE_NONE;
+        unknown |= load(a->p) == RESIDUE_NONE;
     }
-    *(Words *)y->p = finish_p(p);
-    *(Reals *)y->order = order;
-    if (q) *(Words *)y->q = none_where(lost, finish_q(s));
+    finish(p, s, order, unknown, lost, q, y);
 }
 
 /* The greater by the doubles; of equal residues the one whose second residue is known. */
@@ -88,6 +99,11 @@ INLINE void choose(const Lanes *a, bool least, bool q, Lanes *y) {
     }
     *(Words *)y->p = (yp & (Words)keep) | (ap & ~(Words)keep);
     *(Wide *)y->order = ((Wide)x & (Wide)wide) | ((Wide)z & ~(Wide)wide);
+    if (!q) return;
+    Mask unknown = (yp == RESIDUE_NONE) | (ap == RESIDUE_NONE);
+    *(Words *)y->p = none_where(unknown, load(y->p));
+    *(Words *)y->q = none_where(unknown, load(y->q));
+    *(Reals *)y->order = nan_where(unknown, load_reals(y->order));
 }
 INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool least, bool q, Lanes *y) {
     Lanes best = *at(r, operand[0]);
@@ -96,26 +112,21 @@ INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool leas
 }
 
 static Number lane(const Lanes *a, int l) { return (Number){.residue = {a->p[l], a->q[l], a->order[l]}}; }
-static bool put_lane(Lanes *y, int l, Number x) {
-    y->p[l] = x.residue.p;
-    y->q[l] = x.residue.q;
-    y->order[l] = x.residue.order;
-    return x.residue.p != RESIDUE_NONE && x.residue.order == x.residue.order;
+static void put_lane(Lanes *y, int l, Number x) {
+    bool known = x.residue.p != RESIDUE_NONE && x.residue.order == x.residue.order;
+    y->p[l] = known ? x.residue.p : RESIDUE_NONE;
+    y->q[l] = known ? x.residue.q : RESIDUE_NONE;
+    y->order[l] = known ? x.residue.order : NAN;
 }
-static bool call(Function f, const Lanes *a, Lanes *y) {
-    bool known = true;
-    for (int l = 0; l < LANES; l++) known &= put_lane(y, l, numbers_residue.call(f, lane(a, l)));
-    return known;
+static void call(Function f, const Lanes *a, Lanes *y) {
+    for (int l = 0; l < LANES; l++) put_lane(y, l, numbers_residue.call(f, lane(a, l)));
 }
-static bool power(const Lanes *a, const Lanes *b, Lanes *y) {
-    bool known = true;
-    for (int l = 0; l < LANES; l++) known &= put_lane(y, l, numbers_residue.power(lane(a, l), lane(b, l)));
-    return known;
+static void power(const Lanes *a, const Lanes *b, Lanes *y) {
+    for (int l = 0; l < LANES; l++) put_lane(y, l, numbers_residue.power(lane(a, l), lane(b, l)));
 }
 
-INLINE bool run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
+INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
     Run r = {{in[0], in[1], in[2], temp, out, p->constant}};
-    bool known = true;
     for (const uint32_t *w = p->word, *end = w + p->nword; w < end; w += 3 + w[1]) {
         Lanes *y = (w[2] >> BANK_SHIFT == BANK_OUT ? out : temp) + (w[2] & ((1u << BANK_SHIFT) - 1));
         switch ((ProgramStep)(w[0] & 255)) {
@@ -124,11 +135,10 @@ INLINE bool run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *o
         case PROGRAM_DOT: dot(&r, w + 3, w[1], q, y); break;
         case PROGRAM_MOST: extreme(&r, w + 3, w[1], false, q, y); break;
         case PROGRAM_LEAST: extreme(&r, w + 3, w[1], true, q, y); break;
-        case PROGRAM_POWER: known &= power(at(&r, w[3]), at(&r, w[4]), y); break;
-        case PROGRAM_CALL: known &= call((Function)(w[0] >> 8), at(&r, w[3]), y); break;
+        case PROGRAM_POWER: power(at(&r, w[3]), at(&r, w[4]), y); break;
+        case PROGRAM_CALL: call((Function)(w[0] >> 8), at(&r, w[3]), y); break;
         }
     }
-    return known;
 }
 
 /* Sums over the elements of residue times coefficient, modulo 2^64, lane by lane. */
@@ -142,11 +152,11 @@ INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[
 }
 
 #define VARIANT(name, isa)                                                                               \
-    isa static bool run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {     \
-        return run(p, in, temp, out, false);                                                             \
+    isa static void run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {     \
+        run(p, in, temp, out, false);                                                             \
     }                                                                                                    \
-    isa static bool run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { \
-        return run(p, in, temp, out, true);                                                              \
+    isa static void run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { \
+        run(p, in, temp, out, true);                                                              \
     }                                                                                                    \
     isa static void hash_##name(const Lanes *x, int n, const uint32_t *c, uint64_t y[]) { hash(x, n, c, y); }
 #define RUNNERS(name)                                              \

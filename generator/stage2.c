@@ -1,6 +1,7 @@
 /* stage2.c -- the second stage proper: a lifted rule at random sizes. Programs of operators at numbers are kept across
    candidates, for sizes are few and small. */
 #include "generator/lift_inner.h"
+#include "generator/values.h"
 #include "graphs/needs.h"
 #include "ops/base/random.h"
 #include <string.h>
@@ -141,7 +142,7 @@ static bool run_node(Sample *s, NodeId id) {
         const Program *program = program_at(s, &node, p);
         if (!program) return false;
         Lanes *temp = arena_alloc_raw(l->arena, (size_t)program->ntemp * sizeof *temp);
-        if (!l->run.run(program, in, temp, s->tensor[v])) return false;
+        l->run.run(program, in, temp, s->tensor[v]);
     }
     return true;
 }
@@ -177,6 +178,8 @@ LiftResult lift_try(Lift *l, const Graph *g) {
         if (!needs_hold(&s, needs) || !sizes_fit(&s, live)) continue;
         bool known = true;
         for (int k = 0; k < live.n && known; k++) known = run_node(&s, live.v[k]);
+        if (!known) continue;
+        for (int k = 0; k < g->nout; k++) known &= lanes_known(s.tensor[g->out[k]], (int)s.count[g->out[k]]);
         if (!known) continue;
         for (int k = 0; k < g->nout / 2; k++)
             if (!agree(&s, g->out[k], g->out[k + g->nout / 2])) return LIFT_FALSE;

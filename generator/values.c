@@ -129,7 +129,8 @@ static bool compute(Values *v, Ref r, Lanes *out) {
         v->temp_room = 2 * p->ntemp + 64;
         v->temp = arena_alloc_raw(v->s->arena, (size_t)v->temp_room * sizeof *v->temp);
     }
-    return v->run.run(p, arg, v->temp, out);
+    v->run.run(p, arg, v->temp, out);
+    return true;
 }
 
 /* NULL: not known. */
@@ -144,6 +145,14 @@ static const Lanes *value_of(Values *v, Ref r) {
     return m->value;
 }
 
+/* Too few known points would make all undefined terms equal. */
+bool lanes_known(const Lanes *x, int n) {
+    int known = 0;
+    for (int k = 0; k < n; k++)
+        for (int l = 0; l < LANES; l++) known += x[k].p[l] != RESIDUE_NONE;
+    return 8 * known >= n * LANES;
+}
+
 static uint64_t mix(uint64_t x) { return random_at(x, 0x9d); }
 
 bool values_hash(Values *v, Ref root, const Naming *name, uint64_t *out) {
@@ -153,6 +162,7 @@ bool values_hash(Values *v, Ref root, const Naming *name, uint64_t *out) {
     v->name = *name;
     if (!ref_is_out(root)) y = value_of(v, root);
     else if (!compute(v, root, v->root)) return false;
+    if (v->s->exponents && !lanes_known(y, shape->count[v->stage])) return false;
     v->run.hash(y, shape->count[v->stage], v->coefficient, lane);
     for (int l = 0; l < LANES; l++) h = mix(h ^ (lane[l] + (uint64_t)l * UINT64_C(0x9e3779b97f4a7c15)));
     *out = h & ~1ull;

@@ -83,7 +83,7 @@ static void side_set(const Space *s, Side *x, const Term *t) {
     if (build_term(s->form, &x->b, t, vars, &root)) x->out[x->nout++] = root;
 }
 
-static void add_equation(Candidates *list, Classes *c, char type, const Code *code, const Code *rep, const uint8_t to[]) {
+static void add_equation(Candidates *list, Classes *c, char type, uint32_t source, const Code *code, const Code *rep, const uint8_t to[]) {
     Term t = term_decode(c->s->form, code), y = term_decode(c->s->form, rep), right;
     list->raw++;
     if (!renamed_term(c->s, &t, &y, to, &right)) return;
@@ -93,6 +93,7 @@ static void add_equation(Candidates *list, Classes *c, char type, const Code *co
     }
     Candidate *x = add(list);
     x->type = type;
+    x->source = source;
     x->nvar = t.nvar;
     memcpy(x->kind, t.kind, sizeof x->kind);
     side_set(c->s, &x->from, &t);
@@ -102,10 +103,10 @@ static void add_equation(Candidates *list, Classes *c, char type, const Code *co
 void candidates_add_level(Candidates *list, Classes *c, uint32_t member, uint32_t symmetry, int size) {
     for (uint32_t k = member; k < c->nmember; k++)
         if (code_size(&c->member[k].code) == size)
-            add_equation(list, c, 'R', &c->member[k].code, &c->rep[c->member[k].rep].code, c->member[k].to);
+            add_equation(list, c, 'R', k, &c->member[k].code, &c->rep[c->member[k].rep].code, c->member[k].to);
     for (uint32_t k = symmetry; k < c->nsymmetry; k++)
         if (code_size(&c->symmetry[k].code) == size)
-            add_equation(list, c, 'S', &c->symmetry[k].code, &c->symmetry[k].code, c->symmetry[k].to);
+            add_equation(list, c, 'S', k, &c->symmetry[k].code, &c->symmetry[k].code, c->symmetry[k].to);
 }
 
 /* ---- two results */

@@ -12,7 +12,8 @@ typedef struct Side {
 typedef struct Candidate {
     char type; /* 'R', 'S' or 'M' */
     uint8_t nvar, kind[TERM_VARS];
-    Side from, to; /* over the same variables */
+    uint32_t source; /* the member or symmetry */
+    Side from, to;   /* over the same variables */
 } Candidate;
 typedef struct Candidates {
     int n, room;
@@ -26,8 +27,18 @@ Candidates *candidates_new(Arena *);
 void candidates_add_level(Candidates *, Classes *, uint32_t member, uint32_t symmetry, int size);
 /* Both outputs of an operator with two, on representatives below `size` operators. */
 void candidates_add_pairs(Candidates *, Classes *, int size);
-/* One-step rewritings of a term by classes of fewer than `below` operators: calls back with each result until it says
-   true, and returns that. */
+/* Regions of a term: connected instructions with one result `root`, what hangs below them made variables that stand for
+   env[]. Calls back with each of fewer than `below` operators until it says true, and returns that. */
+typedef struct Region {
+    Term t;
+    Ref root, env[TERM_VARS];
+} Region;
+typedef bool (*RegionFound)(void *user, const Term *, const Region *);
+bool term_regions(Space *, const Term *, int below, RegionFound, void *user);
+/* The term with the region's value replaced by y, whose variables are the values vars[] of the term; it has the term's
+   variables. false: too large. */
+bool region_replace(const Space *, const Term *, const Region *, const Term *y, const Ref vars[], Term *out);
+/* One-step rewritings of a term by classes of fewer than `below` operators, likewise. */
 typedef bool (*Rewritten)(void *user, const Term *);
 bool term_rewrites(Classes *, const Term *, int below, Rewritten, void *user);
 #endif

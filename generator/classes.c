@@ -227,3 +227,10 @@ void classes_add_group(Classes *c, const Record *r, size_t n, bool last, LevelSt
         }
     }
 }
+
+void classes_conditional(Classes *c, char type, uint32_t entry, bool last) {
+    if (type == 'S') c->symmetry[entry].conditional = true;
+    if (type != 'R') return;
+    c->member[entry].conditional = true;
+    if (!last) add_rep(c, &(Record){c->rep[c->member[entry].rep].key, c->member[entry].code});
+}

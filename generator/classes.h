@@ -13,10 +13,12 @@ typedef struct Member { /* term = representative with its variable v renamed to 
     Code code;
     uint32_t rep;
     uint8_t to[TERM_VARS];
+    bool conditional; /* only at some sizes: it is a representative too, and rewrites nothing */
 } Member;
 typedef struct Symmetry { /* a representative that equals itself with variable v renamed to to[v]; those of one code stand together */
     Code code;
     uint8_t to[TERM_VARS];
+    bool conditional;
 } Symmetry;
 typedef struct Index { /* open addressing over numbers of entries, + 1 */
     uint32_t room, n, *slot;
@@ -41,6 +43,8 @@ typedef struct LevelStats {
 /* The records of one level with one key, sorted by code; groups come by ascending key. last: representatives that stay
    alone are counted, not kept. */
 void classes_add_group(Classes *, const Record *, size_t n, bool last, LevelStats *);
+/* The rule of a member ('R') or symmetry ('S') does not hold for all sizes. last: its term is not extended any more. */
+void classes_conditional(Classes *, char type, uint32_t entry, bool last);
 bool classes_is_rep(const Classes *, const Code *);
 const Member *classes_member(const Classes *, const Code *); /* NULL: none */
 const Symmetry *classes_symmetries(const Classes *, const Code *, int *n);

@@ -1,5 +1,6 @@
 /* generate.c -- runs the levels: workers enumerate tasks of a level into sorted runs; the merged runs grow the classes;
    what is equal becomes candidates, those that smaller rules do not give are lifted and printed. */
+#include "generator/basis.h"
 #include "generator/generate.h"
 #include "generator/lift.h"
 #include "generator/shard.h"
@@ -11,8 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FLUSH_SECONDS = 5 };
+enum { FLUSH_SECONDS = 5, DERIVE_TERMS = 64 };
 typedef struct Generator Generator;
+typedef struct Body { /* a rule without its name */
+    const char *text;
+    int size; /* operators on both sides */
+} Body;
 typedef struct Worker {
     Generator *g;
     Escape escape;
@@ -42,6 +47,10 @@ struct Generator {
     double start;
     Worker *worker;
     Candidates *candidates;
+    Basis *basis;
+    Lift *lift;
+    int nbody, body_room;
+    Body *body;
 };
 
 static double now(void) {
@@ -164,6 +173,96 @@ static bool enumerate_level(Generator *g) {
     return ok;
 }
 
+/* ---- rules */
+
+static int body_compare(const void *a, const void *b) {
+    const Body *x = a, *y = b;
+    if (x->size != y->size) return x->size - y->size;
+    return strcmp(x->text, y->text);
+}
+
+static void print_rules(Generator *g, Body *body, int n, Text *out) {
+    qsort(body, (size_t)n, sizeof *body, body_compare);
+    for (int k = 0; k < n; k++) {
+        if (k && !strcmp(body[k].text, body[k - 1].text)) {
+            g->report->doubles++;
+            continue;
+        }
+        text_add(out, "%srule %s-%d-%llu\n%s", g->report->rules ? "\n" : "", g->s->name, g->o->size,
+                 (unsigned long long)g->report->rules + 1, body[k].text);
+        g->report->rules++;
+    }
+}
+
+static int candidate_size(const Candidate *c) { return c->from.b.n > c->to.b.n ? c->from.b.n : c->to.b.n; }
+
+/* Small ones first, of them those with more variables: what is general comes before its instances. */
+static int candidate_compare(const void *a, const void *b) {
+    const Candidate *const x = *(const Candidate *const *)a, *const y = *(const Candidate *const *)b;
+    int p = candidate_size(x), q = candidate_size(y), r = x->from.b.n + x->to.b.n, s = y->from.b.n + y->to.b.n;
+    if (p != q) return p - q;
+    if (x->nvar != y->nvar) return y->nvar - x->nvar;
+    if (r != s) return r - s;
+    return memcmp(x, y, sizeof *x);
+}
+
+static bool derived(Generator *g, Basis *b, const Candidate *c) {
+    int most = candidate_size(c) < TERM_OPS ? candidate_size(c) + 1 : TERM_OPS;
+    for (int k = 0; k < c->from.nout; k++) {
+        Term x, y;
+        if (!candidate_terms(g->s, c, k, &x, &y)) return false;
+        if (basis_derive(b, &x, &y, DERIVE_TERMS, most) < 0 && basis_derive(b, &y, &x, DERIVE_TERMS, most) < 0) return false;
+    }
+    return true;
+}
+
+/* Only what holds for all sizes that type gives others: conditions do not compose. */
+static void use(Generator *g, Basis *b, const Candidate *c) {
+    for (int k = 0; k < c->from.nout; k++) {
+        Term x, y;
+        if (candidate_terms(g->s, c, k, &x, &y)) basis_add(b, &x, &y);
+    }
+}
+
+static void keep(Generator *g, const char *text, int size) {
+    if (g->nbody == g->body_room) {
+        Body *more = ARENA_NEW(g->arena, Body, g->body_room = 2 * g->body_room + 256);
+        if (g->nbody) memcpy(more, g->body, (size_t)g->nbody * sizeof *more);
+        g->body = more;
+    }
+    g->body[g->nbody++] = (Body){text, size};
+}
+
+/* Candidates from `first` on that those before them do not give are lifted. What is true only under conditions neither
+   gives other rules nor makes its term needless: that is extended, too. */
+static void lift_from(Generator *g, int first) {
+    Candidates *c = g->candidates;
+    int n = c->n - first;
+    double start = now();
+    const Candidate **order = ARENA_NEW(g->arena, const Candidate *, n);
+    for (int k = 0; k < n; k++) order[k] = &c->v[first + k];
+    qsort(order, (size_t)n, sizeof *order, candidate_compare);
+    for (int k = 0; k < n; k++) {
+        LiftMode mode;
+        if (k % 64 == 0) tell(g, "rules", (uint64_t)k, (uint64_t)n);
+        if (!g->o->all && derived(g, g->basis, order[k])) {
+            g->report->derived++;
+            continue;
+        }
+        Text t = text_new(g->arena);
+        LiftResult r = lift_rule(g->lift, order[k], &mode, &t);
+        g->report->untrue += r == LIFT_FALSE;
+        g->report->untried += r == LIFT_UNTRIED;
+        if (r != LIFT_TRUE || mode > LIFT_NUMBERS)
+            classes_conditional(g->classes, order[k]->type, order[k]->source, g->level == g->o->size);
+        if (r != LIFT_TRUE) continue;
+        if (mode <= LIFT_NUMBERS) use(g, g->basis, order[k]);
+        g->report->mode[mode]++;
+        keep(g, t.data, order[k]->from.b.n + order[k]->to.b.n);
+    }
+    g->report->lift += now() - start;
+}
+
 /* ---- levels */
 
 typedef struct Merge {
@@ -204,68 +303,23 @@ static bool run_level(Generator *g) {
     r->raw = g->candidates->raw - raw;
     r->kept = (uint64_t)(g->candidates->n - kept);
     g->report->nlevel = g->level + 1;
+    lift_from(g, kept);
     return true;
-}
-
-/* ---- rules */
-
-typedef struct Body {
-    const char *text;
-    int size, order; /* operators on both sides; place among the candidates */
-} Body;
-
-static int body_compare(const void *a, const void *b) {
-    const Body *x = a, *y = b;
-    if (x->size != y->size) return x->size - y->size;
-    return strcmp(x->text, y->text);
-}
-
-static void print_rules(Generator *g, Body *body, int n, Text *out) {
-    qsort(body, (size_t)n, sizeof *body, body_compare);
-    for (int k = 0; k < n; k++) {
-        if (k && !strcmp(body[k].text, body[k - 1].text)) {
-            g->report->doubles++;
-            continue;
-        }
-        text_add(out, "%srule %s-%d-%llu\n%s", g->report->rules ? "\n" : "", g->s->name, g->o->size,
-                 (unsigned long long)g->report->rules + 1, body[k].text);
-        g->report->rules++;
-    }
-}
-
-static void lift_all(Generator *g, Text *out) {
-    Candidates *c = g->candidates;
-    Body *body = ARENA_NEW(g->arena, Body, c->n);
-    int n = 0;
-    Lift *l = lift_new(arena_escape(g->arena), g->s, random_at(g->o->seed, 3));
-    for (int k = 0; k < c->n; k++) {
-        Text t = text_new(g->arena);
-        LiftMode mode;
-        LiftResult r = lift_rule(l, &c->v[k], &mode, &t);
-        if (k % 64 == 0) tell(g, "rules", (uint64_t)k, (uint64_t)c->n);
-        g->report->untrue += r == LIFT_FALSE;
-        g->report->untried += r == LIFT_UNTRIED;
-        if (r != LIFT_TRUE) continue;
-        g->report->mode[mode]++;
-        body[n++] = (Body){t.data, c->v[k].from.b.n + c->v[k].to.b.n, k};
-    }
-    lift_free(l);
-    print_rules(g, body, n, out);
 }
 
 static bool run(Generator *g, Text *out) {
     for (g->level = 0; g->level <= g->o->size; g->level++)
         if (!run_level(g)) return false;
     int before = g->candidates->n;
+    g->level = g->o->size;
     candidates_add_pairs(g->candidates, g->classes, g->o->size);
     g->report->pairs = (uint64_t)(g->candidates->n - before);
     g->report->raw = g->candidates->raw;
     g->report->reduced = g->candidates->reduced;
     g->report->coincidences = g->classes->coincidences;
     g->report->candidates = (uint64_t)g->candidates->n;
-    double t = now();
-    lift_all(g, out);
-    g->report->lift = now() - t;
+    lift_from(g, before);
+    print_rules(g, g->body, g->nbody, out);
     return true;
 }
 
@@ -285,6 +339,8 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
         g->s->exponents = space_has_functions(g->s);
         g->classes = classes_new(g->s, o->seed);
         g->candidates = candidates_new(a);
+        g->basis = basis_new(g->s, a);
+        g->lift = lift_new(arena_escape(a), g->s, random_at(o->seed, 3));
         ok = workers_open(g) && runs_open(&g->runs, a, o->folder, random_at(g->s->digest ^ o->seed, o->exhaustive), e);
     }
     ok = ok && run(g, out);
@@ -293,6 +349,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
         values_free(g->worker[k].v);
         if (g->worker[k].w) world_free(g->worker[k].w);
     }
+    lift_free(g->lift);
     classes_free(g->classes);
     world_free(g->w);
     report->seconds = now() - g->start;

@@ -11,7 +11,7 @@
 typedef struct Options {
     const char *ops, *out, *resume, *shard, *json, *memory;
     int64_t size, seed, jobs;
-    bool exhaustive, quiet, help, version;
+    bool exhaustive, all, quiet, help, version;
 } Options;
 typedef struct Main {
     Arena *arena;
@@ -50,6 +50,7 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .value = "I/N",
          .help = "Do part I (from 0) of N; the others share DIR of --resume."},
         {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
+        {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too."},
         {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
         {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
         {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
@@ -84,7 +85,8 @@ static bool settle(Main *m, const StringList *rest) {
                            .nshard = 1,
                            .seed = (uint64_t)o->seed,
                            .folder = o->resume,
-                           .exhaustive = o->exhaustive};
+                           .exhaustive = o->exhaustive,
+                           .all = o->all};
     if (!parse_memory(o->memory, &g->memory)) return error_set(&m->error, E_USAGE, "--memory-limit", "expected a size such as 500M or 8G");
     if (!o->shard) return true;
     if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 || g->shard >= g->nshard)
@@ -112,8 +114,9 @@ static void print_table(const GenerateReport *r) {
     }
     printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n", (unsigned long long)r->raw,
            (unsigned long long)r->reduced, (unsigned long long)r->pairs, (unsigned long long)r->candidates);
-    printf("apart only at the second stage %llu, false at random sizes %llu, not tried %llu\n", (unsigned long long)r->coincidences,
-           (unsigned long long)r->untrue, (unsigned long long)r->untried);
+    printf("apart only at the second stage %llu, derived %llu, false at random sizes %llu, not tried %llu\n",
+           (unsigned long long)r->coincidences, (unsigned long long)r->derived, (unsigned long long)r->untrue,
+           (unsigned long long)r->untried);
     printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, given numbers %llu, given types %llu)\n",
            (unsigned long long)r->rules, (unsigned long long)r->doubles, (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
            (unsigned long long)r->mode[2], (unsigned long long)r->mode[3]);
@@ -147,6 +150,7 @@ static bool write_json(Main *m, const GenerateReport *r) {
                   {"two_results", (double)r->pairs},
                   {"candidates", (double)r->candidates},
                   {"coincidences", (double)r->coincidences},
+                  {"derived", (double)r->derived},
                   {"false", (double)r->untrue},
                   {"untried", (double)r->untried},
                   {"rules", (double)r->rules},

@@ -5,11 +5,6 @@
 #include "generator/candidates.h"
 #include <string.h>
 
-typedef struct Region {
-    Term t;
-    Ref env[TERM_VARS]; /* what its variables stand for */
-} Region;
-
 /* The instructions of `mask` as a term with result `root`; false: it is not connected, or a part has no input's type. */
 static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref root, unsigned mask, Region *r) {
     uint8_t to[TERM_OPS] = {0};
@@ -36,25 +31,25 @@ static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref
         }
         to[i] = r->t.n++;
     }
+    r->root = root;
     r->t.root = ref_out(to[ref_instr(root)], ref_port(root));
     return term_cone(s->form, &r->t, ref_instr(r->t.root)) == (1u << r->t.n) - 1;
 }
 
-/* t with the value `old` replaced by the term y over vars[]. */
-static bool replaced(const Space *s, const Term *t, Ref old, const Term *y, const Ref vars[], Term *out) {
+bool region_replace(const Space *s, const Term *t, const Region *r, const Term *y, const Ref vars[], Term *out) {
     TermBuild b = {.most = 2 * TERM_OPS};
     Ref to[REF_OUT + 2 * TERM_OPS], root, env[TERM_VARS];
-    for (int r = 0; r < REF_OUT; r++) to[r] = (Ref)r;
+    for (int v = 0; v < REF_OUT; v++) to[v] = (Ref)v;
     for (int i = 0; i < t->n; i++) {
         Instr x = {.op = t->in[i].op};
         int at;
         for (int k = 0; k < s->form[x.op].narg; k++) x.arg[k] = to[t->in[i].arg[k]];
         if (!build_add(s->form, &b, &x, &at)) return false;
         for (int p = 0; p < TERM_PORTS; p++) to[ref_out(i, p)] = ref_out(at, p);
-        if (i != ref_instr(old)) continue;
+        if (i != ref_instr(r->root)) continue;
         for (int v = 0; v < y->nvar; v++) env[v] = vars[v] == 0xff ? 0 : to[vars[v]];
         if (!build_term(s->form, &b, y, env, &root)) return false;
-        to[old] = root;
+        to[r->root] = root;
     }
     return build_finish(s->form, &b, to[t->root], t, out);
 }
@@ -66,7 +61,15 @@ static void canonical_env(const Region *r, const uint8_t renamed[], Ref env[]) {
         if (renamed[v] < TERM_VARS) env[renamed[v]] = r->env[v];
 }
 
-static bool rewrite_region(Classes *c, const Term *t, const Region *r, Ref root, Rewritten f, void *user) {
+typedef struct Rewrite {
+    Classes *c;
+    Rewritten f;
+    void *user;
+} Rewrite;
+
+static bool rewrite_region(void *user, const Term *t, const Region *r) {
+    Rewrite *x = user;
+    Classes *c = x->c;
     const Space *s = c->s;
     Code code;
     uint8_t renamed[TERM_VARS];
@@ -75,38 +78,43 @@ static bool rewrite_region(Classes *c, const Term *t, const Region *r, Ref root,
     if (!term_canonical(s->form, &r->t, false, &code, renamed)) return false;
     canonical_env(r, renamed, env);
     const Member *m = classes_member(c, &code);
+    if (m && m->conditional) return false;
     if (m) {
         Term y = term_decode(s->form, &c->rep[m->rep].code);
-        for (int v = 0; v < y.nvar; v++) vars[v] = m->to[v] < TERM_VARS ? env[m->to[v]] : 0xff;
         for (int v = 0; v < y.nvar; v++)
-            if (vars[v] == 0xff) return false;
-        return replaced(s, t, root, &y, vars, &out) && f(user, &out);
+            if (m->to[v] == TERM_VARS) return false;
+            else vars[v] = env[m->to[v]];
+        return region_replace(s, t, r, &y, vars, &out) && x->f(x->user, &out);
     }
     int n;
     const Symmetry *y = classes_symmetries(c, &code, &n);
     if (!n) return false;
     Term same = term_decode(s->form, &code);
     for (int k = 0; k < n; k++) {
+        if (y[k].conditional) continue;
         for (int v = 0; v < same.nvar; v++) vars[v] = env[y[k].to[v]];
-        if (replaced(s, t, root, &same, vars, &out) && f(user, &out)) return true;
+        if (region_replace(s, t, r, &same, vars, &out) && x->f(x->user, &out)) return true;
     }
     return false;
 }
 
-bool term_rewrites(Classes *c, const Term *t, int below, Rewritten f, void *user) {
+bool term_regions(Space *s, const Term *t, int below, RegionFound f, void *user) {
     ShapeId shape[REF_OUT + 2 * TERM_OPS];
-    if (!space_type_term(c->s, t, shape)) return false;
+    if (!space_type_term(s, t, shape)) return false;
     for (int j = 0; j < t->n; j++) {
-        unsigned cone = term_cone(c->s->form, t, j) & ~(1u << j);
-        for (int p = 0; p < c->s->form[t->in[j].op].nout; p++)
+        unsigned cone = term_cone(s->form, t, j) & ~(1u << j);
+        for (int p = 0; p < s->form[t->in[j].op].nout; p++)
             for (unsigned m = cone;; m = (m - 1) & cone) {
                 Region r;
-                Ref root = ref_out(j, p);
-                if (__builtin_popcount(m) + 1 < below && region_cut(c->s, t, shape, root, m | 1u << j, &r) &&
-                    rewrite_region(c, t, &r, root, f, user))
+                if (__builtin_popcount(m) + 1 < below && region_cut(s, t, shape, ref_out(j, p), m | 1u << j, &r) && f(user, t, &r))
                     return true;
                 if (!m) break;
             }
     }
     return false;
+}
+
+bool term_rewrites(Classes *c, const Term *t, int below, Rewritten f, void *user) {
+    Rewrite x = {c, f, user};
+    return term_regions(c->s, t, below, rewrite_region, &x);
 }

@@ -151,13 +151,9 @@ INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[
     *(Wide *)y = h;
 }
 
-#define VARIANT(name, isa)                                                                               \
-    isa static void run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) {     \
-        run(p, in, temp, out, false);                                                             \
-    }                                                                                                    \
-    isa static void run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { \
-        run(p, in, temp, out, true);                                                              \
-    }                                                                                                    \
+#define VARIANT(name, isa)                                                                                                              \
+    isa static void run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { run(p, in, temp, out, false); }    \
+    isa static void run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { run(p, in, temp, out, true); } \
     isa static void hash_##name(const Lanes *x, int n, const uint32_t *c, uint64_t y[]) { hash(x, n, c, y); }
 #define RUNNERS(name)                                              \
     {                                                              \

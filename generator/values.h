@@ -48,7 +48,7 @@ typedef struct Values {
 } Values;
 
 void lanes_draw(Lanes *, int n, uint64_t seed); /* random elements */
-bool lanes_known(const Lanes *, int n);          /* at least one point of eight */
+bool lanes_known(const Lanes *, int n);         /* at least one point of eight */
 Values *values_new(Space *, int stage, uint64_t seed);
 void values_free(Values *);
 /* Takes over the term up to instruction i (i = -1: its variables), which must type; those before are as they were. */

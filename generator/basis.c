@@ -1,0 +1,137 @@
+/* basis.c -- equations as rewrites in both directions, looked up by the canonical code of a region; breadth-first search
+   over terms, which are known by their named codes. */
+#include "generator/basis.h"
+#include "ops/base/intern.h"
+#include <string.h>
+
+enum { SEARCH_MAX = 256, BASIS_BITS = 16 };
+typedef struct Rewriting { /* a region with this code may become y, whose variables are the region's in canonical order */
+    Code code;
+    Term y;
+    uint32_t next;
+} Rewriting;
+struct Basis {
+    Space *s;
+    Arena *arena;
+    uint32_t n, room, head[1 << BASIS_BITS];
+    Rewriting *v;
+};
+
+Basis *basis_new(Space *s, Arena *a) {
+    Basis *b = ARENA_NEW(a, Basis, 1);
+    b->s = s;
+    b->arena = a;
+    return b;
+}
+
+bool candidate_terms(const Space *s, const Candidate *c, int k, Term *from, Term *to) {
+    Term like = {.nvar = c->nvar};
+    memcpy(like.kind, c->kind, sizeof like.kind);
+    return build_finish(s->form, &c->from.b, c->from.out[k], &like, from) && build_finish(s->form, &c->to.b, c->to.out[k], &like, to);
+}
+
+static void add_rewriting(Basis *b, const Term *from, const Term *to) {
+    Rewriting r = {.y = *to};
+    uint8_t renamed[TERM_VARS];
+    if (!from->n || !term_canonical(b->s->form, from, false, &r.code, renamed)) return;
+    r.y.nvar = 0;
+    for (int v = 0; v < TERM_VARS; v++) r.y.nvar = (uint8_t)(r.y.nvar + (v < from->nvar && renamed[v] < TERM_VARS));
+    for (int i = 0; i < to->n; i++)
+        for (int k = 0; k < b->s->form[to->in[i].op].narg; k++) {
+            Ref a = to->in[i].arg[k];
+            if (ref_is_out(a)) continue;
+            if (renamed[a] == TERM_VARS) return;
+            r.y.in[i].arg[k] = renamed[a];
+        }
+    if (!ref_is_out(to->root)) {
+        if (renamed[to->root] == TERM_VARS) return;
+        r.y.root = renamed[to->root];
+    }
+    uint32_t at = (uint32_t)code_hash(&r.code) & ((1u << BASIS_BITS) - 1);
+    if (b->n == b->room) {
+        Rewriting *more = arena_alloc_raw(b->arena, (b->room = b->room ? 2 * b->room : 1024) * sizeof *more);
+        if (b->n) memcpy(more, b->v, b->n * sizeof *more);
+        b->v = more;
+    }
+    r.next = b->head[at];
+    b->v[b->n++] = r;
+    b->head[at] = b->n;
+}
+
+/* A term with its variables replaced by variables. */
+static bool identified(const Space *s, const Term *t, const Ref to[], Term *out) {
+    TermBuild b = {.most = TERM_OPS};
+    Ref root;
+    return build_term(s->form, &b, t, to, &root) && build_finish(s->form, &b, root, t, out);
+}
+
+static void partitions(Basis *b, const Term *x, const Term *y, int v, Ref to[]) {
+    Term p, q;
+    if (v < x->nvar) {
+        for (int u = 0; u < v; u++)
+            if (to[u] == u && x->kind[u] == x->kind[v]) to[v] = (Ref)u, partitions(b, x, y, v + 1, to);
+        to[v] = (Ref)v;
+        partitions(b, x, y, v + 1, to);
+        return;
+    }
+    if (!identified(b->s, x, to, &p) || !identified(b->s, y, to, &q)) return;
+    add_rewriting(b, &p, &q);
+    add_rewriting(b, &q, &p);
+}
+
+void basis_add(Basis *b, const Term *x, const Term *y) {
+    Ref to[TERM_VARS];
+    partitions(b, x, y, 0, to);
+}
+
+/* ---- derivation */
+
+typedef struct Derivation {
+    Basis *b;
+    Code target, seen[SEARCH_MAX];
+    Term term[SEARCH_MAX];
+    int n, most, limit, steps[SEARCH_MAX], at;
+    bool reached;
+} Derivation;
+
+static bool add_term(Derivation *d, const Term *t, int steps) {
+    Code c;
+    if (t->n > d->most || d->n == d->limit || !term_canonical(d->b->s->form, t, true, &c, NULL)) return false;
+    for (int k = 0; k < d->n; k++)
+        if (!code_compare(&d->seen[k], &c)) return false;
+    d->seen[d->n] = c;
+    d->steps[d->n] = steps;
+    d->term[d->n++] = *t;
+    return d->reached = !code_compare(&c, &d->target);
+}
+
+static bool rewrite(void *user, const Term *t, const Region *r) {
+    Derivation *d = user;
+    const Space *s = d->b->s;
+    Code code;
+    uint8_t renamed[TERM_VARS];
+    Ref env[TERM_VARS];
+    if (!term_canonical(s->form, &r->t, false, &code, renamed)) return false;
+    memset(env, 0xff, sizeof env);
+    for (int v = 0; v < r->t.nvar; v++)
+        if (renamed[v] < TERM_VARS) env[renamed[v]] = r->env[v];
+    uint32_t k = d->b->head[(uint32_t)code_hash(&code) & ((1u << BASIS_BITS) - 1)];
+    for (; k; k = d->b->v[k - 1].next) {
+        const Rewriting *x = &d->b->v[k - 1];
+        Term out;
+        if (code_compare(&x->code, &code) || !region_replace(s, t, r, &x->y, env, &out)) continue;
+        if (add_term(d, &out, d->steps[d->at] + 1)) return true;
+    }
+    return false;
+}
+
+int basis_derive(Basis *b, const Term *x, const Term *y, int limit, int most) {
+    Derivation d = {.b = b, .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX, .most = most};
+    if (!term_canonical(b->s->form, y, true, &d.target, NULL)) return -1;
+    if (add_term(&d, x, 0)) return 0;
+    for (; d.at < d.n; d.at++) {
+        Term t = d.term[d.at];
+        if (term_regions(b->s, &t, TERM_OPS + 1, rewrite, &d)) return d.steps[d.n - 1];
+    }
+    return -1;
+}

@@ -1,0 +1,16 @@
+/* basis.h -- which rules give which: equations between terms, indexed by the code of either side, and a bounded search
+   that rewrites one term into another with them. */
+#ifndef ISOMER_BASIS_H
+#define ISOMER_BASIS_H
+#include "generator/candidates.h"
+
+typedef struct Basis Basis;
+Basis *basis_new(Space *, Arena *);
+/* The equation holds for all terms in place of its variables; equal variables are tried too. a and b share variables. */
+void basis_add(Basis *, const Term *a, const Term *b);
+/* Steps from a to b, each one use of an equation, within `limit` terms of at most `most` operators: how many, -1: not
+   found (or not so near). */
+int basis_derive(Basis *, const Term *a, const Term *b, int limit, int most);
+/* Both sides of result k of a candidate as terms over its variables; false: too large. */
+bool candidate_terms(const Space *, const Candidate *, int k, Term *from, Term *to);
+#endif

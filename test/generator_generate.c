@@ -1,0 +1,297 @@
+/* Whole runs: the same bytes however the work is cut, near-misses told apart, clear errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "generator/generate.h"
+#include "graphs/graph.h"
+#include "rules/rule.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const GenerateOptions defaults = {
+    .size = 2, .jobs = 1, .nshard = 1, .seed = 1, .memory = 1u << 30, .set = "generator/sets/taso.set"};
+
+typedef struct Run {
+    Arena *arena;
+    Text out;
+    GenerateReport report;
+    Error error;
+    bool ok;
+} Run;
+
+static Run run(const GenerateOptions *o) {
+    Run r = {.arena = arena_new(NULL, 0)};
+    r.out = text_new(r.arena);
+    r.ok = generate(o, r.arena, &r.out, &r.report, &r.error);
+    if (!r.out.data) r.out.data = arena_string(r.arena, "", 0);
+    return r;
+}
+static void same(const GenerateOptions *a, const GenerateOptions *b) {
+    Run x = run(a), y = run(b);
+    assert_true(x.ok && y.ok);
+    assert_true(x.report.rules > 20);
+    assert_string_equal(x.out.data, y.out.data);
+    arena_free(x.arena);
+    arena_free(y.arena);
+}
+
+static const char *folder(char path[64]) {
+    strcpy(path, "/tmp/isomer-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+static void remove_folder(const char *path) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    assert_int_equal(system(command), 0);
+}
+
+static void jobs_do_not_matter(void **state) {
+    (void)state;
+    GenerateOptions two = defaults;
+    two.jobs = 3;
+    same(&defaults, &two);
+}
+
+/* Every task becomes a run of its own on disk. */
+static void memory_does_not_matter(void **state) {
+    (void)state;
+    GenerateOptions small = defaults;
+    small.memory = 1;
+    small.jobs = 2;
+    same(&defaults, &small);
+}
+
+static void shards_agree(void **state) {
+    (void)state;
+    char path[64];
+    GenerateOptions o = defaults;
+    o.folder = folder(path);
+    o.nshard = 2;
+    pid_t child = fork();
+    if (!child) {
+        o.shard = 1;
+        _exit(run(&o).ok ? 0 : 1);
+    }
+    same(&defaults, &o);
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    remove_folder(path);
+}
+
+/* Killed again and again, each time a little later, then left alone. */
+static void a_killed_run_goes_on(void **state) {
+    (void)state;
+    char path[64];
+    GenerateOptions o = defaults;
+    o.folder = folder(path);
+    o.memory = 1;
+    for (int k = 1; k <= 6; k++) {
+        pid_t child = fork();
+        if (!child) _exit(run(&o).ok ? 0 : 1);
+        usleep((useconds_t)(k * k * 4000));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+    same(&defaults, &o);
+    remove_folder(path);
+}
+
+static void runs_of_another_seed_are_refused(void **state) {
+    (void)state;
+    char path[64];
+    GenerateOptions o = defaults;
+    o.size = 1;
+    o.folder = folder(path);
+    Run a = run(&o);
+    o.seed = 2;
+    Run b = run(&o);
+    assert_true(a.ok);
+    assert_false(b.ok);
+    assert_int_equal(b.error.kind, E_INVALID);
+    assert_non_null(strstr(b.error.reason, "another set, seed or program"));
+    arena_free(a.arena);
+    arena_free(b.arena);
+    remove_folder(path);
+}
+
+/* Representatives reach every class that terms of that size have. */
+static void representatives_suffice(void **state) {
+    (void)state;
+    GenerateOptions all = defaults;
+    all.exhaustive = true;
+    Run a = run(&defaults), b = run(&all);
+    assert_true(a.ok && b.ok);
+    assert_int_equal(a.report.level[2].classes, b.report.level[2].classes);
+    arena_free(a.arena);
+    arena_free(b.arena);
+}
+
+static void seeds_find_the_same_classes(void **state) {
+    (void)state;
+    GenerateOptions other = defaults;
+    other.seed = 77;
+    Run a = run(&defaults), b = run(&other);
+    for (int k = 0; k <= 2; k++) assert_int_equal(a.report.level[k].classes, b.report.level[k].classes);
+    arena_free(a.arena);
+    arena_free(b.arena);
+}
+
+static void rules_read_back_and_type(void **state) {
+    (void)state;
+    Run r = run(&defaults);
+    RuleSet set = {.arena = r.arena};
+    Error e = {0};
+    assert_true(rules_parse(r.arena, "out", r.out.data, r.out.size, &set, &e));
+    assert_int_equal(set.n, r.report.rules);
+    for (int k = 0; k < set.n; k++) {
+        World *w = graph_world_new(NULL, 0);
+        Instance i;
+        assert_true(rule_instance(w, r.arena, &set.v[k], (int[RULE_BLOCKS]){0}, &i, &e));
+        assert_true(i.from.nout == i.to.nout && i.from.nout >= 1);
+        world_free(w);
+    }
+    arena_free(r.arena);
+}
+
+/* ---- near-misses */
+
+static Run run_set(const char *text, int size) {
+    char path[64], file[96];
+    folder(path);
+    snprintf(file, sizeof file, "%s/case.set", path);
+    FILE *f = fopen(file, "w");
+    fputs(text, f);
+    fclose(f);
+    GenerateOptions o = defaults;
+    o.set = file;
+    o.size = size;
+    Run r = run(&o);
+    remove_folder(path);
+    return r;
+}
+
+/* At 1 x 1 a transpose changes nothing: the first stage cannot tell, the second can. */
+static void small_shapes_do_not_deceive(void **state) {
+    (void)state;
+    Run r = run_set("sizes m\nat 1\nat 3\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : matrix\nop matmul : matrix matrix\n", 2);
+    assert_true(r.ok);
+    assert_true(r.report.coincidences > 0);
+    assert_null(strstr(r.out.data, "%1 = transpose %x1 perm=[1, 0]\n  out %1\nto\n  out %x1"));
+    assert_non_null(strstr(r.out.data, "%2 = transpose %1 perm=[1, 0]\n  out %2\nto\n  out %x1"));
+    arena_free(r.arena);
+}
+
+/* Both stages at 1 x 1: random sizes still tell. */
+static void random_sizes_are_the_last_word(void **state) {
+    (void)state;
+    Run r = run_set("sizes m\nat 1\nat 1\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : matrix\n", 1);
+    assert_true(r.ok);
+    assert_int_equal(r.report.untrue, 1);
+    assert_int_equal(r.report.rules, 0);
+    arena_free(r.arena);
+}
+
+/* relu x = x = |x| for positive values only. */
+static void signs_are_told_apart(void **state) {
+    (void)state;
+    Run r = run_set("sizes m\nat 3\nat 4\ninput vector : F [m]\nop relu : vector\nop abs : vector\nop mul : vector vector\n", 2);
+    assert_true(r.ok);
+    assert_null(strstr(r.out.data, "from\n  %1 = relu %x1\n  out %1\nto\n  out %x1"));
+    assert_null(strstr(r.out.data, "from\n  %1 = abs %x1\n  out %1\n"));
+    assert_non_null(strstr(r.out.data, "%1 = mul %x1 %x1\n  %2 = relu %1\n  out %2\nto\n  %1 = mul %x1 %x1\n  out %1"));
+    arena_free(r.arena);
+}
+
+/* What is undefined for some values is not equal to what is not: sqrt(x) sqrt(x) is no x. */
+static void undefined_values_count(void **state) {
+    (void)state;
+    Run r = run_set("sizes m\nat 4\nat 5\ninput vector : F [m]\nop sqrt : vector\nop mul : vector vector\nop abs : vector\n", 2);
+    assert_true(r.ok);
+    assert_null(strstr(r.out.data, "%1 = sqrt %x1\n  %2 = mul %1 %1\n  out %2\nto\n  out %x1"));
+    assert_non_null(strstr(r.out.data, "%1 = mul %x1 %x1\n  %2 = abs %1\n  out %2\nto\n  %1 = mul %x1 %x1\n  out %1"));
+    arena_free(r.arena);
+}
+
+/* ---- errors */
+
+static void errors_are_clear(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop frobnicate : a\n", "there is no operator frobnicate"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : b b\n", "no input has this sort"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : a\n", "another number of arguments"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop relu speed=3 : a\n", "no such attribute"},
+        {"sizes m\nat 1\ninput a : F [m]\n", "two lines `at`"},
+        {"sizes m\nat 1\nat 2\ninput a : F [k]\n", "its sizes have no values"},
+        {"sizes m\nat 0\nat 2\n", "from 1 to 64"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop gelu : a\n", "has no definition of its own"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\n", "no operator"},
+        {"wizard\n", "expected sizes, at, input or op"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Run r = run_set(cases[k].text, 1);
+        assert_false(r.ok);
+        assert_int_equal(r.error.kind, E_INVALID);
+        if (!strstr(r.error.reason, cases[k].reason)) print_message("case %zu: %s\n", k, r.error.reason);
+        assert_non_null(strstr(r.error.reason, cases[k].reason));
+        arena_free(r.arena);
+    }
+    GenerateOptions o = defaults;
+    o.set = "no/such.set";
+    Run r = run(&o);
+    assert_false(r.ok);
+    assert_int_equal(r.error.kind, E_ENVIRONMENT);
+    arena_free(r.arena);
+}
+
+/* No room for runs: said with the file's name, nothing half-written stays. */
+static void a_full_disk_is_an_error(void **state) {
+    (void)state;
+    char path[64];
+    GenerateOptions o = defaults;
+    o.folder = folder(path);
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){512, old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    Run r = run(&o);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_false(r.ok);
+    assert_int_equal(r.error.kind, E_ENVIRONMENT);
+    assert_non_null(strstr(r.error.place, path));
+    arena_free(r.arena);
+    same(&defaults, &o);
+    remove_folder(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_do_not_matter),
+        cmocka_unit_test(memory_does_not_matter),
+        cmocka_unit_test(shards_agree),
+        cmocka_unit_test(a_killed_run_goes_on),
+        cmocka_unit_test(runs_of_another_seed_are_refused),
+        cmocka_unit_test(representatives_suffice),
+        cmocka_unit_test(seeds_find_the_same_classes),
+        cmocka_unit_test(rules_read_back_and_type),
+        cmocka_unit_test(small_shapes_do_not_deceive),
+        cmocka_unit_test(random_sizes_are_the_last_word),
+        cmocka_unit_test(signs_are_told_apart),
+        cmocka_unit_test(undefined_values_count),
+        cmocka_unit_test(errors_are_clear),
+        cmocka_unit_test(a_full_disk_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -31,7 +31,7 @@ typedef struct GenerateLevel {
 typedef struct GenerateReport {
     GenerateLevel level[GENERATE_LEVELS];
     int nlevel;
-    uint64_t raw, reduced, coincidences, candidates, pairs, derived, rules, untrue, untried, doubles, mode[4];
+    uint64_t raw, reduced, coincidences, candidates, pairs, derived, rules, untrue, untried, doubles, mode[5];
     double seconds, lift;
     size_t peak; /* bytes */
 } GenerateReport;

@@ -117,9 +117,9 @@ static void print_table(const GenerateReport *r) {
     printf("apart only at the second stage %llu, derived %llu, false at random sizes %llu, not tried %llu\n",
            (unsigned long long)r->coincidences, (unsigned long long)r->derived, (unsigned long long)r->untrue,
            (unsigned long long)r->untried);
-    printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, given numbers %llu, given types %llu)\n",
+    printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, tied %llu, given numbers %llu, given types %llu)\n",
            (unsigned long long)r->rules, (unsigned long long)r->doubles, (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
-           (unsigned long long)r->mode[2], (unsigned long long)r->mode[3]);
+           (unsigned long long)r->mode[2], (unsigned long long)r->mode[3], (unsigned long long)r->mode[4]);
     printf("%.2f s, of them %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift, (double)r->peak / (1 << 20));
 }
 

@@ -35,11 +35,27 @@ static Poly fresh(Lift *l, bool attribute) {
     return p;
 }
 
+static Poly fresh_dim(Lift *l, Poly uniform) {
+    Poly p = fresh(l, false);
+    if (l->ndim == LIFT_SYMBOLS) return p;
+    l->uniform[l->ndim] = uniform;
+    return l->dim[l->ndim++] = p;
+}
+
+/* A size of an input that in the set file is what the unknown is there: another one for each tie; 0: there is none. */
+static Poly tied(const Lift *l, Poly choice) {
+    Poly found[LIFT_SYMBOLS];
+    int n = 0;
+    for (int k = 0; k < l->ndim; k++)
+        if (l->uniform[k] == choice) found[n++] = l->dim[k];
+    return n ? found[l->tie % n] : 0;
+}
+
 static Value lift_input(Lift *l, const Candidate *c, int v) {
     Type t = *type_get(l->w, space_shape(l->s, l->s->kind[c->kind[v]].shape)->type);
     int64_t n;
     for (int d = 0; d < t.dim.n && l->mode != LIFT_UNIFORM; d++)
-        if (l->mode < LIFT_SIZES || !poly_constant(l->w, t.dim.v[d], &n)) t.dim.v[d] = fresh(l, false);
+        if (l->mode < LIFT_SIZES || !poly_constant(l->w, t.dim.v[d], &n)) t.dim.v[d] = fresh_dim(l, t.dim.v[d]);
     return graph_input(l->w, arena_format(l->arena, "x%d", v + 1), &t);
 }
 
@@ -76,8 +92,9 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
     }
     for (int k = 0; k < v->nfree; k++) {
         bool fixed = v->chosen[k] && (l->mode == LIFT_UNIFORM || (l->mode >= LIFT_SIZES && poly_constant(l->w, v->choice[k], &number)));
+        Poly tie = l->mode == LIFT_TIED && v->chosen[k] ? tied(l, v->choice[k]) : 0;
         from[n] = v->free[k];
-        to[n++] = fixed ? v->choice[k] : fresh(l, true);
+        to[n++] = fixed ? v->choice[k] : tie ? tie : fresh(l, true);
     }
     for (int k = 0; k < attrs_count(v->op->attrs); k++) {
         PolyList *list = &attr[k].ints;
@@ -249,7 +266,7 @@ static bool solve(Lift *l, const Graph *g) {
 static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     Graph uniform;
     Error e = {0};
-    l->nfresh = l->nattribute = l->nsolved = l->nwhole = 0;
+    l->nfresh = l->nattribute = l->nsolved = l->nwhole = l->ndim = 0;
     if (!lift_graph(l, c, &uniform) || !solve(l, &uniform)) return false;
     if (!graph_resize(l->w, l->arena, &uniform, l->nsolved, l->from, l->to, g, &e)) return false;
     for (int k = 0; k < l->nwhole; k++) {
@@ -268,20 +285,40 @@ static bool lists_are_free(const Lift *l) {
     return true;
 }
 
-LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
-    LiftResult y = LIFT_FALSE;
+static bool has_unknowns(const Lift *l, const Candidate *c) {
+    const Side *side[] = {&c->from, &c->to};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < side[k]->b.n; i++) {
+            const Variant *v = &l->s->op[side[k]->b.in[i].op];
+            for (int j = 0; j < v->nfree; j++)
+                if (v->chosen[j]) return true;
+        }
+    return false;
+}
+
+static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
+    Graph g;
     ArenaMark mark = arena_mark(l->arena);
+    l->w->overflow = false;
+    bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
+    LiftResult r = typed ? lift_try(l, &g) : LIFT_FALSE;
+    if (r == LIFT_TRUE) lift_print(l, &g, out);
+    world_reset(l->w, l->mark);
+    arena_reset(l->arena, mark);
+    return r;
+}
+
+LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
+    enum { TIES = 4 };
+    LiftResult y = LIFT_FALSE;
     for (int m = 0; m < LIFT_MODES; m++) {
-        Graph g;
-        l->mode = (LiftMode)m;
-        l->w->overflow = false;
-        bool tried = lift_at(l, c, &g) && (m || (l->nwhole && lists_are_free(l)));
-        LiftResult r = tried ? lift_try(l, &g) : LIFT_FALSE;
-        if (r == LIFT_TRUE) lift_print(l, &g, out), *mode = l->mode;
-        world_reset(l->w, l->mark);
-        arena_reset(l->arena, mark);
-        if (r == LIFT_TRUE) return r;
-        if (r == LIFT_UNTRIED && tried) y = LIFT_UNTRIED;
+        if (m == LIFT_TIED && !has_unknowns(l, c)) continue;
+        l->mode = *mode = (LiftMode)m;
+        for (l->tie = 0; l->tie < (m == LIFT_TIED ? TIES : 1); l->tie++) {
+            LiftResult r = lift_once(l, c, out);
+            if (r == LIFT_TRUE) return r;
+            if (r == LIFT_UNTRIED) y = r;
+        }
     }
     return y;
 }

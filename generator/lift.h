@@ -1,7 +1,8 @@
 /* lift.h -- from a candidate over uniform types to a rule over symbolic ones. Every size becomes a name of its own, and
    what shape() needs on both sides is solved for them: the rule's types are the most general ones that both sides have.
    It is then tried at random sizes, where unequal ones are told apart; what is false there is tried again less general:
-   attributes that may be any list, then sizes that are numbers in the set file, then its types as they are. */
+   attributes that may be any list, then unknowns of attributes tied to sizes of inputs, then sizes that are numbers in the
+   set file, then its types as they are. */
 #ifndef ISOMER_LIFT_H
 #define ISOMER_LIFT_H
 #include "generator/candidates.h"
@@ -9,7 +10,7 @@
 
 typedef enum LiftResult { LIFT_TRUE, LIFT_FALSE, LIFT_UNTRIED } LiftResult; /* UNTRIED: no small sizes fit */
 /* Decreasing generality. */
-typedef enum LiftMode { LIFT_LISTS, LIFT_NUMBERS, LIFT_SIZES, LIFT_UNIFORM, LIFT_MODES } LiftMode;
+typedef enum LiftMode { LIFT_LISTS, LIFT_NUMBERS, LIFT_TIED, LIFT_SIZES, LIFT_UNIFORM, LIFT_MODES } LiftMode;
 typedef struct Lift Lift;
 /* Reads the set again into a World of its own. */
 Lift *lift_new(Escape *, const Space *like, uint64_t seed);

@@ -23,7 +23,8 @@ struct Lift {
     ProgramRunner run;
     uint64_t seed;
     LiftMode mode;
-    int nfresh, nattribute, nsolved, nwhole;
+    int nfresh, nattribute, nsolved, nwhole, ndim, tie;
+    Poly dim[LIFT_SYMBOLS], uniform[LIFT_SYMBOLS]; /* of the inputs: the fresh size, and what it is in the set file */
     Symbol attribute[LIFT_SYMBOLS], from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
     WholeList whole[LIFT_WHOLE];

@@ -6,7 +6,7 @@
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { SAMPLES = 4, TRIES = 60, SMALL = 600 };
+enum { SAMPLES = 16, TRIES = 96, SMALL = 600 };
 typedef struct Sample {
     Lift *l;
     Sizes sizes;
@@ -115,7 +115,7 @@ static bool sizes_fit(Sample *s, NodeList live) {
             const Type *t = value_type(w, v);
             int64_t n = 1;
             for (int a = 0; a < t->dim.n; a++) {
-                if (!poly_eval(w, t->dim.v[a], s->sizes, &d) || d < 1 || d > 64) return false;
+                if (!poly_eval(w, t->dim.v[a], s->sizes, &d) || d < 0 || d > 64) return false;
                 n *= d;
             }
             s->count[v] = n;
@@ -170,10 +170,11 @@ LiftResult lift_try(Lift *l, const Graph *g) {
     for (uint32_t k = 0; k < room; k++) s.value[k] = SIZE_UNKNOWN;
     for (int try = 0; try < TRIES && done < SAMPLES; try++) {
         s.seed = random_at(l->seed, (uint64_t)try);
-        int most = try < TRIES / 2 ? 3 : 2;
+        int most = try % 4 == 0 ? 4 : try < TRIES / 2 ? 3 : 2;
         for (int k = 0; k < n; k++) {
-            int64_t v = (int64_t)(random_at(s.seed, (uint64_t)(k + 1000)) % (uint64_t)(most + 1));
-            s.value[symbol[k]] = v || in_free_list(l, symbol[k]) ? v : 1 + (int64_t)(random_at(s.seed, (uint64_t)k) & 1);
+            uint64_t r = random_at(s.seed, (uint64_t)k);
+            bool none = try % 2 && r >> 40 & 1 && (in_free_list(l, symbol[k]) || (r >> 32 & 7) == 0); /* sizes are seldom 0 */
+            s.value[symbol[k]] = none ? 0 : 1 + (int64_t)(r % (uint64_t)most);
         }
         if (!needs_hold(&s, needs) || !sizes_fit(&s, live)) continue;
         bool known = true;

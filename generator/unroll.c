@@ -298,13 +298,14 @@ static bool elements(Unroll *u, Ex define, const Type *t, uint32_t **out, int *n
     int64_t dim[RANK_MAX], count = 1;
     Symbol index[RANK_MAX];
     for (int k = 0; k < t->dim.n; k++) {
-        if (!number_of(u, t->dim.v[k], &dim[k]) || dim[k] <= 0) return false;
+        if (!number_of(u, t->dim.v[k], &dim[k]) || dim[k] < 0) return false;
         count *= dim[k];
         index[k] = symbol_index(u->w, (uint32_t)k);
         if (count > 1 << 16 || index[k] >= u->sizes.n) return false;
         u->value[index[k]] = 0;
     }
     *n = (int)count;
+    if (!count) return true;
     *out = ARENA_NEW(u->w->scratch, uint32_t, count);
     for (int j = 0; j < *n && !u->failed; j++, next_values(u, t->dim.n, index, dim)) {
         (*out)[j] = operand_of(u, define);

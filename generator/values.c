@@ -11,18 +11,22 @@ enum { MEMO = 1 << 12 };
 /* Some points draw a variable of one sign only: functions that look at signs are told apart at few points. */
 static int sign_bias(uint64_t seed, int lane) { return lane < 2 ? 0 : (int)(random_at(seed, (uint64_t)lane) >> 40) & 3; }
 
+/* (v + p) / 2^BITS modulo p. */
+enum { BITS = 28 };
+static uint32_t residue_of(int64_t v, int64_t p, uint32_t unit) { return (uint32_t)((uint64_t)(v + p) % (uint64_t)p * unit % (uint64_t)p); }
+
 void lanes_draw(Lanes *x, int n, uint64_t seed) {
-    for (int k = 0; k < n; k++)
-        for (int l = 0; l < LANES; l++) {
-            uint64_t r = random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l);
-            double v = ((double)(r >> 34) - (double)(1 << 29)) / (1 << 28);
-            int bias = sign_bias(seed, l);
-            if ((bias == 1 && v > 0) || (bias == 2 && v < 0)) v = -v;
-            Number y = numbers_residue.real(v);
-            x[k].p[l] = y.residue.p;
-            x[k].q[l] = y.residue.q;
-            x[k].order[l] = v;
+    Residue unit = numbers_residue.ratio(1, 1 << BITS).residue;
+    for (int l = 0; l < LANES; l++) {
+        int bias = sign_bias(seed, l);
+        for (int k = 0; k < n; k++) {
+            int64_t v = (int64_t)(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l) >> (63 - BITS - 1)) - (1 << (BITS + 1));
+            if (!v || (bias == 1 && v > 0) || (bias == 2 && v < 0)) v = v ? -v : 1;
+            x[k].p[l] = residue_of(v, RESIDUE_P, unit.p);
+            x[k].q[l] = residue_of(v, RESIDUE_Q, unit.q);
+            x[k].order[l] = (double)v / (1 << BITS);
         }
+    }
 }
 
 static const uint32_t *coefficients(Arena *a) {

@@ -168,7 +168,7 @@ static bool body_parse(Reader *r, Rule *rule) {
         else if (line_is(l, "to") && part == FROM) part = TO;
         else if (line_is(l, "where") && part == TO) {
             part = WHERE;
-            l->at += strlen("where");
+            for (l->at += strlen("where"); l->at < l->end && (*l->at == ' ' || *l->at == '\t'); l->at++) {}
             part_add(r, &text[WHERE], parts[WHERE]);
         } else if (is_verdict(l)) {
             if (part < TO) return fail(r, "a verdict comes after the right side");

@@ -520,15 +520,15 @@ static bool write_rule(Writer *x, int number) {
         x->settled |= !more;
     }
     if (!all_helpers_solved(x)) return false;
-    Text text = text_new(x->arena);
-    x->text = &text;
+    x->text = ARENA_NEW(x->arena, Text, 1);
+    *x->text = text_new(x->arena);
     x->neq = 0;
-    text_add(&text, "rule taso-%d\n%s", number, x->any_rank ? "  axes b = 0..4\n" : "");
+    text_add(x->text, "rule taso-%d\n%s", number, x->any_rank ? "  axes b = 0..4\n" : "");
     print_inputs(x);
-    text_add(&text, "from\n");
+    text_add(x->text, "from\n");
     write_side(x, 0);
     int left = x->neq;
-    text_add(&text, "to\n");
+    text_add(x->text, "to\n");
     write_side(x, 1);
     demand_outputs(x);
     print_conditions(x, left);

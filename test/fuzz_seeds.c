@@ -36,6 +36,7 @@ static void onnx_reader(void **state) { (void)state, run_all(fuzz_onnx, "onnx");
 static void rule_parser(void **state) { (void)state, run_all(fuzz_rules, "rules"); }
 static void graph_parser(void **state) { (void)state, run_all(fuzz_graph, "graph"); }
 static void cost_files(void **state) { (void)state, run_all(fuzz_costdb, "costdb"); }
+static void taso_reader(void **state) { (void)state, run_all(fuzz_taso, "taso"); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -43,6 +44,7 @@ int main(void) {
         cmocka_unit_test(rule_parser),
         cmocka_unit_test(graph_parser),
         cmocka_unit_test(cost_files),
+        cmocka_unit_test(taso_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     Import s = {.m = m, .w = m->w, .n = n, .in = in, .nin = n->x.nin};
     m->w->overflow = false;
     memset(out, 0, sizeof *out * (size_t)n->x.nout);
-    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nattr <= 64;
+    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64;
     for (int k = 0; k < n->x.nattr; k++) tables &= n->x.attr[k].graph.n == 0;
     if (!tables) import_fail(&s, "it has a subgraph, or is very large");
     else if (!n->version) import_fail(&s, "domain %s is not among the model's operator sets", n->domain);

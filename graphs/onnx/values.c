@@ -2,6 +2,7 @@
 #include "graphs/onnx/model.h"
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,13 +108,22 @@ static bool inside_folder(const char *path) {
     return true;
 }
 
+/* Symbolic links that lead out of the model's folder are followed only to find that they do. What does not exist is reported when it is opened. */
+static bool linked_outside(Model *m, const char *path) {
+    char folder[PATH_MAX], real[PATH_MAX];
+    if (!realpath(m->folder[0] ? m->folder : ".", folder) || !realpath(path, real)) return false;
+    size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    return strncmp(real, folder, n) != 0 || real[n] != '/';
+}
+
 static bool map_external(Model *m, const char *location, Slice *out, const char *place, Error *e) {
     const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
     for (MappedFile *f = m->external; f; f = f->next)
         if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
-    if (!inside_folder(location)) return error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
-    if (!file_map(path, out, e)) return false;
+    if (!inside_folder(location) || linked_outside(m, path))
+        return error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
     MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
+    if (!file_map(path, out, e)) return false;
     *f = (MappedFile){location, *out, m->external};
     m->external = f;
     return true;

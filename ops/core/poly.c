@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 2 };
+/* What is larger counts as overflow: sizes of a hostile model must not fill the memory. Honest ones have a few terms. */
+enum { HEAD = 2, WORDS_MOST = 1 << 15, TERMS_MOST = 1 << 13, DEGREE_MOST = 256 };
 static size_t words(uint32_t degree) { return HEAD + (degree + 1) / 2; }
 
 static Poly overflowed(World *w) {
@@ -63,6 +64,7 @@ Poly poly_named(World *w, const char *name) { return poly_symbol(w, symbol_named
 /* a + s*b, one pass over both. */
 static Poly add_scaled(World *w, Poly pa, Poly pb, int64_t s) {
     PolyScan a = poly_scan(w, pa), b = poly_scan(w, pb);
+    if (length(a) + length(b) > WORDS_MOST) return overflowed(w);
     ArenaMark mark = arena_mark(w->scratch);
     int64_t *v = ARENA_NEW(w->scratch, int64_t, length(a) + length(b)), *at = v;
     Monomial x, y;
@@ -139,10 +141,12 @@ static void join_symbols(uint32_t *to, const Monomial *x, const Monomial *y) {
 
 static Poly product(World *w, PolyScan a, PolyScan b) {
     int n = 0;
+    if ((int64_t)count(a) * count(b) > TERMS_MOST) return overflowed(w);
     Monomial *m = ARENA_NEW(w->scratch, Monomial, count(a) * count(b));
     for (Monomial x; poly_next(&a, &x);) {
         PolyScan rest = b;
         for (Monomial y; poly_next(&rest, &y); n++) {
+            if (x.degree + y.degree > DEGREE_MOST) return overflowed(w);
             uint32_t *s = ARENA_NEW(w->scratch, uint32_t, x.degree + y.degree);
             join_symbols(s, &x, &y);
             m[n] = (Monomial){0, x.degree + y.degree, s};

@@ -1,5 +1,5 @@
 /* poly.h -- integer polynomials over symbols, hash-consed: equal polynomials are the same number, whatever order they were made in. Coefficients are int64; what
-   leaves them sets world->overflow and yields 0. A symbol is a name or is interned by its definition, so that floor(n/2) met twice is one symbol. */
+   leaves them, and a polynomial of absurdly many terms, sets world->overflow and yields 0. A symbol is a name or is interned by its definition, so that floor(n/2) met twice is one symbol. */
 #ifndef ISOMER_POLY_H
 #define ISOMER_POLY_H
 #include "ops/base/text.h"

@@ -7,7 +7,7 @@
 
 enum { FUZZ_MEMORY = 256 << 20, FUZZ_BYTES = 1 << 20 }; /* limit of an arena; longer inputs are not tried */
 typedef int FuzzTarget(const uint8_t *, size_t);        /* libFuzzer's contract: 0 */
-FuzzTarget fuzz_onnx, fuzz_rules, fuzz_graph, fuzz_costdb;
+FuzzTarget fuzz_onnx, fuzz_rules, fuzz_graph, fuzz_costdb, fuzz_taso;
 
 void fuzz_need(bool holds, const char *what); /* aborts if it does not */
 void fuzz_refused(const Error *);             /* a failure of input: of a documented kind, with a reason */

@@ -58,6 +58,8 @@ static int heap_pop(Search *s) {
 
 /* ---- states */
 
+static size_t outputs_size(const Graph *g) { return sizeof *g->out * (size_t)g->nout; }
+
 static void add_state(Search *s, State x) {
     if (s->n == s->room) {
         State *more = ARENA_NEW(s->b->arena, State, s->room = 2 * s->room + 64);
@@ -65,18 +67,18 @@ static void add_state(Search *s, State x) {
         s->state = more;
     }
     s->state[s->n] = x;
+    intern_put(s->seen, x.graph.out, outputs_size(&x.graph));
     if (cheaper(s, s->n, s->best)) s->best = s->n;
     heap_push(s, s->n++);
 }
 
-/* The graph after these matches. False: they do not hold, change nothing, or lead to a graph that was seen. */
+/* The graph after these matches. False: they do not hold, change nothing, or lead to a state. Only states are remembered: what is freed leaves its numbers to others. */
 static bool make_child(Search *s, const Graph *from, int n, const Match match[], Graph *out) {
     const Backtrack *b = s->b;
-    uint32_t seen = intern_count(s->seen);
     int applied;
     Error ignored = {0};
     if (!derive_graph(b->w, b->arena, b->facts, b->library, from, n, match, out, &applied, &ignored) || !applied) return false;
-    return intern_put(s->seen, out->out, sizeof *out->out * (size_t)out->nout) > seen;
+    return !intern_find(s->seen, out->out, outputs_size(out));
 }
 
 /* Prices a child and keeps it if it is worth looking at. *gain: it is cheaper than its parent. */
@@ -171,7 +173,6 @@ static void trace(const Search *s, int at, Solution *out) {
 bool backtrack(const Backtrack *b, const Graph *start, Solution *out, Error *e) {
     Search s = {.b = b, .error = e, .seen = intern_new(b->arena)};
     int idle = 0;
-    intern_put(s.seen, start->out, sizeof *start->out * (size_t)start->nout);
     add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});
     descend(&s);
     while (s.heaped && s.steps < b->steps && idle < b->patience && !(b->stop && b->stop(b->user))) {

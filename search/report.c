@@ -50,6 +50,13 @@ static void line_times(const char *what, double before, double after, Text *t) {
     text_add(t, "  %-22s %11.3f ms %11.3f ms   %.2f times as fast\n", what, before * 1e3, after * 1e3, before / after);
 }
 
+static unsigned classes_used(const Run *r, const Derivation *d) {
+    unsigned classes = 0;
+    for (int k = 0; k < r->library.n; k++)
+        if (d->fired[k]) classes |= r->library.rule[k].rule->classes;
+    return classes;
+}
+
 void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     int n;
     OpCount *v = operators(r, d, &n);
@@ -136,6 +143,7 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
     add_operators(r, d, o);
     add_rules(r, d, o);
+    cJSON_AddStringToObject(o, "classes", classes_text(r->arena, classes_used(r, d)));
     add_numbers(r, o);
     add_check(r, o);
     char *text = cJSON_Print(o);

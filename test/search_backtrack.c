@@ -22,11 +22,12 @@ typedef struct Fixture {
     World *w;
     Library library;
     Error error;
-    int prices;
+    double neg; /* its price */
 } Fixture;
 
 static void open_fixture(Fixture *f) {
     memset(f, 0, sizeof *f);
+    f->neg = 1;
     f->arena = arena_new(NULL, 0);
     f->w = graph_world_new(NULL, 0);
     f->library.set.arena = f->arena;
@@ -69,13 +70,12 @@ static Price price(void *user, const Graph *g) {
     Arena *a = arena_new(NULL, 0);
     NodeList live = graph_live(f->w, a, g);
     Price p = {0};
-    f->prices++;
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(f->w, live.v[k]);
         if (!n.nin) continue;
         const char *below = node_get(f->w, value_node(f->w, n.in[0])).op->name;
         p.nodes++;
-        p.seconds += !strcmp(n.op->name, "neg")   ? 1
+        p.seconds += !strcmp(n.op->name, "neg")   ? f->neg
                      : !strcmp(n.op->name, "mul") ? 2
                      : !strcmp(n.op->name, "add") ? 3
                      : strcmp(below, "neg")       ? 10
@@ -142,6 +142,37 @@ static void budget_and_repetition(void **state) {
         close_fixture(&f);
     }
     arena_free(kept);
+}
+
+/* Where everything at once costs too much, what gains is still taken in one step. */
+static void gains_are_told_from_losses(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    f.neg = 1000;
+    Text t = text_new(f.arena);
+    text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = abs %%x\n");
+    for (int k = 0; k < 20; k++) text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
+    text_add(&t, " out %%a20\n");
+    Graph g = parse(&f, t.data);
+    Solution s = search(&f, &g, 1.0, 3);
+    assert_null(strstr(printed(&f, &s.graph), "mul"));
+    assert_null(strstr(printed(&f, &s.graph), "neg"));
+    assert_int_equal(s.n, 1);
+    close_fixture(&f);
+}
+
+static void what_costs_too_much_is_freed(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    f.neg = 1000;
+    Graph g = parse(&f, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
+    NodeId before = node_count(f.w);
+    Solution s = search(&f, &g, 1.0, 50);
+    assert_true(s.graphs > 0);
+    assert_int_equal(node_count(f.w), before);
+    close_fixture(&f);
 }
 
 /* What is rejected leaves nothing in the World. */
@@ -227,7 +258,8 @@ static void a_round_may_nest(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_taken_together),      cmocka_unit_test(a_step_up_is_taken_within_alpha),
-        cmocka_unit_test(budget_and_repetition),         cmocka_unit_test(rejected_graphs_are_freed),
+        cmocka_unit_test(budget_and_repetition),         cmocka_unit_test(gains_are_told_from_losses),
+        cmocka_unit_test(what_costs_too_much_is_freed),  cmocka_unit_test(rejected_graphs_are_freed),
         cmocka_unit_test(logs_are_replayed_and_doubted), cmocka_unit_test(a_round_may_nest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,6 +122,21 @@ def test_our_own_executor_as_target(optimize, tmp_path):
         assert (tmp_path / "again.onnx").read_bytes() == out.read_bytes()
 
 
+def test_what_no_rule_touches_is_copied(optimize, dear, tmp_path):
+    """The constant of shape [1] was made a scalar for the rules to see; the node that no rule took keeps it as it was."""
+    model = onnx.load(net(tmp_path / "m.onnx"))
+    model.graph.initializer.append(numpy_helper.from_array(numpy.float32([0.7]), "tail"))
+    model.graph.node.extend([helper.make_node("Tanh", ["y5"], ["t"], "tanh"), helper.make_node("Mul", ["t", "tail"], ["z"], "last", doc_string="kept")])
+    del model.graph.output[:]
+    model.graph.output.append(tensor("z", ["batch", 24, "h", "w"]))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert optimize(tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *dear).returncode == 0
+    out = onnx.load(tmp_path / "o.onnx")
+    assert len(out.graph.node) < len(model.graph.node)
+    assert model.graph.node[-1] in out.graph.node and model.graph.initializer[-1] in out.graph.initializer
+    assert len([t for t in out.graph.initializer if t.name.startswith("isomer") and numpy_helper.to_array(t).size == 1]) == 0
+
+
 def test_without_rules_the_file_stays(optimize, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     assert optimize(model, out, *SHAPE, "--rules", "none", library=False).returncode == 0

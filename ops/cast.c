@@ -55,10 +55,10 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 
 static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
-/* A copy converts numbers; truth is not a conversion. */
+/* A copy converts numbers, and to truth what is not zero. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
     char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);
-    if (to == 'B' || to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype)) return 0;
+    if (to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype)) return 0;
     step_copy(steps, &out[0], &in[0]);
     return 1;
 }

@@ -82,8 +82,80 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
+/* ---- steps: outputs i with (i + p) mod s = r see every s-th kernel place, from r on, and inputs one apart: a convolution with
+   these places in reverse. s^n of them, for each group unless a group is one channel, write every s-th element of y. */
+typedef struct Axis {
+    int64_t stride, pad, dilation;
+} Axis;
+
+/* Places of residue r along axis a of the convolution's views and its pads. False: there is nothing to sum. */
+static bool residue(const Axis *at, int a, int64_t r, View v[3], int64_t *begin, int64_t *end) {
+    View *y = &v[0], *x = &v[1], *w = &v[2];
+    const int64_t s = at->stride, size = w->dim[a], first = ((r - at->pad) % s + s) % s, taps = size > r ? (size - r + s - 1) / s : 0;
+    if (!taps) return false;
+    y->dim[a] = y->dim[a] > first ? (y->dim[a] - first + s - 1) / s : 0;
+    y->offset += first * y->stride[a], y->stride[a] *= s;
+    w->offset += (r + s * (taps - 1)) * w->stride[a];
+    w->dim[a] = taps, w->stride[a] *= -s;
+    *begin = at->dilation * (taps - 1) - (first + at->pad - r) / s;
+    if (*begin < 0) *x = view_part(x, a, -*begin, x->dim[a] + *begin), *begin = 0;
+    *end = y->dim[a] + at->dilation * (taps - 1) - x->dim[a] - *begin;
+    if (*end < 0) x->dim[a] += *end, *end = 0;
+    return x->dim[a] > 0;
+}
+/* The bias of these channels for each element of y. */
+static View bias_view(const View *b, const View *y, int64_t from) {
+    View v = {b->slot, b->dtype, .rank = y->rank, .offset = b->offset + from * b->stride[0], .stride = {[1] = b->stride[0]}};
+    for (int k = 0; k < y->rank; k++) v.dim[k] = y->dim[k];
+    return v;
+}
+static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t number, int64_t group, int64_t from, StepBuf *b) {
+    const int ns = whole[1].rank - 2;
+    int64_t param[64] = {group};
+    View v[4] = {whole[0], whole[1], whole[2]};
+    for (int a = ns - 1; a >= 0; a--) {
+        const int64_t s = axis[a].stride;
+        if (!residue(&axis[a], a + 2, number % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a])) return false;
+        number /= s;
+        param[1 + a] = 1, param[1 + 3 * ns + a] = axis[a].dilation;
+    }
+    if (view_count(&v[0]) == 0) return true;
+    if (bias) v[3] = bias_view(bias, &v[0], from);
+    Step *s = step_add(b, S_CONV, bias ? 4 : 3, v);
+    step_param(b, s, 1 + 4 * ns, param);
+    if (bias) step_code(b, s, 3, (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
+    return true;
+}
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    enum { MOST = 64 };
+    static const int exchanged[STEP_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
+    const int ns = in[0].rank - 2;
+    const int64_t group = step_size(b, intof(c, GROUP)), channels = in[1].dim[1];
+    int64_t number = 1;
+    Axis axis[STEP_RANK];
+    for (int a = 0; a < ns; a++) {
+        axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]), step_size(b, ints(c, DILATIONS).v[a])};
+        if (axis[a].stride > 1 && axis[a].dilation > 1) return 0;
+        if (axis[a].stride > MOST || (number *= axis[a].stride) > MOST) return 0;
+    }
+    const bool depthwise = channels == 1 && group > 1;
+    const int64_t parts = depthwise ? 1 : group;
+    if (view_count(&in[0]) == 0 || view_count(&in[1]) == 0 || parts * number > MOST || in[0].dim[1] % group) return 0;
+    for (int64_t g = 0; g < parts; g++)
+        for (int64_t k = 0; k < number; k++) {
+            View v[3] = {view_part(&out[0], 1, g * channels, depthwise ? group : channels),
+                         view_part(&in[0], 1, g * (in[0].dim[1] / parts), in[0].dim[1] / parts),
+                         view_part(&in[1], 0, g * (in[1].dim[0] / parts), in[1].dim[0] / parts)};
+            if (!depthwise) v[2] = view_axes(&v[2], v[2].rank, exchanged);
+            else if (in[1].dim[0] != group) return 0;
+            if (!add_conv(v, c->in[2] ? &in[2] : NULL, axis, k, depthwise ? group : 1, g * channels, b)) return 0;
+        }
+    return 1;
+}
+
 static const OnnxMap onnx[] = {
     {"", "ConvTranspose", 1, 0, "group strides dilations extra=output_padding pads:transposed kernel_shape:check"},
     {0},
 };
-const Op op_convtranspose = {"convtranspose", "x w b?", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_convtranspose = {"convtranspose",  "x w b?",         "y",         attrs, shape, .lower = lower,
+                             .kernel = kernel, .params = params, .onnx = onnx};

@@ -51,28 +51,51 @@ static bool is_where(Call *c, const Poly x[], Poly *y) {
     return true;
 }
 
-/* A two-place operator: how values of sizes and how numbers are compared. */
-#define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, FLAGS)                                                           \
-    static bool value_##NAME(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, KNOWN); }                 \
-    static double real_##NAME(double a, double b) { return EXPRESSION; }                                                        \
-    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }                                                    \
-    static int kernel_##NAME(const Step *s, void *const slot[]) {                                                               \
-        kernel_pairs(s, slot, real_##NAME, whole_##NAME);                                                                       \
-        return 0;                                                                                                               \
-    }                                                                                                                           \
-    static const OnnxMap onnx_##NAME[] = {{"", TYPE, OPSET, 0, ""}, {"", TYPE, OLD, OPSET - 1, "broadcast:axis"}, {0}};         \
-    const Op op_##NAME = {                                                                                                      \
-        #NAME, "a b", "y", .shape = SHAPE, .value = value_##NAME, .kernel = kernel_##NAME, .onnx = onnx_##NAME, .flags = FLAGS, \
+/* One instruction for each element; swapped: of b and a. Types that back ends do not compute with are left to the kernel. */
+static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op, bool swapped) {
+    const int bits = dtype_bits(c->in[0]->dtype);
+    if (bits < 8 || (bits < 16 && dtype_class(c->in[0]->dtype) == 'F')) return 0;
+    View v[3] = {out[0]};
+    for (int k = 0; k < c->nin; k++) v[1 + k] = view_spread(&in[k], out[0].rank, out[0].dim);
+    Step *s = step_add(b, S_EWISE, 1 + c->nin, v);
+    const Scalar first = {.op = C_VIEW, .a = 1}, second = {.op = C_VIEW, .a = 2};
+    if (c->nin == 1) step_code(b, s, 2, (const Scalar[]){first, {.op = (uint8_t)op, .a = 0}});
+    else step_code(b, s, 3, (const Scalar[]){first, second, {.op = (uint8_t)op, .a = swapped, .b = !swapped}});
+    return 1;
+}
+
+/* A two-place operator: how values of sizes and how numbers are compared, and the instruction that does it, with
+   operands in order (0) or swapped (1). */
+#define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, OP, SWAPPED, FLAGS)                                                      \
+    static bool value_##NAME(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, KNOWN); }                         \
+    static double real_##NAME(double a, double b) { return EXPRESSION; }                                                                \
+    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }                                                            \
+    static int kernel_##NAME(const Step *s, void *const slot[]) {                                                                       \
+        kernel_pairs(s, slot, real_##NAME, whole_##NAME);                                                                               \
+        return 0;                                                                                                                       \
+    }                                                                                                                                   \
+    static int lower_##NAME(Call *c, const View in[], const View out[], StepBuf *b) { return lower_truth(c, in, out, b, OP, SWAPPED); } \
+    static const OnnxMap onnx_##NAME[] = {{"", TYPE, OPSET, 0, ""}, {"", TYPE, OLD, OPSET - 1, "broadcast:axis"}, {0}};                 \
+    const Op op_##NAME = {                                                                                                              \
+        #NAME,                                                                                                                          \
+        "a b",                                                                                                                          \
+        "y",                                                                                                                            \
+        .shape = SHAPE,                                                                                                                 \
+        .value = value_##NAME,                                                                                                          \
+        .lower = lower_##NAME,                                                                                                          \
+        .kernel = kernel_##NAME,                                                                                                        \
+        .onnx = onnx_##NAME,                                                                                                            \
+        .flags = FLAGS,                                                                                                                 \
     };
 enum { EVEN = OP_COMMUTATIVE | OP_BROADCASTS };
-PAIR(equal, "Equal", 7, 1, compare_shape, is_equal, a == b, EVEN)
-PAIR(less, "Less", 7, 1, compare_shape, is_less, a < b, OP_BROADCASTS)
-PAIR(greater, "Greater", 7, 1, compare_shape, is_greater, a > b, OP_BROADCASTS)
-PAIR(lessequal, "LessOrEqual", 12, 12, compare_shape, is_less_equal, a <= b, OP_BROADCASTS)
-PAIR(greaterequal, "GreaterOrEqual", 12, 12, compare_shape, is_greater_equal, a >= b, OP_BROADCASTS)
-PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, EVEN)
-PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, EVEN)
-PAIR(xor, "Xor", 7, 1, logic_shape, is_xor, (a != 0) != (b != 0), EVEN)
+PAIR(equal, "Equal", 7, 1, compare_shape, is_equal, a == b, C_EQ, 0, EVEN)
+PAIR(less, "Less", 7, 1, compare_shape, is_less, a < b, C_LT, 0, OP_BROADCASTS)
+PAIR(greater, "Greater", 7, 1, compare_shape, is_greater, a > b, C_LT, 1, OP_BROADCASTS)
+PAIR(lessequal, "LessOrEqual", 12, 12, compare_shape, is_less_equal, a <= b, C_LE, 0, OP_BROADCASTS)
+PAIR(greaterequal, "GreaterOrEqual", 12, 12, compare_shape, is_greater_equal, a >= b, C_LE, 1, OP_BROADCASTS)
+PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, C_AND, 0, EVEN)
+PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, C_OR, 0, EVEN)
+PAIR(xor, "Xor", 7, 1, logic_shape, is_xor, (a != 0) != (b != 0), C_XOR, 0, EVEN)
 
 /* not */
 static bool value_not(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_not); }
@@ -83,8 +106,9 @@ static int kernel_not(const Step *s, void *const slot[]) {
         kernel_set_integer(y, slot, kernel_at(y, i), !kernel_integer(x, slot, kernel_at(x, i)));
     return 0;
 }
+static int lower_not(Call *c, const View in[], const View out[], StepBuf *b) { return lower_truth(c, in, out, b, C_NOT, false); }
 static const OnnxMap onnx_not[] = {{"", "Not", 1, 0, ""}, {0}};
-const Op op_not = {"not", "x", "y", .shape = logic_shape, .value = value_not, .kernel = kernel_not, .onnx = onnx_not};
+const Op op_not = {"not", "x", "y", .shape = logic_shape, .value = value_not, .lower = lower_not, .kernel = kernel_not, .onnx = onnx_not};
 
 /* where: a where the condition is true, else b. */
 static const char *where_shape(Call *c) {

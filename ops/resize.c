@@ -26,11 +26,14 @@ static const char *shape(Call *c) {
 }
 
 /* Along an axis that grows by a whole factor f, place i takes element floor(i/f). */
+static bool takes_floors(Call *c) {
+    if (word(c, MODE) != NEAREST) return false;
+    if (word(c, COORDINATE) == ASYMMETRIC) return word(c, ROUNDING) == FLOOR;
+    return word(c, COORDINATE) == HALF && word(c, ROUNDING) == PREFER_FLOOR;
+}
 static Ex define(Call *c, Dims i) {
     Dims x = c->in[0]->dim;
-    bool floors =
-        word(c, COORDINATE) == ASYMMETRIC ? word(c, ROUNDING) == FLOOR : word(c, COORDINATE) == HALF && word(c, ROUNDING) == PREFER_FLOOR;
-    if (word(c, MODE) != NEAREST || !floors) return 0;
+    if (!takes_floors(c)) return 0;
     for (int k = 0; k < i.n; k++) {
         Poly factor;
         if (c->out[0].dim.v[k] == x.v[k]) continue;
@@ -38,6 +41,26 @@ static Ex define(Call *c, Dims i) {
         i.v[k] = digits(c, i.v[k], (Dims){2, {x.v[k], factor}}).v[0];
     }
     return at(c, 0, i);
+}
+
+/* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that grows, along which x repeats. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    View y = out[0], x = in[0];
+    Poly factor;
+    if (!takes_floors(c)) return 0;
+    y.rank = x.rank = 0;
+    for (int k = 0; k < out[0].rank; k++) {
+        const int64_t n = in[0].dim[k], f = n ? out[0].dim[k] / n : 1;
+        const int parts = f > 1 ? 2 : 1;
+        if (out[0].dim[k] != n && !poly_divide(c->w, c->out[0].dim.v[k], c->in[0]->dim.v[k], &factor)) return 0;
+        if (f < 1 || n * f != out[0].dim[k] || y.rank + parts + out[0].rank - k - 1 > STEP_RANK) return 0;
+        y.dim[y.rank] = x.dim[y.rank] = n;
+        y.stride[y.rank] = f * out[0].stride[k], x.stride[y.rank] = in[0].stride[k];
+        if (parts > 1) y.dim[y.rank + 1] = x.dim[y.rank + 1] = f, y.stride[y.rank + 1] = out[0].stride[k], x.stride[y.rank + 1] = 0;
+        y.rank = x.rank = y.rank + parts;
+    }
+    step_copy(b, &y, &x);
+    return 1;
 }
 
 static int params(Call *c, int64_t *out, int room) {
@@ -108,4 +131,4 @@ static const OnnxMap onnx[] = {
     {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {0},
 };
-const Op op_resize = {"resize", "x", "y", attrs, shape, define, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_resize = {"resize", "x", "y", attrs, shape, define, .lower = lower, .kernel = kernel, .params = params, .onnx = onnx};

@@ -134,7 +134,7 @@ static bool draw_trial(Trial *t) {
     t->nout = info->nout;
     for (int k = 0; k < t->nin; k++)
         if (!sized(t, &t->in[k], &t->data[k])) return false;
-    return sig_define(t->w, t->sig, 0) != 0;
+    return true;
 }
 
 static void draw_data(Trial *t) {
@@ -260,7 +260,7 @@ static void every_operator_by_every_way(void **state) {
                 world_init_ops(t->w);
             }
             t->op = op;
-            if (!draw_trial(t)) continue;
+            if (!draw_trial(t) || !sig_define(t->w, t->sig, 0)) continue;
             draw_data(t);
             check(t, d, cpu, &tally);
         }
@@ -272,6 +272,84 @@ static void every_operator_by_every_way(void **state) {
     assert_true(all.views > 0);
     static const StepKind kinds[] = {S_GEMM, S_CONV, S_POOL, S_EWISE, S_REDUCE, S_COPY, S_FILL, S_SOFTMAX, S_LOOP};
     for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++) assert_true(all.kinds[kinds[j]] > 0);
+    world_free(t->w);
+    test_free(t);
+    cpu->close(d);
+}
+
+/* ---- operators without a definition: their steps against their reference kernel */
+
+/* Whole numbers, which are often equal. */
+static void round_data(Trial *t) {
+    for (int k = 0; k < t->nin; k++)
+        for (int64_t j = 0; j < tensor_count(&t->data[k]); j++) t->flat[k][j] = floorf(t->flat[k][j]);
+}
+
+/* The one output, of floats or truth values, as numbers. */
+static void read_output(Trial *t, int dtype, Number *to) {
+    const uint8_t *truth = (const uint8_t *)t->out[0];
+    for (int64_t j = 0; j < tensor_count(&t->want); j++) to[j].real = dtype == DT_BOOL ? (double)truth[j] : (double)t->out[0][j];
+}
+
+static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
+    const SigInfo *info = sig_info(t->w, t->sig);
+    const int dtype = (int)type_get(t->w, info->out[0])->dtype;
+    View view[1 + INPUTS];
+    void *slot[1 + INPUTS] = {t->out[0]};
+    int64_t param[64] = {1};
+    StepBuf b = stepbuf_new(t->w, (Sizes){SYMBOLS, t->size}, t->w->arena);
+    const int count = op_input_count(t->op);
+    assert_true(sized(t, type_get(t->w, info->out[0]), &t->want));
+    view[0] = view_dense(0, dtype, t->want.rank, t->want.dim);
+    for (int k = 0; k < count; k++) {
+        view[1 + k] = k < t->nin ? view_dense(1 + k, DT_FLOAT, t->data[k].rank, t->data[k].dim) : (View){.slot = -1, .rank = -1};
+        slot[1 + k] = t->flat[k];
+    }
+    const int n = sig_params(t->w, t->sig, param + 1, 63);
+    if (n < 0) return;
+    const Step reference = {.kind = S_OP, .nview = 1 + count, .nparam = 1 + n, .view = view, .param = param, .op = t->op->name};
+    assert_int_equal(t->op->kernel(&reference, slot), 0);
+    read_output(t, dtype, t->wanted);
+    if (!sig_lower(&b, t->sig, view + 1, view)) fail_msg("%s: %s", t->op->name, b.why);
+    if (b.n && b.v[0].kind == S_OP) return;
+    memset(t->out, 0xee, sizeof t->out);
+    run_steps(t, d, cpu, &b, slot, tally);
+    read_output(t, dtype, t->got);
+    compare(t, "its steps", 2e-5);
+    tally->loops++;
+}
+
+static void steps_do_what_the_kernel_does(void **state) {
+    (void)state;
+    Error e = {0};
+    char why[200];
+    const Backend *cpu = backend_open("cpu", &e);
+    Device *d = cpu->open("", why, sizeof why);
+    Trial *t = test_calloc(1, sizeof *t);
+    int operators = 0;
+    for (int k = 0; k < op_count(); k++) {
+        const Op *op = op_number(k);
+        bool variadic;
+        Tally tally = {0};
+        if (op->define || !op->lower || !op->kernel || op_output_count(op, &variadic) != 1) continue;
+        t->random = (Random){.seed = (uint64_t)k};
+        for (int tries = 0; tries < TRIES && tally.loops < 4 * WANTED; tries++) {
+            if (tries % 500 == 0) {
+                if (t->w) world_free(t->w);
+                t->w = world_new(NULL, 0);
+                world_init_ops(t->w);
+            }
+            t->op = op;
+            if (!draw_trial(t)) continue;
+            draw_data(t);
+            if (type_get(t->w, sig_info(t->w, t->sig)->out[0])->dtype == DT_BOOL) round_data(t);
+            steps_against_kernel(t, d, cpu, &tally);
+        }
+        operators += tally.loops > 0;
+        if (op == op_find("convtranspose") || op == op_find("equal") || op == op_find("greaterequal"))
+            assert_true(tally.loops >= 4 * WANTED);
+    }
+    assert_true(operators >= 6);
     world_free(t->w);
     test_free(t);
     cpu->close(d);
@@ -362,7 +440,7 @@ static void structures_become_the_steps_they_are(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_operator_by_every_way),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_operator_by_every_way), cmocka_unit_test(steps_do_what_the_kernel_does),
                                        cmocka_unit_test(structures_become_the_steps_they_are)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

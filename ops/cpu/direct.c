@@ -138,6 +138,25 @@ static int conv_ways(const Device *d, const Step *s, Way way[WAYS]) {
     way[n++] = WAY_DIRECT;
     return n;
 }
+/* Spatial axes of one place are dropped, but one: oneDNN blocks along the last axis only. */
+static Step squeezed(Arena *arena, const Step *s) {
+    const int n = s->view[1].rank - 2;
+    int axis[STEP_RANK] = {0, 1}, kept = 2;
+    for (int i = 0; i < n; i++) {
+        const bool one = s->view[0].dim[2 + i] == 1 && s->view[1].dim[2 + i] == 1 && s->view[2].dim[2 + i] == 1 && s->param[1 + n + i] == 0;
+        if (!one || kept + n - i == 3) axis[kept++] = 2 + i;
+    }
+    if (kept == 2 + n) return *s;
+    Step small = *s;
+    View *view = ARENA_NEW(arena, View, s->nview);
+    int64_t *param = ARENA_NEW(arena, int64_t, 1 + 4 * n);
+    small.nparam = 1 + 4 * (kept - 2), small.view = view, small.param = param;
+    for (int i = 0; i < s->nview; i++) view[i] = view_axes(&s->view[i], kept, axis);
+    param[0] = s->param[0];
+    for (int list = 0; list < 4; list++)
+        for (int i = 2; i < kept; i++) param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
+    return small;
+}
 static bool build_way(Build *b, Way way, Kernel *k) {
     return way == WAY_DIRECT ? direct_conv_build(b, k) : way == WAY_TAPS ? taps_build(b, k) : dnn_conv_build(b, (DnnWay)way, k);
 }
@@ -149,12 +168,15 @@ static int conv_choices(const Device *d, const Step *s) {
 static bool conv_build(Build *b, int choice, Kernel *k) {
     Way way[WAYS];
     const size_t before = b->workspace;
-    const int n = conv_ways(b->device, b->step, way);
+    const Step *whole = b->step, small = squeezed(b->arena, whole);
+    const int n = conv_ways(b->device, whole, way);
+    b->step = &small;
     bool done = build_way(b, way[choice], k);
     for (int i = 1; i < n && choice == 0 && !done; i++) {
         b->workspace = before;
         done = build_way(b, way[i], k);
     }
+    b->step = whole;
     return done;
 }
 const Maker conv_maker = {conv_choices, conv_build};

@@ -296,13 +296,13 @@ static bool link_operation(Build *b, Chain *c, const Input *x, const Input *w, c
     return ok;
 }
 
-/* Starts a chain: the tail with or without the epilogue, and the output's description. */
-static Chain *chain_new(Build *b, Kernel *k, bool fused, Input *y) {
+/* Starts a chain: the tail with or without the epilogue (dense: into dense memory first), and the output's description. */
+static Chain *chain_new(Build *b, Kernel *k, bool fused, bool dense, Input *y) {
     Chain *c = ARENA_NEW(b->arena, Chain, 1);
     c->dnn = b->device->dnn;
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
-    if (!(fused ? tail_plain(b, DT_FLOAT, &c->tail) : tail_new(b, DT_FLOAT, false, &c->tail))) return NULL;
+    if (!(fused ? tail_plain(b, DT_FLOAT, &c->tail) : tail_new(b, DT_FLOAT, dense, &c->tail))) return NULL;
     y->view = plain_view(&c->tail.into);
     if (describe(&y->view, &y->md)) return c;
     return build_fail(b, "oneDNN cannot write such strides"), NULL;
@@ -369,27 +369,45 @@ static bool winograd_like(const Step *s) {
 bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
     return d->dnn && all_float(s, 3) && (way != DNN_WINOGRAD || (winograd_like(s) && d->simd == &simd_avx512));
 }
-bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
+/* oneDNN's implementations by matrix product apply all activations but relu an element at a time. */
+static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
+    const char *name = NULL;
+    if (!pd || !f->nact || f->act == dnnl_eltwise_relu) return false;
+    return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name && strstr(name, "gemm");
+}
+static bool is_reference(const_dnnl_primitive_desc_t pd) {
+    const char *name = NULL;
+    return pd && dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name && strncmp(name, "ref", 3) == 0;
+}
+static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, bool *slow) {
     const Step *s = b->step;
     const View *v = s->view;
-    const Fused f = match_epilogue(s, 1);
     const int n = v[1].rank - 2;
+    const bool has_bias = f->whole && f->bias;
     Input x, w, bias, y;
-    Chain *c = chain_new(b, k, f.whole, &y);
+    Chain *c = chain_new(b, k, f->whole, way == DNN_PLAIN, &y);
     const View weights = grouped(&v[2], s->param[0]);
-    if (!c || !input_of(b, 1, &v[1], &x) || !input_of(b, 2, &weights, &w) || (f.whole && f.bias && !bias_input(b, &f, 1, 1, &bias)))
+    if (!c || !input_of(b, 1, &v[1], &x) || !input_of(b, 2, &weights, &w) || (has_bias && !bias_input(b, f, 1, 1, &bias)))
         return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end;
     exact_pads(n, &v[0], &v[1], v[2].dim + 2, s->param + 1, stride, dilation, begin, end);
-    const bool has_bias = f.whole && f.bias;
     const dnnl_memory_desc_t x_md = way ? any_layout(&x.md) : x.md, y_md = way ? any_layout(&y.md) : y.md,
                              w_md = way || w.known ? any_layout(&w.md) : w.md;
     dnnl_convolution_desc_t desc;
     if (dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_inference,
                                                    way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
                                                    has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
-        c->pd = create(&desc, c->dnn, &f);
-    return chain_end(b, k, link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
+        c->pd = create(&desc, c->dnn, f);
+    *slow = slow_activation(c->pd, f);
+    return chain_end(b, k, !*slow && !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
+}
+bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
+    const size_t before = b->workspace;
+    const Fused none = {0}, all = match_epilogue(b->step, 1), fused = way || view_is_dense(&b->step->view[0]) ? all : none;
+    bool slow = false;
+    if (conv_build(b, way, k, &fused, &slow)) return true;
+    b->workspace = before;
+    return slow && conv_build(b, way, k, &none, &slow);
 }
 
 /* ---- pooling */
@@ -410,7 +428,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const Fused none = {0};
     const int n = v[1].rank - 2;
     Input x, y;
-    Chain *c = chain_new(b, k, false, &y);
+    Chain *c = chain_new(b, k, false, false, &y);
     if (!c || !input_of(b, 1, &v[1], &x)) return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end, kernel;
     exact_pads(n, &v[0], &v[1], s->param + 1, s->param + 1 + n, stride, dilation, begin, end);
@@ -462,7 +480,7 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const Fused f = match_epilogue(s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
-    Chain *c = chain_new(b, k, f.whole, &y);
+    Chain *c = chain_new(b, k, f.whole, false, &y);
     if (!c || !flatten(s, flat)) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;

@@ -289,6 +289,6 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     prepare(r);
     try_shapes(r, o->shapes, &out);
     r->undefined = true;
-    if (!out.found) try_shapes(r, o->shapes, &out);
+    if (!out.found && !o->defined_only) try_shapes(r, o->shapes, &out);
     return out;
 }

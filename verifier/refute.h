@@ -6,6 +6,7 @@
 typedef struct RefuteOptions {
     int shapes; /* how many sets of sizes are tried */
     uint64_t seed;
+    bool defined_only; /* elements that only one side defines do not count */
 } RefuteOptions;
 typedef struct Refutation {
     int tried; /* sets of sizes that satisfy the left side's conditions */

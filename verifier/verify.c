@@ -55,7 +55,7 @@ static const char *lengths_text(Verify *v, const int length[]) {
     return t.data ? t.data : "";
 }
 static bool try_refute(Verify *v, const int length[], const Instance *i) {
-    RefuteOptions o = {v->options->shapes ? v->options->shapes : SHAPES_DEFAULT, 20261121};
+    RefuteOptions o = {.shapes = v->options->shapes ? v->options->shapes : SHAPES_DEFAULT, .seed = 20261121};
     Refutation r = refute_instance(v->w, v->work, i, &o);
     if (!r.found) return false;
     v->result.verdict = VERDICT_REFUTED;
@@ -90,17 +90,25 @@ static const char *with_missing(Verify *v, const Proof *proof) {
     return t.data;
 }
 
+/* Once more with what the right side needs as a condition of the verdict. */
+static bool try_conditions(Verify *v, const int length[], const Proof *first) {
+    const char *before = v->condition, *more = v->options->no_preconditions ? NULL : with_missing(v, first);
+    Instance i;
+    Proof proof;
+    if (!more || *before) return false;
+    v->condition = more;
+    if (make_instance(v, length, &i) && try_prove(v, length, &i, &proof)) return true;
+    v->condition = before;
+    v->result.verdict = VERDICT_PROVED; /* so far */
+    v->result.why = "";
+    return false;
+}
 /* True: go on with the next lengths. */
 static bool verify_lengths(Verify *v, const int length[]) {
     Instance i;
     Proof proof;
     if (!make_instance(v, length, &i)) return false;
-    if (try_prove(v, length, &i, &proof)) return true;
-    const char *more = v->options->no_preconditions ? NULL : with_missing(v, &proof);
-    if (more && !*v->condition) {
-        v->condition = more;
-        return verify_lengths(v, length);
-    }
+    if (try_prove(v, length, &i, &proof) || try_conditions(v, length, &proof)) return true;
     if (try_refute(v, length, &i)) return false;
     const char *where = lengths_text(v, length);
     unknown(v, arena_format(v->work, "%s%s%s", where, *where ? ": " : "", proof.why ? proof.why : "not shown"));

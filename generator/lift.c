@@ -4,6 +4,17 @@
 #include "ops/value.h"
 #include <string.h>
 
+static void programs_open(Lift *l) {
+    l->programs = arena_new(arena_escape(l->w->arena), 0);
+    l->seen = intern_new(l->programs);
+    l->program = NULL;
+    l->program_room = 0;
+}
+static void programs_close(Lift *l) {
+    intern_free(l->seen);
+    arena_free(l->programs);
+}
+
 Lift *lift_new(Escape *escape, const Space *like, uint64_t seed) {
     World *w = graph_world_new(escape, 0);
     Lift *l = ARENA_NEW(w->arena, Lift, 1);
@@ -13,17 +24,15 @@ Lift *lift_new(Escape *escape, const Space *like, uint64_t seed) {
     l->s = space_parse(w, like->path, like->text, like->text_size, &e);
     if (!l->s) escape_raise(escape, E_INVALID, "%s", e.reason);
     l->arena = arena_new(escape, 0);
-    l->programs = arena_new(escape, 0);
-    l->seen = intern_new(l->programs);
+    programs_open(l);
     l->run = program_runner(true);
     l->mark = world_mark(w);
     return l;
 }
 void lift_free(Lift *l) {
     if (!l) return;
-    intern_free(l->seen);
+    programs_close(l);
     arena_free(l->arena);
-    arena_free(l->programs);
     world_free(l->w);
 }
 
@@ -309,8 +318,10 @@ static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
 }
 
 LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
-    enum { TIES = 4 };
+    enum { TIES = 4, PROGRAMS_MAX = 12 << 20 };
+    if (arena_bytes(l->programs) > PROGRAMS_MAX) programs_close(l), programs_open(l);
     LiftResult y = LIFT_FALSE;
+    l->draw = l->seed ^ hash_bytes(c->from.b.in, sizeof c->from.b.in) ^ 3 * hash_bytes(c->to.b.in, sizeof c->to.b.in);
     for (int m = 0; m < LIFT_MODES; m++) {
         if (m == LIFT_TIED && !has_unknowns(l, c)) continue;
         l->mode = *mode = (LiftMode)m;

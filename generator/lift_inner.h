@@ -21,7 +21,7 @@ struct Lift {
     Program **program;
     int program_room;
     ProgramRunner run;
-    uint64_t seed;
+    uint64_t seed, draw; /* draw: of the candidate in hand */
     LiftMode mode;
     int nfresh, nattribute, nsolved, nwhole, ndim, tie;
     Poly dim[LIFT_SYMBOLS], uniform[LIFT_SYMBOLS]; /* of the inputs: the fresh size, and what it is in the set file */

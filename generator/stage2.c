@@ -6,7 +6,7 @@
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { SAMPLES = 16, TRIES = 96, SMALL = 600 };
+enum { SAMPLES = 24, TRIES = 120, SMALL = 600 };
 typedef struct Sample {
     Lift *l;
     Sizes sizes;
@@ -169,11 +169,11 @@ LiftResult lift_try(Lift *l, const Graph *g) {
     s.sizes = (Sizes){room, s.value};
     for (uint32_t k = 0; k < room; k++) s.value[k] = SIZE_UNKNOWN;
     for (int try = 0; try < TRIES && done < SAMPLES; try++) {
-        s.seed = random_at(l->seed, (uint64_t)try);
-        int most = try % 4 == 0 ? 4 : try < TRIES / 2 ? 3 : 2;
+        s.seed = random_at(l->draw, (uint64_t)try);
+        int most = try % 4 == 0 ? 5 : try < TRIES / 2 ? 3 : 2;
         for (int k = 0; k < n; k++) {
             uint64_t r = random_at(s.seed, (uint64_t)k);
-            bool none = try % 2 && r >> 40 & 1 && (in_free_list(l, symbol[k]) || (r >> 32 & 7) == 0); /* sizes are seldom 0 */
+            bool none = try % 4 == 1 && r >> 40 & 1 && (in_free_list(l, symbol[k]) || (r >> 32 & 7) == 0); /* sizes are seldom 0 */
             s.value[symbol[k]] = none ? 0 : 1 + (int64_t)(r % (uint64_t)most);
         }
         if (!needs_hold(&s, needs) || !sizes_fit(&s, live)) continue;

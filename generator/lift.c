@@ -311,7 +311,7 @@ static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
     l->w->overflow = false;
     bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
     LiftResult r = typed ? lift_try(l, &g) : LIFT_FALSE;
-    if (r == LIFT_TRUE) lift_print(l, &g, out);
+    if (r == LIFT_TRUE && (l->mode > LIFT_NUMBERS || !lift_print_blocks(l, &g, out))) lift_print(l, &g, out);
     world_reset(l->w, l->mark);
     arena_reset(l->arena, mark);
     return r;

@@ -31,4 +31,17 @@ struct Lift {
 };
 LiftResult lift_try(Lift *, const Graph *); /* outputs k and k + nout/2 agree at random sizes and points */
 void lift_print(Lift *, const Graph *, Text *);
+/* The same with axis blocks; false: nothing is printed, it depends on its rank. */
+bool lift_print_blocks(Lift *, const Graph *, Text *);
+
+typedef struct Renaming { /* of sizes to letters, but for those in `letters` */
+    int n, next;
+    const char *letters;
+    Symbol from[LIFT_SYMBOLS];
+    Poly to[LIFT_SYMBOLS];
+} Renaming;
+typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *); /* NULL: as usual */
+Poly lift_renamed(Lift *, Renaming *, Poly);
+const char *lift_free_list(const Lift *, const PolyList *); /* its name; NULL: it is none */
+void lift_print_side(Lift *, const Graph *, const Value out[], int nout, Renaming *, LiftAttrText, void *user, Text *);
 #endif

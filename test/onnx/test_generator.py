@@ -16,6 +16,13 @@ def read_rules(text):
     for block in text.strip().split("\n\n"):
         lines = block.split("\n")
         name = lines[0].split()[1]
+        axes = re.match(r"  axes ([\w ]+) = (\d)\.\.(\d)$", lines[1])
+        if axes:  # one rule for each length of its blocks
+            for n in range(int(axes[2]), int(axes[3]) + 1):
+                short = [re.sub("|".join(rf"\b{b}\.\." for b in axes[1].split()), lambda m: ", ".join(f"{m[0][0]}{k + 90}" for k in range(n)), x) for x in lines[2:]]
+                short = [re.sub(r"\[, ", "[", re.sub(r", (?=[,\]])", "", x)) for x in short]
+                yield from read_rules("\n".join([f"rule {name}/{n}"] + short))
+            continue
         start, end = lines.index("from"), lines.index("to")
         inputs = re.findall(r"%(\w+) : F \[([^\]]*)\]", "\n".join(lines[1:start]))
         yield name, [(n, [d.strip() for d in dims.split(",")] if dims else []) for n, dims in inputs], lines[start + 1:end], lines[end + 1:]
@@ -187,7 +194,8 @@ def draw(random, inputs, sides, lengths):
 
 def check(name, inputs, left, right, seed):
     r, g = random.Random(seed), np.random.default_rng(seed)
-    lengths = {n: 4 if n[0] == "P" else 2 for n in names(inputs, left + right)[1]}
+    rank = max((len(d) for _, d in inputs), default=0)
+    lengths = {n: 2 * (rank - 2) if n[0] == "P" else rank - 2 for n in names(inputs, left + right)[1]}
     done = 0
     for _ in range(3000):
         if done == 4:

@@ -1,5 +1,5 @@
 # Isomer. Everything is found by its folder: a new source file needs no line here.
-#   make [all] | demo | test | bench | prove | check-mutants | check-ndebug | asan | ubsan | coverage | fuzz | install | clean      CC=clang, BUILD=dir, WERROR=1
+#   make [all] | demo | test | bench | prove | rules | check-mutants | check-ndebug | asan | ubsan | coverage | fuzz | install | clean      CC=clang, BUILD=dir, WERROR=1
 
 CC ?= cc
 BUILD ?= build
@@ -31,7 +31,7 @@ TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
 
-.PHONY: all demo test bench prove check-mutants check-ndebug asan ubsan coverage fuzz fuzzers install clean programs-of-tests force
+.PHONY: all demo test bench prove rules check-mutants check-ndebug asan ubsan coverage fuzz fuzzers install clean programs-of-tests force
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -128,6 +128,13 @@ bench: all
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutants 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
+# Generates candidates of size 3 over each operator set, proves them and keeps those that are; the others stay in the build folder.
+rules: all
+	@mkdir -p rules/generated $(BUILD)/rules
+	set -e; for s in $(basename $(notdir $(wildcard generator/sets/*.set))); do r=$(BUILD)/rules/$$s; \
+	    $(BUILD)/generate-rules --ops generator/sets/$$s.set --size 3 -o $$r.candidates --json $$r.json; \
+	    $(BUILD)/verify-rules -q $$r.candidates -o $$r.verdicts > $$r.log || [ $$? = 1 ]; tail -n 1 $$r.log; \
+	    $(BUILD)/generate-rules -q --proved $$r.verdicts -o rules/generated/$$s-3.rules --rest $$r.unproved; done
 # Proves the library again and writes the verdicts into it: after a rule was written, or an operator's definition changed.
 prove: all
 	for f in rules/library/*.rules; do $(BUILD)/verify-rules -q $$f -o $$f || exit; done

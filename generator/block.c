@@ -121,7 +121,7 @@ static bool holds_at(Lift *l, const Rule *rule, int length) {
     memcpy(out, i.from.out, (size_t)i.from.nout * sizeof *out);
     memcpy(out + i.from.nout, i.to.out, (size_t)i.to.nout * sizeof *out);
     Graph g = {i.ninput, 2 * i.from.nout, i.input, out};
-    return lift_try(l, &g) == LIFT_TRUE;
+    return lift_try(l, &g, SAMPLES_BLOCK) == LIFT_TRUE;
 }
 
 static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {

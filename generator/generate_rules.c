@@ -2,14 +2,14 @@
    equal as candidate rules. What it writes is not proved: verify-rules does that. */
 #include "generator/generate.h"
 #include "ops/base/options.h"
-#include "ops/base/arena.h"
+#include "rules/rule.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory;
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, help, version;
 } Options;
@@ -52,6 +52,12 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
         {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
         {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too."},
         {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
+        {.name = "proved",
+         .kind = OPT_TEXT,
+         .into = &o->proved,
+         .value = "FILE",
+         .help = "Generate nothing: write what verify-rules proved in FILE."},
+        {.name = "rest", .kind = OPT_TEXT, .into = &o->rest, .value = "FILE", .help = "With --proved: write what it did not prove."},
         {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
         {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
         {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Print this help."},
@@ -164,6 +170,25 @@ static bool write_json(Main *m, const GenerateReport *r) {
     return ok;
 }
 
+/* Parts a file of verdicts: what is proved, what is not. */
+static bool part_rules(Main *m) {
+    RuleSet set = {.arena = m->arena};
+    Text proved = text_new(m->arena), rest = text_new(m->arena);
+    int n = 0;
+    if (!m->o.out) return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out");
+    if (!rules_read(m->arena, m->o.proved, &set, &m->error)) return false;
+    for (int k = 0; k < set.n; k++) {
+        Text *to = set.v[k].verdict == VERDICT_PROVED ? &proved : &rest;
+        n += to == &proved;
+        text_add(to, to->size ? "\n" : "");
+        rule_print(&set.v[k], to);
+    }
+    if (!file_write(m->o.out, proved.data ? proved.data : "", proved.size, &m->error)) return false;
+    if (m->o.rest && !file_write(m->o.rest, rest.data ? rest.data : "", rest.size, &m->error)) return false;
+    if (!m->o.quiet) printf("%s: %d rules, %d proved\n", m->o.proved, set.n, n);
+    return true;
+}
+
 static bool run(Main *m) {
     GenerateReport r;
     Text out = text_new(m->arena);
@@ -195,7 +220,7 @@ int main(int argc, char **argv) {
     bool ok = parse(&m, argc, argv, &rest, &help);
     if (ok && m.o.help) printf("%s", help.data);
     else if (ok && m.o.version) printf("generate-rules %s\n", ISOMER_VERSION);
-    else ok = ok && settle(&m, &rest) && run(&m);
+    else ok = ok && (m.o.proved ? part_rules(&m) : settle(&m, &rest) && run(&m));
     if (!ok) {
         char text[700];
         error_print(&m.error, text, sizeof text);

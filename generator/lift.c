@@ -310,7 +310,7 @@ static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
     ArenaMark mark = arena_mark(l->arena);
     l->w->overflow = false;
     bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
-    LiftResult r = typed ? lift_try(l, &g) : LIFT_FALSE;
+    LiftResult r = typed ? lift_try(l, &g, SAMPLES) : LIFT_FALSE;
     if (r == LIFT_TRUE && (l->mode > LIFT_NUMBERS || !lift_print_blocks(l, &g, out))) lift_print(l, &g, out);
     world_reset(l->w, l->mark);
     arena_reset(l->arena, mark);

@@ -29,7 +29,8 @@ struct Lift {
     Poly to[LIFT_SYMBOLS];
     WholeList whole[LIFT_WHOLE];
 };
-LiftResult lift_try(Lift *, const Graph *); /* outputs k and k + nout/2 agree at random sizes and points */
+enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
+LiftResult lift_try(Lift *, const Graph *, int samples); /* outputs k and k + nout/2 agree at random sizes and points */
 void lift_print(Lift *, const Graph *, Text *);
 /* The same with axis blocks; false: nothing is printed, it depends on its rank. */
 bool lift_print_blocks(Lift *, const Graph *, Text *);

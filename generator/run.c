@@ -113,7 +113,7 @@ INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool leas
 
 static Number lane(const Lanes *a, int l) { return (Number){.residue = {a->p[l], a->q[l], a->order[l]}}; }
 static void put_lane(Lanes *y, int l, Number x) {
-    bool known = x.residue.p != RESIDUE_NONE && x.residue.order == x.residue.order;
+    bool known = x.residue.p != RESIDUE_NONE && isfinite(x.residue.order);
     y->p[l] = known ? x.residue.p : RESIDUE_NONE;
     y->q[l] = known ? x.residue.q : RESIDUE_NONE;
     y->order[l] = known ? x.residue.order : NAN;

@@ -6,7 +6,7 @@
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { SAMPLES = 24, TRIES = 120, SMALL = 600 };
+enum { TRIES = 120, SMALL = 600 };
 typedef struct Sample {
     Lift *l;
     Sizes sizes;
@@ -92,10 +92,10 @@ static int collect(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
     return n;
 }
 
-static bool in_free_list(const Lift *l, Symbol s) {
-    for (int k = 0; k < l->nwhole; k++)
-        for (int j = 0; j < l->whole[k].n; j++)
-            if (poly_is_symbol(l->w, l->whole[k].v[j]) == s) return true;
+static bool is_input_size(const Lift *l, const Graph *g, Symbol s) {
+    for (int k = 0; k < g->nin; k++)
+        for (int d = 0; d < value_type(l->w, g->in[k])->dim.n; d++)
+            if (poly_is_symbol(l->w, value_type(l->w, g->in[k])->dim.v[d]) == s) return true;
     return false;
 }
 
@@ -154,7 +154,7 @@ static bool agree(const Sample *s, Value a, Value b) {
     return true;
 }
 
-LiftResult lift_try(Lift *l, const Graph *g) {
+LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     NodeList live = graph_live(l->w, l->arena, g);
     LitList needs = graph_needs(l->w, l->arena, g);
     Symbol symbol[LIFT_SYMBOLS];
@@ -168,12 +168,13 @@ LiftResult lift_try(Lift *l, const Graph *g) {
     s.count = ARENA_NEW(l->arena, int64_t, values);
     s.sizes = (Sizes){room, s.value};
     for (uint32_t k = 0; k < room; k++) s.value[k] = SIZE_UNKNOWN;
-    for (int try = 0; try < TRIES && done < SAMPLES; try++) {
+    for (int try = 0; try < TRIES && done < samples; try++) {
         s.seed = random_at(l->draw, (uint64_t)try);
         int most = try % 4 == 0 ? 5 : try < TRIES / 2 ? 3 : 2;
         for (int k = 0; k < n; k++) {
             uint64_t r = random_at(s.seed, (uint64_t)k);
-            bool none = try % 4 == 1 && r >> 40 & 1 && (in_free_list(l, symbol[k]) || (r >> 32 & 7) == 0); /* sizes are seldom 0 */
+            bool rare = is_input_size(l, g, symbol[k]); /* sizes are seldom 0, places in them more often */
+            bool none = try % 4 == 1 && (r >> 32 & (rare ? 15 : 1)) == 0;
             s.value[symbol[k]] = none ? 0 : 1 + (int64_t)(r % (uint64_t)most);
         }
         if (!needs_hold(&s, needs) || !sizes_fit(&s, live)) continue;

@@ -8,22 +8,35 @@ enum { MEMO = 1 << 12 };
 
 /* ---- random tensors */
 
-/* Some points draw a variable of one sign only: functions that look at signs are told apart at few points. */
-static int sign_bias(uint64_t seed, int lane) { return lane < 2 ? 0 : (int)(random_at(seed, (uint64_t)lane) >> 40) & 3; }
+/* How a variable is drawn at each point: of both signs at two, of one sign or both at three (functions that look at signs
+   are told apart at few points), four times as large at one, small integers with zeros at two (a division by zero is
+   no value). */
+typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_INTEGER } Draw;
+static Draw draw_at(uint64_t seed, int lane) {
+    if (lane < 2) return DRAW_ANY;
+    if (lane >= LANES - 2) return DRAW_INTEGER;
+    if (lane == LANES - 3) return DRAW_LARGE;
+    int r = (int)(random_at(seed, (uint64_t)lane) >> 40) & 3;
+    return r == 1 ? DRAW_NEGATIVE : r == 2 ? DRAW_POSITIVE : DRAW_ANY;
+}
 
-/* (v + p) / 2^BITS modulo p. */
-enum { BITS = 28 };
-static uint32_t residue_of(int64_t v, int64_t p, uint32_t unit) { return (uint32_t)((uint64_t)(v + p) % (uint64_t)p * unit % (uint64_t)p); }
+enum { BITS = 27, HIGHEST = 1 << (BITS + 1) }; /* multiples of 2^-BITS, below 2 */
+static int64_t drawn(uint64_t r, Draw how) {
+    int64_t v = (int64_t)(r >> 20 & (2 * HIGHEST - 1)) - HIGHEST;
+    if (how == DRAW_INTEGER) return ((int64_t)(r >> 33) % 5 - 2) * (1 << BITS);
+    if ((how == DRAW_NEGATIVE && v > 0) || (how == DRAW_POSITIVE && v < 0)) v = -v;
+    if (!v) v = 1;
+    return how == DRAW_LARGE ? 4 * v : v;
+}
 
 void lanes_draw(Lanes *x, int n, uint64_t seed) {
     Residue unit = numbers_residue.ratio(1, 1 << BITS).residue;
     for (int l = 0; l < LANES; l++) {
-        int bias = sign_bias(seed, l);
+        Draw how = draw_at(seed, l);
         for (int k = 0; k < n; k++) {
-            int64_t v = (int64_t)(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l) >> (63 - BITS - 1)) - (1 << (BITS + 1));
-            if (!v || (bias == 1 && v > 0) || (bias == 2 && v < 0)) v = v ? -v : 1;
-            x[k].p[l] = residue_of(v, RESIDUE_P, unit.p);
-            x[k].q[l] = residue_of(v, RESIDUE_Q, unit.q);
+            int64_t v = drawn(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l), how);
+            x[k].p[l] = (uint32_t)((uint64_t)(v + RESIDUE_P) % RESIDUE_P * unit.p % RESIDUE_P);
+            x[k].q[l] = (uint32_t)((uint64_t)(v + 2ll * RESIDUE_Q) % RESIDUE_Q * unit.q % RESIDUE_Q);
             x[k].order[l] = (double)v / (1 << BITS);
         }
     }

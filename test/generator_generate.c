@@ -154,7 +154,9 @@ static void rules_read_back_and_type(void **state) {
     for (int k = 0; k < set.n; k++) {
         World *w = graph_world_new(NULL, 0);
         Instance i;
-        assert_true(rule_instance(w, r.arena, &set.v[k], (int[RULE_BLOCKS]){0}, &i, &e));
+        int length[RULE_BLOCKS];
+        rule_lengths_first(&set.v[k], length);
+        assert_true(rule_instance(w, r.arena, &set.v[k], length, &i, &e));
         assert_true(i.from.nout == i.to.nout && i.from.nout >= 1);
         world_free(w);
     }

@@ -208,7 +208,7 @@ static bool report_obstacle(Run *r, NodeId at) {
 static bool open_model(Run *r) {
     if (!shapes_of_files(r)) return false;
     const SizeOptions given = {r->o.shape, r->o.dim};
-    const OpenValues open = {size_given, &given, stage_value, stage_new(r->w, r->backend, r->device, stage_input, r)};
+    const OpenValues open = {size_given, &given, stage_value, stage_new(r->w, r->backend, r->device, stage_input, r), NULL};
     r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);
     if (!r->model) return false;
     r->graph = model_graph(r->model);

@@ -68,42 +68,45 @@ static int count_rules(const Run *r, const bool on[]) {
     return n;
 }
 
+static bool build(RuleSearch *s, Candidate *c, bool *usable, Arena *kept) {
+    Run *r = s->r;
+    Derivation d;
+    Error why = {0};
+    char *bytes;
+    size_t n;
+    if (!derive(s, c->on, &d, usable)) return false;
+    c->applied = d.applied;
+    for (int k = 0; k < r->library.n; k++) s->fires[k] |= d.fired[k] > 0;
+    if (!*usable) return true;
+    ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
+    *usable = model_bytes(r->model, &x, r->arena, &bytes, &n, &why);
+    if (!*usable) {
+        run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+        return true;
+    }
+    hash_hex(bytes, n, c->digest);
+    c->path = arena_format(kept, "%s/%s.onnx", s->folder, c->digest);
+    return access(c->path, F_OK) == 0 || model_write(r->model, &x, c->path, r->error);
+}
+
 /* Makes the candidate of a rule set and writes its file; everything made on the way is freed. *index: where it is, an earlier one with the same bytes, -1: not usable. */
 static bool make(RuleSearch *s, const bool on[], int *index) {
     Run *r = s->r;
-    bool *keep = arena_copy(r->arena, on, sizeof *on * (size_t)r->library.n), usable = false, good = true;
-    int applied = 0;
-    char digest[33] = "", *path = NULL;
-    size_t n = 0;
-    char *bytes = NULL;
+    Arena *kept = r->arena;
+    bool *rules = arena_copy(kept, on, sizeof *on * (size_t)r->library.n), usable;
+    Candidate c = {.on = rules, .nrule = count_rules(r, rules), .ratio = -1};
     *index = -1;
     if (run_cancelled(r)) return false;
     WorldMark mark = world_mark(r->w);
-    Arena *kept = r->arena;
     r->arena = arena_new(r->escape, 0);
-    Derivation d;
-    Error why = {0};
-    good = derive(s, on, &d, &usable);
-    if (good && usable) {
-        ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
-        usable = model_bytes(r->model, &x, r->arena, &bytes, &n, &why);
-        if (!usable) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
-    }
-    applied = d.applied;
-    for (int k = 0; good && k < r->library.n; k++) s->fires[k] |= d.fired[k] > 0;
-    if (good && usable) hash_hex(bytes, n, digest);
-    if (good && usable) path = arena_format(kept, "%s/%s.onnx", s->folder, digest);
-    if (good && usable) good = access(path, F_OK) == 0 || file_write(path, bytes, n, r->error);
+    bool good = build(s, &c, &usable, kept);
     arena_free(r->arena);
     r->arena = kept;
     world_reset(r->w, mark);
     r->stats.candidates++;
     if (!good || !usable) return good;
-    *index = find_digest(s, digest);
-    if (*index >= 0) return true;
-    Candidate *c = add(s, (Candidate){.on = keep, .nrule = count_rules(r, keep), .applied = applied, .path = path, .ratio = -1});
-    memcpy(c->digest, digest, sizeof c->digest);
-    *index = s->n - 1;
+    *index = find_digest(s, c.digest);
+    if (*index < 0) *index = (int)(add(s, c) - s->v);
     return true;
 }
 

@@ -47,24 +47,35 @@ static StringList texts(IsomerTexts t) { return (StringList){t.n, (const char **
 static bool open_side(Trial *c, int k, const char *path) {
     const SizeOptions given = {texts(c->r->o->input_shape), texts(c->r->o->dim)};
     Side *s = &c->side[k];
-    s->model = model_open_at(c->w, path, size_given, &given, c->r->error);
+    const OpenValues open = {.size = size_given, .size_user = &given, .beside = c->r->in};
+    s->model = model_open_values(c->w, path, &open, c->r->error);
     if (s->model) s->graph = *model_graph(s->model);
     return s->model != NULL;
+}
+
+static int memory_file(const char *bytes, size_t n) {
+    int fd = memfd_create("isomer", MFD_CLOEXEC);
+    size_t done = 0;
+    for (ssize_t got = 0; fd >= 0 && done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
+    if (fd >= 0 && done < n) close(fd);
+    return done == n ? fd : -1;
 }
 
 /* The result's bytes as a file that no folder holds. */
 static bool open_result(Trial *c, const Derivation *d) {
     Run *r = c->r;
     ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    Arena *a = arena_new(r->escape, 0);
     char *bytes, path[64];
-    size_t n, done = 0;
-    if (!model_bytes(r->model, &x, r->arena, &bytes, &n, r->error)) return false;
-    int fd = memfd_create("isomer", MFD_CLOEXEC);
-    for (ssize_t got = 0; fd >= 0 && done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
+    size_t n;
+    bool good = model_bytes(r->model, &x, a, &bytes, &n, r->error);
+    int fd = good ? memory_file(bytes, n) : -1;
+    arena_free(a);
+    if (!good) return false;
+    if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in, "no memory to hold the result while it is checked");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    bool good = (fd >= 0 && done == n) || error_set(r->error, E_ENVIRONMENT, r->out, "no memory to hold the result while it is checked");
-    good = good && open_side(c, 1, path);
-    if (fd >= 0) close(fd);
+    good = open_side(c, 1, path);
+    close(fd);
     return good;
 }
 

@@ -17,6 +17,7 @@ typedef struct OpenValues {
     const void *size_user;
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes); /* NULL: none. false: cannot */
     void *value_user;
+    const char *beside; /* external data lies beside this file; NULL: beside the model */
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);

@@ -237,9 +237,9 @@ Model *model_open_at(World *w, const char *path, InputSize size, const void *use
 
 Model *model_open_values(World *w, const char *path, const OpenValues *open, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
-    const char *slash = strrchr(path, '/');
+    const char *beside = open->beside ? open->beside : path, *slash = strrchr(beside, '/');
     m->w = w, m->path = arena_string(w->arena, path, strlen(path));
-    m->folder = arena_string(w->arena, path, slash ? (size_t)(slash - path) + 1 : 0);
+    m->folder = arena_string(w->arena, beside, slash ? (size_t)(slash - beside) + 1 : 0);
     if (!file_map(path, &m->x.bytes, e)) return NULL;
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
     m->open = *open;

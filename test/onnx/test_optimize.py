@@ -137,6 +137,15 @@ def test_what_no_rule_touches_is_copied(optimize, dear, tmp_path):
     assert len([t for t in out.graph.initializer if t.name.startswith("isomer") and numpy_helper.to_array(t).size == 1]) == 0
 
 
+def test_weights_beside_the_model_go_along(optimize, tmp_path):
+    (tmp_path / "in").mkdir(), (tmp_path / "out").mkdir()
+    onnx.save(onnx.load(squares(tmp_path / "m.onnx")), tmp_path / "in" / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    model, out = tmp_path / "in" / "m.onnx", tmp_path / "out" / "o.onnx"
+    done = optimize(model, out, "--input-shape", "x:1,8,64,64")
+    assert done.returncode == 0 and re.search(r"pow +4 +0\n", done.stdout), done.stdout + done.stderr
+    agree(model, out, numpy.random.default_rng(1).random((2, 8, 5, 6), dtype="f"))
+
+
 def test_without_rules_the_file_stays(optimize, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     assert optimize(model, out, *SHAPE, "--rules", "none", library=False).returncode == 0

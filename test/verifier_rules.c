@@ -106,8 +106,23 @@ static void test_classes(void **state) {
 
 /* ---- preconditions */
 
+static bool proved_with(const char *text, Switches check) {
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    if (!rules_parse(a, "test", text, strlen(text), &set, &e)) fail_msg("%s", e.reason);
+    bool proved = verdict(a, &set.v[0], check, false).verdict == VERDICT_PROVED;
+    arena_free(a);
+    return proved;
+}
+
 static const char needs_more[] = "rule pieces\n  %x : F [n, m]\nfrom\n  out %x\nto\n"
                                  "  %u %v = split %x axis=1 sizes=[p, m - p]\n  %y = concat %u %v axis=1\n  out %y\n";
+static const char only_rows[] = "rule one-row\n  %x : F [n, m]\nfrom\n  out %x\nto\n  %y = reshape %x shape=[1, m]\n  out %y\n";
+static void test_useless_precondition(void **state) {
+    (void)state;
+    assert_false(proved_with(only_rows, switches_all)); /* n = 1 would be needed */
+}
 static void test_preconditions(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -139,15 +154,6 @@ static const char no_indicator[] =
 static const char no_nonempty[] = "rule relu-of-maximum\n  %x : F [n, m]\nfrom\n  %s = reduce_max %x axes=[1]\n  %y = relu %s\n  out %y\n"
                                   "to\n  %s = relu %x\n  %y = reduce_max %s axes=[1]\n  out %y\n";
 
-static bool proved_with(const char *text, Switches check) {
-    Arena *a = arena_new(NULL, 0);
-    RuleSet set = {.arena = a};
-    Error e = {0};
-    if (!rules_parse(a, "test", text, strlen(text), &set, &e)) fail_msg("%s", e.reason);
-    bool proved = verdict(a, &set.v[0], check, false).verdict == VERDICT_PROVED;
-    arena_free(a);
-    return proved;
-}
 static void test_determinant(void **state) {
     (void)state;
     Switches off = switches_all;
@@ -196,11 +202,13 @@ static void test_forgotten_condition(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planted),          cmocka_unit_test(test_classes),      cmocka_unit_test(test_preconditions),
-        cmocka_unit_test(test_determinant),      cmocka_unit_test(test_rename_apart), cmocka_unit_test(test_feasibility),
-        cmocka_unit_test(test_indicator),        cmocka_unit_test(test_nonempty),     cmocka_unit_test(test_forgotten_condition),
-        cmocka_unit_test(test_corpus),           cmocka_unit_test(test_further),      cmocka_unit_test(test_axioms),
-        cmocka_unit_test(test_axioms_of_groups),
+        cmocka_unit_test(test_planted),       cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_preconditions), cmocka_unit_test(test_useless_precondition),
+        cmocka_unit_test(test_determinant),   cmocka_unit_test(test_rename_apart),
+        cmocka_unit_test(test_feasibility),   cmocka_unit_test(test_indicator),
+        cmocka_unit_test(test_nonempty),      cmocka_unit_test(test_forgotten_condition),
+        cmocka_unit_test(test_corpus),        cmocka_unit_test(test_further),
+        cmocka_unit_test(test_axioms),        cmocka_unit_test(test_axioms_of_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

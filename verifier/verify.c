@@ -90,6 +90,15 @@ static const char *with_missing(Verify *v, const Proof *proof) {
     return t.data;
 }
 
+/* The added conditions leave a size no value but 0 or 1: such a rule is of no use. */
+static bool useless(Verify *v, const Instance *i) {
+    SizeFacts f;
+    int64_t x;
+    if (!size_facts(v->w, v->work, i, &f)) return true;
+    for (int k = 0; k < i->nsymbol; k++)
+        if (i->is_size[k] && poly_constant(v->w, size_solved(&f, poly_symbol(v->w, i->symbol[k])), &x) && x <= 1) return true;
+    return false;
+}
 /* Once more with what the right side needs as a condition of the verdict. */
 static bool try_conditions(Verify *v, const int length[], const Proof *first) {
     const char *before = v->condition, *more = v->options->no_preconditions ? NULL : with_missing(v, first);
@@ -97,7 +106,7 @@ static bool try_conditions(Verify *v, const int length[], const Proof *first) {
     Proof proof;
     if (!more || *before) return false;
     v->condition = more;
-    if (make_instance(v, length, &i) && try_prove(v, length, &i, &proof)) return true;
+    if (make_instance(v, length, &i) && !useless(v, &i) && try_prove(v, length, &i, &proof)) return true;
     v->condition = before;
     v->result.verdict = VERDICT_PROVED; /* so far */
     v->result.why = "";

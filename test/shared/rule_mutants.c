@@ -134,7 +134,7 @@ static bool replace_operator(Side *s) {
         {"add", "sub", "mul", "div", "max", "min"},
         {"relu", "tanh", "sigmoid", "exp", "sqrt", "neg"},
         {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum", "reduce_max"},
-        {"gelu", "silu", "relu", "erf", "hardswish", "abs"},
+        {"gelu", "swish", "relu", "erf", "hardswish", "abs"},
         {"identitykernel", "averagekernel", "averagekernel", "averagekernel", "averagekernel", "averagekernel"},
     };
     Line *l = draw_line(s);

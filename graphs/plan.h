@@ -29,6 +29,8 @@ typedef struct Plan {
 } Plan;
 /* E_LIMIT or E_INVALID with the node and reason when a node cannot be run (opaque, unbound size, no kernel). The plan lives in the arena. */
 Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
+/* Lays what convolutions read and write channels last where that is possible: for back ends that say so (Backend.channels_last). Anywhere between building and running. */
+void plan_channels_last(World *, Plan *);
 NodeId plan_obstacle(World *, Arena *, const Graph *, Sizes, Error *); /* the first node that keeps it from being built, with the reason; 0: none */
 void plan_print(World *, const Plan *, Text *);
 void step_print(const Step *, Text *);      /* canonical text of a step without slots: the key of its measured cost */

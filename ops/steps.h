@@ -104,6 +104,7 @@ typedef struct Backend {
     int (*run)(Kernel *, void *const slot[], void *workspace); /* queued; nothing is allocated here */
     int (*wait)(Device *, double *ns);                         /* until all is done; ns (may be NULL): time on the device's clock */
     void (*forget)(Kernel *);
+    int channels_last; /* convolutions are faster over views whose channels have stride 1 */
 } Backend;
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi); /* the one symbol a plug-in exports; NULL: another ABI */
 #endif

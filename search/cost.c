@@ -165,6 +165,7 @@ double cost_graph(Cost *c, const Graph *g, const bool constant[], int *nodes) {
     Graph cut;
     double seconds = -1;
     Plan *p = without_constants(c->w, a, g, &constants, &cut) ? plan_build(c->w, a, &cut, c->sizes, &ignored) : NULL;
+    if (p && c->backend->channels_last) plan_channels_last(c->w, p);
     if (p) seconds = plan_price(c, &cut, g->nin, constant, p);
     if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);

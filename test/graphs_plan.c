@@ -69,8 +69,7 @@ static void *random_tensor(World *w, Value v, uint64_t seed) {
 }
 
 /* Runs the plan twice (memory is used again) and compares with the definitions. */
-static void check_run(World *w, const Graph *g, double tolerance) {
-    Plan *p = planned(w, g);
+static void check_plan(World *w, const Graph *g, const Plan *p, double tolerance) {
     Error e = {0};
     const void **in = ARENA_NEW(w->arena, const void *, g->nin);
     void **out = ARENA_NEW(w->arena, void *, g->nout), **expected = ARENA_NEW(w->arena, void *, g->nout);
@@ -101,6 +100,13 @@ static void check_run(World *w, const Graph *g, double tolerance) {
         }
     }
     runner_free(r);
+}
+
+static void check_run(World *w, const Graph *g, double tolerance) {
+    Plan *p = planned(w, g);
+    check_plan(w, g, p, tolerance);
+    plan_channels_last(w, p);
+    check_plan(w, g, p, tolerance);
 }
 
 static int steps_of(const Plan *p, StepKind kind) {
@@ -358,6 +364,45 @@ static void random_graphs_run_as_defined(void **state) {
     }
 }
 
+/* Of all views, how many have channels with stride 1 between places that are further apart. */
+static int channels_last(const Plan *p) {
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++) {
+            const View *v = &p->step[k].step.view[j];
+            n += v->rank == 4 && v->dim[1] > 1 && v->stride[1] == 1 && v->stride[3] >= v->dim[1];
+        }
+    return n;
+}
+static void check_layout(const char *text, int views) {
+    World *w = graph_world_new(NULL, 0);
+    Graph g = parse(w, text);
+    Plan *p = planned(w, &g);
+    assert_int_equal(channels_last(p), 0);
+    plan_channels_last(w, p);
+    if (channels_last(p) != views) show(w, &g, p);
+    assert_int_equal(channels_last(p), views);
+    check_run(w, &g, 1e-5);
+    world_free(w);
+}
+static void convolutions_lie_channels_last(void **state) {
+    (void)state;
+#define HEAD \
+    "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n"
+    check_layout(HEAD " %c = conv %b %v\n out %c\n", 4); /* inputs and outputs stay */
+    check_layout(
+        HEAD
+        " %s = sigmoid %b\n %c = concat %b %s %a axis=1\n %u = slice %c starts=[0, 2, 1, 0] sizes=[2, 8, 4, 5]\n %d = relu %u\n out %d\n",
+        6);
+    check_layout(HEAD " %c = maxpool %b kernel=[2, 2]\n %d = conv %c %v\n out %d\n", 6);
+    check_layout(HEAD " %c = reshape %b shape=[2, 120]\n %d = relu %c\n out %d\n", 2); /* flattened: %b stays */
+    check_layout(HEAD " %c = reshape %b shape=[2, 2, 2, 30]\n %t = transpose %c perm=[0, 2, 1, 3]\n %d = reshape %t shape=[2, 4, 6, 5]\n"
+                      " %e = conv %d %v\n out %e\n",
+                 5);
+    check_layout(HEAD " %m = reduce_mean %b axes=[2, 3]\n %d = relu %m\n out %d\n", 4);
+#undef HEAD
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epilogues_are_fused),
@@ -366,6 +411,7 @@ int main(void) {
         cmocka_unit_test(outputs_that_are_views_are_copied),
         cmocka_unit_test(concats_are_written_in_place),
         cmocka_unit_test(constants_alone_are_computed_once),
+        cmocka_unit_test(convolutions_lie_channels_last),
         cmocka_unit_test(memory_is_shared),
         cmocka_unit_test(what_cannot_be_run_is_named),
         cmocka_unit_test(running_out_of_memory_is_an_error),

@@ -207,7 +207,7 @@ static int check_case(Case *c, const Fixture *f) {
         const int n = b->choices(f->device[d], &c->step);
         if (n < 1) fail_msg("no way to run %s", what);
         for (int choice = 0; choice < n; choice++) {
-            const bool done = run_choice(c, b, f->device[d], choice, (int)draw(c, 0, 7) * 2);
+            const bool done = run_choice(c, b, f->device[d], choice, (int)(draw(c, 0, 7) | (chance(c, 50) ? 0x1f8 : 0)) * 2);
             if (!done && choice == 0) fail_msg("choice 0 refused: %s", what);
             if (!done) continue;
             ran++;
@@ -293,6 +293,40 @@ static void draw_epilogue(Case *c, int axis) {
     }
 }
 
+/* A normalisation by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps a residual sum, then perhaps relu. */
+static void draw_normalisation(Case *c) {
+    const View y = c->view[0];
+    const int first = c->step.nview;
+    for (int i = 0; i < 4; i++) {
+        add_view(c, DT_FLOAT, y.rank, y.dim, false);
+        for (int a = 0; a < y.rank; a++) c->view[first + i].stride[a] = a == 1;
+    }
+    add_code(c, C_ACC, 0, 0, 0), add_code(c, C_VIEW, first, 0, 0), add_code(c, C_SUB, 0, 1, 0);
+    add_code(c, C_VIEW, first + 1, 0, 0), add_code(c, C_ABS, 3, 0, 0), add_code(c, C_VIEW, first + 1, 0, 0), add_code(c, C_MUL, 5, 5, 0);
+    add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 6, 7, 0), add_code(c, C_SQRT, 8, 0, 0), add_code(c, C_VIEW, first + 2, 0, 0);
+    add_code(c, C_DIV, 10, 9, 0), add_code(c, C_MUL, 2, 11, 0), add_code(c, C_VIEW, first + 3, 0, 0), add_code(c, C_ADD, 12, 13, 0);
+    int last = 14;
+    if (chance(c, 40)) {
+        add_view(c, y.dtype, y.rank, y.dim, true);
+        add_code(c, C_VIEW, c->step.nview - 1, 0, 0), add_code(c, C_ADD, 15, last, 0);
+        last = 16;
+    }
+    const int form = (int)draw(c, 0, 3);
+    if (form == 0) add_code(c, C_RELU, last, 0, 0);
+    if (form == 1) add_code(c, C_SIGMOID, last, 0, 0), add_code(c, C_MUL, last, last + 1, 0);
+    if (form == 2) add_code(c, C_MUL, last, last, 0), add_code(c, C_SUB, last + 1, 2, 0); /* the accumulator in two ways */
+}
+
+/* A view of an image laid out with its channels innermost, some of them perhaps of a wider image. */
+static void draw_channels_last(Case *c, int i) {
+    View *v = &c->view[i];
+    int64_t stride = v->dim[1] + (chance(c, 30) ? draw(c, 1, 5) : 0);
+    if (v->dim[1] < 1 || !chance(c, 50)) return;
+    v->stride[1] = 1;
+    for (int a = v->rank - 1; a >= 2; a--) v->stride[a] = stride, stride *= v->dim[a] > 0 ? v->dim[a] : 1;
+    v->stride[0] = stride;
+}
+
 static int draw_core_type(Case *c) { return chance(c, 65) ? DT_FLOAT : draw_type(c); }
 
 static void gemm_case(Case *c) {
@@ -343,7 +377,9 @@ static void conv_case(Case *c) {
     add_view(c, type, 2 + n, y, false);
     add_view(c, type, 2 + n, x, false);
     add_view(c, type, 2 + n, w, false);
-    draw_epilogue(c, 1);
+    draw_channels_last(c, 0), draw_channels_last(c, 1);
+    if (is_real(type) && chance(c, 40)) draw_normalisation(c);
+    else draw_epilogue(c, 1);
 }
 
 static void pool_case(Case *c) {
@@ -355,6 +391,7 @@ static void pool_case(Case *c) {
     c->param[1 + 5 * n] = draw(c, 0, 1);
     add_view(c, type, 2 + n, y, false);
     add_view(c, type, 2 + n, x, false);
+    draw_channels_last(c, 0), draw_channels_last(c, 1);
     draw_epilogue(c, 1);
 }
 
@@ -408,7 +445,7 @@ static void check_many(const Fixture *f, StepKind kind, void (*make)(Case *), in
     assert_true(ran >= 2 * count);
 }
 static void gemm_agrees(void **f) { check_many(*f, S_GEMM, gemm_case, 400); }
-static void conv_agrees(void **f) { check_many(*f, S_CONV, conv_case, 300); }
+static void conv_agrees(void **f) { check_many(*f, S_CONV, conv_case, 600); }
 static void pool_agrees(void **f) { check_many(*f, S_POOL, pool_case, 300); }
 static void ewise_agrees(void **f) { check_many(*f, S_EWISE, ewise_case, 800); }
 static void reduce_agrees(void **f) { check_many(*f, S_REDUCE, reduce_case, 500); }

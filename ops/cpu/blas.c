@@ -245,7 +245,7 @@ static bool blas_build(Build *b, Kernel *k) {
     p->size = dtype_size(dtype);
     if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) || !read_matrix(b, 2, dtype, exact, &g->b, &p->b)) return false;
     const bool dense = exact || p->k == 0 || !view_matrix(&v[0], &p->y);
-    if (!tail_new(b, dtype, dense, &g->tail) || !view_matrix(&g->tail.into, &p->y)) return false;
+    if (!tail_new(b, dtype, dense ? TAIL_DENSE : TAIL_ANY, &g->tail) || !view_matrix(&g->tail.into, &p->y)) return false;
     const View *y = &g->tail.into;
     p->dx_a = p->k == 1 ? 1 : g->a.view.stride[c], p->dx_b = p->k == 1 ? 1 : g->b.view.stride[r];
     g->batch = batch_nest(b, y, &g->a.view, &g->b.view);

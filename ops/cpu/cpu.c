@@ -207,6 +207,7 @@ const Backend cpu_backend = {
     .abi = BACKEND_ABI,
     .size = sizeof(Backend),
     .name = "cpu",
+    .channels_last = 1,
     .open = cpu_open,
     .close = cpu_close,
     .identity = cpu_identity,

@@ -38,6 +38,7 @@ typedef struct Build {
 } Build;
 bool build_fail(Build *, const char *why);                             /* false */
 View build_scratch(Build *, int dtype, int rank, const int64_t dim[]); /* a dense view in the scratch */
+View build_scratch_like(Build *, int dtype, const View *);             /* a packed one, its axes in the order of these strides */
 size_t build_bytes(Build *, size_t bytes);                             /* offset of so many bytes in the scratch, 64-byte aligned */
 
 /* ---- operand.c */
@@ -46,6 +47,8 @@ int dtype_size(int dtype);                 /* bytes; 0: not a type of dense elem
 Class view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
 int class_dtype(Class);
 bool view_is_dense(const View *);
+bool view_is_packed(const View *);        /* dense when its axes are put into some order */
+bool view_is_channels_last(const View *); /* axis 1 has stride 1, and neighbouring places are further apart */
 static inline void *view_at(const View *v, void *const slot[], void *work) {
     return (char *)(v->slot < 0 ? work : slot[v->slot]) + v->offset * dtype_size(v->dtype);
 }
@@ -78,6 +81,7 @@ typedef struct Operand {
 Operand operand_as_is(Build *, int index);
 bool operand_pack(Build *, int index, int dtype, Operand *);                  /* dense, of this type */
 bool operand_pack_as(Build *, int index, const View *, int dtype, Operand *); /* the same of another view of view[index]'s slot */
+bool operand_packed(Build *, int index, const View *, int dtype, Operand *);  /* packed, its axes in the order that they have */
 bool operand_typed(Build *, int index, int dtype, Operand *);                 /* as it is if it has the type, else packed */
 static inline const void *operand_at(const Operand *o, void *const slot[], void *work) {
     if (o->constant) return o->constant;
@@ -89,12 +93,27 @@ typedef struct Tail {
     View into;
     Vector *finish;
 } Tail;
-bool epilogue_reads_output(const Step *);              /* then it must be read before the kernel writes there */
-bool tail_new(Build *, int dtype, bool dense, Tail *); /* dense: the kernel writes dense memory only */
-bool tail_plain(Build *, int dtype, Tail *); /* the same without the epilogue, which the kernel does itself; strides as in view[0] */
+bool epilogue_reads_output(const Step *); /* then it must be read before the kernel writes there */
+typedef enum TailShape {
+    TAIL_ANY,
+    TAIL_PACKED,
+    TAIL_DENSE
+} TailShape; /* what the kernel can write: all strides, a packed view, a dense one */
+bool tail_new(Build *, int dtype, TailShape, Tail *);
+bool tail_plain(Build *, int dtype, TailShape, Tail *); /* the same without the epilogue, which the kernel does itself */
 static inline void tail_run(const Tail *t, void *const slot[], void *work) {
     if (t->finish) vector_run(t->finish, slot, work);
 }
+
+/* ---- affine.c: the epilogue's first part as scale[c]*acc + shift[c], c the index along `axis`, where that is known now (Build.weights); the rest is a program again.
+   scale NULL: 1. False: there is no such part. */
+enum { AFFINE_CODE = 64 };
+typedef struct Affine {
+    const float *scale, *shift;
+    int ncode;
+    Scalar code[AFFINE_CODE];
+} Affine;
+bool affine_split(Build *, int axis, Affine *);
 
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
 void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);

@@ -104,7 +104,7 @@ static bool direct_conv_build(Build *b, Kernel *k) {
     c->class = view_class(v, 3);
     const int dtype = class_dtype(c->class);
     c->size = dtype_size(dtype);
-    if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) || !tail_new(b, dtype, false, &c->tail)) return false;
+    if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) || !tail_new(b, dtype, TAIL_ANY, &c->tail)) return false;
     c->g = window_new(&c->tail.into, &c->x.view, v[2].dim + 2, b->step->param + 1);
     for (int a = 0, n = v[1].rank - 2; a < n; a++) c->g.w[SPATIAL - n + a] = c->w.view.stride[2 + a];
     c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1], c->group = b->step->param[0];
@@ -129,12 +129,15 @@ static int conv_ways(const Device *d, const Step *s, Way way[WAYS]) {
     int n = 0;
     const int64_t ins = s->view[2].dim[1], cells = view_count(&s->view[2]) / (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
     const bool small = s->param[0] > 1 && ins <= 2, pointwise = cells == 1 && s->param[0] == 1;
-    if (small && taps_possible(s)) way[n++] = WAY_TAPS;
-    if (pointwise && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
+    const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]), first = pointwise || last;
+    if (small && !last && taps_possible(s)) way[n++] = WAY_TAPS;
+    const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
+    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
+    if (first && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
     if (dnn_conv_possible(d, s, DNN_ANY)) way[n++] = WAY_ANY;
-    if (!pointwise && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
-    if (dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
-    if (!small && taps_possible(s)) way[n++] = WAY_TAPS;
+    if (!first && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
+    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
+    if ((!small || last) && taps_possible(s)) way[n++] = WAY_TAPS;
     way[n++] = WAY_DIRECT;
     return n;
 }
@@ -226,6 +229,36 @@ static void pool_plane(const Pool *p, void *acc, char *y, const char *x) {
         }
 }
 
+/* All channels of an output at once, where they lie beside each other. */
+static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od, int64_t oh, int64_t ow) {
+    const Window *g = &p->g;
+    int64_t d, h, w;
+    reduce_start(acc, p->wide, p->kind, channels);
+    for (int64_t kd = 0; kd < g->kernel[0]; kd++)
+        for (int64_t kh = 0; kh < g->kernel[1]; kh++)
+            for (int64_t kw = 0; kw < g->kernel[2]; kw++)
+                if (window_at(g, 0, od, kd, &d) && window_at(g, 1, oh, kh, &h) && window_at(g, 2, ow, kw, &w))
+                    p->merge(acc, x + (d * g->x[0] + h * g->x[1] + w * g->x[2]) * p->size, 1, channels);
+    if (p->kind == REDUCE_MEAN) reduce_divide(acc, p->wide, p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], channels);
+}
+static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
+    const Pool *p = k->self;
+    const Window *g = &p->g;
+    const View *yv = &p->tail.into, *xv = &p->x.view;
+    const char *x = operand_at(&p->x, slot, work);
+    char *y = view_at(yv, slot, work), *acc = (char *)work + p->acc;
+    for (int64_t n = 0; n < yv->dim[0]; n++)
+        for (int64_t od = 0; od < g->out[0]; od++)
+            for (int64_t oh = 0; oh < g->out[1]; oh++)
+                for (int64_t ow = 0; ow < g->out[2]; ow++) {
+                    pool_cells(p, acc, x + n * xv->stride[0] * p->size, yv->dim[1], od, oh, ow);
+                    p->store(y + (n * yv->stride[0] + od * g->y[0] + oh * g->y[1] + ow * g->y[2]) * p->size, yv->stride[1], acc,
+                             yv->dim[1]);
+                }
+    tail_run(&p->tail, slot, work);
+    return 0;
+}
+
 static int pool_run(const Kernel *k, void *const slot[], void *work) {
     const Pool *p = k->self;
     const char *x = operand_at(&p->x, slot, work);
@@ -260,16 +293,17 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     p->wide = class_wide(p->class, p->kind);
     const int dtype = class_dtype(p->class);
     p->size = dtype_size(dtype), p->wide_size = dtype_size(class_dtype(p->wide));
-    if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, false, &p->tail)) return false;
+    if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
     p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
     for (int a = 0; a < SPATIAL; a++) {
         const int i = a - (SPATIAL - n);
         p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0, i >= 0 ? s->param[1 + 3 * n + i] : 0);
     }
-    p->acc = build_bytes(b, (size_t)(p->g.out[2] * p->wide_size));
+    const bool channels = view_is_channels_last(&p->x.view);
+    p->acc = build_bytes(b, (size_t)((channels ? s->view[0].dim[1] : p->g.out[2]) * p->wide_size));
     p->merge = b->device->simd->merge[p->class][p->kind];
     p->store = b->device->simd->store[p->wide][dtype];
-    k->run = pool_run;
+    k->run = channels ? pool_run_channels : pool_run;
     k->self = p;
     return true;
 }

@@ -198,6 +198,16 @@ static bool input_of(Build *b, int index, const View *as, Input *in) {
     return describe(&in->view, &in->md);
 }
 
+/* The same, packed if it is not: oneDNN's fast ways refuse images with gaps. */
+static bool packed_input_of(Build *b, int index, Input *in) {
+    const View *v = &b->step->view[index];
+    Operand o;
+    if (v->dtype == DT_FLOAT && view_is_packed(v)) return input_of(b, index, v, in);
+    if (!operand_packed(b, index, v, DT_FLOAT, &o)) return false;
+    *in = (Input){.view = plain_view(&o.view), .copy = o.copy, .known = o.constant};
+    return describe(&in->view, &in->md);
+}
+
 /* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered at each run. */
 static dnnl_memory_t feed(Build *b, Chain *c, const Input *in, const dnnl_memory_desc_t *md) {
     const bool same = dnnl_memory_desc_equal(&in->md, md);
@@ -296,13 +306,13 @@ static bool link_operation(Build *b, Chain *c, const Input *x, const Input *w, c
     return ok;
 }
 
-/* Starts a chain: the tail with or without the epilogue (dense: into dense memory first), and the output's description. */
-static Chain *chain_new(Build *b, Kernel *k, bool fused, bool dense, Input *y) {
+/* Starts a chain: the tail with or without the epilogue (by way of memory of that shape), and the output's description. */
+static Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
     Chain *c = ARENA_NEW(b->arena, Chain, 1);
     c->dnn = b->device->dnn;
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
-    if (!(fused ? tail_plain(b, DT_FLOAT, &c->tail) : tail_new(b, DT_FLOAT, dense, &c->tail))) return NULL;
+    if (!(fused ? tail_plain(b, DT_FLOAT, shape, &c->tail) : tail_new(b, DT_FLOAT, shape, &c->tail))) return NULL;
     y->view = plain_view(&c->tail.into);
     if (describe(&y->view, &y->md)) return c;
     return build_fail(b, "oneDNN cannot write such strides"), NULL;
@@ -379,15 +389,37 @@ static bool is_reference(const_dnnl_primitive_desc_t pd) {
     const char *name = NULL;
     return pd && dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name && strncmp(name, "ref", 3) == 0;
 }
-static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, bool *slow) {
+static bool known_input(const View *dense, const float *known, Input *in) {
+    *in = (Input){.view = plain_view(dense), .known = known};
+    in->view.slot = SLOT_SCRATCH;
+    return describe(&in->view, &in->md);
+}
+/* Weights and bias of the step, or those that take in the affine part of the epilogue. */
+static bool conv_operands(Build *b, const Fused *f, const Affine *affine, Input *w, Input *bias) {
+    const Step *s = b->step;
+    View weights = s->view[2];
+    Operand o = {.constant = NULL};
+    if (affine && affine->scale) {
+        if (!operand_pack(b, 2, DT_FLOAT, &o) || !o.constant) return false;
+        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy, in the kernel's arena */
+        const int64_t count = view_count(&weights), each = count / weights.dim[0];
+        for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
+        weights = o.view;
+    }
+    weights = grouped(&weights, s->param[0]);
+    if (!(o.constant ? known_input(&weights, o.constant, w) : input_of(b, 2, &weights, w))) return false;
+    const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, 1, &s->view[0].dim[1]);
+    if (affine) return known_input(&line, affine->shift, bias);
+    return !f->whole || !f->bias || bias_input(b, f, 1, 1, bias);
+}
+static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Affine *affine, bool *slow) {
     const Step *s = b->step;
     const View *v = s->view;
     const int n = v[1].rank - 2;
-    const bool has_bias = f->whole && f->bias;
+    const bool has_bias = affine || (f->whole && f->bias);
     Input x, w, bias, y;
-    Chain *c = chain_new(b, k, f->whole, way == DNN_PLAIN, &y);
-    const View weights = grouped(&v[2], s->param[0]);
-    if (!c || !input_of(b, 1, &v[1], &x) || !input_of(b, 2, &weights, &w) || (has_bias && !bias_input(b, f, 1, 1, &bias)))
+    Chain *c = chain_new(b, k, f->whole, way == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
+    if (!c || !(way ? input_of(b, 1, &v[1], &x) : packed_input_of(b, 1, &x)) || !conv_operands(b, f, affine, &w, &bias))
         return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end;
     exact_pads(n, &v[0], &v[1], v[2].dim + 2, s->param + 1, stride, dilation, begin, end);
@@ -401,13 +433,24 @@ static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, bool *sl
     *slow = slow_activation(c->pd, f);
     return chain_end(b, k, !*slow && !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
 }
+/* The affine part goes into weights that are known; then what is left is fused, or runs afterwards. */
 bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
     const size_t before = b->workspace;
-    const Fused none = {0}, all = match_epilogue(b->step, 1), fused = way || view_is_dense(&b->step->view[0]) ? all : none;
-    bool slow = false;
-    if (conv_build(b, way, k, &fused, &slow)) return true;
-    b->workspace = before;
-    return slow && conv_build(b, way, k, &none, &slow);
+    const Step *whole = b->step;
+    Step rest = *whole;
+    Affine split;
+    const bool known = b->weights && b->weights[2], affine = known && affine_split(b, 1, &split);
+    if (affine) rest.code = split.code, rest.ncode = split.ncode;
+    b->step = &rest;
+    const Fused none = {0}, fused = match_epilogue(&rest, 1);
+    const bool two = affine && fused.whole && fused.bias; /* a second bias, which is not known */
+    bool slow = two, done = !two && conv_build(b, way, k, &fused, affine ? &split : NULL, &slow);
+    if (!done && slow) {
+        b->workspace = before;
+        done = conv_build(b, way, k, &none, affine ? &split : NULL, &slow);
+    }
+    b->step = whole;
+    return done;
 }
 
 /* ---- pooling */
@@ -428,8 +471,8 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const Fused none = {0};
     const int n = v[1].rank - 2;
     Input x, y;
-    Chain *c = chain_new(b, k, false, false, &y);
-    if (!c || !input_of(b, 1, &v[1], &x)) return chain_end(b, k, false);
+    Chain *c = chain_new(b, k, false, choice ? TAIL_ANY : TAIL_PACKED, &y);
+    if (!c || !(choice ? input_of(b, 1, &v[1], &x) : packed_input_of(b, 1, &x))) return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end, kernel;
     exact_pads(n, &v[0], &v[1], s->param + 1, s->param + 1 + n, stride, dilation, begin, end);
     for (int i = 0; i < n; i++) kernel[i] = s->param[1 + i];
@@ -446,7 +489,7 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     if (dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &x_md, &y_md, stride, kernel, dilation, begin, end) ==
         dnnl_success)
         c->pd = create(&desc, c->dnn, &none);
-    return chain_end(b, k, link_operation(b, c, &x, NULL, NULL, &y));
+    return chain_end(b, k, !is_reference(c->pd) && link_operation(b, c, &x, NULL, NULL, &y));
 }
 
 /* ---- matrix products */
@@ -480,7 +523,7 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const Fused f = match_epilogue(s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
-    Chain *c = chain_new(b, k, f.whole, false, &y);
+    Chain *c = chain_new(b, k, f.whole, TAIL_ANY, &y);
     if (!c || !flatten(s, flat)) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;

@@ -21,6 +21,28 @@ View build_scratch(Build *b, int dtype, int rank, const int64_t dim[]) {
     return v;
 }
 
+/* The axes by their strides, greatest first, equal ones as they stand. */
+static void axes_by_stride(const View *v, int axis[]) {
+    for (int a = 0; a < v->rank; a++) {
+        int at = a;
+        for (; at > 0 && v->stride[axis[at - 1]] < v->stride[a]; at--) axis[at] = axis[at - 1];
+        axis[at] = a;
+    }
+}
+/* Strides of a packed view in that order. */
+static void packed_strides(const View *v, int64_t stride[]) {
+    int axis[STEP_RANK];
+    int64_t next = 1;
+    axes_by_stride(v, axis);
+    for (int i = v->rank - 1; i >= 0; i--) stride[axis[i]] = next, next *= v->dim[axis[i]];
+}
+
+View build_scratch_like(Build *b, int dtype, const View *like) {
+    View v = build_scratch(b, dtype, like->rank, like->dim);
+    packed_strides(like, v.stride);
+    return v;
+}
+
 bool dtype_numeric(int dtype) { return dtype > 0 && dtype < SIMD_TYPES && simd_base.load[CLASS_FLOAT][dtype] != NULL; }
 
 int dtype_size(int dtype) { return dtype_bits((DType)dtype) / 8; }
@@ -53,6 +75,19 @@ bool view_is_dense(const View *v) {
         stride *= v->dim[i];
     }
     return true;
+}
+
+bool view_is_packed(const View *v) {
+    int64_t stride[STEP_RANK];
+    packed_strides(v, stride);
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] > 1 && v->stride[a] != stride[a]) return false;
+    return true;
+}
+bool view_is_channels_last(const View *v) {
+    for (int a = 2; a < v->rank; a++)
+        if (v->dim[1] > 1 && v->dim[a] > 1) return v->stride[1] == 1 && v->stride[a] > 1;
+    return false;
 }
 
 static bool joinable(const Nest *s, int outer, int inner) {
@@ -135,6 +170,15 @@ bool operand_pack_as(Build *b, int index, const View *from, int dtype, Operand *
     o->copy = copy_new(b, &o->view, from);
     return o->copy != NULL;
 }
+bool operand_packed(Build *b, int index, const View *from, int dtype, Operand *o) {
+    if ((from->dtype == dtype && view_is_packed(from)) || (b->weights && b->weights[index])) {
+        *o = (Operand){.view = *from};
+        return from->dtype == dtype || operand_pack_as(b, index, from, dtype, o);
+    }
+    *o = (Operand){.view = build_scratch_like(b, dtype, from)};
+    o->copy = copy_new(b, &o->view, from);
+    return o->copy != NULL;
+}
 bool operand_pack(Build *b, int index, int dtype, Operand *o) { return operand_pack_as(b, index, &b->step->view[index], dtype, o); }
 
 bool operand_typed(Build *b, int index, int dtype, Operand *o) {
@@ -165,22 +209,31 @@ bool epilogue_reads_output(const Step *s) {
     return false;
 }
 
-bool tail_plain(Build *b, int dtype, Tail *t) {
+static bool tail_fits(const View *y, int dtype, TailShape shape) {
+    if (y->dtype != dtype || (shape == TAIL_DENSE && !view_is_dense(y))) return false;
+    return shape != TAIL_PACKED || view_is_packed(y);
+}
+static View tail_scratch(Build *b, int dtype, TailShape shape) {
+    const View *y = &b->step->view[0];
+    return shape == TAIL_DENSE ? build_scratch(b, dtype, y->rank, y->dim) : build_scratch_like(b, dtype, y);
+}
+
+bool tail_plain(Build *b, int dtype, TailShape shape, Tail *t) {
     const View *y = &b->step->view[0];
     *t = (Tail){.into = *y};
-    if (y->dtype == dtype) return true;
+    if (tail_fits(y, dtype, shape)) return true;
     static const Scalar acc = {.op = C_ACC};
-    t->into = build_scratch(b, dtype, y->rank, y->dim);
+    t->into = tail_scratch(b, dtype, shape);
     t->finish = vector_new(b, y, 1, &t->into, &acc, 1);
     return t->finish != NULL;
 }
 
-bool tail_new(Build *b, int dtype, bool dense, Tail *t) {
+bool tail_new(Build *b, int dtype, TailShape shape, Tail *t) {
     const Step *s = b->step;
     const View *y = &s->view[0];
     static const Scalar acc = {.op = C_ACC};
-    const bool direct = y->dtype == dtype && (!dense || view_is_dense(y)) && !epilogue_reads_output(s);
-    *t = (Tail){.into = direct ? *y : build_scratch(b, dtype, y->rank, y->dim)};
+    const bool direct = tail_fits(y, dtype, shape) && !epilogue_reads_output(s);
+    *t = (Tail){.into = direct ? *y : tail_scratch(b, dtype, shape)};
     if (direct && !s->ncode) return true;
     t->finish = vector_new(b, s->view, s->nview, &t->into, s->ncode ? s->code : &acc, s->ncode ? s->ncode : 1);
     return t->finish != NULL;

@@ -33,12 +33,20 @@ void reduce_start(void *acc, Class wide, ReduceKind kind, int64_t n) {
     const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
     const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
     const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
-    for (int64_t j = 0; j < n; j++) switch (wide) {
-        case CLASS_FLOAT: ((float *)acc)[j] = (float)real[kind]; break;
-        case CLASS_DOUBLE: ((double *)acc)[j] = real[kind]; break;
-        case CLASS_INT: ((int64_t *)acc)[j] = integer[kind]; break;
-        default: ((uint64_t *)acc)[j] = natural[kind]; break;
-        }
+    switch (wide) {
+    case CLASS_FLOAT:
+        for (int64_t j = 0; j < n; j++) ((float *)acc)[j] = (float)real[kind];
+        break;
+    case CLASS_DOUBLE:
+        for (int64_t j = 0; j < n; j++) ((double *)acc)[j] = real[kind];
+        break;
+    case CLASS_INT:
+        for (int64_t j = 0; j < n; j++) ((int64_t *)acc)[j] = integer[kind];
+        break;
+    default:
+        for (int64_t j = 0; j < n; j++) ((uint64_t *)acc)[j] = natural[kind];
+        break;
+    }
 }
 
 void reduce_divide(void *acc, Class wide, int64_t count, int64_t n) {
@@ -149,7 +157,7 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     const int out = class_dtype(class);
     if (x->dtype == out) r->x = operand_as_is(b, 1);
     else if (!operand_pack(b, 1, out, &r->x)) return false;
-    if (!tail_new(b, out, false, &r->tail)) return false;
+    if (!tail_new(b, out, TAIL_ANY, &r->tail)) return false;
     r->merge = simd->merge[class][r->kind];
     r->total = simd->total[class][r->kind];
     r->load = simd->load[class][out];

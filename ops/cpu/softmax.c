@@ -37,6 +37,6 @@ static bool softmax_build(Build *b, int choice, Kernel *k) {
     k->self = s;
     if (x->dtype == class_dtype(class) && view_is_dense(x)) s->x = operand_as_is(b, 1);
     else if (!operand_pack(b, 1, class_dtype(class), &s->x)) return false;
-    return tail_new(b, class_dtype(class), true, &s->tail);
+    return tail_new(b, class_dtype(class), TAIL_DENSE, &s->tail);
 }
 const Maker softmax_maker = {softmax_choices, softmax_build};

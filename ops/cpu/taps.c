@@ -122,5 +122,5 @@ bool taps_build(Build *b, Kernel *k) {
     t->taps = b->device->simd->taps;
     if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2])) t->w = operand_as_is(b, 2);
     else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;
-    return operand_typed(b, 1, DT_FLOAT, &t->x) && tail_new(b, DT_FLOAT, false, &t->tail);
+    return operand_typed(b, 1, DT_FLOAT, &t->x) && tail_new(b, DT_FLOAT, TAIL_ANY, &t->tail);
 }

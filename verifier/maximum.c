@@ -51,8 +51,8 @@ static Nf without_term(Prover *p, Nf nf, int k) {
 }
 static Part joined(Prover *p, const Part *outer, Part inner, Nf nf) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, outer->nvar + inner.nvar + 1);
-    memcpy(v, outer->var, sizeof *v * (size_t)outer->nvar);
-    memcpy(v + outer->nvar, inner.var, sizeof *v * (size_t)inner.nvar);
+    if (outer->nvar) memcpy(v, outer->var, sizeof *v * (size_t)outer->nvar);
+    if (inner.nvar) memcpy(v + outer->nvar, inner.var, sizeof *v * (size_t)inner.nvar);
     return (Part){outer->nvar + inner.nvar, v, dom_and(p, outer->dom, inner.dom), nf};
 }
 /* True: part x was replaced by parts of its inner maximum. */
@@ -121,7 +121,7 @@ static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
 }
 static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y wherever x counts */
     bool over = !y->nvar && !y->dom;
-    bool same = x->nvar == y->nvar && x->dom == y->dom && !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar);
+    bool same = x->nvar == y->nvar && x->dom == y->dom && (!x->nvar || !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar));
     return (over || same) && nf_nonnegative(p, minus(p, y->nf, x->nf));
 }
 static void drop_dominated(Prover *p, Parts *s) {

@@ -18,7 +18,16 @@ static Ex define_mul(Call *c, Dims i) { return mul(c, left(c, i), right(c, i)); 
 static Ex define_min(Call *c, Dims i) { return min2(c, left(c, i), right(c, i)); }
 static Ex define_max(Call *c, Dims i) { return max2(c, left(c, i), right(c, i)); }
 static Ex define_div(Call *c, Dims i) { return is_float(c->in[0]) ? divide(c, left(c, i), right(c, i)) : 0; }
-static Ex define_pow(Call *c, Dims i) { return is_float(c->in[0]) ? power(c, left(c, i), right(c, i)) : 0; }
+static const char *shape_pow(Call *c) { /* the exponent may be of another type; the result has the base's */
+    char a = dtype_class(c->in[0]->dtype), b = dtype_class(c->in[1]->dtype);
+    if (a == 'B' || b == 'B' || a == 'S' || b == 'S' || a == 'C' || b == 'C') return "not for these element types";
+    c->out[0] = *c->in[0];
+    c->out[0].dim = dims_join(c, c->in[0]->dim, c->in[1]->dim);
+    return NULL;
+}
+static Ex define_pow(Call *c, Dims i) {
+    return is_float(c->in[0]) && c->in[0]->dtype == c->in[1]->dtype ? power(c, left(c, i), right(c, i)) : 0;
+}
 
 /* Integer division truncates; it is floor where neither number can be negative. */
 static bool quotient(Call *c, const Poly x[], Poly *y) {
@@ -60,6 +69,16 @@ static int64_t whole_pow(int64_t a, int64_t b) {
         if (b & 1) y *= base;
     return (int64_t)y;
 }
+/* An integer to the power of a float. */
+static int kernel_pow_mixed(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *a = &s->view[1], *b = &s->view[2];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        double x = kernel_real(a, slot, kernel_joined(a, y->rank, i));
+        kernel_set_real(y, slot, kernel_at(y, i), pow(x, kernel_real(b, slot, kernel_joined(b, y->rank, i))));
+    }
+    return 0;
+}
 #define KERNEL(NAME, REAL, WHOLE)                        \
     static int NAME(const Step *s, void *const slot[]) { \
         kernel_pairs(s, slot, REAL, WHOLE);              \
@@ -71,7 +90,12 @@ static int kernel_mod(const Step *s, void *const slot[]) {
     else kernel_pairs(s, slot, real_mod, whole_mod);
     return 0;
 }
-KERNEL(kernel_pow, pow, whole_pow)
+static int kernel_pow(const Step *s, void *const slot[]) {
+    bool whole = kernel_is_integer(&s->view[1]) && kernel_is_integer(&s->view[2]);
+    if (!whole && kernel_is_integer(&s->view[1])) return kernel_pow_mixed(s, slot);
+    kernel_pairs(s, slot, pow, whole_pow);
+    return 0;
+}
 
 /* Up to opset 6 input 1 was stretched only on request. */
 #define LEGACY "consumed_inputs:ignore broadcast:axis"
@@ -93,7 +117,7 @@ const Op op_sub = {"sub", "a b", "y", NULL, shape, define_sub, .onnx = onnx_sub,
 const Op op_mul = {"mul", "a b", "y", NULL, shape, define_mul, .onnx = onnx_mul, .flags = BOTH};
 const Op op_div = {
     "div", "a b", "y", NULL, shape, define_div, .value = value_div, .kernel = kernel_div, .onnx = onnx_div, .flags = OP_BROADCASTS};
-const Op op_pow = {"pow", "a b", "y", NULL, shape, define_pow, .kernel = kernel_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
+const Op op_pow = {"pow", "a b", "y", NULL, shape_pow, define_pow, .kernel = kernel_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
 const Op op_min = {"min", "a b", "y", NULL, shape, define_min, .onnx = onnx_min, .flags = BOTH};
 const Op op_max = {"max", "a b", "y", NULL, shape, define_max, .onnx = onnx_max, .flags = BOTH};
 const Op op_mod = {"mod",

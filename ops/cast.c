@@ -28,11 +28,13 @@ static int params(Call *c, int64_t *out, int room) {
     out[1] = word(c, ROUND);
     return 2;
 }
+static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
 /* A power of two beside x. */
 static double power_of_two(double x, int64_t round) {
     int e;
     double m = frexp(x, &e); /* x = m * 2^e, m in [1/2, 1) */
-    return isfinite(x) && x > 0 ? ldexp(1, e - (round == DOWN || m < (round == NEAREST ? 0.75 : 0.5 + 1e-300))) : x;
+    bool down = m == 0.5 || round == DOWN || (round == NEAREST && m < 0.75);
+    return isfinite(x) && x > 0 ? ldexp(1, e - down) : x;
 }
 static double narrowed(double x, DType to, int64_t saturate, int64_t round) {
     double most = kernel_greatest((int32_t)to);
@@ -49,12 +51,12 @@ static int kernel(const Step *s, void *const slot[]) {
         if (to == DT_BOOL) kernel_set_integer(y, slot, at, kernel_real(x, slot, from) != 0);
         else if (dtype_bits(to) <= 8 && dtype_class(to) == 'F')
             kernel_set_real(y, slot, at, narrowed(kernel_real(x, slot, from), to, s->param[1], s->param[2]));
+        else if (is_small(to)) kernel_set_integer(y, slot, at, kernel_integer(x, slot, from)); /* its last bits */
         else kernel_move(y, slot, at, x, from);
     }
     return 0;
 }
 
-static bool is_small(DType t) { return dtype_bits(t) < (dtype_class(t) == 'F' ? 16 : 8); }
 /* A copy converts numbers, and to truth what is not zero. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
     char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);

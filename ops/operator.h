@@ -67,6 +67,10 @@ typedef struct Call {         /* an operator meets attributes and types: a signa
        axes:resize         the axes of sizes and scales, all if absent
        range:count         inputs start, limit, delta (computable integers) become start, n, step, dtype
        shape:expand        input 1, joined with x's sizes by broadcasting
+       letters:equation    Einsum's equation as numbers of letters
+       hidden:recurrent    hidden_size, or the last size of input 2
+       dim:rotary          rotary_embedding_dim, if given, is twice the last size of input 1
+       to:quantized        output_dtype, else the element type of input 2, else U8; to:scale: output_dtype, else input 1's
        n:nonzero, n:compress, kept:nms: how many there are: counted where the data is at hand (running), else a size that
                            depends on data
        to:like             the element type of input 1, which is dropped

@@ -101,6 +101,15 @@ static void draw_inputs(Trial *t) {
     }
 }
 
+/* Sizes that chance alone does not meet. */
+static void fit_rotary(Trial *t) {
+    Type *x = &t->in[0], *angle = &t->in[1];
+    x->dim = (Dims){4, {size_as(t, 2, false, 0, 0), size_as(t, 2, false, 0, 1), size_as(t, draw(t, 1, 3), false, 0, 2)}};
+    x->dim.v[3] = size_as(t, draw(t, 4, 7), false, 0, 3);
+    angle->dim = (Dims){3, {x->dim.v[0], x->dim.v[2], size_as(t, draw(t, 1, 2), false, 1, 2)}};
+    t->in[2] = *angle;
+}
+
 static bool value_of(Trial *t, Poly p, int64_t *v) { return poly_eval(t->w, p, (Sizes){SYMBOLS, t->size}, v); }
 
 static bool sized(Trial *t, const Type *type, Tensor *out) {
@@ -119,6 +128,7 @@ static bool draw_trial(Trial *t) {
     for (int k = 0; k < SYMBOLS; k++) t->size[k] = SIZE_UNKNOWN;
     t->nout = (int)draw(t, 1, OUTPUTS);
     draw_inputs(t);
+    if (!strcmp(t->op->name, "rotary")) fit_rotary(t);
     for (int k = 0; k < attrs_count(t->op->attrs); k++)
         if (!draw_attr(t, &t->op->attrs[k], &t->attr[k])) return false;
     for (int k = 0; k < t->nin; k++) id[k] = type_intern(t->w, &t->in[k]);

@@ -265,8 +265,8 @@ static bool slice(Draft *d, int attr) {
 
 static bool pads(Draft *d, int attr) {
     int value = attr_named(d, "value");
-    if (model_opset(d->m, (Slice){0}) < 11) return put_ints(d, "pads", d->attr[attr].ints) && put_attr(d, "value", value);
-    return list_slot(d, 1, d->attr[attr].ints) && real_slot(d, 2, value);
+    if (model_opset(d->m, (Slice){0}) < 11) return put_ints(d, "pads", d->attr[attr].ints) && (value < 0 || put_attr(d, "value", value));
+    return list_slot(d, 1, d->attr[attr].ints) && (value < 0 || real_slot(d, 2, value));
 }
 
 /* 0 where the size is that of the same axis of x, -1 for one that is neither a number nor such a one. */
@@ -365,16 +365,41 @@ static bool range(Draft *d, int attr) {
     return a && b && c && fill_slot(d, 0, a) && fill_slot(d, 1, b) && fill_slot(d, 2, c);
 }
 
+static bool equation(Draft *d, int attr) {
+    const char *text = emit_letters(d->w, d->attr[attr].ints, d->node.nin);
+    if (!text) return no(d, "more letters than there are");
+    return new_attr(d, "equation", 3)->text = text, true;
+}
+static bool rotary(Draft *d, int attr) {
+    int64_t h;
+    Poly n = in_type(d, 1)->dim.v[2];
+    (void)attr;
+    if (poly_scale(d->w, n, 2) == in_type(d, 0)->dim.v[3]) return true;
+    return poly_constant(d->w, n, &h) ? put_int(d, "rotary_embedding_dim", 2 * h) : no(d, "a size that is no number");
+}
+static bool hidden(Draft *d, int attr) { return put_attr(d, "hidden_size", attr); }
+/* The type that the node has by itself, or output_dtype. */
+static bool output_dtype(Draft *d, int attr, DType itself) {
+    if ((DType)d->attr[attr].word == itself) return true;
+    return model_opset(d->m, (Slice){0}) >= 21 ? put_int(d, "output_dtype", d->attr[attr].word) : no(d, "another element type");
+}
+static bool quantized(Draft *d, int attr) { return output_dtype(d, attr, in_type(d, 2) ? in_type(d, 2)->dtype : DT_UINT8); }
+static bool to_scale(Draft *d, int attr) { return output_dtype(d, attr, in_type(d, 1)->dtype); }
+
 static const struct {
     const char *ours, *name;
     Inverse fn;
 } table[] = {
-    {"n", "nonzero", nothing},          {"n", "compress", nothing},    {"kept", "nms", nothing},      {"pads", "auto_pad", plain_pads},
-    {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing}, {"axes", "all", some_axes},    {"axes", "spatial", spatial},
-    {"keepdims", "reinsert", keepdims}, {"axis", "flatten", flat},     {"inputs", "fold", stretched}, {"inputs", "stretch", stretched},
-    {"c", "stretch", stretched},        {"broadcast", "axis", never},  {"slice", "axes", slice},      {"pads", "axes", pads},
-    {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx}, {"shape", "expand", expand},   {"value", "tensor", tensor},
-    {"range", "count", range},          {"sizes", "resize", resize},   {"axes", "resize", nothing},   {"pads", "transposed", plain_pads},
+    {"letters", "equation", equation},  {"hidden", "recurrent", hidden},    {"dim", "rotary", rotary},
+    {"to", "quantized", quantized},     {"to", "scale", to_scale},          {"n", "nonzero", nothing},
+    {"n", "compress", nothing},         {"kept", "nms", nothing},           {"pads", "auto_pad", plain_pads},
+    {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing},      {"axes", "all", some_axes},
+    {"axes", "spatial", spatial},       {"keepdims", "reinsert", keepdims}, {"axis", "flatten", flat},
+    {"inputs", "fold", stretched},      {"inputs", "stretch", stretched},   {"c", "stretch", stretched},
+    {"broadcast", "axis", never},       {"slice", "axes", slice},           {"pads", "axes", pads},
+    {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx},      {"shape", "expand", expand},
+    {"value", "tensor", tensor},        {"range", "count", range},          {"sizes", "resize", resize},
+    {"axes", "resize", nothing},        {"pads", "transposed", plain_pads},
 };
 
 static bool special(Draft *d, const char *ours, const char *name) {
@@ -430,54 +455,6 @@ static bool item_export(Draft *d, char *text) {
 
 /* ---- inputs */
 
-static bool one(World *w, Poly p) {
-    int64_t v;
-    return poly_constant(w, p, &v) && v == 1;
-}
-
-/* NumPy's sizes of two; false: not decided. */
-static bool numpy(World *w, Dims a, Dims b, Dims *out) {
-    *out = a.n >= b.n ? a : b;
-    for (int k = 1; k <= a.n && k <= b.n; k++) {
-        Poly x = a.v[a.n - k], y = b.v[b.n - k];
-        if (x != y && !one(w, x) && !one(w, y)) return false;
-        out->v[out->n - k] = one(w, x) ? y : x;
-    }
-    return true;
-}
-
-static bool leading_ones_only(World *w, Dims a, Dims b) {
-    Dims longer = a.n > b.n ? a : b, shorter = a.n > b.n ? b : a;
-    for (int k = 0; k < longer.n - shorter.n; k++)
-        if (!one(w, longer.v[k])) return false;
-    for (int k = 0; k < shorter.n; k++)
-        if (shorter.v[k] != longer.v[longer.n - shorter.n + k]) return false;
-    return true;
-}
-
-static Value look_through(World *w, Value v, int rank, Available available, void *user) {
-    for (;;) {
-        Node n = node_get(w, value_node(w, v));
-        if (n.nin != 1 || (available && available(user, v))) return v;
-        Dims y = value_type(w, v)->dim, x = value_type(w, n.in[0])->known ? value_type(w, n.in[0])->dim : (Dims){.n = RANK_MAX + 1};
-        bool reshape = strcmp(n.op->name, "reshape") == 0 && leading_ones_only(w, x, y), broadcast = strcmp(n.op->name, "broadcast") == 0;
-        if (x.n > rank || !(reshape || broadcast)) return v;
-        v = n.in[0];
-    }
-}
-
-/* Sizes that ONNX gives the result of these inputs, the last `tail` axes left alone, compared with ours. */
-static bool same_sizes(World *w, int n, const Value v[], Dims want, int tail) {
-    Dims all = {0};
-    for (int k = 0; k < n; k++) {
-        Dims d = value_type(w, v[k])->dim;
-        d.n -= tail;
-        if (d.n < 0 || !numpy(w, all, d, &all)) return false;
-    }
-    want.n -= tail;
-    return dims_equal(&all, &want);
-}
-
 static void drop_broadcasts(Draft *d, Value in[], Available available, void *user) {
     Dims y = value_type(d->w, d->node.out)->dim;
     bool matrix = strcmp(d->e->type, "MatMul") == 0, gemm = strcmp(d->e->type, "Gemm") == 0;
@@ -485,7 +462,7 @@ static void drop_broadcasts(Draft *d, Value in[], Available available, void *use
     for (int k = gemm ? 2 : 0; k < d->node.nin; k++) {
         Value before = thin[k];
         if (!before) return;
-        thin[k] = look_through(d->w, before, y.n, available, user);
+        thin[k] = emit_thin(d->w, before, y.n, available, user);
         if (matrix &&
             !dims_equal(
                 &(Dims){2,
@@ -498,8 +475,8 @@ static void drop_broadcasts(Draft *d, Value in[], Available available, void *use
             thin[k] = before;
     }
     Dims joined;
-    bool ok = gemm ? d->node.nin > 2 && numpy(d->w, y, value_type(d->w, thin[2])->dim, &joined) && dims_equal(&joined, &y)
-                   : same_sizes(d->w, d->node.nin, thin, y, matrix ? 2 : 0);
+    bool ok = gemm ? d->node.nin > 2 && emit_joined(d->w, y, value_type(d->w, thin[2])->dim, &joined) && dims_equal(&joined, &y)
+                   : emit_same_sizes(d->w, d->node.nin, thin, y, matrix ? 2 : 0);
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 

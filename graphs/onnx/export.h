@@ -25,6 +25,11 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
    available (NULL: nothing) tells whether a value has a name already: such a value is not looked through. False: none does, *why says what the first one lacked. */
 typedef bool (*Available)(void *, Value);
 bool emit_node(Model *, NodeId, Available, void *, Emit *, const char **why);
+/* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false: not decided); whether they are the wanted ones. */
+Value emit_thin(World *, Value, int rank, Available, void *user);
+bool emit_joined(World *, Dims a, Dims b, Dims *out);
+bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
+const char *emit_letters(World *, PolyList, int nin); /* Einsum's equation; NULL: too many letters */
 bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
 Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[], const char *name,
                  const char *doc); /* contents of a NodeProto */

@@ -58,6 +58,11 @@ bool special_range_count(Import *, int attr);
 bool special_sizes_resize(Import *, int attr);
 bool special_axes_resize(Import *, int attr);
 bool special_pads_transposed(Import *, int attr);
+bool special_letters(Import *, int attr); /* special_form.c */
+bool special_hidden(Import *, int attr);
+bool special_rotary(Import *, int attr);
+bool special_to_quantized(Import *, int attr);
+bool special_to_scale(Import *, int attr);
 bool special_count_nonzero(Import *, int attr); /* special_count.c */
 bool special_count_compress(Import *, int attr);
 bool special_count_nms(Import *, int attr);

@@ -223,6 +223,7 @@ static bool pads_axes(Import *s, int attr) {
     give_ints(s, attr, 2 * x->n, v);
     Their t;
     int value = our_attr(s->op, "value");
+    if (value < 0) return their(s, "value", &t), s->taken |= 4, true;
     return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
@@ -375,6 +376,11 @@ static const struct {
     {"shape", "same", shape_same},
     {"shape", "expand", shape_expand},
     {"to", "like", to_like},
+    {"letters", "equation", special_letters},
+    {"hidden", "recurrent", special_hidden},
+    {"dim", "rotary", special_rotary},
+    {"to", "quantized", special_to_quantized},
+    {"to", "scale", special_to_scale},
     {"n", "nonzero", special_count_nonzero},
     {"n", "compress", special_count_compress},
     {"kept", "nms", special_count_nms},

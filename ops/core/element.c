@@ -18,7 +18,7 @@
     X(DT_BOOL, uint8_t)
 
 /* Small floats by the bits of their exponent and mantissa. Those without infinities (FINITE) have one NaN: all ones, or
-   the sign alone (UNSIGNED_ZERO, whose exponents are one lower); E2M1 has none. */
+   the sign alone (UNSIGNED_ZERO, whose exponents are one lower); E2M1 has none, and -0 for it. */
 typedef struct SmallFloat {
     int exponent, mantissa;
     bool finite, unsigned_zero;
@@ -65,6 +65,7 @@ static unsigned small_beyond(const SmallFloat *f, unsigned sign) {
 static unsigned small_encode(const SmallFloat *f, double x) {
     unsigned sign = signbit(x) ? 1u << (small_bits(f) - 1) : 0, ones = (1u << (small_bits(f) - 1)) - 1;
     int bias = small_bias(f), e;
+    if (isnan(x) && f->exponent == 2) return ones + 1;
     if (isnan(x)) return f->unsigned_zero ? ones + 1 : f->finite ? sign | ones : small_beyond(f, sign) | 1u << (f->mantissa - 1);
     if (isinf(x)) return small_beyond(f, sign);
     frexp(x, &e); /* |x| in [2^(e-1), 2^e) */

@@ -507,6 +507,61 @@ def compress(case):
     case.type, case.onnx_attrs = "Compress", {"axis": axis}
 
 
+def quantize(case):
+    axis, size = int(case.draw("axis")), case.below(2)
+    scale = abs(case.tensor([2, 3, 4][axis])) + np.float32(0.25) if size else np.array(0.25 + case.random.random(), np.float32)
+    zero = case.integers(*scale.shape, low=0, high=20, dtype=np.uint8) if case.below(2) else None
+    case.attrs, case.onnx_attrs, case.type = {"axis": axis}, {"axis": axis}, case.op.onnx[0][0]
+    back = case.op.name == "dequantize"
+    case.inputs = [case.integers(2, 3, 4, low=0, high=256, dtype=np.uint8) if back else case.tensor(2, 3, 4, low=-40, high=40), scale, zero]
+
+
+def dynamicquantize(case):
+    case.inputs, case.type, case.outputs = [case.tensor(3, 4, low=-2, high=3)], "DynamicQuantizeLinear", 3
+
+
+def einsum(case):
+    shapes = {"i": 2, "j": 3, "k": 4, "b": 2}
+    equation = case.random.choice(["ij,jk->ik", "bij,bjk->bik", "ij->ji", "ii->i", "ij,ij->", "ij,j->i", "bij,kj->bki", "i,j,k->ijk"])
+    terms = equation.replace("->", ",").split(",")
+    letters = sorted(set("".join(terms)), key="".join(terms).index)
+    case.attrs["letters"] = [n for t in terms for n in (len(t), *map(letters.index, t))]
+    case.inputs = [case.tensor(*[shapes[c] for c in t]) for t in terms[:-1]]
+    case.type, case.onnx_attrs = "Einsum", {"equation": equation}
+
+
+def recurrent(case):
+    gates, outputs = {"rnn": (1, 2), "gru": (3, 2), "lstm": (4, 3)}[case.op.name]
+    way, h, i, t, b = case.draw("direction"), 3, 2, 4, 2
+    d = 2 if way == "bidirectional" else 1
+    case.inputs = [case.tensor(t, b, i), case.tensor(d, gates * h, i), case.tensor(d, gates * h, h)]
+    if case.below(2):
+        case.inputs += [case.tensor(d, 2 * gates * h), case.integers(b, low=1, high=t + 1, dtype=np.int32), case.tensor(d, b, h)]
+    if gates == 4 and len(case.inputs) > 3 and case.below(2):
+        case.inputs += [case.tensor(d, b, h), case.tensor(d, 3 * h)]
+    case.attrs, case.onnx_attrs, case.outputs = {"direction": way, "hidden": h}, {"direction": way, "hidden_size": h}, outputs
+    case.type, case.opset = case.op.onnx[0][0], 14
+    if gates == 3:
+        case.attrs["linear_first"] = case.draw("linear_first")
+        case.onnx_attrs["linear_before_reset"] = int(case.attrs["linear_first"] == "yes")
+
+
+def rotary(case):
+    case.attrs["interleaved"] = case.draw("interleaved")
+    e = 2 * (2 + case.below(2))
+    h = e // 2 - case.below(2)
+    case.inputs = [case.tensor(2, 3, 4, e), case.tensor(2, 4, h), case.tensor(2, 4, h)]
+    case.type, case.opset = "RotaryEmbedding", 23
+    case.onnx_attrs = {"interleaved": int(case.attrs["interleaved"] == "yes"), "rotary_embedding_dim": 2 * h}
+
+
+def padmirror(case):
+    mode = case.attrs["mode"] = case.draw("mode")
+    pads = case.attrs["pads"] = [case.below(3) for _ in range(6)]
+    case.inputs, case.type, case.onnx_attrs = [case.tensor(3, 4, 5)], "Pad", {"mode": mode}
+    case.onnx_inputs = case.inputs + [np.array(pads, np.int64)]
+
+
 def softmaxes(case):
     softmax(case)
     case.type = case.op.onnx[0][0]
@@ -524,7 +579,7 @@ def positive_reduce(case):
 
 MAKERS = {"slice": slice_, "range": range_, "maxpool": pool, "averagepool": pool, "and": logic, "or": logic, "not": logic,
           "xor": logic, "isinf": isnan_inf, "rmsnorm": layernorm, "instancenorm": groupnorm, "depthtospace": spacedepth, "spacetodepth": spacedepth,
-          "logsoftmax": softmaxes, "hardmax": softmaxes, "bitshift": bitwise,
+          "logsoftmax": softmaxes, "dequantize": quantize, "rnn": recurrent, "gru": recurrent, "lstm": recurrent, "hardmax": softmaxes, "bitshift": bitwise,
           **{n: bitwise for n in OPS if n.startswith("bitwise_")},
           **{n: positive_reduce if n == "reduce_logsum" else reduce for n in OPS if n.startswith("reduce_")}}
 MAKERS.update({n: f for n, f in list(globals().items()) if n in OPS and callable(f) and n not in MAKERS})

@@ -1,0 +1,127 @@
+/* special_form.c -- items by which a node says what its operator is a case of: Einsum's equation, hidden sizes, element types of quantized results. */
+#include "graphs/onnx/import.h"
+#include "graphs/onnx/export.h"
+#include <ctype.h>
+#include <string.h>
+
+static bool give_word_of(Import *s, int attr, DType t) {
+    s->attr[attr].word = (int)t;
+    return s->given[attr] = true;
+}
+static DType type_of(const Import *s, int k) { return k < s->nin && s->in[k] ? value_type(s->w, s->in[k])->dtype : DT_NONE; }
+
+bool special_to_quantized(Import *s, int attr) {
+    Their t;
+    DType zero = type_of(s, 2), stated = their(s, "output_dtype", &t) && t.i > 0 && t.i < DT_COUNT ? (DType)t.i : DT_NONE;
+    return give_word_of(s, attr, zero ? zero : stated ? stated : DT_UINT8);
+}
+bool special_to_scale(Import *s, int attr) {
+    Their t;
+    DType stated = their(s, "output_dtype", &t) && t.i > 0 && t.i < DT_COUNT ? (DType)t.i : DT_NONE;
+    return give_word_of(s, attr, stated ? stated : type_of(s, 1));
+}
+
+bool special_hidden(Import *s, int attr) {
+    Their t;
+    const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
+    if (!r || r->dim.n != 3) return import_fail(s, "input 2 has not three axes");
+    their(s, "hidden_size", &t);
+    give_ints(s, attr, 1, &r->dim.v[2]);
+    return true;
+}
+
+/* How much of a head is turned is twice what the cosines are for. */
+bool special_rotary(Import *s, int attr) {
+    Their t;
+    const Type *x = s->nin > 1 ? import_type(s, s->in[1]) : NULL;
+    (void)attr;
+    if (!x || x->dim.n != 3) return import_fail(s, "positions, or cosines of another rank");
+    bool stated = their(s, "rotary_embedding_dim", &t) && t.i > 0;
+    return !stated || poly_scale(s->w, x->dim.v[2], 2) == poly_int(s->w, t.i) || import_fail(s, "rotary_embedding_dim does not fit");
+}
+
+/* ---- Einsum */
+
+enum { LETTERS = 52, ENTRIES = 160 };
+typedef struct Equation {
+    Import *s;
+    int number[128];                      /* 1 + number of a letter, in the order in which they appear */
+    int nletter, nlist, count[128], dots; /* dots: axes that an ellipsis stands for at most */
+    Poly list[ENTRIES];
+} Equation;
+
+static void add(Equation *e, int number) {
+    if (e->nlist < ENTRIES) e->list[e->nlist++] = poly_int(e->s->w, number);
+}
+static int letter_number(Equation *e, char c) {
+    if (!e->number[(int)c]) e->number[(int)c] = ++e->nletter;
+    return e->number[(int)c] - 1;
+}
+/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of `rank` (-1: of the result, all that there are). */
+static const char *term(Equation *e, const char *at, int rank) {
+    int explicit_axes = 0;
+    const char *end = at + strcspn(at, ",-");
+    for (const char *c = at; c < end; c++) explicit_axes += isalpha((unsigned char)*c) != 0;
+    int hidden = rank < 0 ? e->dots : rank - explicit_axes;
+    if (hidden < 0) return NULL;
+    int place = e->nlist;
+    bool dotted = false;
+    add(e, 0);
+    for (; at < end; at++) {
+        if (isalpha((unsigned char)*at)) add(e, letter_number(e, *at)), e->count[(int)*at]++;
+        else if (*at == '.' && !dotted) {
+            dotted = true;
+            if (rank >= 0 && hidden > e->dots) e->dots = hidden;
+            for (int k = 0; k < hidden; k++) add(e, LETTERS + RANK_MAX - hidden + k);
+        } else if (*at != '.' && *at != ' ') return NULL;
+    }
+    if (!dotted && rank >= 0 && hidden) return NULL;
+    e->list[place] = poly_int(e->s->w, e->nlist - place - 1);
+    return end;
+}
+/* Without an arrow: the ellipsis, then the letters that stand once, in order of the alphabet. */
+static void implicit_result(Equation *e) {
+    int place = e->nlist;
+    add(e, 0);
+    for (int k = 0; k < e->dots; k++) add(e, LETTERS + RANK_MAX - e->dots + k);
+    for (int c = 'A'; c <= 'z'; c++)
+        if (e->count[c] == 1) add(e, e->number[c] - 1);
+    e->list[place] = poly_int(e->s->w, e->nlist - place - 1);
+}
+
+bool special_letters(Import *s, int attr) {
+    Their t;
+    if (!their(s, "equation", &t) || t.kind != THEIR_TEXT) return import_fail(s, "no equation");
+    Equation *e = ARENA_NEW(s->w->arena, Equation, 1);
+    e->s = s;
+    const char *at = t.text;
+    for (int k = 0; k < s->nin; k++) {
+        const Type *x = import_type(s, s->in[k]);
+        if (!x) return false;
+        if (k && *at++ != ',') return import_fail(s, "an equation of fewer terms than inputs");
+        if (!(at = term(e, at, x->dim.n))) return import_fail(s, "an equation that does not fit the inputs");
+    }
+    if (e->nletter > LETTERS) return import_fail(s, "too many letters");
+    if (strncmp(at, "->", 2) == 0) at = term(e, at + 2, -1);
+    else implicit_result(e);
+    if (!at || *at || e->nlist == ENTRIES) return import_fail(s, "an equation that is not understood");
+    give_ints(s, attr, e->nlist, e->list);
+    return true;
+}
+
+const char *emit_letters(World *w, PolyList list, int nin) {
+    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char name[64] = "";
+    int next = 0, operand = 0;
+    int64_t n, letter;
+    Text t = text_new(w->arena);
+    for (int k = 0; k < list.n && poly_constant(w, list.v[k], &n); k += 1 + (int)n, operand++) {
+        if (operand) text_add(&t, operand == nin ? "->" : ",");
+        for (int j = 1; j <= n && k + j < list.n && poly_constant(w, list.v[k + j], &letter); j++) {
+            if (letter < 0 || letter >= 64 || (!name[letter] && next == LETTERS)) return NULL;
+            if (!name[letter]) name[letter] = alphabet[next++];
+            text_add(&t, "%c", name[letter]);
+        }
+    }
+    return t.data ? t.data : "";
+}

@@ -1,0 +1,59 @@
+/* padmirror: x continued beyond its ends: by its last element (edge), mirrored at it (reflect), from the other end
+   (wrap). pads are the begins of all axes, then the ends; negative ones cut first. */
+#include "op.h"
+enum { PADS, MODE };
+enum { EDGE, REFLECT, WRAP };
+static const AttrDef attrs[] = {
+    [PADS] = {.name = "pads", .kind = A_INTS},
+    [MODE] = {.name = "mode", .kind = A_WORD, .words = "edge reflect wrap", .draw = "edge reflect wrap"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    Dims x = c->in[0]->dim;
+    PolyList p = ints(c, PADS);
+    if (p.n != 2 * x.n) return "padmirror needs a begin and an end for every axis";
+    c->out[0] = *c->in[0];
+    for (int k = 0; k < x.n; k++) {
+        c->out[0].dim.v[k] = poly(c, "n + b + e", x.v[k], p.v[k], p.v[k + x.n]);
+        need_ge(c, c->out[0].dim.v[k], 0);
+    }
+    return NULL;
+}
+static int params(Call *c, int64_t *out, int room) {
+    PolyList p = ints(c, PADS);
+    if (room < 1 + p.n) return -1;
+    out[0] = word(c, MODE);
+    for (int k = 0; k < p.n; k++)
+        if (!is_const(c, p.v[k], &out[k + 1])) return -1;
+    return 1 + p.n;
+}
+
+/* Place i, counted from the first of n kept places, as one of them. */
+static int64_t inner(int64_t mode, int64_t i, int64_t n) {
+    int64_t period = mode == WRAP || n == 1 ? n : 2 * (n - 1);
+    if (mode == EDGE) return i < 0 ? 0 : i >= n ? n - 1 : i;
+    i = (i % period + period) % period;
+    return i < n ? i : period - i;
+}
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const int64_t *begin = s->param + 2, *end = begin + x->rank;
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        for (int k = 0; k < x->rank; k++) {
+            int64_t first = begin[k] < 0 ? -begin[k] : 0, last = end[k] < 0 ? x->dim[k] + end[k] : x->dim[k];
+            if (last <= first) return -1;
+            j[k] = first + inner(s->param[1], i[k] - begin[k] - first, last - first);
+        }
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
+    }
+    return 0;
+}
+
+static const OnnxMap onnx[] = {
+    {"", "Pad", 11, 0, "mode pads:axes"},
+    {"", "Pad", 2, 10, "mode pads:axes"},
+    {0},
+};
+const Op op_padmirror = {"padmirror", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

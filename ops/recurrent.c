@@ -1,0 +1,175 @@
+/* recurrent: rnn, gru and lstm as ONNX states them: x [t, b, i], w [d, g*h, i], r [d, g*h, h], bias [d, 2*g*h] (of w,
+   then of r), the length of each sequence, first states [d, b, h], peepholes [d, 3*h]; y [t, d, b, h] and the last
+   states. Directions: forward, backward, both (d = 2). With `batch_first` x is [b, t, i], states [b, d, h], y
+   [b, t, d, h]. Activations: tanh and sigmoid for gru and lstm, tanh or relu for rnn. Behind the end of a sequence y
+   is 0 and the states stay. */
+#include "op.h"
+#include <math.h>
+enum { DIRECTION, HIDDEN, BATCH_FIRST, OWN };
+enum { FORWARD, REVERSE, BIDIRECTIONAL };
+#define SHARED_ATTRS                                                                                                          \
+    [DIRECTION] = {"direction", A_WORD, "forward", "forward reverse bidirectional", .draw = "forward reverse bidirectional"}, \
+    [HIDDEN] = {.name = "hidden", .kind = A_INT}, [BATCH_FIRST] = {"batch_first", A_WORD, "no", "no yes", .draw = "no yes"}
+static const AttrDef rnn_attrs[] = {SHARED_ATTRS, [OWN] = {"activation", A_WORD, "tanh", "tanh relu", .draw = "tanh"}, {0}};
+static const AttrDef gru_attrs[] = {SHARED_ATTRS, [OWN] = {"linear_first", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static const AttrDef lstm_attrs[] = {SHARED_ATTRS, [OWN] = {"coupled", A_WORD, "no", "no yes", .draw = "no"}, {0}};
+enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
+enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
+
+static const char *shape_of(Call *c, int gates) {
+    Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
+    Poly d = poly(c, word(c, DIRECTION) == BIDIRECTIONAL ? "2" : "1"), h = intof(c, HIDDEN), gh = poly_scale(c->w, h, gates);
+    if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r have three axes";
+    bool first = word(c, BATCH_FIRST);
+    Poly time = x.v[first], batch = x.v[!first];
+    need_eq(c, w.v[0], d), need_eq(c, w.v[1], gh), need_eq(c, w.v[2], x.v[2]);
+    need_eq(c, r.v[0], d), need_eq(c, r.v[1], gh), need_eq(c, r.v[2], h);
+    for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[X];
+    c->out[0].dim = first ? (Dims){4, {batch, time, d, h}} : (Dims){4, {time, d, batch, h}};
+    for (int j = 1; j < c->nout; j++) c->out[j].dim = first ? (Dims){3, {batch, d, h}} : (Dims){3, {d, batch, h}};
+    return is_float(c->in[X]) ? NULL : "not for this element type";
+}
+static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }
+static const char *shape_gru(Call *c) { return shape_of(c, GRU); }
+static const char *shape_lstm(Call *c) { return shape_of(c, LSTM); }
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 3) return -1;
+    out[0] = word(c, DIRECTION);
+    out[1] = word(c, BATCH_FIRST);
+    out[2] = word(c, OWN);
+    return 3;
+}
+
+typedef struct Cell { /* one kernel call */
+    const Step *s;
+    void *const *slot;
+    int nout, gates;
+    int64_t hidden, d, b, t; /* the direction, the sequence and the place in it at hand */
+} Cell;
+static const View *input(const Cell *c, int k) {
+    int view = c->nout + k;
+    return view < c->s->nview && c->s->view[view].rank >= 0 ? &c->s->view[view] : NULL;
+}
+static double get(const Cell *c, const View *v, const int64_t i[]) { return kernel_real(v, c->slot, kernel_at(v, i)); }
+static bool batch_first(const Cell *c) { return c->s->param[2] != 0; }
+/* The place of a state, given or returned. */
+static int64_t state_at(const Cell *c, const View *v, int64_t k) {
+    return kernel_at(v, batch_first(c) ? (int64_t[]){c->b, c->d, k} : (int64_t[]){c->d, c->b, k});
+}
+static double state(const Cell *c, int j, int64_t k) { return kernel_real(&c->s->view[j], c->slot, state_at(c, &c->s->view[j], k)); }
+static void set_state(const Cell *c, int j, int64_t k, double x) {
+    kernel_set_real(&c->s->view[j], c->slot, state_at(c, &c->s->view[j], k), x);
+}
+
+static double from_x(const Cell *c, int gate, int64_t k) {
+    const View *x = input(c, X), *w = input(c, W), *bias = input(c, BIAS);
+    int64_t row = gate * c->hidden + k;
+    double y = bias ? get(c, bias, (int64_t[]){c->d, row}) : 0;
+    for (int64_t j = 0; j < x->dim[2]; j++)
+        y += get(c, x, batch_first(c) ? (int64_t[]){c->b, c->t, j} : (int64_t[]){c->t, c->b, j}) * get(c, w, (int64_t[]){c->d, row, j});
+    return y;
+}
+/* h is a row of numbers. */
+static double from_h(const Cell *c, int gate, int64_t k, const double h[]) {
+    const View *r = input(c, R), *bias = input(c, BIAS);
+    int64_t row = gate * c->hidden + k;
+    double y = bias ? get(c, bias, (int64_t[]){c->d, c->gates * c->hidden + row}) : 0;
+    for (int64_t j = 0; j < c->hidden; j++) y += h[j] * get(c, r, (int64_t[]){c->d, row, j});
+    return y;
+}
+static double peephole(const Cell *c, int which, int64_t k, double x) {
+    const View *p = input(c, PEEPHOLES);
+    return p ? x * get(c, p, (int64_t[]){c->d, which * c->hidden + k}) : 0;
+}
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+enum { HIDDEN_MAX = 4096 };
+typedef struct States {
+    double h[HIDDEN_MAX], next[HIDDEN_MAX], gate[HIDDEN_MAX];
+} States;
+static void step_rnn(const Cell *c, States *s) {
+    for (int64_t k = 0; k < c->hidden; k++) {
+        double z = from_x(c, 0, k) + from_h(c, 0, k, s->h);
+        s->next[k] = c->s->param[3] ? (z > 0 ? z : 0) : tanh(z);
+    }
+}
+/* Gates in ONNX's order: update, reset, hidden. */
+static void step_gru(const Cell *c, States *s) {
+    for (int64_t k = 0; k < c->hidden; k++) {
+        double reset = sigmoid(from_x(c, 1, k) + from_h(c, 1, k, s->h));
+        s->gate[k] = c->s->param[3] ? reset : reset * s->h[k];
+    }
+    for (int64_t k = 0; k < c->hidden; k++) {
+        double update = sigmoid(from_x(c, 0, k) + from_h(c, 0, k, s->h));
+        double inner = c->s->param[3] ? s->gate[k] * from_h(c, 2, k, s->h) : from_h(c, 2, k, s->gate);
+        s->next[k] = (1 - update) * tanh(from_x(c, 2, k) + inner) + update * s->h[k];
+    }
+}
+/* Gates in ONNX's order: input, output, forget, cell; the cell is state 2. */
+static void step_lstm(const Cell *c, States *s) {
+    for (int64_t k = 0; k < c->hidden; k++) {
+        double cell = state(c, 2, k);
+        double in = sigmoid(from_x(c, 0, k) + from_h(c, 0, k, s->h) + peephole(c, 0, k, cell));
+        double keep = c->s->param[3] ? 1 - in : sigmoid(from_x(c, 2, k) + from_h(c, 2, k, s->h) + peephole(c, 2, k, cell));
+        double next = keep * cell + in * tanh(from_x(c, 3, k) + from_h(c, 3, k, s->h));
+        double out = sigmoid(from_x(c, 1, k) + from_h(c, 1, k, s->h) + peephole(c, 1, k, next));
+        set_state(c, 2, k, next);
+        s->next[k] = out * tanh(next);
+    }
+}
+
+static void put_y(const Cell *c, int64_t k, double x) {
+    const View *y = &c->s->view[0];
+    kernel_set_real(y, c->slot, kernel_at(y, batch_first(c) ? (int64_t[]){c->b, c->t, c->d, k} : (int64_t[]){c->t, c->d, c->b, k}), x);
+}
+static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *), bool backwards, int64_t length, int64_t times) {
+    for (int j = 1; j < c->nout; j++) {
+        const View *first = input(c, j == 1 ? H0 : C0);
+        for (int64_t k = 0; k < c->hidden; k++) set_state(c, j, k, first ? kernel_real(first, c->slot, state_at(c, first, k)) : 0);
+    }
+    for (int64_t k = 0; k < c->hidden; k++) s->h[k] = state(c, 1, k);
+    for (int64_t n = 0; n < times; n++) {
+        c->t = n >= length ? n : backwards ? length - 1 - n : n;
+        if (n < length) step(c, s);
+        for (int64_t k = 0; k < c->hidden; k++) {
+            if (n < length) s->h[k] = s->next[k];
+            put_y(c, k, n < length ? s->h[k] : 0);
+        }
+    }
+    for (int64_t k = 0; k < c->hidden; k++) set_state(c, 1, k, s->h[k]);
+}
+static int run(const Step *s, void *const slot[], int gates, void (*step)(const Cell *, States *)) {
+    Cell c = {.s = s, .slot = slot, .nout = (int)s->param[0], .gates = gates};
+    const View *x = input(&c, X), *lengths = input(&c, LENGTHS), *r = input(&c, R);
+    States states;
+    int64_t times = x->dim[batch_first(&c)], batches = x->dim[!batch_first(&c)];
+    c.hidden = r->dim[2];
+    if (c.hidden > HIDDEN_MAX) return -1;
+    for (c.d = 0; c.d < r->dim[0]; c.d++)
+        for (c.b = 0; c.b < batches; c.b++) {
+            int64_t length = lengths ? kernel_integer(lengths, slot, kernel_at(lengths, &c.b)) : times;
+            if (length < 0 || length > times) return -1;
+            run_sequence(&c, &states, step, s->param[1] == REVERSE || c.d == 1, length, times);
+        }
+    return 0;
+}
+static int kernel_rnn(const Step *s, void *const slot[]) { return run(s, slot, RNN, step_rnn); }
+static int kernel_gru(const Step *s, void *const slot[]) { return run(s, slot, GRU, step_gru); }
+static int kernel_lstm(const Step *s, void *const slot[]) { return run(s, slot, LSTM, step_lstm); }
+
+#define SHARED "direction hidden:recurrent batch_first=layout"
+static const OnnxMap onnx_rnn[] = {
+    {"", "RNN", 14, 0, SHARED ""}, {"", "RNN", 7, 13, "direction hidden:recurrent batch_first=no! activation:recurrent"}, {0}};
+static const OnnxMap onnx_gru[] = {{"", "GRU", 14, 0, SHARED " linear_first=linear_before_reset"},
+                                   {"", "GRU", 7, 13, "direction hidden:recurrent batch_first=no! linear_first=linear_before_reset"},
+                                   {0}};
+static const OnnxMap onnx_lstm[] = {{"", "LSTM", 14, 0, SHARED " coupled=input_forget"},
+                                    {"", "LSTM", 7, 13, "direction hidden:recurrent batch_first=no! coupled=input_forget"},
+                                    {0}};
+const Op op_rnn = {"rnn",           "x w r bias? lengths? h0?", "y h", rnn_attrs, shape_rnn, .kernel = kernel_rnn, .params = params,
+                   .onnx = onnx_rnn};
+const Op op_gru = {"gru",           "x w r bias? lengths? h0?", "y h", gru_attrs, shape_gru, .kernel = kernel_gru, .params = params,
+                   .onnx = onnx_gru};
+const Op op_lstm = {
+    "lstm",           "x w r bias? lengths? h0? c0? peepholes?", "y h c", lstm_attrs, shape_lstm, .kernel = kernel_lstm, .params = params,
+    .onnx = onnx_lstm};

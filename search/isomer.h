@@ -46,6 +46,7 @@ typedef struct IsomerResult {
     char *table;       /* what was done, for people; NULL on failure */
     char *report;      /* the same as JSON */
     int changed;       /* the output differs from the input */
+    char warning[300]; /* what the user should know although all went well; "" */
 } IsomerResult;
 
 ISOMER_API const char *isomer_version(void);

@@ -176,6 +176,7 @@ static int run(const Options *o) {
     int code = isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL, &x, &result);
     if (code) fprintf(stderr, "optimize-model: %s\n", result.message);
     else if (!o->quiet) fputs(result.table, stdout);
+    if (!code && !o->quiet && *result.warning) fprintf(stderr, "optimize-model: %s\n", result.warning);
     isomer_result_free(&result);
     return code;
 }

@@ -9,5 +9,7 @@ Trial *trial_open(Run *, const Derivation *);        /* the derivation is finish
 void trial_close(Trial *);                           /* NULL is allowed */
 bool trial_runs(Trial *);                            /* both run wholly on our executor */
 bool trial_time(Trial *, Cost *, double seconds[2]); /* whole plans, interleaved: of the original, of the result */
-bool trial_check(Trial *);                           /* E_CHECK: they disagree, and where */
+typedef enum TrialResult { TRIAL_AGREES, TRIAL_FAILED, TRIAL_IMPOSSIBLE } TrialResult;
+/* TRIAL_FAILED: the run's error says why; E_CHECK: they disagree, and where. TRIAL_IMPOSSIBLE: numbers can say nothing of it; the run's check_note says why. */
+TrialResult trial_check(Trial *);
 #endif

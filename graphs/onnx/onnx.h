@@ -23,6 +23,7 @@ Model *model_open_values(World *, const char *path, const OpenValues *, Error *)
 void model_close(Model *);
 const Graph *model_graph(const Model *);                        /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only */
 ModelStats model_stats(const Model *);
+int64_t model_version(const Model *); /* of ONNX's own operator set; 0: the model does not import it */
 const char *model_input_name(const Model *, int);
 const char *model_output_name(const Model *, int);
 const char *model_value_name(const Model *, Value);             /* the name an original value has in the file; NULL: none */

@@ -1,0 +1,261 @@
+"""Every model there is through optimize-model: ONNX's node cases, the files of libonnx-testdata, the models of scripts/models.tsv.
+
+With --rules none the file must come back byte for byte. With every rule applied wherever it matches (the target prefer-rewritten sees to that),
+what comes back must be valid, have the same inputs, outputs, names, types, operator sets and metadata, and give the expected outputs in ONNX
+Runtime or the reference, where the original does there.
+
+Usage: roundtrip.py [--every N] [--table FILE] [node|testdata|models ..]. Exit status 1: something failed.
+"""
+import argparse, collections, glob, os, subprocess, sys, tempfile, time
+from concurrent.futures import ThreadPoolExecutor
+import numpy, onnx
+from onnx import numpy_helper
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", os.environ.get("BUILD", "build")))
+OPTIMIZE, TOOL = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "test", "tools", "onnx_roundtrip")
+EAGER = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
+TESTDATA = "/usr/share/libonnx-testdata/data"
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+Case = collections.namedtuple("Case", "name path data rtol atol")  # data(): [(feed, expected)], or None: compare-onnx draws it
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---- where models come from
+
+def node_cases(folder, every=1):
+    from onnx.backend.test.case.node import collect_testcases
+    for case in collect_testcases(None)[::every]:
+        path = os.path.join(folder, f"{case.name}.onnx")
+        onnx.save(case.model, path)
+        names = [info.name for info in case.model.graph.input]
+        yield Case(case.name, path, lambda c=case, n=names: [(dict(zip(n, inputs)), outputs) for inputs, outputs in c.data_sets], case.rtol, case.atol)
+
+
+def value_of(path, info):
+    kind = info.type.WhichOneof("value")
+    proto = {"tensor_type": onnx.TensorProto, "sequence_type": onnx.SequenceProto, "optional_type": onnx.OptionalProto}[kind]()
+    proto.ParseFromString(read(path))
+    return {"tensor_type": numpy_helper.to_array, "sequence_type": numpy_helper.to_list, "optional_type": numpy_helper.to_optional}[kind](proto)
+
+
+def stored_data(path):
+    model, sets = onnx.load(path), []
+    fixed = {t.name for t in model.graph.initializer}
+    inputs = [info for info in model.graph.input if info.name not in fixed]
+    for folder in sorted(glob.glob(os.path.join(os.path.dirname(path), "test_data_set_*"))):
+        at = lambda what, k: os.path.join(folder, f"{what}_{k}.pb")
+        feed = {info.name: value_of(at("input", k), info) for k, info in enumerate(inputs)}
+        sets.append((feed, [value_of(at("output", k), info) for k, info in enumerate(model.graph.output)]))
+    return sets
+
+
+def testdata_cases(folder, every=1):
+    for path in sorted(glob.glob(f"{TESTDATA}/**/*.onnx", recursive=True))[::every]:
+        yield Case(os.path.relpath(path, TESTDATA), path, lambda p=path: stored_data(p), 1e-3, 1e-5)
+
+
+def model_cases(folder, every=1):
+    cache = os.environ.get("ISOMER_MODELS") or os.path.join(ROOT, ".cache", "models")
+    for path in sorted(glob.glob(os.path.join(cache, "*.onnx")))[::every]:
+        yield Case(os.path.basename(path), path, None, 1e-4, 0)
+
+
+SOURCES = {"node": node_cases, "testdata": testdata_cases, "models": model_cases}
+
+
+# ---- what must hold
+
+def run_onnxruntime(path, feed):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feed)
+
+
+def run_reference(path, feed):
+    from onnx.reference import ReferenceEvaluator
+    return ReferenceEvaluator(path).run(None, feed)
+
+
+def run_any(path, feed):
+    try:
+        return run_onnxruntime(path, feed)
+    except Exception:
+        return run_reference(path, feed)
+
+
+def differs(have, want, rtol, atol):
+    """Why two values, or lists of values, are not the same; an empty string: they are."""
+    if isinstance(have, (list, tuple)) or isinstance(want, (list, tuple)):
+        if not isinstance(have, (list, tuple)) or not isinstance(want, (list, tuple)) or len(have) != len(want):
+            return f"{type(have).__name__} instead of {type(want).__name__}, or of another length"
+        return next(filter(None, (differs(a, b, rtol, atol) for a, b in zip(have, want))), "")
+    if isinstance(have, dict) or isinstance(want, dict):
+        return differs([list(have.keys()), list(have.values())], [list(want.keys()), list(want.values())], rtol, atol)
+    if have is None or want is None:
+        return "" if have is want else "nothing instead of something"
+    a, b = numpy.asarray(have), numpy.asarray(want)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
+    if a.dtype.kind in "fc":
+        return "" if numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True) else f"differs by {numpy.nanmax(numpy.abs(a.astype('c16') - b.astype('c16')))}"
+    if a.dtype.kind == "V" or a.dtype.name not in numpy.sctypeDict:  # types of ml_dtypes
+        return "" if numpy.allclose(a.astype("f8"), b.astype("f8"), rtol=rtol, atol=atol, equal_nan=True) else "differs"
+    return "" if (a.astype(object) == b.astype(object)).all() else "differs"
+
+
+def interface(path):
+    """All of a model that its users see and its data does not say; initializers that IR 3 lists among the inputs are none."""
+    model = onnx.load(path, load_external_data=False)
+    graph, fixed = model.graph, {t.name for t in model.graph.initializer} if model.ir_version < 4 else ()
+    parts = [("input", [i for i in graph.input if i.name not in fixed]), ("output", graph.output), ("opset", model.opset_import),
+             ("metadata", list(model.metadata_props) + list(graph.metadata_props)), ("function", model.functions), ("training", model.training_info)]
+    seen = {name: [p.SerializeToString(deterministic=True) for p in list_] for name, list_ in parts}
+    seen["texts"] = [model.ir_version, model.producer_name, model.producer_version, model.domain, model.model_version, model.doc_string, graph.name, graph.doc_string]
+    return seen
+
+
+def changed_well(case, out):
+    """Why the changed model is not one that may stand for the original; an empty string: it is."""
+    try:
+        onnx.checker.check_model(case.path)
+    except Exception:
+        pass
+    else:
+        onnx.checker.check_model(out)
+    before, after = interface(case.path), interface(out)
+    for part in before:
+        if before[part] != after[part]:
+            return f"its {part} changed"
+    if case.data is None:
+        return drawn(case, out)
+    for feed, want in case.data():
+        why = differs(run_any(out, feed), want, max(case.rtol, 1e-3), max(case.atol, 1e-5))
+        if why and not differs(run_any(case.path, feed), want, max(case.rtol, 1e-3), max(case.atol, 1e-5)):
+            return why
+    return ""
+
+
+def drawn(case, out):
+    import onnx_tools
+    row = next((r for r in onnx_tools.model_table() if r["name"] == case.name), None)
+    command = [sys.executable, os.path.join(ROOT, "scripts", "compare_onnx.py"), case.path, out, "--draws", "2"]
+    done = subprocess.run(command + (onnx_tools.feed_options(row) if row else []), capture_output=True, text=True, timeout=300)
+    return (done.stdout[-300:] + done.stderr[-300:]) if done.returncode else ""
+
+
+def optimize(case, out, *options):
+    done = subprocess.run([OPTIMIZE, "-q", case.path, out, *options], capture_output=True, text=True, timeout=300)
+    return f"exit {done.returncode}: {done.stderr.strip()[-300:]}" if done.returncode else ""
+
+
+def all_rules(case, out):
+    with tempfile.TemporaryDirectory() as folder:
+        return optimize(case, out, "--measure-with", f"exec '{EAGER}'", "--cost-db", os.path.join(folder, "costs"), *options_of(case))
+
+
+def options_of(case):
+    if case.data is not None:
+        return []
+    import onnx_tools
+    row = next((r for r in onnx_tools.model_table() if r["name"] == case.name), None)
+    options = onnx_tools.feed_options(row) if row else []
+    return [x for pair in zip(options[::2], options[1::2]) if pair[0] in ("--input-shape", "--dim") for x in pair]
+
+
+def trip(case, folder):
+    """(verdict, what): unchanged, changed, or failed."""
+    out = os.path.join(folder, os.path.basename(case.path) + ".out")
+    try:
+        why = optimize(case, out, "--rules", "none")
+        if why or read(out) != read(case.path):
+            return "failed", why or "with --rules none it is not byte-identical"
+        why = all_rules(case, out)
+        if why:
+            return "failed", why
+        if read(out) == read(case.path):
+            return "unchanged", ""
+        why = changed_well(case, out)
+        return ("failed", why) if why else ("changed", "")
+    except Exception as error:
+        return "failed", f"{type(error).__name__}: {str(error)[:300]}"
+    finally:
+        if os.path.exists(out):
+            os.unlink(out)
+
+
+def opaque_operators(paths):
+    """{operator: (nodes, an example of why)} of what is not understood, and how many nodes there are."""
+    done = subprocess.run([TOOL, "-v", *paths], capture_output=True, text=True, timeout=600, check=True)
+    count, why, nodes = collections.Counter(), {}, 0
+    for line in done.stdout.splitlines():
+        if line.startswith("  "):
+            name, reason = line.strip().split(" ", 1)[0], line.rsplit(": ", 1)[-1]
+            if reason != "no algebraic definition":
+                count[name] += 1
+                why.setdefault(name, reason)
+        elif " nodes, " in line:
+            nodes += int(line.rsplit(": ", 1)[-1].split()[0])
+    return {name: (n, why[name]) for name, n in count.most_common()}, nodes
+
+
+def whole_trip(source, every=1, jobs=2):
+    """{"cases", "unchanged", "changed", "failed": [..], "nodes", "opaque", "seconds"} of one source."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        cases = list(SOURCES[source](folder, every))
+        if not cases:
+            return None
+        verdicts = list(pool.map(lambda case: trip(case, tempfile.mkdtemp(dir=folder)), cases))
+        count = collections.Counter(verdict for verdict, _ in verdicts)
+        opaque, nodes = opaque_operators([case.path for case in cases])
+    failed = [f"{case.name}: {what}" for case, (verdict, what) in zip(cases, verdicts) if verdict == "failed"]
+    return {"cases": len(cases), "unchanged": count["unchanged"], "changed": count["changed"], "failed": failed, "nodes": nodes, "opaque": opaque,
+            "seconds": time.monotonic() - start}
+
+
+TITLE = {"node": "ONNX's node cases", "testdata": "libonnx-testdata", "models": "models of scripts/models.tsv"}
+
+
+def table(results):
+    lines = ["# Round trip", "",
+             f"`make roundtrip` ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file through `optimize-model --rules none` (byte-identical), then with every rule",
+             "applied wherever it matches: unchanged, or valid with the same interface and agreeing outputs.", "",
+             "| files | cases | unchanged | rewritten and agreeing | failed | nodes | opaque nodes |", "|---|---|---|---|---|---|---|"]
+    for source, r in results.items():
+        opaque = sum(n for n, _ in r["opaque"].values())
+        lines.append(f"| {TITLE[source]} | {r['cases']} | {r['unchanged']} | {r['changed']} | {len(r['failed'])} | {r['nodes']} | {opaque} |")
+    for source, r in results.items():
+        lines += ["", f"## Opaque operators: {TITLE[source]}", "", "| operator | nodes | for example because |", "|---|---|---|"]
+        lines += [f"| {name} | {n} | {why} |" for name, (n, why) in sorted(r["opaque"].items(), key=lambda x: (-x[1][0], x[0]))]
+        if r["failed"]:
+            lines += ["", "Failed:", ""] + [f"- {f}" for f in r["failed"]]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", nargs="*", default=list(SOURCES), choices=[*SOURCES, []])
+    parser.add_argument("--every", type=int, default=1, help="only every N-th file")
+    parser.add_argument("--table", help="where the result is written as a table")
+    options, results = parser.parse_args(), {}
+    for source in options.source:
+        result = whole_trip(source, options.every)
+        if result:
+            results[source] = result
+            print(f"{source}: {result['cases']} cases, {result['unchanged']} unchanged, {result['changed']} changed, {len(result['failed'])} failed; "
+                  f"{result['seconds']:.0f} s", *result["failed"][:60], sep="\n  ", flush=True)
+    if options.table:
+        with open(options.table, "w") as file:
+            file.write(table(results))
+    return any(r["failed"] for r in results.values()) or not results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,5 @@
 # Isomer. Everything is found by its folder: a new source file needs no line here.
-#   make [all] | demo | test | bench | prove | rules | check-mutants | check-ndebug | asan | ubsan | coverage | fuzz | install | clean      CC=clang, BUILD=dir, WERROR=1
+#   make [all] | demo | test | bench | prove | rules | check-mutants | check-ndebug | asan | ubsan | coverage | fuzz | mutate-models | test-heavy | install | clean      CC=clang, BUILD=dir, WERROR=1
 
 CC ?= cc
 BUILD ?= build
@@ -31,7 +31,8 @@ TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
 
-.PHONY: all demo test bench prove rules check-mutants check-ndebug asan ubsan coverage fuzz fuzzers install clean programs-of-tests force
+.PHONY: all demo test bench prove rules check-mutants check-ndebug asan ubsan install clean programs-of-tests force
+.PHONY: coverage fuzz fuzzers mutate-models test-heavy
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -119,6 +120,17 @@ fuzz:
 	$(MAKE) fuzzers FUZZ="$(FUZZ)" BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE=-O1 EXTRA="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 	BUILD=$(BUILD)/fuzz scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
+# N damaged model files through optimize-model, under the sanitizers.
+N ?= 1000
+SEED ?= 1
+mutate-models:
+	$(MAKE) $(BUILD)/asan-ubsan/optimize-model BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
+
+# What takes too long for every day: every place where memory or a file can fail, 50 kills, a shared cost file for a minute, a million nodes.
+test-heavy: programs-of-tests
+	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests search_faults test_untrusted
+
 demo:
 	scripts/install-dependencies
 	$(MAKE) all
@@ -151,4 +163,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' -not -path '$(BUILD)/coverage/*' -not -path '$(BUILD)/fuzz/*' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' -not -path '$(BUILD)/coverage/*' -not -path '$(BUILD)/fuzz/*' -not -path '$(BUILD)/asan-ubsan/*' 2>/dev/null)

@@ -44,7 +44,8 @@ static bool check_version(CostDb *d, Error *e) {
     int64_t application = pragma(d->db, "PRAGMA application_id"), version = pragma(d->db, "PRAGMA user_version");
     if (application < 0) return failed(d, e);
     if (application == 0 && pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0) {
-        snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", (int)APPLICATION_ID, (int)VERSION);
+        snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", (int)APPLICATION_ID,
+                 (int)VERSION); /* both or none, whenever the process is killed */
         return execute(d, sql, e);
     }
     if (application != APPLICATION_ID) return error_set(e, E_INVALID, d->path, "a database of another program");

@@ -200,7 +200,9 @@ int main(int argc, char **argv) {
                  .backend = x.backend};
     OptionDef table[40];
     Error e = {0};
-    Arena *a = arena_new(NULL, 0);
+    Escape escape = {0};
+    if (setjmp(escape.here)) return refuse(&escape.error);
+    Arena *a = arena_new(&escape, 0);
     option_table(&o, table);
     bool parsed = options_parse(a, table, argc, argv, &o.files, &e);
     int code = 0;

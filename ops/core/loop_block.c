@@ -10,10 +10,14 @@
 static size_t real_element(int dtype) { return element_bytes((DType)dtype, 1); }
 static bool real_dtype(int dtype) { return element_readable((DType)dtype); }
 
+/* Weights stay where they stand in a mapped file, which aligns nothing. */
+typedef float FloatAnywhere __attribute__((aligned(1), may_alias));
+typedef double DoubleAnywhere __attribute__((aligned(1), may_alias));
+
 static void real_load(int dtype, const void *data, int64_t stride, void *out, int n) {
     double *y = out;
-    const float *f = data;
-    const double *d = data;
+    const FloatAnywhere *f = data;
+    const DoubleAnywhere *d = data;
     if (dtype == DT_FLOAT && stride == 1)
         for (int j = 0; j < n; j++) y[j] = (double)f[j];
     else if (dtype == DT_FLOAT)
@@ -27,7 +31,7 @@ static void real_load(int dtype, const void *data, int64_t stride, void *out, in
 static void real_load_at(int dtype, const void *data, const int64_t *offset, void *out, int n) {
     double *y = out;
     if (dtype == DT_FLOAT)
-        for (int j = 0; j < n; j++) y[j] = (double)((const float *)data)[offset[j]];
+        for (int j = 0; j < n; j++) y[j] = (double)((const FloatAnywhere *)data)[offset[j]];
     else
         for (int j = 0; j < n; j++) y[j] = element_real((DType)dtype, data, offset[j]);
 }

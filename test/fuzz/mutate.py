@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST]].
+
+The k-th mutant depends on the seed and k only. A mutant is a real model with one to four changes, each of bits, a slice cut out, a length, or a field duplicated, dropped, moved or replaced; where
+a field of an inner message changes, the lengths around it are mended, so that the change reaches what is behind the parser. What must hold: a documented exit code, a message where it is not 0, an
+output exactly where it is 0, no sanitizer's report, at most 60 seconds and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS (.cache/models).
+"""
+import collections, glob, os, random, resource, subprocess, sys, time
+
+BUILD, MODELS = os.environ.get("BUILD", "build"), os.environ.get("ISOMER_MODELS", ".cache/models")
+PROGRAM, KEEP = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "mutants")
+CODES, SECONDS, MEMORY_KB, LARGEST = {0, 1, 3, 4, 5}, 60, 4 << 20, 6_000_000
+# Which fields hold messages: {message: {field: message}}
+INNER = {"model": {7: "graph", 8: "opset"}, "graph": {1: "node", 5: "tensor", 11: "info", 12: "info", 13: "info"}, "node": {5: "attribute"},
+         "attribute": {5: "tensor", 6: "graph"}, "info": {2: "type"}, "type": {1: "tensortype"}, "tensortype": {2: "shape"}, "shape": {1: "dim"}}
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def take_varint(data, at):
+    value = shift = 0
+    while True:
+        byte, at = data[at], at + 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """[(number, kind, whole, contents)] of a message."""
+    out, at = [], 0
+    while at < len(data):
+        start = at
+        tag, at = take_varint(data, at)
+        kind, begin = tag & 7, at
+        if kind == 2:
+            size, begin = take_varint(data, at)
+            at = begin + size
+        else:
+            at = take_varint(data, at)[1] if kind == 0 else at + (8 if kind == 1 else 4)
+        out.append((tag >> 3, kind, data[start:at], data[begin:at]))
+    return out
+
+
+def number(rng):
+    return rng.choice([0, 1, 2, 3, 7, 127, 128, 255, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1, rng.randrange(2**16)])
+
+
+def flip(rng, data):
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 1, 1, 2, 8])):
+        if data:
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return bytes(data)
+
+
+def cut(rng, data):
+    a = rng.randrange(len(data) + 1)
+    b = min(len(data), a + rng.choice([1, 2, 4, 16, 256, len(data)]))
+    return data[:a] + data[b:]
+
+
+def change_field(rng, one):
+    tag, kind, whole, contents = one
+    how = rng.randrange(4)
+    if kind == 0:
+        return varint(tag << 3) + varint(number(rng))
+    if kind == 2 and how == 0:
+        return varint(tag << 3 | 2) + varint(number(rng) if rng.random() < 0.5 else max(0, len(contents) + rng.randrange(-3, 4))) + contents
+    if kind == 2 and how == 1:
+        inner = cut(rng, contents)
+        return varint(tag << 3 | 2) + varint(len(inner)) + inner
+    if kind == 2 and how == 2:
+        return varint(rng.randrange(1, 25) << 3 | 2) + varint(len(contents)) + contents
+    return flip(rng, whole) if len(whole) < 4096 else whole[:64] + flip(rng, whole[64:])
+
+
+def change_message(rng, name, data):
+    """One change at a random place of a message or of one inside it."""
+    if not data:
+        return data
+    if rng.random() < 0.02:
+        return rng.choice([flip, cut])(rng, data)
+    parts = fields(data)
+    inner = [k for k, part in enumerate(parts) if part[1] == 2 and part[0] in INNER.get(name, {})]
+    if inner and rng.random() < 0.8:
+        kinds = sorted({parts[k][0] for k in inner})
+        kind = rng.choice(kinds)
+        k = rng.choice([k for k in inner if parts[k][0] == kind])
+        tag, _, _, contents = parts[k]
+        contents = change_message(rng, INNER[name][tag], contents)
+        new = [varint(tag << 3 | 2) + varint(len(contents)) + contents]
+    else:
+        k = rng.randrange(len(parts))
+        how = rng.randrange(6)
+        new = [[parts[k][2]] * 2, [], [rng.choice(parts)[2]], [parts[k][2], rng.choice(parts)[2]]][how] if how < 4 else [change_field(rng, parts[k])]
+    return b"".join(part[2] for part in parts[:k]) + b"".join(new) + b"".join(part[2] for part in parts[k + 1:])
+
+
+def mutate(rng, data):
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        try:
+            data = change_message(rng, "model", data)
+        except IndexError:
+            data = flip(rng, data)
+    return data
+
+
+def run(path, out, costs):
+    """(exit code, messages, seconds, KB)"""
+    start = time.monotonic()
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1", UBSAN_OPTIONS="print_stacktrace=1")
+    process = subprocess.Popen([PROGRAM, path, out, "--cost", "flops", "--steps", "50", "--cost-db", costs, "-q"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)))
+    try:
+        _, messages = process.communicate(timeout=2 * SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        _, messages = process.communicate()
+    return process.returncode, messages.decode(errors="replace"), time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
+def complaint(code, messages, kb, out):
+    if "Sanitizer" in messages or "runtime error:" in messages:
+        return "a sanitizer's report"
+    if code not in CODES:
+        return f"exit code {code}"
+    if kb > MEMORY_KB:
+        return f"{kb} KB"
+    if code and not messages.strip():
+        return "no message"
+    return "" if os.path.exists(out) == (code == 0) else "an output where none should be, or none where one should"
+
+
+def main():
+    count, seed, first = (int(v) for v in (sys.argv[1:] + ["100", "1", "0"][len(sys.argv) - 1:])[:3])
+    models = [p for p in sorted(glob.glob(os.path.join(MODELS, "*.onnx"))) if os.path.getsize(p) <= LARGEST]
+    if not models:
+        print("no models: scripts/fetch-models fetches them")
+        return 5
+    weights = [1 / (os.path.getsize(p) + 100_000) for p in models]  # large ones take longer
+    os.makedirs(KEEP, exist_ok=True)
+    codes, bad, slowest, start = collections.Counter(), 0, 0, time.monotonic()
+    path, out, costs = (os.path.join(KEEP, f"{name}-{os.getpid()}") for name in ("in.onnx", "out.onnx", "costs"))
+    kb = 0
+    for k in range(first, first + count):
+        rng = random.Random(f"{seed}/{k}")
+        name = rng.choices(models, weights)[0]
+        with open(name, "rb") as file:
+            data = mutate(rng, file.read())
+        with open(path, "wb") as file:
+            file.write(data)
+        code, messages, seconds, kb = run(path, out, costs)
+        why = complaint(code, messages, kb, out)
+        codes[code] += 1
+        slowest = max(slowest, seconds)
+        if why:
+            bad += 1
+            os.rename(path, os.path.join(KEEP, f"{seed}-{k}.onnx"))
+            print(f"mutant {k} of {os.path.basename(name)}: {why}\n{messages[:3000]}", flush=True)
+        if os.path.exists(out):
+            os.unlink(out)
+    for left in glob.glob(f"{KEEP}/*-{os.getpid()}*"):
+        os.unlink(left)
+    print(f"{count} mutants from {first} on, seed {seed}, {len(models)} models: {bad} bad; exit codes {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, "
+          f"at most {kb // 1024} MB; {time.monotonic() - start:.0f} s in all")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,299 @@
+/* search_faults.c -- the whole of optimize-model's work while the ground gives way: every allocation fails once, every write to a file fails once, the process is killed at any moment. The exit code
+   is a documented one (a kernel that lacks memory is the environment); the output is the old file or the whole new one, with nothing left beside it; the cost file opens and takes entries. Each run is a process of its own. With ISOMER_HEAVY
+   set all places are tried instead of a sample, and two processes share a cost file for a minute instead of a second. */
+#include "ops/base/random.h"
+#include "ops/base/text.h"
+#include "search/costdb.h"
+#include "search/isomer.h"
+#include "test/onnx_build.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+typedef struct Plan { /* shared with the children */
+    int64_t writes_left; /* calls until one fails, 0: none does */
+    bool reached;        /* it did fail */
+} Plan;
+static Plan *plan;
+static char folder[64], in[80], out[80], costs[80];
+static const char old_output[] = "what was there before";
+
+/* ---- the calls that change files; the library and SQLite find these instead of libc's */
+
+static bool write_fails(void) {
+    if (!plan || !plan->writes_left || --plan->writes_left) return false;
+    plan->reached = true;
+    errno = ENOSPC;
+    return true;
+}
+ssize_t write(int fd, const void *bytes, size_t n) { return fd > 2 && write_fails() ? -1 : syscall(SYS_write, fd, bytes, n); }
+ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at) { return write_fails() ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at); }
+int fsync(int fd) { return write_fails() ? -1 : (int)syscall(SYS_fsync, fd); }
+int fdatasync(int fd) { return write_fails() ? -1 : (int)syscall(SYS_fdatasync, fd); }
+int rename(const char *from, const char *to) { return write_fails() ? -1 : (int)syscall(SYS_rename, from, to); }
+int ftruncate64(int fd, off64_t n) { return write_fails() ? -1 : (int)syscall(SYS_ftruncate, fd, n); }
+
+/* ---- one run */
+
+static bool heavy(void) { return getenv("ISOMER_HEAVY") != NULL; }
+
+static void put_old(void) {
+    Error e = {0};
+    *plan = (Plan){0};
+    assert_true(file_write(out, old_output, sizeof old_output, &e));
+}
+
+static int optimize(void) {
+    IsomerOptions o;
+    IsomerResult result;
+    isomer_options(&o);
+    o.cost = "measured", o.cost_db = costs, o.steps = 50;
+    int code = isomer_optimize(in, out, &o, &result);
+    if (code && !result.message[0]) code = 99;
+    isomer_result_free(&result);
+    return code;
+}
+
+/* Starts it in a process of its own, the n-th allocation or write failing (0: none). */
+static pid_t start(int64_t allocation, int64_t write_call) {
+    *plan = (Plan){0};
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child) return child;
+    plan->writes_left = write_call;
+    mem_fail_at(allocation);
+    _exit(optimize());
+}
+
+static int finish(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    plan->writes_left = 0; /* from here on it is this process that writes */
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+typedef struct Good { /* the input, whose last bytes every output has; how long a run takes */
+    char *input;
+    size_t n;
+    double seconds;
+} Good;
+
+static bool opens(const char *file) {
+    Error e = {0};
+    World *w = graph_world_new(NULL, 0);
+    Model *m = model_open(w, file, &e);
+    bool good = m && model_graph(m)->nout == 1 && model_stats(m).opaque == 0;
+    model_close(m);
+    world_free(w);
+    return good;
+}
+
+/* The bytes of the output: the old ones (0), a whole model (1; which one is a matter of measured times), or neither (-1). */
+static int output_is(const Good *good) {
+    enum { LAST = 4 };
+    char *bytes;
+    size_t size;
+    Error e = {0};
+    if (!file_read(arena, out, &bytes, &size, &e)) return -1;
+    if (size == sizeof old_output && memcmp(bytes, old_output, size) == 0) return 0;
+    return size > LAST && memcmp(bytes + size - LAST, good->input + good->n - LAST, LAST) == 0 && opens(out) ? 1 : -1;
+}
+
+static void nothing_beside(void) {
+    DIR *d = opendir(folder);
+    for (struct dirent *f; (f = readdir(d));) assert_null(strstr(f->d_name, ".new-"));
+    closedir(d);
+}
+
+static void costs_are_whole(void) {
+    Error e = {0};
+    CostDb *d = costdb_open(costs, &e);
+    double seconds = 0;
+    if (!d) fail_msg("%s", e.reason);
+    assert_true(costdb_put(d, "plan", "test", "entry", 0.5, &e));
+    assert_true(costdb_get(d, "plan", "test", "entry", &seconds));
+    costdb_close(d);
+}
+
+static void forget_costs(void) {
+    const char *suffix[] = {"", "-wal", "-shm"};
+    for (int k = 0; k < 3; k++) unlink(arena_format(arena, "%s%s", costs, suffix[k]));
+}
+
+/* A product with a bias, of which a relu and nothing else can go. */
+static void write_model(void) {
+    Text graph = text_new(arena), weight = text_new(arena);
+    Error e = {0};
+    float *values = arena_alloc(arena, 64 * 64 * sizeof *values);
+    for (int k = 0; k < 64 * 64; k++) values[k] = (float)(k % 7) / 8;
+    add_info(&graph, 11, "x", 512, 64);
+    wire_put_int(&weight, 1, 64), wire_put_int(&weight, 1, 64), wire_put_int(&weight, 2, 1);
+    text_field(&weight, 8, "w");
+    wire_put_bytes(&weight, 9, values, 64 * 64 * sizeof *values);
+    message(&graph, 5, &weight);
+    add_tensor(&graph, "b", 64, 64 * sizeof *values);
+    add_node(&graph, "MatMul", "x", "w", "m");
+    add_node(&graph, "Add", "m", "b", "a");
+    add_node(&graph, "Relu", "a", NULL, "r");
+    add_node(&graph, "Relu", "r", NULL, "q");
+    add_node(&graph, "Mul", "q", "b", "y");
+    add_info(&graph, 12, "y", 512, 64);
+    Text file = whole_of(&graph, 8, 17);
+    assert_true(file_write(in, file.data, file.size, &e));
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A run in which nothing fails. */
+static Good good_output(void) {
+    Error e = {0};
+    Good good;
+    put_old();
+    forget_costs();
+    good.seconds = now();
+    assert_int_equal(finish(start(0, 0)), 0);
+    good.seconds = now() - good.seconds;
+    assert_true(file_read(arena, in, &good.input, &good.n, &e));
+    assert_int_equal(output_is(&good), 1);
+    return good;
+}
+
+/* ---- the tests */
+
+static void every_allocation_fails_once(void **state) {
+    (void)state;
+    int failures = 0;
+    Good good = good_output();
+    for (int64_t k = 1;; k += heavy() || k < 20 ? 1 : 1 + k / 8) {
+        put_old();
+        int code = finish(start(k, 0)), is = output_is(&good);
+        if (code != 0 && code != 4 && code != 5) fail_msg("allocation %lld: exit code %d", (long long)k, code);
+        if (is != (code == 0)) fail_msg("allocation %lld: exit code %d, output %d", (long long)k, code, is);
+        failures += code != 0;
+        nothing_beside();
+        if (code == 0 && k > 1000) break;
+    }
+    costs_are_whole();
+    print_message("%d runs without memory\n", failures);
+    assert_true(failures > 20);
+}
+
+static void every_write_fails_once(void **state) {
+    (void)state;
+    int failures = 0;
+    Good good = good_output();
+    for (int64_t k = 1;; k++) {
+        put_old();
+        forget_costs();
+        int code = finish(start(0, k)), is = output_is(&good);
+        if (code != 0 && code != 5 && code != 3) fail_msg("write %lld: exit code %d", (long long)k, code);
+        if (is < 0 || (code == 0 && !is)) fail_msg("write %lld: exit code %d, output %d", (long long)k, code, is);
+        nothing_beside();
+        costs_are_whole();
+        if (!plan->reached) break;
+        failures += code != 0;
+    }
+    print_message("%d runs that could not write\n", failures);
+    assert_true(failures > 0);
+}
+
+static void killed_at_any_moment(void **state) {
+    (void)state;
+    int killed = 0, replaced = 0;
+    Good good = good_output();
+    for (uint64_t k = 0; k < (heavy() ? 50 : 12); k++) {
+        put_old();
+        forget_costs();
+        pid_t child = start(0, 0);
+        usleep((useconds_t)((double)(random_at(7, k) % 1000) * 1200 * good.seconds));
+        kill(child, SIGKILL);
+        killed += finish(child) == -SIGKILL;
+        int is = output_is(&good);
+        assert_true(is >= 0);
+        replaced += is;
+        costs_are_whole();
+    }
+    print_message("%d killed, %d had written\n", killed, replaced);
+    assert_true(killed > 0);
+    for (DIR *d = opendir(folder); d; closedir(d), d = NULL)
+        for (struct dirent *f; (f = readdir(d));)
+            if (strstr(f->d_name, ".new-")) unlink(arena_format(arena, "%s/%s", folder, f->d_name));
+}
+
+/* One of two processes puts entries of its own and entries of both until the time is over; returns how many. */
+static int64_t share(int who, double seconds) {
+    Error e = {0};
+    CostDb *d = costdb_open(costs, &e);
+    int64_t k = 0;
+    for (time_t end = time(NULL) + (time_t)seconds; d && time(NULL) <= end; k++) {
+        char key[64];
+        snprintf(key, sizeof key, "own %d %lld", who, (long long)k);
+        if (!costdb_put(d, "step", "cpu", key, 1.0 + (double)k, &e)) return -1;
+        snprintf(key, sizeof key, "both %lld", (long long)k);
+        if (!costdb_put(d, "step", "cpu", key, who ? 2 : 3, &e)) return -1;
+    }
+    costdb_close(d);
+    return d ? k : -1;
+}
+
+static void two_processes_share_costs(void **state) {
+    (void)state;
+    int64_t *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    forget_costs();
+    pid_t child[2];
+    for (int who = 0; who < 2; who++)
+        if (!(child[who] = fork())) {
+            count[who] = share(who, heavy() ? 60 : 1);
+            _exit(0);
+        }
+    for (int who = 0; who < 2; who++) assert_int_equal(finish(child[who]), 0);
+    Error e = {0};
+    CostDb *d = costdb_open(costs, &e);
+    assert_non_null(d);
+    for (int who = 0; who < 2; who++) {
+        assert_true(count[who] > 0);
+        for (int64_t k = 0; k < count[who]; k++) {
+            double own, both;
+            assert_true(costdb_get(d, "step", "cpu", arena_format(arena, "own %d %lld", who, (long long)k), &own));
+            assert_true(own == 1.0 + (double)k);
+            assert_true(costdb_get(d, "step", "cpu", arena_format(arena, "both %lld", (long long)k), &both));
+            assert_true(both == (k < count[1] ? 2 : 3));
+        }
+    }
+    costdb_close(d);
+    print_message("%lld and %lld entries\n", (long long)count[0], (long long)count[1]);
+    munmap(count, 4096);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(every_write_fails_once),
+        cmocka_unit_test(killed_at_any_moment),
+        cmocka_unit_test(two_processes_share_costs),
+    };
+    arena = arena_new(NULL, 0);
+    plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    strcpy(folder, "/tmp/isomer-faults-XXXXXX");
+    if (plan == MAP_FAILED || !mkdtemp(folder)) return 1;
+    snprintf(in, sizeof in, "%s/in.onnx", folder);
+    snprintf(out, sizeof out, "%s/out.onnx", folder);
+    snprintf(costs, sizeof costs, "%s/costs", folder);
+    write_model();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(in), unlink(out);
+    forget_costs();
+    rmdir(folder);
+    arena_free(arena);
+    return failed;
+}

@@ -9,7 +9,7 @@
 enum { PATH_LENGTH = 4096 };
 
 /* Folders in which a library may lie, relative to the folder of the program or shared library: built here, installed. */
-static const char *const places[] = {"/../rules/library", "/../../rules/library", "/../share/isomer/rules"};
+static const char *const places[] = {"/../rules/library", "/../../rules/library", "/../../../rules/library", "/../share/isomer/rules"};
 
 /* The folder of the file that this code was loaded from. */
 static bool own_folder(char *out) {

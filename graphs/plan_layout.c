@@ -47,7 +47,8 @@ static void want(const Plan *p, Image *images, const View *v) {
     if (image_of(v, p->slot[v->slot].bytes / (int64_t)sizeof(float), &image)) *m = image;
 }
 
-/* First what convolutions name, which know best what an image is; then the steps behind them go on in its layout. */
+/* First what convolutions name, which know best what an image is; then the steps behind them go on in its layout, and what
+   element-wise steps read joins what they write. */
 static void want_images(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
@@ -59,6 +60,10 @@ static void want_images(const Plan *p, Image *images) {
         if (s->kind == S_EWISE || s->kind == S_POOL || s->kind == S_COPY)
             for (int j = 1; j < s->nview; j++) follows |= images[s->view[j].slot].channels > 0 && s->view[j].rank == s->view[0].rank;
         if (follows) want(p, images, &s->view[0]);
+    }
+    for (int k = p->nstep - 1; k >= 0; k--) {
+        const Step *s = &p->step[k].step;
+        for (int j = 1; j < s->nview && s->kind == S_EWISE && images[s->view[0].slot].channels; j++) want(p, images, &s->view[j]);
     }
 }
 

@@ -293,6 +293,28 @@ static void draw_epilogue(Case *c, int axis) {
     }
 }
 
+/* x * min(relu(x + 3), 6) / 6 * k + 1/2, the numbers in the program or, three of them, in views. */
+static void draw_hardswish(Case *c) {
+    const View y = c->view[0];
+    const bool views = chance(c, 50);
+    const int first = c->step.nview;
+    for (int i = 0; i < 3 && views; i++) {
+        add_view(c, DT_FLOAT, y.rank, y.dim, false);
+        for (int a = 0; a < y.rank; a++) c->view[first + i].stride[a] = 0;
+    }
+    add_code(c, C_ACC, 0, 0, 0);
+    for (int i = 0; i < 3; i++)
+        if (views && i < 2) add_code(c, C_VIEW, first + i, 0, 0);
+        else add_code(c, C_CONST, 0, 0, i ? 6 : 3);
+    add_code(c, C_ADD, 0, 1, 0), add_code(c, C_RELU, 4, 0, 0);
+    if (chance(c, 50)) add_code(c, C_MIN, 5, 3, 0);
+    else add_code(c, C_MIN, 3, 5, 0);
+    add_code(c, C_MUL, chance(c, 50) ? 0 : 6, chance(c, 50) ? 6 : 0, 0), add_code(c, C_DIV, 7, 3, 0);
+    if (views) add_code(c, C_VIEW, first + 2, 0, 0);
+    else add_code(c, C_CONST, 0, 0, 1.5);
+    add_code(c, C_MUL, 9, 8, 0), add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 10, 11, 0);
+}
+
 /* A normalisation by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps a residual sum, then perhaps relu. */
 static void draw_normalisation(Case *c) {
     const View y = c->view[0];
@@ -379,6 +401,7 @@ static void conv_case(Case *c) {
     add_view(c, type, 2 + n, w, false);
     draw_channels_last(c, 0), draw_channels_last(c, 1);
     if (is_real(type) && chance(c, 40)) draw_normalisation(c);
+    else if (is_real(type) && chance(c, 30)) draw_hardswish(c);
     else draw_epilogue(c, 1);
 }
 

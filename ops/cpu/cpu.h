@@ -115,6 +115,20 @@ typedef struct Affine {
 } Affine;
 bool affine_split(Build *, int axis, Affine *);
 
+/* ---- fused.c: an epilogue as [bias along an axis,] [activation,] [line alpha*x + beta] */
+typedef enum ActKind { ACT_RELU, ACT_SIGMOID, ACT_TANH, ACT_CLIP, ACT_SWISH, ACT_HARDSWISH, ACT_LINE } ActKind;
+typedef struct Act {
+    ActKind kind;
+    float alpha, beta; /* clip: its bounds */
+} Act;
+typedef struct Fused {
+    bool whole; /* the epilogue is this and nothing else */
+    int bias;   /* its view; 0: none */
+    int nact;
+    Act act[2];
+} Fused;
+Fused fused_match(const Build *, const Step *, int axis);
+
 /* ---- reduce.c: accumulators of a class; mean is a sum, then divided */
 void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
 void reduce_divide(void *acc, Class wide, int64_t count, int64_t n);

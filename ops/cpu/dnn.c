@@ -219,67 +219,18 @@ static dnnl_memory_t feed(Build *b, Chain *c, const Input *in, const dnnl_memory
 }
 
 /* ---- epilogues that oneDNN computes itself */
-typedef struct Fused {
-    bool whole; /* the epilogue is this and nothing else */
-    int bias;   /* its view; 0: none */
-    int nact;
-    dnnl_alg_kind_t act;
-    float alpha, beta;
-} Fused;
-
-static bool bias_like(const View *v, const View *y, int axis) {
-    for (int i = 0; i < v->rank; i++)
-        if (v->dim[i] > 1 && v->stride[i] != (i == axis)) return false;
-    return v->dtype == DT_FLOAT && y->dim[axis] > 0 && (y->dim[axis] == 1 || v->stride[axis] == 1);
-}
-/* acc, or acc + a bias along the axis */
-static bool is_linear(const Step *s, int i, int axis, Fused *f) {
-    const Scalar *c = &s->code[i];
-    if (c->op == C_ACC) return true;
-    if (c->op != C_ADD) return false;
-    const int view = s->code[c->a].op == C_ACC ? c->b : s->code[c->b].op == C_ACC ? c->a : -1;
-    if (view < 0 || s->code[view].op != C_VIEW || !bias_like(&s->view[s->code[view].a], &s->view[0], axis)) return false;
-    f->bias = s->code[view].a;
-    return true;
-}
-static bool is_clip(const Step *s, const Scalar *c, int *x, Fused *f) {
-    const Scalar *in = &s->code[c->a];
-    if (c->op != C_MIN || s->code[c->b].op != C_CONST || in->op != C_MAX || s->code[in->b].op != C_CONST) return false;
-    *x = in->a;
-    *f = (Fused){.nact = 1, .act = dnnl_eltwise_clip_v2, .alpha = (float)s->code[in->b].k, .beta = (float)s->code[c->b].k};
-    return true;
-}
-static bool is_swish(const Step *s, const Scalar *c, int *x, Fused *f) {
-    if (c->op != C_MUL) return false;
-    const int sigmoid = s->code[c->b].op == C_SIGMOID ? c->b : c->a, other = sigmoid == c->b ? c->a : c->b;
-    if (s->code[sigmoid].op != C_SIGMOID || s->code[sigmoid].a != other) return false;
-    *x = other;
-    *f = (Fused){.nact = 1, .act = dnnl_eltwise_swish, .alpha = 1};
-    return true;
-}
-static Fused match_epilogue(const Step *s, int axis) {
-    Fused f = {.whole = s->ncode == 0};
-    if (f.whole || epilogue_reads_output(s)) return f;
-    int x = s->ncode - 1;
-    const Scalar *last = &s->code[x];
-    static const struct {
-        int op;
-        dnnl_alg_kind_t act;
-    } simple[] = {{C_RELU, dnnl_eltwise_relu}, {C_SIGMOID, dnnl_eltwise_logistic}, {C_TANH, dnnl_eltwise_tanh}};
-    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
-        if (last->op == simple[i].op) f = (Fused){.nact = 1, .act = simple[i].act}, x = last->a;
-    if (!f.nact && !is_clip(s, last, &x, &f)) is_swish(s, last, &x, &f);
-    f.whole = is_linear(s, x, axis, &f);
-    return f;
-}
-
 static dnnl_primitive_attr_t make_attributes(const Fused *f) {
+    static const dnnl_alg_kind_t kind[] = {
+        [ACT_RELU] = dnnl_eltwise_relu,    [ACT_SIGMOID] = dnnl_eltwise_logistic, [ACT_TANH] = dnnl_eltwise_tanh,
+        [ACT_CLIP] = dnnl_eltwise_clip_v2, [ACT_SWISH] = dnnl_eltwise_swish,      [ACT_HARDSWISH] = dnnl_eltwise_hardswish,
+        [ACT_LINE] = dnnl_eltwise_linear,
+    };
     dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t ops = NULL;
     if (dnnl_primitive_attr_create(&attr) != dnnl_success) return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     if (f->whole && f->nact && dnnl_post_ops_create(&ops) == dnnl_success) {
-        dnnl_post_ops_append_eltwise(ops, 1.0f, f->act, f->alpha, f->beta);
+        for (int i = 0; i < f->nact; i++) dnnl_post_ops_append_eltwise(ops, 1.0f, kind[f->act[i].kind], f->act[i].alpha, f->act[i].beta);
         dnnl_primitive_attr_set_post_ops(attr, ops);
         dnnl_post_ops_destroy(ops);
     }
@@ -382,7 +333,7 @@ bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
 /* oneDNN's implementations by matrix product apply all activations but relu an element at a time. */
 static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
     const char *name = NULL;
-    if (!pd || !f->nact || f->act == dnnl_eltwise_relu) return false;
+    if (!pd || !f->nact || (f->nact == 1 && f->act[0].kind == ACT_RELU)) return false;
     return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name && strstr(name, "gemm");
 }
 static bool is_reference(const_dnnl_primitive_desc_t pd) {
@@ -442,7 +393,7 @@ bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
     const bool known = b->weights && b->weights[2], affine = known && affine_split(b, 1, &split);
     if (affine) rest.code = split.code, rest.ncode = split.ncode;
     b->step = &rest;
-    const Fused none = {0}, fused = match_epilogue(&rest, 1);
+    const Fused none = {0}, fused = fused_match(b, &rest, 1);
     const bool two = affine && fused.whole && fused.bias; /* a second bias, which is not known */
     bool slow = two, done = !two && conv_build(b, way, k, &fused, affine ? &split : NULL, &slow);
     if (!done && slow) {
@@ -520,7 +471,7 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *s = b->step;
     View flat[3], into[3];
-    const Fused f = match_epilogue(s, s->view[0].rank - 1);
+    const Fused f = fused_match(b, s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f.whole, TAIL_ANY, &y);

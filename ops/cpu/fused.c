@@ -1,0 +1,108 @@
+/* fused.c -- epilogues that a library computes itself: a bias along one axis, one activation, then a line alpha*x + beta. Numbers may be constants of the program or views
+   of one element that is known now. */
+#include "ops/cpu/cpu.h"
+
+static bool bias_like(const View *v, const View *y, int axis) {
+    for (int i = 0; i < v->rank; i++)
+        if (v->dim[i] > 1 && v->stride[i] != (i == axis)) return false;
+    return v->dtype == DT_FLOAT && y->dim[axis] > 0 && (y->dim[axis] == 1 || v->stride[axis] == 1);
+}
+/* acc, or acc + a bias along the axis */
+static bool is_linear(const Step *s, int i, int axis, Fused *f) {
+    const Scalar *c = &s->code[i];
+    if (c->op == C_ACC) return true;
+    if (c->op != C_ADD) return false;
+    const int view = s->code[c->a].op == C_ACC ? c->b : s->code[c->b].op == C_ACC ? c->a : -1;
+    if (view < 0 || s->code[view].op != C_VIEW || !bias_like(&s->view[s->code[view].a], &s->view[0], axis)) return false;
+    f->bias = s->code[view].a;
+    return true;
+}
+/* Value i is one number that is known now. */
+static bool number_of(const Build *b, const Step *s, int i, double *k) {
+    const Scalar *c = &s->code[i];
+    *k = c->k;
+    if (c->op != C_VIEW) return c->op == C_CONST;
+    const View *v = &s->view[c->a];
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] > 1 && v->stride[a] != 0) return false;
+    if (v->dtype != DT_FLOAT || !b->weights || !b->weights[c->a]) return false;
+    *k = (double)((const float *)b->weights[c->a])[v->offset];
+    return true;
+}
+/* Value i is `op` of some value *x and the number k, in any order if they commute. */
+static bool is_with(const Build *b, const Step *s, int i, int op, double *k, int *x) {
+    const Scalar *c = &s->code[i];
+    if (c->op != op) return false;
+    const bool second = number_of(b, s, c->b, k);
+    *x = second ? c->a : c->b;
+    return second || (op != C_SUB && op != C_DIV && number_of(b, s, c->a, k));
+}
+static bool is_clip(const Build *b, const Step *s, int i, int *x, Act *act) {
+    double low, high;
+    int in;
+    if (!is_with(b, s, i, C_MIN, &high, &in) || !is_with(b, s, in, C_MAX, &low, x)) return false;
+    *act = (Act){ACT_CLIP, (float)low, (float)high};
+    return true;
+}
+static bool is_swish(const Step *s, int i, int *x, Act *act) {
+    const Scalar *c = &s->code[i];
+    if (c->op != C_MUL) return false;
+    const int sigmoid = s->code[c->b].op == C_SIGMOID ? c->b : c->a, other = sigmoid == c->b ? c->a : c->b;
+    if (s->code[sigmoid].op != C_SIGMOID || s->code[sigmoid].a != other) return false;
+    *x = other;
+    *act = (Act){ACT_SWISH, 1, 0};
+    return true;
+}
+/* gate = min(relu(x + 3), 6), six times the slope that hardswish has. */
+static bool is_gate(const Build *b, const Step *s, int gate, int x) {
+    double k;
+    int in, from;
+    if (!is_with(b, s, gate, C_MIN, &k, &in) || k != 6) return false;
+    if (s->code[in].op == C_RELU) in = s->code[in].a;
+    else if (!is_with(b, s, in, C_MAX, &k, &in) || k != 0) return false;
+    return is_with(b, s, in, C_ADD, &k, &from) && k == 3 && from == x;
+}
+static bool is_hardswish(const Build *b, const Step *s, int i, int *x, double *times) {
+    const Scalar *c = &s->code[i];
+    if (c->op != C_MUL) return false;
+    const bool first = is_gate(b, s, c->a, c->b);
+    if (!first && !is_gate(b, s, c->b, c->a)) return false;
+    *x = first ? c->b : c->a;
+    *times = 6;
+    return true;
+}
+/* y = scale * value i + shift, i as far inside as numbers are added and multiplied. */
+static int peel_line(const Build *b, const Step *s, int i, double *scale, double *shift) {
+    double k;
+    *scale = 1, *shift = 0;
+    for (int in;; i = in) {
+        if (is_with(b, s, i, C_ADD, &k, &in)) *shift += *scale * k;
+        else if (is_with(b, s, i, C_SUB, &k, &in)) *shift -= *scale * k;
+        else if (is_with(b, s, i, C_MUL, &k, &in)) *scale *= k;
+        else if (is_with(b, s, i, C_DIV, &k, &in) && k != 0) *scale /= k;
+        else return i;
+    }
+}
+static bool match_act(const Build *b, const Step *s, int i, int *x, Fused *f) {
+    static const struct {
+        int op;
+        ActKind act;
+    } simple[] = {{C_RELU, ACT_RELU}, {C_SIGMOID, ACT_SIGMOID}, {C_TANH, ACT_TANH}};
+    double scale, shift, times = 1;
+    const int in = peel_line(b, s, i, &scale, &shift);
+    f->nact = 0;
+    for (size_t k = 0; k < sizeof simple / sizeof *simple; k++)
+        if (s->code[in].op == simple[k].op) f->act[0] = (Act){simple[k].act, 0, 0}, f->nact = 1, *x = s->code[in].a;
+    if (!f->nact && is_hardswish(b, s, in, x, &times)) f->act[0] = (Act){ACT_HARDSWISH, 0, 0}, f->nact = 1;
+    if (!f->nact) f->nact = is_clip(b, s, in, x, &f->act[0]) || is_swish(s, in, x, &f->act[0]);
+    if (f->nact && (scale * times != 1 || shift != 0)) f->act[f->nact++] = (Act){ACT_LINE, (float)(scale * times), (float)shift};
+    return f->nact > 0;
+}
+Fused fused_match(const Build *b, const Step *s, int axis) {
+    Fused f = {.whole = s->ncode == 0};
+    if (f.whole || epilogue_reads_output(s)) return f;
+    int x = s->ncode - 1;
+    if (!match_act(b, s, s->ncode - 1, &x, &f)) x = s->ncode - 1;
+    f.whole = is_linear(s, x, axis, &f);
+    return f;
+}

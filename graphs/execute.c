@@ -158,6 +158,12 @@ static bool run_steps(Runner *r, Error *e) {
     return true;
 }
 
+/* Bits behind the last element of a tensor of elements below 8 bits are 0. */
+static void clear_padding(const View *v, void *bytes) {
+    int64_t bits = view_count(v) * dtype_bits((DType)v->dtype), whole = bits / 8;
+    if (bits % 8) ((uint8_t *)bytes)[whole] = (uint8_t)(((uint8_t *)bytes)[whole] & ((1u << bits % 8) - 1));
+}
+
 bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
     const Plan *p = r->plan;
     for (int k = 0; k < p->nin; k++) {
@@ -172,6 +178,7 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
         const Slot *s = &p->slot[p->out[k].slot];
         if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes, COPY_TO_HOST))
             return error_set(e, E_ENVIRONMENT, "", "a copy from the device failed");
+        clear_padding(&p->out[k], out[k]);
     }
     return true;
 }

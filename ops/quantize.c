@@ -28,8 +28,10 @@ static const char *shape_of(Call *c) {
     int a = axis(c, AXIS, x.n);
     int64_t block;
     if (!is_const(c, intof(c, BLOCK), &block) || block < 0) return "block is a number";
-    if (c->nin > ZERO && c->in[ZERO])
-        for (int k = 0; k < scale.n && c->in[ZERO]->dim.n == scale.n; k++) need_eq(c, scale.v[k], c->in[ZERO]->dim.v[k]);
+    Dims zero = c->nin > ZERO && c->in[ZERO] ? c->in[ZERO]->dim : scale;
+    bool single = is_single(c, scale) && is_single(c, zero);
+    if (!single && zero.n != scale.n) return "scale and zero of different ranks";
+    for (int k = 0; k < scale.n && !single; k++) need_eq(c, scale.v[k], zero.v[k]);
     c->out[0] = (Type){.dtype = (DType)word(c, TO), .dim = x};
     if (is_single(c, scale)) return NULL;
     if (a < 0) return "axis out of range";

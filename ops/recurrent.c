@@ -16,6 +16,13 @@ static const AttrDef lstm_attrs[] = {SHARED_ATTRS, [OWN] = {"coupled", A_WORD, "
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 
+/* An optional input has these sizes. */
+static bool fits(Call *c, int input, Dims want) {
+    if (input >= c->nin || !c->in[input]) return true;
+    Dims have = c->in[input]->dim;
+    for (int k = 0; k < have.n && have.n == want.n; k++) need_eq(c, have.v[k], want.v[k]);
+    return have.n == want.n;
+}
 static const char *shape_of(Call *c, int gates) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
     Poly d = poly(c, word(c, DIRECTION) == BIDIRECTIONAL ? "2" : "1"), h = intof(c, HIDDEN), gh = poly_scale(c->w, h, gates);
@@ -24,9 +31,13 @@ static const char *shape_of(Call *c, int gates) {
     Poly time = x.v[first], batch = x.v[!first];
     need_eq(c, w.v[0], d), need_eq(c, w.v[1], gh), need_eq(c, w.v[2], x.v[2]);
     need_eq(c, r.v[0], d), need_eq(c, r.v[1], gh), need_eq(c, r.v[2], h);
+    Dims states = first ? (Dims){3, {batch, d, h}} : (Dims){3, {d, batch, h}};
+    if (!fits(c, BIAS, (Dims){2, {d, poly_scale(c->w, gh, 2)}}) || !fits(c, LENGTHS, (Dims){1, {batch}}) || !fits(c, H0, states) ||
+        !fits(c, C0, states) || !fits(c, PEEPHOLES, (Dims){2, {d, poly_scale(c->w, h, 3)}}))
+        return "a bias, lengths, states or peepholes of other sizes";
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[X];
     c->out[0].dim = first ? (Dims){4, {batch, time, d, h}} : (Dims){4, {time, d, batch, h}};
-    for (int j = 1; j < c->nout; j++) c->out[j].dim = first ? (Dims){3, {batch, d, h}} : (Dims){3, {d, batch, h}};
+    for (int j = 1; j < c->nout; j++) c->out[j].dim = states;
     return is_float(c->in[X]) ? NULL : "not for this element type";
 }
 static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }

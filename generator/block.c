@@ -121,7 +121,7 @@ static bool holds_at(Lift *l, const Rule *rule, int length) {
     memcpy(out, i.from.out, (size_t)i.from.nout * sizeof *out);
     memcpy(out + i.from.nout, i.to.out, (size_t)i.to.nout * sizeof *out);
     Graph g = {i.ninput, 2 * i.from.nout, i.input, out};
-    return lift_try(l, &g, SAMPLES_BLOCK) == LIFT_TRUE;
+    return lift_try(l, &g, SAMPLES_BLOCK) == LIFT_TRUE && !l->npositive;
 }
 
 static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
@@ -144,8 +144,10 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
 bool lift_print_blocks(Lift *l, const Graph *g, Text *out) {
     int whole = l->nwhole;
     for (int f = 0; f < BLOCK_FORMS; f++) {
+        l->npositive = 0;
         if (whole && f != BLOCK_SPATIAL) continue; /* a free list has one entry for each spatial axis */
         if (try_form(l, g, (BlockForm)f, out)) return true;
     }
+    l->npositive = 0;
     return false;
 }

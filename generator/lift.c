@@ -269,6 +269,7 @@ static bool solve(Lift *l, const Graph *g) {
     }
     bool consistent = true;
     while (consistent && (step(l, eq, n, true, &consistent) || step(l, eq, n, false, &consistent))) continue;
+    for (int k = 0; k < n && consistent; k++) consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to); /* all are solved */
     return consistent;
 }
 
@@ -309,9 +310,10 @@ static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
     Graph g;
     ArenaMark mark = arena_mark(l->arena);
     l->w->overflow = false;
+    l->npositive = 0;
     bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
     LiftResult r = typed ? lift_try(l, &g, SAMPLES) : LIFT_FALSE;
-    if (r == LIFT_TRUE && (l->mode > LIFT_NUMBERS || !lift_print_blocks(l, &g, out))) lift_print(l, &g, out);
+    if (r == LIFT_TRUE && (l->mode > LIFT_NUMBERS || l->npositive || !lift_print_blocks(l, &g, out))) lift_print(l, &g, out);
     world_reset(l->w, l->mark);
     arena_reset(l->arena, mark);
     return r;
@@ -327,6 +329,7 @@ LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
         l->mode = *mode = (LiftMode)m;
         for (l->tie = 0; l->tie < (m == LIFT_TIED ? TIES : 1); l->tie++) {
             LiftResult r = lift_once(l, c, out);
+            if (r == LIFT_TRUE && l->npositive && m <= LIFT_NUMBERS) *mode = LIFT_TIED; /* a condition */
             if (r == LIFT_TRUE) return r;
             if (r == LIFT_UNTRIED) y = r;
         }

@@ -5,7 +5,7 @@
 #include "generator/program.h"
 #include "graphs/rewrite.h"
 
-enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_WHOLE = 8 };
+enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_WHOLE = 8, LIFT_POSITIVE = 4 };
 typedef struct WholeList {
     const char *name, *base; /* base: in the set file */
     int n;
@@ -28,6 +28,8 @@ struct Lift {
     Symbol attribute[LIFT_SYMBOLS], from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
     WholeList whole[LIFT_WHOLE];
+    int npositive;
+    Symbol positive[LIFT_POSITIVE]; /* sizes at which it is false when they are 0 */
 };
 enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
 LiftResult lift_try(Lift *, const Graph *, int samples); /* outputs k and k + nout/2 agree at random sizes and points */

@@ -143,6 +143,7 @@ check-mutants: programs-of-tests
 # Generates candidates of size 3 over each operator set, proves them and keeps those that are; the others stay in the build folder.
 rules: all
 	@mkdir -p rules/generated $(BUILD)/rules
+	$(BUILD)/generate-rules --ops generator/sets/taso.set --size 2 -q -o rules/generated/taso-2.candidates
 	set -e; for s in $(basename $(notdir $(wildcard generator/sets/*.set))); do r=$(BUILD)/rules/$$s; \
 	    $(BUILD)/generate-rules --ops generator/sets/$$s.set --size 3 -o $$r.candidates --json $$r.json; \
 	    $(BUILD)/verify-rules -q $$r.candidates -o $$r.verdicts > $$r.log || [ $$? = 1 ]; tail -n 1 $$r.log; \

@@ -1,0 +1,57 @@
+/* The committed generated rules: their verdicts hold, and a run makes the same candidates again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "generator/generate.h"
+#include "graphs/graph.h"
+#include "rules/rule.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const files[] = {"rules/generated/attention-3.rules", "rules/generated/cnn-3.rules",
+                                    "rules/generated/elementwise-3.rules", "rules/generated/taso-3.rules"};
+enum { EVERY = 5 };
+
+static void verdicts_hold(void **state) {
+    (void)state;
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        Arena *a = arena_new(NULL, 0);
+        World *w = graph_world_new(NULL, 0);
+        RuleSet set = {.arena = a};
+        Error e = {0};
+        if (!rules_read(a, files[f], &set, &e)) print_message("%s\n", e.reason);
+        assert_int_equal(e.kind, E_NONE);
+        assert_true(set.n > 300);
+        for (int k = 0; k < set.n; k += EVERY) {
+            if (!rule_check(w, &set.v[k], &e)) print_message("%s: %s\n", set.v[k].name, e.reason);
+            assert_int_equal(e.kind, E_NONE);
+        }
+        Rule forged = set.v[0];
+        forged.condition = "a >= 2";
+        assert_false(rule_check(w, &forged, &e));
+        world_free(w);
+        arena_free(a);
+    }
+}
+
+static void candidates_are_made_again(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    Text out = text_new(a);
+    GenerateOptions o = {.set = "generator/sets/taso.set", .size = 2, .jobs = 2, .nshard = 1, .seed = 1, .memory = 1u << 30};
+    GenerateReport report;
+    Error e = {0};
+    char *text;
+    size_t n;
+    assert_true(generate(&o, a, &out, &report, &e));
+    assert_true(file_read(a, "rules/generated/taso-2.candidates", &text, &n, &e));
+    assert_int_equal(n, out.size);
+    assert_memory_equal(text, out.data, n);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts_hold), cmocka_unit_test(candidates_are_made_again)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

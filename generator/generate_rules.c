@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest;
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, help, version;
 } Options;
@@ -52,6 +52,11 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
         {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
         {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too."},
         {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
+        {.name = "derive",
+         .kind = OPT_TEXT,
+         .into = &o->derive,
+         .value = "RULES",
+         .help = "Write for each of these rules whether the generated ones give it, not those."},
         {.name = "proved",
          .kind = OPT_TEXT,
          .into = &o->proved,
@@ -92,7 +97,8 @@ static bool settle(Main *m, const StringList *rest) {
                            .seed = (uint64_t)o->seed,
                            .folder = o->resume,
                            .exhaustive = o->exhaustive,
-                           .all = o->all};
+                           .all = o->all,
+                           .derive = o->derive};
     if (!parse_memory(o->memory, &g->memory)) return error_set(&m->error, E_USAGE, "--memory-limit", "expected a size such as 500M or 8G");
     if (!o->shard) return true;
     if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 || g->shard >= g->nshard)

@@ -278,6 +278,34 @@ static void a_full_disk_is_an_error(void **state) {
     remove_folder(path);
 }
 
+/* ---- --derive */
+
+static void given_rules_are_derived_or_not(void **state) {
+    (void)state;
+    static const char rules[] =
+        "rule thrice\n  %x : F [a, b]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = relu %2\n  out %3\nto\n  %1 = relu %x\n  out %1\n\n"
+        "rule wrong\n  %x : F [a, b]\nfrom\n  %1 = transpose %x perm=[1, 0]\n  out %1\nto\n  %1 = relu %x\n  out %1\n\n"
+        "rule merge\n  %x : F [a, b]   %u : F [b, c]   %v : F [b, d]\nfrom\n  %1 = matmul %x %u\n  %2 = matmul %x %v\n  out %1 %2\n"
+        "to\n  %w = concat %u %v axis=1\n  %y = matmul %x %w\n  %1 %2 = split %y axis=1 sizes=[c, d]\n  out %1 %2\n\n"
+        "rule foreign\n  %x : F [a, b]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\n";
+    char path[64], file[96];
+    folder(path);
+    snprintf(file, sizeof file, "%s/given.rules", path);
+    Error e = {0};
+    assert_true(file_write(file, rules, strlen(rules), &e));
+    GenerateOptions o = defaults;
+    o.size = 3;
+    o.derive = file;
+    Run r = run(&o);
+    assert_true(r.ok);
+    assert_non_null(strstr(r.out.data, "derived     thrice in 2 steps"));
+    assert_non_null(strstr(r.out.data, "not derived wrong"));
+    assert_non_null(strstr(r.out.data, "derived     merge in "));
+    assert_non_null(strstr(r.out.data, "outside     foreign"));
+    arena_free(r.arena);
+    remove_folder(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_do_not_matter),
@@ -294,6 +322,7 @@ int main(void) {
         cmocka_unit_test(undefined_values_count),
         cmocka_unit_test(errors_are_clear),
         cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(given_rules_are_derived_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

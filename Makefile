@@ -139,7 +139,7 @@ bench: all
 	BUILD=$(BUILD) scripts/bench
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
 check-mutants: programs-of-tests
-	$(BUILD)/test/verifier_mutants 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
+	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
 # Generates candidates of size 3 over each operator set, proves them and keeps those that are; the others stay in the build folder.
 rules: all
 	@mkdir -p rules/generated $(BUILD)/rules

@@ -102,7 +102,7 @@ static char **draw_attr(Side *s, Line *l) {
 /* The k-th integer of the word becomes another by `by`. */
 static char *number_changed(Side *s, const char *word, int k, int by) {
     for (const char *p = strchr(word, '='); p && *p; p++) {
-        if (!isdigit((unsigned char)*p) || isalnum((unsigned char)p[-1]) || p[-1] == '_') continue;
+        if (!isdigit((unsigned char)*p) || isalnum((unsigned char)p[-1]) || p[-1] == '_' || p[-1] == '.') continue;
         char *end;
         long v = strtol(p, &end, 10);
         if (k-- == 0) return arena_format(s->arena, "%.*s%ld%s", (int)(p - word), word, v + by, end);

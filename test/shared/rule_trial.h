@@ -24,6 +24,7 @@ typedef struct Trial {
     int64_t value[TRIAL_SYMBOLS];
     bool zeros;          /* some of the data is 0; what divides by it differs where real numbers do not (inf - inf) */
     int64_t elements;    /* compared so far */
+    uint64_t inhabited;  /* bit k: input k had elements in a comparison */
     char why[TRIAL_WHY]; /* of the last failure or difference */
 } Trial;
 

@@ -2,8 +2,7 @@
 
 Light models get random weights first. Per model: optimize-model twice for our executor (the second time on a warm cost file) and once with
 ONNX Runtime as the target; compare-onnx on both results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants
-interleaved in random order and with a re-saved copy of the original as control; rules of class drops are allowed (LRN as a
-banded convolution reads channels that its definition does not: NaN and Inf would spread); the minimum counts, and beside it stands what the medians
+interleaved in random order and with a re-saved copy of the original as control; the minimum counts, and beside it stands what the medians
 of the rounds' shares say (see measure_onnxruntime.py), which a machine of changing speed disturbs less. What was measured is kept in
 build/bench/results.json, so that naming models renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
@@ -67,7 +66,7 @@ def prepared(row):
 
 
 def optimize(row, source, target, extra):
-    seconds, peak, _ = call([os.path.join(BUILD, "optimize-model"), source, target] + shape_options(row) + ["-q", "--allow", "drops"] + extra)
+    seconds, peak, _ = call([os.path.join(BUILD, "optimize-model"), source, target] + shape_options(row) + ["-q"] + extra)
     return seconds, peak
 
 

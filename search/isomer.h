@@ -35,6 +35,8 @@ typedef struct IsomerOptions {
     const char *report;          /* JSON file to write; see search/REPORT.md */
     const char *proof_log;       /* file to write the derivation to */
     const char *replay;          /* a derivation to follow instead of searching */
+    int external;                /* weights go into one file beside the result, OUT.data */
+    int64_t external_threshold;  /* those of so many bytes */
     int dry_run;                 /* nothing is written but report and proof log */
     const volatile int *cancel;  /* may be NULL; becomes nonzero: stop */
     void (*progress)(void *user, const char *line); /* may be NULL */

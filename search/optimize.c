@@ -151,6 +151,7 @@ static bool write_log(Run *r, Derivation *d) {
 static bool write_model(Run *r, Derivation *d, bool changed) {
     struct stat file;
     ModelWrite x = {.graph = changed ? &d->graph : &r->original, .map = &d->map, .tag = derivation_tag, .user = d};
+    x.external = r->o->external, x.external_threshold = r->o->external_threshold;
     r->stats.bytes_after = r->stats.bytes_before;
     if (r->o->dry_run) return true;
     if (!model_write(r->model, &x, r->out, r->error)) return false;
@@ -220,8 +221,15 @@ static bool optimize(Run *r, IsomerResult *out) {
 const char *isomer_version(void) { return ISOMER_VERSION; }
 
 void isomer_options(IsomerOptions *o) {
-    *o = (IsomerOptions){
-        .size = sizeof *o, .cost = "measured", .backend = "cpu", .steps = 2000, .max_growth = -1, .check = 1, .rtol = -1, .atol = -1};
+    *o = (IsomerOptions){.size = sizeof *o,
+                         .cost = "measured",
+                         .backend = "cpu",
+                         .steps = 2000,
+                         .max_growth = -1,
+                         .check = 1,
+                         .external_threshold = 1024,
+                         .rtol = -1,
+                         .atol = -1};
 }
 
 void isomer_result_free(IsomerResult *r) {

@@ -9,7 +9,8 @@
 typedef struct Options {
     bool help, version, quiet, frozen, dry_run;
     int verbose;
-    int64_t steps, seed, max_growth, check;
+    bool external;
+    int64_t steps, seed, max_growth, check, external_threshold;
     double time_limit, rtol, atol;
     const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend;
     StringList shape, dim, enable, disable, files;
@@ -113,6 +114,17 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->proof_log,
          .value = "FILE",
          .help = "Writes every step, to be checked again with --replay."},
+        {.name = "save-as-external-data",
+         .kind = OPT_FLAG,
+         .into = &o->external,
+         .help = "Weights go into one file beside the result, OUT.onnx.data. Without it they are where the model has them."},
+        {.name = "external-threshold",
+         .kind = OPT_INT,
+         .into = &o->external_threshold,
+         .value = "BYTES",
+         .help = "Only tensors of so many bytes do.",
+         .least = 0,
+         .most = 9e15},
         {.name = "dry-run", .kind = OPT_FLAG, .into = &o->dry_run, .help = "Does not write the model."},
         {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "Prints nothing but errors."},
         {.name = "verbose", .letter = 'v', .kind = OPT_COUNT, .into = &o->verbose, .help = "Says on standard error what is being done."},
@@ -163,6 +175,8 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->report = o->report;
     x->proof_log = o->proof_log;
     x->replay = o->replay;
+    x->external = o->external;
+    x->external_threshold = o->external_threshold;
     x->dry_run = o->dry_run;
     x->cancel = &interrupted;
     if (!o->quiet && (o->verbose || isatty(STDERR_FILENO))) x->progress = say;
@@ -194,6 +208,7 @@ int main(int argc, char **argv) {
     Options o = {.steps = x.steps,
                  .max_growth = x.max_growth,
                  .check = x.check,
+                 .external_threshold = x.external_threshold,
                  .rtol = x.rtol,
                  .atol = x.atol,
                  .cost = x.cost,

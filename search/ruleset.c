@@ -297,6 +297,7 @@ static void clean(RuleSearch *s) {
     target_stop(s->target);
     for (int k = 0; k < s->n; k++)
         if (s->v[k].path) unlink(s->v[k].path);
+    if (s->folder) model_remove_external(s->r->model, s->folder);
     if (s->folder) rmdir(s->folder);
 }
 

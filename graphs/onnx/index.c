@@ -49,6 +49,8 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
     for (Field f; wire_next(&w, &f);) {
         if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) x->ir_version = (int64_t)f.value;
         if (f.number == 8 && wire_want(&w, &f, WIRE_BYTES)) push(a, &opsets, f.bytes);
+        if (f.number == 20 && wire_want(&w, &f, WIRE_BYTES)) push(a, &x->training, f.bytes);
+        if (f.number == 25 && wire_want(&w, &f, WIRE_BYTES)) push(a, &x->function, f.bytes);
         if (f.number != 7 || !wire_want(&w, &f, WIRE_BYTES)) continue;
         if (x->graph.at) return wire_fail(&w, f.whole.at, "a second graph");
         x->graph = f.bytes;

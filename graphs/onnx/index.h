@@ -31,6 +31,7 @@ typedef struct FileIndex {
     int64_t ir_version;
     int nopset;
     Opset *opset; /* "ai.onnx" is written "" */
+    SliceList training, function;
     GraphIndex g;
 } FileIndex;
 

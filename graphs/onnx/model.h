@@ -13,8 +13,10 @@ typedef struct NameInfo {
     int index;  /* of the input, initializer or node */
     Slice type; /* ValueInfoProto that speaks of it; absent: none */
     Value value;
-    bool used;  /* by a node, a subgraph or as an output */
-    bool inner; /* a subgraph defines it: not for new values */
+    bool used;    /* by a node, a subgraph or as an output */
+    bool inner;   /* a subgraph defines it: not for new values */
+    bool pinned;  /* training or an annotation speaks of it: it stays, and means the same */
+    bool trained; /* training changes it: an initializer that is no constant */
 } NameInfo;
 
 typedef struct OnnxNode {
@@ -25,6 +27,7 @@ typedef struct OnnxNode {
     int ncapture;
     const char *reason; /* why it is opaque; NULL: it is not */
     Poly count;         /* the size of its result that depends on data, made once */
+    bool call;          /* of a function of the model, whatever its name */
     NodeId random;      /* its node if that carries a serial (opaque, random numbers): made once, then rebuilt on other inputs */
 } OnnxNode;
 
@@ -72,9 +75,23 @@ Poly size_named(Model *, const char *text,
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 bool tensor_constant(Model *, const Tensor *, Value *, Error *); /* *out = 0: a tensor that cannot be a constant of ours */
 
+/* external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is missing, E_INVALID where a path leaves the model's folder. */
+typedef bool ExternalFile(void *, const char *location);
+bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *,
+                   Error *); /* every location in a file's bytes; false: at once when it says so */
+bool external_open(Model *, Error *);
+bool external_map(Model *, const char *location, Slice *, const char *place, Error *);
+bool external_bytes(Model *, const Tensor *, Slice *, const char *place, Error *);
+bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *); /* beside path what the result names, except `but` */
+
+/* around.c: functions, training and annotations of quantization: what stands beside the graph and speaks of its names. */
+bool around_read(Model *, Error *);
+bool around_is_function(const Model *, Slice domain, Slice name);
+
 /* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind them). Never fails: what is not understood becomes opaque.
    Deterministic: the same inputs give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not. */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
-Value normalize_source(Model *, Slice message, const Type *); /* an initializer that is no constant of ours */
-bool subgraph_captures(Model *, OnnxNode *, Error *);         /* finds OnnxNode.capture and reserves the inner names */
+Value normalize_source(Model *, Slice message, const Type *);  /* an initializer that is no constant of ours */
+bool subgraph_uses(Model *, OnnxNode *, Slice graph, Error *); /* adds what this graph uses of outer names to capture */
+bool subgraph_captures(Model *, OnnxNode *, Error *);          /* finds OnnxNode.capture and reserves the inner names */
 #endif

@@ -37,9 +37,12 @@ typedef struct ModelWrite {
     const ValueMap *map;
     const char *(*tag)(void *, Value);
     void *user;
+    bool external;              /* model_write: initializers of external_threshold bytes and more go into one file beside the model, PATH.data */
+    int64_t external_threshold;
     bool regenerate; /* for tests: every node that is not opaque is written anew, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
+void model_remove_external(const Model *, const char *folder); /* the copies of external data that model_write made there, the model's own never */
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *); /* the same into memory */
 bool model_exportable(Model *, const Op *, const char **why);   /* can this operator be written in the model's opset, itself or as its expansion */
 #endif

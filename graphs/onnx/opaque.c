@@ -75,7 +75,8 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     memset(out, 0, sizeof *out * (size_t)n->x.nout);
     bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64;
     for (int k = 0; k < n->x.nattr; k++) tables &= n->x.attr[k].graph.n == 0;
-    if (!tables) import_fail(&s, "it has a subgraph, or is very large");
+    if (n->call) import_fail(&s, "a function of the model");
+    else if (!tables) import_fail(&s, "it has a subgraph, or is very large");
     else if (!n->version) import_fail(&s, "domain %s is not among the model's operator sets", n->domain);
     else if (!n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(&s, out) : normalize_by_tables(&s, out)) {
         *opaque = NULL;
@@ -164,6 +165,13 @@ static bool scope_graph(Scope *c, Wire w, int depth) {
     }
     c->ndefined = before;
     return c->error->kind == E_NONE;
+}
+
+bool subgraph_uses(Model *m, OnnxNode *n, Slice graph, Error *e) {
+    Error local = {0};
+    Scope scope = {.m = m, .error = &local, .node = n};
+    return scope_graph(&scope, wire_new(graph, m->x.bytes.at, m->path, &local), 1) ||
+           error_set(e, E_INVALID, local.place, "%s", local.reason);
 }
 
 bool subgraph_captures(Model *m, OnnxNode *n, Error *e) {

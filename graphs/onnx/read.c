@@ -59,7 +59,7 @@ static bool read_initializer(Model *m, int i, Error *e) {
     const char *place = arena_format(m->w->arena, "%s: initializer '%s'", m->path, slice_text(m->w->arena, t.name));
     if (!define(m, t.name, FROM_INITIALIZER, i, place, e, &id)) return false;
     w.place = place;
-    if (!tensor_constant(m, &t, &m->name[id].value, e)) return false;
+    if (!m->name[id].trained && !tensor_constant(m, &t, &m->name[id].value, e)) return false;
     if (m->name[id].value) return true;
     Type type;
     if (!tensor_type(m->w, &t, &type)) type.known = false;
@@ -119,7 +119,7 @@ static bool read_node(Model *m, int i, Error *e) {
     Wire w = walker(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
     if (!index_node(a, &w, &n->x)) return false;
     n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type), n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain);
+    n->version = model_opset(m, n->x.domain), n->call = around_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
     if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without operator");
@@ -184,7 +184,7 @@ static bool read_graph(Model *m, Error *e) {
     Arena *a = m->w->arena;
     m->input = ARENA_NEW(a, NameId, m->x.g.input.n), m->output = ARENA_NEW(a, NameId, m->x.g.output.n);
     m->nnode = m->x.g.node.n, m->node = ARENA_NEW(a, OnnxNode, m->nnode);
-    if (!read_initializers(m, e)) return false;
+    if (!around_read(m, e) || !read_initializers(m, e)) return false;
     for (int i = 0; i < m->x.g.input.n; i++)
         if (!read_input(m, i, e)) return false;
     set_inputs(m);
@@ -223,8 +223,11 @@ static void name_values(Model *m) {
 }
 
 static bool model_read(Model *m, Error *e) {
+    if (m->x.bytes.n > INT32_MAX)
+        return error_set(e, E_LIMIT, m->path, "%zu bytes, a protobuf message has at most 2 GiB: weights belong into external data",
+                         m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
-    if (!read_graph(m, e) || !set_graph(m, e)) return false;
+    if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false; /* files of subgraphs come last: what is wrong in the graph is said first */
     name_values(m);
     return true;
 }

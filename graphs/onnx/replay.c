@@ -489,6 +489,8 @@ static bool play(Player *p, bool *again) {
     find_makers(p);
     name_values(p);
     for (int k = 0; k < m->graph.nout; k++) need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
+    for (NameId id = 1, n = intern_count(m->names) + 1; id < n; id++)
+        if (m->name[id].pinned && m->name[id].source != FROM_NOTHING) need_exact(p, id, p->now[id], m->nnode);
     if (!run_jobs(p)) return false;
     int *sorted = ARENA_NEW(p->a, int, p->nitem);
     bool *done = ARENA_NEW(p->a, bool, p->nitem);

@@ -148,5 +148,5 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
     for (int i = 0; i < type->dim.n; i++) wire_put_int(out, T_DIMS, (uint64_t)dims[i]);
     wire_put_int(out, T_TYPE, (uint64_t)type->dtype);
     if (name) wire_put_bytes(out, T_NAME, name, strlen(name));
-    wire_put_bytes(out, T_RAW, bytes, n);
+    if (bytes) wire_put_bytes(out, T_RAW, bytes, n);
 }

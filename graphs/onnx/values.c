@@ -1,9 +1,6 @@
 /* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to symbols, TensorProto to constant, external data files. */
 #include "graphs/onnx/model.h"
 #include <ctype.h>
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A symbol's name must be readable in the text form and be nobody else's. */
@@ -90,56 +87,6 @@ bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t
     }
     if (t->dtype == DT_NONE || t->dim.n > RANK_MAX) t->known = false, t->dim.n = 0;
     return !w.failed;
-}
-
-static bool decimal(Slice s, size_t *out) {
-    *out = 0;
-    for (size_t i = 0; i < s.n; i++)
-        if (!isdigit(s.at[i]) || __builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, (size_t)(s.at[i] - '0'), out))
-            return false;
-    return true;
-}
-
-/* A path that stays in the model's folder: relative, without "..". */
-static bool inside_folder(const char *path) {
-    if (!path[0] || path[0] == '/') return false;
-    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
-        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2])) return false;
-    return true;
-}
-
-/* Symbolic links that lead out of the model's folder are followed only to find that they do. What does not exist is reported when it is opened. */
-static bool linked_outside(Model *m, const char *path) {
-    char folder[PATH_MAX], real[PATH_MAX];
-    if (!realpath(m->folder[0] ? m->folder : ".", folder) || !realpath(path, real)) return false;
-    size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-    return strncmp(real, folder, n) != 0 || real[n] != '/';
-}
-
-static bool map_external(Model *m, const char *location, Slice *out, const char *place, Error *e) {
-    const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
-    for (MappedFile *f = m->external; f; f = f->next)
-        if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
-    if (!inside_folder(location) || linked_outside(m, path))
-        return error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
-    MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
-    if (!file_map(path, out, e)) return false;
-    *f = (MappedFile){location, *out, m->external};
-    m->external = f;
-    return true;
-}
-
-static bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Error *e) {
-    size_t offset, length, want = tensor_size(t->dtype, t->count);
-    Slice file;
-    if (!map_external(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
-    if (!decimal(t->offset, &offset) || !decimal(t->length, &length))
-        return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
-    if (!t->length.n) length = want;
-    if (length != want) return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu", length, want);
-    if (offset > file.n || length > file.n - offset) return error_set(e, E_INVALID, place, "external data ends behind its file");
-    *out = (Slice){length ? file.at + offset : m->x.bytes.at, length};
-    return true;
 }
 
 /* Small tensors are copied where the file does not align them; large ones stay in the map as they are. */

@@ -16,6 +16,55 @@ enum {
     GRAPH_SPARSE = 15
 };
 
+/* Weights on their way into a file of their own, one behind the other, each at a multiple of a page. */
+typedef struct Store {
+    const char *name; /* of that file, beside the model */
+    size_t least, n;  /* smaller tensors stay inside; bytes so far */
+    int npiece, room;
+    Piece *piece;
+} Store;
+
+static void store_piece(Arena *a, Store *s, const void *at, size_t n) {
+    if (s->npiece == s->room) {
+        Piece *more = ARENA_NEW(a, Piece, s->room = 2 * s->room + 16);
+        if (s->npiece) memcpy(more, s->piece, sizeof *more * (size_t)s->npiece);
+        s->piece = more;
+    }
+    s->piece[s->npiece++] = (Piece){at, n};
+    s->n += n;
+}
+
+/* MODEL.onnx.data; another name where the model has such a file already, of which something may stay. */
+static void store_name(const Model *m, const char *path, Arena *a, Store *s) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    bool taken = true;
+    for (int k = 0; taken; k++) {
+        taken = false;
+        s->name = k ? arena_format(a, "%s.data%d", base, k) : arena_format(a, "%s.data", base);
+        for (MappedFile *f = m->external; f; f = f->next) taken |= strcmp(f->path, s->name) == 0;
+    }
+}
+
+static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
+    Text t = text_new(a);
+    wire_put_bytes(&t, 1, key, strlen(key));
+    wire_put_bytes(&t, 2, value, strlen(value));
+    wire_put_bytes(out, 13, t.data, t.size);
+}
+
+/* Where bytes will be found, as fields of a TensorProto. */
+static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_t n) {
+    enum { PAGE = 4096 };
+    if (s->n % PAGE) store_piece(a, s, NULL, PAGE - s->n % PAGE);
+    put_entry(a, out, "location", s->name);
+    put_entry(a, out, "offset", arena_format(a, "%zu", s->n));
+    put_entry(a, out, "length", arena_format(a, "%zu", n));
+    wire_put_int(out, 14, 1);
+    store_piece(a, s, bytes, n);
+}
+
+static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
+
 static bool unchanged(const Model *m, const ModelWrite *x) {
     if (x->regenerate || x->graph->nout != m->graph.nout) return false;
     return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
@@ -51,15 +100,40 @@ static const int64_t *sizes(World *w, Arena *a, const Type *t) {
     return v;
 }
 
-static void put_constant(Model *m, Arena *a, Text *out, NameId name, Value v) {
+static void put_constant(Model *m, Arena *a, Store *store, Text *out, NameId name, Value v) {
     Type type;
     const void *bytes;
     int64_t count = 0;
     Text t = text_new(a);
     constant_get(m->w, v, &type, &bytes);
     poly_constant(m->w, type_count(m->w, &type), &count);
-    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), bytes, tensor_size(type.dtype, count));
+    size_t n = tensor_size(type.dtype, count);
+    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), is_stored(store, n) ? NULL : bytes, n);
+    if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
     wire_put_bytes(out, GRAPH_INITIALIZER, t.data, t.size);
+}
+
+/* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept as bytes. */
+static bool put_moved(Model *m, Arena *a, Store *store, Text *out, const Field *f) {
+    NameId id = entry_name(m, f);
+    Type type;
+    const void *bytes;
+    int64_t count = 0;
+    Text t = text_new(a);
+    if (f->number != GRAPH_INITIALIZER || m->name[id].source != FROM_INITIALIZER || !constant_get(m->w, m->name[id].value, &type, &bytes))
+        return false;
+    poly_constant(m->w, type_count(m->w, &type), &count);
+    size_t n = tensor_size(type.dtype, count);
+    if (!is_stored(store, n)) return false;
+    Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
+    for (Field g; wire_next(&w, &g);) {
+        bool data =
+            g.number == 4 || g.number == 5 || g.number == 7 || (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
+        if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
+    }
+    put_external(a, &t, store, bytes, n);
+    wire_put_bytes(out, GRAPH_INITIALIZER, t.data, t.size);
+    return true;
 }
 
 /* IR versions below 4 want every initializer among the inputs too. */
@@ -79,7 +153,7 @@ static void put_input(Model *m, Arena *a, Text *out, NameId name, const Type *ty
     wire_put_bytes(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void put_graph(Model *m, Arena *a, const Replay *r, Text *out) {
+static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Text *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
@@ -88,17 +162,17 @@ static void put_graph(Model *m, Arena *a, const Replay *r, Text *out) {
         if (f.number == GRAPH_NODE) {
             for (int k = 0; k < r->nnode && !nodes; k++) wire_put_bytes(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
             nodes = true;
-        } else if (!listed || stays(m, r, &f)) text_bytes(out, (const char *)f.whole.at, f.whole.n);
+        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f)) text_bytes(out, (const char *)f.whole.at, f.whole.n);
     }
-    for (int k = 0; k < r->nconstant; k++) put_constant(m, a, out, r->constant[k], r->content[k]);
+    for (int k = 0; k < r->nconstant; k++) put_constant(m, a, store, out, r->constant[k], r->content[k]);
     for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++) put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
 }
 
-static bool changed_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
+static bool changed_bytes(Model *m, const ModelWrite *x, Store *store, Arena *a, char **bytes, size_t *n, Error *e) {
     Replay r;
     if (!replay_model(m, x, a, &r, e)) return false;
     Text graph = text_new(a), file = text_new(a);
-    put_graph(m, a, &r, &graph);
+    put_graph(m, a, store, &r, &graph);
     Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
         if (f.number == MODEL_GRAPH) wire_put_bytes(&file, MODEL_GRAPH, graph.data ? graph.data : "", graph.size);
@@ -109,12 +183,12 @@ static bool changed_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes,
 }
 
 /* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World may be reset to before. */
-bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
+static bool bytes_of(Model *m, const ModelWrite *x, Store *store, Arena *a, char **bytes, size_t *n, Error *e) {
     *bytes = (char *)(uintptr_t)m->x.bytes.at, *n = m->x.bytes.n;
-    if (unchanged(m, x)) return true;
+    if (unchanged(m, x) && !store) return true;
     Model before = *m;
     uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
-    bool good = changed_bytes(m, x, a, bytes, n, e);
+    bool good = changed_bytes(m, x, store, a, bytes, n, e);
     *m = before;
     if (names + 1 < m->room) memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
     if (sizes + 1 < m->size_room) memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
@@ -123,31 +197,27 @@ bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *
     return good;
 }
 
-/* External data stays where it is, relative to the model; a model that moves to another folder takes its files along. */
-static bool copy_external(Model *m, const char *path, Arena *a, Error *e) {
-    const char *slash = strrchr(path, '/');
-    const char *folder = arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0);
-    for (MappedFile *f = m->external; f; f = f->next) {
-        const char *from = arena_format(a, "%s%s", m->folder, f->path), *to = arena_format(a, "%s%s", folder, f->path);
-        struct stat x, y;
-        if (stat(from, &x) == 0 && stat(to, &y) == 0) {
-            if (x.st_dev == y.st_dev && x.st_ino == y.st_ino) continue;
-            char *old;
-            size_t n;
-            if (!file_read(a, to, &old, &n, e)) return false;
-            if (n == f->bytes.n && memcmp(old, f->bytes.at, n) == 0) continue;
-            return error_set(e, E_ENVIRONMENT, to, "is there already, and is not the external data of %s", m->path);
-        }
-        if (!file_write(to, f->bytes.at, f->bytes.n, e)) return false;
-    }
-    return true;
+bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
+    return bytes_of(m, x, NULL, a, bytes, n, e);
 }
 
 bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
     char *bytes = NULL;
     size_t n = 0;
     Arena *a = arena_new(arena_escape(m->w->arena), 0);
-    bool ok = model_bytes(m, x, a, &bytes, &n, e) && copy_external(m, path, a, e) && file_write(path, bytes, n, e);
+    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0}, *into = x->external ? &store : NULL;
+    if (into) store_name(m, path, a, &store);
+    bool ok = bytes_of(m, x, into, a, &bytes, &n, e);
+    if (ok && n > INT32_MAX)
+        ok = error_set(e, E_LIMIT, path, "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data keeps weights outside",
+                       n);
+    ok = ok && external_copy(m, (Slice){(const unsigned char *)bytes, n}, path, store.name, a, e);
+    if (ok && store.npiece) {
+        const char *slash = strrchr(path, '/');
+        ok = file_write_pieces(arena_format(a, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, store.name), store.npiece, store.piece,
+                               e);
+    }
+    ok = ok && file_write(path, bytes, n, e);
     arena_free(a);
     return ok;
 }

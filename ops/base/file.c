@@ -78,10 +78,33 @@ static bool write_fully(int fd, const char *from, size_t n) {
     return true;
 }
 
-static bool write_device(const char *path, const void *data, size_t n, Error *e) {
+static bool write_zeros(int fd, size_t n) {
+    static const char zeros[4096];
+    bool ok = true;
+    for (size_t part; ok && n; n -= part) {
+        part = n < sizeof zeros ? n : sizeof zeros;
+        ok = write_fully(fd, zeros, part);
+    }
+    return ok;
+}
+
+/* Many zeros become a hole where the file can have one; the last of them is written, so that the file is as long as it should be. */
+static bool write_hole(int fd, size_t n) {
+    enum { LEAST = 1 << 20 };
+    if (n < LEAST || lseek(fd, (off_t)(n - 1), SEEK_CUR) < 0) return write_zeros(fd, n);
+    return write_zeros(fd, 1);
+}
+
+static bool write_pieces(int fd, int n, const Piece *piece) {
+    bool ok = true;
+    for (int k = 0; ok && k < n; k++) ok = piece[k].at ? write_fully(fd, piece[k].at, piece[k].n) : write_hole(fd, piece[k].n);
+    return ok;
+}
+
+static bool write_device(const char *path, int n, const Piece *piece, Error *e) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return fail(e, path, "cannot write");
-    bool ok = write_fully(fd, data, n);
+    bool ok = write_pieces(fd, n, piece);
     if (!ok) fail(e, path, "cannot write");
     if (close(fd) != 0 && ok) ok = fail(e, path, "cannot write");
     return ok;
@@ -115,19 +138,19 @@ static void sync_folder(const char *path) {
 }
 
 /* Writes, gives it the mode of the file it replaces, syncs and closes. False: errno says why. */
-static bool fill_new(int fd, const void *data, size_t n, const struct stat *old) {
-    bool ok = write_fully(fd, data, n) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
+static bool fill_new(int fd, int n, const Piece *piece, const struct stat *old) {
+    bool ok = write_pieces(fd, n, piece) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
     int why = errno;
     if (close(fd) != 0 && ok) return false;
     errno = why;
     return ok;
 }
 
-static bool replace(const char *target, const void *data, size_t n, const struct stat *old, Error *e) {
+static bool replace(const char *target, int n, const Piece *piece, const struct stat *old, Error *e) {
     char name[PATH_MAX];
     int fd = open_beside(target, name, sizeof name);
     if (fd < 0) return fail(e, target, "cannot write");
-    if (!fill_new(fd, data, n, old) || rename(name, target) != 0) {
+    if (!fill_new(fd, n, piece, old) || rename(name, target) != 0) {
         fail(e, target, "cannot write");
         unlink(name);
         return false;
@@ -136,15 +159,17 @@ static bool replace(const char *target, const void *data, size_t n, const struct
     return true;
 }
 
-bool file_write(const char *path, const void *data, size_t n, Error *e) {
+bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     struct stat old;
     char target[PATH_MAX];
     if (stat(path, &old) != 0) {
         if (errno != ENOENT) return fail(e, path, "cannot write");
-        return replace(path, data, n, NULL, e);
+        return replace(path, n, piece, NULL, e);
     }
     if (S_ISDIR(old.st_mode)) return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
-    if (!S_ISREG(old.st_mode)) return write_device(path, data, n, e);
+    if (!S_ISREG(old.st_mode)) return write_device(path, n, piece, e);
     if (!realpath(path, target)) return fail(e, path, "cannot write"); /* a link stays one: what it names is replaced */
-    return replace(target, data, n, &old, e);
+    return replace(target, n, piece, &old, e);
 }
+
+bool file_write(const char *path, const void *data, size_t n, Error *e) { return file_write_pieces(path, 1, &(Piece){data, n}, e); }

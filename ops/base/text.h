@@ -35,5 +35,10 @@ bool scan_string(Scan *, Text *out);               /* "..." with \" \\ \n \t \xH
 
 /* Whole files. Results live in the arena. */
 bool file_read(Arena *, const char *path, char **data, size_t *n, Error *);
+typedef struct Piece {
+    const void *at; /* NULL: zeros */
+    size_t n;
+} Piece;
+bool file_write_pieces(const char *path, int n, const Piece *, Error *); /* one behind the other, as file_write */
 bool file_write(const char *path, const void *data, size_t n, Error *);  /* beside it, synced, then renamed: all or nothing */
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST]].
+"""Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST [SECONDS]]], at most N and not beyond SECONDS.
 
 The k-th mutant depends on the seed and k only. A mutant is a real model with one to four changes, each of bits, a slice cut out, a length, or a field duplicated, dropped, moved or replaced; where
 a field of an inner message changes, the lengths around it are mended, so that the change reaches what is behind the parser. What must hold: a documented exit code, a message where it is not 0, an
@@ -139,7 +139,7 @@ def complaint(code, messages, kb, out):
 
 
 def main():
-    count, seed, first = (int(v) for v in (sys.argv[1:] + ["100", "1", "0"][len(sys.argv) - 1:])[:3])
+    count, seed, first, limit = (int(v) for v in (sys.argv[1:] + ["100", "1", "0", "1000000"][len(sys.argv) - 1:])[:4])
     models = [p for p in sorted(glob.glob(os.path.join(MODELS, "*.onnx"))) if os.path.getsize(p) <= LARGEST]
     if not models:
         print("no models: scripts/fetch-models fetches them")
@@ -150,6 +150,8 @@ def main():
     path, out, costs = (os.path.join(KEEP, f"{name}-{os.getpid()}") for name in ("in.onnx", "out.onnx", "costs"))
     kb = 0
     for k in range(first, first + count):
+        if time.monotonic() - start > limit:
+            break
         rng = random.Random(f"{seed}/{k}")
         name = rng.choices(models, weights)[0]
         with open(name, "rb") as file:
@@ -168,7 +170,7 @@ def main():
             os.unlink(out)
     for left in glob.glob(f"{KEEP}/*-{os.getpid()}*"):
         os.unlink(left)
-    print(f"{count} mutants from {first} on, seed {seed}, {len(models)} models: {bad} bad; exit codes {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, "
+    print(f"{sum(codes.values())} mutants from {first} on, seed {seed}, {len(models)} models: {bad} bad; exit codes {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, "
           f"at most {kb // 1024} MB; {time.monotonic() - start:.0f} s in all")
     return 1 if bad else 0
 

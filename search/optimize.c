@@ -56,6 +56,26 @@ static bool library(Run *r) {
     return library_open(r->w, r->arena, &l, &r->library, r->error);
 }
 
+/* Can what the right side computes of its inputs be written in the model's operator set? What depends on no input becomes a constant. */
+static bool writable(Run *r, const Instance *i) {
+    NodeList live = graph_live(r->w, r->arena, &i->to);
+    const char *why;
+    for (int k = 0; k < live.n; k++) {
+        Node node = node_get(r->w, live.v[k]);
+        if (node.nin && !model_exportable(r->model, node.op, &why)) return false;
+    }
+    return true;
+}
+
+static void drop_unwritable(Run *r) {
+    for (int k = 0; k < r->library.n; k++) {
+        LibraryRule *rule = &r->library.rule[k];
+        if (!rule->on || !rule->count || writable(r, &r->library.instance[rule->first])) continue;
+        rule->on = false;
+        run_say(r, "rule %s is left out: the model's operator set has no such operator", rule->rule->name);
+    }
+}
+
 static bool open_costs(Run *r) {
     char *path = NULL;
     bool needed = r->o->measure_with || !r->o->cost || strcmp(r->o->cost, "flops");
@@ -210,6 +230,7 @@ static bool only_copied(const Run *r, IsomerResult *out) {
 
 static bool optimize(Run *r, IsomerResult *out) {
     if (!open_model(r) || !library(r) || !open_costs(r)) return false;
+    drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
     if (!finish(r, &d) || (d.applied && !check(r, &d))) return false;

@@ -179,6 +179,14 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return true;
 }
 
+bool run_writable(Run *r, const Derivation *d) {
+    const char *why;
+    ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    if (model_writable(r->model, &x, &why)) return true;
+    r->stats.check_note = arena_format(r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
+    return false;
+}
+
 /* What numbers can say nothing of is not written: the original stands. */
 static void give_up(Run *r, Derivation *d) {
     *d = run_derivation(r);
@@ -188,6 +196,10 @@ static void give_up(Run *r, Derivation *d) {
 }
 
 static bool check(Run *r, Derivation *d) {
+    if (!run_writable(r, d)) {
+        give_up(r, d);
+        return true;
+    }
     if (r->o->check <= 0) {
         r->stats.check_note = "not compared (--check=0)";
         return true;

@@ -128,6 +128,10 @@ static bool compare_whole(Own *o, const Derivation *finished, bool *better) {
     r->stats.own_after = cost_graph(o->cost, &finished->graph, NULL, NULL);
     *better = r->stats.own_after < GAIN * r->stats.own_before;
     if (r->o->cost && !strcmp(r->o->cost, "flops")) return true;
+    if (!run_writable(r, finished)) {
+        *better = false;
+        return true;
+    }
     Trial *t = trial_open(r, finished);
     bool good = t != NULL;
     if (good && trial_runs(t) && (good = trial_time(t, o->cost, seconds))) {

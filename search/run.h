@@ -45,6 +45,7 @@ double run_seconds(const Run *);                                                
 Derivation run_derivation(Run *); /* at the start graph, with the map from the original's values */
 /* The graph as it is written: what rules left to be computed from constants is computed, what was computed only to be seen by rules is as in the file again. */
 bool run_finish(Run *, Derivation *, int64_t *growth, Error *);
+bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
 bool run_sizes(Run *);                 /* from --input-shape and --dim; the rest is guessed */
 bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
 bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */

@@ -215,12 +215,37 @@ static void operators_of_later_versions(void **state) {
     world_free(w);
 }
 
+/* A single node that cannot be written is found before anything is: erf came with version 9. */
+static void nodes_of_later_versions(void **state) {
+    (void)state;
+    Error e = {0};
+    World *w = graph_world_new(NULL, 0);
+    Text g = two_outputs(), file = whole_of(&g, 7, 8);
+    Model *m = open_bytes(w, file.data, file.size, &e);
+    assert_non_null(m);
+    const char *why;
+    Value out[2];
+    assert_int_equal(model_graph(m)->nout, 2);
+    Graph graph = *model_graph(m);
+    memcpy(out, graph.out, sizeof out);
+    graph.out = out;
+    ModelWrite x = {.graph = &graph, .map = &(ValueMap){0}};
+    assert_true(model_writable(m, &x, &why));
+    out[1] = call(w, "exp", 1, graph.in[0], 0);
+    assert_true(model_writable(m, &x, &why));
+    out[1] = call(w, "erf", 1, graph.in[0], 0);
+    assert_false(model_writable(m, &x, &why));
+    assert_non_null(strstr(why, "erf"));
+    model_close(m);
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_value_takes_the_old_name),     cmocka_unit_test(what_nothing_uses_goes),
         cmocka_unit_test(outputs_keep_their_names),         cmocka_unit_test(new_names_are_new_and_repeat),
         cmocka_unit_test(equal_constants_are_written_once), cmocka_unit_test(old_versions_list_initializers),
-        cmocka_unit_test(operators_of_later_versions),
+        cmocka_unit_test(operators_of_later_versions),      cmocka_unit_test(nodes_of_later_versions),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);
 }

@@ -44,5 +44,6 @@ typedef struct ModelWrite {
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 void model_remove_external(const Model *, const char *folder); /* the copies of external data that model_write made there, the model's own never */
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *); /* the same into memory */
+bool model_writable(Model *, const ModelWrite *, const char **why); /* can all of it be said in the model's operator set; why lives in the World's arena */
 bool model_exportable(Model *, const Op *, const char **why);   /* can this operator be written in the model's opset, itself or as its expansion */
 #endif

@@ -121,7 +121,7 @@ static void find_makers(Player *p) {
                     Value y = old ? was_value(p, n->out[k]) : p->out[i][k];
                     passes |= y && y == (old ? was_value(p, n->in[j]) : p->in[i][j]);
                 }
-            if (passes || p->banned[i] || (p->x->regenerate && !n->reason)) continue;
+            if (passes || p->banned[i]) continue;
             for (int k = 0; k < n->x.nout; k++) {
                 Value v = old ? was_value(p, n->out[k]) : p->out[i][k];
                 if (v && !*at32(p, &p->maker, v)) *at32(p, &p->maker, v) = 1 + 2 * (uint32_t)i + (uint32_t)old;
@@ -371,10 +371,11 @@ static bool write_value(Player *p, Value v, int place) {
     const char *why;
     Emit e;
     if (constant_get(p->w, v, &type, &bytes)) return add_constant(p, v, *at32(p, &p->name, v)), true;
-    if (*at32(p, &p->maker, v)) return copy_maker(p, v, place), true;
+    uint32_t maker = *at32(p, &p->maker, v);
+    if (maker && (!p->x->regenerate || p->m->node[(maker - 1) / 2].reason)) return copy_maker(p, v, place), true;
     if (copy_opaque(p, n, place)) return true;
     if (emit_node(p->m, n.out, named_already, p, &e, &why)) return write_emit(p, &e, place);
-    return write_expanded(p, n, place, why);
+    return maker && !n.op->expand ? copy_maker(p, v, place), true : write_expanded(p, n, place, why);
 }
 
 /* A node with several outputs is one job. */

@@ -222,6 +222,17 @@ bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
     return ok;
 }
 
+bool model_writable(Model *m, const ModelWrite *x, const char **why) {
+    char *bytes;
+    size_t n;
+    Error e = {0};
+    Arena *a = arena_new(arena_escape(m->w->arena), 0);
+    bool ok = model_bytes(m, x, a, &bytes, &n, &e);
+    *why = ok ? NULL : arena_format(m->w->arena, "%s", e.reason);
+    arena_free(a);
+    return ok;
+}
+
 bool model_exportable(Model *m, const Op *op, const char **why) {
     bool ok = emit_possible(m, op) || op->expand || strcmp(op->name, "constant") == 0 || strcmp(op->name, "input") == 0 ||
               strcmp(op->name, "opaque") == 0;

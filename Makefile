@@ -31,7 +31,7 @@ TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
 
-.PHONY: all demo test bench prove rules check-mutants check-ndebug asan ubsan install clean programs-of-tests force
+.PHONY: all roundtrip demo test bench prove rules check-mutants check-ndebug asan ubsan install clean programs-of-tests force
 .PHONY: coverage fuzz fuzzers mutate-models test-heavy
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -137,6 +137,9 @@ demo:
 	scripts/demo
 bench: all
 	BUILD=$(BUILD) scripts/bench
+# Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last result is kept.
+roundtrip: programs-of-tests
+	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/roundtrip.py --table test/onnx/ROUNDTRIP.md
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt

@@ -241,11 +241,14 @@ def table(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", nargs="*", default=list(SOURCES), choices=[*SOURCES, []])
+    parser.add_argument("source", nargs="*", metavar="node|testdata|models", help="which files; all of them where none is named")
     parser.add_argument("--every", type=int, default=1, help="only every N-th file")
     parser.add_argument("--table", help="where the result is written as a table")
     options, results = parser.parse_args(), {}
-    for source in options.source:
+    unknown = [source for source in options.source if source not in SOURCES]
+    if unknown:
+        parser.error(f"no such files: {unknown[0]}")
+    for source in options.source or SOURCES:
         result = whole_trip(source, options.every)
         if result:
             results[source] = result

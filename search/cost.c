@@ -243,10 +243,12 @@ static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
     return data;
 }
 
-static bool whole_build(World *w, Sizes sizes, Whole *x, const Graph *g, Error *e) {
+/* The plan as run-model makes it: what is timed is what will run. */
+static bool whole_build(const Cost *c, World *w, Sizes sizes, Whole *x, const Graph *g, Error *e) {
     Text t = text_new(x->arena);
     x->plan = plan_build(w, x->arena, g, sizes, e);
     if (!x->plan) return false;
+    if (c->backend->channels_last) plan_channels_last(w, x->plan);
     for (int k = 0; k < x->plan->nstep; k++) {
         step_print(&x->plan->step[k].step, &t);
         text_add(&t, " %d\n", x->plan->step[k].choice);
@@ -287,7 +289,7 @@ bool cost_whole(Cost *c, World *w, Sizes sizes, int n, const Graph *const graphs
     bool good = true, all = true;
     for (int k = 0; k < n; k++) {
         x[k].arena = a;
-        good = good && whole_build(w, sizes, &x[k], graphs[k], e);
+        good = good && whole_build(c, w, sizes, &x[k], graphs[k], e);
         all = all && good && c->db && costdb_get(c->db, "plan", c->identity, x[k].key, &seconds[k]);
     }
     if (good && !all && c->options.frozen) {

@@ -10,6 +10,7 @@ import argparse, collections, glob, os, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy, onnx
 from onnx import numpy_helper
+from written import read, run_any
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", os.environ.get("BUILD", "build")))
@@ -18,11 +19,6 @@ EAGER = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
 TESTDATA = "/usr/share/libonnx-testdata/data"
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 Case = collections.namedtuple("Case", "name path data rtol atol")  # data(): [(feed, expected)], or None: compare-onnx draws it
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 # ---- where models come from
@@ -69,26 +65,6 @@ SOURCES = {"node": node_cases, "testdata": testdata_cases, "models": model_cases
 
 
 # ---- what must hold
-
-def run_onnxruntime(path, feed):
-    import onnxruntime
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads, options.log_severity_level = 1, 4
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feed)
-
-
-def run_reference(path, feed):
-    from onnx.reference import ReferenceEvaluator
-    return ReferenceEvaluator(path).run(None, feed)
-
-
-def run_any(path, feed):
-    try:
-        return run_onnxruntime(path, feed)
-    except Exception:
-        return run_reference(path, feed)
-
 
 def differs(have, want, rtol, atol):
     """Why two values, or lists of values, are not the same; an empty string: they are."""

@@ -3,7 +3,7 @@ convolution and a normalization that rules join, so that the file does change. W
 import subprocess
 import numpy, onnx, pytest
 from onnx import TensorProto as T, helper as h, numpy_helper
-import roundtrip
+import roundtrip, written
 
 X = numpy.random.default_rng(1).uniform(-1, 1, (1, 3, 6, 6)).astype("f4")
 FLOAT8 = ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"]
@@ -274,8 +274,8 @@ def spread(folder):
     for name, data in files.items():
         (folder / name).write_bytes(data)
     (folder / "m.onnx").write_bytes(model.SerializeToString())
-    want = roundtrip.run_onnxruntime(whole.SerializeToString(), {"x": X})
-    assert not roundtrip.differs(roundtrip.run_onnxruntime(str(folder / "m.onnx"), {"x": X}), want, 0, 0)
+    want = written.run_onnxruntime(whole.SerializeToString(), {"x": X})
+    assert not roundtrip.differs(written.run_onnxruntime(str(folder / "m.onnx"), {"x": X}), want, 0, 0)
     return folder / "m.onnx", want
 
 
@@ -285,12 +285,12 @@ def test_external_data_stays_external(tmp_path, there):
     out = path.parent / there / "out.onnx"
     out.parent.mkdir(exist_ok=True)
     assert not run(path, out, "--rules", "none").stderr and out.read_bytes() == path.read_bytes()
-    assert not roundtrip.differs(roundtrip.run_onnxruntime(str(out), {"x": X}), want, 0, 0)
+    assert not roundtrip.differs(written.run_onnxruntime(str(out), {"x": X}), want, 0, 0)
     done = roundtrip.all_rules(roundtrip.Case("", path, lambda: [], 0, 0), out)
     assert not done and out.read_bytes() != path.read_bytes()
     onnx.checker.check_model(str(out))
     assert externals(out)["large"] == externals(path)["large"]
-    assert not roundtrip.differs(roundtrip.run_onnxruntime(str(out), {"x": X}), want, 1e-4, 1e-5)
+    assert not roundtrip.differs(written.run_onnxruntime(str(out), {"x": X}), want, 1e-4, 1e-5)
     assert (out.parent / "sub" / "two").read_bytes() == (path.parent / "sub" / "two").read_bytes()
 
 
@@ -316,12 +316,12 @@ def test_saved_as_external_data(tmp_path, least, rules):
     nodes = [*core(y="mid"), h.make_node("MatMul", ["mid", "large"], ["y"])]
     text = onnx.TensorProto(name="large", dims=[6, 70], data_type=T.FLOAT, float_data=[float(k % 7) for k in range(420)], doc_string="kept")
     path.write_bytes(make(nodes, initializers=[*weights(), text], outputs=[info("y", (1, 4, 6, 70))]).SerializeToString())
-    want, out = roundtrip.run_onnxruntime(str(path), {"x": X}), tmp_path / "out.onnx"
+    want, out = written.run_onnxruntime(str(path), {"x": X}), tmp_path / "out.onnx"
     options = ["--save-as-external-data", "--external-threshold", str(least)]
     done = run(path, out, "--rules", "none", *options) if rules == "none" else run(path, out, "--measure-with", f"exec '{roundtrip.EAGER}'", "--cost-db", tmp_path / "costs", *options)
     assert done.returncode == 0, done.stderr
     onnx.checker.check_model(str(out))
-    assert not roundtrip.differs(roundtrip.run_onnxruntime(str(out), {"x": X}), want, 1e-5, 1e-6)
+    assert not roundtrip.differs(written.run_onnxruntime(str(out), {"x": X}), want, 1e-5, 1e-6)
     found = externals(out)
     assert set(found) == ({t.name for t in weights()} | {"large"} if least == 0 else {"large"} if least == 1000 else set())
     for file, offset, length in found.values():
@@ -331,7 +331,7 @@ def test_saved_as_external_data(tmp_path, least, rules):
     again = tmp_path / "again.onnx"  # what is outside already moves into the new file
     if found:
         assert run(out, again, "--rules", "none", *options).returncode == 0 and {f for f, _, _ in externals(again).values()} == {"again.onnx.data"}
-        assert not roundtrip.differs(roundtrip.run_onnxruntime(str(again), {"x": X}), want, 1e-5, 1e-6)
+        assert not roundtrip.differs(written.run_onnxruntime(str(again), {"x": X}), want, 1e-5, 1e-6)
 
 
 def huge(folder, external):

@@ -3,11 +3,13 @@
 #define ISOMER_EXECUTE_H
 #include "graphs/plan.h"
 
-typedef struct Runner Runner;                                   /* kernels compiled, constants on the device, work memory taken */
+typedef struct Runner Runner;                                         /* kernels compiled, constants on the device, work memory taken */
 Runner *runner_new(const Plan *, const Backend *, Device *, Error *); /* NULL on failure; the plan must outlive it */
-bool runner_run(Runner *, const void *const in[], void *const out[], Error *); /* dense host buffers in the order of the graph's inputs and outputs */
-bool runner_time(Runner *, double *seconds, Error *);           /* the whole plan once more on the inputs set before, nothing copied in or out; by the device's clock */
-bool runner_profile(Runner *, double *seconds, Error *);        /* one run, seconds[step], after a run has set the inputs */
+/* Dense host buffers in the order of the graph's inputs and outputs. */
+bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
+/* The whole plan once more on the inputs set before, nothing copied in or out; by the device's clock. */
+bool runner_time(Runner *, double *seconds, Error *);
+bool runner_profile(Runner *, double *seconds, Error *); /* one run, seconds[step], after a run has set the inputs */
 void runner_free(Runner *);
 
 /* Kernels of equal steps may be shared between plans: a cache by step text. NULL: none. */

@@ -11,17 +11,26 @@
 #define ISOMER_GRAPH_TEXT_H
 #include "graphs/graph.h"
 
-typedef struct Names { int n, room; struct NamedValue { const char *name; Value value; } *v; Arena *arena; } Names; /* %name -> value */
+typedef struct Names {
+    int n, room;
+    struct NamedValue {
+        const char *name;
+        Value value;
+    } * v;
+    Arena *arena;
+} Names;                                           /* %name -> value */
 Value names_find(const Names *, const char *name); /* 0: none, or an input left out; the last one set counts */
 bool names_has(const Names *, const char *name);
-void names_set(Names *, const char *name, Value);  /* the name is copied */
-bool graph_parse(World *, Arena *, Scan *, const char **name, Graph *, Names *, Error *); /* one `graph`; errors with line, column, caret, and why shape() refused */
-void graph_print(World *, const char *name, const Graph *, Text *); /* canonical: nodes in post-order from the outputs, whatever else the World holds; values %1 %2 .. but for inputs */
-void graph_dot(World *, const char *name, const Graph *, Text *);   /* Graphviz */
+void names_set(Names *, const char *name, Value); /* the name is copied */
+/* One `graph`; errors with line, column, caret, and why shape() refused. */
+bool graph_parse(World *, Arena *, Scan *, const char **name, Graph *, Names *, Error *);
+/* Canonical: nodes in post-order from the outputs, whatever else the World holds; values %1 %2 .. but for inputs. */
+void graph_print(World *, const char *name, const Graph *, Text *);
+void graph_dot(World *, const char *name, const Graph *, Text *); /* Graphviz */
 
 /* Node lines as the text has them, before inputs have types: parsed once, built as often as wanted. A block is the lines up to and with `out %a %b`. */
 typedef struct LineAttr {
-    int def;              /* which attribute of the operator */
+    int def; /* which attribute of the operator */
     Attr value;
     const char *variable; /* a bare name that stands for a whole list, word or element type; NULL: value. Unbound lists are S_1, S_2, .. */
 } LineAttr;
@@ -41,13 +50,20 @@ typedef struct LineList {
     Scan text;        /* for the places of errors: the text must live as long */
 } LineList;
 /* What a variable of the lines stands for: an integer or real by its name wherever it occurs in a value, another kind where it stands alone. */
-typedef struct Binding { const char *name; AttrKind kind; Attr value; } Binding;
-typedef struct Bindings { int n; const Binding *v; } Bindings;
+typedef struct Binding {
+    const char *name;
+    AttrKind kind;
+    Attr value;
+} Binding;
+typedef struct Bindings {
+    int n;
+    const Binding *v;
+} Bindings;
 bool lines_parse(World *, Arena *, Scan *, LineList *out);
 /* Inputs and results are in Names; *out (may be NULL): the values of the line `out`, in the arena. bindings may be NULL: every integer and real is then a symbol or parameter. */
 bool lines_build(World *, Arena *, const LineList *, const Bindings *, Names *, Value **out, Error *);
 bool graph_parse_nodes(World *, Arena *, Scan *, Names *, Value **out, int *nout, Error *); /* both: one block built at once */
-bool graph_parse_inputs(World *, Arena *, Scan *, Names *, Value **in, int *nin);           /* "%x : TYPE %y : TYPE ..", until something else comes */
-bool value_parse(Scan *, Arena *, const char **name); /* %name, %12 or %"any text"; false: none there */
-void value_print(const char *name, Text *);           /* with % and, where it needs them, quotes */
+bool graph_parse_inputs(World *, Arena *, Scan *, Names *, Value **in, int *nin); /* "%x : TYPE %y : TYPE ..", until something else comes */
+bool value_parse(Scan *, Arena *, const char **name);                             /* %name, %12 or %"any text"; false: none there */
+void value_print(const char *name, Text *);                                       /* with % and, where it needs them, quotes */
 #endif

@@ -4,7 +4,11 @@
 #include "graphs/graph.h"
 #include "ops/core/facts.h"
 
-typedef struct LitList { int n; Lit *v; } LitList;
-LitList graph_needs(World *, Arena *, const Graph *); /* of all live nodes, without repetition and without what always holds; in the arena */
-Facts *graph_facts(World *, Arena *, const Graph *);  /* a valid model meets its needs: facts that assume them */
+typedef struct LitList {
+    int n;
+    Lit *v;
+} LitList;
+/* Of all live nodes, without repetition and without what always holds; in the arena. */
+LitList graph_needs(World *, Arena *, const Graph *);
+Facts *graph_facts(World *, Arena *, const Graph *); /* a valid model meets its needs: facts that assume them */
 #endif

@@ -10,6 +10,8 @@ bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], Strin
                 Error *);
 
 /* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. An input's first axis is 1 where nothing gives it. user: a SizeOptions. */
-typedef struct SizeOptions { StringList shapes, dims; } SizeOptions;
+typedef struct SizeOptions {
+    StringList shapes, dims;
+} SizeOptions;
 int64_t size_given(const void *user, const char *input, int axis, const char *param);
 #endif

@@ -9,41 +9,41 @@
    afterwards. */
 /* poly: "s*i + d*k - p": each letter a-z is bound to the next argument (a Poly) where it first appears. */
 Poly poly(Call *, const char *formula, ...);
-Poly quot(Call *, Poly a, Poly b);           /* floor(a/b) */
+Poly quot(Call *, Poly a, Poly b); /* floor(a/b) */
 Poly least(Call *, Poly a, Poly b);
-Poly most_of(Call *, Poly a, Poly b);        /* max(a, b) = a + b - min(a, b) */
-Poly total(Call *, PolyList, int n);         /* v[0] + .. + v[n-1] */
+Poly most_of(Call *, Poly a, Poly b);         /* max(a, b) = a + b - min(a, b) */
+Poly total(Call *, PolyList, int n);          /* v[0] + .. + v[n-1] */
 Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1] */
 void need_eq(Call *, Poly a, Poly b);
 void need_ge(Call *, Poly a, Poly b);
 bool is_const(Call *, Poly, int64_t *);
 PolyList ints(Call *, int attr);
-Dims ints_dims(Call *, int attr);            /* an A_INTS of at most RANK_MAX entries as Dims */
+Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Dims */
 Poly intof(Call *, int attr);
 int word(Call *, int attr);
 Ex real(Call *, int attr);
-int axis(Call *, int attr, int rank);        /* a constant A_INT as an axis, negative from the end; -1: it is none */
+int axis(Call *, int attr, int rank);           /* a constant A_INT as an axis, negative from the end; -1: it is none */
 int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_INTS */
 bool is_float(const Type *);
 const char *dtypes_agree(Call *, const char *classes); /* inputs of one element type, of these classes ("FIU"): NULL, or why not */
 const char *same_type(Call *, const char *classes);    /* likewise, and out[0] becomes the type of input 0 */
-Dims dims_join(Call *, Dims, Dims);          /* the longer one; the shorter must equal its last axes */
+Dims dims_join(Call *, Dims, Dims);                    /* the longer one; the shorter must equal its last axes */
 /* How many windows fit into n + pads; requires stride, dilation >= 1 and a result >= 0. */
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
-Dims dims_tail(Dims, int n);                 /* the last n */
-Dims dims_with(Dims, int axis, Poly);        /* one entry replaced; negative axes count from the end */
+Dims dims_tail(Dims, int n);          /* the last n */
+Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count from the end */
 Dims dims_cons(Poly, Dims);
 Dims dims_without(Dims, int axis);
 
 /* Values of integer operators without a definition. value_each: f on corresponding elements; missing leading axes
    broadcast. */
 bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y));
-int decide_eq(Call *, Poly a, Poly b);       /* 1: for all sizes, 0: for none, -1: not decided */
+int decide_eq(Call *, Poly a, Poly b); /* 1: for all sizes, 0: for none, -1: not decided */
 int decide_ge(Call *, Poly a, Poly b);
-bool is_natural(Call *, Poly);               /* shown to be >= 0 whatever the sizes are */
+bool is_natural(Call *, Poly); /* shown to be >= 0 whatever the sizes are */
 
-Dims bound(Call *, Dims n);                  /* fresh k with 0 <= k < n, for sum and most */
-Dims digits(Call *, Poly e, Dims radix);     /* mixed-radix digits of e: defined once, not summed */
+Dims bound(Call *, Dims n);                    /* fresh k with 0 <= k < n, for sum and most */
+Dims digits(Call *, Poly e, Dims radix);       /* mixed-radix digits of e: defined once, not summed */
 Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on axes from.. */
 Cond when_eq(Call *, Poly a, Poly b);
 Cond when_ge(Call *, Poly a, Poly b);
@@ -54,12 +54,12 @@ Ex at(Call *, int input, Dims i);
 Ex add(Call *, Ex, Ex);
 Ex sub(Call *, Ex, Ex);
 Ex mul(Call *, Ex, Ex);
-Ex divide(Call *, Ex, Ex);                   /* a * recip(b) */
+Ex divide(Call *, Ex, Ex); /* a * recip(b) */
 Ex max2(Call *, Ex, Ex);
 Ex min2(Call *, Ex, Ex);
 Ex power(Call *, Ex, Ex);
 Ex fn(Call *, Function, Ex);
-Ex when(Call *, Cond, Ex, Ex otherwise);     /* cond ? a : b */
+Ex when(Call *, Cond, Ex, Ex otherwise); /* cond ? a : b */
 Ex sum(Call *, Dims k, Cond, Ex);
-Ex most(Call *, Dims k, Cond, Ex);           /* maximum; -infinity over an empty domain */
+Ex most(Call *, Dims k, Cond, Ex); /* maximum; -infinity over an empty domain */
 #endif

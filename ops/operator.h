@@ -10,15 +10,18 @@
 #include "ops/op_kernel.h"
 
 typedef struct Op Op;
-typedef struct Needs { int n, room; Lit *v; } Needs;
-typedef struct Call {         /* an operator meets attributes and types: a signature */
+typedef struct Needs {
+    int n, room;
+    Lit *v;
+} Needs;
+typedef struct Call { /* an operator meets attributes and types: a signature */
     World *w;
     const Op *op;
-    const Attr *attr;         /* attr[i] is op->attrs[i], defaults filled in */
-    const Type *const *in;    /* in[k] == NULL: optional input left out */
-    Type *out;                /* nout of them, written by shape() */
-    Needs *need;              /* what shape() requires of sizes: the importer assumes it, the prover solves it, search must entail it */
-    int nin, nout, port;      /* port: the output that define() writes */
+    const Attr *attr;      /* attr[i] is op->attrs[i], defaults filled in */
+    const Type *const *in; /* in[k] == NULL: optional input left out */
+    Type *out;             /* nout of them, written by shape() */
+    Needs *need;           /* what shape() requires of sizes: the importer assumes it, the prover solves it, search must entail it */
+    int nin, nout, port;   /* port: the output that define() writes */
 } Call;
 
 /* One spelling in ONNX. The importer takes the first entry whose domain, type and opset fit and whose items all
@@ -79,7 +82,11 @@ typedef struct Call {         /* an operator meets attributes and types: a signa
    a string (the word itself, in lower case). A float becomes the shortest decimal that rounds to it, as a rational:
    0.01, not 0.00999999977. Axes may stay negative: signatures normalise them. `until` is the last opset of this
    spelling, 0: still valid. The last entry of a list is {0}. */
-typedef struct OnnxMap { const char *domain, *type; int since, until; const char *attrs; } OnnxMap;
+typedef struct OnnxMap {
+    const char *domain, *type;
+    int since, until;
+    const char *attrs;
+} OnnxMap;
 
 enum {
     OP_RANDOM = 1,      /* carries a serial number; equal nodes are not merged */
@@ -89,20 +96,20 @@ enum {
     OP_ANY_TYPE = 16    /* takes inputs of unknown rank */
 };
 struct Op {
-    const char *name, *in, *out;   /* "x w b?" "ys..": names, optional (?), variadic (..) */
-    const AttrDef *attrs;          /* ends with {0}; NULL: none */
-    const char *(*shape)(Call *);  /* writes out[]; NULL, or why these types cannot meet */
+    const char *name, *in, *out;  /* "x w b?" "ys..": names, optional (?), variadic (..) */
+    const AttrDef *attrs;         /* ends with {0}; NULL: none */
+    const char *(*shape)(Call *); /* writes out[]; NULL, or why these types cannot meet */
     /* One element of output c->port at index i; 0: not for this signature. NULL, and no expand: a known operator, which
        shapes and kernels understand but rules do not. */
     Ex (*define)(Call *, Dims i);
-    const char *expand;            /* composite: its graph in text form (graphs/TEXT.md), in place of define */
+    const char *expand; /* composite: its graph in text form (graphs/TEXT.md), in place of define */
     /* Of integer operators without define: the elements of out[0] from those of the inputs (v == NULL: not known). false: cannot say. */
     bool (*value)(Call *, const PolyList in[], Poly *out);
     /* Its own steps (lower.h) into out[0..nout-1] from in[0..nin-1] (absent inputs: rank -1), where the definition's
        structure gives worse ones: matmul to S_GEMM, .. 1: done, 0: not for these views or attributes (the default is
        taken), -1: steps->why says what failed. NULL: the default. Sizes of attributes: step_size. */
     int (*lower)(Call *, const View in[], const View out[], StepBuf *);
-    OpKernel kernel;               /* known operators: reference kernel, run as an S_OP step */
+    OpKernel kernel;                               /* known operators: reference kernel, run as an S_OP step */
     int (*params)(Call *, int64_t *out, int room); /* what it needs beyond views; how many, or -1 */
     const OnnxMap *onnx;
     unsigned flags;

@@ -5,12 +5,12 @@
 
 /* The table of ops.def. */
 int op_count(void);
-const Op *op_number(int);                 /* 0 .. op_count() - 1 */
-const Op *op_find(const char *name);      /* NULL: none */
+const Op *op_number(int);            /* 0 .. op_count() - 1 */
+const Op *op_find(const char *name); /* NULL: none */
 int op_index(const Op *);
-bool op_algebraic(const Op *);            /* has define or expand */
-int op_arity(const Op *, bool *variadic); /* inputs it must have at least; optional ones are not counted */
-int op_input_count(const Op *);           /* declared inputs, optional ones counted, a variadic as one */
+bool op_algebraic(const Op *);                   /* has define or expand */
+int op_arity(const Op *, bool *variadic);        /* inputs it must have at least; optional ones are not counted */
+int op_input_count(const Op *);                  /* declared inputs, optional ones counted, a variadic as one */
 int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
 
 typedef uint32_t Sig; /* interned; 0: none */
@@ -18,11 +18,11 @@ typedef struct SigInfo {
     const Op *op;
     AttrsId attrs;
     int nin, nout;
-    const TypeId *in;                     /* 0: input left out */
-    const TypeId *out;                    /* NULL when `why` is set */
-    const char *why;                      /* why shape() refused; NULL: it did not */
+    const TypeId *in;  /* 0: input left out */
+    const TypeId *out; /* NULL when `why` is set */
+    const char *why;   /* why shape() refused; NULL: it did not */
     int nneed;
-    const Lit *need;                      /* what must hold of sizes */
+    const Lit *need; /* what must hold of sizes */
 } SigInfo;
 /* attr in the order of op->attrs, all filled in. nout: for variadic outputs, else ignored. Never fails: a refused
    signature has `why`. Axes that are numbers are written from the front; equal meanings are the same signature. */
@@ -58,5 +58,5 @@ bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *
 /* All outputs: Op.lower, or what the definition's structure gives, or the reference kernel (S_OP); false: why is set. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
 
-void world_init_ops(World *);                         /* columns of this module; called by world_new's callers through graph_world_new */
+void world_init_ops(World *); /* columns of this module; called by world_new's callers through graph_world_new */
 #endif

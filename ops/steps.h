@@ -38,14 +38,21 @@ typedef struct View {
     int64_t dim[STEP_RANK], stride[STEP_RANK];
 } View;
 
-#define STEP_KINDS(X)                                                                                                                      \
-    X(S_GEMM, "gemm") X(S_CONV, "conv") X(S_POOL, "pool") X(S_EWISE, "ewise") X(S_REDUCE, "reduce") X(S_COPY, "copy")                      \
-    X(S_FILL, "fill") X(S_SOFTMAX, "softmax") X(S_LOOP, "loop") X(S_OP, "op")
+#define STEP_KINDS(X)       \
+    X(S_GEMM, "gemm")       \
+    X(S_CONV, "conv")       \
+    X(S_POOL, "pool")       \
+    X(S_EWISE, "ewise")     \
+    X(S_REDUCE, "reduce")   \
+    X(S_COPY, "copy")       \
+    X(S_FILL, "fill")       \
+    X(S_SOFTMAX, "softmax") \
+    X(S_LOOP, "loop")       \
+    X(S_OP, "op")
 typedef enum StepKind {
 #define X(id, name) id,
-    STEP_KINDS(X)
+    STEP_KINDS(X) STEP_KIND_COUNT
 #undef X
-    STEP_KIND_COUNT
 } StepKind;
 
 typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
@@ -53,20 +60,47 @@ typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUC
 
 /* One instruction of an element-wise program: instruction i computes value i from values a and b (both < i), the constant k or a
    view. Booleans are 0 and 1. X(id, text, operands) where v: view number in a; k: constant; u: a; b: a and b. */
-#define SCALAR_OPS(X)                                                                                                                      \
-    X(C_ACC, "acc", '-') X(C_VIEW, "view", 'v') X(C_CONST, "const", 'k')                                                                   \
-    X(C_ADD, "add", 'b') X(C_SUB, "sub", 'b') X(C_MUL, "mul", 'b') X(C_DIV, "div", 'b') X(C_MIN, "min", 'b') X(C_MAX, "max", 'b')          \
-    X(C_POW, "pow", 'b') X(C_MOD, "mod", 'b') X(C_EQ, "eq", 'b') X(C_LT, "lt", 'b') X(C_LE, "le", 'b') X(C_AND, "and", 'b')                \
-    X(C_OR, "or", 'b') X(C_XOR, "xor", 'b')                                                                                                \
-    X(C_NEG, "neg", 'u') X(C_ABS, "abs", 'u') X(C_EXP, "exp", 'u') X(C_LOG, "log", 'u') X(C_SQRT, "sqrt", 'u')                             \
-    X(C_RECIP, "recip", 'u') X(C_RELU, "relu", 'u') X(C_SIGMOID, "sigmoid", 'u') X(C_TANH, "tanh", 'u') X(C_ERF, "erf", 'u')               \
-    X(C_SIN, "sin", 'u') X(C_COS, "cos", 'u') X(C_FLOOR, "floor", 'u') X(C_CEIL, "ceil", 'u') X(C_ROUND, "round", 'u')                     \
-    X(C_SIGN, "sign", 'u') X(C_NOT, "not", 'u') X(C_ISNAN, "isnan", 'u') X(C_ISINF, "isinf", 'u')
+#define SCALAR_OPS(X)            \
+    X(C_ACC, "acc", '-')         \
+    X(C_VIEW, "view", 'v')       \
+    X(C_CONST, "const", 'k')     \
+    X(C_ADD, "add", 'b')         \
+    X(C_SUB, "sub", 'b')         \
+    X(C_MUL, "mul", 'b')         \
+    X(C_DIV, "div", 'b')         \
+    X(C_MIN, "min", 'b')         \
+    X(C_MAX, "max", 'b')         \
+    X(C_POW, "pow", 'b')         \
+    X(C_MOD, "mod", 'b')         \
+    X(C_EQ, "eq", 'b')           \
+    X(C_LT, "lt", 'b')           \
+    X(C_LE, "le", 'b')           \
+    X(C_AND, "and", 'b')         \
+    X(C_OR, "or", 'b')           \
+    X(C_XOR, "xor", 'b')         \
+    X(C_NEG, "neg", 'u')         \
+    X(C_ABS, "abs", 'u')         \
+    X(C_EXP, "exp", 'u')         \
+    X(C_LOG, "log", 'u')         \
+    X(C_SQRT, "sqrt", 'u')       \
+    X(C_RECIP, "recip", 'u')     \
+    X(C_RELU, "relu", 'u')       \
+    X(C_SIGMOID, "sigmoid", 'u') \
+    X(C_TANH, "tanh", 'u')       \
+    X(C_ERF, "erf", 'u')         \
+    X(C_SIN, "sin", 'u')         \
+    X(C_COS, "cos", 'u')         \
+    X(C_FLOOR, "floor", 'u')     \
+    X(C_CEIL, "ceil", 'u')       \
+    X(C_ROUND, "round", 'u')     \
+    X(C_SIGN, "sign", 'u')       \
+    X(C_NOT, "not", 'u')         \
+    X(C_ISNAN, "isnan", 'u')     \
+    X(C_ISINF, "isinf", 'u')
 typedef enum ScalarOp {
 #define X(id, text, operands) id,
-    SCALAR_OPS(X)
+    SCALAR_OPS(X) SCALAR_OP_COUNT
 #undef X
-    SCALAR_OP_COUNT
 } ScalarOp;
 typedef struct Scalar {
     uint8_t op, a, b;
@@ -106,5 +140,6 @@ typedef struct Backend {
     void (*forget)(Kernel *);
     int channels_last; /* convolutions are faster over views whose channels have stride 1 */
 } Backend;
-__attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi); /* the one symbol a plug-in exports; NULL: another ABI */
+/* The one symbol a plug-in exports; NULL: another ABI. */
+__attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);
 #endif

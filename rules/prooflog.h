@@ -16,13 +16,13 @@
 
 /* Post-order numbers of a graph's values, from 1. */
 typedef struct Numbering {
-    uint32_t least, n;  /* values least .. least + n - 1 have an entry */
-    uint32_t *number;   /* 0: not in the graph */
+    uint32_t least, n; /* values least .. least + n - 1 have an entry */
+    uint32_t *number;  /* 0: not in the graph */
     uint32_t count;
-    Value *value;       /* by number; value[0] is 0 */
+    Value *value; /* by number; value[0] is 0 */
 } Numbering;
 Numbering numbering_new(World *, Arena *, const Graph *);
-uint32_t numbering_of(const Numbering *, Value); /* 0: not in the graph */
+uint32_t numbering_of(const Numbering *, Value);    /* 0: not in the graph */
 Value numbering_value(const Numbering *, uint32_t); /* 0: no such number */
 
 typedef struct LogStep {
@@ -45,6 +45,6 @@ void prooflog_print(const ProofLog *, Text *);
 bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *); /* E_INVALID with line and column */
 /* Digest of the rules named in a log, as `set` has them: identifiers and verdicts. E_CHECK when one is not there or has another identifier. */
 bool prooflog_rules(Arena *, const ProofLog *, const RuleSet *set, char out[33], Error *);
-LogRound *prooflog_round(Arena *, ProofLog *);              /* appends an empty round */
-LogStep *prooflog_step(Arena *, LogRound *);                /* appends a step to it */
+LogRound *prooflog_round(Arena *, ProofLog *); /* appends an empty round */
+LogStep *prooflog_step(Arena *, LogRound *);   /* appends a step to it */
 #endif

@@ -55,9 +55,8 @@ typedef enum TasoKind {
 } TasoKind;
 typedef enum TasoParameter {
 #define X(name) TASO_PM_##name,
-    TASO_PARAMETERS(X)
+    TASO_PARAMETERS(X) TASO_PARAMETER_COUNT
 #undef X
-        TASO_PARAMETER_COUNT
 } TasoParameter;
 
 enum { TASO_VARIABLES = 64, TASO_INPUTS = 8, TASO_NODES = 32, TASO_OUTPUTS = 8, TASO_NONE = -1 };

@@ -46,9 +46,9 @@ Derivation run_derivation(Run *); /* at the start graph, with the map from the o
 /* The graph as it is written: what rules left to be computed from constants is computed, what was computed only to be seen by rules is as in the file again. */
 bool run_finish(Run *, Derivation *, int64_t *growth, Error *);
 bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
-bool run_sizes(Run *);                 /* from --input-shape and --dim; the rest is guessed */
-bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
-bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */
+bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
+bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
+bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_report(Run *, const Derivation *, bool changed, Text *);
 #endif

@@ -40,11 +40,8 @@ static void taso_reader(void **state) { (void)state, run_all(fuzz_taso, "taso");
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(onnx_reader),
-        cmocka_unit_test(rule_parser),
-        cmocka_unit_test(graph_parser),
-        cmocka_unit_test(cost_files),
-        cmocka_unit_test(taso_reader),
+        cmocka_unit_test(onnx_reader), cmocka_unit_test(rule_parser), cmocka_unit_test(graph_parser),
+        cmocka_unit_test(cost_files),  cmocka_unit_test(taso_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

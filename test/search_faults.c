@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-typedef struct Plan { /* shared with the children */
+typedef struct Plan {    /* shared with the children */
     int64_t writes_left; /* calls until one fails, 0: none does */
     bool reached;        /* it did fail */
 } Plan;

@@ -30,7 +30,7 @@ Value emit_thin(World *, Value, int rank, Available, void *user);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
 const char *emit_letters(World *, PolyList, int nin); /* Einsum's equation; NULL: too many letters */
-bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
+bool emit_possible(Model *, const Op *);              /* an entry exists at the model's opset */
 Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[], const char *name,
                  const char *doc); /* contents of a NodeProto */
 

@@ -45,9 +45,9 @@ void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const Their *);
 bool give_input(Import *, int attr, int k); /* a constant input as an attribute; true also if it is left out */
 bool number_at(Import *, PolyList, int k, int64_t *);
-Ex real_shortest(World *, double, bool is_double); /* the shortest decimal that rounds to this number, as a rational */
+Ex real_shortest(World *, double, bool is_double);             /* the shortest decimal that rounds to this number, as a rational */
 bool import_data(Import *, Value, Type *, const void **bytes); /* of a constant, or computed from inputs at hand (OpenValues) */
-const Type *import_type(Import *, Value);          /* NULL and why: sizes not known */
+const Type *import_type(Import *, Value);                      /* NULL and why: sizes not known */
 
 bool normalize_by_tables(Import *, Value out[]);
 

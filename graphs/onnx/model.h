@@ -82,7 +82,8 @@ bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void 
 bool external_open(Model *, Error *);
 bool external_map(Model *, const char *location, Slice *, const char *place, Error *);
 bool external_bytes(Model *, const Tensor *, Slice *, const char *place, Error *);
-bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *); /* beside path what the result names, except `but` */
+/* Copies beside path what the result names, except `but`. */
+bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 
 /* around.c: functions, training and annotations of quantization: what stands beside the graph and speaks of its names. */
 bool around_read(Model *, Error *);

@@ -3,9 +3,12 @@
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
 
-typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the World's arena, the mapping until model_close */
-typedef struct ModelStats { int nodes, understood, opaque; } ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
-Model *model_open(World *, const char *path, Error *);          /* E_INVALID with place; E_ENVIRONMENT if unreadable */
+typedef struct Model
+    Model; /* the mapped file, its index, the graph made of it; lives in the World's arena, the mapping until model_close */
+typedef struct ModelStats {
+    int nodes, understood, opaque;
+} ModelStats;                                          /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
+Model *model_open(World *, const char *path, Error *); /* E_INVALID with place; E_ENVIRONMENT if unreadable */
 /* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be understood: for running, never for writing. size() gives the one of an axis of an
    input, whose name in the file is param ("" if it has none); negative: it stays open. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
@@ -21,14 +24,15 @@ typedef struct OpenValues {
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
-const Graph *model_graph(const Model *);                        /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only */
+/* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only. */
+const Graph *model_graph(const Model *);
 ModelStats model_stats(const Model *);
 int64_t model_version(const Model *); /* of ONNX's own operator set; 0: the model does not import it */
 const char *model_input_name(const Model *, int);
 const char *model_output_name(const Model *, int);
-const char *model_value_name(const Model *, Value);             /* the name an original value has in the file; NULL: none */
+const char *model_value_name(const Model *, Value);                       /* the name an original value has in the file; NULL: none */
 const char *model_node_name(const Model *, NodeId, const char **op_type); /* the ONNX node that a node was imported from */
-const char *model_opaque_reason(const Model *, NodeId);         /* why it is opaque or only known; NULL: it is not */
+const char *model_opaque_reason(const Model *, NodeId);                   /* why it is opaque or only known; NULL: it is not */
 
 /* Writes the model with its graph replaced. `map` maps every old live value to the value that has its meaning now. `tag` (may be NULL) names the rule that made a value:
    new nodes are named and documented after it. With the graph unchanged the file is written byte for byte. Atomic. */
@@ -37,13 +41,16 @@ typedef struct ModelWrite {
     const ValueMap *map;
     const char *(*tag)(void *, Value);
     void *user;
-    bool external;              /* model_write: initializers of external_threshold bytes and more go into one file beside the model, PATH.data */
+    bool external; /* model_write: initializers of external_threshold bytes and more go into one file beside the model, PATH.data */
     int64_t external_threshold;
     bool regenerate; /* for tests: every node that is not opaque is written anew, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
-void model_remove_external(const Model *, const char *folder); /* the copies of external data that model_write made there, the model's own never */
+/* Removes the copies of external data that model_write made there, the model's own never. */
+void model_remove_external(const Model *, const char *folder);
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *); /* the same into memory */
-bool model_writable(Model *, const ModelWrite *, const char **why); /* can all of it be said in the model's operator set; why lives in the World's arena */
-bool model_exportable(Model *, const Op *, const char **why);   /* can this operator be written in the model's opset, itself or as its expansion */
+/* Can all of it be said in the model's operator set; why lives in the World's arena. */
+bool model_writable(Model *, const ModelWrite *, const char **why);
+/* Can this operator be written in the model's opset, itself or as its expansion. */
+bool model_exportable(Model *, const Op *, const char **why);
 #endif

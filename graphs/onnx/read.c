@@ -227,7 +227,8 @@ static bool model_read(Model *m, Error *e) {
         return error_set(e, E_LIMIT, m->path, "%zu bytes, a protobuf message has at most 2 GiB: weights belong into external data",
                          m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
-    if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false; /* files of subgraphs come last: what is wrong in the graph is said first */
+    /* Files of subgraphs come last: what is wrong in the graph is said first. */
+    if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;
     name_values(m);
     return true;
 }

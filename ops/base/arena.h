@@ -6,18 +6,20 @@
 #include <stdint.h>
 
 typedef struct Arena Arena;
-typedef struct ArenaMark { size_t chunk, used; } ArenaMark;
+typedef struct ArenaMark {
+    size_t chunk, used;
+} ArenaMark;
 
-Arena *arena_new(Escape *escape, size_t limit);    /* limit in bytes, 0: none; over it is E_LIMIT */
-void arena_free(Arena *);                          /* NULL is allowed */
-void *arena_alloc(Arena *, size_t bytes);          /* zeroed, 16-byte aligned, never NULL (0 bytes too) */
-void *arena_alloc_raw(Arena *, size_t bytes);      /* the same, but not zeroed: for what is filled at once */
+Arena *arena_new(Escape *escape, size_t limit); /* limit in bytes, 0: none; over it is E_LIMIT */
+void arena_free(Arena *);                       /* NULL is allowed */
+void *arena_alloc(Arena *, size_t bytes);       /* zeroed, 16-byte aligned, never NULL (0 bytes too) */
+void *arena_alloc_raw(Arena *, size_t bytes);   /* the same, but not zeroed: for what is filled at once */
 void *arena_copy(Arena *, const void *, size_t bytes);
 char *arena_string(Arena *, const char *, size_t length); /* a copy, terminated */
 char *arena_format(Arena *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 ArenaMark arena_mark(const Arena *);
-void arena_reset(Arena *, ArenaMark);              /* frees what was allocated after the mark */
-size_t arena_bytes(const Arena *);                 /* in use now, in whole chunks, and the most ever; a reset keeps some MiB more for what comes next */
+void arena_reset(Arena *, ArenaMark); /* frees what was allocated after the mark */
+size_t arena_bytes(const Arena *);    /* in use now, in whole chunks, and the most ever; a reset keeps some MiB more for what comes next */
 size_t arena_peak(const Arena *);
 Escape *arena_escape(const Arena *);
 

@@ -6,30 +6,34 @@
 #include <stddef.h>
 
 /* X(id, exit code of the programs, word) -- the one table of kinds. */
-#define ERROR_KINDS(X)                                                                                                                     \
-    X(E_NONE, 0, "done") X(E_CHECK, 1, "check failed") X(E_USAGE, 2, "usage") X(E_INVALID, 3, "invalid input")                             \
-    X(E_LIMIT, 4, "resource limit") X(E_ENVIRONMENT, 5, "environment") X(E_MEMORY, 4, "out of memory")                                     \
+#define ERROR_KINDS(X)                 \
+    X(E_NONE, 0, "done")               \
+    X(E_CHECK, 1, "check failed")      \
+    X(E_USAGE, 2, "usage")             \
+    X(E_INVALID, 3, "invalid input")   \
+    X(E_LIMIT, 4, "resource limit")    \
+    X(E_ENVIRONMENT, 5, "environment") \
+    X(E_MEMORY, 4, "out of memory")    \
     X(E_INTERRUPTED, 130, "interrupted")
 typedef enum ErrorKind {
 #define X(id, code, word) id,
-    ERROR_KINDS(X)
+    ERROR_KINDS(X) ERROR_KIND_COUNT
 #undef X
-    ERROR_KIND_COUNT
 } ErrorKind;
 
 typedef struct Error {
     ErrorKind kind;
-    int line, column;  /* from 1; 0: no place in a text */
-    char place[160];   /* file, node, rule or option; "" if none */
+    int line, column; /* from 1; 0: no place in a text */
+    char place[160];  /* file, node, rule or option; "" if none */
     char reason[400];
 } Error;
 
 /* Sets *e (if e is not NULL) and returns false, so that `return error_set(...)` ends a failing function. The first error stands: one already set is kept. */
 bool error_set(Error *e, ErrorKind, const char *place, const char *format, ...) __attribute__((format(printf, 4, 5)));
 bool error_at(Error *e, ErrorKind, const char *place, int line, int column, const char *format, ...) __attribute__((format(printf, 6, 7)));
-int error_exit_code(const Error *);                         /* of the programs */
+int error_exit_code(const Error *); /* of the programs */
 const char *error_word(ErrorKind);
-void error_print(const Error *, char *text, size_t n);      /* "place:line:column: reason (kind)" */
+void error_print(const Error *, char *text, size_t n); /* "place:line:column: reason (kind)" */
 
 /* Where allocation failure lands: a library entry point sets `here` with setjmp, hands the Escape to its arenas and frees them when it comes back. */
 typedef struct Escape {

@@ -4,13 +4,13 @@
 #include "arena.h"
 
 typedef struct Intern Intern;
-Intern *intern_new(Arena *);                                       /* the arena holds its records; freed with it, the index by intern_free */
+Intern *intern_new(Arena *); /* the arena holds its records; freed with it, the index by intern_free */
 void intern_free(Intern *);
-uint32_t intern_put(Intern *, const void *bytes, size_t n);        /* the record's number, new or old; the bytes are copied, 8-byte aligned */
+uint32_t intern_put(Intern *, const void *bytes, size_t n); /* the record's number, new or old; the bytes are copied, 8-byte aligned */
 uint32_t intern_find(const Intern *, const void *bytes, size_t n); /* 0: not there */
 const void *intern_get(const Intern *, uint32_t id, size_t *n);    /* n may be NULL */
 uint32_t intern_count(const Intern *);                             /* the greatest number given */
-void intern_reset(Intern *, uint32_t count);                       /* forgets the records above it; the arena is reset by the caller afterwards */
-uint64_t hash_bytes(const void *, size_t n);                       /* XXH3, 64 bits, the same everywhere */
-void hash_hex(const void *, size_t n, char out[33]);               /* XXH3, 128 bits, in hexadecimal */
+void intern_reset(Intern *, uint32_t count);         /* forgets the records above it; the arena is reset by the caller afterwards */
+uint64_t hash_bytes(const void *, size_t n);         /* XXH3, 64 bits, the same everywhere */
+void hash_hex(const void *, size_t n, char out[33]); /* XXH3, 128 bits, in hexadecimal */
 #endif

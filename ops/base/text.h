@@ -22,16 +22,18 @@ typedef struct Scan {
 } Scan;
 Scan scan_new(const char *name, const char *text, size_t n, Error *);
 void scan_place(const Scan *, const char *at, int *line, int *column);
-bool scan_fail(Scan *, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4))); /* E_INVALID with line, column, the source line and a caret; false */
-void scan_blank(Scan *);                           /* to the next token */
-void scan_blank_line(Scan *);                      /* likewise, but stays on this line */
-bool scan_end(Scan *);                             /* nothing left */
-bool scan_char(Scan *, char);                      /* takes it if it is next */
-bool scan_word(Scan *, const char *);              /* takes the identifier (the whole of it), or a sign such as "->", if it is next */
-bool scan_name(Scan *, char *out, size_t n);       /* letter or _, then letters, digits, _ . - where a digit or letter follows; false: none there */
-bool scan_int(Scan *, int64_t *);                  /* optional sign; overflow is an error */
+/* E_INVALID with line, column, the source line and a caret; false. */
+bool scan_fail(Scan *, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void scan_blank(Scan *);              /* to the next token */
+void scan_blank_line(Scan *);         /* likewise, but stays on this line */
+bool scan_end(Scan *);                /* nothing left */
+bool scan_char(Scan *, char);         /* takes it if it is next */
+bool scan_word(Scan *, const char *); /* takes the identifier (the whole of it), or a sign such as "->", if it is next */
+/* Letter or _, then letters, digits, _ . - where a digit or letter follows; false: none there. */
+bool scan_name(Scan *, char *out, size_t n);
+bool scan_int(Scan *, int64_t *); /* optional sign; overflow is an error */
 bool scan_real(Scan *, double *);
-bool scan_string(Scan *, Text *out);               /* "..." with \" \\ \n \t \xHH */
+bool scan_string(Scan *, Text *out); /* "..." with \" \\ \n \t \xHH */
 
 /* Whole files. Results live in the arena. */
 bool file_read(Arena *, const char *path, char **data, size_t *n, Error *);

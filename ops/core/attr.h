@@ -12,11 +12,14 @@ typedef struct AttrDef {
     const char *init;  /* default in text form; NULL: must be given */
     const char *words; /* A_WORD: the allowed words, separated by blanks; the first is 0 */
     AttrFill fill;
-    bool axes;         /* entries are axes of input 0: signatures write negative ones from the front, and lists ascending */
-    const char *draw;  /* values that random tests draw from, one for each list entry: "1 2 3"; NULL: the operator's own test draws them */
+    bool axes;        /* entries are axes of input 0: signatures write negative ones from the front, and lists ascending */
+    const char *draw; /* values that random tests draw from, one for each list entry: "1 2 3"; NULL: the operator's own test draws them */
 } AttrDef;
 
-typedef struct PolyList { int n; const Poly *v; } PolyList;
+typedef struct PolyList {
+    int n;
+    const Poly *v;
+} PolyList;
 typedef struct Attr { /* which member counts follows from AttrDef.kind */
     PolyList ints;    /* A_INT: one entry */
     int word;         /* A_WORD: its number; A_DTYPE: a DType */
@@ -28,9 +31,9 @@ typedef uint32_t AttrsId;
 AttrsId attrs_intern(World *, const AttrDef *, const Attr *);       /* values in the order of the defs; defs may be NULL (none) */
 void attrs_get(const World *, const AttrDef *, AttrsId, Attr *out); /* lists point into the table */
 int attrs_count(const AttrDef *);
-int attrs_find(const AttrDef *, const char *name);                  /* -1: none */
-bool attr_default(World *, const AttrDef *, int rank, Attr *out);   /* rank of input 0; false: it has no default and must be given */
+int attrs_find(const AttrDef *, const char *name);                /* -1: none */
+bool attr_default(World *, const AttrDef *, int rank, Attr *out); /* rank of input 0; false: it has no default and must be given */
 bool attr_equal(const AttrDef *, const Attr *, const Attr *);
 void attr_print(const World *, const AttrDef *, const Attr *, Text *);
-bool attr_parse(World *, Scan *, const AttrDef *, Attr *out);       /* the value alone: 3, [1, h], valid, 0.5, 1/6, F; lists live in the World */
+bool attr_parse(World *, Scan *, const AttrDef *, Attr *out); /* the value alone: 3, [1, h], valid, 0.5, 1/6, F; lists live in the World */
 #endif

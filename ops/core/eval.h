@@ -14,7 +14,7 @@ typedef struct Eval { /* what an expression is evaluated under */
     const Numbers *num;
     Sizes sizes;
     int nin;
-    const Tensor *in;      /* in[k] is input k; rank < 0: left out */
+    const Tensor *in; /* in[k] is input k; rank < 0: left out */
     int nparam;
     const uint32_t *param; /* words of EX_PARAM .. */
     const Number *value;   /* .. and their values */

@@ -4,34 +4,54 @@
 #define ISOMER_EXPR_H
 #include "ops/core/type.h"
 
-typedef struct Lit { Poly p; bool eq; } Lit; /* p == 0 (eq) or p >= 0 */
+typedef struct Lit {
+    Poly p;
+    bool eq;
+} Lit; /* p == 0 (eq) or p >= 0 */
 enum { COND_MAX = 2 * RANK_MAX };
-typedef struct Cond { int n; Lit v[COND_MAX]; } Cond; /* all of them; {0} is true */
+typedef struct Cond {
+    int n;
+    Lit v[COND_MAX];
+} Cond; /* all of them; {0} is true */
 
 /* X(id, text): functions of one real argument; delta(0) = 1, delta(x) = 0 elsewhere. What is known of each stands in core/number.c, once. */
-#define FUNCTIONS(X)                                                                                                                       \
-    X(FN_RECIP, "recip") X(FN_EXP, "exp") X(FN_LOG, "log") X(FN_SQRT, "sqrt") X(FN_ERF, "erf") X(FN_TANH, "tanh") X(FN_SIGMOID, "sigmoid") \
-    X(FN_ABS, "abs") X(FN_DELTA, "delta") X(FN_FLOOR, "floor") X(FN_CEIL, "ceil") X(FN_ROUND, "round") X(FN_SIGN, "sign")                  \
-    X(FN_SIN, "sin") X(FN_COS, "cos")
+#define FUNCTIONS(X)         \
+    X(FN_RECIP, "recip")     \
+    X(FN_EXP, "exp")         \
+    X(FN_LOG, "log")         \
+    X(FN_SQRT, "sqrt")       \
+    X(FN_ERF, "erf")         \
+    X(FN_TANH, "tanh")       \
+    X(FN_SIGMOID, "sigmoid") \
+    X(FN_ABS, "abs")         \
+    X(FN_DELTA, "delta")     \
+    X(FN_FLOOR, "floor")     \
+    X(FN_CEIL, "ceil")       \
+    X(FN_ROUND, "round")     \
+    X(FN_SIGN, "sign")       \
+    X(FN_SIN, "sin")         \
+    X(FN_COS, "cos")
 typedef enum Function {
 #define X(id, text) id,
-    FUNCTIONS(X)
+    FUNCTIONS(X) FN_COUNT
 #undef X
-    FN_COUNT
 } Function;
 
 typedef enum ExKind {
-    EX_NUM,           /* the rational p/q, q > 0, in lowest terms */
-    EX_REAL,          /* the double `real`: an attribute of a model that is no small rational */
-    EX_PARAM,         /* a real variable of a rule: word */
-    EX_SIZE,          /* the integer polynomial `size` as a number */
-    EX_AT,            /* element of input `word` at index dims[0..n-1] */
-    EX_ADD, EX_MUL,   /* a, b */
-    EX_MAX2, EX_MIN2, /* the greater, the smaller of a, b */
-    EX_POW,           /* a to the power b */
-    EX_FN,            /* word: Function; of a */
-    EX_IF,            /* cond ? a : b */
-    EX_SUM, EX_MOST   /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a; MOST: the maximum, -infinity if none */
+    EX_NUM,   /* the rational p/q, q > 0, in lowest terms */
+    EX_REAL,  /* the double `real`: an attribute of a model that is no small rational */
+    EX_PARAM, /* a real variable of a rule: word */
+    EX_SIZE,  /* the integer polynomial `size` as a number */
+    EX_AT,    /* element of input `word` at index dims[0..n-1] */
+    EX_ADD,
+    EX_MUL, /* a, b */
+    EX_MAX2,
+    EX_MIN2, /* the greater, the smaller of a, b */
+    EX_POW,  /* a to the power b */
+    EX_FN,   /* word: Function; of a */
+    EX_IF,   /* cond ? a : b */
+    EX_SUM,
+    EX_MOST /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a; MOST: the maximum, -infinity if none */
 } ExKind;
 typedef struct ExNode {
     ExKind kind;
@@ -46,14 +66,14 @@ typedef struct ExNode {
 } ExNode;
 
 Ex ex_rational(World *, int64_t p, int64_t q);
-Ex ex_real(World *, double);           /* EX_NUM when it is a dyadic or small rational exactly, else EX_REAL */
+Ex ex_real(World *, double); /* EX_NUM when it is a dyadic or small rational exactly, else EX_REAL */
 Ex ex_param(World *, const char *name);
-Ex ex_make(World *, const ExNode *);   /* members the kind does not use are ignored */
+Ex ex_make(World *, const ExNode *); /* members the kind does not use are ignored */
 void ex_get(const World *, Ex, ExNode *out);
 bool ex_number(const World *, Ex, double *); /* true: EX_NUM or EX_REAL */
 /* Substitutes symbols in every index, size and condition. inputs (may be NULL): inputs[k], if not 0, replaces every EX_AT of input k, its index symbols i0.. bound to that element's
    index. Every SUM and MOST in the result gets fresh bound variables, one copy per occurrence. */
 Ex ex_subst(World *, Ex, int n, const Symbol from[], const Poly to[], const Ex *inputs, int ninputs);
-void ex_print(const World *, Ex, Text *); /* canonical: bound variables are numbered as they appear */
+void ex_print(const World *, Ex, Text *);   /* canonical: bound variables are numbered as they appear */
 int ex_reads(const World *, Ex, int input); /* how many EX_AT of that input the tree has */
 #endif

@@ -4,10 +4,13 @@
 #include "ops/core/expr.h"
 
 typedef struct Facts Facts;
-Facts *facts_new(World *, Arena *);              /* knows that names, indices and data symbols are >= 0, and what defines floor, min, digits and bound variables */
+/* Knows that names, indices and data symbols are >= 0, and what defines floor, min, digits and bound variables. */
+Facts *facts_new(World *, Arena *);
 void facts_assume(Facts *, Lit);
-void facts_at_least(Facts *, Symbol, int64_t);   /* a lower bound; INT64_MIN: none, for an integer attribute that may be negative. Before what is assumed of it */
-bool facts_entail(Facts *, Lit);                 /* by solved equalities, then bounds of monomials, then adding assumed inequalities */
-bool facts_refute(Facts *, Lit);                 /* its negation is entailed */
-Poly facts_reduce(Facts *, Poly);                /* solved symbols substituted away: equal results mean equal under the facts. p itself where that overflows */
+/* A lower bound; INT64_MIN: none, for an integer attribute that may be negative. Before what is assumed of it. */
+void facts_at_least(Facts *, Symbol, int64_t);
+bool facts_entail(Facts *, Lit); /* by solved equalities, then bounds of monomials, then adding assumed inequalities */
+bool facts_refute(Facts *, Lit); /* its negation is entailed */
+/* Solved symbols substituted away: equal results mean equal under the facts. p itself where that overflows. */
+Poly facts_reduce(Facts *, Poly);
 #endif

@@ -5,13 +5,13 @@
 
 typedef struct Known { /* what is known of one symbol */
     Symbol symbol;
-    bool bounded;      /* symbol >= least */
-    bool defined;      /* the inequalities of its definition are among the facts */
+    bool bounded; /* symbol >= least */
+    bool defined; /* the inequalities of its definition are among the facts */
     int64_t least;
 } Known;
 typedef struct Fact {
-    Poly p;            /* p >= 0 */
-    Poly shifted;      /* p with every bounded symbol s replaced by s + least(s): its symbols are then >= 0 */
+    Poly p;       /* p >= 0 */
+    Poly shifted; /* p with every bounded symbol s replaced by s + least(s): its symbols are then >= 0 */
 } Fact;
 typedef struct Given {
     Symbol symbol;
@@ -21,20 +21,21 @@ struct Facts {
     World *w;
     Arena *arena;
     int nsolved;
-    Symbol *from;      /* solved symbols, and what they are: mentions none of them */
+    Symbol *from; /* solved symbols, and what they are: mentions none of them */
     Poly *to;
     int nfact, room_fact, nknown, room_known, ngiven, room_given, nopen, room_open;
     Fact *fact;
     Known *known;
     Given *given;
-    Poly *open;        /* equations that could not be solved; they are among the facts as two inequalities too */
+    Poly *open; /* equations that could not be solved; they are among the facts as two inequalities too */
 };
 
 void *facts_room(Arena *, void *array, int n, int *room, size_t size); /* the array, moved if it had no room for one more */
 Poly facts_shift(Facts *, Poly);
-bool facts_prove(Facts *, Poly);                       /* p >= 0 follows, where every symbol of p is in `known`; also false on overflow */
-void facts_add(Facts *, Poly);                         /* p >= 0 */
-void facts_learn(Facts *, Poly);                       /* enters its symbols and those of their definitions, inner ones first */
-bool facts_round(Facts *, int known, int fact);         /* that floor, if it is one, against the facts from `fact` on; true: facts were added */
-void facts_settle(Facts *, int known, int fact);       /* bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from `fact` on. Clears world->overflow */
+bool facts_prove(Facts *, Poly);                /* p >= 0 follows, where every symbol of p is in `known`; also false on overflow */
+void facts_add(Facts *, Poly);                  /* p >= 0 */
+void facts_learn(Facts *, Poly);                /* enters its symbols and those of their definitions, inner ones first */
+bool facts_round(Facts *, int known, int fact); /* that floor, if it is one, against the facts from `fact` on; true: facts were added */
+/* Bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from `fact` on. Clears world->overflow. */
+void facts_settle(Facts *, int known, int fact);
 #endif

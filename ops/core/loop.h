@@ -35,11 +35,10 @@ typedef struct LoopProgram {
 
 /* The program for one output of these sizes; the words live in the arena. param: words of EX_PARAM that loop_run is
    given values for. False: a size without value, .. */
-bool loop_compile(World *, Ex, Sizes, int rank, const int64_t dim[], int nparam, const uint32_t param[], Arena *,
-                  LoopProgram *out, Error *);
+bool loop_compile(World *, Ex, Sizes, int rank, const int64_t dim[], int nparam, const uint32_t param[], Arena *, LoopProgram *out,
+                  Error *);
 /* The same for a step that has not all inputs: input[k] is the number that input k gets in the program. */
-bool loop_compile_some(World *, Ex, Sizes, int rank, const int64_t dim[], const int input[], Arena *,
-                       LoopProgram *out, Error *);
+bool loop_compile_some(World *, Ex, Sizes, int rank, const int64_t dim[], const int input[], Arena *, LoopProgram *out, Error *);
 
 /* A program bound to views: view[0] is the output, view[1 + k] input k. numbers_real: elements of the view's dtype,
    computed as doubles; else arrays of Number whatever the dtype says. NULL: it does not fit them, or memory. Not

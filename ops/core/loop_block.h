@@ -6,11 +6,14 @@
 
 /* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0 for one value
    repeated. `from` elements into a view's data. */
-typedef struct Operand1 { const void *v; int step; } Operand1;
+typedef struct Operand1 {
+    const void *v;
+    int step;
+} Operand1;
 typedef struct BlockOps {
-    size_t size;                                                            /* of a value in a buffer */
-    bool (*dtype)(int);                                                     /* can be loaded and stored */
-    size_t (*element)(int dtype);                                           /* bytes */
+    size_t size;                  /* of a value in a buffer */
+    bool (*dtype)(int);           /* can be loaded and stored */
+    size_t (*element)(int dtype); /* bytes */
     void (*set)(const Numbers *, void *y, Number);
     void (*load)(int dtype, const void *data, int64_t stride, void *y, int n);
     void (*load_at)(int dtype, const void *data, const int64_t *offset, void *y, int n);
@@ -19,7 +22,7 @@ typedef struct BlockOps {
     void (*copy)(void *y, Operand1, int n);
     void (*call)(const Numbers *, Function, void *y, Operand1, int n);
     void (*binary)(const Numbers *, ExKind, void *y, Operand1, Operand1, int n); /* y may be an operand of step 1 */
-    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n);        /* EX_ADD or EX_MAX2 of n values into y[0] */
+    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n);             /* EX_ADD or EX_MAX2 of n values into y[0] */
 } BlockOps;
 extern const BlockOps block_real, block_number;
 #endif

@@ -4,20 +4,42 @@
 #define ISOMER_LOOP_FORM_H
 #include "ops/core/loop_block.h"
 
-typedef struct Term { int64_t k; int r; } Term;                          /* r: variable, or LOOP_VARS + register */
-typedef struct Affine { int64_t c; int n; Term *t; uint64_t uses; } Affine; /* uses: the variables it depends on, as bits */
+typedef struct Term {
+    int64_t k;
+    int r;
+} Term; /* r: variable, or LOOP_VARS + register */
+typedef struct Affine {
+    int64_t c;
+    int n;
+    Term *t;
+    uint64_t uses;
+} Affine; /* uses: the variables it depends on, as bits */
 /* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms are registers that
    depend on it too. */
-typedef struct Form { int64_t c, lane; int n, nlane; Term *t; } Form;
-typedef struct Register { LoopRegister kind; Affine a, b; int64_t m; uint64_t uses; } Register;
+typedef struct Form {
+    int64_t c, lane;
+    int n, nlane;
+    Term *t;
+} Form;
+typedef struct Register {
+    LoopRegister kind;
+    Affine a, b;
+    int64_t m;
+    uint64_t uses;
+} Register;
 /* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds that variable;
    LANES: differs between lanes. */
 typedef enum LiteralUse { LIT_CHECK, LIT_CLIP, LIT_LANES } LiteralUse;
-typedef struct Literal { bool eq; LiteralUse use; int level; Form form; } Literal;
+typedef struct Literal {
+    bool eq;
+    LiteralUse use;
+    int level;
+    Form form;
+} Literal;
 typedef struct Node {
     ExKind kind;
-    int lane, a, b, word;   /* children; function, input or parameter */
-    Form form;              /* EX_SIZE: the number; EX_AT: the offset in elements */
+    int lane, a, b, word; /* children; function, input or parameter */
+    Form form;            /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
     int nlit, nvar, inner, *var;
     Literal *lit;
@@ -33,9 +55,9 @@ struct Loop {
     int nview, rank, nvar, nreg, nnode, root, lane;
     int64_t extent[LOOP_VARS], value[LOOP_VARS];
     View *view;
-    char **data;            /* of each view, while running */
+    char **data; /* of each view, while running */
     Register *reg;
     Node *node;
-    char *row;              /* a block of the output, where the root has one value */
+    char *row; /* a block of the output, where the root has one value */
 };
 #endif

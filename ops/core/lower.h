@@ -8,24 +8,24 @@
 
 typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     World *w;
-    Sizes sizes;         /* values of the symbols in types and attributes */
+    Sizes sizes; /* values of the symbols in types and attributes */
     Arena *arena;
     int n, room;
     Step *v;
-    const char *why;     /* set by what could not be done; the steps must not be used then */
+    const char *why; /* set by what could not be done; the steps must not be used then */
 } StepBuf;
 StepBuf stepbuf_new(World *, Sizes, Arena *);
-Step *step_add(StepBuf *, StepKind, int nview, const View view[]);     /* a copy of the views; the Step moves when the next is added */
-void step_param(StepBuf *, Step *, int n, const int64_t param[]);      /* appends */
-void step_sizes(StepBuf *, Step *, int n, const Poly p[]);             /* appends their values */
+Step *step_add(StepBuf *, StepKind, int nview, const View view[]); /* a copy of the views; the Step moves when the next is added */
+void step_param(StepBuf *, Step *, int n, const int64_t param[]);  /* appends */
+void step_sizes(StepBuf *, Step *, int n, const Poly p[]);         /* appends their values */
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
-int64_t step_size(StepBuf *, Poly);                                    /* its value; sets why (and gives 0) when it has none */
+int64_t step_size(StepBuf *, Poly); /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);
 
 /* in[k] is input k. like: the output, of which rank, sizes and dtype are read. */
-bool lower_view(World *, Ex, Sizes, const View in[], const View *like,
-                View *out); /* true: the output is *out*, a view of an input's slot */
-bool lower_step(StepBuf *, Ex, int nin, const View in[],
-                const View *out); /* always possible when sizes have values; else why is set */
+/* True: the output is *out, a view of an input's slot. */
+bool lower_view(World *, Ex, Sizes, const View in[], const View *like, View *out);
+/* Always possible when sizes have values; else why is set. */
+bool lower_step(StepBuf *, Ex, int nin, const View in[], const View *out);
 #endif

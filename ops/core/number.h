@@ -17,7 +17,9 @@ typedef struct Residue {
     uint32_t p, q; /* RESIDUE_NONE: p not known (division by zero); q not known (a value that came out of exp) */
     double order;
 } Residue;
-typedef struct Ratio { int64_t p, q; } Ratio; /* lowest terms, q > 0; q == 0: infinity of the sign of p, not known when p == 0 too */
+typedef struct Ratio {
+    int64_t p, q;
+} Ratio; /* lowest terms, q > 0; q == 0: infinity of the sign of p, not known when p == 0 too */
 typedef union Number {
     double real;
     Ratio ratio;
@@ -34,9 +36,9 @@ typedef struct Numbers {
     Number (*least)(Number, Number);
     Number (*power)(Number, Number);
     Number (*call)(Function, Number);
-    Number (*lowest)(void);          /* -infinity, the maximum of nothing */
-    bool (*known)(Number);           /* false: overflow, division by zero, a function outside this system, NaN */
-    bool (*equal)(Number, Number);   /* real: bitwise or both NaN or both zero; residue: p alone */
+    Number (*lowest)(void);        /* -infinity, the maximum of nothing */
+    bool (*known)(Number);         /* false: overflow, division by zero, a function outside this system, NaN */
+    bool (*equal)(Number, Number); /* real: bitwise or both NaN or both zero; residue: p alone */
     double (*approx)(Number);
 } Numbers;
 extern const Numbers numbers_real, numbers_ratio, numbers_residue;

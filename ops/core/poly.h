@@ -33,15 +33,16 @@ Poly poly_add(World *, Poly, Poly);
 Poly poly_sub(World *, Poly, Poly);
 Poly poly_mul(World *, Poly, Poly);
 Poly poly_scale(World *, Poly, int64_t);
-Poly poly_floor(World *, Poly a, Poly b);  /* floor(a/b): exact quotients, numbers and b = 1 are computed, the rest is a symbol; b = 0 sets overflow */
+/* floor(a/b): exact quotients, numbers and b = 1 are computed, the rest is a symbol; b = 0 sets overflow. */
+Poly poly_floor(World *, Poly a, Poly b);
 Poly poly_min(World *, Poly, Poly);
 Poly poly_digit(World *, Poly e, const Poly *radix, int n, int position);
 bool poly_divide(World *, Poly a, Poly b, Poly *quotient); /* true: b divides a exactly, with integer coefficients */
 bool poly_constant(const World *, Poly, int64_t *);        /* true: it is a number */
 Symbol poly_is_symbol(const World *, Poly);                /* the symbol it is, or 0 */
 bool poly_has(const World *, Poly, Symbol);                /* directly, not inside the definition of another symbol */
-bool poly_mentions(const World *, Poly, Symbol);           /* also inside definitions of floor, min and digits; not in extents of bound variables */
-int64_t poly_content(const World *, Poly);                 /* gcd of the coefficients, >= 0; 0 for zero */
+bool poly_mentions(const World *, Poly, Symbol); /* also inside definitions of floor, min and digits; not in extents of bound variables */
+int64_t poly_content(const World *, Poly);       /* gcd of the coefficients, >= 0; 0 for zero */
 
 /* Reading monomials, in canonical order (higher degree first, then by symbol numbers):  for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) .. */
 typedef struct Monomial {
@@ -49,22 +50,28 @@ typedef struct Monomial {
     uint32_t degree;
     const uint32_t *symbol; /* ascending, repeated for powers */
 } Monomial;
-typedef struct PolyScan { const int64_t *at, *end; } PolyScan;
+typedef struct PolyScan {
+    const int64_t *at, *end;
+} PolyScan;
 PolyScan poly_scan(const World *, Poly);
 bool poly_next(PolyScan *, Monomial *);
 Poly poly_from(World *, int n, const Monomial *); /* monomials in any order, symbols in any order; equal ones are added up */
 
-bool poly_monomial_quotient(World *, const Monomial *x, const Monomial *y, int64_t coefficient, Poly *); /* coefficient * (symbols of x / symbols of y); false: y's do not divide */
+/* Coefficient * (symbols of x / symbols of y); false: y's do not divide. */
+bool poly_monomial_quotient(World *, const Monomial *x, const Monomial *y, int64_t coefficient, Poly *);
 
-Poly poly_subst(World *, Poly, int n, const Symbol from[], const Poly to[]); /* simultaneous; defined symbols are rebuilt from their substituted arguments */
+/* Simultaneous; defined symbols are rebuilt from their substituted arguments. */
+Poly poly_subst(World *, Poly, int n, const Symbol from[], const Poly to[]);
 #define SIZE_UNKNOWN INT64_MIN
 typedef struct Sizes { /* values by symbol number, SIZE_UNKNOWN where there is none; symbols from n on have none */
     uint32_t n;
     const int64_t *value;
 } Sizes;
-bool poly_eval(const World *, Poly, Sizes, int64_t *); /* defined symbols are computed; false: a symbol without value, division by 0 or overflow */
-void poly_print(const World *, Poly, Text *);          /* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of interning */
+/* Defined symbols are computed; false: a symbol without value, division by 0 or overflow. */
+bool poly_eval(const World *, Poly, Sizes, int64_t *);
+/* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of interning. */
+void poly_print(const World *, Poly, Text *);
 void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *); /* likewise; bound[j] is printed as kj */
-bool poly_parse(World *, Scan *, Poly *);              /* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol */
-int poly_compare(const World *, Poly, Poly);           /* a total order that does not depend on the order of interning */
+bool poly_parse(World *, Scan *, Poly *);    /* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol */
+int poly_compare(const World *, Poly, Poly); /* a total order that does not depend on the order of interning */
 #endif

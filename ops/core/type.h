@@ -4,21 +4,38 @@
 #include "ops/core/poly.h"
 
 /* X(id, ONNX's TensorProto.DataType, name in the text form, bits an element, class): F float, I signed, U unsigned, B bool, S string, C complex */
-#define DTYPES(X)                                                                                                                          \
-    X(DT_NONE, 0, "?", 0, '-') X(DT_FLOAT, 1, "F", 32, 'F') X(DT_UINT8, 2, "U8", 8, 'U') X(DT_INT8, 3, "I8", 8, 'I')                       \
-    X(DT_UINT16, 4, "U16", 16, 'U') X(DT_INT16, 5, "I16", 16, 'I') X(DT_INT32, 6, "I32", 32, 'I') X(DT_INT64, 7, "I64", 64, 'I')           \
-    X(DT_STRING, 8, "STR", 0, 'S') X(DT_BOOL, 9, "B", 8, 'B') X(DT_FLOAT16, 10, "F16", 16, 'F') X(DT_DOUBLE, 11, "F64", 64, 'F')           \
-    X(DT_UINT32, 12, "U32", 32, 'U') X(DT_UINT64, 13, "U64", 64, 'U') X(DT_COMPLEX64, 14, "C64", 64, 'C')                                  \
-    X(DT_COMPLEX128, 15, "C128", 128, 'C') X(DT_BFLOAT16, 16, "BF16", 16, 'F') X(DT_FLOAT8E4M3FN, 17, "F8E4M3FN", 8, 'F')                  \
-    X(DT_FLOAT8E4M3FNUZ, 18, "F8E4M3FNUZ", 8, 'F') X(DT_FLOAT8E5M2, 19, "F8E5M2", 8, 'F')                                                  \
-    X(DT_FLOAT8E5M2FNUZ, 20, "F8E5M2FNUZ", 8, 'F') X(DT_UINT4, 21, "U4", 4, 'U') X(DT_INT4, 22, "I4", 4, 'I')                              \
-    X(DT_FLOAT4E2M1, 23, "F4E2M1", 4, 'F') X(DT_FLOAT8E8M0, 24, "F8E8M0", 8, 'F') X(DT_UINT2, 25, "U2", 2, 'U')                            \
+#define DTYPES(X)                                  \
+    X(DT_NONE, 0, "?", 0, '-')                     \
+    X(DT_FLOAT, 1, "F", 32, 'F')                   \
+    X(DT_UINT8, 2, "U8", 8, 'U')                   \
+    X(DT_INT8, 3, "I8", 8, 'I')                    \
+    X(DT_UINT16, 4, "U16", 16, 'U')                \
+    X(DT_INT16, 5, "I16", 16, 'I')                 \
+    X(DT_INT32, 6, "I32", 32, 'I')                 \
+    X(DT_INT64, 7, "I64", 64, 'I')                 \
+    X(DT_STRING, 8, "STR", 0, 'S')                 \
+    X(DT_BOOL, 9, "B", 8, 'B')                     \
+    X(DT_FLOAT16, 10, "F16", 16, 'F')              \
+    X(DT_DOUBLE, 11, "F64", 64, 'F')               \
+    X(DT_UINT32, 12, "U32", 32, 'U')               \
+    X(DT_UINT64, 13, "U64", 64, 'U')               \
+    X(DT_COMPLEX64, 14, "C64", 64, 'C')            \
+    X(DT_COMPLEX128, 15, "C128", 128, 'C')         \
+    X(DT_BFLOAT16, 16, "BF16", 16, 'F')            \
+    X(DT_FLOAT8E4M3FN, 17, "F8E4M3FN", 8, 'F')     \
+    X(DT_FLOAT8E4M3FNUZ, 18, "F8E4M3FNUZ", 8, 'F') \
+    X(DT_FLOAT8E5M2, 19, "F8E5M2", 8, 'F')         \
+    X(DT_FLOAT8E5M2FNUZ, 20, "F8E5M2FNUZ", 8, 'F') \
+    X(DT_UINT4, 21, "U4", 4, 'U')                  \
+    X(DT_INT4, 22, "I4", 4, 'I')                   \
+    X(DT_FLOAT4E2M1, 23, "F4E2M1", 4, 'F')         \
+    X(DT_FLOAT8E8M0, 24, "F8E8M0", 8, 'F')         \
+    X(DT_UINT2, 25, "U2", 2, 'U')                  \
     X(DT_INT2, 26, "I2", 2, 'I')
 typedef enum DType {
 #define X(id, onnx, name, bits, class) id = onnx,
-    DTYPES(X)
+    DTYPES(X) DT_COUNT
 #undef X
-    DT_COUNT
 } DType;
 const char *dtype_name(DType);
 DType dtype_parse(const char *name); /* DT_NONE: unknown */
@@ -26,8 +43,15 @@ int dtype_bits(DType);
 char dtype_class(DType);
 
 enum { RANK_MAX = 8 };
-typedef struct Dims { int n; Poly v[RANK_MAX]; } Dims; /* sizes or an index; by value. Higher ranks exist only below opaque nodes. */
-typedef struct Type { DType dtype; bool known; Dims dim; } Type; /* !known: nothing is known of rank and sizes */
+typedef struct Dims {
+    int n;
+    Poly v[RANK_MAX];
+} Dims; /* sizes or an index; by value. Higher ranks exist only below opaque nodes. */
+typedef struct Type {
+    DType dtype;
+    bool known;
+    Dims dim;
+} Type; /* !known: nothing is known of rank and sizes */
 typedef uint32_t TypeId;
 TypeId type_intern(World *, const Type *);
 const Type *type_get(const World *, TypeId);          /* does not move */

@@ -8,7 +8,18 @@ typedef uint32_t Symbol; /* an integer unknown: size, attribute, index, digit, f
 typedef uint32_t Poly;   /* integer polynomial over symbols; 0 is the zero polynomial */
 typedef uint32_t Ex;     /* scalar expression (expr.h); 0: none */
 
-typedef enum Table { TABLE_WORD, TABLE_SYMBOL, TABLE_POLY, TABLE_EX, TABLE_TYPE, TABLE_ATTRS, TABLE_SIG, TABLE_NODE, TABLE_BLOB, TABLE_COUNT } Table;
+typedef enum Table {
+    TABLE_WORD,
+    TABLE_SYMBOL,
+    TABLE_POLY,
+    TABLE_EX,
+    TABLE_TYPE,
+    TABLE_ATTRS,
+    TABLE_SIG,
+    TABLE_NODE,
+    TABLE_BLOB,
+    TABLE_COUNT
+} Table;
 
 /* A column beside a table: `size` bytes per id, zeroed when first asked for, and again after the id was truncated away and given anew. */
 typedef struct Column {
@@ -26,9 +37,9 @@ typedef struct World {
     Column *column[24];
     uint32_t fresh;  /* next serial of bound, data and random symbols */
     uint32_t resets; /* how often world_reset ran: what was kept of the arena for an older id is stale when it changed */
-    bool overflow;  /* an operation on polynomials left int64 since this was last cleared: its result must not be used */
-    void *ops;      /* owned by ops/signature.c */
-    void *graphs;   /* owned by graphs/ */
+    bool overflow;   /* an operation on polynomials left int64 since this was last cleared: its result must not be used */
+    void *ops;       /* owned by ops/signature.c */
+    void *graphs;    /* owned by graphs/ */
 } World;
 typedef struct WorldMark {
     ArenaMark arena;
@@ -38,9 +49,9 @@ typedef struct WorldMark {
 World *world_new(Escape *, size_t limit); /* limit: bytes of its arena, 0: none */
 void world_free(World *);
 WorldMark world_mark(const World *);
-void world_reset(World *, WorldMark);                               /* forgets every id given since the mark */
-void column_init(World *, Column *, Table, size_t size);            /* the Column belongs to the caller and must outlive the World */
+void world_reset(World *, WorldMark);                    /* forgets every id given since the mark */
+void column_init(World *, Column *, Table, size_t size); /* the Column belongs to the caller and must outlive the World */
 void *column_at(World *, Column *, uint32_t id);
-uint32_t world_word(World *, const char *);                         /* an interned name */
+uint32_t world_word(World *, const char *); /* an interned name */
 const char *world_text(const World *, uint32_t word);
 #endif

@@ -18,9 +18,8 @@
     X(CLASS_UINT, uint64_t, DT_UINT64)
 typedef enum Class {
 #define X(id, type, dtype) id,
-    CLASSES(X)
+    CLASSES(X) CLASS_COUNT
 #undef X
-        CLASS_COUNT
 } Class;
 
 enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1 };

@@ -18,9 +18,8 @@
     X(MUTATE_ACTIVATION, "activation added")
 typedef enum Mutation {
 #define X(id, word) id,
-    MUTATIONS(X)
+    MUTATIONS(X) MUTATION_COUNT
 #undef X
-        MUTATION_COUNT
 } Mutation;
 const char *mutation_word(Mutation);
 

@@ -1,9 +1,9 @@
 /* graphs_check.c -- comparison by numbers, its samples, .npy files and sizes from options; wrong graphs and damaged files are caught. */
 #include "graphs/check.h"
-#include "graphs/graph_text.h"
 #include "graphs/npy.h"
 #include "graphs/sizes.h"
 #include "ops/backend.h"
+#include "test/shared/fixture.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,16 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static Graph parse(World *w, const char *text) {
-    Error e = {0};
-    Graph g = {0};
-    Scan s = scan_new("test", text, strlen(text), &e);
-    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
-    if (!done) print_message("%s\n", e.reason);
-    assert_true(done);
-    return g;
-}
 
 /* ---- comparing */
 
@@ -70,7 +60,7 @@ static bool agree(const char *left, const char *right, const char *class, CheckR
     World *w = graph_world_new(NULL, 0);
     char why[200];
     Error e = {0};
-    Graph a = parse(w, left), b = parse(w, right);
+    Graph a = graph_of(w, left), b = graph_of(w, right);
     const Backend *cpu = backend_open("cpu", &e);
     CheckOptions o = {.backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .class = class};
     assert_non_null(o.device);
@@ -126,7 +116,7 @@ static void a_wrong_kernel_is_caught(void **state) {
     Backend liar = *honest;
     liar.run = lie;
     Device *device = honest->open("", why, sizeof why);
-    Graph g = parse(w, "graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n");
+    Graph g = graph_of(w, "graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n");
     CheckOptions o = {.backend = &liar, .device = device};
     CheckResult r;
     assert_true(graphs_check(w, &g, &g, (Sizes){0}, &o, &r, &e)); /* both are wrong alike */
@@ -212,7 +202,7 @@ static bool bind(World *w, const Graph *g, const char *shape, const char *dim, S
 static void sizes_come_from_options(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [n, 3, h] %\"a:b\" : F [n, h]\nbody\n %y = relu %x\n out %y\n");
+    Graph g = graph_of(w, "graph g %x : F [n, 3, h] %\"a:b\" : F [n, h]\nbody\n %y = relu %x\n out %y\n");
     Sizes s;
     Error e;
     int64_t h;

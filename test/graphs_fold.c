@@ -1,32 +1,20 @@
 /* graphs_fold.c -- shape values and constant folding: what is computed, and what must stay as it is so that files do not grow. */
 #include "graphs/fold.h"
-#include "graphs/graph_text.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
+#include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
 
-static Graph parse(World *w, const char *text) {
-    Error e = {0};
-    Graph g = {0};
-    Scan s = scan_new("test", text, strlen(text), &e);
-    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
-    if (!done) print_message("%s\n", e.reason);
-    assert_true(done);
-    return g;
-}
-
 static void check_fold(const char *before, int64_t growth, const char *after) {
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, before), out;
+    Graph g = graph_of(w, before), out;
     ValueMap map;
     Error e = {0};
     assert_true(graph_fold(w, w->arena, &g, growth, &out, &map, &e));
-    Text t = text_new(w->arena);
-    graph_print(w, "g", &out, &t);
-    assert_string_equal(strstr(t.data, "body\n") + 5, after);
+    assert_string_equal(graph_body(w, &out), after);
     for (int k = 0; k < g.nout; k++) assert_int_equal(map_value(&map, g.out[k]), out.out[k]);
     world_free(w);
 }
@@ -72,7 +60,7 @@ static void composites_fold(void **state) {
 static void oracle_computes_wide(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [1]\nbody\n %a = sqrt %x\n %b = mul %a %a\n out %b\n");
+    Graph g = graph_of(w, "graph g %x : F [1]\nbody\n %a = sqrt %x\n %b = mul %a %a\n out %b\n");
     float x = 2, narrow;
     double wide;
     const void *in[] = {&x};
@@ -99,9 +87,9 @@ static void elements_of(World *w, Value v, const char *expected) {
 static void integers_are_followed(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %i : I64 [2]\nbody\n %k = constant I64 [3] {1, 2, 4}\n %n = neg %k\n %s = mul %k %n\n %c = concat %s %n "
-                       "axis=0\n %p = add %i %i\n"
-                       " %d = slice %c starts=[2] sizes=[2]\n out %c %p %d\n");
+    Graph g = graph_of(w, "graph g %i : I64 [2]\nbody\n %k = constant I64 [3] {1, 2, 4}\n %n = neg %k\n %s = mul %k %n\n %c = concat %s %n "
+                          "axis=0\n %p = add %i %i\n"
+                          " %d = slice %c starts=[2] sizes=[2]\n out %c %p %d\n");
     PolyList l;
     elements_of(w, g.out[2], "-16, -1");
     elements_of(w, g.out[0], "-1, -4, -16, -1, -2, -4");
@@ -111,7 +99,7 @@ static void integers_are_followed(void **state) {
     assert_int_equal(((const int64_t *)bytes)[0], -16);
     assert_int_equal(value_constant(w, g.out[1]), 0);
     /* a reset takes away what was kept for an older value */
-    Graph h = parse(w, "graph h\nbody\n %k = constant I64 [3] {1, 20, 300}\n %a = neg %k\n out %a\n");
+    Graph h = graph_of(w, "graph h\nbody\n %k = constant I64 [3] {1, 20, 300}\n %a = neg %k\n out %a\n");
     WorldMark m = world_mark(w);
     elements_of(w, h.out[0], "-1, -20, -300");
     world_reset(w, m);

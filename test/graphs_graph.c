@@ -1,24 +1,14 @@
 /* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks truncate, live nodes and uses are what the graph says. */
-#include "graphs/graph_text.h"
+#include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
 
-static Graph parse(World *w, const char *text) {
-    Error e = {0};
-    Graph g = {0};
-    Scan s = scan_new("test", text, strlen(text), &e);
-    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
-    if (!done) print_message("%s\n", e.reason);
-    assert_true(done);
-    return g;
-}
-
 static void equal_nodes_are_one(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [n, 4]\nbody\n %a = relu %x\n %b = relu %x\n %c = add %a %b\n out %a %b %c\n");
+    Graph g = graph_of(w, "graph g %x : F [n, 4]\nbody\n %a = relu %x\n %b = relu %x\n %c = add %a %b\n out %a %b %c\n");
     assert_int_equal(g.out[0], g.out[1]);
     Node add = node_get(w, g.out[2]);
     assert_int_equal(add.in[0], add.in[1]);
@@ -32,8 +22,8 @@ static void equal_nodes_are_one(void **state) {
 static void random_nodes_stay_apart_and_keep_their_serial(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [2] %y : F [2]\nbody\n %a = opaque %x blob=hex\"01\" types=[1, 1, 2]\n %b = opaque %x "
-                       "blob=hex\"01\" types=[1, 1, 2]\n out %a %b\n");
+    Graph g = graph_of(w, "graph g %x : F [2] %y : F [2]\nbody\n %a = opaque %x blob=hex\"01\" types=[1, 1, 2]\n %b = opaque %x "
+                          "blob=hex\"01\" types=[1, 1, 2]\n out %a %b\n");
     assert_int_not_equal(g.out[0], g.out[1]);
     Value a = node_rebuild(w, g.out[0], &g.in[1], NULL), b = node_rebuild(w, g.out[1], &g.in[1], NULL);
     assert_int_not_equal(a, b);
@@ -44,7 +34,7 @@ static void random_nodes_stay_apart_and_keep_their_serial(void **state) {
 static void values_belong_to_their_node(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [2, n]\nbody\n %a %b %c = split %x axis=1 sizes=[1, n - 3, 2]\n out %c %a\n");
+    Graph g = graph_of(w, "graph g %x : F [2, n]\nbody\n %a %b %c = split %x axis=1 sizes=[1, n - 3, 2]\n out %c %a\n");
     Node n = node_get(w, value_node(w, g.out[0]));
     assert_int_equal(n.nout, 3);
     assert_int_equal(n.out, g.out[1]);
@@ -59,7 +49,7 @@ static void values_belong_to_their_node(void **state) {
 static void left_out_inputs_have_one_spelling(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [1, 2, 5, 5] %w : F [3, 2, 3, 3]\nbody\n %a = conv %x %w\n out %a\n");
+    Graph g = graph_of(w, "graph g %x : F [1, 2, 5, 5] %w : F [3, 2, 3, 3]\nbody\n %a = conv %x %w\n out %a\n");
     Node n = node_get(w, g.out[0]);
     Attr attr[32];
     sig_attr(w, n.sig, attr);
@@ -109,11 +99,11 @@ static void contents_are_keyed_by_content_and_not_copied(void **state) {
 static void marks_truncate(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [n]\nbody\n %a = relu %x\n out %a\n");
+    Graph g = graph_of(w, "graph g %x : F [n]\nbody\n %a = relu %x\n out %a\n");
     NodeId before = node_count(w);
     for (int round = 0; round < 3; round++) {
         WorldMark m = world_mark(w);
-        Graph h = parse(w, "graph h %x : F [n]\nbody\n %a = relu %x\n %b = exp %a\n %k = constant F [1] {3}\n out %b %k\n");
+        Graph h = graph_of(w, "graph h %x : F [n]\nbody\n %a = relu %x\n %b = exp %a\n %k = constant F [1] {3}\n out %b %k\n");
         const void *bytes;
         assert_int_equal(h.in[0], g.in[0]);
         assert_true(h.out[0] > before);
@@ -131,7 +121,7 @@ static void live_nodes_and_uses(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
     Graph g =
-        parse(w, "graph g %x : F [n] %y : F [n]\nbody\n %a = relu %x\n %b = add %a %a\n %c = exp %y\n %d = mul %b %a\n out %d %b %d\n");
+        graph_of(w, "graph g %x : F [n] %y : F [n]\nbody\n %a = relu %x\n %b = add %a %a\n %c = exp %y\n %d = mul %b %a\n out %d %b %d\n");
     NodeList live = graph_live(w, w->arena, &g);
     assert_int_equal(live.n, 4);
     for (int k = 1; k < live.n; k++) assert_true(live.v[k - 1] < live.v[k]);

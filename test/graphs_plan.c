@@ -1,11 +1,11 @@
 /* graphs_plan.c -- plans: what is free is free, what can be fused is, memory is shared only by what is not alive at once; and random graphs on the CPU give what their
    definitions say. */
 #include "graphs/execute.h"
-#include "graphs/graph_text.h"
 #include "graphs/oracle.h"
 #include "ops/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
+#include "test/shared/fixture.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,16 +31,6 @@ static int close_device(void **state) {
     (void)state;
     cpu->close(device);
     return 0;
-}
-
-static Graph parse(World *w, const char *text) {
-    Error e = {0};
-    Graph g = {0};
-    Scan s = scan_new("test", text, strlen(text), &e);
-    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
-    if (!done) print_message("%s\n", e.reason);
-    assert_true(done);
-    return g;
 }
 
 static Plan *planned(World *w, const Graph *g) {
@@ -117,7 +107,7 @@ static int steps_of(const Plan *p, StepKind kind) {
 
 static void check_steps(const char *text, int nstep) {
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, text);
+    Graph g = graph_of(w, text);
     Plan *p = planned(w, &g);
     if (p->nstep != nstep) show(w, &g, p);
     assert_int_equal(p->nstep, nstep);
@@ -155,8 +145,8 @@ static void shuffles_are_copies(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
     Graph g =
-        parse(w, "graph g %x : F [1, 6, 5, 5]\nbody\n %a = reshape %x shape=[1, 2, 3, 5, 5]\n %t = transpose %a perm=[0, 2, 1, 3, 4]\n"
-                 " %b = reshape %t shape=[1, 6, 5, 5]\n out %b\n");
+        graph_of(w, "graph g %x : F [1, 6, 5, 5]\nbody\n %a = reshape %x shape=[1, 2, 3, 5, 5]\n %t = transpose %a perm=[0, 2, 1, 3, 4]\n"
+                    " %b = reshape %t shape=[1, 6, 5, 5]\n out %b\n");
     Plan *p = planned(w, &g);
     assert_int_equal(p->nstep, 1);
     assert_int_equal(steps_of(p, S_COPY), 1);
@@ -174,16 +164,16 @@ static void outputs_that_are_views_are_copied(void **state) {
 static void concats_are_written_in_place(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        parse(w, "graph g %x : F [2, 3, 4] %y : F [2, 5, 4]\nbody\n %a = exp %x\n %b = tanh %y\n %c = concat %a %b axis=1\n %d = exp %b\n"
-                 " %e = concat %c %d %x axis=1\n %f = neg %e\n %g = abs %e\n %h = reduce_sum %f axes=[0]\n out %h %g\n");
+    Graph g = graph_of(
+        w, "graph g %x : F [2, 3, 4] %y : F [2, 5, 4]\nbody\n %a = exp %x\n %b = tanh %y\n %c = concat %a %b axis=1\n %d = exp %b\n"
+           " %e = concat %c %d %x axis=1\n %f = neg %e\n %g = abs %e\n %h = reduce_sum %f axes=[0]\n out %h %g\n");
     Plan *p = planned(w, &g);
     if (steps_of(p, S_COPY) != 1) show(w, &g, p);
     assert_int_equal(steps_of(p, S_COPY), 1); /* x alone */
     check_run(w, &g, 1e-5);
     world_free(w);
     w = graph_world_new(NULL, 0);
-    g = parse(w, "graph g %x : F [2, 3]\nbody\n %a = exp %x\n %c = concat %a %a axis=0\n %d = concat %a %x axis=0\n out %c %d %a\n");
+    g = graph_of(w, "graph g %x : F [2, 3]\nbody\n %a = exp %x\n %c = concat %a %a axis=0\n %d = concat %a %x axis=0\n out %c %d %a\n");
     check_run(w, &g, 1e-6); /* an output, and twice: copied */
     world_free(w);
 }
@@ -191,9 +181,10 @@ static void concats_are_written_in_place(void **state) {
 static void constants_alone_are_computed_once(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %s = constant F [6] seed(2)\n %v = mul %w %s\n %t = "
-                       "reduce_sum %v axes=[0]\n"
-                       " %y = matmul %x %v\n %z = mul %y %t\n out %z\n");
+    Graph g =
+        graph_of(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %s = constant F [6] seed(2)\n %v = mul %w %s\n %t = "
+                    "reduce_sum %v axes=[0]\n"
+                    " %y = matmul %x %v\n %z = mul %y %t\n out %z\n");
     Plan *p = planned(w, &g);
     assert_int_equal(p->nstep, 3);
     assert_true(p->step[0].once && p->step[1].once && !p->step[2].once);
@@ -208,7 +199,7 @@ static void memory_is_shared(void **state) {
     text_add(&t, "graph g %%x0 : F [16, 16]\nbody\n");
     for (int k = 0; k < 20; k++) text_add(&t, " %%t%d = softmax %%x%d axis=1\n %%x%d = matmul %%t%d %%t%d\n", k, k, k + 1, k, k);
     text_add(&t, " out %%x20\n");
-    Graph g = parse(w, t.data);
+    Graph g = graph_of(w, t.data);
     Plan *p = planned(w, &g);
     assert_true(p->work_bytes <= 3 * 16 * 16 * 4);
     for (int a = 0; a < p->nslot; a++)
@@ -232,12 +223,12 @@ static void what_cannot_be_run_is_named(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
     Error e = {0};
-    Graph g = parse(w, "graph g %x : F [2]\nbody\n %a = exp %x\n %o = opaque %a blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n out %b\n");
+    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %a = exp %x\n %o = opaque %a blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n out %b\n");
     assert_null(plan_build(w, w->arena, &g, (Sizes){0}, &e));
     assert_non_null(strstr(e.place, "opaque"));
     Error again = {0};
     assert_int_equal(plan_obstacle(w, w->arena, &g, (Sizes){0}, &again), node_get(w, g.out[0]).in[0]);
-    Graph h = parse(w, "graph g %x : F [n]\nbody\n %a = exp %x\n out %a\n");
+    Graph h = graph_of(w, "graph g %x : F [n]\nbody\n %a = exp %x\n out %a\n");
     Error size = {0};
     assert_null(plan_build(w, w->arena, &h, (Sizes){0}, &size));
     assert_non_null(strstr(size.reason, "size"));
@@ -248,8 +239,9 @@ static void what_cannot_be_run_is_named(void **state) {
 static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %v = neg %w\n %y = matmul %x %v\n %z = softmax %y "
-                       "axis=1\n out %z\n");
+    Graph g =
+        graph_of(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %v = neg %w\n %y = matmul %x %v\n %z = softmax %y "
+                    "axis=1\n out %z\n");
     Plan *p = planned(w, &g);
     int failed = 0;
     for (int64_t n = 1; n < 1000; n++) {
@@ -272,8 +264,8 @@ static void running_out_of_memory_is_an_error(void **state) {
 static void parts_of_graphs_can_be_planned(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [2]\nbody\n %o = opaque %x blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n %c = add %b %o\n %d = "
-                       "softmax %c axis=0\n out %d %o\n");
+    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %o = opaque %x blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n %c = add %b %o\n %d = "
+                          "softmax %c axis=0\n out %d %o\n");
     Graph part = {1, 1, &g.out[1], &g.out[0]};
     assert_int_equal(graph_live(w, w->arena, &part).n, 3);
     assert_int_equal(planned(w, &part)->nstep, 2);
@@ -376,7 +368,7 @@ static int channels_last(const Plan *p) {
 }
 static void check_layout(const char *text, int views) {
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, text);
+    Graph g = graph_of(w, text);
     Plan *p = planned(w, &g);
     assert_int_equal(channels_last(p), 0);
     plan_channels_last(w, p);

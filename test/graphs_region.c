@@ -1,21 +1,11 @@
 /* graphs_region.c -- regions: barriers divide, equal parts are found, no path leaves a region and comes back, cuts are narrow, and a region put back is the graph. */
-#include "graphs/graph_text.h"
 #include "graphs/region.h"
+#include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-
-static Graph parse(World *w, const char *text) {
-    Error e = {0};
-    Graph g = {0};
-    Scan s = scan_new("test", text, strlen(text), &e);
-    bool done = graph_parse(w, w->arena, &s, NULL, &g, NULL, &e);
-    if (!done) print_message("%s\n", e.reason);
-    assert_true(done);
-    return g;
-}
 
 static Graph put_back(World *w, const Graph *g, const Region *r) {
     Graph part, out;
@@ -31,11 +21,11 @@ static void equal_layers_are_one_region(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
     Graph g =
-        parse(w, "graph g %x : F [4, 4]\nbody\n"
-                 " %w = constant F [4, 4] seed(1)\n %v = constant F [4, 4] seed(2)\n %s = constant F [] {2}\n %t = constant F [] {3}\n"
-                 " %a = matmul %x %w\n %b = mul %a %s\n %c = opaque %b blob=hex\"\" types=[1, 2, 4, 4]\n"
-                 " %d = matmul %c %v\n %e = mul %d %s\n %f = opaque %e blob=hex\"\" types=[1, 2, 4, 4]\n"
-                 " %h = matmul %f %v\n %i = mul %h %t\n out %i\n");
+        graph_of(w, "graph g %x : F [4, 4]\nbody\n"
+                    " %w = constant F [4, 4] seed(1)\n %v = constant F [4, 4] seed(2)\n %s = constant F [] {2}\n %t = constant F [] {3}\n"
+                    " %a = matmul %x %w\n %b = mul %a %s\n %c = opaque %b blob=hex\"\" types=[1, 2, 4, 4]\n"
+                    " %d = matmul %c %v\n %e = mul %d %s\n %f = opaque %e blob=hex\"\" types=[1, 2, 4, 4]\n"
+                    " %h = matmul %f %v\n %i = mul %h %t\n out %i\n");
     Region *r;
     int n = regions_find(w, w->arena, &g, 200, &r);
     assert_int_equal(n, 3);
@@ -74,8 +64,9 @@ static bool convex(World *w, const Graph *g, const Region *r) {
 static void regions_are_convex(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = parse(w, "graph g %x : F [4]\nbody\n %a = relu %x\n %b = exp %a\n %o = opaque %b blob=hex\"\" types=[1, 1, 4]\n %c = add %o "
-                       "%a\n %d = neg %c\n %e = sub %d %b\n out %e %a\n");
+    Graph g =
+        graph_of(w, "graph g %x : F [4]\nbody\n %a = relu %x\n %b = exp %a\n %o = opaque %b blob=hex\"\" types=[1, 1, 4]\n %c = add %o "
+                    "%a\n %d = neg %c\n %e = sub %d %b\n out %e %a\n");
     Region *r;
     int n = regions_find(w, w->arena, &g, 200, &r);
     assert_int_equal(n, 2);
@@ -97,7 +88,7 @@ static void large_groups_are_cut_where_it_is_narrow(void **state) {
         text_add(&t, " %%a%d = exp %%x%d\n %%b%d = sqrt %%x%d\n %%c%d = neg %%a%d\n %%d%d = abs %%b%d\n %%x%d = add %%c%d %%d%d\n", k, k, k,
                  k, k, k, k, k, k + 1, k, k);
     text_add(&t, " out %%x%d\n", BLOCKS);
-    Graph g = parse(w, t.data);
+    Graph g = graph_of(w, t.data);
     Region *r;
     int n = regions_find(w, w->arena, &g, 17, &r), nodes = 0;
     assert_int_equal(n, 4);

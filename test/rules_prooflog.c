@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "rules/prooflog.h"
+#include "test/shared/fixture.h"
 #include <string.h>
 
 static const char sample[] =
@@ -58,14 +59,6 @@ static void damaged_texts_are_refused(void **state) {
     arena_free(a);
 }
 
-static Graph parse(World *w, const char *text) {
-    Error e = {0};
-    Graph g;
-    Scan s = scan_new("test", text, strlen(text), &e);
-    assert_true(graph_parse(w, w->arena, &s, NULL, &g, NULL, &e));
-    return g;
-}
-
 static void numbers_are_those_of_the_graph_alone(void **state) {
     (void)state;
     static const char other
@@ -76,8 +69,8 @@ static void numbers_are_those_of_the_graph_alone(void **state) {
     Arena *a = arena_new(NULL, 0);
     for (int round = 0; round < 2; round++) {
         World *w = graph_world_new(NULL, 0);
-        if (round) parse(w, other);
-        Graph g = parse(w, text);
+        if (round) graph_of(w, other);
+        Graph g = graph_of(w, text);
         Numbering n = numbering_new(w, a, &g);
         Text t = text_new(a);
         for (uint32_t k = 1; k <= n.count; k++) {

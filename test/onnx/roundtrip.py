@@ -10,7 +10,7 @@ import argparse, collections, glob, os, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy, onnx
 from onnx import numpy_helper
-from written import read, run_any
+from written import differs, read, run_any
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", os.environ.get("BUILD", "build")))
@@ -65,26 +65,6 @@ SOURCES = {"node": node_cases, "testdata": testdata_cases, "models": model_cases
 
 
 # ---- what must hold
-
-def differs(have, want, rtol, atol):
-    """Why two values, or lists of values, are not the same; an empty string: they are."""
-    if isinstance(have, (list, tuple)) or isinstance(want, (list, tuple)):
-        if not isinstance(have, (list, tuple)) or not isinstance(want, (list, tuple)) or len(have) != len(want):
-            return f"{type(have).__name__} instead of {type(want).__name__}, or of another length"
-        return next(filter(None, (differs(a, b, rtol, atol) for a, b in zip(have, want))), "")
-    if isinstance(have, dict) or isinstance(want, dict):
-        return differs([list(have.keys()), list(have.values())], [list(want.keys()), list(want.values())], rtol, atol)
-    if have is None or want is None:
-        return "" if have is want else "nothing instead of something"
-    a, b = numpy.asarray(have), numpy.asarray(want)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
-    if a.dtype.kind in "fc":
-        return "" if numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True) else f"differs by {numpy.nanmax(numpy.abs(a.astype('c16') - b.astype('c16')))}"
-    if a.dtype.kind == "V" or a.dtype.name not in numpy.sctypeDict:  # types of ml_dtypes
-        return "" if numpy.allclose(a.astype("f8"), b.astype("f8"), rtol=rtol, atol=atol, equal_nan=True) else "differs"
-    return "" if (a.astype(object) == b.astype(object)).all() else "differs"
-
 
 def interface(path):
     """All of a model that its users see and its data does not say; initializers that IR 3 lists among the inputs are none."""

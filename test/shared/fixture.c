@@ -1,0 +1,23 @@
+/* fixture.c -- graphs from text and back. */
+#include "test/shared/fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+Graph graph_named(World *w, const char *text, Names *names) {
+    Error e = {0};
+    Graph g = {0};
+    Scan s = scan_new("test", text, strlen(text), &e);
+    if (names) names->arena = w->arena;
+    if (!graph_parse(w, w->arena, &s, NULL, &g, names, &e)) fail_msg("%s", e.reason);
+    return g;
+}
+
+Graph graph_of(World *w, const char *text) { return graph_named(w, text, NULL); }
+
+const char *graph_body(World *w, const Graph *g) {
+    Text t = text_new(w->arena);
+    graph_print(w, "g", g, &t);
+    return strstr(t.data, "body\n") + 5;
+}

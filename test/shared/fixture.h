@@ -1,0 +1,11 @@
+/* fixture.h -- what tests of graphs begin with. What cannot be made fails the test and says why. */
+#ifndef ISOMER_TEST_FIXTURE_H
+#define ISOMER_TEST_FIXTURE_H
+#include "graphs/graph_text.h"
+
+/* The graph of a text, in the World's arena. names (may be NULL): its values by name. */
+Graph graph_named(World *, const char *text, Names *names);
+Graph graph_of(World *, const char *text);
+/* What is printed behind the line `body`: nodes and outputs. */
+const char *graph_body(World *, const Graph *);
+#endif

@@ -65,7 +65,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
 
 # What tests in other languages talk to.
-$(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libisomer.a
+$(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(LIBS)
 
 $(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o

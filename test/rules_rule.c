@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include "graphs/needs.h"
 #include "rules/match.h"
+#include "test/shared/forge.h"
 #include <string.h>
 
 static const char merge[] = "# a file\n# of rules\n\n# and a section\n\n# parallel convolutions\n"
@@ -153,15 +154,19 @@ static void test_unproved_and_tampered_are_refused(void **state) {
     assert_true(rule_check(f.world, &r, &f.error));
     r.classes = CLASS_DROPS; /* tampered class */
     assert_false(rule_check(f.world, &r, &f.error));
+    assert_non_null(strstr(f.error.reason, "verdict"));
     r.classes = 0;
-    r.defs[3] ^= 1; /* another definition, honestly sealed by another build */
-    Rule other = r;
+    Rule other = r; /* proved by a build in which an operator meant something else, and honestly sealed there */
+    rule_forge(f.arena, &other, r.defs);
     f.error = (Error){0};
+    assert_true(rule_check(f.world, &other, &f.error));
+    rule_forge(f.arena, &other, "0123456789abcdef0123456789abcdef");
     assert_false(rule_check(f.world, &other, &f.error));
-    r.defs[3] ^= 1;
+    assert_non_null(strstr(f.error.reason, "definition"));
     r.condition = "n >= 7";
     f.error = (Error){0};
     assert_false(rule_check(f.world, &r, &f.error));
+    assert_non_null(strstr(f.error.reason, "verdict"));
     close_fixture(&f);
 }
 

@@ -226,9 +226,10 @@ def refused(done, code, *said, out=None):
     assert out is None or not out.exists()
 
 
-def forged(tmp_path, text):
+def forged(tmp_path, text, *defs):
+    """With a verdict that the loader believes; defs: one for operators that meant something else."""
     (tmp_path / "in.rules").write_text(text)
-    subprocess.run([os.path.join(BUILD, "test", "tools", "seal_rules"), tmp_path / "in.rules", tmp_path / "forged.rules"], check=True, timeout=30)
+    subprocess.run([os.path.join(BUILD, "test", "tools", "seal_rules"), tmp_path / "in.rules", tmp_path / "forged.rules", *defs], check=True, timeout=30)
     return tmp_path / "forged.rules"
 
 
@@ -268,6 +269,13 @@ def test_a_tampered_verdict_is_refused(optimize, tmp_path, rules, pattern, repla
     (tmp_path / "t.rules").write_text(text[:start] + changed)
     done = optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", "--rules", tmp_path / "t.rules", library=False)
     refused(done, 1, "t.rules:", "rule conv-batchnorm", said, out=tmp_path / "o.onnx")
+
+
+def test_a_changed_definition_voids_the_proof(optimize, tmp_path):
+    """The verdict is whole, but says that it was given for other meanings of the operators."""
+    out = tmp_path / "o.onnx"
+    done = optimize(net(tmp_path / "m.onnx"), out, "--rules", forged(tmp_path, WRONG, "0123456789abcdef" * 2), library=False)
+    refused(done, 1, "forged.rules:1", "rule wrong-batchnorm", "definition", out=out)
 
 
 def test_a_log_that_does_not_fit_is_refused(optimize, dear, tmp_path):

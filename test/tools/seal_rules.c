@@ -1,5 +1,6 @@
-/* seal_rules.c -- writes rules with a forged verdict, as a broken prover would: IN OUT. What it writes passes the loader's checks, so that tests can see whether the check by numbers catches a wrong rule. */
-#include "rules/rule.h"
+/* seal_rules.c -- writes rules with a forged verdict, as a broken prover would: IN OUT [DEFS]. What it writes passes the loader's checks, so that tests can see whether the check by numbers catches a
+   wrong rule. With DEFS the verdict is one for operators whose definitions have that digest. */
+#include "test/shared/forge.h"
 #include <stdio.h>
 
 int main(int argc, char **argv) {
@@ -8,13 +9,14 @@ int main(int argc, char **argv) {
     RuleSet set = {.arena = a};
     Error e = {0};
     Text t = text_new(a);
-    bool good = argc == 3 && rules_read(a, argv[1], &set, &e);
+    bool good = (argc == 3 || argc == 4) && rules_read(a, argv[1], &set, &e);
     for (int k = 0; good && k < set.n; k++) {
         Rule *r = &set.v[k];
         r->verdict = VERDICT_PROVED;
         r->classes = CLASS_REASSOCIATES | CLASS_ROUNDS;
         r->condition = "";
-        rule_seal(w, a, r);
+        if (argc == 4) rule_forge(a, r, argv[3]);
+        else rule_seal(w, a, r);
         rule_print(r, &t);
         text_add(&t, "\n");
     }

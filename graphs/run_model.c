@@ -1,6 +1,7 @@
 /* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random inputs, prints digests of the outputs or writes them, and tells what each
    step costs. */
 #include "graphs/check.h"
+#include "graphs/choose.h"
 #include "graphs/execute.h"
 #include "graphs/graph_text.h"
 #include "graphs/npy.h"
@@ -20,7 +21,7 @@
 typedef struct Options {
     bool help, version, profile;
     int64_t repeat, seed;
-    const char *output_dir, *backend, *backend_options, *dump;
+    const char *output_dir, *backend, *backend_options, *dump, *cost_db;
     StringList input, shape, dim, files;
 } Options;
 
@@ -33,6 +34,8 @@ typedef struct Run {
     Sizes sizes;
     const Backend *backend;
     Device *device;
+    CostDb *costs;
+    Chooser *chooser;
     Plan *plan;
     Runner *runner;
     const void **in;
@@ -68,6 +71,12 @@ static void option_table(Options *o, OptionDef table[]) {
         {.name = "profile", .kind = OPT_FLAG, .into = &o->profile, .help = "Prints time, operations and bytes of every step."},
         {.name = "backend", .kind = OPT_TEXT, .into = &o->backend, .value = "NAME", .help = "cpu, or a plug-in."},
         {.name = "backend-options", .kind = OPT_TEXT, .into = &o->backend_options, .value = "TEXT", .help = "Handed to the back end."},
+        {.name = "cost-db",
+         .kind = OPT_TEXT,
+         .into = &o->cost_db,
+         .value = "FILE",
+         .help = "Every step runs the way that is fastest by this cost file (of optimize-model); what it lacks is measured and kept there. "
+                 "Default: the usual way."},
         {.name = "dump",
          .letter = 'd',
          .kind = OPT_TEXT,
@@ -225,12 +234,21 @@ static bool open_backend(Run *r) {
     return r->device || error_set(r->error, E_ENVIRONMENT, r->o.backend, "%s", why);
 }
 
+static bool choose_kernels(Run *r) {
+    const ChooseOptions o = {.measured = true};
+    if (!r->o.cost_db) return true;
+    r->costs = costdb_open(r->o.cost_db, r->error);
+    r->chooser = r->costs ? chooser_new(r->arena, r->costs, r->backend, r->device, &o, r->error) : NULL;
+    if (r->chooser) choose_plan(r->chooser, r->w->scratch, r->plan);
+    return r->chooser != NULL;
+}
+
 static bool make_plan(Run *r) {
     NodeId at = plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error);
     if (at) return report_obstacle(r, at);
     r->plan = plan_build(r->w, r->arena, r->graph, r->sizes, r->error);
     if (r->plan && r->backend->channels_last) plan_channels_last(r->w, r->plan);
-    return r->plan != NULL;
+    return r->plan && choose_kernels(r);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -300,6 +318,7 @@ static void print_step(Run *r, int k, double seconds, double total) {
     const PlanStep *s = &r->plan->step[k];
     const char *type = NULL, *name = model_node_name(r->model, s->node, &type);
     Text t = text_new(r->arena);
+    if (s->choice) text_add(&t, "way %d of ", s->choice);
     step_print(&s->step, &t);
     printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds, 100 * seconds / total, 1e-9 * s->flops,
            seconds > 0 ? 1e-9 * s->flops / seconds : 0, 1e-6 * s->bytes, type ? type : node_get(r->w, s->node).op->name,
@@ -349,6 +368,8 @@ static bool run(Run *r) {
 
 static void run_free(Run *r) {
     runner_free(r->runner);
+    chooser_free(r->chooser);
+    costdb_close(r->costs);
     if (r->device) r->backend->close(r->device);
     if (r->model) model_close(r->model);
     world_free(r->w);

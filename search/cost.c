@@ -1,16 +1,15 @@
-/* cost.c -- prices of steps and their sum. A price is looked up in memory, then in the cost file, then measured, or taken from the model when nothing is measured. The key is the step's text, the
-   way it is run and which operands are known weights; the device's identity stands beside it. */
+/* cost.c -- the price of a graph is the sum of its plan's steps, each run the fastest way known (graphs/choose.h). */
 #include "search/cost.h"
+#include "graphs/choose.h"
 #include "graphs/execute.h"
+#include "graphs/profile.h"
 #include "graphs/rewrite.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
-#include "search/profile.h"
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { VIEWS = 64, IDENTITY = 512 };
+enum { VIEWS = 64 };
 struct Cost {
     World *w;
     Arena *arena;
@@ -19,26 +18,9 @@ struct Cost {
     CostOptions options;
     const Backend *backend;
     Device *device;
-    char identity[IDENTITY];
-    Intern *texts; /* of steps priced so far */
-    double *price;
-    uint32_t room;
+    Chooser *chooser;
     int missing;
 };
-
-/* ---- the model: one core of a server */
-
-static const struct {
-    double flops, bytes; /* a second */
-} rates[STEP_KIND_COUNT] = {
-    [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9}, [S_POOL] = {4e9, 8e9},    [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},
-    [S_COPY] = {1e12, 6e9},  [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9}, [S_OP] = {0.3e9, 4e9},
-};
-#define PER_CALL 0.5e-6
-
-static double model_price(StepKind kind, double flops, double bytes) {
-    return PER_CALL + fmax(flops / rates[kind].flops, bytes / rates[kind].bytes);
-}
 
 /* ---- what depends on constants alone */
 
@@ -97,45 +79,14 @@ static bool without_constants(World *w, Arena *a, const Graph *g, const Constant
 
 /* ---- prices */
 
-static double *remembered(Cost *c, const char *text, size_t n, bool *is_new) {
-    uint32_t before = intern_count(c->texts), id = intern_put(c->texts, text, n);
-    *is_new = id > before;
-    if (id >= c->room) {
-        uint32_t room = 2 * id + 256;
-        double *more = ARENA_NEW(c->arena, double, room);
-        if (c->room) memcpy(more, c->price, sizeof *more * c->room);
-        c->price = more;
-        c->room = room;
-    }
-    return &c->price[id];
-}
-
-static double look_up(Cost *c, const char *text, const PlanStep *s, const bool known[]) {
-    double seconds, model = model_price(s->step.kind, s->flops, s->bytes);
-    if (!c->options.measured) return model;
-    if (c->db && costdb_get(c->db, "step", c->identity, text, &seconds)) return seconds;
-    if (c->options.frozen) return c->missing++, model;
-    Error ignored = {0};
-    seconds = profile_step(c->backend, c->device, &s->step, s->choice, known, c->options.seed, &ignored);
-    if (seconds < 0) return c->missing++, model;
-    if (c->db) costdb_put(c->db, "step", c->identity, text, seconds, &ignored);
-    return seconds;
-}
-
-static bool step_price(Cost *c, const Plan *p, const PlanStep *s, const bool weight[], double *price) {
-    bool known[VIEWS] = {false}, is_new;
-    Text t = text_new(c->w->scratch);
+static bool step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[], double *price) {
+    bool known[VIEWS] = {false};
     if (s->step.nview > VIEWS) return false;
-    step_print(&s->step, &t);
-    text_add(&t, " choice %d known", s->choice);
     for (int j = 0; j < s->step.nview; j++) {
         const Slot *slot = &p->slot[s->step.view[j].slot];
         known[j] = s->step.view[j].rank >= 0 && (slot->data || (slot->input >= 0 && weight[slot->input]));
-        if (known[j]) text_add(&t, " %d", j);
     }
-    double *kept = remembered(c, t.data, t.size, &is_new);
-    if (is_new) *kept = look_up(c, t.data, s, known);
-    *price = *kept;
+    *price = choose_step(c->chooser, c->w->scratch, s, known);
     return true;
 }
 
@@ -198,7 +149,7 @@ static double node_price(World *w, const Node *n, Sizes sizes) {
         if (n->in[k]) bytes += type_bytes(w, n->in[k], sizes);
     for (int port = 0; port < n->nout; port++) bytes += type_bytes(w, n->out + (Value)port, sizes);
     if (sig_shape(w, n->sig, 0) == SIG_VIEW || sig_shape(w, n->sig, 0) == SIG_RESHAPE) return 0;
-    return model_price(node_kind(w, n, flops), flops > 0 ? flops : 0, bytes);
+    return choose_model(node_kind(w, n, flops), flops > 0 ? flops : 0, bytes);
 }
 
 static double sum_nodes(World *w, const Graph *g, Sizes sizes, const bool constant[], bool flops) {
@@ -249,6 +200,7 @@ static bool whole_build(const Cost *c, World *w, Sizes sizes, Whole *x, const Gr
     x->plan = plan_build(w, x->arena, g, sizes, e);
     if (!x->plan) return false;
     if (c->backend->channels_last) plan_channels_last(w, x->plan);
+    choose_plan(c->chooser, w->scratch, x->plan);
     for (int k = 0; k < x->plan->nstep; k++) {
         step_print(&x->plan->step[k].step, &t);
         text_add(&t, " %d\n", x->plan->step[k].choice);
@@ -279,7 +231,7 @@ static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) 
     }
     good = good && profile_runners(n, runner, in, out, seconds, e);
     for (int k = 0; k < n; k++) runner_free(x[k].runner);
-    for (int k = 0; k < n && good && c->db; k++) good = costdb_put(c->db, "plan", c->identity, x[k].key, seconds[k], e);
+    for (int k = 0; k < n && good && c->db; k++) good = costdb_put(c->db, "plan", chooser_identity(c->chooser), x[k].key, seconds[k], e);
     return good;
 }
 
@@ -290,7 +242,7 @@ bool cost_whole(Cost *c, World *w, Sizes sizes, int n, const Graph *const graphs
     for (int k = 0; k < n; k++) {
         x[k].arena = a;
         good = good && whole_build(c, w, sizes, &x[k], graphs[k], e);
-        all = all && good && c->db && costdb_get(c->db, "plan", c->identity, x[k].key, &seconds[k]);
+        all = all && good && c->db && costdb_get(c->db, "plan", chooser_identity(c->chooser), x[k].key, &seconds[k]);
     }
     if (good && !all && c->options.frozen) {
         c->missing++;
@@ -305,27 +257,26 @@ bool cost_whole(Cost *c, World *w, Sizes sizes, int n, const Graph *const graphs
 Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o, Error *e) {
     Cost *c = ARENA_NEW(a, Cost, 1);
     char why[256] = "";
-    *c = (Cost){.w = w, .arena = a, .sizes = sizes, .db = db, .options = *o, .texts = intern_new(a)};
+    *c = (Cost){.w = w, .arena = a, .sizes = sizes, .db = db, .options = *o};
     c->backend = backend_open(o->backend, e);
     if (!c->backend) return NULL;
     c->device = c->backend->open(NULL, why, sizeof why);
-    if (!c->device || c->backend->identity(c->device, c->identity, sizeof c->identity)) {
-        error_set(e, E_ENVIRONMENT, o->backend, "the back end does not open: %s", why);
-        cost_free(c);
-        return NULL;
-    }
-    return c;
+    if (!c->device) error_set(e, E_ENVIRONMENT, o->backend, "the back end does not open: %s", why);
+    else c->chooser = chooser_new(a, db, c->backend, c->device, &(ChooseOptions){o->measured, o->frozen, o->seed}, e);
+    if (c->chooser) return c;
+    cost_free(c);
+    return NULL;
 }
 
 void cost_free(Cost *c) {
     if (!c) return;
+    chooser_free(c->chooser);
     if (c->device) c->backend->close(c->device);
-    if (c->texts) intern_free(c->texts);
     c->device = NULL;
-    c->texts = NULL;
+    c->chooser = NULL;
 }
 
-int cost_missing(const Cost *c) { return c->missing; }
+int cost_missing(const Cost *c) { return c->missing + chooser_missing(c->chooser); }
 const Backend *cost_backend(const Cost *c) { return c->backend; }
 Device *cost_device(const Cost *c) { return c->device; }
-const char *cost_identity(const Cost *c) { return c->identity; }
+const char *cost_identity(const Cost *c) { return chooser_identity(c->chooser); }

@@ -4,7 +4,7 @@
 #define ISOMER_COST_H
 #include "graphs/plan.h"
 #include "ops/backend.h"
-#include "search/costdb.h"
+#include "graphs/costdb.h"
 
 typedef struct CostOptions {
     bool measured, frozen; /* measured: prices come from the file, and from the clock unless frozen */

@@ -3,7 +3,7 @@
 #define ISOMER_RUN_H
 #include "graphs/onnx/onnx.h"
 #include "graphs/plan.h"
-#include "search/costdb.h"
+#include "graphs/costdb.h"
 #include "search/derive.h"
 #include "search/isomer.h"
 #include "search/library.h"

@@ -3,7 +3,7 @@
    set all places are tried instead of a sample, and two processes share a cost file for a minute instead of a second. */
 #include "ops/base/random.h"
 #include "ops/base/text.h"
-#include "search/costdb.h"
+#include "graphs/costdb.h"
 #include "search/isomer.h"
 #include "test/onnx_build.h"
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* target_costdb.c -- any bytes as a file of costs. What opens answers and takes an entry, or says why it does not. */
-#include "search/costdb.h"
+#include "graphs/costdb.h"
 #include "test/fuzz/fuzz.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least one. Rounds of one warm-up and three samples are repeated until the minima of the first and second
    half agree within 3 %, at most twice as often as usual. The calling thread's CPU clock is read, so that being preempted does not count. */
-#include "search/profile.h"
+#include "graphs/profile.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/view.h"
@@ -12,6 +12,7 @@
 #define SAMPLE 100e-6
 #define LONG_CALL 20e-3
 #define PATIENCE 4.0 /* seconds */
+#define FAR 4.0      /* times the limit: one call says enough */
 enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
 
 static double clock_now(void) {
@@ -61,13 +62,17 @@ static bool visit(Timed *t, int round) {
     return true;
 }
 
-static bool settle(Timed *t) {
+/* After a first look: how many calls a sample takes. *hopeless: it takes longer than the limit, and is not looked at again. */
+static bool settle(Timed *t, double limit, bool *hopeless) {
     double first, second;
-    if (!sample(t, 1, &first) || !sample(t, 1, &second)) return false;
+    if (!sample(t, 1, &first)) return false;
+    second = first;
+    if (first < FAR * limit && !sample(t, 1, &second)) return false;
     if (second < first) first = second;
     t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
     if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
-    t->best[0] = t->best[1] = first >= SAMPLE ? first : INFINITY;
+    *hopeless = first > limit;
+    t->best[0] = t->best[1] = first >= SAMPLE || *hopeless ? first : INFINITY;
     return true;
 }
 
@@ -86,13 +91,15 @@ static int rounds_for(int n, const Timed *t) {
     return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
 
-static bool time_all(int n, Timed *t, uint64_t seed) {
+static bool time_all(int n, Timed *t, double limit, uint64_t seed) {
     Random r = {seed, 0};
     int order[64];
+    bool hopeless = false;
     for (int k = 0; k < n; k++) {
         order[k] = k;
-        if (!settle(&t[k])) return false;
+        if (!settle(&t[k], limit, &hopeless)) return false;
     }
+    if (hopeless) return true;
     int rounds = rounds_for(n, t);
     for (int round = 0; round < 2 * rounds && !(round >= rounds && steady(n, t)); round++) {
         for (int k = n - 1; k > 0; k--) {
@@ -176,7 +183,8 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     return s->workspace || error_set(e, E_LIMIT, "timing", "no memory on the device");
 }
 
-double profile_step(const Backend *backend, Device *device, const Step *step, int choice, const bool known[], uint64_t seed, Error *e) {
+double profile_step(const Backend *backend, Device *device, const Step *step, int choice, const bool known[], uint64_t seed, double limit,
+                    Error *e) {
     if (step->nview > 64) return -1;
     Arena *a = arena_new(NULL, 0);
     StepRun s = {.backend = backend, .device = device};
@@ -184,7 +192,7 @@ double profile_step(const Backend *backend, Device *device, const Step *step, in
     Timed t = {run_kernel, &s, 1, {INFINITY, INFINITY}};
     cpu_set_t before;
     pin(&before);
-    bool good = prepare(&s, &own, choice, known, seed, a, e) && time_all(1, &t, seed);
+    bool good = prepare(&s, &own, choice, known, seed, a, e) && time_all(1, &t, limit, seed);
     unpin(&before);
     if (s.kernel) backend->forget(s.kernel);
     for (int j = 0; j < step->nview; j++)
@@ -218,7 +226,7 @@ bool profile_runners(int n, Runner *const runner[], const void *const *const in[
         t[k] = (Timed){run_runner, &r[k], 1, {INFINITY, INFINITY}};
     }
     pin(&before);
-    bool good = time_all(n, t, 1);
+    bool good = time_all(n, t, INFINITY, 1);
     unpin(&before);
     for (int k = 0; k < n; k++) seconds[k] = good ? fmin(t[k].best[0], t[k].best[1]) : -1;
     return good;

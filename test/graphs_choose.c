@@ -1,0 +1,168 @@
+/* The fastest way of a step is taken, by a back end whose ways take known times: measured, kept, remembered without measuring; what cannot be run is left out; a small gain is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "graphs/choose.h"
+#include "ops/view.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WAYS = 4, MICROSECONDS = 200 };
+struct Device {
+    int factor[WAYS]; /* of MICROSECONDS; 0: cannot be compiled */
+    int runs[WAYS];
+};
+struct Kernel {
+    Device *device;
+    int way;
+};
+
+static int slow_identity(Device *d, char *text, size_t n) { return (void)d, snprintf(text, n, "slow") < (int)n ? 0 : -1; }
+static void *slow_alloc(Device *d, size_t bytes) { return (void)d, calloc(1, bytes); }
+static void slow_release(Device *d, void *p) { (void)d, free(p); }
+static int slow_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
+    (void)d, (void)direction;
+    memmove(to, from, bytes);
+    return 0;
+}
+static int slow_choices(Device *d, const Step *s) { return (void)d, (void)s, WAYS; }
+static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
+    (void)s, (void)weights;
+    *workspace = 0;
+    if (!d->factor[choice]) return snprintf(why, n, "no such way"), NULL;
+    Kernel *k = malloc(sizeof *k);
+    *k = (Kernel){d, choice};
+    return k;
+}
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static int slow_run(Kernel *k, void *const slot[], void *workspace) {
+    (void)slot, (void)workspace;
+    k->device->runs[k->way]++;
+    for (double end = now() + k->device->factor[k->way] * MICROSECONDS * 1e-6; now() < end;) {}
+    return 0;
+}
+static int slow_wait(Device *d, double *ns) { return (void)d, ns ? *ns = 0, 0 : 0; }
+static void slow_forget(Kernel *k) { free(k); }
+
+static const Backend backend = {.abi = BACKEND_ABI,
+                                .size = sizeof(Backend),
+                                .name = "slow",
+                                .identity = slow_identity,
+                                .alloc = slow_alloc,
+                                .release = slow_release,
+                                .copy = slow_copy,
+                                .choices = slow_choices,
+                                .compile = slow_compile,
+                                .run = slow_run,
+                                .wait = slow_wait,
+                                .forget = slow_forget};
+
+static PlanStep step_of(Arena *a, int64_t size) {
+    View v[2] = {view_dense(0, 1, 1, &size), view_dense(1, 1, 1, &size)};
+    return (PlanStep){.step = {.kind = S_COPY, .nview = 2, .view = arena_copy(a, v, sizeof v)}, .choice = -1, .bytes = 6e9};
+}
+
+typedef struct Fixture {
+    Arena *arena;
+    CostDb *db;
+    Device device;
+    Error error;
+} Fixture;
+
+static int set_up(void **state) {
+    Fixture *f = calloc(1, sizeof *f);
+    f->arena = arena_new(NULL, 0);
+    f->db = costdb_open(NULL, &f->error);
+    f->device.factor[0] = 4, f->device.factor[1] = 0, f->device.factor[2] = 1, f->device.factor[3] = 60;
+    *state = f;
+    return 0;
+}
+static int tear_down(void **state) {
+    Fixture *f = *state;
+    costdb_close(f->db);
+    arena_free(f->arena);
+    free(f);
+    return 0;
+}
+
+static double choose(Fixture *f, bool measured, bool frozen, PlanStep *s, int *missing) {
+    const ChooseOptions o = {measured, frozen, 1};
+    bool known[2] = {false, false};
+    Chooser *c = chooser_new(f->arena, f->db, &backend, &f->device, &o, &f->error);
+    assert_non_null(c);
+    memset(f->device.runs, 0, sizeof f->device.runs);
+    double seconds = choose_step(c, f->arena, s, known);
+    PlanStep again = *s;
+    int runs = f->device.runs[0];
+    assert_true(choose_step(c, f->arena, &again, known) == seconds && again.choice == s->choice);
+    assert_int_equal(f->device.runs[0], runs); /* remembered */
+    if (missing) *missing = chooser_missing(c);
+    chooser_free(c);
+    return seconds;
+}
+
+static void the_fastest_way_is_taken_and_kept(void **state) {
+    Fixture *f = *state;
+    PlanStep s = step_of(f->arena, 8);
+    double seconds = choose(f, true, false, &s, NULL);
+    assert_int_equal(s.choice, 2);
+    assert_true(seconds >= MICROSECONDS * 1e-6 && seconds < 3 * MICROSECONDS * 1e-6);
+    assert_true(f->device.runs[2] > 10);
+    assert_int_equal(f->device.runs[3], 1); /* hopeless: one call tells */
+    int missing;
+    PlanStep later = step_of(f->arena, 8);
+    assert_true(choose(f, true, true, &later, &missing) == seconds);
+    assert_int_equal(later.choice, 2);
+    assert_int_equal(missing, 0);
+    assert_int_equal(f->device.runs[0] + f->device.runs[2] + f->device.runs[3], 0);
+}
+
+static void nothing_is_measured_when_frozen(void **state) {
+    Fixture *f = *state;
+    PlanStep s = step_of(f->arena, 9);
+    int missing;
+    double seconds = choose(f, true, true, &s, &missing);
+    assert_int_equal(s.choice, 0);
+    assert_int_equal(missing, 1);
+    assert_true(fabs(seconds - choose_model(S_COPY, 0, 6e9)) < 1e-12);
+    assert_true(choose(f, false, false, &s, &missing) == seconds);
+    assert_int_equal(missing, 0);
+    assert_int_equal(f->device.runs[0], 0);
+}
+
+/* 2 % less is no reason to leave the usual way; and where that cannot be run the model speaks. */
+static void ties_and_failures(void **state) {
+    Fixture *f = *state;
+    char text[64] = "";
+    Text key = text_new(f->arena);
+    PlanStep s = step_of(f->arena, 10);
+    step_print(&s.step, &key);
+    for (int k = 0; k < WAYS; k++) {
+        snprintf(text, sizeof text, " known choice %d", k);
+        assert_true(costdb_put(f->db, "step", "slow", arena_format(f->arena, "%s%s", key.data, text), k == 2 ? 0.98 : 1, &f->error));
+    }
+    assert_true(choose(f, true, true, &s, NULL) == 1);
+    assert_int_equal(s.choice, 0);
+    f->device.factor[0] = 0;
+    PlanStep other = step_of(f->arena, 11);
+    int missing;
+    assert_true(choose(f, true, false, &other, &missing) == choose_model(S_COPY, 0, 6e9));
+    assert_int_equal(other.choice, 0);
+    assert_int_equal(missing, 1);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept), CASE(nothing_is_measured_when_frozen),
+                                       CASE(ties_and_failures)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,8 @@
 #include "ops/backend.h"
 
 typedef struct ChooseOptions {
-    bool measured, frozen; /* measured: times come from the file, and from the clock unless frozen; else from a simple model of arithmetic and memory traffic */
+    bool measured,
+        frozen; /* measured: times come from the file, and from the clock unless frozen; else from a simple model of arithmetic and memory traffic */
     uint64_t seed;
 } ChooseOptions;
 typedef struct Chooser Chooser;

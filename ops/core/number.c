@@ -1,7 +1,7 @@
 /* number.c -- doubles, exact rationals and residues behind one struct of functions.
 
    A residue is a pair of homomorphic images, modulo p and modulo q = (p - 1)/2, of a value that is rational in the
-   inputs. exp takes the q part to p: 4 has order q modulo p, so exp(a + b) = exp(a) exp(b). What comes out of exp has
+   inputs. exp takes the q part to p: EXP_BASE, a square, has order q modulo p, so exp(a + b) = exp(a) exp(b). What comes out of exp has
    no q part. Its further exponential is a hash, as is every function with no law that holds modulo p. */
 #include "ops/core/number.h"
 #include "ops/base/random.h"
@@ -182,7 +182,7 @@ const Numbers numbers_ratio = {"ratio",     ratio_of,   ratio_real,   ratio_add,
 
 /* ---- residues */
 
-enum { EXP_BASE = 4 };
+enum { EXP_BASE = 2031596240 }; /* 1234567890^2: sums of few powers of small numbers are not 0 */
 #define P ((uint32_t)RESIDUE_P)
 #define Q ((uint32_t)RESIDUE_Q)
 #define NONE ((uint32_t)RESIDUE_NONE)

@@ -216,7 +216,8 @@ static bool derived(Generator *g, Basis *b, const Candidate *c) {
     return true;
 }
 
-/* Only what holds for all sizes that type gives others: conditions do not compose. */
+/* Only what holds for all positive sizes that type gives others: conditions do not compose, but that no size is 0 is one
+   condition for all. */
 static void use(Generator *g, Basis *b, const Candidate *c) {
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;

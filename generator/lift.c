@@ -329,7 +329,6 @@ LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
         l->mode = *mode = (LiftMode)m;
         for (l->tie = 0; l->tie < (m == LIFT_TIED ? TIES : 1); l->tie++) {
             LiftResult r = lift_once(l, c, out);
-            if (r == LIFT_TRUE && l->npositive && m <= LIFT_NUMBERS) *mode = LIFT_TIED; /* a condition */
             if (r == LIFT_TRUE) return r;
             if (r == LIFT_UNTRIED) y = r;
         }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIES = 120, SMALL = 600 };
+enum { TRIES = 240, TRIES_LARGE = 160, TRIES_ZERO = 12, SAMPLES_ZERO = 2, SMALL = 600 };
 typedef struct Sample {
     Lift *l;
     Sizes sizes;
@@ -15,6 +15,7 @@ typedef struct Sample {
     Lanes **tensor; /* by value */
     int64_t *count;
     uint64_t seed;
+    bool boundary; /* inputs are small multiples of 1/2, among them 0 and 1 */
 } Sample;
 
 /* ---- programs */
@@ -136,7 +137,7 @@ static bool run_node(Sample *s, NodeId id) {
         Value v = node.out + (Value)p;
         s->tensor[v] = arena_alloc_raw(l->arena, (size_t)s->count[v] * sizeof(Lanes));
         if (input_name(l->w, v)) {
-            lanes_draw(s->tensor[v], (int)s->count[v], random_at(s->seed, v));
+            (s->boundary ? lanes_draw_halves : lanes_draw)(s->tensor[v], (int)s->count[v], random_at(s->seed, v));
             continue;
         }
         const Program *program = program_at(s, &node, p);
@@ -163,11 +164,69 @@ static bool agree(const Sample *s, Value a, Value b) {
     return true;
 }
 
+/* How sizes are drawn, in turn: all small; half of them 1; few of them large, so that windows fit and groups are several. */
+static void draw_sizes(Sample *s, int n, const Symbol symbol[], int try) {
+    for (int k = 0; k < n; k++) {
+        uint64_t r = random_at(s->seed, (uint64_t)k) >> 8;
+        bool one = try % 3 == 1 ? r & 64 : try % 3 == 2 && (r & 96);
+        s->value[symbol[k]] = one ? 1 : try % 3 ? 2 + (int64_t)(r >> 8) % (try % 3 == 1 ? 2 : 4) : 1 + (int64_t)(r >> 8) % 3;
+    }
+}
+
+/* Both sides at these sizes and points. */
+static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList needs) {
+    if (!needs_hold(s, needs) || !sizes_fit(s, live)) return LIFT_UNTRIED;
+    for (int k = 0; k < live.n; k++)
+        if (!run_node(s, live.v[k])) return LIFT_UNTRIED;
+    for (int k = 0; k < g->nout; k++)
+        if (!lanes_known(s->tensor[g->out[k]], (int)s->count[g->out[k]])) return LIFT_UNTRIED;
+    for (int k = 0; k < g->nout / 2; k++)
+        if (!agree(s, g->out[k], g->out[k + g->nout / 2])) return LIFT_FALSE;
+    return LIFT_TRUE;
+}
+
+/* At sizes that are not 0: until there were so many, and each size was more than 1. */
+static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList needs, int n, const Symbol symbol[], int samples) {
+    uint64_t many = 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
+    int done = 0;
+    for (int try = 0; try < TRIES && (done < samples || (many != all && try < TRIES_LARGE)); try++) {
+        s->seed = random_at(s->l->draw, (uint64_t)try);
+        s->boundary = try % 4 == 3;
+        draw_sizes(s, n, symbol, try);
+        LiftResult r = try_here(s, g, live, needs);
+        if (r == LIFT_FALSE) return r;
+        if (r == LIFT_UNTRIED) continue;
+        done++;
+        for (int k = 0; k < n && k < 64; k++) many |= (uint64_t)(s->value[symbol[k]] > 1) << k;
+    }
+    return done ? LIFT_TRUE : LIFT_UNTRIED;
+}
+
+/* Each size is 0 in turn: where that makes it false, it must be positive. */
+static bool try_zeros(Sample *s, const Graph *g, NodeList live, LitList needs, int n, const Symbol symbol[], bool *any) {
+    Lift *l = s->l;
+    s->boundary = false;
+    for (int k = 0; k < n; k++)
+        for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO && !is_positive(l, symbol[k]); try++) {
+            s->seed = random_at(l->draw, (uint64_t)(TRIES + k * TRIES_ZERO + try));
+            draw_sizes(s, n, symbol, try);
+            s->value[symbol[k]] = 0;
+            LiftResult r = try_here(s, g, live, needs);
+            done += r == LIFT_TRUE;
+            *any |= r == LIFT_TRUE;
+            if (r != LIFT_FALSE) continue;
+            if (l->npositive == LIFT_POSITIVE) return false;
+            l->positive[l->npositive++] = symbol[k];
+        }
+    return true;
+}
+
 LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     NodeList live = graph_live(l->w, l->arena, g);
     LitList needs = graph_needs(l->w, l->arena, g);
     Symbol symbol[LIFT_SYMBOLS];
-    int n = collect(l, g, live, symbol), done = 0;
+    int n = collect(l, g, live, symbol);
+    bool any = false;
     for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
         for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++) sig_define(l->w, node_get(l->w, live.v[k]).sig, p);
     uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1, values = intern_count(l->w->table[TABLE_NODE]) * TERM_PORTS + 64;
@@ -177,25 +236,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     s.count = ARENA_NEW(l->arena, int64_t, values);
     s.sizes = (Sizes){room, s.value};
     for (uint32_t k = 0; k < room; k++) s.value[k] = SIZE_UNKNOWN;
-    for (int try = 0; try < TRIES && done < samples; try++) {
-        s.seed = random_at(l->draw, (uint64_t)try);
-        int most = try % 4 == 0 ? 5 : try < TRIES / 2 ? 3 : 2;
-        Symbol none = try % 2 && n ? symbol[try / 2 % n] : 0; /* each size is 0 in turn */
-        if (none && is_positive(l, none)) none = 0;
-        for (int k = 0; k < n; k++)
-            s.value[symbol[k]] = symbol[k] == none ? 0 : 1 + (int64_t)(random_at(s.seed, (uint64_t)k) % (uint64_t)most);
-        if (!needs_hold(&s, needs) || !sizes_fit(&s, live)) continue;
-        bool known = true;
-        for (int k = 0; k < live.n && known; k++) known = run_node(&s, live.v[k]);
-        if (!known) continue;
-        for (int k = 0; k < g->nout; k++) known &= lanes_known(s.tensor[g->out[k]], (int)s.count[g->out[k]]);
-        if (!known) continue;
-        for (int k = 0; k < g->nout / 2; k++)
-            if (!agree(&s, g->out[k], g->out[k + g->nout / 2])) {
-                if (!none || l->npositive == LIFT_POSITIVE) return LIFT_FALSE;
-                if (!is_positive(l, none)) l->positive[l->npositive++] = none;
-            }
-        done++;
-    }
-    return done ? LIFT_TRUE : LIFT_UNTRIED;
+    LiftResult r = try_sizes(&s, g, live, needs, n, symbol, samples);
+    if (r == LIFT_FALSE || !try_zeros(&s, g, live, needs, n, symbol, &any)) return LIFT_FALSE;
+    return any ? LIFT_TRUE : r;
 }

@@ -9,12 +9,12 @@ enum { MEMO = 1 << 12 };
 /* ---- random tensors */
 
 /* How a variable is drawn at each point: of both signs at two, of one sign or both at three (functions that look at signs
-   are told apart at few points), four times as large at one, small integers with zeros at two (a division by zero is
-   no value). */
-typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_INTEGER } Draw;
+   are told apart at few points), four times as large at one, small multiples of 1/2 with zeros at two (a division by zero
+   is no value, a logarithm may be 0). */
+typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_HALVES } Draw;
 static Draw draw_at(uint64_t seed, int lane) {
     if (lane < 2) return DRAW_ANY;
-    if (lane >= LANES - 2) return DRAW_INTEGER;
+    if (lane >= LANES - 2) return DRAW_HALVES;
     if (lane == LANES - 3) return DRAW_LARGE;
     int r = (int)(random_at(seed, (uint64_t)lane) >> 40) & 3;
     return r == 1 ? DRAW_NEGATIVE : r == 2 ? DRAW_POSITIVE : DRAW_ANY;
@@ -23,16 +23,16 @@ static Draw draw_at(uint64_t seed, int lane) {
 enum { BITS = 27, HIGHEST = 1 << (BITS + 1) }; /* multiples of 2^-BITS, below 2 */
 static int64_t drawn(uint64_t r, Draw how) {
     int64_t v = (int64_t)(r >> 20 & (2 * HIGHEST - 1)) - HIGHEST;
-    if (how == DRAW_INTEGER) return ((int64_t)(r >> 33) % 5 - 2) * (1 << BITS);
+    if (how == DRAW_HALVES) return ((int64_t)(r >> 33) % 11 - 5) * (1 << (BITS - 1));
     if ((how == DRAW_NEGATIVE && v > 0) || (how == DRAW_POSITIVE && v < 0)) v = -v;
     if (!v) v = 1;
     return how == DRAW_LARGE ? 4 * v : v;
 }
 
-void lanes_draw(Lanes *x, int n, uint64_t seed) {
+static void draw_lanes(Lanes *x, int n, uint64_t seed, bool halves) {
     Residue unit = numbers_residue.ratio(1, 1 << BITS).residue;
     for (int l = 0; l < LANES; l++) {
-        Draw how = draw_at(seed, l);
+        Draw how = halves ? DRAW_HALVES : draw_at(seed, l);
         for (int k = 0; k < n; k++) {
             int64_t v = drawn(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l), how);
             x[k].p[l] = (uint32_t)((uint64_t)(v + RESIDUE_P) % RESIDUE_P * unit.p % RESIDUE_P);
@@ -41,6 +41,9 @@ void lanes_draw(Lanes *x, int n, uint64_t seed) {
         }
     }
 }
+
+void lanes_draw(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, false); }
+void lanes_draw_halves(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, true); }
 
 static const uint32_t *coefficients(Arena *a) {
     uint64_t *c = arena_alloc_raw(a, ELEMENTS_MAX * LANES * sizeof *c);

@@ -237,22 +237,27 @@ static Poly without_factors(Lift *l, Poly p) {
     return p;
 }
 
-static bool eliminate(Lift *l, Poly p, bool natural) {
+/* What is solved before what: unknowns that all sizes determine; then what must divide a size, when no equation says any
+   more that two of these are one; then what may come out negative. */
+typedef enum Eliminate { ELIMINATE_NATURAL, ELIMINATE_MULTIPLE, ELIMINATE_ANY, ELIMINATES } Eliminate;
+
+static bool eliminate(Lift *l, Poly p, Eliminate what) {
     p = without_factors(l, p);
-    return natural ? eliminate_one(l, p, true) || eliminate_multiple(l, p) : eliminate_one(l, p, false);
+    return what == ELIMINATE_MULTIPLE ? eliminate_multiple(l, p) : eliminate_one(l, p, what == ELIMINATE_NATURAL);
 }
 
 /* One solution more; false: there is none. *consistent: no equation became a number other than 0. */
-static bool step(Lift *l, const Poly eq[], int n, bool natural, bool *consistent) {
-    for (int k = 0; k < n; k++) {
-        int64_t number;
-        Poly p = poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
-        if (poly_constant(l->w, p, &number)) {
-            *consistent &= !number;
-            continue;
+static bool step(Lift *l, const Poly eq[], int n, bool *consistent) {
+    for (int what = 0; what < ELIMINATES; what++)
+        for (int k = 0; k < n; k++) {
+            int64_t number;
+            Poly p = poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
+            if (poly_constant(l->w, p, &number)) {
+                *consistent &= !number;
+                continue;
+            }
+            if (l->nsolved < LIFT_SYMBOLS && eliminate(l, p, (Eliminate)what)) return true;
         }
-        if (l->nsolved < LIFT_SYMBOLS && eliminate(l, p, natural)) return true;
-    }
     return false;
 }
 
@@ -268,7 +273,7 @@ static bool solve(Lift *l, const Graph *g) {
         for (int d = 0; d < a->dim.n && n < LIFT_EQUATIONS; d++) eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
     }
     bool consistent = true;
-    while (consistent && (step(l, eq, n, true, &consistent) || step(l, eq, n, false, &consistent))) continue;
+    while (consistent && step(l, eq, n, &consistent)) continue;
     for (int k = 0; k < n && consistent; k++) consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to); /* all are solved */
     return consistent;
 }

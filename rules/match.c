@@ -1,6 +1,6 @@
 /* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule input, or compares operators and attributes and adds the goals of its inputs; commutative operators are tried
    in both orders. Integer attributes and sizes give equations between a pattern's polynomial and the graph's: a bare symbol is bound at once, the rest waits until what it needs is bound. Everything that is
-   bound is on a trail, so that going back is popping. */
+   bound is on a trail, so that going back is popping. In an e-graph a value stands for its class: every member is tried where the value is looked at. */
 #include "rules/match.h"
 #include <math.h>
 #include <string.h>
@@ -15,6 +15,7 @@ struct Matcher {
     Uses uses;
     int *first, *count; /* by operator, into nodes */
     NodeId *nodes;
+    MatchClasses classes;
 };
 
 typedef struct Bound {
@@ -44,10 +45,9 @@ typedef struct State {
     bool stop;
 } State;
 
-Matcher *matcher_new(World *w, Arena *a, const Graph *g, Facts *facts) {
-    Matcher *m = ARENA_NEW(a, Matcher, 1);
-    *m = (Matcher){.w = w, .arena = a, .facts = facts, .live = graph_live(w, a, g)};
-    m->uses = graph_uses(w, a, g, m->live);
+static void index_nodes(Matcher *m) {
+    World *w = m->w;
+    Arena *a = m->arena;
     m->first = ARENA_NEW(a, int, op_count() + 1);
     m->count = ARENA_NEW(a, int, op_count());
     m->nodes = ARENA_NEW(a, NodeId, m->live.n);
@@ -58,8 +58,26 @@ Matcher *matcher_new(World *w, Arena *a, const Graph *g, Facts *facts) {
         int o = op_index(node_get(w, m->live.v[k]).op);
         m->nodes[m->first[o] + m->count[o]++] = m->live.v[k];
     }
+}
+
+Matcher *matcher_new(World *w, Arena *a, const Graph *g, Facts *facts) {
+    Matcher *m = ARENA_NEW(a, Matcher, 1);
+    *m = (Matcher){.w = w, .arena = a, .facts = facts, .live = graph_live(w, a, g)};
+    m->uses = graph_uses(w, a, g, m->live);
+    index_nodes(m);
     return m;
 }
+
+Matcher *matcher_new_classes(World *w, Arena *a, const MatchClasses *c, Facts *facts) {
+    Matcher *m = ARENA_NEW(a, Matcher, 1);
+    *m = (Matcher){.w = w, .arena = a, .facts = facts, .live = c->nodes, .classes = *c};
+    index_nodes(m);
+    return m;
+}
+
+/* The value by which a class is known, and the member after this one; of a graph every value is alone. */
+static Value class_of(const Matcher *m, Value v) { return m->classes.root ? m->classes.root[v] : v; }
+static Value next_member(const Matcher *m, Value v) { return m->classes.next ? m->classes.next[v] : v; }
 
 /* ---- bindings */
 
@@ -126,8 +144,8 @@ static bool same_number(State *s, double rule, double graph) {
 static bool bind_real(State *s, Ex pattern, Ex value) {
     ExNode n;
     double a, b;
-    if (!ex_number(s->m->w, value, &b)) return pattern == value;
-    if (ex_number(s->m->w, pattern, &a)) return same_number(s, a, b);
+    bool number = ex_number(s->m->w, value, &b);
+    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b);
     ex_get(s->m->w, pattern, &n);
     if (n.kind != EX_PARAM) return false;
     for (int k = 0; k < s->i->nreal; k++) {
@@ -188,14 +206,14 @@ static bool match_fill(State *s, const Node *fill, Value value) {
 
 static bool bind_value(State *s, Value pattern, Value value) {
     if (s->nbound == VALUES) return false;
-    s->bound[s->nbound++] = (Bound){pattern, value};
+    s->bound[s->nbound++] = (Bound){pattern, class_of(s->m, value)};
     return true;
 }
 
 static bool add_goal(State *s, Value pattern, Value value) {
     if (!pattern || !value) return pattern == value;
     if (s->ngoal == GOALS) return false;
-    s->goal[s->ngoal++] = (Goal){pattern, value};
+    s->goal[s->ngoal++] = (Goal){pattern, class_of(s->m, value)};
     return true;
 }
 
@@ -209,13 +227,9 @@ static void try_inputs(State *s, const Node *p, const Node *v, bool swapped) {
     restore(s, before);
 }
 
-static void match_node(State *s, Value pattern, Value value) {
+static void match_member(State *s, Value pattern, Value value) {
     World *w = s->m->w;
     Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
-    if (input_name(w, p.out)) {
-        if (match_type(s, value_type(w, pattern), value_type(w, value)) && bind_value(s, pattern, value)) solve(s);
-        return;
-    }
     if (p.op != v.op) {
         if (!strcmp(p.op->name, "fill") && match_fill(s, &p, value) && bind_value(s, pattern, value)) solve(s);
         return;
@@ -226,6 +240,21 @@ static void match_node(State *s, Value pattern, Value value) {
     if (!p.nin && !match_type(s, value_type(w, pattern), value_type(w, value))) return;
     try_inputs(s, &p, &v, false);
     if (p.op->flags & OP_COMMUTATIVE && p.nin == 2 && v.in[0] != v.in[1] && !s->stop) try_inputs(s, &p, &v, true);
+}
+
+static void match_node(State *s, Value pattern, Value value) {
+    World *w = s->m->w;
+    if (input_name(w, value_node(w, pattern))) {
+        if (match_type(s, value_type(w, pattern), value_type(w, value)) && bind_value(s, pattern, value)) solve(s);
+        return;
+    }
+    Value u = value;
+    do {
+        Save before = save(s);
+        match_member(s, pattern, u);
+        restore(s, before);
+        u = next_member(s->m, u);
+    } while (u != value && !s->stop);
 }
 
 /* ---- equations that wait */
@@ -295,7 +324,7 @@ static void report(State *s) {
     for (int k = 0; whole && k < s->i->ninput; k++) whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
     for (int k = 0; whole && k < from->nout; k++) {
         root[k] = bound_value(s, from->out[k]);
-        for (int j = 0; j < k; j++) whole &= root[j] != root[k] || from->out[j] == from->out[k];
+        for (int j = 0; j < k; j++) whole &= root[j] != root[k] || from->out[j] == from->out[k] || s->m->classes.root;
     }
     if (whole) {
         Match match = {s->i, input, root, s->symbol, s->real, s->rounds > 0};
@@ -308,7 +337,8 @@ static void report(State *s) {
 
 static void try_root(State *s, Value pattern, Value value) {
     Save before = save(s);
-    if (add_goal(s, pattern, value)) solve(s);
+    if (!s->m->classes.root && add_goal(s, pattern, value)) solve(s);
+    if (s->m->classes.root) match_member(s, pattern, value); /* the other members are nodes of the index themselves */
     restore(s, before);
 }
 

@@ -17,6 +17,12 @@ typedef struct Match {
 } Match;
 typedef struct Matcher Matcher; /* a graph indexed by operator, with uses; lives in the arena */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);
+/* The same over classes of equal values (rules/egraph.h): what is bound is a class, by the value that stands for it. */
+typedef struct MatchClasses {
+    NodeList nodes;           /* that are looked at, ascending; their inputs stand for their classes */
+    const Value *root, *next; /* by value: what stands for its class; the next member, around */
+} MatchClasses;
+Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
 /* Calls back for each match of the instance in a fixed order (first roots ascending). The callback returns false to stop; a match is valid during the callback only. */
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);

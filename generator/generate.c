@@ -1,6 +1,6 @@
 /* generate.c -- runs the levels: workers enumerate tasks of a level into sorted runs; the merged runs grow the classes;
    what is equal becomes candidates, those that smaller rules do not give are lifted and printed. */
-#include "generator/derive.h"
+#include "generator/basis.h"
 #include "generator/generate.h"
 #include "generator/lift.h"
 #include "generator/shard.h"
@@ -308,22 +308,6 @@ static bool run_level(Generator *g) {
     return true;
 }
 
-/* One line for each given rule. */
-static bool derive_all(Generator *g, Text *out) {
-    static const char *const words[] = {"derived", "not derived", "outside"};
-    RuleSet set = {.arena = g->arena};
-    int count[3] = {0};
-    if (!rules_read(g->arena, g->o->derive, &set, g->error)) return false;
-    for (int k = 0; k < set.n; k++) {
-        int steps = 0;
-        Derived d = derive_rule(g->s, g->basis, g->arena, &set.v[k], &steps);
-        count[d]++;
-        text_add(out, d == DERIVED_YES ? "%-11s %s in %d steps\n" : "%-11s %s\n", words[d], set.v[k].name, steps);
-    }
-    text_add(out, "%d derived, %d not derived, %d outside the set\n", count[DERIVED_YES], count[DERIVED_NO], count[DERIVED_OUTSIDE]);
-    return true;
-}
-
 static bool run(Generator *g, Text *out) {
     for (g->level = 0; g->level <= g->o->size; g->level++)
         if (!run_level(g)) return false;
@@ -336,7 +320,6 @@ static bool run(Generator *g, Text *out) {
     g->report->coincidences = g->classes->coincidences;
     g->report->candidates = (uint64_t)g->candidates->n;
     lift_from(g, before);
-    if (g->o->derive) return derive_all(g, out);
     print_rules(g, g->body, g->nbody, out);
     return true;
 }

@@ -20,7 +20,6 @@ typedef struct GenerateOptions {
     size_t memory;        /* bytes of records held; more is written to disk */
     const char *folder;   /* runs are kept there and found again; NULL: none */
     bool exhaustive, all; /* all: rules that others give are printed too */
-    const char *derive;   /* rules of which it is said whether the generated ones give them: *out then has that; NULL: none */
     void (*progress)(void *user, const GenerateProgress *); /* NULL: none */
     void (*barrier)(void *user);                            /* NULL: shards wait for each other's files */
     void *user;

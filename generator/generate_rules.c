@@ -1,8 +1,9 @@
 /* generate_rules.c -- the program generate-rules: enumerates small graphs over an operator set and writes those that are
    equal as candidate rules. What it writes is not proved: verify-rules does that. */
 #include "generator/generate.h"
+#include "generator/relate.h"
 #include "ops/base/options.h"
-#include "rules/rule.h"
+#include "rules/taso.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .kind = OPT_TEXT,
          .into = &o->derive,
          .value = "RULES",
-         .help = "Write for each of these rules whether the generated ones give it, not those."},
+         .help = "Write for each of these rules (text, or TASO's file) whether the proved ones of the files named behind it, or the generated candidates, give it, and by which."},
         {.name = "proved",
          .kind = OPT_TEXT,
          .into = &o->proved,
@@ -97,8 +98,7 @@ static bool settle(Main *m, const StringList *rest) {
                            .seed = (uint64_t)o->seed,
                            .folder = o->resume,
                            .exhaustive = o->exhaustive,
-                           .all = o->all,
-                           .derive = o->derive};
+                           .all = o->all};
     if (!parse_memory(o->memory, &g->memory)) return error_set(&m->error, E_USAGE, "--memory-limit", "expected a size such as 500M or 8G");
     if (!o->shard) return true;
     if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 || g->shard >= g->nshard)
@@ -195,6 +195,34 @@ static bool part_rules(Main *m) {
     return true;
 }
 
+/* Of each given rule whether known ones give it. */
+static bool derive_from(Main *m, const RuleSet *known) {
+    RuleSet given = {.arena = m->arena};
+    TasoRefusals refused = {0};
+    Text out = text_new(m->arena);
+    int missing;
+    if (!rules_load(m->arena, m->o.derive, &given, &refused, &m->error) ||
+        !relate_derive(m->arena, &given, known, &out, &missing, &m->error))
+        return false;
+    if (m->o.out) return file_write(m->o.out, out.data, out.size, &m->error);
+    return fwrite(out.data, 1, out.size, stdout) == out.size;
+}
+
+/* The rules of these files that are proved, and whose proof holds. */
+static bool derive_from_files(Main *m, const StringList *files) {
+    RuleSet all = {.arena = m->arena}, known = {.arena = m->arena};
+    World *w = graph_world_new(arena_escape(m->arena), 0);
+    bool ok = true;
+    for (int k = 0; ok && k < files->n; k++) ok = rules_read(m->arena, files->v[k], &all, &m->error);
+    known.v = ARENA_NEW(m->arena, Rule, all.n);
+    for (int k = 0; ok && k < all.n; k++) {
+        ok = rule_check(w, &all.v[k], &m->error);
+        known.v[known.n++] = all.v[k];
+    }
+    world_free(w);
+    return ok && derive_from(m, &known);
+}
+
 static bool run(Main *m) {
     GenerateReport r;
     Text out = text_new(m->arena);
@@ -204,6 +232,10 @@ static bool run(Main *m) {
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     if (!ok) return false;
     const char *text = out.data ? out.data : "";
+    if (m->o.derive) {
+        RuleSet known = {.arena = m->arena};
+        return rules_parse(m->arena, "generated", text, out.size, &known, &m->error) && derive_from(m, &known);
+    }
     if (m->o.out) ok = file_write(m->o.out, text, out.size, &m->error);
     else ok = fwrite(text, 1, out.size, stdout) == out.size;
     if (ok && m->o.out && !m->o.quiet) print_table(&r);
@@ -226,7 +258,7 @@ int main(int argc, char **argv) {
     bool ok = parse(&m, argc, argv, &rest, &help);
     if (ok && m.o.help) printf("%s", help.data);
     else if (ok && m.o.version) printf("generate-rules %s\n", ISOMER_VERSION);
-    else ok = ok && (m.o.proved ? part_rules(&m) : settle(&m, &rest) && run(&m));
+    else ok = ok && (m.o.proved ? part_rules(&m) : m.o.derive && rest.n ? derive_from_files(&m, &rest) : settle(&m, &rest) && run(&m));
     if (!ok) {
         char text[700];
         error_print(&m.error, text, sizeof text);

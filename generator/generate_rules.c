@@ -57,7 +57,8 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .kind = OPT_TEXT,
          .into = &o->derive,
          .value = "RULES",
-         .help = "Write for each of these rules (text, or TASO's file) whether the proved ones of the files named behind it, or the generated candidates, give it, and by which."},
+         .help = "Write for each of these rules (text, or TASO's file) whether the proved ones of the files named behind it, or the "
+                 "generated candidates, give it, and by which."},
         {.name = "proved",
          .kind = OPT_TEXT,
          .into = &o->proved,

@@ -5,13 +5,13 @@
 #include <string.h>
 
 enum { GIVEN = -1, CONGRUENT = -2, SWAPPED = -3 }; /* swapped: congruent with the two inputs exchanged */
-typedef struct Entry { /* of a value */
+typedef struct Entry {                             /* of a value */
     bool known, outdated;
-    Value parent, next;         /* of the union-find; the members, around */
-    int first_use, last_use;    /* numbers in `use` + 1; of standing values */
-    Value edge;                 /* towards the root of its tree of reasons; 0: it is the root */
-    int reason;                 /* of that edge: number of an EquationUse, or of the above */
-    bool flipped;               /* that edge: the equation holds from `edge` to this value */
+    Value parent, next;      /* of the union-find; the members, around */
+    int first_use, last_use; /* numbers in `use` + 1; of standing values */
+    Value edge;              /* towards the root of its tree of reasons; 0: it is the root */
+    int reason;              /* of that edge: number of an EquationUse, or of the above */
+    bool flipped;            /* that edge: the equation holds from `edge` to this value */
     uint32_t stamp;
 } Entry;
 typedef struct Use {
@@ -278,7 +278,7 @@ typedef struct Found {
     struct FoundMatch {
         const EquationUse *use;
         Match match;
-    } *v;
+    } * v;
 } Found;
 
 static bool new_match(EGraph *g, Arena *a, const EquationUse *use, const Match *m) {
@@ -337,7 +337,8 @@ static void apply(EGraph *g, const EquationUse *use, const Match *m) {
     Error ignored = {0};
     Match back = *m;
     back.instance = &use->mirror;
-    Value *left = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout), *right = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout);
+    Value *left = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout),
+          *right = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout);
     if (match_apply(g->w, g->w->scratch, g->facts, m, right, &ignored) && match_apply(g->w, g->w->scratch, g->facts, &back, left, &ignored))
         for (int k = 0; k < use->instance.from.nout; k++) {
             egraph_add(g, left[k]);

@@ -9,16 +9,16 @@
 /* A rule's instance as an equation, to be used in one direction: `from` is looked for, `mirror` is the same turned round. */
 typedef struct EquationUse {
     Instance instance, mirror;
-    bool reversed;            /* against the rule's own direction */
-    bool usable;              /* its left side is a node, not any value */
-    uint64_t operators[4];    /* that its left side has, as bits */
+    bool reversed;         /* against the rule's own direction */
+    bool usable;           /* its left side is a node, not any value */
+    uint64_t operators[4]; /* that its left side has, as bits */
 } EquationUse;
 void equation_uses(World *, const Instance *, EquationUse out[2]); /* forward, reversed */
 
 typedef struct EGraphLimits {
-    int rounds;       /* in each, all matches are found first, then applied */
-    int nodes;        /* no application is begun at so many */
-    int matches;      /* of one equation in one round */
+    int rounds;  /* in each, all matches are found first, then applied */
+    int nodes;   /* no application is begun at so many */
+    int matches; /* of one equation in one round */
 } EGraphLimits;
 typedef struct EGraphStep {
     const EquationUse *use;
@@ -35,8 +35,8 @@ Value egraph_add(EGraph *, Value);             /* with all it is made of; what s
 Value egraph_find(EGraph *, Value);            /* of a value that was added */
 /* a and b are equal because of `use` (NULL: given). False, and nothing is done: their types are not shown to be equal. */
 bool egraph_unite(EGraph *, Value a, Value b, const EquationUse *use);
-void egraph_rebuild(EGraph *);                 /* until equal inputs give equal results again */
-int egraph_nodes(const EGraph *);              /* that are not outdated */
+void egraph_rebuild(EGraph *);    /* until equal inputs give equal results again */
+int egraph_nodes(const EGraph *); /* that are not outdated */
 /* Uses the equations on[k] (NULL: all), whose conditions hold, wherever they match, until nothing changes (true), the limits are reached, or `done` says so. */
 typedef bool (*EGraphDone)(void *user, EGraph *);
 bool egraph_saturate(EGraph *, int n, const EquationUse use[], const bool on[], EGraphLimits, EGraphDone done, void *user);

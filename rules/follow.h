@@ -15,10 +15,10 @@ typedef struct FollowStep {
     bool backward; /* used from right to left */
 } FollowStep;
 typedef struct FollowAnswer {
-    bool follows;    /* at every length of the rule */
+    bool follows;     /* at every length of the rule */
     int nlength, yes; /* lengths at which it was asked, and followed */
-    int n;           /* rules used, each once, at the first length */
-    FollowStep *v;   /* in the caller's arena */
+    int n;            /* rules used, each once, at the first length */
+    FollowStep *v;    /* in the caller's arena */
 } FollowAnswer;
 /* E_INVALID: the rule does not type at a length. */
 bool follow_ask(Follow *, Arena *, const Rule *, EGraphLimits, FollowAnswer *, Error *);

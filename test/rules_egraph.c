@@ -176,7 +176,8 @@ static const char known_rules[] =
     "  %2 = conv %x %v group=g strides=S pads=P dilations=D\n  %3 = add %1 %2\n  out %3\n\n"
     "rule columns\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %1 = matmul %x %y\n  %2 = matmul %x %z\n  out %1 %2\nto\n"
     "  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  %1 %2 = split %p axis=1 sizes=[m, l]\n  out %1 %2\n\n"
-    "rule split-concat\n  %x : F [n, m]\nfrom\n  %u %v = split %x axis=1 sizes=[p, q]\n  %1 = concat %u %v axis=1\n  out %1\nto\n  out %x\n\n"
+    "rule split-concat\n  %x : F [n, m]\nfrom\n  %u %v = split %x axis=1 sizes=[p, q]\n  %1 = concat %u %v axis=1\n  out %1\nto\n  out "
+    "%x\n\n"
     "rule only-when-positive\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\nwhere n >= 2\n";
 
 typedef struct Asked {

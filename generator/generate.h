@@ -17,9 +17,9 @@ typedef struct GenerateOptions {
     const char *set;
     int size, jobs, shard, nshard; /* shards share the folder */
     uint64_t seed;
-    size_t memory;        /* bytes of records held; more is written to disk */
-    const char *folder;   /* runs are kept there and found again; NULL: none */
-    bool exhaustive, all; /* all: rules that others give are printed too */
+    size_t memory;                                          /* bytes of records held; more is written to disk */
+    const char *folder;                                     /* runs are kept there and found again; NULL: none */
+    bool exhaustive, all;                                   /* all: rules that others give are printed too */
     void (*progress)(void *user, const GenerateProgress *); /* NULL: none */
     void (*barrier)(void *user);                            /* NULL: shards wait for each other's files */
     void *user;

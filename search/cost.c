@@ -90,13 +90,19 @@ static bool step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[],
     return true;
 }
 
-static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p) {
+typedef struct Tell { /* whom prices are told, one by one; each may be NULL */
+    CostEach *each;
+    void *user;
+} Tell;
+
+static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p, Tell tell) {
     bool *weight = ARENA_NEW(c->w->scratch, bool, g->nin);
     double sum = 0, price;
     for (int k = 0; k < g->nin; k++) weight[k] = k >= nin || (constant && constant[k]);
     for (int k = 0; k < p->nstep; k++) {
         if (p->step[k].once || !step_price(c, p, &p->step[k], weight, &price)) continue;
         sum += price;
+        if (tell.each) tell.each(tell.user, p->step[k].step.kind, price);
     }
     return sum;
 }
@@ -107,7 +113,7 @@ static int count_nodes(World *w, const Constants *c) {
     return n;
 }
 
-double cost_graph(Cost *c, const Graph *g, const bool constant[], int *nodes) {
+static double price_graph(Cost *c, const Graph *g, const bool constant[], int *nodes, Tell tell) {
     WorldMark before = world_mark(c->w);
     ArenaMark mark = arena_mark(c->w->scratch);
     Arena *a = arena_new(arena_escape(c->arena), 0);
@@ -117,13 +123,20 @@ double cost_graph(Cost *c, const Graph *g, const bool constant[], int *nodes) {
     double seconds = -1;
     Plan *p = without_constants(c->w, a, g, &constants, &cut) ? plan_build(c->w, a, &cut, c->sizes, &ignored) : NULL;
     if (p && c->backend->channels_last) plan_channels_last(c->w, p);
-    if (p) seconds = plan_price(c, &cut, g->nin, constant, p);
+    if (p) seconds = plan_price(c, &cut, g->nin, constant, p, tell);
     if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);
     world_reset(c->w, before);
     arena_reset(c->w->scratch, mark);
+    return seconds;
+}
+
+double cost_graph(Cost *c, const Graph *g, const bool constant[], int *nodes) {
+    double seconds = price_graph(c, g, constant, nodes, (Tell){0});
     return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, constant);
 }
+
+bool cost_kinds(Cost *c, const Graph *g, CostEach *each, void *user) { return price_graph(c, g, NULL, NULL, (Tell){each, user}) >= 0; }
 
 /* ---- node by node */
 

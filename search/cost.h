@@ -17,6 +17,9 @@ void cost_free(Cost *);
 /* Seconds of one run; constant[k]: input k is a constant (NULL: none is); *nodes (may be NULL): how many are not computed from constants alone. Never fails: what cannot be planned is priced
    node by node by the model. */
 double cost_graph(Cost *, const Graph *, const bool constant[], int *nodes);
+/* The price of each step with its kind. False: the graph cannot be planned, nothing was told. */
+typedef void CostEach(void *user, StepKind, double seconds);
+bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]); /* by the model, node by node: needs no back end */
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */

@@ -17,21 +17,40 @@ Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *libra
                         .fired = ARENA_NEW(a, int, library ? library->n : 0)};
 }
 
-static void tag_set(Derivation *d, Value v, const char *name) {
-    if (d->bare) return;
-    if (v >= d->ntag) {
-        uint32_t n = 2 * v + 64;
-        const char **tag = ARENA_NEW(d->arena, const char *, n);
-        if (d->ntag) memcpy(tag, d->tag, sizeof *tag * d->ntag);
-        d->tag = tag;
-        d->ntag = n;
-    }
-    if (!d->tag[v]) d->tag[v] = name;
+static void grow_made(Derivation *d, Value v) {
+    uint32_t n = 2 * v + 64;
+    uint32_t *made = ARENA_NEW(d->arena, uint32_t, n);
+    Value *rebuilt = ARENA_NEW(d->arena, Value, n);
+    if (d->nmade) memcpy(made, d->made, sizeof *made * d->nmade), memcpy(rebuilt, d->rebuilt, sizeof *rebuilt * d->nmade);
+    d->made = made;
+    d->rebuilt = rebuilt;
+    d->nmade = n;
 }
+
+static void made_set(Derivation *d, Value v, uint32_t made) {
+    if (d->bare || !made) return;
+    if (v >= d->nmade) grow_made(d, v);
+    if (!d->made[v]) d->made[v] = made;
+}
+
+static uint32_t made_get(const Derivation *d, Value v) { return v < d->nmade ? d->made[v] : 0; }
+
+/* `now` does what `before` did: the rule that made the one made the other. */
+static void follow(Derivation *d, Value before, Value now) {
+    made_set(d, now, made_get(d, before));
+    if (d->bare || now <= before) return;
+    if (now >= d->nmade) grow_made(d, now);
+    if (!d->rebuilt[now]) d->rebuilt[now] = before;
+}
+
+int derivation_step(const Derivation *d, Value v) { return (int)made_get(d, v) - 1; }
+
+Value derivation_before(const Derivation *d, Value v) { return v < d->nmade ? d->rebuilt[v] : 0; }
 
 const char *derivation_tag(void *derivation, Value v) {
     const Derivation *d = derivation;
-    return v < d->ntag ? d->tag[v] : NULL;
+    int step = derivation_step(d, v);
+    return step < 0 ? NULL : d->step[step].match.instance->rule->name;
 }
 
 Match match_keep(Arena *a, const Match *m) {
@@ -105,15 +124,25 @@ static bool among(Value v, int n, const Value list[]) {
 
 /* What stands between a new value and the match's inputs, and is not the model's own, was made with it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
-    if (d->bare || !v || v <= d->known || (v < d->ntag && d->tag[v]) || among(v, m->instance->ninput, m->input)) return;
+    if (d->bare || !v || v <= d->known || made_get(d, v) || among(v, m->instance->ninput, m->input)) return;
     Node n = node_get(d->w, v);
-    tag_set(d, v, m->instance->rule->name);
+    made_set(d, v, (uint32_t)d->nstep + 1);
     for (int k = 0; k < n.nin; k++) tag_new(d, n.in[k], m);
 }
 
-static void keep_record(Round *r, const Match *m) {
+static void keep_step(Derivation *d, const Match *m, const Value to[]) {
+    if (d->nstep == d->room) {
+        Application *more = ARENA_NEW(d->arena, Application, d->room = 2 * d->room + 16);
+        if (d->nstep) memcpy(more, d->step, sizeof *more * (size_t)d->nstep);
+        d->step = more;
+    }
+    d->step[d->nstep++] = (Application){match_keep(d->arena, m), arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
+}
+
+static void keep_record(Round *r, const Match *m, const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
     write_log(r, m);
+    keep_step(r->d, m, to);
     if (rule >= 0) r->d->fired[rule]++;
     r->d->applied++;
 }
@@ -136,7 +165,7 @@ static bool apply(Round *r, const Match *m) {
     for (int k = 0; k < i->to.nout; k++)
         if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
     r->applied++;
-    if (!d->bare) keep_record(r, m);
+    if (!d->bare) keep_record(r, m, to);
     return true;
 }
 
@@ -153,7 +182,7 @@ static bool rebuild(Round *r, NodeId id) {
     for (int port = 0; port < n.nout; port++) {
         Value v = id + (Value)port;
         if (!r->map.to[v]) r->map.to[v] = y + (Value)port;
-        tag_set(r->d, y + (Value)port, derivation_tag(r->d, v));
+        follow(r->d, v, y + (Value)port);
     }
     return true;
 }
@@ -170,11 +199,11 @@ static bool walk(Round *r, NodeList live) {
 void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
     for (uint32_t v = 1; v < d->map.n; v++) {
         Value now = map_value(&d->map, v), next = map_value(map, now);
-        if (next != now) tag_set(d, next, derivation_tag(d, now));
+        if (next != now) follow(d, now, next);
         if (next != v) d->map.to[v] = next;
     }
     for (uint32_t v = d->map.n; v < map->n; v++)
-        if (map->to[v] && map->to[v] != v) tag_set(d, map->to[v], derivation_tag(d, v));
+        if (map->to[v] && map->to[v] != v) follow(d, v, map->to[v]);
     d->graph = *g;
 }
 
@@ -252,8 +281,7 @@ static bool costly(World *w, const Node *n) {
     return flops < 0 || flops > 0 ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION : false;
 }
 
-/* Nodes strictly inside the left side: reached from the roots without crossing inputs. */
-static int inner_nodes(World *w, const Match *m, NodeId *list, int room) {
+int match_inner(World *w, const Match *m, NodeId *list, int room) {
     int n = 0;
     for (int k = 0; k < m->instance->from.nout && n < room; k++)
         if (!among(value_node(w, m->root[k]), n, list)) list[n++] = value_node(w, m->root[k]);
@@ -272,7 +300,7 @@ static bool is_root(const Match *m, Value v) { return among(v, m->instance->from
 static bool keeps_costly(const Collect *c, const Match *m) {
     World *w = c->d->w;
     NodeId list[64];
-    int n = inner_nodes(w, m, list, 64);
+    int n = match_inner(w, m, list, 64);
     for (int k = 0; k < n; k++) {
         Node node = node_get(w, list[k]);
         bool outside = false;

@@ -5,6 +5,10 @@
 #include "rules/prooflog.h"
 #include "search/library.h"
 
+typedef struct Application { /* one rule, where it was applied: the match's values are those of the graph before its round */
+    Match match;
+    const Value *to; /* by root of the match: what took its place */
+} Application;
 typedef struct Derivation {
     World *w;
     Arena *arena;
@@ -16,11 +20,17 @@ typedef struct Derivation {
     ValueMap map; /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: all, by rule of the library */
-    uint32_t ntag;
-    const char **tag; /* by value: the rule that made it; NULL: none did */
+    int nstep, room;
+    Application *step; /* in the order they were made */
+    uint32_t nmade;
+    uint32_t *made; /* by value: 1 + the application that made it; 0: none did */
+    Value *rebuilt; /* by value: of what it is the same operator on other inputs, or the equal; 0: of none */
 } Derivation;
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
-const char *derivation_tag(void *derivation, Value);
+const char *derivation_tag(void *derivation, Value);             /* the rule that made a value; NULL: none did */
+int derivation_step(const Derivation *, Value);                  /* the application that made it; -1: none did */
+Value derivation_before(const Derivation *, Value);              /* of what it was rebuilt; 0: it was not */
+int match_inner(World *, const Match *, NodeId *list, int room); /* the nodes of the left side: from the roots down to the inputs */
 
 Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
 /* Applies matches in the current graph, all in one round of the log; those that do not hold (conditions not entailed), change nothing or meet another's roots are left out: *applied counts

@@ -50,12 +50,22 @@ static void find_constants(Finish *f) {
     }
 }
 
+static bool too_large(const Finish *f, Value v) {
+    int64_t n, limit = f->r->o->fold_limit;
+    const Type *t = value_type(f->r->w, v);
+    return limit >= 0 && poly_constant(f->r->w, type_count(f->r->w, t), &n) && (int64_t)element_bytes(t->dtype, n) > limit;
+}
+
 /* What of a constant value is to be computed: a broadcast's input in its place; nothing where no rule made it. */
 static void want(Finish *f, Value v) {
     World *w = f->r->w;
     Node n = node_get(w, v);
     if (!is_constant(f, v) || constant_get(w, v, NULL, NULL) || !strcmp(n.op->name, "fill")) return;
     if (!strcmp(n.op->name, "broadcast")) want(f, n.in[0]);
+    else if (too_large(f, v))
+        for (int k = 0; k < n.nin; k++) {
+            if (n.in[k]) want(f, n.in[k]);
+        }
     else if (derivation_tag(f->d, v) && !listed(f, v)) add(f, v, 0);
 }
 

@@ -21,7 +21,7 @@ typedef struct IsomerOptions {
     const char *rules;           /* a file of proved rules; "none"; NULL: the library */
     IsomerTexts enable, disable; /* rules by name or identifier; enable: these only */
     const char *allow;           /* classes of rules beyond the default: "drops" */
-    const char *cost;            /* "measured" or "flops" */
+    const char *cost;            /* "measured", "flops" or "nodes" */
     const char *cost_db;         /* file of measured costs; NULL: in the user's cache folder */
     const char *measure_with;    /* a command that times ONNX files is the target; NULL: our own executor is */
     const char *backend;         /* of our own executor: "cpu" or a plug-in */
@@ -29,10 +29,15 @@ typedef struct IsomerOptions {
     int64_t steps;               /* budget of the search in steps */
     double time_limit;           /* seconds, 0: none */
     uint64_t seed;               /* of the inputs on which results are checked */
+    int64_t fold_limit;          /* constants of more bytes are not computed beforehand but at each run; < 0: no limit of its own */
     int64_t max_growth;          /* bytes by which the file's constants may grow; < 0: 1 MiB and a tenth of the file */
     int check;                   /* how many random inputs the results are compared on, 0: none */
     double rtol, atol;           /* relative to the largest magnitude of an output, and absolute; < 0: by the classes of the rules used */
     const char *report;          /* JSON file to write; see search/REPORT.md */
+    const char *html;            /* a page to write: what changed as pictures (by Graphviz's dot), costs, rules, check */
+    const char *dot;             /* the two graphs in Graphviz's language */
+    int diff;                    /* the result's `changes` has every node that was removed, added or changed */
+    IsomerTexts explain;         /* and for these nodes, which rules made them, from what */
     const char *proof_log;       /* file to write the derivation to */
     const char *replay;          /* a derivation to follow instead of searching */
     int external;                /* weights go into one file beside the result, OUT.data */
@@ -47,6 +52,7 @@ typedef struct IsomerResult {
     char message[700]; /* place and reason of a failure */
     char *table;       /* what was done, for people; NULL on failure */
     char *report;      /* the same as JSON */
+    char *changes;     /* node by node, where asked for */
     int changed;       /* the output differs from the input */
     char warning[300]; /* what the user should know although all went well; "" */
 } IsomerResult;
@@ -55,6 +61,8 @@ ISOMER_API const char *isomer_version(void);
 ISOMER_API void isomer_options(IsomerOptions *); /* defaults */
 /* Reads `in`, writes `out` (may be the same path; ignored in a dry run): all of it or nothing. The result's texts are freed by isomer_result_free. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *, IsomerResult *);
+/* The rules that these options choose, as the result's table: name, identifier, class, whether it is on. */
+ISOMER_API int isomer_list_rules(const IsomerOptions *, IsomerResult *);
 ISOMER_API void isomer_result_free(IsomerResult *);
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include "graphs/fold.h"
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
+#include "search/changes.h"
 #include "search/trial.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,9 +77,11 @@ static void drop_unwritable(Run *r) {
     }
 }
 
+bool run_measures(const Run *r) { return !r->o->cost || !strcmp(r->o->cost, "measured"); }
+
 static bool open_costs(Run *r) {
     char *path = NULL;
-    bool needed = r->o->measure_with || !r->o->cost || strcmp(r->o->cost, "flops");
+    bool needed = r->o->measure_with || run_measures(r);
     if (!needed || r->o->replay) return true;
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
     r->db = costdb_open(r->o->cost_db ? r->o->cost_db : path, r->error);
@@ -122,7 +125,9 @@ static bool open_model(Run *r) {
     if (!r->model) return false;
     r->original = *model_graph(r->model);
     r->facts = graph_facts(r->w, r->arena, &r->original);
-    if (!digest_file(r) || !run_sizes(r) || !graph_fold(r->w, r->arena, &r->original, VISIBLE, &r->start, &r->prefold, r->error))
+    if (!digest_file(r) || !run_sizes(r) ||
+        !graph_fold(r->w, r->arena, &r->original, r->o->fold_limit >= 0 && r->o->fold_limit < VISIBLE ? r->o->fold_limit : VISIBLE,
+                    &r->start, &r->prefold, r->error))
         return false;
     r->known = node_count(r->w);
     return true;
@@ -222,12 +227,13 @@ static bool finish(Run *r, Derivation *d) {
 static bool reports(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
     Text table = text_new(r->arena), json = text_new(r->arena);
+    run_operators(r, d);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
     out->table = strdup(table.data);
     out->report = strdup(json.data);
     out->changed = changed;
-    return !r->o->report || file_write(r->o->report, json.data, json.size, r->error);
+    return run_show(r, changed) && (!r->o->report || file_write(r->o->report, json.data, json.size, r->error));
 }
 
 /* Operators below version 7 broadcast by other rules than all that is said of them here, and what those of a later ONNX will mean is not known: such a model is copied. */
@@ -241,12 +247,12 @@ static bool only_copied(const Run *r, IsomerResult *out) {
 }
 
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!open_model(r) || !library(r) || !open_costs(r)) return false;
+    if (!open_model(r) || !run_can_show(r) || !library(r) || !open_costs(r)) return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
     if (!finish(r, &d) || (d.applied && !check(r, &d))) return false;
-    return !run_cancelled(r) && write_model(r, &d, d.applied > 0) && write_log(r, &d) && reports(r, &d, out);
+    return !run_cancelled(r) && run_draw(r, &d, out) && write_model(r, &d, d.applied > 0) && write_log(r, &d) && reports(r, &d, out);
 }
 
 /* ---- the public functions */
@@ -258,6 +264,7 @@ void isomer_options(IsomerOptions *o) {
                          .cost = "measured",
                          .backend = "cpu",
                          .steps = 2000,
+                         .fold_limit = -1,
                          .max_growth = -1,
                          .check = 1,
                          .external_threshold = 1024,
@@ -268,7 +275,8 @@ void isomer_options(IsomerOptions *o) {
 void isomer_result_free(IsomerResult *r) {
     free(r->table);
     free(r->report);
-    r->table = r->report = NULL;
+    free(r->changes);
+    r->table = r->report = r->changes = NULL;
 }
 
 typedef struct Guarded {
@@ -280,14 +288,17 @@ typedef struct Guarded {
 } Guarded;
 
 static void close_run(Guarded *c) {
+    changes_free(c->run.changes);
     model_close(c->run.model);
     costdb_close(c->run.db);
     if (c->world) world_free(c->world);
     arena_free(c->arena);
 }
 
+static bool list_rules(Run *r, IsomerResult *out) { return library(r) && run_list_rules(r, out); }
+
 /* Everything that must be freed is in *c, which does not live on this stack frame's registers across the jump. */
-static bool guarded(Guarded *c, IsomerResult *out) {
+static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {
         c->error = c->escape.error;
         return false;
@@ -297,10 +308,10 @@ static bool guarded(Guarded *c, IsomerResult *out) {
     c->run.arena = c->arena;
     c->run.w = c->world;
     c->run.escape = &c->escape;
-    return optimize(&c->run, out);
+    return what(&c->run, out);
 }
 
-int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
+static int call(const char *in, const char *out, const IsomerOptions *o, bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
     Guarded *c = mem_realloc(NULL, sizeof *c);
     if (!c) {
@@ -312,7 +323,7 @@ int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, Iso
     c->run.stats =
         (RunStats){.start = now(), .own_before = -1, .own_after = -1, .measured_before = -1, .measured_after = -1, .check_note = ""};
     if (o->size != sizeof *o) error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
-    else if (!guarded(c, result) && c->error.kind == E_NONE) error_set(&c->error, E_INVALID, in, "failed");
+    else if (!guarded(c, what, result) && c->error.kind == E_NONE) error_set(&c->error, E_INVALID, in, "failed");
     if (c->error.kind != E_NONE) {
         error_print(&c->error, result->message, sizeof result->message);
         isomer_result_free(result);
@@ -322,3 +333,9 @@ int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, Iso
     mem_realloc(c, 0);
     return result->code;
 }
+
+int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
+    return call(in, out, o, optimize, result);
+}
+
+int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) { return call("", NULL, o, list_rules, result); }

@@ -6,14 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { OPTIONS = 64 }; /* room for the table */
+
 typedef struct Options {
-    bool help, version, quiet, frozen, dry_run;
+    bool help, version, quiet, frozen, dry_run, diff, list_rules;
     int verbose;
     bool external;
-    int64_t steps, seed, max_growth, check, external_threshold;
+    int64_t steps, seed, max_growth, fold_limit, check, external_threshold;
     double time_limit, rtol, atol;
-    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend;
-    StringList shape, dim, enable, disable, files;
+    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend, *html, *dot, *progress;
+    StringList shape, dim, enable, disable, explain, files;
 } Options;
 
 static const char usage[] = "optimize-model IN.onnx OUT.onnx [options]";
@@ -39,12 +41,16 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->allow,
          .value = "CLASS",
          .help = "drops: also rules after which NaN and Inf may vanish."},
+        {.name = "list-rules",
+         .kind = OPT_FLAG,
+         .into = &o->list_rules,
+         .help = "Prints the rules that these options choose, and does nothing else."},
         {.kind = OPT_HEAD, .help = "Costs"},
         {.name = "cost",
          .kind = OPT_TEXT,
          .into = &o->cost,
-         .value = "measured|flops",
-         .help = "What a step costs: its measured time (the default), or a model of it."},
+         .value = "measured|flops|nodes",
+         .help = "What is to become less: measured time (the default), time by a model of the machine, or the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,
@@ -71,6 +77,13 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->seed,
          .value = "N",
          .help = "Of the data on which results are compared and timed.",
+         .least = 0,
+         .most = 9e15},
+        {.name = "fold-limit",
+         .kind = OPT_INT,
+         .into = &o->fold_limit,
+         .value = "BYTES",
+         .help = "Larger constants are not computed beforehand but at each run. Default: none is too large.",
          .least = 0,
          .most = 9e15},
         {.name = "max-growth",
@@ -109,6 +122,23 @@ static void option_table(Options *o, OptionDef table[]) {
          .least = 0,
          .most = 1e30},
         {.name = "report", .kind = OPT_TEXT, .into = &o->report, .value = "FILE", .help = "Writes a report as JSON (search/REPORT.md)."},
+        {.name = "diff", .kind = OPT_FLAG, .into = &o->diff, .help = "Prints the nodes that were removed, added or changed, by rule."},
+        {.name = "explain",
+         .kind = OPT_LIST,
+         .into = &o->explain,
+         .value = "NODE",
+         .help = "Prints which rules made a node of the result, from what, or what became of one of the original; also by the name of a "
+                 "value."},
+        {.name = "html",
+         .kind = OPT_TEXT,
+         .into = &o->html,
+         .value = "FILE",
+         .help = "Writes a page: original and result side by side, costs, rules, check. Needs Graphviz."},
+        {.name = "dot",
+         .kind = OPT_TEXT,
+         .into = &o->dot,
+         .value = "FILE",
+         .help = "Writes both graphs in Graphviz's language, what changed in colour."},
         {.name = "proof-log",
          .kind = OPT_TEXT,
          .into = &o->proof_log,
@@ -126,8 +156,17 @@ static void option_table(Options *o, OptionDef table[]) {
          .least = 0,
          .most = 9e15},
         {.name = "dry-run", .kind = OPT_FLAG, .into = &o->dry_run, .help = "Does not write the model."},
-        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "Prints nothing but errors."},
-        {.name = "verbose", .letter = 'v', .kind = OPT_COUNT, .into = &o->verbose, .help = "Says on standard error what is being done."},
+        {.name = "progress",
+         .kind = OPT_TEXT,
+         .into = &o->progress,
+         .value = "auto|never",
+         .help = "Whether to say on standard error what is being done; auto: when that is a terminal."},
+        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "Prints no table, no progress, no warnings."},
+        {.name = "verbose",
+         .letter = 'v',
+         .kind = OPT_COUNT,
+         .into = &o->verbose,
+         .help = "Says what is being done even if that is no terminal."},
         {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Prints the version."},
         {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Prints this."},
         {0},
@@ -169,6 +208,11 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->time_limit = o->time_limit;
     x->seed = (uint64_t)o->seed;
     x->max_growth = o->max_growth;
+    x->fold_limit = o->fold_limit;
+    x->html = o->html;
+    x->dot = o->dot;
+    x->diff = o->diff;
+    x->explain = (IsomerTexts){o->explain.n, o->explain.v};
     x->check = (int)o->check;
     x->rtol = o->rtol;
     x->atol = o->atol;
@@ -179,7 +223,8 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->external_threshold = o->external_threshold;
     x->dry_run = o->dry_run;
     x->cancel = &interrupted;
-    if (!o->quiet && (o->verbose || isatty(STDERR_FILENO))) x->progress = say;
+    bool terminal = isatty(STDERR_FILENO) && strcmp(o->progress, "never");
+    if (!o->quiet && (o->verbose || terminal)) x->progress = say;
 }
 
 static int run(const Options *o) {
@@ -187,12 +232,28 @@ static int run(const Options *o) {
     IsomerResult result;
     fill(o, &x);
     catch_interrupt();
-    int code = isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL, &x, &result);
+    int code =
+        o->list_rules ? isomer_list_rules(&x, &result) : isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL, &x, &result);
     if (code) fprintf(stderr, "optimize-model: %s\n", result.message);
-    else if (!o->quiet) fputs(result.table, stdout);
+    else if (!o->quiet || o->list_rules) fputs(result.table, stdout);
+    if (!code && result.changes) fputs(result.changes, stdout);
     if (!code && !o->quiet && *result.warning) fprintf(stderr, "optimize-model: %s\n", result.warning);
     isomer_result_free(&result);
     return code;
+}
+
+static bool one_of(const char *option, const char *value, const char *const words[], Error *e) {
+    for (int k = 0; words[k]; k++)
+        if (!strcmp(value, words[k])) return true;
+    return error_set(e, E_USAGE, option, "expected %s or %s%s%s, not \"%s\"", words[0], words[1], words[2] ? " or " : "",
+                     words[2] ? words[2] : "", value);
+}
+
+static bool valid(const Options *o, Error *e) {
+    static const char *const cost[] = {"measured", "flops", "nodes", NULL}, *const progress[] = {"auto", "never", NULL};
+    int least = o->list_rules ? 0 : o->dry_run ? 1 : 2, most = o->list_rules ? 0 : 2;
+    if (o->files.n < least || o->files.n > most) return error_set(e, E_USAGE, "", "usage: %s", usage);
+    return one_of("--cost", o->cost, cost, e) && one_of("--progress", o->progress, progress, e);
 }
 
 static int refuse(const Error *e) {
@@ -207,13 +268,15 @@ int main(int argc, char **argv) {
     isomer_options(&x);
     Options o = {.steps = x.steps,
                  .max_growth = x.max_growth,
+                 .fold_limit = x.fold_limit,
+                 .progress = "auto",
                  .check = x.check,
                  .external_threshold = x.external_threshold,
                  .rtol = x.rtol,
                  .atol = x.atol,
                  .cost = x.cost,
                  .backend = x.backend};
-    OptionDef table[40];
+    OptionDef table[OPTIONS];
     Error e = {0};
     Escape escape = {0};
     if (setjmp(escape.here)) return refuse(&escape.error);
@@ -228,9 +291,7 @@ int main(int argc, char **argv) {
     } else if (parsed && o.version) {
         printf("optimize-model %s\n", isomer_version());
     } else {
-        if (parsed && o.files.n != (o.dry_run && o.files.n == 1 ? 1 : 2)) parsed = error_set(&e, E_USAGE, "", "usage: %s", usage);
-        if (parsed && strcmp(o.cost, "measured") && strcmp(o.cost, "flops"))
-            parsed = error_set(&e, E_USAGE, "--cost", "expected measured or flops, not \"%s\"", o.cost);
+        parsed = parsed && valid(&o, &e);
         code = parsed ? run(&o) : refuse(&e);
     }
     arena_free(a);

@@ -21,10 +21,13 @@ typedef struct Own {
     Solution *solution;
 } Own;
 
+static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
+
 static Price region_price(void *user, const Graph *g) {
     Own *o = user;
     Price p = {0};
     p.seconds = cost_graph(o->cost, g, o->constant, &p.nodes);
+    if (counts_nodes(o->r)) p.seconds = p.nodes;
     return p;
 }
 
@@ -124,10 +127,11 @@ static bool solve_all(Own *o) {
 static bool compare_whole(Own *o, const Derivation *finished, bool *better) {
     Run *r = o->r;
     double seconds[2];
-    r->stats.own_before = cost_graph(o->cost, &r->original, NULL, NULL);
-    r->stats.own_after = cost_graph(o->cost, &finished->graph, NULL, NULL);
-    *better = r->stats.own_after < GAIN * r->stats.own_before;
-    if (r->o->cost && !strcmp(r->o->cost, "flops")) return true;
+    int nodes[2];
+    r->stats.own_before = cost_graph(o->cost, &r->original, NULL, &nodes[0]);
+    r->stats.own_after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
+    *better = counts_nodes(r) ? nodes[1] < nodes[0] : r->stats.own_after < GAIN * r->stats.own_before;
+    if (!run_measures(r)) return true;
     if (!run_writable(r, finished)) {
         *better = false;
         return true;
@@ -169,8 +173,7 @@ static bool search(Own *o, Derivation *d) {
 }
 
 bool run_own(Run *r, Derivation *d) {
-    bool measured = !r->o->cost || strcmp(r->o->cost, "flops");
-    CostOptions o = {.measured = measured, .frozen = r->o->frozen, .backend = r->o->backend, .seed = r->o->seed};
+    CostOptions o = {.measured = run_measures(r), .frozen = r->o->frozen, .backend = r->o->backend, .seed = r->o->seed};
     Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
     if (!own.cost) return false;
     bool good = search(&own, d);

@@ -18,6 +18,15 @@ typedef struct RunStats {
     double check_absolute, check_relative; /* the greatest, over all outputs */
     const char *check_note;                /* why the whole model was not compared; "" */
 } RunStats;
+typedef struct OpCost { /* of one operator: in the original, in the result; views and composites as they were imported */
+    const char *name;
+    int nodes[2];
+    double flops[2];
+} OpCost;
+typedef struct KindCost { /* of one kind of step of the plans; seconds < 0: there is none, or not known */
+    int steps[2];
+    double seconds[2];
+} KindCost;
 typedef struct Run {
     const IsomerOptions *o;
     Escape *escape;
@@ -37,6 +46,11 @@ typedef struct Run {
     char digest[33]; /* of the file's bytes */
     int64_t growth;  /* bytes that constants may grow by */
     RunStats stats;
+    int noperator; /* run_operators */
+    OpCost *operators;
+    KindCost kinds[STEP_KIND_COUNT];
+    struct Changes *changes; /* where they are shown (show.c) */
+    struct Pictures *pictures;
 } Run;
 
 bool run_cancelled(Run *);                                                          /* sets the error */
@@ -49,6 +63,13 @@ bool run_writable(Run *, const Derivation *); /* a finished derivation; false: t
 bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
 bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
 bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
+bool run_measures(const Run *);               /* costs are times, not counts */
+/* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready before the search, drawn before anything is written. */
+bool run_can_show(Run *);
+bool run_draw(Run *, const Derivation *, IsomerResult *);
+bool run_show(Run *, bool changed);
+bool run_list_rules(Run *, IsomerResult *);
+void run_operators(Run *, const Derivation *); /* counts and costs by operator, and all arithmetic: before the reports */
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_report(Run *, const Derivation *, bool changed, Text *);
 #endif

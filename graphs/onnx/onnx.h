@@ -32,6 +32,7 @@ const char *model_input_name(const Model *, int);
 const char *model_output_name(const Model *, int);
 const char *model_value_name(const Model *, Value);                       /* the name an original value has in the file; NULL: none */
 const char *model_node_name(const Model *, NodeId, const char **op_type); /* the ONNX node that a node was imported from */
+int model_node_index(const Model *, NodeId);                              /* its place in the file, from 0; -1: it was imported from none */
 const char *model_opaque_reason(const Model *, NodeId);                   /* why it is opaque or only known; NULL: it is not */
 
 /* Writes the model with its graph replaced. `map` maps every old live value to the value that has its meaning now. `tag` (may be NULL) names the rule that made a value:

@@ -279,6 +279,8 @@ const char *model_node_name(const Model *m, NodeId id, const char **op_type) {
     return n ? n->name : NULL;
 }
 
+int model_node_index(const Model *m, NodeId id) { return id < m->norigin ? (int)m->origin[id] - 1 : -1; }
+
 const char *model_opaque_reason(const Model *m, NodeId id) {
     const OnnxNode *n = node_of(m, id);
     if (n && n->reason) return n->reason;

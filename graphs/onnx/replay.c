@@ -36,6 +36,7 @@ typedef struct Player {
     Table32
         maker; /* by Value: 1 + 2 * the old node that makes it, + 1: from the values that its inputs had, else from those they have now */
     Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
+    Table32 owner;      /* by Value: the composite in whose place it is written */
     Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
     int njob, job_room, nitem, item_room, serial;
     Job *job;
@@ -326,7 +327,21 @@ static bool named_already(void *player, Value v) {
     return id != 0;
 }
 
-static const char *tag_of(Player *p, Value v) { return p->x->tag ? p->x->tag(p->x->user, v) : NULL; }
+static const char *tag_of(Player *p, Value v) {
+    const char *tag = p->x->tag ? p->x->tag(p->x->user, v) : NULL;
+    uint32_t owner = *at32(p, &p->owner, v);
+    return tag || !owner ? tag : tag_of(p, owner);
+}
+
+/* What is written in a composite's place is its rule's work too. */
+static void own(Player *p, Value v, const Node *composite) {
+    bool done = !v || v == composite->out || *at32(p, &p->owner, v) || constant_get(p->w, v, NULL, NULL);
+    for (int k = 0; k < composite->nin; k++) done |= composite->in[k] == v;
+    if (done) return;
+    *at32(p, &p->owner, v) = composite->out;
+    Node n = node_get(p->w, value_node(p->w, v));
+    for (int k = 0; k < n.nin; k++) own(p, n.in[k], composite);
+}
 
 static bool write_emit(Player *p, const Emit *e, int place) {
     NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
@@ -350,6 +365,7 @@ static bool write_expanded(Player *p, Node n, int place, const char *why) {
     Value *out = ARENA_NEW(p->a, Value, n.nout);
     if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e))
         return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s", n.op->name, why);
+    for (int k = 0; k < n.nout; k++) own(p, out[k], &n);
     for (int k = 0; k < n.nout; k++) {
         int at = place;
         NameId mine = *at32(p, &p->name, n.out + (Value)k), have = *at32(p, &p->name, out[k]);

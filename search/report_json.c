@@ -1,0 +1,103 @@
+/* report_json.c -- what a run did, for programs: search/REPORT.md says what each field is. */
+#include "search/run.h"
+#include <cjson/cJSON.h>
+#include <sys/resource.h>
+
+static double peak_mb(void) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss / 1024;
+}
+
+static unsigned classes_used(const Run *r, const Derivation *d) {
+    unsigned classes = 0;
+    for (int k = 0; k < r->library.n; k++)
+        if (d->fired[k]) classes |= r->library.rule[k].rule->classes;
+    return classes;
+}
+
+static void add_pair(cJSON *o, const char *name, double before, double after) {
+    cJSON *p = cJSON_AddObjectToObject(o, name);
+    if (before >= 0) cJSON_AddNumberToObject(p, "before", before);
+    else cJSON_AddNullToObject(p, "before");
+    if (after >= 0) cJSON_AddNumberToObject(p, "after", after);
+    else cJSON_AddNullToObject(p, "after");
+}
+
+static void add_rules(Run *r, const Derivation *d, cJSON *o) {
+    cJSON *list = cJSON_AddArrayToObject(o, "rules");
+    for (int k = 0; k < r->library.n; k++) {
+        if (!d->fired[k]) continue;
+        cJSON *x = cJSON_CreateObject();
+        cJSON_AddStringToObject(x, "name", r->library.rule[k].rule->name);
+        cJSON_AddStringToObject(x, "id", r->library.rule[k].rule->id);
+        cJSON_AddStringToObject(x, "class", classes_text(r->arena, r->library.rule[k].rule->classes));
+        cJSON_AddNumberToObject(x, "count", d->fired[k]);
+        cJSON_AddItemToArray(list, x);
+    }
+}
+
+static void add_operators(Run *r, cJSON *o) {
+    const OpCost *v = r->operators;
+    cJSON *all = cJSON_AddObjectToObject(o, "operators");
+    for (int k = 0; k < r->noperator; k++) add_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
+    all = cJSON_AddObjectToObject(o, "operator_flops");
+    for (int k = 0; k < r->noperator; k++) add_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
+}
+
+static void add_kinds(Run *r, cJSON *o) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        STEP_KINDS(X)
+#undef X
+    };
+    cJSON *all = cJSON_AddObjectToObject(o, "step_seconds");
+    for (int k = 0; k < STEP_KIND_COUNT; k++)
+        if (r->kinds[k].steps[0] + r->kinds[k].steps[1]) add_pair(all, names[k], r->kinds[k].seconds[0], r->kinds[k].seconds[1]);
+}
+
+static void add_check(Run *r, cJSON *o) {
+    cJSON *c = cJSON_AddObjectToObject(o, "check");
+    cJSON_AddBoolToObject(c, "done", r->stats.checked);
+    cJSON_AddNumberToObject(c, "max_absolute", r->stats.check_absolute);
+    cJSON_AddNumberToObject(c, "max_relative", r->stats.check_relative);
+    cJSON_AddStringToObject(c, "note", r->stats.check_note);
+}
+
+static void add_numbers(Run *r, cJSON *o) {
+    cJSON_AddNumberToObject(o, "regions", r->stats.regions);
+    cJSON_AddNumberToObject(o, "regions_unique", r->stats.regions_unique);
+    cJSON_AddNumberToObject(o, "steps", r->stats.steps);
+    cJSON_AddNumberToObject(o, "candidates", r->stats.candidates);
+    cJSON_AddNumberToObject(o, "costs_missing", r->stats.frozen_missing);
+    cJSON_AddNumberToObject(o, "seconds", run_seconds(r));
+    cJSON_AddNumberToObject(o, "peak_mb", peak_mb());
+    cJSON_AddNumberToObject(o, "constants_growth", (double)r->stats.growth);
+    add_pair(o, "bytes", (double)r->stats.bytes_before, (double)r->stats.bytes_after);
+    add_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
+    add_pair(o, "predicted_seconds", r->stats.own_before, r->stats.own_after);
+    add_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
+}
+
+void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
+    ModelStats m = model_stats(r->model);
+    cJSON *o = cJSON_CreateObject(), *nodes = cJSON_AddObjectToObject(o, "nodes");
+    cJSON_AddStringToObject(o, "isomer", isomer_version());
+    cJSON_AddStringToObject(o, "model_digest", r->digest);
+    cJSON_AddBoolToObject(o, "changed", changed);
+    cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);
+    cJSON_AddNumberToObject(nodes, "total", m.nodes);
+    cJSON_AddNumberToObject(nodes, "understood", m.understood);
+    cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
+    add_operators(r, o);
+    add_kinds(r, o);
+    add_rules(r, d, o);
+    cJSON_AddStringToObject(o, "classes", classes_text(r->arena, classes_used(r, d)));
+    add_numbers(r, o);
+    add_check(r, o);
+    char *text = cJSON_Print(o);
+    if (text) text_add(t, "%s\n", text);
+    else text_add(t, "{}\n");
+    cJSON_free(text);
+    cJSON_Delete(o);
+}

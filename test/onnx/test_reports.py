@@ -1,0 +1,193 @@
+"""What optimize-model shows of a run: differences, histories, graphs, the page, the rules there are; and that the page can be looked at."""
+import json, os, re, shutil, struct, subprocess, xml.etree.ElementTree as etree, zlib
+import numpy, onnx, pytest
+from onnx import helper
+from test_optimize import PROGRAM, SHAPE, costs, dear, net, optimize, refused, rules, save, target, tensor  # noqa: F401 (fixtures)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def count(text):
+    return {sign: len(re.findall(rf"^  {re.escape(sign)} ", text, re.M)) for sign in "-+~"}
+
+
+def test_diff_is_the_difference_of_the_files(optimize, dear, tmp_path):
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    done = optimize(model, out, *SHAPE, *dear, "--diff", "-q")
+    assert done.returncode == 0 and done.stdout.startswith("24 nodes removed (-), 6 added (+), 12 changed (~), 0 as they were\n"), done.stdout + done.stderr
+    assert count(done.stdout) == {"-": 24, "+": 6, "~": 12}
+    before, after = ({node.name for node in onnx.load(path).graph.node} for path in (model, out))
+    named = {sign: set(re.findall(rf"^  {re.escape(sign)} \S+ ([^\s:]+)", done.stdout, re.M)) for sign in "-+~"}
+    assert named["-"] | named["~"] == before - after and named["+"] | set(re.findall(r" is ([^\s:]+):", done.stdout)) == after
+    batchnorm, = re.findall(r"^rule conv-batchnorm \w{16}, \S+, 6 times\n((?:  .*\n)*)", done.stdout, re.M)
+    assert set(re.findall(r"(\S+):", batchnorm)) >= {f"norm{k}" for k in range(6)}
+    assert "by no rule" not in done.stdout
+
+
+def test_every_new_node_is_named_after_its_rule(optimize, dear, tmp_path):
+    """Also those that stand for a composite which the model's operator set lacks."""
+    assert optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *dear).returncode == 0
+    names = [node.name for node in onnx.load(tmp_path / "o.onnx").graph.node]
+    assert names and all(re.match(r"(conv-batchnorm|hard-swish)/", name) for name in names), names
+
+
+def test_nothing_changed(optimize, tmp_path):
+    model = net(tmp_path / "m.onnx")
+    done = optimize(model, "--dry-run", "--rules", "none", "--cost", "flops", "--diff", "--explain", "conv0", "--html", tmp_path / "p.html", library=False)
+    assert done.returncode == 0 and "0 nodes removed (-), 0 added (+), 0 changed (~), 36 as they were" in done.stdout, done.stderr
+    assert "Conv conv0 of the result is the original's node, byte for byte." in done.stdout
+    assert "Nothing gains 3 %" in (tmp_path / "p.html").read_text()
+
+
+def test_explain(optimize, dear, tmp_path, rules):
+    model = net(tmp_path / "m.onnx")
+    def explain(node, code=0):
+        done = optimize(model, "--dry-run", "-q", *SHAPE, *dear, "--explain", node)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if not code else done.stderr
+    said = explain("conv-batchnorm/n0")
+    assert "was made by rule conv-batchnorm" in said and "from Conv conv0; BatchNormalization norm0\n" in said
+    rule, = re.findall(r"rule conv-batchnorm\n.*?\nproved [^\n]*\n", rules.read_text(), re.S)
+    assert rule in said
+    assert explain("n0") == said == explain("conv0")
+    said = explain("y2")
+    assert re.search(r"1\. rule hard-swish-div .*from Add add2; Clip clip2; Mul mul2; Div div2;?\n  2\. rule hard-swish .* the result of 1\n", said), said
+    said = explain("norm3")
+    assert "BatchNormalization norm3 of the original is gone: taken by rule conv-batchnorm.\nIn its place stand: Conv conv-batchnorm/n3\n" in said
+    assert "--explain: neither file has" in explain("no such", 2)
+
+
+def test_list_rules(rules, tmp_path):
+    def listed(*words):
+        done = subprocess.run([PROGRAM, "--list-rules", "--rules", rules, *words], capture_output=True, text=True, timeout=60)
+        return done.returncode, {line.split()[1]: line.split() for line in done.stdout.splitlines()}
+    code, every = listed()
+    names = re.findall(r"^rule (\S+)", rules.read_text(), re.M)
+    assert code == 0 and sorted(every) == sorted(names) and all(re.fullmatch(r"\w{16}", line[2]) for line in every.values())
+    assert every["conv-batchnorm"][0] == "on" and every["conv-batchnorm"][3] == "reassociates+divides"
+    assert listed("--disable", "conv-batchnorm")[1]["conv-batchnorm"][0] == "off"
+    assert {name for name, line in listed("--enable", "hard-swish")[1].items() if line[0] == "on"} == {"hard-swish"}
+    assert subprocess.run([PROGRAM, "--list-rules", "a.onnx"], capture_output=True, timeout=10).returncode == 2
+    assert listed("--disable", "no-such")[0] == 2
+
+
+def test_dot_is_read_by_graphviz(optimize, dear, tmp_path):
+    model = onnx.load(net(tmp_path / "m.onnx"))
+    model.graph.node[0].name = 'a "quoted" \\ name <b>'
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert optimize(tmp_path / "m.onnx", "--dry-run", *SHAPE, *dear, "--dot", tmp_path / "g.dot").returncode == 0
+    svg = etree.fromstring(subprocess.run(["dot", "-Tsvg", tmp_path / "g.dot"], capture_output=True, check=True, timeout=60).stdout)
+    text = ["".join(e.itertext()) for e in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert text.count("BatchNormalization") == 6 and text.count("HardSigmoid") == 6 and 'a "quoted" \\ name <b>' in text
+    assert any("original, 36 nodes" in each for each in text) and any("result, 18 nodes" in each for each in text)
+
+
+@pytest.fixture
+def page(optimize, dear, tmp_path):
+    model = onnx.load(net(tmp_path / "m.onnx"))
+    model.graph.node[0].name = "<script>alert(1)</script>"
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    done = optimize(tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *dear, "--html", tmp_path / "p.html")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "p.html"
+
+
+def test_page(page, rules):
+    text = page.read_text()
+    assert "<script" not in text and "&lt;script&gt;alert(1)" in text
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)[^"']*""", text.replace("xlink:href", "")), "it needs nothing but itself"
+    assert text.count("<svg") == text.count("</svg>") >= 4
+    for name in ("conv-batchnorm", "hard-swish-div", "hard-swish"):
+        rule, = re.findall(rf"rule {name}\n.*?\nproved [^\n]*digest=(\w+)\n", rules.read_text(), re.S)
+        assert f"<b>{name}</b>" in text and f"<code>{rule}</code>" in text
+    assert re.search(r"<td>batchnorm</td><td class=n>6</td><td class=n>0</td>", text) and re.search(r"<td>conv</td><td class=n>6</td><td class=n>6</td>", text)
+    assert "6 places like this" in text or "5 places like this" in text
+    assert re.search(r"greatest difference [\d.e-]+, relative to the largest element [\d.e-]+", text)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here to look at the page with")
+def test_page_in_a_browser(page, tmp_path):
+    """The colours of gone and new nodes are on the screen, left and right."""
+    shot = tmp_path / "shot.png"
+    subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=900,900", f"--user-data-dir={tmp_path}/profile", f"--screenshot={shot}",
+                    page.as_uri()], capture_output=True, timeout=120)
+    lines = png_lines(shot)
+    half = [{line[x:x + 3] for line in lines for x in range(part * len(line) // 2 // 3 * 3, (part + 1) * len(line) // 2 - 2, 3)} for part in (0, 1)]
+    assert bytes((255, 179, 167)) in half[0], "nodes that are gone, on the left"
+    assert bytes((181, 231, 176)) in half[1] and bytes((255, 224, 138)) in half[1], "new and changed nodes, on the right"
+
+
+def png_lines(path):
+    """The lines of a PNG as bytes, three a pixel: of the kinds that browsers write."""
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    step, raw = {2: 3, 6: 4}[colour], zlib.decompress(packed)
+    above, lines = bytearray(width * step), []
+    for y in range(height):
+        line = bytearray(raw[y * (width * step + 1) + 1:(y + 1) * (width * step + 1)])
+        unfilter(raw[y * (width * step + 1)], line, above, step)
+        above = line
+        lines.append(bytes(line) if step == 3 else b"".join(bytes(line[x:x + 3]) for x in range(0, len(line), 4)))
+    return lines
+
+
+def unfilter(kind, line, above, step):
+    for x in range(len(line)):
+        left, corner = (line[x - step], above[x - step]) if x >= step else (0, 0)
+        p = left + above[x] - corner
+        nearest = min((abs(p - left), 0, left), (abs(p - above[x]), 1, above[x]), (abs(p - corner), 2, corner))[2] if kind == 4 else 0
+        line[x] = line[x] + (0, left, above[x], (left + above[x]) // 2, nearest)[kind] & 255
+
+
+def test_page_without_graphviz(optimize, dear, tmp_path):
+    done = optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", "--cost", "flops", "--html", tmp_path / "p.html", env=dict(os.environ, PATH="/nowhere"))
+    refused(done, 5, "--html", "Graphviz", out=tmp_path / "o.onnx")
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_page_of_a_large_model(optimize, tmp_path):
+    """What repeats is drawn once, with what is around it; there is no picture of the whole."""
+    nodes = [helper.make_node("Pow" if k % 2 else "Relu", [f"y{k - 1}" if k else "x", "two"][:1 + k % 2], [f"y{k}"]) for k in range(600)]
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", [2, 8])], [tensor("y599", [2, 8])], {"two": numpy.float32([2])})
+    done = optimize(model, tmp_path / "o.onnx", "--measure-with", target(tmp_path, "1 + data.count(b'Pow')"), "--enable", "pow-square", "--html", tmp_path / "p.html",
+                    "--dot", tmp_path / "g.dot")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "p.html").read_text()
+    assert "300 places like this" in text and text.count("<svg") <= 4 and "all nodes in their order" in text and "both as pictures" not in text
+    drawn = re.search("<svg.*?</svg>", text, re.S)[0]
+    assert drawn.count("Pow") == 1 and "Relu" in drawn
+    assert "of these what changed" in (tmp_path / "g.dot").read_text()
+
+
+def test_cost_nodes(optimize, tmp_path):
+    """Fewer nodes are better, whatever they cost."""
+    report = tmp_path / "r.json"
+    done = optimize(net(tmp_path / "m.onnx", blocks=2), tmp_path / "o.onnx", *SHAPE, "--cost", "nodes", "--report", report)
+    assert done.returncode == 0 and len(onnx.load(tmp_path / "o.onnx").graph.node) < 12, done.stderr
+    assert json.loads(report.read_text())["measured_seconds"] == {"before": None, "after": None}
+
+
+def test_fold_limit(optimize, dear, tmp_path):
+    """A weight that may not be folded is computed when the model runs, and the result is the same."""
+    model = net(tmp_path / "m.onnx", blocks=2)
+    for limit, types in (("1000000", set()), ("4000", {"Mul"})):
+        done = optimize(model, tmp_path / f"{limit}.onnx", *SHAPE, *dear, "--enable", "conv-batchnorm", "--fold-limit", limit)
+        assert done.returncode == 0, done.stderr
+        made = onnx.load(tmp_path / f"{limit}.onnx").graph
+        weights = {t.name for t in made.initializer} | {n.output[0] for n in made.node if n.op_type == "Constant"}
+        assert types <= {n.op_type for n in made.node if all(name in weights for name in n.input)}
+        assert not any(n.op_type == "BatchNormalization" for n in made.node)
+
+
+def test_progress(optimize, dear, tmp_path):
+    model = net(tmp_path / "m.onnx", blocks=1)
+    def said(*words):
+        done = optimize(model, "--dry-run", "--cost", "flops", *SHAPE, *words)
+        return done.returncode, done.stderr
+    assert said() == (0, "") == said("--progress", "never") and said("-v")[1]
+    assert said("--progress", "always")[0] == 2

@@ -35,6 +35,9 @@ typedef struct Import {
 
 bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* false */
 bool their(Import *, const char *name, Their *out); /* marks it as named; false: the node has it not */
+/* An attribute of the node that is an integer, or a text; otherwise: it has it not. Of another kind: import_fail. */
+int64_t their_int(Import *, const char *name, int64_t otherwise);
+const char *their_word(Import *, const char *name, const char *otherwise);
 bool their_list(const Their *, PolyList *out, Import *);
 int our_attr(const Op *, const char *name);
 bool input_list(Import *, int k,

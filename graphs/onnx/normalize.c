@@ -53,6 +53,21 @@ bool their(Import *s, const char *name, Their *out) {
     return false;
 }
 
+int64_t their_int(Import *s, const char *name, int64_t otherwise) {
+    Their t;
+    if (!their(s, name, &t)) return otherwise;
+    if (t.kind != THEIR_INT) import_fail(s, "attribute %s is no integer", name);
+    return t.i;
+}
+
+const char *their_word(Import *s, const char *name, const char *otherwise) {
+    Their t;
+    if (!their(s, name, &t)) return otherwise;
+    if (t.kind == THEIR_TEXT) return t.text;
+    import_fail(s, "attribute %s is no text", name);
+    return otherwise;
+}
+
 bool their_list(const Their *t, PolyList *out, Import *s) {
     int n = t->kind == THEIR_INT ? 1 : t->n;
     if (t->kind != THEIR_INT && t->kind != THEIR_INTS) return import_fail(s, "an attribute that should be a list of integers");
@@ -219,7 +234,7 @@ static bool item_import(Import *s, char *text) {
         *colon = 0;
         Their t;
         if (strcmp(colon + 1, "ignore") == 0) return their(s, text, &t), true;
-        return special_import(s, text, colon + 1);
+        return special_import(s, text, colon + 1) && !s->why;
     }
     if (equal) *equal = 0;
     int attr = our_attr(s->op, text);

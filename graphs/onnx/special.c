@@ -56,18 +56,18 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
 }
 
 static bool auto_pad(Import *s, int attr) {
-    Their t;
     PolyList pads, kernel = {0}, stride, dilation;
     const Dims *x = dims_of(s, 0), *w;
     if (!x || x->n < 2) return import_fail(s, "too few axes");
     int n = x->n - 2;
-    bool automatic = their(s, "auto_pad", &t) && strcmp(t.text, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads);
+    const char *how = their_word(s, "auto_pad", "NOTSET");
+    bool automatic = strcmp(how, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads);
     if (s->why) return false;
     if (!automatic && !listed) return true;
     if (!automatic && pads.n != 2 * n) return import_fail(s, "a wrong number of pads");
     if (!automatic) return give_ints(s, attr, pads.n, pads.v), true;
     Poly *v = ARENA_NEW(s->w->arena, Poly, 2 * n);
-    if (strcmp(t.text, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
+    if (strcmp(how, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
     if (!given_attr(s, "kernel", &kernel)) {
         if (!(w = dims_of(s, 1)) || w->n != x->n) return import_fail(s, "auto_pad needs the kernel");
         kernel = (PolyList){n, w->v + 2};
@@ -76,7 +76,7 @@ static bool auto_pad(Import *s, int attr) {
     if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n)) return import_fail(s, "lists of wrong length");
     for (int k = 0; k < n; k++)
         if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole(s, 1), dilated ? dilation.v[k] : whole(s, 1),
-                       strcmp(t.text, "SAME_UPPER") == 0, &v[k], &v[k + n]))
+                       strcmp(how, "SAME_UPPER") == 0, &v[k], &v[k + n]))
             return false;
     return give_ints(s, attr, 2 * n, v), true;
 }
@@ -102,8 +102,7 @@ static bool perm_reversed(Import *s, int attr) {
 }
 
 static bool axes_all(Import *s, int attr) {
-    Their noop;
-    bool none = their(s, "noop_with_empty_axes", &noop) && noop.i == 1;
+    bool none = their_int(s, "noop_with_empty_axes", 0) == 1;
     if (s->given[attr] && s->attr[attr].ints.n) return true;
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
@@ -123,16 +122,14 @@ static bool axes_spatial(Import *s, int attr) {
 }
 
 static bool keepdims(Import *s, int attr) {
-    Their t;
     (void)attr;
-    s->keepdims = !their(s, "keepdims", &t) || t.i != 0;
+    s->keepdims = their_int(s, "keepdims", 1) != 0;
     return true;
 }
 
 static bool axis_flatten(Import *s, int attr) {
-    Their t;
     (void)attr;
-    s->flatten = true, s->flatten_at = their(s, "axis", &t) ? t.i : 1;
+    s->flatten = true, s->flatten_at = their_int(s, "axis", 1);
     return true;
 }
 
@@ -142,14 +139,14 @@ static bool stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = t
 
 /* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0 from `axis` on. */
 static bool broadcast_axis(Import *s, int attr) {
-    Their on, at;
     (void)attr;
-    bool stretched = their(s, "broadcast", &on) && on.i == 1, placed = their(s, "axis", &at);
+    bool stretched = their_int(s, "broadcast", 0) == 1;
     const Dims *a = dims_of(s, 0), *b = dims_of(s, 1);
     if (!a || !b) return false;
+    int64_t from = their_int(s, "axis", a->n - b->n);
     if (!stretched) return dims_equal(a, b) || import_fail(s, "sizes differ without broadcast=1");
-    int from = placed ? (int)(at.i < 0 ? at.i + a->n : at.i) : a->n - b->n;
-    if (from < 0 || from + b->n > a->n) return import_fail(s, "axis out of range");
+    if (from < 0) from += a->n;
+    if (from < 0 || from > a->n - b->n) return import_fail(s, "axis out of range");
     Dims d = *b;
     while (d.n < a->n - from) d.v[d.n++] = whole(s, 1);
     Value *in = arena_copy(s->w->arena, s->in, sizeof(Value) * (size_t)s->nin);
@@ -228,9 +225,8 @@ static bool pads_axes(Import *s, int attr) {
 }
 
 static bool equal_sizes(Import *s, int attr) {
-    Their t;
     int parts = s->n->x.nout, at = our_attr(s->op, "axis");
-    if (their(s, "num_outputs", &t) && t.i != parts) return import_fail(s, "num_outputs is not the number of outputs");
+    if (their_int(s, "num_outputs", parts) != parts) return import_fail(s, "num_outputs is not the number of outputs");
     if (s->given[attr]) return true;
     const Dims *x = dims_of(s, 0);
     int64_t a = 0;
@@ -257,10 +253,9 @@ static bool infer(Import *s, Dims *d, int hole, Poly total) {
 }
 
 static bool shape_onnx(Import *s, int attr) {
-    Their t;
     PolyList list;
     const Dims *x = dims_of(s, 0);
-    bool allow = their(s, "allowzero", &t) && t.i == 1;
+    bool allow = their_int(s, "allowzero", 0) == 1;
     if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX) return import_fail(s, "sizes that are missing or too many");
     Dims d = {.n = list.n};
     int hole = -1;
@@ -309,9 +304,8 @@ static bool shape_unsqueeze(Import *s, int attr) {
 }
 
 static bool shape_flatten(Import *s, int attr) {
-    Their t;
     const Dims *x = dims_of(s, 0);
-    int64_t at = their(s, "axis", &t) ? t.i : 1;
+    int64_t at = their_int(s, "axis", 1);
     if (!x) return false;
     if (at < 0) at += x->n;
     if (at < 0 || at > x->n) return import_fail(s, "axis out of range");

@@ -10,34 +10,35 @@ static bool give_word_of(Import *s, int attr, DType t) {
 }
 static DType type_of(const Import *s, int k) { return k < s->nin && s->in[k] ? value_type(s->w, s->in[k])->dtype : DT_NONE; }
 
+static DType stated_dtype(Import *s) {
+    int64_t t = their_int(s, "output_dtype", 0);
+    return t > 0 && t < DT_COUNT ? (DType)t : DT_NONE;
+}
+
 bool special_to_quantized(Import *s, int attr) {
-    Their t;
-    DType zero = type_of(s, 2), stated = their(s, "output_dtype", &t) && t.i > 0 && t.i < DT_COUNT ? (DType)t.i : DT_NONE;
+    DType zero = type_of(s, 2), stated = stated_dtype(s);
     return give_word_of(s, attr, zero ? zero : stated ? stated : DT_UINT8);
 }
 bool special_to_scale(Import *s, int attr) {
-    Their t;
-    DType stated = their(s, "output_dtype", &t) && t.i > 0 && t.i < DT_COUNT ? (DType)t.i : DT_NONE;
+    DType stated = stated_dtype(s);
     return give_word_of(s, attr, stated ? stated : type_of(s, 1));
 }
 
 bool special_hidden(Import *s, int attr) {
-    Their t;
     const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
     if (!r || r->dim.n != 3) return import_fail(s, "input 2 has not three axes");
-    their(s, "hidden_size", &t);
+    their_int(s, "hidden_size", 0);
     give_ints(s, attr, 1, &r->dim.v[2]);
     return true;
 }
 
 /* How much of a head is turned is twice what the cosines are for. */
 bool special_rotary(Import *s, int attr) {
-    Their t;
     const Type *x = s->nin > 1 ? import_type(s, s->in[1]) : NULL;
     (void)attr;
     if (!x || x->dim.n != 3) return import_fail(s, "positions, or cosines of another rank");
-    bool stated = their(s, "rotary_embedding_dim", &t) && t.i > 0;
-    return !stated || poly_scale(s->w, x->dim.v[2], 2) == poly_int(s->w, t.i) || import_fail(s, "rotary_embedding_dim does not fit");
+    int64_t stated = their_int(s, "rotary_embedding_dim", 0);
+    return stated <= 0 || poly_scale(s->w, x->dim.v[2], 2) == poly_int(s->w, stated) || import_fail(s, "rotary_embedding_dim does not fit");
 }
 
 /* ---- Einsum */

@@ -112,17 +112,17 @@ static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
 
 /* Total pads of a transposed convolution are what its full size has more than the wanted one. */
 bool special_pads_transposed(Import *s, int attr) {
-    Their t;
     PolyList pads, shape;
     const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL, *w = x ? import_type(s, s->in[1]) : NULL;
     if (!w || x->dim.n < 3 || w->dim.n != x->dim.n) return import_fail(s, "too few axes");
     int n = x->dim.n - 2;
-    bool automatic = their(s, "auto_pad", &t) && strcmp(t.text, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads),
+    const char *how = their_word(s, "auto_pad", "NOTSET");
+    bool automatic = strcmp(how, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads),
          shaped = list_from(s, "output_shape", -1, &shape);
     if (s->why) return false;
     if (!automatic && !shaped) return !listed || (give_ints(s, attr, pads.n, pads.v), true);
     Poly v[2 * RANK_MAX] = {0};
-    bool valid = !shaped && strcmp(t.text, "VALID") == 0, upper = automatic && strcmp(t.text, "SAME_UPPER") == 0;
+    bool valid = !shaped && strcmp(how, "VALID") == 0, upper = automatic && strcmp(how, "SAME_UPPER") == 0;
     if (shaped && shape.n != n) return import_fail(s, "output_shape of another length");
     for (int k = 0; k < n && !valid; k++) {
         Poly stride = entry(s, "strides", k, 1), size = x->dim.v[k + 2], one = poly_int(s->w, 1);

@@ -252,3 +252,12 @@ def test_a_million_nodes(tmp_path, kind):
     done = subprocess.run([ROUNDTRIP], input=f"{path} {tmp_path}/out.onnx\n", capture_output=True, text=True, timeout=SECONDS, preexec_fn=bounded)
     assert done.returncode == 0 and done.stdout.startswith("0 "), done.stdout + done.stderr
     assert time.monotonic() - start < SECONDS
+
+
+@pytest.mark.parametrize("kind, attribute", [("Conv", {"auto_pad": 1}), ("ConvTranspose", {"auto_pad": [1]}), ("ReduceMax", {"keepdims": 1.5}), ("Flatten", {"axis": "one"}),
+                                             ("ReduceMax", {"keepdims": "0"}), ("ReduceSum", {"noop_with_empty_axes": [1, 2]})])
+def test_an_attribute_of_another_kind_makes_a_node_opaque(tmp_path, kind, attribute):
+    two = ("w",) if "Conv" in kind else ()
+    path = save(tmp_path, [node(kind, ["x", *two], ["y"], **attribute)], [info(name, (1, 1, 5, 5)) for name in ("x", *two)], [info("y", None)])
+    done = subprocess.run([PROGRAM, path, tmp_path / "out.onnx", "--dry-run", "--cost", "flops"], capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0 and "0 of 1 nodes understood" in done.stdout, done.stdout + done.stderr

@@ -6,7 +6,7 @@
 #include "search/derive.h"
 #include <string.h>
 
-#define TIE 1.03
+#define TIE 1.03 /* what costs at most this much more is as good */
 enum { MATCHES_MOST = 4096, DESCENTS = 16 };
 
 typedef struct State {
@@ -18,7 +18,6 @@ typedef struct State {
 
 typedef struct Search {
     const Backtrack *b;
-    Error *error;
     int n, room, best, steps, graphs; /* best: the state of least cost */
     State *state;
     int heaped, heap_room;
@@ -101,14 +100,19 @@ static void try_child(Search *s, int parent, int n, const Match match[], bool *g
 /* ---- one step */
 
 typedef struct Found {
-    Arena *arena;
-    int n;
+    Arena *arena, *scratch; /* of what matches refer to; of the list while it grows */
+    int n, room;
     Match *v;
 } Found;
 
 static bool keep(void *user, const Match *m) {
     Found *f = user;
     if (f->n == MATCHES_MOST) return false;
+    if (f->n == f->room) {
+        Match *more = ARENA_NEW(f->scratch, Match, f->room = 2 * f->room + 32);
+        if (f->n) memcpy(more, f->v, sizeof *more * (size_t)f->n);
+        f->v = more;
+    }
     f->v[f->n++] = match_keep(f->arena, m);
     return true;
 }
@@ -116,11 +120,12 @@ static bool keep(void *user, const Match *m) {
 static Found find_matches(const Search *s, const Graph *g) {
     const Backtrack *b = s->b;
     Arena *a = arena_new(arena_escape(b->arena), 0);
-    Found f = {b->arena, 0, ARENA_NEW(b->arena, Match, MATCHES_MOST)};
+    Found f = {.arena = b->arena, .scratch = a};
     Matcher *m = matcher_new(b->w, a, g, b->facts);
     for (int r = 0; r < b->library->n; r++)
         for (int k = b->library->rule[r].first; b->library->rule[r].on && k < b->library->rule[r].first + b->library->rule[r].count; k++)
             matcher_run(m, &b->library->instance[k], keep, &f);
+    f.v = arena_copy(b->arena, f.v, sizeof *f.v * (size_t)f.n); /* states refer to it */
     arena_free(a);
     return f;
 }
@@ -170,8 +175,8 @@ static void trace(const Search *s, int at, Solution *out) {
         out->round[--r] = (SolutionRound){s->state[k].n, s->state[k].match, s->state[s->state[k].parent].graph};
 }
 
-bool backtrack(const Backtrack *b, const Graph *start, Solution *out, Error *e) {
-    Search s = {.b = b, .error = e, .seen = intern_new(b->arena)};
+void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
+    Search s = {.b = b, .seen = intern_new(b->arena)};
     int idle = 0;
     add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});
     descend(&s);
@@ -183,5 +188,4 @@ bool backtrack(const Backtrack *b, const Graph *start, Solution *out, Error *e) 
     }
     trace(&s, choose(&s), out);
     intern_free(s.seen);
-    return e->kind == E_NONE;
 }

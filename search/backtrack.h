@@ -33,5 +33,5 @@ typedef struct Solution {
 } Solution;
 /* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the World;
    rejected graphs are freed at once. */
-bool backtrack(const Backtrack *, const Graph *start, Solution *, Error *);
+void backtrack(const Backtrack *, const Graph *start, Solution *);
 #endif

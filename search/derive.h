@@ -20,6 +20,7 @@ typedef struct Derivation {
     ValueMap map; /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: all, by rule of the library */
+    unsigned classes;    /* of these rules, and CLASS_ROUNDS where a number was taken for the rational of which it is the nearest float */
     int nstep, room;
     Application *step; /* in the order they were made */
     uint32_t nmade;

@@ -48,8 +48,17 @@ static bool solve(Own *o, const Region *region) {
     o->hash[k] = region->hash;
     o->constant = region->constant;
     if (!region_graph(r->w, r->arena, region, &o->start[k], NULL, r->error)) return false;
-    Backtrack b = {r->w, r->arena, r->facts, &r->library, region_price, must_stop, o, ALPHA, r->o->steps - r->stats.steps, PATIENCE};
-    if (!backtrack(&b, &o->start[k], &o->solution[k], r->error)) return false;
+    const Backtrack b = {.w = r->w,
+                         .arena = r->arena,
+                         .facts = r->facts,
+                         .library = &r->library,
+                         .price = region_price,
+                         .stop = must_stop,
+                         .user = o,
+                         .alpha = ALPHA,
+                         .steps = r->o->steps - r->stats.steps,
+                         .patience = PATIENCE};
+    backtrack(&b, &o->start[k], &o->solution[k]);
     r->stats.steps += o->solution[k].steps;
     r->stats.candidates += o->solution[k].graphs;
     run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode, o->solution[k].before.seconds * 1e3,

@@ -9,13 +9,6 @@ static double peak_mb(void) {
     return (double)u.ru_maxrss / 1024;
 }
 
-static unsigned classes_used(const Run *r, const Derivation *d) {
-    unsigned classes = 0;
-    for (int k = 0; k < r->library.n; k++)
-        if (d->fired[k]) classes |= r->library.rule[k].rule->classes;
-    return classes;
-}
-
 static void add_pair(cJSON *o, const char *name, double before, double after) {
     cJSON *p = cJSON_AddObjectToObject(o, name);
     if (before >= 0) cJSON_AddNumberToObject(p, "before", before);
@@ -92,7 +85,7 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     add_operators(r, o);
     add_kinds(r, o);
     add_rules(r, d, o);
-    cJSON_AddStringToObject(o, "classes", classes_text(r->arena, classes_used(r, d)));
+    cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
     add_numbers(r, o);
     add_check(r, o);
     char *text = cJSON_Print(o);

@@ -31,10 +31,8 @@ struct Trial {
     CheckOptions options;
 };
 
-static const char *class_of(const Derivation *d, const Library *l) {
-    unsigned classes = 0;
-    for (int k = 0; k < l->n; k++)
-        if (d->fired[k]) classes |= l->rule[k].rule->classes;
+/* The loosest class decides. */
+static const char *class_of(unsigned classes) {
     if (classes & CLASS_DROPS) return "drops";
     if (classes & CLASS_DIVIDES) return "exp";
     return classes & CLASS_ROUNDS ? "rounds" : classes & CLASS_REASSOCIATES ? "reassociates" : "exact";
@@ -283,7 +281,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     Trial *c = ARENA_NEW(r->arena, Trial, 1);
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
-    c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = class_of(d, &r->library)};
+    c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = class_of(d->classes)};
     if (open_side(c, 0, r->in) && open_result(c, d)) {
         guess_sizes(c);
         return c;

@@ -210,14 +210,13 @@ static bool *set_copy(RuleSearch *s, const bool on[]) { return arena_copy(s->r->
 
 static bool first_batch(RuleSearch *s) {
     const Library *l = &s->r->library;
-    int n = 0, index;
+    int n = 0;
     bool **sets = ARENA_NEW(s->r->arena, bool *, l->n + 2), *none = ARENA_NEW(s->r->arena, bool, l->n);
     bool *all = set_copy(s, none), *plain = set_copy(s, none);
     for (int k = 0; k < l->n; k++) {
         all[k] = l->rule[k].on;
         plain[k] = all[k] && l->instance[l->rule[k].first].from.nout == 1;
     }
-    if (!make(s, all, &index)) return false;
     sets[n++] = all;
     sets[n++] = plain;
     for (int k = 0; k < l->n; k++) {

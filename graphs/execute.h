@@ -11,6 +11,4 @@ bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
 bool runner_time(Runner *, double *seconds, Error *);
 bool runner_profile(Runner *, double *seconds, Error *); /* one run, seconds[step], after a run has set the inputs */
 void runner_free(Runner *);
-
-/* Kernels of equal steps may be shared between plans: a cache by step text. NULL: none. */
 #endif

@@ -51,7 +51,7 @@ typedef struct NodeList {
     NodeId *v;
 } NodeList;
 NodeList graph_live(World *, Arena *, const Graph *);
-/* Who uses a value: users[v] as node lists over the live nodes; graph outputs are not nodes and are counted in uses. */
+/* Who uses a value, over the live nodes; outputs of the graph are not nodes and are counted apart. */
 typedef struct Uses {
     int *first, *count;
     NodeId *user;

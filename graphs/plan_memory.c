@@ -16,7 +16,7 @@ static int by_size(const void *a, const void *b) {
     return x->slot - y->slot;
 }
 
-/* Constant slots: no step writes them, or steps that are done once and write all of it. */
+/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns out not to be one is passed on within the pass, so that few are needed. */
 static bool find_once(Plan *p, bool *constant) {
     bool changed = false;
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;
@@ -28,6 +28,7 @@ static bool find_once(Plan *p, bool *constant) {
         for (int j = 0; j < s->nview; j++) once &= constant[s->view[j].slot];
         changed |= once != p->step[k].once;
         p->step[k].once = once;
+        for (int j = 0; j < step_writes(s) && !once; j++) constant[s->view[j].slot] = false;
     }
     return changed;
 }

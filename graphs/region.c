@@ -10,7 +10,6 @@
 typedef struct Divide {
     World *w;
     Arena *arena;
-    const Graph *graph;
     NodeList live;
     Uses uses;
     int *place; /* by value: its node's place in live */
@@ -248,7 +247,7 @@ static void index_values(Divide *d) {
 
 int regions_find(World *w, Arena *a, const Graph *g, int limit, Region **out) {
     ArenaMark mark = arena_mark(w->scratch);
-    Divide d = {.w = w, .arena = a, .graph = g, .live = graph_live(w, w->scratch, g)};
+    Divide d = {.w = w, .arena = a, .live = graph_live(w, w->scratch, g)};
     d.uses = graph_uses(w, w->scratch, g, d.live);
     d.place = ARENA_NEW(w->scratch, int, node_count(w) + 1);
     d.level = ARENA_NEW(w->scratch, int, d.live.n);

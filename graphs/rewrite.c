@@ -170,14 +170,14 @@ static bool expand_once(World *w, Arena *a, Graph *g, ValueMap *map, bool *again
 bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map, Error *e) {
     ValueMap all = value_map_new(w, a), step;
     *out = *g;
-    for (bool again = true; again;) {
-        static const char deep[] = "an expansion does not end";
+    bool again = true;
+    for (int depth = 0; again; depth++) {
+        if (depth == EXPANSION_DEPTH) return error_set(e, E_INVALID, "expand", "composites are defined by each other without end");
         if (!expand_once(w, a, out, &step, &again, e)) return false;
         for (uint32_t v = 1; v < all.n && again; v++) {
             Value now = map_value(&all, v), next = map_value(&step, now);
             if (next != v) all.to[v] = next;
         }
-        if (again && node_count(w) > all.n + (1u << 24)) return error_set(e, E_INVALID, "expand", "%s", deep);
     }
     if (map) *map = all;
     return true;

@@ -10,7 +10,6 @@ typedef struct Walk {
     Text out;
     int nvalue, nsymbol;
     int *number; /* by value */
-    uint32_t room;
     Symbol from[SYMBOLS];
     Poly to[SYMBOLS];
 } Walk;
@@ -82,8 +81,7 @@ static bool canonical_text(World *w, Arena *a, const Rule *rule, Text *out) {
     Error e = {0};
     if (!rule_instance(w, a, rule, length, &i, &e)) return false;
     Walk k = {.w = w, .arena = a, .out = text_new(a)};
-    for (NodeId n = 1; n <= node_count(w); n++) k.room = node_get(w, n).out + (Value)node_get(w, n).nout;
-    k.number = ARENA_NEW(a, int, k.room + 1);
+    k.number = ARENA_NEW(a, int, node_count(w) + 1);
     for (int g = 0; g < rule->ngroup; g++) text_add(&k.out, "%d..%d ", rule->group[g].least, rule->group[g].most);
     walk_graph(&k, &i.from);
     walk_graph(&k, &i.to);

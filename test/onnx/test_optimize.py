@@ -322,6 +322,8 @@ def test_broken_graphs_are_refused(optimize, tmp_path):
     big.dims[:] = [1 << 40, 1 << 40]
     relu(model, inputs=("x", "w"), initializers=[big])
     refused(optimize(model, out), 3, "b.onnx", "absurd", out=out)
+    relu(model, dims=(1, 1 << 61))
+    refused(optimize(model, out), 3, "b.onnx", "absurd", out=out)
     big.dims[:] = [-4]
     relu(model, inputs=("x", "w"), initializers=[big])
     refused(optimize(model, out), 3, "b.onnx", out=out)

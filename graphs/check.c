@@ -1,4 +1,5 @@
-/* check.c -- two graphs on the same samples: planned and run by the same executor and, where they are small, by their definitions in double, whose tolerance is far tighter. */
+/* check.c -- two graphs on the same samples: planned and run by the same executor and, where they are small, by
+   their definitions in double, whose tolerance is far tighter. */
 #include "graphs/check.h"
 #include "graphs/execute.h"
 #include "graphs/oracle.h"
@@ -143,7 +144,8 @@ static void compare_wide(Sampled *s, Difference *d) {
                         tolerance_wide(s->o->class, output_type(s, k)), k, d);
 }
 
-/* What the executor gave, as doubles, against the definitions. Loose: float and double differ wherever large numbers cancel, and where floats overflow nothing is compared. */
+/* What the executor gave, as doubles, against the definitions. Loose: float and double differ wherever large
+   numbers cancel, and where floats overflow nothing is compared. */
 static void compare_kernels(Sampled *s, void *const run[], void *const wide[], Difference *d) {
     for (int k = 0; k < s->a->nout; k++) {
         DType t = output_type(s, k);

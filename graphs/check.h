@@ -8,7 +8,8 @@
 typedef struct Tolerance {
     double rtol, atol;
 } Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
-/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of this type: kernels add up in another order even where the mathematics is exact. */
+/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of this type: kernels
+   add up in another order even where the mathematics is exact. */
 Tolerance tolerance_of(const char *class, DType);
 
 typedef struct Difference {  /* of one tensor or, taken together, of several */
@@ -18,11 +19,13 @@ typedef struct Difference {  /* of one tensor or, taken together, of several */
     double a, b;             /* its values */
     int64_t count;           /* elements compared */
 } Difference;
-/* Elements of one type; equal infinities and two NaNs agree. d is added to, so that it can be used for several outputs: start with difference_none(). */
+/* Elements of one type; equal infinities and two NaNs agree. d is added to, so that it can be used for several
+   outputs: start with difference_none(). */
 Difference difference_none(void);
 void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, int output, Difference *d);
 
-/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on. Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
+/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on. Integers are 0
+   or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
 typedef struct CheckOptions {

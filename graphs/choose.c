@@ -1,6 +1,7 @@
-/* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost file, then measured, or taken from the model when nothing is measured. The key is the step's text, the
-   number of the way and which operands are known weights; the device's identity stands beside it. A way that is clearly slower than the best so far is left after a call or two, and what these took is
-   kept, so that no run looks at it again. */
+/* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost file, then
+   measured, or taken from the model when nothing is measured. The key is the step's text, the number of the way
+   and which operands are known weights; the device's identity stands beside it. A way that is clearly slower than
+   the best so far is left after a call or two, and what these took is kept, so that no run looks at it again. */
 #include "graphs/choose.h"
 #include "graphs/plan_inner.h"
 #include "graphs/profile.h"

@@ -1,5 +1,6 @@
-/* costdb.c -- one table (kind, device, key) -> seconds. The file is in WAL mode, so that readers do not block; every write is one transaction, so that a killed process leaves the entries
-   it had written. A foreign or damaged file is refused before anything is written to it. */
+/* costdb.c -- one table (kind, device, key) -> seconds. The file is in WAL mode, so that readers do not block;
+   every write is one transaction, so that a killed process leaves the entries it had written. A foreign or damaged
+   file is refused before anything is written to it. */
 #include "graphs/costdb.h"
 #include "ops/base/intern.h"
 #include <errno.h>

@@ -1,6 +1,8 @@
-/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer taken for everything between. Slots that share no content keep their
-   own memory: inputs and outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is met twice is copied once. Steps that read constants
-   only run here, in order, between the compilation of their users: what they made is known when these are compiled, and can be packed like a constant. */
+/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer taken for
+   everything between. Slots that share no content keep their own memory: inputs and outputs, so that a run is copy
+   in, all kernels in order, copy out. A constant whose content is met twice is copied once. Steps that read
+   constants only run here, in order, between the compilation of their users: what they made is known when these
+   are compiled, and can be packed like a constant. */
 #include "graphs/execute.h"
 #include "graphs/plan_inner.h"
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* fold.c -- constant folding. Upwards: which nodes depend on constants only. Downwards from the outputs: a needed one becomes a constant if its size allows, else its inputs
-   are needed. Only what is needed is computed, by the oracle (floats) or as a shape value (integers), so that the result does not depend on the machine. */
+/* fold.c -- constant folding. Upwards: which nodes depend on constants only. Downwards from the outputs: a needed
+   one becomes a constant if its size allows, else its inputs are needed. Only what is needed is computed, by the
+   oracle (floats) or as a shape value (integers), so that the result does not depend on the machine. */
 #include "graphs/fold.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"

@@ -1,5 +1,6 @@
-/* graph.h -- graphs are values. A node is (signature, input values), hash-consed: equal nodes are the same node. A node owns consecutive value ids, one per output; ids ascend
-   topologically, so nothing walks recursively. A Graph is only lists of values: inputs (nodes of the operator `input`) and outputs; what is live follows. */
+/* graph.h -- graphs are values. A node is (signature, input values), hash-consed: equal nodes are the same node. A
+   node owns consecutive value ids, one per output; ids ascend topologically, so nothing walks recursively. A Graph
+   is only lists of values: inputs (nodes of the operator `input`) and outputs; what is live follows. */
 #ifndef ISOMER_GRAPH_H
 #define ISOMER_GRAPH_H
 #include "ops/signature.h"
@@ -21,8 +22,9 @@ typedef struct Graph { /* arrays belong to the arena they were made in; value se
 /* A World (world_new) plus everything ops/ and graphs/ keep beside its tables; world_free frees all. */
 World *graph_world_new(Escape *, size_t limit);
 
-/* Makes or finds a node. attr: in the order of op->attrs, all of them (node_attrs fills defaults); inputs may end early where the rest are optional. nout counts for variadic outputs.
-   Result: its first value; 0 and *why (static text) when shape() refuses. */
+/* Makes or finds a node. attr: in the order of op->attrs, all of them (node_attrs fills defaults); inputs may end
+   early where the rest are optional. nout counts for variadic outputs. Result: its first value; 0 and *why (static
+   text) when shape() refuses. */
 Value node_make(World *, const Op *, const Attr *attr, int nin, const Value in[], int nout, const char **why);
 Value node_rebuild(World *, NodeId, const Value in[], const char **why); /* the same operator and attributes on other inputs */
 /* Fills attr[k] where !given[k]; false: *missing names one without default. */
@@ -45,7 +47,8 @@ bool constant_get(const World *, Value, Type *, const void **bytes); /* false: n
 Blob constant_blob(const World *, Value);                            /* 0: not a constant */
 Value constant_float(World *, float);                                /* rank 0 */
 
-/* A graph's inputs are usually nodes of the operator `input`; other values may be inputs too: then what they are made of is not part of the graph. Live nodes of a graph, ascending (a topological order). Arrays in the arena. */
+/* A graph's inputs are usually nodes of the operator `input`; other values may be inputs too: then what they are
+   made of is not part of the graph. Live nodes of a graph, ascending (a topological order). Arrays in the arena. */
 typedef struct NodeList {
     int n;
     NodeId *v;

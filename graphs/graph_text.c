@@ -1,5 +1,6 @@
-/* graph_text.c -- whole graphs as text. Printing is canonical: nodes in post-order from the outputs, inputs left to right, so that it does not depend on what else
-   the World holds or in which order it was made; results are numbered %1 %2 .. in that order, after the greatest number that an input has as its name. */
+/* graph_text.c -- whole graphs as text. Printing is canonical: nodes in post-order from the outputs, inputs left
+   to right, so that it does not depend on what else the World holds or in which order it was made; results are
+   numbered %1 %2 .. in that order, after the greatest number that an input has as its name. */
 #include "graphs/text_lines.h"
 #include <stdlib.h>
 #include <string.h>

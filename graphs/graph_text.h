@@ -1,4 +1,5 @@
-/* graph_text.h -- the text form of graphs: notation of tests, rules, dumps and bug reports. Specified in graphs/TEXT.md; print(parse(s)) == s for canonical s.
+/* graph_text.h -- the text form of graphs: notation of tests, rules, dumps and bug reports. Specified in
+   graphs/TEXT.md; print(parse(s)) == s for canonical s.
 
      graph NAME
        %x : F [n, c, 8, 8]   %w : F [6, c, 3, 3]
@@ -28,7 +29,8 @@ bool graph_parse(World *, Arena *, Scan *, const char **name, Graph *, Names *, 
 void graph_print(World *, const char *name, const Graph *, Text *);
 void graph_dot(World *, const char *name, const Graph *, Text *); /* Graphviz */
 
-/* Node lines as the text has them, before inputs have types: parsed once, built as often as wanted. A block is the lines up to and with `out %a %b`. */
+/* Node lines as the text has them, before inputs have types: parsed once, built as often as wanted. A block is the
+   lines up to and with `out %a %b`. */
 typedef struct LineAttr {
     int def; /* which attribute of the operator */
     Attr value;
@@ -49,7 +51,8 @@ typedef struct LineList {
     const char **out; /* of the line `out` */
     Scan text;        /* for the places of errors: the text must live as long */
 } LineList;
-/* What a variable of the lines stands for: an integer or real by its name wherever it occurs in a value, another kind where it stands alone. */
+/* What a variable of the lines stands for: an integer or real by its name wherever it occurs in a value, another
+   kind where it stands alone. */
 typedef struct Binding {
     const char *name;
     AttrKind kind;
@@ -60,7 +63,8 @@ typedef struct Bindings {
     const Binding *v;
 } Bindings;
 bool lines_parse(World *, Arena *, Scan *, LineList *out);
-/* Inputs and results are in Names; *out (may be NULL): the values of the line `out`, in the arena. bindings may be NULL: every integer and real is then a symbol or parameter. */
+/* Inputs and results are in Names; *out (may be NULL): the values of the line `out`, in the arena. bindings may be
+   NULL: every integer and real is then a symbol or parameter. */
 bool lines_build(World *, Arena *, const LineList *, const Bindings *, Names *, Value **out, Error *);
 bool graph_parse_nodes(World *, Arena *, Scan *, Names *, Value **out, int *nout, Error *); /* both: one block built at once */
 bool graph_parse_inputs(World *, Arena *, Scan *, Names *, Value **in, int *nin); /* "%x : TYPE %y : TYPE ..", until something else comes */

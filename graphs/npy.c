@@ -1,4 +1,5 @@
-/* npy.c -- .npy files: a magic, a version, the length of a header that is a Python dictionary with the keys descr, fortran_order and shape, then the elements. */
+/* npy.c -- .npy files: a magic, a version, the length of a header that is a Python dictionary with the keys descr,
+   fortran_order and shape, then the elements. */
 #include "graphs/npy.h"
 #include "ops/core/element.h"
 #include <inttypes.h>

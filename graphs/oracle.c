@@ -1,4 +1,5 @@
-/* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in order, each result into a buffer of its own in the World's scratch. */
+/* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in order, each
+   result into a buffer of its own in the World's scratch. */
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
 #include "graphs/tables.h"

@@ -1,9 +1,12 @@
-/* plan.c -- from a graph to steps. Four passes: schedule (composites are replaced by their definitions), lower (each node gives views or steps, in order), fuse, place.
+/* plan.c -- from a graph to steps. Four passes: schedule (composites are replaced by their definitions), lower
+   (each node gives views or steps, in order), fuse, place.
 
-   Every value has a view of some slot. A node that only looks at its input differently (transpose, slice, reshape of what is dense, broadcast) gives a view and no step.
-   Any other node writes each result into a slot of its own, or straight into a part of a later result: lowering runs twice, and where the first run shows that a result
-   is made of nothing but copies of whole values (a concat), the second one lets the producers of these values write there, which leaves a copy of a part onto itself,
-   and that is dropped. A graph's output is written where it belongs, unless it is an input, a view or a constant, which is copied at the end. */
+   Every value has a view of some slot. A node that only looks at its input differently (transpose, slice, reshape
+   of what is dense, broadcast) gives a view and no step. Any other node writes each result into a slot of its own,
+   or straight into a part of a later result: lowering runs twice, and where the first run shows that a result is
+   made of nothing but copies of whole values (a concat), the second one lets the producers of these values write
+   there, which leaves a copy of a part onto itself, and that is dropped. A graph's output is written where it
+   belongs, unless it is an input, a view or a constant, which is copied at the end. */
 #include "graphs/plan_inner.h"
 #include "ops/core/element.h"
 #include "graphs/rewrite.h"

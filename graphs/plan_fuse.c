@@ -1,6 +1,8 @@
-/* plan_fuse.c -- element-wise steps disappear into their neighbours. A step is taken in by the one step that reads its result, when that is element-wise and reads it
-   element for element: another element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program as its epilogue. The union stands where
-   the reader stood, for by then all its operands exist. Only results that nothing else reads or writes are dissolved, so that nothing is computed twice. */
+/* plan_fuse.c -- element-wise steps disappear into their neighbours. A step is taken in by the one step that reads
+   its result, when that is element-wise and reads it element for element: another element-wise step lends its
+   program; a gemm, conv, pool or reduce takes over the reader's program as its epilogue. The union stands where
+   the reader stood, for by then all its operands exist. Only results that nothing else reads or writes are
+   dissolved, so that nothing is computed twice. */
 #include "graphs/plan_inner.h"
 #include <string.h>
 
@@ -73,7 +75,8 @@ static int program_add(Program *p, Scalar c) {
     return p->ncode - 1;
 }
 
-/* Appends the program of s. Where it reads a view that is `stands` (NULL: none), and where it reads C_ACC with acc >= 0, instruction `acc` is what it reads. Returns its last one. */
+/* Appends the program of s. Where it reads a view that is `stands` (NULL: none), and where it reads C_ACC with acc
+   >= 0, instruction `acc` is what it reads. Returns its last one. */
 static int program_append(Program *p, const Step *s, const View *stands, int acc, int fixed) {
     int number[CODE_MAX], last = -1;
     p->full |= s->ncode > CODE_MAX;

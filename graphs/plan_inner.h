@@ -13,7 +13,8 @@ typedef struct PlanBuild {
     Plan *plan;
 } PlanBuild;
 
-/* Element-wise steps go into the step that makes their operand, or into the next element-wise step. Steps that became part of another are removed. */
+/* Element-wise steps go into the step that makes their operand, or into the next element-wise step. Steps that
+   became part of another are removed. */
 void plan_fuse(PlanBuild *);
 /* Marks the steps that read constants only. */
 void plan_once(PlanBuild *);

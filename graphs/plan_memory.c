@@ -1,6 +1,7 @@
-/* plan_memory.c -- static memory: a slot lives from the first step that names it to the last; slots whose lives overlap get disjoint bytes of one work buffer. Greedy:
-   the largest slot first, each at the lowest place where it fits between those already placed that live at the same time (Pisarchyk and Lee, "Efficient memory
-   management for deep neural net inference", 2020: greedy by size). */
+/* plan_memory.c -- static memory: a slot lives from the first step that names it to the last; slots whose lives
+   overlap get disjoint bytes of one work buffer. Greedy: the largest slot first, each at the lowest place where it
+   fits between those already placed that live at the same time (Pisarchyk and Lee, "Efficient memory management
+   for deep neural net inference", 2020: greedy by size). */
 #include "graphs/plan_inner.h"
 #include <stdlib.h>
 
@@ -16,7 +17,8 @@ static int by_size(const void *a, const void *b) {
     return x->slot - y->slot;
 }
 
-/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns out not to be one is passed on within the pass, so that few are needed. */
+/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns out not to be
+   one is passed on within the pass, so that few are needed. */
 static bool find_once(Plan *p, bool *constant) {
     bool changed = false;
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;

@@ -1,5 +1,6 @@
-/* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least one. Rounds of one warm-up and three samples are repeated until the minima of the first and second
-   half agree within 3 %, at most twice as often as usual. The calling thread's CPU clock is read, so that being preempted does not count. */
+/* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least one. Rounds of
+   one warm-up and three samples are repeated until the minima of the first and second half agree within 3 %, at
+   most twice as often as usual. The calling thread's CPU clock is read, so that being preempted does not count. */
 #include "graphs/profile.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"

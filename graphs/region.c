@@ -1,5 +1,6 @@
-/* region.c -- regions. The level of a node is the greatest number of barriers on a path to it; nodes of one level that are connected form a group, so that no path leaves a
-   group and comes back through a barrier. A group above the limit is cut, in the order of numbers, where the fewest values cross, between half the limit and the limit.
+/* region.c -- regions. The level of a node is the greatest number of barriers on a path to it; nodes of one level
+   that are connected form a group, so that no path leaves a group and comes back through a barrier. A group above
+   the limit is cut, in the order of numbers, where the fewest values cross, between half the limit and the limit.
    Equal regions are found by printing them over placeholders. */
 #include "graphs/region.h"
 #include "graphs/graph_text.h"

@@ -1,4 +1,5 @@
-/* resize.c -- a graph with other sizes: nodes are made again in order, with the symbols in their attributes and in the inputs' types replaced. */
+/* resize.c -- a graph with other sizes: nodes are made again in order, with the symbols in their attributes and in
+   the inputs' types replaced. */
 #include "graphs/rewrite.h"
 
 enum { ATTRS_MAX = 32 };

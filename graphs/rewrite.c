@@ -1,6 +1,8 @@
-/* rewrite.c -- rewriting. One pass over the live nodes in the order of their numbers, which is topological: a node with a replaced input is rebuilt, every other one
-   stays the same node. What a replacement is made of is never replaced itself. Composites are replaced by the node lines of Op.expand, built with the node's inputs
-   under their names and with these variables: attributes by name, x.0 x.1 .. for the sizes of input x, x for its element type. */
+/* rewrite.c -- rewriting. One pass over the live nodes in the order of their numbers, which is topological: a node
+   with a replaced input is rebuilt, every other one stays the same node. What a replacement is made of is never
+   replaced itself. Composites are replaced by the node lines of Op.expand, built with the node's inputs under
+   their names and with these variables: attributes by name, x.0 x.1 .. for the sizes of input x, x for its element
+   type. */
 #include "graphs/rewrite.h"
 #include "graphs/tables.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; what stands above is rebuilt. Immutable: the old graph stays. */
+/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; what stands above is
+   rebuilt. Immutable: the old graph stays. */
 #ifndef ISOMER_REWRITE_H
 #define ISOMER_REWRITE_H
 #include "graphs/graph.h"
@@ -17,6 +18,7 @@ bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *)
 bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *);
 /* The definition of one composite node, built in the world; out: its outputs. */
 bool node_expand(World *, Arena *, NodeId, Value out[], Error *);
-/* Every symbol from[k] in the types of inputs and in attributes becomes to[k]: sizes are bound, or variables renamed. Inputs keep their names. */
+/* Every symbol from[k] in the types of inputs and in attributes becomes to[k]: sizes are bound, or variables
+   renamed. Inputs keep their names. */
 bool graph_resize(World *, Arena *, const Graph *, int n, const Symbol from[], const Poly to[], Graph *out, Error *e);
 #endif

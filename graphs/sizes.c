@@ -1,4 +1,5 @@
-/* sizes.c -- options to sizes. A size that is one symbol takes the number given for its axis; any other is only compared with it once all symbols have values. */
+/* sizes.c -- options to sizes. A size that is one symbol takes the number given for its axis; any other is only
+   compared with it once all symbols have values. */
 #include "graphs/sizes.h"
 #include <inttypes.h>
 #include <stdlib.h>

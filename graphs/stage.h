@@ -1,5 +1,6 @@
-/* stage.h -- values of a model that is still being read, computed from its inputs: what the sizes of a result depend on where they depend on data. A value once computed is
-   an input of what is computed later, so that a loop costs what its iterations cost. */
+/* stage.h -- values of a model that is still being read, computed from its inputs: what the sizes of a result
+   depend on where they depend on data. A value once computed is an input of what is computed later, so that a loop
+   costs what its iterations cost. */
 #ifndef ISOMER_STAGE_H
 #define ISOMER_STAGE_H
 #include "graphs/execute.h"

@@ -1,4 +1,5 @@
-/* text_build.c -- node lines become nodes: names are looked up, attributes completed, variables replaced by what they are bound to, and shape() has its say. */
+/* text_build.c -- node lines become nodes: names are looked up, attributes completed, variables replaced by what
+   they are bound to, and shape() has its say. */
 #include "graphs/text_lines.h"
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* text_constant.c -- constants in the text form: {0.5, 1}, splat(0.5), seed(7), hex"3f80..". A seeded content remembers its seed, so that it is printed as it was
-   written; otherwise equal elements print as splat, up to LIST_MAX elements as a list, the rest as hex in the order of memory (little endian). */
+/* text_constant.c -- constants in the text form: {0.5, 1}, splat(0.5), seed(7), hex"3f80..". A seeded content
+   remembers its seed, so that it is printed as it was written; otherwise equal elements print as splat, up to
+   LIST_MAX elements as a list, the rest as hex in the order of memory (little endian). */
 #include "graphs/text_lines.h"
 #include "ops/core/element.h"
 #include "ops/base/random.h"

@@ -1,5 +1,6 @@
-/* text_lines.c -- node lines: "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends a line, since nothing else tells its inputs from the results of the next one. A
-   block ends with its line `out`. What is parsed names values and operators only; text_build.c makes nodes of it, once the inputs have types. */
+/* text_lines.c -- node lines: "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends a line, since nothing else
+   tells its inputs from the results of the next one. A block ends with its line `out`. What is parsed names values
+   and operators only; text_build.c makes nodes of it, once the inputs have types. */
 #include "graphs/text_lines.h"
 #include <ctype.h>
 #include <string.h>

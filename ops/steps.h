@@ -19,11 +19,12 @@
 
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just computed), the last instruction is what
    is stored; C_VIEW k reads view[k], k beyond the views named above, which has y's rank and sizes (stride 0 where broadcast).
-   Accumulation is in float for float32. A program runs in the widest class among y, the accumulator and the views it reads: double,
-   float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted to y's type when it is stored, as S_COPY does:
-   integers wrap, floats truncate toward zero and saturate (NaN gives 0), bool is "is not zero". Integer division truncates,
-   C_MOD has the divisor's sign, both give 0 for a divisor 0. min, max and relu of programs and
-   reductions pass NaN on; the maximum of a pool, and an activation that a kernel fuses into its convolution or product, need not. y may be an input's very view, in place (S_EWISE). */
+   Accumulation is in float for float32. A program runs in the widest class among y, the accumulator and the views
+   it reads: double, float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted to y's
+   type when it is stored, as S_COPY does: integers wrap, floats truncate toward zero and saturate (NaN gives 0),
+   bool is "is not zero". Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0.
+   min, max and relu of programs and reductions pass NaN on; the maximum of a pool, and an activation that a kernel
+   fuses into its convolution or product, need not. y may be an input's very view, in place (S_EWISE). */
 #ifndef ISOMER_STEPS_H
 #define ISOMER_STEPS_H
 #include <stddef.h>
@@ -120,8 +121,9 @@ typedef struct Device Device;
 typedef struct Kernel Kernel;
 typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
 
-/* What a back end can do. Functions that return int give 0 for done and a negative number for failure; `why` receives a sentence.
-   One Device is used by one thread at a time. A kernel may be run any number of times, and refers to nothing of the Step it was compiled from. */
+/* What a back end can do. Functions that return int give 0 for done and a negative number for failure; `why`
+   receives a sentence. One Device is used by one thread at a time. A kernel may be run any number of times, and
+   refers to nothing of the Step it was compiled from. */
 typedef struct Backend {
     uint32_t abi, size; /* BACKEND_ABI, sizeof(Backend): both checked by who opens the plug-in */
     const char *name;

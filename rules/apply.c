@@ -1,5 +1,6 @@
-/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with the bound sizes in their attributes. Every need of the new nodes, every condition of the rule and the equality
-   of the results' types must be entailed by what is known of the model's sizes; else nothing is replaced. */
+/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with the bound sizes
+   in their attributes. Every need of the new nodes, every condition of the rule and the equality of the results'
+   types must be entailed by what is known of the model's sizes; else nothing is replaced. */
 #include "rules/match.h"
 #include <string.h>
 

@@ -1,5 +1,7 @@
-/* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers values and symbols in the order in which a walk from the outputs meets them, at the
-   greatest lengths of its blocks, so that renaming and the order of lines do not count. The digest of a verdict covers identifier, conditions, class and the operators' definitions. */
+/* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers values and
+   symbols in the order in which a walk from the outputs meets them, at the greatest lengths of its blocks, so that
+   renaming and the order of lines do not count. The digest of a verdict covers identifier, conditions, class and
+   the operators' definitions. */
 #include "rules/rule.h"
 #include <string.h>
 

@@ -1,6 +1,8 @@
-/* egraph.c -- union-find over values; the least value stands for its class, so that inputs do for theirs. A node is known when its values are; it is outdated when one of its inputs does not stand for its class
-   any more: the node over those that do was made then, is known, and its results are in the same classes.
-   Invariant after egraph_rebuild: nodes that are not outdated have only standing inputs, and every user of a class is in its standing value's list. */
+/* egraph.c -- union-find over values; the least value stands for its class, so that inputs do for theirs. A node
+   is known when its values are; it is outdated when one of its inputs does not stand for its class any more: the
+   node over those that do was made then, is known, and its results are in the same classes.
+   Invariant after egraph_rebuild: nodes that are not outdated have only standing inputs, and every user of a class
+   is in its standing value's list. */
 #include "rules/egraph.h"
 #include <string.h>
 

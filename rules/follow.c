@@ -1,4 +1,5 @@
-/* follow.c -- one e-graph for each rule that is asked about and each of its lengths. Sizes that its needs solve are replaced at the start, so that equal sizes are equal polynomials. */
+/* follow.c -- one e-graph for each rule that is asked about and each of its lengths. Sizes that its needs solve
+   are replaced at the start, so that equal sizes are equal polynomials. */
 #include "rules/follow.h"
 #include "graphs/needs.h"
 #include "graphs/rewrite.h"

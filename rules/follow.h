@@ -1,5 +1,7 @@
-/* follow.h -- which rules follow from which: a rule's two sides are put into an e-graph, saturated with other rules as equations, and follow when they meet. What the rule itself needs of sizes, and its
-   conditions, is known meanwhile; an equation is used only where its own conditions are shown by that. "No" means: not found within the limits. */
+/* follow.h -- which rules follow from which: a rule's two sides are put into an e-graph, saturated with other
+   rules as equations, and follow when they meet. What the rule itself needs of sizes, and its conditions, is known
+   meanwhile; an equation is used only where its own conditions are shown by that. "No" means: not found within the
+   limits. */
 #ifndef ISOMER_FOLLOW_H
 #define ISOMER_FOLLOW_H
 #include "rules/egraph.h"

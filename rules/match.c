@@ -1,6 +1,9 @@
-/* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule input, or compares operators and attributes and adds the goals of its inputs; commutative operators are tried
-   in both orders. Integer attributes and sizes give equations between a pattern's polynomial and the graph's: a bare symbol is bound at once, the rest waits until what it needs is bound. Everything that is
-   bound is on a trail, so that going back is popping. In an e-graph a value stands for its class: every member is tried where the value is looked at. */
+/* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule input, or
+   compares operators and attributes and adds the goals of its inputs; commutative operators are tried in both
+   orders. Integer attributes and sizes give equations between a pattern's polynomial and the graph's: a bare
+   symbol is bound at once, the rest waits until what it needs is bound. Everything that is bound is on a trail, so
+   that going back is popping. In an e-graph a value stands for its class: every member is tried where the value is
+   looked at. */
 #include "rules/match.h"
 #include <math.h>
 #include <string.h>

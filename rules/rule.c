@@ -1,5 +1,6 @@
-/* rule.c -- reading and printing files of rules. A rule is taken apart into its parts line by line; what stands in them is read when block lengths are known (instance.c).
-   Parts keep their own text, so that a rule prints as its author wrote it. */
+/* rule.c -- reading and printing files of rules. A rule is taken apart into its parts line by line; what stands in
+   them is read when block lengths are known (instance.c). Parts keep their own text, so that a rule prints as its
+   author wrote it. */
 #include "rules/rule.h"
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* rule.h -- a substitution rule as text, and as two graphs over shared variables once its axis blocks have a length.
-   The notation is specified in rules/README.md. A rule is directed. Its identifier is the hash of its canonical form; verdicts (what was proved, under which conditions, with which digest
-   of the operators' definitions) stand behind it and are part of the file, not of the identifier. */
+   The notation is specified in rules/README.md. A rule is directed. Its identifier is the hash of its canonical
+   form; verdicts (what was proved, under which conditions, with which digest of the operators' definitions) stand
+   behind it and are part of the file, not of the identifier. */
 #ifndef ISOMER_RULE_H
 #define ISOMER_RULE_H
 #include "graphs/graph_text.h"
@@ -22,7 +23,8 @@ typedef enum RuleClass {
 #undef X
 } RuleClass;
 
-/* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A verdict covers the lengths least..most of every group. */
+/* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A verdict covers
+   the lengths least..most of every group. */
 typedef struct RuleBlock {
     const char *name;
     int group;

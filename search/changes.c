@@ -1,6 +1,7 @@
-/* changes.c -- both files' nodes, paired. The result's bytes are made once more with the number of an application for a rule's name: so each new node tells which one made it. What an application
-   stands for follows from its match: nodes of the original, and whatever earlier applications in it stand for. A node is kept where the other file has the same bytes, changed where a node of
-   its type took its place; the rest is gone or new. */
+/* changes.c -- both files' nodes, paired. The result's bytes are made once more with the number of an application
+   for a rule's name: so each new node tells which one made it. What an application stands for follows from its
+   match: nodes of the original, and whatever earlier applications in it stand for. A node is kept where the other
+   file has the same bytes, changed where a node of its type took its place; the rest is gone or new. */
 #include "search/changes.h"
 #include <stdlib.h>
 #include <string.h>

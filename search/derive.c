@@ -1,5 +1,7 @@
-/* derive.c -- rounds. In one pass over the live nodes, ascending and thus topological, a root is replaced by its rule's right side over the replaced inputs, any other node is rebuilt where an
-   input changed. That needs every input of a match before its first root; a match for which that does not hold (merging rules whose second operand is made later) has its round alone, over the old values. */
+/* derive.c -- rounds. In one pass over the live nodes, ascending and thus topological, a root is replaced by its
+   rule's right side over the replaced inputs, any other node is rebuilt where an input changed. That needs every
+   input of a match before its first root; a match for which that does not hold (merging rules whose second operand
+   is made later) has its round alone, over the old values. */
 #include "search/derive.h"
 #include <stdlib.h>
 #include <string.h>

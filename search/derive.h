@@ -1,5 +1,7 @@
-/* derive.h -- a derivation: a graph that rules turn into others, round after round, with the map from the values it started with, the rule behind each new value and the proof log.
-   An application is sound whatever else is done in its round: the new value equals the old one, and the match's inputs may be replaced by values that equal them. */
+/* derive.h -- a derivation: a graph that rules turn into others, round after round, with the map from the values
+   it started with, the rule behind each new value and the proof log. An application is sound whatever else is done
+   in its round: the new value equals the old one, and the match's inputs may be replaced by values that equal
+   them. */
 #ifndef ISOMER_DERIVE_H
 #define ISOMER_DERIVE_H
 #include "rules/prooflog.h"
@@ -34,12 +36,14 @@ Value derivation_before(const Derivation *, Value);              /* of what it w
 int match_inner(World *, const Match *, NodeId *list, int room); /* the nodes of the left side: from the roots down to the inputs */
 
 Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
-/* Applies matches in the current graph, all in one round of the log; those that do not hold (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
-   the rest. strict: leaving one out is an error (replay). */
+/* Applies matches in the current graph, all in one round of the log; those that do not hold (conditions not
+   entailed), change nothing or meet another's roots are left out: *applied counts the rest. strict: leaving one
+   out is an error (replay). */
 bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied, Error *);
 /* The same on a graph by itself, without log, tags and map. */
 bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[], Graph *out, int *applied, Error *);
-/* Rules on[r] in library order wherever they match, until nothing changes or `cap` applications were made. Matches that would compute a costly inner value twice are left out. */
+/* Rules on[r] in library order wherever they match, until nothing changes or `cap` applications were made. Matches
+   that would compute a costly inner value twice are left out. */
 bool derive_fixpoint(Derivation *, const bool on[], int cap, Error *);
 /* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not hold. */
 bool derive_replay(Derivation *, const ProofLog *, Error *);

@@ -1,4 +1,5 @@
-/* page.h -- a run as one HTML file that needs nothing else: pictures of what changed, original beside result, tables of costs, the rules that fired with their proofs, what the check found. */
+/* page.h -- a run as one HTML file that needs nothing else: pictures of what changed, original beside result,
+   tables of costs, the rules that fired with their proofs, what the check found. */
 #ifndef ISOMER_PAGE_H
 #define ISOMER_PAGE_H
 #include "search/changes.h"

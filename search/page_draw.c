@@ -1,5 +1,5 @@
-/* page_draw.c -- the pictures of a page, drawn by one run of `dot`. Places that look alike, as in twelve equal layers, are drawn once: two look alike when their nodes, in order, have the same types,
-   rules and edges. */
+/* page_draw.c -- the pictures of a page, drawn by one run of `dot`. Places that look alike, as in twelve equal
+   layers, are drawn once: two look alike when their nodes, in order, have the same types, rules and edges. */
 #include "search/page_draw.h"
 #include "search/picture.h"
 

@@ -1,4 +1,5 @@
-/* picture.c -- a side's nodes as boxes, coloured by what became of them, over the values between them. What is not shown leaves a stub with the value's name, so that a part of a graph says where it is. */
+/* picture.c -- a side's nodes as boxes, coloured by what became of them, over the values between them. What is not
+   shown leaves a stub with the value's name, so that a part of a graph says where it is. */
 #include "search/picture.h"
 #include <string.h>
 

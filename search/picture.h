@@ -4,7 +4,8 @@
 #include "search/changes.h"
 
 enum { PICTURE_WHOLE = 400, PICTURE_AROUND = 2 }; /* larger graphs are drawn around their changes only; so many nodes away */
-/* Adds one digraph: the nodes of a side with shown[k] (NULL: all), what they read and who reads them; those of this place (-1: all) stand out. */
+/* Adds one digraph: the nodes of a side with shown[k] (NULL: all), what they read and who reads them; those of
+   this place (-1: all) stand out. */
 void picture_side(const Changes *, int side, int place, const bool *shown, Text *);
 void picture_both(const Changes *, Text *); /* --dot: original and result as two clusters of one graph */
 void picture_near(const Changes *, int side, int place, int steps,

@@ -1,4 +1,5 @@
-/* target.c -- the measuring command as a child process over a socket pair: writing to one that died gives an error instead of a signal, so that the caller's signal handling stays untouched. */
+/* target.c -- the measuring command as a child process over a socket pair: writing to one that died gives an error
+   instead of a signal, so that the caller's signal handling stays untouched. */
 #include "search/target.h"
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,6 @@
-/* target.h -- a runtime behind a command prices whole models. The command is one long-lived process: it reads one path of an ONNX file per line, an empty line ends a batch; it answers for each
-   file a line `SECONDS PATH` or `FAIL PATH REASON`, in any order, then an empty line. */
+/* target.h -- a runtime behind a command prices whole models. The command is one long-lived process: it reads one
+   path of an ONNX file per line, an empty line ends a batch; it answers for each file a line `SECONDS PATH` or
+   `FAIL PATH REASON`, in any order, then an empty line. */
 #ifndef ISOMER_TARGET_H
 #define ISOMER_TARGET_H
 #include "ops/base/text.h"

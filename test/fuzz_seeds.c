@@ -1,4 +1,5 @@
-/* fuzz_seeds.c -- the fuzzing targets on their committed seeds and on test/cases/fuzz, where every input that once broke one of them stays. */
+/* fuzz_seeds.c -- the fuzzing targets on their committed seeds and on test/cases/fuzz, where every input that once
+   broke one of them stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* The fastest way of a step is taken, by a back end whose ways take known times: measured, kept, remembered without measuring; what cannot be run is left out; a small gain is none. */
+/* The fastest way of a step is taken, by a back end whose ways take known times: measured, kept, remembered
+   without measuring; what cannot be run is left out; a small gain is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks truncate, live nodes and uses are what the graph says. */
+/* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks truncate, live nodes
+   and uses are what the graph says. */
 #include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>

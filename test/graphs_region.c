@@ -1,4 +1,5 @@
-/* graphs_region.c -- regions: barriers divide, equal parts are found, no path leaves a region and comes back, cuts are narrow, and a region put back is the graph. */
+/* graphs_region.c -- regions: barriers divide, equal parts are found, no path leaves a region and comes back, cuts
+   are narrow, and a region put back is the graph. */
 #include "graphs/region.h"
 #include "test/shared/fixture.h"
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one full of other nodes; wrong texts fail at the right place. */
+/* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one full of other
+   nodes; wrong texts fail at the right place. */
 #include "graphs/graph_text.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"

@@ -1,5 +1,6 @@
-/* ops_backend.c -- what every back end promises beside its numbers: opening and refusing plug-ins, options, memory, the floating-point mode,
-   special values of element-wise programs and of conversions, and running in place. */
+/* ops_backend.c -- what every back end promises beside its numbers: opening and refusing plug-ins, options,
+   memory, the floating-point mode, special values of element-wise programs and of conversions, and running in
+   place. */
 #include "ops/backend.h"
 #include "ops/base/arena.h"
 #include "ops/core/loop.h"
@@ -380,7 +381,8 @@ static void nan_passes_through_reductions(void **state) {
             }
 }
 
-/* Every allocation of opening and of compiling fails once: a sentence instead of a kernel, and nothing is lost (the sanitizers see to that). */
+/* Every allocation of opening and of compiling fails once: a sentence instead of a kernel, and nothing is lost
+   (the sanitizers see to that). */
 static void allocations_may_fail(void **state) {
     (void)state;
     const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, x[] = {1, 3, 6, 6}, y[] = {1, 5, 6, 6}, w[] = {5, 3, 3, 3};

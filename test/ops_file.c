@@ -1,5 +1,5 @@
-/* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may write, paths that cannot be; after each the
-   target and its folder are as before. Nothing outside an own folder is written to. */
+/* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may write, paths that
+   cannot be; after each the target and its folder are as before. Nothing outside an own folder is written to. */
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include <dirent.h>

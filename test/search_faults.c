@@ -1,6 +1,8 @@
-/* search_faults.c -- the whole of optimize-model's work while the ground gives way: every allocation fails once, every write to a file fails once, the process is killed at any moment. The exit code
-   is a documented one (a kernel that lacks memory is the environment); the output is the old file or the whole new one, with nothing left beside it; the cost file opens and takes entries. Each run is a process of its own. With ISOMER_HEAVY
-   set all places are tried instead of a sample, and two processes share a cost file for a minute instead of a second. */
+/* search_faults.c -- the whole of optimize-model's work while the ground gives way: every allocation fails once,
+   every write to a file fails once, the process is killed at any moment. The exit code is a documented one (a
+   kernel that lacks memory is the environment); the output is the old file or the whole new one, with nothing left
+   beside it; the cost file opens and takes entries. Each run is a process of its own. With ISOMER_HEAVY set all
+   places are tried instead of a sample, and two processes share a cost file for a minute instead of a second. */
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include "graphs/costdb.h"

@@ -1,5 +1,6 @@
-/* steps_reference.h -- what a step means, said once more as plainly as possible: plain loops over indices in double (integers in int64), one
-   element at a time. Only for tests. A result is a list of numbers in the order of view[0]'s indices. */
+/* steps_reference.h -- what a step means, said once more as plainly as possible: plain loops over indices in
+   double (integers in int64), one element at a time. Only for tests. A result is a list of numbers in the order of
+   view[0]'s indices. */
 #ifndef ISOMER_TEST_STEPS_REFERENCE_H
 #define ISOMER_TEST_STEPS_REFERENCE_H
 #include "ops/core/type.h"

@@ -1,5 +1,6 @@
-/* Mutants of true rules: a line of the right side is changed at random (operands swapped or rewired, numbers of attributes changed, another operator, one dropped or added, outputs
-   swapped), and none that is proved may differ from the left side at any of many sizes drawn afterwards. Usage: verifier_mutants [COUNT [SEED]]. */
+/* Mutants of true rules: a line of the right side is changed at random (operands swapped or rewired, numbers of
+   attributes changed, another operator, one dropped or added, outputs swapped), and none that is proved may differ
+   from the left side at any of many sizes drawn afterwards. Usage: verifier_mutants [COUNT [SEED]]. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -191,7 +191,8 @@ static void test_nonempty(void **state) {
     assert_true(proved_with(no_nonempty, off));
 }
 
-/* A condition that decides a quotient is not forgotten once the quotient is replaced by what it then is: the second half of x is not the first. */
+/* A condition that decides a quotient is not forgotten once the quotient is replaced by what it then is: the
+   second half of x is not the first. */
 static const char forgotten[] = "rule halves\n  %x : F [n, c]   %y : F [n, c]   %t : F [2*o, c, 1]\nfrom\n  %s = concat %x %y axis=1\n"
                                 "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\nto\n  %s = concat %x %x axis=1\n"
                                 "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\n";

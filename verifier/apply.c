@@ -132,7 +132,8 @@ Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
     }
     return g.p ? g : ratio(1, 1);
 }
-/* The power of the atom that every term has; p = 0 when there is none. A positive atom may be missing in terms and have any powers: the least is taken. */
+/* The power of the atom that every term has; p = 0 when there is none. A positive atom may be missing in terms and
+   have any powers: the least is taken. */
 static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
     bool positive = atom_positive(p, a), first = true;
     Ratio least = ratio(0, 1);

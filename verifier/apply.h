@@ -1,5 +1,6 @@
-/* apply.h -- functions of normal forms. A form whose terms carry guards that are free (they do not mention the term's own variables) is first split into the cells of
-   those guards, so that f(sum of guarded terms) becomes a sum of guarded f(..): functions see forms without free guards. `ctx` holds where the result is used. */
+/* apply.h -- functions of normal forms. A form whose terms carry guards that are free (they do not mention the
+   term's own variables) is first split into the cells of those guards, so that f(sum of guarded terms) becomes a
+   sum of guarded f(..): functions see forms without free guards. `ctx` holds where the result is used. */
 #ifndef ISOMER_APPLY_H
 #define ISOMER_APPLY_H
 #include "verifier/normal.h"
@@ -26,7 +27,8 @@ int lead_term(
     Prover *, Nf,
     Ratio *c); /* a term that is not constant, chosen without regard to names and, if possible, to indices and domains; -1: none */
 Ratio coefficient_content(Prover *, int n, const Nf *); /* the greatest rational that divides all coefficients into integers; > 0 */
-/* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms have in common, none of them mentioning the exceptions. */
+/* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms have in common,
+   none of them mentioning the exceptions. */
 Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
 Nf divide_out(Prover *, Nf, Term common);
 Nf power_plain(Prover *, Nf, Ratio power);

@@ -1,5 +1,6 @@
-/* equal.c -- a difference of forms is zero when its terms fall into classes of one body each, and in each class the coefficients times the indicators of the domains
-   add up to zero at every point. That one question does all splitting and merging of ranges. Maxima are compared the same way, by the points that either side covers. */
+/* equal.c -- a difference of forms is zero when its terms fall into classes of one body each, and in each class
+   the coefficients times the indicators of the domains add up to zero at every point. That one question does all
+   splitting and merging of ranges. Maxima are compared the same way, by the points that either side covers. */
 #include "verifier/unify.h"
 #include <string.h>
 

@@ -94,7 +94,8 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
     return 0;
 }
 
-/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper one. False: not all bounds are plain. */
+/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper
+   one. False: not all bounds are plain. */
 bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
     Lits l = dom_lits(p, *dom);
     Poly low[64], high[64], b;

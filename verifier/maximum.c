@@ -1,6 +1,7 @@
-/* maximum.c -- the greatest of several parts, each over its own variables. Nested maxima are taken into the outer one; what all parts have in common is added or multiplied
-   from outside; two plain parts become a + relu(b - a), where relu(-e) = relu(e) - e and relu(c*e) = c*relu(e) make the form of relu unique. Hence clip(e, a, b) is
-   a + relu(e - a) - relu(e - b) for numbers a <= b, and relu(e) - relu(-e) is e. */
+/* maximum.c -- the greatest of several parts, each over its own variables. Nested maxima are taken into the outer
+   one; what all parts have in common is added or multiplied from outside; two plain parts become a + relu(b - a),
+   where relu(-e) = relu(e) - e and relu(c*e) = c*relu(e) make the form of relu unique. Hence clip(e, a, b) is a +
+   relu(e - a) - relu(e - b) for numbers a <= b, and relu(e) - relu(-e) is e. */
 #include "verifier/apply.h"
 #include <string.h>
 

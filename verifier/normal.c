@@ -1,5 +1,6 @@
-/* normal.c -- terms and normal forms: sums, products, substitution, text. A body is closed by numbering its variables in the order in which its atoms, sorted by a hash
-   that ignores the names of variables, show them; forms that differ by names only are then, with few exceptions, the same number. */
+/* normal.c -- terms and normal forms: sums, products, substitution, text. A body is closed by numbering its
+   variables in the order in which its atoms, sorted by a hash that ignores the names of variables, show them;
+   forms that differ by names only are then, with few exceptions, the same number. */
 #include "verifier/tables.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* normal.h -- normal forms: an element of a tensor as a sum of terms
      coefficient * sum over bound variables where a set of conditions holds * product of atoms to rational powers.
-   Sets of conditions, atoms, bodies of terms and normal forms are interned: equal numbers mean the same form. Inside an interned form bound variables have canonical
-   names, one family for each height of nesting (a form binds names of a greater height than anything inside it), so that renaming makes no difference and nothing
-   is captured. A Term is open: its variables are fresh symbols of its own.
-   Powers are total: x^-1 is 0 at 0, x^a for a that is no integer is 0 for x < 0. What is proved under this convention holds wherever both sides are defined. */
+   Sets of conditions, atoms, bodies of terms and normal forms are interned: equal numbers mean the same form.
+   Inside an interned form bound variables have canonical names, one family for each height of nesting (a form
+   binds names of a greater height than anything inside it), so that renaming makes no difference and nothing is
+   captured. A Term is open: its variables are fresh symbols of its own.
+   Powers are total: x^-1 is 0 at 0, x^a for a that is no integer is 0 for x < 0. What is proved under this
+   convention holds wherever both sides are defined. */
 #ifndef ISOMER_NORMAL_H
 #define ISOMER_NORMAL_H
 #include "ops/core/number.h"

@@ -11,7 +11,8 @@ void terms_push(Prover *, Terms *, Term);
 void simplify_term(Prover *, Dom ctx, Term, Terms *out);
 Nf simplify(Prover *, Dom ctx, Nf); /* and free guards that follow from ctx are dropped */
 
-/* An equation under ctx as equations that follow from it and together imply it, from B*Q + R = 0 and |R| < B for a product B of sizes and numbers; 0: no such B. */
+/* An equation under ctx as equations that follow from it and together imply it, from B*Q + R = 0 and |R| < B for a
+   product B of sizes and numbers; 0: no such B. */
 int equation_parts(Prover *, Dom ctx, Poly e, Poly out[2]);
 /* The polynomial that x must be for e = 0, x occurring in e once, alone, with coefficient 1 or -1. */
 bool solve_for(Prover *, Poly e, Symbol x, Poly *value);

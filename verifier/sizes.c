@@ -1,5 +1,6 @@
-/* sizes.c -- equations between sizes are divided by factors known to be positive and solved for a symbol with coefficient 1, again and again. A quotient floor(a/b) in an equation
-   becomes a symbol of its own, so that o = g*floor(o/g) is solved as o := g*q; what defines it becomes facts. What cannot be solved stays a fact. */
+/* sizes.c -- equations between sizes are divided by factors known to be positive and solved for a symbol with
+   coefficient 1, again and again. A quotient floor(a/b) in an equation becomes a symbol of its own, so that o =
+   g*floor(o/g) is solved as o := g*q; what defines it becomes facts. What cannot be solved stays a fact. */
 #include "verifier/sizes.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* solver.h -- questions about integer polynomials, answered by Z3. All of them are about the points (values of the symbols) where the base facts and a
-   set of conditions hold. "false" always means "not shown". A Solver serves one proof; its Z3 context is its own, so that budgets are reproducible. */
+/* solver.h -- questions about integer polynomials, answered by Z3. All of them are about the points (values of the
+   symbols) where the base facts and a set of conditions hold. "false" always means "not shown". A Solver serves
+   one proof; its Z3 context is its own, so that budgets are reproducible. */
 #ifndef ISOMER_SOLVER_H
 #define ISOMER_SOLVER_H
 #include "ops/core/expr.h"

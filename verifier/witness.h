@@ -1,4 +1,5 @@
-/* witness.h -- quick "yes": a point that satisfies a set of conditions, found by trying. Most questions that are not to be answered "entailed" are settled here, without a solver. */
+/* witness.h -- quick "yes": a point that satisfies a set of conditions, found by trying. Most questions that are
+   not to be answered "entailed" are settled here, without a solver. */
 #ifndef ISOMER_WITNESS_H
 #define ISOMER_WITNESS_H
 #include "ops/core/expr.h"

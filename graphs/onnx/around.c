@@ -1,5 +1,7 @@
-/* around.c -- what a file says beside its graph and of its graph's names. A function of the model may have the name of any operator and takes its place. Training (TrainingInfoProto) runs graphs
-   that use names of the main one and gives initializers new values: such names stay, such initializers are no constants. Annotations of quantization name the tensors that hold scales. */
+/* around.c -- what a file says beside its graph and of its graph's names. A function of the model may have the
+   name of any operator and takes its place. Training (TrainingInfoProto) runs graphs that use names of the main
+   one and gives initializers new values: such names stay, such initializers are no constants. Annotations of
+   quantization name the tensors that hold scales. */
 #include "graphs/onnx/model.h"
 
 static Slice part(const Model *m, Slice message, uint32_t number) {

@@ -1,4 +1,5 @@
-/* emit_thin.c -- inputs without what ONNX broadcasts by itself: `broadcast`, and reshapes that only drop or add leading 1s, are looked through. */
+/* emit_thin.c -- inputs without what ONNX broadcasts by itself: `broadcast`, and reshapes that only drop or add
+   leading 1s, are looked through. */
 #include "graphs/onnx/export.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* export.h -- nodes of ours as ONNX nodes: the tables of the importer read backwards (emit.c), and the replay of the file that decides what is copied and what is written anew. */
+/* export.h -- nodes of ours as ONNX nodes: the tables of the importer read backwards (emit.c), and the replay of
+   the file that decides what is copied and what is written anew. */
 #ifndef ISOMER_ONNX_EXPORT_H
 #define ISOMER_ONNX_EXPORT_H
 #include "graphs/onnx/model.h"
@@ -21,11 +22,13 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
     Value out; /* its first output */
 } Emit;
 
-/* Finds the first entry of the operator's table, valid at the model's opset, that says this node; new values that it needs as inputs (sizes, scalars) are made in the World.
-   available (NULL: nothing) tells whether a value has a name already: such a value is not looked through. False: none does, *why says what the first one lacked. */
+/* Finds the first entry of the operator's table, valid at the model's opset, that says this node; new values that
+   it needs as inputs (sizes, scalars) are made in the World. available (NULL: nothing) tells whether a value has a
+   name already: such a value is not looked through. False: none does, *why says what the first one lacked. */
 typedef bool (*Available)(void *, Value);
 bool emit_node(Model *, NodeId, Available, void *, Emit *, const char **why);
-/* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false: not decided); whether they are the wanted ones. */
+/* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false: not decided);
+   whether they are the wanted ones. */
 Value emit_thin(World *, Value, int rank, Available, void *user);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);

@@ -1,5 +1,7 @@
-/* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph, subgraph, attribute, function, training), may name one: all are found by one walk over the messages
-   that can hold tensors, so that a missing file is noticed before anything else happens, and files that the result names are beside it in the end. Paths stay in the model's folder. */
+/* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph, subgraph,
+   attribute, function, training), may name one: all are found by one walk over the messages that can hold tensors,
+   so that a missing file is noticed before anything else happens, and files that the result names are beside it in
+   the end. Paths stay in the model's folder. */
 #include "graphs/onnx/export.h"
 #include <ctype.h>
 #include <errno.h>
@@ -84,7 +86,8 @@ static bool inside_folder(const char *path) {
     return true;
 }
 
-/* Symbolic links that lead out of the model's folder are followed only to find that they do. What does not exist is reported when it is opened. */
+/* Symbolic links that lead out of the model's folder are followed only to find that they do. What does not exist
+   is reported when it is opened. */
 static bool linked_outside(Model *m, const char *path) {
     char folder[PATH_MAX], real[PATH_MAX];
     if (!realpath(m->folder[0] ? m->folder : ".", folder) || !realpath(path, real)) return false;

@@ -1,5 +1,6 @@
-/* index.c -- one pass over ModelProto, its GraphProto and the headers of its nodes. A message that ONNX allows once and that comes twice is refused: protobuf would merge them, and what
-   is written back verbatim must mean what was read. */
+/* index.c -- one pass over ModelProto, its GraphProto and the headers of its nodes. A message that ONNX allows
+   once and that comes twice is refused: protobuf would merge them, and what is written back verbatim must mean
+   what was read. */
 #include "graphs/onnx/index.h"
 #include <string.h>
 

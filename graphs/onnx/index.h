@@ -1,4 +1,5 @@
-/* index.h -- where things are in an ONNX file: slices of ModelProto, GraphProto and NodeProto, found by the wire walker, nothing decoded. */
+/* index.h -- where things are in an ONNX file: slices of ModelProto, GraphProto and NodeProto, found by the wire
+   walker, nothing decoded. */
 #ifndef ISOMER_ONNX_INDEX_H
 #define ISOMER_ONNX_INDEX_H
 #include "graphs/onnx/wire.h"

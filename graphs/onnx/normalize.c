@@ -1,6 +1,8 @@
-/* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap; its items are described in ops/op.h). Entries are tried in order; an entry fails
-   as soon as an item does, and the node that no entry fits is opaque: its bytes are carried through, it has the types that the file says, and the reason is kept.
-   Invariant: the result depends on the node, its input values and the model only, so a node can be normalised again on other inputs to see whether it still stands. */
+/* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap; its items are
+   described in ops/op.h). Entries are tried in order; an entry fails as soon as an item does, and the node that no
+   entry fits is opaque: its bytes are carried through, it has the types that the file says, and the reason is
+   kept. Invariant: the result depends on the node, its input values and the model only, so a node can be
+   normalised again on other inputs to see whether it still stands. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 #include "graphs/shapevalue.h"

@@ -1,4 +1,5 @@
-/* onnx.h -- ONNX files in and out. A wire walker slices the mapped file into messages; untouched slices are written back verbatim; nothing is an error that a valid model may contain. */
+/* onnx.h -- ONNX files in and out. A wire walker slices the mapped file into messages; untouched slices are
+   written back verbatim; nothing is an error that a valid model may contain. */
 #ifndef ISOMER_ONNX_H
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
@@ -9,12 +10,14 @@ typedef struct ModelStats {
     int nodes, understood, opaque;
 } ModelStats;                                          /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
 Model *model_open(World *, const char *path, Error *); /* E_INVALID with place; E_ENVIRONMENT if unreadable */
-/* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be understood: for running, never for writing. size() gives the one of an axis of an
-   input, whose name in the file is param ("" if it has none); negative: it stays open. */
+/* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be understood: for
+   running, never for writing. size() gives the one of an axis of an input, whose name in the file is param ("" if
+   it has none); negative: it stays open. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
 Model *model_open_at(World *, const char *path, InputSize, const void *user, Error *);
-/* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value() may give the elements of what they depend on, computed from inputs at hand (stage.h).
-   The graph is then the right one for these inputs only. */
+/* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value() may give the
+   elements of what they depend on, computed from inputs at hand (stage.h). The graph is then the right one for
+   these inputs only. */
 typedef struct OpenValues {
     InputSize size;
     const void *size_user;
@@ -35,8 +38,9 @@ const char *model_node_name(const Model *, NodeId, const char **op_type); /* the
 int model_node_index(const Model *, NodeId);                              /* its place in the file, from 0; -1: it was imported from none */
 const char *model_opaque_reason(const Model *, NodeId);                   /* why it is opaque or only known; NULL: it is not */
 
-/* Writes the model with its graph replaced. `map` maps every old live value to the value that has its meaning now. `tag` (may be NULL) names the rule that made a value:
-   new nodes are named and documented after it. With the graph unchanged the file is written byte for byte. Atomic. */
+/* Writes the model with its graph replaced. `map` maps every old live value to the value that has its meaning now.
+   `tag` (may be NULL) names the rule that made a value: new nodes are named and documented after it. With the
+   graph unchanged the file is written byte for byte. Atomic. */
 typedef struct ModelWrite {
     const Graph *graph;
     const ValueMap *map;

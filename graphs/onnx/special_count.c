@@ -1,5 +1,6 @@
-/* special_count.c -- sizes that depend on data. Where data is at hand they are counted, by running the node itself with the greatest number there can be: rows that it does not
-   need hold -1. Else such a size is a symbol of its own, made once for a node. */
+/* special_count.c -- sizes that depend on data. Where data is at hand they are counted, by running the node itself
+   with the greatest number there can be: rows that it does not need hold -1. Else such a size is a symbol of its
+   own, made once for a node. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 

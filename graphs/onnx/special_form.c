@@ -1,4 +1,5 @@
-/* special_form.c -- items by which a node says what its operator is a case of: Einsum's equation, hidden sizes, element types of quantized results. */
+/* special_form.c -- items by which a node says what its operator is a case of: Einsum's equation, hidden sizes,
+   element types of quantized results. */
 #include "graphs/onnx/import.h"
 #include "graphs/onnx/export.h"
 #include <ctype.h>
@@ -58,7 +59,8 @@ static int letter_number(Equation *e, char c) {
     if (!e->number[(int)c]) e->number[(int)c] = ++e->nletter;
     return e->number[(int)c] - 1;
 }
-/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of `rank` (-1: of the result, all that there are). */
+/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of `rank` (-1: of the
+   result, all that there are). */
 static const char *term(Equation *e, const char *at, int rank) {
     int explicit_axes = 0;
     const char *end = at + strcspn(at, ",-");

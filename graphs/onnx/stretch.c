@@ -1,6 +1,7 @@
-/* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading axes of size 1 are dropped by a reshape, so that a scalar has rank 0 and a per-channel
-   constant has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Where sizes are symbols and it is not decided which of them is 1, nothing is done and the
-   node stays opaque. */
+/* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading axes of size 1 are
+   dropped by a reshape, so that a scalar has rank 0 and a per-channel constant has rank 3 whatever the file says;
+   what is left of stretched 1s becomes `broadcast`. Where sizes are symbols and it is not decided which of them is
+   1, nothing is done and the node stays opaque. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 

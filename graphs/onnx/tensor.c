@@ -1,5 +1,6 @@
-/* tensor.c -- TensorProto by the wire walker. raw_data stays where it is. The typed arrays (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
-   width; they are converted into the bytes that raw_data would have. */
+/* tensor.c -- TensorProto by the wire walker. raw_data stays where it is. The typed arrays (float_data,
+   int32_data, ..) may be packed or not, and hold one number an element of their own width; they are converted into
+   the bytes that raw_data would have. */
 #include "graphs/onnx/tensor.h"
 #include <string.h>
 

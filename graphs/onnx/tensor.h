@@ -17,8 +17,8 @@ typedef struct Tensor {
 
 /* Reads the header. E_INVALID: sizes negative or too large, a field of another kind. */
 bool tensor_read(Arena *, Wire message, Tensor *);
-/* Its elements as bytes, little-endian, row by row: a slice of the file where they are raw, else converted into the arena. Strings and external data are not read here.
-   E_INVALID: their number does not fit the sizes. */
+/* Its elements as bytes, little-endian, row by row: a slice of the file where they are raw, else converted into
+   the arena. Strings and external data are not read here. E_INVALID: their number does not fit the sizes. */
 bool tensor_bytes(Arena *, const Tensor *, const Wire *at, Slice *out);
 bool tensor_type(World *, const Tensor *, Type *); /* false: more than RANK_MAX axes or an unknown element type */
 size_t tensor_size(DType, int64_t count);          /* bytes of that many elements, types below 8 bits packed */

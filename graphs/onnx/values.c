@@ -1,4 +1,5 @@
-/* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to symbols, TensorProto to constant, external data files. */
+/* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to symbols,
+   TensorProto to constant, external data files. */
 #include "graphs/onnx/model.h"
 #include <ctype.h>
 #include <string.h>

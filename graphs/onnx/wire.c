@@ -1,5 +1,6 @@
-/* wire.c -- the walker and the few functions that write fields. Invariant: `rest` lies inside the message it was made for, so a length is believed only after it was
-   compared with what is left; the walker never reads past the slice, whatever the bytes are. */
+/* wire.c -- the walker and the few functions that write fields. Invariant: `rest` lies inside the message it was
+   made for, so a length is believed only after it was compared with what is left; the walker never reads past the
+   slice, whatever the bytes are. */
 #include "graphs/onnx/wire.h"
 #include <errno.h>
 #include <fcntl.h>

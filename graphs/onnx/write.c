@@ -1,5 +1,6 @@
-/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its order, copied as it is; only nodes, initializers and what speaks of names that are gone
-   change. With an unchanged graph nothing is replayed: the bytes are those of the file. */
+/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its order, copied
+   as it is; only nodes, initializers and what speaks of names that are gone change. With an unchanged graph
+   nothing is replayed: the bytes are those of the file. */
 #include "graphs/onnx/export.h"
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* arena.c -- a stack of chunks. An allocation moves the top chunk's end; where it does not fit, a new chunk is pushed.
 
-   Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in the top one) and a reset pops chunks and
-   sets the end back. `bytes` is the sum of the sizes of the chunks held. Chunks grow with the arena up to 1 MiB; what is bigger gets its own.
-   A reset keeps some of the chunks it pops, behind the others, for the next allocations: search marks and resets thousands of times a second. */
+   Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in the top one) and
+   a reset pops chunks and sets the end back. `bytes` is the sum of the sizes of the chunks held. Chunks grow with
+   the arena up to 1 MiB; what is bigger gets its own. A reset keeps some of the chunks it pops, behind the others,
+   for the next allocations: search marks and resets thousands of times a second. */
 #include "ops/base/arena.h"
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
-/* arena.h -- memory that is freed in the reverse order of its allocation, all at once. Everything whose lifetime is a World, a plan or a search lives in one.
-   Failure does not return: it goes to the arena's Escape (error.h), or aborts where none was given (tests). */
+/* arena.h -- memory that is freed in the reverse order of its allocation, all at once. Everything whose lifetime
+   is a World, a plan or a search lives in one. Failure does not return: it goes to the arena's Escape (error.h),
+   or aborts where none was given (tests). */
 #ifndef ISOMER_ARENA_H
 #define ISOMER_ARENA_H
 #include "error.h"
@@ -23,8 +24,9 @@ size_t arena_bytes(const Arena *);    /* in use now, in whole chunks, and the mo
 size_t arena_peak(const Arena *);
 Escape *arena_escape(const Arena *);
 
-/* The one allocation function under everything that is ours. realloc's contract; 0 bytes: frees and returns NULL. The n-th allocation from now
-   on fails, once, after mem_fail_at(n); 0: none does. Without such a call n is the environment's ISOMER_FAIL_ALLOC. */
+/* The one allocation function under everything that is ours. realloc's contract; 0 bytes: frees and returns NULL.
+   The n-th allocation from now on fails, once, after mem_fail_at(n); 0: none does. Without such a call n is the
+   environment's ISOMER_FAIL_ALLOC. */
 void *mem_realloc(void *, size_t bytes);
 void mem_fail_at(int64_t n);
 #define ARENA_NEW(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))

@@ -1,7 +1,8 @@
 /* error.c -- the one place where an Error is filled and printed.
 
-   An Error is written once: the first failure stands, what fails because of it is not news. Texts that do not fit are cut, never an overflow.
-   A reason may have more lines than one (scan_fail adds the source line and a caret); the kind is printed at the end of the first. */
+   An Error is written once: the first failure stands, what fails because of it is not news. Texts that do not fit
+   are cut, never an overflow. A reason may have more lines than one (scan_fail adds the source line and a caret);
+   the kind is printed at the end of the first. */
 #include "ops/base/error.h"
 #include <stdarg.h>
 #include <stdio.h>

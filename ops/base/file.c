@@ -33,7 +33,8 @@ static ssize_t read_fully(int fd, char *to, size_t n) {
     return (ssize_t)done;
 }
 
-/* Reads the rest of fd into `bytes`, which has room for `room` and a terminator; where more comes (a pipe does not say) the room is doubled. */
+/* Reads the rest of fd into `bytes`, which has room for `room` and a terminator; where more comes (a pipe does not
+   say) the room is doubled. */
 static bool read_open(Arena *a, int fd, char *bytes, size_t room, char **data, size_t *n) {
     for (size_t size = 0;; room *= 2) {
         ssize_t got = read_fully(fd, bytes + size, room + 1 - size);

@@ -12,9 +12,9 @@ Text text_new(Arena *);
 void text_add(Text *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 void text_bytes(Text *, const char *, size_t);
 
-/* A cursor over a text. Every function that takes a token first skips blanks, newlines and comments from # to the end of the line; where it
-   takes nothing, the cursor stays. With `lines` set newlines are not skipped but taken by scan_char(s, '\n'). A token that is there but wrong is
-   an error (scan_fail); one that is not there is not. */
+/* A cursor over a text. Every function that takes a token first skips blanks, newlines and comments from # to the
+   end of the line; where it takes nothing, the cursor stays. With `lines` set newlines are not skipped but taken
+   by scan_char(s, '\n'). A token that is there but wrong is an error (scan_fail); one that is not there is not. */
 typedef struct Scan {
     const char *name, *start, *at, *end;
     Error *error;

@@ -1,5 +1,6 @@
-/* attr.c -- attributes of a node as one record of TABLE_ATTRS: the number of definitions, then for each a word (polynomial, word, expression or content),
-   lists with their length before them. What the words mean follows from the definitions, which are not part of the record: an operator's signature has them. */
+/* attr.c -- attributes of a node as one record of TABLE_ATTRS: the number of definitions, then for each a word
+   (polynomial, word, expression or content), lists with their length before them. What the words mean follows from
+   the definitions, which are not part of the record: an operator's signature has them. */
 #include "ops/core/attr.h"
 #include "ops/core/expr.h"
 #include <string.h>

@@ -4,7 +4,8 @@
 #include "ops/core/type.h"
 
 typedef enum AttrKind { A_INT, A_INTS, A_WORD, A_REAL, A_DTYPE, A_BLOB } AttrKind;
-/* How an omitted list is filled from `init`: as it stands, or once for each spatial axis (rank of input 0 minus 2), for both sides of each, for each axis. */
+/* How an omitted list is filled from `init`: as it stands, or once for each spatial axis (rank of input 0 minus
+   2), for both sides of each, for each axis. */
 typedef enum AttrFill { AS_IS, PER_SPATIAL, PER_SIDE, PER_AXIS } AttrFill;
 typedef struct AttrDef {
     const char *name;

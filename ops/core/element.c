@@ -1,4 +1,5 @@
-/* element.c -- elements of tensors as doubles and integers. Small floats are encoded by scaling to their unit in the last place and rounding once. */
+/* element.c -- elements of tensors as doubles and integers. Small floats are encoded by scaling to their unit in
+   the last place and rounding once. */
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>

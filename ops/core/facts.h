@@ -1,4 +1,5 @@
-/* facts.h -- what is known of sizes, and a small sound procedure that says whether it entails a condition. "No" means "not shown". No solver. */
+/* facts.h -- what is known of sizes, and a small sound procedure that says whether it entails a condition. "No"
+   means "not shown". No solver. */
 #ifndef ISOMER_FACTS_H
 #define ISOMER_FACTS_H
 #include "ops/core/expr.h"

@@ -1,6 +1,8 @@
-/* poly.c -- arithmetic of integer polynomials. A polynomial is one record of TABLE_POLY: for each monomial the words coefficient (not 0), degree d, and
-   (d + 1) / 2 words that hold its symbols as uint32, ascending, the odd place 0. Monomials stand by falling degree, then by ascending symbols, which is the
-   graded lexicographic order: it is kept by multiplication, so the first monomial is the leading one. The zero polynomial is number 0 and has no record. */
+/* poly.c -- arithmetic of integer polynomials. A polynomial is one record of TABLE_POLY: for each monomial the
+   words coefficient (not 0), degree d, and (d + 1) / 2 words that hold its symbols as uint32, ascending, the odd
+   place 0. Monomials stand by falling degree, then by ascending symbols, which is the graded lexicographic order:
+   it is kept by multiplication, so the first monomial is the leading one. The zero polynomial is number 0 and has
+   no record. */
 #include "ops/core/poly.h"
 #include <stdlib.h>
 #include <string.h>

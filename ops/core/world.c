@@ -1,5 +1,6 @@
-/* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie in its arena; the indices of the tables and the
-   columns lie on the heap, so that a reset of the arena leaves them. Invariant: a column's rows from `valid` on hold nothing that may be read. */
+/* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie in its arena;
+   the indices of the tables and the columns lie on the heap, so that a reset of the arena leaves them. Invariant:
+   a column's rows from `valid` on hold nothing that may be read. */
 #include "ops/core/world.h"
 #include <string.h>
 

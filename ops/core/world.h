@@ -1,5 +1,6 @@
-/* world.h -- the interned tables of one thread. Everything that is a number (Poly, Ex, TypeId, AttrsId, Sig, Value) is an index into one of them and means
-   nothing outside its World. Tables only grow; mark/reset truncates all of them at once, which is how backtracking frees. No World is shared by threads. */
+/* world.h -- the interned tables of one thread. Everything that is a number (Poly, Ex, TypeId, AttrsId, Sig,
+   Value) is an index into one of them and means nothing outside its World. Tables only grow; mark/reset truncates
+   all of them at once, which is how backtracking frees. No World is shared by threads. */
 #ifndef ISOMER_WORLD_H
 #define ISOMER_WORLD_H
 #include "ops/base/intern.h"

@@ -1,7 +1,8 @@
-/* affine.c -- what an epilogue does to the accumulator before it does anything else is often y = scale[c]*acc + shift[c] with numbers that are known: a bias, a batch
-   normalisation. Each value of the program is computed for every channel as a pair (scale, shift), scale 0 where the accumulator is not read, or is not of that
-   form. The last affine value through which everything reads the accumulator becomes the accumulator of the program that is left; a kernel scales its
-   weights and starts from the shifts. */
+/* affine.c -- what an epilogue does to the accumulator before it does anything else is often y = scale[c]*acc +
+   shift[c] with numbers that are known: a bias, a batch normalisation. Each value of the program is computed for
+   every channel as a pair (scale, shift), scale 0 where the accumulator is not read, or is not of that form. The
+   last affine value through which everything reads the accumulator becomes the accumulator of the program that is
+   left; a kernel scales its weights and starts from the shifts. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>

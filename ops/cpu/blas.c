@@ -17,8 +17,9 @@ enum { ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112 }; /* as in cblas.h */
 DEFINE_CALLS(float, s)
 DEFINE_CALLS(double, d)
 
-/* OpenBLAS's serial build hands out its packing buffers without a lock: two threads in it at once get wrong products. The library is one for
-   the whole process, and so is this; it also keeps two threads from changing the environment at once. */
+/* OpenBLAS's serial build hands out its packing buffers without a lock: two threads in it at once get wrong
+   products. The library is one for the whole process, and so is this; it also keeps two threads from changing the
+   environment at once. */
 static pthread_mutex_t serial_build = PTHREAD_MUTEX_INITIALIZER;
 
 struct Blas {
@@ -213,7 +214,8 @@ static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, 
     return operand_pack(b, index, dtype, o) && view_matrix(&o->view, m);
 }
 
-/* Where b is the same for all of the last batch axis and a and y continue from one matrix to the next, those matrices are one taller one. */
+/* Where b is the same for all of the last batch axis and a and y continue from one matrix to the next, those
+   matrices are one taller one. */
 static void fold_batch(MatMul *g) {
     Nest *n = &g->batch;
     const View *y = &g->tail.into, *a = &g->a.view;

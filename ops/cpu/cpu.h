@@ -105,8 +105,8 @@ static inline void tail_run(const Tail *t, void *const slot[], void *work) {
     if (t->finish) vector_run(t->finish, slot, work);
 }
 
-/* ---- affine.c: the epilogue's first part as scale[c]*acc + shift[c], c the index along `axis`, where that is known now (Build.weights); the rest is a program again.
-   scale NULL: 1. False: there is no such part. */
+/* ---- affine.c: the epilogue's first part as scale[c]*acc + shift[c], c the index along `axis`, where that is
+   known now (Build.weights); the rest is a program again. scale NULL: 1. False: there is no such part. */
 enum { AFFINE_CODE = 64 };
 typedef struct Affine {
     const float *scale, *shift;

@@ -1,5 +1,5 @@
-/* fused.c -- epilogues that a library computes itself: a bias along one axis, one activation, then a line alpha*x + beta. Numbers may be constants of the program or views
-   of one element that is known now. */
+/* fused.c -- epilogues that a library computes itself: a bias along one axis, one activation, then a line alpha*x
+   + beta. Numbers may be constants of the program or views of one element that is known now. */
 #include "ops/cpu/cpu.h"
 
 static bool bias_like(const View *v, const View *y, int axis) {

@@ -1,7 +1,8 @@
-/* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two innermost joined axes, at most BLOCK
-   elements. Each instruction is one call of an inner loop (simd.h) over the tile. A view that is contiguous there and of the class's own
-   type is used where it lies; others are loaded, converted, into a register of the scratch. Constants and views of one element
-   are loaded once a run. The last instruction stores into y directly where it can. Values of the scratch are reused after their last use. */
+/* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two innermost joined
+   axes, at most BLOCK elements. Each instruction is one call of an inner loop (simd.h) over the tile. A view that
+   is contiguous there and of the class's own type is used where it lies; others are loaded, converted, into a
+   register of the scratch. Constants and views of one element are loaded once a run. The last instruction stores
+   into y directly where it can. Values of the scratch are reused after their last use. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* kernels.c -- times the CPU back end's kernels on layers of real models, each choice: microseconds (the minimum over rounds) and GFLOP/s, or
-   GB/s where memory is what counts. Usage: build/test/bench/kernels [FILTER] [OPTIONS OF THE BACK END]
-   Build: make build/test/bench/kernels */
+/* kernels.c -- times the CPU back end's kernels on layers of real models, each choice: microseconds (the minimum
+   over rounds) and GFLOP/s, or GB/s where memory is what counts. Usage: build/test/bench/kernels [FILTER] [OPTIONS
+   OF THE BACK END] Build: make build/test/bench/kernels */
 #include "ops/backend.h"
 #include "ops/core/type.h"
 #include "ops/view.h"

@@ -1,5 +1,7 @@
-/* fuzz.h -- what the fuzzing targets share. A target takes any bytes and either uses what they say or gets an Error with a documented kind and a reason; anything else (a crash, a sanitizer's
-   report, a property that does not hold) ends the process. Every target is a function, so that `make test` can run it on the committed seeds without a fuzzer. */
+/* fuzz.h -- what the fuzzing targets share. A target takes any bytes and either uses what they say or gets an
+   Error with a documented kind and a reason; anything else (a crash, a sanitizer's report, a property that does
+   not hold) ends the process. Every target is a function, so that `make test` can run it on the committed seeds
+   without a fuzzer. */
 #ifndef ISOMER_TEST_FUZZ_H
 #define ISOMER_TEST_FUZZ_H
 #include "ops/base/arena.h"

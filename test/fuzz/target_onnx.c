@@ -1,4 +1,5 @@
-/* target_onnx.c -- any bytes as a model. What opens is written back unchanged byte for byte, and written anew node by node it opens again. */
+/* target_onnx.c -- any bytes as a model. What opens is written back unchanged byte for byte, and written anew node
+   by node it opens again. */
 #include "graphs/onnx/export.h"
 #include "test/fuzz/fuzz.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* target_rules.c -- any bytes as rules. What is read is identified, built at its first lengths, checked as if it were to be used, printed, and read back as the same. */
+/* target_rules.c -- any bytes as rules. What is read is identified, built at its first lengths, checked as if it
+   were to be used, printed, and read back as the same. */
 #include "rules/rule.h"
 #include "test/fuzz/fuzz.h"
 #include <string.h>

@@ -1,4 +1,5 @@
-/* target_taso.c -- any bytes as a file of TASO's substitutions. Its rules are text of ours: what is read prints and is built at its first lengths, or says why not. */
+/* target_taso.c -- any bytes as a file of TASO's substitutions. Its rules are text of ours: what is read prints
+   and is built at its first lengths, or says why not. */
 #include "rules/taso.h"
 #include "test/fuzz/fuzz.h"
 

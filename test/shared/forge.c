@@ -1,4 +1,5 @@
-/* forge.c -- the verdict's digest is made here as rules/canonical.c makes it; were the two to differ, the tests would see the wrong check fire. */
+/* forge.c -- the verdict's digest is made here as rules/canonical.c makes it; were the two to differ, the tests
+   would see the wrong check fire. */
 #include "test/shared/forge.h"
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
-/* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN OUT" each, answered by a line "CODE IN MESSAGE"; with -r every node that we understand
-   is written anew instead of copied; with -n a third of all float values, chosen at random, become -(-value). `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
+/* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN OUT" each,
+   answered by a line "CODE IN MESSAGE"; with -r every node that we understand is written anew instead of copied;
+   with -n a third of all float values, chosen at random, become -(-value). `onnx_roundtrip -s|-v FILE..`: how many
+   nodes are understood; -v: and why the others are not. */
 #include "graphs/onnx/onnx.h"
 #include "ops/base/random.h"
 #include <stdio.h>

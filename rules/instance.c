@@ -247,6 +247,8 @@ static void add_graph(Collection *c, const Graph *g, int *nneed, const Lit **nee
 
 static void collect(World *w, Arena *a, Instance *i) {
     Collection c = {.w = w, .arena = a};
+    i->from_stated = i->from;
+    i->to_stated = i->to;
     for (int k = 0; k < i->ninput; k++)
         for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++) add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
     add_graph(&c, &i->from, &i->nneed_from, &i->need_from);

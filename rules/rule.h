@@ -76,8 +76,9 @@ typedef struct Instance {
     const Rule *rule;
     int length[RULE_BLOCKS]; /* of each group */
     int ninput;
-    const Value *input; /* in the order of declaration */
-    Graph from, to;     /* equal numbers of outputs; inputs: those above */
+    const Value *input;           /* in the order of declaration */
+    Graph from, to;               /* equal numbers of outputs; inputs: those above */
+    Graph from_stated, to_stated; /* the same at first; they stay so where a reader expands composites in from and to */
     int nwhere;
     const Lit *where;
     int nsymbol;

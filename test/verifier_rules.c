@@ -95,6 +95,12 @@ static void test_classes(void **state) {
         classes_of("rule rounds\n  %x : F [n]\nfrom\n  %k = fill value=2 shape=[]\n  %l = fill value=20 shape=[]\n  %u = mul %x %k\n"
                    "  %v = div %u %l\n  out %v\nto\n  %k = fill value=1/10 shape=[]\n  %v = mul %x %k\n  out %v\n"),
         CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES);
+    /* a composite's definition has the square root of 1/2 as it is, a model its nearest float */
+    assert_int_equal(
+        classes_of("rule gelu\n  %x : F [n]\nfrom\n  %y = gelu %x\n  out %y\nto\n  %s = fill value=0.7071067811865476 shape=[]\n"
+                   "  %t = mul %x %s\n  %e = erf %t\n  %one = fill value=1 shape=[]\n  %p = add %e %one\n"
+                   "  %half = fill value=1/2 shape=[]\n  %h = mul %x %half\n  %y = mul %h %p\n  out %y\n"),
+        CLASS_ROUNDS);
     assert_int_equal(
         classes_of("rule drops\n  %x : F [n]   %y : F [n]\nfrom\n  %u = add %x %y\n  %v = sub %u %y\n  out %v\nto\n  out %x\n"),
         CLASS_REASSOCIATES | CLASS_DROPS);

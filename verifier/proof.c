@@ -140,27 +140,51 @@ static bool same_reads(Attempt *a) {
     }
     return true;
 }
+typedef struct Literal {
+    Ex value;
+    bool written; /* as an attribute of a node, which a model holds as a float; else only its operator's definition has it */
+} Literal;
 typedef struct TreeFacts { /* what the trees of a side hold */
     World *w;
+    const Graph *stated;
     int n, room;
-    Ex *number;
+    Literal *number;
     bool divides, computes; /* recip or exp; arithmetic on real variables */
 } TreeFacts;
+
+static bool has_number(const TreeFacts *f, Literal x) {
+    for (int k = 0; k < f->n; k++)
+        if (f->number[k].value == x.value && f->number[k].written == x.written) return true;
+    return false;
+}
+static void add_number(Arena *arena, TreeFacts *f, Literal x) {
+    if (has_number(f, x)) return;
+    if (f->n == f->room) {
+        Literal *v = ARENA_NEW(arena, Literal, f->room = 2 * f->room + 16);
+        if (f->n) memcpy(v, f->number, sizeof *v * (size_t)f->n);
+        f->number = v;
+    }
+    f->number[f->n++] = x;
+}
+/* Is it an attribute's, in the graph that the rule states? */
+static bool is_written(const TreeFacts *f, Arena *arena, Ex number) {
+    NodeList live = graph_live(f->w, arena, f->stated);
+    for (int k = 0; k < live.n; k++) {
+        const Op *op = node_get(f->w, live.v[k]).op;
+        Attr attr[32];
+        sig_attr(f->w, node_get(f->w, live.v[k]).sig, attr);
+        for (int j = 0; j < attrs_count(op->attrs); j++)
+            if (op->attrs[j].kind == A_REAL && attr[j].real == number) return true;
+    }
+    return false;
+}
 
 static void look(Arena *arena, TreeFacts *f, Ex e) {
     ExNode x;
     if (!e) return;
     ex_get(f->w, e, &x);
     if (x.kind == EX_NUM || x.kind == EX_REAL) {
-        for (int k = 0; k < f->n; k++)
-            if (f->number[k] == e) return;
-        if (f->n == f->room) {
-            Ex *v = ARENA_NEW(arena, Ex, 2 * f->room + 16);
-            if (f->n) memcpy(v, f->number, sizeof *v * (size_t)f->n);
-            f->number = v;
-            f->room = 2 * f->room + 16;
-        }
-        f->number[f->n++] = e;
+        add_number(arena, f, (Literal){e, is_written(f, arena, e)});
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
@@ -168,15 +192,15 @@ static void look(Arena *arena, TreeFacts *f, Ex e) {
     if (pair || x.kind == EX_FN || x.kind == EX_SUM || x.kind == EX_MOST) look(arena, f, x.a);
     if (pair) look(arena, f, x.b);
 }
-static TreeFacts look_graph(Attempt *a, const Graph *g) {
+static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
     World *w = a->prover.w;
-    TreeFacts f = {.w = w};
+    TreeFacts f = {.w = w, .stated = stated};
     NodeList live = graph_live(w, a->prover.arena, g);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);
         Attr attr[32];
-        for (int j = 0; j < n.nout; j++) look(a->prover.arena, &f, sig_define(w, n.sig, j));
         sig_attr(w, n.sig, attr);
+        for (int j = 0; j < n.nout; j++) look(a->prover.arena, &f, sig_define(w, n.sig, j));
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {
             ExNode x;
             if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
@@ -193,18 +217,16 @@ static bool is_float_number(World *w, Ex e) {
     double v = (double)x.p / (double)x.q;
     return (x.q & (x.q - 1)) == 0 && (double)(float)v == v && x.p < (int64_t)1 << 53 && x.p > -((int64_t)1 << 53);
 }
-/* A number on the right that is no float and does not stand on the left. */
+/* A number on the right that is no float and does not stand on the left, or is rounded on one side only. */
 static bool rounds(Attempt *a, const TreeFacts *from, const TreeFacts *to) {
     if (to->computes) return true;
-    for (int k = 0; k < to->n; k++) {
-        bool known = is_float_number(a->prover.w, to->number[k]);
-        for (int j = 0; j < from->n; j++) known |= from->number[j] == to->number[k];
-        if (!known) return true;
-    }
+    for (int k = 0; k < to->n; k++)
+        if (!is_float_number(a->prover.w, to->number[k].value) && !has_number(from, to->number[k])) return true;
     return false;
 }
 static unsigned float_classes(Attempt *a, bool exact) {
-    TreeFacts from = look_graph(a, &a->instance->from), to = look_graph(a, &a->instance->to);
+    TreeFacts from = look_graph(a, &a->instance->from, &a->instance->from_stated),
+              to = look_graph(a, &a->instance->to, &a->instance->to_stated);
     unsigned classes = CLASS_EXACT;
     if (!exact) classes |= CLASS_REASSOCIATES | (from.divides || to.divides ? CLASS_DIVIDES : 0);
     if (rounds(a, &from, &to)) classes |= CLASS_ROUNDS;

@@ -14,7 +14,7 @@
 #define LONG_CALL 20e-3
 #define PATIENCE 4.0 /* seconds */
 #define FAR 4.0      /* times the limit: one call says enough */
-enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
+enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000, STEP_VIEWS = 64, TIMED = 64 };
 
 static double clock_now(void) {
     struct timespec t;
@@ -94,7 +94,7 @@ static int rounds_for(int n, const Timed *t) {
 
 static bool time_all(int n, Timed *t, double limit, uint64_t seed) {
     Random r = {seed, 0};
-    int order[64];
+    int order[TIMED];
     bool hopeless = false;
     for (int k = 0; k < n; k++) {
         order[k] = k;
@@ -120,8 +120,9 @@ typedef struct StepRun {
     const Backend *backend;
     Device *device;
     Kernel *kernel;
-    void *slot[64], *workspace;
-    View view[64];
+    void *slot[STEP_VIEWS], *workspace;
+    View view[STEP_VIEWS];
+    cpu_set_t before; /* where the thread may run: empty until it is pinned */
 } StepRun;
 
 static bool run_kernel(void *what) {
@@ -173,7 +174,7 @@ static Step own_slots(const Step *step, StepRun *s) {
 }
 
 static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], uint64_t seed, Arena *a, Error *e) {
-    const void *weights[64] = {NULL};
+    const void *weights[STEP_VIEWS] = {NULL};
     char why[256] = "";
     size_t workspace = 0;
     for (int j = 0; j < own->nview; j++)
@@ -184,23 +185,43 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     return s->workspace || error_set(e, E_LIMIT, "timing", "no memory on the device");
 }
 
+static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed, double limit, Arena *a, Error *e) {
+    Step own = own_slots(step, s);
+    Timed t = {run_kernel, s, 1, {INFINITY, INFINITY}};
+    pin(&s->before);
+    bool good = prepare(s, &own, choice, known, seed, a, e) && time_all(1, &t, limit, seed);
+    return good ? fmin(t.best[0], t.best[1]) : -1;
+}
+
+static void step_free(StepRun *s) {
+    if (!s) return;
+    unpin(&s->before);
+    if (s->kernel) s->backend->forget(s->kernel);
+    for (int j = 0; j < STEP_VIEWS; j++)
+        if (s->slot[j]) s->backend->release(s->device, s->slot[j]);
+    if (s->workspace) s->backend->release(s->device, s->workspace);
+}
+
+/* Running out of memory is an error like any other: kernel and device memory are given back. */
 double profile_step(const Backend *backend, Device *device, const Step *step, int choice, const bool known[], uint64_t seed, double limit,
                     Error *e) {
-    if (step->nview > 64) return -1;
-    Arena *a = arena_new(NULL, 0);
-    StepRun s = {.backend = backend, .device = device};
-    Step own = own_slots(step, &s);
-    Timed t = {run_kernel, &s, 1, {INFINITY, INFINITY}};
-    cpu_set_t before;
-    pin(&before);
-    bool good = prepare(&s, &own, choice, known, seed, a, e) && time_all(1, &t, limit, seed);
-    unpin(&before);
-    if (s.kernel) backend->forget(s.kernel);
-    for (int j = 0; j < step->nview; j++)
-        if (s.slot[j]) backend->release(device, s.slot[j]);
-    if (s.workspace) backend->release(device, s.workspace);
+    Escape escape = {.error = {.kind = E_NONE}};
+    StepRun *volatile s = NULL;
+    Arena *volatile a = NULL;
+    if (step->nview > STEP_VIEWS) return -1;
+    if (setjmp(escape.here)) {
+        error_set(e, E_MEMORY, "timing", "%s", escape.error.reason);
+        step_free(s);
+        arena_free(a);
+        return -1;
+    }
+    a = arena_new(&escape, 0);
+    s = ARENA_NEW(a, StepRun, 1);
+    *s = (StepRun){.backend = backend, .device = device};
+    double seconds = time_step(s, step, choice, known, seed, limit, a, e);
+    step_free(s);
     arena_free(a);
-    return good ? fmin(t.best[0], t.best[1]) : -1;
+    return seconds;
 }
 
 /* ---- whole plans */
@@ -218,10 +239,10 @@ static bool run_runner(void *what) {
 }
 
 bool profile_runners(int n, Runner *const runner[], const void *const *const in[], void *const *const out[], double seconds[], Error *e) {
-    Timed t[64];
-    RunnerRun r[64];
+    Timed t[TIMED];
+    RunnerRun r[TIMED];
     cpu_set_t before;
-    if (n > 64) n = 64;
+    if (n > TIMED) return error_set(e, E_LIMIT, "timing", "%d plans at a time, at most %d can be", n, (int)TIMED);
     for (int k = 0; k < n; k++) {
         r[k] = (RunnerRun){runner[k], in[k], out[k], e};
         t[k] = (Timed){run_runner, &r[k], 1, {INFINITY, INFINITY}};

@@ -12,11 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum {
-    VISIBLE = 64,
-    GUESS = 64,
-    GUESS_DATA = 16
-}; /* bytes that computing what depends on constants alone may add before the search; sizes that nothing gives */
+enum { VISIBLE = 64 };                /* bytes that computing what depends on constants alone may add before the search */
+enum { GUESS = 64, GUESS_DATA = 16 }; /* sizes that nothing gives */
 
 static double now(void) {
     struct timespec t;
@@ -40,6 +37,12 @@ void run_say(Run *r, const char *format, ...) {
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
     r->o->progress(r->o->user, line);
+}
+
+char *run_text(const Run *r, const Text *t) {
+    char *copy = mem_realloc(NULL, t->size + 1);
+    if (!copy) escape_raise(r->escape, E_MEMORY, "no memory for a text of %zu bytes", t->size);
+    return memcpy(copy, t->data, t->size + 1);
 }
 
 /* ---- open */
@@ -230,8 +233,8 @@ static bool reports(Run *r, Derivation *d, IsomerResult *out) {
     run_operators(r, d);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
-    out->table = strdup(table.data);
-    out->report = strdup(json.data);
+    out->table = run_text(r, &table);
+    out->report = run_text(r, &json);
     out->changed = changed;
     return run_show(r, changed) && (!r->o->report || file_write(r->o->report, json.data, json.size, r->error));
 }
@@ -273,9 +276,9 @@ void isomer_options(IsomerOptions *o) {
 }
 
 void isomer_result_free(IsomerResult *r) {
-    free(r->table);
-    free(r->report);
-    free(r->changes);
+    mem_realloc(r->table, 0);
+    mem_realloc(r->report, 0);
+    mem_realloc(r->changes, 0);
     r->table = r->report = r->changes = NULL;
 }
 
@@ -288,6 +291,9 @@ typedef struct Guarded {
 } Guarded;
 
 static void close_run(Guarded *c) {
+    run_ruleset_end(&c->run);
+    trial_close(c->run.trial);
+    if (c->run.arena != c->arena) arena_free(c->run.arena); /* of a candidate that was being made */
     changes_free(c->run.changes);
     model_close(c->run.model);
     costdb_close(c->run.db);

@@ -4,6 +4,8 @@
 #include "search/cost.h"
 #include "search/run.h"
 #include "search/target.h"
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,8 +282,9 @@ static bool start(RuleSearch *s) {
     char *bytes;
     size_t n;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
-    s->folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(s->folder)) return error_set(r->error, E_ENVIRONMENT, s->folder, "cannot make a folder for candidates");
+    char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder for candidates");
+    s->folder = folder;
     s->fires = ARENA_NEW(r->arena, bool, r->library.n);
     Candidate c = {.on = ARENA_NEW(r->arena, bool, r->library.n), .ratio = 1};
     if (!model_bytes(r->model, &same, r->arena, &bytes, &n, r->error)) return false;
@@ -292,12 +295,23 @@ static bool start(RuleSearch *s) {
     return true;
 }
 
-static void clean(RuleSearch *s) {
+static void remove_files(const char *folder) {
+    char path[PATH_MAX];
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < (int)sizeof path) unlink(path);
+    if (d) closedir(d);
+}
+
+void run_ruleset_end(Run *r) {
+    RuleSearch *s = r->ruleset;
+    if (!s) return;
+    r->ruleset = NULL;
     target_stop(s->target);
-    for (int k = 0; k < s->n; k++)
-        if (s->v[k].path) unlink(s->v[k].path);
-    if (s->folder) model_remove_external(s->r->model, s->folder);
-    if (s->folder) rmdir(s->folder);
+    if (!s->folder) return;
+    model_remove_external(r->model, s->folder);
+    remove_files(s->folder);
+    rmdir(s->folder);
 }
 
 static bool choose(RuleSearch *s, Derivation *d) {
@@ -314,8 +328,9 @@ static bool choose(RuleSearch *s, Derivation *d) {
 }
 
 bool run_ruleset(Run *r, Derivation *d) {
-    RuleSearch s = {.r = r};
-    bool good = start(&s) && choose(&s, d);
-    clean(&s);
+    RuleSearch *s = r->ruleset = ARENA_NEW(r->arena, RuleSearch, 1);
+    s->r = r;
+    bool good = start(s) && choose(s, d);
+    run_ruleset_end(r);
     return good;
 }

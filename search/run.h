@@ -51,6 +51,8 @@ typedef struct Run {
     KindCost kinds[STEP_KIND_COUNT];
     struct Changes *changes; /* where they are shown (show.c) */
     struct Pictures *pictures;
+    struct Trial *trial; /* open now; it and the search on a target hold what no arena gives back: freed even where memory ran out */
+    struct RuleSearch *ruleset;
 } Run;
 
 bool run_cancelled(Run *);                                                          /* sets the error */
@@ -62,6 +64,7 @@ bool run_finish(Run *, Derivation *, int64_t *growth, Error *);
 bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
 bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
 bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
+void run_ruleset_end(Run *);                  /* stops the target and removes the candidates, if they are still there */
 bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
 bool run_measures(const Run *);               /* costs are times, not counts */
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready before the search, drawn before anything is written. */
@@ -72,4 +75,5 @@ bool run_list_rules(Run *, IsomerResult *);
 void run_operators(Run *, const Derivation *); /* counts and costs by operator, and all arithmetic: before the reports */
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_report(Run *, const Derivation *, bool changed, Text *);
+char *run_text(const Run *, const Text *); /* a copy for the caller of the library, freed by isomer_result_free */
 #endif

@@ -10,7 +10,7 @@ static bool texts(Run *r, IsomerResult *out) {
     if (r->o->diff) changes_print(r->changes, &t);
     for (int k = 0; k < r->o->explain.n; k++)
         if (!changes_explain(r->changes, r->o->explain.v[k], &t)) return false;
-    out->changes = strdup(t.data);
+    out->changes = run_text(r, &t);
     return true;
 }
 
@@ -42,6 +42,6 @@ bool run_list_rules(Run *r, IsomerResult *out) {
         text_add(&t, "%-3s %-34s %s %-20s %s\n", r->library.rule[k].on ? "on" : "off", rule->name, rule->id,
                  classes_text(r->arena, rule->classes), first_line(r->arena, rule->comment));
     }
-    out->table = strdup(t.data);
+    out->table = run_text(r, &t);
     return true;
 }

@@ -281,6 +281,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     Trial *c = ARENA_NEW(r->arena, Trial, 1);
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
+    r->trial = c;
     c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = class_of(d->classes)};
     if (open_side(c, 0, r->in) && open_result(c, d)) {
         guess_sizes(c);
@@ -292,6 +293,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
 
 void trial_close(Trial *c) {
     if (!c) return;
+    c->r->trial = NULL;
     if (c->options.device) c->options.backend->close(c->options.device);
     model_close(c->side[0].model);
     model_close(c->side[1].model);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "graphs/choose.h"
+#include "graphs/profile.h"
 #include "ops/view.h"
 #include <math.h>
 #include <stdio.h>
@@ -161,9 +162,25 @@ static void ties_and_failures(void **state) {
     assert_int_equal(missing, 1);
 }
 
+/* Timing a step takes memory: where there is none it is an error, and what was taken is given back. */
+static void timing_survives_a_lack_of_memory(void **state) {
+    Fixture *f = *state;
+    PlanStep s = step_of(f->arena, 7);
+    double seconds = -1;
+    int failures = 0;
+    for (int64_t k = 1; seconds < 0; k++, failures++) {
+        Error e = {0};
+        mem_fail_at(k);
+        seconds = profile_step(&backend, &f->device, &s.step, 0, NULL, 1, 0, &e);
+        mem_fail_at(0);
+        if (seconds < 0) assert_int_equal(e.kind, E_MEMORY);
+    }
+    assert_true(failures > 1);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept), CASE(nothing_is_measured_when_frozen),
-                                       CASE(ties_and_failures)};
+                                       CASE(ties_and_failures), CASE(timing_survives_a_lack_of_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

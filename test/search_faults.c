@@ -24,6 +24,7 @@ typedef struct Plan {    /* shared with the children */
 } Plan;
 static Plan *plan;
 static char folder[64], in[80], out[80], costs[80];
+static const char *target; /* --measure-with; NULL: our own executor */
 static const char old_output[] = "what was there before";
 
 /* ---- the calls that change files; the library and SQLite find these instead of libc's */
@@ -55,7 +56,7 @@ static int optimize(void) {
     IsomerOptions o;
     IsomerResult result;
     isomer_options(&o);
-    o.cost = "measured", o.cost_db = costs, o.steps = 50;
+    o.cost = "measured", o.cost_db = costs, o.steps = 50, o.measure_with = target;
     int code = isomer_optimize(in, out, &o, &result);
     if (code && !result.message[0]) code = 99;
     isomer_result_free(&result);
@@ -190,6 +191,38 @@ static void every_allocation_fails_once(void **state) {
     assert_true(failures > 20);
 }
 
+static int entries(const char *where) {
+    int n = 0;
+    DIR *d = opendir(where);
+    assert_non_null(d);
+    while (readdir(d)) n++;
+    closedir(d);
+    return n - 2;
+}
+
+/* Candidates are files in a folder of their own: it goes, whatever happens. */
+static void nothing_is_left_of_a_search_on_a_target(void **state) {
+    (void)state;
+    int failures = 0, code = 1;
+    const char *candidates = arena_format(arena, "%s/candidates", folder);
+    assert_int_equal(mkdir(candidates, 0777), 0);
+    setenv("TMPDIR", candidates, 1);
+    target = "while read p; do [ -z \"$p\" ] && echo || echo 0.5 $p; done";
+    for (int64_t k = 1; code; k += 1 + (heavy() ? k / 20 : k / 4)) {
+        put_old();
+        forget_costs();
+        code = finish(start(k, 0));
+        if (code != 0 && code != 4 && code != 5) fail_msg("allocation %lld: exit code %d", (long long)k, code);
+        assert_int_equal(entries(candidates), 0);
+        failures += code != 0;
+    }
+    print_message("%d runs without memory\n", failures);
+    assert_true(failures > 10);
+    target = NULL;
+    unsetenv("TMPDIR");
+    rmdir(candidates);
+}
+
 static void every_write_fails_once(void **state) {
     (void)state;
     int failures = 0;
@@ -279,9 +312,8 @@ static void two_processes_share_costs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_fails_once),
-        cmocka_unit_test(every_write_fails_once),
-        cmocka_unit_test(killed_at_any_moment),
+        cmocka_unit_test(every_allocation_fails_once), cmocka_unit_test(nothing_is_left_of_a_search_on_a_target),
+        cmocka_unit_test(every_write_fails_once),      cmocka_unit_test(killed_at_any_moment),
         cmocka_unit_test(two_processes_share_costs),
     };
     arena = arena_new(NULL, 0);

@@ -245,6 +245,8 @@ static uint32_t operand_of(Unroll *u, Ex e) {
     case EX_MIN2: return binary(u, PROGRAM_LEAST, &x);
     case EX_POW: return binary(u, PROGRAM_POWER, &x);
     case EX_FN: return call(u, &x);
+    case EX_WHERE:
+    case EX_TAKE: return give_up(u); /* data decide what is computed */
     case EX_MOST: {
         Operands *o = arena_alloc_raw(u->w->scratch, sizeof *o);
         o->n = 0;

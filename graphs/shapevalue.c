@@ -56,7 +56,7 @@ static void compute(World *w, Value v) {
     PolyList list = {0};
     if (count < 0) {
     } else if (constant_get(w, v, &t, &bytes)) list = constant_elements(w, bytes, t.dtype, count);
-    else if (is_wide_float(value_type(w, v)->dtype) && n.op->define) {
+    else if (is_wide_float(value_type(w, v)->dtype) && n.op->define && !n.op->value) {
     } else if (!input_name(w, v) && v == n.out && !(n.op->flags & OP_RANDOM)) list = computed_elements(w, &n, count);
     *row(w, v) = (Elements){list, w->resets + 1};
 }

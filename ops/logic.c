@@ -119,6 +119,11 @@ static const char *where_shape(Call *c) {
     dims_join(c, c->in[0]->dim, c->in[2]->dim);
     return NULL;
 }
+static Ex where_define(Call *c, Dims i) {
+    Ex x[3];
+    for (int k = 0; k < 3; k++) x[k] = at(c, k, dims_tail(i, c->in[k]->dim.n));
+    return where(c, x[0], x[1], x[2]);
+}
 static bool value_where(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_where); }
 static int kernel_where(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *condition = &s->view[1];
@@ -136,6 +141,7 @@ const Op op_where = {
     "condition a b",
     "y",
     .shape = where_shape,
+    .define = where_define,
     .value = value_where,
     .kernel = kernel_where,
     .onnx = onnx_where,

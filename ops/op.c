@@ -257,5 +257,7 @@ Ex fn(Call *c, Function f, Ex a) { return make(c, (ExNode){.kind = EX_FN, .word 
 Ex when(Call *c, Cond cond, Ex a, Ex otherwise) {
     return cond.n ? make(c, (ExNode){.kind = EX_IF, .cond = cond, .a = a, .b = otherwise}) : a;
 }
+Ex where(Call *c, Ex cond, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_WHERE, .c = cond, .a = a, .b = b}); }
+Ex take(Call *c, Poly k, Ex index, Ex a) { return make(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a}); }
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_SUM, k, cond, a); }
 Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MOST, k, cond, a); }

@@ -60,6 +60,8 @@ Ex min2(Call *, Ex, Ex);
 Ex power(Call *, Ex, Ex);
 Ex fn(Call *, Function, Ex);
 Ex when(Call *, Cond, Ex, Ex otherwise); /* cond ? a : b */
+Ex where(Call *, Ex c, Ex a, Ex b);      /* c != 0 ? a : b, c being data */
+Ex take(Call *, Poly k, Ex index, Ex);   /* the last at k = the place that index means (ex_place); k: bound() of the axis */
 Ex sum(Call *, Dims k, Cond, Ex);
 Ex most(Call *, Dims k, Cond, Ex); /* maximum; -infinity over an empty domain */
 #endif

@@ -103,13 +103,14 @@ struct Op {
        shapes and kernels understand but rules do not. */
     Ex (*define)(Call *, Dims i);
     const char *expand; /* composite: its graph in text form (graphs/TEXT.md), in place of define */
-    /* Of integer operators without define: the elements of out[0] from those of the inputs (v == NULL: not known). false: cannot say. */
+    /* Of integer operators without define, or where it says too little: the elements of out[0] from those of the inputs (v == NULL: not
+       known). false: cannot say. */
     bool (*value)(Call *, const PolyList in[], Poly *out);
     /* Its own steps (lower.h) into out[0..nout-1] from in[0..nin-1] (absent inputs: rank -1), where the definition's
        structure gives worse ones: matmul to S_GEMM, .. 1: done, 0: not for these views or attributes (the default is
        taken), -1: steps->why says what failed. NULL: the default. Sizes of attributes: step_size. */
     int (*lower)(Call *, const View in[], const View out[], StepBuf *);
-    OpKernel kernel;                               /* known operators: reference kernel, run as an S_OP step */
+    OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and where data decide what is read */
     int (*params)(Call *, int64_t *out, int room); /* what it needs beyond views; how many, or -1 */
     const OnnxMap *onnx;
     unsigned flags;

@@ -197,7 +197,7 @@ bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
     if (e->info.why) return false;
     bool overflow = w->overflow, good;
     w->overflow = false;
-    Ex define = sig_define(w, sig, 0);
+    Ex define = e->info.op->value ? 0 : sig_define(w, sig, 0);
     if (define) good = value_walk(w, define, &e->out[0], e->info.nin, e->in, in, out);
     else good = e->info.op->value && e->info.op->value(&c, in, out);
     good = good && !w->overflow;

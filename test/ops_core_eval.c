@@ -314,6 +314,60 @@ static void gather_rows(Case *c) { /* by delta of data */
         for (int64_t z = 0; z < Z; z++) c->want[y * Z + z] = c->data[0][place[y] * Z + z];
 }
 
+static void
+take_rows(Case *c) { /* the same by places, some counted from the end, of the sum of two rows of which the second hangs on a place too */
+    int64_t X
+    = draw(c, 1, 200), Y = draw(c, 0, 40), Z = draw(c, 0, 20), place[40], other[40];
+    Poly x = named(c, "x", X);
+    input(c, 0, DIMS(X, Z)), input(c, 1, DIMS(Y)), input(c, 2, DIMS(X)), output(c, DIMS(Y, Z));
+    for (int64_t r = 0; r < X; r++) c->data[2][r] = integer(c, (r * r + 1) % X);
+    for (int64_t y = 0; y < Y; y++) {
+        int64_t back = draw(c, 0, 1);
+        place[y] = draw(c, 0, X - 1), other[y] = (place[y] * place[y] + 1) % X;
+        c->data[1][y] = integer(c, place[y] - back * X);
+    }
+    Call *l = &c->call;
+    Dims i = index_of(c, 2), k = bound(l, D(x)), j = bound(l, D(x)), m = bound(l, D(x));
+    Ex inner = take(l, m.v[0], at(l, 1, D(i.v[0])), at(l, 2, D(m.v[0])));
+    c->e = add(l, take(l, k.v[0], at(l, 1, D(i.v[0])), at(l, 0, D(k.v[0], i.v[1]))), take(l, j.v[0], inner, at(l, 0, D(j.v[0], i.v[1]))));
+    for (int64_t y = 0; y < Y; y++)
+        for (int64_t z = 0; z < Z; z++) c->want[y * Z + z] = plus(c, c->data[0][place[y] * Z + z], c->data[0][other[y] * Z + z]);
+}
+
+static void choose_by_data(Case *c) { /* where a mask is not 0 one row's sum, elsewhere an element */
+    int64_t X
+    = draw(c, 1, 200), Y = draw(c, 1, 30);
+    Poly x = named(c, "x", X);
+    input(c, 0, DIMS(Y, X)), input(c, 1, DIMS(X)), output(c, DIMS(Y, X));
+    for (int64_t k = 0; k < X; k++) c->data[1][k] = integer(c, draw(c, 0, 1) * draw(c, 1, 3));
+    Call *l = &c->call;
+    Dims i = index_of(c, 2), k = bound(l, D(x));
+    Ex row = sum(l, k, (Cond){0}, at(l, 0, D(i.v[0], k.v[0])));
+    c->e = where(l, at(l, 1, D(i.v[1])), row, at(l, 0, i));
+    for (int64_t y = 0; y < Y; y++) {
+        Number total_of = integer(c, 0);
+        for (int64_t v = 0; v < X; v++) total_of = plus(c, total_of, c->data[0][y * X + v]);
+        for (int64_t v = 0; v < X; v++) c->want[y * X + v] = c->num->approx(c->data[1][v]) != 0 ? total_of : c->data[0][y * X + v];
+    }
+}
+
+/* An index outside of its axis has no value, whoever computes it. */
+static void places_outside_are_undefined(void **state) {
+    (void)state;
+    assert_true(ex_place(-1, 3) == 2 && ex_place(2, 3) == 2 && ex_place(3, 3) == -1 && ex_place(-4, 3) == -1 && ex_place(0, 0) == -1);
+    Case *c = case_new(1, &numbers_ratio);
+    Poly x = named(c, "x", 2);
+    input(c, 0, DIMS(2)), input(c, 1, DIMS(3)), output(c, DIMS(3));
+    for (int k = 0; k < 3; k++) c->data[1][k] = integer(c, k);
+    Dims i = index_of(c, 1), k = bound(&c->call, D(x));
+    c->e = take(&c->call, k.v[0], at(&c->call, 1, i), at(&c->call, 0, k));
+    c->want[0] = c->data[0][0];
+    c->want[1] = c->data[0][1];
+    c->want[2] = c->num->call(FN_RECIP, integer(c, 0));
+    both_agree(c);
+    case_free(c);
+}
+
 static void at_every_seed(void (*make)(Case *), const Numbers *num, int rounds) {
     for (int seed = 0; seed < rounds; seed++) {
         Case *c = case_new((uint64_t)seed, num);
@@ -325,7 +379,8 @@ static void at_every_seed(void (*make)(Case *), const Numbers *num, int rounds) 
 
 static void definitions_equal_plain_loops(void **state) {
     (void)state;
-    void (*const make[])(Case *) = {matmul, conv, softmax, concat, split_at_middle, pad, pool, reshape, digits_of_negatives, gather_rows};
+    void (*const make[])(Case *) = {matmul,      conv,      softmax,       concat, split_at_middle, pad, pool, reshape, digits_of_negatives,
+                                    gather_rows, take_rows, choose_by_data};
     for (size_t k = 0; k < sizeof make / sizeof make[0]; k++) {
         at_every_seed(make[k], &numbers_real, ROUNDS);
         at_every_seed(make[k], &numbers_residue, ROUNDS / 2);
@@ -529,6 +584,7 @@ static void damaged_programs_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(definitions_equal_plain_loops),
+        cmocka_unit_test(places_outside_are_undefined),
         cmocka_unit_test(residues_keep_the_laws),
         cmocka_unit_test(ratios_are_exact_or_not_known),
         cmocka_unit_test(what_is_known_of_functions_is_true),

@@ -100,6 +100,43 @@ static void test_conditions(void **state) {
     assert_int_equal(back.a, x);
 }
 
+static void test_choice_by_data(void **state) {
+    (void)state;
+    Ex x = at(0, 1, index_of(0), 0), y = at(1, 1, index_of(0), 0), c = at(2, 1, index_of(0), 0);
+    ExNode n = {.kind = EX_WHERE, .c = c, .a = x, .b = y};
+    Ex choice = ex_make(w, &n);
+    prints(choice, "where(x2[i0], x0[i0], x1[i0])");
+    assert_int_equal(ex_reads(w, choice, 2), 1);
+    Symbol i0 = symbol_index(w, 0);
+    Poly to = P("n");
+    prints(ex_subst(w, choice, 1, &i0, &to, (Ex[]){0, 0, y}, 3), "where(x1[n], x0[n], x1[n])");
+    n.b = x;
+    assert_int_equal(ex_make(w, &n), x);
+    n = (ExNode){.kind = EX_WHERE, .c = num(0, 1), .a = x, .b = y};
+    assert_int_equal(ex_make(w, &n), y);
+    n.c = num(3, 1);
+    assert_int_equal(ex_make(w, &n), x);
+}
+
+static void test_take(void **state) {
+    (void)state;
+    Poly k = poly_symbol(w, symbol_bound(w, P("n")));
+    ExNode n = {.kind = EX_TAKE, .n = 1, .dims = {k}, .a = at(1, 1, index_of(0), 0), .b = at(0, 2, k, index_of(1))};
+    Ex row = ex_make(w, &n);
+    prints(row, "take(k0 < n; x1[i0]; x0[k0, i1])");
+    prints(pair(EX_ADD, row, row), "(take(k0 < n; x1[i0]; x0[k0, i1]) + take(k1 < n; x1[i0]; x0[k1, i1]))");
+    Symbol from[] = {symbol_index(w, 0), symbol_named(w, "n")};
+    Poly to[] = {P("p"), P("q")};
+    prints(ex_subst(w, row, 2, from, to, NULL, 0), "take(k0 < q; x1[p]; x0[k0, i1])");
+    Ex twice = ex_subst(w, row, 0, NULL, NULL, (Ex[]){row, 0}, 1);
+    prints(twice, "take(k0 < n; x1[i0]; take(k1 < n; x1[k0]; x0[k1, i1]))");
+    assert_int_equal(ex_reads(w, twice, 1), 2);
+    ExNode outer, old;
+    ex_get(w, twice, &outer);
+    ex_get(w, row, &old);
+    assert_int_not_equal(outer.dims[0], old.dims[0]);
+}
+
 static void test_text(void **state) {
     (void)state;
     Ex a = matmul("n"), b = matmul("n");
@@ -274,8 +311,8 @@ static void test_defaults(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_numbers), TEST(test_conditions),     TEST(test_text),
-                                       TEST(test_subst),   TEST(test_nested_extents), TEST(test_sharing),
-                                       TEST(test_types),   TEST(test_attrs),          TEST(test_defaults)};
+    const struct CMUnitTest tests[] = {TEST(test_numbers), TEST(test_conditions), TEST(test_text),           TEST(test_choice_by_data),
+                                       TEST(test_take),    TEST(test_subst),      TEST(test_nested_extents), TEST(test_sharing),
+                                       TEST(test_types),   TEST(test_attrs),      TEST(test_defaults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

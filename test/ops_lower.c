@@ -101,6 +101,13 @@ static void draw_inputs(Trial *t) {
     }
 }
 
+/* Truth values first, or whole numbers second, are what some operators take and others refuse. */
+static void draw_types(Trial *t) {
+    int64_t kind = draw(t, 0, 9);
+    if (kind == 8) t->in[0].dtype = DT_BOOL;
+    if (kind == 9 && t->nin > 1) t->in[1].dtype = DT_INT64;
+}
+
 /* Sizes that chance alone does not meet. */
 static void fit_rotary(Trial *t) {
     Type *x = &t->in[0], *angle = &t->in[1];
@@ -122,12 +129,19 @@ static bool sized(Trial *t, const Type *type, Tensor *out) {
     return n <= ELEMENTS;
 }
 
+static int64_t least_size(const Tensor *x) {
+    int64_t n = x->rank ? x->dim[0] : 1;
+    for (int a = 1; a < x->rank; a++) n = x->dim[a] < n ? x->dim[a] : n;
+    return n;
+}
+
 static bool draw_trial(Trial *t) {
     TypeId id[INPUTS];
     Tensor y;
     for (int k = 0; k < SYMBOLS; k++) t->size[k] = SIZE_UNKNOWN;
     t->nout = (int)draw(t, 1, OUTPUTS);
     draw_inputs(t);
+    draw_types(t);
     if (!strcmp(t->op->name, "rotary")) fit_rotary(t);
     for (int k = 0; k < attrs_count(t->op->attrs); k++)
         if (!draw_attr(t, &t->op->attrs[k], &t->attr[k])) return false;
@@ -144,7 +158,7 @@ static bool draw_trial(Trial *t) {
     t->nout = info->nout;
     for (int k = 0; k < t->nin; k++)
         if (!sized(t, &t->in[k], &t->data[k])) return false;
-    return true;
+    return t->nin < 2 || t->in[1].dtype == DT_FLOAT || least_size(&t->data[0]) > 0;
 }
 
 static void draw_data(Trial *t) {
@@ -156,6 +170,9 @@ static void draw_data(Trial *t) {
                                 strcmp(t->op->name, "batchnorm") && draw(t, 0, 1)
                             ? -1
                             : 1);
+            if (t->in[k].dtype == DT_BOOL) v = v > 0;
+            if (t->in[k].dtype == DT_INT64)
+                v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1); /* places on any axis */
             t->flat[k][j] = (float)v;
             t->number[k][j].real = v;
         }

@@ -167,7 +167,8 @@ static void test_definitions(void **state) {
         {"clip; F [n]; min=0", "max(x0[i0], 0)"},
         {"clip; F [n]", "x0[i0]"},
         {"div; I64 [n]; I64 [n]", "none"},
-        {"gather; F [n]; I64 [m]", "none"},
+        {"gather; F [n, c]; I64 [m]", "take(k0 < n; x1[i0]; x0[k0, i1])"},
+        {"where; B [m]; F [n, m]; F []", "where(x0[i1], x1[i0, i1], x2[])"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         assert_string_equal(defined(*state, signature(*state, rows[k].signature, 1), 0), rows[k].expected);
@@ -364,7 +365,7 @@ static void test_table(void **state) {
     assert_int_equal(op_arity(op_find("fill"), &variadic), 0);
     assert_int_equal(op_output_count(op_find("split"), &variadic), 1);
     assert_true(variadic);
-    assert_true(op_algebraic(op_find("hardswish")) && !op_algebraic(op_find("gather")));
+    assert_true(op_algebraic(op_find("hardswish")) && op_algebraic(op_find("gather")) && !op_algebraic(op_find("topk")));
     assert_non_null(op_kernel("gather"));
     assert_null(op_kernel("conv"));
 }

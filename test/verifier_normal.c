@@ -32,6 +32,32 @@ static Sizes sizes(Check *c) { return (Sizes){SYMBOLS_MAX, c->value}; }
 
 /* ---- the value of a form */
 
+/* Elements of inputs that stand in polynomials have the values of the data; those outside of their tensor have none. */
+static void note_reads(Check *c, Poly x);
+static void note_read(Check *c, Symbol s, const SymbolDef *d) {
+    const Tensor *t = &c->tensor[c->from.in[d->word]];
+    int64_t at = 0, i;
+    c->value[s] = SIZE_UNKNOWN;
+    for (uint32_t k = 0; k < d->narg; k++) {
+        if (!poly_eval(c->p.w, d->arg[k], sizes(c), &i) || i < 0 || i >= t->dim[k]) return;
+        at = at * t->dim[k] + i;
+    }
+    c->value[s] = (int64_t)t->v[at].real;
+}
+static void note_reads(Check *c, Poly x) {
+    PolyScan scan = poly_scan(c->p.w, x);
+    for (Monomial m; poly_next(&scan, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolDef d = symbol_def(c->p.w, m.symbol[k]);
+            for (uint32_t j = 0; d.kind != SYM_BOUND && j < d.narg; j++) note_reads(c, d.arg[j]);
+            if (d.kind == SYM_READ) note_read(c, m.symbol[k], &d);
+        }
+}
+static bool evaluated(Check *c, Poly x, int64_t *v) {
+    note_reads(c, x);
+    return poly_eval(c->p.w, x, sizes(c), v);
+}
+
 static double nf_value(Check *c, Nf nf);
 
 static int holds(Check *c, Dom d) { /* -1: some variable has no value yet */
@@ -39,7 +65,7 @@ static int holds(Check *c, Dom d) { /* -1: some variable has no value yet */
     int all = 1;
     for (int k = 0; k < l.n; k++) {
         int64_t v;
-        if (!poly_eval(c->p.w, l.v[k].p, sizes(c), &v)) all = -1;
+        if (!evaluated(c, l.v[k].p, &v)) all = -1;
         else if (l.v[k].eq ? v != 0 : v < 0) return 0;
     }
     return all;
@@ -89,7 +115,7 @@ static double input_value(Check *c, const AtomInfo *a) {
     const Tensor *t = &c->tensor[c->from.in[a->word]];
     int64_t at = 0, i;
     for (int k = 0; k < t->rank; k++) {
-        assert_true(poly_eval(c->p.w, a->index[k], sizes(c), &i));
+        assert_true(evaluated(c, a->index[k], &i));
         if (i < 0 || i >= t->dim[k]) fail_msg("%s: a form reads outside an input", c->t.rule->name);
         at = at * t->dim[k] + i;
     }
@@ -104,8 +130,8 @@ static double element_of(Check *c, Atom atom) {
         for (int k = 0; k < c->t.instance.nreal; k++)
             if (c->param[k] == a->word) return c->param_value[k].real;
         return NAN;
-    case AT_SIZE: assert_true(poly_eval(c->p.w, poly_symbol(c->p.w, a->word), sizes(c), &v)); return (double)v;
-    case AT_VALUE: assert_true(poly_eval(c->p.w, a->index[0], sizes(c), &v)); return (double)v;
+    case AT_SIZE: assert_true(evaluated(c, poly_symbol(c->p.w, a->word), &v)); return (double)v;
+    case AT_VALUE: assert_true(evaluated(c, a->index[0], &v)); return (double)v;
     case AT_REAL: return a->real;
     case AT_FN: return function_facts((Function)a->word)->real(nf_value(c, a->a));
     case AT_BASE: return nf_value(c, a->a);
@@ -155,7 +181,9 @@ static bool run(Check *c) {
             Ex e = is_input ? 0 : sig_define(c->p.w, n.sig, j);
             Eval eval = {c->p.w, &numbers_real, sizes(c), n.nin, in, c->t.instance.nreal, c->param, c->param_value};
             if (!shape_of(c, n.out + (Value)j, t)) return false;
-            for (int64_t i = 0; is_input && i < tensor_count(t); i++) t->v[i].real = (double)random_below(&c->random, 9) / 2 - 1.25;
+            bool whole = dtype_class(value_type(c->p.w, n.out)->dtype) != 'F';
+            for (int64_t i = 0; is_input && i < tensor_count(t); i++)
+                t->v[i].real = whole ? (double)random_below(&c->random, 2) : (double)random_below(&c->random, 9) / 2 - 1.25;
             if (!is_input && (!e || !eval_tensor(&eval, e, t, NULL))) return false;
         }
     }
@@ -199,8 +227,8 @@ static void compare_draws(Check *c, const Nf *form) {
             for (int k = 0; k < c->from.nout; k++) compare_output(c, k, form[k]);
     }
 }
-static void note_operators(Check *c, bool *covered) {
-    NodeList live = graph_live(c->p.w, c->t.arena, &c->from);
+static void note_operators(Check *c, const Graph *g, bool *covered) {
+    NodeList live = graph_live(c->p.w, c->t.arena, g);
     for (int k = 0; k < live.n; k++) covered[op_index(node_get(c->p.w, live.v[k]).op)] = true;
 }
 static void check_rule(const Rule *rule, const int length[], bool exact, bool *covered) {
@@ -230,7 +258,10 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
         Nf *form = ARENA_NEW(c->t.arena, Nf, c->from.nout);
         for (int k = 0; k < c->from.nout; k++) form[k] = import_value(&c->import, c->from.out[k]);
         compare_draws(c, form);
-        if (c->compared) note_operators(c, covered);
+        if (c->compared) { /* a composite, and what it consists of */
+            note_operators(c, &c->t.instance.from, covered);
+            note_operators(c, &c->from, covered);
+        }
     } else fail_msg("%s: %s", rule->name, c->escape.error.reason);
     normal_done(&c->p);
     solver_free(c->p.solver);
@@ -259,13 +290,13 @@ static void test_operators(void **state) {
     (void)state;
     bool covered[256] = {false};
     check_file("test/cases/verifier/operators.rules", covered);
-    int compared = 0; /* an operator that is new is compared once a rule of the file has it */
-    for (int k = 0; k < op_count(); k++) {
-        compared += op_number(k)->define && covered[k];
-        if (op_number(k)->define && !covered[k])
-            print_message("operator %s has a definition, but no rule in operators.rules\n", op_number(k)->name);
-    }
-    assert_true(compared >= 50);
+    int missing = 0;
+    for (int k = 0; k < op_count(); k++)
+        if (op_algebraic(op_number(k)) && !covered[k]) {
+            print_message("operator %s has a meaning for the prover, but no rule in operators.rules\n", op_number(k)->name);
+            missing++;
+        }
+    assert_int_equal(missing, 0);
 }
 
 int main(void) {

@@ -1,10 +1,11 @@
 /* import.c -- from the trees that operators define to normal forms, one node at a time: the form of a value over canonical indices is worked out and simplified once, and put
    in place, with its indices substituted, wherever the value is read. */
 #include "verifier/import.h"
+#include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
-enum { PAIR_DIVIDE = 1000, READS_MAX = 64, CONSTANT_WORD = 1 << 20, UNROLL_MOST = 16 };
+enum { PAIR_DIVIDE = 1000, PAIR_CHECK = 1001, FACTORS_MAX = 8, READS_MAX = 64, CONSTANT_WORD = 1 << 20, UNROLL_MOST = 16 };
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
@@ -167,6 +168,82 @@ static Nf choice(Scope *s, Dom ctx, const ExNode *x) {
         if (!dom_false(p, no[k])) sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
     return sum;
 }
+/* A form that is a polynomial in elements of inputs, as an integer. truth: they are truth values, 0 or 1. */
+static Poly read_factor(Prover *p, const AtomInfo *a, bool truth) {
+    if (a->kind == AT_SIZE) return poly_symbol(p->w, a->word);
+    if (a->kind == AT_VALUE) return a->index[0];
+    if (a->kind != AT_INPUT) prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+    Poly x = poly_read(p->w, a->word, a->index, a->nindex);
+    return truth ? poly_place(p->w, x, poly_int(p->w, 2)) : x;
+}
+static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
+    Poly sum = 0;
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        bool whole = !t->nvar && !t->dom && c.q == 1;
+        Poly product = poly_int(p->w, c.p);
+        for (int j = 0; j < t->nfactor && whole; j++) {
+            Ratio power = t->factor[j].power;
+            whole = power.q == 1 && power.p > 0 && power.p <= FACTORS_MAX;
+            for (int64_t i = 0; i < power.p && whole; i++)
+                product = poly_mul(p->w, product, read_factor(p, atom_info(p, t->factor[j].atom), truth));
+        }
+        if (!whole) prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+        sum = poly_add(p->w, sum, product);
+    }
+    return sum;
+}
+/* Where the condition holds and where not, as disjoint guards: conditions on data are guards like any other. */
+enum { SIDES_MAX = 3 * CELLS_MAX };
+typedef struct Side {
+    Dom known, guard;
+    bool yes;
+} Side;
+static int data_sides(Scope *s, Dom ctx, const ExNode *x, Side out[SIDES_MAX]) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Nf c = tree(s, ctx, x->c);
+    int n = cells_make(p, ctx, 1, &c, 0, NULL, cell), count = 0;
+    for (int k = 0; k < n; k++) {
+        Lit side[3] = {{data_polynomial(p, cell_restrict(p, c, cell[k].known), true), true}};
+        int m = 1 + lit_negate(p, side[0], side + 1);
+        for (int j = 0; j < m; j++) {
+            Dom d = dom_make(p, 1, &side[j]);
+            if (dom_false(p, d) || (d && prover_empty(p, dom_and(p, ctx, cell[k].known), d))) continue;
+            out[count++] = (Side){dom_and(p, cell[k].known, d), dom_and(p, cell[k].guard, d), j > 0};
+        }
+    }
+    return count;
+}
+static Nf choice_by_data(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    Side side[SIDES_MAX];
+    Nf sum = 0;
+    for (int k = data_sides(s, ctx, x, side); k--;)
+        sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, side[k].known), side[k].yes ? x->a : x->b), side[k].guard));
+    return sum;
+}
+/* Binds the variable of a TAKE to the place that the index means in this cell; returns the index. */
+static Poly bind_place(Scope *s, const ExNode *x, Nf index, const Cell *cell) {
+    Prover *p = s->m->p;
+    Symbol old = poly_is_symbol(p->w, x->dims[0]);
+    Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), false);
+    bind(s, old, poly_place(p->w, e, placed(s, symbol_def(p->w, old).arg[0])));
+    return e;
+}
+static Nf taken(Scope *s, Dom ctx, const ExNode *x) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Nf index = tree(s, ctx, x->a), sum = 0;
+    int n = cells_make(p, ctx, 1, &index, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        bind_place(s, x, index, &cell[k]);
+        sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, cell[k].known), x->b), cell[k].guard));
+    }
+    return sum;
+}
 /* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow where the result is used: they are collected. */
 static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     Dom d = part->dom;
@@ -244,6 +321,8 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     case EX_POW: return power(s, ctx, &x);
     case EX_FN: return apply_function(p, ctx, (Function)x.word, tree(s, ctx, x.a));
     case EX_IF: return choice(s, ctx, &x);
+    case EX_WHERE: return choice_by_data(s, ctx, &x);
+    case EX_TAKE: return taken(s, ctx, &x);
     case EX_SUM:
     case EX_MOST: return over(s, ctx, &x);
     }
@@ -264,13 +343,16 @@ static Atom element(Import *m, Value v, uint32_t word) {
     for (int k = 0; k < d.n; k++) index[k] = is_one(p, d.v[k]) ? 0 : poly_symbol(p->w, m->index[k]);
     return atom_input(p, word, d.n, index);
 }
-/* A constant of one float is a number; other constants are tensors like inputs. */
+/* A constant of one float or integer is a number; other constants are tensors like inputs. */
 static Nf constant(Import *m, Value v) {
     Type t;
     const void *bytes;
     float x;
     constant_get(m->p->w, v, &t, &bytes);
-    if (t.dtype != DT_FLOAT || type_count(m->p->w, &t) != poly_int(m->p->w, 1)) return nf_atom(m->p, element(m, v, CONSTANT_WORD + v));
+    bool whole = dtype_class(t.dtype) == 'I' || dtype_class(t.dtype) == 'U';
+    if ((t.dtype != DT_FLOAT && !whole) || type_count(m->p->w, &t) != poly_int(m->p->w, 1))
+        return nf_atom(m->p, element(m, v, CONSTANT_WORD + v));
+    if (whole) return nf_number(m->p, ratio(element_integer(t.dtype, bytes, 0), 1));
     memcpy(&x, bytes, sizeof x);
     ExNode n;
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
@@ -344,6 +426,37 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n,
     d = dom_and(p, d, open_variable(s, old, &more[n]));
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
+/* What is not chosen is not looked at; of the condition, which is no number that could be lost, only the checks of indices count. */
+static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Parts condition = {0};
+    Side side[SIDES_MAX];
+    for (int k = data_sides(s, d, x, side); k--;) read_tree(s, side[k].yes ? x->a : x->b, n, var, dom_and(p, d, side[k].known), out);
+    read_tree(s, x->c, n, var, d, &condition);
+    out->too_many |= condition.too_many;
+    for (int k = 0; k < condition.n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, condition.v[k].nf, 0, &c)->term;
+        const AtomInfo *a = t->nfactor ? atom_info(p, t->factor[0].atom) : NULL;
+        if (a && a->kind == AT_PAIR && a->word == PAIR_CHECK) add_part(p, out, condition.v[k]);
+    }
+}
+/* What stands at the place is looked at, and that the index lies on the axis is checked. */
+static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Nf index = tree(s, d, x->a);
+    read_tree(s, x->a, n, var, d, out);
+    int m = cells_make(p, d, 1, &index, 0, NULL, cell);
+    Poly size = placed(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[0])).arg[0]);
+    for (int k = 0; k < m; k++) {
+        Poly e = bind_place(s, x, index, &cell[k]);
+        Dom here = dom_and(p, d, cell[k].known);
+        Nf check = nf_atom(p, atom_nested(p, AT_PAIR, PAIR_CHECK, nf_polynomial(p, e), nf_polynomial(p, size)));
+        add_part(p, out, (Part){n, var, here, check});
+        read_tree(s, x->b, n, var, here, out);
+    }
+}
 static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     ExNode x;
@@ -359,6 +472,10 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
     } else if (x.kind == EX_SUM || x.kind == EX_MOST) {
         const int *none = ARENA_NEW(p->arena, int, x.n + 1);
         read_over(s, &x, p->unroll ? few_values(s, &x) : none, 0, n, var, d, out);
+    } else if (x.kind == EX_WHERE) {
+        read_choice(s, &x, n, var, d, out);
+    } else if (x.kind == EX_TAKE) {
+        read_taken(s, &x, n, var, d, out);
     } else if (x.kind == EX_IF) {
         Dom yes = condition(s, &x.cond), no[2 * COND_MAX];
         read_tree(s, x.a, n, var, dom_and(p, d, yes), out);

@@ -4,6 +4,7 @@
    first; when nothing else is found, an element that only one side defines counts too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
+#include "ops/core/element.h"
 #include "ops/core/eval.h"
 #include <math.h>
 #include <stdio.h>
@@ -95,8 +96,12 @@ static bool shape_of(Refute *r, Value v, Tensor *t) {
     t->v = ARENA_NEW(r->arena, Number, n + 1);
     return true;
 }
-static Number datum(Refute *r) {
+static Number datum(Refute *r, DType t) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
+    char class = dtype_class(t);
+    if (t == DT_BOOL) return r->num->ratio(n > 0, 1);
+    if (class == 'U' || (class == 'I' && r->draw % 2)) return r->num->ratio(n < 0 ? -n : n, 1); /* likely places on an axis */
+    if (class == 'I') return r->num->ratio(n < -1 ? 0 : n, 1);
     if (r->draw % 3 == 1) n = n < 0 ? -n : n;                 /* for roots and logarithms */
     if (r->draw % 3 == 2) return r->num->ratio(2 * n + 1, 2); /* nowhere 0 */
     return r->num->ratio(n, 1);
@@ -105,15 +110,15 @@ static bool fill(Refute *r, Value v) {
     Tensor *t = &r->tensor[v];
     if (!shape_of(r, v, t)) return false;
     int64_t n = tensor_count(t);
-    for (int64_t k = 0; k < n; k++) t->v[k] = datum(r);
+    for (int64_t k = 0; k < n; k++) t->v[k] = datum(r, value_type(r->w, v)->dtype);
     return true;
 }
 static bool constant(Refute *r, Value v, const void *bytes) {
     Tensor *t = &r->tensor[v];
-    if (value_type(r->w, v)->dtype != DT_FLOAT || !shape_of(r, v, t)) return false;
-    const float *x = bytes;
+    DType d = value_type(r->w, v)->dtype;
+    if (!element_readable(d) || !shape_of(r, v, t)) return false;
     int64_t n = tensor_count(t);
-    for (int64_t k = 0; k < n; k++) t->v[k] = r->num->real((double)x[k]);
+    for (int64_t k = 0; k < n; k++) t->v[k] = r->num->real(element_real(d, bytes, k));
     return true;
 }
 static bool run_node(Refute *r, NodeId id) {

@@ -203,11 +203,23 @@ static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
 static Dom within(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
+/* A place is its index, or that counted from the end, where one of them is a place. */
+static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
+    const Poly from[] = {d.arg[0], poly_add(p->w, d.arg[0], d.arg[1])};
+    for (int k = 0; k < 2; k++) {
+        *value = from[k];
+        *given = within(p, from[k], d.arg[1]);
+        if (prover_entails(p, ctx, *given)) return true;
+    }
+    return false;
+}
 /* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`: what would have to be in 0..radix-1 for that. */
 static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly high;
     *radix = *low = 0;
+    if (d.kind == SYM_READ) return false;
+    if (d.kind == SYM_PLACE) return place_value(p, ctx, d, value, given);
     if (d.kind == SYM_MIN) {
         for (int k = 0; k < 2; k++) {
             *value = d.arg[k];

@@ -1,6 +1,6 @@
 /* solver.c -- the only file that knows Z3. A question is first put to a linear abstraction: every nonlinear monomial is an integer of its own, and lemmas say what follows from
    multiplying a literal by a size (p >= 0 and B >= 0 give p*B >= 0). Every point of the original is a point of the abstraction, so "unsatisfiable" carries over. Only if that
-   does not settle it, and there were nonlinear monomials, is the question put to nonlinear arithmetic. Symbols that have a definition (floor, min, digits) bring it along. */
+   does not settle it, and there were nonlinear monomials, is the question put to nonlinear arithmetic. Symbols that have a definition (floor, min, digits, places) bring it along. */
 #include "verifier/solver.h"
 #include "ops/base/intern.h"
 #include "verifier/witness.h"
@@ -184,17 +184,28 @@ static void define_digit(Solver *s, const SymbolDef *d) {
     when[k++] = at_least(s, place, poly_add(w, d->arg[0], one));
     put_both(s, &(Lits){k, when}, (Lit){poly_sub(w, value, d->arg[0]), true});
 }
+static void define_place(Solver *s, Poly x, const SymbolDef *d) {
+    World *w = s->w;
+    Poly i = d->arg[0], n = d->arg[1], one = poly_int(w, 1), last = poly_sub(w, n, one), behind = poly_add(w, i, n);
+    Lit some = at_least(s, n, one), from[2] = {at_least(s, i, 0), at_least(s, last, i)};
+    Lit back[2] = {at_least(s, 0, poly_add(w, i, one)), at_least(s, behind, 0)};
+    put_both(s, &(Lits){1, &some}, at_least(s, x, 0));
+    put_both(s, &(Lits){1, &some}, at_least(s, last, x));
+    put_both(s, &(Lits){2, from}, (Lit){poly_sub(w, x, i), true});
+    put_both(s, &(Lits){2, back}, (Lit){poly_sub(w, x, behind), true});
+}
 static void define_symbol(Solver *s, Symbol x) {
     s->defined = grown(s, s->defined, &s->roomdefined, x, 1);
     if (s->defined[x]) return;
     s->defined[x] = 1;
     SymbolDef d = symbol_def(s->w, x);
-    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN && d.kind != SYM_DIGIT) return;
+    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN && d.kind != SYM_DIGIT && d.kind != SYM_PLACE) return;
     for (uint32_t k = 0; k < d.narg; k++) define_poly(s, d.arg[k]);
     s->nonlinear_facts = true;
     if (d.kind == SYM_FLOOR) define_floor(s, poly_symbol(s->w, x), &d);
     if (d.kind == SYM_MIN) define_min(s, poly_symbol(s->w, x), &d);
     if (d.kind == SYM_DIGIT) define_digit(s, &d);
+    if (d.kind == SYM_PLACE) define_place(s, poly_symbol(s->w, x), &d);
 }
 static void define_poly(Solver *s, Poly p) {
     PolyScan scan = poly_scan(s->w, p);

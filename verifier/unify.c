@@ -54,6 +54,19 @@ static bool solve_unknown(Unify *u, Solution *s, Poly e) {
     }
     return false;
 }
+/* Two places or two elements are equal when what defines them is: equations that are enough for e = 0. */
+static int argument_parts(Prover *p, Poly e, Poly out[RANK_MAX]) {
+    Monomial m[3];
+    int n = 0;
+    PolyScan s = poly_scan(p->w, e);
+    while (n < 3 && poly_next(&s, &m[n])) n++;
+    if (n != 2 || m[0].degree != 1 || m[1].degree != 1 || m[0].coefficient + m[1].coefficient || m[0].coefficient * m[0].coefficient != 1)
+        return 0;
+    SymbolDef a = symbol_def(p->w, m[0].symbol[0]), b = symbol_def(p->w, m[1].symbol[0]);
+    if (a.kind != b.kind || a.word != b.word || a.narg != b.narg || (a.kind != SYM_READ && a.kind != SYM_PLACE)) return 0;
+    for (uint32_t k = 0; k < a.narg; k++) out[k] = poly_sub(p->w, a.arg[k], b.arg[k]);
+    return (int)a.narg;
+}
 static Dom both_domains(Unify *u, const Solution *s) {
     return dom_and(u->p, dom_and(u->p, u->ctx, u->r->dom), dom_subst(u->p, u->t->dom, map_of(s)));
 }
@@ -70,11 +83,12 @@ static bool solve_pass(Unify *u, Solution *s, Poly *eq, int *n) {
         return true;
     }
     for (int k = 0; k < *n && *n < EQUATIONS_MAX - 1; k++) {
-        Poly part[2];
-        int m = equation_parts(p, both_domains(u, s), eq[k], part);
+        Poly part[RANK_MAX];
+        int m = argument_parts(p, eq[k], part);
+        if (!m || *n + m >= EQUATIONS_MAX) m = equation_parts(p, both_domains(u, s), eq[k], part);
         if (!m) continue;
         eq[k] = part[0];
-        if (m == 2) eq[(*n)++] = part[1];
+        for (int j = 1; j < m; j++) eq[(*n)++] = part[j];
         return true;
     }
     return false;

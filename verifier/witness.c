@@ -47,7 +47,7 @@ static void collect(Witness *s, Poly p, int *n, Symbol *v, int room) {
     for (Monomial m; poly_next(&scan, &m);)
         for (uint32_t k = 0; k < m.degree; k++) {
             SymbolDef d = symbol_def(s->w, m.symbol[k]);
-            if (d.kind == SYM_FLOOR || d.kind == SYM_MIN || d.kind == SYM_DIGIT) {
+            if (d.kind == SYM_FLOOR || d.kind == SYM_MIN || d.kind == SYM_DIGIT || d.kind == SYM_PLACE) {
                 for (uint32_t j = 0; j < d.narg; j++) collect(s, d.arg[j], n, v, room);
                 continue;
             }

@@ -97,6 +97,28 @@ static bool binary(Walk *k, const ExNode *x, Number (*f)(Number, Number), Number
     return true;
 }
 
+static bool choice(Walk *k, const ExNode *x, Number *out) {
+    Number c;
+    if (!walk(k, x->c, &c)) return false;
+    if (!k->e->num->known(c)) return *out = c, true;
+    return walk(k, k->e->num->approx(c) != 0 ? x->a : x->b, out);
+}
+
+/* The body at the place that the index means; not known where there is none. */
+static bool take(Walk *k, const ExNode *x, Number *out) {
+    Symbol s = poly_is_symbol(k->e->w, x->dims[0]);
+    int64_t extent, before = k->value[s];
+    Number index;
+    if (!integer(k, symbol_def(k->e->w, s).arg[0], &extent) || !walk(k, x->a, &index)) return false;
+    if (!k->e->num->known(index)) return *out = index, true;
+    k->value[s] = ex_place(k->e->num->approx(index), extent);
+    bool outside = k->value[s] < 0;
+    if (outside) *out = k->e->num->call(FN_RECIP, k->e->num->ratio(0, 1));
+    bool good = outside || walk(k, x->b, out);
+    k->value[s] = before;
+    return good;
+}
+
 static bool walk(Walk *k, Ex e, Number *out) {
     const Numbers *num = k->e->num;
     ExNode x;
@@ -120,6 +142,8 @@ static bool walk(Walk *k, Ex e, Number *out) {
         if (!walk(k, x.a, out)) return false;
         return *out = num->call((Function)x.word, *out), true;
     case EX_IF: return holds(k, &x.cond, &yes) && walk(k, yes ? x.a : x.b, out);
+    case EX_WHERE: return choice(k, &x, out);
+    case EX_TAKE: return take(k, &x, out);
     case EX_SUM: return *out = num->ratio(0, 1), gather(k, &x, 0, out);
     case EX_MOST: return *out = num->lowest(), gather(k, &x, 0, out);
     }

@@ -16,9 +16,12 @@ static const char *const function_names[FN_COUNT] = {
 
 const ExRecord *ex_record(const World *w, Ex e) { return intern_get(w->table[TABLE_EX], e, NULL); }
 
-static bool takes_b(ExKind k) { return k == EX_ADD || k == EX_MUL || k == EX_MAX2 || k == EX_MIN2 || k == EX_POW || k == EX_IF; }
+static bool binds(ExKind k) { return k == EX_SUM || k == EX_MOST || k == EX_TAKE; }
+static bool takes_b(ExKind k) {
+    return k == EX_ADD || k == EX_MUL || k == EX_MAX2 || k == EX_MIN2 || k == EX_POW || k == EX_IF || k == EX_WHERE || k == EX_TAKE;
+}
 static bool takes_a(ExKind k) { return takes_b(k) || k == EX_FN || k == EX_SUM || k == EX_MOST; }
-static bool takes_dims(ExKind k) { return k == EX_AT || k == EX_SUM || k == EX_MOST; }
+static bool takes_dims(ExKind k) { return k == EX_AT || binds(k); }
 static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MOST; }
 static bool takes_word(ExKind k) { return k == EX_PARAM || k == EX_AT || k == EX_FN; }
 
@@ -34,15 +37,17 @@ static Ex put(World *w, const ExNode *x) {
     if (takes_word(k)) r.head.word = x->word;
     if (takes_a(k)) r.head.a = x->a;
     if (takes_b(k)) r.head.b = x->b;
+    if (k == EX_WHERE) r.head.c = x->c;
     if (k == EX_SIZE) r.head.size = x->size;
     if (k == EX_NUM) r.head.p = x->p, r.head.q = x->q;
     if (k == EX_REAL) memcpy(&r.head.p, &x->real, sizeof r.head.p);
     if (takes_dims(k)) r.head.n = (uint8_t)x->n;
     if (takes_cond(k)) r.head.literals = (uint8_t)x->cond.n;
-    r.head.binds = k == EX_SUM || k == EX_MOST;
+    r.head.binds = binds(k);
     if (k == EX_AT) r.head.reads = 1u << (x->word < 31 ? x->word : 31);
-    for (int i = 0; i < takes_a(k) + takes_b(k); i++) {
-        const ExRecord *c = ex_record(w, i ? x->b : x->a);
+    const Ex child[] = {x->a, x->b, x->c};
+    for (int i = 0; i < takes_a(k) + takes_b(k) + (k == EX_WHERE); i++) {
+        const ExRecord *c = ex_record(w, child[i]);
         r.head.binds |= c->binds;
         r.head.reads |= c->reads;
     }
@@ -62,6 +67,7 @@ void ex_get(const World *w, Ex e, ExNode *out) {
     out->word = r->word;
     out->a = r->a;
     out->b = r->b;
+    out->c = r->c;
     out->size = r->size;
     if (out->kind == EX_NUM) out->p = r->p, out->q = r->q;
     if (out->kind == EX_REAL) memcpy(&out->real, &r->p, sizeof out->real);
@@ -179,6 +185,18 @@ static Ex make_pair(World *w, const ExNode *x) {
     return put(w, x);
 }
 
+/* A choice that is made, or that makes no difference, is none. */
+static Ex make_choice(World *w, const ExNode *x) {
+    ExNode c;
+    if (is_num(w, x->c, &c)) return c.p ? x->a : x->b;
+    return x->a == x->b ? x->a : put(w, x);
+}
+
+int64_t ex_place(double index, int64_t n) {
+    if (index < 0) index += (double)n;
+    return index >= 0 && index < (double)n ? (int64_t)index : -1;
+}
+
 static Ex make_guarded(World *w, const ExNode *x) {
     ExNode y = *x;
     bool possible = tidy(w, &y.cond), sure = possible && !y.cond.n;
@@ -201,7 +219,9 @@ Ex ex_make(World *w, const ExNode *x) {
     case EX_IF:
     case EX_SUM:
     case EX_MOST: return make_guarded(w, x);
+    case EX_WHERE: return make_choice(w, x);
     case EX_PARAM:
+    case EX_TAKE:
     case EX_AT: return put(w, x);
     case EX_ADD:
     case EX_MUL:
@@ -287,6 +307,22 @@ static void print_binder(Printer *p, const ExNode *x) {
     for (int i = 0; i < x->n; i++) p->bound[first + i] = 0;
 }
 
+/* take(k0 < n; index; body) */
+static void print_take(Printer *p, const ExNode *x) {
+    int own = p->n;
+    Symbol s = poly_is_symbol(p->w, x->dims[0]);
+    text_add(p->t, "take(k%d < ", own);
+    print_poly(p, symbol_def(p->w, s).arg[0]);
+    text_add(p->t, "; ");
+    bind(p, 0);
+    print(p, x->a);
+    text_add(p->t, "; ");
+    p->bound[own] = s;
+    print(p, x->b);
+    text_add(p->t, ")");
+    p->bound[own] = 0;
+}
+
 static void print_call(Printer *p, const char *name, Ex a, Ex b) {
     text_add(p->t, "%s(", name);
     print(p, a);
@@ -343,6 +379,16 @@ static void print(Printer *p, Ex e) {
         print(p, x.b);
         text_add(p->t, ")");
         break;
+    case EX_WHERE:
+        text_add(p->t, "where(");
+        print(p, x.c);
+        text_add(p->t, ", ");
+        print(p, x.a);
+        text_add(p->t, ", ");
+        print(p, x.b);
+        text_add(p->t, ")");
+        break;
+    case EX_TAKE: print_take(p, &x); break;
     case EX_SUM:
     case EX_MOST: print_binder(p, &x); break;
     }

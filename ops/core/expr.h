@@ -46,17 +46,19 @@ typedef enum ExKind {
     EX_ADD,
     EX_MUL, /* a, b */
     EX_MAX2,
-    EX_MIN2, /* the greater, the smaller of a, b */
-    EX_POW,  /* a to the power b */
-    EX_FN,   /* word: Function; of a */
-    EX_IF,   /* cond ? a : b */
+    EX_MIN2,  /* the greater, the smaller of a, b */
+    EX_POW,   /* a to the power b */
+    EX_FN,    /* word: Function; of a */
+    EX_IF,    /* cond ? a : b */
+    EX_WHERE, /* c != 0 ? a : b, a choice by data */
     EX_SUM,
-    EX_MOST /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a; MOST: the maximum, -infinity if none */
+    EX_MOST, /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a; MOST: the maximum, -infinity if none */
+    EX_TAKE  /* b where the bound variable dims[0] is the place that the integer a means on its axis of n places (see ex_place) */
 } ExKind;
 typedef struct ExNode {
     ExKind kind;
     uint32_t word;
-    Ex a, b;
+    Ex a, b, c;
     int64_t p, q;
     double real;
     Poly size;
@@ -71,6 +73,9 @@ Ex ex_param(World *, const char *name);
 Ex ex_make(World *, const ExNode *); /* members the kind does not use are ignored */
 void ex_get(const World *, Ex, ExNode *out);
 bool ex_number(const World *, Ex, double *); /* true: EX_NUM or EX_REAL */
+/* The place that index means on an axis of n places: negative ones count from the end. -1: it lies outside, and what is there is not
+   defined. */
+int64_t ex_place(double index, int64_t n);
 /* Substitutes symbols in every index, size and condition. inputs (may be NULL): inputs[k], if not 0, replaces every EX_AT of input k, its index symbols i0.. bound to that element's
    index. Every SUM and MOST in the result gets fresh bound variables, one copy per occurrence. */
 Ex ex_subst(World *, Ex, int n, const Symbol from[], const Poly to[], const Ex *inputs, int ninputs);

@@ -72,6 +72,21 @@ static void in_cond(Subst *s, Cond *c) {
 
 static Ex walk(Subst *, Ex);
 
+/* A fresh variable for the place; the index is outside of its scope. */
+static Ex take(Subst *s, ExNode *x) {
+    int before = s->n;
+    x->a = walk(s, x->a);
+    Memo outside = s->memo;
+    Symbol old = poly_is_symbol(s->w, x->dims[0]);
+    x->dims[0] = poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
+    push(s, old, x->dims[0]);
+    s->memo = (Memo){0};
+    x->b = walk(s, x->b);
+    s->memo = outside;
+    s->n = before;
+    return ex_make(s->w, x);
+}
+
 /* Fresh variables; an extent may mention those bound outside. */
 static Ex binder(Subst *s, ExNode *x) {
     int before = s->n;
@@ -115,6 +130,11 @@ static Ex rebuild(Subst *s, ExNode *x) {
         x->b = walk(s, x->b);
         break;
     case EX_FN: x->a = walk(s, x->a); break;
+    case EX_WHERE:
+        x->c = walk(s, x->c);
+        x->a = walk(s, x->a);
+        x->b = walk(s, x->b);
+        break;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
@@ -125,6 +145,7 @@ static Ex rebuild(Subst *s, ExNode *x) {
         break;
     case EX_SUM:
     case EX_MOST: return binder(s, x);
+    case EX_TAKE: return take(s, x);
     }
     return ex_make(s->w, x);
 }
@@ -158,8 +179,12 @@ static int count_reads(const World *w, Memo *m, Ex e, int input) {
     if (!(r->reads >> (input < 31 ? input : 31) & 1)) return 0;
     if (r->kind == EX_AT) return r->word == (uint32_t)input;
     if (memo_get(m, e, &known)) return (int)known;
-    int n = (r->a ? count_reads(w, m, r->a, input) : 0), more = r->b ? count_reads(w, m, r->b, input) : 0;
-    n = n > INT_MAX - more ? INT_MAX : n + more;
+    const Ex child[] = {r->a, r->b, r->c};
+    int n = 0;
+    for (int k = 0; k < 3; k++) {
+        int more = child[k] ? count_reads(w, m, child[k], input) : 0;
+        n = n > INT_MAX - more ? INT_MAX : n + more;
+    }
     memo_put(w->scratch, m, e, (uint32_t)n);
     return n;
 }

@@ -63,8 +63,8 @@ static const Known *known(const Facts *f, Symbol s) {
 
 /* Which symbols are rather solved: names, then data, then what is defined, then indices. */
 static int rank(const World *w, Symbol s) {
-    static const int ranks[] = {
-        [SYM_NAMED] = 5, [SYM_DATA] = 4, [SYM_FLOOR] = 3, [SYM_MIN] = 3, [SYM_DIGIT] = 3, [SYM_INDEX] = 2, [SYM_BOUND] = 1};
+    static const int ranks[] = {[SYM_NAMED] = 5, [SYM_DATA] = 4,  [SYM_READ] = 4,  [SYM_PLACE] = 3, [SYM_FLOOR] = 3,
+                                [SYM_MIN] = 3,   [SYM_DIGIT] = 3, [SYM_INDEX] = 2, [SYM_BOUND] = 1};
     return ranks[symbol_def(w, s).kind];
 }
 

@@ -176,6 +176,8 @@ static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     case SYM_NAMED:
     case SYM_INDEX:
     case SYM_BOUND:
+    case SYM_READ:
+    case SYM_PLACE:
     case SYM_DATA: return true;
     case SYM_FLOOR:
         if (!(k->defined || at_least_one(f, d.arg[1])) || !least_value(f, d.arg[0], try, &a)) return false;
@@ -261,7 +263,8 @@ static bool define(Facts *f, int i) {
     Symbol s = f->known[i].symbol;
     SymbolDef d = symbol_def(w, s);
     Poly x = poly_symbol(w, s), one = poly_int(w, 1);
-    if (f->known[i].defined || d.kind == SYM_NAMED || d.kind == SYM_INDEX || d.kind == SYM_DATA) return false;
+    bool bare = d.kind == SYM_NAMED || d.kind == SYM_INDEX || d.kind == SYM_DATA || d.kind == SYM_READ || d.kind == SYM_PLACE;
+    if (f->known[i].defined || bare) return false;
     if (d.kind == SYM_FLOOR && !at_least_one(f, d.arg[1])) return false;
     if (d.kind == SYM_DIGIT && !at_least_one(f, d.arg[1 + d.word])) return false;
     f->known[i].defined = true;

@@ -16,6 +16,7 @@
      node       kind lane ..            lane: the variable along which it has LOOP_LANES values, or -1: one value
        EX_NUM p q | EX_REAL bits of the double | EX_PARAM k | EX_SIZE affine | EX_AT input rank affine x rank
        EX_ADD a b | EX_MUL a b | EX_MAX2 a b | EX_MIN2 a b | EX_POW a b | EX_FN function a | EX_IF a b cond
+       EX_WHERE a b c | EX_TAKE index body variable
        EX_SUM, EX_MOST inner n variable x n a cond
                                         inner: the variable that becomes the lane of a, the last of those listed;
                                         or -1: a has the lane of this node

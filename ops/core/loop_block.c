@@ -101,6 +101,8 @@ static void real_binary(const Numbers *num, ExKind kind, void *out, Operand1 p, 
     }
 }
 
+static double real_approx(const Numbers *num, const void *y) { return (void)num, *(const double *)y; }
+
 static void real_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, int n) {
     (void)num;
     const double *x = a.v;
@@ -116,8 +118,8 @@ static void real_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, in
     *y = (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-const BlockOps block_real = {sizeof(double), real_dtype,    real_element, real_set,  real_load,   real_load_at,
-                             real_store,     real_integers, real_copy,    real_call, real_binary, real_fold};
+const BlockOps block_real = {sizeof(double), real_dtype, real_element, real_set,    real_load,   real_load_at, real_store,
+                             real_integers,  real_copy,  real_call,    real_binary, real_approx, real_fold};
 
 /* ---- any number system */
 
@@ -163,10 +165,12 @@ static void number_binary(const Numbers *num, ExKind kind, void *y, Operand1 p, 
     for (int j = 0; j < n; j++) ((Number *)y)[j] = f(((const Number *)p.v)[j * p.step], ((const Number *)q.v)[j * q.step]);
 }
 
+static double number_approx(const Numbers *num, const void *y) { return num->approx(*(const Number *)y); }
+
 static void number_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, int n) {
     Number *y = out;
     for (int j = 0; j < n; j++) *y = (kind == EX_ADD ? num->add : num->most)(*y, ((const Number *)a.v)[j * a.step]);
 }
 
-const BlockOps block_number = {sizeof(Number), number_dtype,    number_element, number_set,  number_load,   number_load_at,
-                               number_store,   number_integers, number_copy,    number_call, number_binary, number_fold};
+const BlockOps block_number = {sizeof(Number),  number_dtype, number_element, number_set,    number_load,   number_load_at, number_store,
+                               number_integers, number_copy,  number_call,    number_binary, number_approx, number_fold};

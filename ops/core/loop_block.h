@@ -22,7 +22,8 @@ typedef struct BlockOps {
     void (*copy)(void *y, Operand1, int n);
     void (*call)(const Numbers *, Function, void *y, Operand1, int n);
     void (*binary)(const Numbers *, ExKind, void *y, Operand1, Operand1, int n); /* y may be an operand of step 1 */
-    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n);             /* EX_ADD or EX_MAX2 of n values into y[0] */
+    double (*approx)(const Numbers *, const void *y);
+    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n); /* EX_ADD or EX_MAX2 of n values into y[0] */
 } BlockOps;
 extern const BlockOps block_real, block_number;
 #endif

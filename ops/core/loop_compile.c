@@ -330,6 +330,11 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
         y = depends_of(c, x->a) | cond_depends(c, &x->cond);
         for (int j = 0; j < x->n; j++) y &= ~(1ull << var[j]);
         return y;
+    case EX_WHERE: return depends_of(c, x->a) | depends_of(c, x->b) | depends_of(c, x->c);
+    case EX_TAKE:
+        var[0] = declare(c, poly_is_symbol(c->w, x->dims[0]));
+        y = c->extent[var[0]] ? depends_of(c, x->b) & ~(1ull << var[0]) : 0;
+        return y | depends_of(c, x->a);
     default: break;
     }
     y = x->kind == EX_IF ? cond_depends(c, &x->cond) : 0;
@@ -405,8 +410,15 @@ static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
     put_cond(c, s, &x->cond);
 }
 
+/* The body has the lane of this node, whose variable is not its own: each lane has its place. */
+static void put_take(Compile *c, Words *s, const ExNode *x, int lane) {
+    int var = declare(c, poly_is_symbol(c->w, x->dims[0]));
+    int64_t index = node(c, x->a, lane), body = c->extent[var] ? node(c, x->b, lane) : index;
+    put(s, index), put(s, body), put(s, var);
+}
+
 static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
-    int64_t bits, a, b;
+    int64_t bits, a, b, d;
     put(s, x->kind);
     put(s, lane);
     switch (x->kind) {
@@ -427,6 +439,8 @@ static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
     case EX_MIN2:
     case EX_POW: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b); return;
     case EX_IF: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b), put_cond(c, s, &x->cond); return;
+    case EX_WHERE: a = node(c, x->a, lane), b = node(c, x->b, lane), d = node(c, x->c, lane), put(s, a), put(s, b), put(s, d); return;
+    case EX_TAKE: put_take(c, s, x, lane); return;
     case EX_SUM:
     case EX_MOST: put_sum(c, s, x, lane); return;
     }

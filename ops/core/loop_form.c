@@ -129,7 +129,7 @@ static void take_node(Decode *d, int at) {
     double real;
     int64_t bits, q;
     Affine size;
-    x->kind = (ExKind)take_below(d, 0, EX_MOST + 1);
+    x->kind = (ExKind)take_below(d, 0, EX_TAKE + 1);
     x->lane = take_below(d, -1, l->nvar);
     x->inner = -1;
     x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
@@ -144,8 +144,12 @@ static void take_node(Decode *d, int at) {
     case EX_MOST: take_sum(d, x, at); return;
     default: x->a = take_below(d, 0, at), x->b = take_below(d, 0, at);
     }
+    if (x->kind == EX_WHERE) x->word = take_below(d, 0, at);
+    if (x->kind == EX_TAKE) x->word = take_below(d, 0, l->nvar);
     if (d->bad) return;
     x->uses = l->node[x->a].uses | l->node[x->b].uses;
+    if (x->kind == EX_WHERE) x->uses |= l->node[x->word].uses;
+    if (x->kind == EX_TAKE) x->uses = l->node[x->a].uses | (l->node[x->b].uses & ~(1ull << x->word));
     if (x->kind == EX_IF) take_cond(d, x, x->lane);
 }
 

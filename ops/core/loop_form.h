@@ -38,7 +38,7 @@ typedef struct Literal {
 } Literal;
 typedef struct Node {
     ExKind kind;
-    int lane, a, b, word; /* children; function, input or parameter */
+    int lane, a, b, word; /* children; function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
     Form form;            /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
     int nlit, nvar, inner, *var;

@@ -183,6 +183,35 @@ static void choose(Loop *l, Node *x, int low, int high) {
     }
 }
 
+static void copy_lane(Loop *l, Node *x, int child, int j) {
+    l->block->copy(x->buffer + (size_t)j * l->block->size, operand(l, child, j), 1);
+}
+static double lane_value(const Loop *l, int child, int j) { return l->block->approx(l->num, operand(l, child, j).v); }
+
+static void choose_by_data(Loop *l, Node *x, int low, int high) {
+    visit(l, x->word, low, high);
+    visit(l, x->a, low, high);
+    visit(l, x->b, low, high);
+    for (int j = low; j < high; j++) copy_lane(l, x, lane_value(l, x->word, j) != 0 ? x->a : x->b, j);
+}
+
+/* Each lane has a place of its own. */
+static void take_place(Loop *l, Node *x, int low, int high) {
+    int64_t before = l->value[x->word];
+    visit(l, x->a, low, high);
+    for (int j = low; j < high; j++) {
+        int64_t place = ex_place(lane_value(l, x->a, j), l->extent[x->word]);
+        if (place < 0) {
+            l->block->set(l->num, x->buffer + (size_t)j * l->block->size, l->num->real(NAN));
+            continue;
+        }
+        l->value[x->word] = place;
+        visit(l, x->b, j, j + 1);
+        copy_lane(l, x, x->b, j);
+    }
+    l->value[x->word] = before;
+}
+
 static ExKind step_of(const Node *x) { return x->kind == EX_SUM ? EX_ADD : EX_MAX2; }
 
 /* All variables have values: lanes low..high of the body go into those of the sum. */
@@ -263,6 +292,8 @@ static void visit(Loop *l, int node, int low, int high) {
     case EX_AT: read_elements(l, x, low, high, y); return;
     case EX_FN: visit(l, x->a, low, high), l->block->call(l->num, (Function)x->word, y, operand(l, x->a, low), high - low); return;
     case EX_IF: choose(l, x, low, high); return;
+    case EX_WHERE: choose_by_data(l, x, low, high); return;
+    case EX_TAKE: take_place(l, x, low, high); return;
     case EX_SUM:
     case EX_MOST: sum(l, x, low, high); return;
     default: break;

@@ -338,7 +338,7 @@ static bool find_reduced(Program *p, Ex e) {
     case EX_MIN2:
     case EX_POW: return find_reduced(p, x.a) && find_reduced(p, x.b);
     case EX_FN: return find_reduced(p, x.a);
-    default: return x.kind != EX_IF;
+    default: return x.kind != EX_IF && x.kind != EX_WHERE && x.kind != EX_TAKE;
     }
 }
 

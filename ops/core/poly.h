@@ -12,7 +12,9 @@ typedef enum SymbolKind {
     SYM_FLOOR, /* floor(arg[0] / arg[1]), arg[1] > 0 */
     SYM_MIN,   /* min(arg[0], arg[1]) */
     SYM_DIGIT, /* word: p; digit p of arg[0] in the mixed radix arg[1..narg-1], most significant first: floor(e / product of the radices behind p) mod radix p */
-    SYM_DATA   /* a number that depends on data; word: a fresh serial */
+    SYM_DATA,  /* a number that depends on data; word: a fresh serial */
+    SYM_READ,  /* of the prover: an element of input `word`, at the index arg[0..narg-1], as an integer */
+    SYM_PLACE /* of the prover: the place 0..n-1 that the index arg[0] means on an axis of n = arg[1] places; arg[0] + n if negative, the nearest one if outside */
 } SymbolKind;
 typedef struct SymbolDef {
     SymbolKind kind;
@@ -37,6 +39,8 @@ Poly poly_scale(World *, Poly, int64_t);
 Poly poly_floor(World *, Poly a, Poly b);
 Poly poly_min(World *, Poly, Poly);
 Poly poly_digit(World *, Poly e, const Poly *radix, int n, int position);
+Poly poly_read(World *, uint32_t input, const Poly *index, int n);
+Poly poly_place(World *, Poly index, Poly n);
 bool poly_divide(World *, Poly a, Poly b, Poly *quotient); /* true: b divides a exactly, with integer coefficients */
 bool poly_constant(const World *, Poly, int64_t *);        /* true: it is a number */
 Symbol poly_is_symbol(const World *, Poly);                /* the symbol it is, or 0 */

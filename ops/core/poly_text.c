@@ -70,6 +70,15 @@ static void print_digit(const Printer *p, const SymbolDef *d, Text *t) {
     text_add(t, "], %u)", d->word);
 }
 
+static void print_read(const Printer *p, const SymbolDef *d, Text *t) {
+    text_add(t, "x%u[", d->word);
+    for (uint32_t i = 0; i < d->narg; i++) {
+        text_add(t, i ? ", " : "");
+        print_sum(p, d->arg[i], t);
+    }
+    text_add(t, "]");
+}
+
 static void print_symbol(const Printer *p, Symbol s, Text *t) {
     SymbolDef d = symbol_def(p->w, s);
     switch (d.kind) {
@@ -79,6 +88,14 @@ static void print_symbol(const Printer *p, Symbol s, Text *t) {
     case SYM_BOUND: print_bound(p, s, d.word, t); break;
     case SYM_MIN: print_min(p, d.arg, t); break;
     case SYM_DIGIT: print_digit(p, &d, t); break;
+    case SYM_READ: print_read(p, &d, t); break;
+    case SYM_PLACE:
+        text_add(t, "place(");
+        print_sum(p, d.arg[0], t);
+        text_add(t, ", ");
+        print_sum(p, d.arg[1], t);
+        text_add(t, ")");
+        break;
     case SYM_FLOOR:
         text_add(t, "floor(");
         print_wrapped(p, d.arg[0], !is_term(p->w, d.arg[0]), t);

@@ -28,7 +28,8 @@ SymbolDef symbol_def(const World *w, Symbol s) {
     return (SymbolDef){(SymbolKind)v[0], v[1], v[2], v + HEAD};
 }
 
-static bool computed(SymbolKind k) { return k == SYM_FLOOR || k == SYM_MIN || k == SYM_DIGIT; }
+static bool computed(SymbolKind k) { return k == SYM_FLOOR || k == SYM_MIN || k == SYM_DIGIT || k == SYM_PLACE; }
+static bool has_arguments(SymbolKind k) { return computed(k) || k == SYM_READ; }
 
 bool poly_mentions(const World *w, Poly p, Symbol x) {
     PolyScan s = poly_scan(w, p);
@@ -36,7 +37,7 @@ bool poly_mentions(const World *w, Poly p, Symbol x) {
         for (uint32_t i = 0; i < m.degree; i++) {
             if (m.symbol[i] == x) return true;
             SymbolDef d = symbol_def(w, m.symbol[i]);
-            for (uint32_t k = 0; computed(d.kind) && k < d.narg; k++)
+            for (uint32_t k = 0; has_arguments(d.kind) && k < d.narg; k++)
                 if (poly_mentions(w, d.arg[k], x)) return true;
         }
     return false;
@@ -261,6 +262,22 @@ Poly poly_digit(World *w, Poly e, const Poly *radix, int n, int position) {
     return p;
 }
 
+Poly poly_read(World *w, uint32_t input, const Poly *index, int n) {
+    return poly_symbol(w, symbol_put(w, SYM_READ, input, (uint32_t)n, index));
+}
+
+static int64_t place_of(int64_t index, int64_t n) {
+    if (index < 0) index = index < -n ? 0 : index + n;
+    return index < n ? index : n - 1;
+}
+
+Poly poly_place(World *w, Poly index, Poly n) {
+    int64_t i, count;
+    if (poly_constant(w, index, &i) && poly_constant(w, n, &count) && count > 0) return poly_int(w, place_of(i, count));
+    if (index && within(w, index, n)) return index;
+    return poly_symbol(w, symbol_put(w, SYM_PLACE, 0, 2, (Poly[]){index, n}));
+}
+
 typedef struct Map {
     int n;
     const Symbol *from;
@@ -273,7 +290,7 @@ static Poly image(World *w, Symbol s, const Map *m) {
     for (int i = 0; i < m->n; i++)
         if (m->from[i] == s) return m->to[i];
     SymbolDef d = symbol_def(w, s);
-    if (!computed(d.kind)) return poly_symbol(w, s);
+    if (!has_arguments(d.kind)) return poly_symbol(w, s);
     ArenaMark mark = arena_mark(w->scratch);
     Poly *arg = ARENA_NEW(w->scratch, Poly, d.narg), p;
     bool same = true;
@@ -284,6 +301,8 @@ static Poly image(World *w, Symbol s, const Map *m) {
     if (same) p = poly_symbol(w, s);
     else if (d.kind == SYM_FLOOR) p = poly_floor(w, arg[0], arg[1]);
     else if (d.kind == SYM_MIN) p = poly_min(w, arg[0], arg[1]);
+    else if (d.kind == SYM_PLACE) p = poly_place(w, arg[0], arg[1]);
+    else if (d.kind == SYM_READ) p = poly_read(w, d.word, arg, (int)d.narg);
     else p = poly_digit(w, arg[0], arg + 1, (int)d.narg - 1, (int)d.word);
     arena_reset(w->scratch, mark);
     return p;
@@ -320,6 +339,7 @@ static bool symbol_value(const World *w, Symbol s, Sizes z, int64_t *v) {
         return true;
     }
     if (!poly_eval(w, d.arg[0], z, &a)) return false;
+    if (d.kind == SYM_PLACE) return poly_eval(w, d.arg[1], z, &b) && (*v = place_of(a, b), true);
     for (uint32_t i = d.kind == SYM_DIGIT ? d.narg - 1 : 1; i > d.word + (d.kind == SYM_DIGIT); i--) {
         if (!poly_eval(w, d.arg[i], z, &b)) return false;
         if (d.kind == SYM_MIN) a = a < b ? a : b;

@@ -97,7 +97,8 @@ PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, C_AND, 0, EVEN)
 PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, C_OR, 0, EVEN)
 PAIR(xor, "Xor", 7, 1, logic_shape, is_xor, (a != 0) != (b != 0), C_XOR, 0, EVEN)
 
-/* not */
+/* not: 1 - x, truth values being 0 and 1. */
+static Ex not_define(Call *c, Dims i) { return sub(c, num(c, 1, 1), at(c, 0, i)); }
 static bool value_not(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_not); }
 static int kernel_not(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
@@ -108,7 +109,9 @@ static int kernel_not(const Step *s, void *const slot[]) {
 }
 static int lower_not(Call *c, const View in[], const View out[], StepBuf *b) { return lower_truth(c, in, out, b, C_NOT, false); }
 static const OnnxMap onnx_not[] = {{"", "Not", 1, 0, ""}, {0}};
-const Op op_not = {"not", "x", "y", .shape = logic_shape, .value = value_not, .lower = lower_not, .kernel = kernel_not, .onnx = onnx_not};
+const Op op_not = {
+    "not",           "x", "y", .shape = logic_shape, .define = not_define, .value = value_not, .lower = lower_not, .kernel = kernel_not,
+    .onnx = onnx_not};
 
 /* where: a where the condition is true, else b. */
 static const char *where_shape(Call *c) {

@@ -44,6 +44,10 @@ static void test_further(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/further.rules", 67, 10);
 }
+static void test_data(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/data.rules", 18, 5);
+}
 static void test_axioms(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/axioms.rules", 104, 10);
@@ -209,13 +213,21 @@ static void test_forgotten_condition(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planted),       cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_preconditions), cmocka_unit_test(test_useless_precondition),
-        cmocka_unit_test(test_determinant),   cmocka_unit_test(test_rename_apart),
-        cmocka_unit_test(test_feasibility),   cmocka_unit_test(test_indicator),
-        cmocka_unit_test(test_nonempty),      cmocka_unit_test(test_forgotten_condition),
-        cmocka_unit_test(test_corpus),        cmocka_unit_test(test_further),
-        cmocka_unit_test(test_axioms),        cmocka_unit_test(test_axioms_of_groups),
+        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_preconditions),
+        cmocka_unit_test(test_useless_precondition),
+        cmocka_unit_test(test_determinant),
+        cmocka_unit_test(test_rename_apart),
+        cmocka_unit_test(test_feasibility),
+        cmocka_unit_test(test_indicator),
+        cmocka_unit_test(test_nonempty),
+        cmocka_unit_test(test_forgotten_condition),
+        cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_further),
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_axioms),
+        cmocka_unit_test(test_axioms_of_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

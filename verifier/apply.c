@@ -211,17 +211,26 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
 static Nf one(Prover *p) { return nf_number(p, ratio(1, 1)); }
 static Nf negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
-/* exp(sum of c * t) = product of exp(t)^c. */
-static Nf exp_plain(Prover *p, Nf nf) {
+/* The term is log(a) for an a that is positive. */
+static bool is_log(Prover *p, const Term *t, Nf *a) {
+    const AtomInfo *i = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
+    if (!i || t->nvar || t->dom || i->kind != AT_FN || i->word != FN_LOG || !ratio_is(t->factor[0].power, 1)) return false;
+    *a = i->a;
+    return nf_positive(p, *a);
+}
+/* exp(sum of c * t) = product of exp(t)^c; exp(c * log(a)) = a^c. */
+Nf apply_exp(Prover *p, Nf nf) {
     Term r = {.c = ratio(1, 1)};
+    Nf powers = one(p), a;
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Term t = nf_term(p, nf, k);
         Ratio c = t.c;
         t.c = ratio(1, 1);
-        r = term_factor(p, r, atom_nested(p, AT_FN, FN_EXP, nf_of(p, t), 0), c);
+        if (is_log(p, &t, &a)) powers = nf_mul(p, powers, power_plain(p, a, c));
+        else r = term_factor(p, r, atom_nested(p, AT_FN, FN_EXP, nf_of(p, t), 0), c);
     }
-    return nf_of(p, r);
+    return nf_mul(p, powers, nf_of(p, r));
 }
 static bool known_value(Prover *p, Function f, Nf nf, Nf *value) {
     Ratio c;
@@ -237,15 +246,40 @@ static bool known_value(Prover *p, Function f, Nf nf, Nf *value) {
     return true;
 }
 static Nf atom_of(Prover *p, Function f, Nf nf) { return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0)); }
+/* log(exp(t)^c) = c*t; of other atoms the power comes out, be it odd: where it is not positive neither side is defined. */
+static Nf log_of_factor(Prover *p, const Factor *f) {
+    const AtomInfo *a = atom_info(p, f->atom);
+    if (a->kind == AT_FN && a->word == FN_EXP) return nf_scale(p, a->a, f->power);
+    return nf_scale(p, atom_of(p, FN_LOG, a->kind == AT_BASE ? a->a : nf_atom(p, f->atom)), f->power);
+}
+/* log(a*b) = log(a) + log(b) for every positive a that all terms share; what is left of one factor gives its power. */
+static Nf log_plain(Prover *p, Nf nf) {
+    Term common = common_factor(p, 1, &nf, false, 0, NULL), positive = {.c = ratio(1, 1)};
+    Nf sum = 0;
+    for (int k = 0; k < common.nfactor; k++)
+        if (atom_positive(p, common.factor[k].atom)) {
+            sum = nf_add(p, sum, log_of_factor(p, &common.factor[k]));
+            positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
+        }
+    Nf rest = divide_out(p, nf, positive);
+    Ratio c;
+    if (nf_constant(p, rest, &c) && ratio_is(c, 1)) return sum;
+    Term t = nf_term(p, rest, 0);
+    bool single = nf_size(p, rest) == 1 && !t.nvar && !t.dom && t.nfactor == 1 && ratio_is(t.c, 1);
+    bool odd = single && t.factor[0].power.q == 1 && t.factor[0].power.p % 2 != 0;
+    return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
+}
 /* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); odd and even functions take the sign out. */
-static Nf plain(Prover *p, Function f, Nf nf) {
+Nf apply_plain(Prover *p, Function f, Nf nf) {
     Nf value;
     Ratio c = ratio(1, 1);
-    if (f == FN_EXP) return exp_plain(p, nf);
+    if (f == FN_EXP) return apply_exp(p, nf);
+    if (f == FN_LOG && nf) return log_plain(p, nf);
     if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
     if (known_value(p, f, nf, &value)) return value;
-    if (f == FN_TANH) return nf_add(p, nf_scale(p, plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)), negative(p, one(p)));
+    if (f == FN_TANH)
+        return nf_add(p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)), negative(p, one(p)));
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
     if (minus && f == FN_SIGMOID) return nf_add(p, one(p), negative(p, atom_of(p, f, negative(p, nf))));
     if (minus && function_facts(f)->parity > 0) return atom_of(p, f, negative(p, nf));
@@ -259,7 +293,7 @@ Nf apply_function(Prover *p, Dom ctx, Function f, Nf nf) {
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, nf, cell[k].known);
-        sum = nf_add(p, sum, nf_guard(p, p->exact ? atom_of(p, f, x) : plain(p, f, x), cell[k].guard));
+        sum = nf_add(p, sum, nf_guard(p, p->exact ? atom_of(p, f, x) : apply_plain(p, f, x), cell[k].guard));
     }
     return sum;
 }

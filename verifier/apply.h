@@ -32,4 +32,6 @@ Ratio coefficient_content(Prover *, int n, const Nf *); /* the greatest rational
 Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
 Nf divide_out(Prover *, Nf, Term common);
 Nf power_plain(Prover *, Nf, Ratio power);
+Nf apply_plain(Prover *, Function, Nf); /* of a form without free guards */
+Nf apply_exp(Prover *, Nf);             /* likewise: a product */
 #endif

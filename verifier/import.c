@@ -9,6 +9,7 @@ enum { PAIR_DIVIDE = 1000, PAIR_CHECK = 1001, FACTORS_MAX = 8, READS_MAX = 64, C
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
+    bool whole; /* its numbers are integers or truth values, whose arithmetic does not round */
     int n, room;
     Symbol *from;
     Poly *to;
@@ -65,7 +66,7 @@ static void bind(Scope *s, Symbol from, Poly to) {
     s->to[s->n++] = to;
 }
 static Scope scope_new(Import *m, const Node *node, Value v) {
-    Scope s = {.m = m, .node = node};
+    Scope s = {.m = m, .node = node, .whole = dtype_class(value_type(m->p->w, v)->dtype) != 'F'};
     World *w = m->p->w;
     Dims d = import_dims(m, v);
     for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
@@ -307,7 +308,7 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     ExNode x;
     ex_get(p->w, e, &x);
     bool arithmetic = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_POW;
-    if (p->exact && arithmetic) return exact_pair(s, ctx, &x);
+    if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
     switch (x.kind) {
     case EX_NUM:
     case EX_REAL: return number(p, &x);

@@ -66,14 +66,50 @@ static Nf monomial_power(Prover *p, Term t, Ratio a) {
     if (rest.nfactor || rest.c.p < 0) r = base_factor(p, r, nf_of(p, rest), a);
     return nf_of(p, r);
 }
+/* exp(t1) * exp(t2) * ..: the sum of the exponents. */
+static bool is_exponential(Prover *p, const Term *t, Nf *exponent) {
+    *exponent = 0;
+    for (int k = 0; k < t->nfactor; k++) {
+        const AtomInfo *a = atom_info(p, t->factor[k].atom);
+        if (a->kind != AT_FN || a->word != FN_EXP) return false;
+        *exponent = nf_add(p, *exponent, nf_scale(p, a->a, t->factor[k].power));
+    }
+    return !t->nvar && !t->dom && ratio_is(t->c, 1);
+}
+/* 1/(exp(s) + exp(t)) = exp(-s) * sigmoid(s - t). */
+static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
+    Nf s, t, inverse;
+    if (a.q != 1 || a.p >= 0 || a.p < -EXPAND_MAX || nf_size(p, base) != 2) return false;
+    Term x = nf_term(p, base, 0), y = nf_term(p, base, 1);
+    if (!is_exponential(p, &x, &s) || !is_exponential(p, &y, &t)) return false;
+    inverse = nf_mul(p, apply_exp(p, nf_scale(p, s, ratio(-1, 1))), apply_plain(p, FN_SIGMOID, nf_add(p, s, nf_scale(p, t, ratio(-1, 1)))));
+    *out = power_plain(p, inverse, ratio(-a.p, 1));
+    return true;
+}
 static Nf general_power(Prover *p, Nf nf, Ratio a) {
     Ratio c = ratio(1, 1);
     Term common = common_factor(p, 1, &nf, a.q == 1, 0, NULL);
     common.c = coefficient_content(p, 1, &nf);
     if (a.q == 1 && lead_term(p, nf, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
     Nf rest = divide_out(p, nf, common);
-    Nf out = monomial_power(p, common, a);
+    Nf out = monomial_power(p, common, a), inverse;
+    if (reciprocal_of_exponentials(p, rest, a, &inverse)) return nf_mul(p, out, inverse);
     return nf_mul(p, out, nf_of(p, base_factor(p, (Term){.c = ratio(1, 1)}, rest, a)));
+}
+/* c - c*sigmoid(t) = c*exp(-t)*sigmoid(t), a product. */
+static bool complement_of_sigmoid(Prover *p, Nf nf, Term *out) {
+    Ratio c, d;
+    if (nf_size(p, nf) != 2) return false;
+    const Term *x = &nf_body(p, nf, 0, &c)->term, *y = &nf_body(p, nf, 1, &d)->term;
+    const Term *s = x->nfactor ? x : y, *one = x->nfactor ? y : x;
+    if (one->nfactor || s->nfactor != 1 || x->nvar || y->nvar || x->dom || y->dom || c.p != -d.p || c.q != d.q) return false;
+    const AtomInfo *a = atom_info(p, s->factor[0].atom);
+    if (a->kind != AT_FN || a->word != FN_SIGMOID || !ratio_is(s->factor[0].power, 1)) return false;
+    Nf e = apply_exp(p, nf_scale(p, a->a, ratio(-1, 1)));
+    if (nf_size(p, e) != 1) return false;
+    *out = term_factor(p, nf_term(p, e, 0), s->factor[0].atom, ratio(1, 1));
+    out->c = ratio_times(p, out->c, x->nfactor ? d : c);
+    return !out->nvar && !out->dom;
 }
 Nf power_plain(Prover *p, Nf nf, Ratio a) {
     if (!a.p) return nf_number(p, ratio(1, 1));
@@ -82,6 +118,7 @@ Nf power_plain(Prover *p, Nf nf, Ratio a) {
     int n = nf_size(p, nf);
     Term t = nf_term(p, nf, 0);
     if (n == 1 && !t.nvar && !t.dom) return monomial_power(p, t, a);
+    if ((a.p < 0 || a.q != 1) && complement_of_sigmoid(p, nf, &t)) return monomial_power(p, t, a);
     if (a.q == 1 && a.p > 1 && a.p <= EXPAND_MAX) return nf_mul(p, nf, power_plain(p, nf, ratio(a.p - 1, 1)));
     return general_power(p, nf, a);
 }

@@ -1,6 +1,6 @@
 /* simplify.c -- normalising one term: equations are solved for its variables, variables that a single value is left for go, variables that no atom has become their
    count, pairs that occur as a*B + b only become one, digits of variables become variables. Every step is a change of variables that is one to one on the term's domain. */
-#include "verifier/simplify.h"
+#include "verifier/identities.h"
 #include <string.h>
 
 enum { STEPS_MAX = 200 };
@@ -377,7 +377,12 @@ static void cancel_sizes(Prover *p, Dom ctx, Term *t) {
         k = -1;
     }
 }
+static void simplify_all(Prover *p, Dom ctx, Nf nf, Terms *out) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) simplify_term(p, ctx, nf_term(p, nf, k), out);
+}
 static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
+    Nf reduced;
     if (t.dom && prover_empty(p, ctx, t.dom)) return;
     cancel_sizes(p, ctx, &t);
     if (!has_nested(p, &t)) {
@@ -396,7 +401,8 @@ static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
         Term x = nf_term(p, product, k), y = term_times(p, bare, x);
         cancel_sizes(p, ctx, &y);
         if (dom_false(p, y.dom) || (x.dom && prover_empty(p, ctx, y.dom))) continue;
-        if (!x.nvar && !x.dom) terms_push(p, out, y);
+        if (reduce_term(p, ctx, &y, &reduced)) simplify_all(p, ctx, reduced, out);
+        else if (!x.nvar && !x.dom) terms_push(p, out, y);
         else simplify_term(p, ctx, y, out);
     }
 }

@@ -1,0 +1,145 @@
+/* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real functions wherever both sides are defined. With e = exp(t) and
+   s = sigmoid(t), s*(1 + e) = e: hence e*s = e - s, s/e = 1 - s and 1/s = 1 + 1/e, so that a product of both has one form; each step lowers a power. A sum of positive
+   terms that is divided by itself is 1 where it has an element; b/(b + c) = 1 - c/(b + c) where b + c is positive and no other term of it is a multiple of b. */
+#include "verifier/identities.h"
+
+enum { POWER_MOST = 4 };
+
+static Ratio times(Prover *p, Ratio a, int64_t n) { return ratio_times(p, a, ratio(n, 1)); }
+static Ratio minus(Prover *p, Ratio a, Ratio b) { return ratio_plus(p, a, times(p, b, -1)); }
+static Ratio power_of(const Term *t, Atom a) {
+    for (int k = 0; k < t->nfactor; k++)
+        if (t->factor[k].atom == a) return t->factor[k].power;
+    return ratio(0, 1);
+}
+/* t * f^n, the factors of f being positive or their powers in t at least as great. */
+static Term times_factors(Prover *p, Term t, const Term *f, int64_t n) {
+    for (int k = 0; k < f->nfactor; k++) t = term_factor(p, t, f->factor[k].atom, times(p, f->factor[k].power, n));
+    return t;
+}
+static Nf two_terms(Prover *p, Term a, Term b, int64_t sign) {
+    b.c = times(p, b.c, sign);
+    return nf_from(p, 2, (Term[]){a, b});
+}
+
+/* ---- sigmoid and exp */
+
+/* 1: the first factor of e has at least its power in t, -1: a power below 0; so that powers from 0 on and below that of e are left. */
+static int exponential_power(Prover *p, const Term *t, const Term *e) {
+    Ratio c = e->factor[0].power, have = power_of(t, e->factor[0].atom), rest = minus(p, have, c);
+    if (have.p && (have.p < 0) != (c.p < 0)) return -1;
+    return have.p && (!rest.p || (rest.p < 0) == (c.p < 0)) ? 1 : 0;
+}
+static bool reduce_sigmoid(Prover *p, const Term *t, int k, Nf *out) {
+    const AtomInfo *a = atom_info(p, t->factor[k].atom);
+    Ratio power = t->factor[k].power;
+    if (a->kind != AT_FN || a->word != FN_SIGMOID || power.q != 1) return false;
+    Nf exponential = apply_exp(p, a->a);
+    if (nf_size(p, exponential) != 1) return false;
+    Term e = nf_term(p, exponential, 0);
+    if (e.nvar || e.dom || !ratio_is(e.c, 1) || !e.nfactor) return false;
+    Term less = term_factor(p, *t, t->factor[k].atom, ratio(-1, 1)); /* a sigmoid less: they are positive */
+    if (power.p < 0 && power.p >= -POWER_MOST) {
+        Term more = term_factor(p, *t, t->factor[k].atom, ratio(1, 1));
+        *out = two_terms(p, more, times_factors(p, more, &e, -1), 1);
+        return true;
+    }
+    int way = exponential_power(p, t, &e);
+    if (power.p > 0 && way > 0) *out = two_terms(p, less, times_factors(p, *t, &e, -1), -1);
+    else if (power.p > 0 && way < 0) *out = two_terms(p, times_factors(p, less, &e, 1), times_factors(p, *t, &e, 1), -1);
+    else return false;
+    return true;
+}
+
+/* ---- what is divided by itself */
+
+static bool all_positive(Prover *p, const Term *t) {
+    for (int k = 0; k < t->nfactor; k++)
+        if (!atom_positive(p, t->factor[k].atom)) return false;
+    return t->c.p > 0;
+}
+static bool inhabited(Prover *p, Dom ctx, Dom d, int n, const Symbol *var) {
+    for (int k = 0; k < n; k++)
+        if (!project(p, &d, var[k], 0, NULL)) return false;
+    return prover_entails(p, ctx, d);
+}
+/* What of the term hangs on its variables, as a term of its own; the rest is left in *t. */
+static Term bound_part(Prover *p, Term *t) {
+    Term s = {.c = ratio(1, 1), .nvar = t->nvar, .var = t->var}, rest = {.c = t->c};
+    Lits l = dom_lits(p, t->dom);
+    for (int k = 0; k < l.n; k++) {
+        Term *to = lit_mentions(p, l.v[k], t->nvar, t->var) ? &s : &rest;
+        to->dom = dom_with(p, to->dom, l.v[k]);
+    }
+    for (int k = 0; k < t->nfactor; k++) {
+        Term *to = atom_mentions_any(p, t->factor[k].atom, t->nvar, t->var) ? &s : &rest;
+        *to = term_factor(p, *to, t->factor[k].atom, t->factor[k].power);
+    }
+    *t = rest;
+    return s;
+}
+/* sum_j b_j / sum_k b_k = 1. */
+static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
+    const AtomInfo *a = atom_info(p, t->factor[k].atom);
+    Ratio power = t->factor[k].power, c;
+    if (a->kind != AT_BASE || power.q != 1 || power.p >= 0 || !t->nvar || nf_size(p, a->a) != 1) return false;
+    const Term *b = &nf_body(p, a->a, 0, &c)->term;
+    if (b->nvar != t->nvar || !all_positive(p, b) || !ratio_is(c, 1)) return false;
+    Term rest = *t, s = bound_part(p, &rest);
+    if (nf_of(p, s) != a->a || !inhabited(p, dom_and(p, ctx, rest.dom), s.dom, s.nvar, s.var)) return false;
+    Term without = {.c = rest.c, .dom = rest.dom};
+    for (int j = 0; j < rest.nfactor; j++)
+        if (rest.factor[j].atom != t->factor[k].atom) without = term_factor(p, without, rest.factor[j].atom, rest.factor[j].power);
+    if (power.p < -1) without = term_factor(p, without, t->factor[k].atom, ratio(power.p + 1, 1));
+    *out = nf_of(p, without);
+    return true;
+}
+/* t is a multiple of b: has its factors with powers of at least the same number, all above 0. */
+static bool multiple(Prover *p, const Term *t, const Term *b) {
+    for (int k = 0; k < b->nfactor; k++) {
+        Ratio have = power_of(t, b->factor[k].atom);
+        if (b->factor[k].power.p <= 0 || minus(p, have, b->factor[k].power).p < 0) return false;
+    }
+    return b->nfactor > 0 && !b->nvar && !b->dom;
+}
+/* t without b, of which it is a multiple. */
+static Term without(Prover *p, const Term *t, const Term *b) {
+    Term u = *t;
+    Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor + 1);
+    u.factor = f;
+    u.nfactor = 0;
+    for (int k = 0; k < t->nfactor; k++) {
+        bool first = power_of(&u, t->factor[k].atom).p == 0;
+        Ratio power = first ? minus(p, t->factor[k].power, power_of(b, t->factor[k].atom)) : t->factor[k].power;
+        if (power.p) f[u.nfactor++] = (Factor){t->factor[k].atom, power};
+    }
+    return u;
+}
+/* b/(b + c) = 1 - c/(b + c). */
+static bool reduce_quotient(Prover *p, const Term *t, int k, Nf *out) {
+    const AtomInfo *a = atom_info(p, t->factor[k].atom);
+    Ratio power = t->factor[k].power, c = ratio(1, 1);
+    if (a->kind != AT_BASE || power.q != 1 || power.p >= 0 || !nf_positive(p, a->a)) return false;
+    int lead = lead_term(p, a->a, &c), n = nf_size(p, a->a);
+    if (lead < 0) return false;
+    Term b = nf_term(p, a->a, lead);
+    if (!multiple(p, t, &b)) return false;
+    for (int j = 0; j < n; j++) {
+        Ratio x;
+        if (j != lead && multiple(p, &nf_body(p, a->a, j, &x)->term, &b)) return false;
+    }
+    Ratio inverse = c.p < 0 ? ratio(-c.q, -c.p) : ratio(c.q, c.p);
+    Term u = without(p, t, &b);
+    u.c = ratio_times(p, u.c, inverse);
+    Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
+    *out =
+        nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))), nf_scale(p, nf_mul(p, nf_of(p, u), others), ratio(-1, 1)));
+    return true;
+}
+
+bool reduce_term(Prover *p, Dom ctx, const Term *t, Nf *out) {
+    if (p->exact) return false;
+    for (int k = 0; k < t->nfactor; k++)
+        if (reduce_sigmoid(p, t, k, out) || reduce_sum(p, ctx, t, k, out) || reduce_quotient(p, t, k, out)) return true;
+    return false;
+}

@@ -1,0 +1,7 @@
+/* identities.h -- relations between the atoms of one term. */
+#ifndef ISOMER_IDENTITIES_H
+#define ISOMER_IDENTITIES_H
+#include "verifier/simplify.h"
+
+bool reduce_term(Prover *, Dom ctx, const Term *, Nf *out); /* true: the term is *out, which is to be simplified again */
+#endif

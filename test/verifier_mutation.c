@@ -4,18 +4,32 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "graphs/rewrite.h"
 #include "rules/taso.h"
 #include "test/shared/rule_mutants.h"
 #include "test/shared/rule_trial.h"
+#include "verifier/refute.h"
 #include "verifier/verify.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { DRAWS = 40, ZERO_DRAWS = 10, FEW = 200, FEW_SEED = 1, TRIES = 400, SHAPES = 1, PROVED_PERCENT = 90, BUDGET = 4000000 };
-/* What the oracle says. None: no shapes, or all with some tensor empty,
-   which no rule is for. Divided: only data with zeros tells them apart, where the real numbers have no quotient. */
-typedef enum Outcome { OUTCOME_EQUAL, OUTCOME_DIFFERENT, OUTCOME_DIVIDED, OUTCOME_NONE, OUTCOME_COUNT } Outcome;
+/* What the oracle says. None: no shapes. Narrow: some size is 0 or 1 at all of them, or some tensor empty, which no rule is
+   for. Sizes: the numbers agree wherever the outputs have the same sizes, which is not everywhere where both sides are
+   graphs. Divided: only data with zeros tells them apart, where the real numbers have no quotient. */
+#define OUTCOMES(X)                                                                    \
+    X(OUTCOME_EQUAL, "equal")                                                          \
+    X(OUTCOME_DIFFERENT, "different in numbers")                                       \
+    X(OUTCOME_SIZES, "different in the sizes of outputs alone")                        \
+    X(OUTCOME_DIVIDED, "equal but where something is divided by 0")                    \
+    X(OUTCOME_NARROW, "equal, but a size is 0 or 1, or a tensor empty, at all shapes") \
+    X(OUTCOME_NONE, "without shapes")
+typedef enum Outcome {
+#define X(id, text) id,
+    OUTCOMES(X) OUTCOME_COUNT
+#undef X
+} Outcome;
 typedef struct Counts {
     int made, numbers[OUTCOME_COUNT], proved[OUTCOME_COUNT], by_kind[MUTATION_COUNT][OUTCOME_COUNT], proved_by_kind[MUTATION_COUNT];
     int conditional, unsound;
@@ -56,60 +70,103 @@ static RuleSet read_all(Arena *a) {
     return set;
 }
 
-static Outcome classify(const Rule *rule, uint64_t seed) {
+/* There were shapes at which every input has elements, and every size is above 1 at some. */
+static bool is_general(const Trial *t) {
+    uint64_t inputs = ((uint64_t)1 << t->instance.ninput) - 1, symbols = ((uint64_t)1 << t->instance.nsymbol % 64) - 1;
+    return t->elements && t->inhabited == inputs && t->wide == symbols;
+}
+
+/* The prover's own search for counterexamples, which draws shapes and data in its own way and computes in rationals. */
+static bool refuted(Trial *t) {
+    Instance i = t->instance;
+    ValueMap map;
+    Error e = {0};
+    if (!graph_expand(t->w, t->arena, &i.from, &i.from, &map, &e) || !graph_expand(t->w, t->arena, &i.to, &i.to, &map, &e)) return false;
+    Refutation r = refute_instance(t->w, t->arena, &i, &(RefuteOptions){.shapes = DRAWS, .seed = 99, .defined_only = true});
+    if (r.found) t->sizes_differ = strstr(r.text, "has other sizes") != NULL;
+    return r.found;
+}
+
+/* Where the outputs have the same sizes; then with zeros in the data. */
+static Outcome by_numbers(const Rule *rule, const int length[], uint64_t seed) {
     Trial t;
-    int length[RULE_BLOCKS], done = 0;
-    Outcome numbers = OUTCOME_NONE;
-    rule_lengths_first(rule, length);
+    int done = 0;
+    Outcome outcome = OUTCOME_NONE;
     if (trial_open(&t, rule, length, TRIAL_BOTH, seed)) {
+        t.large = true;
         TrialResult r = trial_rule(&t, DRAWS, &done);
         t.zeros = true;
-        numbers = r == TRIAL_DIFFERENT                                                                     ? OUTCOME_DIFFERENT
-                  : r == TRIAL_ERROR || !t.elements || t.inhabited + 1 != (uint64_t)1 << t.instance.ninput ? OUTCOME_NONE
-                                                                                                           : OUTCOME_EQUAL;
-        if (numbers == OUTCOME_EQUAL && trial_rule(&t, ZERO_DRAWS, &done) == TRIAL_DIFFERENT) numbers = OUTCOME_DIVIDED;
+        if (r == TRIAL_DIFFERENT) outcome = OUTCOME_DIFFERENT;
+        else if (r == TRIAL_SAME && trial_rule(&t, ZERO_DRAWS, &done) == TRIAL_DIFFERENT) outcome = OUTCOME_DIVIDED;
+        else if (r == TRIAL_SAME) outcome = is_general(&t) ? OUTCOME_EQUAL : OUTCOME_NARROW;
     }
     trial_close(&t);
-    return numbers;
+    return outcome;
+}
+/* Where both sides are graphs, whatever the sizes of their outputs. */
+static Outcome by_sizes(const Rule *rule, const int length[], uint64_t seed) {
+    Trial t;
+    int done = 0;
+    Outcome outcome = OUTCOME_EQUAL;
+    if (trial_open(&t, rule, length, TRIAL_TYPES, seed)) {
+        t.large = true;
+        if (trial_rule(&t, DRAWS, &done) == TRIAL_DIFFERENT || refuted(&t)) outcome = t.sizes_differ ? OUTCOME_SIZES : OUTCOME_DIFFERENT;
+    }
+    trial_close(&t);
+    return outcome;
+}
+static Outcome classify(const Rule *rule, uint64_t seed) {
+    int length[RULE_BLOCKS];
+    rule_lengths_first(rule, length);
+    Outcome outcome = by_numbers(rule, length, seed);
+    Outcome sizes = outcome == OUTCOME_EQUAL || outcome == OUTCOME_NARROW ? by_sizes(rule, length, seed + 1) : outcome;
+    return sizes == OUTCOME_EQUAL ? outcome : sizes;
 }
 
 /* One that the oracle finds equal may be proved under a condition. What it finds different is asked for as it stands; every
    eighth with conditions allowed: then it must be equal where they hold. */
 static bool is_proved(Arena *a, Rule *m, Outcome numbers, int k, Counts *c) {
     VerifyOptions o = verify_defaults();
-    o.no_preconditions = numbers == OUTCOME_DIFFERENT && k % 8;
+    bool different = numbers == OUTCOME_DIFFERENT || numbers == OUTCOME_SIZES;
+    o.no_preconditions = different && k % 8;
     o.shapes = SHAPES;
     o.budget = BUDGET;
     VerifyResult r = verify_rule(a, m, &o);
     if (r.ms > c->worst_ms) c->worst_ms = r.ms;
     c->total_ms += r.ms;
+    if (r.verdict != VERDICT_PROVED && numbers == OUTCOME_EQUAL && getenv("ISOMER_SHOW_UNPROVED"))
+        fprintf(stderr, "not proved: %s\n", r.verdict == VERDICT_REFUTED ? r.counterexample : r.why);
     if (r.verdict != VERDICT_PROVED) return false;
     if (!*r.condition) return true;
     m->condition = r.condition;
     c->conditional++;
-    if (numbers == OUTCOME_DIFFERENT) return classify(m, (uint64_t)k + 1) == OUTCOME_DIFFERENT;
-    return true;
+    if (!different) return true;
+    Outcome there = classify(m, (uint64_t)k + 1);
+    return there == OUTCOME_DIFFERENT || there == OUTCOME_SIZES;
 }
 
-static void report_unsound(const Rule *m, Arena *a) {
+static void report(const Rule *m, Arena *a) {
     Text t = text_new(a);
     rule_print(m, &t);
-    fprintf(stderr, "proved, but different:\n%s%s\n", t.data, m->condition);
+    fprintf(stderr, "%s%s\n", t.data, m->condition);
 }
 
 static void count_mutant(Arena *a, Rule *m, Mutation kind, int k, Counts *c) {
     Outcome numbers = classify(m, (uint64_t)k);
-    c->made += numbers != OUTCOME_NONE;
+    bool judged = numbers <= OUTCOME_SIZES;
+    c->made += judged;
     c->numbers[numbers]++;
     c->by_kind[kind][numbers]++;
-    if (numbers == OUTCOME_NONE) return;
+    if (!judged) return;
     if (!is_proved(a, m, numbers, k, c)) {
-        if (numbers == OUTCOME_EQUAL && getenv("ISOMER_SHOW_UNPROVED")) report_unsound(m, a);
+        if (numbers == OUTCOME_EQUAL && getenv("ISOMER_SHOW_UNPROVED")) report(m, a);
         return;
     }
     c->proved[numbers]++;
     c->proved_by_kind[kind] += numbers == OUTCOME_EQUAL;
-    if (numbers == OUTCOME_DIFFERENT) report_unsound(m, a);
+    if (numbers == OUTCOME_EQUAL) return;
+    fprintf(stderr, "proved, but different:\n");
+    report(m, a);
 }
 
 static Counts run(int wanted, uint64_t seed) {
@@ -132,24 +189,28 @@ static Counts run(int wanted, uint64_t seed) {
 }
 
 static void print_counts(const Counts *c, uint64_t seed) {
-    printf("%d mutants of true rules, seed %llu\n", c->made, (unsigned long long)seed);
-    printf("%d different in numbers at one of %d shapes, %d of them proved\n", c->numbers[OUTCOME_DIFFERENT], DRAWS,
-           c->proved[OUTCOME_DIFFERENT]);
-    printf("%d equal at all of them, %d of them proved\n", c->numbers[OUTCOME_EQUAL], c->proved[OUTCOME_EQUAL]);
-    printf("%d equal but where something is divided by 0, %d without shapes or with a tensor that is empty at all shapes\n",
-           c->numbers[OUTCOME_DIVIDED], c->numbers[OUTCOME_NONE]);
+    static const char *const words[OUTCOME_COUNT] = {
+#define X(id, text) [id] = text,
+        OUTCOMES(X)
+#undef X
+    };
+    printf(
+        "%d mutants of true rules, seed %llu; %d shapes, %d more with zeros in the data, %d more without regard to the sizes of outputs\n",
+        c->made, (unsigned long long)seed, DRAWS, ZERO_DRAWS, 2 * DRAWS);
+    for (int k = 0; k <= OUTCOME_SIZES; k++) printf("%6d %s, %d of them proved\n", c->numbers[k], words[k], c->proved[k]);
+    for (int k = OUTCOME_SIZES + 1; k < OUTCOME_COUNT; k++) printf("%6d not counted: %s\n", c->numbers[k], words[k]);
     printf("%.0f ms for each in the prover, at most %.0f ms; %d were proved under a condition\n", c->total_ms / c->made, c->worst_ms,
            c->conditional);
-    printf("%-24s %9s %6s %7s\n", "mutation", "different", "equal", "proved");
+    printf("%-24s %9s %6s %6s %7s\n", "mutation", "different", "sizes", "equal", "proved");
     for (int k = 0; k < MUTATION_COUNT; k++)
-        printf("%-24s %9d %6d %7d\n", mutation_word((Mutation)k), c->by_kind[k][OUTCOME_DIFFERENT], c->by_kind[k][OUTCOME_EQUAL],
-               c->proved_by_kind[k]);
+        printf("%-24s %9d %6d %6d %7d\n", mutation_word((Mutation)k), c->by_kind[k][OUTCOME_DIFFERENT], c->by_kind[k][OUTCOME_SIZES],
+               c->by_kind[k][OUTCOME_EQUAL], c->proved_by_kind[k]);
 }
 
 static void test_mutants(void **state) {
     (void)state;
     Counts c = run(FEW, FEW_SEED);
-    assert_int_equal(c.proved[OUTCOME_DIFFERENT], 0);
+    assert_int_equal(c.proved[OUTCOME_DIFFERENT] + c.proved[OUTCOME_SIZES], 0);
     assert_true(c.numbers[OUTCOME_DIFFERENT] > FEW / 2);
     assert_true(c.proved[OUTCOME_EQUAL] * 100 >= PROVED_PERCENT * c.numbers[OUTCOME_EQUAL]);
     print_message("worst %.0f ms, %d with a condition\n", c.worst_ms, c.conditional);
@@ -161,5 +222,5 @@ int main(int argc, char **argv) {
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : FEW_SEED;
     Counts c = run(atoi(argv[1]), seed);
     print_counts(&c, seed);
-    return c.proved[OUTCOME_DIFFERENT] != 0;
+    return c.proved[OUTCOME_DIFFERENT] + c.proved[OUTCOME_SIZES] != 0;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ATTRS = 32, INPUTS = 32, OUTPUTS = 16, GREATEST = 40, ELEMENTS = 20000 };
+enum { LARGE = 12, ATTRS = 32, INPUTS = 32, OUTPUTS = 16, GREATEST = 40, ELEMENTS = 20000 };
 
 static bool give_up(Trial *t, const char *reason) {
     snprintf(t->why, sizeof t->why, "%s: %.250s", t->rule->name, reason);
@@ -23,7 +23,7 @@ static void collect(Trial *t, TrialNeeds needs) {
         for (int d = 0; d < value_type(t->w, i->input[k])->dim.n; d++) add_lit(t, list, value_type(t->w, i->input[k])->dim.v[d], false);
     for (int k = 0; k < i->nneed_from; k++) list[t->nlit++] = i->need_from[k];
     for (int k = 0; k < i->nwhere; k++) list[t->nlit++] = i->where[k];
-    for (int k = 0; k < i->nneed_to && needs == TRIAL_BOTH; k++) list[t->nlit++] = i->need_to[k];
+    for (int k = 0; k < i->nneed_to && needs != TRIAL_LEFT; k++) list[t->nlit++] = i->need_to[k];
     for (int k = 0; k < i->from.nout && needs == TRIAL_BOTH; k++) {
         const Type *a = value_type(t->w, i->from.out[k]), *b = value_type(t->w, i->to.out[k]);
         for (int d = 0; d < a->dim.n; d++)
@@ -106,6 +106,7 @@ static void repair(Trial *t, Values v, const Lit *lit, int64_t least) {
 /* Small numbers, 1 the most frequent; what is no size is smaller still. */
 static int64_t draw(Trial *t, bool is_size, int64_t least) {
     uint64_t kind = random_below(&t->random, 6);
+    if (least > 1) return (is_size ? least : 0) + (int64_t)random_below(&t->random, 4);
     if (kind < 2) return 1;
     if (kind == 2 && least == 0) return 0;
     if (!is_size) return (int64_t)random_below(&t->random, 3) + (kind == 3 && least ? 1 : 0);
@@ -215,7 +216,7 @@ static bool computed(Trial *t, const Graph *g, void **in, double **out) {
 /* Numbers from 0.1 to 1.1, one of four negative, save for what is a variance by its name. */
 static void *data(Trial *t, Value v) {
     const char *name = input_name(t->w, v);
-    bool positive = !strcmp(name, "in-v") || !strcmp(name, "in-var");
+    bool large = t->large && random_below(&t->random, 3) == 0, positive = !strcmp(name, "in-v") || !strcmp(name, "in-var");
     DType type = value_type(t->w, v)->dtype;
     int64_t n = elements(t, v);
     float *real = ARENA_NEW(t->arena, float, n + 1);
@@ -225,6 +226,7 @@ static void *data(Trial *t, Value v) {
         real[j] = (float)((0.1 + random_unit(&t->random)) * (positive || random_below(&t->random, 4) ? 1 : -1));
         if (t->zeros && random_below(&t->random, 4) == 0) real[j] = 0;
         truth[j] = real[j] > 0.6F;
+        if (large) real[j] *= LARGE;
         whole[j] = (int64_t)random_below(&t->random, 2);
     }
     return type == DT_BOOL ? (void *)truth : type == DT_INT64 ? (void *)whole : (void *)real;
@@ -243,6 +245,7 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
     for (int k = 0; k < a->nin; k++) in[k] = data(t, a->in[k]);
     for (int k = 0; k < a->nout; k++)
         if (!same_sizes(t, a->out[k], b->out[k])) {
+            t->sizes_differ = true;
             give_up(t, arena_format(t->arena, "output %d has other sizes", k));
             return TRIAL_DIFFERENT;
         }
@@ -250,6 +253,8 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
     for (int k = 0; k < a->nout; k++) t->elements += elements(t, a->out[k]);
     for (int k = 0; k < a->nin; k++)
         if (elements(t, a->in[k]) > 0) t->inhabited |= (uint64_t)1 << k;
+    for (int k = 0; k < t->instance.nsymbol; k++)
+        if (!t->instance.is_size[k] || t->value[k] > 1) t->wide |= (uint64_t)1 << k;
     for (int k = 0; k < a->nout; k++)
         for (int64_t j = 0; j < elements(t, a->out[k]); j++)
             if (!close_to(x[k][j], y[k][j])) {
@@ -262,9 +267,12 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
 TrialResult trial_rule(Trial *t, int n, int *done) {
     TrialResult result = TRIAL_ERROR;
     *done = 0;
+    bool wide = true;
     for (int k = 0; k < n && result != TRIAL_DIFFERENT; k++) {
         Graph a, b;
-        if (!trial_draw(t, k % 2) && !trial_draw(t, 1 - k % 2)) break;
+        bool drawn = wide && k % 4 == 3 && trial_draw(t, 2);
+        wide &= drawn || k % 4 != 3;
+        if (!drawn && !trial_draw(t, k % 2) && !trial_draw(t, 1 - k % 2)) break;
         ArenaMark mark = arena_mark(t->arena);
         WorldMark world = world_mark(t->w);
         TrialResult one =

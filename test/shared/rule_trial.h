@@ -10,8 +10,9 @@
 enum { TRIAL_SYMBOLS = 64, TRIAL_TRIES = 4000, TRIAL_WHY = 300 };
 typedef enum TrialNeeds {
     TRIAL_LEFT,
-    TRIAL_BOTH
-} TrialNeeds; /* sizes for the left side alone, or where both sides type and have the same sizes */
+    TRIAL_BOTH,
+    TRIAL_TYPES
+} TrialNeeds; /* sizes for the left side alone, where both sides type and have the same sizes, or where both type */
 typedef enum TrialResult { TRIAL_SAME, TRIAL_DIFFERENT, TRIAL_ERROR } TrialResult;
 typedef struct Trial {
     World *w;
@@ -23,8 +24,11 @@ typedef struct Trial {
     const Lit *lit; /* what drawn values satisfy */
     int64_t value[TRIAL_SYMBOLS];
     bool zeros;          /* some of the data is 0; what divides by it differs where real numbers do not (inf - inf) */
+    bool large;          /* every third tensor has numbers up to 13, beyond what clips and activations bend at */
+    bool sizes_differ;   /* the outputs had other sizes in a comparison */
     int64_t elements;    /* compared so far */
     uint64_t inhabited;  /* bit k: input k had elements in a comparison */
+    uint64_t wide;       /* bit k: symbol k is no size, or was above 1 in one */
     char why[TRIAL_WHY]; /* of the last failure or difference */
 } Trial;
 
@@ -37,6 +41,6 @@ bool trial_draw(Trial *, int64_t least);
 bool trial_graph(Trial *, const Graph *side, Graph *out);
 /* Both graphs have the same inputs; equal to 1e-6 relative, NaN to NaN. */
 TrialResult trial_compare(Trial *, const Graph *, const Graph *);
-/* The whole of it for n draws, half of them with sizes of 0 allowed: different if it is in any; *done: in how many it was computed. */
+/* The whole of it for n draws, half of them with sizes of 0 allowed, one of four with sizes from 2 on if there are such: different if it is in any; *done: in how many it was computed. */
 TrialResult trial_rule(Trial *, int n, int *done);
 #endif

@@ -16,6 +16,7 @@ struct Runner {
     void **slot;        /* where each is */
     const void **known; /* its contents, where they never change; NULL: not known yet */
     bool *own;          /* slot[k] was taken for it */
+    int *writer;        /* the last step that writes it */
     char *work;
     void *workspace;
     bool ready; /* inputs have been set */
@@ -63,14 +64,6 @@ static bool take_slots(Runner *r, Error *e) {
     return true;
 }
 
-static int last_writer(const Plan *p, int slot) {
-    int last = -1;
-    for (int k = 0; k < p->nstep; k++)
-        for (int j = 0; j < step_writes(&p->step[k].step); j++)
-            if (p->step[k].step.view[j].slot == slot) last = k;
-    return last;
-}
-
 static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
@@ -101,7 +94,7 @@ static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
     if (!done) return step_failed(r, k, e);
     for (int j = 0; j < step_writes(s); j++) {
         int slot = s->view[j].slot;
-        if (last_writer(r->plan, slot) != k || r->plan->slot[slot].output >= 0) continue;
+        if (r->writer[slot] != k || r->plan->slot[slot].output >= 0) continue;
         void *bytes = arena_alloc_raw(r->arena, (size_t)r->plan->slot[slot].bytes);
         if (r->backend->copy(r->device, bytes, r->slot[slot], (size_t)r->plan->slot[slot].bytes, COPY_TO_HOST)) return step_failed(r, k, e);
         r->known[slot] = bytes;
@@ -116,7 +109,10 @@ static bool prepare(Runner *r, Error *e) {
     r->slot = ARENA_NEW(r->arena, void *, p->nslot);
     r->own = ARENA_NEW(r->arena, bool, p->nslot);
     r->known = ARENA_NEW(r->arena, const void *, p->nslot);
+    r->writer = ARENA_NEW(r->arena, int, p->nslot);
     for (int k = 0; k < p->nslot; k++) r->known[k] = p->slot[k].data;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < step_writes(&p->step[k].step); j++) r->writer[p->step[k].step.view[j].slot] = k;
     if (!take_slots(r, e)) return false;
     for (int k = 0; k < p->nstep; k++)
         if (!compile_step(r, k, &workspace, e) || (p->step[k].once && !run_once(r, k, workspace, e))) return false;

@@ -15,10 +15,10 @@
 #include <string.h>
 
 typedef struct Task {
-    NodeId node, origin;
-} Task; /* origin: the node of the graph that it is, or is a part of */
-typedef struct Home {
-    Value owner; /* 0: a slot of its own */
+    NodeId node, origin; /* origin: the node of the graph that it is, or is a part of */
+} Task;
+typedef struct Home { /* where a value is written */
+    Value owner;      /* the value of which it is a part; 0: none, it has a slot of its own */
     int64_t start[STEP_RANK];
 } Home;
 typedef struct Lowering {
@@ -27,11 +27,11 @@ typedef struct Lowering {
     int ntask, room;
     Task *task;
     Arena *scratch;
-    uint32_t nvalue; /* two arrays by value */
+    uint32_t nvalue; /* the next two are by value */
     Value *same;     /* a composite's result: the value that its definition gives; else 0 */
-    int *index;      /* its row in the arrays below; 0: not scheduled */
-    int nrow;
-    View *view; /* slot < 0: not yet */
+    int *index;      /* its row; 0: not scheduled */
+    int nrow;        /* the rest is by row */
+    View *view;      /* slot < 0: not yet */
     Home *home;
     int *output; /* 1 + index of the output that it is, 0: none */
 } Lowering;

@@ -9,12 +9,17 @@ static const char *shape(Call *c) {
     return same_type(c, "F");
 }
 
-static Ex define(Call *c, Dims i) {
+/* x - m, and the sum z. */
+static Ex shifted(Call *c, Dims i, Ex *z) {
     int a = axis(c, AXIS, i.n);
     Dims n = {1, {c->in[0]->dim.v[a]}}, j = bound(c, n), k = bound(c, n);
     Ex m = most(c, j, (Cond){0}, at(c, 0, dims_with(i, a, j.v[0])));
-    Ex z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, at(c, 0, dims_with(i, a, k.v[0])), m)));
-    return divide(c, fn(c, FN_EXP, sub(c, at(c, 0, i), m)), z);
+    *z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, at(c, 0, dims_with(i, a, k.v[0])), m)));
+    return sub(c, at(c, 0, i), m);
+}
+static Ex define(Call *c, Dims i) {
+    Ex z, x = shifted(c, i, &z);
+    return divide(c, fn(c, FN_EXP, x), z);
 }
 
 /* The axis goes last. */
@@ -30,11 +35,8 @@ const Op op_softmax = {"softmax", "x", "y", attrs, shape, define, .lower = lower
 
 /* logsoftmax: its logarithm. */
 static Ex define_log(Call *c, Dims i) {
-    int a = axis(c, AXIS, i.n);
-    Dims n = {1, {c->in[0]->dim.v[a]}}, j = bound(c, n), k = bound(c, n);
-    Ex m = most(c, j, (Cond){0}, at(c, 0, dims_with(i, a, j.v[0])));
-    Ex z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, at(c, 0, dims_with(i, a, k.v[0])), m)));
-    return sub(c, sub(c, at(c, 0, i), m), fn(c, FN_LOG, z));
+    Ex z, x = shifted(c, i, &z);
+    return sub(c, x, fn(c, FN_LOG, z));
 }
 static const OnnxMap onnx_log[] = {{"", "LogSoftmax", 13, 0, "axis"}, {"", "LogSoftmax", 1, 12, "axis:flatten"}, {0}};
 const Op op_logsoftmax = {"logsoftmax", "x", "y", attrs, shape, define_log, .onnx = onnx_log};

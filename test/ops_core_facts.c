@@ -1,6 +1,7 @@
 /* Facts: what must be entailed, and that nothing is entailed or refuted that small values contradict. */
 #include "ops/base/random.h"
 #include "ops/core/facts.h"
+#include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,13 +23,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static Poly P(const char *text, size_t n) {
-    Error e = {0};
-    Scan s = scan_new("poly", text, n, &e);
-    Poly p = 0;
-    if (!poly_parse(w, &s, &p) || !scan_end(&s)) fail_msg("%s: %s", text, e.reason);
-    return p;
-}
+static Poly P(const char *text, size_t n) { return poly_of(w, text, n); }
 
 /* "a >= b" or "a == b" */
 static Lit literal(const char *text) {

@@ -1,6 +1,7 @@
 /* Polynomials: canonical form, text, exact division, floor, min and digits against evaluation, overflow, backtracking. */
 #include "ops/base/random.h"
 #include "ops/core/poly.h"
+#include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,13 +25,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static Poly P(const char *text) {
-    Error e = {0};
-    Scan s = scan_new("poly", text, strlen(text), &e);
-    Poly p = 0;
-    if (!poly_parse(w, &s, &p) || !scan_end(&s)) fail_msg("%s: %s", text, e.reason);
-    return p;
-}
+static Poly P(const char *text) { return poly_of(w, text, strlen(text)); }
 
 static void prints(Poly p, const char *expected) {
     Text t = text_new(w->arena);

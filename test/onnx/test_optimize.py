@@ -301,6 +301,10 @@ def test_truncated_files_are_refused(optimize, tmp_path):
     for n in (1, 17, len(whole) // 3, len(whole) // 2, len(whole) - 1):
         (tmp_path / "t.onnx").write_bytes(whole[:n])
         refused(optimize(tmp_path / "t.onnx", out), 3, "t.onnx", out=out)
+    model = onnx.load(tmp_path / "m.onnx")
+    helper.set_model_props(model, {"key": "a text is the last thing in the file"})
+    (tmp_path / "t.onnx").write_bytes(model.SerializeToString()[:-1])
+    refused(optimize(tmp_path / "t.onnx", out), 3, "t.onnx", "truncated", out=out)
 
 
 def relu(path, inputs=("x",), outputs=("y",), more=(), initializers=(), dims=(1, 4)):

@@ -5,6 +5,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+Poly poly_of(World *w, const char *text, size_t n) {
+    Error e = {0};
+    Scan s = scan_new("poly", text, n, &e);
+    Poly p = 0;
+    if (!poly_parse(w, &s, &p) || !scan_end(&s)) fail_msg("%.*s: %s", (int)n, text, e.reason);
+    return p;
+}
+
 Graph graph_named(World *w, const char *text, Names *names) {
     Error e = {0};
     Graph g = {0};

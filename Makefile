@@ -143,14 +143,9 @@ roundtrip: programs-of-tests
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
-# Generates candidates of size 3 over each operator set, proves them and keeps those that are; the others stay in the build folder.
+# Generates candidates over each operator set, proves and minimises them, and keeps what is proved (rules/generated/README.md). What is there already is not made again. WITHOUT=--without-size-4 takes minutes.
 rules: all
-	@mkdir -p rules/generated $(BUILD)/rules
-	$(BUILD)/generate-rules --ops generator/sets/taso.set --size 2 -q -o rules/generated/taso-2.candidates
-	set -e; for s in $(basename $(notdir $(wildcard generator/sets/*.set))); do r=$(BUILD)/rules/$$s; \
-	    $(BUILD)/generate-rules --ops generator/sets/$$s.set --size 3 -o $$r.candidates --json $$r.json; \
-	    $(BUILD)/verify-rules -q $$r.candidates -o $$r.verdicts > $$r.log || [ $$? = 1 ]; tail -n 1 $$r.log; \
-	    $(BUILD)/generate-rules -q --proved $$r.verdicts -o rules/generated/$$s-3.rules --rest $$r.unproved; done
+	BUILD=$(BUILD) scripts/rules $(WITHOUT)
 # Proves the library again and writes the verdicts into it: after a rule was written, or an operator's definition changed.
 prove: all
 	for f in rules/library/*.rules; do $(BUILD)/verify-rules -q $$f -o $$f || exit; done
@@ -161,6 +156,8 @@ install: all
 	install -m 755 $(BUILD)/libisomer.so $(DESTDIR)$(PREFIX)/lib
 	$(if $(wildcard search/isomer.h),install -m 644 search/isomer.h $(DESTDIR)$(PREFIX)/include)
 	$(if $(wildcard rules/library/*.rules),install -m 644 $(wildcard rules/library/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules)
+	install -d $(DESTDIR)$(PREFIX)/share/isomer/rules/generated
+	$(if $(wildcard rules/generated/search/*.rules),install -m 644 $(wildcard rules/generated/search/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules/generated)
 	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: isomer\nDescription: tensor graph superoptimizer\nVersion: %s\nLibs: -L$${libdir} -lisomer\nCflags: -I$${includedir}\n' \
 	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/isomer.pc
 

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive;
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search;
+    StringList beside;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, help, version;
 } Options;
@@ -65,6 +66,22 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .value = "FILE",
          .help = "Generate nothing: write what verify-rules proved in FILE."},
         {.name = "rest", .kind = OPT_TEXT, .into = &o->rest, .value = "FILE", .help = "With --proved: write what it did not prove."},
+        {.name = "basis",
+         .kind = OPT_TEXT,
+         .into = &o->basis,
+         .value = "FILE",
+         .help = "With --proved: write the proved rules that the others do not give."},
+        {.name = "search",
+         .kind = OPT_TEXT,
+         .into = &o->search,
+         .value = "FILE",
+         .help = "Generate nothing: write what search wants of the proved rules in the files named behind it; rules turned round are to be "
+                 "proved."},
+        {.name = "beside",
+         .kind = OPT_LIST,
+         .into = &o->beside,
+         .value = "FILE",
+         .help = "With --search: rules that search has anyway; what follows from them is left out."},
         {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
         {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
         {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Print this help."},
@@ -177,23 +194,62 @@ static bool write_json(Main *m, const GenerateReport *r) {
     return ok;
 }
 
-/* Parts a file of verdicts: what is proved, what is not. */
+static void told(void *user, int done, int total) {
+    Main *m = user;
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[Kchoosing: %d of %d", done, total);
+}
+
+static bool write_if(Main *m, const char *path, const Text *t) {
+    return !path || file_write(path, t->data ? t->data : "", t->size, &m->error);
+}
+
+static bool write_counts(Main *m, const RelateCounts *c) {
+    cJSON *x = cJSON_CreateObject();
+    const struct {
+        const char *name;
+        int v;
+    } counts[] = {{"rules", c->rules},     {"proved", c->proved},   {"conditional", c->conditional},
+                  {"refuted", c->refuted}, {"unknown", c->unknown}, {"basis", c->basis}};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cJSON_AddNumberToObject(x, counts[k].name, counts[k].v);
+    char *text = cJSON_Print(x);
+    bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
+    cJSON_free(text);
+    cJSON_Delete(x);
+    return ok;
+}
+
+/* Parts a file of verdicts: what is proved, its basis, what is not proved. */
 static bool part_rules(Main *m) {
     RuleSet set = {.arena = m->arena};
-    Text proved = text_new(m->arena), rest = text_new(m->arena);
-    int n = 0;
-    if (!m->o.out) return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out");
+    Text proved = text_new(m->arena), basis = text_new(m->arena), rest = text_new(m->arena);
+    Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
+    RelateCounts c;
+    if (!m->o.out && !m->o.basis) return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out or --basis");
     if (!rules_read(m->arena, m->o.proved, &set, &m->error)) return false;
-    for (int k = 0; k < set.n; k++) {
-        Text *to = set.v[k].verdict == VERDICT_PROVED ? &proved : &rest;
-        n += to == &proved;
-        text_add(to, to->size ? "\n" : "");
-        rule_print(&set.v[k], to);
-    }
-    if (!file_write(m->o.out, proved.data ? proved.data : "", proved.size, &m->error)) return false;
-    if (m->o.rest && !file_write(m->o.rest, rest.data ? rest.data : "", rest.size, &m->error)) return false;
-    if (!m->o.quiet) printf("%s: %d rules, %d proved\n", m->o.proved, set.n, n);
+    if (!relate_part(&how, &set, &proved, &basis, &rest, &c, &m->error)) return false;
+    if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) || !write_if(m, m->o.rest, &rest)) return false;
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
+    if (!m->o.quiet) printf("%s: %d rules, %d proved, basis %d\n", m->o.proved, c.rules, c.proved, c.basis);
+    return !m->o.json || write_counts(m, &c);
+}
+
+static bool read_files(Main *m, const StringList *files, RuleSet *set) {
+    *set = (RuleSet){.arena = m->arena};
+    for (int k = 0; k < files->n; k++)
+        if (!rules_read(m->arena, files->v[k], set, &m->error)) return false;
     return true;
+}
+
+static bool search_rules(Main *m, const StringList *files) {
+    RuleSet set, beside;
+    Text out = text_new(m->arena);
+    int n;
+    if (!read_files(m, files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
+    Minimize how = {.arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
+    if (!relate_search(&how, &set, &out, &n, &m->error)) return false;
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
+    if (!m->o.quiet) printf("%d rules, %d for search\n", set.n, n);
+    return write_if(m, m->o.search, &out);
 }
 
 /* Of each given rule whether known ones give it. */
@@ -211,10 +267,10 @@ static bool derive_from(Main *m, const RuleSet *known) {
 
 /* The rules of these files that are proved, and whose proof holds. */
 static bool derive_from_files(Main *m, const StringList *files) {
-    RuleSet all = {.arena = m->arena}, known = {.arena = m->arena};
+    RuleSet all, known = {.arena = m->arena};
+    if (!read_files(m, files, &all)) return false;
     World *w = graph_world_new(arena_escape(m->arena), 0);
     bool ok = true;
-    for (int k = 0; ok && k < files->n; k++) ok = rules_read(m->arena, files->v[k], &all, &m->error);
     known.v = ARENA_NEW(m->arena, Rule, all.n);
     for (int k = 0; ok && k < all.n; k++) {
         ok = rule_check(w, &all.v[k], &m->error);
@@ -243,6 +299,13 @@ static bool run(Main *m) {
     return ok && (!m->o.json || write_json(m, &r));
 }
 
+static bool act(Main *m, const StringList *rest) {
+    if (m->o.proved) return part_rules(m);
+    if (m->o.search) return search_rules(m, rest);
+    if (m->o.derive && rest->n) return derive_from_files(m, rest);
+    return settle(m, rest) && run(m);
+}
+
 int main(int argc, char **argv) {
     Escape escape = {.error = {0}};
     Arena *a = NULL;
@@ -259,7 +322,7 @@ int main(int argc, char **argv) {
     bool ok = parse(&m, argc, argv, &rest, &help);
     if (ok && m.o.help) printf("%s", help.data);
     else if (ok && m.o.version) printf("generate-rules %s\n", ISOMER_VERSION);
-    else ok = ok && (m.o.proved ? part_rules(&m) : m.o.derive && rest.n ? derive_from_files(&m, &rest) : settle(&m, &rest) && run(&m));
+    else ok = ok && act(&m, &rest);
     if (!ok) {
         char text[700];
         error_print(&m.error, text, sizeof text);

@@ -2,7 +2,8 @@
 #include "generator/relate.h"
 #include <string.h>
 
-static const EGraphLimits derive_limits = {.rounds = 6, .nodes = 600, .matches = 200};
+const EGraphLimits minimize_limits = {.rounds = 4, .nodes = 250, .matches = 60};
+static const EGraphLimits derive_limits = {.rounds = 6, .nodes = 1000, .matches = 300};
 
 static void print_steps(Text *out, const RuleSet *known, const FollowAnswer *f) {
     for (int k = 0; k < f->n; k++)
@@ -27,4 +28,55 @@ bool relate_derive(Arena *a, const RuleSet *given, const RuleSet *known, Text *o
     text_add(out, "%d derived, %d not derived\n", given->n - *missing, *missing);
     world_free(w);
     return good;
+}
+
+/* ---- what was proved */
+
+static void put(Text *out, const Rule *rule) {
+    text_add(out, out->size ? "\n" : "");
+    rule_print(rule, out);
+}
+
+static RuleSet those_proved(Arena *a, const RuleSet *set) {
+    RuleSet proved = {0, ARENA_NEW(a, Rule, set->n), a};
+    for (int k = 0; k < set->n; k++)
+        if (set->v[k].verdict == VERDICT_PROVED) proved.v[proved.n++] = set->v[k];
+    return proved;
+}
+
+bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basis, Text *rest, RelateCounts *c, Error *e) {
+    RuleSet good = those_proved(m->arena, set);
+    bool *kept = ARENA_NEW(m->arena, bool, good.n);
+    *c = (RelateCounts){.rules = set->n, .proved = good.n};
+    if (!minimize_basis(m, &good, kept, e)) return false;
+    for (int k = 0; k < good.n; k++) {
+        Rule r = good.v[k];
+        c->conditional += r.condition[0] || (r.where.text && r.where.text[0]);
+        c->basis += kept[k];
+        if (kept[k]) put(basis, &r), r.comment = "basis";
+        put(proved, &r);
+    }
+    for (int k = 0; k < set->n; k++) {
+        if (set->v[k].verdict == VERDICT_PROVED) continue;
+        c->refuted += set->v[k].verdict == VERDICT_REFUTED;
+        c->unknown += set->v[k].verdict == VERDICT_UNKNOWN;
+        put(rest, &set->v[k]);
+    }
+    return true;
+}
+
+bool relate_search(const Minimize *m, const RuleSet *set, Text *out, int *n, Error *e) {
+    Cheaper *wanted = ARENA_NEW(m->arena, Cheaper, set->n);
+    *n = 0;
+    if (!minimize_search(m, set, wanted, e)) return false;
+    for (int k = 0; k < set->n; k++) {
+        Rule forward = set->v[k];
+        forward.comment = "";
+        if (wanted[k] & PRICE_RIGHT) put(out, &forward), ++*n;
+        if (!(wanted[k] & PRICE_LEFT)) continue;
+        Rule back = rule_reversed(m->arena, &forward);
+        put(out, &back);
+        ++*n;
+    }
+    return true;
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Rules from operator sets, in one go: generate-rules finds candidates, verify-rules proves them, generate-rules
+chooses the proof basis and the search set, which is proved again where rules are turned round. What is kept goes to
+rules/generated, with the table of its README.md; everything else stays in BUILD/rules. A step whose results are there
+and newer than what it reads is not done again.
+
+usage: rules.py [--without-size-4] [--jobs N]"""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+SETS = sorted(os.path.basename(path)[:-4] for path in glob.glob(os.path.join(ROOT, "generator/sets/*.set")))
+KEPT = os.path.join(ROOT, "rules/generated")
+HEAD = "<!-- table -->"
+
+
+def fresh(targets, sources):
+    """Whether all targets are there and newer than the sources."""
+    if not all(os.path.exists(path) for path in targets):
+        return False
+    return min(map(os.path.getmtime, targets)) >= max(map(os.path.getmtime, sources))
+
+
+def run(program, *arguments, allowed=(0,)):
+    """Runs a program of the build folder; what it prints is printed."""
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
+    if done.returncode not in allowed:
+        sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+
+
+def prove(candidates, verdicts, jobs):
+    """Verdicts of candidates; rules that are not proved are no failure here."""
+    if not fresh([verdicts], [candidates]):
+        run("verify-rules", "-q", "-j", str(jobs), candidates, "-o", verdicts, allowed=(0, 1))
+
+
+def chain(name, size, jobs):
+    """One set at one size, from its file to what is kept; a line of the table."""
+    stem = os.path.join(BUILD, "rules", f"{name}-{size}")
+    source = os.path.join(ROOT, "generator/sets", name + ".set")
+    if not fresh([stem + ".candidates", stem + ".json"], [source]):
+        run("generate-rules", "--ops", f"generator/sets/{name}.set", "--size", str(size), "--jobs", str(jobs),
+            "-o", stem + ".candidates", "--json", stem + ".json")
+    prove(stem + ".candidates", stem + ".verdicts", jobs)
+    kept = os.path.join(KEPT, f"{name}-{size}.rules")
+    out = ["-o", kept] if size == 3 else ["--basis", kept]
+    run("generate-rules", "--proved", stem + ".verdicts", *out, "--rest", stem + ".unproved", "--json", stem + ".counts")
+    with open(stem + ".json", encoding="utf-8") as file:
+        made = json.load(file)
+    with open(stem + ".counts", encoding="utf-8") as file:
+        counts = json.load(file)
+    columns = [made["raw"], made["candidates"], counts["rules"], counts["proved"], counts["conditional"], counts["refuted"],
+               counts["unknown"], counts["basis"]]
+    return f"| {name} | {size} | " + " | ".join(f"{int(value):,}" for value in columns) + " |"
+
+
+def search_set(jobs):
+    """What search wants beside the library, proved in the direction in which it is used."""
+    proved = sorted(path for path in glob.glob(os.path.join(KEPT, "*-[34].rules")))
+    library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
+    stem = os.path.join(BUILD, "rules", "search")
+    beside = [word for path in library for word in ("--beside", path)]
+    run("generate-rules", "--search", stem + ".candidates", *beside, *proved)
+    prove(stem + ".candidates", stem + ".verdicts", jobs)
+    kept = os.path.join(KEPT, "search", "search.rules")
+    os.makedirs(os.path.dirname(kept), exist_ok=True)
+    run("generate-rules", "--proved", stem + ".verdicts", "-o", kept, "--rest", stem + ".unproved", "--json", stem + ".counts")
+    with open(stem + ".counts", encoding="utf-8") as file:
+        return json.load(file)["proved"]
+
+
+def write_table(lines, wanted):
+    """Puts the table behind the mark in rules/generated/README.md."""
+    path = os.path.join(KEPT, "README.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read().split(HEAD)[0]
+    table = ["| set | size | raw | not reduced | written | proved | of them conditional | refuted | unknown | basis |",
+             "|---|---|---|---|---|---|---|---|---|---|", *lines]
+    text += HEAD + "\n" + "\n".join(table) + f"\n\nSearch set: {wanted} rules.\n"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    print("\n".join(table) + f"\nsearch set: {wanted}")
+
+
+def main():
+    """The whole chain."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--without-size-4", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    os.makedirs(os.path.join(BUILD, "rules"), exist_ok=True)
+    run("generate-rules", "--ops", "generator/sets/taso.set", "--size", "2", "-q", "-o", "rules/generated/taso-2.candidates")
+    lines = [chain(name, 3, options.jobs) for name in SETS]
+    if not options.without_size_4:
+        lines.append(chain("taso", 4, options.jobs))
+    write_table(lines, search_set(options.jobs))
+
+
+if __name__ == "__main__":
+    main()

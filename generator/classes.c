@@ -149,8 +149,10 @@ bool classes_least(Classes *c, const Term *t, uint32_t *rep, uint8_t to[]) {
     uint32_t reps[SAME_KEY];
     if (!values_load(c->first, t) || !values_key(c->first, t->root, &key)) return false;
     int n = reps_of_key(c, key.hash, reps);
-    for (int k = 0; k < n; k++)
-        if (classes_match(c, t, &c->rep[ *rep = reps[k]].code, to)) return true;
+    for (int k = 0; k < n; k++) {
+        *rep = reps[k];
+        if (classes_match(c, t, &c->rep[*rep].code, to)) return true;
+    }
     return false;
 }
 

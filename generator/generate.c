@@ -182,7 +182,7 @@ static int body_compare(const void *a, const void *b) {
 }
 
 static void print_rules(Generator *g, Body *body, int n, Text *out) {
-    qsort(body, (size_t)n, sizeof *body, body_compare);
+    if (n) qsort(body, (size_t)n, sizeof *body, body_compare);
     for (int k = 0; k < n; k++) {
         if (k && !strcmp(body[k].text, body[k - 1].text)) {
             g->report->doubles++;

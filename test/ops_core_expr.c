@@ -1,4 +1,5 @@
-/* Expressions, types and attributes: what is simplified and what is not, canonical text, substitution with fresh bound variables, round trips. */
+/* Expressions, types and attributes: what is simplified and what is not, canonical text, substitution with fresh
+   bound variables, round trips. */
 #include "ops/core/attr.h"
 #include "ops/core/expr.h"
 #include <math.h>

@@ -1,5 +1,6 @@
-/* Normal forms mean what the operators' definitions mean: the left side of every rule of the corpora, and of one rule for each operator, is computed at sizes drawn at random
-   from its normal form, by trying all values of its variables, and from the definitions. */
+/* Normal forms mean what the operators' definitions mean: the left side of every rule of the corpora, and of one
+   rule for each operator, is computed at sizes drawn at random from its normal form, by trying all values of its
+   variables, and from the definitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
-/* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real functions wherever both sides are defined. With e = exp(t) and
-   s = sigmoid(t), s*(1 + e) = e: hence e*s = e - s, s/e = 1 - s and 1/s = 1 + 1/e, so that a product of both has one form; each step lowers a power. A sum of positive
-   terms that is divided by itself is 1 where it has an element; b/(b + c) = 1 - c/(b + c) where b + c is positive and no other term of it is a multiple of b. */
+/* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real functions
+   wherever both sides are defined. With e = exp(t) and s = sigmoid(t), s*(1 + e) = e: hence e*s = e - s, s/e = 1 -
+   s and 1/s = 1 + 1/e, so that a product of both has one form; each step lowers a power. A sum of positive terms
+   that is divided by itself is 1 where it has an element; b/(b + c) = 1 - c/(b + c) where b + c is positive and no
+   other term of it is a multiple of b. */
 #include "verifier/identities.h"
 
 enum { POWER_MOST = 4 };

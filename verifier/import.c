@@ -1,5 +1,6 @@
-/* import.c -- from the trees that operators define to normal forms, one node at a time: the form of a value over canonical indices is worked out and simplified once, and put
-   in place, with its indices substituted, wherever the value is read. */
+/* import.c -- from the trees that operators define to normal forms, one node at a time: the form of a value over
+   canonical indices is worked out and simplified once, and put in place, with its indices substituted, wherever
+   the value is read. */
 #include "verifier/import.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -245,7 +246,8 @@ static Nf taken(Scope *s, Dom ctx, const ExNode *x) {
     }
     return sum;
 }
-/* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow where the result is used: they are collected. */
+/* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow where the result
+   is used: they are collected. */
 static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     Dom d = part->dom;
     bool plain = true;
@@ -409,7 +411,8 @@ static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var
     return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
 }
 static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
-/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few values are written out where the sum itself is. */
+/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few values are written
+   out where the sum itself is. */
 static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     if (k == x->n) {

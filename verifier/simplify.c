@@ -1,5 +1,6 @@
-/* simplify.c -- normalising one term: equations are solved for its variables, variables that a single value is left for go, variables that no atom has become their
-   count, pairs that occur as a*B + b only become one, digits of variables become variables. Every step is a change of variables that is one to one on the term's domain. */
+/* simplify.c -- normalising one term: equations are solved for its variables, variables that a single value is
+   left for go, variables that no atom has become their count, pairs that occur as a*B + b only become one, digits
+   of variables become variables. Every step is a change of variables that is one to one on the term's domain. */
 #include "verifier/identities.h"
 #include <string.h>
 
@@ -213,7 +214,8 @@ static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given
     }
     return false;
 }
-/* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`: what would have to be in 0..radix-1 for that. */
+/* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`: what would have
+   to be in 0..radix-1 for that. */
 static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly high;
@@ -275,8 +277,8 @@ static int composites(Prover *p, const Term *t, Symbol *out, int room) {
     }
     return n;
 }
-/* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of the radices behind it. Numbers that put the digits of one number together again
-   then are that number. */
+/* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of the radices
+   behind it. Numbers that put the digits of one number together again then are that number. */
 static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly one = poly_int(p->w, 1), all = one, behind = one;
@@ -294,8 +296,8 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *give
     if (d.word > 0) *value = poly_sub(p->w, *value, poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, behind))));
     return true;
 }
-/* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay in the domain: a literal that it follows from may be the one that mentions the
-   symbol. */
+/* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay in the domain:
+   a literal that it follows from may be the one that mentions the symbol. */
 static void replace_symbol(Prover *p, Dom ctx, Term *t, Symbol x, Poly value, Dom given) {
     if (!prover_entails(p, ctx, given)) t->dom = dom_and(p, t->dom, given);
     *t = term_subst(p, *t, (Map){1, &x, &value});

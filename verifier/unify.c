@@ -1,6 +1,7 @@
-/* unify.c -- when two terms have the same body. Their atoms are paired by backtracking; equal accesses give equations between indices, which are solved for one term's variables.
-   What remains to be shown is entailed by the context and the term's domain, or the pairing is given up. The change of variables must be one to one over the integers: it is
-   linear with determinant 1 or -1, so that sums on either side run over the same points. */
+/* unify.c -- when two terms have the same body. Their atoms are paired by backtracking; equal accesses give
+   equations between indices, which are solved for one term's variables. What remains to be shown is entailed by
+   the context and the term's domain, or the pairing is given up. The change of variables must be one to one over
+   the integers: it is linear with determinant 1 or -1, so that sums on either side run over the same points. */
 #include "verifier/unify.h"
 #include <string.h>
 

@@ -1,5 +1,7 @@
-/* witness.c -- a few assignments of sizes that satisfy the facts are drawn once. A question is then tried at each: its variables are given values one after the other, each at the ends
-   or in the middle of what the conditions with no other unknown leave for it, with a bounded amount of backtracking. What is found is checked; not finding says nothing. */
+/* witness.c -- a few assignments of sizes that satisfy the facts are drawn once. A question is then tried at each:
+   its variables are given values one after the other, each at the ends or in the middle of what the conditions
+   with no other unknown leave for it, with a bounded amount of backtracking. What is found is checked; not finding
+   says nothing. */
 #include "verifier/witness.h"
 #include "ops/base/random.h"
 #include <string.h>

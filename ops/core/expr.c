@@ -1,5 +1,6 @@
-/* expr.c -- scalar expressions as records of TABLE_EX: a fixed head, then the indices or bound variables, then the condition's literals. Only what is the same
-   for every real input and reads the same elements is simplified: numbers are folded, x + 0, x * 1, literals of numbers. x * 0 stays: it reads x. */
+/* expr.c -- scalar expressions as records of TABLE_EX: a fixed head, then the indices or bound variables, then the
+   condition's literals. Only what is the same for every real input and reads the same elements is simplified:
+   numbers are folded, x + 0, x * 1, literals of numbers. x * 0 stays: it reads x. */
 #include "ops/core/expr_inner.h"
 #include <float.h>
 #include <locale.h>

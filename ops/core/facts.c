@@ -1,6 +1,7 @@
-/* facts.c -- assumptions. Equations are solved for a symbol that stands alone with coefficient 1 or -1, and the symbol is replaced everywhere; what cannot be
-   solved and every inequality is kept as p >= 0. Invariant: no fact, and nothing a symbol was solved to, mentions a solved symbol; every fact follows from what was
-   assumed (facts may be dropped: that is sound). What a question adds for its own symbols is taken off again, in the World too. */
+/* facts.c -- assumptions. Equations are solved for a symbol that stands alone with coefficient 1 or -1, and the
+   symbol is replaced everywhere; what cannot be solved and every inequality is kept as p >= 0. Invariant: no fact,
+   and nothing a symbol was solved to, mentions a solved symbol; every fact follows from what was assumed (facts
+   may be dropped: that is sound). What a question adds for its own symbols is taken off again, in the World too. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* facts_prove.c -- proves p >= 0. With every bounded symbol written as its least value plus something >= 0, a polynomial whose coefficients are all >= 0 is
-   >= 0. A monomial that stands in the way is cancelled with a fact f >= 0 that has it, or a divisor of it, with the same sign: p >= 0 follows from
-   a*p + (a - 1) - m*f >= 0 for an integer a >= 1 and a monomial m >= 0, because p is an integer. Every step is an implication, so what is said to follow does;
-   that the search is cut off only loses proofs. */
+/* facts_prove.c -- proves p >= 0. With every bounded symbol written as its least value plus something >= 0, a
+   polynomial whose coefficients are all >= 0 is >= 0. A monomial that stands in the way is cancelled with a fact f
+   >= 0 that has it, or a divisor of it, with the same sign: p >= 0 follows from a*p + (a - 1) - m*f >= 0 for an
+   integer a >= 1 and a monomial m >= 0, because p is an integer. Every step is an implication, so what is said to
+   follow does; that the search is cut off only loses proofs. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 
@@ -192,7 +193,8 @@ static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     return false;
 }
 
-/* A bound from one fact c*s - (something >= 0) - k >= 0, as the shifted form shows it: s >= ceil(k/c), counted from what s was shifted by. */
+/* A bound from one fact c*s - (something >= 0) - k >= 0, as the shifted form shows it: s >= ceil(k/c), counted
+   from what s was shifted by. */
 static bool bound_by_fact(Facts *f, const Known *k, const Fact *fact, int64_t *least) {
     PolyScan scan = poly_scan(f->w, fact->shifted);
     int64_t c = 0, constant = 0;

@@ -1,6 +1,7 @@
-/* poly_text.c -- polynomials as text. Factors of a monomial stand by name, monomials by falling degree and then by text, so that what is printed depends on
-   names and not on the order of interning. Grammar: sum = term (("+" | "-") term)*; term = factor ("*" factor)*; factor = "-" factor | atom ("^" integer)?;
-   atom = integer | name | "(" sum ")" | "floor(" term "/" factor ")" | "min(" sum "," sum ")" | "digit(" sum ", [" sum, .. "], " integer ")". */
+/* poly_text.c -- polynomials as text. Factors of a monomial stand by name, monomials by falling degree and then by
+   text, so that what is printed depends on names and not on the order of interning. Grammar: sum = term (("+" |
+   "-") term)*; term = factor ("*" factor)*; factor = "-" factor | atom ("^" integer)?; atom = integer | name | "("
+   sum ")" | "floor(" term "/" factor ")" | "min(" sum "," sum ")" | "digit(" sum ", [" sum, .. "], " integer ")". */
 #include "ops/core/poly.h"
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* symbol.c -- symbols, and what is defined by them: floor, min, digits, substitution and evaluation. A symbol is one record of TABLE_SYMBOL: kind, word, the
-   number of arguments, the arguments. What can be computed when it is made is; what is left is one symbol for each definition. Every rewriting here is an
-   identity over the integers wherever the left side is defined. */
+/* symbol.c -- symbols, and what is defined by them: floor, min, digits, substitution and evaluation. A symbol is
+   one record of TABLE_SYMBOL: kind, word, the number of arguments, the arguments. What can be computed when it is
+   made is; what is left is one symbol for each definition. Every rewriting here is an identity over the integers
+   wherever the left side is defined. */
 #include "ops/core/poly.h"
 #include <string.h>
 
@@ -50,8 +51,8 @@ static bool floor_int(int64_t a, int64_t b, int64_t *q) {
     return true;
 }
 
-/* Which of the two monomials leads, in an order that is kept by multiplication and does not depend on interning: higher degree, then the greater power of the
-   symbol that comes first by name among those in which they differ. */
+/* Which of the two monomials leads, in an order that is kept by multiplication and does not depend on interning:
+   higher degree, then the greater power of the symbol that comes first by name among those in which they differ. */
 static bool leads(const World *w, const Monomial *a, const Monomial *b) {
     if (a->degree != b->degree) return a->degree > b->degree;
     Symbol best = 0;

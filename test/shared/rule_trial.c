@@ -1,4 +1,5 @@
-/* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them for one symbol, until everything holds or the tries are used up. */
+/* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them for one symbol,
+   until everything holds or the tries are used up. */
 #include "test/shared/rule_trial.h"
 #include <math.h>
 #include <stdio.h>

@@ -162,7 +162,7 @@ static void add_place(const Changes *c, const Pictures *p, int k, Text *t) {
     const Drawn *d = &p->drawn[k];
     text_add(t, "<h3>%d.", k + 1);
     add_rule_names(c, d->place, t);
-    text_add(t, d->count > 1 ? " &mdash; %d places like this" : "", d->count);
+    if (d->count > 1) text_add(t, " &mdash; %d places like this", d->count);
     text_add(t, "</h3>\n");
     if (d->first) add_pair(p, d->first, "", t);
     text_add(t, "<details><summary>%s</summary><p>", d->first ? "names of the nodes" : "too large to draw: names of the nodes");

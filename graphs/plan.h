@@ -29,8 +29,9 @@ typedef struct Plan {
 } Plan;
 /* E_LIMIT or E_INVALID with the node and reason when a node cannot be run (opaque, unbound size, no kernel). The plan lives in the arena. */
 Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
-/* Lays what convolutions read and write channels last where that is possible: for back ends that say so (Backend.channels_last). Anywhere between building and running. */
-void plan_channels_last(World *, Plan *);
+/* Lays what convolutions read and write channels last where that is possible: for back ends that say so (Backend.channels_last). Anywhere between building and running. loose (NULL: none): the
+   inputs that may lie so too, and then outputs may as well, which is for pricing a part of a larger plan. */
+void plan_channels_last(World *, Plan *, const bool loose[]);
 /* The first node that keeps it from being built, with the reason; 0: none. */
 NodeId plan_obstacle(World *, Arena *, const Graph *, Sizes, Error *);
 void plan_print(World *, const Plan *, Text *);

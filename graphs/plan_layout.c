@@ -67,10 +67,10 @@ static void want_images(const Plan *p, Image *images) {
     }
 }
 
-static void bar(const Plan *p, Image *images) {
+static void bar(const Plan *p, const bool loose[], Image *images) {
     for (int k = 0; k < p->nslot; k++) {
         const Slot *s = &p->slot[k];
-        images[k].barred = s->data || s->input >= 0 || s->output >= 0;
+        images[k].barred = s->data || (s->input >= 0 && !(loose && loose[s->input])) || (s->output >= 0 && !loose);
     }
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
@@ -86,10 +86,10 @@ static void bar_unmovable(const Plan *p, Image *images) {
         }
 }
 
-void plan_channels_last(World *w, Plan *p) {
+void plan_channels_last(World *w, Plan *p, const bool loose[]) {
     ArenaMark mark = arena_mark(w->scratch);
     Image *images = ARENA_NEW(w->scratch, Image, p->nslot + 1);
-    bar(p, images);
+    bar(p, loose, images);
     want_images(p, images);
     bar_unmovable(p, images);
     for (int k = 0; k < p->nstep; k++) {

@@ -247,7 +247,7 @@ static bool make_plan(Run *r) {
     NodeId at = plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error);
     if (at) return report_obstacle(r, at);
     r->plan = plan_build(r->w, r->arena, r->graph, r->sizes, r->error);
-    if (r->plan && r->backend->channels_last) plan_channels_last(r->w, r->plan);
+    if (r->plan && r->backend->channels_last) plan_channels_last(r->w, r->plan, NULL);
     return r->plan && choose_kernels(r);
 }
 

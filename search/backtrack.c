@@ -186,6 +186,12 @@ void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
         expand(&s, at);
         idle = s.best == best ? idle + 1 : 0;
     }
-    trace(&s, choose(&s), out);
+    const int best = choose(&s);
+    trace(&s, best, out);
+    if (best != s.best) {
+        Solution *cheapest = ARENA_NEW(b->arena, Solution, 1);
+        trace(&s, s.best, cheapest);
+        out->cheapest = cheapest;
+    }
     intern_free(s.seen);
 }

@@ -30,6 +30,7 @@ typedef struct Solution {
     SolutionRound *round;
     Graph graph; /* the best */
     Price before, after;
+    const struct Solution *cheapest; /* where that is another: the graph of least cost */
 } Solution;
 /* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the World;
    rejected graphs are freed at once. */

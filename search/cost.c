@@ -113,7 +113,16 @@ static int count_nodes(World *w, const Constants *c) {
     return n;
 }
 
-static double price_graph(Cost *c, const Graph *g, const bool constant[], int *nodes, Tell tell) {
+/* The inputs that lie as is liked; n: with those that stand for constants. */
+static const bool *loose_inputs(Arena *a, const Graph *g, const CostPart *part, int n) {
+    if (!part || !part->loose) return NULL;
+    bool *loose = ARENA_NEW(a, bool, n);
+    if (g->nin) memcpy(loose, part->loose, sizeof *loose * (size_t)g->nin);
+    return loose;
+}
+
+static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *nodes, Tell tell) {
+    const bool *constant = part ? part->constant : NULL;
     WorldMark before = world_mark(c->w);
     ArenaMark mark = arena_mark(c->w->scratch);
     Arena *a = arena_new(arena_escape(c->arena), 0);
@@ -122,7 +131,7 @@ static double price_graph(Cost *c, const Graph *g, const bool constant[], int *n
     Graph cut;
     double seconds = -1;
     Plan *p = without_constants(c->w, a, g, &constants, &cut) ? plan_build(c->w, a, &cut, c->sizes, &ignored) : NULL;
-    if (p && c->backend->channels_last) plan_channels_last(c->w, p);
+    if (p && c->backend->channels_last) plan_channels_last(c->w, p, loose_inputs(a, g, part, cut.nin));
     if (p) seconds = plan_price(c, &cut, g->nin, constant, p, tell);
     if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);
@@ -131,9 +140,9 @@ static double price_graph(Cost *c, const Graph *g, const bool constant[], int *n
     return seconds;
 }
 
-double cost_graph(Cost *c, const Graph *g, const bool constant[], int *nodes) {
-    double seconds = price_graph(c, g, constant, nodes, (Tell){0});
-    return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, constant);
+double cost_graph(Cost *c, const Graph *g, const CostPart *part, int *nodes) {
+    double seconds = price_graph(c, g, part, nodes, (Tell){0});
+    return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, part ? part->constant : NULL);
 }
 
 bool cost_kinds(Cost *c, const Graph *g, CostEach *each, void *user) { return price_graph(c, g, NULL, NULL, (Tell){each, user}) >= 0; }
@@ -191,7 +200,6 @@ typedef struct Whole {
     const void **in;
     void **out;
     char key[33];
-    bool done;
 } Whole;
 
 static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
@@ -208,12 +216,12 @@ static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
 }
 
 /* The plan as run-model makes it: what is timed is what will run. */
-static bool whole_build(const Cost *c, World *w, Sizes sizes, Whole *x, const Graph *g, Error *e) {
+static bool whole_build(const Cost *c, Whole *x, const WholeGraph *g, Error *e) {
     Text t = text_new(x->arena);
-    x->plan = plan_build(w, x->arena, g, sizes, e);
+    x->plan = plan_build(g->w, x->arena, g->graph, g->sizes, e);
     if (!x->plan) return false;
-    if (c->backend->channels_last) plan_channels_last(w, x->plan);
-    choose_plan(c->chooser, w->scratch, x->plan);
+    if (c->backend->channels_last) plan_channels_last(g->w, x->plan, NULL);
+    choose_plan(c->chooser, g->w->scratch, x->plan);
     for (int k = 0; k < x->plan->nstep; k++) {
         step_print(&x->plan->step[k].step, &t);
         text_add(&t, " %d\n", x->plan->step[k].choice);
@@ -244,23 +252,35 @@ static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) 
     }
     good = good && profile_runners(n, runner, in, out, seconds, e);
     for (int k = 0; k < n; k++) runner_free(x[k].runner);
-    for (int k = 0; k < n && good && c->db; k++) good = costdb_put(c->db, "plan", chooser_identity(c->chooser), x[k].key, seconds[k], e);
     return good;
 }
 
-bool cost_whole(Cost *c, World *w, Sizes sizes, int n, const Graph *const graphs[], double seconds[], Error *e) {
+/* The key of graph k's time among the others. */
+static const char *whole_key(const Whole *x, int n, int k) {
+    Text t = text_new(x[0].arena);
+    for (int j = 0; j < n; j++) text_add(&t, "%s ", x[j].key);
+    text_add(&t, "of which %d", k);
+    return t.data;
+}
+
+bool cost_whole(Cost *c, int n, const WholeGraph graphs[], double seconds[], Error *e) {
     Arena *a = arena_new(arena_escape(c->arena), 0);
     Whole *x = ARENA_NEW(a, Whole, n);
-    bool good = true, all = true;
+    bool good = true, all = c->db != NULL;
     for (int k = 0; k < n; k++) {
         x[k].arena = a;
-        good = good && whole_build(c, w, sizes, &x[k], graphs[k], e);
-        all = all && good && c->db && costdb_get(c->db, "plan", chooser_identity(c->chooser), x[k].key, &seconds[k]);
+        good = good && whole_build(c, &x[k], &graphs[k], e);
     }
+    for (int k = 0; k < n && good && all; k++)
+        all = costdb_get(c->db, "plan", chooser_identity(c->chooser), whole_key(x, n, k), &seconds[k]);
     if (good && !all && c->options.frozen) {
         c->missing++;
-        for (int k = 0; k < n; k++) seconds[k] = cost_model(w, graphs[k], sizes, NULL);
-    } else if (good && !all) good = whole_measure(c, n, x, seconds, e);
+        for (int k = 0; k < n; k++) seconds[k] = cost_model(graphs[k].w, graphs[k].graph, graphs[k].sizes, NULL);
+    } else if (good && !all) {
+        good = whole_measure(c, n, x, seconds, e);
+        for (int k = 0; k < n && good && c->db; k++)
+            good = costdb_put(c->db, "plan", chooser_identity(c->chooser), whole_key(x, n, k), seconds[k], e);
+    }
     arena_free(a);
     return good;
 }

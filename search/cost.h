@@ -14,9 +14,13 @@ typedef struct CostOptions {
 typedef struct Cost Cost;
 Cost *cost_new(World *, Arena *, Sizes, CostDb *, const CostOptions *, Error *); /* NULL: no back end */
 void cost_free(Cost *);
-/* Seconds of one run; constant[k]: input k is a constant (NULL: none is); *nodes (may be NULL): how many are not computed from constants alone. Never fails: what cannot be planned is priced
-   node by node by the model. */
-double cost_graph(Cost *, const Graph *, const bool constant[], int *nodes);
+/* What is known of a graph's inputs, if it is a part of a larger one. */
+typedef struct CostPart {
+    const bool *constant; /* by input: it is a constant */
+    const bool *loose;    /* by input: it lies as the part around it likes, as outputs do then */
+} CostPart;
+/* Seconds of one run; part NULL: it is whole; *nodes (may be NULL): how many are not computed from constants alone. Never fails: what cannot be planned is priced node by node by the model. */
+double cost_graph(Cost *, const Graph *, const CostPart *, int *nodes);
 /* The price of each step with its kind. False: the graph cannot be planned, nothing was told. */
 typedef void CostEach(void *user, StepKind, double seconds);
 bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
@@ -26,6 +30,11 @@ int cost_missing(const Cost *); /* prices that were not in the file of a frozen 
 const Backend *cost_backend(const Cost *);
 Device *cost_device(const Cost *);
 const char *cost_identity(const Cost *);
-/* Seconds of one run of whole graphs, each the best of interleaved rounds; they may be of another World. Kept in the cost file under the plan's text. */
-bool cost_whole(Cost *, World *, Sizes, int n, const Graph *const graphs[], double seconds[], Error *);
+typedef struct WholeGraph {
+    World *w;
+    Sizes sizes;
+    const Graph *graph;
+} WholeGraph;
+/* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file under the texts of all their plans: what was not timed together is not compared. */
+bool cost_whole(Cost *, int n, const WholeGraph[], double seconds[], Error *);
 #endif

@@ -131,7 +131,7 @@ static bool restore(Finish *f, Error *e) {
     return replace(f, e);
 }
 
-static int64_t constant_bytes(Run *r, const Graph *g) {
+int64_t run_constant_bytes(Run *r, const Graph *g) {
     NodeList live = graph_live(r->w, r->w->scratch, g);
     int64_t sum = 0, n;
     for (int k = 0; k < live.n; k++) {
@@ -142,14 +142,30 @@ static int64_t constant_bytes(Run *r, const Graph *g) {
     return sum;
 }
 
-bool run_finish(Run *r, Derivation *d, int64_t *growth, Error *e) {
+bool run_finish(Run *r, Derivation *d, Error *e) {
     ArenaMark mark = arena_mark(r->w->scratch);
     Finish f = {.r = r, .d = d, .live = graph_live(r->w, r->arena, &d->graph)};
     f.least = f.live.n ? f.live.v[0] : 1;
     find_constants(&f);
     find_wanted(&f);
     bool good = compute(&f, e) && restore(&f, e);
-    *growth = good ? constant_bytes(r, &d->graph) - constant_bytes(r, &r->original) : 0;
     arena_reset(r->w->scratch, mark);
     return good;
+}
+
+bool run_bytes(Run *r, const Derivation *d, Arena *a, char **bytes, size_t *n, Error *e) {
+    const ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    if (!model_bytes(r->model, &x, a, bytes, n, e)) return false;
+    r->stats.growth = (int64_t)*n - r->stats.bytes_before;
+    return r->stats.growth <= r->growth || error_set(e, E_LIMIT, r->in, "the file grows by %lld bytes, %lld are allowed (--max-growth)",
+                                                     (long long)r->stats.growth, (long long)r->growth);
+}
+
+bool run_fits(Run *r, const Derivation *d, Error *e) {
+    Arena *a = arena_new(r->escape, 0);
+    char *bytes;
+    size_t n;
+    bool fits = run_bytes(r, d, a, &bytes, &n, e);
+    arena_free(a);
+    return fits;
 }

@@ -30,7 +30,7 @@ typedef struct IsomerOptions {
     double time_limit;           /* seconds, 0: none */
     uint64_t seed;               /* of the inputs on which results are checked */
     int64_t fold_limit;          /* constants of more bytes are not computed beforehand but at each run; < 0: no limit of its own */
-    int64_t max_growth;          /* bytes by which the file's constants may grow; < 0: 1 MiB and a tenth of the file */
+    int64_t max_growth;          /* bytes by which the file may grow; < 0: 1 MiB and a tenth of the file */
     int check;                   /* how many random inputs the results are compared on, 0: none */
     double rtol, atol;           /* relative to the largest magnitude of an output, and absolute; < 0: by the classes of the rules used */
     const char *report;          /* JSON file to write; see search/REPORT.md */

@@ -220,11 +220,9 @@ static bool check(Run *r, Derivation *d) {
 }
 
 static bool finish(Run *r, Derivation *d) {
+    r->stats.growth = 0;
     if (!d->applied) return true;
-    if (!run_finish(r, d, &r->stats.growth, r->error)) return false;
-    return r->stats.growth <= r->growth ||
-           error_set(r->error, E_LIMIT, r->in, "constants grow by %lld bytes, %lld are allowed (--max-growth)", (long long)r->stats.growth,
-                     (long long)r->growth);
+    return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
 static bool reports(Run *r, Derivation *d, IsomerResult *out) {

@@ -1,5 +1,6 @@
 /* own.c -- search on the costs of our own plans: the graph is cut into regions, equal regions are solved once, each by backtracking, and the rounds that solve a region are made again in each of its
-   occurrences, so that the proof log speaks of the whole graph. At the end the whole plan is timed beside the original's. */
+   occurrences, so that the proof log speaks of the whole graph. Prices of parts only promise: in the end a few candidates for the whole, which differ in the regions that are left as they
+   were, are timed beside the original, and the fastest is taken. */
 #include "graphs/region.h"
 #include "search/backtrack.h"
 #include "search/cost.h"
@@ -8,25 +9,37 @@
 
 #define GAIN 0.97
 #define ALPHA 1.05
-enum { REGION = 200, PATIENCE = 6 };
+enum {
+    REGION = 200,
+    PATIENCE = 6,
+    CANDIDATES = 6,
+    LARGE = 64 << 20 /* bytes of constants beyond which only one candidate is held in memory */
+};
 
 typedef struct Own {
     Run *r;
     Cost *cost;
-    const bool *constant; /* of the region's inputs */
+    CostPart part; /* the region that is being solved */
     int nregion, nsolved;
     Region *region;
     const char **hash; /* of what is solved, and how */
     Graph *start;
     Solution *solution;
+    double *gain; /* promised, over all occurrences */
 } Own;
+
+typedef enum Take { TAKE_NOTHING, TAKE_BEST, TAKE_CHEAPEST } Take; /* of a solved region */
+typedef struct Candidate {
+    Derivation made;
+    Trial *trial; /* of what it is when finished */
+} Candidate;
 
 static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
 
 static Price region_price(void *user, const Graph *g) {
     Own *o = user;
     Price p = {0};
-    p.seconds = cost_graph(o->cost, g, o->constant, &p.nodes);
+    p.seconds = cost_graph(o->cost, g, &o->part, &p.nodes);
     if (counts_nodes(o->r)) p.seconds = p.nodes;
     return p;
 }
@@ -46,7 +59,9 @@ static bool solve(Own *o, const Region *region) {
     Run *r = o->r;
     int k = o->nsolved++;
     o->hash[k] = region->hash;
-    o->constant = region->constant;
+    bool *loose = ARENA_NEW(r->arena, bool, region->nin);
+    for (int j = 0; j < region->nin; j++) loose[j] = !region->constant[j] && !input_name(r->w, region->in[j]);
+    o->part = (CostPart){region->constant, loose};
     if (!region_graph(r->w, r->arena, region, &o->start[k], NULL, r->error)) return false;
     const Backtrack b = {.w = r->w,
                          .arena = r->arena,
@@ -108,8 +123,12 @@ static bool replay_round(Run *r, Derivation *d, const SolutionRound *x, const Va
     return good;
 }
 
-static bool replay_region(Own *o, Derivation *d, const Region *region, const ValueMap *since) {
-    const Solution *s = &o->solution[solved(o, region->hash)];
+static const Solution *solution_of(const Own *o, int k, Take take) {
+    const Solution *s = &o->solution[k];
+    return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
+}
+
+static bool replay_region(Own *o, Derivation *d, const Region *region, const Solution *s, const ValueMap *since) {
     Value *base = ARENA_NEW(o->r->arena, Value, region->nin);
     for (int k = 0; k < s->n; k++) {
         for (int j = 0; j < region->nin; j++) base[j] = map_value(since, region->in[j]);
@@ -132,53 +151,148 @@ static bool solve_all(Own *o) {
     return true;
 }
 
-/* Times both models whole; where one does not run wholly the predictions decide. */
-static bool compare_whole(Own *o, const Derivation *finished, bool *better) {
+/* ---- candidates */
+
+/* Its derivation from the model itself. *usable: it differs from the model and may be written. */
+static bool derive(Own *o, const Take take[], Derivation *made, Derivation *finished, bool *usable) {
     Run *r = o->r;
-    double seconds[2];
+    Error why = {0};
+    *usable = false;
+    Derivation from_start = derivation_new(r->w, r->arena, r->facts, &r->library, &r->start);
+    for (int k = 0; k < o->nregion; k++) {
+        int at = solved(o, o->region[k].hash);
+        const Solution *s = solution_of(o, at, take[at]);
+        if (s && !replay_region(o, &from_start, &o->region[k], s, &from_start.map)) return false;
+    }
+    if (!from_start.applied) return true;
+    *made = run_derivation(r);
+    if (!derive_replay(made, &from_start.log, r->error)) return false;
+    *finished = *made;
+    *usable = run_finish(r, finished, &why) && run_writable(r, finished) && run_fits(r, finished, &why);
+    if (why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+    return true;
+}
+
+static bool same_takes(const Own *o, const Take a[], const Take b[]) {
+    bool same = true;
+    for (int k = 0; k < o->nsolved; k++) same &= solution_of(o, k, a[k]) == solution_of(o, k, b[k]);
+    return same;
+}
+
+static void propose(const Own *o, Take *take[], int *n) {
+    for (int k = 0; k < *n; k++)
+        if (same_takes(o, take[k], take[*n])) return;
+    ++*n;
+}
+
+/* The region of most promised gain among those not named yet; -1: none. */
+static int most_gain(const Own *o, const bool named[]) {
+    int most = -1;
+    for (int k = 0; k < o->nsolved; k++)
+        if (!named[k] && o->solution[k].n && (most < 0 || o->gain[k] > o->gain[most])) most = k;
+    return most;
+}
+
+/* Everything that was found; the cheapest instead of the fewest nodes; then everything but one region, and that one alone. */
+static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
+    Arena *a = o->r->arena;
+    int n = 0;
+    bool *named = ARENA_NEW(a, bool, o->nsolved);
+    for (int k = 0; k <= CANDIDATES; k++) take[k] = ARENA_NEW(a, Take, o->nsolved);
+    for (int k = 0; k < o->nsolved; k++) take[0][k] = TAKE_BEST, take[1][k] = TAKE_CHEAPEST;
+    n = 1;
+    propose(o, take, &n);
+    for (int at; n < CANDIDATES && (at = most_gain(o, named)) >= 0; named[at] = true) {
+        for (int k = 0; k < o->nsolved; k++) take[n][k] = k == at ? TAKE_NOTHING : TAKE_CHEAPEST;
+        propose(o, take, &n);
+        for (int k = 0; k < o->nsolved; k++) take[n][k] = k == at ? TAKE_CHEAPEST : TAKE_NOTHING;
+        if (n < CANDIDATES) propose(o, take, &n);
+    }
+    return n;
+}
+
+static void promises(Own *o) {
+    o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
+    for (int k = 0; k < o->nregion; k++) {
+        int at = solved(o, o->region[k].hash);
+        o->gain[at] += o->solution[at].before.seconds - o->solution[at].after.seconds;
+    }
+}
+
+/* ---- the choice */
+
+/* By the prices alone, where nothing is timed or the model does not run wholly. */
+static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
+    RunStats *s = &o->r->stats;
     int nodes[2];
-    r->stats.own_before = cost_graph(o->cost, &r->original, NULL, &nodes[0]);
-    r->stats.own_after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
-    *better = counts_nodes(r) ? nodes[1] < nodes[0] : r->stats.own_after < GAIN * r->stats.own_before;
-    if (!run_measures(r)) return true;
-    if (!run_writable(r, finished)) {
-        *better = false;
-        return true;
+    s->own_before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]);
+    s->own_after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
+    *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : s->own_after < GAIN * s->own_before;
+}
+
+/* The fastest of those that run, timed beside the original; -1: none gains enough. */
+static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
+    Run *r = o->r;
+    Trial *trial[CANDIDATES];
+    double seconds[CANDIDATES + 1];
+    for (int k = 0; k < n; k++) trial[k] = v[k].trial;
+    if (!trial_time(n, trial, o->cost, seconds, r->error)) return false;
+    *best = -1;
+    for (int k = 0; k < n; k++) {
+        run_say(r, "candidate %d of %d rule applications: %.3f -> %.3f ms", k + 1, v[k].made.applied, seconds[0] * 1e3,
+                seconds[1 + k] * 1e3);
+        if (seconds[1 + k] < GAIN * seconds[0] && (*best < 0 || seconds[1 + k] < seconds[1 + *best])) *best = k;
     }
-    Trial *t = trial_open(r, finished);
-    bool good = t != NULL;
-    if (good && trial_runs(t) && (good = trial_time(t, o->cost, seconds))) {
-        r->stats.measured_before = seconds[0];
-        r->stats.measured_after = seconds[1];
-        *better = seconds[1] < GAIN * seconds[0];
+    r->stats.measured_before = seconds[0];
+    r->stats.measured_after = *best < 0 ? seconds[0] : seconds[1 + *best];
+    return true;
+}
+
+static void leave(Run *r, Derivation *d) {
+    *d = run_derivation(r);
+    r->stats.own_after = r->stats.own_before;
+    r->stats.measured_after = r->stats.measured_before;
+}
+
+static bool pick(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv, Derivation *d) {
+    Run *r = o->r;
+    int n = 0, best = -1;
+    Derivation finished[CANDIDATES];
+    for (int k = 0; k < nproposed; k++) {
+        bool usable, better = false;
+        if (!derive(o, take[k], &v[n].made, &finished[n], &usable)) return false;
+        if (!usable) continue;
+        if (run_measures(r) && !(v[n].trial = trial_open(r, &finished[n]))) return false;
+        *nv = n + 1;
+        if (!v[n].trial || !trial_runs(v[n].trial)) {
+            choose_by_price(o, &finished[n], &better);
+            if (better) *d = v[n].made;
+            else leave(r, d);
+            return true;
+        }
+        n++;
     }
-    trial_close(t);
-    return good;
+    if (!n) return true;
+    if (!choose_by_time(o, n, v, &best)) return false;
+    choose_by_price(o, &finished[best < 0 ? 0 : best], &(bool){false});
+    if (best >= 0) *d = v[best].made;
+    else leave(r, d);
+    return true;
 }
 
 static bool search(Own *o, Derivation *d) {
     Run *r = o->r;
-    const Graph start = d->graph;
-    int64_t growth;
-    bool better = false;
-    o->nregion = regions_find(r->w, r->arena, &start, REGION, &o->region);
+    Take *take[CANDIDATES + 1];
+    Candidate *v = ARENA_NEW(r->arena, Candidate, CANDIDATES);
+    int n = 0;
+    o->nregion = regions_find(r->w, r->arena, &r->start, REGION, &o->region);
     if (!solve_all(o)) return false;
-    Derivation from_start = derivation_new(r->w, r->arena, r->facts, &r->library, &start);
-    for (int k = 0; k < o->nregion; k++)
-        if (!replay_region(o, &from_start, &o->region[k], &from_start.map)) return false;
-    if (!from_start.applied) return true;
-    Derivation made = run_derivation(r);
-    if (!derive_replay(&made, &from_start.log, r->error)) return false;
-    *d = made;
-    Derivation finished = made;
-    if (!run_finish(r, &finished, &growth, r->error)) return false;
-    if (!compare_whole(o, &finished, &better)) return false;
-    if (!better) {
-        *d = run_derivation(r);
-        r->stats.measured_after = r->stats.measured_before;
-        r->stats.own_after = r->stats.own_before;
-    }
-    return true;
+    promises(o);
+    int proposed = proposals(o, take);
+    if (proposed > 1 && run_constant_bytes(r, &r->original) > LARGE) proposed = 1;
+    bool good = pick(o, proposed, take, v, &n, d);
+    for (int k = 0; k < n; k++) trial_close(v[k].trial);
+    return good;
 }
 
 bool run_own(Run *r, Derivation *d) {

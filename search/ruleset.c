@@ -55,11 +55,10 @@ static int find_digest(const RuleSearch *s, const char *digest) {
 /* The rules of `on` applied to the model; *applied 0: they change nothing, or the result may not be used (grows too much, cannot be written). */
 static bool derive(RuleSearch *s, const bool on[], Derivation *d, bool *usable) {
     Run *r = s->r;
-    int64_t growth;
     Error why = {0};
     *d = run_derivation(r);
     if (!derive_fixpoint(d, on, APPLICATIONS, r->error)) return false;
-    *usable = d->applied && run_finish(r, d, &growth, &why) && growth <= r->growth;
+    *usable = d->applied && run_finish(r, d, &why);
     if (d->applied && why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
     return true;
 }
@@ -81,7 +80,7 @@ static bool build(RuleSearch *s, Candidate *c, bool *usable, Arena *kept) {
     for (int k = 0; k < r->library.n; k++) s->fires[k] |= d.fired[k] > 0;
     if (!*usable) return true;
     ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
-    *usable = model_bytes(r->model, &x, r->arena, &bytes, &n, &why);
+    *usable = run_bytes(r, &d, r->arena, &bytes, &n, &why);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
         return true;

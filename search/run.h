@@ -44,7 +44,7 @@ typedef struct Run {
     Library library;
     CostDb *db;
     char digest[33]; /* of the file's bytes */
-    int64_t growth;  /* bytes that constants may grow by */
+    int64_t growth;  /* bytes that the file may grow by */
     RunStats stats;
     int noperator; /* run_operators */
     OpCost *operators;
@@ -60,7 +60,11 @@ void run_say(Run *, const char *format, ...) __attribute__((format(printf, 2, 3)
 double run_seconds(const Run *);                                                    /* since it began */
 Derivation run_derivation(Run *); /* at the start graph, with the map from the original's values */
 /* The graph as it is written: what rules left to be computed from constants is computed, what was computed only to be seen by rules is as in the file again. */
-bool run_finish(Run *, Derivation *, int64_t *growth, Error *);
+bool run_finish(Run *, Derivation *, Error *);
+/* The bytes that are to be written. E_LIMIT: they are more than --max-growth allows; stats.growth is by how much they grew. */
+bool run_bytes(Run *, const Derivation *, Arena *, char **bytes, size_t *n, Error *);
+bool run_fits(Run *, const Derivation *, Error *); /* run_bytes without them */
+int64_t run_constant_bytes(Run *, const Graph *);
 bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
 bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
 bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */

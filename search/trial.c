@@ -62,11 +62,10 @@ static int memory_file(const char *bytes, size_t n) {
 /* The result's bytes as a file that no folder holds. */
 static bool open_result(Trial *c, const Derivation *d) {
     Run *r = c->r;
-    ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     Arena *a = arena_new(r->escape, 0);
     char *bytes, path[64];
     size_t n;
-    bool good = model_bytes(r->model, &x, a, &bytes, &n, r->error);
+    bool good = run_bytes(r, d, a, &bytes, &n, r->error);
     int fd = good ? memory_file(bytes, n) : -1;
     arena_free(a);
     if (!good) return false;
@@ -306,9 +305,11 @@ bool trial_runs(Trial *c) {
            !plan_obstacle(c->w, c->arena, &c->side[1].graph, c->sizes, &ignored);
 }
 
-bool trial_time(Trial *c, Cost *cost, double seconds[2]) {
-    const Graph *graphs[] = {&c->side[0].graph, &c->side[1].graph};
-    return cost_whole(cost, c->w, c->sizes, 2, graphs, seconds, c->r->error);
+bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], Error *e) {
+    WholeGraph *graphs = ARENA_NEW(t[0]->arena, WholeGraph, n + 1);
+    graphs[0] = (WholeGraph){t[0]->w, t[0]->sizes, &t[0]->side[0].graph};
+    for (int k = 0; k < n; k++) graphs[1 + k] = (WholeGraph){t[k]->w, t[k]->sizes, &t[k]->side[1].graph};
+    return cost_whole(cost, n + 1, graphs, seconds, e);
 }
 
 TrialResult trial_check(Trial *c) {

@@ -5,10 +5,11 @@
 #include "search/run.h"
 
 typedef struct Trial Trial;
-Trial *trial_open(Run *, const Derivation *);        /* the derivation is finished (run_finish); NULL: the run's error says why */
-void trial_close(Trial *);                           /* NULL is allowed */
-bool trial_runs(Trial *);                            /* both run wholly on our executor */
-bool trial_time(Trial *, Cost *, double seconds[2]); /* whole plans, interleaved: of the original, of the result */
+Trial *trial_open(Run *, const Derivation *); /* the derivation is finished (run_finish); NULL: the run's error says why */
+void trial_close(Trial *);                    /* NULL is allowed */
+bool trial_runs(Trial *);                     /* both run wholly on our executor */
+/* Whole plans, interleaved: seconds[0] of the original, seconds[1 + k] of the result of trial k. */
+bool trial_time(int n, Trial *const[], Cost *, double seconds[], Error *);
 typedef enum TrialResult { TRIAL_AGREES, TRIAL_FAILED, TRIAL_IMPOSSIBLE } TrialResult;
 /* TRIAL_FAILED: the run's error says why; E_CHECK: they disagree, and where. TRIAL_IMPOSSIBLE: numbers can say nothing of it; the run's check_note says why. */
 TrialResult trial_check(Trial *);

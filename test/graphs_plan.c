@@ -95,7 +95,7 @@ static void check_plan(World *w, const Graph *g, const Plan *p, double tolerance
 static void check_run(World *w, const Graph *g, double tolerance) {
     Plan *p = planned(w, g);
     check_plan(w, g, p, tolerance);
-    plan_channels_last(w, p);
+    plan_channels_last(w, p, NULL);
     check_plan(w, g, p, tolerance);
 }
 
@@ -371,12 +371,26 @@ static void check_layout(const char *text, int views) {
     Graph g = graph_of(w, text);
     Plan *p = planned(w, &g);
     assert_int_equal(channels_last(p), 0);
-    plan_channels_last(w, p);
+    plan_channels_last(w, p, NULL);
     if (channels_last(p) != views) show(w, &g, p);
     assert_int_equal(channels_last(p), views);
     check_run(w, &g, 1e-5);
     world_free(w);
 }
+/* A part of a larger plan: x and the result lie as is liked, the weights do not. */
+static void the_ends_of_a_part_may_lie_channels_last(void **state) {
+    (void)state;
+    static const bool loose[] = {true, false};
+    World *w = graph_world_new(NULL, 0);
+    Graph g = graph_of(w, "graph g %x : F [2, 4, 6, 5] %w : F [4, 4, 3, 3]\nbody\n %a = conv %x %w\n %b = relu %a\n out %b\n");
+    Plan *p = planned(w, &g), *whole = planned(w, &g);
+    plan_channels_last(w, whole, NULL);
+    assert_int_equal(channels_last(whole), 0);
+    plan_channels_last(w, p, loose);
+    assert_int_equal(channels_last(p), 2);
+    world_free(w);
+}
+
 static void convolutions_lie_channels_last(void **state) {
     (void)state;
 #define HEAD \
@@ -404,6 +418,7 @@ int main(void) {
         cmocka_unit_test(concats_are_written_in_place),
         cmocka_unit_test(constants_alone_are_computed_once),
         cmocka_unit_test(convolutions_lie_channels_last),
+        cmocka_unit_test(the_ends_of_a_part_may_lie_channels_last),
         cmocka_unit_test(memory_is_shared),
         cmocka_unit_test(what_cannot_be_run_is_named),
         cmocka_unit_test(running_out_of_memory_is_an_error),

@@ -164,6 +164,27 @@ static void gains_are_told_from_losses(void **state) {
     close_fixture(&f);
 }
 
+/* abs costs 10, or 4 behind a neg of 5.9: less than 3 % are gained by one more node. The tie is broken for fewer nodes, and the cheapest is told as well. */
+static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
+    (void)state;
+    Fixture f;
+    open_fixture(&f);
+    Graph g = parse(&f, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
+    f.neg = 5.9;
+    Solution s = search(&f, &g, 1.05, 100);
+    assert_int_equal(s.n, 0);
+    assert_true(s.after.seconds == s.before.seconds);
+    assert_non_null(s.cheapest);
+    assert_int_equal(s.cheapest->n, 1);
+    assert_true(s.cheapest->after.seconds < s.after.seconds && s.cheapest->after.nodes > s.after.nodes);
+    assert_non_null(strstr(printed(&f, &s.cheapest->graph), "neg"));
+    f.neg = 1;
+    s = search(&f, &g, 1.05, 100);
+    assert_int_equal(s.n, 1);
+    assert_null(s.cheapest);
+    close_fixture(&f);
+}
+
 static void what_costs_too_much_is_freed(void **state) {
     (void)state;
     Fixture f;
@@ -280,10 +301,15 @@ static void the_nearest_float_rounds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gains_are_taken_together),      cmocka_unit_test(a_step_up_is_taken_within_alpha),
-        cmocka_unit_test(budget_and_repetition),         cmocka_unit_test(gains_are_told_from_losses),
-        cmocka_unit_test(what_costs_too_much_is_freed),  cmocka_unit_test(rejected_graphs_are_freed),
-        cmocka_unit_test(logs_are_replayed_and_doubted), cmocka_unit_test(a_round_may_nest),
+        cmocka_unit_test(gains_are_taken_together),
+        cmocka_unit_test(a_step_up_is_taken_within_alpha),
+        cmocka_unit_test(budget_and_repetition),
+        cmocka_unit_test(gains_are_told_from_losses),
+        cmocka_unit_test(what_costs_too_much_is_freed),
+        cmocka_unit_test(in_a_tie_fewest_nodes_and_the_cheapest),
+        cmocka_unit_test(rejected_graphs_are_freed),
+        cmocka_unit_test(logs_are_replayed_and_doubted),
+        cmocka_unit_test(a_round_may_nest),
         cmocka_unit_test(the_nearest_float_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

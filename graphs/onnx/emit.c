@@ -11,6 +11,7 @@ typedef struct Draft {
     World *w;
     Node node;
     const Attr *attr;
+    const Around *around;
     Emit *e;
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes, by their place in ONNX */
     uint32_t filled;        /* which places these are */
@@ -84,13 +85,16 @@ static int axis_of_size(World *w, Value v, Poly size) {
     return -1;
 }
 
-/* A value that has this size along an axis, the size as a list of one number: Shape, then a slice of it. Inputs first, then whatever was made before this node. */
+/* A value that has this size along an axis, the size as a list of one number: Shape, then a slice of it. Inputs
+   first, then what is written anyway, then whatever was made before this node. */
 static Value size_value(Draft *d, Poly size) {
     const Graph *g = model_graph(d->m);
     for (int k = 0; k < d->node.nin; k++)
         if (axis_of_size(d->w, d->node.in[k], size) >= 0) return axis_size(d->w, d->node.in[k], axis_of_size(d->w, d->node.in[k], size));
     for (int k = 0; k < g->nin; k++)
         if (axis_of_size(d->w, g->in[k], size) >= 0) return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
+    for (Value v = 1; v < d->node.out; v++)
+        if (d->around->live(d->around->user, v) && axis_of_size(d->w, v, size) >= 0) return axis_size(d->w, v, axis_of_size(d->w, v, size));
     for (Value v = 1; v < d->m->nvalue && v < d->node.out; v++)
         if (d->m->value_name[v] && axis_of_size(d->w, v, size) >= 0) return axis_size(d->w, v, axis_of_size(d->w, v, size));
     return 0;
@@ -455,14 +459,14 @@ static bool item_export(Draft *d, char *text) {
 
 /* ---- inputs */
 
-static void drop_broadcasts(Draft *d, Value in[], Available available, void *user) {
+static void drop_broadcasts(Draft *d, Value in[], const Around *around) {
     Dims y = value_type(d->w, d->node.out)->dim;
     bool matrix = strcmp(d->e->type, "MatMul") == 0, gemm = strcmp(d->e->type, "Gemm") == 0;
     Value *thin = arena_copy(d->w->arena, in, sizeof *in * (size_t)(d->node.nin + 1));
     for (int k = gemm ? 2 : 0; k < d->node.nin; k++) {
         Value before = thin[k];
         if (!before) return;
-        thin[k] = emit_thin(d->w, before, y.n, available, user);
+        thin[k] = emit_thin(d->w, before, y.n, around);
         if (matrix &&
             !dims_equal(
                 &(Dims){2,
@@ -480,7 +484,7 @@ static void drop_broadcasts(Draft *d, Value in[], Available available, void *use
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
-static bool entry_export(Draft *d, const OnnxMap *map, Available available, void *user) {
+static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
     *d->e = (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
     d->filled = 0, d->stretched = (d->node.op->flags & OP_BROADCASTS) != 0;
     for (int pass = 0; pass < 2; pass++)
@@ -493,7 +497,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, Available available, void
         }
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1), *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
     if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
-    if (d->stretched) drop_broadcasts(d, ours, available, user);
+    if (d->stretched) drop_broadcasts(d, ours, around);
     int n = 0;
     for (int k = 0; k < d->node.nin || d->filled >> n; n++) {
         bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
@@ -530,27 +534,26 @@ static int64_t version_of(const Model *m, const OnnxMap *e) {
     return model_opset(m, (Slice){(const unsigned char *)e->domain, strlen(e->domain)});
 }
 
-static bool by_table(Model *m, Node node, bool kept, Available available, void *user, Emit *out, const char **why) {
+static bool by_table(Model *m, Node node, bool kept, const Around *around, Emit *out, const char **why) {
     Attr attr[32];
     sig_attr(m->w, node.sig, attr);
     for (int pass = kept ? 0 : 1; pass < 2; pass++) /* a global pooling rather than a reduction of all spatial axes */
         for (const OnnxMap *e = node.op->onnx; e && e->type; e++) {
-            Draft d = {.m = m, .w = m->w, .node = node, .attr = attr, .e = out, .kept = kept};
+            Draft d = {.m = m, .w = m->w, .node = node, .attr = attr, .around = around, .e = out, .kept = kept};
             if (!valid_at(e, version_of(m, e)) || (pass == 0 && !strstr(e->attrs, "axes:spatial"))) continue;
-            if (entry_export(&d, e, available, user)) return true;
+            if (entry_export(&d, e, around)) return true;
             if (!*why) *why = d.why;
         }
     return false;
 }
 
-bool emit_node(Model *m, NodeId id, Available available, void *user, Emit *out, const char **why) {
+bool emit_node(Model *m, NodeId id, const Around *around, Emit *out, const char **why) {
     Node node = node_get(m->w, id), inner;
     *why = NULL;
-    if (kept_reduction(m->w, node, &inner) && !(available && available(user, inner.out)) &&
-        by_table(m, inner, true, available, user, out, why))
+    if (kept_reduction(m->w, node, &inner) && !around->named(around->user, inner.out) && by_table(m, inner, true, around, out, why))
         return out->out = node.out, true;
     *why = NULL;
-    if (by_table(m, node, false, available, user, out, why)) return true;
+    if (by_table(m, node, false, around, out, why)) return true;
     if (!*why) *why = "the model's operator set has no such operator";
     return false;
 }

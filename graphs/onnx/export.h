@@ -22,14 +22,18 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
     Value out; /* its first output */
 } Emit;
 
+/* What a node that is written finds around it. */
+typedef struct Around {
+    bool (*named)(void *user, Value); /* it has a name already, and is not looked through */
+    bool (*live)(void *user, Value);  /* it is written anyway: sizes are read off it before all that is not */
+    void *user;
+} Around;
 /* Finds the first entry of the operator's table, valid at the model's opset, that says this node; new values that
-   it needs as inputs (sizes, scalars) are made in the World. available (NULL: nothing) tells whether a value has a
-   name already: such a value is not looked through. False: none does, *why says what the first one lacked. */
-typedef bool (*Available)(void *, Value);
-bool emit_node(Model *, NodeId, Available, void *, Emit *, const char **why);
+   it needs as inputs (sizes, scalars) are made in the World. False: none does, *why says what the first one lacked. */
+bool emit_node(Model *, NodeId, const Around *, Emit *, const char **why);
 /* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false: not decided);
    whether they are the wanted ones. */
-Value emit_thin(World *, Value, int rank, Available, void *user);
+Value emit_thin(World *, Value, int rank, const Around *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
 const char *emit_letters(World *, PolyList, int nin); /* Einsum's equation; NULL: too many letters */

@@ -27,7 +27,9 @@ typedef struct Player {
     Arena *a;
     const ModelWrite *x;
     Error *e;
-    Value *now;            /* by NameId of the old file */
+    Value *now;       /* by NameId of the old file */
+    const bool *live; /* by value below nlive: it is live in the new graph */
+    uint32_t nlive;
     bool *copy;            /* by old node: it stands as it is */
     bool *alias;           /* likewise, but it only passes an input on */
     bool *queued, *copied; /* it is to be written; it was, once */
@@ -76,15 +78,30 @@ static void push_item(Player *p, Item item) {
 
 static bool is_live(const bool *live, uint32_t n, Value v) { return v < n && live[v]; }
 
-static void renormalise(Player *p) {
-    Model *m = p->m;
-    NodeList list = graph_live(p->w, p->a, model_graph(m));
-    uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
+/* By value below n: it is live in the graph. */
+static const bool *live_values(Player *p, const Graph *g, uint32_t n) {
+    NodeList list = graph_live(p->w, p->a, g);
     bool *live = ARENA_NEW(p->a, bool, n);
     for (int k = 0; k < list.n; k++) {
         Node node = node_get(p->w, list.v[k]);
         for (int j = 0; j < node.nout; j++) live[node.out + (Value)j] = true;
     }
+    return live;
+}
+
+/* What a value of the old graph is now; `again`: what its node makes of what its inputs are now, which is the same. What a rule dissolved, so that only sizes are read off it, is mapped to what it
+   was when that happened, and would keep all of that graph alive; made again, it stands on what is there anyway. */
+static Value value_now(const Player *p, const bool *before, Value was, Value again) {
+    if (!is_live(before, p->nlive, was)) return again;
+    Value now = map_value(p->x->map, was);
+    return is_live(p->live, p->nlive, now) || !again ? now : again;
+}
+
+static void renormalise(Player *p) {
+    Model *m = p->m;
+    uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
+    const bool *before = live_values(p, model_graph(m), n);
+    p->live = live_values(p, p->x->graph, n), p->nlive = n;
     p->now = ARENA_NEW(p->a, Value, names);
     p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
     for (uint32_t id = 1; id < names; id++)
@@ -100,7 +117,7 @@ static void renormalise(Player *p) {
         p->in[i] = in, p->out[i] = out;
         for (int k = 0; k < nout; k++) {
             Value was = node->out[k] ? m->name[node->out[k]].value : 0;
-            Value is = is_live(live, n, was) ? map_value(p->x->map, was) : out[k];
+            Value is = value_now(p, before, was, out[k]);
             if (node->out[k]) p->now[node->out[k]] = is;
             same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
             for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
@@ -329,6 +346,11 @@ static bool named_already(void *player, Value v) {
     return id != 0;
 }
 
+static bool live_now(void *player, Value v) {
+    const Player *p = player;
+    return is_live(p->live, p->nlive, v);
+}
+
 static const char *tag_of(Player *p, Value v) {
     const char *tag = p->x->tag ? p->x->tag(p->x->user, v) : NULL;
     uint32_t owner = *at32(p, &p->owner, v);
@@ -392,7 +414,7 @@ static bool write_value(Player *p, Value v, int place) {
     uint32_t maker = *at32(p, &p->maker, v);
     if (maker && (!p->x->regenerate || p->m->node[(maker - 1) / 2].reason)) return copy_maker(p, v, place), true;
     if (copy_opaque(p, n, place)) return true;
-    if (emit_node(p->m, n.out, named_already, p, &e, &why)) return write_emit(p, &e, place);
+    if (emit_node(p->m, n.out, &(Around){named_already, live_now, p}, &e, &why)) return write_emit(p, &e, place);
     return maker && !n.op->expand ? copy_maker(p, v, place), true : write_expanded(p, n, place, why);
 }
 

@@ -191,6 +191,30 @@ def test_flops_disable_enable_and_dry_run(optimize, dear, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["m.onnx", "r.json", "target"]
 
 
+def twice(path):
+    """Two convolutions with the same weights, each behind another factor: folding the factors doubles the weights."""
+    rng = numpy.random.default_rng(0)
+    nodes = [helper.make_node("Mul", ["x", "two"], ["a"]), helper.make_node("Conv", ["a", "w"], ["c"]),
+             helper.make_node("Mul", ["z", "three"], ["b"]), helper.make_node("Conv", ["b", "w"], ["d"])]
+    weights = {"two": numpy.float32(2), "three": numpy.float32(3), "w": rng.normal(size=(64, 64, 1, 1)).astype("f")}
+    return save(path, nodes, [tensor("x", [1, 64, 28, 28]), tensor("z", [1, 64, 28, 28])],
+                [tensor("c", [1, 64, 28, 28]), tensor("d", [1, 64, 28, 28])], weights)
+
+
+@pytest.mark.parametrize("cost", ["flops", "measured"])
+def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
+    """What would grow too much is no candidate; the run goes on without it."""
+    model, out, report = twice(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+    for allowed in (0, 64 * 64 * 4 - 100):
+        done = optimize(model, out, "--cost", cost, "--enable", "mul-scalar-conv", "--max-growth", allowed, "-v", "--report", report)
+        assert done.returncode == 0 and "(--max-growth)" in done.stderr, done.stderr
+        assert os.path.getsize(out) - os.path.getsize(model) <= allowed
+        assert json.loads(report.read_text())["constants_growth"] == os.path.getsize(out) - os.path.getsize(model)
+    done = optimize(model, out, "--cost", cost, "--enable", "mul-scalar-conv", "-v", "--report", report)
+    assert done.returncode == 0 and "(--max-growth)" not in done.stderr, done.stderr
+    assert json.loads(report.read_text())["constants_growth"] == os.path.getsize(out) - os.path.getsize(model)
+
+
 def test_a_target_decides(optimize, tmp_path):
     """On this target BatchNormalization is dear and HardSigmoid does not run: only the one is rewritten."""
     command = target(tmp_path, "0 if b'HardSigmoid' in data else 1 + data.count(b'BatchNormalization')")
@@ -253,7 +277,7 @@ def test_a_wrong_kernel_is_caught_by_numbers(optimize, dear, tmp_path):
     model = save(tmp_path / "m.onnx", [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"])],
                  [tensor("x", [1, 3, 8, 8])], [tensor("y", None)], weights)
     plugin = os.path.join(BUILD, "test", "plugin", "wrong_backend.so")
-    done = optimize(model, out, "--backend", plugin, *dear)
+    done = optimize(model, out, "--backend", plugin, "--enable", "conv-batchnorm", *dear)
     refused(done, 1, "y", "differs from the original", out=out)
 
 

@@ -86,8 +86,8 @@ static int axis_of_size(World *w, Value v, Poly size) {
 }
 
 /* A value that has this size along an axis, the size as a list of one number: Shape, then a slice of it. Inputs
-   first, then what is written anyway, then whatever was made before this node. */
-static Value size_value(Draft *d, Poly size) {
+   first, then what is written anyway. */
+static Value size_near(Draft *d, Poly size) {
     const Graph *g = model_graph(d->m);
     for (int k = 0; k < d->node.nin; k++)
         if (axis_of_size(d->w, d->node.in[k], size) >= 0) return axis_size(d->w, d->node.in[k], axis_of_size(d->w, d->node.in[k], size));
@@ -95,6 +95,11 @@ static Value size_value(Draft *d, Poly size) {
         if (axis_of_size(d->w, g->in[k], size) >= 0) return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
     for (Value v = 1; v < d->node.out; v++)
         if (d->around->live(d->around->user, v) && axis_of_size(d->w, v, size) >= 0) return axis_size(d->w, v, axis_of_size(d->w, v, size));
+    return 0;
+}
+
+/* Likewise of whatever the model made before this node: it may be computed for its size alone, and keep its weights. */
+static Value size_far(Draft *d, Poly size) {
     for (Value v = 1; v < d->m->nvalue && v < d->node.out; v++)
         if (d->m->value_name[v] && axis_of_size(d->w, v, size) >= 0) return axis_size(d->w, v, axis_of_size(d->w, v, size));
     return 0;
@@ -104,14 +109,14 @@ static Value join(World *w, const char *op, Value a, Value b) {
     return a && b ? call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0}) : 0;
 }
 
-/* A polynomial as a list of one number, computed in the model; 0: a symbol that nothing in the model shows. */
-static Value poly_value(Draft *d, Poly p, int depth) {
-    int64_t c;
+static Value poly_value(Draft *d, Poly p, int depth);
+
+/* Of the sizes that it is made of. */
+static Value composed_value(Draft *d, Poly p, int depth) {
     World *w = d->w;
-    if (poly_constant(w, p, &c)) return int_tensor(w, 1, 1, &c);
-    Value seen = size_value(d, p), sum = 0;
     Symbol s = poly_is_symbol(w, p);
-    if (seen || depth > 8) return seen;
+    Value sum = 0;
+    if (depth > 8) return 0;
     if (s) {
         SymbolDef def = symbol_def(w, s);
         if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
@@ -128,6 +133,15 @@ static Value poly_value(Draft *d, Poly p, int depth) {
         sum = sum ? join(w, "add", sum, term) : term;
     }
     return sum;
+}
+
+/* A polynomial as a list of one number, computed in the model; 0: a symbol that nothing in the model shows. */
+static Value poly_value(Draft *d, Poly p, int depth) {
+    int64_t c;
+    if (poly_constant(d->w, p, &c)) return int_tensor(d->w, 1, 1, &c);
+    Value v = size_near(d, p);
+    if (!v) v = composed_value(d, p, depth);
+    return v ? v : size_far(d, p);
 }
 
 /* A list of sizes as a tensor: a constant, or computed from the sizes of inputs. */

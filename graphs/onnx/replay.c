@@ -34,6 +34,7 @@ typedef struct Player {
     bool *alias;           /* likewise, but it only passes an input on */
     bool *queued, *copied; /* it is to be written; it was, once */
     bool *banned;          /* it may not be copied */
+    bool *dear;            /* copied, it would keep alive what a rule dissolved, only for its sizes */
     Table32 name;          /* by Value: the name that carries it */
     Table32 old;           /* by Value: a name of the old file that is free for it */
     Table32 place;         /* by Value: place of that name */
@@ -97,6 +98,28 @@ static Value value_now(const Player *p, const bool *before, Value was, Value aga
     return is_live(p->live, p->nlive, now) || !again ? now : again;
 }
 
+/* Sizes that old names carry (keeps) are read off values that are there no more; what takes them and is live can be
+   written with sizes read elsewhere. */
+static bool takes_dear(const OnnxNode *n, const bool *keeps) {
+    bool takes = false;
+    for (int k = 0; k < n->x.nin; k++) takes |= n->in[k] && keeps[n->in[k]];
+    return takes;
+}
+static void mark_dear(Player *p, int i, const bool *before, bool *keeps, bool *gone) {
+    OnnxNode *n = &p->m->node[i];
+    const bool takes = takes_dear(n, keeps);
+    for (int k = 0; k < n->x.nout; k++) {
+        const NameId id = n->out[k];
+        const Value now = id ? p->now[id] : 0;
+        if (!now) continue;
+        const bool live = is_live(p->live, p->nlive, now);
+        const bool shape = strcmp(node_get(p->w, value_node(p->w, now)).op->name, "shape") == 0;
+        gone[id] = !live && is_live(before, p->nlive, p->m->name[id].value);
+        keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]));
+        p->dear[i] |= takes && live;
+    }
+}
+
 static void renormalise(Player *p) {
     Model *m = p->m;
     uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
@@ -104,6 +127,8 @@ static void renormalise(Player *p) {
     p->live = live_values(p, p->x->graph, n), p->nlive = n;
     p->now = ARENA_NEW(p->a, Value, names);
     p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
+    p->dear = ARENA_NEW(p->a, bool, m->nnode);
+    bool *keeps = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
     for (uint32_t id = 1; id < names; id++)
         if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
     for (int i = 0; i < m->nnode; i++) {
@@ -122,7 +147,8 @@ static void renormalise(Player *p) {
             same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
             for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
         }
-        if (p->x->regenerate && !node->reason) same = false;
+        mark_dear(p, i, before, keeps, gone);
+        if ((p->x->regenerate || p->dear[i]) && !node->reason) same = false;
         p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
     }
 }
@@ -412,7 +438,8 @@ static bool write_value(Player *p, Value v, int place) {
     Emit e;
     if (constant_get(p->w, v, &type, &bytes)) return add_constant(p, v, *at32(p, &p->name, v)), true;
     uint32_t maker = *at32(p, &p->maker, v);
-    if (maker && (!p->x->regenerate || p->m->node[(maker - 1) / 2].reason)) return copy_maker(p, v, place), true;
+    const bool anew = maker && (p->x->regenerate || p->dear[(maker - 1) / 2]) && !p->m->node[(maker - 1) / 2].reason;
+    if (maker && !anew) return copy_maker(p, v, place), true;
     if (copy_opaque(p, n, place)) return true;
     if (emit_node(p->m, n.out, &(Around){named_already, live_now, p}, &e, &why)) return write_emit(p, &e, place);
     return maker && !n.op->expand ? copy_maker(p, v, place), true : write_expanded(p, n, place, why);

@@ -215,6 +215,24 @@ def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
     assert json.loads(report.read_text())["constants_growth"] == os.path.getsize(out) - os.path.getsize(model)
 
 
+def test_sizes_keep_nothing_alive(optimize, dear, tmp_path):
+    """What a rule dissolved gave sizes to others: these are read off what is there, and the old weights go."""
+    rng = numpy.random.default_rng(0)
+    weights = {"w": rng.normal(size=(32, 3, 5, 5)).astype("f"), "s": rng.random(32).astype("f"), "b": rng.normal(size=32).astype("f"),
+               "m": rng.normal(size=32).astype("f"), "v": rng.random(32).astype("f") + .5, "zero": numpy.int64([0]), "two": numpy.int64([2]), "rest": numpy.int64([-1])}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], strides=[2, 2]), helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"]),
+             helper.make_node("Relu", ["n"], ["r"]), helper.make_node("Shape", ["c"], ["sizes"]), helper.make_node("Slice", ["sizes", "zero", "two"], ["front"]),
+             helper.make_node("Concat", ["front", "rest"], ["flat"], axis=0), helper.make_node("Reshape", ["r", "flat"], ["y"])]
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", ["n", 3, "h", "w"])], [tensor("y", ["n", 32, "p"])], weights)
+    out = tmp_path / "o.onnx"
+    done = optimize(model, out, *SHAPE, "--enable", "conv-batchnorm", *dear)
+    assert done.returncode == 0, done.stderr
+    types = [node.op_type for node in onnx.load(out).graph.node]
+    assert types.count("Conv") == 1 and "BatchNormalization" not in types
+    assert os.path.getsize(out) < os.path.getsize(model) + 500
+    agree(model, out, rng.normal(size=(2, 3, 21, 30)).astype("f"))
+
+
 def test_a_target_decides(optimize, tmp_path):
     """On this target BatchNormalization is dear and HardSigmoid does not run: only the one is rewritten."""
     command = target(tmp_path, "0 if b'HardSigmoid' in data else 1 + data.count(b'BatchNormalization')")

@@ -47,6 +47,12 @@ static PolyList computed_elements(World *w, const Node *n, int64_t count) {
     return out;
 }
 
+/* Whether the operator says the elements of its first result; of floats only where it moves or converts them. */
+static bool tells(World *w, Value v, const Node *n) {
+    if (input_name(w, v) || v != n->out || n->op->flags & OP_RANDOM) return false;
+    return !n->op->define || n->op->value || !is_wide_float(value_type(w, v)->dtype);
+}
+
 /* Its inputs are done, as far as they have elements. */
 static void compute(World *w, Value v) {
     Node n = node_get(w, v);
@@ -54,10 +60,8 @@ static void compute(World *w, Value v) {
     const void *bytes;
     int64_t count = element_count(w, v);
     PolyList list = {0};
-    if (count < 0) {
-    } else if (constant_get(w, v, &t, &bytes)) list = constant_elements(w, bytes, t.dtype, count);
-    else if (is_wide_float(value_type(w, v)->dtype) && n.op->define && !n.op->value) {
-    } else if (!input_name(w, v) && v == n.out && !(n.op->flags & OP_RANDOM)) list = computed_elements(w, &n, count);
+    if (count >= 0 && constant_get(w, v, &t, &bytes)) list = constant_elements(w, bytes, t.dtype, count);
+    else if (count >= 0 && tells(w, v, &n)) list = computed_elements(w, &n, count);
     *row(w, v) = (Elements){list, w->resets + 1};
 }
 
@@ -97,16 +101,6 @@ bool value_elements(World *w, Value v, PolyList *out) {
     arena_reset(w->scratch, mark);
     *out = row(w, v)->list;
     return out->v != NULL;
-}
-
-int shape_values(World *w, Arena *a, const Graph *g, Value **known, PolyList **list) {
-    NodeList live = graph_live(w, a, g);
-    int n = 0;
-    *known = ARENA_NEW(a, Value, live.n);
-    *list = ARENA_NEW(a, PolyList, live.n);
-    for (int k = 0; k < live.n; k++)
-        if (!constant_get(w, live.v[k], NULL, NULL) && value_elements(w, live.v[k], &(*list)[n])) (*known)[n++] = live.v[k];
-    return n;
 }
 
 Value value_constant(World *w, Value v) {

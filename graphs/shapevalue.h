@@ -7,8 +7,6 @@ enum { ELEMENTS_MAX = 4096 }; /* larger tensors are not looked at */
 /* Computed when first asked for, and kept. false: not known (data-dependent, too many elements, an operator that
    cannot say). The list lives in the World. */
 bool value_elements(World *, Value, PolyList *out);
-/* Values of a graph whose elements are all known, but that are no constants: list[k] are those of known[k]. Arrays in the arena. */
-int shape_values(World *, Arena *, const Graph *, Value **known, PolyList **list);
 /* Elements that are numbers, as a constant of v's type. 0: not known, or not all are numbers. */
 Value value_constant(World *, Value);
 #endif

@@ -310,16 +310,6 @@ bool nf_mentions_any(Prover *p, Nf a, int n, const Symbol *v) {
     }
     return false;
 }
-int nf_variables(Prover *p, Nf a, Symbol *out, int room) {
-    int count, n = 0;
-    const NfRecord *r = records(p, a, &count);
-    for (int k = 0; k < count; k++) {
-        const BodyInfo *b = body_info(p, r[k].body);
-        for (int j = 0; j < b->nfree && n < room; j++)
-            if (!among(b->free[j], n, out)) out[n++] = b->free[j];
-    }
-    return n;
-}
 bool nf_constant(Prover *p, Nf a, Ratio *c) {
     int n = nf_size(p, a);
     *c = ratio(0, 1);

@@ -176,7 +176,6 @@ Nf nf_guard(Prover *, Nf, Dom);
 Nf nf_bind(Prover *, Nf, int n, const Symbol *, Dom);
 Nf nf_subst(Prover *, Nf, Map);
 bool nf_mentions_any(Prover *, Nf, int n, const Symbol *);
-int nf_variables(Prover *, Nf, Symbol *out, int room); /* free ones */
 bool nf_constant(Prover *, Nf, Ratio *);
 bool nf_nonnegative(Prover *, Nf);
 bool nf_positive(Prover *, Nf);

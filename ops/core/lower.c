@@ -252,12 +252,13 @@ static bool is_number(Program *p, Ex e, double k) {
     return ex_number(p->b->w, e, &v) && v == k;
 }
 
-/* x when e is -1 * x (factor NULL) or 1/x, else 0. */
+/* x when e is -1 * x, else 0. */
 static Ex negated(Program *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
     return x.kind != EX_MUL ? 0 : is_number(p, x.a, -1) ? x.b : is_number(p, x.b, -1) ? x.a : 0;
 }
+/* x when e is 1/x, else 0. */
 static Ex inverted(Program *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);

@@ -25,6 +25,9 @@ LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
 GENERATOR := $(call objects,$(call sources,generator))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(notdir $(m)))))
+# Where MPI is installed there is one more program.
+MPICC ?= $(shell command -v mpicc)
+MPI_PROGRAMS := $(if $(MPICC),$(BUILD)/generate-rules-mpi)
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
 SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c) $(filter-out test/fuzz/entry.c,$(wildcard test/fuzz/*.c))))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
@@ -36,7 +39,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS)
+all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS) $(MPI_PROGRAMS)
 
 $(BUILD)/libisomer.a: $(LIBRARY)
 $(BUILD)/libgenerator.a: $(GENERATOR)
@@ -58,6 +61,9 @@ $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $
 $(BUILD)/verify-rules: private LIBS += -lz3
 $(PROGRAMS):
 	$(COMPILE) -o $@ $^ $(LIBS)
+
+$(BUILD)/generate-rules-mpi: generator/mpi/generate_rules_mpi.c generator/generate.h $(BUILD)/libgenerator.a $(BUILD)/libisomer.a
+	OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) $(if $(WERROR),-Werror) -I. -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 # test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its archive too. test/shared is what tests share.
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)

@@ -42,7 +42,8 @@ struct Generator {
     Space *s;
     Classes *classes;
     Runs runs;
-    int level;
+    int level, mine; /* mine: runs of the level that are not from other processes */
+    size_t received;
     atomic_ullong next, terms, finished;
     double start;
     Worker *worker;
@@ -276,10 +277,63 @@ static void group(void *user, const Record *r, size_t n) {
     if (m->stats.terms % 4096 < n) tell(m->g, "classes", m->stats.terms, 0);
 }
 
+/* What shard 0 alone needs: the last level. */
+static bool needs_level(const Generator *g, int shard) { return shard == 0 || g->level < g->o->size; }
+
+typedef struct Parcel { /* what a run is announced by; the last one has more = false */
+    uint64_t n;
+    bool more;
+} Parcel;
+
+static bool link_lost(Generator *g) { return error_set(g->error, E_ENVIRONMENT, "", "another process failed, or could not be reached"); }
+
+static bool send_runs(Generator *g, int to) {
+    const GenerateLink *l = g->o->link;
+    bool ok = true;
+    for (int k = 0; k < g->mine && ok; k++) {
+        Record *v = NULL;
+        Parcel p = {g->runs.run[k].n, true};
+        if (!runs_read(&g->runs, k, &v, g->error)) return mem_realloc(v, 0), false;
+        ok = (l->send(l->user, to, &p, sizeof p) && l->send(l->user, to, v, p.n * sizeof *v)) || link_lost(g);
+        mem_realloc(v, 0);
+    }
+    return ok && (l->send(l->user, to, &(Parcel){0, false}, sizeof(Parcel)) || link_lost(g));
+}
+
+static bool receive_runs(Generator *g, int from) {
+    const GenerateLink *l = g->o->link;
+    Parcel p;
+    for (;;) {
+        if (!l->receive(l->user, from, &p, sizeof p)) return link_lost(g);
+        if (!p.more) return true;
+        Record *v = mem_realloc(NULL, (p.n + 1) * sizeof *v);
+        if (!v) return error_set(g->error, E_MEMORY, "", "out of memory for terms");
+        if (!l->receive(l->user, from, v, p.n * sizeof *v)) return mem_realloc(v, 0), link_lost(g);
+        g->received += p.n * sizeof *v;
+        if (!runs_add(&g->runs, v, p.n, NULL, 0, g->received > g->o->memory / 2, g->error)) return false;
+    }
+}
+
+/* One shard after the other sends its runs to those that need them. Who fails before leaves the others waiting: the program
+   that made the link must end them all. */
+static bool exchange(Generator *g) {
+    const GenerateLink *l = g->o->link;
+    bool ok = true;
+    g->mine = g->runs.n;
+    g->received = 0;
+    for (int from = 0; from < l->n; from++)
+        for (int to = 0; to < l->n && ok; to++) {
+            if (from == to || !needs_level(g, to)) continue;
+            if (l->rank == from) ok = send_runs(g, to);
+            else if (l->rank == to) ok = receive_runs(g, from);
+        }
+    return ok;
+}
+
 /* Shards see each other's runs; each waits until all tasks are there. */
 static bool gather(Generator *g) {
-    if (g->o->nshard <= 1) return true;
-    if (g->o->barrier) g->o->barrier(g->o->user);
+    if (g->o->nshard <= 1 || !g->level) return true;
+    if (g->o->link && !g->o->folder) return exchange(g);
     for (;; usleep(50000)) {
         if (!runs_begin_level(&g->runs, g->level, g->error)) return false;
         if (g->runs.ndone >= g->runs.tasks) return true;
@@ -294,8 +348,9 @@ static bool run_level(Generator *g) {
     uint64_t raw = g->candidates->raw;
     int kept = g->candidates->n;
     double t = now();
-    if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || (g->level && !gather(g))) return false;
+    if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || !gather(g)) return false;
     r->enumerate = now() - t;
+    if (g->o->link && !needs_level(g, g->o->shard)) return true;
     if (!runs_merge(&g->runs, group, &m, g->error)) return false;
     candidates_add_level(g->candidates, g->classes, member, symmetry, g->level);
     r->merge = now() - t - r->enumerate;
@@ -308,9 +363,19 @@ static bool run_level(Generator *g) {
     return true;
 }
 
+/* What keys depend on: the set, the points. */
+static uint64_t keys_digest(const Generator *g) {
+    enum { SOME = 4 };
+    Lanes x[SOME];
+    memset(x, 0, sizeof x);
+    lanes_draw(x, SOME, random_at(g->o->seed, g->o->exhaustive));
+    return g->s->digest ^ hash_bytes(x, sizeof x);
+}
+
 static bool run(Generator *g, Text *out) {
     for (g->level = 0; g->level <= g->o->size; g->level++)
         if (!run_level(g)) return false;
+    if (g->o->link && g->o->shard) return true;
     int before = g->candidates->n;
     g->level = g->o->size;
     candidates_add_pairs(g->candidates, g->classes, g->o->size);
@@ -342,7 +407,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
         g->candidates = candidates_new(a);
         g->basis = basis_new(g->s, a);
         g->lift = lift_new(arena_escape(a), g->s, random_at(o->seed, 3));
-        ok = workers_open(g) && runs_open(&g->runs, a, o->folder, random_at(g->s->digest ^ o->seed, o->exhaustive), e);
+        ok = workers_open(g) && runs_open(&g->runs, a, o->folder, keys_digest(g), e);
     }
     ok = ok && run(g, out);
     if (g->classes) runs_close(&g->runs);

@@ -13,6 +13,14 @@ typedef struct GenerateProgress {
     uint64_t terms, classes;
     double seconds;
 } GenerateProgress;
+/* Processes that do a level together and send each other what they found. Each call waits for the other side; false: it
+   failed. */
+typedef struct GenerateLink {
+    int rank, n;
+    bool (*send)(void *user, int to, const void *bytes, size_t n);
+    bool (*receive)(void *user, int from, void *bytes, size_t n);
+    void *user;
+} GenerateLink;
 typedef struct GenerateOptions {
     const char *set;
     int size, jobs, shard, nshard; /* shards share the folder */
@@ -21,7 +29,7 @@ typedef struct GenerateOptions {
     const char *folder;                                     /* runs are kept there and found again; NULL: none */
     bool exhaustive, all;                                   /* all: rules that others give are printed too */
     void (*progress)(void *user, const GenerateProgress *); /* NULL: none */
-    void (*barrier)(void *user);                            /* NULL: shards wait for each other's files */
+    const GenerateLink *link; /* of the shards, which then need no folder; shard 0 has the rules, the others none. NULL: none */
     void *user;
 } GenerateOptions;
 typedef struct GenerateLevel {
@@ -37,4 +45,6 @@ typedef struct GenerateReport {
 } GenerateReport;
 /* Appends the rules to *out. */
 bool generate(const GenerateOptions *, Arena *, Text *out, GenerateReport *, Error *);
+/* The program generate-rules; under a link, one of its processes. The exit status. */
+int generate_program(int argc, char **argv, const GenerateLink *);
 #endif

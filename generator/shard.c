@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 4096 };
+enum { BUFFER = 4096, RUNS_OPEN = 200 };
 static const char magic[] = "isomer-run";
 
 static bool failed(Error *e, const char *path, const char *what) {
@@ -75,7 +75,7 @@ static bool read_head(Runs *r, const char *path, Error *e) {
     }
     if (ok) ok = fgetc(f) == '\n';
     Run *run = run_new(r);
-    *run = (Run){NULL, (size_t)n, arena_string(r->arena, path, strlen(path)), ftell(f)};
+    *run = (Run){.n = (size_t)n, .path = arena_string(r->arena, path, strlen(path)), .at = ftell(f)};
     ok = ok && !fseek(f, 0, SEEK_END) && ftell(f) == run->at + (long)(n * sizeof(Record));
     fclose(f);
     return ok || error_set(e, E_INVALID, path, "this is no whole run");
@@ -85,8 +85,8 @@ static int compare_names(const void *a, const void *b) { return strcmp(*(const c
 
 bool runs_begin_level(Runs *r, int level, Error *e) {
     char prefix[32];
-    const char *name[10000];
-    int n = 0;
+    const char **name = NULL;
+    int n = 0, room = 0;
     r->level = level;
     r->n = 0;
     r->ndone = r->done_room = r->covered = 0;
@@ -96,10 +96,15 @@ bool runs_begin_level(Runs *r, int level, Error *e) {
     if (!d) return failed(e, r->folder, "cannot read the folder");
     snprintf(prefix, sizeof prefix, "level-%d.", level);
     for (struct dirent *x; (x = readdir(d));)
-        if (!strncmp(x->d_name, prefix, strlen(prefix)) && !strstr(x->d_name, ".part") && n < 10000)
+        if (!strncmp(x->d_name, prefix, strlen(prefix)) && !strstr(x->d_name, ".part")) {
+            const char **more = name;
+            if (n == room) more = ARENA_NEW(r->arena, const char *, room = 2 * room + 256);
+            if (n && more != name) memcpy(more, name, (size_t)n * sizeof *more);
+            name = more;
             name[n++] = arena_format(r->arena, "%s/%s", r->folder, x->d_name);
+        }
     closedir(d);
-    qsort(name, (size_t)n, sizeof *name, compare_names);
+    if (n) qsort(name, (size_t)n, sizeof *name, compare_names);
     for (int k = 0; k < n; k++)
         if (!read_head(r, name[k], e)) return false;
     return true;
@@ -133,7 +138,7 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
         return ok;
     }
     Run *run = run_new(r);
-    *run = (Run){v, n, NULL, 0};
+    *run = (Run){.v = v, .n = n};
     if (to_disk) run->path = arena_format(r->arena, "%s/level-%d.%ld-%d", r->folder, r->level, (long)getpid(), r->n);
     const char *path = run->path;
     int at = r->n - 1;
@@ -166,13 +171,17 @@ static bool refill(Cursor *c, Error *e) {
     c->next += c->n;
     return fread(c->buffer, sizeof *c->buffer, c->n, c->file) == c->n || failed(e, c->run->path, "cannot read a run");
 }
-static bool cursor_open(Cursor *c, const Run *run, Arena *a, Error *e) {
+static bool cursor_open(Cursor *c, const Run *run, Error *e) {
     *c = (Cursor){.run = run, .v = run->v, .n = run->n};
     if (run->v || !run->n) return true;
-    c->file = fopen(run->path, "rb");
+    c->file = run->file ? run->file : fopen(run->path, "rb");
     if (!c->file || fseek(c->file, run->at, SEEK_SET)) return failed(e, run->path, "cannot read a run");
-    c->v = c->buffer = ARENA_NEW(a, Record, BUFFER);
-    return refill(c, e);
+    c->v = c->buffer = mem_realloc(NULL, BUFFER * sizeof *c->buffer);
+    return c->buffer ? refill(c, e) : error_set(e, E_MEMORY, run->path, "out of memory for a run");
+}
+static void cursor_close(Cursor *c) {
+    if (c->file) fclose(c->file);
+    mem_realloc(c->buffer, 0);
 }
 static bool cursor_step(Cursor *c, Error *e) { return ++c->at < c->n || !c->file || c->next == c->run->n || refill(c, e); }
 
@@ -187,12 +196,64 @@ static void sift(Cursor **heap, int n, int k) {
     }
 }
 
+typedef bool (*TakeRecord)(void *user, const Record *, Error *);
+/* The records of these runs in order; one that stands in two of them comes twice. Their memory and their files are let go. */
+static bool merge(Runs *r, Run *run, int many, TakeRecord take, void *user, Error *e) {
+    Cursor *cursor = ARENA_NEW(r->arena, Cursor, many), **heap = ARENA_NEW(r->arena, Cursor *, many);
+    int n = 0;
+    bool ok = true;
+    for (int k = 0; k < many && ok; k++) {
+        ok = cursor_open(&cursor[k], &run[k], e);
+        if (ok && cursor[k].n) heap[n++] = &cursor[k];
+    }
+    for (int k = n / 2; k >= 0; k--) sift(heap, n, k);
+    while (n && ok) {
+        ok = take(user, &heap[0]->v[heap[0]->at], e) && cursor_step(heap[0], e);
+        if (heap[0]->at == heap[0]->n) heap[0] = heap[--n];
+        sift(heap, n, 0);
+    }
+    for (int k = 0; k < many; k++) {
+        cursor_close(&cursor[k]);
+        if (run[k].v) mem_realloc(run[k].v, 0);
+        else if (r->temporary && run[k].path && !run[k].file) unlink(run[k].path);
+    }
+    return ok;
+}
+
+static bool write_record(void *user, const Record *x, Error *e) {
+    Run *run = user;
+    run->n++;
+    return fwrite(x, sizeof *x, 1, run->file) == 1 || failed(e, run->path, "cannot write a run");
+}
+/* More runs than files may be open: the first of them become one, whose file has no name any more. */
+static bool collapse(Runs *r, Error *e) {
+    Run all = {0};
+    if (!r->folder && !temporary_folder(r, e)) return false;
+    all.path = arena_format(r->arena, "%s/level-%d.%ld.part-merge", r->folder, r->level, (long)getpid());
+    all.file = fopen(all.path, "wb+");
+    if (!all.file) return failed(e, all.path, "cannot write");
+    unlink(all.path);
+    bool ok = merge(r, r->run, RUNS_OPEN, write_record, &all, e);
+    ok = ok && (!fflush(all.file) || failed(e, all.path, "cannot write a run"));
+    memmove(r->run, r->run + RUNS_OPEN, (size_t)(r->n - RUNS_OPEN) * sizeof *r->run);
+    r->n -= RUNS_OPEN;
+    *run_new(r) = all;
+    return ok;
+}
+
 typedef struct Group {
     Record *v;
     size_t n, room;
+    void (*take)(void *, const Record *, size_t);
+    void *user;
 } Group;
-static bool group_add(Group *g, const Record *r, Error *e) {
+static bool group_add(void *user, const Record *r, Error *e) {
+    Group *g = user;
     if (g->n && !record_compare(&g->v[g->n - 1], r)) return true; /* a task that two runs cover */
+    if (g->n && g->v[0].key != r->key) {
+        g->take(g->user, g->v, g->n);
+        g->n = 0;
+    }
     if (g->n == g->room) {
         Record *more = mem_realloc(g->v, (g->room = g->room ? 2 * g->room : 64) * sizeof *more);
         if (!more) return error_set(e, E_MEMORY, "", "out of memory for a class");
@@ -203,33 +264,30 @@ static bool group_add(Group *g, const Record *r, Error *e) {
 }
 
 bool runs_merge(Runs *r, void (*group)(void *, const Record *, size_t), void *user, Error *e) {
-    Cursor *cursor = ARENA_NEW(r->arena, Cursor, r->n), **heap = ARENA_NEW(r->arena, Cursor *, r->n);
-    Group g = {0};
-    int n = 0;
+    Group g = {.take = group, .user = user};
     bool ok = true;
-    for (int k = 0; k < r->n && ok; k++) {
-        ok = cursor_open(&cursor[k], &r->run[k], r->arena, e);
-        if (ok && cursor[k].n) heap[n++] = &cursor[k];
-    }
-    for (int k = n / 2; k >= 0; k--) sift(heap, n, k);
-    while (n && ok) {
-        const Record *x = &heap[0]->v[heap[0]->at];
-        if (g.n && g.v[0].key != x->key) {
-            group(user, g.v, g.n);
-            g.n = 0;
-        }
-        ok = group_add(&g, x, e) && cursor_step(heap[0], e);
-        if (heap[0]->at == heap[0]->n) heap[0] = heap[--n];
-        sift(heap, n, 0);
-    }
+    while (ok && r->n > RUNS_OPEN) ok = collapse(r, e);
+    ok = ok && merge(r, r->run, r->n, group_add, &g, e);
     if (ok && g.n) group(user, g.v, g.n);
     mem_realloc(g.v, 0);
-    for (int k = 0; k < r->n; k++) {
-        if (cursor[k].file) fclose(cursor[k].file);
-        if (r->run[k].v) mem_realloc(r->run[k].v, 0);
-        else if (r->temporary && r->run[k].path) unlink(r->run[k].path);
-    }
     r->n = 0;
+    return ok;
+}
+
+/* ---- other processes */
+
+bool runs_read(const Runs *r, int k, Record **v, Error *e) {
+    const Run *run = &r->run[k];
+    *v = mem_realloc(NULL, (run->n + 1) * sizeof **v);
+    if (!*v) return error_set(e, E_MEMORY, "", "out of memory for a run");
+    if (run->v || !run->n) {
+        if (run->n) memcpy(*v, run->v, run->n * sizeof **v);
+        return true;
+    }
+    FILE *f = fopen(run->path, "rb");
+    bool ok = f && !fseek(f, run->at, SEEK_SET) && fread(*v, sizeof **v, run->n, f) == run->n;
+    if (!ok) failed(e, run->path, "cannot read a run");
+    if (f) fclose(f);
     return ok;
 }
 

@@ -5,12 +5,14 @@
 #define ISOMER_SHARD_H
 #include "generator/enumerate.h"
 #include <pthread.h>
+#include <stdio.h>
 
 typedef struct Run {
     Record *v; /* sorted; NULL: on disk */
     size_t n;
     const char *path;
-    long at; /* where its records start */
+    FILE *file; /* its name is gone; NULL: it is opened by name */
+    long at;    /* where its records start */
 } Run;
 typedef struct Runs {
     pthread_mutex_t lock;
@@ -33,5 +35,7 @@ bool runs_is_done(const Runs *, uint64_t task);
 bool runs_add(Runs *, Record *, size_t n, const uint64_t *task, size_t ntask, bool to_disk, Error *);
 /* All runs of the level, merged: groups of equal keys. The callback's array is valid during the call. */
 bool runs_merge(Runs *, void (*group)(void *user, const Record *, size_t n), void *user, Error *);
+/* The records of run k, mem_realloc'd. */
+bool runs_read(const Runs *, int k, Record **, Error *);
 void runs_close(Runs *); /* removes a temporary folder */
 #endif

@@ -1,0 +1,346 @@
+/* command.c -- the program generate-rules: enumerates small graphs over an operator set and writes those that are
+   equal as candidate rules. What it writes is not proved: verify-rules does that. Under a link, every process reads the
+   same options, and the first one writes. */
+#include "generator/generate.h"
+#include "generator/relate.h"
+#include "ops/base/options.h"
+#include "rules/taso.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Options {
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search;
+    StringList beside;
+    int64_t size, seed, jobs;
+    bool exhaustive, all, quiet, help, version;
+} Options;
+typedef struct Main {
+    Arena *arena;
+    Options o;
+    GenerateOptions g;
+    bool terminal;
+    const GenerateLink *link;
+    Error error;
+} Main;
+
+static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {
+    Options *o = &m->o;
+    const OptionDef table[] = {
+        {.name = "ops", .kind = OPT_TEXT, .into = &o->ops, .value = "FILE", .help = "The operator set: a .set file."},
+        {.name = "size", .kind = OPT_INT, .into = &o->size, .value = "N", .help = "Operators in a term.", .least = 1, .most = 5},
+        {.name = "out",
+         .letter = 'o',
+         .kind = OPT_TEXT,
+         .into = &o->out,
+         .value = "FILE",
+         .help = "Write the candidates; else they are printed."},
+        {.name = "seed", .kind = OPT_INT, .into = &o->seed, .value = "S", .help = "Seed of random points.", .least = 0, .most = 4e18},
+        {.name = "jobs", .letter = 'j', .kind = OPT_INT, .into = &o->jobs, .value = "N", .help = "Threads.", .least = 1, .most = 256},
+        {.name = "memory-limit",
+         .kind = OPT_TEXT,
+         .into = &o->memory,
+         .value = "SIZE",
+         .help = "Terms held in memory, as in 500M or 8G; more go to disk."},
+        {.name = "resume",
+         .kind = OPT_TEXT,
+         .into = &o->resume,
+         .value = "DIR",
+         .help = "Keep finished work in DIR, and go on from what is there."},
+        {.name = "shard",
+         .kind = OPT_TEXT,
+         .into = &o->shard,
+         .value = "I/N",
+         .help = "Do part I (from 0) of N; the others share DIR of --resume."},
+        {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
+        {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too."},
+        {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
+        {.name = "derive",
+         .kind = OPT_TEXT,
+         .into = &o->derive,
+         .value = "RULES",
+         .help = "Write for each of these rules (text, or TASO's file) whether the proved ones of the files named behind it, or the "
+                 "generated candidates, give it, and by which."},
+        {.name = "proved",
+         .kind = OPT_TEXT,
+         .into = &o->proved,
+         .value = "FILE",
+         .help = "Generate nothing: write what verify-rules proved in FILE."},
+        {.name = "rest", .kind = OPT_TEXT, .into = &o->rest, .value = "FILE", .help = "With --proved: write what it did not prove."},
+        {.name = "basis",
+         .kind = OPT_TEXT,
+         .into = &o->basis,
+         .value = "FILE",
+         .help = "With --proved: write the proved rules that the others do not give."},
+        {.name = "search",
+         .kind = OPT_TEXT,
+         .into = &o->search,
+         .value = "FILE",
+         .help = "Generate nothing: write what search wants of the proved rules in the files named behind it; rules turned round are to be "
+                 "proved."},
+        {.name = "beside",
+         .kind = OPT_LIST,
+         .into = &o->beside,
+         .value = "FILE",
+         .help = "With --search: rules that search has anyway; what follows from them is left out."},
+        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
+        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
+        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Print this help."},
+        {0},
+    };
+    options_help(help, "generate-rules --ops FILE --size N [options]",
+                 "Finds pairs of small graphs that compute the same: candidate rules.", table);
+    return options_parse(m->arena, table, argc, argv, rest, &m->error);
+}
+
+static bool parse_memory(const char *text, size_t *bytes) {
+    double v;
+    char unit = 0, more;
+    int n = sscanf(text, "%lf%c%c", &v, &unit, &more);
+    const char *at = unit ? strchr("KMG", unit) : NULL;
+    if (n < 1 || n > 2 || (n == 2 && !at) || !(v > 0) || v > 1e15) return false;
+    for (const char *p = "KMG"; at && p <= at; p++) v *= 1024;
+    *bytes = (size_t)v;
+    return v < 1e15;
+}
+
+static bool settle(Main *m, const StringList *rest) {
+    Options *o = &m->o;
+    GenerateOptions *g = &m->g;
+    if (rest->n) return error_set(&m->error, E_USAGE, rest->v[0], "this is no option; sets are given with --ops");
+    if (!o->ops) return error_set(&m->error, E_USAGE, "--ops", "no operator set given");
+    if (!o->size) return error_set(&m->error, E_USAGE, "--size", "no size given, from 1 to 5");
+    *g = (GenerateOptions){.set = o->ops,
+                           .size = (int)o->size,
+                           .jobs = (int)o->jobs,
+                           .nshard = 1,
+                           .seed = (uint64_t)o->seed,
+                           .folder = o->resume,
+                           .exhaustive = o->exhaustive,
+                           .all = o->all};
+    if (!parse_memory(o->memory, &g->memory)) return error_set(&m->error, E_USAGE, "--memory-limit", "expected a size such as 500M or 8G");
+    if (m->link) {
+        if (o->shard) return error_set(&m->error, E_USAGE, "--shard", "the processes are the shards already");
+        g->link = m->link;
+        g->shard = m->link->rank;
+        g->nshard = m->link->n;
+        return true;
+    }
+    if (!o->shard) return true;
+    if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 || g->shard >= g->nshard)
+        return error_set(&m->error, E_USAGE, "--shard", "expected I/N with 0 <= I < N");
+    return o->resume || error_set(&m->error, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
+}
+
+static void progress(void *user, const GenerateProgress *p) {
+    Main *m = user;
+    if (!m->terminal || m->o.quiet) return;
+    fprintf(stderr, "\r\033[Ksize %d: %s %llu", p->level, p->stage, (unsigned long long)p->done);
+    if (p->total)
+        fprintf(stderr, " of %llu, %.0f s left", (unsigned long long)p->total,
+                p->done ? p->seconds / (double)p->done * (double)(p->total - p->done) : 0);
+    fprintf(stderr, ", %llu terms, %llu classes, %.0f terms/s", (unsigned long long)p->terms, (unsigned long long)p->classes,
+            (double)p->terms / (p->seconds + 1e-9));
+}
+
+static void print_table(const GenerateReport *r) {
+    printf("%-5s %12s %12s %12s %10s %10s %9s %9s\n", "size", "prefixes", "terms", "classes", "raw pairs", "kept", "terms s", "classes s");
+    for (int k = 0; k < r->nlevel; k++) {
+        const GenerateLevel *l = &r->level[k];
+        printf("%-5d %12llu %12llu %12llu %10llu %10llu %9.2f %9.2f\n", k, (unsigned long long)l->prefixes, (unsigned long long)l->terms,
+               (unsigned long long)l->classes, (unsigned long long)l->raw, (unsigned long long)l->kept, l->enumerate, l->merge);
+    }
+    printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n", (unsigned long long)r->raw,
+           (unsigned long long)r->reduced, (unsigned long long)r->pairs, (unsigned long long)r->candidates);
+    printf("apart only at the second stage %llu, derived %llu, false at random sizes %llu, not tried %llu\n",
+           (unsigned long long)r->coincidences, (unsigned long long)r->derived, (unsigned long long)r->untrue,
+           (unsigned long long)r->untried);
+    printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, tied %llu, given numbers %llu, given types %llu)\n",
+           (unsigned long long)r->rules, (unsigned long long)r->doubles, (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
+           (unsigned long long)r->mode[2], (unsigned long long)r->mode[3], (unsigned long long)r->mode[4]);
+    printf("%.2f s, of them %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift, (double)r->peak / (1 << 20));
+}
+
+static bool write_json(Main *m, const GenerateReport *r) {
+    cJSON *x = cJSON_CreateObject(), *levels = cJSON_AddArrayToObject(x, "levels");
+    for (int k = 0; k < r->nlevel; k++) {
+        const GenerateLevel *l = &r->level[k];
+        cJSON *y = cJSON_CreateObject();
+        const struct {
+            const char *name;
+            double v;
+        } columns[] = {{"size", k},
+                       {"prefixes", (double)l->prefixes},
+                       {"terms", (double)l->terms},
+                       {"classes", (double)l->classes},
+                       {"raw", (double)l->raw},
+                       {"kept", (double)l->kept},
+                       {"terms_seconds", l->enumerate},
+                       {"classes_seconds", l->merge}};
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) cJSON_AddNumberToObject(y, columns[c].name, columns[c].v);
+        cJSON_AddItemToArray(levels, y);
+    }
+    const struct {
+        const char *name;
+        double v;
+    } totals[] = {{"raw", (double)r->raw},
+                  {"reduced", (double)r->reduced},
+                  {"two_results", (double)r->pairs},
+                  {"candidates", (double)r->candidates},
+                  {"coincidences", (double)r->coincidences},
+                  {"derived", (double)r->derived},
+                  {"false", (double)r->untrue},
+                  {"untried", (double)r->untried},
+                  {"rules", (double)r->rules},
+                  {"seconds", r->seconds},
+                  {"peak_bytes", (double)r->peak}};
+    for (size_t c = 0; c < sizeof totals / sizeof *totals; c++) cJSON_AddNumberToObject(x, totals[c].name, totals[c].v);
+    char *text = cJSON_Print(x);
+    bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
+    cJSON_free(text);
+    cJSON_Delete(x);
+    return ok;
+}
+
+static void told(void *user, int done, int total) {
+    Main *m = user;
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[Kchoosing: %d of %d", done, total);
+}
+
+static bool write_if(Main *m, const char *path, const Text *t) {
+    return !path || file_write(path, t->data ? t->data : "", t->size, &m->error);
+}
+
+static bool write_counts(Main *m, const RelateCounts *c) {
+    cJSON *x = cJSON_CreateObject();
+    const struct {
+        const char *name;
+        int v;
+    } counts[] = {{"rules", c->rules},     {"proved", c->proved},   {"conditional", c->conditional},
+                  {"refuted", c->refuted}, {"unknown", c->unknown}, {"basis", c->basis}};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cJSON_AddNumberToObject(x, counts[k].name, counts[k].v);
+    char *text = cJSON_Print(x);
+    bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
+    cJSON_free(text);
+    cJSON_Delete(x);
+    return ok;
+}
+
+/* Parts a file of verdicts: what is proved, its basis, what is not proved. */
+static bool part_rules(Main *m) {
+    RuleSet set = {.arena = m->arena};
+    Text proved = text_new(m->arena), basis = text_new(m->arena), rest = text_new(m->arena);
+    Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
+    RelateCounts c;
+    if (!m->o.out && !m->o.basis) return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out or --basis");
+    if (!rules_read(m->arena, m->o.proved, &set, &m->error)) return false;
+    if (!relate_part(&how, &set, &proved, &basis, &rest, &c, &m->error)) return false;
+    if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) || !write_if(m, m->o.rest, &rest)) return false;
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
+    if (!m->o.quiet) printf("%s: %d rules, %d proved, basis %d\n", m->o.proved, c.rules, c.proved, c.basis);
+    return !m->o.json || write_counts(m, &c);
+}
+
+static bool read_files(Main *m, const StringList *files, RuleSet *set) {
+    *set = (RuleSet){.arena = m->arena};
+    for (int k = 0; k < files->n; k++)
+        if (!rules_read(m->arena, files->v[k], set, &m->error)) return false;
+    return true;
+}
+
+static bool search_rules(Main *m, const StringList *files) {
+    RuleSet set, beside;
+    Text out = text_new(m->arena);
+    int n;
+    if (!read_files(m, files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
+    Minimize how = {.arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
+    if (!relate_search(&how, &set, &out, &n, &m->error)) return false;
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
+    if (!m->o.quiet) printf("%d rules, %d for search\n", set.n, n);
+    return write_if(m, m->o.search, &out);
+}
+
+/* Of each given rule whether known ones give it. */
+static bool derive_from(Main *m, const RuleSet *known) {
+    RuleSet given = {.arena = m->arena};
+    TasoRefusals refused = {0};
+    Text out = text_new(m->arena);
+    int missing;
+    if (!rules_load(m->arena, m->o.derive, &given, &refused, &m->error) ||
+        !relate_derive(m->arena, &given, known, &out, &missing, &m->error))
+        return false;
+    if (m->o.out) return file_write(m->o.out, out.data, out.size, &m->error);
+    return fwrite(out.data, 1, out.size, stdout) == out.size;
+}
+
+/* The rules of these files that are proved, and whose proof holds. */
+static bool derive_from_files(Main *m, const StringList *files) {
+    RuleSet all, known = {.arena = m->arena};
+    if (!read_files(m, files, &all)) return false;
+    World *w = graph_world_new(arena_escape(m->arena), 0);
+    bool ok = true;
+    known.v = ARENA_NEW(m->arena, Rule, all.n);
+    for (int k = 0; ok && k < all.n; k++) {
+        ok = rule_check(w, &all.v[k], &m->error);
+        known.v[known.n++] = all.v[k];
+    }
+    world_free(w);
+    return ok && derive_from(m, &known);
+}
+
+static bool run(Main *m) {
+    GenerateReport r;
+    Text out = text_new(m->arena);
+    bool first = !m->link || !m->link->rank;
+    m->g.progress = first ? progress : NULL;
+    m->g.user = m;
+    bool ok = generate(&m->g, m->arena, &out, &r, &m->error);
+    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
+    if (!ok || !first) return ok;
+    const char *text = out.data ? out.data : "";
+    if (m->o.derive) {
+        RuleSet known = {.arena = m->arena};
+        return rules_parse(m->arena, "generated", text, out.size, &known, &m->error) && derive_from(m, &known);
+    }
+    if (m->o.out) ok = file_write(m->o.out, text, out.size, &m->error);
+    else ok = fwrite(text, 1, out.size, stdout) == out.size;
+    if (ok && m->o.out && !m->o.quiet) print_table(&r);
+    return ok && (!m->o.json || write_json(m, &r));
+}
+
+static bool act(Main *m, const StringList *rest) {
+    bool alone = m->o.proved || m->o.search || (m->o.derive && rest->n);
+    if (alone && m->link && m->link->rank) return true;
+    if (m->o.proved) return part_rules(m);
+    if (m->o.search) return search_rules(m, rest);
+    if (m->o.derive && rest->n) return derive_from_files(m, rest);
+    return settle(m, rest) && run(m);
+}
+
+int generate_program(int argc, char **argv, const GenerateLink *link) {
+    Escape escape = {.error = {0}};
+    Arena *a = NULL;
+    Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2), .link = link};
+    if (setjmp(escape.here)) {
+        char text[700];
+        error_print(&escape.error, text, sizeof text);
+        fprintf(stderr, "generate-rules: %s\n", text);
+        return error_exit_code(&escape.error);
+    }
+    m.arena = a = arena_new(&escape, 0);
+    StringList rest = {0};
+    Text help = text_new(a);
+    bool ok = parse(&m, argc, argv, &rest, &help), first = !link || !link->rank;
+    if (ok && (m.o.help || m.o.version)) {
+        if (first) printf(m.o.help ? "%s" : "generate-rules %s\n", m.o.help ? help.data : ISOMER_VERSION);
+    } else ok = ok && act(&m, &rest);
+    if (!ok) {
+        char text[700];
+        error_print(&m.error, text, sizeof text);
+        fprintf(stderr, "generate-rules: %s\n", text);
+    }
+    int code = ok ? 0 : error_exit_code(&m.error);
+    arena_free(a);
+    return code;
+}

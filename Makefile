@@ -133,9 +133,9 @@ mutate-models:
 	$(MAKE) $(BUILD)/asan-ubsan/optimize-model BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
-# What takes too long for every day: every place where memory or a file can fail, 50 kills, a shared cost file for a minute, a million nodes.
+# What takes too long for every day: every place where memory or a file can fail, 50 kills, a shared cost file for a minute, a million nodes, ten kills of a size-4 run.
 test-heavy: programs-of-tests
-	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests search_faults test_untrusted
+	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests search_faults test_untrusted test_generator_runs
 
 demo:
 	scripts/install-dependencies

@@ -223,6 +223,62 @@ static void undefined_values_count(void **state) {
     arena_free(r.arena);
 }
 
+/* Each holds at both stages of its set, which differ from what it needs in one thing only; random sizes must tell. */
+static void planted_near_misses(void **state) {
+    (void)state;
+    static const struct {
+        const char *what, *set, *wrong;
+        int size;
+    } cases[] = {
+        {"a window that covers all of a small image",
+         "sizes n c h w\nat 2 2 2 2\nat 3 1 2 2\ninput image : F [n, c, h, w]\n"
+         "op maxpool kernel=[3, 3] pads=[1, 1, 1, 1] : image\n",
+         "to\n  %1 = maxpool %x1 kernel=[3, 3] pads=[1, 1, 1, 1]\n  out %1", 2},
+        {"one group",
+         "sizes n c h w\nat 3 2 3 4\nat 4 3 2 5\ninput image : F [n, c, h, w]\ninput kernel : F [c, c, 3, 3]\n"
+         "op conv group=g pads=[1, 1, 1, 1] : image kernel where g = 1\nop concat axis=0 : kernel kernel\nop concat axis=1 : image image\n",
+         "group=", 3},
+        {"one element on each axis",
+         "sizes m\nat 1\nat 1\ninput matrix : F [m, m]\nop softmax axis=0 : matrix\nop softmax axis=1 : matrix\n",
+         "= softmax %x1 axis=0\n  out %1\nto\n  %1 = softmax %x1", 1},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Run r = run_set(cases[k].set, cases[k].size);
+        if (!r.ok) print_message("%s: %s\n", cases[k].what, r.error.reason);
+        assert_true(r.ok);
+        if (strstr(r.out.data, cases[k].wrong)) print_message("%s:\n%s\n", cases[k].what, r.out.data);
+        assert_null(strstr(r.out.data, cases[k].wrong));
+        arena_free(r.arena);
+    }
+}
+
+/* What holds for positive values only, for values that are no integers, or but for one value. */
+static void planted_values(void **state) {
+    (void)state;
+    static const char head[] = "sizes m\nat 3\nat 4\ninput vector : F [m]\n";
+    static const struct {
+        const char *ops, *wrong;
+        int size;
+    } cases[] = {
+        {"op abs : vector\nop neg : vector\n", "from\n  %1 = abs %x1\n  out %1\n", 2},
+        {"op relu : vector\nop mul : vector vector\n", "from\n  %1 = mul %x1 %x1\n  %2 = relu %1\n  out %2\nto\n  out %x1", 2},
+        {"op min : vector vector\nop mul : vector vector\n", "%1 = mul %x1 %x1\n  %2 = min %x1 %1\n  out %2\nto\n  out %x1", 2},
+        {"op div : vector vector\nop fill value=1 shape=[m] : -> vector\n", "%1 = div %x1 %x1\n  out %1\nto\n  %1 = fill", 1},
+        {"op floor : vector\nop neg : vector\n", "from\n  %1 = floor %x1\n  out %1\nto\n  out %x1", 2},
+        {"op exp : vector\nop log : vector\n", "%1 = log %x1\n  %2 = exp %1\n  out %2\nto\n  out %x1", 2},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char set[512];
+        snprintf(set, sizeof set, "%s%s", head, cases[k].ops);
+        Run r = run_set(set, cases[k].size);
+        if (!r.ok) print_message("%s: %s\n", cases[k].ops, r.error.reason);
+        assert_true(r.ok);
+        if (strstr(r.out.data, cases[k].wrong)) print_message("%s:\n%s\n", cases[k].ops, r.out.data);
+        assert_null(strstr(r.out.data, cases[k].wrong));
+        arena_free(r.arena);
+    }
+}
+
 /* ---- errors */
 
 static void errors_are_clear(void **state) {
@@ -322,6 +378,8 @@ int main(void) {
         cmocka_unit_test(random_sizes_are_the_last_word),
         cmocka_unit_test(signs_are_told_apart),
         cmocka_unit_test(undefined_values_count),
+        cmocka_unit_test(planted_near_misses),
+        cmocka_unit_test(planted_values),
         cmocka_unit_test(errors_are_clear),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(given_rules_are_derived_or_not),

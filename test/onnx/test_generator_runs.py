@@ -1,0 +1,87 @@
+"""Whole runs of generate-rules: the same bytes however the work is cut or interrupted, the same classes for any seed, and from representatives what all
+terms give."""
+import json, os, random, re, shutil, subprocess, time
+import pytest
+from test_generator import BUILD, generate
+
+# ---- the same bytes
+
+TASO = ["--ops", "generator/sets/taso.set"]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return generate(*TASO, "--size", 3)
+
+
+@pytest.mark.skipif(not os.path.exists(f"{BUILD}/generate-rules-mpi") or not shutil.which("mpirun"), reason="no MPI here")
+@pytest.mark.parametrize("processes, more", [(1, []), (2, []), (4, []), (3, ["--memory-limit", "100K"]), (3, ["--resume"])])
+def test_mpi_gives_the_same(alone, processes, more, tmp_path):
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    mpirun = ["mpirun", *root, "--oversubscribe", "-n", str(processes), f"{BUILD}/generate-rules-mpi"]
+    assert generate(*TASO, "--size", 3, *more, *([tmp_path] if more == ["--resume"] else []), program=mpirun) == alone
+
+
+def kill_and_resume(size, kills, longest, folder, seed):
+    """How many runs were killed before they ended, and what the last one wrote, left alone."""
+    command, killed, r = [f"{BUILD}/generate-rules", *TASO, "--size", str(size), "--resume", str(folder), "-j", "2", "-q"], 0, random.Random(seed)
+    for _ in range(kills):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(r.uniform(0, longest))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            killed += 1
+        process.wait()
+    return killed, generate(*TASO, "--size", size, "--resume", folder, timeout=2500)
+
+
+def test_killed_runs_go_on(alone, tmp_path):
+    killed, text = kill_and_resume(3, 4, 1.5, tmp_path, 1)
+    assert killed and text == alone
+
+
+@pytest.mark.skipif(os.environ.get("ISOMER_HEAVY") != "1", reason="takes minutes: make test-heavy")
+def test_ten_kills_at_size_4(tmp_path):
+    start = time.time()
+    text = generate(*TASO, "--size", 4, "-j", "2", timeout=2500)
+    seconds = time.time() - start
+    killed, again = kill_and_resume(4, 10, seconds, tmp_path, 2)
+    print(f"{killed} of 10 runs of size 4 killed, at random moments of {seconds:.0f} s; {text.count('rule taso')} rules, the same bytes: {again == text}")
+    assert killed >= 5 and again == text
+
+
+# ---- the same classes
+
+def figures(tmp_path, *options):
+    generate(*options, "-o", tmp_path / "out", "--json", tmp_path / "json")
+    return json.loads((tmp_path / "json").read_text())
+
+
+@pytest.mark.parametrize("name", ["attention", "taso"])
+def test_another_seed_finds_the_same_classes(name, tmp_path):
+    """But for what only the second stage tells apart, which both count."""
+    a, b = (figures(tmp_path, "--ops", f"generator/sets/{name}.set", "--size", 3, "--seed", seed) for seed in (1, 20))
+    for x, y in zip(a["levels"], b["levels"]):
+        assert abs(x["classes"] - y["classes"]) <= a["coincidences"] + b["coincidences"]
+        assert abs(x["terms"] - y["terms"]) <= 0.001 * x["terms"]
+    assert a["coincidences"] + b["coincidences"] < 10
+
+
+def derived(tmp_path, rules, *options):
+    """Whether each of these rules is given by what a run finds."""
+    (tmp_path / "given.rules").write_text(rules)
+    lines = generate(*options, "--derive", tmp_path / "given.rules").split("\n")
+    return {m[2]: m[1] for m in (re.match(r"(derived|not derived|outside) +(\S+)", line) for line in lines[:-2]) if m}
+
+
+@pytest.mark.parametrize("size, apart", [(2, 0), (3, 0.1)])
+def test_representatives_give_what_all_terms_give(size, apart, tmp_path):
+    """Of the rules found by extending every term, those that follow from all of them, and do not from what representatives gave: none at
+    size 2; at size 3 those whose steps replace parts of types that no input has (concat of three), which derivation does not try."""
+    every = [*TASO, "--size", size, "--exhaustive"]
+    rules = generate(*every)
+    mine, all = derived(tmp_path, rules, *TASO, "--size", size), derived(tmp_path, rules, *every)
+    lost = [n for n in all if all[n] == "derived" != mine[n]]
+    assert len(all) > 90 and len(lost) <= apart * len(all), lost
+    assert not [n for n in mine if mine[n] == "derived" != all[n]]

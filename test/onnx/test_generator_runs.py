@@ -1,6 +1,6 @@
 """Whole runs of generate-rules: the same bytes however the work is cut or interrupted, the same classes for any seed, and from representatives what all
 terms give."""
-import json, os, random, re, shutil, subprocess, time
+import json, os, random, shutil, subprocess, time
 import pytest
 from test_generator import BUILD, generate
 
@@ -68,20 +68,12 @@ def test_another_seed_finds_the_same_classes(name, tmp_path):
     assert a["coincidences"] + b["coincidences"] < 10
 
 
-def derived(tmp_path, rules, *options):
-    """Whether each of these rules is given by what a run finds."""
-    (tmp_path / "given.rules").write_text(rules)
-    lines = generate(*options, "--derive", tmp_path / "given.rules").split("\n")
-    return {m[2]: m[1] for m in (re.match(r"(derived|not derived|outside) +(\S+)", line) for line in lines[:-2]) if m}
-
-
-@pytest.mark.parametrize("size, apart", [(2, 0), (3, 0.1)])
+@pytest.mark.parametrize("size, apart", [(2, 0), (3, 0.02)])
 def test_representatives_give_what_all_terms_give(size, apart, tmp_path):
-    """Of the rules found by extending every term, those that follow from all of them, and do not from what representatives gave: none at
-    size 2; at size 3 those whose steps replace parts of types that no input has (concat of three), which derivation does not try."""
-    every = [*TASO, "--size", size, "--exhaustive"]
-    rules = generate(*every)
-    mine, all = derived(tmp_path, rules, *TASO, "--size", size), derived(tmp_path, rules, *every)
-    lost = [n for n in all if all[n] == "derived" != mine[n]]
-    assert len(all) > 90 and len(lost) <= apart * len(all), lost
-    assert not [n for n in mine if mine[n] == "derived" != all[n]]
+    """Every rule found by extending every term follows from those found by extending representatives: all at size 2; at size 3 all but those
+    whose sides share a part that representatives move one copy at a time, as in 3 f(x) = f(3 x) (13 of 694)."""
+    rules = generate(*TASO, "--size", size, "--exhaustive")
+    (tmp_path / "given.rules").write_text(rules)
+    lines = generate(*TASO, "--size", size, "--derive", tmp_path / "given.rules").strip().split("\n")
+    lost = [line for line in lines if line.startswith("not derived")]
+    assert len(lines) == rules.count("rule taso") + 1 > 100 and len(lost) <= apart * len(lines), lost

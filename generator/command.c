@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search;
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search, *trades;
     StringList beside;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, help, version;
@@ -54,7 +54,7 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .value = "I/N",
          .help = "Do part I (from 0) of N; the others share DIR of --resume."},
         {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
-        {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too."},
+        {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too; with --proved: look for no basis."},
         {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
         {.name = "derive",
          .kind = OPT_TEXT,
@@ -79,6 +79,11 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .value = "FILE",
          .help = "Generate nothing: write what search wants of the proved rules in the files named behind it; rules turned round are to be "
                  "proved."},
+        {.name = "trades",
+         .kind = OPT_TEXT,
+         .into = &o->trades,
+         .value = "FILE",
+         .help = "With --search: write, both ways, rules of which it depends on sizes which side is cheaper."},
         {.name = "beside",
          .kind = OPT_LIST,
          .into = &o->beside,
@@ -235,7 +240,7 @@ static bool part_rules(Main *m) {
     RelateCounts c;
     if (!m->o.out && !m->o.basis) return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out or --basis");
     if (!rules_read(m->arena, m->o.proved, &set, &m->error)) return false;
-    if (!relate_part(&how, &set, &proved, &basis, &rest, &c, &m->error)) return false;
+    if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error)) return false;
     if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) || !write_if(m, m->o.rest, &rest)) return false;
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     if (!m->o.quiet) printf("%s: %d rules, %d proved, basis %d\n", m->o.proved, c.rules, c.proved, c.basis);
@@ -251,14 +256,12 @@ static bool read_files(Main *m, const StringList *files, RuleSet *set) {
 
 static bool search_rules(Main *m, const StringList *files) {
     RuleSet set, beside;
-    Text out = text_new(m->arena);
-    int n;
+    Text gains = text_new(m->arena), trades = text_new(m->arena);
     if (!read_files(m, files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
     Minimize how = {.arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
-    if (!relate_search(&how, &set, &out, &n, &m->error)) return false;
+    if (!relate_search(&how, &set, &gains, &trades, &m->error)) return false;
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
-    if (!m->o.quiet) printf("%d rules, %d for search\n", set.n, n);
-    return write_if(m, m->o.search, &out);
+    return write_if(m, m->o.search, &gains) && write_if(m, m->o.trades, &trades);
 }
 
 /* Of each given rule whether known ones give it. */

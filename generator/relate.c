@@ -48,7 +48,7 @@ bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basi
     RuleSet good = those_proved(m->arena, set);
     bool *kept = ARENA_NEW(m->arena, bool, good.n);
     *c = (RelateCounts){.rules = set->n, .proved = good.n};
-    if (!minimize_basis(m, &good, kept, e)) return false;
+    if (basis && !minimize_basis(m, &good, kept, e)) return false;
     for (int k = 0; k < good.n; k++) {
         Rule r = good.v[k];
         c->conditional += r.condition[0] || (r.where.text && r.where.text[0]);
@@ -65,18 +65,16 @@ bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basi
     return true;
 }
 
-bool relate_search(const Minimize *m, const RuleSet *set, Text *out, int *n, Error *e) {
+bool relate_search(const Minimize *m, const RuleSet *set, Text *gains, Text *trades, Error *e) {
     Cheaper *wanted = ARENA_NEW(m->arena, Cheaper, set->n);
-    *n = 0;
     if (!minimize_search(m, set, wanted, e)) return false;
     for (int k = 0; k < set->n; k++) {
         Rule forward = set->v[k];
         forward.comment = "";
-        if (wanted[k] & PRICE_RIGHT) put(out, &forward), ++*n;
-        if (!(wanted[k] & PRICE_LEFT)) continue;
         Rule back = rule_reversed(m->arena, &forward);
-        put(out, &back);
-        ++*n;
+        Text *out = wanted[k] == PRICE_EITHER ? trades : gains;
+        if (wanted[k] & PRICE_RIGHT) put(out, &forward);
+        if (wanted[k] & PRICE_LEFT) put(out, &back);
     }
     return true;
 }

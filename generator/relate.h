@@ -11,9 +11,10 @@ typedef struct RelateCounts {
     int rules, proved, conditional, refuted, unknown, basis;
 } RelateCounts;
 /* What verify-rules wrote, in parts: what is proved, with the comment "basis" where the rest does not give it; only that
-   basis; what is not proved. */
+   basis (NULL: it is not looked for); what is not proved. */
 bool relate_part(const Minimize *, const RuleSet *verdicts, Text *proved, Text *basis, Text *rest, RelateCounts *, Error *);
-/* The search set of proved rules: in the direction that pays, or both; those turned round have no verdict yet. */
-bool relate_search(const Minimize *, const RuleSet *proved, Text *out, int *n, Error *);
+/* The search set of proved rules: gains have a side that is never dearer, and lead there; of trades it depends on sizes and
+   on what is constant which side is cheaper: both directions. Those turned round have no verdict yet. */
+bool relate_search(const Minimize *, const RuleSet *proved, Text *gains, Text *trades, Error *);
 extern const EGraphLimits minimize_limits; /* enough for rules of four operators */
 #endif

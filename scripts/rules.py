@@ -59,19 +59,23 @@ def chain(name, size, jobs):
     return f"| {name} | {size} | " + " | ".join(f"{int(value):,}" for value in columns) + " |"
 
 
-def search_set(jobs):
-    """What search wants beside the library, proved in the direction in which it is used."""
-    proved = sorted(path for path in glob.glob(os.path.join(KEPT, "*-[34].rules")))
-    library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
-    stem = os.path.join(BUILD, "rules", "search")
-    beside = [word for path in library for word in ("--beside", path)]
-    run("generate-rules", "--search", stem + ".candidates", *beside, *proved)
+def directed(stem, kept, jobs):
+    """Proves rules that were turned round, keeps them, and says how many."""
     prove(stem + ".candidates", stem + ".verdicts", jobs)
-    kept = os.path.join(KEPT, "search", "search.rules")
     os.makedirs(os.path.dirname(kept), exist_ok=True)
-    run("generate-rules", "--proved", stem + ".verdicts", "-o", kept, "--rest", stem + ".unproved", "--json", stem + ".counts")
+    run("generate-rules", "--proved", stem + ".verdicts", "--all", "-o", kept, "--rest", stem + ".unproved", "--json", stem + ".counts")
     with open(stem + ".counts", encoding="utf-8") as file:
         return json.load(file)["proved"]
+
+
+def search_set(jobs):
+    """What search wants beside the library, proved in the direction in which it is used."""
+    proved = [os.path.join(KEPT, f"{name}-3.rules") for name in SETS]
+    library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
+    gains, trades = os.path.join(BUILD, "rules", "gains"), os.path.join(BUILD, "rules", "trades")
+    beside = [word for path in library for word in ("--beside", path)]
+    run("generate-rules", "--search", gains + ".candidates", "--trades", trades + ".candidates", *beside, *proved)
+    return directed(gains, os.path.join(KEPT, "search", "gains.rules"), jobs), directed(trades, os.path.join(KEPT, "trades.rules"), jobs)
 
 
 def write_table(lines, wanted):
@@ -81,10 +85,10 @@ def write_table(lines, wanted):
         text = file.read().split(HEAD)[0]
     table = ["| set | size | raw | not reduced | written | proved | of them conditional | refuted | unknown | basis |",
              "|---|---|---|---|---|---|---|---|---|---|", *lines]
-    text += HEAD + "\n" + "\n".join(table) + f"\n\nSearch set: {wanted} rules.\n"
+    text += HEAD + "\n" + "\n".join(table) + f"\n\nSearch set: {wanted[0]} gains; {wanted[1]} trades beside it.\n"
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    print("\n".join(table) + f"\nsearch set: {wanted}")
+    print("\n".join(table) + f"\nsearch set: {wanted[0]} gains, {wanted[1]} trades")
 
 
 def main():

@@ -8,8 +8,13 @@
 
 enum { PATH_LENGTH = 4096 };
 
-/* Folders in which a library may lie, relative to the folder of the program or shared library: built here, installed. */
-static const char *const places[] = {"/../rules/library", "/../../rules/library", "/../../../rules/library", "/../share/isomer/rules"};
+/* Folders in which a library may lie, and the generated rules beside it, relative to the folder of the program or shared library: built here, installed. */
+static const struct Place {
+    const char *library, *generated;
+} places[] = {{"/../rules/library", "/../rules/generated/search"},
+              {"/../../rules/library", "/../../rules/generated/search"},
+              {"/../../../rules/library", "/../../../rules/generated/search"},
+              {"/../share/isomer/rules", "/../share/isomer/rules/generated"}};
 
 /* The folder of the file that this code was loaded from. */
 static bool own_folder(char *out) {
@@ -42,8 +47,9 @@ static bool read_library(Arena *a, RuleSet *set, Error *e) {
     int files = 0;
     if (own_folder(folder))
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k]), set, &files, e)) return false;
-            if (files) return true;
+            int generated;
+            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set, &files, e)) return false;
+            if (files) return read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated), set, &generated, e);
         }
     return error_set(e, E_ENVIRONMENT, "rules", "no library of rules beside this program; give --rules FILE or --rules none");
 }

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const files[] = {"rules/generated/attention-3.rules", "rules/generated/cnn-3.rules",
+static const char *const files[] = {"rules/generated/attention-3.rules",   "rules/generated/cnn-3.rules",
                                     "rules/generated/elementwise-3.rules", "rules/generated/taso-3.rules",
-                                    "rules/generated/search/search.rules"};
+                                    "rules/generated/search/gains.rules",  "rules/generated/trades.rules",
+                                    "rules/generated/taso-4.rules"};
 enum { EVERY = 5 };
 
 static void verdicts_hold(void **state) {

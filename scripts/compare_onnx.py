@@ -1,13 +1,22 @@
 """Compares an optimized ONNX model with its original: valid, same interface, same outputs in ONNX Runtime. Exit status 1 if not,
-3 if a file cannot be read.
+3 if a file cannot be read, 5 if nothing can be said: ONNX Runtime is not there, or does not run the original. compare-onnx --available
+says only whether it is there: optimize-model --check-with onnxruntime asks so, then for this comparison.
 
 The checker must accept what it accepted before; inputs, outputs (names, types, declared sizes) and opset imports must be equal; on several
 drawn inputs each output must have the same shape and type and agree: max|difference| <= tolerance * max|original|, 1e-4, or 1e-2 for
 models of float16; integers, booleans and strings are equal, NaN and infinities are at the same places.
 """
 import argparse, sys
-import numpy, onnx
-from onnx_tools import Feed, add_feed_options, one_line, session
+try:
+    import numpy, onnx, onnxruntime  # noqa: F401
+    from onnx_tools import Feed, add_feed_options, one_line, session
+except ImportError as missing:
+    print(f"{sys.executable} does not have what is needed: {missing}")
+    sys.exit(5)
+
+
+class NoOpinion(Exception):
+    """The original does not run: there is nothing to compare with."""
 
 
 def interface(model):
@@ -52,22 +61,35 @@ def difference(a, b):
 
 
 def compare_outputs(original, optimized, feed, draws, tolerance):
-    first, second = session(original), session(optimized)
-    failed = 0
+    failed, worst = 0, 0.0
+    try:
+        first = session(original)
+    except Exception as error:
+        raise NoOpinion(f"it does not load the original: {one_line(error)}") from error
+    second = session(optimized)
     print(f"{'output':40} {'draw':>4} {'max|y|':>12} {'max|diff|':>12} {'relative':>12}")
     for draw in range(draws):
         values = feed.draw(first.get_inputs(), draw)
-        expected, given = first.run(None, values), second.run(None, values)
+        try:
+            expected = first.run(None, values)
+        except Exception as error:
+            raise NoOpinion(f"it does not run the original: {one_line(error)}") from error
+        given = second.run(None, values)
         for each, a, b in zip(first.get_outputs(), expected, given):
             error, size, reason = difference(a, b)
             bad = bool(reason) or error > tolerance * size
             failed += bad
+            worst = max(worst, error / size if size else 0.0)
             print(f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g} {error / size if size else 0.0:12.3g}"
                   + (f"  FAIL {reason}" if bad else ""))
+    if not failed:
+        print(f"agrees on {draws} draws, greatest difference relative to an output's greatest element {worst:.3g}, {tolerance:g} allowed")
     return failed
 
 
 def main():
+    if sys.argv[1:] == ["--available"]:
+        return 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("original")
     parser.add_argument("optimized")
@@ -92,6 +114,9 @@ def main():
     tolerance = options.rtol or (1e-2 if uses_float16(before) else 1e-4)
     try:
         failed += compare_outputs(options.original, options.optimized, Feed(options), options.draws, tolerance)
+    except NoOpinion as reason:
+        print(reason)
+        return 5
     except Exception as error:
         failed += 1
         print(f"FAIL {one_line(error)}")

@@ -32,6 +32,8 @@ static bool own_folder(char *out) {
     return slash != NULL;
 }
 
+bool library_folder(char *out) { return own_folder(out); }
+
 static bool read_all(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
     glob_t found;
     bool good = true;

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { VISIBLE = 64 };                /* bytes that computing what depends on constants alone may add before the search */
-enum { GUESS = 64, GUESS_DATA = 16 }; /* sizes that nothing gives */
+enum { VISIBLE = 64 };    /* bytes that computing what depends on constants alone may add before the search */
+enum { GUESS_DATA = 16 }; /* a size that depends on data */
 
 static double now(void) {
     struct timespec t;
@@ -106,7 +106,7 @@ bool run_sizes(Run *r) {
     int64_t *value = arena_copy(r->arena, r->sizes.value, sizeof *value * r->sizes.n);
     for (Symbol s = 1; s < r->sizes.n; s++) {
         SymbolKind kind = symbol_def(r->w, s).kind;
-        if (value[s] == SIZE_UNKNOWN && (kind == SYM_DATA || kind == SYM_NAMED)) value[s] = kind == SYM_DATA ? GUESS_DATA : GUESS;
+        if (value[s] == SIZE_UNKNOWN && (kind == SYM_DATA || kind == SYM_NAMED)) value[s] = kind == SYM_DATA ? GUESS_DATA : RUN_GUESS;
     }
     r->sizes.value = value;
     return true;
@@ -248,11 +248,11 @@ static bool only_copied(const Run *r, IsomerResult *out) {
 }
 
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!open_model(r) || !run_can_show(r) || !library(r) || !open_costs(r)) return false;
+    if (!open_model(r) || !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r)) return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
-    if (!finish(r, &d) || (d.applied && !check(r, &d))) return false;
+    if (!finish(r, &d) || (d.applied && !check(r, &d)) || !run_second(r, &d)) return false;
     return !run_cancelled(r) && run_draw(r, &d, out) && write_model(r, &d, d.applied > 0) && write_log(r, &d) && reports(r, &d, out);
 }
 

@@ -14,7 +14,7 @@ typedef struct Options {
     bool external;
     int64_t steps, seed, max_growth, fold_limit, check, external_threshold;
     double time_limit, rtol, atol;
-    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend, *html, *dot, *progress;
+    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend, *html, *dot, *progress, *check_with;
     StringList shape, dim, enable, disable, explain, files;
 } Options;
 
@@ -107,6 +107,11 @@ static void option_table(Options *o, OptionDef table[]) {
          .least = 0,
          .most = 1000,
          .when_bare = "3"},
+        {.name = "check-with",
+         .kind = OPT_TEXT,
+         .into = &o->check_with,
+         .value = "onnxruntime",
+         .help = "Asks that Python package too, on inputs of its own; nothing is written when it disagrees."},
         {.name = "rtol",
          .kind = OPT_REAL,
          .into = &o->rtol,
@@ -210,6 +215,7 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->max_growth = o->max_growth;
     x->fold_limit = o->fold_limit;
     x->html = o->html;
+    x->check_with = o->check_with;
     x->dot = o->dot;
     x->diff = o->diff;
     x->explain = (IsomerTexts){o->explain.n, o->explain.v};

@@ -64,6 +64,10 @@ static void add_check(const Changes *c, Text *t) {
     else text_add(t, "The result was not compared by numbers.");
     text_add(t, " ");
     add_escaped(t, s->check_note);
+    if (s->second) {
+        text_add(t, "</p>\n<p>%s: ", c->r->o->check_with);
+        add_escaped(t, s->second);
+    }
     text_add(t, "</p>\n");
 }
 

@@ -82,6 +82,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
         text_add(t, "  compared by numbers: greatest difference %.3g, relative %.3g%s%s\n", r->stats.check_absolute,
                  r->stats.check_relative, *r->stats.check_note ? "; " : "", r->stats.check_note);
     else if (*r->stats.check_note) text_add(t, "  %s\n", r->stats.check_note);
+    if (r->stats.second) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.second);
     if (r->stats.frozen_missing)
         text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n", r->stats.frozen_missing);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes, m.opaque, run_seconds(r),

@@ -55,6 +55,7 @@ static void add_check(Run *r, cJSON *o) {
     cJSON_AddNumberToObject(c, "max_absolute", r->stats.check_absolute);
     cJSON_AddNumberToObject(c, "max_relative", r->stats.check_relative);
     cJSON_AddStringToObject(c, "note", r->stats.check_note);
+    if (r->stats.second) cJSON_AddStringToObject(c, r->o->check_with, r->stats.second);
 }
 
 static void add_numbers(Run *r, cJSON *o) {

@@ -8,6 +8,8 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
+enum { RUN_GUESS = 64 }; /* a size that nothing gives */
+
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
     double own_before, own_after;           /* predicted by the cost of steps, seconds; < 0: not known */
@@ -16,6 +18,7 @@ typedef struct RunStats {
     int64_t bytes_before, bytes_after, growth;
     bool checked;
     double check_absolute, check_relative; /* the greatest, over all outputs */
+    const char *second;                    /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
 } RunStats;
 typedef struct OpCost { /* of one operator: in the original, in the result; views and composites as they were imported */
@@ -53,6 +56,7 @@ typedef struct Run {
     struct Pictures *pictures;
     struct Trial *trial; /* open now; it and the search on a target hold what no arena gives back: freed even where memory ran out */
     struct RuleSearch *ruleset;
+    char *helper; /* of --check-with */
 } Run;
 
 bool run_cancelled(Run *);                                                          /* sets the error */
@@ -70,6 +74,8 @@ bool run_sizes(Run *);                        /* from --input-shape and --dim; t
 bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
 void run_ruleset_end(Run *);                  /* stops the target and removes the candidates, if they are still there */
 bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
+bool run_can_ask(Run *);                      /* second.c: --check-with: whom to ask is there; before the search */
+bool run_second(Run *, const Derivation *);   /* and agrees that the result computes the same; E_CHECK: it does not */
 bool run_measures(const Run *);               /* costs are times, not counts */
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready before the search, drawn before anything is written. */
 bool run_can_show(Run *);

@@ -2,7 +2,7 @@
 import json, os, re, shutil, struct, subprocess, xml.etree.ElementTree as etree, zlib
 import numpy, onnx, pytest
 from onnx import helper
-from test_optimize import PROGRAM, SHAPE, costs, dear, net, optimize, refused, rules, save, target, tensor  # noqa: F401 (fixtures)
+from test_optimize import PROGRAM, SHAPE, WRONG, costs, dear, forged, net, optimize, refused, rules, save, target, tensor  # noqa: F401 (fixtures)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -191,3 +191,32 @@ def test_progress(optimize, dear, tmp_path):
         return done.returncode, done.stderr
     assert said() == (0, "") == said("--progress", "never") and said("-v")[1]
     assert said("--progress", "always")[0] == 2
+
+
+def test_second_opinion_agrees(optimize, dear, tmp_path):
+    model, report = net(tmp_path / "m.onnx", blocks=2), tmp_path / "r.json"
+    done = optimize(model, tmp_path / "o.onnx", *SHAPE, *dear, "--check-with", "onnxruntime", "--report", report)
+    assert done.returncode == 0 and "onnxruntime: agrees on 1 draws" in done.stdout, done.stderr
+    assert "agrees" in json.loads(report.read_text())["check"]["onnxruntime"]
+
+
+def test_second_opinion_catches_a_wrong_rule(optimize, dear, tmp_path):
+    """Our own check is off: the rule is applied, and only the other runtime is there to notice."""
+    model, out, temporary = net(tmp_path / "m.onnx", blocks=2), tmp_path / "o.onnx", tmp_path / "tmp"
+    temporary.mkdir()
+    wrong = ["--rules", forged(tmp_path, WRONG), "--check=0"]
+    assert optimize(model, out, *SHAPE, *dear, *wrong, library=False).returncode == 0
+    out.unlink()
+    done = optimize(model, out, *SHAPE, *dear, *wrong, "--check-with", "onnxruntime", library=False, env=dict(os.environ, TMPDIR=str(temporary)))
+    refused(done, 1, "onnxruntime disagrees", "y1", out=out)
+    assert not any(temporary.iterdir())
+
+
+def test_second_opinion_that_is_not_there(optimize, tmp_path):
+    model, out, python = net(tmp_path / "m.onnx", blocks=1), tmp_path / "o.onnx", tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\nexec python3 -S -I "$@"\n')
+    python.chmod(0o755)
+    done = optimize(model, out, "--cost", "flops", "--check-with", "onnxruntime", env=dict(os.environ, ISOMER_VENV=str(tmp_path)))
+    refused(done, 5, "--check-with", "onnxruntime gives no opinion", "No module named", out=out)
+    refused(optimize(model, out, "--cost", "flops", "--check-with", "an oracle"), 2, "expected onnxruntime", out=out)

@@ -1,0 +1,53 @@
+/* child.c -- posix_spawn with standard input and output on files in memory. */
+#include "search/child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int memory_file(const char *bytes, size_t n) {
+    int fd = memfd_create("isomer", MFD_CLOEXEC);
+    for (ssize_t got = 0; fd >= 0 && n; bytes += got, n -= (size_t)got)
+        if ((got = write(fd, bytes, n)) <= 0) {
+            close(fd);
+            return -1;
+        }
+    if (fd >= 0) lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static int run(char *const argv[], int in, int out) {
+    posix_spawn_file_actions_t files;
+    pid_t pid;
+    int status = 0, failed = posix_spawn_file_actions_init(&files);
+    if (failed) return errno = failed, -1;
+    posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    failed = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (failed) return errno = failed, -1;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : (errno = ECANCELED, -1);
+}
+
+int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *n) {
+    int from = memory_file(in ? in->data : "", in ? in->size : 0), to = memory_file("", 0), status = -1, why;
+    struct stat s = {.st_size = 0};
+    if (from >= 0 && to >= 0) status = run(argv, from, to);
+    why = errno;
+    if (status >= 0) fstat(to, &s);
+    *out = arena_alloc(a, (size_t)s.st_size + 1);
+    *n = (size_t)s.st_size;
+    if (status >= 0 && pread(to, *out, *n, 0) != s.st_size) status = -1, why = EIO;
+    if (from >= 0) close(from);
+    if (to >= 0) close(to);
+    errno = why;
+    return status;
+}

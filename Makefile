@@ -7,6 +7,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PYTHON ?= $(or $(ISOMER_VENV),.venv)/bin/python
 VERSION := 0.1.0
+DATE := 2026-11-21
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 
 OPTIMIZE ?= -O2
@@ -39,7 +40,12 @@ ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS) $(MPI_PROGRAMS)
+# What programs say of themselves: manual pages and completion, from their tables of options.
+NAMES := $(notdir $(PROGRAMS))
+MANUALS := $(NAMES:%=$(BUILD)/man/%.1)
+COMPLETIONS := $(NAMES:%=$(BUILD)/completions/%) $(NAMES:%=$(BUILD)/completions/_%)
+
+all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS) $(MPI_PROGRAMS) $(MANUALS) $(COMPLETIONS)
 
 $(BUILD)/libisomer.a: $(LIBRARY)
 $(BUILD)/libgenerator.a: $(GENERATOR)
@@ -65,6 +71,16 @@ $(PROGRAMS):
 $(BUILD)/generate-rules-mpi: generator/mpi/generate_rules_mpi.c generator/generate.h $(BUILD)/libgenerator.a $(BUILD)/libisomer.a
 	OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) $(if $(WERROR),-Werror) -I. -o $@ $(filter %.c %.a,$^) $(LIBS)
 
+$(MANUALS): $(BUILD)/man/%.1: $(BUILD)/%
+	@mkdir -p $(@D)
+	$< --help=man > $@
+$(NAMES:%=$(BUILD)/completions/%): $(BUILD)/completions/%: $(BUILD)/%
+	@mkdir -p $(@D)
+	$< --help=bash > $@
+$(NAMES:%=$(BUILD)/completions/_%): $(BUILD)/completions/_%: $(BUILD)/%
+	@mkdir -p $(@D)
+	$< --help=zsh > $@
+
 # test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its archive too. test/shared is what tests share.
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
@@ -76,6 +92,8 @@ $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libis
 
 $(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
 	$(COMPILE) -shared -o $@ $<
+
+$(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
 # Kernels for one instruction set are compiled for it and chosen when the program runs; all else is for any machine.
 LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math
@@ -159,6 +177,12 @@ prove: all
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/isomer/rules
 	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin)
+	$(if $(PROGRAMS),install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 bash-completion/completions zsh/site-functions isomer/scripts))
+	$(if $(PROGRAMS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
+	$(if $(PROGRAMS),install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(DESTDIR)$(PREFIX)/share/bash-completion/completions)
+	$(if $(PROGRAMS),install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(DESTDIR)$(PREFIX)/share/zsh/site-functions)
+	$(if $(wildcard scripts/compare-onnx),install -m 755 scripts/compare-onnx $(DESTDIR)$(PREFIX)/share/isomer/scripts)
+	$(if $(wildcard scripts/compare-onnx),install -m 644 scripts/compare_onnx.py scripts/onnx_tools.py $(DESTDIR)$(PREFIX)/share/isomer/scripts)
 	install -m 755 $(BUILD)/libisomer.so $(DESTDIR)$(PREFIX)/lib
 	$(if $(wildcard search/isomer.h),install -m 644 search/isomer.h $(DESTDIR)$(PREFIX)/include)
 	$(if $(wildcard rules/library/*.rules),install -m 644 $(wildcard rules/library/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules)

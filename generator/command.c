@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search, *trades;
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search, *trades, *help;
     StringList beside;
     int64_t size, seed, jobs;
-    bool exhaustive, all, quiet, help, version;
+    bool exhaustive, all, quiet, version;
 } Options;
 typedef struct Main {
     Arena *arena;
@@ -24,6 +24,17 @@ typedef struct Main {
     const GenerateLink *link;
     Error error;
 } Main;
+
+static const ProgramText program = {
+    .name = "generate-rules",
+    .usage = "generate-rules --ops FILE --size N [options]",
+    .summary = "Finds pairs of small graphs that compute the same: candidate rules.",
+    .more = "What it writes is not proved: verify-rules does that. The same seed gives the same rules, in one process or many.\n\n"
+            "All pairs of up to two operators of a set, proved, and of these the proved ones:\n"
+            "  generate-rules --ops taso.set --size 2 -o candidates.rules\n"
+            "  verify-rules candidates.rules -o verdicts.rules\n"
+            "  generate-rules --proved verdicts.rules -o proved.rules",
+};
 
 static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {
     Options *o = &m->o;
@@ -90,13 +101,13 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .value = "FILE",
          .help = "With --search: rules that search has anyway; what follows from them is left out."},
         {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
-        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
-        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Print this help."},
+        OPTION_VERSION(&o->version),
+        OPTION_HELP(&o->help),
         {0},
     };
-    options_help(help, "generate-rules --ops FILE --size N [options]",
-                 "Finds pairs of small graphs that compute the same: candidate rules.", table);
-    return options_parse(m->arena, table, argc, argv, rest, &m->error);
+    if (!options_parse(m->arena, table, argc, argv, rest, &m->error)) return false;
+    if (o->version) options_version(help, program.name), text_add(help, "  cJSON %s\n", cJSON_Version());
+    return !o->help || options_document(help, &program, table, o->help, &m->error);
 }
 
 static bool parse_memory(const char *text, size_t *bytes) {
@@ -336,7 +347,7 @@ int generate_program(int argc, char **argv, const GenerateLink *link) {
     Text help = text_new(a);
     bool ok = parse(&m, argc, argv, &rest, &help), first = !link || !link->rank;
     if (ok && (m.o.help || m.o.version)) {
-        if (first) printf(m.o.help ? "%s" : "generate-rules %s\n", m.o.help ? help.data : ISOMER_VERSION);
+        if (first) fputs(help.data, stdout);
     } else ok = ok && act(&m, &rest);
     if (!ok) {
         char text[700];

@@ -133,3 +133,5 @@ bool costdb_default_path(Arena *a, char **path, Error *e) {
     else return error_set(e, E_ENVIRONMENT, "costs", "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
     return true;
 }
+
+const char *costdb_version(void) { return sqlite3_libversion(); }

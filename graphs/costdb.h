@@ -14,5 +14,6 @@ void costdb_close(CostDb *);
    measured, of any length (its hash is stored). */
 bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds); /* false: not there */
 bool costdb_put(CostDb *, const char *kind, const char *device, const char *key, double seconds, Error *);
+const char *costdb_version(void);                        /* SQLite's */
 bool costdb_default_path(Arena *, char **path, Error *); /* under $XDG_CACHE_HOME or ~/.cache; E_ENVIRONMENT when neither is known */
 #endif

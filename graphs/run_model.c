@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 
 typedef struct Options {
-    bool help, version, profile;
+    bool version, profile;
     int64_t repeat, seed;
-    const char *output_dir, *backend, *backend_options, *dump, *cost_db;
+    const char *output_dir, *backend, *backend_options, *dump, *cost_db, *help;
     StringList input, shape, dim, files;
 } Options;
 
@@ -43,8 +43,16 @@ typedef struct Run {
     Error *error;
 } Run;
 
-static const char usage[] = "run-model MODEL.onnx [options]";
-static const char summary[] = "Runs an ONNX model on random or given inputs and prints a digest of every output.";
+static const ProgramText program = {
+    .name = "run-model",
+    .usage = "run-model MODEL.onnx [options]",
+    .summary = "Runs an ONNX model on random or given inputs and prints a digest of every output.",
+    .more = "What cannot be run is named: exit status 3, with the node and the reason.\n\n"
+            "A model at a size of its own, every step's time and arithmetic:\n"
+            "  run-model model.onnx --input-shape x:1,3,224,224 --profile\n"
+            "On data from files, the outputs as files:\n"
+            "  run-model model.onnx --input x=image.npy --output-dir results",
+};
 
 static void option_table(Options *o, OptionDef table[]) {
     const OptionDef all[] = {
@@ -83,8 +91,8 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->dump,
          .value = "graph|dot|plan",
          .help = "Prints the graph or its plan and does not run it."},
-        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Prints the version."},
-        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Prints this."},
+        OPTION_VERSION(&o->version),
+        OPTION_HELP(&o->help),
         {0},
     };
     memcpy(table, all, sizeof all);
@@ -381,13 +389,24 @@ static bool parse_options(Run *r, int argc, char *argv[]) {
     r->o = (Options){.repeat = 1, .backend = "cpu", .backend_options = ""};
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
-    if (r->o.help) {
-        Text t = text_new(r->arena);
-        options_help(&t, usage, summary, table);
-        fputs(t.data, stdout);
+    return r->o.help || r->o.version || r->o.files.n == 1 || error_set(r->error, E_USAGE, "", "one model is expected: %s", program.usage);
+}
+
+/* --help and --version. */
+static bool document(Run *r) {
+    OptionDef table[32];
+    Options unused;
+    Text t = text_new(r->arena);
+    option_table(&unused, table);
+    if (r->o.help && !options_document(&t, &program, table, r->o.help, r->error)) return false;
+    if (!r->o.help) {
+        options_version(&t, program.name);
+        text_add(&t, "  SQLite %s\n", costdb_version());
+        onnx_versions(&t);
+        backend_version(r->o.backend, &t);
     }
-    if (r->o.version) printf("run-model %s\n", ISOMER_VERSION);
-    return r->o.help || r->o.version || r->o.files.n == 1 || error_set(r->error, E_USAGE, "", "one model is expected: %s", usage);
+    fputs(t.data, stdout);
+    return true;
 }
 
 int main(int argc, char *argv[]) {
@@ -400,9 +419,9 @@ int main(int argc, char *argv[]) {
     if (setjmp(escape.here)) error = escape.error;
     else {
         r->arena = arena_new(&escape, 0);
-        if (parse_options(r, argc, argv) && !r->o.help && !r->o.version) {
+        if (parse_options(r, argc, argv)) {
             r->w = graph_world_new(&escape, 0);
-            run(r);
+            r->o.help || r->o.version ? document(r) : run(r);
         }
     }
     run_free(r);

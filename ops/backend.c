@@ -27,3 +27,13 @@ const Backend *backend_open(const char *name, Error *e) {
     dlclose(library);
     return NULL;
 }
+
+void backend_version(const char *name, Text *t) {
+    Error e = {0};
+    char identity[512] = "", why[256] = "";
+    const Backend *b = backend_open(name, &e);
+    Device *d = b ? b->open("", why, sizeof why) : NULL;
+    if (!d || b->identity(d, identity, sizeof identity)) text_add(t, "  back end %s does not open: %s\n", name, b ? why : e.reason);
+    else text_add(t, "  back end %s\n", identity);
+    if (d) b->close(d);
+}

@@ -59,7 +59,8 @@ typedef struct IsomerResult {
 } IsomerResult;
 
 ISOMER_API const char *isomer_version(void);
-ISOMER_API void isomer_options(IsomerOptions *); /* defaults */
+ISOMER_API void isomer_versions(char *text, size_t n); /* the same, and a line for each library that is linked, cut at n bytes */
+ISOMER_API void isomer_options(IsomerOptions *);       /* defaults */
 /* Reads `in`, writes `out` (may be the same path; ignored in a dry run): all of it or nothing. The result's texts are freed by isomer_result_free. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *, IsomerResult *);
 /* The rules that these options choose, as the result's table: name, identifier, class, whether it is on. */

@@ -4,6 +4,8 @@
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
 #include "search/changes.h"
+#include "ops/backend.h"
+#include "ops/base/options.h"
 #include "search/trial.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -260,6 +262,16 @@ static bool optimize(Run *r, IsomerResult *out) {
 
 const char *isomer_version(void) { return ISOMER_VERSION; }
 
+static bool versions(Run *r, IsomerResult *out) {
+    Text t = text_new(r->arena);
+    options_version(&t, "");
+    text_add(&t, "  SQLite %s\n  cJSON %s\n", costdb_version(), report_version());
+    onnx_versions(&t);
+    backend_version("cpu", &t);
+    out->table = strdup(t.data + 1);
+    return true;
+}
+
 void isomer_options(IsomerOptions *o) {
     *o = (IsomerOptions){.size = sizeof *o,
                          .cost = "measured",
@@ -340,6 +352,15 @@ static int call(const char *in, const char *out, const IsomerOptions *o, bool (*
 
 int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
     return call(in, out, o, optimize, result);
+}
+
+void isomer_versions(char *text, size_t n) {
+    IsomerOptions o;
+    IsomerResult result;
+    isomer_options(&o);
+    call("", NULL, &o, versions, &result);
+    snprintf(text, n, "%s", result.table ? result.table : result.message);
+    isomer_result_free(&result);
 }
 
 int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) { return call("", NULL, o, list_rules, result); }

@@ -95,3 +95,5 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_free(text);
     cJSON_Delete(o);
 }
+
+const char *report_version(void) { return cJSON_Version(); }

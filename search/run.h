@@ -84,6 +84,7 @@ bool run_show(Run *, bool changed);
 bool run_list_rules(Run *, IsomerResult *);
 void run_operators(Run *, const Derivation *); /* counts and costs by operator, and all arithmetic: before the reports */
 void run_table(Run *, const Derivation *, bool changed, Text *);
+const char *report_version(void); /* cJSON's */
 void run_report(Run *, const Derivation *, bool changed, Text *);
 char *run_text(const Run *, const Text *); /* a copy for the caller of the library, freed by isomer_result_free */
 #endif

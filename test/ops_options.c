@@ -186,6 +186,32 @@ static void help_is_made_from_the_table(void **state) {
     assert_string_equal(u.data, "usage: p\ns\n\n      --a-very-long-name-of-an-option\n                              Below.\n");
 }
 
+static const OptionDef awkward[] = {
+    {.kind = OPT_HEAD, .help = ".Heading"},
+    {.name = "a-b", .letter = 'a', .kind = OPT_TEXT, .value = "one|FILE", .help = "'Quoted \\ back-slash: [x]."},
+    {0},
+};
+
+static void pages_are_made_from_the_table(void **state) {
+    Case *c = *state;
+    const ProgramText p = {"my-prog", "my-prog IN", "Does it. Well.", "Text.\n\n  my-prog .x \\\n  more\nLast."};
+    Error e = {0};
+    Text man = text_new(c->arena), bash = text_new(c->arena), zsh = text_new(c->arena);
+    parse(c, "");
+    assert_true(options_document(&man, &p, awkward, "man", &e));
+    assert_non_null(strstr(man.data, "\nmy\\-prog \\- Does it\n"));
+    assert_non_null(strstr(man.data, "\nText.\n.PP\n.PP\n.nf\nmy\\-prog .x \\e\nmore\n.fi\n.PP\nLast.\n"));
+    assert_non_null(
+        strstr(man.data, "\n.SS .Heading\n.TP\n\\fB\\-a\\fR, \\fB\\-\\-a\\-b\\fR \\fIone|FILE\\fR\n\\&'Quoted \\e back\\-slash: [x].\n"));
+    assert_true(options_document(&bash, &p, awkward, "bash", &e));
+    assert_non_null(
+        strstr(bash.data, "-a|--a-b) COMPREPLY=($(compgen -W \"one\" -- \"$word\")); COMPREPLY+=($(compgen -f -- \"$word\")); return ;;"));
+    assert_true(options_document(&zsh, &p, awkward, "zsh", &e));
+    assert_non_null(strstr(zsh.data, "'--a-b=['\\''Quoted \\\\ back-slash\\: \\[x\\].]:one|FILE:(one)'"));
+    assert_false(options_document(&zsh, &p, awkward, "info", &e));
+    assert_int_equal(error_exit_code(&e), 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_kind_is_stored, make, drop),
@@ -195,6 +221,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(long_lists_grow, make, drop),
         cmocka_unit_test_setup_teardown(errors_name_option_and_expectation, make, drop),
         cmocka_unit_test_setup_teardown(help_is_made_from_the_table, make, drop),
+        cmocka_unit_test_setup_teardown(pages_are_made_from_the_table, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

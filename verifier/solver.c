@@ -520,3 +520,5 @@ bool solver_point(Solver *s, Lits l, int n, const Symbol *x, int64_t *out) {
     Z3_solver_pop(s->z, native, 1);
     return ok;
 }
+
+const char *solver_version(void) { return Z3_get_full_version(); }

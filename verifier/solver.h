@@ -31,4 +31,5 @@ bool solver_balanced(Solver *, Lits, int n, const Member[]);   /* the counted in
 bool solver_same_cover(Solver *, Lits, int n, const Member[]); /* members with count > 0 and members with count < 0 cover the same points */
 /* Values of the n symbols at some point; false: none found. */
 bool solver_point(Solver *, Lits, int n, const Symbol[], int64_t out[]);
+const char *solver_version(void); /* Z3's */
 #endif

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 typedef struct Options {
-    const char *out, *json, *directory, *explain;
+    const char *out, *json, *directory, *explain, *help;
     int64_t budget, jobs, memory;
-    bool no_preconditions, quiet, help, version;
+    bool no_preconditions, quiet, version;
 } Options;
 typedef struct Program {
     Arena *arena;
@@ -23,6 +23,17 @@ typedef struct Program {
     bool terminal;
     Error error;
 } Program;
+
+static const ProgramText program = {
+    .name = "verify-rules",
+    .usage = "verify-rules FILE... [options]",
+    .summary = "Proves each rule for all sizes, or refutes it by a counterexample.",
+    .more = "A verdict is PROVED, where needed with the conditions under which it holds, REFUTED or UNKNOWN. What --output writes has a "
+            "digest over rule, verdict and the definitions of the "
+            "operators; optimize-model uses rules with a valid verdict only. The exit status is 1 when any rule is not proved.\n\n"
+            "Rules as generate-rules writes them, on two processes:\n"
+            "  verify-rules -j 2 candidates.rules -o verified.rules",
+};
 
 static bool parse(Program *p, int argc, char **argv, StringList *files, Text *help) {
     Options *o = &p->o;
@@ -75,12 +86,12 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
          .kind = OPT_FLAG,
          .into = &o->quiet,
          .help = "Print only rules that are not proved, and the last line."},
-        {.name = "version", .kind = OPT_FLAG, .into = &o->version, .help = "Print the version."},
-        {.name = "help", .letter = 'h', .kind = OPT_FLAG, .into = &o->help, .help = "Print this help."},
+        OPTION_VERSION(&o->version),
+        OPTION_HELP(&o->help),
         {0},
     };
-    options_help(help, "verify-rules FILE... [options]", "Proves each rule for all sizes, or refutes it by a counterexample.", table);
-    return options_parse(p->arena, table, argc, argv, files, &p->error);
+    if (!options_parse(p->arena, table, argc, argv, files, &p->error)) return false;
+    return !o->help || options_document(help, &program, table, o->help, &p->error);
 }
 
 /* ---- reporting */
@@ -208,8 +219,10 @@ int main(int argc, char **argv) {
     p.set.arena = p.arena;
     bool ok = parse(&p, argc, argv, &files, &help);
     if (ok && p.o.help) printf("%s", help.data);
-    else if (ok && p.o.version) printf("verify-rules %s\n", ISOMER_VERSION);
-    else {
+    else if (ok && p.o.version) {
+        options_version(&help, program.name);
+        printf("%s  Z3 %s\n  cJSON %s\n", help.data, solver_version(), cJSON_Version());
+    } else {
         ok = ok && run(&p, &files);
         if (ok && p.count[VERDICT_PROVED] < p.set.n + p.refused.n) code = 1;
     }

@@ -29,3 +29,7 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
     if (*e->domain) wire_put_bytes(&t, 7, e->domain, strlen(e->domain));
     return (Slice){(const unsigned char *)t.data, t.size};
 }
+
+void onnx_versions(Text *t) {
+    text_add(t, "  protobuf-c %s\n  onnx.proto of IR %d\n", protobuf_c_version(), (int)ONNX__VERSION__IR_VERSION);
+}

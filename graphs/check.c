@@ -30,6 +30,17 @@ static Tolerance tolerance_wide(const char *class, DType t) {
     return (Tolerance){algebra ? 1e-10 : 1e-5, 1e-12};
 }
 
+void difference_add(Difference *d, const Difference *x) {
+    d->max_abs = fmax(d->max_abs, x->max_abs);
+    d->max_rel = fmax(d->max_rel, x->max_rel);
+    d->count += x->count;
+    if (d->first >= 0 || x->first < 0) return;
+    d->output = x->output;
+    d->first = x->first;
+    d->a = x->a;
+    d->b = x->b;
+}
+
 Difference difference_none(void) { return (Difference){.first = -1, .output = -1}; }
 
 static double scale_of(DType t, const void *a, int64_t n) {
@@ -134,8 +145,12 @@ static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a
 static DType wide_type(DType t) { return dtype_class(t) == 'F' ? DT_DOUBLE : t; }
 
 static void compare_runs(Sampled *s, Difference *d) {
-    for (int k = 0; k < s->a->nout; k++)
-        tensors_compare(output_type(s, k), s->out_a[k], s->out_b[k], s->count[k], tolerance_of(s->o->class, output_type(s, k)), k, d);
+    for (int k = 0; k < s->a->nout; k++) {
+        Difference one = difference_none();
+        tensors_compare(output_type(s, k), s->out_a[k], s->out_b[k], s->count[k], tolerance_of(s->o->class, output_type(s, k)), k, &one);
+        difference_add(d, &one);
+        if (s->o->each) difference_add(&s->o->each[k], &one);
+    }
 }
 
 static void compare_wide(Sampled *s, Difference *d) {

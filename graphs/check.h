@@ -28,6 +28,8 @@ void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, 
    or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
+void difference_add(Difference *sum, const Difference *); /* of several outputs, in their order */
+
 typedef struct CheckOptions {
     const Backend *backend;
     Device *device;
@@ -35,6 +37,7 @@ typedef struct CheckOptions {
     uint64_t seed;
     const char *class;   /* NULL: "rounds" */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions in double; 0: 2e6, < 0: never */
+    Difference *each;    /* NULL, or one for each output, to be added to: what the executor's results differ by */
 } CheckOptions;
 typedef struct CheckResult {
     bool agrees;

@@ -218,6 +218,7 @@ static bool check(Run *r, Derivation *d) {
     TrialResult verdict = t ? trial_check(t) : TRIAL_FAILED;
     trial_close(t);
     if (verdict == TRIAL_IMPOSSIBLE) give_up(r, d);
+    if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run) run_reproduce(r, d, trial_class(d));
     return verdict != TRIAL_FAILED;
 }
 
@@ -262,13 +263,17 @@ static bool optimize(Run *r, IsomerResult *out) {
 
 const char *isomer_version(void) { return ISOMER_VERSION; }
 
+void run_versions(Run *r, Text *t) {
+    options_version(t, "");
+    text_add(t, "  SQLite %s\n  cJSON %s\n", costdb_version(), report_version());
+    onnx_versions(t);
+    if (!r->model || r->o->report) backend_version(r->o->backend, t);
+}
+
 static bool versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
-    options_version(&t, "");
-    text_add(&t, "  SQLite %s\n  cJSON %s\n", costdb_version(), report_version());
-    onnx_versions(&t);
-    backend_version("cpu", &t);
-    out->table = strdup(t.data + 1);
+    run_versions(r, &t);
+    out->table = run_text(r, &t);
     return true;
 }
 
@@ -359,7 +364,7 @@ void isomer_versions(char *text, size_t n) {
     IsomerResult result;
     isomer_options(&o);
     call("", NULL, &o, versions, &result);
-    snprintf(text, n, "%s", result.table ? result.table : result.message);
+    snprintf(text, n, "%s", result.table ? result.table + 1 : result.message);
     isomer_result_free(&result);
 }
 

@@ -1,6 +1,7 @@
 /* report_json.c -- what a run did, for programs: search/REPORT.md says what each field is. */
 #include "search/run.h"
 #include <cjson/cJSON.h>
+#include <string.h>
 #include <sys/resource.h>
 
 static double peak_mb(void) {
@@ -55,6 +56,15 @@ static void add_check(Run *r, cJSON *o) {
     cJSON_AddNumberToObject(c, "max_absolute", r->stats.check_absolute);
     cJSON_AddNumberToObject(c, "max_relative", r->stats.check_relative);
     cJSON_AddStringToObject(c, "note", r->stats.check_note);
+    cJSON *outputs = cJSON_AddObjectToObject(c, "outputs");
+    for (int k = 0; r->stats.output && k < r->original.nout; k++) {
+        cJSON *x = cJSON_AddObjectToObject(outputs, model_output_name(r->model, k));
+        const char *const names[] = {"max_absolute", "max_relative"};
+        for (int j = 0; j < 2; j++) {
+            if (r->stats.output[k][j] >= 0) cJSON_AddNumberToObject(x, names[j], r->stats.output[k][j]);
+            else cJSON_AddNullToObject(x, names[j]);
+        }
+    }
     if (r->stats.second) cJSON_AddStringToObject(c, r->o->check_with, r->stats.second);
 }
 
@@ -73,10 +83,21 @@ static void add_numbers(Run *r, cJSON *o) {
     add_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
 }
 
+static void add_versions(Run *r, cJSON *o) {
+    cJSON *list = cJSON_AddArrayToObject(o, "versions");
+    Text t = text_new(r->arena);
+    run_versions(r, &t);
+    for (const char *line = t.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *word = line + strspn(line, " ");
+        if (word > line) cJSON_AddItemToArray(list, cJSON_CreateString(arena_string(r->arena, word, strcspn(word, "\n"))));
+    }
+}
+
 void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->model);
     cJSON *o = cJSON_CreateObject(), *nodes = cJSON_AddObjectToObject(o, "nodes");
     cJSON_AddStringToObject(o, "isomer", isomer_version());
+    add_versions(r, o);
     cJSON_AddStringToObject(o, "model_digest", r->digest);
     cJSON_AddBoolToObject(o, "changed", changed);
     cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);

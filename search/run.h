@@ -17,6 +17,8 @@ typedef struct RunStats {
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
     bool checked;
+    const double (
+        *output)[2]; /* by output of the model: the greatest difference, and relative to its greatest element; < 0: not compared */
     double check_absolute, check_relative; /* the greatest, over all outputs */
     const char *second;                    /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
@@ -74,9 +76,11 @@ bool run_sizes(Run *);                        /* from --input-shape and --dim; t
 bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
 void run_ruleset_end(Run *);                  /* stops the target and removes the candidates, if they are still there */
 bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
-bool run_can_ask(Run *);                      /* second.c: --check-with: whom to ask is there; before the search */
-bool run_second(Run *, const Derivation *);   /* and agrees that the result computes the same; E_CHECK: it does not */
-bool run_measures(const Run *);               /* costs are times, not counts */
+/* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the run's error says where it is. */
+void run_reproduce(Run *, const Derivation *, const char *class);
+bool run_can_ask(Run *);                    /* second.c: --check-with: whom to ask is there; before the search */
+bool run_second(Run *, const Derivation *); /* and agrees that the result computes the same; E_CHECK: it does not */
+bool run_measures(const Run *);             /* costs are times, not counts */
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready before the search, drawn before anything is written. */
 bool run_can_show(Run *);
 bool run_draw(Run *, const Derivation *, IsomerResult *);
@@ -84,6 +88,7 @@ bool run_show(Run *, bool changed);
 bool run_list_rules(Run *, IsomerResult *);
 void run_operators(Run *, const Derivation *); /* counts and costs by operator, and all arithmetic: before the reports */
 void run_table(Run *, const Derivation *, bool changed, Text *);
+void run_versions(Run *, Text *); /* as --version prints them, without the program's name */
 const char *report_version(void); /* cJSON's */
 void run_report(Run *, const Derivation *, bool changed, Text *);
 char *run_text(const Run *, const Text *); /* a copy for the caller of the library, freed by isomer_result_free */

@@ -29,6 +29,7 @@ struct Trial {
     Sizes sizes;
     Side side[2]; /* the original, the result */
     CheckOptions options;
+    int ncompared, *index; /* by compared output: which of the graph's it is */
 };
 
 /* The loosest class decides. */
@@ -210,6 +211,7 @@ static int input_index(const Graph *g, Value v) {
 static bool prune(Trial *c, Graph g[2]) {
     int n = 0, m = 0;
     Value *in[2], *out[2];
+    c->index = ARENA_NEW(c->arena, int, g[0].nout);
     for (int side = 0; side < 2; side++)
         in[side] = ARENA_NEW(c->arena, Value, g[side].nin), out[side] = ARENA_NEW(c->arena, Value, g[side].nout);
     for (int k = 0; k < g[0].nout; k++) {
@@ -218,6 +220,7 @@ static bool prune(Trial *c, Graph g[2]) {
         bool fine = comparable(c->w, a) && comparable(c->w, b);
         if ((i >= 0 && i == input_index(&g[1], b)) || (a == b && !fine)) continue;
         if (!fine) return false;
+        c->index[n] = k;
         out[0][n] = a, out[1][n++] = b;
     }
     for (int side = 0; side < 2; side++) g[side].nout = n, g[side].out = out[side];
@@ -229,6 +232,9 @@ static bool prune(Trial *c, Graph g[2]) {
         if (used) in[0][m] = g[0].in[k], in[1][m++] = g[1].in[k];
     }
     for (int side = 0; side < 2; side++) g[side].nin = m, g[side].in = in[side];
+    c->ncompared = n;
+    c->options.each = ARENA_NEW(c->arena, Difference, n);
+    for (int k = 0; k < n; k++) c->options.each[k] = difference_none();
     return true;
 }
 
@@ -254,15 +260,28 @@ static bool compare(Trial *c, CheckResult *result, const char **why) {
 
 /* ---- verdict */
 
-static bool verdict(Run *r, const CheckResult *c) {
+static void keep_outputs(Trial *c) {
+    Run *r = c->r;
+    double(*output)[2] = arena_alloc(r->arena, sizeof *output * (size_t)r->original.nout);
+    for (int k = 0; k < r->original.nout; k++) output[k][0] = output[k][1] = -1;
+    for (int k = 0; k < c->ncompared; k++)
+        if (c->index[k] < r->original.nout)
+            output[c->index[k]][0] = c->options.each[k].max_abs, output[c->index[k]][1] = c->options.each[k].max_rel;
+    r->stats.output = (const double(*)[2])output;
+}
+
+static bool verdict(Trial *t, const CheckResult *c) {
+    Run *r = t->r;
     const Difference *x = c->run.first >= 0 ? &c->run : &c->oracle;
     r->stats.checked = true;
     r->stats.check_absolute = c->run.max_abs;
     r->stats.check_relative = c->run.max_rel;
+    keep_outputs(t);
     bool given = r->o->rtol >= 0 || r->o->atol >= 0;
     bool agrees = given ? c->run.max_rel <= fmax(r->o->rtol, 0) || c->run.max_abs <= fmax(r->o->atol, 0) : c->agrees;
     if (agrees) return true;
-    const char *name = x->output >= 0 && x->output < r->original.nout ? model_output_name(r->model, x->output) : "a value inside";
+    int output = x->output >= 0 ? t->index[x->output] : -1;
+    const char *name = output >= 0 && output < r->original.nout ? model_output_name(r->model, output) : "a value inside";
     return error_set(r->error, E_CHECK, name,
                      "the result differs from the original: element %lld is %.9g, was %.9g (relative to the largest: %.3g)",
                      (long long)x->first, x->b, x->a, c->run.max_rel);
@@ -281,7 +300,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
     r->trial = c;
-    c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = class_of(d->classes)};
+    c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = trial_class(d)};
     if (open_side(c, 0, r->in) && open_result(c, d)) {
         guess_sizes(c);
         return c;
@@ -298,6 +317,8 @@ void trial_close(Trial *c) {
     model_close(c->side[1].model);
     world_free(c->w);
 }
+
+const char *trial_class(const Derivation *d) { return class_of(d->classes); }
 
 bool trial_runs(Trial *c) {
     Error ignored = {0};
@@ -316,7 +337,7 @@ TrialResult trial_check(Trial *c) {
     CheckResult result;
     const char *why = NULL;
     if (!open_device(c)) return TRIAL_FAILED;
-    if (compare(c, &result, &why)) return verdict(c->r, &result) ? TRIAL_AGREES : TRIAL_FAILED;
+    if (compare(c, &result, &why)) return verdict(c, &result) ? TRIAL_AGREES : TRIAL_FAILED;
     if (!why) return TRIAL_FAILED;
     c->r->stats.check_note = arena_format(c->r->arena, "the original stands, because what rules made of it cannot be checked: %s", why);
     return TRIAL_IMPOSSIBLE;

@@ -6,6 +6,7 @@
 
 typedef struct Trial Trial;
 Trial *trial_open(Run *, const Derivation *); /* the derivation is finished (run_finish); NULL: the run's error says why */
+const char *trial_class(const Derivation *);  /* by which its tolerance is found (graphs/check.h) */
 void trial_close(Trial *);                    /* NULL is allowed */
 bool trial_runs(Trial *);                     /* both run wholly on our executor */
 /* Whole plans, interleaved: seconds[0] of the original, seconds[1 + k] of the result of trial k. */

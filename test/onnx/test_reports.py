@@ -1,8 +1,8 @@
 """What optimize-model shows of a run: differences, histories, graphs, the page, the rules there are; and that the page can be looked at."""
 import json, os, re, shutil, struct, subprocess, xml.etree.ElementTree as etree, zlib
-import numpy, onnx, pytest
+import numpy, onnx, onnxruntime, pytest
 from onnx import helper
-from test_optimize import PROGRAM, SHAPE, WRONG, costs, dear, forged, net, optimize, refused, rules, save, target, tensor  # noqa: F401 (fixtures)
+from test_optimize import PROGRAM, ROOT, SHAPE, WRONG, costs, dear, forged, net, optimize, refused, rules, save, target, tensor  # noqa: F401 (fixtures)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -220,3 +220,77 @@ def test_second_opinion_that_is_not_there(optimize, tmp_path):
     done = optimize(model, out, "--cost", "flops", "--check-with", "onnxruntime", env=dict(os.environ, ISOMER_VENV=str(tmp_path)))
     refused(done, 5, "--check-with", "onnxruntime gives no opinion", "No module named", out=out)
     refused(optimize(model, out, "--cost", "flops", "--check-with", "an oracle"), 2, "expected onnxruntime", out=out)
+
+
+def test_report_is_as_documented(optimize, dear, tmp_path):
+    """Every field of the report stands in search/REPORT.md and the other way round; values are of the kind they should be."""
+    documented = set()
+    for names in re.findall(r"^\| (`.*?) \|", open(os.path.join(ROOT, "search", "REPORT.md"), encoding="utf-8").read(), re.M):
+        documented |= set(re.findall(r"`(\w+)`", names))
+    report, out = tmp_path / "r.json", tmp_path / "o.onnx"
+    done = optimize(net(tmp_path / "m.onnx", blocks=2), out, *SHAPE, *dear, "--report", report)
+    said = json.loads(report.read_text())
+    assert done.returncode == 0 and set(said) == documented, set(said) ^ documented
+    number, kinds = (int, float), {}
+    def pair(x, empty=False):
+        return set(x) == {"before", "after"} and all(isinstance(v, number) or empty and v is None for v in x.values())
+    assert set(said["nodes"]) == {"total", "understood", "opaque"} and said["nodes"]["total"] == 12
+    for field in ("regions", "regions_unique", "steps", "candidates", "costs_missing", "seconds", "peak_mb", "constants_growth"):
+        assert isinstance(said[field], number) and said[field] >= 0 or field == "constants_growth", field
+    assert said["seconds"] > 0 and said["peak_mb"] > 1
+    for field in ("operators", "operator_flops", "step_seconds"):
+        assert said[field] and all(pair(x, field == "step_seconds") for x in said[field].values()), field
+    assert all(pair(said[field], True) for field in ("bytes", "flops", "predicted_seconds", "measured_seconds"))
+    assert said["bytes"] == {"before": (tmp_path / "m.onnx").stat().st_size, "after": out.stat().st_size}
+    for rule in said["rules"]:
+        kinds |= {rule["name"]: (rule["class"], rule["count"])}
+        assert set(rule) == {"name", "id", "class", "count"} and re.fullmatch(r"\w{16}", rule["id"])
+    assert kinds["conv-batchnorm"] == ("reassociates+divides", 2) and "rounds" in said["classes"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", said["isomer"]) and any(line.startswith("SQLite 3") for line in said["versions"]) and any("oneDNN" in line for line in said["versions"])
+    assert set(said["check"]["outputs"]) == {"y1"}
+    worst = said["check"]["outputs"]["y1"]
+    assert worst == {"max_absolute": said["check"]["max_absolute"], "max_relative": said["check"]["max_relative"]} and 0 < worst["max_relative"] < 1e-4
+
+
+def test_every_output_has_its_differences(optimize, dear, tmp_path):
+    model = onnx.load(net(tmp_path / "m.onnx", blocks=2))
+    model.graph.output.extend([tensor("n0", None), tensor("x2", None)])
+    model.graph.node.append(helper.make_node("Identity", ["x"], ["x2"], "same"))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    done = optimize(tmp_path / "m.onnx", "--dry-run", *SHAPE, *dear, "--report", tmp_path / "r.json")
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads((tmp_path / "r.json").read_text())["check"]["outputs"]
+    assert list(outputs) == ["y1", "n0", "x2"] and outputs["y1"]["max_relative"] > 0 and outputs["n0"]["max_relative"] > 0
+    assert outputs["y1"] != outputs["n0"] and outputs["x2"]["max_absolute"] in (None, 0)
+
+
+def test_a_disagreement_leaves_a_reproducer(optimize, dear, tmp_path):
+    """The planted rule forgets the mean: of six blocks the region is one convolution, with the data that shows it."""
+    out = tmp_path / "o.onnx"
+    done = optimize(net(tmp_path / "m.onnx"), out, *SHAPE, *dear, "--rules", forged(tmp_path, WRONG), library=False)
+    refused(done, 1, "differs from the original", "see " + str(out) + ".disagreement", out=out)
+    text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
+    assert "# the smallest part found that differs: the value n0" in text and "rule wrong-batchnorm\n" in text and "proved class=" in text
+    original, result = text[text.index("graph original"):].split("graph result")
+    assert original.count(" = conv ") == 1 == result.count(" = conv ") and "batchnorm" in original and "batchnorm" not in result
+    (file,) = re.findall(r"^# input \S+: (\S+)$", text, re.M)
+    x = numpy.load(tmp_path / "o.onnx.disagreement" / file)
+    assert x.shape == (1, 3, 40, 40) and x.dtype == numpy.float32 and x.std() > 0
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    assert session.run(None, {"x": x})[0].shape[0] == 1
+
+
+def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
+    done = optimize(net(tmp_path / "m.onnx", blocks=1), tmp_path / "o.onnx", "--dry-run", *SHAPE, *dear, "--rules", forged(tmp_path, WRONG), library=False)
+    refused(done, 1, "differs from the original", out=tmp_path / "o.onnx.disagreement")
+
+
+def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
+    """No rule is wrong here: the result's weights are large, and there the plug-in is."""
+    weights = {"w": numpy.full((4, 3, 1, 1), 50, "f"), "s": numpy.full(4, 9, "f"), "b": numpy.zeros(4, "f"), "m": numpy.ones(4, "f"), "v": numpy.ones(4, "f")}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"]), helper.make_node("Relu", ["y"], ["z"])]
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", [1, 3, 8, 8])], [tensor("z", None)], weights)
+    done = optimize(model, tmp_path / "o.onnx", "--backend", os.path.join(os.path.dirname(PROGRAM), "test", "plugin", "wrong_backend.so"), *dear)
+    refused(done, 1, "differs from the original", "disagreement", out=tmp_path / "o.onnx")
+    text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
+    assert "that differs: the value y" in text and "rule conv-batchnorm" in text and "relu" not in text[text.index("graph original"):]

@@ -6,6 +6,7 @@ const EGraphLimits minimize_limits = {.rounds = 4, .nodes = 250, .matches = 60};
 static const EGraphLimits derive_limits = {.rounds = 6, .nodes = 1000, .matches = 300};
 
 static void print_steps(Text *out, const RuleSet *known, const FollowAnswer *f) {
+    if (!f->n) text_add(out, ": arguments exchanged");
     for (int k = 0; k < f->n; k++)
         text_add(out, "%s%s%s", k ? ", " : ": ", known->v[f->v[k].rule].name, f->v[k].backward ? " backward" : "");
 }
@@ -53,6 +54,7 @@ bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basi
         Rule r = good.v[k];
         c->conditional += r.condition[0] || (r.where.text && r.where.text[0]);
         c->basis += kept[k];
+        r.comment = "";
         if (kept[k]) put(basis, &r), r.comment = "basis";
         put(proved, &r);
     }

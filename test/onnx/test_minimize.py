@@ -1,0 +1,99 @@
+"""The program generate-rules on rules that are there: what follows from proved ones, their basis, what search wants."""
+import os
+import re
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+KEPT = os.path.join(ROOT, "rules/generated")
+
+
+def run(*arguments, program="generate-rules"):
+    """Exit code, output and errors of a program of the build folder."""
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def read(path):
+    """A file's text."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def names(text):
+    """The rules of a text, by name."""
+    return re.findall(r"^rule (\S+)$", text, re.M)
+
+
+def test_taso_s_file_beside_the_proved_rules():
+    """122 of 133; each line says by which rules."""
+    code, out, _ = run("--derive", "test/cases/taso/graph_subst.pb", "rules/generated/taso-3.rules")
+    assert code == 0
+    assert out.splitlines()[-1] == "122 derived, 11 not derived"
+    known = set(names(read(os.path.join(KEPT, "taso-3.rules"))))
+    for line in out.splitlines()[:-1]:
+        if line.startswith("derived"):
+            used = line.split(": ", 1)[1].split(", ")
+            assert used == ["arguments exchanged"] or all(step.removesuffix(" backward") in known for step in used)
+
+
+def test_a_proof_that_was_edited_derives_nothing(tmp_path):
+    """The verdicts of the known rules are checked first."""
+    path = tmp_path / "edited.rules"
+    path.write_text(read(os.path.join(KEPT, "taso-3.rules")).replace("class=exact", "class=rounds", 1), encoding="utf-8")
+    code, _, err = run("--derive", "test/cases/taso/graph_subst.pb", str(path))
+    assert code == 1 and "taso-3-" in err
+
+
+def test_the_committed_basis_is_found_again(tmp_path):
+    """The same marks, byte for byte, from the proved rules without them."""
+    kept = read(os.path.join(KEPT, "taso-3.rules"))
+    plain, out, basis = tmp_path / "plain.rules", tmp_path / "out.rules", tmp_path / "basis.rules"
+    plain.write_text(kept.replace("# basis\n", ""), encoding="utf-8")
+    code, _, err = run("-q", "--proved", str(plain), "-o", str(out), "--basis", str(basis))
+    assert code == 0, err
+    assert read(out) == kept
+    assert names(read(basis)) == re.findall(r"^# basis\nrule (\S+)$", kept, re.M)
+    code, said, _ = run("--derive", str(plain), str(basis))
+    assert code == 0 and int(said.splitlines()[-1].split()[0]) >= 0.95 * len(names(kept))
+
+
+def rule(name, left, right, inputs="%x : F [n, m]"):
+    """A rule's text."""
+    return f"rule {name}\n  {inputs}\nfrom\n{left}to\n{right}\n"
+
+
+ONCE = "  %1 = relu %x\n  out %1\n"
+TWICE = "  %1 = relu %x\n  %2 = relu %1\n  out %2\n"
+THRICE = "  %1 = relu %x\n  %2 = relu %1\n  %3 = relu %2\n  out %3\n"
+APART = "  %1 = mul %x %y\n  %2 = mul %x %z\n  %3 = add %1 %2\n  out %3\n"
+TOGETHER = "  %1 = add %y %z\n  %2 = mul %x %1\n  out %2\n"
+
+
+def test_basis_and_search_set(tmp_path):
+    """What follows is left out; search gets the side that is cheaper, turned round if need be, and nothing that the library gives."""
+    three = "%x : F [n, m]   %y : F [n, m]   %z : F [n, m]"
+    source, proved = tmp_path / "source.rules", tmp_path / "proved.rules"
+    source.write_text(rule("thrice", THRICE, ONCE) + rule("twice", TWICE, ONCE) + rule("apart", TOGETHER, APART, three), encoding="utf-8")
+    assert run(str(source), "-o", str(proved), program="verify-rules")[0] == 0
+    basis, gains, trades = tmp_path / "basis.rules", tmp_path / "gains.rules", tmp_path / "trades.rules"
+    assert run("-q", "--proved", str(proved), "--basis", str(basis))[0] == 0
+    assert names(read(basis)) == ["twice", "apart"]
+    assert run("-q", "--search", str(gains), "--trades", str(trades), str(proved))[0] == 0
+    assert names(read(gains)) == ["twice", "apart-back"] and not names(read(trades))
+    assert read(gains).count("\nproved ") == 1  # apart-back is to be proved
+    library = tmp_path / "library.rules"
+    library.write_text(read(basis).split("\n\n")[0] + "\n", encoding="utf-8")
+    assert run("-q", "--search", str(gains), "--beside", str(library), str(proved))[0] == 0
+    assert names(read(gains)) == ["apart-back"]
+
+
+def test_search_has_the_gains_beside_the_library():
+    """optimize-model chooses from both, and from one file where one is given."""
+    gains = names(read(os.path.join(KEPT, "search/gains.rules")))
+    code, out, _ = run("--list-rules", program="optimize-model")
+    assert code == 0
+    listed = [line.split()[1] for line in out.splitlines() if line.startswith(("on ", "off "))]
+    assert set(gains) <= set(listed) and "conv-merge-outputs" in listed
+    code, out, _ = run("--list-rules", "--rules", "rules/library/merge.rules", program="optimize-model")
+    assert code == 0 and not set(gains) & set(out.split())

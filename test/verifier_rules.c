@@ -46,7 +46,7 @@ static void test_further(void **state) {
 }
 static void test_data(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/data.rules", 18, 5);
+    check_corpus("test/cases/verifier/data.rules", 19, 5);
 }
 static void test_axioms(void **state) {
     (void)state;

@@ -323,7 +323,35 @@ bool nf_constant(Prover *p, Nf a, Ratio *c) {
 static bool factor_nonnegative(Prover *p, const Factor *f) {
     return (f->power.q == 1 && f->power.p % 2 == 0) || f->power.q != 1 || atom_nonnegative(p, f->atom);
 }
-bool nf_nonnegative(Prover *p, Nf a) {
+/* The form is a number times a polynomial of sizes, which the facts on sizes show to be at least `low`. */
+static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
+    int n = nf_size(p, a);
+    int64_t denominator = 1;
+    Poly sum = 0;
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        nf_body(p, a, k, &c);
+        if (denominator % c.q && __builtin_mul_overflow(denominator, c.q, &denominator)) return false;
+    }
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, a, k, &c)->term;
+        Poly product = poly_int(p->w, c.p * (denominator / c.q));
+        if (t->nvar || t->dom) return false;
+        for (int j = 0; j < t->nfactor; j++) {
+            const AtomInfo *i = atom_info(p, t->factor[j].atom);
+            Ratio power = t->factor[j].power;
+            if (i->kind != AT_SIZE || power.q != 1 || power.p < 1 || power.p > FACTORS_MAX) return false;
+            for (int64_t m = 0; m < power.p; m++) product = poly_mul(p->w, product, poly_symbol(p->w, i->word));
+        }
+        sum = poly_add(p->w, sum, product);
+    }
+    Lit l = {poly_sub(p->w, sum, poly_int(p->w, low)), false};
+    int truth = lit_truth(p, &l);
+    if (truth >= 0) return truth;
+    return !solver_spent(p->solver) && solver_entails(p->solver, (Lits){0}, (Lits){1, &l});
+}
+static bool terms_nonnegative(Prover *p, Nf a) {
     int n = nf_size(p, a);
     for (int k = 0; k < n; k++) {
         Ratio c;
@@ -334,9 +362,10 @@ bool nf_nonnegative(Prover *p, Nf a) {
     }
     return true;
 }
+bool nf_nonnegative(Prover *p, Nf a) { return terms_nonnegative(p, a) || sizes_at_least(p, a, 0); }
 bool nf_positive(Prover *p, Nf a) {
     int n = nf_size(p, a);
-    if (!nf_nonnegative(p, a)) return false;
+    if (!terms_nonnegative(p, a)) return sizes_at_least(p, a, 1);
     for (int k = 0; k < n; k++) {
         Ratio c;
         const Term *t = &nf_body(p, a, k, &c)->term;

@@ -86,11 +86,17 @@ static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
     *out = power_plain(p, inverse, ratio(-a.p, 1));
     return true;
 }
-static Nf general_power(Prover *p, Nf nf, Ratio a) {
+/* Which of the base and its negation stands for both: the one that is positive, if it is known which, else that with a positive leading coefficient. */
+static bool is_turned(Prover *p, Nf nf) {
     Ratio c = ratio(1, 1);
+    if (nf_positive(p, nf)) return false;
+    if (nf_positive(p, nf_scale(p, nf, ratio(-1, 1)))) return true;
+    return lead_term(p, nf, &c) >= 0 && c.p < 0;
+}
+static Nf general_power(Prover *p, Nf nf, Ratio a) {
     Term common = common_factor(p, 1, &nf, a.q == 1, 0, NULL);
     common.c = coefficient_content(p, 1, &nf);
-    if (a.q == 1 && lead_term(p, nf, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
+    if (a.q == 1 && is_turned(p, nf)) common.c.p = -common.c.p;
     Nf rest = divide_out(p, nf, common);
     Nf out = monomial_power(p, common, a), inverse;
     if (reciprocal_of_exponentials(p, rest, a, &inverse)) return nf_mul(p, out, inverse);

@@ -240,6 +240,14 @@ static bool same_sizes(Trial *t, Value a, Value b) {
     return x->dtype == y->dtype && dims_equal(&x->dim, &y->dim);
 }
 
+/* No input or output is empty. */
+static bool inhabited(Trial *t, const Graph *g) {
+    bool all = true;
+    for (int k = 0; k < g->nin; k++) all &= elements(t, g->in[k]) > 0;
+    for (int k = 0; k < g->nout; k++) all &= elements(t, g->out[k]) > 0;
+    return all;
+}
+
 TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
     void *in[INPUTS];
     double *x[OUTPUTS], *y[OUTPUTS];
@@ -254,7 +262,7 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
     for (int k = 0; k < a->nout; k++) t->elements += elements(t, a->out[k]);
     for (int k = 0; k < a->nin; k++)
         if (elements(t, a->in[k]) > 0) t->inhabited |= (uint64_t)1 << k;
-    for (int k = 0; k < t->instance.nsymbol; k++)
+    for (int k = 0; k < t->instance.nsymbol && inhabited(t, a); k++)
         if (!t->instance.is_size[k] || t->value[k] > 1) t->wide |= (uint64_t)1 << k;
     for (int k = 0; k < a->nout; k++)
         for (int64_t j = 0; j < elements(t, a->out[k]); j++)

@@ -290,7 +290,7 @@ def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
     weights = {"w": numpy.full((4, 3, 1, 1), 50, "f"), "s": numpy.full(4, 9, "f"), "b": numpy.zeros(4, "f"), "m": numpy.ones(4, "f"), "v": numpy.ones(4, "f")}
     nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"]), helper.make_node("Relu", ["y"], ["z"])]
     model = save(tmp_path / "m.onnx", nodes, [tensor("x", [1, 3, 8, 8])], [tensor("z", None)], weights)
-    done = optimize(model, tmp_path / "o.onnx", "--backend", os.path.join(os.path.dirname(PROGRAM), "test", "plugin", "wrong_backend.so"), *dear)
+    done = optimize(model, tmp_path / "o.onnx", "--backend", os.path.join(os.path.dirname(PROGRAM), "test", "plugin", "wrong_backend.so"), *dear, "--enable", "conv-batchnorm")
     refused(done, 1, "differs from the original", "disagreement", out=tmp_path / "o.onnx")
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
     assert "that differs: the value y" in text and "rule conv-batchnorm" in text and "relu" not in text[text.index("graph original"):]

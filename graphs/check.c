@@ -134,11 +134,17 @@ static bool take_buffers(Sampled *s) {
     return true;
 }
 
+void check_input(const CheckOptions *o, World *w, Value input, int index, int sample, int64_t n, void *out) {
+    DType t = value_type(w, input)->dtype;
+    const void *data = o->given && sample == 0 ? o->given(o->given_user, input_name(w, input), t, n) : NULL;
+    if (data) memcpy(out, data, element_bytes(t, n));
+    else tensor_sample(o->seed, index, sample, t, n, out);
+}
+
 static void draw(Sampled *s, int sample) {
     int64_t n;
     for (int k = 0; k < s->a->nin; k++)
-        if (tensor_size(s, s->a->in[k], &n))
-            tensor_sample(s->o->seed, k, sample, value_type(s->w, s->a->in[k])->dtype, n, (void *)(uintptr_t)s->in[k]);
+        if (tensor_size(s, s->a->in[k], &n)) check_input(s->o, s->w, s->a->in[k], k, sample, n, (void *)(uintptr_t)s->in[k]);
 }
 
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }

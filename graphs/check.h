@@ -30,6 +30,8 @@ void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void 
 
 void difference_add(Difference *sum, const Difference *); /* of several outputs, in their order */
 
+/* What an input is on the first sample, of so many elements; NULL: drawn like the others. */
+typedef const void *CheckGiven(const void *user, const char *input, DType, int64_t n);
 typedef struct CheckOptions {
     const Backend *backend;
     Device *device;
@@ -38,7 +40,10 @@ typedef struct CheckOptions {
     const char *class;   /* NULL: "rounds" */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions in double; 0: 2e6, < 0: never */
     Difference *each;    /* NULL, or one for each output, to be added to: what the executor's results differ by */
+    CheckGiven *given;   /* NULL: none is */
+    const void *given_user;
 } CheckOptions;
+void check_input(const CheckOptions *, World *, Value input, int index, int sample, int64_t n, void *out); /* its data on a sample */
 typedef struct CheckResult {
     bool agrees;
     Difference run;    /* of b from a, by the executor */

@@ -74,9 +74,13 @@ static bool count_bytes(Npy *n) {
 
 bool npy_read(Arena *a, const char *path, Npy *out, Error *e) {
     char *data;
-    size_t n, start, length = 0;
+    size_t n;
+    return file_read(a, path, &data, &n, e) && npy_parse(a, path, data, n, out, e);
+}
+
+bool npy_parse(Arena *a, const char *path, const char *data, size_t n, Npy *out, Error *e) {
+    size_t start, length = 0;
     *out = (Npy){.rank = 0};
-    if (!file_read(a, path, &data, &n, e)) return false;
     if (n < 12 || memcmp(data, magic, 6)) return wrong(path, e, "its first bytes");
     const unsigned char *u = (const unsigned char *)data;
     start = u[6] == 1 ? 10 : 12;

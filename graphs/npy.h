@@ -10,6 +10,7 @@ typedef struct Npy {
     const void *data;
     size_t bytes;
 } Npy;
-bool npy_read(Arena *, const char *path, Npy *, Error *);        /* the data lives in the arena */
+bool npy_read(Arena *, const char *path, Npy *, Error *); /* the data lives in the arena */
+bool npy_parse(Arena *, const char *place, const char *data, size_t n, Npy *, Error *);
 bool npy_write(Arena *, const char *path, const Npy *, Error *); /* bfloat16, which NumPy lacks, as <u2 */
 #endif

@@ -33,6 +33,7 @@ typedef struct IsomerOptions {
     int64_t max_growth;          /* bytes by which the file may grow; < 0: 1 MiB and a tenth of the file */
     int check;                   /* how many random inputs the results are compared on, 0: none */
     double rtol, atol;           /* relative to the largest magnitude of an output, and absolute; < 0: by the classes of the rules used */
+    const char *input;           /* a .npz file: the check's first sample, and the sizes of these inputs; NULL: all is drawn */
     const char *check_with;      /* a second opinion on what is to be written: "onnxruntime", where that Python package is; NULL: none */
     const char *report;          /* JSON file to write; see search/REPORT.md */
     const char *html;            /* a page to write: what changed as pictures (by Graphviz's dot), costs, rules, check */

@@ -251,7 +251,8 @@ static bool only_copied(const Run *r, IsomerResult *out) {
 }
 
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!open_model(r) || !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r)) return false;
+    if (!run_given(r) || !open_model(r) || !run_given_fits(r) || !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r))
+        return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
@@ -265,7 +266,7 @@ const char *isomer_version(void) { return ISOMER_VERSION; }
 
 void run_versions(Run *r, Text *t) {
     options_version(t, "");
-    text_add(t, "  SQLite %s\n  cJSON %s\n", costdb_version(), report_version());
+    text_add(t, "  SQLite %s\n  cJSON %s\n  libzip %s\n", costdb_version(), report_version(), npz_version());
     onnx_versions(t);
     if (!r->model || r->o->report) backend_version(r->o->backend, t);
 }

@@ -15,7 +15,7 @@ typedef struct Options {
     int64_t steps, seed, max_growth, fold_limit, check, external_threshold;
     double time_limit, rtol, atol;
     const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend, *html, *dot, *progress, *check_with,
-        *help;
+        *input, *help;
     StringList shape, dim, enable, disable, explain, files;
 } Options;
 
@@ -123,6 +123,12 @@ static void option_table(Options *o, OptionDef table[]) {
          .least = 0,
          .most = 1000,
          .when_bare = "3"},
+        {.name = "input",
+         .kind = OPT_TEXT,
+         .into = &o->input,
+         .value = "FILE.npz",
+         .help = "Data for the check, an entry for each input or some: the first of its inputs, instead of random numbers; sizes follow "
+                 "from it."},
         {.name = "check-with",
          .kind = OPT_TEXT,
          .into = &o->check_with,
@@ -232,6 +238,7 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->fold_limit = o->fold_limit;
     x->html = o->html;
     x->check_with = o->check_with;
+    x->input = o->input;
     x->dot = o->dot;
     x->diff = o->diff;
     x->explain = (IsomerTexts){o->explain.n, o->explain.v};

@@ -130,7 +130,7 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
         const char *file = arena_format(p->arena, "input-%d.npy", k);
         if (!oracle_dims(p->r->w, type, p->sizes, f.dim, &n) || n > LARGE) continue;
         void *data = arena_alloc(p->arena, element_bytes(type->dtype, n));
-        tensor_sample(p->options.seed, k, sample, type->dtype, n, data);
+        check_input(&p->options, p->r->w, g->in[k], k, sample, n, data);
         f.data = data, f.bytes = element_bytes(type->dtype, n);
         text_add(t, "# input %s: %s\n", input_name(p->r->w, g->in[k]), file);
         if (!npy_write(p->arena, arena_format(p->arena, "%s/%s", p->folder, file), &f, p->r->error)) return false;
@@ -184,7 +184,11 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
     Error found = *r->error;
     char why[256] = "";
     Arena *a = r->arena;
-    Pairs p = {.r = r, .d = d, .arena = a, .sizes = sizes_of(r, a), .options = {.seed = r->o->seed, .class = class}};
+    Pairs p = {.r = r,
+               .d = d,
+               .arena = a,
+               .sizes = sizes_of(r, a),
+               .options = {.seed = r->o->seed, .class = class, .given = run_given_data, .given_user = r}};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     p.options.backend = backend_open(r->o->backend, r->error);

@@ -1,6 +1,8 @@
 /* run.h -- one run of optimize-model: what its parts share. The parts are called in this order by optimize.c: open, search (one of three), finish, check, write, report. */
 #ifndef ISOMER_RUN_H
 #define ISOMER_RUN_H
+#include "graphs/check.h"
+#include "graphs/npz.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/plan.h"
 #include "graphs/costdb.h"
@@ -59,6 +61,9 @@ typedef struct Run {
     struct Trial *trial; /* open now; it and the search on a target hold what no arena gives back: freed even where memory ran out */
     struct RuleSearch *ruleset;
     char *helper; /* of --check-with */
+    int ngiven;   /* --input: data for the check's first sample */
+    NpzEntry *given;
+    IsomerOptions with; /* the options and, as input shapes, the sizes of that data */
 } Run;
 
 bool run_cancelled(Run *);                                                          /* sets the error */
@@ -80,7 +85,10 @@ bool run_own(Run *, Derivation *);            /* own.c: search by the costs of o
 void run_reproduce(Run *, const Derivation *, const char *class);
 bool run_can_ask(Run *);                    /* second.c: --check-with: whom to ask is there; before the search */
 bool run_second(Run *, const Derivation *); /* and agrees that the result computes the same; E_CHECK: it does not */
-bool run_measures(const Run *);             /* costs are times, not counts */
+bool run_given(Run *);                      /* given.c: reads --input, before the model is read */
+bool run_given_fits(Run *);                 /* there are such inputs of the model, of such types */
+const void *run_given_data(const void *run, const char *input, DType, int64_t n); /* CheckGiven */
+bool run_measures(const Run *);                                                   /* costs are times, not counts */
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready before the search, drawn before anything is written. */
 bool run_can_show(Run *);
 bool run_draw(Run *, const Derivation *, IsomerResult *);

@@ -83,7 +83,15 @@ static void add_shape(Run *r, Words *w, int k) {
     add(w, sizes.data);
 }
 
-static char **command(Run *r, const char *result) {
+static const char *given_file(Run *r, const char *folder, int k) { return arena_format(r->arena, "%s/given-%d.npy", folder, k); }
+
+static bool write_given(Run *r, const char *folder) {
+    for (int k = 0; k < r->ngiven; k++)
+        if (!npy_write(r->arena, given_file(r, folder, k), &r->given[k].tensor, r->error)) return false;
+    return true;
+}
+
+static char **command(Run *r, const char *folder, const char *result) {
     Words w = {.arena = r->arena};
     add(&w, r->helper);
     add(&w, r->in);
@@ -94,6 +102,8 @@ static char **command(Run *r, const char *result) {
     add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
     if (r->o->rtol >= 0) add(&w, "--rtol"), add(&w, arena_format(r->arena, "%g", r->o->rtol));
     for (int k = 0; k < r->original.nin; k++) add_shape(r, &w, k);
+    for (int k = 0; k < r->ngiven; k++)
+        add(&w, "--input"), add(&w, arena_format(r->arena, "%s=%s", r->given[k].name, given_file(r, folder, k)));
     return w.v;
 }
 
@@ -119,13 +129,14 @@ bool run_second(Run *r, const Derivation *d) {
     if (!r->o->check_with || !d->applied) return true;
     if (!mkdtemp(folder)) return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder: %s", strerror(errno));
     path = arena_format(r->arena, "%s/result.onnx", folder);
-    bool good = model_write(r->model, &x, path, r->error);
+    bool good = model_write(r->model, &x, path, r->error) && write_given(r, folder);
     if (good) {
         run_say(r, "asking %s", r->o->check_with);
-        int status = child_run(r->arena, command(r, path), NULL, &said, &n);
+        int status = child_run(r->arena, command(r, folder, path), NULL, &said, &n);
         good = verdict(r, status, said);
     }
     unlink(path);
+    for (int k = 0; k < r->ngiven; k++) unlink(given_file(r, folder, k));
     model_remove_external(r->model, folder);
     rmdir(folder);
     return good;

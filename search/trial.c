@@ -300,7 +300,8 @@ Trial *trial_open(Run *r, const Derivation *d) {
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
     r->trial = c;
-    c->options = (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = trial_class(d)};
+    c->options =
+        (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = trial_class(d), .given = run_given_data, .given_user = r};
     if (open_side(c, 0, r->in) && open_result(c, d)) {
         guess_sizes(c);
         return c;

@@ -1,7 +1,7 @@
 """What optimize-model shows of a run: differences, histories, graphs, the page, the rules there are; and that the page can be looked at."""
-import json, os, re, shutil, struct, subprocess, xml.etree.ElementTree as etree, zlib
+import json, os, re, shutil, struct, subprocess, sys, xml.etree.ElementTree as etree, zlib
 import numpy, onnx, onnxruntime, pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from test_optimize import PROGRAM, ROOT, SHAPE, WRONG, costs, dear, forged, net, optimize, refused, rules, save, target, tensor  # noqa: F401 (fixtures)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -294,3 +294,37 @@ def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
     refused(done, 1, "differs from the original", "disagreement", out=tmp_path / "o.onnx")
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
     assert "that differs: the value y" in text and "rule conv-batchnorm" in text and "relu" not in text[text.index("graph original"):]
+
+
+def gathers(path):
+    """Indices from 5 to 7 of 8: random ones, 0 or 1, would not show what is wrong there."""
+    nodes = [helper.make_node("Gather", ["t", "i"], ["g"]), helper.make_node("Pow", ["g", "two"], ["p"]), helper.make_node("Pow", ["p", "two"], ["y"])]
+    return save(path, nodes, [tensor("t", ["n", 4]), tensor("i", ["k"], TensorProto.INT64)], [tensor("y", None)], {"two": numpy.float32([2])})
+
+
+def test_the_users_own_data_is_checked(optimize, tmp_path):
+    """The data is far larger than what is drawn, and so is the greatest difference that is reported; its sizes are those of the run."""
+    model, data, report = gathers(tmp_path / "m.onnx"), tmp_path / "f.npz", tmp_path / "r.json"
+    numpy.savez_compressed(data, t=numpy.full((8, 4), 1e4, "f"), i=numpy.int64([5, 7, 6]))
+    words = [model, tmp_path / "o.onnx", "--measure-with", target(tmp_path, "1 + data.count(b'Pow')"), "--report", report]
+    assert optimize(*words).returncode == 0
+    drawn = json.loads(report.read_text())
+    done = optimize(*words, "--input", data, "--check-with", "onnxruntime", env=dict(os.environ, ISOMER_VENV=sys.prefix))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    assert said["operator_flops"]["mul"]["after"] == 24 != drawn["operator_flops"]["mul"]["after"] and "agrees" in said["check"]["onnxruntime"]
+
+
+def test_data_that_does_not_fit(optimize, tmp_path):
+    model, out = gathers(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    def given(**arrays):
+        numpy.savez(tmp_path / "f.npz", **arrays)
+        return optimize(model, out, "--cost", "flops", "--input", tmp_path / "f.npz")
+    refused(given(z=numpy.zeros(3, "f")), 2, "z:3", "no input of the model has this name", out=out)
+    refused(given(z=numpy.float32(3)), 2, "f.npz", "no input of the model is named z", out=out)
+    refused(given(i=numpy.zeros(3, "f")), 3, "f.npz", "the input i is I64", out=out)
+    refused(given(t=numpy.zeros((8, 5), "f")), 2, "t", out=out)
+    refused(given(t=numpy.zeros((8, 4), "c8")), 3, "f.npz: t.npy", out=out)
+    (tmp_path / "f.npz").write_bytes((tmp_path / "f.npz").read_bytes()[:-30])
+    refused(optimize(model, out, "--cost", "flops", "--input", tmp_path / "f.npz"), 3, "f.npz", out=out)
+    refused(optimize(model, out, "--cost", "flops", "--input", tmp_path / "none.npz"), 5, "none.npz", out=out)

@@ -308,7 +308,7 @@ typedef struct Guarded {
 
 static void close_run(Guarded *c) {
     run_ruleset_end(&c->run);
-    trial_close(c->run.trial);
+    while (c->run.trial) trial_close(c->run.trial);
     if (c->run.arena != c->arena) arena_free(c->run.arena); /* of a candidate that was being made */
     changes_free(c->run.changes);
     model_close(c->run.model);

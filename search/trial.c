@@ -24,6 +24,7 @@ typedef struct Side {
 } Side;
 struct Trial {
     Run *r;
+    Trial *next; /* of those that are open */
     World *w;
     Arena *arena;
     Sizes sizes;
@@ -299,6 +300,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     Trial *c = ARENA_NEW(r->arena, Trial, 1);
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
+    c->next = r->trial;
     r->trial = c;
     c->options =
         (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = trial_class(d), .given = run_given_data, .given_user = r};
@@ -312,7 +314,11 @@ Trial *trial_open(Run *r, const Derivation *d) {
 
 void trial_close(Trial *c) {
     if (!c) return;
-    c->r->trial = NULL;
+    for (Trial **at = &c->r->trial; *at; at = &(*at)->next)
+        if (*at == c) {
+            *at = c->next;
+            break;
+        }
     if (c->options.device) c->options.backend->close(c->options.device);
     model_close(c->side[0].model);
     model_close(c->side[1].model);

@@ -61,4 +61,5 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 
 static const OnnxMap onnx[] = {{"", "Gather", 1, 0, "axis"}, {0}};
-const Op op_gather = {"gather", "x index", "y", attrs, shape, define, .value = value, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_gather = {"gather",     "x index",          "y", attrs, shape, define, .value = value, .kernel = kernel, .params = params,
+                      .onnx = onnx, .flags = OP_BY_DATA};

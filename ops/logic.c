@@ -148,5 +148,5 @@ const Op op_where = {
     .value = value_where,
     .kernel = kernel_where,
     .onnx = onnx_where,
-    .flags = OP_BROADCASTS,
+    .flags = OP_BROADCASTS | OP_BY_DATA,
 };

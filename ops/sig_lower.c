@@ -1,5 +1,5 @@
 /* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself says, then what
-   its definition's structure gives. An operator with a reference kernel is run by it: that is for what data decide. */
+   its definition's structure gives, unless data decide what is read; then its reference kernel. */
 #include "ops/signature.h"
 #include "ops/core/element.h"
 
@@ -44,9 +44,9 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     int before = b->n, own = info->op->lower ? info->op->lower(&c, in, out, b) : 0;
     if (own) return own > 0 && !b->why;
     b->n = before;
-    if (info->op->kernel) return lower_kernel(b, sig, in, out);
     for (int j = 0; j < info->nout; j++) {
         Ex e = sig_define(b->w, sig, j);
+        if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA)) return lower_kernel(b, sig, in, out);
         if (!e) return b->why = "it has neither definition nor kernel", false;
         if (info->nin && sig_shape(b->w, sig, j) == SIG_RESHAPE && lower_reshape(b, &in[0], &out[j])) continue;
         if (!lower_step(b, e, info->nin, in, &out[j])) return false;

@@ -127,6 +127,7 @@ static void epilogues_are_fused(void **state) {
                 1); /* both readers of a are taken in */
     check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %b\n %d = sub %c %x\n out %d\n", 1);
     check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n out %b %a\n", 2); /* a is an output */
+    check_steps("graph g %x : F [5, 8] %z : F [5, 8]\nbody\n %a = exp %x\n %b = div %a %z\n %c = relu %b\n out %c\n", 1);
     check_steps("graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
 }
 

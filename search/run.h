@@ -58,7 +58,8 @@ typedef struct Run {
     KindCost kinds[STEP_KIND_COUNT];
     struct Changes *changes; /* where they are shown (show.c) */
     struct Pictures *pictures;
-    struct Trial *trial; /* open now, in a list; they and the search on a target hold what no arena gives back: freed even where memory ran out */
+    struct Trial
+        *trial; /* open now, in a list; they and the search on a target hold what no arena gives back: freed even where memory ran out */
     struct RuleSearch *ruleset;
     char *helper; /* of --check-with */
     int ngiven;   /* --input: data for the check's first sample */

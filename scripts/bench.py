@@ -188,6 +188,13 @@ def render(results, rounds):
     return "\n".join(lines + (["", "Not measured:"] + failures if failures else [])).replace(ROOT + os.sep, "") + "\n"
 
 
+def sections(path):
+    """What other scripts wrote into the file, each a section of its own."""
+    old = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+    at = old.find("\n## ")
+    return old[at:] if at >= 0 else ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="only these models (or prefixes); the others' rows are kept")
@@ -211,8 +218,9 @@ def main():
         with open(kept_path, "w", encoding="utf-8") as file:
             json.dump(kept, file, indent=1)
         order = [r["name"][:-5] for r in model_table()]
+        others = sections(options.output)
         with open(options.output, "w", encoding="utf-8") as file:
-            file.write(render([kept[n] for n in order if n in kept], options.rounds))
+            file.write(render([kept[n] for n in order if n in kept], options.rounds) + others)
     return 1 if bad else 0
 
 

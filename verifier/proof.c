@@ -10,6 +10,7 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Escape escape;
     Import import;
     const Instance *instance;
+    bool needs_only;
     SizeFacts facts;
     Proof proof;
     Text *explain;
@@ -17,34 +18,33 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
 
 /* ---- obligations */
 
-static void missing(Attempt *a, Lit l) {
-    Lit *v = ARENA_NEW(a->prover.arena, Lit, a->proof.nmissing + 1);
-    if (a->proof.nmissing) memcpy(v, a->proof.missing, sizeof *v * (size_t)a->proof.nmissing);
-    v[a->proof.nmissing++] = l;
-    a->proof.missing = v;
-}
-static void require(Attempt *a, Lit l) {
+static void require(Attempt *a, Lit l, const char *side) {
+    Proof *q = &a->proof;
     Lit solved = lit_solved(&a->facts, l);
-    for (int k = 0; k < a->proof.nmissing; k++)
-        if (a->proof.missing[k].p == l.p && a->proof.missing[k].eq == l.eq) return;
+    for (int k = 0; k < q->nmissing; k++)
+        if (q->missing[k].lit.p == l.p && q->missing[k].lit.eq == l.eq) return;
     Dom d = dom_make(&a->prover, 1, &solved);
-    if (d && !prover_entails(&a->prover, DOM_TRUE, d)) missing(a, l);
+    if (!d || prover_entails(&a->prover, DOM_TRUE, d)) return;
+    Missing *v = ARENA_NEW(a->prover.arena, Missing, q->nmissing + 1);
+    if (q->nmissing) memcpy(v, q->missing, sizeof *v * (size_t)q->nmissing);
+    v[q->nmissing++] = (Missing){l, side};
+    q->missing = v;
 }
 static bool obligations(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
-    for (int k = 0; k < i->nneed_to; k++) require(a, i->need_to[k]);
+    for (int k = 0; k < i->nneed_to; k++) require(a, i->need_to[k], "right side");
     for (int k = 0; k < i->from.nout; k++) {
         Dims x = value_type(p->w, i->from.out[k])->dim, y = value_type(p->w, i->to.out[k])->dim;
-        for (int j = 0; j < x.n; j++) require(a, lit_eq(p, x.v[j], y.v[j]));
+        for (int j = 0; j < x.n; j++) require(a, lit_eq(p, x.v[j], y.v[j]), "outputs");
     }
     if (!a->proof.nmissing) return true;
     Text t = text_new(p->arena);
     text_add(&t, "the right side needs what the left side does not give: ");
     for (int k = 0; k < a->proof.nmissing; k++) {
         text_add(&t, k ? ", " : "");
-        poly_print(p->w, a->proof.missing[k].p, &t);
-        text_add(&t, a->proof.missing[k].eq ? " == 0" : " >= 0");
+        poly_print(p->w, a->proof.missing[k].lit.p, &t);
+        text_add(&t, a->proof.missing[k].lit.eq ? " == 0" : " >= 0");
     }
     a->proof.why = t.data;
     return false;
@@ -240,6 +240,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
 static void attempt(Attempt *a) {
     Prover *p = &a->prover;
     if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
+        a->proof.vacuous = !p->w->overflow;
         a->proof.why = "the conditions on sizes contradict each other";
         return;
     }
@@ -248,10 +249,11 @@ static void attempt(Attempt *a) {
     p->low = a->facts.low;
     for (int k = 0; k < a->facts.nfact; k++) solver_assume(p->solver, a->facts.fact[k]);
     if (solver_empty(p->solver, (Lits){0})) {
+        a->proof.vacuous = true;
         a->proof.why = "no sizes satisfy the conditions";
         return;
     }
-    if (!obligations(a)) return;
+    if (!obligations(a) || a->needs_only) return;
     a->import = (Import){.p = p,
                          .ninput = a->instance->ninput,
                          .input = a->instance->input,
@@ -293,6 +295,7 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     Attempt *a = ARENA_NEW(arena, Attempt, 1);
     a->instance = i;
     a->explain = o->explain;
+    a->needs_only = o->needs_only;
     a->prover = (Prover){.w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
     a->prover.solver = solver_new(w, arena, o->budget);
     normal_init(&a->prover);
@@ -305,4 +308,34 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     normal_done(&a->prover);
     solver_free(a->prover.solver);
     return a->proof;
+}
+
+/* ---- conditions of no use */
+
+/* Can one of the sizes be 2 or more? Only "no" is sure. */
+static bool can_be_two(World *w, Solver *s, const SizeFacts *f, Poly size) {
+    Lit two = lit_solved(f, (Lit){poly_sub(w, size, poly_int(w, 2)), false});
+    int64_t c;
+    return poly_constant(w, two.p, &c) ? c >= 0 : !solver_empty(s, (Lits){1, &two});
+}
+static bool newly_small(World *w, Solver *s[2], const SizeFacts f[2], Dims d) {
+    for (int k = 0; k < d.n; k++)
+        if (!can_be_two(w, s[1], &f[1], d.v[k]) && can_be_two(w, s[0], &f[0], d.v[k])) return true;
+    return false;
+}
+bool prove_useless(World *w, Arena *arena, const Instance *before, const Instance *after) {
+    const Instance *i[2] = {before, after};
+    SizeFacts f[2];
+    Solver *s[2];
+    bool small = false;
+    for (int k = 0; k < 2; k++)
+        if (!size_facts(w, arena, i[k], &f[k])) return false;
+    for (int k = 0; k < 2; k++) {
+        s[k] = solver_new(w, arena, 0);
+        for (int j = 0; j < f[k].nfact; j++) solver_assume(s[k], f[k].fact[j]);
+    }
+    for (int k = 0; k < before->ninput && !small; k++) small = newly_small(w, s, f, value_type(w, before->input[k])->dim);
+    for (int k = 0; k < before->from.nout && !small; k++) small = newly_small(w, s, f, value_type(w, before->from.out[k])->dim);
+    for (int k = 0; k < 2; k++) solver_free(s[k]);
+    return small;
 }

@@ -3,20 +3,28 @@
 #define ISOMER_PROOF_H
 #include "verifier/sizes.h"
 
+typedef struct Missing { /* a condition that nothing entails, in the rule's own symbols */
+    Lit lit;
+    const char *side; /* who needs it: "right side" or "outputs" */
+} Missing;
 typedef struct Proof {
     bool proved;
-    unsigned classes;   /* of RuleClass, when proved */
-    const char *why;    /* when not */
-    int nmissing;       /* conditions that the right side or the outputs need and nothing entails */
-    const Lit *missing; /* in the rule's own symbols */
+    bool vacuous;     /* no sizes satisfy the conditions */
+    unsigned classes; /* of RuleClass, when proved */
+    const char *why;  /* when not */
+    int nmissing;
+    const Missing *missing;
     SolverStats stats;
 } Proof;
 typedef struct ProofOptions {
     uint64_t budget; /* of the solver; 0: its default */
     Switches check;
-    Text *explain; /* NULL: no */
+    Text *explain;   /* NULL: no */
+    bool needs_only; /* nothing is compared: proved stays false, missing says what is */
 } ProofOptions;
 
 /* Both graphs must be free of composites. The result's strings live in the arena. */
 Proof prove_instance(World *, Arena *, const Instance *, const ProofOptions *);
+/* A size of an input or of a result of `after`, which is `before` with more conditions, can be at most 1 because of these. */
+bool prove_useless(World *, Arena *, const Instance *before, const Instance *after);
 #endif

@@ -1,7 +1,8 @@
 /* refute.c -- looks for sizes and data at which the two sides of a rule differ. Sizes are drawn for the symbols that the equations leave free (0 and 1 first), the others follow, and
-   every condition is checked; data are small integers, evaluated in rationals, so that a difference is a counterexample. Where a function leaves the rationals the
-   elements are compared in doubles, and only a difference far above rounding counts. Values that are not defined (1/0, the root of a negative number) are not compared at
-   first; when nothing else is found, an element that only one side defines counts too. */
+   every condition is checked; data are small numbers, evaluated in rationals, so that a difference is a counterexample. Where a function leaves the rationals the
+   elements are compared in doubles, and only a difference far above rounding counts. Data without a zero come first, so that no counterexample hinges on a division by zero where
+   there is another. Values that are not defined (1/0, the root of a negative number) are not compared at first; when nothing else is found, an element that only one
+   side defines counts too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TRIES = 6000, COUNT_MAX = 4096, WORK_MAX = 3000000 };
+enum { TRIES = 6000, COUNT_MAX = 4096 };
+enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE };
 static const double margin = 1e-6;
 
 typedef struct Refute {
@@ -29,8 +31,11 @@ typedef struct Refute {
     uint32_t ntensor;
     const uint32_t *param;
     Number *param_value;
-    int draw;       /* which kind of data */
-    bool undefined; /* look for elements that only one side defines */
+    enum Data data;
+    int64_t elements; /* the most of a tensor */
+    bool undefined;   /* look for elements that only one side defines */
+    bool values_only; /* outputs of other sizes are passed over */
+    bool small;
 } Refute;
 
 /* ---- sizes */
@@ -53,6 +58,7 @@ static void collect(Refute *r, Poly p) {
         }
 }
 static int64_t drawn(Refute *r, int try, bool is_size) {
+    if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
     int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
     return (int64_t)random_below(&r->random, (uint64_t)spread) - (!is_size && random_below(&r->random, 6) == 0);
@@ -91,7 +97,7 @@ static bool shape_of(Refute *r, Value v, Tensor *t) {
     *t = (Tensor){.rank = type->dim.n};
     for (int k = 0; k < t->rank; k++) {
         if (!poly_eval(r->w, type->dim.v[k], r->sizes, &t->dim[k]) || t->dim[k] < 0) return false;
-        if (__builtin_mul_overflow(n, t->dim[k], &n) || n > COUNT_MAX) return false;
+        if (__builtin_mul_overflow(n, t->dim[k], &n) || n > r->elements) return false;
     }
     t->v = ARENA_NEW(r->arena, Number, n + 1);
     return true;
@@ -100,11 +106,10 @@ static Number datum(Refute *r, DType t) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
     char class = dtype_class(t);
     if (t == DT_BOOL) return r->num->ratio(n > 0, 1);
-    if (class == 'U' || (class == 'I' && r->draw % 2)) return r->num->ratio(n < 0 ? -n : n, 1); /* likely places on an axis */
+    if (class == 'U' || (class == 'I' && r->data != DATA_INTEGERS)) return r->num->ratio(n < 0 ? -n : n, 1); /* likely places on an axis */
     if (class == 'I') return r->num->ratio(n < -1 ? 0 : n, 1);
-    if (r->draw % 3 == 1) n = n < 0 ? -n : n;                 /* for roots and logarithms */
-    if (r->draw % 3 == 2) return r->num->ratio(2 * n + 1, 2); /* nowhere 0 */
-    return r->num->ratio(n, 1);
+    if (r->data == DATA_POSITIVE) n = n < 0 ? -n : n; /* for roots and logarithms */
+    return r->data == DATA_NONZERO ? r->num->ratio(2 * n + 1, 2) : r->num->ratio(n, 1);
 }
 static bool fill(Refute *r, Value v) {
     Tensor *t = &r->tensor[v];
@@ -150,7 +155,7 @@ static bool run_both(Refute *r) {
     for (int k = 0; k < r->i->ninput; k++)
         if (!fill(r, r->i->input[k])) return false;
     for (int k = 0; k < r->i->nreal; k++)
-        r->param_value[k] = r->num->ratio((int64_t)random_below(&r->random, 9) - 3 + (r->draw % 3 != 0) * 3, 2);
+        r->param_value[k] = r->num->ratio((int64_t)random_below(&r->random, 9) + (r->data == DATA_INTEGERS ? -3 : 1), 2);
     return run_graph(r, &r->i->from) && run_graph(r, &r->i->to);
 }
 
@@ -226,21 +231,27 @@ static void describe(const Refute *r, int output, int64_t at, Text *t) {
     text_add(t, ", right ");
     number_print(r, b->v[at], t);
 }
+static const int64_t *values(const Refute *r) {
+    int64_t *v = ARENA_NEW(r->arena, int64_t, r->i->nsymbol + 1);
+    for (int k = 0; k < r->i->nsymbol; k++) v[k] = r->value[r->i->symbol[k]];
+    return v;
+}
 static bool compare(Refute *r, Refutation *out) {
     for (int k = 0; k < r->i->from.nout; k++) {
         int64_t at = first_difference(r, &r->tensor[r->i->from.out[k]], &r->tensor[r->i->to.out[k]]);
-        if (at == -1) continue;
+        if (at == -1 || (at == -2 && r->values_only)) continue;
         Text t = text_new(r->arena);
         describe(r, k, at, &t);
         out->found = true;
         out->output = k;
         out->exact = r->num == &numbers_ratio;
         out->text = t.data;
+        out->value = values(r);
         return true;
     }
     return false;
 }
-/* One set of data, in rationals if they can say anything of every output, else in doubles. */
+/* One set of data, in rationals if they can say anything of every output, else in doubles. False: it cannot be computed. */
 static bool try_data(Refute *r, Refutation *out) {
     Random before = r->random;
     bool known = true;
@@ -249,15 +260,22 @@ static bool try_data(Refute *r, Refutation *out) {
     if (compare(r, out)) return true;
     for (int k = 0; k < r->i->from.nout; k++)
         known &= any_known(r, &r->tensor[r->i->from.out[k]]) && any_known(r, &r->tensor[r->i->to.out[k]]);
-    if (known) return false;
+    if (known) return true;
     r->num = &numbers_real;
     r->random = before;
-    return run_both(r) && compare(r, out);
+    if (!run_both(r)) return false;
+    compare(r, out);
+    return true;
 }
 
-static void prepare(Refute *r) {
+static bool prepare(Refute *r, const RefuteOptions *o) {
     World *w = r->w;
     const Instance *i = r->i;
+    r->random = (Random){o->seed, 0};
+    r->elements = o->elements ? o->elements : COUNT_MAX;
+    r->values_only = o->values_only;
+    r->small = o->small;
+    if (!size_facts(w, r->arena, i, &r->facts)) return false;
     uint32_t nsymbol = intern_count(w->table[TABLE_SYMBOL]) + 1;
     r->value = ARENA_NEW(r->arena, int64_t, nsymbol);
     for (uint32_t k = 0; k < nsymbol; k++) r->value[k] = SIZE_UNKNOWN;
@@ -272,28 +290,64 @@ static void prepare(Refute *r) {
     for (int k = 0; k < i->nreal; k++) param[k] = world_word(w, i->real[k]);
     r->param = param;
     r->param_value = ARENA_NEW(r->arena, Number, i->nreal + 1);
+    return true;
 }
-static void try_shapes(Refute *r, int shapes, Refutation *out) {
+static void try_shapes(Refute *r, int shapes, enum Data first, enum Data last, Refutation *out) {
     out->tried = 0;
     for (int try = 0; try < TRIES && out->tried < shapes && !out->found; try++) {
         if (!draw_sizes(r, try)) continue;
         ArenaMark mark = arena_mark(r->arena);
-        for (int d = 0; d < 2 && !out->found; d++, r->draw++) try_data(r, out);
+        for (r->data = first; r->data <= last && !out->found; r->data++) try_data(r, out);
         out->tried++;
         if (!out->found) arena_reset(r->arena, mark);
     }
 }
-Refutation refute_instance(World *w, Arena *arena, const Instance *i, const RefuteOptions *o) {
-    Refutation out = {0};
+static Refute *refute_new(World *w, Arena *arena, const Instance *i) {
     Refute *r = ARENA_NEW(arena, Refute, 1);
     r->w = w;
     r->arena = arena;
     r->i = i;
-    r->random = (Random){o->seed, 0};
-    if (!size_facts(w, arena, i, &r->facts)) return out;
-    prepare(r);
-    try_shapes(r, o->shapes, &out);
+    return r;
+}
+Refutation refute_instance(World *w, Arena *arena, const Instance *i, const RefuteOptions *o) {
+    Refutation out = {0};
+    Refute *r = refute_new(w, arena, i);
+    if (!prepare(r, o)) return out;
+    try_shapes(r, o->shapes, DATA_NONZERO, DATA_NONZERO, &out);
+    if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
     r->undefined = true;
-    if (!out.found && !o->defined_only) try_shapes(r, o->shapes, &out);
+    if (!out.found && !o->defined_only) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
     return out;
+}
+
+/* ---- models */
+
+static bool met(const Refute *r, int n, const Model *v) {
+    while (n--) {
+        bool same = true;
+        for (int k = 0; k < r->i->nsymbol && same; k++) same = v[n].value[k] == r->value[r->i->symbol[k]];
+        if (same) return true;
+    }
+    return false;
+}
+int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions *o, Model *out) {
+    Refute *r = refute_new(w, arena, i);
+    int n = 0;
+    if (!prepare(r, o)) return 0;
+    r->num = &numbers_real;
+    for (int try = 0; try < TRIES && n < o->shapes; try++) {
+        if (!draw_sizes(r, try) || met(r, n, out)) continue;
+        const int64_t *value = values(r);
+        ArenaMark mark = arena_mark(arena);
+        Refutation found = {0};
+        int computed = 0;
+        for (r->data = DATA_NONZERO; r->data <= DATA_INTEGERS && !found.found; r->data++)
+            if (run_both(r)) {
+                computed++;
+                compare(r, &found);
+            }
+        arena_reset(arena, mark);
+        if (computed) out[n++] = (Model){value, !found.found};
+    }
+    return n;
 }

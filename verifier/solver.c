@@ -45,7 +45,7 @@ static void set_limit(Solver *s, int mode, unsigned limit) {
     Z3_params p = Z3_mk_params(s->z);
     Z3_params_inc_ref(s->z, p);
     Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), limit);
-    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), 2000);
+    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), 10000);
     Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "arith.solver"), 2);
     Z3_solver_set_params(s->z, s->s[mode], p);
     Z3_params_dec_ref(s->z, p);
@@ -420,7 +420,8 @@ static uint64_t spent_units(Solver *s, int mode) {
     return r;
 }
 static Z3_lbool check(Solver *s, int mode, unsigned limit) {
-    set_limit(s, mode, limit);
+    uint64_t left = solver_spent(s) ? 1 : s->budget - s->stats.spent;
+    set_limit(s, mode, left < limit ? (unsigned)left : limit);
     Z3_lbool r = Z3_solver_check(s->z, s->s[mode]);
     s->stats.spent = spent_units(s, mode);
     s->stats.queries++;

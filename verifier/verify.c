@@ -1,12 +1,32 @@
-/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that fails, a counterexample is looked for. A rule is proved when all are, refuted
-   when one is, unknown otherwise. Each rule gets a World of its own, so that verdicts do not depend on what was verified before. */
+/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that fails, conditions are looked for under which it holds, and last a counterexample. A rule is
+   proved when all are, refuted when one is, unknown otherwise. A few sizes are tried before anything is proved: most false rules differ there. Each rule gets a World of its own, so that
+   verdicts do not depend on what was verified before.
+   Conditions: what the right side and the outputs need and the left side does not give; then guesses from models (infer.h), each proved as if the author had written it, with a small
+   budget; at last those of the former that the guess entails are left out. */
 #include "verifier/verify.h"
 #include "graphs/rewrite.h"
-#include "verifier/refute.h"
+#include "verifier/infer.h"
 #include <string.h>
 #include <time.h>
 
-enum { SHAPES_DEFAULT = 60 };
+enum {
+    SHAPES_DEFAULT = 60,
+    EARLY_SHAPES = 16,
+    EARLY_ELEMENTS = 200,
+    CONDITIONS_MAX = 16,
+    GUESSES = 24,
+    FAILURES_MAX = 3,
+    EXAMPLES_MAX = 40,
+    GUESS_SHAPES = 100,
+    GUESS_BUDGET = 100000
+};
+static const uint64_t seed = 20261121;
+static const char inferred[] = "inferred";
+typedef struct Conditions {
+    int n;
+    const char *text[CONDITIONS_MAX], *side[CONDITIONS_MAX];
+} Conditions;
+typedef enum Outcome { OUTCOME_STOP, OUTCOME_NEXT, OUTCOME_AGAIN } Outcome;
 typedef struct Verify { /* in memory, so that it survives a jump */
     Arena *arena;       /* the caller's */
     const Rule *rule;
@@ -16,7 +36,10 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     Arena *work;
     Text explain;
     VerifyResult result;
-    const char *condition; /* in force, beside the rule's own */
+    Conditions conditions;   /* in force, beside the rule's own */
+    const char *condition;   /* the same as text */
+    const char *without_use; /* a condition under which it holds, but with a size of at most 1 */
+    const char *early;       /* a counterexample to the rule as it stands, when there is one */
 } Verify;
 
 VerifyOptions verify_defaults(void) { return (VerifyOptions){.check = switches_all, .shapes = SHAPES_DEFAULT}; }
@@ -54,87 +77,216 @@ static const char *lengths_text(Verify *v, const int length[]) {
         text_add(&t, "%s#%s=%d", k ? ", " : "", v->rule->block[k].name, length[v->rule->block[k].group]);
     return t.data ? t.data : "";
 }
-static bool try_refute(Verify *v, const int length[], const Instance *i) {
-    RefuteOptions o = {.shapes = v->options->shapes ? v->options->shapes : SHAPES_DEFAULT, .seed = 20261121};
-    Refutation r = refute_instance(v->w, v->work, i, &o);
-    if (!r.found) return false;
-    v->result.verdict = VERDICT_REFUTED;
+static Refutation refutation(Verify *v, const int length[], const Instance *i, const RefuteOptions *o) {
+    Refutation r = refute_instance(v->w, v->work, i, o);
     const char *where = lengths_text(v, length);
-    v->result.counterexample =
-        arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "", r.text, r.exact ? "rationals" : "doubles");
+    if (r.found && !v->early)
+        v->early = arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "", r.text, r.exact ? "rationals" : "doubles");
+    return r;
+}
+static bool try_refute(Verify *v, const int length[], const Instance *i) {
+    int shapes = v->options->shapes ? v->options->shapes : SHAPES_DEFAULT;
+    if (!v->early) refutation(v, length, i, &(RefuteOptions){.shapes = shapes, .seed = seed});
+    if (!v->early) return false;
+    v->result.verdict = VERDICT_REFUTED;
+    v->result.why = v->without_use ? arena_format(v->arena, "it holds only with a size of at most 1: where %s", v->without_use) : "";
+    v->result.counterexample = v->early;
     return true;
 }
-static bool try_prove(Verify *v, const int length[], const Instance *i, Proof *proof) {
-    ProofOptions o = {v->options->budget, v->options->check, v->options->explain ? &v->explain : NULL};
+/* At a few small sizes, before anything is proved. What differs in sizes only may still hold under the conditions that make them equal. */
+static Refutation differs_early(Verify *v, const int length[], const Instance *i) {
+    RefuteOptions o = {.shapes = EARLY_SHAPES, .seed = seed, .elements = EARLY_ELEMENTS, .defined_only = true, .values_only = true};
+    o.quick = o.small = true;
+    return v->options->explain || v->options->prove_first ? (Refutation){0} : refutation(v, length, i, &o);
+}
+static ProofOptions proof_options(Verify *v) {
+    return (ProofOptions){v->options->budget, v->options->check, v->options->explain ? &v->explain : NULL, false};
+}
+static bool try_prove(Verify *v, const int length[], const Instance *i, const ProofOptions *o, Proof *proof) {
     const char *where = lengths_text(v, length);
     if (v->options->explain) text_add(&v->explain, "%s%s", where, *where ? "\n" : "");
-    *proof = prove_instance(v->w, v->work, i, &o);
+    if (v->options->explain && v->conditions.n) text_add(&v->explain, "under %s\n", v->condition);
+    *proof = prove_instance(v->w, v->work, i, o);
     v->result.queries += proof->stats.queries;
-    v->result.classes |= proof->classes;
+    if (proof->proved) v->result.classes |= proof->classes;
     if (v->options->explain) text_add(&v->explain, "  %s, %d queries\n", proof->proved ? "proved" : proof->why, proof->stats.queries);
     return proof->proved;
 }
 
-/* ---- conditions that the right side needs */
+/* ---- conditions */
 
-/* As text, joined to what is in force; NULL: not for rules with axis blocks, whose conditions must be written for every length. */
-static const char *with_missing(Verify *v, const Proof *proof) {
+/* Sizes of single axes of a block (h_2) are not there at every length. */
+static bool for_every_length(const Verify *v, const char *text) {
+    for (const char *p = text; v->rule->nblock && *p; p++)
+        if (p[0] == '_' && p[1] >= '0' && p[1] <= '9') return false;
+    return true;
+}
+static bool add_condition(Verify *v, Conditions *c, const char *text, const char *side) {
+    if (c->n == CONDITIONS_MAX || !for_every_length(v, text)) return false;
+    c->text[c->n] = text;
+    c->side[c->n++] = side;
+    return true;
+}
+static const char *joined(Verify *v, int n, const char *const *part) {
     Text t = text_new(v->arena);
-    if (v->rule->nblock || !proof->nmissing) return NULL;
-    text_add(&t, "%s", v->condition);
-    for (int k = 0; k < proof->nmissing; k++) {
-        text_add(&t, "%s", t.size ? ", " : "");
-        poly_print(v->w, proof->missing[k].p, &t);
-        text_add(&t, proof->missing[k].eq ? " == 0" : " >= 0");
-    }
-    return t.data;
+    for (int k = 0; k < n; k++) text_add(&t, "%s%s", k ? ", " : "", part[k]);
+    return t.data ? t.data : "";
 }
-
-/* The added conditions leave a size no value but 0 or 1: such a rule is of no use. */
-static bool useless(Verify *v, const Instance *i) {
-    SizeFacts f;
-    int64_t x;
-    if (!size_facts(v->w, v->work, i, &f)) return true;
-    for (int k = 0; k < i->nsymbol; k++)
-        if (i->is_size[k] && poly_constant(v->w, size_solved(&f, poly_symbol(v->w, i->symbol[k])), &x) && x <= 1) return true;
-    return false;
+static void put_in_force(Verify *v, const Conditions *c) {
+    v->conditions = *c;
+    v->condition = joined(v, c->n, c->text);
 }
-/* Once more with what the right side needs as a condition of the verdict. */
-static bool try_conditions(Verify *v, const int length[], const Proof *first) {
-    const char *before = v->condition, *more = v->options->no_preconditions ? NULL : with_missing(v, first);
+static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
+    Text t = text_new(v->arena);
+    poly_print(v->w, m->lit.p, &t);
+    text_add(&t, m->lit.eq ? " == 0" : " >= 0");
+    return add_condition(v, c, t.data, m->side);
+}
+/* Before a guess is proved: at few small sizes, then at many. */
+static Refutation differs_guessed(Verify *v, const int length[], const Instance *i) {
+    RefuteOptions o = {
+        .shapes = EARLY_SHAPES, .seed = seed, .elements = EARLY_ELEMENTS, .defined_only = true, .values_only = true, .quick = true};
+    o.small = true;
+    Refutation r = refutation(v, length, i, &o);
+    o.small = false;
+    o.shapes = GUESS_SHAPES;
+    return r.found ? r : refutation(v, length, i, &o);
+}
+/* Is the instance proved with these conditions in force? They stay so if it is. `found`: sizes at which they do not suffice. */
+static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c, bool guessed, Refutation *found) {
+    ProofOptions o = proof_options(v);
+    WorldMark mark = world_mark(v->w);
+    Conditions old = v->conditions;
     Instance i;
-    Proof proof;
-    if (!more || *before) return false;
-    v->condition = more;
-    if (make_instance(v, length, &i) && !useless(v, &i) && try_prove(v, length, &i, &proof)) return true;
-    v->condition = before;
+    Proof proof = {0};
+    if (guessed) o.budget = GUESS_BUDGET;
+    put_in_force(v, c);
+    bool ok = make_instance(v, length, &i);
+    *found = (Refutation){0};
+    if (ok) *found = guessed ? differs_guessed(v, length, &i) : differs_early(v, length, &i);
+    ok = ok && !found->found && try_prove(v, length, &i, &o, &proof);
+    if (ok && prove_useless(v->w, v->work, before, &i)) {
+        ok = false;
+        v->result.category = "useless";
+        v->without_use = v->condition;
+    }
+    if (proof.vacuous && !*v->result.category) v->result.category = "vacuous";
+    if (!ok) put_in_force(v, &old);
     v->result.verdict = VERDICT_PROVED; /* so far */
     v->result.why = "";
+    world_reset(v->w, mark);
+    return ok;
+}
+
+/* ---- guesses */
+
+typedef struct Guessing {
+    Verify *v;
+    const int *length;
+    const Instance *before;
+    const Conditions *base;
+    int nmodel, ntried;
+    Model model[INFER_MODELS];
+    Guess guess[GUESSES], tried[FAILURES_MAX];
+} Guessing;
+
+static bool has(const Guess *x, const char *lit) { return !strcmp(x->lit[0], lit) || (x->n > 1 && !strcmp(x->lit[1], lit)); }
+/* What implies a guess that could not be proved is not tried either, but for two guesses at once. */
+static bool was_tried(const Guessing *g, const Guess *x) {
+    for (int k = 0; k < g->ntried; k++) {
+        const Guess *y = &g->tried[k];
+        if (has(x, y->lit[0]) && (y->n > 1 ? has(x, y->lit[1]) : x->n < 2 || x->cover)) return true;
+    }
     return false;
 }
-/* True: go on with the next lengths. */
-static bool verify_lengths(Verify *v, const int length[]) {
+/* Sizes at which the guess does not suffice are one more model; what was neither proved nor so refuted is not tried again. */
+static bool try_guess(Guessing *g, const Guess *x) {
+    Conditions c = *g->base;
+    Refutation found = {0};
+    bool fits = true;
+    for (int j = 0; j < x->n; j++) fits &= add_condition(g->v, &c, x->lit[j], inferred);
+    if (fits && holds_under(g->v, g->length, g->before, &c, true, &found)) return true;
+    if (found.found && g->nmodel < INFER_MODELS) g->model[g->nmodel++] = (Model){found.value, false};
+    else g->tried[g->ntried++] = *x;
+    return false;
+}
+static bool infer(Verify *v, const int length[], const Instance *before, const Conditions *base) {
+    Guessing *g = ARENA_NEW(v->work, Guessing, 1);
+    RefuteOptions o = {.shapes = INFER_MODELS - EXAMPLES_MAX, .seed = seed, .elements = EARLY_ELEMENTS, .defined_only = true};
+    Instance i;
+    g->v = v;
+    g->length = length;
+    g->before = before;
+    g->base = base;
+    put_in_force(v, base);
+    bool made = make_instance(v, length, &i);
+    put_in_force(v, &(Conditions){0});
+    if (made) g->nmodel = refute_models(v->w, v->work, &i, &o, g->model);
+    while (made && g->ntried < FAILURES_MAX) {
+        int n = infer_guesses(v->w, v->arena, &i, g->nmodel, g->model, GUESSES, g->guess), k = 0;
+        while (k < n && was_tried(g, &g->guess[k])) k++;
+        if (k == n) return false;
+        if (try_guess(g, &g->guess[k])) return true;
+    }
+    return false;
+}
+/* What the right side and the outputs need is left out where the rest entails it. A weaker guess would have covered more models, and was tried before. */
+static void weaken(Verify *v, const int length[], const Instance *before) {
+    Refutation found;
+    for (int k = v->conditions.n; k-- > 0;) {
+        Conditions c = v->conditions;
+        if (c.side[k] == inferred) continue;
+        memmove(c.text + k, c.text + k + 1, sizeof *c.text * (size_t)(c.n - k - 1));
+        memmove(c.side + k, c.side + k + 1, sizeof *c.side * (size_t)(c.n - k - 1));
+        c.n--;
+        holds_under(v, length, before, &c, true, &found);
+    }
+}
+static bool find_conditions(Verify *v, const int length[], const Instance *i, const Proof *proof) {
+    Conditions base = {0};
+    Refutation found;
+    for (int k = 0; k < proof->nmissing; k++)
+        if (!add_missing(v, &base, &proof->missing[k])) return false;
+    const char *category = v->result.category;
+    if (!(base.n && holds_under(v, length, i, &base, false, &found)) && !infer(v, length, i, &base)) return false;
+    if (v->conditions.side[v->conditions.n - 1] == inferred) weaken(v, length, i);
+    v->result.category = category;
+    return true;
+}
+
+/* ---- all lengths */
+
+static Outcome verify_lengths(Verify *v, const int length[]) {
     Instance i;
     Proof proof;
-    if (!make_instance(v, length, &i)) return false;
-    if (try_prove(v, length, &i, &proof) || try_conditions(v, length, &proof)) return true;
-    if (try_refute(v, length, &i)) return false;
+    if (!make_instance(v, length, &i)) return OUTCOME_STOP;
+    ProofOptions o = proof_options(v);
+    o.needs_only = differs_early(v, length, &i).found;
+    if (try_prove(v, length, &i, &o, &proof)) return OUTCOME_NEXT;
+    if (proof.vacuous) v->result.category = "vacuous";
+    else if (!v->options->no_preconditions && !v->conditions.n && find_conditions(v, length, &i, &proof)) return OUTCOME_AGAIN;
+    if (try_refute(v, length, &i)) return OUTCOME_STOP;
     const char *where = lengths_text(v, length);
     unknown(v, arena_format(v->work, "%s%s%s", where, *where ? ": " : "", proof.why ? proof.why : "not shown"));
-    return false;
+    return OUTCOME_STOP;
 }
 static void run(Verify *v) {
     int length[RULE_BLOCKS];
     v->result.verdict = VERDICT_PROVED;
     rule_lengths_first(v->rule, length);
-    do {
+    for (bool more = true; more;) {
         WorldMark mark = world_mark(v->w);
         ArenaMark work = arena_mark(v->work);
-        bool more = verify_lengths(v, length);
+        Outcome o = verify_lengths(v, length);
         arena_reset(v->work, work);
         world_reset(v->w, mark);
-        if (!more) return;
-    } while (rule_lengths_next(v->rule, length));
+        if (o == OUTCOME_STOP) return;
+        if (o == OUTCOME_AGAIN &&
+            v->rule->nblock) { /* what holds at the other lengths holds under these conditions too, but they must be proved so */
+            v->result.classes = 0;
+            rule_lengths_first(v->rule, length);
+        } else more = rule_lengths_next(v->rule, length);
+    }
 }
 VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o) {
     Verify *v = ARENA_NEW(arena, Verify, 1);
@@ -143,7 +295,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     v->rule = rule;
     v->options = o;
     v->condition = "";
-    v->result = (VerifyResult){.condition = "", .why = ""};
+    v->result = (VerifyResult){.condition = "", .sides = "", .category = "", .why = ""};
     v->explain = text_new(arena);
     if (setjmp(v->escape.here)) unknown(v, v->escape.error.reason);
     else {
@@ -153,7 +305,10 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     }
     if (v->w) world_free(v->w);
     arena_free(v->work);
-    v->result.condition = v->result.verdict == VERDICT_PROVED ? v->condition : "";
+    bool proved = v->result.verdict == VERDICT_PROVED;
+    v->result.condition = proved ? v->condition : "";
+    v->result.sides = proved ? joined(v, v->conditions.n, v->conditions.side) : "";
+    if (proved) v->result.category = "";
     v->result.explanation = v->explain.data;
     v->result.ms = milliseconds() - start;
     return v->result;

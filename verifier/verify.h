@@ -6,16 +6,20 @@
 typedef struct VerifyOptions {
     uint64_t budget;       /* Z3 resource units for each combination of block lengths; 0: the default */
     bool no_preconditions; /* the rule as it stands: nothing is added to its conditions */
-    bool explain;
-    Switches check; /* all on, but in tests */
-    int shapes;     /* for counterexamples; 0: 60 */
-    size_t memory;  /* bytes, 0: no limit */
+    bool prove_first;      /* no counterexample is looked for before a proof has failed */
+    bool explain;          /* implies prove_first */
+    Switches check;        /* all on, but in tests */
+    int shapes;            /* for counterexamples; 0: 60 */
+    size_t memory;         /* bytes, 0: no limit */
 } VerifyOptions;
 typedef struct VerifyResult { /* strings live in the arena that was given */
     Verdict verdict;
     unsigned classes;
-    const char *condition;      /* what was added to the rule's own `where`; "" none */
-    const char *why;            /* UNKNOWN: which obligation, which budget; "" else */
+    const char *condition; /* PROVED: what was added to the rule's own `where`; "" none */
+    const char *sides;     /* where each of these conditions comes from: "right side", "outputs", "inferred", as many; "" none */
+    const char
+        *category;   /* not PROVED: "useless" where it holds only with a size of at most 1, "vacuous" where with no sizes at all; "" else */
+    const char *why; /* UNKNOWN: which obligation, which budget; "" else */
     const char *counterexample; /* REFUTED; NULL else */
     const char *explanation;    /* NULL unless asked for */
     double ms;

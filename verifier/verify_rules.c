@@ -1,9 +1,9 @@
 /* verify_rules.c -- the program verify-rules: reads rules, proves or refutes each, and writes them with their verdicts. Proved rules are what optimize-model believes. */
 #include "verifier/workers.h"
-#include "graphs/graph.h"
+#include "verifier/verdicts.h"
+#include "ops/base/intern.h"
 #include "ops/base/options.h"
 #include "rules/taso.h"
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,14 +11,23 @@
 typedef struct Options {
     const char *out, *json, *directory, *explain, *help;
     int64_t budget, jobs, memory;
-    bool no_preconditions, quiet, version;
+    bool no_preconditions, resume, quiet, version;
 } Options;
+typedef struct File { /* its rules and refusals are those up to these numbers, from where the file before ends */
+    const char *path;
+    int rules, refusals;
+} File;
 typedef struct Program {
     Arena *arena;
     Options o;
     RuleSet set;
     VerifyResult *result; /* verdict NONE: not reached */
     TasoRefusals refused; /* rules of TASO's files that have no counterpart */
+    File *file;
+    int nfile;
+    bool *skip; /* by rule: the journal had its verdict, or it is the same as an earlier one but for its name */
+    int *again; /* by rule: the next one that is the same; 0: none */
+    Journal *journal;
     int done, count[4], conditional;
     bool terminal;
     Error error;
@@ -75,12 +84,16 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
          .into = &o->memory,
          .value = "MB",
          .help = "Memory of each worker.",
-         .least = 64,
+         .least = 16,
          .most = 1 << 20},
         {.name = "no-preconditions",
          .kind = OPT_FLAG,
          .into = &o->no_preconditions,
          .help = "Take each rule as it stands: add no condition."},
+        {.name = "resume",
+         .kind = OPT_FLAG,
+         .into = &o->resume,
+         .help = "Go on where a run with the same --json or -o file ended: what it decided is not worked out again."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
@@ -96,6 +109,13 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
 
 /* ---- reporting */
 
+/* Up to the next comma outside parentheses. */
+static int part_length(const char *text) {
+    int n = 0, depth = 0;
+    for (; text[n] && (depth || text[n] != ','); n++) depth += (text[n] == '(') - (text[n] == ')');
+    return n;
+}
+
 static const char *const words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
 static void write_counterexample(Program *p, const Rule *rule, const VerifyResult *r) {
@@ -103,9 +123,21 @@ static void write_counterexample(Program *p, const Rule *rule, const VerifyResul
     const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
     file_write(path, text, strlen(text), &p->error);
 }
-static void report(void *user, int k, const VerifyResult *r) {
-    Program *p = user;
+/* Each with where it comes from. */
+static void print_conditions(const VerifyResult *r) {
+    const char *sep = " where ";
+    const char *text = r->condition, *side = r->sides;
+    while (*text) {
+        int n = part_length(text), m = part_length(side);
+        printf("%s%.*s (%.*s)", sep, n, text, m, side);
+        sep = ", ";
+        text += n + (text[n] ? 2 : 0);
+        side += m + (side[m] ? 2 : 0);
+    }
+}
+static void report_one(Program *p, int k, const VerifyResult *r) {
     const Rule *rule = &p->set.v[k];
+    if (p->journal && !p->skip[k]) journal_add(p->journal, rule, r, &p->error);
     p->result[k] = *r;
     p->done++;
     p->count[r->verdict]++;
@@ -114,8 +146,9 @@ static void report(void *user, int k, const VerifyResult *r) {
     if (!p->o.quiet || r->verdict != VERDICT_PROVED) {
         printf("%-7s %s %-32s %8.1f ms %5d queries", words[r->verdict], rule->id, rule->name, r->ms, r->queries);
         if (r->verdict == VERDICT_PROVED) printf("  %s", classes_text(p->arena, r->classes));
-        if (*r->condition) printf(" where %s", r->condition);
-        if (r->verdict == VERDICT_UNKNOWN) printf("  %s", r->why);
+        if (*r->condition) print_conditions(r);
+        if (*r->category) printf("  %s", r->category);
+        if (r->verdict != VERDICT_PROVED && *r->why) printf("  %s", r->why);
         printf("\n");
         if (r->counterexample) printf("%s\n", r->counterexample);
         if (r->explanation) printf("%s", r->explanation);
@@ -123,6 +156,14 @@ static void report(void *user, int k, const VerifyResult *r) {
     }
     if (r->counterexample && p->o.directory) write_counterexample(p, rule, r);
     if (p->terminal) fprintf(stderr, "%d of %d", p->done, p->set.n);
+}
+
+static void report(void *user, int k, const VerifyResult *r) {
+    Program *p = user;
+    VerifyResult same = *r;
+    report_one(p, k, r);
+    same.ms = 0;
+    while ((k = p->again[k])) report_one(p, k, &same);
 }
 
 /* ---- files */
@@ -133,54 +174,38 @@ static bool write_rules(Program *p) {
     for (int k = 0; k < p->set.n; k++) {
         Rule *rule = &p->set.v[k];
         const VerifyResult *r = &p->result[k];
-        rule->verdict = r->verdict;
-        rule->classes = r->classes;
-        rule->condition = r->verdict == VERDICT_PROVED ? r->condition : "";
-        if (r->verdict == VERDICT_PROVED) rule_seal(w, p->arena, rule);
+        if (r->verdict != VERDICT_NONE) { /* a rule that was not reached stays as it was read */
+            rule->verdict = r->verdict;
+            rule->classes = r->classes;
+            rule->condition = r->verdict == VERDICT_PROVED ? r->condition : "";
+            if (r->verdict == VERDICT_PROVED) rule_seal(w, p->arena, rule);
+        }
         text_add(&t, k ? "\n" : "");
         rule_print(rule, &t);
     }
     world_free(w);
     return file_write(p->o.out, t.data ? t.data : "", t.size, &p->error);
 }
-static void add_conditions(cJSON *list, const char *text) {
-    for (const char *end; *text; text = *end ? end + 2 : end) {
-        int depth = 0;
-        for (end = text; *end && (depth || *end != ','); end++) depth += (*end == '(') - (*end == ')');
-        char part[1000];
-        snprintf(part, sizeof part, "%.*s", (int)(end - text), text);
-        cJSON_AddItemToArray(list, cJSON_CreateString(part));
+/* The rules of a file and those that could not be read, in the order in which they stand in it. */
+static void file_json(const Program *p, const File *f, int rule, int refusal, Text *t) {
+    for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
+        const char *line;
+        if (refusal < f->refusals && p->refused.v[refusal].number == index) {
+            const char *why = arena_format(p->arena, "it cannot be expressed: %s", p->refused.v[refusal++].reason);
+            VerifyResult none = {.verdict = VERDICT_UNKNOWN, .condition = "", .sides = "", .category = "", .why = why};
+            line = verdict_print(p->arena, index, NULL, arena_format(p->arena, "taso-%d", index), &none);
+        } else {
+            line = verdict_print(p->arena, index, p->set.v[rule].id, p->set.v[rule].name, &p->result[rule]);
+            rule++;
+        }
+        text_add(t, "%s%s", t->size ? ",\n" : "", line);
     }
 }
 static bool write_json(Program *p) {
-    static const char *const verdict[] = {"unknown", "proved", "refuted", "unknown"};
-    cJSON *list = cJSON_CreateArray();
-    int index = 0;
-    for (int k = 0; k < p->set.n; k++) {
-        const Rule *rule = &p->set.v[k];
-        const VerifyResult *r = &p->result[k];
-        index = k && !strcmp(rule->file, p->set.v[k - 1].file) ? index + 1 : 0;
-        cJSON *x = cJSON_CreateObject(), *where = cJSON_CreateArray();
-        cJSON_AddNumberToObject(x, "index", index);
-        cJSON_AddStringToObject(x, "id", rule->id);
-        cJSON_AddStringToObject(x, "name", rule->name);
-        cJSON_AddStringToObject(x, "verdict", verdict[r->verdict]);
-        if (r->condition) add_conditions(where, r->condition);
-        cJSON_AddItemToObject(x, "where", where);
-        if (r->verdict == VERDICT_PROVED) cJSON_AddStringToObject(x, "class", classes_text(p->arena, r->classes));
-        else cJSON_AddNullToObject(x, "class");
-        cJSON_AddNumberToObject(x, "ms", r->ms);
-        cJSON_AddNumberToObject(x, "queries", r->queries);
-        if (r->counterexample) cJSON_AddStringToObject(x, "counterexample", r->counterexample);
-        else cJSON_AddNullToObject(x, "counterexample");
-        if (r->why && *r->why) cJSON_AddStringToObject(x, "why", r->why);
-        cJSON_AddItemToArray(list, x);
-    }
-    char *text = cJSON_Print(list);
-    bool ok = text && file_write(p->o.json, text, strlen(text), &p->error);
-    cJSON_free(text);
-    cJSON_Delete(list);
-    return ok;
+    Text t = text_new(p->arena), all = text_new(p->arena);
+    for (int k = 0; k < p->nfile; k++) file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0, &t);
+    text_add(&all, "[\n%s\n]\n", t.data ? t.data : "");
+    return file_write(p->o.json, all.data, all.size, &p->error);
 }
 
 /* ---- */
@@ -194,22 +219,76 @@ static bool read_file(Program *p, const char *path) {
     return true;
 }
 
-static bool run(Program *p, const StringList *files) {
-    if (!files->n) return error_set(&p->error, E_USAGE, "verify-rules", "no file given");
-    for (int k = 0; k < files->n; k++)
-        if (!read_file(p, files->v[k])) return false;
-    p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
-    for (int k = 0; k < p->set.n; k++) p->result[k] = (VerifyResult){.condition = "", .why = "not reached"};
+/* ---- going on */
+
+static bool open_journal(Program *p) {
+    const char *of = p->o.json ? p->o.json : p->o.out;
+    if (!of && p->o.resume) return error_set(&p->error, E_USAGE, "--resume", "needs --json or -o, beside which a run keeps its verdicts");
+    if (!of) return true;
+    const char *mode = arena_format(p->arena, "%s-%lld", p->o.no_preconditions ? "asis" : "default", (long long)p->o.budget);
+    return journal_open(p->arena, arena_format(p->arena, "%s.journal", of), mode, p->o.resume, &p->journal, &p->error);
+}
+/* Rules that differ in name and comment only are verified once: a verdict depends on nothing else. */
+static void find_equal(Program *p) {
+    Intern *seen = intern_new(p->arena);
+    int *last = ARENA_NEW(p->arena, int, p->set.n + 1);
+    for (int k = 0; k < p->set.n; k++) {
+        Rule bare = p->set.v[k];
+        Text t = text_new(p->arena);
+        bare.name = "same";
+        bare.section = bare.comment = "";
+        bare.verdict = VERDICT_NONE;
+        rule_print(&bare, &t);
+        uint32_t known = intern_find(seen, t.data, t.size), id = known ? known : intern_put(seen, t.data, t.size);
+        p->skip[k] = known;
+        if (known) p->again[last[id]] = k;
+        last[id] = k;
+    }
+    intern_free(seen);
+}
+static void take_known(Program *p) {
+    VerifyResult r;
+    for (int k = 0; k < p->set.n && p->journal && p->o.resume; k++) {
+        if (p->skip[k] || !journal_find(p->journal, &p->set.v[k], &r)) continue;
+        p->skip[k] = true;
+        report(p, k, &r);
+    }
+}
+/* What is decided stays in the journal as long as something is not. */
+static bool all_decided(const Program *p) {
+    for (int k = 0; k < p->set.n; k++)
+        if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED) return false;
+    return true;
+}
+static bool verify_all(Program *p) {
     VerifyOptions o = verify_defaults();
     o.budget = (uint64_t)p->o.budget;
     o.no_preconditions = p->o.no_preconditions;
-    WorkerOptions how = {.jobs = (int)p->o.jobs, .memory = (size_t)p->o.memory << 20, .explain_id = p->o.explain};
-    bool ok = workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
+    WorkerOptions how = {.jobs = (int)p->o.jobs, .memory = (size_t)p->o.memory << 20, .skip = p->skip, .explain_id = p->o.explain};
+    return workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
+}
+static bool run(Program *p, const StringList *files) {
+    if (!files->n) return error_set(&p->error, E_USAGE, "verify-rules", "no file given");
+    p->file = ARENA_NEW(p->arena, File, files->n);
+    for (int k = 0; k < files->n; k++) {
+        if (!read_file(p, files->v[k])) return false;
+        p->file[p->nfile++] = (File){files->v[k], p->set.n, p->refused.n};
+    }
+    p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
+    p->skip = ARENA_NEW(p->arena, bool, p->set.n);
+    p->again = ARENA_NEW(p->arena, int, p->set.n);
+    for (int k = 0; k < p->set.n; k++) p->result[k] = (VerifyResult){.condition = "", .sides = "", .category = "", .why = "not reached"};
+    if (!open_journal(p)) return false;
+    if (!p->o.explain) find_equal(p);
+    take_known(p);
+    bool ok = verify_all(p);
     if (p->terminal) fprintf(stderr, "\r\033[K");
     printf("%d proved (%d with a precondition), %d refuted, %d unknown\n", p->count[VERDICT_PROVED], p->conditional,
            p->count[VERDICT_REFUTED], p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
-    if (!ok && p->error.kind != E_INTERRUPTED) return false;
-    return (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p)) && ok && p->error.kind == E_NONE;
+    bool write = ok || p->error.kind == E_INTERRUPTED;
+    bool wrote = write && (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p));
+    journal_close(p->journal, wrote && all_decided(p));
+    return wrote && ok && p->error.kind == E_NONE;
 }
 int main(int argc, char **argv) {
     Program p = {.arena = arena_new(NULL, 0), .o = {.jobs = 1, .memory = 4096}, .terminal = isatty(2)};

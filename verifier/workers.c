@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 256 };
+enum { JOBS_MAX = 256, TEXTS = 6 };
 typedef struct Record {
     int verdict, queries;
     unsigned classes;
     double ms;
-    uint32_t length[4]; /* condition, why, counterexample, explanation; UINT32_MAX: none */
+    uint32_t length[TEXTS]; /* see texts_of; UINT32_MAX: none */
 } Record;
 typedef struct Worker {
     pid_t pid;
@@ -58,14 +58,14 @@ static bool read_all(int fd, void *data, size_t n) {
 /* ---- the worker */
 
 static const char **texts_of(VerifyResult *r, int k) {
-    const char **v[4] = {&r->condition, &r->why, &r->counterexample, &r->explanation};
+    const char **v[TEXTS] = {&r->condition, &r->sides, &r->category, &r->why, &r->counterexample, &r->explanation};
     return v[k];
 }
 static bool send_result(int fd, VerifyResult *r) {
     Record x = {(int)r->verdict, r->queries, r->classes, r->ms, {0}};
-    for (int k = 0; k < 4; k++) x.length[k] = *texts_of(r, k) ? (uint32_t)strlen(*texts_of(r, k)) : UINT32_MAX;
+    for (int k = 0; k < TEXTS; k++) x.length[k] = *texts_of(r, k) ? (uint32_t)strlen(*texts_of(r, k)) : UINT32_MAX;
     if (!write_all(fd, &x, sizeof x)) return false;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < TEXTS; k++)
         if (*texts_of(r, k) && !write_all(fd, *texts_of(r, k), x.length[k])) return false;
     return true;
 }
@@ -137,15 +137,19 @@ static bool give(Pool *p, Worker *w) {
         stop(w, false);
         return true;
     }
-    if (!w->pid && !start(p, w)) return false;
-    w->rule = rule;
-    return write_all(w->to, &w->rule, sizeof w->rule) || error_set(p->error, E_ENVIRONMENT, "worker", "a worker does not listen");
+    for (int try = 0; try < 2; try++) { /* one that died while it had nothing to do is replaced */
+        if (!w->pid && !start(p, w)) return false;
+        w->rule = rule;
+        if (write_all(w->to, &rule, sizeof rule)) return true;
+        stop(w, true);
+    }
+    return error_set(p->error, E_ENVIRONMENT, "worker", "a worker does not listen");
 }
 static bool receive(Pool *p, Worker *w, VerifyResult *r) {
     Record x;
     if (!read_all(w->from, &x, sizeof x)) return false;
     *r = (VerifyResult){.verdict = (Verdict)x.verdict, .classes = x.classes, .ms = x.ms, .queries = x.queries};
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < TEXTS; k++) {
         if (x.length[k] == UINT32_MAX) continue;
         char *text = arena_alloc(p->arena, (size_t)x.length[k] + 1);
         if (!read_all(w->from, text, x.length[k])) return false;
@@ -157,11 +161,18 @@ static bool finish(Pool *p, Worker *w) {
     VerifyResult r;
     int rule = w->rule;
     if (!receive(p, w, &r)) {
-        r = (VerifyResult){.verdict = VERDICT_UNKNOWN, .condition = "", .why = "its worker ended: out of memory, or killed"};
+        r = (VerifyResult){
+            .verdict = VERDICT_UNKNOWN, .condition = "", .sides = "", .category = "", .why = "its worker ended: out of memory, or killed"};
         stop(w, true); /* give() starts another */
     }
     p->done(p->user, rule, &r);
     return give(p, w);
+}
+/* The signal is taken, so that it does not end the program once it is let through again. */
+static bool taken(Pool *p) {
+    struct signalfd_siginfo info;
+    read_all(p->signals, &info, sizeof info);
+    return error_set(p->error, E_INTERRUPTED, "", "interrupted");
 }
 static bool loop(Pool *p) {
     for (;;) {
@@ -174,7 +185,7 @@ static bool loop(Pool *p) {
             }
         if (n == 1) return true;
         if (poll(f, (nfds_t)n, -1) < 0 && errno != EINTR) return error_set(p->error, E_ENVIRONMENT, "worker", "poll: %s", strerror(errno));
-        if (f[0].revents) return error_set(p->error, E_INTERRUPTED, "", "interrupted");
+        if (f[0].revents) return taken(p);
         for (int k = 1; k < n; k++)
             if (f[k].revents && !finish(p, &p->v[at[k]])) return false;
     }

@@ -1,0 +1,165 @@
+"""verify-rules as a program: what it keeps when it is interrupted, when a worker dies or memory runs out, and what its JSON says."""
+import json, os, signal, subprocess, time
+import pytest
+
+BUILD = os.environ.get("ISOMER_BUILD", "build")
+PROGRAM = os.path.join(BUILD, "verify-rules")
+CORPUS = "test/cases/verifier/corpus_b.rules"
+TASO = "test/cases/taso/graph_subst.pb"
+
+
+def verdicts(path):
+    return [(x["index"], x["name"], x["verdict"], x["where"]) for x in json.load(open(path))]
+
+
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, "-q", *arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("whole") / "v.json")
+    assert run("--json", path, CORPUS).returncode == 1
+    assert not os.path.exists(path + ".journal")
+    return verdicts(path)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(x) for x in f.read().split()]
+
+
+def start(path, lines, *more):
+    """A run that has reported so many rules."""
+    p = subprocess.Popen([PROGRAM, "--json", path, *more, CORPUS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(lines):
+        assert p.stdout.readline()
+    return p
+
+
+def end(p):
+    out, _ = p.communicate(timeout=300)
+    return p.returncode, out
+
+
+def resumed(path, whole):
+    """What the second run had to do: the rest. All verdicts are those of one run that was left alone."""
+    known = len(open(path + ".journal").read().splitlines())
+    again = subprocess.run([PROGRAM, "--resume", "--json", path, CORPUS], capture_output=True, text=True, timeout=300)
+    assert again.returncode == 1, again.stderr
+    assert verdicts(path) == whole
+    assert not os.path.exists(path + ".journal")
+    return known
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(tmp_path, whole, number):
+    path = str(tmp_path / "v.json")
+    p = start(path, 20)
+    p.send_signal(number)
+    code, out = end(p)
+    assert code == 130 and " proved (" in out
+    so_far = verdicts(path)
+    done = [x for x in so_far if x[2] != "unknown"]
+    assert 19 < len(done) < len(whole) and set(map(str, done)) <= set(map(str, whole))
+    assert all(x["why"] == "not reached" for x in json.load(open(path)) if x["verdict"] == "unknown")
+    assert resumed(path, whole) == len(done)
+
+
+def test_killed_itself(tmp_path, whole):
+    path = str(tmp_path / "v.json")
+    p = start(path, 15)
+    p.kill()
+    end(p)
+    assert not os.path.exists(path)
+    with open(path + ".journal", "a") as f:
+        f.write(open(path + ".journal").readline()[:-9])  # the last line was cut off
+    assert resumed(path, whole) >= 15
+
+
+def test_worker_killed(tmp_path, whole):
+    path = str(tmp_path / "v.json")
+    p = start(path, 10, "-j", "2")
+    workers = children(p.pid)
+    assert len(workers) == 2
+    for x in workers:
+        os.kill(x, signal.SIGSTOP)
+    for x in workers:
+        os.kill(x, signal.SIGKILL)
+    code, _ = end(p)
+    assert code == 1
+    found = verdicts(path)
+    lost = [x for x in found if x[2] == "unknown"]
+    assert len(found) == len(whole) and len(lost) <= 2 and [x for x in found if x not in lost] == [x for x in whole if x[1] not in [y[1] for y in lost]]
+    assert all("its worker ended" in x["why"] for x in json.load(open(path)) if x["verdict"] == "unknown")
+    if lost:
+        assert resumed(path, whole) == len(whole) - len(lost)
+
+
+def test_out_of_memory(tmp_path, whole):
+    path = str(tmp_path / "v.json")
+    result = run("--json", path, "--memory", "48", CORPUS)
+    found = verdicts(path)
+    assert result.returncode == 1 and len(found) == len(whole)
+    lost = [x for x in found if x[2] == "unknown"]
+    assert lost, "48 MB were enough"
+    assert not [x for x in found if x[2] != "unknown" and x not in whole]
+    assert resumed(path, whole) == len(whole) - len(lost)
+
+
+def test_resume_asks_the_same_question(tmp_path):
+    """A verdict under other options, or of another rule of that name, is no answer."""
+    path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
+    with open(rules, "w") as f:
+        f.write("rule a\n  %x : F [n, n]\nfrom\n  %y = relu %x\n  out %y\nto\n  %z = relu %x\n  %y = relu %z\n  out %y\n")
+        f.write("rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F [G*q, c, 3]\nfrom\n  %s = conv %x %u group=G\n  %t = conv %x %v group=G\n"
+                "  %y = concat %s %t axis=1\n  out %y\nto\n  %w = concat %u %v axis=0\n  %y = conv %x %w group=G\n  out %y\nwhere p >= 1, q >= 1, k >= 3\n")
+    assert run("--json", path, rules).returncode == 0
+    assert [x[2:] for x in verdicts(path)] == [("proved", []), ("proved", ["G == 1"])]
+    key = "0" * 16
+    with open(path + ".journal", "w") as f:  # of no rule here
+        f.write(f'{key}/{key}/{key}/asis-0 {{"verdict": "proved"}}\n')
+    assert run("--resume", "--no-preconditions", "--json", path, rules).returncode == 1
+    assert [x[2] for x in verdicts(path)] == ["proved", "refuted"]
+    assert run("--resume", rules).returncode == 2
+
+
+def fields(data):
+    """Top-level fields of a protobuf message, as byte strings."""
+    at = 0
+    while at < len(data):
+        start, shift, n = at, 0, 0
+        at += 1
+        while True:
+            n |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 128:
+                break
+        at += n
+        yield data[start:at]
+
+
+def test_index_counts_refused_rules(tmp_path):
+    """Of three rules the one in the middle has an operator that has no counterpart."""
+    rules = list(fields(open(TASO, "rb").read()))
+    strange = rules[0].replace(b"\x08\x12", b"\x08\x04", 1)  # DROPOUT
+    pb, path = str(tmp_path / "r.pb"), str(tmp_path / "v.json")
+    with open(pb, "wb") as f:
+        f.write(rules[0] + strange + rules[1])
+    result = run("--json", path, pb, CORPUS)
+    found = json.load(open(path))
+    assert [x["index"] for x in found[:3]] == [0, 1, 2] and [x["index"] for x in found[3:]] == list(range(77))
+    assert [x["verdict"] for x in found[:3]] == ["proved", "unknown", "proved"]
+    assert found[1]["id"] is None and "cannot be expressed" in found[1]["why"] and "UNKNOWN" in result.stdout
+    assert [x["name"] for x in found[:3]] == ["taso-0", "taso-1", "taso-2"]
+
+
+def test_no_division_by_zero_where_another_will_do(tmp_path):
+    path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
+    with open(rules, "w") as f:
+        f.write("rule wrong\n  %a : F [n]   %b : F [n]\nfrom\n  %m = mul %a %b\n  %d = div %m %b\n  out %d\nto\n  %d = neg %a\n  out %d\n")
+    assert run("--json", path, rules).returncode == 1
+    text = json.load(open(path))[0]["counterexample"]
+    data = text.split("input %b")[1].split("{")[1].split("}")[0].split(", ")
+    assert "0" not in data and "nan" not in text and "inf" not in text and "rationals" in text

@@ -1,0 +1,143 @@
+/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a = 1, odd, even, a = b mod 2), each as the set of models in which it holds. Those that hold in no model where
+   the sides differ are guesses; then come two of these at once, then other pairs. Symbols that agree in all models count as one. Nothing here is proved: that is
+   the prover's to do, under the guess as a condition. */
+#include "verifier/infer.h"
+#include <string.h>
+
+enum { NAMES_MAX = 24, TEMPLATES_MAX = 4 * NAMES_MAX * NAMES_MAX, PAIRED_MAX = 60, SINGLES_MAX = 8 };
+typedef struct Models { /* a set of models */
+    uint64_t bit[(INFER_MODELS + 63) / 64];
+} Models;
+typedef struct Template {
+    const char *text;
+    Models models;  /* in which it holds */
+    int bad, cover; /* how many of these are models where the sides differ, or agree */
+} Template;
+typedef struct Infer {
+    World *w;
+    Arena *arena;
+    const Instance *i;
+    int n; /* models */
+    const Model *model;
+    Models same; /* those in which the sides agree */
+    int nname, name[NAMES_MAX];
+    int count;
+    Template *v;
+} Infer;
+
+static void put(Models *m, int k) { m->bit[k / 64] |= (uint64_t)1 << k % 64; }
+static Models both(const Models *a, const Models *b) {
+    Models r;
+    for (size_t k = 0; k < sizeof r.bit / sizeof *r.bit; k++) r.bit[k] = a->bit[k] & b->bit[k];
+    return r;
+}
+static int size(const Models *m) {
+    int n = 0;
+    for (size_t k = 0; k < sizeof m->bit / sizeof *m->bit; k++) n += __builtin_popcountll(m->bit[k]);
+    return n;
+}
+static int cover(const Infer *x, const Models *m) {
+    Models good = both(m, &x->same);
+    return size(&good);
+}
+static Template template_of(const Infer *x, const char *text, const Models *m) {
+    int good = cover(x, m);
+    return (Template){text, *m, size(m) - good, good};
+}
+static const char *name(const Infer *x, int k) { return world_text(x->w, symbol_def(x->w, x->i->symbol[x->name[k]]).word); }
+static int64_t value(const Infer *x, int k, int model) { return x->model[model].value[x->name[k]]; }
+
+static void choose_names(Infer *x) {
+    for (int s = 0; s < x->i->nsymbol && x->nname < NAMES_MAX; s++) {
+        bool known = false;
+        for (int k = 0; k < x->nname && !known; k++) {
+            known = true;
+            for (int m = 0; m < x->n && known; m++) known = x->model[m].value[s] == value(x, k, m);
+        }
+        if (!known) x->name[x->nname++] = s;
+    }
+}
+
+/* ---- templates */
+
+typedef bool Holds(int64_t a, int64_t b);
+static bool is_equal(int64_t a, int64_t b) { return a == b; }
+static bool is_least(int64_t a, int64_t b) { return a >= b; }
+static bool is_like(int64_t a, int64_t b) { return (a - b) % 2 == 0; }
+
+/* A template over a and b, or over a and a number. */
+static void add(Infer *x, const char *text, Holds *holds, int a, int b, int64_t number) {
+    Models models = {{0}};
+    for (int m = 0; m < x->n; m++)
+        if (holds(value(x, a, m), b < 0 ? number : value(x, b, m))) put(&models, m);
+    Template t = template_of(x, text, &models);
+    if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
+}
+static void add_templates(Infer *x) {
+    Arena *m = x->arena;
+    x->v = ARENA_NEW(m, Template, TEMPLATES_MAX);
+    for (int a = 0; a < x->nname; a++) {
+        const char *s = name(x, a);
+        add(x, arena_format(m, "%s == 1", s), is_equal, a, -1, 1);
+        add(x, arena_format(m, "%s - 2*floor(%s/2) == 1", s, s), is_like, a, -1, 1);
+        add(x, arena_format(m, "%s - 2*floor(%s/2) == 0", s, s), is_like, a, -1, 0);
+    }
+    for (int a = 0; a < x->nname; a++)
+        for (int b = 0; b < x->nname; b++) {
+            const char *s = name(x, a), *t = name(x, b);
+            if (a < b) add(x, arena_format(m, "%s == %s", s, t), is_equal, a, b, 0);
+            if (a != b) add(x, arena_format(m, "%s >= %s", s, t), is_least, a, b, 0);
+            if (a < b) add(x, arena_format(m, "%s - %s - 2*floor((%s - %s)/2) == 0", s, t, s, t), is_like, a, b, 0);
+        }
+}
+
+/* ---- guesses */
+
+/* Keeps out[0..n-1] sorted, the one that covers most first, equals in the order of arrival. */
+static int insert(int n, int most, Guess *out, Guess g) {
+    int at = n;
+    while (at && out[at - 1].cover < g.cover) at--;
+    if (at == most) return n;
+    if (n == most) n--;
+    memmove(out + at + 1, out + at, sizeof *out * (size_t)(n - at));
+    out[at] = g;
+    return n + 1;
+}
+/* The templates that hold in the fewest models where the sides differ come first. */
+static void sort_templates(Infer *x) {
+    for (int k = 1; k < x->count; k++) {
+        Template t = x->v[k];
+        int at = k;
+        for (; at && (x->v[at - 1].bad > t.bad || (x->v[at - 1].bad == t.bad && x->v[at - 1].cover < t.cover)); at--)
+            x->v[at] = x->v[at - 1];
+        x->v[at] = t;
+    }
+}
+static int pairs(Infer *x, int n, int most, Guess *out) {
+    Guess *v = out + n;
+    int count = x->count < PAIRED_MAX ? x->count : PAIRED_MAX, found = 0;
+    sort_templates(x);
+    for (int a = 0; a < count; a++)
+        for (int b = a + 1; b < count; b++) {
+            Models m = both(&x->v[a].models, &x->v[b].models);
+            Template t = template_of(x, NULL, &m);
+            if (!t.bad && t.cover) found = insert(found, most - n, v, (Guess){2, {x->v[a].text, x->v[b].text}, t.cover});
+        }
+    return n + found;
+}
+int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const Model *model, int most, Guess *out) {
+    Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
+    int n = 0;
+    for (int k = 0; k < nmodel; k++)
+        if (model[k].same) put(&x.same, k);
+    int good = size(&x.same);
+    if (!good || good == nmodel) return 0;
+    choose_names(&x);
+    add_templates(&x);
+    for (int k = 0; k < x.count; k++)
+        if (!x.v[k].bad) n = insert(n, SINGLES_MAX < most ? SINGLES_MAX : most, out, (Guess){1, {x.v[k].text, NULL}, x.v[k].cover});
+    int single = n;
+    for (int a = 0; a < single && n < most; a++)
+        for (int b = a + 1; b < single && n < most; b++) out[n++] = (Guess){2, {out[a].lit[0], out[b].lit[0]}, 0};
+    return pairs(&x, n, most, out);
+}

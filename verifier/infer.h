@@ -1,0 +1,15 @@
+/* infer.h -- conditions on sizes under which a rule that is false in general may hold: guesses from models, to be proved. */
+#ifndef ISOMER_INFER_H
+#define ISOMER_INFER_H
+#include "verifier/refute.h"
+
+enum { INFER_MODELS = 240 };
+typedef struct Guess {
+    int n;              /* 1, or 2 for a pair */
+    const char *lit[2]; /* conditions, as text */
+    int cover;          /* models in which the sides agree and it holds; 0: two guesses at once */
+} Guess;
+
+/* Guesses that hold in no model where the sides differ and in one at least where they agree, single ones first, those that cover most first; their number. Texts live in the arena. */
+int infer_guesses(World *, Arena *, const Instance *, int n, const Model *, int most, Guess *out);
+#endif

@@ -206,6 +206,7 @@ static void try_mutant(const Rule *rule, Random *r, Tally *tally) {
     for (int k = 0; k < l.n; k++) text_add(&t, "%s\n", l.v[k]);
     mutant.to.text = t.data;
     VerifyOptions o = verify_defaults();
+    o.prove_first = true; /* it is the prover that is tested */
     VerifyResult v = verify_rule(a, &mutant, &o);
     tally->proved += v.verdict == VERDICT_PROVED;
     tally->refuted += v.verdict == VERDICT_REFUTED;

@@ -127,6 +127,7 @@ static Outcome classify(const Rule *rule, uint64_t seed) {
    eighth with conditions allowed: then it must be equal where they hold. */
 static bool is_proved(Arena *a, Rule *m, Outcome numbers, int k, Counts *c) {
     VerifyOptions o = verify_defaults();
+    o.prove_first = true; /* it is the prover that is tested */
     bool different = numbers == OUTCOME_DIFFERENT || numbers == OUTCOME_SIZES;
     o.no_preconditions = different && k % 8;
     o.shapes = SHAPES;

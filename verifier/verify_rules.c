@@ -4,6 +4,7 @@
 #include "ops/base/intern.h"
 #include "ops/base/options.h"
 #include "rules/taso.h"
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

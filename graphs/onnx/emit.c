@@ -60,7 +60,7 @@ static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
     return constant_make(w, &type, blob_put(w, arena_copy(w->arena, v, sizeof *v * (size_t)n), sizeof *v * (size_t)n));
 }
 
-static Value call(World *w, const char *op, int nin, const Value in[], const char *a, PolyList list, const char *b, PolyList list_b) {
+Value node_call(World *w, const char *op, int nin, const Value in[], const char *a, PolyList list, const char *b, PolyList list_b) {
     const Op *o = op_find(op);
     Attr attr[16] = {{.word = 0}};
     bool given[16] = {0};
@@ -75,8 +75,8 @@ static Value call(World *w, const char *op, int nin, const Value in[], const cha
 
 static Value axis_size(World *w, Value v, int axis) {
     Poly start = poly_int(w, axis), one = poly_int(w, 1);
-    Value shape = call(w, "shape", 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
-    return shape ? call(w, "slice", 1, &shape, "starts", (PolyList){1, &start}, "sizes", (PolyList){1, &one}) : 0;
+    Value shape = node_call(w, "shape", 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
+    return shape ? node_call(w, "slice", 1, &shape, "starts", (PolyList){1, &start}, "sizes", (PolyList){1, &one}) : 0;
 }
 static int axis_of_size(World *w, Value v, Poly size) {
     const Type *t = v ? value_type(w, v) : NULL;
@@ -106,7 +106,7 @@ static Value size_far(Draft *d, Poly size) {
 }
 
 static Value join(World *w, const char *op, Value a, Value b) {
-    return a && b ? call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0}) : 0;
+    return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0}) : 0;
 }
 
 static Value poly_value(Draft *d, Poly p, int depth);
@@ -154,7 +154,7 @@ static Value list_value(Draft *d, PolyList list) {
     for (int k = 0; k < list.n; k++)
         if (!(part[k] = poly_value(d, list.v[k], 0))) return no(d, "a size that nothing in the model shows"), 0;
     Poly zero = poly_int(d->w, 0);
-    return list.n == 1 ? part[0] : call(d->w, "concat", list.n, part, "axis", (PolyList){1, &zero}, NULL, (PolyList){0});
+    return list.n == 1 ? part[0] : node_call(d->w, "concat", list.n, part, "axis", (PolyList){1, &zero}, NULL, (PolyList){0});
 }
 
 static bool fill_slot(Draft *d, int place, Value v) {
@@ -368,7 +368,7 @@ static Value scalar(Draft *d, Poly p, DType dtype) {
     bool constant = poly_constant(d->w, p, &v);
     Value list = constant ? 0 : poly_value(d, p, 0);
     if (!constant && !list) return no(d, "a size that nothing in the model shows"), 0;
-    if (!constant) list = call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
+    if (!constant) list = node_call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
     if (!constant) return dtype == DT_INT64 ? list : cast(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);

@@ -53,6 +53,7 @@ bool import_data(Import *, Value, Type *, const void **bytes); /* of a constant,
 const Type *import_type(Import *, Value);                      /* NULL and why: sizes not known */
 
 bool normalize_by_tables(Import *, Value out[]);
+bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */
 
 /* special.c: items X:SPECIAL of ops/op.h, by name. */
 bool special_import(Import *, const char *ours, const char *special);

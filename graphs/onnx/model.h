@@ -27,6 +27,7 @@ typedef struct OnnxNode {
     int ncapture;
     const char *reason; /* why it is opaque; NULL: it is not */
     Poly count;         /* the size of its result that depends on data, made once */
+    bool inner;         /* of a subgraph: not among Model.node */
     bool call;          /* of a function of the model, whatever its name */
     NodeId random;      /* its node if that carries a serial (opaque, random numbers): made once, then rebuilt on other inputs */
 } OnnxNode;
@@ -88,6 +89,9 @@ bool external_copy(Model *, Slice result, const char *path, const char *but, Are
 /* around.c: functions, training and annotations of quantization: what stands beside the graph and speaks of its names. */
 bool around_read(Model *, Error *);
 bool around_is_function(const Model *, Slice domain, Slice name);
+
+/* emit.c: a node by its operator's name, with up to two lists (or NULL) among its attributes; 0: it refuses them. */
+Value node_call(World *, const char *op, int nin, const Value in[], const char *a, PolyList, const char *b, PolyList);
 
 /* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind them). Never fails: what is not understood becomes opaque.
    Deterministic: the same inputs give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not. */

@@ -73,10 +73,13 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     Import s = {.m = m, .w = m->w, .n = n, .in = in, .nin = n->x.nin};
     m->w->overflow = false;
     memset(out, 0, sizeof *out * (size_t)n->x.nout);
-    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64;
-    for (int k = 0; k < n->x.nattr; k++) tables &= n->x.attr[k].graph.n == 0;
+    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64, control = false;
+    for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
     if (n->call) import_fail(&s, "a function of the model");
-    else if (!tables) import_fail(&s, "it has a subgraph, or is very large");
+    else if (control && control_import(&s, out)) {
+        *opaque = NULL;
+        return;
+    } else if (control || !tables) import_fail(&s, "it is very large");
     else if (!n->version) import_fail(&s, "domain %s is not among the model's operator sets", n->domain);
     else if (!n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(&s, out) : normalize_by_tables(&s, out)) {
         *opaque = NULL;

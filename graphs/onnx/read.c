@@ -28,6 +28,7 @@ int64_t model_opset(const Model *m, Slice domain) {
 
 const char *node_place(Model *m, const OnnxNode *n) {
     const char *shown = n->name[0] ? n->name : n->x.nout ? slice_text(m->w->arena, n->x.out[0]) : "";
+    if (n->inner) return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown, n->type);
     return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, (int)(n - m->node), shown, n->type);
 }
 

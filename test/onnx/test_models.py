@@ -1,0 +1,60 @@
+"""The real models whole: run-model gives ONNX Runtime's outputs, and of the nodes outside subgraphs at least 95 % are understood."""
+import argparse, os, re, subprocess, sys
+import numpy, onnxruntime, pytest
+from written import ROOT, TOOL, real_models
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from onnx_tools import Feed, add_feed_options, feed_options, model_table
+
+PROGRAM = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "run-model")
+TABLE = {row["name"]: row for row in model_table()}
+MODELS = [path for path in real_models() if os.path.basename(path) in TABLE]
+RTOL = 1e-4  # of the largest element of an output
+HALF = {"silero_vad_half.onnx": 1e-2}  # computes in float16
+SHARE = 0.95
+
+needs_models = pytest.mark.skipif(not MODELS, reason="no models here: scripts/fetch-models fetches them")
+each_model = pytest.mark.parametrize("path", MODELS, ids=map(os.path.basename, MODELS))
+
+
+def runtime(path):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def own_outputs(path, feed, folder):
+    words = []
+    for name, value in feed.items():
+        numpy.save(folder / f"{name}.npy", value)
+        words += ["--input", f"{name}={folder / name}.npy"]
+    done = subprocess.run([PROGRAM, path, *words, "--output-dir", folder / "out"], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    return lambda name: numpy.load(folder / "out" / f"{name.replace('/', '_').replace(':', '_')}.npy")
+
+
+@needs_models
+@each_model
+def test_it_runs_as_onnx_runtime_does(path, tmp_path):
+    parser = argparse.ArgumentParser()
+    add_feed_options(parser)
+    session, name = runtime(path), os.path.basename(path)
+    feed = Feed(parser.parse_args(feed_options(TABLE[name]))).draw(session.get_inputs())
+    got, limit = own_outputs(path, feed, tmp_path), HALF.get(name, RTOL)
+    for info, want in zip(session.get_outputs(), session.run(None, feed)):
+        have = got(info.name)
+        assert have.shape == want.shape and have.dtype == want.dtype, info.name
+        apart = numpy.abs(have.astype("f8") - want.astype("f8")).max() / max(numpy.abs(want.astype("f8")).max(), 1e-30)
+        print(f"{name} {info.name}: {apart:.2g}")
+        assert apart <= limit, f"{info.name}: {apart}"
+
+
+@needs_models
+@each_model
+def test_most_nodes_are_understood(path):
+    said = subprocess.run([TOOL, "-v", path], capture_output=True, text=True, timeout=100).stdout
+    nodes, understood = map(int, re.search(r"(\d+) nodes, (\d+) understood", said).groups())
+    print(f"{os.path.basename(path)}: {understood} of {nodes}")
+    if nodes - understood > said.count("it has a subgraph"):  # the node that has one is not counted
+        assert understood >= SHARE * (nodes - said.count("it has a subgraph"))

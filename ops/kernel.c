@@ -2,6 +2,7 @@
    numeric type. */
 #include "ops/op_kernel.h"
 #include "ops/core/element.h"
+#include <string.h>
 
 bool kernel_first(const View *v, int64_t i[]) {
     for (int a = 0; a < v->rank; a++) {
@@ -38,6 +39,11 @@ void kernel_set_integer(const View *v, void *const slot[], int64_t place, int64_
     element_set_integer((DType)v->dtype, slot[v->slot], place, x);
 }
 double kernel_greatest(int32_t dtype) { return element_greatest((DType)dtype); }
+double kernel_bits_real(int64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 bool kernel_is_integer(const View *v) { return dtype_class((DType)v->dtype) != 'F'; }
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from, int64_t from_place) {
     if (kernel_is_integer(from)) kernel_set_integer(to, slot, to_place, kernel_integer(from, slot, from_place));

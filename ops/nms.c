@@ -23,23 +23,6 @@ static const char *shape(Call *c) {
     return dtypes_agree(c, "F");
 }
 
-/* Thresholds travel as the bits of doubles. */
-static bool bits_of(Call *c, int attr, int64_t *out) {
-    union {
-        double real;
-        int64_t bits;
-    } u;
-    if (!ex_number(c->w, real(c, attr), &u.real)) return false;
-    *out = u.bits;
-    return true;
-}
-static double real_of(int64_t bits) {
-    union {
-        int64_t bits;
-        double real;
-    } u = {bits};
-    return u.real;
-}
 static int params(Call *c, int64_t *out, int room) {
     if (room < 4 || !is_const(c, intof(c, MOST), &out[0]) || !bits_of(c, IOU, &out[1]) || !bits_of(c, SCORE, &out[2])) return -1;
     out[3] = word(c, CENTER);
@@ -75,7 +58,7 @@ static double overlap(const Box *a, const Box *b) {
 /* The best box behind (score, box), or -1. */
 static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t class, int64_t last) {
     const View *v = &s->view[2];
-    double limit = real_of(s->param[3]), before = 0, best_score = 0;
+    double limit = kernel_bits_real(s->param[3]), before = 0, best_score = 0;
     int64_t best = -1;
     if (last >= 0) before = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, last}));
     for (int64_t k = 0; k < v->dim[2]; k++) {
@@ -90,7 +73,7 @@ static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t
     Box b = box_at(s, slot, image, box);
     for (int64_t row = first; row < end; row++) {
         Box other = box_at(s, slot, image, kernel_integer(y, slot, kernel_at(y, (int64_t[]){row, 2})));
-        if (overlap(&b, &other) > real_of(s->param[2])) return true;
+        if (overlap(&b, &other) > kernel_bits_real(s->param[2])) return true;
     }
     return false;
 }

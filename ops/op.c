@@ -126,6 +126,12 @@ Dims ints_dims(Call *c, int attr) {
 Poly intof(Call *c, int attr) { return ints(c, attr).n ? ints(c, attr).v[0] : 0; }
 int word(Call *c, int attr) { return c->attr[attr].word; }
 Ex real(Call *c, int attr) { return c->attr[attr].real; }
+bool bits_of(Call *c, int attr, int64_t *out) {
+    double x;
+    if (!ex_number(c->w, real(c, attr), &x)) return false;
+    memcpy(out, &x, sizeof x);
+    return true;
+}
 int axis_at(Call *c, int attr, int k, int rank) {
     int64_t a;
     if (k >= ints(c, attr).n || !is_const(c, ints(c, attr).v[k], &a)) return -1;

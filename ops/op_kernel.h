@@ -22,6 +22,7 @@ int64_t kernel_integer(const View *, void *const slot[], int64_t place);
 void kernel_set_real(const View *, void *const slot[], int64_t place, double);
 void kernel_set_integer(const View *, void *const slot[], int64_t place, int64_t);
 double kernel_greatest(int32_t dtype); /* the greatest finite number of a float of 16 bits or less; 0: others */
+double kernel_bits_real(int64_t bits); /* a parameter that op.h's bits_of made */
 bool kernel_is_integer(const View *);  /* integers and booleans */
 /* One element, converted if the types differ. */
 void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from, int64_t from_place);

@@ -18,8 +18,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
-/* Only axes that are padded are guarded. */
-static Ex define(Call *c, Dims i) {
+/* x, or `otherwise` outside it; only axes that are padded are guarded. */
+static Ex padded(Call *c, Dims i, Ex otherwise) {
     Dims x = c->in[0]->dim, ix = i;
     PolyList p = ints(c, PADS);
     Cond in = {0};
@@ -27,14 +27,13 @@ static Ex define(Call *c, Dims i) {
         ix.v[k] = poly(c, "i - b", i.v[k], p.v[k]);
         if (p.v[k] || p.v[k + i.n]) in = both(c, in, inside(c, (Dims){1, {ix.v[k]}}, (Dims){1, {x.v[k]}}, 0));
     }
-    return when(c, in, at(c, 0, ix), real(c, VALUE));
+    return when(c, in, at(c, 0, ix), otherwise);
 }
+static Ex define(Call *c, Dims i) { return padded(c, i, real(c, VALUE)); }
 
-/* y is filled, and what there is of x is copied over it. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
-    double value;
+/* What there is of x is copied over y. */
+static void copy_inner(Call *c, const View in[], const View out[], StepBuf *b) {
     View x = in[0], y = out[0];
-    if (!ex_number(c->w, real(c, VALUE), &value)) return 0;
     for (int k = 0; k < x.rank; k++) {
         int64_t begin = step_size(b, ints(c, PADS).v[k]), from = begin < 0 ? -begin : 0, to = y.dim[k] - begin;
         if (to > x.dim[k]) to = x.dim[k];
@@ -42,8 +41,13 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
         x = view_part(&x, k, from, to - from);
         y = view_part(&y, k, from + begin, to - from);
     }
-    step_fill(b, &out[0], value);
     step_copy(b, &y, &x);
+}
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    double value;
+    if (!ex_number(c->w, real(c, VALUE), &value)) return 0;
+    step_fill(b, &out[0], value);
+    copy_inner(c, in, out, b);
     return 1;
 }
 
@@ -54,3 +58,19 @@ static const OnnxMap onnx[] = {
     {0},
 };
 const Op op_pad = {"pad", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
+
+/* padwith: `value` is an input: a number that is not known before, or no finite one. */
+static const AttrDef with_attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, {0}};
+static const char *shape_with(Call *c) {
+    for (int k = 0; k < c->in[1]->dim.n; k++) need_eq(c, c->in[1]->dim.v[k], poly(c, "1"));
+    return c->in[1]->dim.n > 1 ? "the value is one number" : shape(c);
+}
+static Ex define_with(Call *c, Dims i) { return padded(c, i, at(c, 1, (Dims){.n = c->in[1]->dim.n})); }
+static int lower_with(Call *c, const View in[], const View out[], StepBuf *b) {
+    View value = view_spread(&in[1], out[0].rank ? out[0].rank : in[1].rank, out[0].dim);
+    step_copy(b, &out[0], &value);
+    copy_inner(c, in, out, b);
+    return 1;
+}
+static const OnnxMap onnx_with[] = {{"", "Pad", 11, 0, "mode==constant pads:axes"}, {0}};
+const Op op_padwith = {"padwith", "x value", "y", with_attrs, shape_with, define_with, .lower = lower_with, .onnx = onnx_with};

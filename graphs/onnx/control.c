@@ -216,7 +216,8 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
         if (!v[k] || value_type(s->w, v[k])->dim.n + 1 != t.dim.n || !(v[k] = reshape_to(s, v[k], t.dim)))
             return import_fail(s, "results of other sizes in every turn"), 0;
     Value y = n == 1 ? v[0] : node_call(s->w, "concat", n, v, "axis", (PolyList){1, &where}, NULL, (PolyList){0});
-    return y ? y : (import_fail(s, "results of other sizes in every turn"), 0);
+    if (!y) import_fail(s, "results of other sizes in every turn");
+    return y;
 }
 
 /* ---- the three */
@@ -233,10 +234,10 @@ static bool take_if(Import *s, Value out[]) {
 typedef struct Turns { /* a loop under way */
     Import *s;
     Body b;
-    int nstate, nscan;    /* values carried, values gathered */
-    Value *in, *out;      /* of one turn */
+    int nstate, nscan; /* values carried, values gathered */
+    Value *in, *out;   /* of one turn */
     int64_t n, room;
-    Value **gathered;     /* [scan][turn] */
+    Value **gathered; /* [scan][turn] */
 } Turns;
 
 static bool turns_new(Turns *l, Import *s, int nin, int nstate, int first_out) {

@@ -220,6 +220,7 @@ static bool pads_axes(Import *s, int attr) {
     give_ints(s, attr, 2 * x->n, v);
     Their t;
     int value = our_attr(s->op, "value");
+    if (value < 0 && op_arity(s->op, &(bool){0}) > 1) return s->nin > 2 && s->in[2] ? true : import_fail(s, "a value is missing");
     if (value < 0) return their(s, "value", &t), s->taken |= 4, true;
     return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }

@@ -211,6 +211,13 @@ def pad(case):
     case.onnx_inputs = case.inputs + [np.array(pads, np.int64), np.array(number(value), np.float32)]
 
 
+def padwith(case):
+    pads = case.attrs["pads"] = [case.below(4) - 1 for _ in range(6)]
+    value = np.float32(case.random.choice([0.5, -3, -np.inf, np.inf]))
+    case.inputs, case.type = [case.tensor(2, 3, 4), np.array(value)], "Pad"
+    case.onnx_inputs = [case.inputs[0], np.array(pads, np.int64), case.inputs[1]]
+
+
 def transpose(case):
     perm = case.attrs["perm"] = case.random.sample(range(4), 4)
     case.inputs, case.type, case.onnx_attrs = [case.tensor(2, 3, 4, 5)], "Transpose", {"perm": perm}
@@ -553,6 +560,19 @@ def rotary(case):
     case.inputs = [case.tensor(2, 3, 4, e), case.tensor(2, 4, h), case.tensor(2, 4, h)]
     case.type, case.opset = "RotaryEmbedding", 23
     case.onnx_attrs = {"interleaved": int(case.attrs["interleaved"] == "yes"), "rotary_embedding_dim": 2 * h}
+
+
+def attention(case):
+    case.attrs.update({name: case.draw(name) for name in ("scale", "cap", "causal")})
+    case.onnx_attrs = {"is_causal": int(case.attrs["causal"] == "yes"), "softcap": float(number(case.attrs["cap"]))}
+    if number(case.attrs["scale"]):
+        case.onnx_attrs["scale"] = float(number(case.attrs["scale"]))
+    group, past = case.random.choice([1, 2, 4]), case.below(3)
+    case.inputs = [case.tensor(2, 4, 3, 6), case.tensor(2, group, 5, 6), case.tensor(2, group, 5, 7)]
+    case.inputs.append(case.random.choice([case.tensor(3, 5 + past), case.tensor(2, 1, 3, 5 + past)]))
+    if past:
+        case.inputs += [case.tensor(2, group, past, 6), case.tensor(2, group, past, 7)]
+    case.type, case.opset, case.outputs = "Attention", 24, 4
 
 
 def padmirror(case):

@@ -67,6 +67,7 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
        pads:transposed     convtranspose: auto_pad and output_shape become pads
        sizes:resize        scales or sizes (inputs or attribute) become the sizes of all axes; fails unless size*scale
                            is whole where the scale is used
+       sizes:resample      likewise from inputs that stay; sizes that a scale does not make whole are rounded down
        axes:resize         the axes of sizes and scales, all if absent
        range:count         inputs start, limit, delta (computable integers) become start, n, step, dtype
        shape:expand        input 1, joined with x's sizes by broadcasting

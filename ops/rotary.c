@@ -39,3 +39,62 @@ static Ex define(Call *c, Dims i) {
 
 static const OnnxMap onnx[] = {{"", "RotaryEmbedding", 23, 0, "interleaved num_heads:ignore dim:rotary"}, {0}};
 const Op op_rotary = {"rotary", "x cos sin", "y", attrs, shape, .define = define, .onnx = onnx};
+
+/* rotaryat: likewise, known only: with `heads` x may be [b, s, n*e]; with positions [b, s] the cosines are a table [p, h] from which they are taken. */
+enum { AT_INTERLEAVED, AT_HEADS };
+static const AttrDef at_attrs[] = {
+    [AT_INTERLEAVED] = {"interleaved", A_WORD, "no", "no yes", .draw = "no yes"}, [AT_HEADS] = {"heads", A_INT, "0", .draw = "0"}, {0}};
+static const char *shape_at(Call *c) {
+    Dims x = c->in[0]->dim, cosine = c->in[1]->dim, sine = c->in[2]->dim;
+    bool placed = c->nin > 3 && c->in[3];
+    Poly e = x.v[3];
+    int64_t heads;
+    if ((x.n != 4 && x.n != 3) || cosine.n != (placed ? 2 : 3) || sine.n != cosine.n) return "rotary of other ranks";
+    for (int k = 0; k < cosine.n; k++) need_eq(c, cosine.v[k], sine.v[k]);
+    if (x.n == 3) {
+        if (!is_const(c, intof(c, AT_HEADS), &heads) || heads < 1) return "three axes need the number of heads";
+        e = quot(c, x.v[2], intof(c, AT_HEADS));
+        need_eq(c, x.v[2], poly(c, "n*e", intof(c, AT_HEADS), e));
+    }
+    need_ge(c, e, poly(c, "h + h", cosine.v[cosine.n - 1]));
+    c->out[0] = *c->in[0];
+    return is_float(c->in[0]) ? NULL : "not for this element type";
+}
+static int params_at(Call *c, int64_t *out, int room) {
+    if (room < 2 || !is_const(c, intof(c, AT_HEADS), &out[1])) return -1;
+    return out[0] = word(c, AT_INTERLEAVED), 2;
+}
+static double angle(const Step *s, void *const slot[], int input, int64_t b, int64_t place, int64_t k) {
+    const View *v = &s->view[1 + input], *at = &s->view[4];
+    if (v->rank == 3) return kernel_real(v, slot, kernel_at(v, (int64_t[]){b, place, k}));
+    int64_t row = kernel_integer(at, slot, kernel_at(at, (int64_t[]){b, place}));
+    if (row < 0 || row >= v->dim[0]) return 0;
+    return kernel_real(v, slot, kernel_at(v, (int64_t[]){row, k}));
+}
+static int kernel_places(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t i[STEP_RANK], h = s->view[2].dim[s->view[2].rank - 1], last = x->rank - 1, n = x->rank == 3 ? s->param[2] : 1,
+                          e = x->dim[last] / n;
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t at = i[last], k = at % e, b = i[0], place = i[last - 1], to = kernel_at(y, i), other;
+        if (k >= 2 * h) {
+            kernel_move(y, slot, to, x, kernel_at(x, i));
+            continue;
+        }
+        int64_t pair = s->param[1] ? k / 2 : k % h;
+        bool second = s->param[1] ? k % 2 : k >= h;
+        other = s->param[1] ? (second ? at - 1 : at + 1) : (second ? at - h : at + h);
+        double one = kernel_real(x, slot, kernel_at(x, i)), cosine = angle(s, slot, 1, b, place, pair),
+               sine = angle(s, slot, 2, b, place, pair);
+        i[last] = other;
+        double two = kernel_real(x, slot, kernel_at(x, i));
+        i[last] = at;
+        kernel_set_real(y, slot, to, second ? sine * two + cosine * one : cosine * one - sine * two);
+    }
+    return 0;
+}
+static const OnnxMap onnx_at[] = {{"", "RotaryEmbedding", 23, 0, "interleaved heads=0! dim:rotary"},
+                                  {"", "RotaryEmbedding", 23, 0, "interleaved heads=num_heads dim:rotary"},
+                                  {0}};
+const Op op_rotaryat = {"rotaryat",          "x cos sin positions?", "y", at_attrs, shape_at, .kernel = kernel_places,
+                        .params = params_at, .onnx = onnx_at};

@@ -390,9 +390,10 @@ static bool equation(Draft *d, int attr) {
 }
 static bool rotary(Draft *d, int attr) {
     int64_t h;
-    Poly n = in_type(d, 1)->dim.v[2];
+    Dims x = in_type(d, 0)->dim, cosine = in_type(d, 1)->dim;
+    Poly n = cosine.v[cosine.n - 1];
     (void)attr;
-    if (poly_scale(d->w, n, 2) == in_type(d, 0)->dim.v[3]) return true;
+    if (x.n == 4 && poly_scale(d->w, n, 2) == x.v[3]) return true;
     return poly_constant(d->w, n, &h) ? put_int(d, "rotary_embedding_dim", 2 * h) : no(d, "a size that is no number");
 }
 static bool hidden(Draft *d, int attr) { return put_attr(d, "hidden_size", attr); }
@@ -417,7 +418,7 @@ static const struct {
     {"broadcast", "axis", never},       {"slice", "axes", slice},           {"pads", "axes", pads},
     {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx},      {"shape", "expand", expand},
     {"value", "tensor", tensor},        {"range", "count", range},          {"sizes", "resize", resize},
-    {"axes", "resize", nothing},        {"pads", "transposed", plain_pads},
+    {"axes", "resize", nothing},        {"sizes", "resample", nothing},     {"pads", "transposed", plain_pads},
 };
 
 static bool special(Draft *d, const char *ours, const char *name) {

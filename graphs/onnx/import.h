@@ -61,6 +61,7 @@ bool special_value_tensor(Import *, int attr);
 bool special_range_count(Import *, int attr);
 bool special_sizes_resize(Import *, int attr);
 bool special_axes_resize(Import *, int attr);
+bool special_sizes_resample(Import *, int attr);
 bool special_pads_transposed(Import *, int attr);
 bool special_letters(Import *, int attr); /* special_form.c */
 bool special_hidden(Import *, int attr);

@@ -382,6 +382,7 @@ static const struct {
     {"value", "tensor", special_value_tensor},
     {"range", "count", special_range_count},
     {"sizes", "resize", special_sizes_resize},
+    {"sizes", "resample", special_sizes_resample},
     {"axes", "resize", special_axes_resize},
     {"pads", "transposed", special_pads_transposed},
 };

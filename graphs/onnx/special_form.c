@@ -37,9 +37,10 @@ bool special_hidden(Import *s, int attr) {
 bool special_rotary(Import *s, int attr) {
     const Type *x = s->nin > 1 ? import_type(s, s->in[1]) : NULL;
     (void)attr;
-    if (!x || x->dim.n != 3) return import_fail(s, "positions, or cosines of another rank");
+    if (!x || x->dim.n < 2 || x->dim.n > 3) return import_fail(s, "cosines of another rank");
     int64_t stated = their_int(s, "rotary_embedding_dim", 0);
-    return stated <= 0 || poly_scale(s->w, x->dim.v[2], 2) == poly_int(s->w, stated) || import_fail(s, "rotary_embedding_dim does not fit");
+    return stated <= 0 || poly_scale(s->w, x->dim.v[x->dim.n - 1], 2) == poly_int(s->w, stated) ||
+           import_fail(s, "rotary_embedding_dim does not fit");
 }
 
 /* ---- Einsum */

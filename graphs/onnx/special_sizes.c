@@ -103,6 +103,62 @@ bool special_sizes_resize(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
+/* Sizes after keep_aspect_ratio_policy: one scale for all these axes, the least or the greatest of what the sizes ask for. */
+static bool keep_aspect(Import *s, const char *policy, int n, const int axis[], Dims *d) {
+    const Type *x = import_type(s, s->in[0]);
+    double scale = 0;
+    for (int k = 0; k < n; k++) {
+        int64_t from, to;
+        if (!poly_constant(s->w, x->dim.v[axis[k]], &from) || !poly_constant(s->w, d->v[axis[k]], &to) || from < 1)
+            return import_fail(s, "an aspect ratio to be kept of sizes that are no numbers");
+        double f = (double)to / (double)from;
+        if (!k || (strcmp(policy, "not_larger") == 0 ? f < scale : f > scale)) scale = f;
+    }
+    for (int k = 0; k < n; k++) {
+        int64_t from = 0;
+        poly_constant(s->w, x->dim.v[axis[k]], &from);
+        d->v[axis[k]] = poly_int(s->w, (int64_t)(scale * (double)from + 0.5));
+    }
+    return true;
+}
+
+/* floor(size * scale), the product rounded to float as ONNX Runtime does. */
+static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
+    int64_t n;
+    if (!poly_constant(s->w, size, &n)) return scaled(s, size, factor, out);
+    double product = (double)((float)n * (float)factor);
+    if (!(product >= 0 && product < 1e9)) return import_fail(s, "an absurd scale");
+    return *out = poly_int(s->w, (int64_t)floor(product)), true;
+}
+
+bool special_sizes_resample(Import *s, int attr) {
+    PolyList sizes = {0}, axes = {0};
+    Their policy;
+    double factor[RANK_MAX];
+    int n = 0, axis[RANK_MAX];
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    if (!x) return false;
+    Dims d = x->dim;
+    bool some = list_from(s, "axes", -1, &axes), sized = s->nin > 3 && s->in[3];
+    uint64_t taken = s->taken;
+    if (s->why || (sized ? !input_list(s, 3, &sizes) : !scales_of(s, &n, factor))) return false;
+    s->taken = taken;
+    if (sized) n = sizes.n;
+    if (n != (some ? axes.n : d.n)) return import_fail(s, "a wrong number of sizes or scales");
+    for (int k = 0; k < n; k++) {
+        int64_t a = k;
+        if (some && !number_at(s, axes, k, &a)) return false;
+        axis[k] = (int)(a < 0 ? a + d.n : a);
+        if (axis[k] < 0 || axis[k] >= d.n) return import_fail(s, "axis out of range");
+        if (sized) d.v[axis[k]] = sizes.v[k];
+        else if (!scaled_down(s, d.v[axis[k]], factor[k], &d.v[axis[k]])) return false;
+    }
+    if (sized && their(s, "keep_aspect_ratio_policy", &policy) && strcmp(policy.text, "stretch") &&
+        !keep_aspect(s, policy.text, n, axis, &d))
+        return false;
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
 bool special_axes_resize(Import *s, int attr) { return (void)s, (void)attr, true; }
 
 static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {

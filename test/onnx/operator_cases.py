@@ -575,6 +575,31 @@ def attention(case):
     case.type, case.opset, case.outputs = "Attention", 24, 4
 
 
+def rotaryat(case):
+    case.attrs["interleaved"] = case.draw("interleaved")
+    e = 2 * (2 + case.below(2))
+    h = e // 2 - case.below(2)
+    if case.below(2):
+        case.attrs["heads"], x = 3, case.tensor(2, 4, 3 * e)
+    else:
+        x = case.tensor(2, 3, 4, e)
+    case.inputs = [x, case.tensor(6, h), case.tensor(6, h), np.array([[case.below(6) for _ in range(4)] for _ in range(2)], np.int64)]
+    case.type, case.opset = "RotaryEmbedding", 23
+    case.onnx_attrs = {"interleaved": int(case.attrs["interleaved"] == "yes"), "rotary_embedding_dim": 2 * h, "num_heads": case.attrs.get("heads", 0)}
+
+
+def resample(case):
+    for name in ("mode", "coordinate", "rounding", "a", "exclude"):
+        case.attrs[name] = case.draw(name)
+    x, scales = case.tensor(1, 1, 4, 5), [1, 1, case.random.choice([0.6, 0.75, 1.3, 2]), case.random.choice([0.5, 0.7, 1.6, 3])]
+    if case.attrs["mode"] != "cubic":
+        case.attrs["exclude"] = "no"  # ONNX Runtime takes it for cubic only
+    case.attrs["sizes"] = [int(np.float32(n) * np.float32(f)) for n, f in zip(x.shape, scales)]
+    case.inputs, case.type = [x, np.zeros(0, np.float32), np.array(scales, np.float32)], "Resize"
+    case.onnx_attrs = {"mode": case.attrs["mode"], "coordinate_transformation_mode": case.attrs["coordinate"], "nearest_mode": case.attrs["rounding"],
+                       "cubic_coeff_a": float(number(case.attrs["a"])), "exclude_outside": int(case.attrs["exclude"] == "yes")}
+
+
 def padmirror(case):
     mode = case.attrs["mode"] = case.draw("mode")
     pads = case.attrs["pads"] = [case.below(3) for _ in range(6)]

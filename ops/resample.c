@@ -1,0 +1,193 @@
+/* resample: resize (resize.c) in all of ONNX's generality, known only: scales that make no whole sizes, cubic interpolation, antialiasing, crops, aspect ratios. Along an axis place i
+   lies at x's coordinate c by `coordinate`, f = scale or m/n, n and m the sizes of x and y; its value is the mean of x over j with weights k((j - c) * min(f, 1)), without antialias
+   k(j - c), where k is the triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`; outside x its border repeats, or is left out (`exclude`). `nearest` takes
+   one element. With the coordinate tf_crop what lies outside x is `extrapolation`. */
+#include "op.h"
+#include <math.h>
+enum { SIZES, MODE, COORDINATE, ROUNDING, A, EXCLUDE, ANTIALIAS, EXTRAPOLATION, POLICY, AXES };
+enum { X, ROI, SCALES, WANTED };
+enum { NEAREST, LINEAR, CUBIC };
+enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH, CROP, SYMMETRIC };
+enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+enum { STRETCH, NOT_LARGER, NOT_SMALLER };
+static const AttrDef attrs[] = {
+    [SIZES] = {.name = "sizes", .kind = A_INTS},
+    [MODE] = {"mode", A_WORD, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
+    [COORDINATE] = {"coordinate", A_WORD, "half_pixel",
+                    "half_pixel asymmetric align_corners pytorch_half_pixel tf_crop_and_resize half_pixel_symmetric",
+                    .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
+    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor", "round_prefer_floor round_prefer_ceil floor ceil",
+                  .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
+    [A] = {"a", A_REAL, "-3/4", .draw = "-3/4 -1/2"},
+    [EXCLUDE] = {"exclude", A_WORD, "no", "no yes", .draw = "no yes"},
+    [ANTIALIAS] = {"antialias", A_WORD, "no", "no yes", .draw = "no yes"},
+    [EXTRAPOLATION] = {"extrapolation", A_REAL, "0", .draw = "0"},
+    [POLICY] = {"policy", A_WORD, "stretch", "stretch not_larger not_smaller", .draw = "stretch"},
+    [AXES] = {"axes", A_INTS, "[]"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    Dims y = ints_dims(c, SIZES);
+    int dtype = word(c, MODE) == NEAREST || is_float(c->in[X]);
+    if (y.n != c->in[X]->dim.n) return "resample needs a size for every axis";
+    for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
+    c->out[0] = *c->in[X];
+    c->out[0].dim = y;
+    return dtype ? NULL : "not for this element type";
+}
+
+enum { P_MODE = 1, P_COORDINATE, P_ROUNDING, P_A, P_EXCLUDE, P_ANTIALIAS, P_EXTRAPOLATION, P_POLICY, P_NAXES, P_AXES };
+static int params(Call *c, int64_t *out, int room) {
+    int n = ints(c, AXES).n;
+    if (room < P_AXES - 1 + n || !bits_of(c, A, &out[P_A - 1]) || !bits_of(c, EXTRAPOLATION, &out[P_EXTRAPOLATION - 1])) return -1;
+    out[P_MODE - 1] = word(c, MODE), out[P_COORDINATE - 1] = word(c, COORDINATE), out[P_ROUNDING - 1] = word(c, ROUNDING);
+    out[P_EXCLUDE - 1] = word(c, EXCLUDE), out[P_ANTIALIAS - 1] = word(c, ANTIALIAS), out[P_POLICY - 1] = word(c, POLICY);
+    out[P_NAXES - 1] = n;
+    for (int k = 0; k < n; k++) out[P_AXES - 1 + k] = axis_at(c, AXES, k, c->in[X]->dim.n);
+    return P_AXES - 1 + n;
+}
+
+typedef struct Line { /* one axis */
+    double scale, roi[2], shrink, a;
+    int64_t n, m, mode, coordinate, rounding;
+    bool exclude;
+} Line;
+
+static double kernel_of(const Line *l, double t) {
+    t = fabs(t);
+    if (l->mode == LINEAR) return t < 1 ? 1 - t : 0;
+    if (t <= 1) return ((l->a + 2) * t - (l->a + 3)) * t * t + 1;
+    return t < 2 ? ((l->a * t - 5 * l->a) * t + 8 * l->a) * t - 4 * l->a : 0;
+}
+/* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally near. */
+static double coordinate(const Line *l, int64_t i) {
+    float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0], to = (float)l->roi[1];
+    float middle = (x + 0.5f) / f - 0.5f;
+    switch (l->coordinate) {
+    case ASYMMETRIC: return (double)(x / f);
+    case CORNERS: return m == 1 ? 0 : (double)(x * (n - 1) / (m - 1));
+    case HALF_PYTORCH: return m == 1 ? -0.5 : (double)middle;
+    case CROP: return (double)(from * (n - 1) + (m > 1 ? x * (to - from) * (n - 1) / (m - 1) : (to - from) * (n - 1) / 2));
+    case SYMMETRIC: return (double)(n / 2 * (1 - (float)l->m / m) + middle);
+    default: return (double)middle;
+    }
+}
+static int64_t nearest(const Line *l, double c) {
+    switch (l->rounding) {
+    case FLOOR: return (int64_t)floor(c);
+    case CEIL: return (int64_t)ceil(c);
+    case PREFER_CEIL: return (int64_t)floor(c + 0.5);
+    default: return (int64_t)ceil(c - 0.5);
+    }
+}
+static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+/* Weights reach from *first on; the result is their number. */
+static int64_t reach(const Line *l, double c, int64_t *first) {
+    double r = (l->mode == CUBIC ? 2 : 1) / l->shrink;
+    *first = (int64_t)ceil(c - r);
+    return (int64_t)floor(c + r) - *first + 1;
+}
+static double weight(const Line *l, double c, int64_t j) {
+    return l->exclude && (j < 0 || j >= l->n) ? 0 : kernel_of(l, ((double)j - c) * l->shrink);
+}
+
+typedef struct Sampler {
+    const View *x;
+    void *const *slot;
+    const Line *line;
+    double at[STEP_RANK];
+} Sampler;
+/* The mean over axes from `axis` on; j is the place so far. */
+static double sample(const Sampler *s, int axis, int64_t j[]) {
+    if (axis == s->x->rank) return kernel_real(s->x, s->slot, kernel_at(s->x, j));
+    const Line *l = &s->line[axis];
+    double c = s->at[axis], sum = 0, all = 0;
+    int64_t first, n = reach(l, c, &first);
+    if (l->scale == 1 && l->n == l->m && l->coordinate != CROP) return j[axis] = clamped((int64_t)c, l->n), sample(s, axis + 1, j);
+    for (int64_t k = first; k < first + n; k++) {
+        double w = weight(l, c, k);
+        if (w == 0) continue;
+        j[axis] = clamped(k, l->n);
+        sum += w * sample(s, axis + 1, j);
+        all += w;
+    }
+    return all != 0 ? sum / all : 0;
+}
+
+static double list_at(const Step *s, void *const slot[], int input, int64_t k) {
+    const View *v = &s->view[1 + input];
+    return kernel_real(v, slot, kernel_at(v, &k));
+}
+static bool present(const Step *s, int input) {
+    return 1 + input < s->nview && s->view[1 + input].rank == 1 && s->view[1 + input].dim[0] > 0;
+}
+/* The scale that all resized axes share. */
+static double shared_scale(const Step *s, void *const slot[], int64_t n, const int64_t axis[]) {
+    double scale = 0;
+    for (int64_t k = 0; k < n; k++) {
+        double f = list_at(s, slot, WANTED, k) / (double)s->view[1].dim[axis[k]];
+        if (!k || (s->param[P_POLICY] == NOT_LARGER ? f < scale : f > scale)) scale = f;
+    }
+    return scale;
+}
+static bool set_lines(const Step *s, void *const slot[], Line line[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t axis[STEP_RANK], n = s->param[P_NAXES] ? s->param[P_NAXES] : x->rank;
+    for (int a = 0; a < x->rank; a++) {
+        if (x->dim[a] == 0) return false;
+        axis[a] = s->param[P_NAXES] ? s->param[P_AXES + (a < n ? a : 0)] : a;
+        line[a] = (Line){.scale = (double)y->dim[a] / (double)x->dim[a],
+                         .roi = {0, 1},
+                         .shrink = 1,
+                         .a = kernel_bits_real(s->param[P_A]),
+                         .n = x->dim[a],
+                         .m = y->dim[a],
+                         .mode = s->param[P_MODE],
+                         .coordinate = s->param[P_COORDINATE],
+                         .rounding = s->param[P_ROUNDING],
+                         .exclude = s->param[P_EXCLUDE] != 0};
+    }
+    double shared = s->param[P_POLICY] && present(s, WANTED) ? shared_scale(s, slot, n, axis) : 0;
+    for (int64_t k = 0; k < n; k++) {
+        Line *l = &line[axis[k]];
+        if (shared > 0) l->scale = shared;
+        else if (present(s, SCALES)) l->scale = list_at(s, slot, SCALES, k);
+        if (present(s, ROI)) l->roi[0] = list_at(s, slot, ROI, k), l->roi[1] = list_at(s, slot, ROI, n + k);
+        if (s->param[P_ANTIALIAS] && l->scale < 1) l->shrink = l->scale;
+        if (!(l->scale > 0)) return false;
+    }
+    return true;
+}
+
+static int kernel(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    Line line[STEP_RANK];
+    Sampler sampler = {.x = x, .slot = slot, .line = line};
+    int64_t i[STEP_RANK], j[STEP_RANK];
+    if (!kernel_first(y, i)) return 0;
+    if (!set_lines(s, slot, line)) return -1;
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        bool outside = false;
+        for (int a = 0; a < y->rank; a++) {
+            double c = sampler.at[a] = coordinate(&line[a], i[a]);
+            outside |= line[a].coordinate == CROP && (c < 0 || c > (double)(x->dim[a] - 1));
+            j[a] = clamped(nearest(&line[a], c), x->dim[a]);
+        }
+        int64_t at = kernel_at(y, i);
+        if (outside) kernel_set_real(y, slot, at, kernel_bits_real(s->param[P_EXTRAPOLATION]));
+        else if (s->param[P_MODE] == NEAREST) kernel_move(y, slot, at, x, kernel_at(x, j));
+        else kernel_set_real(y, slot, at, sample(&sampler, 0, j));
+    }
+    return 0;
+}
+
+#define SAMPLING                                                                                                    \
+    "mode coordinate=coordinate_transformation_mode rounding=nearest_mode a=cubic_coeff_a exclude=exclude_outside " \
+    "extrapolation=extrapolation_value sizes:resample"
+static const OnnxMap onnx[] = {
+    {"", "Resize", 18, 0, SAMPLING " antialias policy=keep_aspect_ratio_policy axes"},
+    {"", "Resize", 11, 17, SAMPLING " antialias=no! policy=stretch! axes=[]!"},
+    {0},
+};
+const Op op_resample = {"resample", "x roi? scales? wanted?", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

@@ -66,7 +66,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
 }
 
 static const OnnxMap onnx[] = {
-    {"", "Cast", 19, 0, "to saturate=yes! round=up! saturate==1 round_mode==up"},
+    {"", "Cast", 24, 0, "to saturate=yes! round=up! saturate==1 round_mode==up"},
+    {"", "Cast", 19, 23, "to saturate=yes! round=up! saturate==1"},
     {"", "Cast", 24, 0, "to saturate round=round_mode"},
     {"", "Cast", 19, 23, "to saturate round=up!"},
     {"", "Cast", 6, 18, "to saturate=yes! round=up!"},

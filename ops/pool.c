@@ -76,7 +76,8 @@ static int lower_average(Call *c, const View in[], const View out[], StepBuf *b)
 
 static const OnnxMap onnx_max[] = {
     {"", "MaxPool", 10, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad storage_order:ignore"},
-    {"", "MaxPool", 1, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad storage_order:ignore"},
+    {"", "MaxPool", 8, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad storage_order:ignore"},
+    {"", "MaxPool", 1, 7, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad"},
     {0},
 };
 static const OnnxMap onnx_average[] = {

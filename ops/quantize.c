@@ -87,12 +87,17 @@ static int kernel_dequantize(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx_quantize[] = {
-    {"", "QuantizeLinear", 19, 0, "axis block=block_size to:quantized saturate precision==0"},
-    {"", "QuantizeLinear", 10, 18, "axis to:quantized"},
+    {"", "QuantizeLinear", 23, 0, "axis block=block_size to:quantized saturate precision==0"},
+    {"", "QuantizeLinear", 21, 22, "axis block=block_size to:quantized saturate"},
+    {"", "QuantizeLinear", 19, 20, "axis block=0! to:quantized saturate"},
+    {"", "QuantizeLinear", 13, 18, "axis block=0! to:quantized"},
+    {"", "QuantizeLinear", 10, 12, "axis=1! block=0! to:quantized"},
     {0},
 };
 static const OnnxMap onnx_dequantize[] = {
-    {"", "DequantizeLinear", 10, 0, "axis block=block_size to:scale"},
+    {"", "DequantizeLinear", 21, 0, "axis block=block_size to:scale"},
+    {"", "DequantizeLinear", 13, 20, "axis block=0! to:scale"},
+    {"", "DequantizeLinear", 10, 12, "axis=1! block=0! to:scale"},
     {0},
 };
 const Op op_quantize = {"quantize",       "x scale zero?",      "y", quantize_attrs, shape_of, .kernel = kernel_quantize,

@@ -17,6 +17,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 static bool same(Call *c, const Poly x[], Poly *y) {
+    int64_t v;
+    if (c->out[0].dtype == DT_BOOL && is_const(c, x[0], &v)) return *y = poly(c, v ? "1" : "0"), true;
     *y = x[0];
     return dtype_bits(c->out[0].dtype) >= 32 && dtype_bits(c->in[0]->dtype) >= 8;
 }

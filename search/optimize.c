@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { VISIBLE = 64 };    /* bytes that computing what depends on constants alone may add before the search */
 enum { GUESS_DATA = 16 }; /* a size that depends on data */
@@ -125,15 +126,46 @@ static bool digest_file(Run *r) {
     return true;
 }
 
-static bool open_model(Run *r) {
-    r->model = model_open(r->w, r->in, r->error);
+static bool read_model(Run *r) {
+    r->model = model_open_values(r->w, r->from, &(OpenValues){.beside = r->in}, r->error);
     if (!r->model) return false;
     r->original = *model_graph(r->model);
+    int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < VISIBLE ? r->o->fold_limit : VISIBLE;
+    return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
+}
+
+/* Without the Ifs that are decided, the model is another file, which is read from memory into a World of its own. */
+static bool inline_decided(Run *r, bool *again) {
+    char *bytes, path[64];
+    size_t n;
+    *again = (!r->o->rules || strcmp(r->o->rules, "none")) && model_inline(r->model, &r->prefold, r->arena, &bytes, &n);
+    if (!*again) return true;
+    int fd = run_memory_file(bytes, n);
+    if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
+    if (r->memory) close(r->memory);
+    r->memory = fd;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    r->from = arena_string(r->arena, path, strlen(path));
+    model_close(r->model);
+    world_free(r->w);
+    r->model = NULL, r->w = NULL;
+    r->w = graph_world_new(r->escape, 0);
+    return true;
+}
+
+/* Operators below version 7 broadcast by other rules than all that is said of them here, and what those of a later ONNX will mean is not known: such a model is copied. */
+static bool known_version(const Run *r) {
+    enum { OLDEST = 7, NEWEST = 28 };
+    int64_t version = model_version(r->model);
+    return !version || (version >= OLDEST && version <= NEWEST);
+}
+
+static bool open_model(Run *r) {
+    bool again = true;
+    for (r->from = r->in; again;)
+        if (!read_model(r) || (again = known_version(r), again && !inline_decided(r, &again))) return false;
     r->facts = graph_facts(r->w, r->arena, &r->original);
-    if (!digest_file(r) || !run_sizes(r) ||
-        !graph_fold(r->w, r->arena, &r->original, r->o->fold_limit >= 0 && r->o->fold_limit < VISIBLE ? r->o->fold_limit : VISIBLE,
-                    &r->start, &r->prefold, r->error))
-        return false;
+    if (!digest_file(r) || !run_sizes(r)) return false;
     r->known = node_count(r->w);
     return true;
 }
@@ -240,13 +272,10 @@ static bool reports(Run *r, Derivation *d, IsomerResult *out) {
     return run_show(r, changed) && (!r->o->report || file_write(r->o->report, json.data, json.size, r->error));
 }
 
-/* Operators below version 7 broadcast by other rules than all that is said of them here, and what those of a later ONNX will mean is not known: such a model is copied. */
 static bool only_copied(const Run *r, IsomerResult *out) {
-    enum { OLDEST = 7, NEWEST = 28 };
-    int64_t version = model_version(r->model);
-    if (!version || (version >= OLDEST && version <= NEWEST)) return false;
-    snprintf(out->warning, sizeof out->warning, "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
-             (long long)version, OLDEST, NEWEST);
+    if (known_version(r)) return false;
+    snprintf(out->warning, sizeof out->warning, "%s: operator set %lld is not among 7 to 28: the file is copied as it is", r->in,
+             (long long)model_version(r->model));
     return true;
 }
 
@@ -256,7 +285,7 @@ static bool optimize(Run *r, IsomerResult *out) {
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
-    if (!finish(r, &d) || (d.applied && !check(r, &d)) || !run_second(r, &d)) return false;
+    if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d)) return false;
     return !run_cancelled(r) && run_draw(r, &d, out) && write_model(r, &d, d.applied > 0) && write_log(r, &d) && reports(r, &d, out);
 }
 
@@ -302,7 +331,6 @@ typedef struct Guarded {
     Escape escape;
     Error error;
     Run run;
-    World *world;
     Arena *arena;
 } Guarded;
 
@@ -313,7 +341,8 @@ static void close_run(Guarded *c) {
     changes_free(c->run.changes);
     model_close(c->run.model);
     costdb_close(c->run.db);
-    if (c->world) world_free(c->world);
+    if (c->run.w) world_free(c->run.w);
+    if (c->run.memory) close(c->run.memory);
     arena_free(c->arena);
 }
 
@@ -326,9 +355,8 @@ static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResul
         return false;
     }
     c->arena = arena_new(&c->escape, 0);
-    c->world = graph_world_new(&c->escape, 0);
     c->run.arena = c->arena;
-    c->run.w = c->world;
+    c->run.w = graph_world_new(&c->escape, 0);
     c->run.escape = &c->escape;
     return what(&c->run, out);
 }

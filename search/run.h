@@ -41,6 +41,8 @@ typedef struct Run {
     Arena *arena;
     Error *error;
     const char *in, *out;
+    const char *from; /* what is read: `in`, or a file in memory without the Ifs that are decided */
+    int memory;       /* that file; 0: none */
     Model *model;
     Graph original, start; /* as imported; with small constants computed, as rules see it */
     NodeId known;          /* the last node made before any rule was applied */
@@ -77,11 +79,12 @@ bool run_finish(Run *, Derivation *, Error *);
 bool run_bytes(Run *, const Derivation *, Arena *, char **bytes, size_t *n, Error *);
 bool run_fits(Run *, const Derivation *, Error *); /* run_bytes without them */
 int64_t run_constant_bytes(Run *, const Graph *);
-bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
-bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
-bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
-void run_ruleset_end(Run *);                  /* stops the target and removes the candidates, if they are still there */
-bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
+bool run_writable(Run *, const Derivation *);     /* a finished derivation; false: the check_note says why the original stands */
+int run_memory_file(const char *bytes, size_t n); /* a file that no folder holds; -1: there is no memory for it */
+bool run_sizes(Run *);                            /* from --input-shape and --dim; the rest is guessed */
+bool run_ruleset(Run *, Derivation *);            /* ruleset.c: search by whole models on the target */
+void run_ruleset_end(Run *);                      /* stops the target and removes the candidates, if they are still there */
+bool run_own(Run *, Derivation *);                /* own.c: search by the costs of our own plans */
 /* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);
 bool run_can_ask(Run *);                    /* second.c: --check-with: whom to ask is there; before the search */

@@ -2,10 +2,12 @@
    The whole model where all of it runs at the given sizes; else both are cut at the nodes that do not run (they keep their names): what these give is random data, the same for both sides, and
    what they take must agree. */
 #include "graphs/check.h"
+#include "graphs/oracle.h"
 #include "graphs/sizes.h"
 #include "ops/backend.h"
 #include "search/run.h"
 #include "search/trial.h"
+#include "search/whole.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,7 @@ struct Trial {
     Arena *arena;
     Sizes sizes;
     Side side[2]; /* the original, the result */
+    int result;   /* its file in memory; 0: none */
     CheckOptions options;
     int ncompared, *index; /* by compared output: which of the graph's it is */
 };
@@ -53,7 +56,7 @@ static bool open_side(Trial *c, int k, const char *path) {
     return s->model != NULL;
 }
 
-static int memory_file(const char *bytes, size_t n) {
+int run_memory_file(const char *bytes, size_t n) {
     int fd = memfd_create("isomer", MFD_CLOEXEC);
     size_t done = 0;
     for (ssize_t got = 0; fd >= 0 && done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
@@ -68,14 +71,12 @@ static bool open_result(Trial *c, const Derivation *d) {
     char *bytes, path[64];
     size_t n;
     bool good = run_bytes(r, d, a, &bytes, &n, r->error);
-    int fd = good ? memory_file(bytes, n) : -1;
+    int fd = good ? run_memory_file(bytes, n) : -1;
     arena_free(a);
     if (!good) return false;
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in, "no memory to hold the result while it is checked");
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    good = open_side(c, 1, path);
-    close(fd);
-    return good;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", c->result = fd);
+    return open_side(c, 1, path);
 }
 
 /* What no option gives is guessed, data-dependent sizes too: any value will do where it fits. */
@@ -259,6 +260,37 @@ static bool compare(Trial *c, CheckResult *result, const char **why) {
     return *why = "too many nodes do not run", false;
 }
 
+/* ---- from beginning to end */
+
+/* The size that both sides were given. */
+static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
+    const Trial *c = user;
+    const Graph *g = &c->side[0].graph;
+    int64_t dim[RANK_MAX], n;
+    (void)param;
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(c->w, g->in[k]);
+        if (!strcmp(model_input_name(c->side[0].model, k), input) && axis < t->dim.n && oracle_dims(c->w, t, c->sizes, dim, &n))
+            return dim[axis];
+    }
+    return -1;
+}
+
+/* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data beside the result. False: they disagree. */
+static bool whole_agrees(Trial *c, CheckResult *result) {
+    Difference d;
+    char path[64];
+    bool cut = c->side[0].ncut > 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
+    if (!cut && !c->r->memory) return true;
+    const WholeOptions o = {.path = {c->r->in, path}, .beside = c->r->in, .size = size_here, .size_user = c, .check = c->options};
+    if (!whole_compare(&o, &d)) return true;
+    c->r->stats.check_note = "the whole model, its branches and loops as the data decides them";
+    if (d.first < 0 && (d.max_abs > result->run.max_abs)) result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
+    if (d.first < 0) return true;
+    return result->run = d, result->agrees = false;
+}
+
 /* ---- verdict */
 
 static void keep_outputs(Trial *c) {
@@ -304,7 +336,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     r->trial = c;
     c->options =
         (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = trial_class(d), .given = run_given_data, .given_user = r};
-    if (open_side(c, 0, r->in) && open_result(c, d)) {
+    if (open_side(c, 0, r->from) && open_result(c, d)) {
         guess_sizes(c);
         return c;
     }
@@ -319,6 +351,7 @@ void trial_close(Trial *c) {
             *at = c->next;
             break;
         }
+    if (c->result) close(c->result);
     if (c->options.device) c->options.backend->close(c->options.device);
     model_close(c->side[0].model);
     model_close(c->side[1].model);
@@ -344,7 +377,10 @@ TrialResult trial_check(Trial *c) {
     CheckResult result;
     const char *why = NULL;
     if (!open_device(c)) return TRIAL_FAILED;
-    if (compare(c, &result, &why)) return verdict(c, &result) ? TRIAL_AGREES : TRIAL_FAILED;
+    if (compare(c, &result, &why)) {
+        whole_agrees(c, &result);
+        return verdict(c, &result) ? TRIAL_AGREES : TRIAL_FAILED;
+    }
     if (!why) return TRIAL_FAILED;
     c->r->stats.check_note = arena_format(c->r->arena, "the original stands, because what rules made of it cannot be checked: %s", why);
     return TRIAL_IMPOSSIBLE;

@@ -380,6 +380,11 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
     while (n && !in[n - 1]) n--;
     if (n > arity && !variadic && !s->fold) return import_fail(s, "more inputs than expected");
     bool many = strstr(s->op->out, "..") != NULL;
+    if (s->same) {
+        for (int k = 1; k < nout; k++)
+            if (used(s, k)) return import_fail(s, "output %d", k);
+        return out[0] = s->in[0], true;
+    }
     Value y = build(s, n, in, nout);
     if (!y) return false;
     Node made = node_get(s->w, value_node(s->w, y));

@@ -27,6 +27,9 @@ typedef struct OpenValues {
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
+/* The file with the branch that is taken in place of every If whose condition is a number (folded: what constants make), all else byte for byte. False: there is none. Names that it met
+   are numbered: afterwards the model is only closed. */
+bool model_inline(Model *, const ValueMap *folded, Arena *, char **bytes, size_t *n);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only. */
 const Graph *model_graph(const Model *);
 ModelStats model_stats(const Model *);

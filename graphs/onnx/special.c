@@ -317,7 +317,8 @@ static bool shape_flatten(Import *s, int attr) {
 
 /* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is none of ours. */
 static bool shape_same(Import *s, int attr) {
-    const Dims *x = dims_of(s, 0);
+    s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
+    const Dims *x = s->same ? NULL : dims_of(s, 0);
     Type type;
     const void *bytes;
     for (int k = 1; k < s->nin; k++) {
@@ -326,7 +327,7 @@ static bool shape_same(Import *s, int attr) {
             return import_fail(s, "training mode");
     }
     if (x) give_ints(s, attr, x->n, x->v);
-    return x != NULL;
+    return x || s->same;
 }
 
 static bool shape_expand(Import *s, int attr) {

@@ -1,0 +1,95 @@
+/* whole.c -- both files are read while inputs are at hand, planned and run. Conditions, numbers of turns and data-dependent sizes are then numbers, the same on both sides as long as the
+   models agree; where they do not, that shows in the outputs. Everything made is thrown away, also where memory runs out on the way. */
+#include "search/whole.h"
+#include "graphs/oracle.h"
+#include "graphs/stage.h"
+#include "ops/core/element.h"
+
+typedef struct Half {
+    const WholeOptions *o;
+    int sample;
+    World *w;
+    Model *model;
+    Runner *runner;
+    void **out;
+} Half;
+
+static const void *drawn(void *user, int index, const char *name, const Type *t) {
+    Half *h = user;
+    int64_t dim[RANK_MAX], n;
+    (void)name;
+    if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return NULL;
+    void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
+    tensor_sample(h->o->check.seed, index, h->sample, t->dtype, n, data);
+    return data;
+}
+
+static bool run_half(Half *h, const char *path) {
+    Error e = {0};
+    const CheckOptions *c = &h->o->check;
+    const OpenValues open = {h->o->size, h->o->size_user, stage_value, stage_new(h->w, c->backend, c->device, drawn, h), h->o->beside};
+    h->model = model_open_values(h->w, path, &open, &e);
+    if (!h->model) return false;
+    const Graph *g = model_graph(h->model);
+    const void **in = ARENA_NEW(h->w->arena, const void *, g->nin);
+    h->out = ARENA_NEW(h->w->arena, void *, g->nout);
+    for (int k = 0; k < g->nin; k++)
+        if (!(in[k] = drawn(h, k, NULL, value_type(h->w, g->in[k])))) return false;
+    for (int k = 0; k < g->nout; k++) {
+        const Type *t = value_type(h->w, g->out[k]);
+        int64_t dim[RANK_MAX], n;
+        if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return false;
+        h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
+    }
+    Plan *plan = plan_build(h->w, h->w->arena, g, (Sizes){0}, &e);
+    h->runner = plan ? runner_new(plan, c->backend, c->device, &e) : NULL;
+    return h->runner && runner_run(h->runner, in, h->out, &e);
+}
+
+static bool compare(const Half h[2], Difference *d) {
+    const Graph *a = model_graph(h[0].model), *b = model_graph(h[1].model);
+    if (a->nout != b->nout) return false;
+    for (int k = 0; k < a->nout; k++) {
+        const Type *t = value_type(h[0].w, a->out[k]), *u = value_type(h[1].w, b->out[k]);
+        int64_t dim[RANK_MAX], n, other;
+        if (t->dtype != u->dtype || !oracle_dims(h[0].w, t, (Sizes){0}, dim, &n) || !oracle_dims(h[1].w, u, (Sizes){0}, dim, &other))
+            return false;
+        if (n != other) return *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k}, true;
+        tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n, tolerance_of(h[0].o->check.class, t->dtype), k, d);
+    }
+    return true;
+}
+
+static bool run_both(Escape *escape, Half h[2], Difference *d) {
+    for (int k = 0; k < 2; k++) {
+        h[k].w = graph_world_new(escape, 0);
+        if (!run_half(&h[k], h[k].o->path[k])) return false;
+    }
+    return compare(h, d);
+}
+
+static void half_free(Half *h) {
+    runner_free(h->runner);
+    model_close(h->model);
+    if (h->w) world_free(h->w);
+}
+
+static bool one_sample(const WholeOptions *o, int sample, Difference *d) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    volatile bool ran = false;
+    Half *h = mem_realloc(NULL, 2 * sizeof *h);
+    if (!h) return false;
+    for (int k = 0; k < 2; k++) h[k] = (Half){.o = o, .sample = sample};
+    if (!setjmp(escape.here)) ran = run_both(&escape, h, d);
+    for (int k = 0; k < 2; k++) half_free(&h[k]);
+    mem_realloc(h, 0);
+    return ran;
+}
+
+bool whole_compare(const WholeOptions *o, Difference *d) {
+    int samples = o->check.samples ? o->check.samples : 2;
+    *d = difference_none();
+    for (int k = 0; k < samples; k++)
+        if (!one_sample(o, k, d)) return false;
+    return true;
+}

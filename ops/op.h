@@ -22,7 +22,7 @@ Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Di
 Poly intof(Call *, int attr);
 int word(Call *, int attr);
 Ex real(Call *, int attr);
-bool bits_of(Call *, int attr, int64_t *out); /* an A_REAL that is a number as the bits of a double: for params */
+bool bits_of(Call *, int attr, int64_t *out);   /* an A_REAL that is a number as the bits of a double: for params */
 int axis(Call *, int attr, int rank);           /* a constant A_INT as an axis, negative from the end; -1: it is none */
 int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_INTS */
 bool is_float(const Type *);

@@ -87,5 +87,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
         text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n", r->stats.frozen_missing);
     if (r->memory) text_add(t, "  Ifs whose condition is decided gave way to the branch that they take\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes, m.opaque, run_seconds(r),
-             changed ? "" : r->memory ? "; nothing else gains 3 %" : "; nothing gains 3 %: the file is unchanged");
+             changed     ? ""
+             : r->memory ? "; nothing else gains 3 %"
+                         : "; nothing gains 3 %: the file is unchanged");
 }

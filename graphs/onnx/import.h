@@ -28,7 +28,7 @@ typedef struct Import {
     uint64_t taken;                                   /* ONNX inputs that became attributes */
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
-    bool same; /* the result is input 0 itself, whatever that is */
+    bool same;                                        /* the result is input 0 itself, whatever that is */
     int64_t flatten_at;
     Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing is */
     const char *why;

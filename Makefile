@@ -161,6 +161,7 @@ demo:
 	scripts/demo
 bench: all
 	BUILD=$(BUILD) scripts/bench
+	BUILD=$(BUILD) scripts/bench-rules
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/bench-generator
 # Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last result is kept.
 roundtrip: programs-of-tests

@@ -98,7 +98,7 @@ static double score(const Row *r, int64_t j) {
     for (int64_t n = 0; n < d; n++) sum += of_head(r, view(r, Q), r->h, r->i, d, n) * present(r, K, PAST_KEY, j, d, n);
     return sum * r->scale;
 }
-static double capped(const Row *r, double x) { return r->cap ? r->cap * tanh(x / r->cap) : x; }
+static double capped(const Row *r, double x) { return r->cap != 0 ? r->cap * tanh(x / r->cap) : x; }
 /* What is added to a score; minus infinity: it is not seen. */
 static double bias(const Row *r, int64_t j) {
     const View *m = view(r, MASK);

@@ -23,7 +23,7 @@ static const AttrDef attrs[] = {
     [ANTIALIAS] = {"antialias", A_WORD, "no", "no yes", .draw = "no yes"},
     [EXTRAPOLATION] = {"extrapolation", A_REAL, "0", .draw = "0"},
     [POLICY] = {"policy", A_WORD, "stretch", "stretch not_larger not_smaller", .draw = "stretch"},
-    [AXES] = {"axes", A_INTS, "[]"},
+    [AXES] = {.name = "axes", .kind = A_INTS, .init = "[]"},
     {0},
 };
 

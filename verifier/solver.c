@@ -504,22 +504,5 @@ bool solver_same_cover(Solver *s, Lits l, int n, const Member *m) {
     return cached(s, &(Question){'c', l, member_lits(s, n, m), n, m, LIMIT_NATIVE});
 }
 
-bool solver_point(Solver *s, Lits l, int n, const Symbol *x, int64_t *out) {
-    Z3_solver native = solver_of(s, NATIVE);
-    define_lits(s, l);
-    Z3_solver_push(s->z, native);
-    for (int k = 0; k < l.n; k++) put(s, NATIVE, literal(s, l.v[k], NATIVE));
-    bool ok = check(s, NATIVE, LIMIT_NATIVE) == Z3_L_TRUE;
-    Z3_model model = ok ? Z3_solver_get_model(s->z, native) : NULL;
-    ok = model != NULL;
-    if (ok) Z3_model_inc_ref(s->z, model);
-    for (int k = 0; ok && k < n; k++) {
-        Z3_ast value = NULL;
-        ok = Z3_model_eval(s->z, model, variable(s, x[k]), true, &value) && Z3_get_numeral_int64(s->z, value, &out[k]);
-    }
-    if (model) Z3_model_dec_ref(s->z, model);
-    Z3_solver_pop(s->z, native, 1);
-    return ok;
-}
-
 const char *solver_version(void) { return Z3_get_full_version(); }
+void solver_finish(void) { Z3_finalize_memory(); }

@@ -1,6 +1,7 @@
 /* workers.c -- a parent gives each worker the number of one rule at a time and reads back one record: fixed fields, then texts by length. A worker that dies has its rule
    reported as unknown and is replaced. Signals that end the program are read from a descriptor, so that nothing is lost that is done. */
 #include "verifier/workers.h"
+#include "verifier/solver.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -86,6 +87,7 @@ static _Noreturn void work(const Pool *p, int from, int to) {
         if (!send_result(to, &r)) break;
         arena_free(a);
     }
+    solver_finish();
     _exit(0);
 }
 

@@ -6,6 +6,7 @@
 #include "graphs/rewrite.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -239,20 +240,32 @@ static bool whole_start(Cost *c, Whole *x, Error *e) {
     return x->runner != NULL;
 }
 
-static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) {
+/* Runners are made in the order of the graphs or the other way round: where a runner's memory comes to lie, among that of the others, may make 10 % of its time. */
+static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[], Error *e) {
     Runner **runner = ARENA_NEW(x[0].arena, Runner *, n);
     const void *const **in = ARENA_NEW(x[0].arena, const void *const *, n);
     void *const **out = ARENA_NEW(x[0].arena, void *const *, n);
     bool good = true;
-    for (int k = 0; k < n && good; k++) {
+    for (int j = 0; j < n && good; j++) {
+        int k = backwards ? n - 1 - j : j;
         good = whole_start(c, &x[k], e);
         runner[k] = x[k].runner;
         in[k] = x[k].in;
         out[k] = x[k].out;
     }
     good = good && profile_runners(n, runner, in, out, seconds, e);
-    for (int k = 0; k < n; k++) runner_free(x[k].runner);
+    for (int k = 0; k < n; k++) {
+        runner_free(x[k].runner);
+        x[k].runner = NULL;
+    }
     return good;
+}
+
+static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) {
+    double *again = ARENA_NEW(x[0].arena, double, n);
+    if (!whole_pass(c, n, x, false, seconds, e) || !whole_pass(c, n, x, true, again, e)) return false;
+    for (int k = 0; k < n; k++) seconds[k] = fmin(seconds[k], again[k]);
+    return true;
 }
 
 /* The key of graph k's time among the others. */

@@ -13,7 +13,7 @@ enum {
     REGION = 200,
     PATIENCE = 6,
     CANDIDATES = 6,
-    LARGE = 64 << 20 /* bytes of constants beyond which only one candidate is held in memory */
+    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, beside those of the first */
 };
 
 typedef struct Own {
@@ -297,7 +297,8 @@ static bool search(Own *o, Derivation *d) {
     if (!solve_all(o)) return false;
     promises(o);
     int proposed = proposals(o, take);
-    if (proposed > 1 && run_constant_bytes(r, &r->original) > LARGE) proposed = 1;
+    int64_t fit = 1 + CONSTANTS / (run_constant_bytes(r, &r->original) + 1);
+    if (proposed > fit) proposed = (int)fit;
     bool good = pick(o, proposed, take, v, &n, d);
     for (int k = 0; k < n; k++) trial_close(v[k].trial);
     return good;

@@ -146,13 +146,24 @@ static void fill(void *data, DType t, int64_t n, uint64_t seed) {
     }
 }
 
-static bool take_slot(StepRun *s, int j, uint64_t seed, Arena *a, bool known, const void **weight) {
+/* Bytes that the views of slot j reach: parts of one result share a slot and lie at offsets in it. */
+static size_t slot_bytes(const StepRun *s, int nview, int j) {
+    size_t most = 1;
+    for (int k = 0; k < nview; k++) {
+        const View *v = &s->view[k];
+        size_t bytes = v->slot == j && v->rank >= 0 ? element_bytes((DType)v->dtype, view_extent(v)) : 0;
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, bool known, const void **weight) {
     View *v = &s->view[j];
     int64_t n = v->rank < 0 ? 0 : view_extent(v);
-    size_t bytes = element_bytes((DType)v->dtype, n);
-    void *host = arena_alloc(a, bytes ? bytes : 1);
+    size_t bytes = slot_bytes(s, nview, j), own = element_bytes((DType)v->dtype, n);
+    void *host = arena_alloc(a, bytes > own ? bytes : own);
     if (element_readable((DType)v->dtype)) fill(host, (DType)v->dtype, n, seed + (uint64_t)j);
-    s->slot[j] = s->backend->alloc(s->device, bytes ? bytes : 1);
+    s->slot[j] = s->backend->alloc(s->device, bytes);
     if (known) *weight = host;
     return s->slot[j] && !s->backend->copy(s->device, s->slot[j], host, bytes, COPY_TO_DEVICE);
 }
@@ -178,7 +189,8 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     char why[256] = "";
     size_t workspace = 0;
     for (int j = 0; j < own->nview; j++)
-        if (!take_slot(s, j, seed, a, known && known[j], &weights[j])) return error_set(e, E_LIMIT, "timing", "no memory on the device");
+        if (!take_slot(s, own->nview, j, seed, a, known && known[j], &weights[j]))
+            return error_set(e, E_LIMIT, "timing", "no memory on the device");
     s->kernel = s->backend->compile(s->device, own, choice, weights, &workspace, why, sizeof why);
     if (!s->kernel) return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
     s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);

@@ -18,6 +18,7 @@ enum { WAYS = 4, MICROSECONDS = 200 };
 struct Device {
     int factor[WAYS]; /* of MICROSECONDS; 0: cannot be compiled */
     int runs[WAYS];
+    size_t largest; /* allocation, bytes */
 };
 struct Kernel {
     Device *device;
@@ -25,7 +26,10 @@ struct Kernel {
 };
 
 static int slow_identity(Device *d, char *text, size_t n) { return (void)d, snprintf(text, n, "slow") < (int)n ? 0 : -1; }
-static void *slow_alloc(Device *d, size_t bytes) { return (void)d, calloc(1, bytes); }
+static void *slow_alloc(Device *d, size_t bytes) {
+    if (bytes > d->largest) d->largest = bytes;
+    return calloc(1, bytes);
+}
 static void slow_release(Device *d, void *p) { (void)d, free(p); }
 static int slow_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     (void)d, (void)direction;
@@ -178,9 +182,20 @@ static void timing_survives_a_lack_of_memory(void **state) {
     assert_true(failures > 1);
 }
 
+/* Two results that are parts of one slot: what is allocated reaches to the end of the last. */
+static void parts_of_one_slot_have_room(void **state) {
+    Fixture *f = *state;
+    int64_t size = 10;
+    View v[2] = {view_dense(0, 1, 1, &size), view_dense(0, 1, 1, &size)};
+    v[1].offset = 1000;
+    const Step s = {.kind = S_COPY, .nview = 2, .view = v};
+    assert_true(profile_step(&backend, &f->device, &s, 0, NULL, 1, 0, &f->error) > 0);
+    assert_true(f->device.largest >= 1010 * sizeof(float));
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept), CASE(nothing_is_measured_when_frozen),
-                                       CASE(ties_and_failures), CASE(timing_survives_a_lack_of_memory)};
+                                       CASE(ties_and_failures), CASE(timing_survives_a_lack_of_memory), CASE(parts_of_one_slot_have_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,7 +240,8 @@ static bool whole_start(Cost *c, Whole *x, Error *e) {
     return x->runner != NULL;
 }
 
-/* Runners are made in the order of the graphs or the other way round: where a runner's memory comes to lie, among that of the others, may make 10 % of its time. */
+/* Runners are made in the order of the graphs or the other way round: where a runner's memory comes to lie, among
+   that of the others, may make 10 % of its time. */
 static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[], Error *e) {
     Runner **runner = ARENA_NEW(x[0].arena, Runner *, n);
     const void *const **in = ARENA_NEW(x[0].arena, const void *const *, n);

@@ -230,8 +230,8 @@ static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
     *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : s->own_after < GAIN * s->own_before;
 }
 
-/* The fastest of those that run, timed beside the original; -1: none gains enough. The least of several noisy times promises too much: the best of many is timed once more, against the original alone,
-   and that time counts. */
+/* The fastest of those that run, timed beside the original; -1: none gains enough. The least of several noisy
+   times promises too much: the best of many is timed once more, against the original alone, and that time counts. */
 static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];

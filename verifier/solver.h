@@ -29,6 +29,6 @@ bool solver_empty(Solver *, Lits);                             /* no point satis
 bool solver_entails(Solver *, Lits, Lits goal);                /* every point of the first satisfies all of goal */
 bool solver_balanced(Solver *, Lits, int n, const Member[]);   /* the counted indicators add up to 0 at every point */
 bool solver_same_cover(Solver *, Lits, int n, const Member[]); /* members with count > 0 and members with count < 0 cover the same points */
-const char *solver_version(void); /* Z3's */
-void solver_finish(void);         /* gives back what Z3 keeps for good; no solver may be made after it */
+const char *solver_version(void);                              /* Z3's */
+void solver_finish(void);                                      /* gives back what Z3 keeps for good; no solver may be made after it */
 #endif

@@ -7,6 +7,7 @@
 #include "ops/backend.h"
 #include "ops/base/options.h"
 #include "search/trial.h"
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -361,13 +362,18 @@ static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResul
     return what(&c->run, out);
 }
 
+/* Numbers are read and printed with a point, whatever the host's locale is. */
 static int call(const char *in, const char *out, const IsomerOptions *o, bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
     Guarded *c = mem_realloc(NULL, sizeof *c);
-    if (!c) {
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (!c || !plain) {
+        if (plain) freelocale(plain);
+        mem_realloc(c, 0);
         snprintf(result->message, sizeof result->message, "out of memory");
         return result->code = 4;
     }
+    locale_t host = uselocale(plain);
     memset(c, 0, sizeof *c);
     c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
     c->run.stats =
@@ -381,6 +387,8 @@ static int call(const char *in, const char *out, const IsomerOptions *o, bool (*
     close_run(c);
     result->code = error_exit_code(&c->error);
     mem_realloc(c, 0);
+    uselocale(host);
+    freelocale(plain);
     return result->code;
 }
 

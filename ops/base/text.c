@@ -5,7 +5,6 @@
 #include "ops/base/text.h"
 #include <ctype.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,8 +222,6 @@ bool scan_real(Scan *s, double *value) {
     char text[NUMBER_LENGTH];
     memcpy(text, begin, n);
     text[n] = 0;
-    char *point = strchr(text, '.');
-    if (point) *point = localeconv()->decimal_point[0]; /* strtod reads what the host's locale says */
     double x = strtod(text, NULL);
     if (isinf(x) && *number != 'i') return scan_fail(s, begin, "a number that is too large");
     *value = x;

@@ -3,7 +3,6 @@
    numbers are folded, x + 0, x * 1, literals of numbers. x * 0 stays: it reads x. */
 #include "ops/core/expr_inner.h"
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,8 +269,6 @@ static void print_real(Text *t, double v) {
         snprintf(s, sizeof s, "%.*g", digits, v);
         if (isnan(v) || strtod(s, NULL) == v) break;
     }
-    char *point = strchr(s, localeconv()->decimal_point[0]);
-    if (point) *point = '.';
     text_add(t, "%s", s);
 }
 
@@ -342,6 +339,22 @@ static void print_infix(Printer *p, Ex a, char sign, Ex b) {
     text_add(p->t, ")");
 }
 
+static void print_choice(Printer *p, const ExNode *x) {
+    if (x->kind == EX_WHERE) {
+        text_add(p->t, "where(");
+        print(p, x->c);
+        text_add(p->t, ", ");
+    } else {
+        text_add(p->t, "if(");
+        print_cond(p, &x->cond);
+        text_add(p->t, "; ");
+    }
+    print(p, x->a);
+    text_add(p->t, ", ");
+    print(p, x->b);
+    text_add(p->t, ")");
+}
+
 static void print(Printer *p, Ex e) {
     ExNode x;
     ex_get(p->w, e, &x);
@@ -372,23 +385,7 @@ static void print(Printer *p, Ex e) {
     case EX_POW: print_call(p, "pow", x.a, x.b); break;
     case EX_FN: print_call(p, function_names[x.word], x.a, 0); break;
     case EX_IF:
-        text_add(p->t, "if(");
-        print_cond(p, &x.cond);
-        text_add(p->t, "; ");
-        print(p, x.a);
-        text_add(p->t, ", ");
-        print(p, x.b);
-        text_add(p->t, ")");
-        break;
-    case EX_WHERE:
-        text_add(p->t, "where(");
-        print(p, x.c);
-        text_add(p->t, ", ");
-        print(p, x.a);
-        text_add(p->t, ", ");
-        print(p, x.b);
-        text_add(p->t, ")");
-        break;
+    case EX_WHERE: print_choice(p, &x); break;
     case EX_TAKE: print_take(p, &x); break;
     case EX_SUM:
     case EX_MOST: print_binder(p, &x); break;

@@ -68,7 +68,7 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
     char why[256] = "";
-    for (int j = 0; j < s->step.nview; j++) weights[j] = r->known[s->step.view[j].slot];
+    for (int j = 0; j < s->step.nview; j++) weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
     size_t wants = 0;
     r->kernel[k] = r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
     if (wants > *workspace) *workspace = wants;

@@ -33,7 +33,7 @@ static void count_step(Fuse *f, int k, int by) {
         int slot = s->view[j].slot;
         bool again = false;
         for (int i = 0; i < j; i++) again |= s->view[i].slot == slot && (i < step_writes(s)) == (j < step_writes(s));
-        if (again) continue;
+        if (again || slot < 0) continue;
         if (j < step_writes(s)) f->writers[slot] += by, f->writer[slot] = k;
         else f->readers[slot] += by;
     }

@@ -27,7 +27,7 @@ static bool find_once(Plan *p, bool *constant) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
         bool once = true;
-        for (int j = 0; j < s->nview; j++) once &= constant[s->view[j].slot];
+        for (int j = 0; j < s->nview; j++) once &= s->view[j].slot < 0 || constant[s->view[j].slot];
         changed |= once != p->step[k].once;
         p->step[k].once = once;
         for (int j = 0; j < step_writes(s) && !once; j++) constant[s->view[j].slot] = false;
@@ -50,6 +50,7 @@ static int lives(const Plan *p, Life *life) {
         life[k] = (Life){.slot = k, .first = -1, .last = -1, .size = (p->slot[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
+            if (p->step[k].step.view[j].slot < 0) continue;
             Life *l = &life[p->step[k].step.view[j].slot];
             if (l->first < 0) l->first = k;
             if (l->last < k) l->last = k;

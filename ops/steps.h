@@ -34,7 +34,7 @@ enum { STEP_RANK = 8, BACKEND_ABI = 1 };
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the whole table. */
 typedef struct View {
-    int32_t slot, dtype, rank, format; /* format 0: strided; others belong to the back end */
+    int32_t slot, dtype, rank, format; /* slot and rank -1: an input left out; format 0: strided; others belong to the back end */
     int64_t offset;                    /* in elements from the slot's start */
     int64_t dim[STEP_RANK], stride[STEP_RANK];
 } View;

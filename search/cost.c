@@ -84,8 +84,9 @@ static bool step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[],
     bool known[VIEWS] = {false};
     if (s->step.nview > VIEWS) return false;
     for (int j = 0; j < s->step.nview; j++) {
+        if (s->step.view[j].slot < 0) continue;
         const Slot *slot = &p->slot[s->step.view[j].slot];
-        known[j] = s->step.view[j].rank >= 0 && (slot->data || (slot->input >= 0 && weight[slot->input]));
+        known[j] = slot->data || (slot->input >= 0 && weight[slot->input]);
     }
     *price = choose_step(c->chooser, c->w->scratch, s, known);
     return true;

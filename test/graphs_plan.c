@@ -193,6 +193,23 @@ static void constants_alone_are_computed_once(void **state) {
     world_free(w);
 }
 
+/* An input left out has no slot: it keeps no step from being computed once, and nothing is read or written in its place. */
+static void what_is_left_out_has_no_slot(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g =
+        graph_of(w, "graph g %x : F [3, 2, 4]\nbody\n %w = constant F [1, 16, 4] seed(1)\n %r = constant F [1, 16, 4] seed(2)\n"
+                    " %v = constant F [3, 2, 4] seed(3)\n %h = constant F [1, 2, 4] seed(4)\n"
+                    " %a %b %c = lstm %v %w %r _ _ %h hidden=4\n %y = add %b %c\n %d %e %f = lstm %x %w %r _ _ %h hidden=4\n out %y %d\n");
+    memset(arena_alloc(w->scratch, 1 << 16), 0xbe, 1 << 16); /* no truth value, and no slot is alive so */
+    Plan *p = planned(w, &g);
+    int once = 0;
+    for (int k = 0; k < p->nstep; k++) once += p->step[k].once;
+    assert_true(once >= 2 && p->step[0].once && !p->step[once].once);
+    check_run(w, &g, 1e-5);
+    world_free(w);
+}
+
 static void memory_is_shared(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -418,6 +435,7 @@ int main(void) {
         cmocka_unit_test(outputs_that_are_views_are_copied),
         cmocka_unit_test(concats_are_written_in_place),
         cmocka_unit_test(constants_alone_are_computed_once),
+        cmocka_unit_test(what_is_left_out_has_no_slot),
         cmocka_unit_test(convolutions_lie_channels_last),
         cmocka_unit_test(the_ends_of_a_part_may_lie_channels_last),
         cmocka_unit_test(memory_is_shared),

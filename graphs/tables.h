@@ -21,7 +21,7 @@ typedef struct GraphTables {
     Column elements; /* shapevalue.c: Elements of each value */
     const Op *input, *constant;
     uint32_t stamp;
-    LineList **expansion; /* by operator number: its parsed Op.expand; NULL: none, or it does not parse */
+    LineList **expansion; /* by operator number: Op.expand parsed; NULL: none, or it does not parse */
 } GraphTables;
 static inline GraphTables *graph_tables(const World *w) { return w->graphs; }
 void graph_span(const World *, const Graph *, NodeList live, Value *least, Value *past); /* all its values are in least .. past - 1 */

@@ -69,7 +69,6 @@ Poly poly(Call *c, const char *formula, ...) {
 
 Poly quot(Call *c, Poly a, Poly b) { return poly_floor(c->w, a, b); }
 Poly least(Call *c, Poly a, Poly b) { return poly_min(c->w, a, b); }
-Poly most_of(Call *c, Poly a, Poly b) { return poly(c, "a + b - m", a, b, least(c, a, b)); }
 Poly total(Call *c, PolyList list, int n) {
     Poly p = 0;
     for (int k = 0; k < n; k++) p = poly_add(c->w, p, list.v[k]);

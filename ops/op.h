@@ -13,7 +13,6 @@
 Poly poly(Call *, const char *formula, ...);
 Poly quot(Call *, Poly a, Poly b);            /* floor(a/b) */
 Poly least(Call *, Poly a, Poly b);           /* min(a, b) */
-Poly most_of(Call *, Poly a, Poly b);         /* max(a, b) = a + b - min(a, b) */
 Poly total(Call *, PolyList, int n);          /* v[0] + .. + v[n-1] */
 Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1]; 1 if there are none */
 

@@ -62,8 +62,8 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            value: attribute, or input 2
        sizes:equal         sizes=split|input:1, if absent equal pieces (the last one smaller, num_outputs)
        shape:onnx          input 1 or attribute shape, with 0 and -1 as ONNX says (allowzero)
-       shape:squeeze, shape:unsqueeze (axes, input 1), shape:flatten (axis, default 1), shape:same: the sizes of the
-         output, computed
+       shape:squeeze       the output's sizes, computed from the axes (input 1); likewise shape:unsqueeze,
+                           shape:flatten (axis, default 1) and shape:same
        pads:transposed     convtranspose: auto_pad and output_shape become pads
        sizes:resize        scales or sizes (inputs or attribute) become the sizes of all axes; fails unless size*scale
                            is whole where the scale is used
@@ -75,8 +75,8 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
        hidden:recurrent    hidden_size, or the last size of input 2
        dim:rotary          rotary_embedding_dim, if given, is twice the last size of input 1
        to:quantized        output_dtype, else the element type of input 2, else U8; to:scale: output_dtype, else input 1's
-       n:nonzero, n:compress, kept:nms: how many there are: counted where the data is at hand (running), else a size that
-                           depends on data
+       n:nonzero           how many there are: counted where the data is at hand (running), else a size that
+                           depends on data; likewise n:compress and kept:nms
        to:like             the element type of input 1, which is dropped
        value:tensor        the attribute value, one number as a tensor, also gives dtype (absent: float 0)
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an int (its number) or

@@ -4,18 +4,27 @@
    element strides. A stride of 0 repeats an element (broadcast); the output view never has one on an axis longer than 1.
    view[0] is always the output. Sizes may be 0; then nothing is written.
 
-   kind       views                         param
-   S_GEMM     y[..,m,n] a[..,m,k] b[..,k,n] -                              all of one rank >= 2; batch axes broadcast by stride 0
-   S_CONV     y[n,o,i..] x[n,c,h..] w[o,c/g,k..]  group, then per spatial axis strides, pads (begin.. end..), dilations
-   S_POOL     y[n,c,i..] x[n,c,h..]         PoolKind, then per spatial axis kernel, strides, pads (begin.. end..), dilations;
-                                            then 1 if the average divides by the cells of the padded input (pads counted), else 0
-   S_EWISE    y x1 x2 ..                    -                              all of y's rank and sizes; `code` computes one element
-   S_REDUCE   y[i..] x[i.., j..]            ReduceKind                     reduces x's last axes, as many as x has more than y
-   S_COPY     y x                           -                              same sizes; converts the element type if they differ
-   S_FILL     y                             -                              every element becomes code[0].k
-   S_SOFTMAX  y x                           -                              along the last axis
-   S_LOOP     y x1 x2 ..                    a loop program (core/loop.h)   anything an operator's definition says
-   S_OP       y.. x..                       nout, then what the operator `op` says in its own file
+   kind       views                               params and meaning
+   S_GEMM     y[..,m,n] a[..,m,k] b[..,k,n]       -; all of one rank >= 2; batch axes broadcast by
+                                                  stride 0
+   S_CONV     y[n,o,i..] x[n,c,h..] w[o,c/g,k..]  group, then per spatial axis strides, pads
+                                                  (begin.. end..), dilations
+   S_POOL     y[n,c,i..] x[n,c,h..]               PoolKind, then per spatial axis kernel, strides,
+                                                  pads (begin.. end..), dilations; then 1 if the
+                                                  average divides by the cells of the padded input
+                                                  (pads counted), else 0
+   S_EWISE    y x1 x2 ..                          -; all of y's rank and sizes; `code` computes one
+                                                  element
+   S_REDUCE   y[i..] x[i.., j..]                  ReduceKind; reduces x's last axes, as many as x
+                                                  has more than y
+   S_COPY     y x                                 -; same sizes; converts the element type if they
+                                                  differ
+   S_FILL     y                                   -; every element becomes code[0].k
+   S_SOFTMAX  y x                                 -; along the last axis
+   S_LOOP     y x1 x2 ..                          a loop program (core/loop.h): anything an
+                                                  operator's definition says
+   S_OP       y.. x..                             nout, then what the operator `op` says in its own
+                                                  file
 
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just computed), the last instruction is what
    is stored; C_VIEW k reads view[k], k beyond the views named above, which has y's rank and sizes (stride 0 where broadcast).

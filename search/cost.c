@@ -325,6 +325,3 @@ void cost_free(Cost *c) {
 }
 
 int cost_missing(const Cost *c) { return c->missing + chooser_missing(c->chooser); }
-const Backend *cost_backend(const Cost *c) { return c->backend; }
-Device *cost_device(const Cost *c) { return c->device; }
-const char *cost_identity(const Cost *c) { return chooser_identity(c->chooser); }

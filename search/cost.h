@@ -27,9 +27,6 @@ bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]); /* by the model, node by node: needs no back end */
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
-const Backend *cost_backend(const Cost *);
-Device *cost_device(const Cost *);
-const char *cost_identity(const Cost *);
 typedef struct WholeGraph {
     World *w;
     Sizes sizes;

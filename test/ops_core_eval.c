@@ -237,15 +237,14 @@ static void pad(Case *c) { /* by a constant; beginnings may be negative */
 }
 
 static void pool(Case *c) { /* maximum and mean over the window's cells inside, the count by min */
-    int64_t X
-    = draw(c, 1, 200), K = draw(c, 1, 5), S = draw(c, 1, 3), P = draw(c, 0, K - 1), Y = X
-    +2 * P < K ? 0 : (X + 2 * P - K) / S + 1;
-    Poly x = named(c, "x", X), kk = named(c, "k", K), s = named(c, "s", S), p = named(c, "p", P);
-    input(c, 0, DIMS(2, X)), output(c, DIMS(2, Y));
+    int64_t N = draw(c, 1, 200), K = draw(c, 1, 5), S = draw(c, 1, 3), P = draw(c, 0, K - 1),
+            Y = N + 2 * P < K ? 0 : (N + 2 * P - K) / S + 1;
+    Poly x = named(c, "x", N), kk = named(c, "k", K), s = named(c, "s", S), p = named(c, "p", P);
+    input(c, 0, DIMS(2, N)), output(c, DIMS(2, Y));
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(kk)), j = bound(l, D(kk));
     Poly from = poly(l, "s*i - p", s, i.v[1], p), a = poly(l, "f + k", from, k.v[0]), b = poly(l, "f + k", from, j.v[0]);
-    Poly count = poly(l, "e - b", least(l, poly(l, "f + k", from, kk), x), most_of(l, from, poly_int(c->w, 0)));
+    Poly count = poly(l, "e - f + m", least(l, poly(l, "f + k", from, kk), x), from, least(l, from, 0)); /* - max(f, 0) */
     Ex high = most(l, k, inside(l, D(a), D(x), 0), at(l, 0, D(i.v[0], a)));
     Ex all = sum(l, j, inside(l, D(b), D(x), 0), at(l, 0, D(i.v[0], b)));
     c->e = add(l, high, divide(l, all, size(l, count)));
@@ -254,9 +253,9 @@ static void pool(Case *c) { /* maximum and mean over the window's cells inside, 
             Number top = c->num->lowest(), total_of = integer(c, 0);
             int64_t cells = 0;
             for (int64_t h = S * y - P; h < S * y - P + K; h++)
-                if (h >= 0 && h < X) {
-                    top = c->num->most(top, c->data[0][n * X + h]);
-                    total_of = plus(c, total_of, c->data[0][n * X + h]);
+                if (h >= 0 && h < N) {
+                    top = c->num->most(top, c->data[0][n * N + h]);
+                    total_of = plus(c, total_of, c->data[0][n * N + h]);
                     cells++;
                 }
             c->want[n * Y + y] = plus(c, top, times(c, total_of, c->num->ratio(1, cells)));
@@ -453,7 +452,6 @@ static void what_is_known_of_functions_is_true(void **state) {
     (void)state;
     for (int f = 0; f < FN_COUNT; f++) {
         const FunctionFacts *k = function_facts((Function)f);
-        assert_int_equal(function_find(k->name), f);
         double zero = k->real(0);
         assert_true(isnan(k->at_zero) ? !isfinite(zero) : zero == k->at_zero);
         for (double x = k->domain_low > -9 ? k->domain_low : -9; x < 9; x += 0.25) {

@@ -341,7 +341,6 @@ static void test_formulas(void **state) {
     assert_int_equal(poly(c, "-a*(b - 12)", x, y), poly_of(w, "12*x - x*y"));
     assert_int_equal(poly(c, "b*a - a*b", x, y), 0);
     assert_int_equal(poly(c, "1"), poly_int(w, 1));
-    assert_int_equal(most_of(c, x, x), x);
     Dims d = digits(c, x, (Dims){3, {poly_int(w, 1), y, poly_int(w, 1)}});
     assert_true(d.n == 3 && d.v[0] == 0 && d.v[1] == x && d.v[2] == 0);
     assert_int_equal(product(c, (Dims){3, {x, y, x}}, 1, 3), poly_of(w, "x*y"));

@@ -36,12 +36,6 @@ static const FunctionFacts facts[FN_COUNT] = {
 
 const FunctionFacts *function_facts(Function f) { return &facts[f]; }
 
-Function function_find(const char *name) {
-    int f = 0;
-    while (f < FN_COUNT && strcmp(facts[f].name, name)) f++;
-    return (Function)f;
-}
-
 /* ---- doubles */
 
 static Number real_of(double x) { return (Number){.real = x}; }

@@ -55,5 +55,4 @@ typedef struct FunctionFacts {
     bool rational;     /* maps rationals to rationals */
 } FunctionFacts;
 const FunctionFacts *function_facts(Function);
-Function function_find(const char *name); /* FN_COUNT: none */
 #endif

@@ -77,6 +77,10 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
        to:quantized        output_dtype, else the element type of input 2, else U8; to:scale: output_dtype, else input 1's
        n:nonzero           how many there are: counted where the data is at hand (running), else a size that
                            depends on data; likewise n:compress and kept:nms
+       training:attribute  training_mode is 1; training:input: input 2 is true; training:off: it
+                           is false or left out
+       shape:like          the sizes of input 0, which is dropped
+       dtype:like          the attribute dtype, or else the element type of input 0
        to:like             the element type of input 1, which is dropped
        value:tensor        the attribute value, one number as a tensor, also gives dtype (absent: float 0)
    Lists of ints come from ints, a single int, or a computable integer input. A word comes from an int (its number) or

@@ -1,9 +1,10 @@
 /* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window covers x at s*i + d*k -
    p, k within the kernel; places outside x do not count for the maximum, nor for the average unless `count_pads`, and
    then only as far as the padding goes. With `ceil` a last window may start inside x (or its front padding) and end
-   beyond. */
+   beyond. maxplace: the maximum, of integers too, and where in x it was found first, as a place in all of x, its spatial
+   axes counted in row-major order, or with `columns` in column-major order. */
 #include "op.h"
-enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS };
+enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS };
 #define SHARED_ATTRS                                                              \
     [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},               \
     [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},   \
@@ -22,18 +23,19 @@ static Poly count(Call *c, int j, int ns) {
     return least(c, windows(c, n, k, s, poly(c, "p + s - 1", pads, s), d), started);
 }
 
-static const char *shape(Call *c) {
+static const char *shape_of(Call *c, const char *classes) {
     int ns = c->in[0]->dim.n - 2;
     if (ns < 1) return "pooling needs x [n, c, ..] with a spatial axis";
     if (ints(c, KERNEL).n != ns || ints(c, STRIDES).n != ns || ints(c, DILATIONS).n != ns || ints(c, PADS).n != 2 * ns)
         return "pooling needs kernel, strides, dilations and twice as many pads, one for each spatial axis";
-    const char *why = same_type(c, "F");
+    const char *why = same_type(c, classes);
     for (int j = 0; j < ns; j++) {
         need_ge(c, ints(c, KERNEL).v[j], poly(c, "1"));
         c->out[0].dim.v[j + 2] = count(c, j, ns);
     }
     return why;
 }
+static const char *shape(Call *c) { return shape_of(c, "F"); }
 
 /* Where place k of the window of output i lies in x. */
 static Dims place(Call *c, Dims i, Dims k) {
@@ -89,3 +91,80 @@ static const OnnxMap onnx_average[] = {
 };
 const Op op_maxpool = {"maxpool", "x", "y", max_attrs, shape, define_max, .lower = lower_max, .onnx = onnx_max};
 const Op op_averagepool = {"averagepool", "x", "y", average_attrs, shape, define_average, .lower = lower_average, .onnx = onnx_average};
+
+/* ---- maxplace */
+
+static const AttrDef place_attrs[] = {SHARED_ATTRS, [COLUMNS] = {"columns", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static const char *shape_place(Call *c) {
+    const char *why = shape_of(c, "FIU");
+    c->out[1] = c->out[0];
+    c->out[1].dtype = DT_INT64;
+    return why;
+}
+static int params_place(Call *c, int64_t *out, int room) {
+    int n = 0;
+    for (int list = KERNEL; list <= DILATIONS; list++)
+        for (int k = 0; k < ints(c, list).n; k++)
+            if (n + 1 >= room || !is_const(c, ints(c, list).v[k], &out[n++])) return -1;
+    return out[n] = word(c, COLUMNS), n + 1;
+}
+
+typedef struct Window {
+    const View *x;
+    int ns;
+    const int64_t *kernel, *stride, *begin, *dilation;
+    bool columns;
+} Window;
+/* The index in x of place k of the window of output i; false: outside. */
+static bool window_place(const Window *w, const int64_t i[], const int64_t k[], int64_t at[]) {
+    at[0] = i[0], at[1] = i[1];
+    for (int a = 0; a < w->ns; a++) {
+        at[a + 2] = w->stride[a] * i[a + 2] + w->dilation[a] * k[a] - w->begin[a];
+        if (at[a + 2] < 0 || at[a + 2] >= w->x->dim[a + 2]) return false;
+    }
+    return true;
+}
+static int64_t flat_place(const Window *w, const int64_t at[]) {
+    int64_t place = at[0] * w->x->dim[1] + at[1], inner = 0;
+    for (int a = 0; a < w->ns; a++) place *= w->x->dim[a + 2];
+    for (int a = 0; a < w->ns; a++) {
+        int axis = 2 + (w->columns ? w->ns - 1 - a : a);
+        inner = inner * w->x->dim[axis] + at[axis];
+    }
+    return place + inner;
+}
+static bool exceeds(const View *x, void *const slot[], int64_t a, int64_t b) {
+    if (!kernel_is_integer(x)) return kernel_real(x, slot, a) > kernel_real(x, slot, b);
+    int64_t p = kernel_integer(x, slot, a), q = kernel_integer(x, slot, b);
+    return x->dtype == DT_UINT64 ? (uint64_t)p > (uint64_t)q : p > q;
+}
+static int kernel_place(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *where = &s->view[1], *x = &s->view[2];
+    const int ns = x->rank - 2;
+    const int64_t *list = s->param + 1;
+    const Window w = {x, ns, list, list + ns, list + 2 * ns, list + 4 * ns, list[5 * ns] != 0};
+    View window = {.rank = ns};
+    int64_t i[STEP_RANK], k[STEP_RANK], at[STEP_RANK];
+    for (int a = 0; a < ns; a++) window.dim[a] = w.kernel[a];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        int64_t best = -1, found = -1;
+        for (bool some = kernel_first(&window, k); some; some = kernel_next(&window, k)) {
+            if (!window_place(&w, i, k, at)) continue;
+            int64_t here = kernel_at(x, at);
+            if (found >= 0 && !exceeds(x, slot, here, best)) continue;
+            best = here, found = flat_place(&w, at);
+        }
+        if (found < 0) return -1;
+        kernel_move(y, slot, kernel_at(y, i), x, best);
+        kernel_set_integer(where, slot, kernel_at(where, i), found);
+    }
+    return 0;
+}
+static const OnnxMap onnx_place[] = {
+    {"", "MaxPool", 10, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad columns=storage_order"},
+    {"", "MaxPool", 8, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad columns=storage_order"},
+    {0},
+};
+const Op op_maxplace = {
+    "maxplace", "x", "y place", place_attrs, shape_place, .kernel = kernel_place, .params = params_place, .onnx = onnx_place,
+};

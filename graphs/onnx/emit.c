@@ -404,6 +404,13 @@ static bool output_dtype(Draft *d, int attr, DType itself) {
 }
 static bool quantized(Draft *d, int attr) { return output_dtype(d, attr, in_type(d, 2) ? in_type(d, 2)->dtype : DT_UINT8); }
 static bool to_scale(Draft *d, int attr) { return output_dtype(d, attr, in_type(d, 1)->dtype); }
+static bool trains(Draft *d, int attr) { return (void)attr, put_int(d, "training_mode", 1); }
+static bool trains_by_input(Draft *d, int attr) {
+    Type type = {.dtype = DT_BOOL, .known = true};
+    (void)attr;
+    return fill_slot(d, 2, constant_make(d->w, &type, blob_put(d->w, "\1", 1)));
+}
+static bool dtype(Draft *d, int attr) { return put_attr(d, "dtype", attr); }
 
 static const struct {
     const char *ours, *name;
@@ -419,6 +426,8 @@ static const struct {
     {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx},      {"shape", "expand", expand},
     {"value", "tensor", tensor},        {"range", "count", range},          {"sizes", "resize", resize},
     {"axes", "resize", nothing},        {"sizes", "resample", nothing},     {"pads", "transposed", plain_pads},
+    {"training", "attribute", trains},  {"training", "off", nothing},       {"training", "input", trains_by_input},
+    {"dtype", "like", dtype},
 };
 
 static bool special(Draft *d, const char *ours, const char *name) {

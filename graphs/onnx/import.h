@@ -69,6 +69,11 @@ bool special_hidden(Import *, int attr);
 bool special_rotary(Import *, int attr);
 bool special_to_quantized(Import *, int attr);
 bool special_to_scale(Import *, int attr);
+bool special_training_attribute(Import *, int attr);
+bool special_training_input(Import *, int attr);
+bool special_training_off(Import *, int attr);
+bool special_shape_like(Import *, int attr);
+bool special_dtype_like(Import *, int attr);
 bool special_count_nonzero(Import *, int attr); /* special_count.c */
 bool special_count_compress(Import *, int attr);
 bool special_count_nms(Import *, int attr);

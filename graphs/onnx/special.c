@@ -315,7 +315,7 @@ static bool shape_flatten(Import *s, int attr) {
     return give_ints(s, attr, 2, v), true;
 }
 
-/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is none of ours. */
+/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another operator's. */
 static bool shape_same(Import *s, int attr) {
     s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
     const Dims *x = s->same ? NULL : dims_of(s, 0);
@@ -377,6 +377,11 @@ static const struct {
     {"dim", "rotary", special_rotary},
     {"to", "quantized", special_to_quantized},
     {"to", "scale", special_to_scale},
+    {"training", "attribute", special_training_attribute},
+    {"training", "input", special_training_input},
+    {"training", "off", special_training_off},
+    {"shape", "like", special_shape_like},
+    {"dtype", "like", special_dtype_like},
     {"n", "nonzero", special_count_nonzero},
     {"n", "compress", special_count_compress},
     {"kept", "nms", special_count_nms},

@@ -1,5 +1,5 @@
 /* special_form.c -- items by which a node says what its operator is a case of: Einsum's equation, hidden sizes,
-   element types of quantized results. */
+   element types of results, whether it trains. */
 #include "graphs/onnx/import.h"
 #include "graphs/onnx/export.h"
 #include <ctype.h>
@@ -23,6 +23,37 @@ bool special_to_quantized(Import *s, int attr) {
 bool special_to_scale(Import *s, int attr) {
     DType stated = stated_dtype(s);
     return give_word_of(s, attr, stated ? stated : type_of(s, 1));
+}
+
+/* Whether a node trains. attribute: training_mode is 1; input, off: input 2 is true, or false or left out. */
+bool special_training_attribute(Import *s, int attr) {
+    (void)attr;
+    return their_int(s, "training_mode", 0) == 1 || import_fail(s, "attribute training_mode is not 1");
+}
+static bool training(Import *s, bool wanted) {
+    Type type;
+    const void *bytes;
+    bool trains = false;
+    for (int k = 1; k < s->nin; k++) s->taken |= 1ull << k;
+    if (s->nin > 2 && s->in[2]) {
+        if (!import_data(s, s->in[2], &type, &bytes)) return import_fail(s, "a training mode that is computed from data");
+        trains = *(const unsigned char *)bytes != 0;
+    }
+    return trains == wanted || import_fail(s, "training mode");
+}
+bool special_training_input(Import *s, int attr) { return (void)attr, training(s, true); }
+bool special_training_off(Import *s, int attr) { return (void)attr, training(s, false); }
+
+/* The sizes of input 0, which is dropped; the attribute dtype, or else the element type of input 0. */
+bool special_shape_like(Import *s, int attr) {
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    s->taken |= 1;
+    if (x) give_ints(s, attr, x->dim.n, x->dim.v);
+    return x != NULL;
+}
+bool special_dtype_like(Import *s, int attr) {
+    int64_t stated = their_int(s, "dtype", 0);
+    return give_word_of(s, attr, stated > 0 && stated < DT_COUNT ? (DType)stated : type_of(s, 0));
 }
 
 bool special_hidden(Import *s, int attr) {

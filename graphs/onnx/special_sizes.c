@@ -166,7 +166,8 @@ static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
     return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k] : poly_int(s->w, otherwise);
 }
 
-/* Total pads of a transposed convolution are what its full size has more than the wanted one. */
+/* Total pads of a transposed convolution are what its full size has more than the wanted one; what it has less is
+   added at the end. */
 bool special_pads_transposed(Import *s, int attr) {
     PolyList pads, shape;
     const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL, *w = x ? import_type(s, s->in[1]) : NULL;
@@ -177,18 +178,21 @@ bool special_pads_transposed(Import *s, int attr) {
          shaped = list_from(s, "output_shape", -1, &shape);
     if (s->why) return false;
     if (!automatic && !shaped) return !listed || (give_ints(s, attr, pads.n, pads.v), true);
-    Poly v[2 * RANK_MAX] = {0};
+    Poly v[2 * RANK_MAX] = {0}, extra[RANK_MAX] = {0};
     bool valid = !shaped && strcmp(how, "VALID") == 0, upper = automatic && strcmp(how, "SAME_UPPER") == 0;
     if (shaped && shape.n != n) return import_fail(s, "output_shape of another length");
     for (int k = 0; k < n && !valid; k++) {
         Poly stride = entry(s, "strides", k, 1), size = x->dim.v[k + 2], one = poly_int(s->w, 1);
         Poly kernel = poly_add(s->w, poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), entry(s, "dilations", k, 1)), one);
-        Poly full = poly_add(s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel), entry(s, "extra", k, 0));
+        extra[k] = entry(s, "extra", k, 0);
+        Poly full = poly_add(s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel), extra[k]);
         Poly want = shaped ? shape.v[k] : poly_mul(s->w, size, stride);
         int64_t all;
-        if (!poly_constant(s->w, poly_sub(s->w, full, want), &all) || all < 0)
+        if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
             return import_fail(s, "pads of a transposed convolution that are no numbers");
+        if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
         v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2), v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);
     }
+    if (!valid) give_ints(s, our_attr(s->op, "extra"), n, extra);
     return give_ints(s, attr, 2 * n, v), true;
 }

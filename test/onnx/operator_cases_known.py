@@ -43,3 +43,36 @@ def resample(case):
     case.inputs, case.type = [x, np.zeros(0, np.float32), np.array(scales, np.float32)], "Resize"
     case.onnx_attrs = {"mode": case.attrs["mode"], "coordinate_transformation_mode": case.attrs["coordinate"], "nearest_mode": case.attrs["rounding"],
                        "cubic_coeff_a": float(number(case.attrs["a"])), "exclude_outside": int(case.attrs["exclude"] == "yes")}
+
+
+def dropmask(case):
+    case.inputs, case.type, case.outputs, case.opset = [case.tensor(2, 3, 4)], "Dropout", 2, 13
+
+
+def dropout(case):
+    """The mask that numpy's generator makes of the seed."""
+    case.attrs = {"ratio": case.draw("ratio"), "seed": int(case.draw("seed"))}
+    case.inputs, case.outputs, ratio = [case.tensor(2, 3, 4)], 2, number(case.attrs["ratio"])
+    mask = np.random.RandomState(case.attrs["seed"]).uniform(0, 1, (2, 3, 4)) >= ratio
+    case.expected = [(case.inputs[0] * mask / (1 - ratio)).astype(np.float32), mask]
+
+
+def batchtrain(case):
+    case.attrs = {name: case.draw(name) for name in ("epsilon", "momentum")}
+    shape = [2, 3, 4, 5][:2 + case.below(3)]
+    case.inputs = [case.tensor(*shape), case.tensor(3), case.tensor(3), case.tensor(3), case.tensor(3, low=0.1)]
+    x, scale, bias, mean, var = (a.astype("f8") for a in case.inputs)
+    axes, momentum, channels = (0, *range(2, x.ndim)), number(case.attrs["momentum"]), (3,) + (1,) * (x.ndim - 2)
+    now = [x.mean(axes), x.var(axes)]
+    y = (x - now[0].reshape(channels)) / np.sqrt(now[1].reshape(channels) + number(case.attrs["epsilon"]))
+    y = y * scale.reshape(channels) + bias.reshape(channels)
+    case.expected = [a.astype(np.float32) for a in (y, *(momentum * a + (1 - momentum) * b for a, b in zip((mean, var), now)))]
+    case.outputs = 3
+
+
+def maxplace(case):
+    from operator_cases import pool
+    pool(case)
+    case.attrs["columns"] = case.draw("columns")
+    case.onnx_attrs["storage_order"] = int(case.attrs["columns"] == "yes")
+    case.type, case.outputs = "MaxPool", 2

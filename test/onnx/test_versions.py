@@ -36,7 +36,7 @@ def theirs_of(item):
 
 def plain(value):
     """A default of ours or of the schema's, so that equal ones are equal."""
-    value = {"no": "0", "yes": "1"}.get(value, value) if isinstance(value, str) else value
+    value = {"no": "0", "yes": "1", "F": "1"}.get(value, value) if isinstance(value, str) else value
     if isinstance(value, bytes):
         value = value.decode()
     if isinstance(value, (list, tuple)):

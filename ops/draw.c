@@ -1,0 +1,168 @@
+/* draw: operators that draw at random. ONNX names no generator: it is the Mersenne Twister (M. Matsumoto, T. Nishimura,
+   1998) with numbers of 53 bits, started from the seed as its authors say, which is what ONNX's own node tests expect of
+   dropout. Without a seed the seed is 0: the same model gives the same results. dropout: in training, y = x / (1 - ratio)
+   where the mask is true, else 0. uniform, normal: a tensor of drawn numbers. bernoulli: 1 with the probability x. */
+#include "op.h"
+#include <math.h>
+
+enum { WORDS = 624, AHEAD = 397 };
+typedef struct Twister {
+    uint32_t word[WORDS];
+    int at;
+} Twister;
+
+static void twister_start(Twister *t, uint32_t seed) {
+    t->word[0] = seed;
+    for (uint32_t k = 1; k < WORDS; k++) t->word[k] = 1812433253u * (t->word[k - 1] ^ t->word[k - 1] >> 30) + k;
+    t->at = WORDS;
+}
+static void twist(Twister *t) {
+    for (int k = 0; k < WORDS; k++) {
+        uint32_t y = (t->word[k] & 0x80000000u) | (t->word[(k + 1) % WORDS] & 0x7fffffffu);
+        t->word[k] = t->word[(k + AHEAD) % WORDS] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
+    }
+    t->at = 0;
+}
+static uint32_t twister_next(Twister *t) {
+    if (t->at == WORDS) twist(t);
+    uint32_t y = t->word[t->at++];
+    y ^= y >> 11, y ^= y << 7 & 0x9d2c5680u, y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
+}
+/* In [0, 1). */
+static double twister_real(Twister *t) {
+    uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
+    return ((double)high * 67108864 + (double)low) / 9007199254740992;
+}
+/* The seed that is parameter k: a number as bits, taken to 32 bits. */
+static void start_from(Twister *t, double seed) { twister_start(t, (uint32_t)(int64_t)(isfinite(seed) && fabs(seed) < 9e18 ? seed : 0)); }
+
+enum { RATIO, SEED };
+static const AttrDef dropout_attrs[] = {
+    [RATIO] = {"ratio", A_REAL, "1/2", .draw = "0 1/2 3/4"}, [SEED] = {"seed", A_INT, "0", .draw = "0 1 7"}, {0}};
+static const char *shape_dropout(Call *c) {
+    const char *why = same_type(c, "F");
+    c->out[1] = c->out[0];
+    c->out[1].dtype = DT_BOOL;
+    return why;
+}
+static int params_dropout(Call *c, int64_t *out, int room) {
+    return room < 2 || !bits_of(c, RATIO, &out[0]) || !is_const(c, intof(c, SEED), &out[1]) ? -1 : 2;
+}
+static int kernel_dropout(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *mask = &s->view[1], *x = &s->view[2];
+    const double ratio = kernel_bits_real(s->param[1]);
+    int64_t i[STEP_RANK];
+    Twister t;
+    twister_start(&t, (uint32_t)s->param[2]);
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        bool keep = ratio <= 0 || twister_real(&t) >= ratio;
+        kernel_set_real(y, slot, kernel_at(y, i), keep ? kernel_real(x, slot, kernel_at(x, i)) / (1 - ratio) : 0);
+        kernel_set_integer(mask, slot, kernel_at(mask, i), keep);
+    }
+    return 0;
+}
+static const OnnxMap onnx_dropout[] = {{"", "Dropout", 12, 0, "ratio=input:1 seed training:input"}, {0}};
+const Op op_dropout = {
+    "dropout",
+    "x",
+    "y mask",
+    dropout_attrs,
+    shape_dropout,
+    .kernel = kernel_dropout,
+    .params = params_dropout,
+    .onnx = onnx_dropout,
+    .flags = OP_RANDOM,
+};
+
+/* uniform: from low to high; normal: with this mean and this standard deviation. */
+enum { FIRST, SECOND, DRAW_SEED, SHAPE, DTYPE };
+#define DRAW_ATTRS                                                                                            \
+    [DRAW_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"}, [SHAPE] = {.name = "shape", .kind = A_INTS}, \
+    [DTYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"}, {                                              \
+        0                                                                                                     \
+    }
+static const AttrDef uniform_attrs[] = {
+    [FIRST] = {.name = "low", .kind = A_REAL, .init = "0"}, [SECOND] = {.name = "high", .kind = A_REAL, .init = "1"}, DRAW_ATTRS};
+static const AttrDef normal_attrs[] = {
+    [FIRST] = {.name = "mean", .kind = A_REAL, .init = "0"}, [SECOND] = {.name = "scale", .kind = A_REAL, .init = "1"}, DRAW_ATTRS};
+
+static const char *shape_drawn(Call *c) {
+    Dims y = ints_dims(c, SHAPE);
+    if (ints(c, SHAPE).n > RANK_MAX) return "more than 8 axes";
+    for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
+    c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
+    return is_float(&c->out[0]) ? NULL : "not for this element type";
+}
+static int params_drawn(Call *c, int64_t *out, int room) {
+    return room < 3 || !bits_of(c, FIRST, &out[0]) || !bits_of(c, SECOND, &out[1]) || !bits_of(c, DRAW_SEED, &out[2]) ? -1 : 3;
+}
+/* Two uniform numbers make one of the bell curve (G. E. P. Box, M. E. Muller, 1958). */
+static double bell(Twister *t) {
+    double radius = sqrt(-2 * log(1 - twister_real(t)));
+    return radius * cos(6.283185307179586 * twister_real(t));
+}
+static int fill_drawn(const Step *s, void *const slot[], bool normal) {
+    const View *y = &s->view[0];
+    const double a = kernel_bits_real(s->param[1]), b = kernel_bits_real(s->param[2]);
+    int64_t i[STEP_RANK];
+    Twister t;
+    start_from(&t, kernel_bits_real(s->param[3]));
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
+        kernel_set_real(y, slot, kernel_at(y, i), normal ? a + b * bell(&t) : a + (b - a) * twister_real(&t));
+    return 0;
+}
+static int kernel_uniform(const Step *s, void *const slot[]) { return fill_drawn(s, slot, false); }
+static int kernel_normal(const Step *s, void *const slot[]) { return fill_drawn(s, slot, true); }
+
+static const OnnxMap onnx_uniform[] = {
+    {"", "RandomUniform", 1, 0, "low high seed shape dtype"},
+    {"", "RandomUniformLike", 1, 0, "low high seed shape:like dtype:like"},
+    {0},
+};
+static const OnnxMap onnx_normal[] = {
+    {"", "RandomNormal", 1, 0, "mean scale seed shape dtype"},
+    {"", "RandomNormalLike", 1, 0, "mean scale seed shape:like dtype:like"},
+    {0},
+};
+const Op op_uniform = {
+    "uniform",          "", "y", uniform_attrs, shape_drawn, .kernel = kernel_uniform, .params = params_drawn, .onnx = onnx_uniform,
+    .flags = OP_RANDOM,
+};
+const Op op_normal = {
+    "normal", "", "y", normal_attrs, shape_drawn, .kernel = kernel_normal, .params = params_drawn, .onnx = onnx_normal, .flags = OP_RANDOM,
+};
+
+enum { COIN_SEED, COIN_TYPE };
+static const AttrDef bernoulli_attrs[] = {
+    [COIN_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"}, [COIN_TYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"}, {0}};
+static const char *shape_bernoulli(Call *c) {
+    const char *why = same_type(c, "F");
+    c->out[0].dtype = (DType)word(c, COIN_TYPE);
+    return why;
+}
+static int params_bernoulli(Call *c, int64_t *out, int room) { return room < 1 || !bits_of(c, COIN_SEED, &out[0]) ? -1 : 1; }
+static int kernel_bernoulli(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t i[STEP_RANK];
+    Twister t;
+    start_from(&t, kernel_bits_real(s->param[1]));
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        bool one = twister_real(&t) < kernel_real(x, slot, kernel_at(x, i));
+        if (kernel_is_integer(y)) kernel_set_integer(y, slot, kernel_at(y, i), one);
+        else kernel_set_real(y, slot, kernel_at(y, i), one);
+    }
+    return 0;
+}
+static const OnnxMap onnx_bernoulli[] = {{"", "Bernoulli", 15, 0, "seed dtype:like"}, {0}};
+const Op op_bernoulli = {
+    "bernoulli",
+    "x",
+    "y",
+    bernoulli_attrs,
+    shape_bernoulli,
+    .kernel = kernel_bernoulli,
+    .params = params_bernoulli,
+    .onnx = onnx_bernoulli,
+    .flags = OP_RANDOM,
+};

@@ -183,8 +183,8 @@ install: all
 	$(if $(PROGRAMS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
 	$(if $(PROGRAMS),install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(DESTDIR)$(PREFIX)/share/bash-completion/completions)
 	$(if $(PROGRAMS),install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(DESTDIR)$(PREFIX)/share/zsh/site-functions)
-	$(if $(wildcard scripts/compare-onnx),install -m 755 scripts/compare-onnx $(DESTDIR)$(PREFIX)/share/isomer/scripts)
-	$(if $(wildcard scripts/compare-onnx),install -m 644 scripts/compare_onnx.py scripts/onnx_tools.py $(DESTDIR)$(PREFIX)/share/isomer/scripts)
+	$(if $(wildcard scripts/compare-onnx),install -m 755 scripts/compare-onnx scripts/measure-onnxruntime $(DESTDIR)$(PREFIX)/share/isomer/scripts)
+	$(if $(wildcard scripts/compare-onnx),install -m 644 scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py $(DESTDIR)$(PREFIX)/share/isomer/scripts)
 	install -m 755 $(BUILD)/libisomer.so $(DESTDIR)$(PREFIX)/lib
 	$(if $(wildcard search/isomer.h),install -m 644 search/isomer.h $(DESTDIR)$(PREFIX)/include)
 	$(if $(wildcard rules/library/*.rules),install -m 644 $(wildcard rules/library/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules)

@@ -32,7 +32,8 @@ typedef struct IsomerOptions {
     /* What a graph costs. */
     const char *cost;         /* "measured", "flops" or "nodes" */
     const char *cost_db;      /* file of measured costs; NULL: in the user's cache folder */
-    const char *measure_with; /* a command that times ONNX files; NULL: our own executor */
+    const char *measure_with; /* "onnxruntime", or a command that times ONNX files; NULL: our own
+                                 executor */
     const char *backend;      /* of our own executor: "cpu" or a plug-in */
     int frozen;               /* nothing is timed */
 

@@ -264,7 +264,7 @@ static bool finish(Run *r, Derivation *d) {
 static bool reports(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
     Text table = text_new(r->arena), json = text_new(r->arena);
-    run_operators(r, d);
+    run_operators(r, changed ? &d->graph : &r->original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
     out->table = run_text(r, &table);

@@ -34,7 +34,7 @@ static const ProgramText program = {
             "  optimize-model in.onnx out.onnx --html report.html\n"
             "With ONNX Runtime as the target, at given sizes, and as a second opinion:\n"
             "  optimize-model in.onnx out.onnx --input-shape x:1,3,224,224 \\\n"
-            "      --measure-with scripts/measure-onnxruntime --check-with onnxruntime\n"
+            "      --measure-with onnxruntime --check-with onnxruntime\n"
             "Without measuring, and without writing a model:\n"
             "  optimize-model in.onnx --dry-run --cost flops --diff",
 };
@@ -76,8 +76,9 @@ static void option_table(Options *o, OptionDef table[]) {
         {.name = "measure-with",
          .kind = OPT_TEXT,
          .into = &o->measure_with,
-         .value = "CMD",
-         .help = "A command that times ONNX files is the target, in place of our own executor."},
+         .value = "onnxruntime|CMD",
+         .help = "The target, in place of our own executor: that Python package, or a command that times ONNX files "
+                 "(search/README.md)."},
         {.name = "backend", .kind = OPT_TEXT, .into = &o->backend, .value = "NAME", .help = "Of our own executor: cpu, or a plug-in."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "steps", .kind = OPT_INT, .into = &o->steps, .value = "N", .help = "Its budget in steps.", .least = 0, .most = 1e12},

@@ -48,8 +48,8 @@ static void price(Run *r, const Graph *const graphs[]) {
     cost_free(cost);
 }
 
-void run_operators(Run *r, const Derivation *d) {
-    const Graph *const graphs[] = {&r->original, &d->graph};
+void run_operators(Run *r, const Graph *result) {
+    const Graph *const graphs[] = {&r->original, result};
     r->operators = ARENA_NEW(r->arena, OpCost, op_count());
     for (int side = 0; side < 2; side++) count(r, graphs[side], side);
     r->stats.flops_before = cost_flops(r->w, graphs[0], r->sizes, NULL);

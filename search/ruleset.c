@@ -2,7 +2,7 @@
    temporary folder. First each rule alone, all rules, and all that merge nothing; then hill climbing from the best: rules whose absence does not hurt leave, absent ones that help enter. Every
    batch holds the original, and a time is kept as its ratio to the original's in the same batch, so that a machine of changing speed does not decide. */
 #include "search/cost.h"
-#include "search/run.h"
+#include "search/helper.h"
 #include "search/target.h"
 #include <dirent.h>
 #include <limits.h>
@@ -27,6 +27,7 @@ typedef struct Candidate {
 typedef struct RuleSearch {
     Run *r;
     Target *target;
+    const char *command, *device; /* of the target; its name in the cost file */
     char *folder;
     int n, room;
     Candidate *v; /* v[0] is the original */
@@ -113,19 +114,18 @@ static bool make(RuleSearch *s, const bool on[], int *index) {
 
 /* ---- times */
 
-static const char *device(const RuleSearch *s) { return s->r->o->measure_with; }
 static const char *time_key(RuleSearch *s, const Candidate *c) { return arena_format(s->r->arena, "%s %s", s->r->digest, c->digest); }
 
 static bool look_up(RuleSearch *s, Candidate *c) {
     double seconds;
-    if (!costdb_get(s->r->db, "target", device(s), time_key(s, c), &seconds)) return false;
+    if (!costdb_get(s->r->db, "target", s->device, time_key(s, c), &seconds)) return false;
     if (c == s->v) s->base = seconds;
     c->ratio = s->base > 0 ? seconds / s->base : -1;
     return c->ratio > 0;
 }
 
 static bool remember(RuleSearch *s, const Candidate *c) {
-    return costdb_put(s->r->db, "target", device(s), time_key(s, c), c->ratio * s->base, s->r->error);
+    return costdb_put(s->r->db, "target", s->device, time_key(s, c), c->ratio * s->base, s->r->error);
 }
 
 /* Nothing may be timed: the model's estimate of how the costs are to each other. */
@@ -142,7 +142,7 @@ static bool estimate(RuleSearch *s, Candidate *c) {
 }
 
 static bool start_target(RuleSearch *s) {
-    if (!s->target) s->target = target_start(s->r->o->measure_with, s->r->error);
+    if (!s->target) s->target = target_start(s->command, s->r->error);
     return s->target != NULL;
 }
 
@@ -275,6 +275,23 @@ static bool climb(RuleSearch *s, int *best) {
     return true;
 }
 
+/* "onnxruntime" is our own helper at the sizes of this run; anything else is a command. */
+static bool name_target(RuleSearch *s) {
+    Run *r = s->r;
+    s->command = s->device = r->o->measure_with;
+    if (strcmp(s->command, "onnxruntime")) return true;
+    char *helper = helper_find(r->arena, "measure-onnxruntime");
+    if (!helper) return error_set(r->error, E_ENVIRONMENT, "--measure-with", "the helper measure-onnxruntime is not beside this program");
+    Words w = {.arena = r->arena};
+    words_add(&w, s->device);
+    words_add_shapes(&w, r);
+    s->device = words_command(&w);
+    w.v[0] = helper;
+    words_add(&w, "--statistic=ratio");
+    s->command = words_command(&w);
+    return true;
+}
+
 static bool start(RuleSearch *s) {
     Run *r = s->r;
     const char *tmp = getenv("TMPDIR");
@@ -329,7 +346,7 @@ static bool choose(RuleSearch *s, Derivation *d) {
 bool run_ruleset(Run *r, Derivation *d) {
     RuleSearch *s = r->ruleset = ARENA_NEW(r->arena, RuleSearch, 1);
     s->r = r;
-    bool good = start(s) && choose(s, d);
+    bool good = name_target(s) && start(s) && choose(s, d);
     run_ruleset_end(r);
     return good;
 }

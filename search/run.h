@@ -98,7 +98,7 @@ bool run_can_show(Run *);
 bool run_draw(Run *, const Derivation *, IsomerResult *);
 bool run_show(Run *, bool changed);
 bool run_list_rules(Run *, IsomerResult *);
-void run_operators(Run *, const Derivation *); /* counts and costs by operator, and all arithmetic: before the reports */
+void run_operators(Run *, const Graph *result); /* counts and costs by operator, and all arithmetic: before the reports */
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_versions(Run *, Text *); /* as --version prints them, without the program's name */
 const char *report_version(void); /* cJSON's */

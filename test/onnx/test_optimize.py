@@ -1,5 +1,5 @@
 """optimize-model on small models made here: what it gains, what it writes, what it refuses, and whether planted failures are caught."""
-import json, os, re, resource, shutil, signal, subprocess, time
+import json, os, re, resource, shutil, signal, sqlite3, subprocess, sys, time
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -251,6 +251,18 @@ def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     done = optimize(model, out, "--measure-with", target(tmp_path, "1.0 if b'BatchNormalization' in data else 0.98"))
     assert done.returncode == 0 and out.read_bytes() == model.read_bytes(), done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[:2]] == ["operator", "file"], "the table tells of a file that is not written"
+
+
+def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
+    """The helper is found, and told this run's sizes; what it was asked is in the cost file under its own name."""
+    model, command = net(tmp_path / "m.onnx", blocks=1), ["--enable", "conv-batchnorm", "--measure-with", "onnxruntime"]
+    assert optimize(model, tmp_path / "o.onnx", *SHAPE, *command, env=dict(os.environ, ISOMER_VENV=sys.prefix)).returncode == 0
+    with sqlite3.connect(costs) as file:
+        devices = {device for device, in file.execute("select device from cost where device like '%onnxruntime%'")}
+    assert devices == {f"'onnxruntime' '--input-shape' '{SHAPE[1]}'"}
+    done = optimize(model, tmp_path / "none.onnx", *SHAPE, *command, env=dict(os.environ, ISOMER_VENV=os.devnull, PATH=os.devnull))
+    assert done.returncode == 5 and "--measure-with" in done.stderr and not (tmp_path / "none.onnx").exists(), done.stderr
 
 
 @pytest.mark.parametrize("command, said", [("exit 1", "ended"), ("cat", "neither"), ("sh -c 'while read p; do [ -z \"$p\" ] && echo || echo FAIL $p no; done'", "does not run: no")])

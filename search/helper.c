@@ -1,0 +1,57 @@
+/* helper.c -- the Python programs of scripts/: found from the folder of the rule library, as both are installed
+   together. */
+#include "search/helper.h"
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const places[] = {"/../scripts", "/../../scripts", "/../../../scripts", "/../share/isomer/scripts"};
+
+char *helper_find(Arena *a, const char *name) {
+    char folder[LIBRARY_PATH];
+    for (size_t k = 0; library_folder(folder) && k < sizeof places / sizeof *places; k++) {
+        char *path = arena_format(a, "%s%s/%s", folder, places[k], name);
+        if (!access(path, X_OK)) return path;
+    }
+    return NULL;
+}
+
+void words_add(Words *w, const char *text) {
+    if (w->n + 1 >= w->room) {
+        char **more = ARENA_NEW(w->arena, char *, w->room = 2 * w->room + 16);
+        if (w->n) memcpy(more, w->v, sizeof *more * (size_t)w->n);
+        w->v = more;
+    }
+    w->v[w->n++] = arena_string(w->arena, text, strlen(text));
+}
+
+static void add_shape(Words *w, Run *r, int k) {
+    const Type *t = value_type(r->w, r->original.in[k]);
+    Text sizes = text_new(w->arena);
+    text_add(&sizes, "%s:", model_input_name(r->model, k));
+    for (int axis = 0; t->known && axis < t->dim.n; axis++) {
+        int64_t n;
+        Symbol s = poly_is_symbol(r->w, t->dim.v[axis]);
+        bool batch = axis == 0 && s && !r->bound;
+        if (!poly_eval(r->w, t->dim.v[axis], r->sizes, &n)) return;
+        text_add(&sizes, axis ? ",%" PRId64 : "%" PRId64, batch && n == RUN_GUESS ? 1 : n);
+    }
+    if (!t->known || !t->dim.n) return;
+    words_add(w, "--input-shape");
+    words_add(w, sizes.data);
+}
+
+void words_add_shapes(Words *w, Run *r) {
+    for (int k = 0; k < r->original.nin; k++) add_shape(w, r, k);
+}
+
+/* In single quotes; one within is put in between: '\''. */
+char *words_command(const Words *w) {
+    Text t = text_new(w->arena);
+    for (int k = 0; k < w->n; k++) {
+        text_add(&t, k ? " '" : "'");
+        for (const char *p = w->v[k]; *p; p++) text_add(&t, *p == '\'' ? "'\\''" : "%c", *p);
+        text_add(&t, "'");
+    }
+    return t.data;
+}

@@ -5,6 +5,7 @@
 #include "graphs/region.h"
 #include "graphs/graph_text.h"
 #include "ops/core/element.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,26 @@ static void find_levels(Divide *d) {
             if (through > depth[k]) depth[k] = through;
         }
         d->level[k] = barrier(n.op) ? -1 : depth[k];
+    }
+}
+
+/* What is computed from constants alone belongs to the first of its users: a broadcast of a bias to where it is added. */
+static void lift_constants(Divide *d) {
+    bool *fed = ARENA_NEW(d->w->scratch, bool, d->live.n); /* by data */
+    for (int k = 0; k < d->live.n; k++) {
+        Node n = node_get(d->w, d->live.v[k]);
+        fed[k] = input_name(d->w, n.out) || (d->level[k] < 0 && !constant_get(d->w, n.out, NULL, NULL));
+        for (int j = 0; j < n.nin; j++) fed[k] |= n.in[j] && fed[d->place[n.in[j]]];
+    }
+    for (int k = d->live.n - 1; k >= 0; k--) {
+        Node n = node_get(d->w, d->live.v[k]);
+        int least = INT_MAX;
+        for (int port = 0; port < n.nout && !fed[k]; port++)
+            for (int j = 0; j < d->uses.count[n.out + (Value)port]; j++) {
+                const int user = d->place[d->uses.user[d->uses.first[n.out + (Value)port] + j]];
+                least = d->level[user] < least ? d->level[user] : least;
+            }
+        if (d->level[k] >= 0 && least != INT_MAX && least > d->level[k]) d->level[k] = least;
     }
 }
 
@@ -256,6 +277,7 @@ int regions_find(World *w, Arena *a, const Graph *g, int limit, Region **out) {
     d.piece = ARENA_NEW(w->scratch, int, d.live.n);
     index_values(&d);
     find_levels(&d);
+    lift_constants(&d);
     find_groups(&d);
     cut_groups(&d, limit);
     *out = ARENA_NEW(a, Region, d.npiece);

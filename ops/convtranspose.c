@@ -38,6 +38,32 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
+/* Where kernels lie side by side, each result is a product of one place of x and one of the kernel: its digits. */
+static bool side_by_side(Call *c) {
+    Dims w = c->in[1]->dim;
+    int64_t number;
+    for (int j = 0; j < w.n - 2; j++) {
+        if (ints(c, STRIDES).v[j] != w.v[j + 2]) return false;
+        if (!is_const(c, ints(c, EXTRA).v[j], &number) || number) return false;
+        if (!is_const(c, ints(c, DILATIONS).v[j], &number) || number != 1) return false;
+    }
+    for (int j = 0; j < 2 * (w.n - 2); j++)
+        if (!is_const(c, ints(c, PADS).v[j], &number) || number) return false;
+    return is_const(c, intof(c, GROUP), &number) && number == 1;
+}
+static Ex define(Call *c, Dims i) {
+    Dims x = c->in[0]->dim, w = c->in[1]->dim, q = bound(c, (Dims){1, {x.v[1]}}), place = i, tap = i;
+    if (!side_by_side(c)) return 0;
+    place.v[1] = tap.v[0] = q.v[0];
+    tap.v[1] = i.v[1];
+    for (int j = 2; j < i.n; j++) {
+        Dims digit = digits(c, i.v[j], (Dims){2, {x.v[j], w.v[j]}});
+        place.v[j] = digit.v[0], tap.v[j] = digit.v[1];
+    }
+    Ex y = sum(c, q, (Cond){0}, mul(c, at(c, 0, place), at(c, 1, tap)));
+    return c->in[2] ? add(c, y, at(c, 2, (Dims){1, {i.v[1]}})) : y;
+}
+
 static int params(Call *c, int64_t *out, int room) {
     static const int lists[] = {GROUP, STRIDES, PADS, DILATIONS};
     int n = 0;
@@ -157,5 +183,5 @@ static const OnnxMap onnx[] = {
     {"", "ConvTranspose", 1, 0, "group strides dilations extra=output_padding pads:transposed kernel_shape:check"},
     {0},
 };
-const Op op_convtranspose = {"convtranspose",  "x w b?",         "y",         attrs, shape, .lower = lower,
+const Op op_convtranspose = {"convtranspose",  "x w b?",         "y",         attrs, shape, define, .lower = lower,
                              .kernel = kernel, .params = params, .onnx = onnx};

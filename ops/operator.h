@@ -98,7 +98,7 @@ enum {
     OP_COMMUTATIVE = 2, /* its two inputs (or all of a variadic) may be swapped */
     OP_BROADCASTS = 4,  /* in ONNX its inputs broadcast like NumPy: the importer inserts `broadcast`, the exporter drops it */
     OP_NO_COST = 8,     /* never costs anything by itself (input, constant) */
-    OP_BY_DATA = 32,    /* data decide what it reads: its kernel is faster than a loop over its definition */
+    OP_BY_DATA = 32,    /* data decide what it reads, or results share work: its kernel is faster than a loop over its definition */
     OP_ANY_TYPE = 16    /* takes inputs of unknown rank */
 };
 struct Op {

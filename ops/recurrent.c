@@ -51,6 +51,40 @@ static int params(Call *c, int64_t *out, int room) {
     return 3;
 }
 
+/* One step of one lstm in one direction from given states, which is what rules know of it. */
+static bool is_cell(Call *c) {
+    Dims x = c->in[X]->dim;
+    int64_t times;
+    if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, OWN) || c->nin <= C0 || !c->in[H0] || !c->in[C0]) return false;
+    if (c->in[LENGTHS] || (c->nin > PEEPHOLES && c->in[PEEPHOLES])) return false;
+    return is_const(c, x.v[word(c, BATCH_FIRST)], &times) && times == 1;
+}
+/* The place [0, b, k] of a state or of the only input. */
+static Dims place(Call *c, Poly b, Poly k) {
+    Poly zero = poly(c, "0");
+    return word(c, BATCH_FIRST) ? (Dims){3, {b, zero, k}} : (Dims){3, {zero, b, k}};
+}
+/* The sum before the activation of a gate, which has number g, at element k in place b of the batch. */
+static Ex gate(Call *c, int g, Poly b, Poly k) {
+    static const char *const rows[] = {"0*h + k", "h + k", "2*h + k", "3*h + k"};
+    Poly h = intof(c, HIDDEN), zero = poly(c, "0"), row = poly(c, rows[g], h, k);
+    Dims j = bound(c, dims_tail(c->in[X]->dim, 1)), l = bound(c, (Dims){1, {h}});
+    Ex given = sum(c, j, (Cond){0}, mul(c, at(c, X, place(c, b, j.v[0])), at(c, W, (Dims){3, {zero, row, j.v[0]}})));
+    Ex kept = sum(c, l, (Cond){0}, mul(c, at(c, H0, place(c, b, l.v[0])), at(c, R, (Dims){3, {zero, row, l.v[0]}})));
+    Ex y = add(c, given, kept);
+    if (!c->in[BIAS]) return y;
+    y = add(c, y, at(c, BIAS, (Dims){2, {zero, row}}));
+    return add(c, y, at(c, BIAS, (Dims){2, {zero, poly(c, "4*h + r", h, row)}}));
+}
+static Ex define_lstm(Call *c, Dims i) {
+    enum { IN, OUT, KEEP, CELL };
+    if (!is_cell(c)) return 0;
+    Poly b = i.v[word(c, BATCH_FIRST) ? 0 : i.n - 2], k = i.v[i.n - 1];
+    Ex kept = mul(c, fn(c, FN_SIGMOID, gate(c, KEEP, b, k)), at(c, C0, place(c, b, k)));
+    Ex next = add(c, kept, mul(c, fn(c, FN_SIGMOID, gate(c, IN, b, k)), fn(c, FN_TANH, gate(c, CELL, b, k))));
+    return c->port == 2 ? next : mul(c, fn(c, FN_SIGMOID, gate(c, OUT, b, k)), fn(c, FN_TANH, next));
+}
+
 typedef struct Cell { /* one kernel call */
     const Step *s;
     void *const *slot;
@@ -181,6 +215,13 @@ const Op op_rnn = {"rnn",           "x w r bias? lengths? h0?", "y h", rnn_attrs
                    .onnx = onnx_rnn};
 const Op op_gru = {"gru",           "x w r bias? lengths? h0?", "y h", gru_attrs, shape_gru, .kernel = kernel_gru, .params = params,
                    .onnx = onnx_gru};
-const Op op_lstm = {
-    "lstm",           "x w r bias? lengths? h0? c0? peepholes?", "y h c", lstm_attrs, shape_lstm, .kernel = kernel_lstm, .params = params,
-    .onnx = onnx_lstm};
+const Op op_lstm = {"lstm",
+                    "x w r bias? lengths? h0? c0? peepholes?",
+                    "y h c",
+                    lstm_attrs,
+                    shape_lstm,
+                    define_lstm,
+                    .kernel = kernel_lstm,
+                    .params = params,
+                    .onnx = onnx_lstm,
+                    .flags = OP_BY_DATA};

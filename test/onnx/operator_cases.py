@@ -137,6 +137,9 @@ def convtranspose(case):
     ns, group = spatial(case, ["strides", "pads", "dilations"]), int(case.draw("group"))
     kernel = [2 + case.below(2) for _ in range(ns)]
     case.attrs["extra"] = [case.below(s) for s in case.attrs["strides"]]
+    if case.below(4) == 0:  # kernels side by side, which have a definition
+        group, kernel = 1, case.attrs["strides"]
+        case.attrs.update(pads=[0] * 2 * ns, dilations=[1] * ns, extra=[0] * ns)
     case.inputs = [case.tensor(1, group * 2, *[2 + case.below(3) for _ in range(ns)]), case.tensor(group * 2, 1 + case.below(2), *kernel), None]
     case.inputs[2] = case.tensor(group * case.inputs[1].shape[1]) if case.below(2) else None
     case.type = "ConvTranspose"
@@ -540,13 +543,15 @@ def einsum(case):
 
 def recurrent(case):
     gates, outputs = {"rnn": (1, 2), "gru": (3, 2), "lstm": (4, 3)}[case.op.name]
-    way, h, i, t, b = case.draw("direction"), 3, 2, 4, 2
+    way, h, i, t, b = case.draw("direction"), 3, 2, [4, 1][case.below(2)], 2
     d = 2 if way == "bidirectional" else 1
     case.inputs = [case.tensor(t, b, i), case.tensor(d, gates * h, i), case.tensor(d, gates * h, h)]
     if case.below(2):
         case.inputs += [case.tensor(d, 2 * gates * h), case.integers(b, low=1, high=t + 1, dtype=np.int32), case.tensor(d, b, h)]
     if gates == 4 and len(case.inputs) > 3 and case.below(2):
         case.inputs += [case.tensor(d, b, h), case.tensor(d, 3 * h)]
+    if gates == 4 and t == 1 and case.below(2):  # one step from given states, which has a definition
+        case.inputs = case.inputs[:3] + [case.tensor(d, 8 * h) if case.below(2) else None, None, case.tensor(d, b, h), case.tensor(d, b, h)]
     case.attrs, case.onnx_attrs, case.outputs = {"direction": way, "hidden": h}, {"direction": way, "hidden_size": h}, outputs
     case.type, case.opset = case.op.onnx[0][0], 14
     if gates == 3:

@@ -4,7 +4,7 @@
 #include "ops/base/intern.h"
 #include <string.h>
 
-enum { SEARCH_MAX = 256, BASIS_BITS = 16 };
+enum { SEARCH_MAX = 256, BASIS_ROOM = 1024 };
 typedef struct Rewriting { /* a region with this code may become y, whose variables are the region's in canonical order */
     Code code;
     Term y;
@@ -13,7 +13,7 @@ typedef struct Rewriting { /* a region with this code may become y, whose variab
 struct Basis {
     Space *s;
     Arena *arena;
-    uint32_t n, room, head[1 << BASIS_BITS];
+    uint32_t n, room, *head; /* as many heads as there is room: a power of two; + 1; the newest first */
     Rewriting *v;
 };
 
@@ -28,6 +28,21 @@ bool candidate_terms(const Space *s, const Candidate *c, int k, Term *from, Term
     Term like = {.nvar = c->nvar};
     memcpy(like.kind, c->kind, sizeof like.kind);
     return build_finish(s->form, &c->from.b, c->from.out[k], &like, from) && build_finish(s->form, &c->to.b, c->to.out[k], &like, to);
+}
+
+static void link_rewriting(Basis *b, uint32_t k) {
+    uint32_t *head = &b->head[(uint32_t)code_hash(&b->v[k].code) & (b->room - 1)];
+    b->v[k].next = *head;
+    *head = k + 1;
+}
+static void make_room(Basis *b) {
+    if (b->n < b->room) return;
+    b->room = b->room ? 2 * b->room : BASIS_ROOM;
+    Rewriting *more = arena_alloc_raw(b->arena, b->room * sizeof *more);
+    if (b->n) memcpy(more, b->v, b->n * sizeof *more);
+    b->v = more;
+    b->head = ARENA_NEW(b->arena, uint32_t, b->room);
+    for (uint32_t k = 0; k < b->n; k++) link_rewriting(b, k);
 }
 
 static void add_rewriting(Basis *b, const Term *from, const Term *to) {
@@ -47,15 +62,9 @@ static void add_rewriting(Basis *b, const Term *from, const Term *to) {
         if (renamed[to->root] == TERM_VARS) return;
         r.y.root = renamed[to->root];
     }
-    uint32_t at = (uint32_t)code_hash(&r.code) & ((1u << BASIS_BITS) - 1);
-    if (b->n == b->room) {
-        Rewriting *more = arena_alloc_raw(b->arena, (b->room = b->room ? 2 * b->room : 1024) * sizeof *more);
-        if (b->n) memcpy(more, b->v, b->n * sizeof *more);
-        b->v = more;
-    }
-    r.next = b->head[at];
-    b->v[b->n++] = r;
-    b->head[at] = b->n;
+    make_room(b);
+    b->v[b->n] = r;
+    link_rewriting(b, b->n++);
 }
 
 /* A term with its variables replaced by variables. */
@@ -86,28 +95,48 @@ void basis_add(Basis *b, const Term *x, const Term *y) {
 
 /* ---- derivation */
 
+uint32_t basis_count(const Basis *b) { return b->n; }
+
+bool basis_touched(const Basis *b, uint32_t since, const BasisTrace *t) {
+    for (uint32_t j = 0; j < t->n && b->n > since; j++)
+        for (uint32_t k = b->head[(uint32_t)t->code[j] & (b->room - 1)]; k > since; k = b->v[k - 1].next)
+            if (code_hash(&b->v[k - 1].code) == t->code[j]) return true;
+    return false;
+}
+
+static void trace_add(BasisTrace *t, uint64_t code) {
+    if (!t) return;
+    if (t->n == t->room) {
+        uint64_t *more = arena_alloc_raw(t->arena, (t->room = t->room ? 2 * t->room : 512) * sizeof *more);
+        if (t->n) memcpy(more, t->code, t->n * sizeof *more);
+        t->code = more;
+    }
+    t->code[t->n++] = code;
+}
+
 typedef struct Derivation {
-    Basis *b;
+    const Basis *b;
+    Space *s;
+    BasisTrace *trace;
     Code target, seen[SEARCH_MAX];
     Term term[SEARCH_MAX];
     int n, most, limit, steps[SEARCH_MAX], at;
-    bool reached;
 } Derivation;
 
 static bool add_term(Derivation *d, const Term *t, int steps) {
     Code c;
-    if (t->n > d->most || d->n == d->limit || !term_canonical(d->b->s->form, t, true, &c, NULL)) return false;
+    if (t->n > d->most || d->n == d->limit || !term_canonical(d->s->form, t, true, &c, NULL)) return false;
     for (int k = 0; k < d->n; k++)
-        if (!code_compare(&d->seen[k], &c)) return false;
+        if (code_same(&d->seen[k], &c)) return false;
     d->seen[d->n] = c;
     d->steps[d->n] = steps;
     d->term[d->n++] = *t;
-    return d->reached = !code_compare(&c, &d->target);
+    return code_same(&c, &d->target);
 }
 
 static bool rewrite(void *user, const Term *t, const Region *r) {
     Derivation *d = user;
-    const Space *s = d->b->s;
+    const Space *s = d->s;
     Code code;
     uint8_t renamed[TERM_VARS];
     Ref env[TERM_VARS];
@@ -115,23 +144,24 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
     memset(env, 0xff, sizeof env);
     for (int v = 0; v < r->t.nvar; v++)
         if (renamed[v] < TERM_VARS) env[renamed[v]] = r->env[v];
-    uint32_t k = d->b->head[(uint32_t)code_hash(&code) & ((1u << BASIS_BITS) - 1)];
-    for (; k; k = d->b->v[k - 1].next) {
+    uint64_t hash = code_hash(&code);
+    trace_add(d->trace, hash);
+    for (uint32_t k = d->b->room ? d->b->head[(uint32_t)hash & (d->b->room - 1)] : 0; k; k = d->b->v[k - 1].next) {
         const Rewriting *x = &d->b->v[k - 1];
         Term out;
-        if (code_compare(&x->code, &code) || !region_replace(s, t, r, &x->y, env, &out)) continue;
+        if (!code_same(&x->code, &code) || !region_replace(s, t, r, &x->y, env, &out)) continue;
         if (add_term(d, &out, d->steps[d->at] + 1)) return true;
     }
     return false;
 }
 
-int basis_derive(Basis *b, const Term *x, const Term *y, int limit, int most) {
-    Derivation d = {.b = b, .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX, .most = most};
-    if (!term_canonical(b->s->form, y, true, &d.target, NULL)) return -1;
+int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, int limit, int most, BasisTrace *trace) {
+    Derivation d = {.b = b, .s = s, .trace = trace, .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX, .most = most};
+    if (!term_canonical(s->form, y, true, &d.target, NULL)) return -1;
     if (add_term(&d, x, 0)) return 0;
     for (; d.at < d.n; d.at++) {
         Term t = d.term[d.at];
-        if (term_regions(b->s, &t, TERM_OPS + 1, rewrite, &d)) return d.steps[d.n - 1];
+        if (term_regions(s, &t, TERM_OPS + 1, rewrite, &d)) return d.steps[d.n - 1];
     }
     return -1;
 }

@@ -12,16 +12,28 @@ Candidates *candidates_new(Arena *a) {
     return c;
 }
 
-static Candidate *add(Candidates *c) {
-    if (c->n == c->room) {
-        Candidate *more = arena_alloc_raw(c->arena, (size_t)(c->room = c->room ? 2 * c->room : 256) * sizeof *more);
-        if (c->n) memcpy(more, c->v, (size_t)c->n * sizeof *more);
-        c->v = more;
-    }
-    Candidate *x = &c->v[c->n++];
+static void room_for(Arena *a, Candidate **v, int n, int *room) {
+    if (n < *room) return;
+    Candidate *more = arena_alloc_raw(a, (size_t)(*room = *room ? 2 * *room : 1) * sizeof *more);
+    if (n) memcpy(more, *v, (size_t)n * sizeof *more);
+    *v = more;
+}
+
+static Candidate *add(Finding *f, Arena *a) {
+    room_for(a, &f->v, f->n, &f->room);
+    Candidate *x = &f->v[f->n++];
     memset(x, 0, sizeof *x);
     x->from.b.most = x->to.b.most = 2 * TERM_OPS;
     return x;
+}
+
+void candidates_take(Candidates *c, const Finding *f) {
+    c->raw += f->raw;
+    c->reduced += f->reduced;
+    for (int k = 0; k < f->n; k++) {
+        room_for(c->arena, &c->v, c->n, &c->room);
+        c->v[c->n++] = f->v[k];
+    }
 }
 
 /* ---- what follows from smaller rules */
@@ -39,9 +51,9 @@ static bool closure_add(void *user, const Term *t) {
     Code named, plain;
     const OpForm *form = k->c->s->form;
     if (!term_canonical(form, t, true, &named, NULL) || !term_canonical(form, t, false, &plain, NULL)) return false;
-    if (!code_compare(&named, k->target) || code_compare(&plain, k->limit) < 0) return true;
+    if (code_same(&named, k->target) || code_compare(&plain, k->limit) < 0) return true;
     for (int j = 0; j < k->n; j++)
-        if (!code_compare(&k->seen[j], &named)) return false;
+        if (code_same(&k->seen[j], &named)) return false;
     if (k->n == SEEN_MAX) return false;
     k->seen[k->n] = named;
     k->term[k->n++] = *t;
@@ -83,30 +95,36 @@ static void side_set(const Space *s, Side *x, const Term *t) {
     if (build_term(s->form, &x->b, t, vars, &root)) x->out[x->nout++] = root;
 }
 
-static void add_equation(Candidates *list, Classes *c, char type, uint32_t source, const Code *code, const Code *rep, const uint8_t to[]) {
-    Term t = term_decode(c->s->form, code), y = term_decode(c->s->form, rep), right;
-    list->raw++;
-    if (!renamed_term(c->s, &t, &y, to, &right)) return;
-    if (follows(c, &t, code, &right)) {
-        list->reduced++;
+typedef struct Equation {
+    char type;
+    uint32_t source;
+    const Code *code, *rep;
+    const uint8_t *to;
+} Equation;
+static void add_equation(Classes *c, const Equation *e, Arena *a, Finding *out) {
+    Term t = term_decode(c->s->form, e->code), y = term_decode(c->s->form, e->rep), right;
+    out->raw++;
+    if (!renamed_term(c->s, &t, &y, e->to, &right)) return;
+    if (follows(c, &t, e->code, &right)) {
+        out->reduced++;
         return;
     }
-    Candidate *x = add(list);
-    x->type = type;
-    x->source = source;
+    Candidate *x = add(out, a);
+    x->type = e->type;
+    x->source = e->source;
     x->nvar = t.nvar;
     memcpy(x->kind, t.kind, sizeof x->kind);
     side_set(c->s, &x->from, &t);
     side_set(c->s, &x->to, &right);
 }
 
-void candidates_add_level(Candidates *list, Classes *c, uint32_t member, uint32_t symmetry, int size) {
-    for (uint32_t k = member; k < c->nmember; k++)
-        if (code_size(&c->member[k].code) == size)
-            add_equation(list, c, 'R', k, &c->member[k].code, &c->rep[c->member[k].rep].code, c->member[k].to);
-    for (uint32_t k = symmetry; k < c->nsymmetry; k++)
-        if (code_size(&c->symmetry[k].code) == size)
-            add_equation(list, c, 'S', k, &c->symmetry[k].code, &c->symmetry[k].code, c->symmetry[k].to);
+void candidates_of_member(Classes *c, uint32_t k, Arena *a, Finding *out) {
+    const Member *m = &c->member[k];
+    add_equation(c, &(Equation){'R', k, &m->code, &c->rep[m->rep].code, m->to}, a, out);
+}
+void candidates_of_symmetry(Classes *c, uint32_t k, Arena *a, Finding *out) {
+    const Symmetry *y = &c->symmetry[k];
+    add_equation(c, &(Equation){'S', k, &y->code, &y->code, y->to}, a, out);
 }
 
 /* ---- two results */
@@ -128,7 +146,7 @@ static bool uses_op_with_parts(const Space *s, const Term *t) {
     return false;
 }
 
-static void add_pair(Candidates *list, Classes *c, const Term *whole, int size) {
+static void add_pair(Classes *c, const Term *whole, int size, Arena *a, Finding *out) {
     Term part[TERM_PORTS];
     Side from = {.b = {.most = 2 * TERM_OPS}}, to = {.b = {.most = 2 * TERM_OPS}};
     for (int p = 0; p < TERM_PORTS; p++) {
@@ -138,9 +156,9 @@ static void add_pair(Candidates *list, Classes *c, const Term *whole, int size) 
         side_set(c->s, &from, &part[p]);
         side_set(c->s, &to, &t);
     }
-    list->raw++;
+    out->raw++;
     if (from.b.n > size || from.nout != TERM_PORTS || to.nout != TERM_PORTS) return;
-    Candidate *x = add(list);
+    Candidate *x = add(out, a);
     x->type = 'M';
     x->nvar = whole->nvar;
     memcpy(x->kind, whole->kind, sizeof x->kind);
@@ -148,18 +166,15 @@ static void add_pair(Candidates *list, Classes *c, const Term *whole, int size) 
     x->to = to;
 }
 
-void candidates_add_pairs(Candidates *list, Classes *c, int size) {
-    uint32_t n = c->nrep;
-    for (uint32_t r = 0; r < n; r++) {
-        Term t = term_decode(c->s->form, &c->rep[r].code);
-        if (t.n >= size || !t.n) continue;
-        for (int op = 0; op < c->s->nop; op++) {
-            Term whole = t;
-            if (c->s->form[op].nout != TERM_PORTS || c->s->form[op].narg != 1) continue;
-            whole.in[whole.n] = (Instr){.op = (uint8_t)op, .arg = {t.root}};
-            whole.root = ref_out(whole.n++, 0);
-            ShapeId shape[REF_OUT + 2 * TERM_OPS];
-            if (space_type_term(c->s, &whole, shape)) add_pair(list, c, &whole, size);
-        }
+void candidates_of_pairs(Classes *c, uint32_t rep, int size, Arena *a, Finding *out) {
+    Term t = term_decode(c->s->form, &c->rep[rep].code);
+    if (t.n >= size || !t.n) return;
+    for (int op = 0; op < c->s->nop; op++) {
+        Term whole = t;
+        if (c->s->form[op].nout != TERM_PORTS || c->s->form[op].narg != 1) continue;
+        whole.in[whole.n] = (Instr){.op = (uint8_t)op, .arg = {t.root}};
+        whole.root = ref_out(whole.n++, 0);
+        ShapeId shape[REF_OUT + 2 * TERM_OPS];
+        if (space_type_term(c->s, &whole, shape)) add_pair(c, &whole, size, a, out);
     }
 }

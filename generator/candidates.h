@@ -23,10 +23,18 @@ typedef struct Candidates {
 } Candidates;
 
 Candidates *candidates_new(Arena *);
-/* The rules that the entries from these numbers on give, all of one size: members, symmetries. */
-void candidates_add_level(Candidates *, Classes *, uint32_t member, uint32_t symmetry, int size);
-/* Both outputs of an operator with two, on representatives below `size` operators. */
-void candidates_add_pairs(Candidates *, Classes *, int size);
+/* What is found in a view of the classes, before it is taken over. */
+typedef struct Finding {
+    int n, room;
+    uint64_t raw, reduced;
+    Candidate *v;
+} Finding;
+/* The rule that a member or symmetry of this number gives, allocated from the arena. */
+void candidates_of_member(Classes *view, uint32_t member, Arena *, Finding *);
+void candidates_of_symmetry(Classes *view, uint32_t symmetry, Arena *, Finding *);
+/* Both outputs of an operator with two on this representative, of fewer than `size` operators. */
+void candidates_of_pairs(Classes *view, uint32_t rep, int size, Arena *, Finding *);
+void candidates_take(Candidates *, const Finding *);
 /* Regions of a term: connected instructions with one result `root`, what hangs below them made variables that stand for
    env[]. Calls back with each of fewer than `below` operators until it says true, and returns that. */
 typedef struct Region {

@@ -45,14 +45,14 @@ bool classes_is_rep(const Classes *c, const Code *code) {
     const Index *x = &c->by_code;
     if (!x->room) return false;
     for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
-        if (!code_compare(&c->rep[x->slot[at] - 1].code, code)) return true;
+        if (code_same(&c->rep[x->slot[at] - 1].code, code)) return true;
     return false;
 }
 const Member *classes_member(const Classes *c, const Code *code) {
     const Index *x = &c->member_by_code;
     if (!x->room) return NULL;
     for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
-        if (!code_compare(&c->member[x->slot[at] - 1].code, code)) return &c->member[x->slot[at] - 1];
+        if (code_same(&c->member[x->slot[at] - 1].code, code)) return &c->member[x->slot[at] - 1];
     return NULL;
 }
 static uint64_t hash_symmetry(const Classes *c, uint32_t m) { return code_hash(&c->symmetry[m].code); }
@@ -62,8 +62,8 @@ const Symmetry *classes_symmetries(const Classes *c, const Code *code, int *n) {
     if (!x->room) return NULL;
     for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1)) {
         const Symmetry *y = &c->symmetry[x->slot[at] - 1];
-        if (code_compare(&y->code, code)) continue;
-        while (y + *n < c->symmetry + c->nsymmetry && !code_compare(&y[*n].code, code)) ++*n;
+        if (!code_same(&y->code, code)) continue;
+        while (y + *n < c->symmetry + c->nsymmetry && code_same(&y[*n].code, code)) ++*n;
         return y;
     }
     return NULL;
@@ -86,12 +86,17 @@ static void *room_for(const Classes *c, void *v, uint32_t n, uint32_t *room, siz
     return v;
 }
 
-Classes *classes_new(Space *s, uint64_t seed) {
+Classes *classes_new(Space *s) {
     Classes *c = ARENA_NEW(s->arena, Classes, 1);
     c->s = s;
-    c->first = values_new(s, 0, seed);
-    c->second = values_new(s, 1, random_at(seed, 2));
     return c;
+}
+Classes classes_view(const Classes *c, Space *s, Values *first, Values *second) {
+    Classes view = *c;
+    view.s = s;
+    view.first = first;
+    view.second = second;
+    return view;
 }
 void classes_free(Classes *c) {
     if (!c) return;
@@ -102,8 +107,6 @@ void classes_free(Classes *c) {
     mem_realloc(c->by_key.slot, 0);
     mem_realloc(c->by_code.slot, 0);
     mem_realloc(c->member_by_code.slot, 0);
-    values_free(c->first);
-    values_free(c->second);
 }
 
 /* ---- equality of two terms */
@@ -157,14 +160,14 @@ bool classes_least(Classes *c, const Term *t, uint32_t *rep, uint8_t to[]) {
 }
 
 /* The renamings under which a term equals itself, but for those that only swap what commutes. */
-static void add_symmetries(Classes *c, const Code *code) {
+static void symmetries(Classes *c, const Code *code, Arena *a, Fate *out) {
     Term t = term_decode(c->s->form, code);
     Code seen[NAMINGS_MAX];
+    Symmetry *list = NULL;
     Key key;
     Naming plain;
     uint64_t second;
     int nseen = 0;
-    uint32_t first = c->nsymmetry;
     if (!values_load(c->first, &t) || !values_key(c->first, t.root, &key) || !values_load(c->second, &t)) return;
     values_plain_naming(c->second, &plain);
     if (!values_hash(c->second, t.root, &plain, &second)) return;
@@ -180,14 +183,14 @@ static void add_symmetries(Classes *c, const Code *code) {
                 if (!ref_is_out(t.in[i].arg[j])) other.in[i].arg[j] = y.to[t.in[i].arg[j]];
         if (!term_canonical(c->s->form, &other, true, &named, NULL)) continue;
         int at = 0;
-        while (at < nseen && code_compare(&seen[at], &named)) at++;
+        while (at < nseen && !code_same(&seen[at], &named)) at++;
         if (at < nseen) continue;
         seen[nseen++] = named;
         if (nseen == 1) continue; /* the term itself */
-        c->symmetry = room_for(c, c->symmetry, c->nsymmetry, &c->symmetry_room, sizeof *c->symmetry);
-        c->symmetry[c->nsymmetry++] = y;
+        if (!list) list = ARENA_NEW(a, Symmetry, key.n);
+        list[out->nsymmetry++] = y;
     }
-    if (c->nsymmetry > first) index_add(&c->symmetry_by_code, hash_symmetry, c, first);
+    out->symmetry = list;
 }
 
 /* ---- levels */
@@ -206,27 +209,60 @@ static void add_member(Classes *c, const Record *r, uint32_t rep, const uint8_t 
     index_add(&c->member_by_code, hash_member, c, c->nmember++);
 }
 
+static void add_symmetries(Classes *c, const Fate *f) {
+    uint32_t first = c->nsymmetry;
+    for (int k = 0; k < f->nsymmetry; k++) {
+        c->symmetry = room_for(c, c->symmetry, c->nsymmetry, &c->symmetry_room, sizeof *c->symmetry);
+        c->symmetry[c->nsymmetry++] = f->symmetry[k];
+    }
+    if (c->nsymmetry > first) index_add(&c->symmetry_by_code, hash_symmetry, c, first);
+}
+
+typedef struct Known { /* representatives of one key: those there are, and those that the group itself makes */
+    int n;
+    int64_t rep[SAME_KEY];
+    const Code *code[SAME_KEY];
+} Known;
+static void know(Known *x, int64_t rep, const Code *code) {
+    if (x->n == SAME_KEY) return;
+    x->rep[x->n] = rep;
+    x->code[x->n++] = code;
+}
+
 /* One key: its records against the representatives there are, which grow where the second stage tells them apart. */
-void classes_add_group(Classes *c, const Record *r, size_t n, bool last, LevelStats *stats) {
-    uint32_t reps[SAME_KEY];
-    int nrep = reps_of_key(c, r->key, reps);
+void classes_judge(Classes *view, const Record *r, size_t n, Arena *a, Fate *out) {
+    uint32_t there[SAME_KEY];
+    Known known = {0};
+    int old = reps_of_key(view, r->key, there);
+    for (int k = 0; k < old; k++) know(&known, there[k], &view->rep[there[k]].code);
+    for (size_t k = 0; k < n; k++) {
+        int at = 0;
+        Term t = term_decode(view->s->form, &r[k].code);
+        out[k] = (Fate){.rep = -1 - (int64_t)k, .beside = known.n > 0};
+        while (at < known.n && !classes_match(view, &t, known.code[at], out[k].to)) at++;
+        if (at < known.n) {
+            out[k].rep = known.rep[at];
+            continue;
+        }
+        if (r[k].key & 1) symmetries(view, &r[k].code, a, &out[k]);
+        know(&known, out[k].rep, &r[k].code);
+    }
+}
+
+void classes_add_group(Classes *c, const Record *r, size_t n, Fate *fate, bool last, LevelStats *stats) {
     stats->terms += n;
     for (size_t k = 0; k < n; k++) {
-        uint8_t to[TERM_VARS] = {0};
-        int at = 0;
-        Term t = term_decode(c->s->form, &r[k].code);
-        while (at < nrep && !classes_match(c, &t, &c->rep[reps[at]].code, to)) at++;
-        stats->pairs += at < nrep;
-        c->coincidences += at == nrep && nrep;
-        if (at < nrep) add_member(c, &r[k], reps[at], to);
-        else {
-            stats->classes++;
-            if (r[k].key & 1) add_symmetries(c, &r[k].code);
-            if (n > 1 || !last) {
-                add_rep(c, &r[k]);
-                if (nrep < SAME_KEY) reps[nrep++] = c->nrep - 1;
-            }
+        int64_t rep = fate[k].rep, own = -1 - (int64_t)k;
+        if (rep != own) {
+            stats->pairs++;
+            add_member(c, &r[k], (uint32_t)(rep >= 0 ? rep : fate[-1 - rep].rep), fate[k].to);
+            continue;
         }
+        stats->classes++;
+        c->coincidences += fate[k].beside;
+        add_symmetries(c, &fate[k]);
+        fate[k].rep = c->nrep;
+        if (n > 1 || !last) add_rep(c, &r[k]);
     }
 }
 

@@ -25,7 +25,7 @@ typedef struct Index { /* open addressing over numbers of entries, + 1 */
 } Index;
 typedef struct Classes {
     Space *s;
-    Values *first, *second;
+    Values *first, *second; /* of a view: whose hands it is in; else NULL */
     uint32_t nrep, rep_room, nmember, member_room;
     Rep *rep;
     Member *member;
@@ -35,22 +35,34 @@ typedef struct Classes {
     uint64_t coincidences; /* pairs that only the second stage told apart */
 } Classes;
 
-Classes *classes_new(Space *, uint64_t seed);
+Classes *classes_new(Space *);
 void classes_free(Classes *);
+/* The same tables as a thread of its own space and points sees them, to be asked only, while they do not grow. */
+Classes classes_view(const Classes *, Space *, Values *first, Values *second);
+/* What becomes of a record: it equals a representative, or it is a class of its own. */
+typedef struct Fate {
+    int64_t rep; /* >= 0: this one; -1 - k: record k of its group, itself where it is that */
+    uint8_t to[TERM_VARS];
+    bool beside; /* there were representatives of its key before it */
+    int nsymmetry;
+    const Symmetry *symmetry;
+} Fate;
 typedef struct LevelStats {
     uint64_t terms, classes, pairs;
 } LevelStats;
-/* The records of one level with one key, sorted by code; groups come by ascending key. last: representatives that stay
-   alone are counted, not kept. */
-void classes_add_group(Classes *, const Record *, size_t n, bool last, LevelStats *);
+/* The records of one level with one key, sorted by code: what becomes of each. Symmetries are allocated from the arena. */
+void classes_judge(Classes *view, const Record *, size_t n, Arena *, Fate *);
+/* Takes them over; groups come by ascending key. last: representatives that stay alone are counted, not kept. */
+void classes_add_group(Classes *, const Record *, size_t n, Fate *, bool last, LevelStats *);
 /* The rule of a member ('R') or symmetry ('S') does not hold for all sizes. last: its term is not extended any more. */
 void classes_conditional(Classes *, char type, uint32_t entry, bool last);
 bool classes_is_rep(const Classes *, const Code *);
 const Member *classes_member(const Classes *, const Code *); /* NULL: none */
 const Symmetry *classes_symmetries(const Classes *, const Code *, int *n);
-/* The representative that equals t's root, with its variables renamed to t's; false: none is known. */
+/* In a view: the representative that equals t's root, with its variables renamed to t's; false: none. */
 bool classes_least(Classes *, const Term *t, uint32_t *rep, uint8_t to[]);
-/* A renaming of b's variables (kinds agree) under which b equals a at both stages. to[v] == TERM_VARS: b does not depend on v. */
+/* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v] == TERM_VARS: b does
+   not depend on v. */
 bool classes_match(Classes *, const Term *a, const Code *b, uint8_t to[]);
 int record_compare(const void *, const void *);
 #endif

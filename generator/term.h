@@ -6,6 +6,7 @@
 #define ISOMER_TERM_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { TERM_OPS = 5, TERM_ARGS = 3, TERM_PORTS = 2, TERM_VARS = 10, TERM_FORMS = 128, CODE_BYTES = 16, REF_OUT = 0x20, REF_NEW = 0x40 };
 typedef uint8_t Ref; /* variable v: v; output p of instruction i: REF_OUT + 2 i + p */
@@ -35,6 +36,12 @@ static inline int ref_instr(Ref r) { return (r - REF_OUT) >> 1; }
 static inline int ref_port(Ref r) { return (r - REF_OUT) & 1; }
 
 int code_compare(const Code *, const Code *);
+static inline bool code_same(const Code *a, const Code *b) {
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return x[0] == y[0] && x[1] == y[1];
+}
 uint64_t code_hash(const Code *);
 int code_size(const Code *); /* operators */
 /* The least code over swaps of commutative arguments. named: variables keep their numbers (their kinds are then not part

@@ -195,7 +195,7 @@ static uint32_t mod_power(uint32_t a, uint64_t n, uint32_t m) {
     return y;
 }
 
-static uint32_t mod_recip(uint32_t a, uint32_t m) { return a == 0 || a == NONE ? NONE : mod_power(a, m - 2, m); }
+static uint32_t mod_recip(uint32_t a, uint32_t m) { return a == 0 || a == NONE ? NONE : a == 1 ? 1 : mod_power(a, m - 2, m); }
 
 static Number residue_ratio(int64_t p, int64_t q) {
     return residue_make(mod_mul(mod_int(p, P), mod_recip(mod_int(q, P), P), P), mod_mul(mod_int(p, Q), mod_recip(mod_int(q, Q), Q), Q),

@@ -22,6 +22,12 @@ def test_mpi_gives_the_same(alone, processes, more, tmp_path):
     assert generate(*TASO, "--size", 3, *more, *([tmp_path] if more == ["--resume"] else []), program=mpirun) == alone
 
 
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_jobs_give_the_same(alone, jobs):
+    """Batches of classes, candidates and lifts are judged by all threads."""
+    assert generate(*TASO, "--size", 3, "--jobs", jobs) == alone
+
+
 def kill_and_resume(size, kills, longest, folder, seed):
     """How many runs were killed before they ended, and what the last one wrote, left alone."""
     command, killed, r = [f"{BUILD}/generate-rules", *TASO, "--size", str(size), "--resume", str(folder), "-j", "2", "-q"], 0, random.Random(seed)

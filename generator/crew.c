@@ -1,0 +1,79 @@
+/* crew.c -- parts are claimed from a counter; whoever is done claims the next. */
+#include "generator/crew.h"
+#include "ops/base/random.h"
+#include <string.h>
+
+static bool hand_open(Hand *x, const Space *like, uint64_t seed, Error *e) {
+    if (setjmp(x->escape.here)) return *e = x->escape.error, false;
+    x->w = graph_world_new(&x->escape, 0);
+    x->s = space_parse(x->w, like->path, like->text, like->text_size, e);
+    if (!x->s) return false;
+    x->s->exponents = like->exponents;
+    x->first = values_new(x->s, 0, seed);
+    x->second = values_new(x->s, 1, random_at(seed, 2));
+    x->lift = lift_new(&x->escape, x->s, random_at(seed, 3));
+    x->batch = arena_new(&x->escape, 0);
+    return true;
+}
+
+Crew *crew_new(Arena *a, const Space *like, uint64_t seed, int n, Error *e) {
+    Crew *c = ARENA_NEW(a, Crew, 1);
+    c->hand = ARENA_NEW(a, Hand, n);
+    for (c->n = 0; c->n < n; c->n++) {
+        c->hand[c->n].crew = c;
+        if (hand_open(&c->hand[c->n], like, seed, e)) continue;
+        c->n++;
+        crew_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void crew_free(Crew *c) {
+    for (int k = 0; c && k < c->n; k++) {
+        Hand *x = &c->hand[k];
+        values_free(x->first);
+        values_free(x->second);
+        lift_free(x->lift);
+        arena_free(x->batch);
+        if (x->w) world_free(x->w);
+    }
+}
+
+static void *hand_work(void *user) {
+    Hand *x = user;
+    Crew *c = x->crew;
+    x->ok = false;
+    x->escape.error = (Error){0};
+    if (setjmp(x->escape.here)) return NULL;
+    for (;;) {
+        uint64_t from = __atomic_fetch_add(&c->next, c->grain, __ATOMIC_RELAXED);
+        if (from >= c->parts) break;
+        for (uint64_t k = from; k < from + c->grain && k < c->parts; k++) c->work(x, c->user, k);
+    }
+    x->ok = true;
+    return NULL;
+}
+
+bool crew_run(Crew *c, uint64_t n, uint64_t grain, CrewWork work, void *user, Error *e) {
+    int started = 1;
+    bool ok = true;
+    c->work = work;
+    c->user = user;
+    c->parts = n;
+    c->grain = grain;
+    c->next = 0;
+    for (; started < c->n && (uint64_t)started * grain < n; started++)
+        if (pthread_create(&c->hand[started].thread, NULL, hand_work, &c->hand[started])) break;
+    hand_work(&c->hand[0]);
+    for (int k = 1; k < started; k++) pthread_join(c->hand[k].thread, NULL);
+    for (int k = 0; k < started; k++) {
+        if (!c->hand[k].ok && ok) *e = c->hand[k].escape.error;
+        ok &= c->hand[k].ok;
+    }
+    return ok;
+}
+
+void crew_rest(Crew *c) {
+    for (int k = 0; k < c->n; k++) arena_reset(c->hand[k].batch, (ArenaMark){0});
+}

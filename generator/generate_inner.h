@@ -1,0 +1,43 @@
+/* generate_inner.h -- a run of the generator: what its files share. */
+#ifndef ISOMER_GENERATE_INNER_H
+#define ISOMER_GENERATE_INNER_H
+#include "generator/basis.h"
+#include "generator/crew.h"
+#include "generator/generate.h"
+#include "generator/shard.h"
+#include <stdatomic.h>
+
+typedef struct Body { /* a rule without its name */
+    const char *text;
+    int size; /* operators on both sides */
+} Body;
+typedef struct Generator {
+    const GenerateOptions *o;
+    GenerateReport *report;
+    Arena *arena;
+    Error *error;
+    World *w;
+    Space *s;
+    Classes *classes;
+    Runs runs;
+    int level, mine; /* mine: runs of the level that are not from other processes */
+    size_t received;
+    atomic_ullong next, terms, finished;
+    double start;
+    Crew *crew;
+    struct Worker *worker;
+    Candidates *candidates;
+    Basis *basis;
+    int nbody, body_room;
+    Body *body;
+} Generator;
+
+double generate_now(void);
+void generate_tell(Generator *, const char *stage, uint64_t done, uint64_t total);
+/* All of these are the work of the whole crew, and give the same whatever its number. false: *g->error says why. */
+bool harvest_classes(Generator *, LevelStats *);                         /* the merged runs of the level */
+bool harvest_equations(Generator *, uint32_t member, uint32_t symmetry); /* candidates from these entries on */
+bool harvest_pairs(Generator *);                                         /* candidates with two results */
+bool harvest_rules(Generator *, int first);                              /* candidates from this one on become rules */
+void harvest_print(Generator *, Text *);
+#endif

@@ -1,0 +1,261 @@
+/* harvest.c -- from the merged runs of a level to rules: classes, candidates, and of these the ones that others do not
+   give, lifted. The crew judges batch after batch, each part by what was known before its batch; what a batch finds is
+   taken over in order by one. Where that could have changed a judgement of the same batch, it is made again: so that all
+   comes out as if one had done everything in order. */
+#include "generator/generate_inner.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { DERIVE_TERMS = 64, BATCH_RECORDS = 1 << 14, BATCH_PARTS = 1 << 13, BATCH_LIFTS = 128, GRAIN = 16 };
+
+/* ---- classes */
+
+typedef struct Batch {
+    Generator *g;
+    LevelStats *stats;
+    size_t n, room, ngroup, group_room;
+    Record *record;
+    Fate *fate;
+    size_t *group; /* where each starts */
+    bool ok;
+} Batch;
+
+static size_t group_size(const Batch *b, uint64_t k) { return (k + 1 < b->ngroup ? b->group[k + 1] : b->n) - b->group[k]; }
+
+static void judge_group(Hand *x, void *user, uint64_t k) {
+    Batch *b = user;
+    Classes view = classes_view(b->g->classes, x->s, x->first, x->second);
+    classes_judge(&view, b->record + b->group[k], group_size(b, k), x->batch, b->fate + b->group[k]);
+}
+
+static void judge_batch(Batch *b) {
+    Generator *g = b->g;
+    b->ok = b->ok && crew_run(g->crew, b->ngroup, GRAIN, judge_group, b, g->error);
+    for (size_t k = 0; k < b->ngroup && b->ok; k++)
+        classes_add_group(g->classes, b->record + b->group[k], group_size(b, k), b->fate + b->group[k], g->level == g->o->size, b->stats);
+    crew_rest(g->crew);
+    b->n = b->ngroup = 0;
+    generate_tell(g, "classes", b->stats->terms, 0);
+}
+
+static void *grown(Generator *g, void *v, size_t room, size_t size) {
+    v = mem_realloc(v, room * size);
+    if (!v) escape_raise(arena_escape(g->arena), E_MEMORY, "out of memory for a batch of terms");
+    return v;
+}
+
+static void add_group(void *user, const Record *r, size_t n) {
+    Batch *b = user;
+    while (b->n + n > b->room || b->ngroup == b->group_room) {
+        b->room = 2 * b->room + n + BATCH_RECORDS;
+        b->group_room = 2 * b->group_room + BATCH_RECORDS;
+        b->record = grown(b->g, b->record, b->room, sizeof *b->record);
+        b->fate = grown(b->g, b->fate, b->room, sizeof *b->fate);
+        b->group = grown(b->g, b->group, b->group_room, sizeof *b->group);
+    }
+    memcpy(b->record + b->n, r, n * sizeof *r);
+    b->group[b->ngroup++] = b->n;
+    b->n += n;
+    if (b->n >= BATCH_RECORDS) judge_batch(b);
+}
+
+bool harvest_classes(Generator *g, LevelStats *stats) {
+    Batch b = {.g = g, .stats = stats, .ok = true};
+    bool ok = runs_merge(&g->runs, add_group, &b, g->error);
+    if (ok) judge_batch(&b);
+    mem_realloc(b.record, 0);
+    mem_realloc(b.fate, 0);
+    mem_realloc(b.group, 0);
+    return ok && b.ok;
+}
+
+/* ---- candidates */
+
+typedef enum Source { OF_MEMBERS, OF_SYMMETRIES, OF_PAIRS } Source;
+typedef struct Search {
+    Generator *g;
+    Source source;
+    uint32_t first;
+    Finding *finding;
+} Search;
+
+static void judge_entry(Hand *x, void *user, uint64_t k) {
+    Search *s = user;
+    Classes view = classes_view(s->g->classes, x->s, x->first, x->second);
+    uint32_t entry = s->first + (uint32_t)k;
+    if (s->source == OF_MEMBERS) candidates_of_member(&view, entry, x->batch, &s->finding[k]);
+    else if (s->source == OF_SYMMETRIES) candidates_of_symmetry(&view, entry, x->batch, &s->finding[k]);
+    else candidates_of_pairs(&view, entry, s->g->o->size, x->batch, &s->finding[k]);
+}
+
+/* The candidates of entries first .. end. */
+static bool find(Generator *g, Source source, uint32_t first, uint32_t end) {
+    Search s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
+    bool ok = s.finding || error_set(g->error, E_MEMORY, "", "out of memory for candidates");
+    for (uint32_t n; ok && s.first < end; s.first += n) {
+        n = end - s.first < BATCH_PARTS ? end - s.first : BATCH_PARTS;
+        memset(s.finding, 0, n * sizeof *s.finding);
+        ok = crew_run(g->crew, n, GRAIN, judge_entry, &s, g->error);
+        for (uint32_t k = 0; ok && k < n; k++) candidates_take(g->candidates, &s.finding[k]);
+        crew_rest(g->crew);
+        generate_tell(g, "candidates", s.first - first + n, end - first);
+    }
+    mem_realloc(s.finding, 0);
+    return ok;
+}
+
+bool harvest_equations(Generator *g, uint32_t member, uint32_t symmetry) {
+    return find(g, OF_MEMBERS, member, g->classes->nmember) && find(g, OF_SYMMETRIES, symmetry, g->classes->nsymmetry);
+}
+bool harvest_pairs(Generator *g) { return find(g, OF_PAIRS, 0, g->classes->nrep); }
+
+/* ---- rules */
+
+static int candidate_size(const Candidate *c) { return c->from.b.n > c->to.b.n ? c->from.b.n : c->to.b.n; }
+
+/* Small ones first, of them those with more variables: what is general comes before its instances. */
+static int candidate_compare(const void *a, const void *b) {
+    const Candidate *const x = *(const Candidate *const *)a, *const y = *(const Candidate *const *)b;
+    int p = candidate_size(x), q = candidate_size(y), r = x->from.b.n + x->to.b.n, s = y->from.b.n + y->to.b.n;
+    if (p != q) return p - q;
+    if (x->nvar != y->nvar) return y->nvar - x->nvar;
+    if (r != s) return r - s;
+    return memcmp(x, y, sizeof *x);
+}
+
+static bool derived(const Basis *b, Space *s, const Candidate *c, BasisTrace *trace) {
+    int most = candidate_size(c) < TERM_OPS ? candidate_size(c) + 1 : TERM_OPS;
+    for (int k = 0; k < c->from.nout; k++) {
+        Term x, y;
+        if (!candidate_terms(s, c, k, &x, &y)) return false;
+        if (basis_derive(b, s, &x, &y, DERIVE_TERMS, most, trace) < 0 && basis_derive(b, s, &y, &x, DERIVE_TERMS, most, trace) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Only what holds for all positive sizes that type gives others: conditions do not compose, but that no size is 0 is one
+   condition for all. */
+static void use(Generator *g, Basis *b, const Candidate *c) {
+    for (int k = 0; k < c->from.nout; k++) {
+        Term x, y;
+        if (candidate_terms(g->s, c, k, &x, &y)) basis_add(b, &x, &y);
+    }
+}
+
+static void keep(Generator *g, const char *text, int size) {
+    if (g->nbody == g->body_room) {
+        Body *more = ARENA_NEW(g->arena, Body, g->body_room = 2 * g->body_room + 256);
+        if (g->nbody) memcpy(more, g->body, (size_t)g->nbody * sizeof *more);
+        g->body = more;
+    }
+    g->body[g->nbody++] = (Body){text, size};
+}
+
+/* What is said of a candidate by what was known before its batch. */
+typedef struct Attempt {
+    const Candidate *c;
+    bool derived, lifted;
+    LiftResult result;
+    LiftMode mode;
+    const char *text;
+    BasisTrace trace;
+} Attempt;
+typedef struct Lifting {
+    Generator *g;
+    Attempt v[BATCH_LIFTS];
+} Lifting;
+
+static void attempt(Hand *x, void *user, uint64_t k) {
+    Lifting *l = user;
+    Attempt *a = &l->v[k];
+    a->trace = (BasisTrace){.arena = x->batch};
+    a->derived = !l->g->o->all && derived(l->g->basis, x->s, a->c, &a->trace);
+    if (a->derived || a->lifted) return;
+    Text t = text_new(x->batch);
+    a->result = lift_rule(x->lift, a->c, &a->mode, &t);
+    a->text = t.data;
+    a->lifted = true;
+}
+
+static void conclude(Generator *g, const Attempt *a) {
+    if (a->derived) {
+        g->report->derived++;
+        return;
+    }
+    g->report->untrue += a->result == LIFT_FALSE;
+    g->report->untried += a->result == LIFT_UNTRIED;
+    if (a->result != LIFT_TRUE || a->mode > LIFT_NUMBERS) classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
+    if (a->result != LIFT_TRUE) return;
+    if (a->mode <= LIFT_NUMBERS) use(g, g->basis, a->c);
+    g->report->mode[a->mode]++;
+    keep(g, arena_string(g->arena, a->text, strlen(a->text)), a->c->from.b.n + a->c->to.b.n);
+}
+
+typedef struct Again {
+    Lifting *l;
+    uint64_t k;
+} Again;
+static void attempt_one(Hand *x, void *user, uint64_t part) {
+    Again *a = user;
+    attempt(x, a->l, a->k + part);
+}
+/* By all that is known now. */
+static bool attempt_again(Lifting *l, uint64_t k) { return crew_run(l->g->crew, 1, 1, attempt_one, &(Again){l, k}, l->g->error); }
+
+static bool lift_batch(Lifting *l, const Candidate **c, uint64_t n) {
+    Generator *g = l->g;
+    uint32_t known = basis_count(g->basis);
+    for (uint64_t k = 0; k < n; k++) l->v[k] = (Attempt){.c = c[k]};
+    if (!crew_run(g->crew, n, 1, attempt, l, g->error)) return false;
+    for (uint64_t k = 0; k < n; k++) {
+        if (basis_touched(g->basis, known, &l->v[k].trace) && !attempt_again(l, k)) return false;
+        conclude(g, &l->v[k]);
+    }
+    crew_rest(g->crew);
+    return true;
+}
+
+/* Candidates from `first` on that those before them do not give are lifted. What is true only under conditions neither
+   gives other rules nor makes its term needless: that is extended, too. */
+bool harvest_rules(Generator *g, int first) {
+    Candidates *c = g->candidates;
+    int n = c->n - first, many;
+    bool ok = true;
+    double start = generate_now();
+    const Candidate **order = ARENA_NEW(g->arena, const Candidate *, n);
+    Lifting *l = ARENA_NEW(g->arena, Lifting, 1);
+    l->g = g;
+    for (int k = 0; k < n; k++) order[k] = &c->v[first + k];
+    qsort(order, (size_t)n, sizeof *order, candidate_compare);
+    for (int k = 0; ok && k < n; k += many) {
+        many = n - k < BATCH_LIFTS ? n - k : BATCH_LIFTS;
+        generate_tell(g, "rules", (uint64_t)k, (uint64_t)n);
+        ok = lift_batch(l, order + k, (uint64_t)many);
+    }
+    g->report->lift += generate_now() - start;
+    return ok;
+}
+
+/* ---- text */
+
+static int body_compare(const void *a, const void *b) {
+    const Body *x = a, *y = b;
+    if (x->size != y->size) return x->size - y->size;
+    return strcmp(x->text, y->text);
+}
+
+void harvest_print(Generator *g, Text *out) {
+    Body *body = g->body;
+    int n = g->nbody;
+    if (n) qsort(body, (size_t)n, sizeof *body, body_compare);
+    for (int k = 0; k < n; k++) {
+        if (k && !strcmp(body[k].text, body[k - 1].text)) {
+            g->report->doubles++;
+            continue;
+        }
+        text_add(out, "%srule %s-%d-%llu\n%s", g->report->rules ? "\n" : "", g->s->name, g->o->size,
+                 (unsigned long long)g->report->rules + 1, body[k].text);
+        g->report->rules++;
+    }
+}

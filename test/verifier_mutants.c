@@ -225,7 +225,8 @@ static void test_mutants(void **state) {
     (void)state;
     static const char *const files[] = {"test/cases/verifier/corpus_b.rules", "test/cases/verifier/further.rules",
                                         "test/cases/verifier/axioms.rules",   "test/cases/verifier/axioms_groups.rules",
-                                        "rules/library/merge.rules",          "rules/library/activation.rules"};
+                                        "test/cases/verifier/reals.rules",    "rules/library/merge.rules",
+                                        "rules/library/activation.rules"};
     Arena *a = arena_new(NULL, 0);
     RuleSet set = {.arena = a};
     Tally tally = {0};

@@ -55,6 +55,10 @@ static void test_data(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/data.rules", 19, 5);
 }
+static void test_reals(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/reals.rules", 29, 25);
+}
 static void test_axioms(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/axioms.rules", 104, 10);
@@ -309,6 +313,7 @@ int main(void) {
         cmocka_unit_test(test_corpus),
         cmocka_unit_test(test_further),
         cmocka_unit_test(test_data),
+        cmocka_unit_test(test_reals),
         cmocka_unit_test(test_axioms),
         cmocka_unit_test(test_axioms_of_groups),
     };

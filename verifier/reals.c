@@ -1,0 +1,292 @@
+/* reals.c -- the last resort for a difference that did not cancel: is it 0 for all real values of its atoms? Every atom
+   becomes a real constant of Z3, of which only true facts are said, so that "unsatisfiable" (the difference is not 0)
+   carries over to what the atoms stand for; what is not understood, a sum over variables for instance, is a constant
+   that nothing is said of. Facts:
+     maximum of plain parts   m >= each part, and m is one of them: Z3 splits cases
+     powers, total as in normal.h   v = x^-1: x*v = 1 where x != 0, else v = 0; v = x^(1/q): v >= 0 and v^q = x where
+                              x >= 0, else v = 0
+     function f               equal arguments give equal values; not decreasing: a <= b gives f(a) <= f(b), with the value at 0 as
+                              one more point; odd: the same of a and -b; values within [low, high]
+     exp, its inverse log, and sigmoid are strictly increasing, so that the order of the values gives that of the arguments;
+                              exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at most 1; with
+                              e = exp(t) and s = sigmoid(t), s*(1 + e) = e.
+   In exact mode (import.h) only maxima and equal arguments are used. */
+#include "verifier/reals.h"
+#include <math.h>
+#include <string.h>
+#include <z3.h>
+
+enum { KNOWN_MAX = 120, PARTS_MAX = 24, POINTS_MAX = 24, ROOT_MAX = 8, POWER_MAX = 16, LIMIT = 400000 };
+typedef struct Point { /* value = f(at), where `when` holds */
+    Function f;
+    Z3_ast at, value, when;
+} Point;
+typedef struct Reals {
+    Prover *p;
+    Z3_context z;
+    Z3_solver s;
+    Z3_sort real;
+    Z3_ast zero, one, yes;
+    int nknown, npoint, nfresh;
+    const void *key[KNOWN_MAX]; /* of an atom or of the body of a term */
+    Z3_ast value[KNOWN_MAX];
+    Point point[POINTS_MAX];
+    bool related, too_large; /* something is said of an atom beyond its sign */
+} Reals;
+
+/* ---- terms of Z3 */
+
+static void ignore_error(Z3_context z, Z3_error_code code) {
+    (void)z;
+    (void)code;
+}
+static Z3_ast fresh(Reals *r) { return Z3_mk_const(r->z, Z3_mk_int_symbol(r->z, r->nfresh++), r->real); }
+static Z3_ast number(Reals *r, int64_t v) { return Z3_mk_int64(r->z, v, r->real); }
+static Z3_ast plus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_add(r->z, 2, (Z3_ast[]){a, b}); }
+static Z3_ast minus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_sub(r->z, 2, (Z3_ast[]){a, b}); }
+static Z3_ast times(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_mul(r->z, 2, (Z3_ast[]){a, b}); }
+static Z3_ast le(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_le(r->z, a, b); }
+static Z3_ast equal(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_eq(r->z, a, b); }
+static void say(Reals *r, Z3_ast x) { Z3_solver_assert(r->z, r->s, x); }
+static void say_if(Reals *r, Z3_ast when, Z3_ast x) { say(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x)); }
+static Z3_ast rational(Reals *r, Ratio c) { return c.q == 1 ? number(r, c.p) : Z3_mk_div(r->z, number(r, c.p), number(r, c.q)); }
+static Z3_ast known(const Reals *r, const void *key) {
+    for (int k = 0; k < r->nknown; k++)
+        if (r->key[k] == key) return r->value[k];
+    return NULL;
+}
+static Z3_ast remember(Reals *r, const void *key, Z3_ast value) {
+    if (r->nknown == KNOWN_MAX) {
+        r->too_large = true;
+        return value;
+    }
+    r->key[r->nknown] = key;
+    return r->value[r->nknown++] = value;
+}
+
+/* ---- what is known of functions */
+
+/* Not decreasing: at1 <= at2 gives value1 <= value2; strictly increasing: and the other way round. */
+static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_ast value1, Z3_ast at2, Z3_ast value2) {
+    Z3_ast up = le(r, at1, at2), down = le(r, at2, at1), more = le(r, value1, value2), less = le(r, value2, value1);
+    say_if(r, when, strictly ? Z3_mk_iff(r->z, up, more) : Z3_mk_implies(r->z, up, more));
+    say_if(r, when, strictly ? Z3_mk_iff(r->z, down, less) : Z3_mk_implies(r->z, down, less));
+}
+/* sigmoid' = s*(1 - s) <= 1/4, and 1 - sigmoid(t) is sigmoid(-t). */
+static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
+    Z3_ast rise = times(r, number(r, 4), minus(r, b->value, a->value)), run = minus(r, b->at, a->at);
+    say(r, Z3_mk_implies(r->z, le(r, r->zero, run), le(r, rise, run)));
+    say(r, Z3_mk_implies(r->z, le(r, run, r->zero), le(r, run, rise)));
+    say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at), minus(r, r->one, b->value));
+}
+static void say_pair(Reals *r, const Point *a, const Point *b) {
+    const FunctionFacts *f = function_facts(a->f);
+    bool strictly = a->f == FN_EXP || a->f == FN_SIGMOID;
+    Z3_ast when = Z3_mk_and(r->z, 2, (Z3_ast[]){a->when, b->when}), turned = minus(r, r->zero, b->at);
+    if (a->when == r->yes && b->when == r->yes) when = r->yes;
+    if (r->p->exact || !f->monotone) say(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
+    else say_increasing(r, when, strictly, a->at, a->value, b->at, b->value);
+    if (r->p->exact) return;
+    Z3_ast other = f->parity < 0 ? minus(r, r->zero, b->value) : b->value;
+    if (f->monotone && f->parity < 0) say_increasing(r, when, false, a->at, a->value, turned, other);
+    else if (f->parity) say(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
+    if (a->f == FN_SIGMOID) say_sigmoids(r, a, b);
+}
+static void add_point(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
+    Point x = {f, at, value, when};
+    if (r->npoint == POINTS_MAX) {
+        r->too_large = true;
+        return;
+    }
+    for (int k = 0; k < r->npoint; k++)
+        if (r->point[k].f == f) say_pair(r, &r->point[k], &x);
+    r->point[r->npoint++] = x;
+}
+static bool has_point(const Reals *r, Function f) {
+    for (int k = 0; k < r->npoint; k++)
+        if (r->point[k].f == f) return true;
+    return false;
+}
+static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
+    const FunctionFacts *facts = function_facts(f);
+    r->related = true;
+    if (!r->p->exact && isfinite(facts->at_zero) && !has_point(r, f))
+        add_point(r, f, r->zero, rational(r, ratio((int64_t)(2 * facts->at_zero), 2)), r->yes);
+    add_point(r, f, at, value, when);
+    if (r->p->exact) return;
+    bool strictly = f == FN_EXP || f == FN_SIGMOID;
+    if (isfinite(facts->low)) say_if(r, when, (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, number(r, (int64_t)facts->low), value));
+    if (isfinite(facts->high)) say_if(r, when, (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, number(r, (int64_t)facts->high)));
+    if (f == FN_EXP) say_if(r, when, le(r, plus(r, r->one, at), value));
+}
+/* log(a) is the t with exp(t) = a, where a is positive. */
+static void add_function(Reals *r, Function f, Z3_ast at, Z3_ast value) {
+    if (f == FN_LOG && !r->p->exact) add_value(r, FN_EXP, value, at, Z3_mk_lt(r->z, r->zero, at));
+    else add_value(r, f, at, value, r->yes);
+}
+/* Where exponentials or logarithms occur beside sigmoids: e = exp(t) for sigmoid(t). */
+static void relate_sigmoids(Reals *r) {
+    int n = r->npoint;
+    if (r->p->exact || !has_point(r, FN_EXP)) return;
+    for (int k = 0; k < n; k++) {
+        const Point x = r->point[k];
+        if (x.f != FN_SIGMOID || x.at == r->zero) continue;
+        Z3_ast e = fresh(r);
+        say(r, equal(r, times(r, x.value, plus(r, r->one, e)), e));
+        add_value(r, FN_EXP, x.at, e, r->yes);
+    }
+}
+
+/* ---- forms */
+
+static Z3_ast translate(Reals *r, Nf);
+
+/* All parts are there wherever the maximum is. */
+static Z3_ast maximum(Reals *r, const AtomInfo *a) {
+    Z3_ast m = fresh(r), is[PARTS_MAX];
+    if (!a->npart || a->npart > PARTS_MAX) return m;
+    for (int k = 0; k < a->npart; k++)
+        if (a->part[k].nvar || a->part[k].dom) return m;
+    for (int k = 0; k < a->npart; k++) {
+        Z3_ast part = translate(r, a->part[k].nf);
+        say(r, le(r, part, m));
+        is[k] = equal(r, m, part);
+    }
+    say(r, Z3_mk_or(r->z, (unsigned)a->npart, is));
+    r->related = true;
+    return m;
+}
+static Z3_ast atom(Reals *r, Atom x) {
+    const AtomInfo *a = atom_info(r->p, x);
+    Z3_ast v = known(r, a);
+    if (v) return v;
+    if (a->kind == AT_MAX) v = maximum(r, a);
+    else if (a->kind == AT_BASE) {
+        v = translate(r, a->a);
+        r->related = true;
+    } else v = fresh(r);
+    remember(r, a, v);
+    if (a->kind == AT_FN) add_function(r, (Function)a->word, translate(r, a->a), v);
+    if (r->p->exact) return v;
+    if (atom_positive(r->p, x)) say(r, Z3_mk_lt(r->z, r->zero, v));
+    else if (atom_nonnegative(r->p, x)) say(r, le(r, r->zero, v));
+    return v;
+}
+/* Total: v = x^-1 is 0 where x is. */
+static Z3_ast inverse(Reals *r, Z3_ast x, bool positive) {
+    Z3_ast v = fresh(r), is_zero = equal(r, x, r->zero), product = equal(r, times(r, x, v), r->one);
+    say(r, positive ? product : Z3_mk_ite(r->z, is_zero, equal(r, v, r->zero), product));
+    r->related = true;
+    return v;
+}
+static Z3_ast power(Reals *r, Z3_ast x, int64_t n) {
+    Z3_ast f[POWER_MAX];
+    for (int64_t k = 0; k < n; k++) f[k] = x;
+    return n == 1 ? x : Z3_mk_mul(r->z, (unsigned)n, f);
+}
+/* Total: v = x^(1/q) is 0 where x is negative. */
+static Z3_ast root(Reals *r, Z3_ast x, int64_t q, bool positive) {
+    Z3_ast v = fresh(r), is_root = equal(r, power(r, v, q), x);
+    say(r, le(r, r->zero, v));
+    say(r, positive ? is_root : Z3_mk_ite(r->z, le(r, r->zero, x), is_root, equal(r, v, r->zero)));
+    r->related = true;
+    return v;
+}
+static Z3_ast factor(Reals *r, const Factor *f) {
+    Z3_ast x = atom(r, f->atom);
+    int64_t n = f->power.p < 0 ? -f->power.p : f->power.p;
+    bool positive = atom_positive(r->p, f->atom);
+    if (n > POWER_MAX || f->power.q > ROOT_MAX) {
+        r->too_large = true;
+        return x;
+    }
+    if (f->power.q > 1) x = root(r, x, f->power.q, positive);
+    if (f->power.p < 0) x = inverse(r, x, positive);
+    return power(r, x, n);
+}
+/* A term over variables or with a guard is a number of which its sign may be known. */
+static Z3_ast opaque(Reals *r, const BodyInfo *b) {
+    Z3_ast v = fresh(r);
+    if (!r->p->exact && nf_nonnegative(r->p, nf_of(r->p, b->term))) say(r, le(r, r->zero, v));
+    return v;
+}
+/* The product of exp(t)^c over the term's factors is exp at the sum of c*t: one more point. */
+static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
+    Z3_ast product[POWER_MAX];
+    unsigned n = 0;
+    Nf sum = 0;
+    bool known = false; /* a point already */
+    for (int k = 0; k < t->nfactor && n < POWER_MAX; k++) {
+        const AtomInfo *a = atom_info(r->p, t->factor[k].atom);
+        if (a->kind != AT_FN || a->word != FN_EXP) continue;
+        known = ratio_is(t->factor[k].power, 1);
+        sum = nf_add(r->p, sum, nf_scale(r->p, a->a, t->factor[k].power));
+        product[n++] = value[k];
+    }
+    if (n == POWER_MAX || r->p->exact) return;
+    if (n > 1 || (n && !known)) add_value(r, FN_EXP, translate(r, sum), n == 1 ? product[0] : Z3_mk_mul(r->z, n, product), r->yes);
+}
+static Z3_ast monic(Reals *r, const BodyInfo *b) {
+    const Term *t = &b->term;
+    Z3_ast v = known(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
+    if (v) return v;
+    if (t->nvar || t->dom) return remember(r, b, opaque(r, b));
+    for (int k = 0; k < t->nfactor; k++) value[k] = factor(r, &t->factor[k]);
+    relate_exponents(r, t, value);
+    return remember(r, b, t->nfactor ? Z3_mk_mul(r->z, (unsigned)t->nfactor, value) : r->one);
+}
+static Z3_ast translate(Reals *r, Nf nf) {
+    Z3_ast sum = r->zero;
+    int n = nf_size(r->p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const BodyInfo *b = nf_body(r->p, nf, k, &c);
+        sum = plus(r, sum, times(r, rational(r, c), monic(r, b)));
+    }
+    return sum;
+}
+
+/* ---- the question */
+
+static bool ask(Reals *r, Nf nf) {
+    Z3_ast difference = translate(r, nf);
+    relate_sigmoids(r);
+    if (!r->related || r->too_large) return false;
+    say(r, Z3_mk_not(r->z, equal(r, difference, r->zero)));
+    Z3_params q = Z3_mk_params(r->z);
+    Z3_params_inc_ref(r->z, q);
+    Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "rlimit"), LIMIT);
+    Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "timeout"), 2000);
+    Z3_solver_set_params(r->z, r->s, q);
+    Z3_params_dec_ref(r->z, q);
+    return Z3_solver_check(r->z, r->s) == Z3_L_FALSE;
+}
+/* The form has no free guard. */
+static bool zero_plain(Prover *p, Nf nf) {
+    Z3_config c = Z3_mk_config();
+    Reals *r = ARENA_NEW(p->arena, Reals, 1);
+    r->p = p;
+    r->z = Z3_mk_context(c);
+    Z3_del_config(c);
+    Z3_set_error_handler(r->z, ignore_error);
+    r->real = Z3_mk_real_sort(r->z);
+    r->zero = number(r, 0);
+    r->one = number(r, 1);
+    r->yes = Z3_mk_true(r->z);
+    r->s = Z3_mk_solver_for_logic(r->z, Z3_mk_string_symbol(r->z, "QF_NRA"));
+    Z3_solver_inc_ref(r->z, r->s);
+    bool zero = ask(r, nf);
+    Z3_solver_dec_ref(r->z, r->s);
+    Z3_del_context(r->z);
+    return zero;
+}
+bool reals_zero(Prover *p, Dom ctx, Nf nf) {
+    Cell cell[CELLS_MAX];
+    int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
+    for (int k = 0; k < n; k++) {
+        Nf x = cell_restrict(p, nf, cell[k].known);
+        if (cell[k].known) x = simplify(p, dom_and(p, ctx, cell[k].known), x);
+        if (x && !zero_plain(p, x)) return false;
+    }
+    return true;
+}

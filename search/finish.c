@@ -153,19 +153,18 @@ bool run_finish(Run *r, Derivation *d, Error *e) {
     return good;
 }
 
-bool run_bytes(Run *r, const Derivation *d, Arena *a, char **bytes, size_t *n, Error *e) {
+bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
     const ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
-    if (!model_bytes(r->model, &x, a, bytes, n, e)) return false;
-    r->stats.growth = (int64_t)*n - r->stats.bytes_before;
+    if (!model_pieces(r->model, &x, a, file, e)) return false;
+    r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
     return r->stats.growth <= r->growth || error_set(e, E_LIMIT, r->in, "the file grows by %lld bytes, %lld are allowed (--max-growth)",
                                                      (long long)r->stats.growth, (long long)r->growth);
 }
 
 bool run_fits(Run *r, const Derivation *d, Error *e) {
     Arena *a = arena_new(r->escape, 0);
-    char *bytes;
-    size_t n;
-    bool fits = run_bytes(r, d, a, &bytes, &n, e);
+    Pieces file;
+    bool fits = run_pieces(r, d, a, &file, e);
     arena_free(a);
     return fits;
 }

@@ -117,13 +117,12 @@ bool run_sizes(Run *r) {
 }
 
 static bool digest_file(Run *r) {
-    char *bytes;
-    size_t n;
+    Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
-    if (!model_bytes(r->model, &same, r->arena, &bytes, &n, r->error)) return false;
-    hash_hex(bytes, n, r->digest);
-    r->stats.bytes_before = (int64_t)n;
-    r->growth = r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)n / 10;
+    if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
+    hash_pieces(&file, r->digest);
+    r->stats.bytes_before = (int64_t)file.size;
+    r->growth = r->o->max_growth >= 0 ? r->o->max_growth : (1 << 20) + (int64_t)file.size / 10;
     return true;
 }
 
@@ -137,11 +136,11 @@ static bool read_model(Run *r) {
 
 /* Without the Ifs that are decided, the model is another file, which is read from memory into a World of its own. */
 static bool inline_decided(Run *r, bool *again) {
-    char *bytes, path[64];
-    size_t n;
-    *again = (!r->o->rules || strcmp(r->o->rules, "none")) && model_inline(r->model, &r->prefold, r->arena, &bytes, &n);
+    char path[64];
+    Pieces file;
+    *again = (!r->o->rules || strcmp(r->o->rules, "none")) && model_inline(r->model, &r->prefold, r->arena, &file);
     if (!*again) return true;
-    int fd = run_memory_file(bytes, n);
+    int fd = run_memory_file(&file);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
     if (r->memory) close(r->memory);
     r->memory = fd;

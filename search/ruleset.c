@@ -74,19 +74,18 @@ static bool build(RuleSearch *s, Candidate *c, bool *usable, Arena *kept) {
     Run *r = s->r;
     Derivation d;
     Error why = {0};
-    char *bytes;
-    size_t n;
+    Pieces file;
     if (!derive(s, c->on, &d, usable)) return false;
     c->applied = d.applied;
     for (int k = 0; k < r->library.n; k++) s->fires[k] |= d.fired[k] > 0;
     if (!*usable) return true;
     ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
-    *usable = run_bytes(r, &d, r->arena, &bytes, &n, &why);
+    *usable = run_pieces(r, &d, r->arena, &file, &why);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
         return true;
     }
-    hash_hex(bytes, n, c->digest);
+    hash_pieces(&file, c->digest);
     c->path = arena_format(kept, "%s/%s.onnx", s->folder, c->digest);
     return access(c->path, F_OK) == 0 || model_write(r->model, &x, c->path, r->error);
 }
@@ -295,16 +294,15 @@ static bool name_target(RuleSearch *s) {
 static bool start(RuleSearch *s) {
     Run *r = s->r;
     const char *tmp = getenv("TMPDIR");
-    char *bytes;
-    size_t n;
+    Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
     char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(folder)) return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder for candidates");
     s->folder = folder;
     s->fires = ARENA_NEW(r->arena, bool, r->library.n);
     Candidate c = {.on = ARENA_NEW(r->arena, bool, r->library.n), .ratio = 1};
-    if (!model_bytes(r->model, &same, r->arena, &bytes, &n, r->error)) return false;
-    hash_hex(bytes, n, c.digest);
+    if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
+    hash_pieces(&file, c.digest);
     c.path = arena_format(r->arena, "%s/%s.onnx", s->folder, c.digest);
     if (!model_write(r->model, &same, c.path, r->error)) return false;
     add(s, c);

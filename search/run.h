@@ -75,16 +75,16 @@ double run_seconds(const Run *);                                                
 Derivation run_derivation(Run *); /* at the start graph, with the map from the original's values */
 /* The graph as it is written: what rules left to be computed from constants is computed, what was computed only to be seen by rules is as in the file again. */
 bool run_finish(Run *, Derivation *, Error *);
-/* The bytes that are to be written. E_LIMIT: they are more than --max-growth allows; stats.growth is by how much they grew. */
-bool run_bytes(Run *, const Derivation *, Arena *, char **bytes, size_t *n, Error *);
-bool run_fits(Run *, const Derivation *, Error *); /* run_bytes without them */
+/* What is to be written. E_LIMIT: it is more than --max-growth allows; stats.growth is by how much it grew. */
+bool run_pieces(Run *, const Derivation *, Arena *, Pieces *, Error *);
+bool run_fits(Run *, const Derivation *, Error *); /* run_pieces without them */
 int64_t run_constant_bytes(Run *, const Graph *);
-bool run_writable(Run *, const Derivation *);     /* a finished derivation; false: the check_note says why the original stands */
-int run_memory_file(const char *bytes, size_t n); /* a file that no folder holds; -1: there is no memory for it */
-bool run_sizes(Run *);                            /* from --input-shape and --dim; the rest is guessed */
-bool run_ruleset(Run *, Derivation *);            /* ruleset.c: search by whole models on the target */
-void run_ruleset_end(Run *);                      /* stops the target and removes the candidates, if they are still there */
-bool run_own(Run *, Derivation *);                /* own.c: search by the costs of our own plans */
+bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
+int run_memory_file(const Pieces *);          /* a file that no folder holds; -1: there is no memory for it */
+bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
+bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
+void run_ruleset_end(Run *);                  /* stops the target and removes the candidates, if they are still there */
+bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
 /* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);
 bool run_can_ask(Run *);                    /* second.c: --check-with: whom to ask is there; before the search */

@@ -56,22 +56,28 @@ static bool open_side(Trial *c, int k, const char *path) {
     return s->model != NULL;
 }
 
-int run_memory_file(const char *bytes, size_t n) {
-    int fd = memfd_create("isomer", MFD_CLOEXEC);
+static bool write_all(int fd, const char *bytes, size_t n) {
     size_t done = 0;
-    for (ssize_t got = 0; fd >= 0 && done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
-    if (fd >= 0 && done < n) close(fd);
-    return done == n ? fd : -1;
+    for (ssize_t got = 0; done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
+    return done == n;
+}
+
+int run_memory_file(const Pieces *p) {
+    int fd = memfd_create("isomer", MFD_CLOEXEC);
+    bool good = fd >= 0;
+    for (int k = 0; k < p->n && good; k++) good = write_all(fd, p->v[k].at, p->v[k].n);
+    if (fd >= 0 && !good) close(fd);
+    return good ? fd : -1;
 }
 
 /* The result's bytes as a file that no folder holds. */
 static bool open_result(Trial *c, const Derivation *d) {
     Run *r = c->r;
     Arena *a = arena_new(r->escape, 0);
-    char *bytes, path[64];
-    size_t n;
-    bool good = run_bytes(r, d, a, &bytes, &n, r->error);
-    int fd = good ? run_memory_file(bytes, n) : -1;
+    char path[64];
+    Pieces file;
+    bool good = run_pieces(r, d, a, &file, r->error);
+    int fd = good ? run_memory_file(&file) : -1;
     arena_free(a);
     if (!good) return false;
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in, "no memory to hold the result while it is checked");

@@ -1,7 +1,7 @@
 /* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may write, paths that
    cannot be; after each the target and its folder are as before. Nothing outside an own folder is written to. */
 #include "ops/base/random.h"
-#include "ops/base/text.h"
+#include "ops/base/intern.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -164,11 +164,44 @@ static void paths_that_cannot_be_are_errors(void **state) {
     arena_free(a);
 }
 
+/* Neighbours become one piece, zeros stay apart; joined, hashed and written they are the same bytes. */
+static void pieces_are_what_they_join_to(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    Error e = {0};
+    const char *text = "one two three", *path = arena_format(a, "%s/pieces", folder);
+    char hex[2][33], *data;
+    size_t n;
+    Pieces p = pieces_new(a), all = pieces_new(a);
+    pieces_add(&p, text, 4);
+    pieces_add(&p, text + 4, 4);
+    pieces_add(&p, text, 0);
+    assert_int_equal(p.n, 1);
+    for (int k = 0; k < 40; k++) pieces_add(&p, text + k % 5, 3);
+    pieces_append(&all, &p);
+    assert_int_equal(all.n, 41);
+    assert_int_equal(all.size, 8 + 120);
+    const char *joined = pieces_join(&all, a);
+    assert_memory_equal(joined, "one two onene e t", 17);
+    hash_pieces(&all, hex[0]);
+    hash_hex(joined, all.size, hex[1]);
+    assert_string_equal(hex[0], hex[1]);
+    pieces_add(&all, NULL, 5);
+    pieces_add(&all, text, 3);
+    assert_true(file_write_pieces(path, all.n, all.v, &e));
+    assert_true(file_read(a, path, &data, &n, &e));
+    assert_int_equal(n, all.size);
+    assert_memory_equal(data, pieces_join(&all, a), n);
+    assert_memory_equal(data + 128, "\0\0\0\0\0one", 8);
+    unlink(path);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_replaced_whole),        cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target), cmocka_unit_test(pipes_are_written_to),
-        cmocka_unit_test(paths_that_cannot_be_are_errors),
+        cmocka_unit_test(paths_that_cannot_be_are_errors), cmocka_unit_test(pieces_are_what_they_join_to),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -138,7 +138,7 @@ static int choose(Inliner *x) {
 
 /* ---- writing */
 
-static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, Text *out) {
+static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, Pieces *out) {
     Text t = text_new(x->a);
     const char *name = output ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
     if (!n->x.out[output].n) return;
@@ -146,16 +146,16 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     wire_put_bytes(&t, 2, n->x.out[output].at, n->x.out[output].n);
     if (n->name[0]) wire_put_bytes(&t, 3, name, strlen(name));
     wire_put_bytes(&t, 4, "Identity", 8);
-    wire_put_bytes(out, GRAPH_NODE, t.data, t.size);
+    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
 }
 
-static bool put_branch(Inliner *x, int i, Text *nodes, Text *rest) {
+static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     int output = 0;
     Wire w = walker(x, x->branch[i]);
     for (Field f; wire_next(&w, &f);) {
         bool listed =
             f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO || f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
-        if (f.number == GRAPH_NODE || listed) text_bytes(listed ? rest : nodes, (const char *)f.whole.at, f.whole.n);
+        if (f.number == GRAPH_NODE || listed) pieces_add(listed ? rest : nodes, f.whole.at, f.whole.n);
     }
     for (w = walker(x, x->branch[i]);;) {
         Field f;
@@ -164,30 +164,30 @@ static bool put_branch(Inliner *x, int i, Text *nodes, Text *rest) {
     }
 }
 
-static bool put_graph(Inliner *x, Text *out) {
+static bool put_graph(Inliner *x, Pieces *out) {
     int i = 0;
-    Text rest = text_new(x->a);
+    Pieces rest = pieces_new(x->a);
     Wire w = walker(x, x->m->x.graph);
     for (Field f; wire_next(&w, &f);) {
         bool gone = f.number == GRAPH_NODE && x->branch[i].at;
         if (gone && !put_branch(x, i, out, &rest)) return false;
-        if (!gone) text_bytes(out, (const char *)f.whole.at, f.whole.n);
+        if (!gone) pieces_add(out, f.whole.at, f.whole.n);
         i += f.number == GRAPH_NODE;
     }
-    if (rest.size) text_bytes(out, rest.data, rest.size);
+    pieces_append(out, &rest);
     return !w.failed;
 }
 
-bool model_inline(Model *m, const ValueMap *folded, Arena *a, char **bytes, size_t *n) {
+bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
     Error e = {0};
     Inliner x = {.m = m, .a = a, .folded = folded, .error = &e};
-    Text graph = text_new(a), file = text_new(a);
+    Pieces graph = pieces_new(a);
+    *file = pieces_new(a);
     if (!choose(&x) || e.kind || !put_graph(&x, &graph)) return false;
     Wire w = walker(&x, m->x.bytes);
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == MODEL_GRAPH) wire_put_bytes(&file, MODEL_GRAPH, graph.data ? graph.data : "", graph.size);
-        else text_bytes(&file, (const char *)f.whole.at, f.whole.n);
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
     }
-    *bytes = file.data, *n = file.size;
     return !w.failed;
 }

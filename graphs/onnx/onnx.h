@@ -29,7 +29,7 @@ Model *model_open_values(World *, const char *path, const OpenValues *, Error *)
 void model_close(Model *);
 /* The file with the branch that is taken in place of every If whose condition is a number (folded: what constants make), all else byte for byte. False: there is none. Names that it met
    are numbered: afterwards the model is only closed. */
-bool model_inline(Model *, const ValueMap *folded, Arena *, char **bytes, size_t *n);
+bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only. */
 const Graph *model_graph(const Model *);
 ModelStats model_stats(const Model *);
@@ -56,7 +56,9 @@ typedef struct ModelWrite {
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 /* Removes the copies of external data that model_write made there, the model's own never. */
 void model_remove_external(const Model *, const char *folder);
-bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *); /* the same into memory */
+/* The same, not written: pieces of the model's file, of contents of the World and of the arena. And as one copy. */
+bool model_pieces(Model *, const ModelWrite *, Arena *, Pieces *, Error *);
+bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *);
 /* Can all of it be said in the model's operator set; why lives in the World's arena. */
 bool model_writable(Model *, const ModelWrite *, const char **why);
 /* Can this operator be written in the model's opset, itself or as its expansion. */

@@ -151,3 +151,5 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
     if (name) wire_put_bytes(out, T_NAME, name, strlen(name));
     if (bytes) wire_put_bytes(out, T_RAW, bytes, n);
 }
+
+void tensor_put_length(Text *out, size_t n) { wire_put_length(out, T_RAW, n); }

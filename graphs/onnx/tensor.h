@@ -22,6 +22,7 @@ bool tensor_read(Arena *, Wire message, Tensor *);
 bool tensor_bytes(Arena *, const Tensor *, const Wire *at, Slice *out);
 bool tensor_type(World *, const Tensor *, Type *); /* false: more than RANK_MAX axes or an unknown element type */
 size_t tensor_size(DType, int64_t count);          /* bytes of that many elements, types below 8 bits packed */
+void tensor_put_length(Text *, size_t n);          /* what precedes the n bytes of its elements, where they are not put along */
 void tensor_put(Text *, const char *name, const Type *, const int64_t *dims, const void *bytes,
                 size_t n); /* contents of a TensorProto with raw_data; bytes NULL: without */
 #endif

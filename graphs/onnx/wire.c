@@ -117,3 +117,19 @@ void wire_put_bytes(Text *t, uint32_t number, const void *bytes, size_t n) {
     wire_put_length(t, number, n);
     text_bytes(t, bytes, n);
 }
+
+static void put_head(Pieces *out, uint32_t number, size_t n) {
+    Text t = text_new(out->arena);
+    wire_put_length(&t, number, n);
+    pieces_add(out, t.data, t.size);
+}
+
+void wire_put_slice(Pieces *out, uint32_t number, const void *at, size_t n) {
+    put_head(out, number, n);
+    pieces_add(out, at, n);
+}
+
+void wire_put_pieces(Pieces *out, uint32_t number, const Pieces *inner) {
+    put_head(out, number, inner->size);
+    pieces_append(out, inner);
+}

@@ -43,5 +43,7 @@ bool slice_equal(Slice, Slice);
 void wire_put_varint(Text *, uint64_t);
 void wire_put_int(Text *, uint32_t number, uint64_t value);
 void wire_put_bytes(Text *, uint32_t number, const void *, size_t);
-void wire_put_length(Text *, uint32_t number, size_t bytes); /* tag and length; the contents follow */
+void wire_put_length(Text *, uint32_t number, size_t bytes);          /* tag and length; the contents follow */
+void wire_put_slice(Pieces *, uint32_t number, const void *, size_t); /* the same in pieces: contents are not copied */
+void wire_put_pieces(Pieces *, uint32_t number, const Pieces *);
 #endif

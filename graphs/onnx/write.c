@@ -20,20 +20,9 @@ enum {
 /* Weights on their way into a file of their own, one behind the other, each at a multiple of a page. */
 typedef struct Store {
     const char *name; /* of that file, beside the model */
-    size_t least, n;  /* smaller tensors stay inside; bytes so far */
-    int npiece, room;
-    Piece *piece;
+    size_t least;     /* smaller tensors stay inside */
+    Pieces pieces;
 } Store;
-
-static void store_piece(Arena *a, Store *s, const void *at, size_t n) {
-    if (s->npiece == s->room) {
-        Piece *more = ARENA_NEW(a, Piece, s->room = 2 * s->room + 16);
-        if (s->npiece) memcpy(more, s->piece, sizeof *more * (size_t)s->npiece);
-        s->piece = more;
-    }
-    s->piece[s->npiece++] = (Piece){at, n};
-    s->n += n;
-}
 
 /* MODEL.onnx.data; another name where the model has such a file already, of which something may stay. */
 static void store_name(const Model *m, const char *path, Arena *a, Store *s) {
@@ -56,12 +45,12 @@ static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
 /* Where bytes will be found, as fields of a TensorProto. */
 static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_t n) {
     enum { PAGE = 4096 };
-    if (s->n % PAGE) store_piece(a, s, NULL, PAGE - s->n % PAGE);
+    pieces_add(&s->pieces, NULL, (PAGE - s->pieces.size % PAGE) % PAGE);
     put_entry(a, out, "location", s->name);
-    put_entry(a, out, "offset", arena_format(a, "%zu", s->n));
+    put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
     put_entry(a, out, "length", arena_format(a, "%zu", n));
     wire_put_int(out, 14, 1);
-    store_piece(a, s, bytes, n);
+    pieces_add(&s->pieces, bytes, n);
 }
 
 static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
@@ -101,7 +90,7 @@ static const int64_t *sizes(World *w, Arena *a, const Type *t) {
     return v;
 }
 
-static void put_constant(Model *m, Arena *a, Store *store, Text *out, NameId name, Value v) {
+static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId name, Value v) {
     Type type;
     const void *bytes;
     int64_t count = 0;
@@ -109,13 +98,17 @@ static void put_constant(Model *m, Arena *a, Store *store, Text *out, NameId nam
     constant_get(m->w, v, &type, &bytes);
     poly_constant(m->w, type_count(m->w, &type), &count);
     size_t n = tensor_size(type.dtype, count);
-    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), is_stored(store, n) ? NULL : bytes, n);
+    Pieces message = pieces_new(a);
+    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), NULL, n);
     if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
-    wire_put_bytes(out, GRAPH_INITIALIZER, t.data, t.size);
+    else tensor_put_length(&t, n);
+    pieces_add(&message, t.data, t.size);
+    if (!is_stored(store, n)) pieces_add(&message, bytes, n);
+    wire_put_pieces(out, GRAPH_INITIALIZER, &message);
 }
 
 /* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept as bytes. */
-static bool put_moved(Model *m, Arena *a, Store *store, Text *out, const Field *f) {
+static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field *f) {
     NameId id = entry_name(m, f);
     Type type;
     const void *bytes;
@@ -133,12 +126,12 @@ static bool put_moved(Model *m, Arena *a, Store *store, Text *out, const Field *
         if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
     put_external(a, &t, store, bytes, n);
-    wire_put_bytes(out, GRAPH_INITIALIZER, t.data, t.size);
+    wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
     return true;
 }
 
 /* IR versions below 4 want every initializer among the inputs too. */
-static void put_input(Model *m, Arena *a, Text *out, NameId name, const Type *type) {
+static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
     Text shape = text_new(a), tensor = text_new(a), kind = text_new(a), info = text_new(a);
     const int64_t *v = sizes(m->w, a, type);
     for (int k = 0; k < type->dim.n; k++) {
@@ -151,45 +144,44 @@ static void put_input(Model *m, Arena *a, Text *out, NameId name, const Type *ty
     wire_put_bytes(&kind, 1, tensor.data, tensor.size);
     wire_put_bytes(&info, 1, m->name[name].text, strlen(m->name[name].text));
     wire_put_bytes(&info, 2, kind.data, kind.size);
-    wire_put_bytes(out, GRAPH_INPUT, info.data, info.size);
+    wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Text *out) {
+static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
         bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE || f.number == GRAPH_INPUT ||
                       f.number == GRAPH_VALUE_INFO || f.number == GRAPH_ANNOTATION;
         if (f.number == GRAPH_NODE) {
-            for (int k = 0; k < r->nnode && !nodes; k++) wire_put_bytes(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
+            for (int k = 0; k < r->nnode && !nodes; k++) wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
             nodes = true;
-        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f)) text_bytes(out, (const char *)f.whole.at, f.whole.n);
+        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f)) pieces_add(out, f.whole.at, f.whole.n);
     }
     for (int k = 0; k < r->nconstant; k++) put_constant(m, a, store, out, r->constant[k], r->content[k]);
     for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++) put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
 }
 
-static bool changed_bytes(Model *m, const ModelWrite *x, Store *store, Arena *a, char **bytes, size_t *n, Error *e) {
+static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file, Error *e) {
     Replay r;
     if (!replay_model(m, x, a, &r, e)) return false;
-    Text graph = text_new(a), file = text_new(a);
+    Pieces graph = pieces_new(a);
     put_graph(m, a, store, &r, &graph);
     Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == MODEL_GRAPH) wire_put_bytes(&file, MODEL_GRAPH, graph.data ? graph.data : "", graph.size);
-        else text_bytes(&file, (const char *)f.whole.at, f.whole.n);
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
     }
-    *bytes = file.data, *n = file.size;
     return true;
 }
 
 /* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World may be reset to before. */
-static bool bytes_of(Model *m, const ModelWrite *x, Store *store, Arena *a, char **bytes, size_t *n, Error *e) {
-    *bytes = (char *)(uintptr_t)m->x.bytes.at, *n = m->x.bytes.n;
-    if (unchanged(m, x) && !store) return true;
+static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file, Error *e) {
+    *file = pieces_new(a);
+    if (unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
     Model before = *m;
     uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
-    bool good = changed_bytes(m, x, store, a, bytes, n, e);
+    bool good = changed_pieces(m, x, store, a, file, e);
     *m = before;
     if (names + 1 < m->room) memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
     if (sizes + 1 < m->size_room) memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
@@ -198,37 +190,47 @@ static bool bytes_of(Model *m, const ModelWrite *x, Store *store, Arena *a, char
     return good;
 }
 
+bool model_pieces(Model *m, const ModelWrite *x, Arena *a, Pieces *file, Error *e) { return pieces_of(m, x, NULL, a, file, e); }
+
 bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
-    return bytes_of(m, x, NULL, a, bytes, n, e);
+    Pieces file;
+    if (!model_pieces(m, x, a, &file, e)) return false;
+    *bytes = file.n == 1 ? (char *)(uintptr_t)file.v[0].at : pieces_join(&file, a), *n = file.size;
+    return true;
+}
+
+/* What the result names lies beside it: only where the model has such files, or makes one, and then the file itself is small. */
+static bool copy_beside(Model *m, const Pieces *file, const char *path, const Store *into, Arena *a, Error *e) {
+    if (!m->external && !into) return true;
+    return external_copy(m, (Slice){(const unsigned char *)pieces_join(file, a), file->size}, path, into ? into->name : NULL, a, e);
 }
 
 bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
-    char *bytes = NULL;
-    size_t n = 0;
+    Pieces file;
     Arena *a = arena_new(arena_escape(m->w->arena), 0);
-    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0}, *into = x->external ? &store : NULL;
+    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0, .pieces = pieces_new(a)};
+    Store *into = x->external ? &store : NULL;
     if (into) store_name(m, path, a, &store);
-    bool ok = bytes_of(m, x, into, a, &bytes, &n, e);
-    if (ok && n > INT32_MAX)
+    bool ok = pieces_of(m, x, into, a, &file, e);
+    if (ok && file.size > INT32_MAX)
         ok = error_set(e, E_LIMIT, path, "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data keeps weights outside",
-                       n);
-    ok = ok && external_copy(m, (Slice){(const unsigned char *)bytes, n}, path, store.name, a, e);
-    if (ok && store.npiece) {
+                       file.size);
+    ok = ok && copy_beside(m, &file, path, into, a, e);
+    if (ok && store.pieces.n) {
         const char *slash = strrchr(path, '/');
-        ok = file_write_pieces(arena_format(a, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, store.name), store.npiece, store.piece,
-                               e);
+        ok = file_write_pieces(arena_format(a, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, store.name), store.pieces.n,
+                               store.pieces.v, e);
     }
-    ok = ok && file_write(path, bytes, n, e);
+    ok = ok && file_write_pieces(path, file.n, file.v, e);
     arena_free(a);
     return ok;
 }
 
 bool model_writable(Model *m, const ModelWrite *x, const char **why) {
-    char *bytes;
-    size_t n;
+    Pieces file;
     Error e = {0};
     Arena *a = arena_new(arena_escape(m->w->arena), 0);
-    bool ok = model_bytes(m, x, a, &bytes, &n, &e);
+    bool ok = model_pieces(m, x, a, &file, &e);
     *why = ok ? NULL : arena_format(m->w->arena, "%s", e.reason);
     arena_free(a);
     return ok;

@@ -160,6 +160,41 @@ static bool replace(const char *target, int n, const Piece *piece, const struct 
     return true;
 }
 
+/* ---- pieces */
+
+Pieces pieces_new(Arena *arena) { return (Pieces){.arena = arena}; }
+
+/* What continues the last piece makes it longer. */
+void pieces_add(Pieces *p, const void *at, size_t n) {
+    Piece *last = p->n ? &p->v[p->n - 1] : NULL;
+    if (!n) return;
+    p->size += n;
+    if (last && last->at && (const char *)last->at + last->n == at) {
+        last->n += n;
+        return;
+    }
+    if (p->n == p->room) {
+        Piece *more = arena_alloc(p->arena, sizeof *more * (size_t)(p->room = 2 * p->room + 16));
+        if (p->n) memcpy(more, p->v, sizeof *more * (size_t)p->n);
+        p->v = more;
+    }
+    p->v[p->n++] = (Piece){at, n};
+}
+
+void pieces_append(Pieces *p, const Pieces *more) {
+    for (int k = 0; k < more->n; k++) pieces_add(p, more->v[k].at, more->v[k].n);
+}
+
+char *pieces_join(const Pieces *p, Arena *a) {
+    char *all = arena_alloc_raw(a, p->size + 1), *to = all;
+    for (int k = 0; k < p->n; to += p->v[k++].n) {
+        if (p->v[k].at) memcpy(to, p->v[k].at, p->v[k].n);
+        else memset(to, 0, p->v[k].n);
+    }
+    *to = 0;
+    return all;
+}
+
 bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     struct stat old;
     char target[PATH_MAX];

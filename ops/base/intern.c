@@ -118,14 +118,23 @@ void intern_reset(Intern *t, uint32_t count) {
 
 uint64_t hash_bytes(const void *bytes, size_t n) { return XXH3_64bits(n ? bytes : "", n); }
 
-void hash_hex(const void *bytes, size_t n, char out[33]) {
+static void put_hex(XXH128_hash_t hash, char out[33]) {
     XXH128_canonical_t big_endian;
-    XXH128_canonicalFromHash(&big_endian, XXH3_128bits(n ? bytes : "", n));
+    XXH128_canonicalFromHash(&big_endian, hash);
     for (size_t i = 0; i < 16; i++) {
         out[2 * i] = "0123456789abcdef"[big_endian.digest[i] >> 4];
         out[2 * i + 1] = "0123456789abcdef"[big_endian.digest[i] & 15];
     }
     out[32] = 0;
+}
+
+void hash_hex(const void *bytes, size_t n, char out[33]) { put_hex(XXH3_128bits(n ? bytes : "", n), out); }
+
+void hash_pieces(const Pieces *p, char out[33]) {
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    for (int k = 0; k < p->n; k++) XXH3_128bits_update(&state, p->v[k].at, p->v[k].n);
+    put_hex(XXH3_128bits_digest(&state), out);
 }
 
 void hash_version(char text[24]) {

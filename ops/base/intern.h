@@ -1,7 +1,7 @@
 /* intern.h -- append-only tables of byte records: equal bytes have equal numbers. Numbers start at 1; 0 means none. Records do not move. */
 #ifndef ISOMER_INTERN_H
 #define ISOMER_INTERN_H
-#include "arena.h"
+#include "text.h"
 
 typedef struct Intern Intern;
 Intern *intern_new(Arena *); /* the arena holds its records; freed with it, the index by intern_free */
@@ -13,5 +13,6 @@ uint32_t intern_count(const Intern *);                             /* the greate
 void intern_reset(Intern *, uint32_t count);         /* forgets the records above it; the arena is reset by the caller afterwards */
 uint64_t hash_bytes(const void *, size_t n);         /* XXH3, 64 bits, the same everywhere */
 void hash_hex(const void *, size_t n, char out[33]); /* XXH3, 128 bits, in hexadecimal */
+void hash_pieces(const Pieces *, char out[33]);      /* hash_hex of all of it, joined; no piece is zeros */
 void hash_version(char text[24]);                    /* xxHash's */
 #endif

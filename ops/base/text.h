@@ -41,6 +41,16 @@ typedef struct Piece {
     const void *at; /* NULL: zeros */
     size_t n;
 } Piece;
+typedef struct Pieces { /* what a file will be, one behind the other; what is added is not copied */
+    Arena *arena;
+    int n, room;
+    Piece *v;
+    size_t size; /* of all together */
+} Pieces;
+Pieces pieces_new(Arena *);
+void pieces_add(Pieces *, const void *at, size_t n);
+void pieces_append(Pieces *, const Pieces *);
+char *pieces_join(const Pieces *, Arena *);                              /* a copy in one */
 bool file_write_pieces(const char *path, int n, const Piece *, Error *); /* one behind the other, as file_write */
 bool file_write(const char *path, const void *data, size_t n, Error *);  /* beside it, synced, then renamed: all or nothing */
 #endif

@@ -261,7 +261,7 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
     with sqlite3.connect(costs) as file:
         devices = {device for device, in file.execute("select device from cost where device like '%onnxruntime%'")}
     assert devices == {f"'onnxruntime' '--input-shape' '{SHAPE[1]}'"}
-    done = optimize(model, tmp_path / "none.onnx", *SHAPE, *command, env=dict(os.environ, ISOMER_VENV=os.devnull, PATH=os.devnull))
+    done = optimize(net(tmp_path / "n.onnx", blocks=2), tmp_path / "none.onnx", *SHAPE, *command, env=dict(os.environ, ISOMER_VENV=os.devnull, PATH=os.devnull))
     assert done.returncode == 5 and "--measure-with" in done.stderr and not (tmp_path / "none.onnx").exists(), done.stderr
 
 

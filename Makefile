@@ -16,6 +16,7 @@ LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract
 COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
 LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
 
+comma := ,
 # A program is a source file with this name; it exists as soon as the file does.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c generator/generate_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
@@ -30,7 +31,7 @@ PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(n
 MPICC ?= $(shell command -v mpicc)
 MPI_PROGRAMS := $(if $(MPICC),$(BUILD)/generate-rules-mpi)
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
-SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c) $(filter-out test/fuzz/entry.c,$(wildcard test/fuzz/*.c))))
+SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c) $(filter-out test/fuzz/entry.c test/fuzz/forks.c,$(wildcard test/fuzz/*.c))))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
@@ -144,11 +145,13 @@ fuzz:
 	$(MAKE) fuzzers FUZZ="$(FUZZ)" BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE=-O1 EXTRA="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 	BUILD=$(BUILD)/fuzz scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
-# N damaged model files through optimize-model, under the sanitizers.
+# N damaged model files through optimize-model, under the sanitizers; one process reads the rules, and each run is a child of it.
 N ?= 1000
 SEED ?= 1
+$(BUILD)/optimize-forks: $(BUILD)/test/fuzz/forks.o $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
+	$(COMPILE) $(addprefix -Wl$(comma)--wrap=,main graph_world_new world_free library_open escape_raise) -o $@ $^ $(LIBS)
 mutate-models:
-	$(MAKE) $(BUILD)/asan-ubsan/optimize-model BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	$(MAKE) $(BUILD)/asan-ubsan/optimize-forks BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
 # What takes too long for every day: every place where memory or a file can fail, 50 kills, a shared cost file for a minute, a million nodes, ten kills of a size-4 run.

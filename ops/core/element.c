@@ -100,7 +100,9 @@ static void packed_set(int bits, void *p, int64_t i, unsigned x) {
 }
 static unsigned bits_get(DType t, const void *p, int64_t i) {
     int bits = dtype_bits(t);
-    return bits == 16 ? ((const uint16_t *)p)[i] : bits == 8 ? ((const uint8_t *)p)[i] : packed_get(bits, p, i);
+    uint16_t x;
+    if (bits == 16) return memcpy(&x, (const char *)p + 2 * i, sizeof x), x;
+    return bits == 8 ? ((const uint8_t *)p)[i] : packed_get(bits, p, i);
 }
 static void bits_set(DType t, void *p, int64_t i, unsigned x) {
     int bits = dtype_bits(t);
@@ -118,8 +120,12 @@ double element_greatest(DType t) {
 
 double element_real(DType t, const void *p, int64_t i) {
     switch (t) {
-#define X(id, type) \
-    case id: return (double)((const type *)p)[i];
+#define X(id, type)                                                            \
+    case id: {                                                                 \
+        type x; /* what a file holds need not be aligned */                    \
+        memcpy(&x, (const char *)p + i * (int64_t)sizeof(type), sizeof(type)); \
+        return (double)x;                                                      \
+    }
         C_TYPES(X)
 #undef X
     case DT_FLOAT8E8M0: return ((const uint8_t *)p)[i] == E8M0_NAN ? (double)NAN : ldexp(1, ((const uint8_t *)p)[i] - E8M0_BIAS);
@@ -135,8 +141,12 @@ int64_t element_integer(DType t, const void *p, int64_t i) {
     if (dtype_class(t) == 'F') return clamp(element_real(t, p, i), -0x1p62, 0x1p62);
     int sign = 1 << (dtype_bits(t) - 1) % 8; /* of elements below 8 bits */
     switch (t) {
-#define X(id, type) \
-    case id: return (int64_t)((const type *)p)[i];
+#define X(id, type)                                                            \
+    case id: {                                                                 \
+        type x; /* what a file holds need not be aligned */                    \
+        memcpy(&x, (const char *)p + i * (int64_t)sizeof(type), sizeof(type)); \
+        return (int64_t)x;                                                     \
+    }
         C_TYPES(X)
 #undef X
     case DT_INT4:

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST [SECONDS]]], at most N and not beyond SECONDS.
 
-The k-th mutant depends on the seed and k only. A mutant is a real model with one to four changes, each of bits, a slice cut out, a length, or a field duplicated, dropped, moved or replaced; where
-a field of an inner message changes, the lengths around it are mended, so that the change reaches what is behind the parser. What must hold: a documented exit code, a message where it is not 0, an
-output exactly where it is 0, no sanitizer's report, at most 60 seconds and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS (.cache/models).
+The k-th mutant depends on the seed and k only. One in seven is of a real model (the smaller the likelier), the others of libonnx-testdata's files. A mutant has one to four changes, each of bits, a
+slice cut out, a length, a number, a name put in another's place, or a field duplicated, dropped, moved or replaced; where a field of an inner message changes, the lengths around it are mended, so
+that the change reaches what is behind the parser. What must hold: a documented exit code, a message where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60 seconds
+and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS (.cache/models).
 """
-import collections, glob, os, random, resource, subprocess, sys, time
+import collections, glob, os, random, subprocess, sys, time
 
 BUILD, MODELS = os.environ.get("BUILD", "build"), os.environ.get("ISOMER_MODELS", ".cache/models")
-PROGRAM, KEEP = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "mutants")
-CODES, SECONDS, MEMORY_KB, LARGEST = {0, 1, 3, 4, 5}, 60, 4 << 20, 6_000_000
+PROGRAM, KEEP, TESTDATA = os.path.join(BUILD, "optimize-forks"), os.path.join(BUILD, "mutants"), "/usr/share/libonnx-testdata/data"
+CODES, MEMORY_KB, LARGEST, REAL = {0, 1, 3, 4, 5}, 4 << 20, 6_000_000, 0.15
 # Which fields hold messages: {message: {field: message}}
-INNER = {"model": {7: "graph", 8: "opset"}, "graph": {1: "node", 5: "tensor", 11: "info", 12: "info", 13: "info"}, "node": {5: "attribute"},
-         "attribute": {5: "tensor", 6: "graph"}, "info": {2: "type"}, "type": {1: "tensortype"}, "tensortype": {2: "shape"}, "shape": {1: "dim"}}
+INNER = {"model": {7: "graph", 8: "opset", 25: "function"}, "function": {7: "node", 9: "opset"}, "graph": {1: "node", 5: "tensor", 11: "info", 12: "info", 13: "info"}, "node": {5: "attribute"},
+         "attribute": {5: "tensor", 6: "graph", 11: "graph"}, "info": {2: "type"}, "type": {1: "tensortype"}, "tensortype": {2: "shape"}, "shape": {1: "dim"}}
 
 
 def varint(value):
@@ -66,11 +67,15 @@ def cut(rng, data):
     return data[:a] + data[b:]
 
 
-def change_field(rng, one):
+def change_field(rng, one, names):
     tag, kind, whole, contents = one
     how = rng.randrange(4)
+    if kind == 2 and names and len(contents) < 200 and rng.random() < 0.4:
+        name = rng.choice(names)
+        return varint(tag << 3 | 2) + varint(len(name)) + name
     if kind == 0:
-        return varint(tag << 3) + varint(number(rng))
+        value = max(0, take_varint(contents, 0)[0] + rng.choice([-1, 1])) if how < 2 else number(rng)
+        return varint(tag << 3) + varint(value)
     if kind == 2 and how == 0:
         return varint(tag << 3 | 2) + varint(number(rng) if rng.random() < 0.5 else max(0, len(contents) + rng.randrange(-3, 4))) + contents
     if kind == 2 and how == 1:
@@ -81,7 +86,7 @@ def change_field(rng, one):
     return flip(rng, whole) if len(whole) < 4096 else whole[:64] + flip(rng, whole[64:])
 
 
-def change_message(rng, name, data):
+def change_message(rng, name, data, names):
     """One change at a random place of a message or of one inside it."""
     if not data:
         return data
@@ -94,43 +99,51 @@ def change_message(rng, name, data):
         kind = rng.choice(kinds)
         k = rng.choice([k for k in inner if parts[k][0] == kind])
         tag, _, _, contents = parts[k]
-        contents = change_message(rng, INNER[name][tag], contents)
+        contents = change_message(rng, INNER[name][tag], contents, names)
         new = [varint(tag << 3 | 2) + varint(len(contents)) + contents]
     else:
         k = rng.randrange(len(parts))
         how = rng.randrange(6)
-        new = [[parts[k][2]] * 2, [], [rng.choice(parts)[2]], [parts[k][2], rng.choice(parts)[2]]][how] if how < 4 else [change_field(rng, parts[k])]
+        new = [[parts[k][2]] * 2, [], [rng.choice(parts)[2]], [parts[k][2], rng.choice(parts)[2]]][how] if how < 4 else [change_field(rng, parts[k], names)]
     return b"".join(part[2] for part in parts[:k]) + b"".join(new) + b"".join(part[2] for part in parts[k + 1:])
 
 
-def mutate(rng, data):
+def names_in(data):
+    """Of the values and operators of the main graph."""
+    graphs = [part[3] for part in fields(data) if part[:2] == (7, 2)]
+    nodes = [part[3] for graph in graphs for part in fields(graph) if part[:2] == (1, 2)]
+    return [part[3] for node in nodes for part in fields(node) if part[0] in (1, 2, 4) and part[1] == 2]
+
+
+def mutate(rng, data, names):
     for _ in range(rng.choice([1, 1, 2, 4])):
         try:
-            data = change_message(rng, "model", data)
+            data = change_message(rng, "model", data, names)
         except IndexError:
             data = flip(rng, data)
     return data
 
 
-def run(path, out, costs):
-    """(exit code, messages, seconds, KB)"""
-    start = time.monotonic()
-    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1", UBSAN_OPTIONS="print_stacktrace=1")
-    process = subprocess.Popen([PROGRAM, path, out, "--cost", "flops", "--steps", "50", "--cost-db", costs, "-q"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env=environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)))
-    try:
-        _, messages = process.communicate(timeout=2 * SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        _, messages = process.communicate()
-    return process.returncode, messages.decode(errors="replace"), time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+class Server:
+    """optimize-forks: a child of it for each run."""
+
+    def __init__(self):
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:malloc_context_size=8:quarantine_size_mb=32", UBSAN_OPTIONS="print_stacktrace=1", LD_BIND_NOW="1")
+        self.process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+
+    def run(self, path, out, messages):
+        """(exit code, or minus the signal; seconds; KB)"""
+        self.process.stdin.write(f"{messages} {path} {out} --cost flops --steps 50 -q\n")
+        self.process.stdin.flush()
+        status, seconds, kb = self.process.stdout.readline().split()
+        return os.waitstatus_to_exitcode(int(status)), float(seconds), int(kb)
 
 
 def complaint(code, messages, kb, out):
     if "Sanitizer" in messages or "runtime error:" in messages:
         return "a sanitizer's report"
     if code not in CODES:
-        return f"exit code {code}"
+        return f"exit code {code}" + (" (out of time)" if code in (-14, -24) else "")
     if kb > MEMORY_KB:
         return f"{kb} KB"
     if code and not messages.strip():
@@ -138,40 +151,70 @@ def complaint(code, messages, kb, out):
     return "" if os.path.exists(out) == (code == 0) else "an output where none should be, or none where one should"
 
 
+class Sources:
+    """Files to start from, read once."""
+
+    def __init__(self):
+        self.real = [p for p in sorted(glob.glob(os.path.join(MODELS, "*.onnx"))) if os.path.getsize(p) <= LARGEST]
+        self.small = [p for p in sorted(glob.glob(f"{TESTDATA}/**/*.onnx", recursive=True)) if os.path.getsize(p) <= LARGEST]
+        self.files = {p: self.read(p) for p in self.real}
+        self.weights = [(len(self.files[p][1]) + 100) ** -1.5 for p in self.real]  # large graphs take longer
+
+    @staticmethod
+    def read(path):
+        with open(path, "rb") as file:
+            data = file.read()
+        return data, names_in(data)
+
+
+    def mutant(self, seed, k):
+        rng = random.Random(f"{seed}/{k}")
+        real = self.real and (not self.small or rng.random() < REAL)
+        name = rng.choices(self.real, self.weights)[0] if real else rng.choice(self.small)
+        if name not in self.files:
+            self.files[name] = self.read(name)
+        return name, bool(real), mutate(rng, *self.files[name])
+
+
 def main():
     count, seed, first, limit = (int(v) for v in (sys.argv[1:] + ["100", "1", "0", "1000000"][len(sys.argv) - 1:])[:4])
-    models = [p for p in sorted(glob.glob(os.path.join(MODELS, "*.onnx"))) if os.path.getsize(p) <= LARGEST]
-    if not models:
+    sources, server = Sources(), Server()
+    if not sources.real and not sources.small:
         print("no models: scripts/fetch-models fetches them")
         return 5
-    weights = [1 / (os.path.getsize(p) + 100_000) for p in models]  # large ones take longer
     os.makedirs(KEEP, exist_ok=True)
-    codes, bad, slowest, start = collections.Counter(), 0, 0, time.monotonic()
-    path, out, costs = (os.path.join(KEEP, f"{name}-{os.getpid()}") for name in ("in.onnx", "out.onnx", "costs"))
-    kb = 0
+    codes, reals, bad, slowest, most, start = collections.Counter(), 0, 0, 0, 0, time.monotonic()
+    path, out, texts = (os.path.join(KEEP, f"{name}-{os.getpid()}") for name in ("in.onnx", "out.onnx", "messages"))
+
+    def tell():
+        print(f"{sum(codes.values())} mutants from {first} on, seed {seed}, {reals} of {len(sources.real)} real models, the others of {len(sources.small)} files: {bad} bad; exit codes "
+              f"{dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most {most // 1024} MB; {time.monotonic() - start:.0f} s in all", flush=True)
+
     for k in range(first, first + count):
         if time.monotonic() - start > limit:
             break
-        rng = random.Random(f"{seed}/{k}")
-        name = rng.choices(models, weights)[0]
-        with open(name, "rb") as file:
-            data = mutate(rng, file.read())
+        name, real, data = sources.mutant(seed, k)
         with open(path, "wb") as file:
             file.write(data)
-        code, messages, seconds, kb = run(path, out, costs)
+        code, seconds, kb = server.run(path, out, texts)
+        with open(texts, errors="replace") as file:
+            messages = file.read()
         why = complaint(code, messages, kb, out)
         codes[code] += 1
-        slowest = max(slowest, seconds)
+        reals += real
+        slowest, most = max(slowest, seconds), max(most, kb)
         if why:
             bad += 1
             os.rename(path, os.path.join(KEEP, f"{seed}-{k}.onnx"))
             print(f"mutant {k} of {os.path.basename(name)}: {why}\n{messages[:3000]}", flush=True)
         if os.path.exists(out):
             os.unlink(out)
+        if (k - first) % 500 == 499:
+            tell()
+    server.process.stdin.close()
     for left in glob.glob(f"{KEEP}/*-{os.getpid()}*"):
         os.unlink(left)
-    print(f"{sum(codes.values())} mutants from {first} on, seed {seed}, {len(models)} models: {bad} bad; exit codes {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, "
-          f"at most {kb // 1024} MB; {time.monotonic() - start:.0f} s in all")
+    tell()
     return 1 if bad else 0
 
 

@@ -1,0 +1,120 @@
+/* forks.c -- optimize-model many times from one process that has read the rules: optimize-forks, linked around the program's own objects (the Makefile's --wrap). A line "MESSAGES ARGUMENT.." on
+   standard input is one run: a child process calls the program's main with these arguments, its standard error in the file MESSAGES; the answer is a line "STATUS SECONDS KB": as wait4 gives it, by
+   the clock, most memory. All is done as the program does it, but that the library of rules is in the World before the model instead of behind it: a child starts with the World and the rules of
+   its parent. Memory that the
+   parent took raises where the child's would, and is not given back by a child. */
+#include "ops/backend.h"
+#include "search/library.h"
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CPU_SECONDS = 60, SECONDS = 240, WORDS = 64, LINE = 1 << 14 };
+
+World *__real_graph_world_new(Escape *, size_t limit);
+bool __real_library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
+_Noreturn void __real_escape_raise(Escape *, ErrorKind, const char *format, ...);
+int __real_main(int argc, char **argv);
+void __real_world_free(World *);
+void __wrap_world_free(World *);
+void __sanitizer_purge_allocator(void) __attribute__((weak));
+World *__wrap_graph_world_new(Escape *, size_t limit);
+bool __wrap_library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
+_Noreturn void __wrap_escape_raise(Escape *, ErrorKind, const char *format, ...);
+int __wrap_main(void);
+
+static struct { /* what the parent made, and who uses it in a child */
+    Escape escape, *user;
+    World *w;
+    Library library;
+    bool is_child;
+} ready;
+
+void __wrap_world_free(World *w) {
+    if (w != ready.w) __real_world_free(w);
+}
+
+World *__wrap_graph_world_new(Escape *escape, size_t limit) {
+    if (!ready.is_child || ready.user) return __real_graph_world_new(escape, limit);
+    ready.user = escape;
+    return ready.w;
+}
+
+bool __wrap_library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
+    if (!ready.is_child || w != ready.w || o->rules || o->nenable || o->ndisable || o->allow) return __real_library_open(w, a, o, l, e);
+    *l = ready.library;
+    return true;
+}
+
+void __wrap_escape_raise(Escape *escape, ErrorKind kind, const char *format, ...) {
+    char reason[sizeof escape->error.reason];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(reason, sizeof reason, format, rest);
+    va_end(rest);
+    __real_escape_raise(escape == &ready.escape ? ready.user : escape, kind, "%s", reason);
+}
+
+static bool prepare(void) {
+    Error e = {0};
+    char reason[256] = "";
+    LibraryOptions none = {0};
+    ready.w = __real_graph_world_new(&ready.escape, 0);
+    Device *device = NULL;
+    const Backend *cpu = backend_open("cpu", &e); /* and the libraries that it opens */
+    if (cpu) device = cpu->open("", reason, sizeof reason);
+    if (device) cpu->close(device);
+    if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &none, &ready.library, &e)) {
+        if (__sanitizer_purge_allocator) __sanitizer_purge_allocator(); /* what was freed here need not be watched in every child */
+        return true;
+    }
+    fprintf(stderr, "optimize-forks: %s: %s\n", e.place, e.reason);
+    return false;
+}
+
+static void child(int argc, char **argv) {
+    struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS + 5};
+    struct itimerval clock = {.it_value.tv_sec = SECONDS};
+    int messages = open(argv[0], O_WRONLY | O_CREAT | O_TRUNC, 0666), nothing = open("/dev/null", O_RDWR);
+    if (dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 || dup2(messages, STDERR_FILENO) < 0) _exit(99);
+    if (setrlimit(RLIMIT_CPU, &cpu) || setitimer(ITIMER_REAL, &clock, NULL)) _exit(99);
+    ready.is_child = true;
+    int code = __real_main(argc, argv);
+    fflush(NULL);
+    _exit(code); /* the parent's library needs no farewell */
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool serve(char *line) {
+    char *argv[WORDS + 1], *rest = NULL;
+    int argc = 0, status;
+    struct rusage used;
+    for (char *word = strtok_r(line, " \n", &rest); word && argc < WORDS; word = strtok_r(NULL, " \n", &rest)) argv[argc++] = word;
+    argv[argc] = NULL;
+    double start = now();
+    pid_t pid = argc ? fork() : -1;
+    if (!pid) child(argc, argv);
+    if (pid < 0 || wait4(pid, &status, 0, &used) != pid) return false;
+    printf("%d %.3f %ld\n", status, now() - start, used.ru_maxrss);
+    return !fflush(stdout);
+}
+
+int __wrap_main(void) {
+    char line[LINE];
+    if (!prepare()) return 5;
+    while (fgets(line, sizeof line, stdin))
+        if (!serve(line)) return 5;
+    return 0;
+}

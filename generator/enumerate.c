@@ -12,6 +12,7 @@ typedef struct Search {
     Term *t;
     unsigned pending;                    /* instructions not used yet */
     bool usable[REF_OUT + 2 * TERM_OPS]; /* outputs that may be built on */
+    bool least[REF_OUT + 2 * TERM_OPS];  /* those that represent their classes */
     int per_line[256];
 } Search;
 
@@ -49,23 +50,48 @@ static bool in_post_order(const Search *x, int d, unsigned *taken) {
     return !*taken || rest < (*taken & -*taken);
 }
 
-/* Outputs of instruction d that represent their classes. */
+/* Outputs of instruction d that represent their classes; what does not may be built on if a part of it can still be shared. */
 static bool mark_usable(Search *x, int d) {
     bool any = false;
     Term part = *x->t;
-    for (int p = 0; p < x->s->form[part.in[d].op].nout; p++) {
+    int nout = x->s->form[part.in[d].op].nout;
+    for (int p = 0; p < nout; p++) {
         Code c;
         part.n = (uint8_t)(d + 1);
         part.root = ref_out(d, p);
-        bool usable = x->e->exhaustive || (term_canonical(x->s->form, &part, false, &c, NULL) && x->e->is_representative(x->e->user, &c));
-        any |= x->usable[part.root] = usable;
+        x->least[part.root] = term_canonical(x->s->form, &part, false, &c, NULL) && x->e->is_representative(x->e->user, &c);
+        bool parts = nout > 1 || bits(term_cone(x->s->form, &part, d)) > 1;
+        any |= x->usable[part.root] = x->e->exhaustive || x->least[part.root] || parts;
     }
     return any;
+}
+
+/* Whether some part of what r is made of is used beside it: then r's representative, put in its place, may make the term
+   larger, for that part is to be computed all the same. */
+static bool shares(const Search *x, const Term *t, Ref r) {
+    unsigned cone = term_cone(x->s->form, t, ref_instr(r));
+    for (int j = 0; j < t->n; j++)
+        for (int k = 0; k < x->s->form[t->in[j].op].narg && !(cone >> j & 1); k++) {
+            Ref a = t->in[j].arg[k];
+            if (ref_is_out(a) && a != r && (cone >> ref_instr(a) & 1)) return true;
+        }
+    return false;
+}
+
+/* Every value of the term represents its class, or shares a part. */
+static bool is_wanted(const Search *x, const Term *t) {
+    for (int j = 0; j < t->n && !x->e->exhaustive; j++)
+        for (int k = 0; k < x->s->form[t->in[j].op].narg; k++) {
+            Ref a = t->in[j].arg[k];
+            if (ref_is_out(a) && !x->least[a] && !shares(x, t, a)) return false;
+        }
+    return true;
 }
 
 static void leaf(Search *x, int d) {
     Term *t = x->t;
     t->n = (uint8_t)(d + 1);
+    if (!is_wanted(x, t)) return;
     for (int p = 0; p < x->s->form[t->in[d].op].nout; p++) {
         Record r;
         Key key;

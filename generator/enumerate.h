@@ -1,6 +1,7 @@
 /* enumerate.h -- all canonical terms of one size, each once, as (key, code). Only representatives of classes are
    extended (Xu et al., "Quartz", PLDI 2022: RepGen): a term whose part is not the least of its class is equal to one
-   built from that least member. */
+   built from that least member. Where terms share parts this holds only if the term does not grow by it: a part that is not
+   the least of its class may stand in a term that uses something below it elsewhere too. */
 #ifndef ISOMER_ENUMERATE_H
 #define ISOMER_ENUMERATE_H
 #include "generator/values.h"

@@ -64,7 +64,7 @@ def figures(tmp_path, *options):
     return json.loads((tmp_path / "json").read_text())
 
 
-@pytest.mark.parametrize("name", ["attention", "taso"])
+@pytest.mark.parametrize("name", ["attention", "cnn", "elementwise", "taso"])
 def test_another_seed_finds_the_same_classes(name, tmp_path):
     """But for what only the second stage tells apart, which both count."""
     a, b = (figures(tmp_path, "--ops", f"generator/sets/{name}.set", "--size", 3, "--seed", seed) for seed in (1, 20))
@@ -74,12 +74,13 @@ def test_another_seed_finds_the_same_classes(name, tmp_path):
     assert a["coincidences"] + b["coincidences"] < 10
 
 
-@pytest.mark.parametrize("size, apart", [(2, 0), (3, 0.02)])
-def test_representatives_give_what_all_terms_give(size, apart, tmp_path):
-    """Every rule found by extending every term follows from those found by extending representatives: all at size 2; at size 3 all but those
-    whose sides share a part that representatives move one copy at a time, as in 3 f(x) = f(3 x) (13 of 694)."""
+@pytest.mark.parametrize("size, partly", [(2, 0), (3, 1)])
+def test_representatives_give_what_all_terms_give(size, partly, tmp_path):
+    """Every rule found by extending every term follows from those found by extending representatives, and what shares a part with them. One rule of
+    size 3, relu(I x) = I relu(x), was lifted to more axes than those that give it for matrices."""
     rules = generate(*TASO, "--size", size, "--exhaustive")
     (tmp_path / "given.rules").write_text(rules)
     lines = generate(*TASO, "--size", size, "--derive", tmp_path / "given.rules").strip().split("\n")
     lost = [line for line in lines if line.startswith("not derived")]
-    assert len(lines) == rules.count("rule taso") + 1 > 100 and len(lost) <= apart * len(lines), lost
+    assert len(lines) == rules.count("rule taso") + 1 > 100
+    assert len(lost) == partly and all(" but for " in line for line in lost), lost

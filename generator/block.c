@@ -128,7 +128,7 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
     Blocks b = {.l = l, .g = g, .form = form};
     Text part[3] = {text_new(l->arena), text_new(l->arena), text_new(l->arena)};
     if (!find_blocks(&b) || !print_form(&b, part)) return false;
-    Rule rule = {.name = "block", .file = "", .nblock = b.n, .ngroup = 1, .group = {lengths[form]}, .condition = ""};
+    Rule rule = {.name = "block", .file = "", .nblock = b.n, .ngroup = 1, .group = {lengths[form]}, .condition = "", .all = ""};
     rule.inputs.text = part[0].data;
     rule.from.text = part[1].data;
     rule.to.text = part[2].data;

@@ -90,7 +90,7 @@ Rule rule_reversed(Arena *a, const Rule *rule) {
     r.from = rule->to;
     r.to = rule->from;
     r.verdict = VERDICT_NONE;
-    r.condition = "";
+    r.condition = r.all = "";
     rule_identify(a, &r);
     return r;
 }

@@ -117,17 +117,21 @@ static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     for (int k = 0; k < live.n; k++) used[op_index(node_get(w, live.v[k]).op)] = true;
 }
 
-/* Over the definitions of all operators in the rule, at every length, in the order of their names. */
+/* Over the definitions of all operators in the rule, at every length that it covers, in the order of their names. */
 static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
     bool *used = ARENA_NEW(a, bool, op_count());
     int length[RULE_BLOCKS];
+    Error longer = {0};
     rule_lengths_first(rule, length);
     do {
         Instance i;
-        if (!rule_instance(w, a, rule, length, &i, e)) return false;
-        mark_ops(w, a, &i.from, used);
-        mark_ops(w, a, &i.to, used);
-    } while (rule_lengths_next(rule, length));
+        WorldMark mark = world_mark(w);
+        bool stated = rule_is_stated(rule, length), typed = rule_instance(w, a, rule, length, &i, stated ? e : &longer);
+        if (typed) mark_ops(w, a, &i.from, used);
+        if (typed) mark_ops(w, a, &i.to, used);
+        world_reset(w, mark);
+        if (stated && !typed) return false;
+    } while (rule_covered_next(rule, length));
     Text t = text_new(a);
     for (int k = 0; k < op_count(); k++) {
         char digest[33];
@@ -142,6 +146,7 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
 static void verdict_digest(Arena *a, const Rule *rule, char out[33]) {
     Text t = text_new(a);
     text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict, classes_text(a, rule->classes), rule->condition, rule->defs);
+    if (*rule->all) text_add(&t, "all %s\n", rule->all);
     hash_hex(t.data, t.size, out);
 }
 

@@ -299,8 +299,25 @@ void rule_lengths_first(const Rule *rule, int length[]) {
     for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].least;
 }
 
-bool rule_lengths_next(const Rule *rule, int length[]) {
-    for (int g = rule->ngroup; g-- > 0; length[g] = rule->group[g].least)
-        if (length[g]++ < rule->group[g].most) return true;
+bool rule_for_all(const Rule *rule, int group) {
+    if (!rule->all) return false;
+    for (int k = 0; k < rule->nblock; k++) {
+        size_t n = strlen(rule->block[k].name);
+        for (const char *p = rule->all; rule->block[k].group == group && (p = strstr(p, rule->block[k].name)); p += n)
+            if ((p == rule->all || p[-1] == ' ') && p[n] == '.') return true;
+    }
     return false;
+}
+
+static bool next(const Rule *rule, int length[], bool covered) {
+    for (int g = rule->ngroup; g-- > 0; length[g] = rule->group[g].least)
+        if (length[g]++ < (covered && rule_for_all(rule, g) ? RANK_MAX : rule->group[g].most)) return true;
+    return false;
+}
+bool rule_lengths_next(const Rule *rule, int length[]) { return next(rule, length, false); }
+bool rule_covered_next(const Rule *rule, int length[]) { return next(rule, length, true); }
+bool rule_is_stated(const Rule *rule, const int length[]) {
+    for (int g = 0; g < rule->ngroup; g++)
+        if (length[g] > rule->group[g].most) return false;
+    return true;
 }

@@ -117,6 +117,7 @@ static bool verdict_parse(Reader *r, Rule *rule) {
     if (!classes_parse(field(r, "class=", ' '), &rule->classes))
         return fail(r, "expected class= exact, or a list of reassociates, rounds, divides, drops joined by +");
     rule->condition = field(r, "where=[", ']');
+    rule->all = field(r, "all=[", ']');
     const char *defs = field(r, "defs=", ' '), *digest = field(r, "digest=", ' ');
     if (strlen(defs) != 32 || strlen(digest) != 32) return fail(r, "expected defs= and digest= with 32 digits each");
     memcpy(rule->defs, defs, 33);
@@ -195,7 +196,7 @@ static void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
 static bool rule_parse(Reader *r, RuleSet *set) {
     char name[128];
     Scan s = line_scan(r, strlen("rule"));
-    Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = ""};
+    Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = "", .all = ""};
     if (!scan_name(&s, name, sizeof name)) return fail(r, "expected rule NAME");
     if (!scan_end(&s)) return scan_fail(&s, s.at, "this does not belong to the line");
     if (rules_find(set, name)) return fail(r, "a rule of this name is there already");
@@ -319,6 +320,6 @@ void rule_print(const Rule *rule, Text *t) {
     if (rule->verdict == VERDICT_REFUTED) text_add(t, "refuted\n");
     if (rule->verdict == VERDICT_UNKNOWN) text_add(t, "unknown\n");
     if (rule->verdict == VERDICT_PROVED)
-        text_add(t, "proved class=%s where=[%s] defs=%s digest=%s\n", classes_text(t->arena, rule->classes), rule->condition, rule->defs,
-                 rule->digest);
+        text_add(t, "proved class=%s %s%s%swhere=[%s] defs=%s digest=%s\n", classes_text(t->arena, rule->classes),
+                 *rule->all ? "all=[" : "", rule->all, *rule->all ? "] " : "", rule->condition, rule->defs, rule->digest);
 }

@@ -24,7 +24,7 @@ typedef enum RuleClass {
 } RuleClass;
 
 /* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A verdict covers
-   the lengths least..most of every group. */
+   the lengths least..most of every group, and every length from least on of those that it names in `all`. */
 typedef struct RuleBlock {
     const char *name;
     int group;
@@ -52,6 +52,7 @@ typedef struct Rule {
     Verdict verdict;
     unsigned classes;
     const char *condition;     /* conditions under which it was proved, beside `where`; "" none */
+    const char *all;           /* "b.., h..": a block of each group for which it was proved at all ranks; "" none */
     char defs[33], digest[33]; /* of the definitions it rests on; over rule, verdict and defs */
 } Rule;
 typedef struct RuleSet {
@@ -96,5 +97,9 @@ bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Ins
 /* All combinations of lengths: start with the first, until false. */
 void rule_lengths_first(const Rule *, int length[]);
 bool rule_lengths_next(const Rule *, int length[]);
-void rule_identify(Arena *, Rule *); /* computes id; a rule that does not type gets one from its text */
+/* Likewise with those that the verdict covers beside: what does not type (it has too many axes) is to be passed over. */
+bool rule_covered_next(const Rule *, int length[]);
+bool rule_is_stated(const Rule *, const int length[]); /* of these lengths the rule itself speaks */
+bool rule_for_all(const Rule *, int group);            /* the verdict names the group in `all` */
+void rule_identify(Arena *, Rule *);                   /* computes id; a rule that does not type gets one from its text */
 #endif

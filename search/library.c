@@ -80,12 +80,13 @@ static int count_lengths(const Rule *rule) {
     int length[RULE_BLOCKS], n = 0;
     rule_lengths_first(rule, length);
     do n++;
-    while (rule_lengths_next(rule, length));
+    while (rule_covered_next(rule, length));
     return n;
 }
 
 static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
     int room = 0, length[RULE_BLOCKS];
+    Error longer = {0}; /* with more axes than a tensor has */
     for (int k = 0; k < l->n; k++) room += count_lengths(l->rule[k].rule);
     l->instance = ARENA_NEW(a, Instance, room);
     for (int k = 0; k < l->n; k++) {
@@ -93,8 +94,11 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
         r->first = l->ninstance;
         rule_lengths_first(r->rule, length);
         do {
-            if (!rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance++], e)) return false;
-        } while (rule_lengths_next(r->rule, length));
+            bool stated = rule_is_stated(r->rule, length);
+            bool typed = rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance], stated ? e : &longer);
+            if (stated && !typed) return false;
+            l->ninstance += typed;
+        } while (rule_covered_next(r->rule, length));
         r->count = l->ninstance - r->first;
     }
     return true;

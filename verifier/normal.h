@@ -76,6 +76,7 @@ typedef struct Switches {
     bool feasibility;  /* only terms that are shown to be nowhere are dropped */
     bool indicator;    /* matched terms cancel only where their domains agree */
     bool nonempty;     /* a part of a maximum counts only where its domain is shown not to be empty */
+    bool spectator;    /* longer axis blocks need no proof only where the further axes are spectators */
 } Switches;
 extern const Switches switches_all;
 

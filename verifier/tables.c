@@ -2,7 +2,7 @@
 #include "verifier/tables.h"
 #include <string.h>
 
-const Switches switches_all = {true, true, true, true, true};
+const Switches switches_all = {true, true, true, true, true, true};
 
 void normal_init(Prover *p) {
     Normal *t = p->tables = ARENA_NEW(p->arena, Normal, 1);

@@ -33,6 +33,7 @@ const char *verdict_print(Arena *a, int index, const char *id, const char *name,
     cJSON_AddItemToObject(x, "where", list_of(a, r->condition));
     cJSON_AddItemToObject(x, "sides", list_of(a, r->sides));
     add_text(x, "category", r->category);
+    cJSON_AddItemToObject(x, "all_ranks", list_of(a, r->all));
     add_text(x, "class", r->verdict == VERDICT_PROVED ? classes_text(a, r->classes) : NULL);
     cJSON_AddNumberToObject(x, "ms", r->ms);
     cJSON_AddNumberToObject(x, "queries", r->queries);
@@ -60,6 +61,7 @@ static bool read_verdict(Arena *a, const cJSON *x, VerifyResult *r) {
                                    : !strcmp(word, "refuted") ? VERDICT_REFUTED
                                                               : VERDICT_UNKNOWN,
                         .condition = joined(a, cJSON_GetObjectItemCaseSensitive(x, "where")),
+                        .all = joined(a, cJSON_GetObjectItemCaseSensitive(x, "all_ranks")),
                         .sides = joined(a, cJSON_GetObjectItemCaseSensitive(x, "sides")),
                         .category = text_of(a, x, "category", ""),
                         .why = text_of(a, x, "why", ""),
@@ -92,7 +94,7 @@ static const char *key(const Journal *j, const Rule *rule) {
     Rule copy = *rule;
     copy.verdict = VERDICT_PROVED;
     copy.classes = 0;
-    copy.condition = "";
+    copy.condition = copy.all = "";
     rule_seal(w, j->arena, &copy);
     world_free(w);
     Text t = text_new(j->arena);

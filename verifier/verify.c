@@ -1,11 +1,16 @@
-/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that fails, conditions are looked for under which it holds, and last a counterexample. A rule is
-   proved when all are, refuted when one is, unknown otherwise. A few sizes are tried before anything is proved: most false rules differ there. Each rule gets a World of its own, so that
-   verdicts do not depend on what was verified before.
-   Conditions: what the right side and the outputs need and the left side does not give; then guesses from models (infer.h), each proved as if the author had written it, with a small
-   budget; at last those of the former that the guess entails are left out. */
+/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that fails, conditions are
+   looked for under which it holds, and last a counterexample. A rule is proved when all are, refuted when one is, unknown
+   otherwise; where what it has more than one that was proved are spectators, it needs no proof of its own (spectator.h),
+   and if that is so at every rank that a tensor can have the verdict is for all ranks. A few sizes are tried before
+   anything is proved: most false rules differ there. Each rule gets a World of its own, so that verdicts do not depend on
+   what was verified before.
+   Conditions: what the right side and the outputs need and the left side does not give; then guesses from models
+   (infer.h), each proved as if the author had written it, with a small budget; at last those of the former that the
+   guess entails are left out. */
 #include "verifier/verify.h"
 #include "graphs/rewrite.h"
 #include "verifier/infer.h"
+#include "verifier/spectator.h"
 #include <string.h>
 #include <time.h>
 
@@ -18,7 +23,9 @@ enum {
     FAILURES_MAX = 3,
     EXAMPLES_MAX = 40,
     GUESS_SHAPES = 100,
-    GUESS_BUDGET = 100000
+    GUESS_BUDGET = 100000,
+    PROVED_MAX = 16,
+    COMBINATIONS_MAX = 200
 };
 static const uint64_t seed = 20261121;
 static const char inferred[] = "inferred";
@@ -36,10 +43,11 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     Arena *work;
     Text explain;
     VerifyResult result;
-    Conditions conditions;   /* in force, beside the rule's own */
-    const char *condition;   /* the same as text */
-    const char *without_use; /* a condition under which it holds, but with a size of at most 1 */
-    const char *early;       /* a counterexample to the rule as it stands, when there is one */
+    Conditions conditions;                        /* in force, beside the rule's own */
+    const char *condition;                        /* the same as text */
+    const char *without_use;                      /* a condition under which it holds, but with a size of at most 1 */
+    const char *early;                            /* a counterexample to the rule as it stands, when there is one */
+    int nproved, proved[PROVED_MAX][RULE_BLOCKS]; /* lengths, under these conditions, without help from others */
 } Verify;
 
 VerifyOptions verify_defaults(void) { return (VerifyOptions){.check = switches_all, .shapes = SHAPES_DEFAULT}; }
@@ -57,16 +65,19 @@ static void unknown(Verify *v, const char *why) {
 
 /* ---- one combination of block lengths */
 
+static bool state_instance(Verify *v, const int length[], Instance *i, Error *e) {
+    Rule rule = *v->rule;
+    rule.condition = v->condition;
+    return rule_instance(v->w, v->work, arena_copy(v->work, &rule, sizeof rule), length, i, e);
+}
+static bool expand_instance(Verify *v, Instance *i, Error *e) {
+    ValueMap map;
+    return graph_expand(v->w, v->work, &i->from, &i->from, &map, e) && graph_expand(v->w, v->work, &i->to, &i->to, &map, e);
+}
 static bool make_instance(Verify *v, const int length[], Instance *i) {
     Error e = {0};
     char why[700];
-    Rule rule = *v->rule;
-    rule.condition = v->condition;
-    ValueMap map;
-    Rule *copy = arena_copy(v->work, &rule, sizeof rule);
-    bool ok = rule_instance(v->w, v->work, copy, length, i, &e) && graph_expand(v->w, v->work, &i->from, &i->from, &map, &e) &&
-              graph_expand(v->w, v->work, &i->to, &i->to, &map, &e);
-    if (ok) return true;
+    if (state_instance(v, length, i, &e) && expand_instance(v, i, &e)) return true;
     error_print(&e, why, sizeof why);
     unknown(v, why);
     return false;
@@ -254,6 +265,49 @@ static bool find_conditions(Verify *v, const int length[], const Instance *i, co
     return true;
 }
 
+/* ---- spectators */
+
+/* The instance is compared with those that were proved, from the last on. A longer one than the rule states may have too
+   many axes: then there is nothing to cover. */
+static bool is_covered(Verify *v, const int length[]) {
+    WorldMark mark = world_mark(v->w);
+    ArenaMark work = arena_mark(v->work);
+    Error e = {0};
+    Instance wide, base;
+    bool typed = state_instance(v, length, &wide, &e), covered = !typed && !rule_is_stated(v->rule, length);
+    typed = typed && expand_instance(v, &wide, &e);
+    for (int k = v->nproved; k-- > 0 && typed && !covered;) {
+        bool longer = true;
+        for (int g = 0; g < v->rule->ngroup; g++) longer &= v->proved[k][g] <= length[g];
+        covered = longer && state_instance(v, v->proved[k], &base, &e) && expand_instance(v, &base, &e) &&
+                  (!v->options->check.spectator || spectators(v->w, v->work, &base, &wide));
+    }
+    arena_reset(v->work, work);
+    world_reset(v->w, mark);
+    return covered;
+}
+static void note_proved(Verify *v, const int length[]) {
+    if (v->nproved == PROVED_MAX) return;
+    memcpy(v->proved[v->nproved++], length, sizeof *length * (size_t)v->rule->ngroup);
+}
+/* Group by group: is each combination covered that has any length of the groups so far, and of the others what the rule
+   states? */
+static void find_all(Verify *v) {
+    Rule rule = *v->rule;
+    for (int g = 0; g < rule.ngroup; g++) {
+        int length[RULE_BLOCKS], k = 0, tried = 0;
+        bool covered = true;
+        while (rule.block[k].group != g) k++;
+        const char *before = rule.all;
+        rule.all = arena_format(v->arena, "%s%s%s..", before, *before ? ", " : "", rule.block[k].name);
+        rule_lengths_first(&rule, length);
+        while (rule_covered_next(&rule, length) && covered)
+            if (!rule_is_stated(v->rule, length)) covered = tried++ < COMBINATIONS_MAX && is_covered(v, length);
+        if (!covered) rule.all = before;
+    }
+    v->result.all = rule.all;
+}
+
 /* ---- all lengths */
 
 static Outcome verify_lengths(Verify *v, const int length[]) {
@@ -275,6 +329,12 @@ static void run(Verify *v) {
     v->result.verdict = VERDICT_PROVED;
     rule_lengths_first(v->rule, length);
     for (bool more = true; more;) {
+        if (v->nproved && is_covered(v, length)) {
+            const char *where = lengths_text(v, length);
+            if (v->options->explain) text_add(&v->explain, "%s\n  proved: its further axes are spectators\n", where);
+            more = rule_lengths_next(v->rule, length);
+            continue;
+        }
         WorldMark mark = world_mark(v->w);
         ArenaMark work = arena_mark(v->work);
         Outcome o = verify_lengths(v, length);
@@ -284,9 +344,14 @@ static void run(Verify *v) {
         if (o == OUTCOME_AGAIN &&
             v->rule->nblock) { /* what holds at the other lengths holds under these conditions too, but they must be proved so */
             v->result.classes = 0;
+            v->nproved = 0;
             rule_lengths_first(v->rule, length);
-        } else more = rule_lengths_next(v->rule, length);
+        } else {
+            note_proved(v, length);
+            more = rule_lengths_next(v->rule, length);
+        }
     }
+    find_all(v);
 }
 VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o) {
     Verify *v = ARENA_NEW(arena, Verify, 1);
@@ -295,7 +360,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     v->rule = rule;
     v->options = o;
     v->condition = "";
-    v->result = (VerifyResult){.condition = "", .sides = "", .category = "", .why = ""};
+    v->result = (VerifyResult){.condition = "", .all = "", .sides = "", .category = "", .why = ""};
     v->explain = text_new(arena);
     if (setjmp(v->escape.here)) unknown(v, v->escape.error.reason);
     else {
@@ -307,6 +372,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     arena_free(v->work);
     bool proved = v->result.verdict == VERDICT_PROVED;
     v->result.condition = proved ? v->condition : "";
+    if (!proved) v->result.all = "";
     v->result.sides = proved ? joined(v, v->conditions.n, v->conditions.side) : "";
     if (proved) v->result.category = "";
     v->result.explanation = v->explain.data;

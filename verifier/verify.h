@@ -16,6 +16,7 @@ typedef struct VerifyResult { /* strings live in the arena that was given */
     Verdict verdict;
     unsigned classes;
     const char *condition; /* PROVED: what was added to the rule's own `where`; "" none */
+    const char *all;       /* PROVED: a block of each group for which it holds at all ranks, as in a Rule; "" none */
     const char *sides;     /* where each of these conditions comes from: "right side", "outputs", "inferred", as many; "" none */
     const char
         *category;   /* not PROVED: "useless" where it holds only with a size of at most 1, "vacuous" where with no sizes at all; "" else */

@@ -147,6 +147,7 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
     if (!p->o.quiet || r->verdict != VERDICT_PROVED) {
         printf("%-7s %s %-32s %8.1f ms %5d queries", words[r->verdict], rule->id, rule->name, r->ms, r->queries);
         if (r->verdict == VERDICT_PROVED) printf("  %s", classes_text(p->arena, r->classes));
+        if (*r->all) printf("  all ranks of %s", r->all);
         if (*r->condition) print_conditions(r);
         if (*r->category) printf("  %s", r->category);
         if (r->verdict != VERDICT_PROVED && *r->why) printf("  %s", r->why);
@@ -179,6 +180,7 @@ static bool write_rules(Program *p) {
             rule->verdict = r->verdict;
             rule->classes = r->classes;
             rule->condition = r->verdict == VERDICT_PROVED ? r->condition : "";
+            rule->all = r->verdict == VERDICT_PROVED ? r->all : "";
             if (r->verdict == VERDICT_PROVED) rule_seal(w, p->arena, rule);
         }
         text_add(&t, k ? "\n" : "");
@@ -193,7 +195,7 @@ static void file_json(const Program *p, const File *f, int rule, int refusal, Te
         const char *line;
         if (refusal < f->refusals && p->refused.v[refusal].number == index) {
             const char *why = arena_format(p->arena, "it cannot be expressed: %s", p->refused.v[refusal++].reason);
-            VerifyResult none = {.verdict = VERDICT_UNKNOWN, .condition = "", .sides = "", .category = "", .why = why};
+            VerifyResult none = {.verdict = VERDICT_UNKNOWN, .condition = "", .all = "", .sides = "", .category = "", .why = why};
             line = verdict_print(p->arena, index, NULL, arena_format(p->arena, "taso-%d", index), &none);
         } else {
             line = verdict_print(p->arena, index, p->set.v[rule].id, p->set.v[rule].name, &p->result[rule]);
@@ -278,7 +280,8 @@ static bool run(Program *p, const StringList *files) {
     p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
     p->skip = ARENA_NEW(p->arena, bool, p->set.n);
     p->again = ARENA_NEW(p->arena, int, p->set.n);
-    for (int k = 0; k < p->set.n; k++) p->result[k] = (VerifyResult){.condition = "", .sides = "", .category = "", .why = "not reached"};
+    for (int k = 0; k < p->set.n; k++)
+        p->result[k] = (VerifyResult){.condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
     if (!open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);
     take_known(p);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 256, TEXTS = 6 };
+enum { JOBS_MAX = 256, TEXTS = 7 };
 typedef struct Record {
     int verdict, queries;
     unsigned classes;
@@ -59,7 +59,7 @@ static bool read_all(int fd, void *data, size_t n) {
 /* ---- the worker */
 
 static const char **texts_of(VerifyResult *r, int k) {
-    const char **v[TEXTS] = {&r->condition, &r->sides, &r->category, &r->why, &r->counterexample, &r->explanation};
+    const char **v[TEXTS] = {&r->condition, &r->all, &r->sides, &r->category, &r->why, &r->counterexample, &r->explanation};
     return v[k];
 }
 static bool send_result(int fd, VerifyResult *r) {
@@ -163,8 +163,12 @@ static bool finish(Pool *p, Worker *w) {
     VerifyResult r;
     int rule = w->rule;
     if (!receive(p, w, &r)) {
-        r = (VerifyResult){
-            .verdict = VERDICT_UNKNOWN, .condition = "", .sides = "", .category = "", .why = "its worker ended: out of memory, or killed"};
+        r = (VerifyResult){.verdict = VERDICT_UNKNOWN,
+                           .condition = "",
+                           .all = "",
+                           .sides = "",
+                           .category = "",
+                           .why = "its worker ended: out of memory, or killed"};
         stop(w, true); /* give() starts another */
     }
     p->done(p->user, rule, &r);

@@ -8,5 +8,6 @@ void rule_forge(Arena *a, Rule *rule, const char *defs) {
     snprintf(rule->defs, sizeof rule->defs, "%s", defs);
     rule->verdict = VERDICT_PROVED;
     text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict, classes_text(a, rule->classes), rule->condition, rule->defs);
+    if (*rule->all) text_add(&t, "all %s\n", rule->all);
     hash_hex(t.data, t.size, rule->digest);
 }

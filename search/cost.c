@@ -51,6 +51,12 @@ static bool computed(World *w, const Constants *c, Value v) {
     return v && c->is[v - c->least] && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
 }
 
+/* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a view (finish.c). */
+static Value repeated(World *w, Value v) {
+    while (v && !constant_get(w, v, NULL, NULL) && !strcmp(node_get(w, v).op->name, "broadcast")) v = node_get(w, v).in[0];
+    return v;
+}
+
 /* Values computed from constants alone that others read become placeholders. */
 static bool without_constants(World *w, Arena *a, const Graph *g, const Constants *c, Graph *out) {
     Value *from = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16), *to = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16);
@@ -59,12 +65,13 @@ static bool without_constants(World *w, Arena *a, const Graph *g, const Constant
     for (int k = 0; k < c->live.n; k++) {
         Node node = node_get(w, c->live.v[k]);
         for (int j = 0; j < node.nin && !c->is[node.out - c->least]; j++) {
-            bool known = !computed(w, c, node.in[j]);
-            for (int i = 0; i < n && !known; i++) known = from[i] == node.in[j];
+            const Value v = repeated(w, node.in[j]);
+            bool known = !computed(w, c, v);
+            for (int i = 0; i < n && !known; i++) known = from[i] == v;
             if (known || n >= 4 * c->live.n) continue;
-            snprintf(name, sizeof name, "constant %u", node.in[j]);
-            from[n] = node.in[j];
-            to[n++] = graph_input(w, name, value_type(w, node.in[j]));
+            snprintf(name, sizeof name, "constant %u", v);
+            from[n] = v;
+            to[n++] = graph_input(w, name, value_type(w, v));
         }
     }
     *out = *g;

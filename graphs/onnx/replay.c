@@ -5,18 +5,12 @@
    The order is that of the file as far as dependencies allow.
    Invariant: a value is made from smaller ones, and a copied node is smaller than what it uses unless that only
    gives sizes; a cycle through sizes is found when ordering, and the copies in it are then given up. */
-#include "graphs/onnx/export.h"
+#include "graphs/onnx/replay_order.h"
 #include <string.h>
 
 typedef struct Table32 {
     uint32_t *v, room;
 } Table32;
-typedef struct Item { /* a node of the new file */
-    Slice bytes;
-    int nin, nout, place; /* place: of the node in the old file that it stands for or serves */
-    const NameId *in, *out;
-    int onnx; /* the node it copies, or -1 */
-} Item;
 typedef struct Job {
     Value value;
     int onnx, place;
@@ -465,59 +459,6 @@ static bool run_jobs(Player *p) {
 
 /* ---- order */
 
-typedef struct Heap {
-    int n;
-    int *v;
-    const Item *item;
-} Heap;
-static bool before(const Heap *h, int a, int b) {
-    return h->item[a].place != h->item[b].place ? h->item[a].place < h->item[b].place : a > b;
-}
-static void heap_push(Heap *h, int x) {
-    int k = h->n++;
-    for (; k && before(h, x, h->v[(k - 1) / 2]); k = (k - 1) / 2) h->v[k] = h->v[(k - 1) / 2];
-    h->v[k] = x;
-}
-static int heap_pop(Heap *h) {
-    int top = h->v[0], x = h->v[--h->n], k = 0;
-    for (int c; (c = 2 * k + 1) < h->n; k = c) {
-        if (c + 1 < h->n && before(h, h->v[c + 1], h->v[c])) c++;
-        if (!before(h, h->v[c], x)) break;
-        h->v[k] = h->v[c];
-    }
-    h->v[k] = x;
-    return top;
-}
-
-/* Nodes whose inputs are there, lowest place first. Returns how many could be ordered; `left`: the others. */
-static int order(Player *p, int *out, bool *done) {
-    Table32 maker = {0};
-    int n = p->nitem, count = 0;
-    int *wait = ARENA_NEW(p->a, int, n), *first = ARENA_NEW(p->a, int, n), edges = 0;
-    for (int k = 0; k < n; k++) {
-        edges += p->item[k].nin, first[k] = -1;
-        for (int j = 0; j < p->item[k].nout; j++)
-            if (p->item[k].out[j]) *at32(p, &maker, p->item[k].out[j]) = (uint32_t)k + 1;
-    }
-    int *next = ARENA_NEW(p->a, int, edges), *user = ARENA_NEW(p->a, int, edges), e = 0;
-    for (int k = 0; k < n; k++)
-        for (int j = 0; j < p->item[k].nin; j++) {
-            int from = p->item[k].in[j] ? (int)*at32(p, &maker, p->item[k].in[j]) - 1 : -1;
-            if (from < 0) continue;
-            user[e] = k, next[e] = first[from], first[from] = e++, wait[k]++;
-        }
-    Heap heap = {0, ARENA_NEW(p->a, int, n), p->item};
-    for (int k = 0; k < n; k++)
-        if (!wait[k]) heap_push(&heap, k);
-    while (heap.n) {
-        int k = heap_pop(&heap);
-        out[count++] = k, done[k] = true;
-        for (int j = first[k]; j >= 0; j = next[j])
-            if (!--wait[user[j]]) heap_push(&heap, user[j]);
-    }
-    return count;
-}
-
 /* Copies in a cycle through sizes are given up. */
 static bool ban_copies(Player *p, const bool *done) {
     bool any = false;
@@ -562,7 +503,7 @@ static bool play(Player *p, bool *again) {
     if (!run_jobs(p)) return false;
     int *sorted = ARENA_NEW(p->a, int, p->nitem);
     bool *done = ARENA_NEW(p->a, bool, p->nitem);
-    if (order(p, sorted, done) == p->nitem) return finish(p, sorted), true;
+    if (replay_order(p->a, p->nitem, p->item, sorted, done) == p->nitem) return finish(p, sorted), true;
     *again = ban_copies(p, done);
     return *again || error_set(p->e, E_CHECK, m->path, "the new graph cannot be put in an order");
 }

@@ -1,0 +1,74 @@
+/* replay_order.c -- Kahn's algorithm with a heap of the nodes that are ready. */
+#include "graphs/onnx/replay_order.h"
+
+typedef struct Heap {
+    int n;
+    int *v;
+    const Item *item;
+} Heap;
+static bool before(const Heap *h, int a, int b) {
+    return h->item[a].place != h->item[b].place ? h->item[a].place < h->item[b].place : a > b;
+}
+static void heap_push(Heap *h, int x) {
+    int k = h->n++;
+    for (; k && before(h, x, h->v[(k - 1) / 2]); k = (k - 1) / 2) h->v[k] = h->v[(k - 1) / 2];
+    h->v[k] = x;
+}
+static int heap_pop(Heap *h) {
+    int top = h->v[0], x = h->v[--h->n], k = 0;
+    for (int c; (c = 2 * k + 1) < h->n; k = c) {
+        if (c + 1 < h->n && before(h, h->v[c + 1], h->v[c])) c++;
+        if (!before(h, h->v[c], x)) break;
+        h->v[k] = h->v[c];
+    }
+    h->v[k] = x;
+    return top;
+}
+
+/* 1 + the item that makes each name. */
+static int *find_makers(Arena *a, int n, const Item item[]) {
+    NameId last = 0;
+    for (int k = 0; k < n; k++) {
+        for (int j = 0; j < item[k].nin; j++) last = item[k].in[j] > last ? item[k].in[j] : last;
+        for (int j = 0; j < item[k].nout; j++) last = item[k].out[j] > last ? item[k].out[j] : last;
+    }
+    int *maker = ARENA_NEW(a, int, (size_t)last + 1);
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < item[k].nout; j++)
+            if (item[k].out[j]) maker[item[k].out[j]] = k + 1;
+    return maker;
+}
+
+typedef struct Users { /* who waits for whom, in lists: first by item, next by entry, -1 ends one */
+    int *first, *next, *user, *waits;
+} Users;
+
+static Users find_users(Arena *a, int n, const Item item[]) {
+    const int *maker = find_makers(a, n, item);
+    int edges = 0, e = 0;
+    for (int k = 0; k < n; k++) edges += item[k].nin;
+    Users u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, n)};
+    for (int k = 0; k < n; k++) u.first[k] = -1;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < item[k].nin; j++) {
+            int from = item[k].in[j] ? maker[item[k].in[j]] - 1 : -1;
+            if (from < 0) continue;
+            u.user[e] = k, u.next[e] = u.first[from], u.first[from] = e++, u.waits[k]++;
+        }
+    return u;
+}
+
+int replay_order(Arena *a, int n, const Item item[], int *out, bool *done) {
+    Users u = find_users(a, n, item);
+    Heap heap = {0, ARENA_NEW(a, int, n), item};
+    int count = 0;
+    for (int k = 0; k < n; k++)
+        if (!u.waits[k]) heap_push(&heap, k);
+    while (heap.n) {
+        int k = heap_pop(&heap);
+        out[count++] = k, done[k] = true;
+        for (int j = u.first[k]; j >= 0; j = u.next[j])
+            if (!--u.waits[u.user[j]]) heap_push(&heap, u.user[j]);
+    }
+    return count;
+}

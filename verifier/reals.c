@@ -2,7 +2,9 @@
    becomes a real constant of Z3, of which only true facts are said, so that "unsatisfiable" (the difference is not 0)
    carries over to what the atoms stand for; what is not understood, a sum over variables for instance, is a constant
    that nothing is said of. Facts:
-     maximum of plain parts   m >= each part, and m is one of them: Z3 splits cases
+     maximum                  m is the value of one of its parts and at least each of them: Z3 splits cases. Over variables: m is
+                              the value at some point, of which is known only that it is in the part's domain, and another maximum is at
+                              least what it has at that point
      powers, total as in normal.h   v = x^-1: x*v = 1 where x != 0, else v = 0; v = x^(1/q): v >= 0 and v^q = x where
                               x >= 0, else v = 0
      function f               equal arguments give equal values; not decreasing: a <= b gives f(a) <= f(b), with the value at 0 as
@@ -16,21 +18,41 @@
 #include <string.h>
 #include <z3.h>
 
-enum { KNOWN_MAX = 120, PARTS_MAX = 24, POINTS_MAX = 24, ROOT_MAX = 8, POWER_MAX = 16, LIMIT = 400000 };
+enum {
+    KNOWN_MAX = 120,
+    PARTS_MAX = 24,
+    CHOICES_MAX = 24,
+    VARIABLES_MAX = 8,
+    POINTS_MAX = 24,
+    ROOT_MAX = 8,
+    POWER_MAX = 16,
+    LIMIT = 400000
+};
 typedef struct Point { /* value = f(at), where `when` holds */
     Function f;
     Z3_ast at, value, when;
 } Point;
+typedef struct Choice { /* part `number` of a maximum, at a point of its own where the greatest is if it is in this part */
+    const AtomInfo *most;
+    int number;
+    Symbol *var;
+    Dom dom;
+    Z3_ast greatest, here;
+} Choice;
 typedef struct Reals {
     Prover *p;
+    Dom ctx;
     Z3_context z;
     Z3_solver s;
     Z3_sort real;
     Z3_ast zero, one, yes;
+    Z3_ast under; /* what is looked at is at a point of its domain if this holds */
     int nknown, npoint, nfresh;
     const void *key[KNOWN_MAX]; /* of an atom or of the body of a term */
     Z3_ast value[KNOWN_MAX];
     Point point[POINTS_MAX];
+    int nchoice;
+    Choice choice[CHOICES_MAX];
     bool related, too_large; /* something is said of an atom beyond its sign */
 } Reals;
 
@@ -141,31 +163,74 @@ static void relate_sigmoids(Reals *r) {
 
 static Z3_ast translate(Reals *r, Nf);
 
-/* All parts are there wherever the maximum is. */
+/* The part with its variables named so. */
+static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
+    Poly to[VARIABLES_MAX];
+    for (int k = 0; k < x->nvar; k++) to[k] = poly_symbol(r->p->w, var[k]);
+    Map m = {x->nvar, x->var, to};
+    *dom = dom_subst(r->p, x->dom, m);
+    return nf_subst(r->p, x->nf, m);
+}
+/* A form at the point of a choice: a maximum in it may be of nothing if the point is not in its domain. */
+static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
+    Z3_ast before = r->under;
+    r->under = here;
+    Z3_ast v = translate(r, nf);
+    r->under = before;
+    return v;
+}
+/* A part over variables: "the greatest is this part at a point of its domain" for a point of which nothing else is known. */
+static Z3_ast choose(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
+    const Part *x = &a->part[k];
+    if (r->p->exact || x->nvar > VARIABLES_MAX || r->nchoice == CHOICES_MAX) return r->yes;
+    Choice *c = &r->choice[r->nchoice++];
+    *c = (Choice){a,        k,        ARENA_NEW(r->p->arena, Symbol, x->nvar + 1),
+                  DOM_TRUE, greatest, Z3_mk_fresh_const(r->z, "here", Z3_mk_bool_sort(r->z))};
+    for (int j = 0; j < x->nvar; j++) c->var[j] = variable_new(r->p);
+    Z3_ast here = c->here, value = at_point(r, here, part_at(r, x, c->var, &c->dom));
+    return Z3_mk_and(r->z, 2, (Z3_ast[]){here, equal(r, greatest, value)});
+}
+/* It is the value of one of its parts. A maximum of nothing does not come here: it was imported under the condition that it is not empty, or, in
+   exact mode, only parts without variables and conditions are looked at. */
 static Z3_ast maximum(Reals *r, const AtomInfo *a) {
     Z3_ast m = fresh(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
-    for (int k = 0; k < a->npart; k++)
-        if (a->part[k].nvar || a->part[k].dom) return m;
+    remember(r, a, m);
     for (int k = 0; k < a->npart; k++) {
+        if (a->part[k].nvar || a->part[k].dom) {
+            is[k] = choose(r, a, k, m);
+            continue;
+        }
         Z3_ast part = translate(r, a->part[k].nf);
         say(r, le(r, part, m));
         is[k] = equal(r, m, part);
     }
-    say(r, Z3_mk_or(r->z, (unsigned)a->npart, is));
+    say_if(r, r->under, Z3_mk_or(r->z, (unsigned)a->npart, is));
     r->related = true;
     return m;
+}
+/* The point of the choice is one of the part, too, if its conditions follow there: then the other maximum is at least what the part is there. */
+static void compare(Reals *r, const Choice *c, const Choice *other) {
+    const Part *x = &other->most->part[other->number], *mine = &c->most->part[c->number];
+    Dom dom;
+    if (other == c || x->nvar != mine->nvar) return;
+    Nf nf = part_at(r, x, c->var, &dom);
+    if (dom != c->dom && !prover_entails(r->p, dom_and(r->p, r->ctx, c->dom), dom)) return;
+    say(r, Z3_mk_implies(r->z, c->here, le(r, at_point(r, c->here, nf), other->greatest)));
+}
+static void compare_all(Reals *r) {
+    for (int k = 0; k < r->nchoice; k++)
+        for (int j = 0; j < r->nchoice; j++) compare(r, &r->choice[k], &r->choice[j]);
 }
 static Z3_ast atom(Reals *r, Atom x) {
     const AtomInfo *a = atom_info(r->p, x);
     Z3_ast v = known(r, a);
     if (v) return v;
-    if (a->kind == AT_MAX) v = maximum(r, a);
-    else if (a->kind == AT_BASE) {
+    if (a->kind == AT_BASE) {
         v = translate(r, a->a);
         r->related = true;
-    } else v = fresh(r);
-    remember(r, a, v);
+    } else v = a->kind == AT_MAX ? maximum(r, a) : fresh(r);
+    if (!known(r, a)) remember(r, a, v);
     if (a->kind == AT_FN) add_function(r, (Function)a->word, translate(r, a->a), v);
     if (r->p->exact) return v;
     if (atom_positive(r->p, x)) say(r, Z3_mk_lt(r->z, r->zero, v));
@@ -250,6 +315,7 @@ static Z3_ast translate(Reals *r, Nf nf) {
 
 static bool ask(Reals *r, Nf nf) {
     Z3_ast difference = translate(r, nf);
+    compare_all(r);
     relate_sigmoids(r);
     if (!r->related || r->too_large) return false;
     say(r, Z3_mk_not(r->z, equal(r, difference, r->zero)));
@@ -262,17 +328,18 @@ static bool ask(Reals *r, Nf nf) {
     return Z3_solver_check(r->z, r->s) == Z3_L_FALSE;
 }
 /* The form has no free guard. */
-static bool zero_plain(Prover *p, Nf nf) {
+static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
     Z3_config c = Z3_mk_config();
     Reals *r = ARENA_NEW(p->arena, Reals, 1);
     r->p = p;
+    r->ctx = ctx;
     r->z = Z3_mk_context(c);
     Z3_del_config(c);
     Z3_set_error_handler(r->z, ignore_error);
     r->real = Z3_mk_real_sort(r->z);
     r->zero = number(r, 0);
     r->one = number(r, 1);
-    r->yes = Z3_mk_true(r->z);
+    r->under = r->yes = Z3_mk_true(r->z);
     r->s = Z3_mk_solver_for_logic(r->z, Z3_mk_string_symbol(r->z, "QF_NRA"));
     Z3_solver_inc_ref(r->z, r->s);
     bool zero = ask(r, nf);
@@ -280,13 +347,48 @@ static bool zero_plain(Prover *p, Nf nf) {
     Z3_del_context(r->z);
     return zero;
 }
+/* The terms over the same variables and domain as this one, without either. */
+static Nf pick(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
+    int n = nf_size(p, nf), m = 0, k = 0;
+    Term *in = ARENA_NEW(p->arena, Term, n), *out = ARENA_NEW(p->arena, Term, n);
+    for (int j = 0; j < n; j++) {
+        Ratio c;
+        Term t = nf_body(p, nf, j, &c)->term;
+        bool same = t.nvar == like->term.nvar && t.dom == like->term.dom &&
+                    (!t.nvar || !memcmp(t.var, like->term.var, sizeof *t.var * (size_t)t.nvar));
+        t.c = c;
+        if (!same) out[k++] = t;
+        else in[m++] = (Term){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+    }
+    *rest = nf_from(p, k, out);
+    return nf_from(p, m, in);
+}
+/* Sums over the same variables of terms that add up to 0 at each point are 0. */
+static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const BodyInfo *b = nf_body(p, nf, k, &c);
+        Nf rest, point;
+        if (!b->term.nvar) continue;
+        point = pick(p, nf, b, &rest);
+        Poly *to = ARENA_NEW(p->arena, Poly, b->term.nvar);
+        for (int j = 0; j < b->term.nvar; j++) to[j] = poly_symbol(p->w, variable_new(p));
+        Map m = {b->term.nvar, b->term.var, to};
+        if (nf_size(p, point) < 2 || !zero_plain(p, dom_and(p, ctx, dom_subst(p, b->term.dom, m)), nf_subst(p, point, m))) continue;
+        return without_sums(p, ctx, rest);
+    }
+    return nf;
+}
 bool reals_zero(Prover *p, Dom ctx, Nf nf) {
     Cell cell[CELLS_MAX];
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, nf, cell[k].known);
-        if (cell[k].known) x = simplify(p, dom_and(p, ctx, cell[k].known), x);
-        if (x && !zero_plain(p, x)) return false;
+        Dom here = dom_and(p, ctx, cell[k].known);
+        if (cell[k].known) x = simplify(p, here, x);
+        x = without_sums(p, here, x);
+        if (x && !zero_plain(p, here, x)) return false;
     }
     return true;
 }

@@ -190,8 +190,8 @@ static Z3_ast choose(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
     Z3_ast here = c->here, value = at_point(r, here, part_at(r, x, c->var, &c->dom));
     return Z3_mk_and(r->z, 2, (Z3_ast[]){here, equal(r, greatest, value)});
 }
-/* It is the value of one of its parts. A maximum of nothing does not come here: it was imported under the condition that it is not empty, or, in
-   exact mode, only parts without variables and conditions are looked at. */
+/* It is the value of one of its parts. A maximum of nothing does not come here: it was imported under the condition
+   that it is not empty, or, in exact mode, only parts without variables and conditions are looked at. */
 static Z3_ast maximum(Reals *r, const AtomInfo *a) {
     Z3_ast m = fresh(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
@@ -209,7 +209,8 @@ static Z3_ast maximum(Reals *r, const AtomInfo *a) {
     r->related = true;
     return m;
 }
-/* The point of the choice is one of the part, too, if its conditions follow there: then the other maximum is at least what the part is there. */
+/* The point of the choice is one of the part, too, if its conditions follow there: then the other maximum is at least
+   what the part is there. */
 static void compare(Reals *r, const Choice *c, const Choice *other) {
     const Part *x = &other->most->part[other->number], *mine = &c->most->part[c->number];
     Dom dom;

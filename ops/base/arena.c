@@ -34,7 +34,14 @@ struct Arena {
 /* Allocations until the planted failure; 0: none planted, -1: the environment has not been asked yet. */
 static _Atomic int64_t until_failure = -1;
 
+static bool (*_Atomic decides)(void); /* NULL: the count does */
+
 void mem_fail_at(int64_t n) { atomic_store(&until_failure, n > 0 ? n : 0); }
+
+void mem_fail_if(bool (*fails)(void)) {
+    mem_fail_at(0);
+    atomic_store(&decides, fails);
+}
 
 static int64_t ask_environment(void) {
     const char *text = getenv("ISOMER_FAIL_ALLOC");
@@ -45,6 +52,8 @@ static int64_t ask_environment(void) {
 
 /* Counts one allocation; true if it is the one to fail. */
 static bool must_fail(void) {
+    bool (*ask)(void) = atomic_load_explicit(&decides, memory_order_relaxed);
+    if (ask) return ask();
     int64_t left = atomic_load_explicit(&until_failure, memory_order_relaxed);
     if (left < 0) left = ask_environment();
     while (left > 0 && !atomic_compare_exchange_weak(&until_failure, &left, left - 1)) {}

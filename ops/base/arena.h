@@ -29,5 +29,6 @@ Escape *arena_escape(const Arena *);
    environment's ISOMER_FAIL_ALLOC. */
 void *mem_realloc(void *, size_t bytes);
 void mem_fail_at(int64_t n);
+void mem_fail_if(bool (*fails)(void)); /* asked at each allocation instead; NULL: none fails */
 #define ARENA_NEW(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
 #endif

@@ -209,6 +209,8 @@ def main():
             print(f"mutant {k} of {os.path.basename(name)}: {why}\n{messages[:3000]}", flush=True)
         if os.path.exists(out):
             os.unlink(out)
+        if code == 1 and not why:
+            print(f"mutant {k} of {os.path.basename(name)}: {messages[:1000]}", flush=True)  # documented, but what a rule or a kernel got wrong is worth a look
         if (k - first) % 500 == 499:
             tell()
     server.process.stdin.close()

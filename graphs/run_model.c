@@ -225,7 +225,10 @@ static bool report_obstacle(Run *r, NodeId at) {
 static bool open_model(Run *r) {
     if (!shapes_of_files(r)) return false;
     const SizeOptions given = {r->o.shape, r->o.dim};
-    const OpenValues open = {size_given, &given, stage_value, stage_new(r->w, r->backend, r->device, stage_input, r), NULL};
+    const OpenValues open = {.size = size_given,
+                             .size_user = &given,
+                             .value = stage_value,
+                             .value_user = stage_new(r->w, r->backend, r->device, stage_input, r)};
     r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);
     if (!r->model) return false;
     r->graph = model_graph(r->model);

@@ -60,5 +60,5 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     return 1;
 }
 
-static const OnnxMap onnx[] = {{"", "Conv", 1, 0, "group strides dilations pads:auto_pad kernel_shape:check"}, {0}};
+static const OnnxMap onnx[] = {{"", "Conv", 1, 0, "rank:kernel group strides dilations pads:auto_pad kernel_shape:check"}, {0}};
 const Op op_conv = {"conv", "x w b?", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

@@ -79,6 +79,8 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            depends on data; likewise n:compress and kept:nms
        training:attribute  training_mode is 1; training:input: input 2 is true; training:off: it
                            is false or left out
+       rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input 1: where it
+                           has others no run gets past the node
        shape:like          the sizes of input 0, which is dropped
        dtype:like          the attribute dtype, or else the element type of input 0
        to:like             the element type of input 1, which is dropped

@@ -202,14 +202,14 @@ static int kernel_rnn(const Step *s, void *const slot[]) { return run(s, slot, R
 static int kernel_gru(const Step *s, void *const slot[]) { return run(s, slot, GRU, step_gru); }
 static int kernel_lstm(const Step *s, void *const slot[]) { return run(s, slot, LSTM, step_lstm); }
 
-#define SHARED "direction hidden:recurrent batch_first=layout"
+#define SHARED "rank:3 direction hidden:recurrent batch_first=layout"
 static const OnnxMap onnx_rnn[] = {
-    {"", "RNN", 14, 0, SHARED ""}, {"", "RNN", 7, 13, "direction hidden:recurrent batch_first=no! activation:recurrent"}, {0}};
+    {"", "RNN", 14, 0, SHARED ""}, {"", "RNN", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! activation:recurrent"}, {0}};
 static const OnnxMap onnx_gru[] = {{"", "GRU", 14, 0, SHARED " linear_first=linear_before_reset"},
-                                   {"", "GRU", 7, 13, "direction hidden:recurrent batch_first=no! linear_first=linear_before_reset"},
+                                   {"", "GRU", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! linear_first=linear_before_reset"},
                                    {0}};
 static const OnnxMap onnx_lstm[] = {{"", "LSTM", 14, 0, SHARED " coupled=input_forget"},
-                                    {"", "LSTM", 7, 13, "direction hidden:recurrent batch_first=no! coupled=input_forget"},
+                                    {"", "LSTM", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! coupled=input_forget"},
                                     {0}};
 const Op op_rnn = {"rnn",           "x w r bias? lengths? h0?", "y h", rnn_attrs, shape_rnn, .kernel = kernel_rnn, .params = params,
                    .onnx = onnx_rnn};

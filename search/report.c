@@ -85,7 +85,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     if (r->stats.second) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.second);
     if (r->stats.frozen_missing)
         text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n", r->stats.frozen_missing);
-    if (r->memory) text_add(t, "  Ifs whose condition is decided gave way to the branch that they take\n");
+    if (r->memory) text_add(t, "  Ifs whose condition is decided, or that can take one branch only, gave way to it\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes, m.opaque, run_seconds(r),
              changed     ? ""
              : r->memory ? "; nothing else gains 3 %"

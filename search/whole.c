@@ -27,7 +27,11 @@ static const void *drawn(void *user, int index, const char *name, const Type *t)
 static bool run_half(Half *h, const char *path) {
     Error e = {0};
     const CheckOptions *c = &h->o->check;
-    const OpenValues open = {h->o->size, h->o->size_user, stage_value, stage_new(h->w, c->backend, c->device, drawn, h), h->o->beside};
+    const OpenValues open = {.size = h->o->size,
+                             .size_user = h->o->size_user,
+                             .value = stage_value,
+                             .value_user = stage_new(h->w, c->backend, c->device, drawn, h),
+                             .beside = h->o->beside};
     h->model = model_open_values(h->w, path, &open, &e);
     if (!h->model) return false;
     const Graph *g = model_graph(h->model);

@@ -1,6 +1,8 @@
-/* inline.c -- an If whose condition is decided for all inputs gives way to the nodes of the branch it takes: in the file, as bytes. Every other byte stays as it is, the nodes of the branch
-   keep theirs too; its results get the names they had outside by an Identity each. What is decided inside that branch is found when the new file is read.
-   Invariant: names stay unique. A branch that defines a name which anything else defines too stays where it is. */
+/* inline.c -- an If whose condition is decided for all inputs gives way to the nodes of the branch it takes: in
+   the file, as bytes. Every other byte stays as it is, the nodes of the branch keep theirs too; its results get
+   the names they had outside by an Identity each. What is decided inside that branch is found when the new file is
+   read. Invariant: names stay unique. A branch that defines a name which anything else defines too stays where it
+   is. */
 #include "graphs/onnx/model.h"
 #include "graphs/shapevalue.h"
 #include "ops/core/element.h"
@@ -116,18 +118,22 @@ static bool count_names(Inliner *x) {
     return true;
 }
 
-static int choose(Inliner *x) {
+static void choose_branch(Inliner *x, int i, bool then) {
+    GraphIndex g;
+    Slice graph = subgraph(&x->m->node[i], then ? "then_branch" : "else_branch");
+    Wire w = walker(x, graph);
+    if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == x->m->node[i].x.nout) x->branch[i] = graph;
+}
+static void choose_decided(Inliner *x) {
+    for (int i = 0; i < x->m->nnode; i++) {
+        int taken = decided(x, &x->m->node[i]);
+        if (taken >= 0) choose_branch(x, i, taken);
+    }
+}
+/* How many of the chosen branches can take their place. */
+static int count_chosen(Inliner *x) {
     Model *m = x->m;
     int n = 0;
-    x->branch = ARENA_NEW(x->a, Slice, m->nnode);
-    for (int i = 0; i < m->nnode; i++) {
-        int taken = decided(x, &m->node[i]);
-        GraphIndex g;
-        if (taken < 0) continue;
-        Slice graph = subgraph(&m->node[i], taken ? "then_branch" : "else_branch");
-        Wire w = walker(x, graph);
-        if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == m->node[i].x.nout) x->branch[i] = graph;
-    }
     if (!count_names(x)) return 0;
     for (int i = 0; i < m->nnode; i++) {
         if (x->branch[i].at && !unique_names(x, x->branch[i])) x->branch[i] = (Slice){0};
@@ -178,16 +184,27 @@ static bool put_graph(Inliner *x, Pieces *out) {
     return !w.failed;
 }
 
-bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
+bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool then, Pieces *file) {
     Error e = {0};
-    Inliner x = {.m = m, .a = a, .folded = folded, .error = &e};
+    Inliner x = {.m = m, .a = a, .folded = folded, .error = &e, .branch = ARENA_NEW(a, Slice, m->nnode)};
     Pieces graph = pieces_new(a);
     *file = pieces_new(a);
-    if (!choose(&x) || e.kind || !put_graph(&x, &graph)) return false;
+    if (node < 0) choose_decided(&x);
+    else choose_branch(&x, node, then);
+    if (!count_chosen(&x) || e.kind || !put_graph(&x, &graph)) return false;
     Wire w = walker(&x, m->x.bytes);
     for (Field f; wire_next(&w, &f);) {
         if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
         else pieces_add(file, f.whole.at, f.whole.n);
     }
     return !w.failed;
+}
+
+bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
+    if (inline_branch(m, folded, a, -1, false, file)) return true;
+    for (int i = 0; i < m->nnode; i++) {
+        int taken = branch_forced(m, i);
+        if (taken >= 0 && inline_branch(m, folded, a, i, taken, file)) return true;
+    }
+    return false;
 }

@@ -28,6 +28,7 @@ typedef struct OnnxNode {
     const char *reason; /* why it is opaque; NULL: it is not */
     Poly count;         /* the size of its result that depends on data, made once */
     bool inner;         /* of a subgraph: not among Model.node */
+    bool impossible;    /* ONNX demands another rank of an input: no run gets past it */
     bool call;          /* of a function of the model, whatever its name */
     NodeId random;      /* its node if that carries a serial (opaque, random numbers): made once, then rebuilt on other inputs */
 } OnnxNode;
@@ -53,6 +54,7 @@ struct Model {
     uint32_t room;
     SizeName *size;
     uint32_t size_room;
+    bool borrowed;   /* the file's bytes belong to the caller */
     OpenValues open; /* numbers for what is open; its functions may be NULL */
     int nnode;
     OnnxNode *node;
@@ -89,6 +91,13 @@ bool external_copy(Model *, Slice result, const char *path, const char *but, Are
 /* around.c: functions, training and annotations of quantization: what stands beside the graph and speaks of its names. */
 bool around_read(Model *, Error *);
 bool around_is_function(const Model *, Slice domain, Slice name);
+
+/* possible.c: a branch (1: then, 0: else) that every run that ends takes, since the other makes a later node
+   impossible; -1: none is known. Names are numbered. */
+int branch_forced(Model *, int node);
+/* inline.c: the file with this branch of that node (node < 0: those that are decided) in place of it; false: there
+   is none, or names would meet. */
+bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
 /* emit.c: a node by its operator's name, with up to two lists (or NULL) among its attributes; 0: it refuses them. */
 Value node_call(World *, const char *op, int nin, const Value in[], const char *a, PolyList, const char *b, PolyList);

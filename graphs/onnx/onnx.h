@@ -24,11 +24,14 @@ typedef struct OpenValues {
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes); /* NULL: none. false: cannot */
     void *value_user;
     const char *beside; /* external data lies beside this file; NULL: beside the model */
+    const void *bytes;  /* NULL, or the file's contents, nbytes of them, which outlive the model; the path is for messages then */
+    size_t nbytes;
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
-/* The file with the branch that is taken in place of every If whose condition is a number (folded: what constants make), all else byte for byte. False: there is none. Names that it met
-   are numbered: afterwards the model is only closed. */
+/* The file with the branch that is taken in place of every If whose condition is a number (folded: what constants
+   make), or of one that can take no other (possible.c), all else byte for byte. False: there is none. Names that it
+   met are numbered: afterwards the model is only closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
 /* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only. */
 const Graph *model_graph(const Model *);

@@ -245,7 +245,9 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
     const char *beside = open->beside ? open->beside : path, *slash = strrchr(beside, '/');
     m->w = w, m->path = arena_string(w->arena, path, strlen(path));
     m->folder = arena_string(w->arena, beside, slash ? (size_t)(slash - beside) + 1 : 0);
-    if (!file_map(path, &m->x.bytes, e)) return NULL;
+    m->borrowed = open->bytes != NULL;
+    if (m->borrowed) m->x.bytes = (Slice){open->bytes, open->nbytes};
+    else if (!file_map(path, &m->x.bytes, e)) return NULL;
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
     m->open = *open;
     m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
@@ -257,7 +259,7 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
 void model_close(Model *m) {
     if (!m) return;
     for (MappedFile *f = m->external; f; f = f->next) file_unmap(f->bytes);
-    file_unmap(m->x.bytes);
+    if (!m->borrowed) file_unmap(m->x.bytes);
     intern_free(m->names), intern_free(m->sizes);
     m->external = NULL, m->x.bytes = (Slice){0}, m->names = m->sizes = NULL;
 }

@@ -377,6 +377,8 @@ static const struct {
     {"dim", "rotary", special_rotary},
     {"to", "quantized", special_to_quantized},
     {"to", "scale", special_to_scale},
+    {"rank", "3", special_rank_3},
+    {"rank", "kernel", special_rank_kernel},
     {"training", "attribute", special_training_attribute},
     {"training", "input", special_training_input},
     {"training", "off", special_training_off},

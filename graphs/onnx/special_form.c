@@ -25,6 +25,21 @@ bool special_to_scale(Import *s, int attr) {
     return give_word_of(s, attr, stated ? stated : type_of(s, 1));
 }
 
+/* A rank that ONNX demands. Another one is no limit of ours: the node cannot run. */
+static bool demanded(Import *s, int have, int wanted) {
+    if (have == wanted) return true;
+    s->n->impossible = true;
+    return import_fail(s, "an input of %d axes where ONNX demands %d", have, wanted);
+}
+bool special_rank_3(Import *s, int attr) {
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    return (void)attr, x && demanded(s, x->dim.n, 3);
+}
+bool special_rank_kernel(Import *s, int attr) {
+    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL, *w = x ? import_type(s, s->in[1]) : NULL;
+    return (void)attr, w && demanded(s, x->dim.n, w->dim.n);
+}
+
 /* Whether a node trains. attribute: training_mode is 1; input, off: input 2 is true, or false or left out. */
 bool special_training_attribute(Import *s, int attr) {
     (void)attr;

@@ -127,6 +127,44 @@ def test_a_decided_if_gives_way(tmp_path):
     assert numpy.array_equal(session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0])
 
 
+RANKS = """(float[b,3,n] x) => (float[p,q,r] o{MORE}) <int64[1] last = {{2}}, int64[1] end = {{-1}}, int64 one = {{1}}, float[2,3,1] w = {{1,2,3,4,5,6}}> {{
+  sh = Shape (x)
+  k = Gather (sh, end)
+  c = Equal (k, one)
+  [choice] y = If (c) <then_branch = t () => (float[ta,tb] a) {{ a = Squeeze (x, last) }}, else_branch = e () => (float[ea,eb,ec] d) {{ d = Identity (x) }}>
+  u = Unsqueeze (y, end)
+  v = Conv (u, w)
+  {BODY}
+}}"""
+
+
+def ifs_left(tmp_path, body, more=""):
+    """How many Ifs there are in the result; x of [2, 3, 1] gives what it gave before, of [2, 3, 5] it fails as before."""
+    path, out = model(tmp_path / "m.onnx", RANKS.format(BODY=body, MORE=more)), tmp_path / "o.onnx"
+    done = optimize(path, out, "--input-shape", "x:2,3,1")
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(out), full_check=True)
+    x = numpy.random.default_rng(0).normal(size=(2, 3, 1)).astype("f4")
+    for a, b in zip(session(path).run(None, {"x": x}), session(out).run(None, {"x": x})):
+        assert numpy.array_equal(a, b)
+    return sum(n.op_type == "If" for n in onnx.load(out).graph.node)
+
+
+def test_an_if_of_two_ranks_of_which_one_cannot_go_on(tmp_path):
+    """The convolution takes three axes only: every run that ends has squeezed."""
+    assert ifs_left(tmp_path, "o = Relu (v)") == 0
+    with pytest.raises(Exception):
+        session(tmp_path / "o.onnx").run(None, {"x": numpy.zeros((2, 3, 5), "f4")})
+
+
+def test_an_if_of_two_ranks_that_both_go_on_stays(tmp_path):
+    assert ifs_left(tmp_path, "h = Relu (u) o = Identity (h)") == 1
+
+
+def test_what_no_output_needs_decides_nothing(tmp_path):
+    assert ifs_left(tmp_path, "h = Relu (v) o = Neg (u)") == 1
+
+
 def test_without_rules_even_that_if_stays(tmp_path):
     path, out = model(tmp_path / "m.onnx", DECIDED), tmp_path / "o.onnx"
     assert optimize(path, out, "--rules", "none").returncode == 0 and out.read_bytes() == path.read_bytes()

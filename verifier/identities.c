@@ -1,7 +1,7 @@
 /* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real functions
    wherever both sides are defined. With e = exp(t) and s = sigmoid(t), s*(1 + e) = e: hence e*s = e - s, s/e = 1 -
    s and 1/s = 1 + 1/e, so that a product of both has one form; each step lowers a power. A sum of positive terms
-   that is divided by itself is 1 where it has an element; b/(b + c) = 1 - c/(b + c) where b + c is positive and no
+   that is divided by itself is 1 where it has an element, else 0; b/(b + c) = 1 - c/(b + c) where b + c is positive and no
    other term of it is a multiple of b. */
 #include "verifier/identities.h"
 
@@ -60,10 +60,12 @@ static bool all_positive(Prover *p, const Term *t) {
         if (!atom_positive(p, t->factor[k].atom)) return false;
     return t->c.p > 0;
 }
-static bool inhabited(Prover *p, Dom ctx, Dom d, int n, const Symbol *var) {
+/* Where some point of the variables satisfies d. */
+static bool inhabited(Prover *p, Dom ctx, Dom *d, int n, const Symbol *var) {
     for (int k = 0; k < n; k++)
-        if (!project(p, &d, var[k], 0, NULL)) return false;
-    return prover_entails(p, ctx, d);
+        if (!project(p, d, var[k], 0, NULL)) return false;
+    if (prover_entails(p, ctx, *d)) *d = DOM_TRUE;
+    return !*d || (p->check.nonempty && !p->lenient);
 }
 /* What of the term hangs on its variables, as a term of its own; the rest is left in *t. */
 static Term bound_part(Prover *p, Term *t) {
@@ -80,7 +82,7 @@ static Term bound_part(Prover *p, Term *t) {
     *t = rest;
     return s;
 }
-/* sum_j b_j / sum_k b_k = 1. */
+/* sum_j b_j / sum_k b_k = 1 where the sums have an element, else 0. */
 static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power, c;
@@ -88,8 +90,9 @@ static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
     const Term *b = &nf_body(p, a->a, 0, &c)->term;
     if (b->nvar != t->nvar || !all_positive(p, b) || !ratio_is(c, 1)) return false;
     Term rest = *t, s = bound_part(p, &rest);
-    if (nf_of(p, s) != a->a || !inhabited(p, dom_and(p, ctx, rest.dom), s.dom, s.nvar, s.var)) return false;
-    Term without = {.c = rest.c, .dom = rest.dom};
+    Dom some = s.dom;
+    if (nf_of(p, s) != a->a || !inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var)) return false;
+    Term without = {.c = rest.c, .dom = dom_and(p, rest.dom, some)};
     for (int j = 0; j < rest.nfactor; j++)
         if (rest.factor[j].atom != t->factor[k].atom) without = term_factor(p, without, rest.factor[j].atom, rest.factor[j].power);
     if (power.p < -1) without = term_factor(p, without, t->factor[k].atom, ratio(power.p + 1, 1));

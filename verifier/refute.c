@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { TRIES = 6000, COUNT_MAX = 4096 };
-enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE };
+enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE };
 static const double margin = 1e-6;
 
 typedef struct Refute {
@@ -108,7 +108,8 @@ static Number datum(Refute *r, DType t) {
     if (t == DT_BOOL) return r->num->ratio(n > 0, 1);
     if (class == 'U' || (class == 'I' && r->data != DATA_INTEGERS)) return r->num->ratio(n < 0 ? -n : n, 1); /* likely places on an axis */
     if (class == 'I') return r->num->ratio(n < -1 ? 0 : n, 1);
-    if (r->data == DATA_POSITIVE) n = n < 0 ? -n : n; /* for roots and logarithms */
+    if (r->data == DATA_POSITIVE) n = n < 0 ? -n : n;     /* for roots and logarithms */
+    if (r->data == DATA_NEGATIVE) n = n < 0 ? n : -n - 1; /* a zero between them is the greatest */
     return r->data == DATA_NONZERO ? r->num->ratio(2 * n + 1, 2) : r->num->ratio(n, 1);
 }
 static bool fill(Refute *r, Value v) {
@@ -314,7 +315,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     Refute *r = refute_new(w, arena, i);
     if (!prepare(r, o)) return out;
     try_shapes(r, o->shapes, DATA_NONZERO, DATA_NONZERO, &out);
-    if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
+    if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_NEGATIVE, &out);
     r->undefined = true;
     if (!out.found && !o->defined_only) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
     return out;

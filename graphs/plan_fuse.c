@@ -2,8 +2,10 @@
    its result, when that is element-wise and reads it element for element: another element-wise step lends its
    program; a gemm, conv, pool or reduce takes over the reader's program as its epilogue. The union stands where
    the reader stood, for by then all its operands exist. Only results that nothing else reads or writes are
-   dissolved, so that nothing is computed twice. */
+   dissolved, so that nothing is computed twice. A constant number that a program reads becomes a part of it: kernels
+   that know it have more ways, and its price is that of this number. */
 #include "graphs/plan_inner.h"
+#include "ops/core/element.h"
 #include <string.h>
 
 enum { CODE_MAX = 200, VIEWS_MAX = 48 };
@@ -55,6 +57,7 @@ static int maker(const Fuse *f, int k, int j) {
 /* ---- programs */
 
 typedef struct Program {
+    const Plan *plan;
     int nview, ncode;
     View view[VIEWS_MAX];
     Scalar code[CODE_MAX];
@@ -67,6 +70,16 @@ static int program_view(Program *p, const View *v, int fixed) {
     if (p->nview == VIEWS_MAX) p->full = true;
     else p->view[p->nview++] = *v;
     return p->nview - 1;
+}
+
+/* The view is one float that is known, everywhere. */
+static bool number_read(const Plan *p, const View *v, double *k) {
+    const void *data = v->slot >= 0 ? p->slot[v->slot].data : NULL;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] != 1 && v->stride[a]) return false;
+    if (!data || v->dtype != DT_FLOAT) return false;
+    *k = element_real(DT_FLOAT, data, v->offset);
+    return true;
 }
 
 static int program_add(Program *p, Scalar c) {
@@ -84,7 +97,8 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
         Scalar c = s->code[k];
         const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;
         bool is_acc = v ? stands && v->slot == stands->slot && view_same(v, stands) : false;
-        if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
+        if (v && !is_acc && p->view[0].dtype == DT_FLOAT && number_read(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
+        else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
         else if (c.op > C_CONST) c.a = (uint8_t)number[c.a], c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0;
         last = number[k] = is_acc ? acc : program_add(p, c);
     }
@@ -103,7 +117,7 @@ static bool ends_with(const Program *p, int last) { return !p->full && last == p
 
 /* reader becomes one element-wise step of made and reader. */
 static bool join_programs(Fuse *f, const Step *made, Step *reader) {
-    Program p = {.nview = 1, .view = {reader->view[0]}};
+    Program p = {f->b->plan, .nview = 1, .view = {reader->view[0]}};
     int inner = program_append(&p, made, NULL, -1, 1);
     if (!ends_with(&p, program_append(&p, reader, &made->view[0], inner, 1))) return false;
     store(f->b, reader, &p);
@@ -114,7 +128,7 @@ static bool join_programs(Fuse *f, const Step *made, Step *reader) {
 static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     int fixed = own_views(made), acc;
     if (made->nview > VIEWS_MAX) return false;
-    Program p = {.nview = fixed};
+    Program p = {f->b->plan, .nview = fixed};
     memcpy(p.view, made->view, (size_t)fixed * sizeof *p.view);
     p.view[0] = reader->view[0];
     if (made->ncode) acc = program_append(&p, made, NULL, -1, fixed);
@@ -124,6 +138,12 @@ static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     store(f->b, &joined, &p);
     *reader = joined;
     return true;
+}
+
+/* Numbers become parts of an element-wise step's program, of which one operand stays. */
+static void join_numbers(Fuse *f, Step *s) {
+    Program p = {f->b->plan, .nview = 1, .view = {s->view[0]}};
+    if (ends_with(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1) store(f->b, s, &p);
 }
 
 /* ---- search */
@@ -157,6 +177,8 @@ void plan_fuse(PlanBuild *b) {
     Plan *p = b->plan;
     ArenaMark mark = arena_mark(b->w->scratch);
     Fuse f = {b, ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot)};
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.kind == S_EWISE) join_numbers(&f, &p->step[k].step);
     for (int k = 0; k < p->nstep; k++) count_step(&f, k, 1);
     for (int k = 0; k < p->nstep; k++)
         while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}

@@ -1,8 +1,9 @@
 /* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer taken for
    everything between. Slots that share no content keep their own memory: inputs and outputs, so that a run is copy
-   in, all kernels in order, copy out. A constant whose content is met twice is copied once. Steps that read
-   constants only run here, in order, between the compilation of their users: what they made is known when these
-   are compiled, and can be packed like a constant. */
+   in, all kernels in order, copy out. A constant whose content is met twice is copied once, and not at all if the
+   kernels packed what they read of it. Steps that read constants only run here, in order, between the compilation of
+   their users: what they made is known when these are compiled, and can be packed like a constant; then they, and
+   what only they read, are given back. */
 #include "graphs/execute.h"
 #include "graphs/plan_inner.h"
 #include <stdio.h>
@@ -11,11 +12,11 @@ struct Runner {
     const Plan *plan;
     const Backend *backend;
     Device *device;
-    Arena *arena;
+    Arena *arena, *made; /* made: what steps that run once gave, until all is compiled */
     Kernel **kernel;
     void **slot;        /* where each is */
     const void **known; /* its contents, where they never change; NULL: not known yet */
-    bool *own;          /* slot[k] was taken for it */
+    bool *own, *held;   /* slot[k] was taken for it; and is one that all who have such contents hold */
     int *writer;        /* the last step that writes it */
     char *work;
     void *workspace;
@@ -33,16 +34,31 @@ static bool take(Runner *r, int k, Error *e) {
     return r->own[k] || no_memory(e, "a tensor", (double)bytes);
 }
 
-/* An earlier slot with the same content; -1: none. */
-static int same_constant(const Plan *p, int k) {
-    for (int j = 0; j < k; j++)
-        if (p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes) return j;
+/* Another slot with the same content that has its memory; -1: none. */
+static int same_constant(const Runner *r, int k) {
+    const Plan *p = r->plan;
+    for (int j = 0; j < p->nslot; j++)
+        if (r->own[j] && p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes) return j;
     return -1;
+}
+
+static bool hold_constant(Runner *r, int k, Error *e) {
+    const Slot *s = &r->plan->slot[k];
+    r->slot[k] = r->backend->hold(r->device, s->data, (size_t)s->bytes);
+    r->own[k] = r->held[k] = r->slot[k] != NULL;
+    return r->own[k] || no_memory(e, "a constant", (double)s->bytes);
+}
+
+static void give_back(Runner *r, int k) {
+    if (r->held[k]) r->backend->drop(r->device, r->slot[k]);
+    else if (r->own[k]) r->backend->release(r->device, r->slot[k]);
+    r->own[k] = r->held[k] = false;
 }
 
 static bool take_constant(Runner *r, int k, Error *e) {
     const Slot *s = &r->plan->slot[k];
-    int j = same_constant(r->plan, k);
+    if (r->backend->hold) return hold_constant(r, k, e);
+    int j = same_constant(r, k);
     if (j >= 0) {
         r->slot[k] = r->slot[j];
         return true;
@@ -58,10 +74,42 @@ static bool take_slots(Runner *r, Error *e) {
     if (!r->work) return no_memory(e, "the work memory", (double)p->work_bytes);
     for (int k = 0; k < p->nslot; k++) {
         const Slot *s = &p->slot[k];
-        if (s->data ? !take_constant(r, k, e) : s->input >= 0 || s->output >= 0 ? !take(r, k, e) : false) return false;
-        if (!r->slot[k]) r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
+        if (!s->data && (s->input >= 0 || s->output >= 0) && !take(r, k, e)) return false;
+        if (!s->data && !r->slot[k]) r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
     }
     return true;
+}
+
+static bool reads(const Runner *r, int k, int view) {
+    if (r->plan->step[k].step.view[view].rank < 0) return false;
+    return !r->backend->packed || !r->backend->packed(r->kernel[k], view);
+}
+
+/* The constants that the kernel of a step reads when it runs. */
+static bool take_read(Runner *r, int k, Error *e) {
+    const Step *s = &r->plan->step[k].step;
+    for (int j = 0; j < s->nview; j++) {
+        int slot = s->view[j].slot;
+        if (reads(r, k, j) && r->plan->slot[slot].data && !r->slot[slot] && !take_constant(r, slot, e)) return false;
+    }
+    return true;
+}
+
+/* What only the steps that ran once needed is given back. */
+static void drop_passed(Runner *r) {
+    const Plan *p = r->plan;
+    bool *read = ARENA_NEW(r->arena, bool, p->nslot);
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++)
+            if (!p->step[k].once && reads(r, k, j)) read[p->step[k].step.view[j].slot] = true;
+    for (int k = 0; k < p->nslot; k++) {
+        if (r->held[k] && !read[k]) give_back(r, k), r->slot[k] = NULL;
+        if (p->slot[k].data && !r->slot[k]) r->slot[k] = r->work; /* not read */
+    }
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].once) r->backend->forget(r->kernel[k]), r->kernel[k] = NULL;
+    arena_free(r->made);
+    r->made = NULL;
 }
 
 static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
@@ -95,7 +143,7 @@ static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
     for (int j = 0; j < step_writes(s); j++) {
         int slot = s->view[j].slot;
         if (r->writer[slot] != k || r->plan->slot[slot].output >= 0) continue;
-        void *bytes = arena_alloc_raw(r->arena, (size_t)r->plan->slot[slot].bytes);
+        void *bytes = arena_alloc_raw(r->made, (size_t)r->plan->slot[slot].bytes);
         if (r->backend->copy(r->device, bytes, r->slot[slot], (size_t)r->plan->slot[slot].bytes, COPY_TO_HOST)) return step_failed(r, k, e);
         r->known[slot] = bytes;
     }
@@ -108,14 +156,17 @@ static bool prepare(Runner *r, Error *e) {
     r->kernel = ARENA_NEW(r->arena, Kernel *, p->nstep);
     r->slot = ARENA_NEW(r->arena, void *, p->nslot);
     r->own = ARENA_NEW(r->arena, bool, p->nslot);
+    r->held = ARENA_NEW(r->arena, bool, p->nslot);
     r->known = ARENA_NEW(r->arena, const void *, p->nslot);
     r->writer = ARENA_NEW(r->arena, int, p->nslot);
     for (int k = 0; k < p->nslot; k++) r->known[k] = p->slot[k].data;
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < step_writes(&p->step[k].step); j++) r->writer[p->step[k].step.view[j].slot] = k;
     if (!take_slots(r, e)) return false;
+    r->made = arena_new(arena_escape(r->arena), 0);
     for (int k = 0; k < p->nstep; k++)
-        if (!compile_step(r, k, &workspace, e) || (p->step[k].once && !run_once(r, k, workspace, e))) return false;
+        if (!compile_step(r, k, &workspace, e) || !take_read(r, k, e) || (p->step[k].once && !run_once(r, k, workspace, e))) return false;
+    drop_passed(r);
     r->workspace = r->backend->alloc(r->device, workspace + 1);
     return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
 }
@@ -143,10 +194,10 @@ void runner_free(Runner *r) {
     if (!r) return;
     for (int k = 0; r->kernel && k < r->plan->nstep; k++)
         if (r->kernel[k]) r->backend->forget(r->kernel[k]);
-    for (int k = 0; r->own && k < r->plan->nslot; k++)
-        if (r->own[k]) r->backend->release(r->device, r->slot[k]);
+    for (int k = 0; r->held && k < r->plan->nslot; k++) give_back(r, k);
     if (r->work) r->backend->release(r->device, r->work);
     if (r->workspace) r->backend->release(r->device, r->workspace);
+    arena_free(r->made);
     arena_free(r->arena);
 }
 

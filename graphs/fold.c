@@ -51,6 +51,15 @@ static int64_t source_bytes(Fold *f, Value v) {
 
 static bool all_equal(const char *p, size_t n, size_t each) { return n > each && !memcmp(p, p + each, n - each); }
 
+/* Contents that the World has already are not copied once more. */
+static Blob kept(World *w, const void *data, size_t n) {
+    ArenaMark mark = arena_mark(w->arena);
+    const void *copy = arena_copy(w->arena, data, n);
+    Blob blob = blob_put(w, copy, n);
+    if (n && blob_get(w, blob, NULL) != copy) arena_reset(w->arena, mark);
+    return blob;
+}
+
 static Value computed(Fold *f, Value v, int64_t bytes) {
     Type t = *value_type(f->w, v);
     Error ignored = {0};
@@ -61,7 +70,7 @@ static Value computed(Fold *f, Value v, int64_t bytes) {
     Value y = 0;
     bool done = oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
     if (done && (bytes <= f->growth || !all_equal(data, (size_t)bytes, element_bytes(t.dtype, 1))))
-        y = constant_make(f->w, &t, blob_put(f->w, arena_copy(f->w->arena, data, (size_t)bytes), (size_t)bytes));
+        y = constant_make(f->w, &t, kept(f->w, data, (size_t)bytes));
     arena_reset(f->w->scratch, mark);
     return y;
 }

@@ -150,6 +150,10 @@ typedef struct Backend {
     int (*wait)(Device *, double *ns);                         /* until all is done; ns (may be NULL): time on the device's clock */
     void (*forget)(Kernel *);
     int channels_last; /* convolutions are faster over views whose channels have stride 1 */
+    /* The rest may be NULL. Memory on the device with these contents, which nothing writes: the same for all who hold equal ones; each drops it once. */
+    void *(*hold)(Device *, const void *bytes, size_t n);
+    void (*drop)(Device *, void *);
+    int (*packed)(const Kernel *, int view); /* not 0: the kernel does not read this view when it runs: it packed what it knew of it */
 } Backend;
 /* The one symbol a plug-in exports; NULL: another ABI. */
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);

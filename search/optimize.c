@@ -167,6 +167,7 @@ static bool open_model(Run *r) {
     r->facts = graph_facts(r->w, r->arena, &r->original);
     if (!digest_file(r) || !run_sizes(r)) return false;
     r->known = node_count(r->w);
+    model_rest(r->model);
     return true;
 }
 

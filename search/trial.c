@@ -52,8 +52,10 @@ static bool open_side(Trial *c, int k, const char *path) {
     Side *s = &c->side[k];
     const OpenValues open = {.size = size_given, .size_user = &given, .beside = c->r->in};
     s->model = model_open_values(c->w, path, &open, c->r->error);
-    if (s->model) s->graph = *model_graph(s->model);
-    return s->model != NULL;
+    if (!s->model) return false;
+    s->graph = *model_graph(s->model);
+    model_rest(s->model);
+    return true;
 }
 
 static bool write_all(int fd, const char *bytes, size_t n) {

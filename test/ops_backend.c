@@ -102,6 +102,59 @@ static void memory_is_aligned(void **state) {
     cpu->release(devices[0], NULL);
     assert_null(cpu->alloc(devices[0], SIZE_MAX));
 }
+static void equal_contents_are_held_once(void **state) {
+    (void)state;
+    char text[2][1000];
+    memset(text, 7, sizeof text);
+    char *a = cpu->hold(devices[0], text[0], sizeof *text), *b = cpu->hold(devices[0], text[1], sizeof *text);
+    text[1][999] = 8;
+    char *c = cpu->hold(devices[0], text[1], sizeof *text), *none = cpu->hold(devices[0], NULL, 0);
+    assert_ptr_equal(a, b);
+    assert_ptr_not_equal(a, c);
+    assert_int_equal((uintptr_t)a % 64 + (uintptr_t)c % 64 + (uintptr_t)none % 64, 0);
+    cpu->drop(devices[0], a);
+    memset(text[0], 9, sizeof *text);
+    assert_int_equal(b[999], 7);
+    assert_int_equal(c[999], 8);
+    cpu->drop(devices[0], b);
+    cpu->drop(devices[0], c);
+    cpu->drop(devices[0], none);
+    cpu->drop(devices[0], NULL);
+}
+/* Weights are packed once for all kernels that know the same, which do not read them any more; others have their own. */
+static void known_weights_are_packed_once(void **state) {
+    (void)state;
+    enum { N = 64 };
+    static float w[2][N * N], x[N], y[3][N];
+    const int64_t dim[3][2] = {{1, N}, {1, N}, {N, N}};
+    View v[3];
+    size_t room, most = 0;
+    char why[100];
+    Kernel *k[3];
+    for (int i = 0; i < 3; i++) v[i] = view_dense(i, DT_FLOAT, 2, dim[i]);
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 5);
+    for (int i = 0; i < N * N; i++) w[0][i] = (float)(i % 7), w[1][i] = -w[0][i];
+    for (int i = 0; i < 3; i++) {
+        const void *weights[] = {NULL, NULL, w[i / 2]};
+        k[i] = cpu->compile(devices[0], &(Step){.kind = S_GEMM, .nview = 3, .view = v}, 0, weights, &room, why, sizeof why);
+        assert_non_null(k[i]);
+        assert_false(cpu->packed(k[i], 1));
+        if (room > most) most = room;
+    }
+    void *scratch = cpu->alloc(devices[0], most + 1);
+    for (int i = 0; i < 3; i++) {
+        const int packed = cpu->packed(k[i], 2);
+        assert_int_equal(cpu->run(k[i], (void *[]){y[i], x, packed ? NULL : w[i / 2]}, scratch), 0);
+        if (i == 0) cpu->forget(k[i]);
+    }
+    for (int j = 0; j < N; j++) {
+        float want = 0;
+        for (int i = 0; i < N; i++) want += x[i] * w[0][i * N + j];
+        assert_true(y[0][j] == want && y[1][j] == want && y[2][j] == -want);
+    }
+    for (int i = 1; i < 3; i++) cpu->forget(k[i]);
+    cpu->release(devices[0], scratch);
+}
 static void nonsense_is_no_choice(void **state) {
     (void)state;
     View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}},
@@ -494,6 +547,8 @@ int main(void) {
         cmocka_unit_test(wrong_plugins_are_refused),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(memory_is_aligned),
+        cmocka_unit_test(equal_contents_are_held_once),
+        cmocka_unit_test(known_weights_are_packed_once),
         cmocka_unit_test(nonsense_is_no_choice),
         cmocka_unit_test(operations_on_special_floats),
         cmocka_unit_test(elementary_functions_are_accurate),

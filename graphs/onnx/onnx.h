@@ -29,6 +29,7 @@ typedef struct OpenValues {
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
+void model_rest(const Model *); /* pages of its files are no memory of this process until they are read again */
 /* The file with the branch that is taken in place of every If whose condition is a number (folded: what constants
    make), or of one that can take no other (possible.c), all else byte for byte. False: there is none. Names that it
    met are numbered: afterwards the model is only closed. */

@@ -264,6 +264,11 @@ void model_close(Model *m) {
     m->external = NULL, m->x.bytes = (Slice){0}, m->names = m->sizes = NULL;
 }
 
+void model_rest(const Model *m) {
+    for (const MappedFile *f = m->external; f; f = f->next) file_rest(f->bytes);
+    file_rest(m->x.bytes);
+}
+
 int64_t model_version(const Model *m) { return model_opset(m, (Slice){0}); }
 const Graph *model_graph(const Model *m) { return &m->graph; }
 const char *model_input_name(const Model *m, int i) { return m->name[m->input[i]].text; }

@@ -29,6 +29,7 @@ enum { WIRE_DEPTH = 64 }; /* how deep messages may nest: TypeProto and subgraphs
 
 bool file_map(const char *path, Slice *, Error *); /* read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice */
 void file_unmap(Slice);
+void file_rest(Slice); /* of file_map: its pages may go until they are read again */
 
 Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *);
 Wire wire_inner(const Wire *, Slice message); /* a walker of a message inside this one */

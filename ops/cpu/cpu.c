@@ -149,30 +149,40 @@ static bool build(Build *b, int choice, Kernel *k) {
     return true;
 }
 
+static void cpu_forget(Kernel *k) {
+    if (!k) return;
+    if (k->forget) k->forget(k);
+    for (Share *s = k->shares; s; s = s->next) shared_drop(k->device, s->bytes);
+    arena_free(k->arena);
+}
+static int cpu_packed(const Kernel *k, int view) { return view < 64 && k->packed >> view & 1; }
+
 static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
     if (n) why[0] = 0;
     if (choice < 0 || choice >= cpu_choices(d, s)) return snprintf(why, n, "the CPU back end has no such way to run this step"), NULL;
     Escape escape = {.error = {0}};
-    Arena *volatile arena = NULL;
+    Arena *volatile arena = NULL, *volatile scratch = NULL;
     Kernel *volatile unfinished = NULL;
     if (setjmp(escape.here)) {
         snprintf(why, n, "%s", escape.error.reason);
-        if (unfinished && unfinished->forget) unfinished->forget(unfinished);
-        arena_free(arena);
+        if (unfinished) cpu_forget(unfinished);
+        else arena_free(arena);
+        arena_free(scratch);
         return NULL;
     }
     arena = arena_new(&escape, 0);
-    Build b = {.device = d, .arena = arena, .step = s, .weights = weights, .why = why, .nwhy = n};
+    scratch = arena_new(&escape, 0);
     Kernel *k = ARENA_NEW(arena, Kernel, 1);
     unfinished = k;
     k->device = d, k->arena = arena;
-    if (!build(&b, choice, k)) {
-        if (n && !why[0]) snprintf(why, n, "the CPU back end cannot run this step");
-        arena_free(arena);
-        return NULL;
-    }
-    *workspace = b.workspace;
-    return k;
+    Build b = {.device = d, .arena = arena, .scratch = scratch, .kernel = k, .step = s, .weights = weights, .why = why, .nwhy = n};
+    const bool built = build(&b, choice, k);
+    arena_free(scratch);
+    if (built) return *workspace = b.workspace, k;
+    if (n && !why[0]) snprintf(why, n, "the CPU back end cannot run this step");
+    k->forget = NULL;
+    cpu_forget(k);
+    return NULL;
 }
 
 static double thread_time(void) {
@@ -196,12 +206,6 @@ static int cpu_wait(Device *d, double *ns) {
     d->timing = false;
     return 0;
 }
-static void cpu_forget(Kernel *k) {
-    if (!k) return;
-    if (k->forget) k->forget(k);
-    arena_free(k->arena);
-}
-
 extern const Backend cpu_backend;
 const Backend cpu_backend = {
     .abi = BACKEND_ABI,
@@ -219,4 +223,7 @@ const Backend cpu_backend = {
     .run = cpu_run,
     .wait = cpu_wait,
     .forget = cpu_forget,
+    .hold = cpu_hold,
+    .drop = shared_drop,
+    .packed = cpu_packed,
 };

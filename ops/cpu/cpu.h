@@ -10,26 +10,37 @@
 #include "ops/view.h"
 
 enum { SLOT_SCRATCH = -1 };
-typedef struct Blas Blas; /* blas.c */
-typedef struct Dnn Dnn;   /* dnn.c */
+typedef struct Blas Blas;     /* blas.c */
+typedef struct Dnn Dnn;       /* dnn.c */
+typedef struct Shared Shared; /* shared.c */
+enum { SHARED_LISTS = 256 };
 struct Device {
     const Simd *simd;
     Blas *blas; /* NULL: no OpenBLAS */
     Dnn *dnn;   /* NULL: no oneDNN */
     bool timing;
     double start; /* of the first run since the last wait, nanoseconds of the thread's clock */
+    Shared *shared[SHARED_LISTS];
 };
+typedef struct Share { /* of what a kernel holds */
+    struct Share *next;
+    void *bytes;
+} Share;
 struct Kernel {
     Device *device;
     Arena *arena; /* holds the kernel itself */
     int (*run)(const Kernel *, void *const slot[], void *work);
     void (*forget)(Kernel *); /* what is not in the arena; may be NULL */
     void *self;
+    uint64_t packed; /* by view: it does not read it */
+    Share *shares;
 };
 
 typedef struct Build {
     Device *device;
-    Arena *arena;
+    Arena *arena, *scratch; /* scratch: freed when it is made */
+    Kernel *kernel;
+    bool passing;     /* what is packed now is packed once more, and goes into the scratch */
     const Step *step; /* the caller's, gone afterwards */
     const void *const *weights;
     size_t workspace;
@@ -40,6 +51,13 @@ bool build_fail(Build *, const char *why);                             /* false 
 View build_scratch(Build *, int dtype, int rank, const int64_t dim[]); /* a dense view in the scratch */
 View build_scratch_like(Build *, int dtype, const View *);             /* a packed one, its axes in the order of these strides */
 size_t build_bytes(Build *, size_t bytes);                             /* offset of so many bytes in the scratch, 64-byte aligned */
+
+/* ---- shared.c: bytes that never change, once per device, by a digest of what they were made of; NULL: not there, no memory. 64-byte aligned. */
+void *shared_find(Device *, const char key[33]);
+void *shared_new(Device *, const char key[33], size_t bytes); /* to be filled at once */
+void shared_drop(Device *, void *);
+void *cpu_hold(Device *, const void *bytes, size_t n);
+Share *build_share(Build *); /* an empty place: what is put there is dropped when the kernel is forgotten */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);

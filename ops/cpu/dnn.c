@@ -3,13 +3,14 @@
    are packed then. A kernel is a short chain of primitives over memories, each of which is a view, a piece of the scratch or a
    constant. Epilogues of bias and one activation are fused; all others run as an element-wise pass over the output.
    oneDNN's threads are OpenMP's: their number is set to 1 around every call, and restored. */
+#include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_LINKS = 5, MAX_MEMORIES = 8 };
+enum { MAX_LINKS = 5, MAX_MEMORIES = 8, WEIGHTS = 1 << 2 };
 struct Dnn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -138,21 +139,52 @@ static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *
     return ok;
 }
 
-/* A reorder done now, into memory of the kernel's arena. */
-static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md) {
+static bool reorder_now(Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md, dnnl_memory_t to) {
     Chain once = {.dnn = c->dnn, .threads = 1};
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
-    char *room = arena_alloc(b->arena, dnnl_memory_desc_get_size(to_md) + 64);
-    room += (64 - (uintptr_t)room % 64) % 64;
-    dnnl_memory_t to = add_memory(c, to_md, &nowhere, NULL), source = add_memory(&once, from_md, &nowhere, NULL);
-    bool ok = to && source && dnnl_memory_set_data_handle(to, room) == dnnl_success &&
-              dnnl_memory_set_data_handle(source, (void *)(uintptr_t)from) == dnnl_success &&
+    dnnl_memory_t source = add_memory(&once, from_md, &nowhere, NULL);
+    bool ok = source && dnnl_memory_set_data_handle(source, (void *)(uintptr_t)from) == dnnl_success &&
               add_reorder(&once, source, from_md, to, to_md);
     ok = ok && dnnl_primitive_execute(once.link[0].primitive, c->dnn->stream, once.link[0].n, once.link[0].arg) == dnnl_success;
     ok = ok && dnnl_stream_wait(c->dnn->stream) == dnnl_success;
     chain_free(&once);
-    if (to) c->memory[c->nmemory - 1].constant = true;
-    return ok ? to : NULL;
+    return ok;
+}
+
+/* Bytes from the first to the last element of a strided layout. */
+static size_t md_reach(const dnnl_memory_desc_t *md) {
+    int64_t last = 0;
+    for (int i = 0; i < md->ndims; i++) last += (md->dims[i] - 1) * md->format_desc.blocking.strides[i];
+    return (size_t)(last + 1) * sizeof(float);
+}
+
+/* What is packed is known by its two layouts and its contents. */
+static void packed_key(const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md, char key[33]) {
+    struct {
+        dnnl_memory_desc_t from, to;
+        char bytes[33];
+    } of;
+    memset(&of, 0, sizeof of);
+    of.from = *from_md, of.to = *to_md;
+    hash_hex(from, md_reach(from_md), of.bytes);
+    hash_hex(&of, sizeof of, key);
+}
+
+/* A reorder done now, once for all kernels that want the same. */
+static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md) {
+    const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
+    Share *share = build_share(b);
+    char key[33];
+    packed_key(from_md, from, to_md, key);
+    dnnl_memory_t to = add_memory(c, to_md, &nowhere, NULL);
+    if (!to) return NULL;
+    c->memory[c->nmemory - 1].constant = true;
+    const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
+    if (!there && !(share->bytes = shared_new(b->device, key, dnnl_memory_desc_get_size(to_md)))) return NULL;
+    if (dnnl_memory_set_data_handle(to, share->bytes) == dnnl_success && (there || reorder_now(c, from_md, from, to_md, to))) return to;
+    shared_drop(b->device, share->bytes);
+    share->bytes = NULL;
+    return NULL;
 }
 
 /* ---- operands */
@@ -183,6 +215,7 @@ typedef struct Input {
     View view;
     Copy *copy;
     const void *known; /* contents, where the step's view lies as it is and they are known */
+    bool packed;       /* they were packed */
     dnnl_memory_desc_t md;
 } Input;
 /* Described as it lies, or packed where oneDNN cannot read such strides or the type is a 16-bit float. */
@@ -209,9 +242,10 @@ static bool packed_input_of(Build *b, int index, Input *in) {
 }
 
 /* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered at each run. */
-static dnnl_memory_t feed(Build *b, Chain *c, const Input *in, const dnnl_memory_desc_t *md) {
+static dnnl_memory_t feed(Build *b, Chain *c, Input *in, const dnnl_memory_desc_t *md) {
     const bool same = dnnl_memory_desc_equal(&in->md, md);
-    if (in->known && (!same || in->view.slot == SLOT_SCRATCH)) return pack_now(b, c, &in->md, in->known, md);
+    in->packed = in->known && (!same || in->view.slot == SLOT_SCRATCH);
+    if (in->packed) return pack_now(b, c, &in->md, in->known, md);
     dnnl_memory_t plain = add_memory(c, &in->md, &in->view, in->copy);
     if (same || !plain) return plain;
     dnnl_memory_t packed = add_scratch(b, c, md);
@@ -238,7 +272,7 @@ static dnnl_primitive_attr_t make_attributes(const Fused *f) {
 }
 
 /* Links the primitive c->pd with its inputs, weights and one output. w and bias may be NULL. */
-static bool link_operation(Build *b, Chain *c, const Input *x, const Input *w, const Input *bias, const Input *y) {
+static bool link_operation(Build *b, Chain *c, Input *x, Input *w, Input *bias, const Input *y) {
     if (!c->pd) return false;
     const dnnl_memory_desc_t *x_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0),
                              *y_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0);
@@ -263,6 +297,7 @@ static Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input 
     c->dnn = b->device->dnn;
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
+    b->passing = true;
     if (!(fused ? tail_plain(b, DT_FLOAT, shape, &c->tail) : tail_new(b, DT_FLOAT, shape, &c->tail))) return NULL;
     y->view = plain_view(&c->tail.into);
     if (describe(&y->view, &y->md)) return c;
@@ -270,6 +305,7 @@ static Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input 
 }
 static bool chain_end(Build *b, Kernel *k, bool ok) {
     Chain *c = k->self;
+    b->passing = false;
     if (ok) {
         dnnl_primitive_desc_destroy(c->pd);
         give_threads(c->dnn, c->threads);
@@ -352,7 +388,7 @@ static bool conv_operands(Build *b, const Fused *f, const Affine *affine, Input 
     Operand o = {.constant = NULL};
     if (affine && affine->scale) {
         if (!operand_pack(b, 2, DT_FLOAT, &o) || !o.constant) return false;
-        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy, in the kernel's arena */
+        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy, in the scratch */
         const int64_t count = view_count(&weights), each = count / weights.dim[0];
         for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
         weights = o.view;
@@ -382,7 +418,9 @@ static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Af
                                                    has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
         c->pd = create(&desc, c->dnn, f);
     *slow = slow_activation(c->pd, f);
-    return chain_end(b, k, !*slow && !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
+    const bool ok = !*slow && !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
+    if (ok && w.packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
 }
 /* The affine part goes into weights that are known; then what is left is fused, or runs afterwards. */
 bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
@@ -487,5 +525,7 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const dnnl_memory_desc_t w_md = w.known ? any_layout(&w.md) : w.md;
     dnnl_matmul_desc_t desc;
     if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) == dnnl_success) c->pd = create(&desc, c->dnn, &f);
-    return chain_end(b, k, link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y));
+    const bool ok = link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
+    if (ok && w.packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
 }

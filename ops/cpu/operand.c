@@ -1,4 +1,5 @@
 /* operand.c -- element types, classes, loop nests over views, and how kernels read operands and write results. */
+#include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <stdio.h>
 #include <string.h>
@@ -145,18 +146,54 @@ bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
 
 Operand operand_as_is(Build *b, int index) { return (Operand){.view = b->step->view[index]}; }
 
-/* What is known now is copied now, into the kernel's arena. */
+/* The bytes of its slot between which a view's elements lie. */
+static void view_extent(const View *v, int64_t *low, int64_t *high) {
+    int64_t first = v->offset, last = v->offset;
+    for (int a = 0; a < v->rank; a++) {
+        const int64_t reach = v->dim[a] > 0 ? (v->dim[a] - 1) * v->stride[a] : 0;
+        first += reach < 0 ? reach : 0, last += reach > 0 ? reach : 0;
+    }
+    *low = first * dtype_size(v->dtype), *high = (last + 1) * dtype_size(v->dtype);
+}
+
+static char *aligned_room(Arena *a, size_t bytes) {
+    char *room = arena_alloc(a, bytes + 64);
+    return room + (64 - (uintptr_t)room % 64) % 64;
+}
+
+/* What a packed copy is made of: the bytes that the view reaches, how it lies in them, and the result's type. */
+static void packed_key(const View *from, const View *y, const char *bytes, char key[33]) {
+    struct {
+        View from;
+        int64_t dtype;
+        char bytes[33];
+    } of;
+    int64_t low, high;
+    view_extent(from, &low, &high);
+    memset(&of, 0, sizeof of);
+    of.from = *from, of.from.slot = 0, of.from.offset -= low / dtype_size(from->dtype), of.dtype = y->dtype;
+    hash_hex(bytes + low, (size_t)(high - low), of.bytes);
+    hash_hex(&of, sizeof of, key);
+}
+
+/* What is known now is copied now: once for all kernels that want the same, or into the scratch where it is only passed on. */
 static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
-    Build now = {.device = b->device, .arena = b->arena, .step = b->step, .why = b->why, .nwhy = b->nwhy};
-    char *room = arena_alloc(b->arena, (size_t)(view_count(from) * dtype_size(o->view.dtype)) + 64);
+    Build now = {.device = b->device, .arena = b->scratch, .kernel = b->kernel, .step = b->step, .why = b->why, .nwhy = b->nwhy};
+    const size_t bytes = (size_t)(view_count(from) * dtype_size(o->view.dtype));
     View source = *from, y = o->view;
+    char key[33];
     y.slot = 0, y.offset = 0, source.slot = 1;
-    room += (64 - (uintptr_t)room % 64) % 64;
     Copy *copy = copy_new(&now, &y, &source);
     if (!copy) return false;
-    void *slots[] = {room, (void *)(uintptr_t)b->weights[index]};
-    char *work = arena_alloc(b->arena, now.workspace + 64);
-    copy_run(copy, slots, work + (64 - (uintptr_t)work % 64) % 64);
+    char *work = aligned_room(b->scratch, now.workspace), *room = b->passing ? aligned_room(b->scratch, bytes) : NULL;
+    if (!b->passing) {
+        Share *share = build_share(b);
+        packed_key(&source, &y, b->weights[index], key);
+        if ((o->constant = share->bytes = shared_find(b->device, key))) return true;
+        room = share->bytes = shared_new(b->device, key, bytes);
+    }
+    if (!room) return build_fail(b, "out of memory");
+    copy_run(copy, (void *[]){room, (void *)(uintptr_t)b->weights[index]}, work);
     o->constant = room;
     return true;
 }
@@ -187,15 +224,6 @@ bool operand_typed(Build *b, int index, int dtype, Operand *o) {
     return true;
 }
 
-/* The bytes of its slot between which a view's elements lie. */
-static void view_extent(const View *v, int64_t *low, int64_t *high) {
-    int64_t first = v->offset, last = v->offset;
-    for (int a = 0; a < v->rank; a++) {
-        const int64_t reach = v->dim[a] > 0 ? (v->dim[a] - 1) * v->stride[a] : 0;
-        first += reach < 0 ? reach : 0, last += reach > 0 ? reach : 0;
-    }
-    *low = first * dtype_size(v->dtype), *high = (last + 1) * dtype_size(v->dtype);
-}
 static bool may_overlap(const View *a, const View *b) {
     int64_t a_low, a_high, b_low, b_high;
     view_extent(a, &a_low, &a_high);

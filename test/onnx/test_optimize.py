@@ -75,6 +75,38 @@ def dear(tmp_path):
     return ["--measure-with", target(folder, "1 + data.count(b'BatchNormalization') + data.count(b'Div')")]
 
 
+def peak_of(words):
+    """Peak resident MB of a program; what rusage says would include this one, from before exec."""
+    peak = 0
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
+            peak = max([peak] + [int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM")])
+        time.sleep(.005)
+    assert process.returncode == 0
+    return peak
+
+
+def test_memory(tmp_path, rules):
+    """Weights are not copied for each thing that is done with them. Here every weight changes, so that nothing is shared: both files mapped, the result and what was computed for it,
+    both packed. It took ten times the model before kernels packed what they know without keeping it."""
+    def big(name, size):
+        weights, nodes, last = {}, [], "x"
+        for k in range(3):
+            weights |= {f"w{k}": (numpy.arange(size * size, dtype="f") % 97 / size + k).reshape(size, size, 1, 1),
+                        **{f"{n}{k}": numpy.linspace(.5, 1.5, size, dtype="f") for n in "sbmv"}}
+            nodes += [helper.make_node("Conv", [last, f"w{k}"], [f"c{k}"]),
+                      helper.make_node("BatchNormalization", [f"c{k}", *(f"{n}{k}" for n in "sbmv")], [f"y{k}"])]
+            last = f"y{k}"
+        return save(tmp_path / name, nodes, [tensor("x", [1, size, 2, 2])], [tensor(last, [1, size, 2, 2])], weights)
+    def peak(source):
+        return peak_of([PROGRAM, source, tmp_path / "out.onnx", "--cost", "nodes", "--rules", rules, "--cost-db", tmp_path / "costs", "-q"])
+    small, large = big("small.onnx", 16), big("large.onnx", 2560)
+    least, _, most = peak(small), peak(large), peak(large)
+    assert len(onnx.load(tmp_path / "out.onnx").graph.node) == 3
+    assert most - least < 8 * large.stat().st_size / 2**20, (least, most)
+
+
 def squares(path):
     """Powers that are better products, on any machine."""
     nodes = []

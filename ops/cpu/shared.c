@@ -1,0 +1,60 @@
+/* shared.c -- contents that never change, once per device: constants and what was packed of them. Plans of an original
+   and of its candidates hold mostly the same weights. A block is found by the digest of what it was made of, counted,
+   and freed with its last user. Invariant: a block in the list is filled, or is being filled by its only user. */
+#include "ops/base/intern.h"
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+struct Shared {
+    Shared *next;
+    char key[33];
+    size_t users;
+    void *block;
+};
+
+static Shared **bucket(Device *d, const char key[33]) {
+    return &d->shared[(unsigned char)(key[0] * 7 + key[1] * 31 + key[2]) % SHARED_LISTS];
+}
+
+/* What precedes the bytes. */
+static Shared *head_of(void *bytes) { return (Shared *)(uintptr_t)((char *)bytes - sizeof(Shared)); }
+
+void *shared_find(Device *d, const char key[33]) {
+    for (Shared *s = *bucket(d, key); s; s = s->next)
+        if (!strcmp(s->key, key)) return s->users++, s + 1;
+    return NULL;
+}
+
+void *shared_new(Device *d, const char key[33], size_t bytes) {
+    Shared **list = bucket(d, key);
+    char *block = bytes < SIZE_MAX / 2 ? mem_realloc(NULL, bytes + sizeof(Shared) + 64) : NULL;
+    if (!block) return NULL;
+    Shared *s = head_of(block + sizeof *s + (64 - (uintptr_t)(block + sizeof *s) % 64) % 64);
+    *s = (Shared){.next = *list, .users = 1, .block = block};
+    memcpy(s->key, key, sizeof s->key);
+    *list = s;
+    return s + 1;
+}
+
+void shared_drop(Device *d, void *bytes) {
+    Shared *s = bytes ? head_of(bytes) : NULL;
+    if (!s || --s->users) return;
+    Shared **at = bucket(d, s->key);
+    while (*at != s) at = &(*at)->next;
+    *at = s->next;
+    mem_realloc(s->block, 0);
+}
+
+void *cpu_hold(Device *d, const void *bytes, size_t n) {
+    char key[33];
+    hash_hex(bytes, n, key);
+    void *held = shared_find(d, key);
+    if (!held && (held = shared_new(d, key, n))) memcpy(held, bytes, n);
+    return held;
+}
+
+Share *build_share(Build *b) {
+    Share *s = ARENA_NEW(b->arena, Share, 1);
+    s->next = b->kernel->shares;
+    return b->kernel->shares = s;
+}

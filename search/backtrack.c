@@ -182,7 +182,8 @@ void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
     descend(&s);
     while (s.heaped && s.steps < b->steps && idle < b->patience && !(b->stop && b->stop(b->user))) {
         int at = heap_pop(&s), best = s.best;
-        if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best) continue;
+        /* The start is looked at in any case: what everything at once led to need not be the best of what single matches do. */
+        if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best && at != 0) continue;
         expand(&s, at);
         idle = s.best == best ? idle + 1 : 0;
     }

@@ -230,7 +230,8 @@ static void reach(Reach *r, Value v) {
 NodeList graph_live(World *w, Arena *a, const Graph *g) {
     Reach r = {w, a, ++graph_tables(w)->stamp, 0, 0, NULL};
     for (int k = 0; k < g->nin; k++)
-        if (node_get(w, g->in[k]).op != graph_tables(w)->input) *(uint32_t *)column_at(w, &graph_tables(w)->border, g->in[k]) = r.stamp;
+        if (g->in[k] && node_get(w, g->in[k]).op != graph_tables(w)->input)
+            *(uint32_t *)column_at(w, &graph_tables(w)->border, g->in[k]) = r.stamp;
     for (int k = 0; k < g->nout; k++) reach(&r, g->out[k]);
     for (int done = 0; done < r.n; done++) {
         Node n = node_get(w, r.v[done]);

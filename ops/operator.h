@@ -81,6 +81,7 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            is false or left out
        rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input 1: where it
                            has others no run gets past the node
+       axis:dft, length:dft  input 2, or else -2; input 1, or else 0
        shape:like          the sizes of input 0, which is dropped
        dtype:like          the attribute dtype, or else the element type of input 0
        to:like             the element type of input 1, which is dropped

@@ -2,9 +2,10 @@
    p, k within the kernel; places outside x do not count for the maximum, nor for the average unless `count_pads`, and
    then only as far as the padding goes. With `ceil` a last window may start inside x (or its front padding) and end
    beyond. maxplace: the maximum, of integers too, and where in x it was found first, as a place in all of x, its spatial
-   axes counted in row-major order, or with `columns` in column-major order. */
+   axes counted in row-major order, or with `columns` in column-major order. lppool: the p-th root of the sum of p-th
+   powers of magnitudes. */
 #include "op.h"
-enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS };
+enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS, P = COUNT_PADS };
 #define SHARED_ATTRS                                                              \
     [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},               \
     [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},   \
@@ -91,6 +92,28 @@ static const OnnxMap onnx_average[] = {
 };
 const Op op_maxpool = {"maxpool", "x", "y", max_attrs, shape, define_max, .lower = lower_max, .onnx = onnx_max};
 const Op op_averagepool = {"averagepool", "x", "y", average_attrs, shape, define_average, .lower = lower_average, .onnx = onnx_average};
+
+/* ---- lppool */
+
+static const AttrDef lp_attrs[] = {SHARED_ATTRS, [P] = {"p", A_INT, "2", .draw = "1 2 3"}, {0}};
+static const char *shape_lp(Call *c) {
+    int64_t p;
+    return !is_const(c, intof(c, P), &p) || p < 1 || p > 1024 ? "a power that is no natural number" : shape(c);
+}
+static Ex define_lp(Call *c, Dims i) {
+    int64_t p = 2;
+    is_const(c, intof(c, P), &p);
+    Dims k = bound(c, ints_dims(c, KERNEL)), x = place(c, i, k);
+    Ex e = fn(c, FN_ABS, at(c, 0, x)), each = p == 1 ? e : p == 2 ? mul(c, e, e) : power(c, e, num(c, p, 1));
+    Ex total = sum(c, k, inside(c, x, c->in[0]->dim, 2), each);
+    return p == 1 ? total : p == 2 ? fn(c, FN_SQRT, total) : power(c, total, num(c, 1, p));
+}
+static const OnnxMap onnx_lp[] = {
+    {"", "LpPool", 18, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode p pads:auto_pad"},
+    {"", "LpPool", 2, 17, "kernel=kernel_shape strides dilations=1! ceil=no! p pads:auto_pad"},
+    {0},
+};
+const Op op_lppool = {"lppool", "x", "y", lp_attrs, shape_lp, define_lp, .onnx = onnx_lp};
 
 /* ---- maxplace */
 

@@ -200,6 +200,8 @@ static bool trains_by_input(Draft *d, int attr) {
     return draft_slot(d, 2, constant_make(d->w, &type, blob_put(d->w, "\1", 1)));
 }
 static bool dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
+static bool second_input(Draft *d, int attr) { return draft_input(d, attr, 2, false); }
+static bool dft_length(Draft *d, int attr) { return d->attr[attr].ints.v[0] ? draft_input(d, attr, 1, false) : draft_slot(d, 1, 0); }
 
 static const struct {
     const char *ours, *name;
@@ -239,6 +241,8 @@ static const struct {
     {"training", "off", nothing},
     {"training", "input", trains_by_input},
     {"dtype", "like", dtype},
+    {"axis", "dft", second_input},
+    {"length", "dft", dft_length},
     {"rank", "3", nothing},
     {"rank", "kernel", nothing},
 };

@@ -69,6 +69,8 @@ bool special_hidden(Import *, int attr);
 bool special_rotary(Import *, int attr);
 bool special_to_quantized(Import *, int attr);
 bool special_to_scale(Import *, int attr);
+bool special_axis_dft(Import *, int attr);
+bool special_length_dft(Import *, int attr);
 bool special_rank_3(Import *, int attr);
 bool special_rank_kernel(Import *, int attr);
 bool special_training_attribute(Import *, int attr);

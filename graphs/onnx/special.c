@@ -377,6 +377,8 @@ static const struct {
     {"dim", "rotary", special_rotary},
     {"to", "quantized", special_to_quantized},
     {"to", "scale", special_to_scale},
+    {"axis", "dft", special_axis_dft},
+    {"length", "dft", special_length_dft},
     {"rank", "3", special_rank_3},
     {"rank", "kernel", special_rank_kernel},
     {"training", "attribute", special_training_attribute},

@@ -71,6 +71,14 @@ bool special_dtype_like(Import *s, int attr) {
     return give_word_of(s, attr, stated > 0 && stated < DT_COUNT ? (DType)stated : type_of(s, 0));
 }
 
+bool special_axis_dft(Import *s, int attr) {
+    Poly last_but_one = poly_int(s->w, -2);
+    give_ints(s, attr, 1, &last_but_one);
+    return give_input(s, attr, 2);
+}
+
+bool special_length_dft(Import *s, int attr) { return give_input(s, attr, 1); }
+
 bool special_hidden(Import *s, int attr) {
     const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
     if (!r || r->dim.n != 3) return import_fail(s, "input 2 has not three axes");

@@ -76,3 +76,108 @@ def maxplace(case):
     case.attrs["columns"] = case.draw("columns")
     case.onnx_attrs["storage_order"] = int(case.attrs["columns"] == "yes")
     case.type, case.outputs = "MaxPool", 2
+
+
+def nll(case):
+    classes, shape = 5, [2, 3, 4][:case.below(3)]
+    case.attrs = {"reduction": case.draw("reduction")}
+    case.onnx_attrs = {"reduction": case.attrs["reduction"]}
+    if case.below(2):
+        case.attrs["ignore"] = case.onnx_attrs["ignore_index"] = int(case.draw("ignore"))
+    low = -1 if case.attrs.get("ignore") == -1 else 0
+    case.inputs = [case.tensor(3, classes, *shape), case.integers(3, *shape, low=low, high=classes)]
+    if case.below(2):
+        case.inputs.append(case.tensor(classes, low=0.25))
+    case.inputs[1].ravel()[0] = 2  # not all are ignored
+    case.type, case.opset = case.op.onnx[0][0], 13
+
+
+def crossentropy(case):
+    nll(case)
+    case.outputs = 2
+
+
+def gridsample(case):
+    case.attrs = {name: case.draw(name) for name in ("mode", "outside", "align")}
+    case.inputs, case.type, case.opset = [case.tensor(2, 2, 4, 5), case.tensor(2, 3, 4, 2, low=-1.6, high=1.6)], "GridSample", 20
+    case.onnx_attrs = {"mode": case.attrs["mode"], "padding_mode": case.attrs["outside"], "align_corners": int(case.attrs["align"] == "yes")}
+
+
+def linearattention(case):
+    g, rule = int(case.draw("kv_heads")), case.draw("rule")
+    h, b, t, dk, dv = g * (1 + case.below(2)), 2, 3, 4, 5
+    case.attrs = {"kv_heads": g, "q_heads": h, "scale": case.draw("scale"), "rule": rule}
+    case.inputs = [case.tensor(b, t, h * dk), case.tensor(b, t, g * dk), case.tensor(b, t, g * dv)]
+    case.inputs.append(case.tensor(b, g, dk, dv) if case.below(2) else None)
+    case.inputs.append(case.tensor(b, t, case.random.choice([g, g * dk])) if "gated" in rule else None)
+    case.inputs.append(case.tensor(b, t, case.random.choice([1, g])) if "delta" in rule else None)
+    case.inputs = [x if x is None else x / 4 for x in case.inputs]  # else the state grows beyond what float32 keeps
+    case.type, case.opset, case.outputs = "LinearAttention", 27, 2
+    case.onnx_attrs = {"kv_num_heads": g, "q_num_heads": h, "scale": number(case.attrs["scale"]), "update_rule": rule}
+
+
+def causalconv(case):
+    case.attrs["activation"] = case.onnx_attrs["activation"] = case.draw("activation")
+    k = 1 + case.below(3)
+    case.inputs = [case.tensor(2, 3, 5), case.tensor(3, 1, k), case.tensor(3) if case.below(2) else None, case.tensor(2, 3, k - 1) if case.below(2) else None]
+    case.type, case.opset, case.outputs = "CausalConvWithState", 27, 2
+
+
+def dft(case):
+    case.attrs = {"axis": int(case.draw("axis")), "inverse": case.draw("inverse"), "length": int(case.draw("length"))}
+    case.inputs = [case.tensor(3, 4, 2 if case.attrs["inverse"] == "yes" else 1 + case.below(2))]
+    x = case.inputs[0].astype("f8")
+    signal = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+    turn = np.fft.ifft if case.attrs["inverse"] == "yes" else np.fft.fft
+    y = turn(signal, n=case.attrs["length"] or None, axis=case.attrs["axis"] if case.attrs["axis"] >= 0 else -1)
+    case.expected = [np.stack([y.real, y.imag], -1).astype(np.float32)]
+
+
+def window(case):
+    case.attrs = {"size": int(case.draw("size")), "periodic": case.draw("periodic")}
+    size, case.type = case.attrs["size"], case.op.onnx[0][0]
+    n = size if case.attrs["periodic"] == "yes" else size - 1
+    a = {"hann": (0.5, 0.5, 0), "hamming": (25 / 46, 21 / 46, 0), "blackman": (0.42, 0.5, 0.08)}[case.op.name]
+    angle = 2 * np.pi * np.arange(size) / max(n, 1)
+    case.expected = [(a[0] - a[1] * np.cos(angle) + a[2] * np.cos(2 * angle)).astype(np.float32)]
+
+
+hann = hamming = blackman = window
+
+
+def bitcast(case):
+    case.inputs, case.attrs = [case.tensor(2, 3)], {"to": "I32"}
+    case.expected = [case.inputs[0].view(np.int32)]
+
+
+def eyelike(case):
+    case.attrs = {"k": int(case.draw("k")), "shape": [2 + case.below(3), 3]}
+    case.expected = [np.eye(case.attrs["shape"][0], 3, case.attrs["k"], dtype=np.float32)]
+
+
+def mean(case):
+    case.inputs, case.type = [case.tensor(2, 3, 4), case.tensor(2, 3, 4), case.tensor(4)][:1 + case.below(3)], "Mean"
+
+
+def swiglu(case):
+    alpha = number(case.attrs.setdefault("alpha", case.draw("alpha")))
+    case.inputs = [case.tensor(2, 3, 4), case.tensor(2, 3, 4)]
+    a, b = (x.astype("f8") for x in case.inputs)
+    case.expected = [(a / (1 + np.exp(-alpha * a)) * b).astype(np.float32)]
+
+
+def cumprod(case):
+    case.attrs = {"axis": int(case.draw("axis")), "exclusive": case.draw("exclusive"), "reverse": case.draw("reverse")}
+    case.inputs, axis = [case.tensor(2, 3, 4)], case.attrs["axis"]
+    x = np.flip(case.inputs[0], axis) if case.attrs["reverse"] == "yes" else case.inputs[0]
+    y = np.cumprod(x.astype("f8"), axis)
+    if case.attrs["exclusive"] == "yes":
+        y = np.insert(np.delete(y, -1, axis), 0, 1, axis)
+    case.expected = [(np.flip(y, axis) if case.attrs["reverse"] == "yes" else y).astype(np.float32)]
+
+
+def lppool(case):
+    from operator_cases import pool
+    pool(case)
+    case.attrs["p"] = case.onnx_attrs["p"] = int(case.draw("p"))
+    case.type = "LpPool"

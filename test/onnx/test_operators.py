@@ -7,7 +7,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from operator_cases import INTEGERS, INTERNAL, MAKERS, OPS, ROUNDS, TOOL, TYPES, Case, plain, text, typed, whole_numbers
 
-REFERENCE = {"LayerNormalization"}  # ONNX Runtime 1.31 ends here with a signal
+REFERENCE = {"LayerNormalization", "GridSample"}  # ONNX Runtime 1.31 ends here with a signal; clamps no place where it is cubic
 
 
 def ours(case, how="run"):

@@ -1,0 +1,131 @@
+/* gridsample: x [n, c, ..] read at the places that grid [n, .., axes] names, the last axis of x first, -1 and 1 being its
+   ends: the middles of its first and last elements with `align`, else their outer edges. Between elements: the nearest,
+   linear, or cubic (R. Keys, 1981, a = -3/4). Outside: zero, the nearest element of the border, or the picture mirrored
+   at its ends. */
+#include "op.h"
+#include <math.h>
+enum { MODE, OUTSIDE, ALIGN };
+enum { LINEAR, NEAREST, CUBIC };
+enum { ZEROS, BORDER, REFLECTION };
+static const AttrDef attrs[] = {
+    [MODE] = {"mode", A_WORD, "linear", "linear nearest cubic", .draw = "linear nearest cubic"},
+    [OUTSIDE] = {"outside", A_WORD, "zeros", "zeros border reflection", .draw = "zeros border reflection"},
+    [ALIGN] = {"align", A_WORD, "no", "no yes", .draw = "no yes"},
+    {0},
+};
+
+static const char *shape(Call *c) {
+    Dims x = c->in[0]->dim, grid = c->in[1]->dim;
+    if (x.n < 3 || grid.n != x.n) return "gridsample needs x and grid of one rank, at least 3";
+    if (!is_float(c->in[1])) return "a grid is real numbers";
+    need_eq(c, grid.v[0], x.v[0]);
+    need_eq(c, grid.v[grid.n - 1], poly_int(c->w, x.n - 2));
+    c->out[0] = *c->in[0];
+    for (int k = 2; k < x.n; k++) c->out[0].dim.v[k] = grid.v[k - 1];
+    return is_float(c->in[0]) ? NULL : "not for this element type";
+}
+static int params(Call *c, int64_t *out, int room) {
+    if (room < 3) return -1;
+    for (int k = MODE; k <= ALIGN; k++) out[k] = word(c, k);
+    return 3;
+}
+
+enum { TAPS = 4 };
+typedef struct Sample { /* along each axis: first element, weights */
+    int ns, taps;
+    int64_t outside, align;
+    int64_t first[STEP_RANK];
+    double weight[STEP_RANK][TAPS];
+} Sample;
+
+static double mirrored(double x, double low, double high) {
+    double range = high - low, beyond = x < low ? low - x : x - high;
+    if (x >= low && x <= high) return x;
+    if (!(range > 0)) return low;
+    double turns = floor(beyond / range), rest = beyond - turns * range;
+    bool back = fmod(turns, 2) == 0;
+    return (x < low) == back ? low + rest : high - rest;
+}
+static void ends(const Sample *s, int64_t n, double *low, double *high) {
+    *low = s->align ? 0 : -0.5;
+    *high = (double)n - (s->align ? 1 : 0.5);
+}
+static double into(const Sample *s, double x, int64_t n) {
+    double low, high;
+    ends(s, n, &low, &high);
+    if (x >= low && x <= high) return x;
+    if (s->outside == BORDER) return x < 0 ? 0 : x > (double)(n - 1) ? (double)(n - 1) : x;
+    return s->outside == REFLECTION ? mirrored(x, low, high) : x;
+}
+/* The element that stands for place k of an axis of n; -1: zero. */
+static int64_t element(const Sample *s, int64_t k, int64_t n) {
+    double low, high;
+    if (k >= 0 && k < n) return k;
+    if (s->outside == ZEROS) return -1;
+    if (s->outside == BORDER) return k < 0 ? 0 : n - 1;
+    ends(s, n, &low, &high);
+    int64_t at = (int64_t)mirrored((double)k, low, high);
+    return at < 0 ? 0 : at >= n ? n - 1 : at;
+}
+static double cubic(double d) {
+    const double a = -0.75;
+    d = fabs(d);
+    return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
+static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
+    float at = s->align ? (g + 1) / 2 * (float)(n - 1) : ((g + 1) * (float)n - 1) / 2;
+    if (!isfinite(at) || fabsf(at) > 1e9f) at = at > 0 ? 1e9f : -1e9f;
+    if (mode == NEAREST) at = rintf(at);
+    double x = into(s, (double)at, n), low = floor(x);
+    s->first[a] = (int64_t)(mode == NEAREST ? x : low) - (mode == CUBIC);
+    for (int k = 0; k < s->taps; k++)
+        s->weight[a][k] = mode == NEAREST ? 1 : mode == LINEAR ? (k ? x - low : 1 - (x - low)) : cubic(x - (double)(s->first[a] + k));
+}
+static double value(const Sample *s, const View *x, void *const slot[], int64_t at[]) {
+    View taps = {.rank = s->ns};
+    int64_t k[STEP_RANK];
+    double total = 0;
+    for (int a = 0; a < s->ns; a++) taps.dim[a] = s->taps;
+    for (bool more = kernel_first(&taps, k); more; more = kernel_next(&taps, k)) {
+        double weight = 1;
+        bool there = true;
+        for (int a = 0; a < s->ns && there; a++) {
+            weight *= s->weight[a][k[a]];
+            at[a + 2] = element(s, s->first[a] + k[a], x->dim[a + 2]);
+            there = at[a + 2] >= 0;
+        }
+        if (there) total += weight * kernel_real(x, slot, kernel_at(x, at));
+    }
+    return total;
+}
+static int kernel(const Step *step, void *const slot[]) {
+    const View *y = &step->view[0], *x = &step->view[1], *grid = &step->view[2];
+    Sample s = {.ns = x->rank - 2, .outside = step->param[2], .align = step->param[3]};
+    View places = *y;
+    int64_t i[STEP_RANK], g[STEP_RANK], at[STEP_RANK];
+    s.taps = step->param[1] == NEAREST ? 1 : step->param[1] == LINEAR ? 2 : TAPS;
+    places.dim[1] = y->dim[1] > 0;
+    for (bool more = kernel_first(&places, i); more; more = kernel_next(&places, i)) {
+        g[0] = i[0];
+        for (int a = 0; a < s.ns; a++) g[a + 1] = i[a + 2];
+        for (int a = 0; a < s.ns; a++) {
+            g[s.ns + 1] = s.ns - 1 - a;
+            if (x->dim[a + 2] < 1) return -1;
+            axis_weights(&s, a, step->param[1], (float)kernel_real(grid, slot, kernel_at(grid, g)), x->dim[a + 2]);
+        }
+        for (at[0] = i[0], at[1] = 0; at[1] < y->dim[1]; at[1]++) {
+            i[1] = at[1];
+            kernel_set_real(y, slot, kernel_at(y, i), value(&s, x, slot, at));
+        }
+        i[1] = 0;
+    }
+    return 0;
+}
+static const OnnxMap onnx[] = {
+    {"", "GridSample", 20, 0, "mode outside=padding_mode align=align_corners"},
+    {"", "GridSample", 16, 19, "mode=linear! mode==bilinear outside=padding_mode align=align_corners"},
+    {"", "GridSample", 16, 19, "mode=cubic! +mode==bicubic outside=padding_mode align=align_corners"},
+    {"", "GridSample", 16, 19, "mode=nearest! +mode==nearest outside=padding_mode align=align_corners"},
+    {0},
+};
+const Op op_gridsample = {"gridsample", "x grid", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

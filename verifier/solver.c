@@ -18,6 +18,7 @@ struct Solver {
     Arena *arena;
     Z3_context z;
     Z3_solver s[MODES];
+    unsigned limit[MODES]; /* as last set */
     Z3_sort integer;
     int nfact, roomfact, nsize;
     Lit *fact;
@@ -42,6 +43,8 @@ static void ignore_error(Z3_context z, Z3_error_code code) {
     (void)code;
 }
 static void set_limit(Solver *s, int mode, unsigned limit) {
+    if (s->limit[mode] == limit) return;
+    s->limit[mode] = limit;
     Z3_params p = Z3_mk_params(s->z);
     Z3_params_inc_ref(s->z, p);
     Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), limit);
@@ -453,6 +456,7 @@ static bool ask(Solver *s, const Question *q) {
 static bool refuted(Solver *s, const Question *q) {
     World *w = s->w;
     if (q->tag == 'f') return witness_find(s->witness, q->holds.n, q->holds.v, NULL);
+    if (q->tag == 'b') return witness_unbalanced(s->witness, q->holds.n, q->holds.v, q->n, q->member);
     for (int k = 0; q->tag == 'e' && k < q->maybe.n; k++) {
         Poly one = poly_int(w, 1), p = q->maybe.v[k].p;
         Lit below = {poly_sub(w, poly_scale(w, p, -1), one), false}, above = {poly_sub(w, p, one), false};

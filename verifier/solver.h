@@ -3,16 +3,8 @@
    one proof; its Z3 context is its own, so that budgets are reproducible. */
 #ifndef ISOMER_SOLVER_H
 #define ISOMER_SOLVER_H
-#include "ops/core/expr.h"
+#include "verifier/witness.h"
 
-typedef struct Lits {
-    int n;
-    const Lit *v;
-} Lits;
-typedef struct Member { /* `count` times the indicator of a set of points */
-    int64_t count;
-    Lits dom;
-} Member;
 typedef struct SolverStats {
     int queries, cached, nonlinear;
     uint64_t spent; /* Z3's resource units */

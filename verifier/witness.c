@@ -6,7 +6,7 @@
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { POINTS = 8, DRAWS = 1200, SYMBOLS = 96, VARIABLES = 40, STEPS = 400, LITS = 200 };
+enum { POINTS = 8, DRAWS = 1200, SYMBOLS = 96, VARIABLES = 40, STEPS = 400, LITS = 200, MEMBERS = 8 };
 struct Witness {
     World *w;
     Arena *arena;
@@ -18,8 +18,9 @@ struct Witness {
     uint32_t room;
     int64_t *value; /* by symbol */
     /* one search */
-    int nlit, nvar, steps;
+    int nlit, nvar, steps, nmember;
     Lit lit[LITS];
+    const Member *member; /* nmember > 0: what is looked for is a point at which their counts do not add up to 0 */
     Symbol var[VARIABLES];
 };
 
@@ -129,12 +130,21 @@ static bool consistent(const Witness *s) {
         if (holds(s, s->lit[k]) == 0) return false;
     return true;
 }
+static bool unbalanced(const Witness *s) {
+    int64_t sum = 0;
+    for (int k = 0; k < s->nmember; k++) {
+        int all = 1;
+        for (int j = 0; j < s->member[k].dom.n && all == 1; j++) all = holds(s, s->member[k].dom.v[j]);
+        if (all < 0 || (all && __builtin_add_overflow(sum, s->member[k].count, &sum))) return false;
+    }
+    return sum != 0;
+}
 static bool search(Witness *s, uint64_t open) {
     if (s->steps-- <= 0 || !consistent(s)) return false;
     if (!open) {
         for (int k = 0; k < s->nlit; k++)
             if (holds(s, s->lit[k]) != 1) return false;
-        return true;
+        return !s->nmember || unbalanced(s);
     }
     int best = -1;
     int64_t low = 0, high = 0, width = INT64_MAX;
@@ -171,16 +181,37 @@ static bool find_at(Witness *s, int point) {
     for (int k = 0; k < s->nvar; k++) s->value[s->var[k]] = SIZE_UNKNOWN;
     return found;
 }
-bool witness_find(Witness *s, int n, const Lit *l, const Lit *also) {
+static bool start(Witness *s, int n, const Lit *l, int more) {
     if (!s->drawn) draw(s);
-    if (s->too_many || n + 1 > LITS || !s->npoint) return false;
+    if (s->too_many || n + more > LITS || !s->npoint) return false;
     s->nlit = n;
-    s->nvar = 0;
+    s->nvar = s->nmember = 0;
     if (n) memcpy(s->lit, l, sizeof *l * (size_t)n);
-    if (also) s->lit[s->nlit++] = *also;
+    return true;
+}
+static bool at_points(Witness *s) {
     for (int k = 0; k < s->nlit; k++) collect(s, s->lit[k].p, &s->nvar, s->var, VARIABLES);
     if (s->nvar > VARIABLES) return false;
     for (int k = 0; k < s->npoint; k++)
         if (find_at(s, k)) return true;
+    return false;
+}
+bool witness_find(Witness *s, int n, const Lit *l, const Lit *also) {
+    if (!start(s, n, l, 1)) return false;
+    if (also) s->lit[s->nlit++] = *also;
+    return at_points(s);
+}
+bool witness_unbalanced(Witness *s, int n, const Lit *l, int nmember, const Member *member) {
+    for (int k = 0; k < nmember && k < MEMBERS; k++) {
+        const Lits *in = &member[k].dom;
+        if (!start(s, n, l, in->n)) return false;
+        if (in->n) memcpy(s->lit + n, in->v, sizeof *in->v * (size_t)in->n);
+        s->nlit += in->n;
+        for (int j = 0; j < nmember; j++)
+            for (int i = 0; i < member[j].dom.n; i++) collect(s, member[j].dom.v[i].p, &s->nvar, s->var, VARIABLES);
+        s->nmember = nmember;
+        s->member = member;
+        if (at_points(s)) return true;
+    }
     return false;
 }

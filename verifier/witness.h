@@ -4,9 +4,20 @@
 #define ISOMER_WITNESS_H
 #include "ops/core/expr.h"
 
+typedef struct Lits {
+    int n;
+    const Lit *v;
+} Lits;
+typedef struct Member { /* `count` times the indicator of a set of points */
+    int64_t count;
+    Lits dom;
+} Member;
 typedef struct Witness Witness;
 Witness *witness_new(World *, Arena *);
 void witness_fact(Witness *, Lit);
 /* True: some point satisfies the facts, the n conditions and `also` (NULL: nothing more). */
 bool witness_find(Witness *, int n, const Lit *, const Lit *also);
+/* True: at some point that satisfies the facts and the n conditions the counts of the members that hold there do not add
+   up to 0. Such points are looked for where a member holds. */
+bool witness_unbalanced(Witness *, int n, const Lit *, int nmember, const Member *);
 #endif

@@ -151,8 +151,8 @@ typedef struct Literal {
 } Literal;
 typedef struct TreeFacts { /* what the trees of a side hold */
     World *w;
-    const Graph *stated;
-    int n, room;
+    int nstated, n, room;
+    Ex *stated;
     Literal *number;
     bool divides, computes; /* recip or exp; arithmetic on real variables */
 } TreeFacts;
@@ -171,16 +171,23 @@ static void add_number(Arena *arena, TreeFacts *f, Literal x) {
     }
     f->number[f->n++] = x;
 }
-/* Is it an attribute's, in the graph that the rule states? */
-static bool is_written(const TreeFacts *f, Arena *arena, Ex number) {
-    NodeList live = graph_live(f->w, arena, f->stated);
+/* The numbers that are attributes in the graph that the rule states. */
+static void note_stated(Arena *arena, TreeFacts *f, const Graph *stated) {
+    NodeList live = graph_live(f->w, arena, stated);
+    int room = 0;
+    for (int k = 0; k < live.n; k++) room += attrs_count(node_get(f->w, live.v[k]).op->attrs);
+    f->stated = ARENA_NEW(arena, Ex, room + 1);
     for (int k = 0; k < live.n; k++) {
         const Op *op = node_get(f->w, live.v[k]).op;
         Attr attr[32];
         sig_attr(f->w, node_get(f->w, live.v[k]).sig, attr);
         for (int j = 0; j < attrs_count(op->attrs); j++)
-            if (op->attrs[j].kind == A_REAL && attr[j].real == number) return true;
+            if (op->attrs[j].kind == A_REAL) f->stated[f->nstated++] = attr[j].real;
     }
+}
+static bool is_written(const TreeFacts *f, Ex number) {
+    for (int k = 0; k < f->nstated; k++)
+        if (f->stated[k] == number) return true;
     return false;
 }
 
@@ -189,7 +196,7 @@ static void look(Arena *arena, TreeFacts *f, Ex e) {
     if (!e) return;
     ex_get(f->w, e, &x);
     if (x.kind == EX_NUM || x.kind == EX_REAL) {
-        add_number(arena, f, (Literal){e, is_written(f, arena, e)});
+        add_number(arena, f, (Literal){e, is_written(f, e)});
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
@@ -200,7 +207,8 @@ static void look(Arena *arena, TreeFacts *f, Ex e) {
 }
 static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
     World *w = a->prover.w;
-    TreeFacts f = {.w = w, .stated = stated};
+    TreeFacts f = {.w = w};
+    note_stated(a->prover.arena, &f, stated);
     NodeList live = graph_live(w, a->prover.arena, g);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     MODEL_GRAPH = 7,
@@ -19,21 +20,11 @@ enum {
 
 /* Weights on their way into a file of their own, one behind the other, each at a multiple of a page. */
 typedef struct Store {
-    const char *name; /* of that file, beside the model */
-    size_t least;     /* smaller tensors stay inside */
+    const char *name, *path; /* of that file, beside the model */
+    bool fresh;              /* it is not there yet */
+    size_t least;            /* smaller tensors stay inside */
     Pieces pieces;
 } Store;
-
-/* MODEL.onnx.data; another name where the model has such a file already, of which something may stay. */
-static void store_name(const Model *m, const char *path, Arena *a, Store *s) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    bool taken = true;
-    for (int k = 0; taken; k++) {
-        taken = false;
-        s->name = k ? arena_format(a, "%s.data%d", base, k) : arena_format(a, "%s.data", base);
-        for (MappedFile *f = m->external; f; f = f->next) taken |= strcmp(f->path, s->name) == 0;
-    }
-}
 
 static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
@@ -205,23 +196,97 @@ static bool copy_beside(Model *m, const Pieces *file, const char *path, const St
     return external_copy(m, (Slice){(const unsigned char *)pieces_join(file, a), file->size}, path, into ? into->name : NULL, a, e);
 }
 
+/* Is there a file that holds just this? */
+static bool holds(const char *path, const Pieces *p) {
+    Error ignored = {0};
+    Slice file;
+    size_t at = 0;
+    if (!file_map(path, &file, &ignored)) return false;
+    bool same = file.n == p->size;
+    for (int k = 0; k < p->n && same; at += p->v[k++].n) {
+        if (p->v[k].at) same = !memcmp(file.at + at, p->v[k].at, p->v[k].n);
+        else
+            for (size_t i = 0; i < p->v[k].n && same; i++) same = !file.at[at + i];
+    }
+    file_unmap(file);
+    return same;
+}
+
+/* MODEL.onnx.data, .data1, ..: the first that is not there, or holds the same already, and is none of the model's own. No file that anything may name is ever replaced. */
+static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file, Arena *a, Error *e) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    for (int k = 0;; k++) {
+        bool own = false;
+        s->name = k ? arena_format(a, "%s.data%d", base, k) : arena_format(a, "%s.data", base);
+        s->path = arena_format(a, "%.*s%s", (int)(base - path), path, s->name);
+        for (MappedFile *f = m->external; f; f = f->next) own |= strcmp(f->path, s->name) == 0;
+        if (own) continue;
+        s->pieces = pieces_new(a);
+        if (!pieces_of(m, x, s, a, file, e)) return false;
+        s->fresh = s->pieces.n && access(s->path, F_OK) != 0;
+        if (!s->pieces.n || s->fresh || holds(s->path, &s->pieces)) return true;
+    }
+}
+
+typedef struct Outdated { /* files of make_store's names that the model at `path` has: of an earlier run */
+    Arena *arena;
+    const char *path;
+    int n, room;
+    const char **v;
+} Outdated;
+
+static bool note_outdated(void *user, const char *location) {
+    Outdated *o = user;
+    const char *slash = strrchr(o->path, '/'), *base = slash ? slash + 1 : o->path;
+    size_t n = strlen(base);
+    bool ours = !strncmp(location, base, n) && !strncmp(location + n, ".data", 5);
+    if (!ours || location[n + 5 + strspn(location + n + 5, "0123456789")]) return true;
+    if (o->n == o->room) {
+        const char **more = ARENA_NEW(o->arena, const char *, o->room = 2 * o->room + 8);
+        if (o->n) memcpy(more, o->v, sizeof *more * (size_t)o->n);
+        o->v = more;
+    }
+    o->v[o->n++] = arena_format(o->arena, "%.*s%s", (int)(base - o->path), o->path, location);
+    return true;
+}
+
+static Outdated find_outdated(const char *path, Arena *a) {
+    Outdated o = {a, path, 0, 0, NULL};
+    Error ignored = {0};
+    Slice old;
+    if (!file_map(path, &old, &ignored)) return o;
+    external_each(a, old, path, note_outdated, &o, &ignored);
+    file_unmap(old);
+    return o;
+}
+
+/* The data first, under a name that nothing has; then the model, at once; then what only the model before it named. */
+static bool write_both(const Model *m, const char *path, const Store *s, const Pieces *file, Arena *a, Error *e) {
+    Outdated old = find_outdated(path, a);
+    if (s->fresh && !file_write_pieces(s->path, s->pieces.n, s->pieces.v, e)) return false;
+    if (!file_write_pieces(path, file->n, file->v, e)) {
+        if (s->fresh) unlink(s->path);
+        return false;
+    }
+    for (int k = 0; k < old.n; k++) {
+        const char *name = old.v[k], *slash = strrchr(name, '/');
+        bool kept = s->pieces.n && strcmp(name, s->path) == 0;
+        for (MappedFile *f = m->external; f; f = f->next) kept |= strcmp(f->path, slash ? slash + 1 : name) == 0;
+        if (!kept) unlink(name);
+    }
+    return true;
+}
+
 bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
     Pieces file;
     Arena *a = arena_new(arena_escape(m->w->arena), 0);
-    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0, .pieces = pieces_new(a)};
-    Store *into = x->external ? &store : NULL;
-    if (into) store_name(m, path, a, &store);
-    bool ok = pieces_of(m, x, into, a, &file, e);
+    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0}, *into = x->external ? &store : NULL;
+    bool ok = into ? make_store(m, x, path, into, &file, a, e) : pieces_of(m, x, NULL, a, &file, e);
     if (ok && file.size > INT32_MAX)
         ok = error_set(e, E_LIMIT, path, "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data keeps weights outside",
                        file.size);
     ok = ok && copy_beside(m, &file, path, into, a, e);
-    if (ok && store.pieces.n) {
-        const char *slash = strrchr(path, '/');
-        ok = file_write_pieces(arena_format(a, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, store.name), store.pieces.n,
-                               store.pieces.v, e);
-    }
-    ok = ok && file_write_pieces(path, file.n, file.v, e);
+    ok = ok && (into ? write_both(m, path, into, &file, a, e) : file_write_pieces(path, file.n, file.v, e));
     arena_free(a);
     return ok;
 }

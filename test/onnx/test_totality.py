@@ -1,6 +1,6 @@
 """Whatever a valid model may contain goes through optimize-model unharmed: each model here holds something unusual and, around it, a
 convolution and a normalization that rules join, so that the file does change. With --rules none it comes back byte for byte."""
-import subprocess
+import os, resource, signal, subprocess
 import numpy, onnx, pytest
 from onnx import TensorProto as T, helper as h, numpy_helper
 import roundtrip, written
@@ -332,6 +332,39 @@ def test_saved_as_external_data(tmp_path, least, rules):
     if found:
         assert run(out, again, "--rules", "none", *options).returncode == 0 and {f for f, _, _ in externals(again).values()} == {"again.onnx.data"}
         assert not written.differs(written.run_onnxruntime(str(again), {"x": X}), want, 1e-5, 1e-6)
+
+
+def test_saved_external_data_belongs_to_its_model(tmp_path):
+    """Whatever happens, OUT and the data that it names are of one run: the data of a model that stands is never replaced, and goes only after the model."""
+    def source(name, value):  # its data is small, the rest is not
+        path, rest = tmp_path / name, [constant(f"c{k}", numpy.full(2000, k, "f4")) for k in range(20)]
+        nodes = [*core(y="mid"), h.make_node("MatMul", ["mid", "large"], ["y"]), h.make_node("Sum", [c.name for c in rest], ["sum"])]
+        path.write_bytes(make(nodes, initializers=[*weights(), constant("large", numpy.full((6, 500), value, "f4")), *rest],
+                              outputs=[info("y", (1, 4, 6, 500)), info("sum", (2000,))]).SerializeToString())
+        return path
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+    def write(path, **more):
+        return subprocess.run([roundtrip.OPTIMIZE, "-q", path, out, "--rules", "none", "--cost", "flops", "--save-as-external-data", "--external-threshold", "9000"],
+                              capture_output=True, text=True, timeout=120, **more)
+    def files():
+        return {f for f in os.listdir(folder)}
+    def now():
+        return written.run_onnxruntime(str(out), {"x": X})
+    folder = tmp_path / "out"
+    folder.mkdir()
+    first, second, out = source("first.onnx", 1), source("second.onnx", 2), folder / "o.onnx"
+    wants = [written.run_onnxruntime(str(path), {"x": X}) for path in (first, second)]
+    assert write(first).returncode == 0 and files() == {"o.onnx", "o.onnx.data"} and not written.differs(now(), wants[0], 0, 0)
+    bytes_of = {name: (folder / name).read_bytes() for name in files()}
+    assert write(first).returncode == 0 and {name: (folder / name).read_bytes() for name in files()} == bytes_of
+    done = write(second, preexec_fn=small)  # the data is written, the model is not
+    assert done.returncode == 5 and "o.onnx:" in done.stderr and {name: (folder / name).read_bytes() for name in files()} == bytes_of
+    assert write(second).returncode == 0 and files() == {"o.onnx", "o.onnx.data1"} and not written.differs(now(), wants[1], 0, 0)
+    (folder / "o.onnx.data").write_bytes(b"mine")
+    assert write(first).returncode == 0 and files() == {"o.onnx", "o.onnx.data", "o.onnx.data2"} and not written.differs(now(), wants[0], 0, 0)
+    assert (folder / "o.onnx.data").read_bytes() == b"mine"
 
 
 def huge(folder, external):

@@ -269,6 +269,41 @@ static Nf log_plain(Prover *p, Nf nf) {
     bool odd = single && t.factor[0].power.q == 1 && t.factor[0].power.p % 2 != 0;
     return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
 }
+static bool is_whole_atom(const AtomInfo *a) {
+    bool whole = a->word == FN_FLOOR || a->word == FN_CEIL || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
+    return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
+}
+/* The terms that are integers: integer coefficients, positive powers of what is an integer. */
+static Nf whole_terms(Prover *p, Nf nf) {
+    int n = nf_size(p, nf), m = 0;
+    Term *t = ARENA_NEW(p->arena, Term, n);
+    for (int k = 0; k < n; k++) {
+        t[m] = nf_term(p, nf, k);
+        bool whole = t[m].c.q == 1 && !t[m].nvar && !t[m].dom;
+        for (int j = 0; j < t[m].nfactor; j++)
+            whole = whole && t[m].factor[j].power.q == 1 && t[m].factor[j].power.p > 0 && is_whole_atom(atom_info(p, t[m].factor[j].atom));
+        m += whole;
+    }
+    return nf_from(p, m, t);
+}
+static bool has_maximum(Prover *p, Nf nf) { /* whose parts had better stay together with what is added */
+    int n = nf_size(p, nf);
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        for (int j = 0; j < t->nfactor; j++)
+            if (atom_info(p, t->factor[j].atom)->kind == AT_MAX) return true;
+    }
+    return false;
+}
+/* floor and ceil of an integer and the rest are the integer and that of the rest; round of 1 and the rest is not: halves go to even numbers. */
+static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
+    if (f != FN_FLOOR && f != FN_CEIL && f != FN_ROUND) return false;
+    Nf whole = whole_terms(p, nf), rest = nf_add(p, nf, negative(p, whole));
+    if (!whole || (f == FN_ROUND && rest) || has_maximum(p, rest)) return false;
+    *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
+    return true;
+}
 /* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); odd and even functions take the sign out. */
 Nf apply_plain(Prover *p, Function f, Nf nf) {
     Nf value;
@@ -277,7 +312,7 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
     if (f == FN_LOG && nf) return log_plain(p, nf);
     if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
-    if (known_value(p, f, nf, &value)) return value;
+    if (known_value(p, f, nf, &value) || apply_whole(p, f, nf, &value)) return value;
     if (f == FN_TANH)
         return nf_add(p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)), negative(p, one(p)));
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;

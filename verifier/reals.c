@@ -9,7 +9,8 @@
                               x >= 0, else v = 0
      function f               equal arguments give equal values; not decreasing: a <= b gives f(a) <= f(b), with the value at 0 as
                               one more point; odd: the same of a and -b; values within [low, high]
-     exp, its inverse log, and sigmoid are strictly increasing, so that the order of the values gives that of the arguments;
+     floor, ceil, round, sign and delta are integers, near their argument or by its sign
+     exp, its inverse log, erf and sigmoid are strictly increasing, so that the order of the values gives that of the arguments;
                               exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at most 1; with
                               e = exp(t) and s = sigmoid(t), s*(1 + e) = e.
    In exact mode (import.h) only maxima and equal arguments are used. */
@@ -23,6 +24,7 @@ enum {
     PARTS_MAX = 24,
     CHOICES_MAX = 24,
     VARIABLES_MAX = 8,
+    WHOLE_MAX = 16,
     POINTS_MAX = 24,
     ROOT_MAX = 8,
     POWER_MAX = 16,
@@ -51,6 +53,8 @@ typedef struct Reals {
     const void *key[KNOWN_MAX]; /* of an atom or of the body of a term */
     Z3_ast value[KNOWN_MAX];
     Point point[POINTS_MAX];
+    int nwhole;
+    Z3_ast whole[WHOLE_MAX]; /* integers */
     int nchoice;
     Choice choice[CHOICES_MAX];
     bool related, too_large; /* something is said of an atom beyond its sign */
@@ -101,16 +105,18 @@ static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
     say(r, Z3_mk_implies(r->z, le(r, run, r->zero), le(r, run, rise)));
     say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at), minus(r, r->one, b->value));
 }
+/* Strictly, and its bounds are no values of it. */
+static bool increases(Function f) { return f == FN_EXP || f == FN_SIGMOID || f == FN_ERF; }
 static void say_pair(Reals *r, const Point *a, const Point *b) {
     const FunctionFacts *f = function_facts(a->f);
-    bool strictly = a->f == FN_EXP || a->f == FN_SIGMOID;
+    bool strictly = increases(a->f);
     Z3_ast when = Z3_mk_and(r->z, 2, (Z3_ast[]){a->when, b->when}), turned = minus(r, r->zero, b->at);
     if (a->when == r->yes && b->when == r->yes) when = r->yes;
     if (r->p->exact || !f->monotone) say(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
     else say_increasing(r, when, strictly, a->at, a->value, b->at, b->value);
     if (r->p->exact) return;
     Z3_ast other = f->parity < 0 ? minus(r, r->zero, b->value) : b->value;
-    if (f->monotone && f->parity < 0) say_increasing(r, when, false, a->at, a->value, turned, other);
+    if (f->monotone && f->parity < 0) say_increasing(r, when, strictly, a->at, a->value, turned, other);
     else if (f->parity) say(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
     if (a->f == FN_SIGMOID) say_sigmoids(r, a, b);
 }
@@ -129,6 +135,31 @@ static bool has_point(const Reals *r, Function f) {
         if (r->point[k].f == f) return true;
     return false;
 }
+/* Of two integers the greater one is greater by at least 1. */
+static void add_whole(Reals *r, Z3_ast v) {
+    for (int k = 0; k < r->nwhole; k++) {
+        Z3_ast u = r->whole[k];
+        say(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, u, v), le(r, plus(r, u, r->one), v)));
+        say(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, v, u), le(r, plus(r, v, r->one), u)));
+    }
+    if (r->nwhole < WHOLE_MAX) r->whole[r->nwhole++] = v;
+}
+/* What the functions with values in the integers are: of ties round is only known to be no further than 1/2. */
+static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
+    Z3_ast next = plus(r, value, r->one), before = minus(r, value, r->one), minus_one = number(r, -1);
+    Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero), twice = times(r, number(r, 2), minus(r, at, value));
+    if (f != FN_FLOOR && f != FN_CEIL && f != FN_ROUND && f != FN_SIGN && f != FN_DELTA) return;
+    while (r->nwhole < 3) { /* -1, 0 and 1 are integers, too */
+        r->whole[r->nwhole] = number(r, r->nwhole - 1);
+        r->nwhole++;
+    }
+    add_whole(r, value);
+    if (f == FN_FLOOR) say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
+    if (f == FN_CEIL) say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){Z3_mk_lt(r->z, before, at), le(r, at, value)}));
+    if (f == FN_ROUND) say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
+    if (f == FN_SIGN) say(r, equal(r, value, Z3_mk_ite(r->z, above, r->one, Z3_mk_ite(r->z, below, minus_one, r->zero))));
+    if (f == FN_DELTA) say(r, equal(r, value, Z3_mk_ite(r->z, equal(r, at, r->zero), r->one, r->zero)));
+}
 static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
     const FunctionFacts *facts = function_facts(f);
     r->related = true;
@@ -136,7 +167,8 @@ static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when
         add_point(r, f, r->zero, rational(r, ratio((int64_t)(2 * facts->at_zero), 2)), r->yes);
     add_point(r, f, at, value, when);
     if (r->p->exact) return;
-    bool strictly = f == FN_EXP || f == FN_SIGMOID;
+    bool strictly = increases(f);
+    say_whole(r, f, at, value);
     if (isfinite(facts->low)) say_if(r, when, (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, number(r, (int64_t)facts->low), value));
     if (isfinite(facts->high)) say_if(r, when, (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, number(r, (int64_t)facts->high)));
     if (f == FN_EXP) say_if(r, when, le(r, plus(r, r->one, at), value));

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { TRIES = 6000, COUNT_MAX = 4096 };
-enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE };
+enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD };
 static const double margin = 1e-6;
 
 typedef struct Refute {
@@ -102,6 +102,7 @@ static bool shape_of(Refute *r, Value v, Tensor *t) {
     t->v = ARENA_NEW(r->arena, Number, n + 1);
     return true;
 }
+static const int64_t spread[] = {0, 1, 32, 4004}; /* sixteenths: near 0, beyond 1, far away */
 static Number datum(Refute *r, DType t) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
     char class = dtype_class(t);
@@ -110,6 +111,7 @@ static Number datum(Refute *r, DType t) {
     if (class == 'I') return r->num->ratio(n < -1 ? 0 : n, 1);
     if (r->data == DATA_POSITIVE) n = n < 0 ? -n : n;     /* for roots and logarithms */
     if (r->data == DATA_NEGATIVE) n = n < 0 ? n : -n - 1; /* a zero between them is the greatest */
+    if (r->data == DATA_SPREAD) return r->num->ratio((n < 0 ? -1 : 1) * spread[n < 0 ? -n : n], 16);
     return r->data == DATA_NONZERO ? r->num->ratio(2 * n + 1, 2) : r->num->ratio(n, 1);
 }
 static bool fill(Refute *r, Value v) {
@@ -315,7 +317,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     Refute *r = refute_new(w, arena, i);
     if (!prepare(r, o)) return out;
     try_shapes(r, o->shapes, DATA_NONZERO, DATA_NONZERO, &out);
-    if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_NEGATIVE, &out);
+    if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_SPREAD, &out);
     r->undefined = true;
     if (!out.found && !o->defined_only) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
     return out;

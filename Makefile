@@ -167,7 +167,7 @@ bench: all
 	BUILD=$(BUILD) scripts/bench-rules
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/bench-generator
 # Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last result is kept.
-roundtrip: programs-of-tests
+roundtrip: programs-of-tests $(BUILD)/optimize-forks
 	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/roundtrip.py --table test/onnx/ROUNDTRIP.md
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
 check-mutants: programs-of-tests

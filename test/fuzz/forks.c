@@ -1,4 +1,4 @@
-/* forks.c -- optimize-model many times from one process that has read the rules: optimize-forks, linked around the program's own objects (the Makefile's --wrap). A line "MESSAGES ARGUMENT.." on
+/* forks.c -- optimize-model many times from one process that has read the rules: optimize-forks, linked around the program's own objects (the Makefile's --wrap). A line "MESSAGES\tARGUMENT\t.." on
    standard input is one run: a child process calls the program's main with these arguments, its standard error in the file MESSAGES; the answer is a line "STATUS SECONDS KB": as wait4 gives it, by
    the clock, most memory. All is done as the program does it, but that the library of rules is in the World before the model instead of behind it: a child starts with the World and the rules of
    its parent. Memory that the
@@ -101,7 +101,7 @@ static bool serve(char *line) {
     char *argv[WORDS + 1], *rest = NULL;
     int argc = 0, status;
     struct rusage used;
-    for (char *word = strtok_r(line, " \n", &rest); word && argc < WORDS; word = strtok_r(NULL, " \n", &rest)) argv[argc++] = word;
+    for (char *word = strtok_r(line, "\t\n", &rest); word && argc < WORDS; word = strtok_r(NULL, "\t\n", &rest)) argv[argc++] = word;
     argv[argc] = NULL;
     double start = now();
     pid_t pid = argc ? fork() : -1;

@@ -133,7 +133,7 @@ class Server:
 
     def run(self, path, out, messages):
         """(exit code, or minus the signal; seconds; KB)"""
-        self.process.stdin.write(f"{messages} {path} {out} --cost flops --steps 50 -q\n")
+        self.process.stdin.write("\t".join([messages, path, out, "--cost", "flops", "--steps", "50", "-q"]) + "\n")
         self.process.stdin.flush()
         status, seconds, kb = self.process.stdout.readline().split()
         return os.waitstatus_to_exitcode(int(status)), float(seconds), int(kb)

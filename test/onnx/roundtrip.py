@@ -4,9 +4,11 @@ With --rules none the file must come back byte for byte. With every rule applied
 what comes back must be valid, have the same inputs, outputs, names, types, operator sets and metadata, and give the expected outputs in ONNX
 Runtime or the reference, where the original does there.
 
+Small files go through children of one process that has read the rules (test/fuzz/forks.c), the models of scripts/models.tsv each through a program of its own.
+
 Usage: roundtrip.py [--every N] [--table FILE] [node|testdata|models ..]. Exit status 1: something failed.
 """
-import argparse, collections, glob, os, subprocess, sys, tempfile, time
+import argparse, collections, glob, os, subprocess, sys, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy, onnx
 from onnx import numpy_helper
@@ -14,7 +16,7 @@ from written import differs, read, run_any
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", os.environ.get("BUILD", "build")))
-OPTIMIZE, TOOL = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "test", "tools", "onnx_roundtrip")
+OPTIMIZE, FORKS, TOOL = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "optimize-forks"), os.path.join(BUILD, "test", "tools", "onnx_roundtrip")
 EAGER = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
 TESTDATA = "/usr/share/libonnx-testdata/data"
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -106,7 +108,27 @@ def drawn(case, out):
     return (done.stdout[-300:] + done.stderr[-300:]) if done.returncode else ""
 
 
+class Server(threading.local):
+    """One for each thread: runs optimize-model as children of one process."""
+
+    def run(self, arguments):
+        """(exit code, or minus the signal; messages)"""
+        if not hasattr(self, "process"):
+            self.process = subprocess.Popen([FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with tempfile.NamedTemporaryFile("r", errors="replace") as messages:
+            self.process.stdin.write("\t".join([messages.name, *arguments]) + "\n")
+            self.process.stdin.flush()
+            code = os.waitstatus_to_exitcode(int(self.process.stdout.readline().split()[0]))
+            return code, messages.read()
+
+
+SERVER = Server()
+
+
 def optimize(case, out, *options):
+    if case.data is not None and os.path.exists(FORKS):
+        code, messages = SERVER.run(["-q", case.path, out, *options])
+        return f"exit {code}: {messages.strip()[-300:]}" if code else ""
     done = subprocess.run([OPTIMIZE, "-q", case.path, out, *options], capture_output=True, text=True, timeout=300)
     return f"exit {done.returncode}: {done.stderr.strip()[-300:]}" if done.returncode else ""
 
@@ -179,9 +201,10 @@ def whole_trip(source, every=1, jobs=2):
 TITLE = {"node": "ONNX's node cases", "testdata": "libonnx-testdata", "models": "models of scripts/models.tsv"}
 
 
-def table(results):
+def table(results, every):
+    sample = f", of each only every {every}th file" if every > 1 else ""
     lines = ["# Round trip", "",
-             f"`make roundtrip` ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file through `optimize-model --rules none` (byte-identical), then with every rule",
+             f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file through `optimize-model --rules none` (byte-identical), then with every rule",
              "applied wherever it matches: unchanged, or valid with the same interface and agreeing outputs.", "",
              "| files | cases | unchanged | rewritten and agreeing | failed | nodes | opaque nodes |", "|---|---|---|---|---|---|---|"]
     for source, r in results.items():
@@ -212,7 +235,7 @@ def main():
                   f"{result['seconds']:.0f} s", *result["failed"][:60], sep="\n  ", flush=True)
     if options.table:
         with open(options.table, "w") as file:
-            file.write(table(results))
+            file.write(table(results, options.every))
     return any(r["failed"] for r in results.values()) or not results
 
 

@@ -165,6 +165,7 @@ bool run_fits(Run *r, const Derivation *d, Error *e) {
     Arena *a = arena_new(r->escape, 0);
     Pieces file;
     bool fits = run_pieces(r, d, a, &file, e);
+    if (fits) r->stats.bytes_after = (int64_t)file.size;
     arena_free(a);
     return fits;
 }

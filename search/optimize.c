@@ -212,14 +212,9 @@ static bool write_log(Run *r, Derivation *d) {
 }
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
-    struct stat file;
     ModelWrite x = {.graph = changed ? &d->graph : &r->original, .map = &d->map, .tag = derivation_tag, .user = d};
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
-    r->stats.bytes_after = r->stats.bytes_before;
-    if (r->o->dry_run) return true;
-    if (!model_write(r->model, &x, r->out, r->error)) return false;
-    if (!stat(r->out, &file)) r->stats.bytes_after = (int64_t)file.st_size;
-    return true;
+    return r->o->dry_run || model_write(r->model, &x, r->out, r->error);
 }
 
 bool run_writable(Run *r, const Derivation *d) {
@@ -261,16 +256,33 @@ static bool finish(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-static bool reports(Run *r, Derivation *d, IsomerResult *out) {
+/* Bytes of the file that is, or would be, written: with weights beside it they are known when it stands. */
+static void weigh(Run *r, bool changed) {
+    struct stat file;
+    if (!changed || r->o->dry_run) r->stats.bytes_after = r->stats.bytes_before;
+    if (r->o->external && !r->o->dry_run && !stat(r->out, &file)) r->stats.bytes_after = (int64_t)file.st_size;
+}
+
+static void describe(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
     Text table = text_new(r->arena), json = text_new(r->arena);
+    weigh(r, changed);
     run_operators(r, changed ? &d->graph : &r->original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
     out->table = run_text(r, &table);
     out->report = run_text(r, &json);
     out->changed = changed;
-    return run_show(r, changed) && (!r->o->report || file_write(r->o->report, json.data, json.size, r->error));
+}
+
+/* What is said of the model is ready before it is written, so that a lack of memory leaves the old file. */
+static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
+    bool changed = d->applied > 0;
+    if (!r->o->external) describe(r, d, out);
+    if (!write_model(r, d, changed)) return false;
+    if (r->o->external) describe(r, d, out);
+    if (!write_log(r, d) || !run_show(r, changed)) return false;
+    return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
 }
 
 static bool only_copied(const Run *r, IsomerResult *out) {
@@ -287,7 +299,7 @@ static bool optimize(Run *r, IsomerResult *out) {
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
     if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d)) return false;
-    return !run_cancelled(r) && run_draw(r, &d, out) && write_model(r, &d, d.applied > 0) && write_log(r, &d) && reports(r, &d, out);
+    return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
 }
 
 /* ---- the public functions */

@@ -23,6 +23,7 @@ bool run_draw(Run *r, const Derivation *d, IsomerResult *out) {
 }
 
 bool run_show(Run *r, bool changed) {
+    if (!r->o->dot && !r->o->html) return true;
     Text dot = text_new(r->arena), page = text_new(r->arena);
     if (r->o->dot) picture_both(r->changes, &dot);
     if (r->o->dot && !file_write(r->o->dot, dot.data, dot.size, r->error)) return false;

@@ -141,7 +141,7 @@ static const char *const library[] = {"activation", "attention", "fold", "layout
 static const char *const family[] = {"attention-3-107",  "attention-3-165",   "attention-3-162",  "attention-3-163",
                                      "attention-3-114",  "attention-3-102",   "attention-3-115",  "attention-3-209",
                                      "attention-3-233",  "attention-3-45",    "attention-3-189",  "elementwise-3-10",
-                                     "elementwise-3-11", "elementwise-3-120", "elementwise-3-20", "elementwise-3-60"};
+                                     "elementwise-3-11", "elementwise-3-140", "elementwise-3-20", "elementwise-3-66"};
 
 static void families_are_new(void **state) {
     (void)state;

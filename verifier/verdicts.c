@@ -82,6 +82,8 @@ bool verdict_parse(Arena *a, const char *line, VerifyResult *r) {
 
 struct Journal {
     Arena *arena;
+    World *w; /* which keeps the digests of definitions from rule to rule */
+    WorldMark mark;
     const char *path, *mode;
     int fd;
     const char *old; /* what the file had, lines */
@@ -90,13 +92,12 @@ struct Journal {
 static bool is_answer(const VerifyResult *r) { return r->verdict == VERDICT_PROVED || r->verdict == VERDICT_REFUTED; }
 /* Definitions are part of the question: what was proved of others is no answer. So is the text, whose names the conditions use. */
 static const char *key(const Journal *j, const Rule *rule) {
-    World *w = graph_world_new(NULL, 0);
     Rule copy = *rule;
     copy.verdict = VERDICT_PROVED;
     copy.classes = 0;
     copy.condition = copy.all = "";
-    rule_seal(w, j->arena, &copy);
-    world_free(w);
+    rule_seal(j->w, j->arena, &copy);
+    world_reset(j->w, j->mark);
     Text t = text_new(j->arena);
     text_add(&t, "%s%s%s%s", rule->inputs.text, rule->from.text, rule->to.text, rule->where.text ? rule->where.text : "");
     return arena_format(j->arena, "%s/%016llx/%s/%s ", rule->id, (unsigned long long)hash_bytes(t.data, t.size), copy.defs, j->mode);
@@ -114,6 +115,8 @@ bool journal_open(Arena *a, const char *path, const char *mode, bool resume, Jou
         close(j->fd);
         return error_set(e, E_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));
     }
+    j->w = graph_world_new(NULL, 0);
+    j->mark = world_mark(j->w);
     *out = j;
     return true;
 }
@@ -133,6 +136,7 @@ bool journal_add(const Journal *j, const Rule *rule, const VerifyResult *r, Erro
 }
 void journal_close(Journal *j, bool remove) {
     if (!j) return;
+    world_free(j->w);
     close(j->fd);
     if (remove) unlink(j->path);
 }

@@ -173,6 +173,7 @@ static void report(void *user, int k, const VerifyResult *r) {
 static bool write_rules(Program *p) {
     Text t = text_new(p->arena);
     World *w = graph_world_new(NULL, 0);
+    WorldMark mark = world_mark(w);
     for (int k = 0; k < p->set.n; k++) {
         Rule *rule = &p->set.v[k];
         const VerifyResult *r = &p->result[k];
@@ -182,6 +183,7 @@ static bool write_rules(Program *p) {
             rule->condition = r->verdict == VERDICT_PROVED ? r->condition : "";
             rule->all = r->verdict == VERDICT_PROVED ? r->all : "";
             if (r->verdict == VERDICT_PROVED) rule_seal(w, p->arena, rule);
+            world_reset(w, mark);
         }
         text_add(&t, k ? "\n" : "");
         rule_print(rule, &t);

@@ -49,7 +49,8 @@ def chain(name, size, jobs):
     prove(stem + ".candidates", stem + ".verdicts", jobs)
     kept = os.path.join(KEPT, f"{name}-{size}.rules")
     out = ["-o", kept] if size == 3 else ["--basis", kept]
-    run("generate-rules", "--proved", stem + ".verdicts", *out, "--rest", stem + ".unproved", "--json", stem + ".counts")
+    if not fresh([kept, stem + ".counts"], [stem + ".verdicts"]):
+        run("generate-rules", "--proved", stem + ".verdicts", *out, "--rest", stem + ".unproved", "--json", stem + ".counts")
     with open(stem + ".json", encoding="utf-8") as file:
         made = json.load(file)
     with open(stem + ".counts", encoding="utf-8") as file:

@@ -106,6 +106,17 @@ static bool tensor_size(Sampled *s, Value v, int64_t *count) {
            error_set(s->error, E_INVALID, "check", "a size of an input or output has no value");
 }
 
+/* Another element type, another rank or another number is wrong whatever the sizes are; other sizes may be one size that was guessed twice. */
+static bool unlike(const Sampled *s, int k) {
+    const Type *a = value_type(s->w, s->a->out[k]), *b = value_type(s->w, s->b->out[k]);
+    bool wrong = a->dtype != b->dtype || a->dim.n != b->dim.n;
+    for (int axis = 0; axis < a->dim.n && !wrong; axis++) {
+        int64_t x, y;
+        wrong = poly_constant(s->w, a->dim.v[axis], &x) && poly_constant(s->w, b->dim.v[axis], &y) && x != y;
+    }
+    return error_set(s->error, wrong ? E_CHECK : E_INVALID, "check", "output %d has another type or size", k);
+}
+
 static bool take_buffers(Sampled *s) {
     int64_t n, other;
     s->in = ARENA_NEW(s->arena, const void *, s->a->nin);
@@ -121,8 +132,7 @@ static bool take_buffers(Sampled *s) {
     }
     for (int k = 0; k < s->a->nout; k++) {
         if (!tensor_size(s, s->a->out[k], &n) || !tensor_size(s, s->b->out[k], &other)) return false;
-        if (n != other || value_type(s->w, s->a->out[k])->dtype != value_type(s->w, s->b->out[k])->dtype)
-            return error_set(s->error, E_CHECK, "check", "output %d has another type or size", k);
+        if (n != other || value_type(s->w, s->a->out[k])->dtype != value_type(s->w, s->b->out[k])->dtype) return unlike(s, k);
         s->out_a[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->out_b[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->wide_a[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);

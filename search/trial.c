@@ -262,7 +262,7 @@ static bool compare(Trial *c, CheckResult *result, const char **why) {
         for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &local)); side++) {}
         if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local)) return true;
         if (at && cut_obstacle(c, side, at, &map[side])) continue;
-        if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED) return *c->r->error = local, false;
+        if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED || local.kind == E_CHECK) return *c->r->error = local, false;
         return *why = arena_format(c->arena, "%s: %s", local.place, local.reason), false;
     }
     return *why = "too many nodes do not run", false;

@@ -92,6 +92,38 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
     assert_true(r.oracle.first >= 0);
 }
 
+/* A result of another type is a failed check, not one that cannot be made; sizes that are only guessed say nothing. */
+static void results_of_other_types_fail(void **state) {
+    (void)state;
+    static const struct {
+        const char *left, *right;
+        ErrorKind kind;
+    } cases[] = {
+        {"%x : F [8]\nbody\n %y = relu %x\n out %y\n", "%x : F [8]\nbody\n %y = cast %x to=F64\n out %y\n", E_CHECK},
+        {"%x : F [8]\nbody\n %y = relu %x\n out %y\n", "%x : F [8]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_CHECK},
+        {"%x : F [n]\nbody\n %y = relu %x\n out %y\n", "%x : F [n]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_INVALID},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        World *w = graph_world_new(NULL, 0);
+        char why[200], text[2][200];
+        Error e = {0};
+        CheckResult r;
+        snprintf(text[0], sizeof *text, "graph g %s", cases[k].left);
+        snprintf(text[1], sizeof *text, "graph g %s", cases[k].right);
+        Graph a = graph_of(w, text[0]), b = graph_of(w, text[1]);
+        const Backend *cpu = backend_open("cpu", &e);
+        CheckOptions o = {.backend = cpu, .device = cpu->open("", why, sizeof why)};
+        uint32_t n = intern_count(w->table[TABLE_SYMBOL]) + 1;
+        int64_t *value = ARENA_NEW(w->arena, int64_t, n);
+        for (uint32_t s = 0; s < n; s++) value[s] = 6;
+        assert_false(graphs_check(w, &a, &b, (Sizes){n, value}, &o, &r, &e));
+        assert_int_equal(e.kind, cases[k].kind);
+        assert_non_null(strstr(e.reason, "output 0 has another type or size"));
+        cpu->close(o.device);
+        world_free(w);
+    }
+}
+
 static void negative_data_is_sampled_too(void **state) {
     (void)state;
     CheckResult r;
@@ -239,6 +271,7 @@ int main(void) {
         cmocka_unit_test(differences_are_measured),
         cmocka_unit_test(samples_do_not_depend_on_order),
         cmocka_unit_test(equal_graphs_agree_and_others_do_not),
+        cmocka_unit_test(results_of_other_types_fail),
         cmocka_unit_test(negative_data_is_sampled_too),
         cmocka_unit_test(a_wrong_kernel_is_caught),
         cmocka_unit_test(npy_files_come_back),

@@ -26,25 +26,46 @@ static bool stuck(Model *m) {
     return found;
 }
 
+typedef struct Attempt { /* what is freed when memory runs out on the way */
+    Escape escape;
+    Arena *arena;
+    World *w;
+    Model *model;
+} Attempt;
+
+static void attempt_end(Attempt *t) {
+    model_close(t->model);
+    world_free(t->w);
+    t->model = NULL, t->w = NULL;
+}
+
 /* Reads this file and what its decided Ifs make of it, round after round, until nothing is decided any more. */
-static bool runs(Model *like, Arena *a, const Pieces *file) {
-    const char *bytes = pieces_join(file, a);
+static bool runs(Attempt *t, const Model *like, const Pieces *file) {
+    const char *bytes = pieces_join(file, t->arena);
     size_t n = file->size;
     bool again = true, possible = true;
     for (int round = 0; again && possible && round < ROUNDS; round++) {
         Error e = {0};
-        World *w = graph_world_new(arena_escape(a), 0);
-        Model *m = model_open_values(w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .beside = like->folder}, &e);
         Graph folded;
         ValueMap map;
         Pieces next;
-        possible = !m || !stuck(m);
-        again = m && possible && graph_fold(w, a, model_graph(m), SMALL, &folded, &map, &e) && inline_branch(m, &map, a, -1, false, &next);
-        if (again) bytes = pieces_join(&next, a), n = next.size;
-        model_close(m);
-        world_free(w);
+        t->w = graph_world_new(&t->escape, 0);
+        t->model = model_open_values(t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .beside = like->folder}, &e);
+        possible = !t->model || !stuck(t->model);
+        again = t->model && possible && graph_fold(t->w, t->arena, model_graph(t->model), SMALL, &folded, &map, &e) &&
+                inline_branch(t->model, &map, t->arena, -1, false, &next);
+        if (again) bytes = pieces_join(&next, t->arena), n = next.size;
+        attempt_end(t);
     }
     return possible;
+}
+
+/* False: memory ran out; the reason is in t->escape. */
+static bool try_both(Attempt *t, const Model *like, const Pieces file[2], bool possible[2]) {
+    if (setjmp(t->escape.here)) return false;
+    t->arena = arena_new(&t->escape, 0);
+    for (int taken = 0; taken < 2; taken++) possible[taken] = !file[taken].size || runs(t, like, &file[taken]);
+    return true;
 }
 
 static bool open_rank(const Model *m, const OnnxNode *n) {
@@ -55,14 +76,21 @@ static bool open_rank(const Model *m, const OnnxNode *n) {
 
 int branch_forced(Model *m, int node) {
     const OnnxNode *n = &m->node[node];
-    bool runs_with[2];
+    Escape *escape = arena_escape(m->w->arena);
+    bool possible[2] = {true, true};
+    Pieces file[2];
+    ValueMap none = {0};
     if (strcmp(n->type, "If") || n->x.domain.n || n->x.nin != 1 || m->x.bytes.n > FILE_MOST || !open_rank(m, n)) return -1;
-    Arena *a = arena_new(arena_escape(m->w->arena), 0);
-    for (int taken = 0; taken < 2; taken++) {
-        Pieces file;
-        ValueMap none = {0};
-        runs_with[taken] = !inline_branch(m, &none, a, node, taken, &file) || runs(m, a, &file);
-    }
-    arena_free(a);
-    return runs_with[0] == runs_with[1] ? -1 : runs_with[1];
+    for (int taken = 0; taken < 2; taken++)
+        if (!inline_branch(m, &none, m->w->arena, node, taken, &file[taken])) file[taken] = (Pieces){0};
+    Attempt *t = mem_realloc(NULL, sizeof *t);
+    if (!t) escape_raise(escape, E_MEMORY, "no memory to try a branch");
+    *t = (Attempt){.arena = NULL};
+    bool done = try_both(t, m, file, possible);
+    Error error = t->escape.error;
+    attempt_end(t);
+    arena_free(t->arena);
+    mem_realloc(t, 0);
+    if (!done) escape_raise(escape, error.kind, "%s", error.reason);
+    return possible[0] == possible[1] ? -1 : possible[1];
 }

@@ -2,6 +2,7 @@
 import glob, os, subprocess, sys
 import numpy, onnx, onnx.parser
 from onnx import numpy_helper
+from test_nodes import RANDOM
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 TOOL = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "onnx_roundtrip")
@@ -120,7 +121,7 @@ def frozen(model, feed):
 def check_node_cases(tmp_path, constant, option, least):
     """All node cases, written anew as the option of the tool says, mean what they meant; at least so many did change."""
     cases, changed, wrong, beyond = {}, 0, [], []  # beyond: the original does not run here either
-    for name, model, *rest in node_cases():
+    for name, model, *rest in (case for case in node_cases() if not any(word in case[0] for word in RANDOM)):
         if constant:
             model, rest[0] = frozen(model, rest[0])
         path = str(tmp_path / f"{name}.onnx")

@@ -115,7 +115,7 @@ bool journal_open(Arena *a, const char *path, const char *mode, bool resume, Jou
         close(j->fd);
         return error_set(e, E_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));
     }
-    j->w = graph_world_new(NULL, 0);
+    j->w = graph_world_new(arena_escape(a), 0);
     j->mark = world_mark(j->w);
     *out = j;
     return true;

@@ -172,7 +172,7 @@ static void report(void *user, int k, const VerifyResult *r) {
 
 static bool write_rules(Program *p) {
     Text t = text_new(p->arena);
-    World *w = graph_world_new(NULL, 0);
+    World *w = graph_world_new(arena_escape(p->arena), 0);
     WorldMark mark = world_mark(w);
     for (int k = 0; k < p->set.n; k++) {
         Rule *rule = &p->set.v[k];
@@ -296,27 +296,34 @@ static bool run(Program *p, const StringList *files) {
     journal_close(p->journal, wrote && all_decided(p));
     return wrote && ok && p->error.kind == E_NONE;
 }
-int main(int argc, char **argv) {
-    Program p = {.arena = arena_new(NULL, 0), .o = {.jobs = 1, .memory = 4096}, .terminal = isatty(2)};
+static int status(Program *p, bool ok) {
+    char text[800];
+    if (ok) return p->count[VERDICT_PROVED] < p->set.n + p->refused.n && !p->o.help && !p->o.version;
+    error_print(&p->error, text, sizeof text);
+    fprintf(stderr, "verify-rules: %s\n", text);
+    return error_exit_code(&p->error);
+}
+/* The Program is the caller's, so that it survives a jump. */
+static int command(Program *p, Escape *escape, int argc, char **argv) {
     StringList files = {0};
-    Text help = text_new(p.arena);
-    int code = 0;
-    p.set.arena = p.arena;
-    bool ok = parse(&p, argc, argv, &files, &help);
-    if (ok && p.o.help) printf("%s", help.data);
-    else if (ok && p.o.version) {
+    if (setjmp(escape->here)) { /* what was decided is in the journal */
+        p->error = escape->error;
+        return status(p, false);
+    }
+    p->set.arena = p->arena = arena_new(escape, 0);
+    Text help = text_new(p->arena);
+    bool ok = parse(p, argc, argv, &files, &help);
+    if (ok && p->o.help) printf("%s", help.data);
+    else if (ok && p->o.version) {
         options_version(&help, program.name);
         printf("%s  Z3 %s\n  cJSON %s\n", help.data, solver_version(), cJSON_Version());
-    } else {
-        ok = ok && run(&p, &files);
-        if (ok && p.count[VERDICT_PROVED] < p.set.n + p.refused.n) code = 1;
-    }
-    if (!ok) {
-        char text[800];
-        error_print(&p.error, text, sizeof text);
-        fprintf(stderr, "verify-rules: %s\n", text);
-        code = error_exit_code(&p.error);
-    }
-    arena_free(p.arena);
+    } else ok = ok && run(p, &files);
+    return status(p, ok);
+}
+int main(int argc, char **argv) {
+    Escape escape = {0};
+    Program p = {.o = {.jobs = 1, .memory = 4096}, .terminal = isatty(2)};
+    int code = command(&p, &escape, argc, argv);
+    if (!escape.error.kind) arena_free(p.arena);
     return code;
 }

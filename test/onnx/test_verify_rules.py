@@ -1,5 +1,5 @@
 """verify-rules as a program: what it keeps when it is interrupted, when a worker dies or memory runs out, and what its JSON says."""
-import json, os, signal, subprocess, time
+import json, os, resource, signal, subprocess, time
 import pytest
 
 BUILD = os.environ.get("ISOMER_BUILD", "build")
@@ -163,3 +163,15 @@ def test_no_division_by_zero_where_another_will_do(tmp_path):
     text = json.load(open(path))[0]["counterexample"]
     data = text.split("input %b")[1].split("{")[1].split("}")[0].split(", ")
     assert "0" not in data and "nan" not in text and "inf" not in text and "rationals" in text
+
+
+def test_no_memory_for_the_rules(tmp_path):
+    """What does not fit is a resource limit, not an abort."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (65 << 20, 65 << 20))
+    path = tmp_path / "many.rules"
+    path.write_text("\n".join(f"rule r{k}\n  %x : F [n{k}]\nfrom\n  %y = relu %x\n  out %y\nto\n  %y = relu %x\n  out %y\n"
+                              for k in range(40000)))
+    done = run(str(path), preexec_fn=limit)
+    assert done.returncode == 4, done
+    assert done.stderr.startswith("verify-rules: ") and "memory" in done.stderr

@@ -10,9 +10,17 @@ static const char *shape_mask(Call *c) {
     c->out[1].dtype = DT_BOOL;
     return why;
 }
-static Ex define_mask(Call *c, Dims i) { return c->port ? num(c, 1, 1) : at(c, 0, i); }
+static int kernel_mask(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *mask = &s->view[1], *x = &s->view[2];
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, i));
+        kernel_set_integer(mask, slot, kernel_at(mask, i), 1);
+    }
+    return 0;
+}
 static const OnnxMap onnx_mask[] = {{"", "Dropout", 12, 0, "training:off seed:ignore"}, {0}};
-const Op op_dropmask = {"dropmask", "x", "y mask", .shape = shape_mask, .define = define_mask, .onnx = onnx_mask};
+const Op op_dropmask = {"dropmask", "x", "y mask", .shape = shape_mask, .kernel = kernel_mask, .onnx = onnx_mask};
 
 enum { EPSILON, MOMENTUM };
 enum { X, SCALE, BIAS, MEAN, VAR, INPUTS };

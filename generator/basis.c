@@ -1,11 +1,12 @@
-/* basis.c -- equations as rewrites in both directions, looked up by the canonical code of a region; breadth-first search
-   over terms, which are known by their named codes. */
+/* basis.c -- equations as rewrites in both directions, looked up by the canonical code of a region;
+   breadth-first search over terms, which are known by their named codes. */
 #include "generator/basis.h"
 #include "ops/base/intern.h"
 #include <string.h>
 
 enum { SEARCH_MAX = 256, BASIS_ROOM = 1024 };
-typedef struct Rewriting { /* a region with this code may become y, whose variables are the region's in canonical order */
+/* A region with this code may become y, whose variables are the region's in canonical order. */
+typedef struct Rewriting {
     Code code;
     Term y;
     uint32_t next;
@@ -13,7 +14,8 @@ typedef struct Rewriting { /* a region with this code may become y, whose variab
 struct Basis {
     Space *s;
     Arena *arena;
-    uint32_t n, room, *head; /* as many heads as there is room: a power of two; + 1; the newest first */
+    uint32_t n, room,
+        *head; /* as many heads as there is room: a power of two; + 1; the newest first */
     Rewriting *v;
 };
 
@@ -27,7 +29,8 @@ Basis *basis_new(Space *s, Arena *a) {
 bool candidate_terms(const Space *s, const Candidate *c, int k, Term *from, Term *to) {
     Term like = {.nvar = c->nvar};
     memcpy(like.kind, c->kind, sizeof like.kind);
-    return build_finish(s->form, &c->from.b, c->from.out[k], &like, from) && build_finish(s->form, &c->to.b, c->to.out[k], &like, to);
+    return build_finish(s->form, &c->from.b, c->from.out[k], &like, from) &&
+           build_finish(s->form, &c->to.b, c->to.out[k], &like, to);
 }
 
 static void link_rewriting(Basis *b, uint32_t k) {
@@ -50,7 +53,8 @@ static void add_rewriting(Basis *b, const Term *from, const Term *to) {
     uint8_t renamed[TERM_VARS];
     if (!from->n || !term_canonical(b->s->form, from, false, &r.code, renamed)) return;
     r.y.nvar = 0;
-    for (int v = 0; v < TERM_VARS; v++) r.y.nvar = (uint8_t)(r.y.nvar + (v < from->nvar && renamed[v] < TERM_VARS));
+    for (int v = 0; v < TERM_VARS; v++)
+        r.y.nvar = (uint8_t)(r.y.nvar + (v < from->nvar && renamed[v] < TERM_VARS));
     for (int i = 0; i < to->n; i++)
         for (int k = 0; k < b->s->form[to->in[i].op].narg; k++) {
             Ref a = to->in[i].arg[k];
@@ -78,7 +82,8 @@ static void partitions(Basis *b, const Term *x, const Term *y, int v, Ref to[]) 
     Term p, q;
     if (v < x->nvar) {
         for (int u = 0; u < v; u++)
-            if (to[u] == u && x->kind[u] == x->kind[v]) to[v] = (Ref)u, partitions(b, x, y, v + 1, to);
+            if (to[u] == u && x->kind[u] == x->kind[v])
+                to[v] = (Ref)u, partitions(b, x, y, v + 1, to);
         to[v] = (Ref)v;
         partitions(b, x, y, v + 1, to);
         return;
@@ -99,7 +104,8 @@ uint32_t basis_count(const Basis *b) { return b->n; }
 
 bool basis_touched(const Basis *b, uint32_t since, const BasisTrace *t) {
     for (uint32_t j = 0; j < t->n && b->n > since; j++)
-        for (uint32_t k = b->head[(uint32_t)t->code[j] & (b->room - 1)]; k > since; k = b->v[k - 1].next)
+        for (uint32_t k = b->head[(uint32_t)t->code[j] & (b->room - 1)]; k > since;
+             k = b->v[k - 1].next)
             if (code_hash(&b->v[k - 1].code) == t->code[j]) return true;
     return false;
 }
@@ -107,7 +113,8 @@ bool basis_touched(const Basis *b, uint32_t since, const BasisTrace *t) {
 static void trace_add(BasisTrace *t, uint64_t code) {
     if (!t) return;
     if (t->n == t->room) {
-        uint64_t *more = arena_alloc_raw(t->arena, (t->room = t->room ? 2 * t->room : 512) * sizeof *more);
+        uint64_t *more =
+            arena_alloc_raw(t->arena, (t->room = t->room ? 2 * t->room : 512) * sizeof *more);
         if (t->n) memcpy(more, t->code, t->n * sizeof *more);
         t->code = more;
     }
@@ -125,7 +132,8 @@ typedef struct Derivation {
 
 static bool add_term(Derivation *d, const Term *t, int steps) {
     Code c;
-    if (t->n > d->most || d->n == d->limit || !term_canonical(d->s->form, t, true, &c, NULL)) return false;
+    if (t->n > d->most || d->n == d->limit || !term_canonical(d->s->form, t, true, &c, NULL))
+        return false;
     for (int k = 0; k < d->n; k++)
         if (code_same(&d->seen[k], &c)) return false;
     d->seen[d->n] = c;
@@ -146,7 +154,8 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
         if (renamed[v] < TERM_VARS) env[renamed[v]] = r->env[v];
     uint64_t hash = code_hash(&code);
     trace_add(d->trace, hash);
-    for (uint32_t k = d->b->room ? d->b->head[(uint32_t)hash & (d->b->room - 1)] : 0; k; k = d->b->v[k - 1].next) {
+    for (uint32_t k = d->b->room ? d->b->head[(uint32_t)hash & (d->b->room - 1)] : 0; k;
+         k = d->b->v[k - 1].next) {
         const Rewriting *x = &d->b->v[k - 1];
         Term out;
         if (!code_same(&x->code, &code) || !region_replace(s, t, r, &x->y, env, &out)) continue;
@@ -155,8 +164,13 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
     return false;
 }
 
-int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, int limit, int most, BasisTrace *trace) {
-    Derivation d = {.b = b, .s = s, .trace = trace, .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX, .most = most};
+int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, int limit, int most,
+                 BasisTrace *trace) {
+    Derivation d = {.b = b,
+                    .s = s,
+                    .trace = trace,
+                    .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX,
+                    .most = most};
     if (!term_canonical(s->form, y, true, &d.target, NULL)) return -1;
     if (add_term(&d, x, 0)) return 0;
     for (; d.at < d.n; d.at++) {

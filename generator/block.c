@@ -1,5 +1,6 @@
-/* block.c -- rank independence: where every axis of the inputs, the axes in front or the spatial axes are mere
-   spectators, they become a block `h..` of any length. A form is tried as a rule of its own at every length. */
+/* block.c -- rank independence: where every axis of the inputs, the axes in front or the spatial
+   axes are mere spectators, they become a block `h..` of any length. A form is tried as a rule of
+   its own at every length. */
 #include "generator/lift_inner.h"
 #include "rules/rule.h"
 #include <string.h>
@@ -46,7 +47,9 @@ static int block_of(const Blocks *b, const Dims *d) {
     return -1;
 }
 
-static int kept_axes(const Blocks *b, const Type *t) { return b->form == BLOCK_SPATIAL ? 2 : b->form == BLOCK_ALL ? 0 : t->dim.n; }
+static int kept_axes(const Blocks *b, const Type *t) {
+    return b->form == BLOCK_SPATIAL ? 2 : b->form == BLOCK_ALL ? 0 : t->dim.n;
+}
 
 /* Inputs but numbers get a block each; all of one length. */
 static bool find_blocks(Blocks *b) {
@@ -67,7 +70,8 @@ static bool find_blocks(Blocks *b) {
     return rank > 0;
 }
 
-/* An attribute must be its default, a free list, a number or a word, or a list of just the block's sizes. */
+/* An attribute must be its default, a free list, a number or a word, or a list of just the block's
+   sizes. */
 static const char *block_attr(const Blocks *b, const AttrDef *def, const Attr *a, bool *ok) {
     Dims d = {0};
     if (def->kind == A_INT && def->axes) return *ok = false, NULL;
@@ -82,7 +86,8 @@ static void print_input(const Blocks *b, Value v, bool first, Text *out, Renamin
     int keep = t.dim.n ? kept_axes(b, &t) : 0;
     Dims d = tail(&t, keep);
     const char *comma = "";
-    text_add(out, "%s%%%s : %s [", first ? "  " : "   ", input_name(b->l->w, v), dtype_name(t.dtype));
+    text_add(out, "%s%%%s : %s [", first ? "  " : "   ", input_name(b->l->w, v),
+             dtype_name(t.dtype));
     if (t.dim.n && b->form == BLOCK_FRONT) text_add(out, "%c..", letter[0]), comma = ", ";
     for (int k = 0; k < keep; k++, comma = ", ") {
         text_add(out, "%s", comma);
@@ -128,7 +133,13 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
     Blocks b = {.l = l, .g = g, .form = form};
     Text part[3] = {text_new(l->arena), text_new(l->arena), text_new(l->arena)};
     if (!find_blocks(&b) || !print_form(&b, part)) return false;
-    Rule rule = {.name = "block", .file = "", .nblock = b.n, .ngroup = 1, .group = {lengths[form]}, .condition = "", .all = ""};
+    Rule rule = {.name = "block",
+                 .file = "",
+                 .nblock = b.n,
+                 .ngroup = 1,
+                 .group = {lengths[form]},
+                 .condition = "",
+                 .all = ""};
     rule.inputs.text = part[0].data;
     rule.from.text = part[1].data;
     rule.to.text = part[2].data;
@@ -137,7 +148,8 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
         if (!holds_at(l, &rule, n)) return false;
     text_add(out, "  axes");
     for (int k = 0; k < b.n; k++) text_add(out, " %c", letter[k]);
-    text_add(out, " = %d..%d\n%sfrom\n%sto\n%s", rule.group[0].least, rule.group[0].most, part[0].data, part[1].data, part[2].data);
+    text_add(out, " = %d..%d\n%sfrom\n%sto\n%s", rule.group[0].least, rule.group[0].most,
+             part[0].data, part[1].data, part[2].data);
     return true;
 }
 
@@ -145,7 +157,8 @@ bool lift_print_blocks(Lift *l, const Graph *g, Text *out) {
     int whole = l->nwhole;
     for (int f = 0; f < BLOCK_FORMS; f++) {
         l->npositive = 0;
-        if (whole && f != BLOCK_SPATIAL) continue; /* a free list has one entry for each spatial axis */
+        if (whole && f != BLOCK_SPATIAL)
+            continue; /* a free list has one entry for each spatial axis */
         if (try_form(l, g, (BlockForm)f, out)) return true;
     }
     l->npositive = 0;

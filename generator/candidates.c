@@ -1,6 +1,6 @@
-/* candidates.c -- from classes to candidate rules. A candidate is dropped when smaller rules lead from its left side to
-   its right side, or to a term with a smaller code, whose own rule then takes over: by induction every equation of the
-   space follows from those kept. */
+/* candidates.c -- from classes to candidate rules. A candidate is dropped when smaller rules lead
+   from its left side to its right side, or to a term with a smaller code, whose own rule then takes
+   over: by induction every equation of the space follows from those kept. */
 #include "generator/candidates.h"
 #include <string.h>
 
@@ -50,7 +50,9 @@ static bool closure_add(void *user, const Term *t) {
     Closure *k = user;
     Code named, plain;
     const OpForm *form = k->c->s->form;
-    if (!term_canonical(form, t, true, &named, NULL) || !term_canonical(form, t, false, &plain, NULL)) return false;
+    if (!term_canonical(form, t, true, &named, NULL) ||
+        !term_canonical(form, t, false, &plain, NULL))
+        return false;
     if (code_same(&named, k->target) || code_compare(&plain, k->limit) < 0) return true;
     for (int j = 0; j < k->n; j++)
         if (code_same(&k->seen[j], &named)) return false;
@@ -75,7 +77,8 @@ static bool follows(Classes *c, const Term *t, const Code *code, const Term *to)
 
 /* ---- single results */
 
-static bool renamed_term(const Space *s, const Term *t, const Term *y, const uint8_t to[], Term *out) {
+static bool renamed_term(const Space *s, const Term *t, const Term *y, const uint8_t to[],
+                         Term *out) {
     Ref vars[TERM_VARS] = {0};
     for (int v = 0; v < y->nvar; v++) {
         int u = to[v];

@@ -1,5 +1,5 @@
-/* classes.c -- the table of representatives and members. Records of a level come sorted by key and code, so that the
-   least member of a class is met first, whoever found it. */
+/* classes.c -- the table of representatives and members. Records of a level come sorted by key and
+   code, so that the least member of a class is met first, whoever found it. */
 #include "generator/classes.h"
 #include "ops/base/random.h"
 #include <string.h>
@@ -19,7 +19,8 @@ static void index_grow(Index *x, uint64_t (*hash)(const Classes *, uint32_t), co
     if (2 * x->n < x->room) return;
     x->room = n ? 2 * n : 1024;
     x->slot = mem_realloc(NULL, x->room * sizeof *x->slot);
-    if (!x->slot) escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
+    if (!x->slot)
+        escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
     memset(x->slot, 0, x->room * sizeof *x->slot);
     for (uint32_t k = 0; k < n; k++) {
         if (!old[k]) continue;
@@ -29,7 +30,8 @@ static void index_grow(Index *x, uint64_t (*hash)(const Classes *, uint32_t), co
     }
     mem_realloc(old, 0);
 }
-static void index_add(Index *x, uint64_t (*hash)(const Classes *, uint32_t), const Classes *c, uint32_t entry) {
+static void index_add(Index *x, uint64_t (*hash)(const Classes *, uint32_t), const Classes *c,
+                      uint32_t entry) {
     index_grow(x, hash, c);
     uint32_t at = (uint32_t)hash(c, entry) & (x->room - 1);
     while (x->slot[at]) at = (at + 1) & (x->room - 1);
@@ -44,23 +46,28 @@ static uint64_t hash_member(const Classes *c, uint32_t m) { return code_hash(&c-
 bool classes_is_rep(const Classes *c, const Code *code) {
     const Index *x = &c->by_code;
     if (!x->room) return false;
-    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
+    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at];
+         at = (at + 1) & (x->room - 1))
         if (code_same(&c->rep[x->slot[at] - 1].code, code)) return true;
     return false;
 }
 const Member *classes_member(const Classes *c, const Code *code) {
     const Index *x = &c->member_by_code;
     if (!x->room) return NULL;
-    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
+    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at];
+         at = (at + 1) & (x->room - 1))
         if (code_same(&c->member[x->slot[at] - 1].code, code)) return &c->member[x->slot[at] - 1];
     return NULL;
 }
-static uint64_t hash_symmetry(const Classes *c, uint32_t m) { return code_hash(&c->symmetry[m].code); }
+static uint64_t hash_symmetry(const Classes *c, uint32_t m) {
+    return code_hash(&c->symmetry[m].code);
+}
 const Symmetry *classes_symmetries(const Classes *c, const Code *code, int *n) {
     const Index *x = &c->symmetry_by_code;
     *n = 0;
     if (!x->room) return NULL;
-    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1)) {
+    for (uint32_t at = (uint32_t)code_hash(code) & (x->room - 1); x->slot[at];
+         at = (at + 1) & (x->room - 1)) {
         const Symmetry *y = &c->symmetry[x->slot[at] - 1];
         if (!code_same(&y->code, code)) continue;
         while (y + *n < c->symmetry + c->nsymmetry && code_same(&y[*n].code, code)) ++*n;
@@ -73,7 +80,8 @@ static int reps_of_key(const Classes *c, uint64_t key, uint32_t out[]) {
     const Index *x = &c->by_key;
     int n = 0;
     if (!x->room) return 0;
-    for (uint32_t at = (uint32_t)spread(key) & (x->room - 1); x->slot[at]; at = (at + 1) & (x->room - 1))
+    for (uint32_t at = (uint32_t)spread(key) & (x->room - 1); x->slot[at];
+         at = (at + 1) & (x->room - 1))
         if (c->rep[x->slot[at] - 1].key == key && n < SAME_KEY) out[n++] = x->slot[at] - 1;
     return n;
 }
@@ -82,7 +90,8 @@ static void *room_for(const Classes *c, void *v, uint32_t n, uint32_t *room, siz
     if (n < *room) return v;
     *room = *room ? *room + *room / 2 : 1024;
     v = mem_realloc(v, *room * size);
-    if (!v) escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
+    if (!v)
+        escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
     return v;
 }
 
@@ -112,7 +121,8 @@ void classes_free(Classes *c) {
 /* ---- equality of two terms */
 
 /* Variables of b under its naming are those of a under a's. */
-static bool pair_up(const Term *a, const Naming *na, const Term *b, const Naming *nb, uint8_t to[]) {
+static bool pair_up(const Term *a, const Naming *na, const Term *b, const Naming *nb,
+                    uint8_t to[]) {
     for (int v = 0; v < b->nvar; v++) {
         to[v] = TERM_VARS;
         if (nb->of[v] == POOL - 1) continue;
@@ -123,7 +133,8 @@ static bool pair_up(const Term *a, const Naming *na, const Term *b, const Naming
     return true;
 }
 
-static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term *b, const uint8_t to[]) {
+static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term *b,
+                     const uint8_t to[]) {
     uint64_t h;
     Naming n;
     memset(&n, POOL - 1, sizeof n);
@@ -138,12 +149,16 @@ bool classes_match(Classes *c, const Term *a, const Code *code_b, uint8_t to[]) 
     Naming plain;
     uint64_t second;
     if (!values_load(c->first, a) || !values_key(c->first, a->root, &ka)) return false;
-    if (!values_load(c->first, &b) || !values_key(c->first, b.root, &kb) || ka.hash != kb.hash) return false;
+    if (!values_load(c->first, &b) || !values_key(c->first, b.root, &kb) || ka.hash != kb.hash)
+        return false;
     if (!values_load(c->second, a)) return false;
     values_plain_naming(c->second, &plain);
-    if (!values_hash(c->second, a->root, &plain, &second) || !values_load(c->second, &b)) return false;
+    if (!values_hash(c->second, a->root, &plain, &second) || !values_load(c->second, &b))
+        return false;
     for (int k = 0; k < kb.n; k++)
-        if (pair_up(a, &ka.name[0], &b, &kb.name[k], to) && equal_at(c->second, second, &plain, &b, to)) return true;
+        if (pair_up(a, &ka.name[0], &b, &kb.name[k], to) &&
+            equal_at(c->second, second, &plain, &b, to))
+            return true;
     return false;
 }
 
@@ -168,14 +183,18 @@ static void symmetries(Classes *c, const Code *code, Arena *a, Fate *out) {
     Naming plain;
     uint64_t second;
     int nseen = 0;
-    if (!values_load(c->first, &t) || !values_key(c->first, t.root, &key) || !values_load(c->second, &t)) return;
+    if (!values_load(c->first, &t) || !values_key(c->first, t.root, &key) ||
+        !values_load(c->second, &t))
+        return;
     values_plain_naming(c->second, &plain);
     if (!values_hash(c->second, t.root, &plain, &second)) return;
     for (int k = 0; k < key.n; k++) {
         Symmetry y = {.code = *code};
         Code named;
         Term other = t;
-        if (!pair_up(&t, &key.name[0], &t, &key.name[k], y.to) || !equal_at(c->second, second, &plain, &t, y.to)) continue;
+        if (!pair_up(&t, &key.name[0], &t, &key.name[k], y.to) ||
+            !equal_at(c->second, second, &plain, &t, y.to))
+            continue;
         for (int v = 0; v < t.nvar; v++)
             if (y.to[v] == TERM_VARS) y.to[v] = (uint8_t)v;
         for (int i = 0; i < t.n; i++)
@@ -212,13 +231,15 @@ static void add_member(Classes *c, const Record *r, uint32_t rep, const uint8_t 
 static void add_symmetries(Classes *c, const Fate *f) {
     uint32_t first = c->nsymmetry;
     for (int k = 0; k < f->nsymmetry; k++) {
-        c->symmetry = room_for(c, c->symmetry, c->nsymmetry, &c->symmetry_room, sizeof *c->symmetry);
+        c->symmetry =
+            room_for(c, c->symmetry, c->nsymmetry, &c->symmetry_room, sizeof *c->symmetry);
         c->symmetry[c->nsymmetry++] = f->symmetry[k];
     }
     if (c->nsymmetry > first) index_add(&c->symmetry_by_code, hash_symmetry, c, first);
 }
 
-typedef struct Known { /* representatives of one key: those there are, and those that the group itself makes */
+/* Representatives of one key: those there are, and those that the group itself makes. */
+typedef struct Known {
     int n;
     int64_t rep[SAME_KEY];
     const Code *code[SAME_KEY];
@@ -229,7 +250,8 @@ static void know(Known *x, int64_t rep, const Code *code) {
     x->code[x->n++] = code;
 }
 
-/* One key: its records against the representatives there are, which grow where the second stage tells them apart. */
+/* One key: its records against the representatives there are, which grow where the second stage
+   tells them apart. */
 void classes_judge(Classes *view, const Record *r, size_t n, Arena *a, Fate *out) {
     uint32_t there[SAME_KEY];
     Known known = {0};
@@ -249,7 +271,8 @@ void classes_judge(Classes *view, const Record *r, size_t n, Arena *a, Fate *out
     }
 }
 
-void classes_add_group(Classes *c, const Record *r, size_t n, Fate *fate, bool last, LevelStats *stats) {
+void classes_add_group(Classes *c, const Record *r, size_t n, Fate *fate, bool last,
+                       LevelStats *stats) {
     stats->terms += n;
     for (size_t k = 0; k < n; k++) {
         int64_t rep = fate[k].rep, own = -1 - (int64_t)k;

@@ -1,6 +1,6 @@
-/* classes.h -- which terms are equal: representatives by key and by code, and the other members with the renaming that
-   makes them equal. Two terms of one key are merged when some renaming makes them equal at the second stage too: other
-   sizes, another seed. */
+/* classes.h -- which terms are equal: representatives by key and by code, and the other members
+   with the renaming that makes them equal. Two terms of one key are merged when some renaming makes
+   them equal at the second stage too: other sizes, another seed. */
 #ifndef ISOMER_CLASSES_H
 #define ISOMER_CLASSES_H
 #include "generator/enumerate.h"
@@ -9,13 +9,16 @@ typedef struct Rep {
     uint64_t key;
     Code code;
 } Rep;
-typedef struct Member { /* term = representative with its variable v renamed to to[v]; TERM_VARS: it does not matter */
+/* Term = representative with its variable v renamed to to[v]; TERM_VARS: it does not matter. */
+typedef struct Member {
     Code code;
     uint32_t rep;
     uint8_t to[TERM_VARS];
     bool conditional; /* only at some sizes: it is a representative too, and rewrites nothing */
 } Member;
-typedef struct Symmetry { /* a representative that equals itself with variable v renamed to to[v]; those of one code stand together */
+/* A representative that equals itself with variable v renamed to to[v]; those of one code stand
+   together. */
+typedef struct Symmetry {
     Code code;
     uint8_t to[TERM_VARS];
     bool conditional;
@@ -37,7 +40,8 @@ typedef struct Classes {
 
 Classes *classes_new(Space *);
 void classes_free(Classes *);
-/* The same tables as a thread of its own space and points sees them, to be asked only, while they do not grow. */
+/* The same tables as a thread of its own space and points sees them, to be asked only, while they
+   do not grow. */
 Classes classes_view(const Classes *, Space *, Values *first, Values *second);
 /* What becomes of a record: it equals a representative, or it is a class of its own. */
 typedef struct Fate {
@@ -50,19 +54,23 @@ typedef struct Fate {
 typedef struct LevelStats {
     uint64_t terms, classes, pairs;
 } LevelStats;
-/* The records of one level with one key, sorted by code: what becomes of each. Symmetries are allocated from the arena. */
+/* The records of one level with one key, sorted by code: what becomes of each. Symmetries are
+   allocated from the arena. */
 void classes_judge(Classes *view, const Record *, size_t n, Arena *, Fate *);
-/* Takes them over; groups come by ascending key. last: representatives that stay alone are counted, not kept. */
+/* Takes them over; groups come by ascending key. last: representatives that stay alone are counted,
+   not kept. */
 void classes_add_group(Classes *, const Record *, size_t n, Fate *, bool last, LevelStats *);
-/* The rule of a member ('R') or symmetry ('S') does not hold for all sizes. last: its term is not extended any more. */
+/* The rule of a member ('R') or symmetry ('S') does not hold for all sizes. last: its term is not
+   extended any more. */
 void classes_conditional(Classes *, char type, uint32_t entry, bool last);
 bool classes_is_rep(const Classes *, const Code *);
 const Member *classes_member(const Classes *, const Code *); /* NULL: none */
 const Symmetry *classes_symmetries(const Classes *, const Code *, int *n);
-/* In a view: the representative that equals t's root, with its variables renamed to t's; false: none. */
+/* In a view: the representative that equals t's root, with its variables renamed to t's; false:
+   none. */
 bool classes_least(Classes *, const Term *t, uint32_t *rep, uint8_t to[]);
-/* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v] == TERM_VARS: b does
-   not depend on v. */
+/* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v]
+   == TERM_VARS: b does not depend on v. */
 bool classes_match(Classes *, const Term *a, const Code *b, uint8_t to[]);
 int record_compare(const void *, const void *);
 #endif

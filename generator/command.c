@@ -1,6 +1,6 @@
-/* command.c -- the program generate-rules: enumerates small graphs over an operator set and writes those that are
-   equal as candidate rules. What it writes is not proved: verify-rules does that. Under a link, every process reads the
-   same options, and the first one writes. */
+/* command.c -- the program generate-rules: enumerates small graphs over an operator set and writes
+   those that are equal as candidate rules. What it writes is not proved: verify-rules does that.
+   Under a link, every process reads the same options, and the first one writes. */
 #include "generator/generate.h"
 #include "generator/relate.h"
 #include "ops/base/options.h"
@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis, *search, *trades, *help;
+    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis,
+        *search, *trades, *help;
     StringList beside;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, version;
@@ -29,7 +30,8 @@ static const ProgramText program = {
     .name = "generate-rules",
     .usage = "generate-rules --ops FILE --size N [options]",
     .summary = "Finds pairs of small graphs that compute the same: candidate rules.",
-    .more = "What it writes is not proved: verify-rules does that. The same seed gives the same rules, in one process or many.\n\n"
+    .more = "What it writes is not proved: verify-rules does that. The same seed gives the same "
+            "rules, in one process or many.\n\n"
             "All pairs of up to two operators of a set, proved, and of these the proved ones:\n"
             "  generate-rules --ops taso.set --size 2 -o candidates.rules\n"
             "  verify-rules candidates.rules -o verdicts.rules\n"
@@ -39,16 +41,39 @@ static const ProgramText program = {
 static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {
     Options *o = &m->o;
     const OptionDef table[] = {
-        {.name = "ops", .kind = OPT_TEXT, .into = &o->ops, .value = "FILE", .help = "The operator set: a .set file."},
-        {.name = "size", .kind = OPT_INT, .into = &o->size, .value = "N", .help = "Operators in a term.", .least = 1, .most = 5},
+        {.name = "ops",
+         .kind = OPT_TEXT,
+         .into = &o->ops,
+         .value = "FILE",
+         .help = "The operator set: a .set file."},
+        {.name = "size",
+         .kind = OPT_INT,
+         .into = &o->size,
+         .value = "N",
+         .help = "Operators in a term.",
+         .least = 1,
+         .most = 5},
         {.name = "out",
          .letter = 'o',
          .kind = OPT_TEXT,
          .into = &o->out,
          .value = "FILE",
          .help = "Write the candidates; else they are printed."},
-        {.name = "seed", .kind = OPT_INT, .into = &o->seed, .value = "S", .help = "Seed of random points.", .least = 0, .most = 4e18},
-        {.name = "jobs", .letter = 'j', .kind = OPT_INT, .into = &o->jobs, .value = "N", .help = "Threads.", .least = 1, .most = 256},
+        {.name = "seed",
+         .kind = OPT_INT,
+         .into = &o->seed,
+         .value = "S",
+         .help = "Seed of random points.",
+         .least = 0,
+         .most = 4e18},
+        {.name = "jobs",
+         .letter = 'j',
+         .kind = OPT_INT,
+         .into = &o->jobs,
+         .value = "N",
+         .help = "Threads.",
+         .least = 1,
+         .most = 256},
         {.name = "memory-limit",
          .kind = OPT_TEXT,
          .into = &o->memory,
@@ -64,21 +89,36 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .into = &o->shard,
          .value = "I/N",
          .help = "Do part I (from 0) of N; the others share DIR of --resume."},
-        {.name = "exhaustive", .kind = OPT_FLAG, .into = &o->exhaustive, .help = "Extend every term, not only representatives."},
-        {.name = "all", .kind = OPT_FLAG, .into = &o->all, .help = "Write rules that others give too; with --proved: look for no basis."},
-        {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the figures of the run."},
+        {.name = "exhaustive",
+         .kind = OPT_FLAG,
+         .into = &o->exhaustive,
+         .help = "Extend every term, not only representatives."},
+        {.name = "all",
+         .kind = OPT_FLAG,
+         .into = &o->all,
+         .help = "Write rules that others give too; with --proved: look for no basis."},
+        {.name = "json",
+         .kind = OPT_TEXT,
+         .into = &o->json,
+         .value = "FILE",
+         .help = "Write the figures of the run."},
         {.name = "derive",
          .kind = OPT_TEXT,
          .into = &o->derive,
          .value = "RULES",
-         .help = "Write for each of these rules (text, or TASO's file) whether the proved ones of the files named behind it, or the "
+         .help = "Write for each of these rules (text, or TASO's file) whether the proved ones of "
+                 "the files named behind it, or the "
                  "generated candidates, give it, and by which."},
         {.name = "proved",
          .kind = OPT_TEXT,
          .into = &o->proved,
          .value = "FILE",
          .help = "Generate nothing: write what verify-rules proved in FILE."},
-        {.name = "rest", .kind = OPT_TEXT, .into = &o->rest, .value = "FILE", .help = "With --proved: write what it did not prove."},
+        {.name = "rest",
+         .kind = OPT_TEXT,
+         .into = &o->rest,
+         .value = "FILE",
+         .help = "With --proved: write what it did not prove."},
         {.name = "basis",
          .kind = OPT_TEXT,
          .into = &o->basis,
@@ -88,25 +128,33 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
          .kind = OPT_TEXT,
          .into = &o->search,
          .value = "FILE",
-         .help = "Generate nothing: write what search wants of the proved rules in the files named behind it; rules turned round are to be "
+         .help = "Generate nothing: write what search wants of the proved rules in the files named "
+                 "behind it; rules turned round are to be "
                  "proved."},
         {.name = "trades",
          .kind = OPT_TEXT,
          .into = &o->trades,
          .value = "FILE",
-         .help = "With --search: write, both ways, rules of which it depends on sizes which side is cheaper."},
+         .help = "With --search: write, both ways, rules of which it depends on sizes which side "
+                 "is cheaper."},
         {.name = "beside",
          .kind = OPT_LIST,
          .into = &o->beside,
          .value = "FILE",
-         .help = "With --search: rules that search has anyway; what follows from them is left out."},
-        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "No progress, no table."},
+         .help =
+             "With --search: rules that search has anyway; what follows from them is left out."},
+        {.name = "quiet",
+         .letter = 'q',
+         .kind = OPT_FLAG,
+         .into = &o->quiet,
+         .help = "No progress, no table."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},
     };
     if (!options_parse(m->arena, table, argc, argv, rest, &m->error)) return false;
-    if (o->version) options_version(help, program.name), text_add(help, "  cJSON %s\n", cJSON_Version());
+    if (o->version)
+        options_version(help, program.name), text_add(help, "  cJSON %s\n", cJSON_Version());
     return !o->help || options_document(help, &program, table, o->help, &m->error);
 }
 
@@ -124,7 +172,9 @@ static bool parse_memory(const char *text, size_t *bytes) {
 static bool settle(Main *m, const StringList *rest) {
     Options *o = &m->o;
     GenerateOptions *g = &m->g;
-    if (rest->n) return error_set(&m->error, E_USAGE, rest->v[0], "this is no option; sets are given with --ops");
+    if (rest->n)
+        return error_set(&m->error, E_USAGE, rest->v[0],
+                         "this is no option; sets are given with --ops");
     if (!o->ops) return error_set(&m->error, E_USAGE, "--ops", "no operator set given");
     if (!o->size) return error_set(&m->error, E_USAGE, "--size", "no size given, from 1 to 5");
     *g = (GenerateOptions){.set = o->ops,
@@ -135,18 +185,23 @@ static bool settle(Main *m, const StringList *rest) {
                            .folder = o->resume,
                            .exhaustive = o->exhaustive,
                            .all = o->all};
-    if (!parse_memory(o->memory, &g->memory)) return error_set(&m->error, E_USAGE, "--memory-limit", "expected a size such as 500M or 8G");
+    if (!parse_memory(o->memory, &g->memory))
+        return error_set(&m->error, E_USAGE, "--memory-limit",
+                         "expected a size such as 500M or 8G");
     if (m->link) {
-        if (o->shard) return error_set(&m->error, E_USAGE, "--shard", "the processes are the shards already");
+        if (o->shard)
+            return error_set(&m->error, E_USAGE, "--shard", "the processes are the shards already");
         g->link = m->link;
         g->shard = m->link->rank;
         g->nshard = m->link->n;
         return true;
     }
     if (!o->shard) return true;
-    if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 || g->shard >= g->nshard)
+    if (sscanf(o->shard, "%d/%d", &g->shard, &g->nshard) != 2 || g->shard < 0 ||
+        g->shard >= g->nshard)
         return error_set(&m->error, E_USAGE, "--shard", "expected I/N with 0 <= I < N");
-    return o->resume || error_set(&m->error, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
+    return o->resume ||
+           error_set(&m->error, E_USAGE, "--shard", "shards need a common folder: --resume DIR");
 }
 
 static void progress(void *user, const GenerateProgress *p) {
@@ -156,26 +211,35 @@ static void progress(void *user, const GenerateProgress *p) {
     if (p->total)
         fprintf(stderr, " of %llu, %.0f s left", (unsigned long long)p->total,
                 p->done ? p->seconds / (double)p->done * (double)(p->total - p->done) : 0);
-    fprintf(stderr, ", %llu terms, %llu classes, %.0f terms/s", (unsigned long long)p->terms, (unsigned long long)p->classes,
-            (double)p->terms / (p->seconds + 1e-9));
+    fprintf(stderr, ", %llu terms, %llu classes, %.0f terms/s", (unsigned long long)p->terms,
+            (unsigned long long)p->classes, (double)p->terms / (p->seconds + 1e-9));
 }
 
 static void print_table(const GenerateReport *r) {
-    printf("%-5s %12s %12s %12s %10s %10s %9s %9s\n", "size", "prefixes", "terms", "classes", "raw pairs", "kept", "terms s", "classes s");
+    printf("%-5s %12s %12s %12s %10s %10s %9s %9s\n", "size", "prefixes", "terms", "classes",
+           "raw pairs", "kept", "terms s", "classes s");
     for (int k = 0; k < r->nlevel; k++) {
         const GenerateLevel *l = &r->level[k];
-        printf("%-5d %12llu %12llu %12llu %10llu %10llu %9.2f %9.2f\n", k, (unsigned long long)l->prefixes, (unsigned long long)l->terms,
-               (unsigned long long)l->classes, (unsigned long long)l->raw, (unsigned long long)l->kept, l->enumerate, l->merge);
+        printf("%-5d %12llu %12llu %12llu %10llu %10llu %9.2f %9.2f\n", k,
+               (unsigned long long)l->prefixes, (unsigned long long)l->terms,
+               (unsigned long long)l->classes, (unsigned long long)l->raw,
+               (unsigned long long)l->kept, l->enumerate, l->merge);
     }
-    printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n", (unsigned long long)r->raw,
-           (unsigned long long)r->reduced, (unsigned long long)r->pairs, (unsigned long long)r->candidates);
-    printf("apart only at the second stage %llu, derived %llu, false at random sizes %llu, not tried %llu\n",
-           (unsigned long long)r->coincidences, (unsigned long long)r->derived, (unsigned long long)r->untrue,
-           (unsigned long long)r->untried);
-    printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, tied %llu, given numbers %llu, given types %llu)\n",
-           (unsigned long long)r->rules, (unsigned long long)r->doubles, (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
-           (unsigned long long)r->mode[2], (unsigned long long)r->mode[3], (unsigned long long)r->mode[4]);
-    printf("%.2f s, of them %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift, (double)r->peak / (1 << 20));
+    printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n",
+           (unsigned long long)r->raw, (unsigned long long)r->reduced, (unsigned long long)r->pairs,
+           (unsigned long long)r->candidates);
+    printf("apart only at the second stage %llu, derived %llu, false at random sizes %llu, not "
+           "tried %llu\n",
+           (unsigned long long)r->coincidences, (unsigned long long)r->derived,
+           (unsigned long long)r->untrue, (unsigned long long)r->untried);
+    printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, tied %llu, given numbers "
+           "%llu, given types %llu)\n",
+           (unsigned long long)r->rules, (unsigned long long)r->doubles,
+           (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
+           (unsigned long long)r->mode[2], (unsigned long long)r->mode[3],
+           (unsigned long long)r->mode[4]);
+    printf("%.2f s, of them %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift,
+           (double)r->peak / (1 << 20));
 }
 
 static bool write_json(Main *m, const GenerateReport *r) {
@@ -194,7 +258,8 @@ static bool write_json(Main *m, const GenerateReport *r) {
                        {"kept", (double)l->kept},
                        {"terms_seconds", l->enumerate},
                        {"classes_seconds", l->merge}};
-        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) cJSON_AddNumberToObject(y, columns[c].name, columns[c].v);
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            cJSON_AddNumberToObject(y, columns[c].name, columns[c].v);
         cJSON_AddItemToArray(levels, y);
     }
     const struct {
@@ -211,7 +276,8 @@ static bool write_json(Main *m, const GenerateReport *r) {
                   {"rules", (double)r->rules},
                   {"seconds", r->seconds},
                   {"peak_bytes", (double)r->peak}};
-    for (size_t c = 0; c < sizeof totals / sizeof *totals; c++) cJSON_AddNumberToObject(x, totals[c].name, totals[c].v);
+    for (size_t c = 0; c < sizeof totals / sizeof *totals; c++)
+        cJSON_AddNumberToObject(x, totals[c].name, totals[c].v);
     char *text = cJSON_Print(x);
     bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
     cJSON_free(text);
@@ -235,7 +301,8 @@ static bool write_counts(Main *m, const RelateCounts *c) {
         int v;
     } counts[] = {{"rules", c->rules},     {"proved", c->proved},   {"conditional", c->conditional},
                   {"refuted", c->refuted}, {"unknown", c->unknown}, {"basis", c->basis}};
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cJSON_AddNumberToObject(x, counts[k].name, counts[k].v);
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        cJSON_AddNumberToObject(x, counts[k].name, counts[k].v);
     char *text = cJSON_Print(x);
     bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
     cJSON_free(text);
@@ -249,12 +316,17 @@ static bool part_rules(Main *m) {
     Text proved = text_new(m->arena), basis = text_new(m->arena), rest = text_new(m->arena);
     Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
     RelateCounts c;
-    if (!m->o.out && !m->o.basis) return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out or --basis");
+    if (!m->o.out && !m->o.basis)
+        return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out or --basis");
     if (!rules_read(m->arena, m->o.proved, &set, &m->error)) return false;
-    if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error)) return false;
-    if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) || !write_if(m, m->o.rest, &rest)) return false;
+    if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error))
+        return false;
+    if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) ||
+        !write_if(m, m->o.rest, &rest))
+        return false;
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
-    if (!m->o.quiet) printf("%s: %d rules, %d proved, basis %d\n", m->o.proved, c.rules, c.proved, c.basis);
+    if (!m->o.quiet)
+        printf("%s: %d rules, %d proved, basis %d\n", m->o.proved, c.rules, c.proved, c.basis);
     return !m->o.json || write_counts(m, &c);
 }
 
@@ -269,7 +341,8 @@ static bool search_rules(Main *m, const StringList *files) {
     RuleSet set, beside;
     Text gains = text_new(m->arena), trades = text_new(m->arena);
     if (!read_files(m, files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
-    Minimize how = {.arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
+    Minimize how = {
+        .arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
     if (!relate_search(&how, &set, &gains, &trades, &m->error)) return false;
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     return write_if(m, m->o.search, &gains) && write_if(m, m->o.trades, &trades);
@@ -315,7 +388,8 @@ static bool run(Main *m) {
     const char *text = out.data ? out.data : "";
     if (m->o.derive) {
         RuleSet known = {.arena = m->arena};
-        return rules_parse(m->arena, "generated", text, out.size, &known, &m->error) && derive_from(m, &known);
+        return rules_parse(m->arena, "generated", text, out.size, &known, &m->error) &&
+               derive_from(m, &known);
     }
     if (m->o.out) ok = file_write(m->o.out, text, out.size, &m->error);
     else ok = fwrite(text, 1, out.size, stdout) == out.size;

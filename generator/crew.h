@@ -1,5 +1,6 @@
-/* crew.h -- threads that share the parts of a task: each hand has a World, a Space, points of both stages and a Lift of
-   its own, so that nothing is written in common. Which hand does which part must not show in what comes out. */
+/* crew.h -- threads that share the parts of a task: each hand has a World, a Space, points of both
+   stages and a Lift of its own, so that nothing is written in common. Which hand does which part
+   must not show in what comes out. */
 #ifndef ISOMER_CREW_H
 #define ISOMER_CREW_H
 #include "generator/lift.h"
@@ -30,8 +31,8 @@ struct Crew {
 /* Hands over the set as in *like. NULL: out of memory, or the set cannot be read. */
 Crew *crew_new(Arena *, const Space *like, uint64_t seed, int n, Error *);
 void crew_free(Crew *); /* NULL is allowed */
-/* work(hand, user, part) for each part below n, some `grain` of them at a time by one hand; the calling thread is the first
-   hand. false: one of them raised an error. */
+/* work(hand, user, part) for each part below n, some `grain` of them at a time by one hand; the
+   calling thread is the first hand. false: one of them raised an error. */
 bool crew_run(Crew *, uint64_t n, uint64_t grain, CrewWork work, void *user, Error *);
 void crew_rest(Crew *); /* lets go of all batches */
 #endif

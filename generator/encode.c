@@ -1,5 +1,5 @@
-/* encode.c -- codes of terms: post-order from the root, least over swaps of commutative arguments; and terms built from
-   parts of others. */
+/* encode.c -- codes of terms: post-order from the root, least over swaps of commutative arguments;
+   and terms built from parts of others. */
 #include "generator/term.h"
 #include "ops/base/intern.h"
 #include <string.h>
@@ -84,7 +84,8 @@ bool term_canonical(const OpForm form[], const Term *t, bool named, Code *best, 
         code_set(&e, &c);
         if (!any || code_compare(&c, best) < 0) {
             *best = c;
-            for (int v = 0; renamed && v < TERM_VARS; v++) renamed[v] = e.var[v] == UNSEEN ? TERM_VARS : e.var[v];
+            for (int v = 0; renamed && v < TERM_VARS; v++)
+                renamed[v] = e.var[v] == UNSEEN ? TERM_VARS : e.var[v];
         }
         any = true;
         if (!s) return true;
@@ -170,7 +171,8 @@ bool build_term(const OpForm form[], TermBuild *b, const Term *t, const Ref vars
         }
         if (!build_add(form, b, &x, &to[i])) return false;
     }
-    *root = ref_is_out(t->root) ? ref_out(to[ref_instr(t->root)], ref_port(t->root)) : vars[t->root];
+    *root =
+        ref_is_out(t->root) ? ref_out(to[ref_instr(t->root)], ref_port(t->root)) : vars[t->root];
     return true;
 }
 

@@ -1,6 +1,6 @@
-/* enumerate.c -- depth-first search over straight-line programs. Instructions stand in post-order: results not used yet
-   form a stack, and an instruction takes what it uses first from its top, in order. A finished program counts if it is
-   its own canonical form. */
+/* enumerate.c -- depth-first search over straight-line programs. Instructions stand in post-order:
+   results not used yet form a stack, and an instruction takes what it uses first from its top, in
+   order. A finished program counts if it is its own canonical form. */
 #include "generator/enumerate.h"
 #include <string.h>
 
@@ -50,7 +50,8 @@ static bool in_post_order(const Search *x, int d, unsigned *taken) {
     return !*taken || rest < (*taken & -*taken);
 }
 
-/* Outputs of instruction d that represent their classes; what does not may be built on if a part of it can still be shared. */
+/* Outputs of instruction d that represent their classes; what does not may be built on if a part of
+   it can still be shared. */
 static bool mark_usable(Search *x, int d) {
     bool any = false;
     Term part = *x->t;
@@ -59,15 +60,16 @@ static bool mark_usable(Search *x, int d) {
         Code c;
         part.n = (uint8_t)(d + 1);
         part.root = ref_out(d, p);
-        x->least[part.root] = term_canonical(x->s->form, &part, false, &c, NULL) && x->e->is_representative(x->e->user, &c);
+        x->least[part.root] = term_canonical(x->s->form, &part, false, &c, NULL) &&
+                              x->e->is_representative(x->e->user, &c);
         bool parts = nout > 1 || bits(term_cone(x->s->form, &part, d)) > 1;
         any |= x->usable[part.root] = x->e->exhaustive || x->least[part.root] || parts;
     }
     return any;
 }
 
-/* Whether some part of what r is made of is used beside it: then r's representative, put in its place, may make the term
-   larger, for that part is to be computed all the same. */
+/* Whether some part of what r is made of is used beside it: then r's representative, put in its
+   place, may make the term larger, for that part is to be computed all the same. */
 static bool shares(const Search *x, const Term *t, Ref r) {
     unsigned cone = term_cone(x->s->form, t, ref_instr(r));
     for (int j = 0; j < t->n; j++)
@@ -183,7 +185,9 @@ static void variables(Enumerate *e) {
         Term t = {.nvar = 1, .kind = {(uint8_t)k}};
         Record r;
         Key key;
-        if (!values_load(e->v, &t) || !term_canonical(s->form, &t, false, &r.code, NULL) || !values_key(e->v, t.root, &key)) continue;
+        if (!values_load(e->v, &t) || !term_canonical(s->form, &t, false, &r.code, NULL) ||
+            !values_key(e->v, t.root, &key))
+            continue;
         r.key = key.hash;
         e->stats.terms++;
         e->found(e->user, &r);

@@ -1,5 +1,6 @@
-/* generate.c -- runs the levels: workers enumerate tasks of a level into sorted runs; the merged runs grow the classes;
-   what is equal becomes candidates, those that smaller rules do not give are lifted and printed. */
+/* generate.c -- runs the levels: workers enumerate tasks of a level into sorted runs; the merged
+   runs grow the classes; what is equal becomes candidates, those that smaller rules do not give are
+   lifted and printed. */
 #include "generator/generate_inner.h"
 #include "ops/base/random.h"
 #include <stdlib.h>
@@ -29,7 +30,13 @@ double generate_now(void) {
 }
 
 void generate_tell(Generator *g, const char *stage, uint64_t done, uint64_t total) {
-    GenerateProgress p = {stage, g->level, done, total, atomic_load(&g->terms), g->classes->nrep, generate_now() - g->start};
+    GenerateProgress p = {stage,
+                          g->level,
+                          done,
+                          total,
+                          atomic_load(&g->terms),
+                          g->classes->nrep,
+                          generate_now() - g->start};
     if (g->o->progress) g->o->progress(g->o->user, &p);
 }
 
@@ -64,7 +71,8 @@ static bool take_task(void *user, uint64_t task) {
     x->mine = claim(x->g);
     if (!x->ok || runs_is_done(&x->g->runs, task)) return false;
     if (x->ntask == x->task_room) {
-        uint64_t *more = ARENA_NEW(x->hand->w->arena, uint64_t, x->task_room = 2 * x->task_room + 256);
+        uint64_t *more =
+            ARENA_NEW(x->hand->w->arena, uint64_t, x->task_room = 2 * x->task_room + 256);
         if (x->ntask) memcpy(more, x->task, x->ntask * sizeof *more);
         x->task = more;
     }
@@ -75,7 +83,8 @@ static bool take_task(void *user, uint64_t task) {
 static void found(void *user, const Record *r) {
     Worker *x = user;
     if (x->n == x->room) {
-        Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) * sizeof *more);
+        Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) *
+                                                  sizeof *more);
         if (!more) escape_raise(&x->hand->escape, E_MEMORY, "out of memory for terms");
         x->record = more;
     }
@@ -83,7 +92,9 @@ static void found(void *user, const Record *r) {
     atomic_fetch_add(&x->g->terms, 1);
 }
 
-static bool is_representative(void *user, const Code *c) { return classes_is_rep(((Worker *)user)->g->classes, c); }
+static bool is_representative(void *user, const Code *c) {
+    return classes_is_rep(((Worker *)user)->g->classes, c);
+}
 
 static void work(Hand *hand, void *user, uint64_t k) {
     Generator *g = user;
@@ -122,14 +133,19 @@ static bool enumerate_level(Generator *g) {
 /* ---- levels */
 
 /* What shard 0 alone needs: the last level. */
-static bool needs_level(const Generator *g, int shard) { return shard == 0 || g->level < g->o->size; }
+static bool needs_level(const Generator *g, int shard) {
+    return shard == 0 || g->level < g->o->size;
+}
 
 typedef struct Parcel { /* what a run is announced by; the last one has more = false */
     uint64_t n;
     bool more;
 } Parcel;
 
-static bool link_lost(Generator *g) { return error_set(g->error, E_ENVIRONMENT, "", "another process failed, or could not be reached"); }
+static bool link_lost(Generator *g) {
+    return error_set(g->error, E_ENVIRONMENT, "",
+                     "another process failed, or could not be reached");
+}
 
 static bool send_runs(Generator *g, int to) {
     const GenerateLink *l = g->o->link;
@@ -138,7 +154,8 @@ static bool send_runs(Generator *g, int to) {
         Record *v = NULL;
         Parcel p = {g->runs.run[k].n, true};
         if (!runs_read(&g->runs, k, &v, g->error)) return mem_realloc(v, 0), false;
-        ok = (l->send(l->user, to, &p, sizeof p) && l->send(l->user, to, v, p.n * sizeof *v)) || link_lost(g);
+        ok = (l->send(l->user, to, &p, sizeof p) && l->send(l->user, to, v, p.n * sizeof *v)) ||
+             link_lost(g);
         mem_realloc(v, 0);
     }
     return ok && (l->send(l->user, to, &(Parcel){0, false}, sizeof(Parcel)) || link_lost(g));
@@ -154,12 +171,13 @@ static bool receive_runs(Generator *g, int from) {
         if (!v) return error_set(g->error, E_MEMORY, "", "out of memory for terms");
         if (!l->receive(l->user, from, v, p.n * sizeof *v)) return mem_realloc(v, 0), link_lost(g);
         g->received += p.n * sizeof *v;
-        if (!runs_add(&g->runs, v, p.n, NULL, 0, g->received > g->o->memory / 2, g->error)) return false;
+        if (!runs_add(&g->runs, v, p.n, NULL, 0, g->received > g->o->memory / 2, g->error))
+            return false;
     }
 }
 
-/* One shard after the other sends its runs to those that need them. Who fails before leaves the others waiting: the program
-   that made the link must end them all. */
+/* One shard after the other sends its runs to those that need them. Who fails before leaves the
+   others waiting: the program that made the link must end them all. */
 static bool exchange(Generator *g) {
     const GenerateLink *l = g->o->link;
     bool ok = true;
@@ -192,7 +210,8 @@ static bool run_level(Generator *g) {
     uint64_t raw = g->candidates->raw;
     int kept = g->candidates->n;
     double t = generate_now();
-    if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || !gather(g)) return false;
+    if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || !gather(g))
+        return false;
     r->enumerate = generate_now() - t;
     if (g->o->link && !needs_level(g, g->o->shard)) return true;
     if (!harvest_classes(g, &stats) || !harvest_equations(g, member, symmetry)) return false;

@@ -34,10 +34,15 @@ typedef struct Generator {
 
 double generate_now(void);
 void generate_tell(Generator *, const char *stage, uint64_t done, uint64_t total);
-/* All of these are the work of the whole crew, and give the same whatever its number. false: *g->error says why. */
-bool harvest_classes(Generator *, LevelStats *);                         /* the merged runs of the level */
-bool harvest_equations(Generator *, uint32_t member, uint32_t symmetry); /* candidates from these entries on */
-bool harvest_pairs(Generator *);                                         /* candidates with two results */
-bool harvest_rules(Generator *, int first);                              /* candidates from this one on become rules */
+/* All of these are the work of the whole crew, and give the same whatever its number. false:
+ *g->error says why. */
+/* The merged runs of the level. */
+bool harvest_classes(Generator *, LevelStats *);
+/* Candidates from these entries on. */
+bool harvest_equations(Generator *, uint32_t member, uint32_t symmetry);
+/* Candidates with two results. */
+bool harvest_pairs(Generator *);
+/* Candidates from this one on become rules. */
+bool harvest_rules(Generator *, int first);
 void harvest_print(Generator *, Text *);
 #endif

@@ -1,12 +1,19 @@
-/* harvest.c -- from the merged runs of a level to rules: classes, candidates, and of these the ones that others do not
-   give, lifted. The crew judges batch after batch, each part by what was known before its batch; what a batch finds is
-   taken over in order by one. Where that could have changed a judgement of the same batch, it is made again: so that all
-   comes out as if one had done everything in order. */
+/* harvest.c -- from the merged runs of a level to rules: classes, candidates, and of these the ones
+   that others do not give, lifted. The crew judges batch after batch, each part by what was known
+   before its batch; what a batch finds is taken over in order by one. Where that could have changed
+   a judgement of the same batch, it is made again: so that all comes out as if one had done
+   everything in order. */
 #include "generator/generate_inner.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { DERIVE_TERMS = 64, BATCH_RECORDS = 1 << 14, BATCH_PARTS = 1 << 13, BATCH_LIFTS = 128, GRAIN = 16 };
+enum {
+    DERIVE_TERMS = 64,
+    BATCH_RECORDS = 1 << 14,
+    BATCH_PARTS = 1 << 13,
+    BATCH_LIFTS = 128,
+    GRAIN = 16
+};
 
 /* ---- classes */
 
@@ -20,19 +27,23 @@ typedef struct Batch {
     bool ok;
 } Batch;
 
-static size_t group_size(const Batch *b, uint64_t k) { return (k + 1 < b->ngroup ? b->group[k + 1] : b->n) - b->group[k]; }
+static size_t group_size(const Batch *b, uint64_t k) {
+    return (k + 1 < b->ngroup ? b->group[k + 1] : b->n) - b->group[k];
+}
 
 static void judge_group(Hand *x, void *user, uint64_t k) {
     Batch *b = user;
     Classes view = classes_view(b->g->classes, x->s, x->first, x->second);
-    classes_judge(&view, b->record + b->group[k], group_size(b, k), x->batch, b->fate + b->group[k]);
+    classes_judge(&view, b->record + b->group[k], group_size(b, k), x->batch,
+                  b->fate + b->group[k]);
 }
 
 static void judge_batch(Batch *b) {
     Generator *g = b->g;
     b->ok = b->ok && crew_run(g->crew, b->ngroup, GRAIN, judge_group, b, g->error);
     for (size_t k = 0; k < b->ngroup && b->ok; k++)
-        classes_add_group(g->classes, b->record + b->group[k], group_size(b, k), b->fate + b->group[k], g->level == g->o->size, b->stats);
+        classes_add_group(g->classes, b->record + b->group[k], group_size(b, k),
+                          b->fate + b->group[k], g->level == g->o->size, b->stats);
     crew_rest(g->crew);
     b->n = b->ngroup = 0;
     generate_tell(g, "classes", b->stats->terms, 0);
@@ -84,7 +95,8 @@ static void judge_entry(Hand *x, void *user, uint64_t k) {
     Classes view = classes_view(s->g->classes, x->s, x->first, x->second);
     uint32_t entry = s->first + (uint32_t)k;
     if (s->source == OF_MEMBERS) candidates_of_member(&view, entry, x->batch, &s->finding[k]);
-    else if (s->source == OF_SYMMETRIES) candidates_of_symmetry(&view, entry, x->batch, &s->finding[k]);
+    else if (s->source == OF_SYMMETRIES)
+        candidates_of_symmetry(&view, entry, x->batch, &s->finding[k]);
     else candidates_of_pairs(&view, entry, s->g->o->size, x->batch, &s->finding[k]);
 }
 
@@ -105,18 +117,24 @@ static bool find(Generator *g, Source source, uint32_t first, uint32_t end) {
 }
 
 bool harvest_equations(Generator *g, uint32_t member, uint32_t symmetry) {
-    return find(g, OF_MEMBERS, member, g->classes->nmember) && find(g, OF_SYMMETRIES, symmetry, g->classes->nsymmetry);
+    return find(g, OF_MEMBERS, member, g->classes->nmember) &&
+           find(g, OF_SYMMETRIES, symmetry, g->classes->nsymmetry);
 }
 bool harvest_pairs(Generator *g) { return find(g, OF_PAIRS, 0, g->classes->nrep); }
 
 /* ---- rules */
 
-static int candidate_size(const Candidate *c) { return c->from.b.n > c->to.b.n ? c->from.b.n : c->to.b.n; }
+static int candidate_size(const Candidate *c) {
+    return c->from.b.n > c->to.b.n ? c->from.b.n : c->to.b.n;
+}
 
-/* Small ones first, of them those with more variables: what is general comes before its instances. */
+/* Small ones first, of them those with more variables: what is general comes before its
+   instances. */
 static int candidate_compare(const void *a, const void *b) {
-    const Candidate *const x = *(const Candidate *const *)a, *const y = *(const Candidate *const *)b;
-    int p = candidate_size(x), q = candidate_size(y), r = x->from.b.n + x->to.b.n, s = y->from.b.n + y->to.b.n;
+    const Candidate *const x = *(const Candidate *const *)a, *const y =
+                                                                 *(const Candidate *const *)b;
+    int p = candidate_size(x), q = candidate_size(y), r = x->from.b.n + x->to.b.n,
+        s = y->from.b.n + y->to.b.n;
     if (p != q) return p - q;
     if (x->nvar != y->nvar) return y->nvar - x->nvar;
     if (r != s) return r - s;
@@ -128,14 +146,15 @@ static bool derived(const Basis *b, Space *s, const Candidate *c, BasisTrace *tr
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
         if (!candidate_terms(s, c, k, &x, &y)) return false;
-        if (basis_derive(b, s, &x, &y, DERIVE_TERMS, most, trace) < 0 && basis_derive(b, s, &y, &x, DERIVE_TERMS, most, trace) < 0)
+        if (basis_derive(b, s, &x, &y, DERIVE_TERMS, most, trace) < 0 &&
+            basis_derive(b, s, &y, &x, DERIVE_TERMS, most, trace) < 0)
             return false;
     }
     return true;
 }
 
-/* Only what holds for all positive sizes that type gives others: conditions do not compose, but that no size is 0 is one
-   condition for all. */
+/* Only what holds for all positive sizes that type gives others: conditions do not compose, but
+   that no size is 0 is one condition for all. */
 static void use(Generator *g, Basis *b, const Candidate *c) {
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
@@ -185,7 +204,8 @@ static void conclude(Generator *g, const Attempt *a) {
     }
     g->report->untrue += a->result == LIFT_FALSE;
     g->report->untried += a->result == LIFT_UNTRIED;
-    if (a->result != LIFT_TRUE || a->mode > LIFT_NUMBERS) classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
+    if (a->result != LIFT_TRUE || a->mode > LIFT_NUMBERS)
+        classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
     if (a->result != LIFT_TRUE) return;
     if (a->mode <= LIFT_NUMBERS) use(g, g->basis, a->c);
     g->report->mode[a->mode]++;
@@ -201,7 +221,9 @@ static void attempt_one(Hand *x, void *user, uint64_t part) {
     attempt(x, a->l, a->k + part);
 }
 /* By all that is known now. */
-static bool attempt_again(Lifting *l, uint64_t k) { return crew_run(l->g->crew, 1, 1, attempt_one, &(Again){l, k}, l->g->error); }
+static bool attempt_again(Lifting *l, uint64_t k) {
+    return crew_run(l->g->crew, 1, 1, attempt_one, &(Again){l, k}, l->g->error);
+}
 
 static bool lift_batch(Lifting *l, const Candidate **c, uint64_t n) {
     Generator *g = l->g;
@@ -216,8 +238,8 @@ static bool lift_batch(Lifting *l, const Candidate **c, uint64_t n) {
     return true;
 }
 
-/* Candidates from `first` on that those before them do not give are lifted. What is true only under conditions neither
-   gives other rules nor makes its term needless: that is extended, too. */
+/* Candidates from `first` on that those before them do not give are lifted. What is true only under
+   conditions neither gives other rules nor makes its term needless: that is extended, too. */
 bool harvest_rules(Generator *g, int first) {
     Candidates *c = g->candidates;
     int n = c->n - first, many;

@@ -1,4 +1,5 @@
-/* lift.c -- builds both sides of a candidate as graphs over fresh sizes and solves what they need. */
+/* lift.c -- builds both sides of a candidate as graphs over fresh sizes and solves what they
+   need. */
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
 #include "ops/value.h"
@@ -40,7 +41,8 @@ void lift_free(Lift *l) {
 
 static Poly fresh(Lift *l, bool attribute) {
     Poly p = poly_named(l->w, arena_format(l->arena, attribute ? "_a%d" : "_s%d", l->nfresh++));
-    if (attribute && l->nattribute < LIFT_SYMBOLS) l->attribute[l->nattribute++] = poly_is_symbol(l->w, p);
+    if (attribute && l->nattribute < LIFT_SYMBOLS)
+        l->attribute[l->nattribute++] = poly_is_symbol(l->w, p);
     return p;
 }
 
@@ -51,7 +53,8 @@ static Poly fresh_dim(Lift *l, Poly uniform) {
     return l->dim[l->ndim++] = p;
 }
 
-/* A size of an input that in the set file is what the unknown is there: another one for each tie; 0: there is none. */
+/* A size of an input that in the set file is what the unknown is there: another one for each tie;
+   0: there is none. */
 static Poly tied(const Lift *l, Poly choice) {
     Poly found[LIFT_SYMBOLS];
     int n = 0;
@@ -64,7 +67,8 @@ static Value lift_input(Lift *l, const Candidate *c, int v) {
     Type t = *type_get(l->w, space_shape(l->s, l->s->kind[c->kind[v]].shape)->type);
     int64_t n;
     for (int d = 0; d < t.dim.n && l->mode != LIFT_UNIFORM; d++)
-        if (l->mode < LIFT_SIZES || !poly_constant(l->w, t.dim.v[d], &n)) t.dim.v[d] = fresh_dim(l, t.dim.v[d]);
+        if (l->mode < LIFT_SIZES || !poly_constant(l->w, t.dim.v[d], &n))
+            t.dim.v[d] = fresh_dim(l, t.dim.v[d]);
     return graph_input(l->w, arena_format(l->arena, "x%d", v + 1), &t);
 }
 
@@ -78,7 +82,8 @@ static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) 
     WholeList *y = &l->whole[l->nwhole++];
     int same = 0;
     for (int k = 0; k + 1 < l->nwhole; k++) same += !strcmp(l->whole[k].base, name);
-    *y = (WholeList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name, value->n, value->v, NULL};
+    *y = (WholeList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name, value->n,
+                     value->v, NULL};
     Poly *v = ARENA_NEW(l->arena, Poly, value->n);
     for (int k = 0; k < value->n; k++) v[k] = fresh(l, true);
     return y->v = v;
@@ -94,13 +99,16 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
     for (int k = 0; k < l->s->nsize; k++) {
         bool used = false;
         for (int j = 0; j < attrs_count(v->op->attrs); j++)
-            for (int i = 0; i < v->general[j].ints.n; i++) used |= poly_mentions(l->w, v->general[j].ints.v[i], l->s->size[k]);
+            for (int i = 0; i < v->general[j].ints.n; i++)
+                used |= poly_mentions(l->w, v->general[j].ints.v[i], l->s->size[k]);
         if (!used || l->mode == LIFT_UNIFORM) continue;
         from[n] = l->s->size[k];
         to[n++] = fresh(l, true);
     }
     for (int k = 0; k < v->nfree; k++) {
-        bool fixed = v->chosen[k] && (l->mode == LIFT_UNIFORM || (l->mode >= LIFT_SIZES && poly_constant(l->w, v->choice[k], &number)));
+        bool fixed =
+            v->chosen[k] && (l->mode == LIFT_UNIFORM ||
+                             (l->mode >= LIFT_SIZES && poly_constant(l->w, v->choice[k], &number)));
         Poly tie = l->mode == LIFT_TIED && v->chosen[k] ? tied(l, v->choice[k]) : 0;
         from[n] = v->free[k];
         to[n++] = fixed ? v->choice[k] : tie ? tie : fresh(l, true);
@@ -140,16 +148,19 @@ static bool lift_side(Lift *l, const Side *s, const Value in[], Value out[]) {
     for (int i = 0; i < s->b.n; i++) {
         Value y = lift_node(l, &s->b.in[i], value);
         if (!y) return false;
-        for (int p = 0; p < l->s->form[s->b.in[i].op].nout; p++) value[ref_out(i, p)] = y + (Value)p;
+        for (int p = 0; p < l->s->form[s->b.in[i].op].nout; p++)
+            value[ref_out(i, p)] = y + (Value)p;
     }
     for (int k = 0; k < s->nout; k++) out[k] = value[s->out[k]];
     return true;
 }
 
 static bool lift_graph(Lift *l, const Candidate *c, Graph *g) {
-    Value *in = ARENA_NEW(l->arena, Value, TERM_VARS), *out = ARENA_NEW(l->arena, Value, 2 * TERM_PORTS);
+    Value *in = ARENA_NEW(l->arena, Value, TERM_VARS),
+          *out = ARENA_NEW(l->arena, Value, 2 * TERM_PORTS);
     for (int v = 0; v < c->nvar; v++) in[v] = lift_input(l, c, v);
-    if (!lift_side(l, &c->from, in, out) || !lift_side(l, &c->to, in, out + c->from.nout)) return false;
+    if (!lift_side(l, &c->from, in, out) || !lift_side(l, &c->to, in, out + c->from.nout))
+        return false;
     *g = (Graph){c->nvar, c->from.nout + c->to.nout, in, out};
     return true;
 }
@@ -167,7 +178,8 @@ static bool hidden(Lift *l, Poly p, Symbol s) {
     Monomial m;
     for (PolyScan k = poly_scan(l->w, p); poly_next(&k, &m);)
         for (uint32_t j = 0; j < m.degree; j++)
-            if (m.symbol[j] != s && poly_mentions(l->w, poly_symbol(l->w, m.symbol[j]), s)) return true;
+            if (m.symbol[j] != s && poly_mentions(l->w, poly_symbol(l->w, m.symbol[j]), s))
+                return true;
     return false;
 }
 
@@ -175,8 +187,10 @@ static bool hidden(Lift *l, Poly p, Symbol s) {
 static bool solved_for(Lift *l, Poly p, Symbol s, Poly *x) {
     int64_t slope;
     if (hidden(l, p, s)) return false;
-    Poly rest = poly_subst(l->w, p, 1, &s, &(Poly){0}), one = poly_subst(l->w, p, 1, &s, &(Poly){poly_int(l->w, 1)});
-    if (!poly_constant(l->w, poly_sub(l->w, one, rest), &slope) || (slope != 1 && slope != -1)) return false;
+    Poly rest = poly_subst(l->w, p, 1, &s, &(Poly){0}),
+         one = poly_subst(l->w, p, 1, &s, &(Poly){poly_int(l->w, 1)});
+    if (!poly_constant(l->w, poly_sub(l->w, one, rest), &slope) || (slope != 1 && slope != -1))
+        return false;
     if (poly_add(l->w, poly_scale(l->w, poly_symbol(l->w, s), slope), rest) != p) return false;
     *x = poly_scale(l->w, rest, -slope);
     return !poly_mentions(l->w, *x, s);
@@ -189,7 +203,8 @@ static int symbols_of(Lift *l, Poly p, Symbol out[]) {
         for (uint32_t k = 0; k < m.degree; k++) {
             int j = 0;
             while (j < n && out[j] != m.symbol[k]) j++;
-            if (j == n && n < LIFT_SYMBOLS && symbol_def(l->w, m.symbol[k]).kind == SYM_NAMED) out[n++] = m.symbol[k];
+            if (j == n && n < LIFT_SYMBOLS && symbol_def(l->w, m.symbol[k]).kind == SYM_NAMED)
+                out[n++] = m.symbol[k];
         }
     return n;
 }
@@ -200,8 +215,8 @@ static void add_solution(Lift *l, Symbol s, Poly x) {
     l->to[l->nsolved++] = x;
 }
 
-/* One unknown of an attribute is what the sizes say; of several, a size is what they say. What can be negative is taken
-   only when nothing else is left. */
+/* One unknown of an attribute is what the sizes say; of several, a size is what they say. What can
+   be negative is taken only when nothing else is left. */
 static bool eliminate_one(Lift *l, Poly p, bool natural) {
     Symbol s[LIFT_SYMBOLS];
     int n = symbols_of(l, p, s), attributes = 0;
@@ -209,8 +224,8 @@ static bool eliminate_one(Lift *l, Poly p, bool natural) {
     for (int k = 0; k < n; k++) attributes += is_attribute(l, s[k]);
     for (int pass = 0; pass < 2; pass++)
         for (int k = n - 1; k >= 0; k--)
-            if ((is_attribute(l, s[k]) == (attributes == 1)) != (pass == 1) && solved_for(l, p, s[k], &x) &&
-                (!natural || value_natural(l->w, x)))
+            if ((is_attribute(l, s[k]) == (attributes == 1)) != (pass == 1) &&
+                solved_for(l, p, s[k], &x) && (!natural || value_natural(l->w, x)))
                 return add_solution(l, s[k], x), true;
     return false;
 }
@@ -237,16 +252,23 @@ static Poly without_factors(Lift *l, Poly p) {
     return p;
 }
 
-/* What is solved before what: unknowns that all sizes determine; then what must divide a size, when no equation says any
-   more that two of these are one; then what may come out negative. */
-typedef enum Eliminate { ELIMINATE_NATURAL, ELIMINATE_MULTIPLE, ELIMINATE_ANY, ELIMINATES } Eliminate;
+/* What is solved before what: unknowns that all sizes determine; then what must divide a size, when
+   no equation says any more that two of these are one; then what may come out negative. */
+typedef enum Eliminate {
+    ELIMINATE_NATURAL,
+    ELIMINATE_MULTIPLE,
+    ELIMINATE_ANY,
+    ELIMINATES
+} Eliminate;
 
 static bool eliminate(Lift *l, Poly p, Eliminate what) {
     p = without_factors(l, p);
-    return what == ELIMINATE_MULTIPLE ? eliminate_multiple(l, p) : eliminate_one(l, p, what == ELIMINATE_NATURAL);
+    return what == ELIMINATE_MULTIPLE ? eliminate_multiple(l, p)
+                                      : eliminate_one(l, p, what == ELIMINATE_NATURAL);
 }
 
-/* One solution more; false: there is none. *consistent: no equation became a number other than 0. */
+/* One solution more; false: there is none. *consistent: no equation became a number other than
+   0. */
 static bool step(Lift *l, const Poly eq[], int n, bool *consistent) {
     for (int what = 0; what < ELIMINATES; what++)
         for (int k = 0; k < n; k++) {
@@ -270,11 +292,14 @@ static bool solve(Lift *l, const Graph *g) {
     for (int k = 0; k < g->nout / 2; k++) {
         const Type *a = value_type(l->w, g->out[k]), *b = value_type(l->w, g->out[k + g->nout / 2]);
         if (a->dim.n != b->dim.n || a->dtype != b->dtype) return false;
-        for (int d = 0; d < a->dim.n && n < LIFT_EQUATIONS; d++) eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
+        for (int d = 0; d < a->dim.n && n < LIFT_EQUATIONS; d++)
+            eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
     }
     bool consistent = true;
     while (consistent && step(l, eq, n, &consistent)) continue;
-    for (int k = 0; k < n && consistent; k++) consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to); /* all are solved */
+    /* All are solved. */
+    for (int k = 0; k < n && consistent; k++)
+        consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);
     return consistent;
 }
 
@@ -286,7 +311,8 @@ static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     if (!graph_resize(l->w, l->arena, &uniform, l->nsolved, l->from, l->to, g, &e)) return false;
     for (int k = 0; k < l->nwhole; k++) {
         Poly *v = ARENA_NEW(l->arena, Poly, l->whole[k].n);
-        for (int j = 0; j < l->whole[k].n; j++) v[j] = poly_subst(l->w, l->whole[k].v[j], l->nsolved, l->from, l->to);
+        for (int j = 0; j < l->whole[k].n; j++)
+            v[j] = poly_subst(l->w, l->whole[k].v[j], l->nsolved, l->from, l->to);
         l->whole[k].v = v;
     }
     return !l->w->overflow;
@@ -318,7 +344,9 @@ static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
     l->npositive = 0;
     bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
     LiftResult r = typed ? lift_try(l, &g, SAMPLES) : LIFT_FALSE;
-    if (r == LIFT_TRUE && (l->mode > LIFT_NUMBERS || l->npositive || !lift_print_blocks(l, &g, out))) lift_print(l, &g, out);
+    if (r == LIFT_TRUE &&
+        (l->mode > LIFT_NUMBERS || l->npositive || !lift_print_blocks(l, &g, out)))
+        lift_print(l, &g, out);
     world_reset(l->w, l->mark);
     arena_reset(l->arena, mark);
     return r;
@@ -328,7 +356,8 @@ LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
     enum { TIES = 4, PROGRAMS_MAX = 12 << 20 };
     if (arena_bytes(l->programs) > PROGRAMS_MAX) programs_close(l), programs_open(l);
     LiftResult y = LIFT_FALSE;
-    l->draw = l->seed ^ hash_bytes(c->from.b.in, sizeof c->from.b.in) ^ 3 * hash_bytes(c->to.b.in, sizeof c->to.b.in);
+    l->draw = l->seed ^ hash_bytes(c->from.b.in, sizeof c->from.b.in) ^
+              3 * hash_bytes(c->to.b.in, sizeof c->to.b.in);
     for (int m = 0; m < LIFT_MODES; m++) {
         if (m == LIFT_TIED && !has_unknowns(l, c)) continue;
         l->mode = *mode = (LiftMode)m;

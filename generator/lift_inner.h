@@ -1,4 +1,5 @@
-/* lift_inner.h -- what the files of lifting share: the candidate in hand, its sizes and its programs. */
+/* lift_inner.h -- what the files of lifting share: the candidate in hand, its sizes and its
+   programs. */
 #ifndef ISOMER_LIFT_INNER_H
 #define ISOMER_LIFT_INNER_H
 #include "generator/lift.h"
@@ -24,7 +25,8 @@ struct Lift {
     uint64_t seed, draw; /* draw: of the candidate in hand */
     LiftMode mode;
     int nfresh, nattribute, nsolved, nwhole, ndim, tie;
-    Poly dim[LIFT_SYMBOLS], uniform[LIFT_SYMBOLS]; /* of the inputs: the fresh size, and what it is in the set file */
+    Poly dim[LIFT_SYMBOLS],
+        uniform[LIFT_SYMBOLS]; /* of the inputs: the fresh size, and what it is in the set file */
     Symbol attribute[LIFT_SYMBOLS], from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
     WholeList whole[LIFT_WHOLE];
@@ -32,7 +34,8 @@ struct Lift {
     Symbol positive[LIFT_POSITIVE]; /* sizes at which it is false when they are 0 */
 };
 enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
-LiftResult lift_try(Lift *, const Graph *, int samples); /* outputs k and k + nout/2 agree at random sizes and points */
+/* Outputs k and k + nout/2 agree at random sizes and points. */
+LiftResult lift_try(Lift *, const Graph *, int samples);
 void lift_print(Lift *, const Graph *, Text *);
 /* The same with axis blocks; false: nothing is printed, it depends on its rank. */
 bool lift_print_blocks(Lift *, const Graph *, Text *);
@@ -46,5 +49,6 @@ typedef struct Renaming { /* of sizes to letters, but for those in `letters` */
 typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *); /* NULL: as usual */
 Poly lift_renamed(Lift *, Renaming *, Poly);
 const char *lift_free_list(const Lift *, const PolyList *); /* its name; NULL: it is none */
-void lift_print_side(Lift *, const Graph *, const Value out[], int nout, Renaming *, LiftAttrText, void *user, Text *);
+void lift_print_side(Lift *, const Graph *, const Value out[], int nout, Renaming *, LiftAttrText,
+                     void *user, Text *);
 #endif

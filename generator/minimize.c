@@ -1,4 +1,5 @@
-/* minimize.c -- greedily, small rules first, of them those of more inputs: what is general comes before its instances. */
+/* minimize.c -- greedily, small rules first, of them those of more inputs: what is general comes
+   before its instances. */
 #include "generator/minimize.h"
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,8 @@ static bool binds_inputs(World *w, Arena *a, const Rule *rule) {
     int bound = 0;
     for (int k = 0; k < live.n; k++) bound += input_name(w, live.v[k]) != NULL;
     good = good && bound == i.ninput;
-    for (int k = 0; good && k < i.from.nout; k++) good = !input_name(w, value_node(w, i.from.out[k]));
+    for (int k = 0; good && k < i.from.nout; k++)
+        good = !input_name(w, value_node(w, i.from.out[k]));
     world_reset(w, mark);
     return good;
 }

@@ -1,5 +1,6 @@
-/* minimize.h -- two choices among proved rules. The proof basis: what an e-graph cannot derive from the rest. The search set: what makes a graph cheaper, in the direction in which it does, without what a chain
-   of others of the set does too. */
+/* minimize.h -- two choices among proved rules. The proof basis: what an e-graph cannot derive from
+   the rest. The search set: what makes a graph cheaper, in the direction in which it does, without
+   what a chain of others of the set does too. */
 #ifndef ISOMER_MINIMIZE_H
 #define ISOMER_MINIMIZE_H
 #include "generator/price.h"
@@ -13,7 +14,8 @@ typedef struct Minimize {
     MinimizeTold told;     /* NULL: nobody */
     void *user;
 } Minimize;
-/* kept[k]: rule k is in the basis. Small rules are taken first, then those that what was taken later gives are dropped. */
+/* kept[k]: rule k is in the basis. Small rules are taken first, then those that what was taken
+   later gives are dropped. */
 bool minimize_basis(const Minimize *, const RuleSet *, bool kept[], Error *);
 /* wanted[k]: the directions in which search wants rule k; PRICE_SAME: in none. */
 bool minimize_search(const Minimize *, const RuleSet *, Cheaper wanted[], Error *);

@@ -1,11 +1,16 @@
-/* opset.c -- reads a set file: which inputs and operators terms are made of. generator/README.md has its grammar.
+/* opset.c -- reads a set file: which inputs and operators terms are made of. generator/README.md
+   has its grammar.
 
-     sizes m n c h w                     the names of sizes, then their values at each stage, the first stage first
+     sizes m n c h w                     the names of sizes, then their values at each stage, the
+                                         first stage first
      at 3 1 2 3 4
      input matrix : F [m, m]             a sort and a type; a sort may have several
-     op matmul : matrix matrix           attributes, arguments' sorts (a capital: any), results' sorts (as the first
-     op split axis=0 sizes=[p, q] : A -> A A where p = m | n      argument), unknowns' choices, how many in a term
-     op conv pads=P:[1, 1, 1, 1] : image kernel most 2            P: in rules any list may stand for it */
+     op matmul : matrix matrix           attributes, arguments' sorts (a capital: any), results'
+                                         sorts (as the first
+     op split axis=0 sizes=[p, q] : A -> A A where p = m | n      argument), unknowns' choices, how
+                                                                  many in a term
+     op conv pads=P:[1, 1, 1, 1] : image kernel most 2            P: in rules any list may stand for
+                                                                  it */
 #include "generator/space.h"
 #include "ops/base/text.h"
 #include <string.h>
@@ -46,7 +51,8 @@ static bool at_line(Reader *r) {
     if (s->nkind || s->nop) return fail(r, "lines `at` come before inputs and operators");
     for (int k = 0; k < s->nsize; k++) {
         int64_t v;
-        if (!scan_int(&r->scan, &v) || v < 1 || v > 64) return fail(r, "expected a value from 1 to 64 for each size");
+        if (!scan_int(&r->scan, &v) || v < 1 || v > 64)
+            return fail(r, "expected a value from 1 to 64 for each size");
         s->value[s->nstage][k] = v;
     }
     s->nstage++;
@@ -57,13 +63,16 @@ static bool input_line(Reader *r) {
     char name[64];
     Type t;
     Space *s = r->s;
-    if (s->nstage < 2) return fail(r, "two lines `at` come first: the stages at which values are compared");
+    if (s->nstage < 2)
+        return fail(r, "two lines `at` come first: the stages at which values are compared");
     if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of a sort");
     int sort = sort_number(r, name, true);
     if (sort < 0) return fail(r, "too many sorts");
-    if (!scan_char(&r->scan, ':') || !type_parse(r->w, &r->scan, &t)) return fail(r, "expected : and a type");
+    if (!scan_char(&r->scan, ':') || !type_parse(r->w, &r->scan, &t))
+        return fail(r, "expected : and a type");
     if (s->nkind == SPACE_KINDS) return fail(r, "too many inputs");
-    if (dtype_class(t.dtype) != 'F' || !t.known) return fail(r, "inputs are float tensors of known rank");
+    if (dtype_class(t.dtype) != 'F' || !t.known)
+        return fail(r, "inputs are float tensors of known rank");
     ShapeId shape = space_shape_put(s, sort, type_intern(r->w, &t));
     if (!shape) return fail(r, "its sizes have no values, or it has more than 512 elements");
     if (space_kind_of(s, shape) >= 0) return fail(r, "this input is there already");
@@ -108,7 +117,8 @@ static bool attribute(Reader *r) {
     if (scan_name(&r->scan, name, sizeof name) && *r->scan.at == ':' && scan_char(&r->scan, ':'))
         v->whole[k] = arena_string(r->s->arena, name, strlen(name));
     else r->scan.at = value;
-    if (!attr_parse(r->w, &r->scan, &v->op->attrs[k], &v->general[k])) return fail(r, "expected the attribute's value");
+    if (!attr_parse(r->w, &r->scan, &v->op->attrs[k], &v->general[k]))
+        return fail(r, "expected the attribute's value");
     v->given[k] = true;
     for (int j = 0; j < v->general[k].ints.n; j++)
         if (!find_free(r, v->general[k].ints.v[j])) return false;
@@ -134,15 +144,18 @@ static bool signature(Reader *r, OpForm *f) {
     int narg, nout = 0, least = op_arity(v->op, &variadic), outputs = op_output_count(v->op, &many);
     if (!scan_char(&r->scan, ':')) return fail(r, "expected : and the sorts of its arguments");
     if (!sorts(r, TERM_ARGS, false, &narg, v->sort)) return false;
-    if (narg < least || (!variadic && narg > op_input_count(v->op))) return fail(r, "this operator has another number of arguments");
+    if (narg < least || (!variadic && narg > op_input_count(v->op)))
+        return fail(r, "this operator has another number of arguments");
     if (scan_word(&r->scan, "->")) {
         if (!sorts(r, TERM_PORTS, true, &nout, v->result)) return false;
-        if (many ? nout < 1 : nout != outputs) return fail(r, "this operator has another number of results");
+        if (many ? nout < 1 : nout != outputs)
+            return fail(r, "this operator has another number of results");
     } else if (narg && outputs == 1 && !many) {
         v->result[0] = v->sort[0];
         nout = 1;
     } else return fail(r, "expected -> and the sorts of its results");
-    *f = (OpForm){(uint8_t)narg, (uint8_t)nout, narg == 2 && (v->op->flags & OP_COMMUTATIVE) && v->sort[0] == v->sort[1]};
+    *f = (OpForm){(uint8_t)narg, (uint8_t)nout,
+                  narg == 2 && (v->op->flags & OP_COMMUTATIVE) && v->sort[0] == v->sort[1]};
     return true;
 }
 
@@ -150,12 +163,15 @@ static bool choices(Reader *r) {
     char name[64];
     do {
         int k = 0;
-        if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected an unknown of this line");
+        if (!scan_name(&r->scan, name, sizeof name))
+            return fail(r, "expected an unknown of this line");
         while (k < r->v.nfree && r->v.free[k] != symbol_named(r->w, name)) k++;
-        if (k == r->v.nfree || !scan_char(&r->scan, '=')) return fail(r, "expected = after an unknown of this line");
+        if (k == r->v.nfree || !scan_char(&r->scan, '='))
+            return fail(r, "expected = after an unknown of this line");
         do {
             if (r->nchoice[k] == 16) return fail(r, "too many choices");
-            if (!poly_parse(r->w, &r->scan, &r->choice[k][r->nchoice[k]++])) return fail(r, "expected a size");
+            if (!poly_parse(r->w, &r->scan, &r->choice[k][r->nchoice[k]++]))
+                return fail(r, "expected a size");
         } while (scan_char(&r->scan, '|'));
         r->v.chosen[k] = true;
     } while (scan_char(&r->scan, ','));
@@ -172,7 +188,8 @@ static void substitute(Space *s, Variant *v) {
     memcpy(v->attr, v->general, sizeof v->attr);
     for (int k = 0; k < attrs_count(v->op->attrs); k++) {
         Poly *list = ARENA_NEW(s->arena, Poly, v->general[k].ints.n);
-        for (int j = 0; j < v->general[k].ints.n; j++) list[j] = poly_subst(s->w, v->general[k].ints.v[j], n, from, to);
+        for (int j = 0; j < v->general[k].ints.n; j++)
+            list[j] = poly_subst(s->w, v->general[k].ints.v[j], n, from, to);
         v->attr[k].ints.v = list;
     }
 }
@@ -206,11 +223,13 @@ static bool op_line(Reader *r) {
     r->v.op = op_find(name);
     r->scan.at = r->v.op ? r->scan.at : start;
     if (!r->v.op) return scan_fail(&r->scan, start, "there is no operator %s", name);
-    if (!r->v.op->define) return scan_fail(&r->scan, start, "%s has no definition of its own", name);
+    if (!r->v.op->define)
+        return scan_fail(&r->scan, start, "%s has no definition of its own", name);
     while (attribute(r)) continue;
     if (r->scan.error->kind || !signature(r, &f)) return false;
     if (scan_word(&r->scan, "where") && !choices(r)) return false;
-    if (scan_word(&r->scan, "most") && (!scan_int(&r->scan, &most) || most < 1)) return fail(r, "expected how many a term may have");
+    if (scan_word(&r->scan, "most") && (!scan_int(&r->scan, &most) || most < 1))
+        return fail(r, "expected how many a term may have");
     r->v.line = r->number;
     r->v.most = (int)most;
     if (f.narg > r->s->most_arguments) r->s->most_arguments = f.narg;
@@ -225,7 +244,8 @@ static bool set_line(Reader *r) {
     if (scan_end(&r->scan)) return true;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
         if (scan_word(&r->scan, lines[k].word))
-            return lines[k].read(r) && (scan_end(&r->scan) || fail(r, "this does not belong to the line"));
+            return lines[k].read(r) &&
+                   (scan_end(&r->scan) || fail(r, "this does not belong to the line"));
     return fail(r, "expected sizes, at, input or op");
 }
 
@@ -239,7 +259,11 @@ static const char *base_name(Arena *a, const char *path) {
 Space *space_parse(World *w, const char *path, const char *text, size_t n, Error *e) {
     Error mine = {0};
     Space *s = ARENA_NEW(w->arena, Space, 1);
-    *s = (Space){.w = w, .arena = w->arena, .path = path, .name = base_name(w->arena, path), .digest = hash_bytes(text, n)};
+    *s = (Space){.w = w,
+                 .arena = w->arena,
+                 .path = path,
+                 .name = base_name(w->arena, path),
+                 .digest = hash_bytes(text, n)};
     s->text = text;
     s->text_size = n;
     s->op = ARENA_NEW(w->arena, Variant, TERM_FORMS);

@@ -1,5 +1,6 @@
-/* price.c -- a model of costs, for choosing among rules only: what search pays is measured. Views cost nothing, nor does what depends on constants alone; any other node takes its operations and moves its
-   inputs and results, an element in the time of FLOPS operations. */
+/* price.c -- a model of costs, for choosing among rules only: what search pays is measured. Views
+   cost nothing, nor does what depends on constants alone; any other node takes its operations and
+   moves its inputs and results, an element in the time of FLOPS operations. */
 #include "generator/price.h"
 #include "graphs/needs.h"
 #include "ops/base/random.h"
@@ -32,7 +33,8 @@ static Sizes sizes_now(const Price *p) { return (Sizes){SYMBOLS, p->value}; }
 static bool holds(const Price *p, int n, const Lit lit[]) {
     int64_t v;
     for (int k = 0; k < n; k++)
-        if (!poly_eval(p->w, lit[k].p, sizes_now(p), &v) || (lit[k].eq ? v != 0 : v < 0)) return false;
+        if (!poly_eval(p->w, lit[k].p, sizes_now(p), &v) || (lit[k].eq ? v != 0 : v < 0))
+            return false;
     return true;
 }
 
@@ -43,20 +45,28 @@ static bool draw(Price *p) {
     for (int k = 0; k < i->nsymbol; k++) {
         if (i->symbol[k] >= SYMBOLS) return false;
         Symbol s = poly_is_symbol(p->w, facts_reduce(p->facts, poly_symbol(p->w, i->symbol[k])));
-        if (s == i->symbol[k]) p->value[s] = i->is_size[k] ? sizes_of[random_below(&p->random, sizeof sizes_of / sizeof *sizes_of)] : 1;
+        if (s == i->symbol[k])
+            p->value[s] =
+                i->is_size[k]
+                    ? sizes_of[random_below(&p->random, sizeof sizes_of / sizeof *sizes_of)]
+                    : 1;
     }
     for (int k = 0; k < i->nsymbol; k++) {
         Poly q = facts_reduce(p->facts, poly_symbol(p->w, i->symbol[k]));
-        if (p->value[i->symbol[k]] == SIZE_UNKNOWN && !poly_eval(p->w, q, sizes_now(p), &p->value[i->symbol[k]])) return false;
+        if (p->value[i->symbol[k]] == SIZE_UNKNOWN &&
+            !poly_eval(p->w, q, sizes_now(p), &p->value[i->symbol[k]]))
+            return false;
     }
-    return holds(p, i->nneed_from, i->need_from) && holds(p, i->nneed_to, i->need_to) && holds(p, i->nwhere, i->where);
+    return holds(p, i->nneed_from, i->need_from) && holds(p, i->nneed_to, i->need_to) &&
+           holds(p, i->nwhere, i->where);
 }
 
 static double elements(const Price *p, Value v) {
     const Type *t = value_type(p->w, v);
     double n = 1;
     int64_t d;
-    for (int k = 0; k < t->dim.n; k++) n *= poly_eval(p->w, t->dim.v[k], sizes_now(p), &d) ? (double)d : NAN;
+    for (int k = 0; k < t->dim.n; k++)
+        n *= poly_eval(p->w, t->dim.v[k], sizes_now(p), &d) ? (double)d : NAN;
     return n;
 }
 
@@ -104,7 +114,8 @@ static bool at_length(Price *p, const Rule *rule, const int length[], unsigned *
         if (!draw(p)) continue;
         drawn++;
         *found |= compare(p, 0);
-        for (int k = 0; k < p->i.ninput && p->i.ninput > 1; k++) *found |= compare(p, p->i.input[k]);
+        for (int k = 0; k < p->i.ninput && p->i.ninput > 1; k++)
+            *found |= compare(p, p->i.input[k]);
     }
     return drawn > 0;
 }

@@ -1,6 +1,7 @@
-/* program.h -- a definition at fixed sizes, unrolled: for every output element the sums of products, maxima and function
-   calls of input elements that it is, each computed for LANES random points at once, as residues with the double
-   alongside (ops/core/number.h). Guards, index arithmetic and numbers are gone when it is made. */
+/* program.h -- a definition at fixed sizes, unrolled: for every output element the sums of
+   products, maxima and function calls of input elements that it is, each computed for LANES random
+   points at once, as residues with the double alongside (ops/core/number.h). Guards, index
+   arithmetic and numbers are gone when it is made. */
 #ifndef ISOMER_PROGRAM_H
 #define ISOMER_PROGRAM_H
 #include "ops/core/number.h"
@@ -11,8 +12,17 @@ typedef struct Lanes { /* one element at LANES points */
     uint32_t p[LANES], q[LANES];
     double order[LANES];
 } Lanes;
-/* Words: kind, number of operands, destination, operands. An operand is a bank and a place in it. */
-typedef enum ProgramStep { PROGRAM_COPY, PROGRAM_SUM, PROGRAM_DOT, PROGRAM_MOST, PROGRAM_LEAST, PROGRAM_POWER, PROGRAM_CALL } ProgramStep;
+/* Words: kind, number of operands, destination, operands. An operand is a bank and a place in
+   it. */
+typedef enum ProgramStep {
+    PROGRAM_COPY,
+    PROGRAM_SUM,
+    PROGRAM_DOT,
+    PROGRAM_MOST,
+    PROGRAM_LEAST,
+    PROGRAM_POWER,
+    PROGRAM_CALL
+} ProgramStep;
 enum { BANK_TEMP = 3, BANK_OUT, BANK_CONST, BANK_SHIFT = 28, PROGRAM_WORDS = 400000 };
 typedef struct Program {
     int nword, ntemp, nout;
@@ -21,18 +31,22 @@ typedef struct Program {
     bool calls; /* has functions: the second residue counts */
 } Program;
 
-/* Output `port` of a signature; names in its types, attributes and needs have the values in sizes; real variables are
-   constants drawn from their names. NULL: it has no definition, or not at these sizes, or is too large. */
+/* Output `port` of a signature; names in its types, attributes and needs have the values in sizes;
+   real variables are constants drawn from their names. NULL: it has no definition, or not at these
+   sizes, or is too large. */
 Program *program_new(World *, Arena *, Sig, int port, Sizes);
-/* in[k]: the elements of input k; temp has room for ntemp. With exponents, what is not known (a division by zero, a root
-   of a negative number) is RESIDUE_NONE at that point, and so is what is made of it. */
+/* in[k]: the elements of input k; temp has room for ntemp. With exponents, what is not known (a
+   division by zero, a root of a negative number) is RESIDUE_NONE at that point, and so is what is
+   made of it. */
 typedef void (*ProgramRun)(const Program *, const Lanes *const in[], Lanes *temp, Lanes *out);
-/* y[lane] = sum of residue times coefficient modulo 2^64; 2 * LANES coefficients for each element. */
+/* y[lane] = sum of residue times coefficient modulo 2^64; 2 * LANES coefficients for each
+   element. */
 typedef void (*ProgramHash)(const Lanes *, int n, const uint32_t *coefficient, uint64_t y[]);
 typedef struct ProgramRunner {
     ProgramRun run;
     ProgramHash hash;
 } ProgramRunner;
-ProgramRunner program_runner(bool exponents); /* for this machine; exponents: with the second residue */
+/* For this machine; exponents: with the second residue. */
+ProgramRunner program_runner(bool exponents);
 Lanes lanes_number(Number);
 #endif

@@ -1,12 +1,15 @@
-/* reduce.c -- one-step rewritings of a term by what is known of smaller ones. A connected region of instructions with
-   one result in use is cut out, what hangs below becomes variables, and its code is looked up: a member of a class is
-   replaced by its representative, a representative with a symmetry by itself renamed. A region must have fewer operators
-   than the term whose rule it is to justify: otherwise a rule would justify itself through a larger one. */
+/* reduce.c -- one-step rewritings of a term by what is known of smaller ones. A connected region of
+   instructions with one result in use is cut out, what hangs below becomes variables, and its code
+   is looked up: a member of a class is replaced by its representative, a representative with a
+   symmetry by itself renamed. A region must have fewer operators than the term whose rule it is to
+   justify: otherwise a rule would justify itself through a larger one. */
 #include "generator/candidates.h"
 #include <string.h>
 
-/* The instructions of `mask` as a term with result `root`; false: it is not connected, or a part has no input's type. */
-static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref root, unsigned mask, Region *r) {
+/* The instructions of `mask` as a term with result `root`; false: it is not connected, or a part
+   has no input's type. */
+static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref root,
+                       unsigned mask, Region *r) {
     uint8_t to[TERM_OPS] = {0};
     memset(r, 0, sizeof *r);
     for (int i = 0; i < t->n; i++) {
@@ -36,7 +39,8 @@ static bool region_cut(const Space *s, const Term *t, const ShapeId shape[], Ref
     return term_cone(s->form, &r->t, ref_instr(r->t.root)) == (1u << r->t.n) - 1;
 }
 
-bool region_replace(const Space *s, const Term *t, const Region *r, const Term *y, const Ref vars[], Term *out) {
+bool region_replace(const Space *s, const Term *t, const Region *r, const Term *y, const Ref vars[],
+                    Term *out) {
     TermBuild b = {.most = 2 * TERM_OPS};
     Ref to[REF_OUT + 2 * TERM_OPS], root, env[TERM_VARS];
     for (int v = 0; v < REF_OUT; v++) to[v] = (Ref)v;
@@ -106,7 +110,8 @@ bool term_regions(Space *s, const Term *t, int below, RegionFound f, void *user)
         for (int p = 0; p < s->form[t->in[j].op].nout; p++)
             for (unsigned m = cone;; m = (m - 1) & cone) {
                 Region r;
-                if (__builtin_popcount(m) + 1 < below && region_cut(s, t, shape, ref_out(j, p), m | 1u << j, &r) && f(user, t, &r))
+                if (__builtin_popcount(m) + 1 < below &&
+                    region_cut(s, t, shape, ref_out(j, p), m | 1u << j, &r) && f(user, t, &r))
                     return true;
                 if (!m) break;
             }

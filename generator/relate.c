@@ -8,10 +8,12 @@ static const EGraphLimits derive_limits = {.rounds = 6, .nodes = 1000, .matches 
 static void print_steps(Text *out, const RuleSet *known, const FollowAnswer *f) {
     if (!f->n) text_add(out, ": arguments exchanged");
     for (int k = 0; k < f->n; k++)
-        text_add(out, "%s%s%s", k ? ", " : ": ", known->v[f->v[k].rule].name, f->v[k].backward ? " backward" : "");
+        text_add(out, "%s%s%s", k ? ", " : ": ", known->v[f->v[k].rule].name,
+                 f->v[k].backward ? " backward" : "");
 }
 
-bool relate_derive(Arena *a, const RuleSet *given, const RuleSet *known, Text *out, int *missing, Error *e) {
+bool relate_derive(Arena *a, const RuleSet *given, const RuleSet *known, Text *out, int *missing,
+                   Error *e) {
     World *w = graph_world_new(arena_escape(a), 0);
     Follow *f = follow_new(w, a);
     bool good = true;
@@ -27,7 +29,8 @@ bool relate_derive(Arena *a, const RuleSet *given, const RuleSet *known, Text *o
         good = follow_ask(f, a, &given->v[k], derive_limits, &x, e);
         *missing += !x.follows;
         text_add(out, "%-11s %s", x.follows ? "derived" : "not derived", given->v[k].name);
-        if (x.yes && !x.follows) text_add(out, " but for %d of %d lengths", x.nlength - x.yes, x.nlength);
+        if (x.yes && !x.follows)
+            text_add(out, " but for %d of %d lengths", x.nlength - x.yes, x.nlength);
         if (x.follows) print_steps(out, known, &x);
         text_add(out, "\n");
     }
@@ -50,7 +53,8 @@ static RuleSet those_proved(Arena *a, const RuleSet *set) {
     return proved;
 }
 
-bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basis, Text *rest, RelateCounts *c, Error *e) {
+bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basis, Text *rest,
+                 RelateCounts *c, Error *e) {
     RuleSet good = those_proved(m->arena, set);
     bool *kept = ARENA_NEW(m->arena, bool, good.n);
     *c = (RelateCounts){.rules = set->n, .proved = good.n};

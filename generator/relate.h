@@ -1,20 +1,23 @@
-/* relate.h -- rules beside rules: which of the given ones follow from known ones; what was proved, its basis, and what
-   search wants of it. */
+/* relate.h -- rules beside rules: which of the given ones follow from known ones; what was proved,
+   its basis, and what search wants of it. */
 #ifndef ISOMER_RELATE_H
 #define ISOMER_RELATE_H
 #include "generator/minimize.h"
 
-/* One line for each given rule: whether it follows from the known ones, and by which; the last line has the counts.
-   *missing: how many do not. */
-bool relate_derive(Arena *, const RuleSet *given, const RuleSet *known, Text *out, int *missing, Error *);
+/* One line for each given rule: whether it follows from the known ones, and by which; the last line
+   has the counts. *missing: how many do not. */
+bool relate_derive(Arena *, const RuleSet *given, const RuleSet *known, Text *out, int *missing,
+                   Error *);
 typedef struct RelateCounts {
     int rules, proved, conditional, refuted, unknown, basis;
 } RelateCounts;
-/* What verify-rules wrote, in parts: what is proved, with the comment "basis" where the rest does not give it; only that
-   basis (NULL: it is not looked for); what is not proved. */
-bool relate_part(const Minimize *, const RuleSet *verdicts, Text *proved, Text *basis, Text *rest, RelateCounts *, Error *);
-/* The search set of proved rules: gains have a side that is never dearer, and lead there; of trades it depends on sizes and
-   on what is constant which side is cheaper: both directions. Those turned round have no verdict yet. */
+/* What verify-rules wrote, in parts: what is proved, with the comment "basis" where the rest does
+   not give it; only that basis (NULL: it is not looked for); what is not proved. */
+bool relate_part(const Minimize *, const RuleSet *verdicts, Text *proved, Text *basis, Text *rest,
+                 RelateCounts *, Error *);
+/* The search set of proved rules: gains have a side that is never dearer, and lead there; of trades
+   it depends on sizes and on what is constant which side is cheaper: both directions. Those turned
+   round have no verdict yet. */
 bool relate_search(const Minimize *, const RuleSet *proved, Text *gains, Text *trades, Error *);
 extern const EGraphLimits minimize_limits; /* enough for rules of four operators */
 #endif

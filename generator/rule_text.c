@@ -1,5 +1,5 @@
-/* rule_text.c -- a lifted rule in the notation of rules: sizes get letters in the order in which they appear, results
-   numbers, attributes that are their defaults are left out. */
+/* rule_text.c -- a lifted rule in the notation of rules: sizes get letters in the order in which
+   they appear, results numbers, attributes that are their defaults are left out. */
 #include "generator/lift_inner.h"
 #include <string.h>
 
@@ -35,7 +35,9 @@ Poly lift_renamed(Lift *l, Renaming *r, Poly x) {
 
 const char *lift_free_list(const Lift *l, const PolyList *v) {
     for (int k = 0; k < l->nwhole; k++)
-        if (v->n && v->n == l->whole[k].n && !memcmp(v->v, l->whole[k].v, (size_t)v->n * sizeof *v->v)) return l->whole[k].name;
+        if (v->n && v->n == l->whole[k].n &&
+            !memcmp(v->v, l->whole[k].v, (size_t)v->n * sizeof *v->v))
+            return l->whole[k].name;
     return NULL;
 }
 
@@ -64,7 +66,8 @@ static void print_attrs(Print *p, const Node *node) {
             continue;
         }
         Poly *v = ARENA_NEW(p->l->arena, Poly, attr[k].ints.n);
-        for (int j = 0; j < attr[k].ints.n; j++) v[j] = lift_renamed(p->l, p->names, attr[k].ints.v[j]);
+        for (int j = 0; j < attr[k].ints.n; j++)
+            v[j] = lift_renamed(p->l, p->names, attr[k].ints.v[j]);
         attr[k].ints.v = v;
         attr_print(w, def, &attr[k], p->out);
     }
@@ -86,7 +89,8 @@ static void print_value(Print *p, Value v) {
     text_add(p->out, " %%%d", number + value_port(p->l->w, v));
 }
 
-void lift_print_side(Lift *l, const Graph *g, const Value value[], int nout, Renaming *names, LiftAttrText text, void *user, Text *out) {
+void lift_print_side(Lift *l, const Graph *g, const Value value[], int nout, Renaming *names,
+                     LiftAttrText text, void *user, Text *out) {
     World *w = l->w;
     Graph side = {g->nin, nout, g->in, value};
     Print p = {l, out, names, text, user, graph_live(w, l->arena, &side)};

@@ -1,12 +1,13 @@
-/* run.c -- runs unrolled programs, all lanes at once. The body is written once over vectors of the compiler and compiled
-   for several instruction sets; the results are the same bits, since doubles are added and multiplied in the order of
-   the program and never contracted. */
+/* run.c -- runs unrolled programs, all lanes at once. The body is written once over vectors of the
+   compiler and compiled for several instruction sets; the results are the same bits, since doubles
+   are added and multiplied in the order of the program and never contracted. */
 #include "generator/program.h"
 #include <math.h>
 #include <string.h>
 #include <stdlib.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors wider than the base machine never leave this file */
+#pragma GCC diagnostic ignored \
+    "-Wpsabi" /* vectors wider than the base machine never leave this file */
 #define VECTOR(type) type __attribute__((vector_size(sizeof(type) * LANES), aligned(16), may_alias))
 typedef VECTOR(uint32_t) Words;
 typedef VECTOR(uint64_t) Wide;
@@ -14,13 +15,21 @@ typedef VECTOR(int64_t) WideMask;
 typedef VECTOR(int32_t) Mask;
 typedef VECTOR(double) Reals;
 #define INLINE static inline __attribute__((always_inline))
-enum { P_BITS = 31, P_REST = (int)((1u << 31) - RESIDUE_P), Q_BITS = 30, Q_REST = (1 << 30) - RESIDUE_Q };
-_Static_assert(P_REST > 0 && P_REST < 128 && Q_REST > 0 && Q_REST < 64, "reduction takes two folds");
+enum {
+    P_BITS = 31,
+    P_REST = (int)((1u << 31) - RESIDUE_P),
+    Q_BITS = 30,
+    Q_REST = (1 << 30) - RESIDUE_Q
+};
+_Static_assert(P_REST > 0 && P_REST < 128 && Q_REST > 0 && Q_REST < 64,
+               "reduction takes two folds");
 
 typedef struct Run {
     const Lanes *bank[BANK_CONST + 1];
 } Run;
-INLINE const Lanes *at(const Run *r, uint32_t operand) { return r->bank[operand >> BANK_SHIFT] + (operand & ((1u << BANK_SHIFT) - 1)); }
+INLINE const Lanes *at(const Run *r, uint32_t operand) {
+    return r->bank[operand >> BANK_SHIFT] + (operand & ((1u << BANK_SHIFT) - 1));
+}
 
 INLINE Words load(const uint32_t *p) { return *(const Words *)p; }
 INLINE Reals load_reals(const double *p) { return *(const Reals *)p; }
@@ -38,7 +47,9 @@ INLINE Words finish_q(Wide x) {
     x = fold_q(fold_q(x));
     return narrow(x - ((Wide)(x >= RESIDUE_Q) & RESIDUE_Q));
 }
-INLINE Words none_where(Mask unknown, Words x) { return ((Words)unknown & RESIDUE_NONE) | (x & ~(Words)unknown); }
+INLINE Words none_where(Mask unknown, Words x) {
+    return ((Words)unknown & RESIDUE_NONE) | (x & ~(Words)unknown);
+}
 
 /* What is not known has neither residue nor order. */
 INLINE Reals nan_where(Mask unknown, Reals x) {
@@ -105,13 +116,16 @@ INLINE void choose(const Lanes *a, bool least, bool q, Lanes *y) {
     *(Words *)y->q = none_where(unknown, load(y->q));
     *(Reals *)y->order = nan_where(unknown, load_reals(y->order));
 }
-INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool least, bool q, Lanes *y) {
+INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool least, bool q,
+                    Lanes *y) {
     Lanes best = *at(r, operand[0]);
     for (uint32_t k = 1; k < n; k++) choose(at(r, operand[k]), least, q, &best);
     *y = best;
 }
 
-static Number lane(const Lanes *a, int l) { return (Number){.residue = {a->p[l], a->q[l], a->order[l]}}; }
+static Number lane(const Lanes *a, int l) {
+    return (Number){.residue = {a->p[l], a->q[l], a->order[l]}};
+}
 static void put_lane(Lanes *y, int l, Number x) {
     bool known = x.residue.p != RESIDUE_NONE && isfinite(x.residue.order);
     y->p[l] = known ? x.residue.p : RESIDUE_NONE;
@@ -128,7 +142,8 @@ static void power(const Lanes *a, const Lanes *b, Lanes *y) {
 INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
     Run r = {{in[0], in[1], in[2], temp, out, p->constant}};
     for (const uint32_t *w = p->word, *end = w + p->nword; w < end; w += 3 + w[1]) {
-        Lanes *y = (w[2] >> BANK_SHIFT == BANK_OUT ? out : temp) + (w[2] & ((1u << BANK_SHIFT) - 1));
+        Lanes *y =
+            (w[2] >> BANK_SHIFT == BANK_OUT ? out : temp) + (w[2] & ((1u << BANK_SHIFT) - 1));
         switch ((ProgramStep)(w[0] & 255)) {
         case PROGRAM_COPY: *y = *at(&r, w[3]); break;
         case PROGRAM_SUM: sum(&r, w + 3, w[1], q, y); break;
@@ -151,10 +166,18 @@ INLINE void hash(const Lanes *x, int n, const uint32_t *coefficient, uint64_t y[
     *(Wide *)y = h;
 }
 
-#define VARIANT(name, isa)                                                                                                              \
-    isa static void run_##name(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { run(p, in, temp, out, false); }    \
-    isa static void run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out) { run(p, in, temp, out, true); } \
-    isa static void hash_##name(const Lanes *x, int n, const uint32_t *c, uint64_t y[]) { hash(x, n, c, y); }
+#define VARIANT(name, isa)                                                                 \
+    isa static void run_##name(const Program *p, const Lanes *const in[], Lanes *temp,     \
+                               Lanes *out) {                                               \
+        run(p, in, temp, out, false);                                                      \
+    }                                                                                      \
+    isa static void run_##name##_q(const Program *p, const Lanes *const in[], Lanes *temp, \
+                                   Lanes *out) {                                           \
+        run(p, in, temp, out, true);                                                       \
+    }                                                                                      \
+    isa static void hash_##name(const Lanes *x, int n, const uint32_t *c, uint64_t y[]) {  \
+        hash(x, n, c, y);                                                                  \
+    }
 #define RUNNERS(name)                                              \
     {                                                              \
         {run_##name, hash_##name}, { run_##name##_q, hash_##name } \
@@ -166,7 +189,9 @@ VARIANT(avx2, __attribute__((target("avx2"))))
 VARIANT(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))))
 static const ProgramRunner runners[][2] = {RUNNERS(any), RUNNERS(avx2), RUNNERS(avx512)};
 static int level(void) {
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return 2;
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        return 2;
     return __builtin_cpu_supports("avx2") ? 1 : 0;
 }
 #else

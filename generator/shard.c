@@ -1,5 +1,6 @@
-/* shard.c -- sorted runs of records. A file of a run is a line of text, the numbers of its tasks, its records; it is
-   written beside its name, synced and renamed, so that a name stands for a whole run. */
+/* shard.c -- sorted runs of records. A file of a run is a line of text, the numbers of its tasks,
+   its records; it is written beside its name, synced and renamed, so that a name stands for a whole
+   run. */
 #include "generator/shard.h"
 #include "generator/classes.h"
 #include "ops/base/text.h"
@@ -21,7 +22,8 @@ static bool failed(Error *e, const char *path, const char *what) {
 bool runs_open(Runs *r, Arena *a, const char *folder, uint64_t digest, Error *e) {
     *r = (Runs){.arena = a, .folder = folder, .digest = digest};
     pthread_mutex_init(&r->lock, NULL);
-    if (folder && mkdir(folder, 0777) && errno != EEXIST) return failed(e, folder, "cannot make the folder");
+    if (folder && mkdir(folder, 0777) && errno != EEXIST)
+        return failed(e, folder, "cannot make the folder");
     return true;
 }
 
@@ -64,7 +66,8 @@ static bool read_head(Runs *r, const char *path, Error *e) {
     int level;
     FILE *f = fopen(path, "rb");
     if (!f) return failed(e, path, "cannot read");
-    bool ok = fscanf(f, "%31s %llx %d %llu %llu", word, &digest, &level, &ntask, &n) == 5 && !strcmp(word, magic);
+    bool ok = fscanf(f, "%31s %llx %d %llu %llu", word, &digest, &level, &ntask, &n) == 5 &&
+              !strcmp(word, magic);
     if (ok && digest != r->digest) {
         fclose(f);
         return error_set(e, E_INVALID, path, "this run belongs to another set, seed or program");
@@ -75,13 +78,16 @@ static bool read_head(Runs *r, const char *path, Error *e) {
     }
     if (ok) ok = fgetc(f) == '\n';
     Run *run = run_new(r);
-    *run = (Run){.n = (size_t)n, .path = arena_string(r->arena, path, strlen(path)), .at = ftell(f)};
+    *run =
+        (Run){.n = (size_t)n, .path = arena_string(r->arena, path, strlen(path)), .at = ftell(f)};
     ok = ok && !fseek(f, 0, SEEK_END) && ftell(f) == run->at + (long)(n * sizeof(Record));
     fclose(f);
     return ok || error_set(e, E_INVALID, path, "this is no whole run");
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 bool runs_begin_level(Runs *r, int level, Error *e) {
     char prefix[32];
@@ -110,12 +116,14 @@ bool runs_begin_level(Runs *r, int level, Error *e) {
     return true;
 }
 
-static bool write_run(const Runs *r, const char *path, const Record *v, size_t n, const uint64_t *task, size_t ntask, Error *e) {
+static bool write_run(const Runs *r, const char *path, const Record *v, size_t n,
+                      const uint64_t *task, size_t ntask, Error *e) {
     char part[4200];
     snprintf(part, sizeof part, "%s.part%ld", path, (long)getpid());
     FILE *f = fopen(part, "wb");
     if (!f) return failed(e, part, "cannot write");
-    fprintf(f, "%s %llx %d %llu %llu", magic, (unsigned long long)r->digest, r->level, (unsigned long long)ntask, (unsigned long long)n);
+    fprintf(f, "%s %llx %d %llu %llu", magic, (unsigned long long)r->digest, r->level,
+            (unsigned long long)ntask, (unsigned long long)n);
     for (size_t k = 0; k < ntask; k++) fprintf(f, " %llu", (unsigned long long)task[k]);
     fputc('\n', f);
     bool ok = fwrite(v, sizeof *v, n, f) == n && !fflush(f) && !fsync(fileno(f));
@@ -126,7 +134,8 @@ static bool write_run(const Runs *r, const char *path, const Record *v, size_t n
     return ok || failed(e, path, "cannot write a run");
 }
 
-bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, bool to_disk, Error *e) {
+bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, bool to_disk,
+              Error *e) {
     bool ok = true;
     if (n) qsort(v, n, sizeof *v, record_compare);
     pthread_mutex_lock(&r->lock);
@@ -139,7 +148,9 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
     }
     Run *run = run_new(r);
     *run = (Run){.v = v, .n = n};
-    if (to_disk) run->path = arena_format(r->arena, "%s/level-%d.%ld-%d", r->folder, r->level, (long)getpid(), r->n);
+    if (to_disk)
+        run->path =
+            arena_format(r->arena, "%s/level-%d.%ld-%d", r->folder, r->level, (long)getpid(), r->n);
     const char *path = run->path;
     int at = r->n - 1;
     pthread_mutex_unlock(&r->lock);
@@ -169,13 +180,15 @@ static bool refill(Cursor *c, Error *e) {
     c->at = 0;
     c->n = c->run->n - c->next < BUFFER ? c->run->n - c->next : BUFFER;
     c->next += c->n;
-    return fread(c->buffer, sizeof *c->buffer, c->n, c->file) == c->n || failed(e, c->run->path, "cannot read a run");
+    return fread(c->buffer, sizeof *c->buffer, c->n, c->file) == c->n ||
+           failed(e, c->run->path, "cannot read a run");
 }
 static bool cursor_open(Cursor *c, const Run *run, Error *e) {
     *c = (Cursor){.run = run, .v = run->v, .n = run->n};
     if (run->v || !run->n) return true;
     c->file = run->file ? run->file : fopen(run->path, "rb");
-    if (!c->file || fseek(c->file, run->at, SEEK_SET)) return failed(e, run->path, "cannot read a run");
+    if (!c->file || fseek(c->file, run->at, SEEK_SET))
+        return failed(e, run->path, "cannot read a run");
     c->v = c->buffer = mem_realloc(NULL, BUFFER * sizeof *c->buffer);
     return c->buffer ? refill(c, e) : error_set(e, E_MEMORY, run->path, "out of memory for a run");
 }
@@ -183,9 +196,13 @@ static void cursor_close(Cursor *c) {
     if (c->file) fclose(c->file);
     mem_realloc(c->buffer, 0);
 }
-static bool cursor_step(Cursor *c, Error *e) { return ++c->at < c->n || !c->file || c->next == c->run->n || refill(c, e); }
+static bool cursor_step(Cursor *c, Error *e) {
+    return ++c->at < c->n || !c->file || c->next == c->run->n || refill(c, e);
+}
 
-static bool before(const Cursor *a, const Cursor *b) { return record_compare(&a->v[a->at], &b->v[b->at]) < 0; }
+static bool before(const Cursor *a, const Cursor *b) {
+    return record_compare(&a->v[a->at], &b->v[b->at]) < 0;
+}
 static void sift(Cursor **heap, int n, int k) {
     for (int child; (child = 2 * k + 1) < n; k = child) {
         if (child + 1 < n && before(heap[child + 1], heap[child])) child++;
@@ -197,9 +214,11 @@ static void sift(Cursor **heap, int n, int k) {
 }
 
 typedef bool (*TakeRecord)(void *user, const Record *, Error *);
-/* The records of these runs in order; one that stands in two of them comes twice. Their memory and their files are let go. */
+/* The records of these runs in order; one that stands in two of them comes twice. Their memory and
+   their files are let go. */
 static bool merge(Runs *r, Run *run, int many, TakeRecord take, void *user, Error *e) {
-    Cursor *cursor = ARENA_NEW(r->arena, Cursor, many), **heap = ARENA_NEW(r->arena, Cursor *, many);
+    Cursor *cursor = ARENA_NEW(r->arena, Cursor, many),
+           **heap = ARENA_NEW(r->arena, Cursor *, many);
     int n = 0;
     bool ok = true;
     for (int k = 0; k < many && ok; k++) {
@@ -225,11 +244,13 @@ static bool write_record(void *user, const Record *x, Error *e) {
     run->n++;
     return fwrite(x, sizeof *x, 1, run->file) == 1 || failed(e, run->path, "cannot write a run");
 }
-/* More runs than files may be open: the first of them become one, whose file has no name any more. */
+/* More runs than files may be open: the first of them become one, whose file has no name any
+   more. */
 static bool collapse(Runs *r, Error *e) {
     Run all = {0};
     if (!r->folder && !temporary_folder(r, e)) return false;
-    all.path = arena_format(r->arena, "%s/level-%d.%ld.part-merge", r->folder, r->level, (long)getpid());
+    all.path =
+        arena_format(r->arena, "%s/level-%d.%ld.part-merge", r->folder, r->level, (long)getpid());
     all.file = fopen(all.path, "wb+");
     if (!all.file) return failed(e, all.path, "cannot write");
     unlink(all.path);

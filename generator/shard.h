@@ -1,6 +1,6 @@
-/* shard.h -- the records of a level as sorted runs, in memory or on disk, and their merge. A run says which tasks it
-   covers, so that a run that was killed, or shards that share a folder, put a level together from what is there; the
-   merged order does not depend on who made which run. */
+/* shard.h -- the records of a level as sorted runs, in memory or on disk, and their merge. A run
+   says which tasks it covers, so that a run that was killed, or shards that share a folder, put a
+   level together from what is there; the merged order does not depend on who made which run. */
 #ifndef ISOMER_SHARD_H
 #define ISOMER_SHARD_H
 #include "generator/enumerate.h"
@@ -28,12 +28,17 @@ typedef struct Runs {
     uint64_t covered;
 } Runs;
 
-bool runs_open(Runs *, Arena *, const char *folder, uint64_t digest, Error *); /* makes the folder */
-bool runs_begin_level(Runs *, int level, Error *);                             /* finds the runs of this level on disk */
+/* Makes the folder. */
+bool runs_open(Runs *, Arena *, const char *folder, uint64_t digest, Error *);
+/* Finds the runs of this level on disk. */
+bool runs_begin_level(Runs *, int level, Error *);
 bool runs_is_done(const Runs *, uint64_t task);
-/* Sorts and takes over the records, which may be moved: in memory (mem_realloc'd array), or written out if to_disk. */
-bool runs_add(Runs *, Record *, size_t n, const uint64_t *task, size_t ntask, bool to_disk, Error *);
-/* All runs of the level, merged: groups of equal keys. The callback's array is valid during the call. */
+/* Sorts and takes over the records, which may be moved: in memory (mem_realloc'd array), or written
+   out if to_disk. */
+bool runs_add(Runs *, Record *, size_t n, const uint64_t *task, size_t ntask, bool to_disk,
+              Error *);
+/* All runs of the level, merged: groups of equal keys. The callback's array is valid during the
+   call. */
 bool runs_merge(Runs *, void (*group)(void *user, const Record *, size_t n), void *user, Error *);
 /* The records of run k, mem_realloc'd. */
 bool runs_read(const Runs *, int k, Record **, Error *);

@@ -1,9 +1,11 @@
-/* space.h -- the space in which terms are enumerated: a set file's inputs and operators, and how they type.
+/* space.h -- the space in which terms are enumerated: a set file's inputs and operators, and how
+   they type.
 
-   Declared inputs have types over the set's sizes (F [n, c, h, w]); all variables of one kind have that very type, so
-   whether operators fit is decided by equality of polynomials, once for each operator and argument types, by their own
-   shape(). More general sizes come back when a rule is lifted (lift.h). A sort is what the set's author wants kept
-   apart although the types would meet (a kernel is no image). Nothing here knows an operator.
+   Declared inputs have types over the set's sizes (F [n, c, h, w]); all variables of one kind have
+   that very type, so whether operators fit is decided by equality of polynomials, once for each
+   operator and argument types, by their own shape(). More general sizes come back when a rule is
+   lifted (lift.h). A sort is what the set's author wants kept apart although the types would meet
+   (a kernel is no image). Nothing here knows an operator.
 
    One Space per thread: it owns a World. */
 #ifndef ISOMER_SPACE_H
@@ -11,7 +13,15 @@
 #include "generator/term.h"
 #include "graphs/graph.h"
 
-enum { SPACE_KINDS = 24, SPACE_SORTS = 16, SPACE_SIZES = 16, SPACE_STAGES = 4, SPACE_ATTRS = 16, SPACE_FREE = 4, ELEMENTS_MAX = 512 };
+enum {
+    SPACE_KINDS = 24,
+    SPACE_SORTS = 16,
+    SPACE_SIZES = 16,
+    SPACE_STAGES = 4,
+    SPACE_ATTRS = 16,
+    SPACE_FREE = 4,
+    ELEMENTS_MAX = 512
+};
 typedef uint16_t ShapeId; /* a sort and a type; 0: none */
 typedef struct ShapeInfo {
     int sort;
@@ -23,19 +33,23 @@ typedef struct Kind {
     int sort;
     ShapeId shape;
 } Kind;
-/* One operator of the set with its attributes, and one choice for those that are unknowns of the set file. */
+/* One operator of the set with its attributes, and one choice for those that are unknowns of the
+   set file. */
 typedef struct Variant {
     const Op *op;
-    int line;                                     /* of the set file: choices of one line share its limit */
-    int most;                                     /* how many of this line a term may have */
-    Attr attr[SPACE_ATTRS], general[SPACE_ATTRS]; /* the unknowns replaced by the choice; as written */
+    int line; /* of the set file: choices of one line share its limit */
+    int most; /* how many of this line a term may have */
+    Attr attr[SPACE_ATTRS],
+        general[SPACE_ATTRS]; /* the unknowns replaced by the choice; as written */
     bool given[SPACE_ATTRS];
-    const char *whole[SPACE_ATTRS]; /* the name under which a whole attribute is free in rules; NULL: none */
+    const char *whole[SPACE_ATTRS]; /* the name under which a whole attribute is free in rules;
+                                       NULL: none */
     int nfree;
     Symbol free[SPACE_FREE]; /* unknowns of its attributes */
     bool chosen[SPACE_FREE]; /* else it follows from what shape() needs */
     Poly choice[SPACE_FREE];
-    int sort[TERM_ARGS], result[TERM_PORTS]; /* >= 0: a sort; < 0: any, but the same wherever the number is the same */
+    int sort[TERM_ARGS], result[TERM_PORTS]; /* >= 0: a sort; < 0: any, but the same wherever the
+                                                number is the same */
 } Variant;
 typedef struct Program Program;
 typedef struct Typing { /* of an operator on arguments */
@@ -70,7 +84,8 @@ typedef struct Space {
     TypingEntry *typing;
 } Space;
 
-/* Reads a set file into a new Space in the World. E_ENVIRONMENT when it cannot be read, E_INVALID with its place. */
+/* Reads a set file into a new Space in the World. E_ENVIRONMENT when it cannot be read, E_INVALID
+   with its place. */
 Space *space_read(World *, const char *path, Error *);
 Space *space_parse(World *, const char *path, const char *text, size_t n, Error *);
 const ShapeInfo *space_shape(const Space *, ShapeId);
@@ -79,7 +94,8 @@ int space_kind_of(const Space *, ShapeId); /* the input kind of this sort and ty
 Typing *space_type(Space *, int op, const ShapeId arg[]);
 /* The shapes of all of a term's values, by Ref; false: it does not type. */
 bool space_type_term(Space *, const Term *, ShapeId shape[REF_OUT + 2 * TERM_OPS]);
-ShapeId space_shape_put(Space *, int sort, TypeId); /* 0: too many elements, or none, at some stage */
+/* 0: too many elements, or none, at some stage. */
+ShapeId space_shape_put(Space *, int sort, TypeId);
 /* Some operator's definition calls a function, so that values need their second residue. */
 bool space_has_functions(Space *);
 /* The sizes of a stage as values of symbols; the array lives in the World's scratch arena. */

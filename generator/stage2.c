@@ -1,5 +1,5 @@
-/* stage2.c -- the second stage proper: a lifted rule at random sizes. Programs of operators at numbers are kept across
-   candidates, for sizes are few and small. */
+/* stage2.c -- the second stage proper: a lifted rule at random sizes. Programs of operators at
+   numbers are kept across candidates, for sizes are few and small. */
 #include "generator/lift_inner.h"
 #include "generator/values.h"
 #include "graphs/needs.h"
@@ -83,7 +83,8 @@ static int collect(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
     int n = 0;
     Attr attr[SPACE_ATTRS];
     for (int k = 0; k < g->nin; k++)
-        for (int d = 0; d < value_type(l->w, g->in[k])->dim.n; d++) collect_poly(l, value_type(l->w, g->in[k])->dim.v[d], &n, out);
+        for (int d = 0; d < value_type(l->w, g->in[k])->dim.n; d++)
+            collect_poly(l, value_type(l->w, g->in[k])->dim.v[d], &n, out);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(l->w, live.v[k]);
         if (input_name(l->w, node.out)) continue;
@@ -103,7 +104,8 @@ static bool is_positive(const Lift *l, Symbol s) {
 static bool needs_hold(Sample *s, LitList needs) {
     int64_t v;
     for (int k = 0; k < needs.n; k++)
-        if (!poly_eval(s->l->w, needs.v[k].p, s->sizes, &v) || (needs.v[k].eq ? v != 0 : v < 0)) return false;
+        if (!poly_eval(s->l->w, needs.v[k].p, s->sizes, &v) || (needs.v[k].eq ? v != 0 : v < 0))
+            return false;
     return true;
 }
 
@@ -137,7 +139,8 @@ static bool run_node(Sample *s, NodeId id) {
         Value v = node.out + (Value)p;
         s->tensor[v] = arena_alloc_raw(l->arena, (size_t)s->count[v] * sizeof(Lanes));
         if (input_name(l->w, v)) {
-            (s->boundary ? lanes_draw_halves : lanes_draw)(s->tensor[v], (int)s->count[v], random_at(s->seed, v));
+            (s->boundary ? lanes_draw_halves : lanes_draw)(s->tensor[v], (int)s->count[v],
+                                                           random_at(s->seed, v));
             continue;
         }
         const Program *program = program_at(s, &node, p);
@@ -152,24 +155,29 @@ static bool run_node(Sample *s, NodeId id) {
 static bool near(const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++) {
         double x = a->order[l], y = b->order[l];
-        if (isfinite(x) && isfinite(y) && fabs(x - y) > 1e-5 * (1 + fabs(x) + fabs(y))) return false;
+        if (isfinite(x) && isfinite(y) && fabs(x - y) > 1e-5 * (1 + fabs(x) + fabs(y)))
+            return false;
     }
     return true;
 }
 static bool agree(const Sample *s, Value a, Value b) {
     if (s->count[a] != s->count[b]) return false;
     for (int64_t k = 0; k < s->count[a]; k++)
-        if (memcmp(s->tensor[a][k].p, s->tensor[b][k].p, sizeof s->tensor[a][k].p) != 0 || !near(&s->tensor[a][k], &s->tensor[b][k]))
+        if (memcmp(s->tensor[a][k].p, s->tensor[b][k].p, sizeof s->tensor[a][k].p) != 0 ||
+            !near(&s->tensor[a][k], &s->tensor[b][k]))
             return false;
     return true;
 }
 
-/* How sizes are drawn, in turn: all small; half of them 1; few of them large, so that windows fit and groups are several. */
+/* How sizes are drawn, in turn: all small; half of them 1; few of them large, so that windows fit
+   and groups are several. */
 static void draw_sizes(Sample *s, int n, const Symbol symbol[], int try) {
     for (int k = 0; k < n; k++) {
         uint64_t r = random_at(s->seed, (uint64_t)k) >> 8;
         bool one = try % 3 == 1 ? r & 64 : try % 3 == 2 && (r & 96);
-        s->value[symbol[k]] = one ? 1 : try % 3 ? 2 + (int64_t)(r >> 8) % (try % 3 == 1 ? 2 : 4) : 1 + (int64_t)(r >> 8) % 3;
+        s->value[symbol[k]] = one       ? 1
+                              : try % 3 ? 2 + (int64_t)(r >> 8) % (try % 3 == 1 ? 2 : 4)
+                                        : 1 + (int64_t)(r >> 8) % 3;
     }
 }
 
@@ -186,10 +194,12 @@ static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList nee
 }
 
 /* At sizes that are not 0: until there were so many, and each size was more than 1. */
-static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList needs, int n, const Symbol symbol[], int samples) {
+static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
+                            const Symbol symbol[], int samples) {
     uint64_t many = 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
     int done = 0;
-    for (int try = 0; try < TRIES && (done < samples || (many != all && try < TRIES_LARGE)); try++) {
+    for (int try = 0; try < TRIES && (done < samples || (many != all && try < TRIES_LARGE));
+         try++) {
         s->seed = random_at(s->l->draw, (uint64_t)try);
         s->boundary = try % 4 == 3;
         draw_sizes(s, n, symbol, try);
@@ -203,11 +213,13 @@ static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList ne
 }
 
 /* Each size is 0 in turn: where that makes it false, it must be positive. */
-static bool try_zeros(Sample *s, const Graph *g, NodeList live, LitList needs, int n, const Symbol symbol[], bool *any) {
+static bool try_zeros(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
+                      const Symbol symbol[], bool *any) {
     Lift *l = s->l;
     s->boundary = false;
     for (int k = 0; k < n; k++)
-        for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO && !is_positive(l, symbol[k]); try++) {
+        for (int try = 0, done = 0;
+             try < TRIES_ZERO && done < SAMPLES_ZERO && !is_positive(l, symbol[k]); try++) {
             s->seed = random_at(l->draw, (uint64_t)(TRIES + k * TRIES_ZERO + try));
             draw_sizes(s, n, symbol, try);
             s->value[symbol[k]] = 0;
@@ -228,8 +240,10 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     int n = collect(l, g, live, symbol);
     bool any = false;
     for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
-        for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++) sig_define(l->w, node_get(l->w, live.v[k]).sig, p);
-    uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1, values = intern_count(l->w->table[TABLE_NODE]) * TERM_PORTS + 64;
+        for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++)
+            sig_define(l->w, node_get(l->w, live.v[k]).sig, p);
+    uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1,
+             values = intern_count(l->w->table[TABLE_NODE]) * TERM_PORTS + 64;
     for (NodeId id = 1; id <= node_count(l->w); id++) values = values > id + 64 ? values : id + 64;
     Sample s = {.l = l, .value = ARENA_NEW(l->arena, int64_t, room)};
     s.tensor = ARENA_NEW(l->arena, Lanes *, values);

@@ -1,5 +1,6 @@
-/* typing.c -- whether an operator of the set fits its arguments and what comes out: asked of its shape() once and kept.
-   Needs must hold for all sizes; an unknown that was not chosen follows from the first equation it is linear in. */
+/* typing.c -- whether an operator of the set fits its arguments and what comes out: asked of its
+   shape() once and kept. Needs must hold for all sizes; an unknown that was not chosen follows from
+   the first equation it is linear in. */
 #include "generator/space.h"
 #include "generator/program.h"
 #include "ops/value.h"
@@ -49,7 +50,8 @@ ShapeId space_shape_put(Space *s, int sort, TypeId type) {
     for (int stage = 0; stage < s->nstage; stage++)
         if (!(i.count[stage] = elements(s, t, stage))) return 0;
     if (s->nshape == s->shape_room) {
-        ShapeInfo *more = ARENA_NEW(s->arena, ShapeInfo, s->shape_room = s->shape_room ? 2 * s->shape_room : 64);
+        ShapeInfo *more =
+            ARENA_NEW(s->arena, ShapeInfo, s->shape_room = s->shape_room ? 2 * s->shape_room : 64);
         if (s->nshape) memcpy(more, s->shape, (size_t)s->nshape * sizeof *more);
         s->shape = more;
     }
@@ -59,7 +61,8 @@ ShapeId space_shape_put(Space *s, int sort, TypeId type) {
 
 /* ---- one operator on arguments */
 
-static bool sorts_fit(const Space *s, const Variant *v, int narg, const ShapeId arg[], int bound[]) {
+static bool sorts_fit(const Space *s, const Variant *v, int narg, const ShapeId arg[],
+                      int bound[]) {
     for (int k = 0; k < 128; k++) bound[k] = -1;
     for (int k = 0; k < narg; k++) {
         int have = space_shape(s, arg[k])->sort, *any = v->sort[k] < 0 ? &bound[-v->sort[k]] : NULL;
@@ -100,10 +103,12 @@ static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], 
         Poly x;
         if (v->chosen[k]) continue;
         if (sig_info(s->w, sig)->why || !solve(s->w, sig_info(s->w, sig), v->free[k], &x)) return 0;
-        if (!value_natural(s->w, x) || !x) return 0; /* what is left over is a size, whatever the sizes are */
+        if (!value_natural(s->w, x) || !x)
+            return 0; /* what is left over is a size, whatever the sizes are */
         for (int j = 0; j < attrs_count(v->op->attrs); j++) {
             Poly *list = ARENA_NEW(s->arena, Poly, attr[j].ints.n);
-            for (int i = 0; i < attr[j].ints.n; i++) list[i] = poly_subst(s->w, attr[j].ints.v[i], 1, &v->free[k], &x);
+            for (int i = 0; i < attr[j].ints.n; i++)
+                list[i] = poly_subst(s->w, attr[j].ints.v[i], 1, &v->free[k], &x);
             attr[j].ints.v = list;
         }
         sig = sig_intern(s->w, v->op, attr, narg, in, nout);
@@ -180,13 +185,15 @@ bool space_type_term(Space *s, const Term *t, ShapeId shape[REF_OUT + 2 * TERM_O
         ShapeId arg[TERM_ARGS] = {0};
         for (int k = 0; k < s->form[t->in[i].op].narg; k++) arg[k] = shape[t->in[i].arg[k]];
         const Typing *y = space_type(s, t->in[i].op, arg);
-        for (int p = 0; p < TERM_PORTS; p++) shape[ref_out(i, p)] = y && p < y->nout ? y->out[p] : 0;
+        for (int p = 0; p < TERM_PORTS; p++)
+            shape[ref_out(i, p)] = y && p < y->nout ? y->out[p] : 0;
         if (!y) return false;
     }
     return true;
 }
 
-/* Whether an operator on inputs, at some of their kinds, calls a function; one that fits none of them may. */
+/* Whether an operator on inputs, at some of their kinds, calls a function; one that fits none of
+   them may. */
 static bool calls_function(Space *s, int op, int k, ShapeId arg[], bool *typed) {
     if (k < s->form[op].narg) {
         for (int kind = 0; kind < s->nkind; kind++) {

@@ -1,5 +1,6 @@
-/* unroll.c -- makes a Program by walking a definition with every index bound to numbers. Equal computations are made
-   once (hash-consed words); sums are flattened, constants folded by the number system itself. */
+/* unroll.c -- makes a Program by walking a definition with every index bound to numbers. Equal
+   computations are made once (hash-consed words); sums are flattened, constants folded by the
+   number system itself. */
 #include "generator/program.h"
 #include "ops/base/intern.h"
 #include "ops/base/random.h"
@@ -43,7 +44,8 @@ static void *grown(Arena *a, void *old, int n, int *room, size_t size) {
 }
 
 static bool same_number(Number a, Number b) {
-    return a.residue.p == b.residue.p && a.residue.q == b.residue.q && !memcmp(&a.residue.order, &b.residue.order, sizeof(double));
+    return a.residue.p == b.residue.p && a.residue.q == b.residue.q &&
+           !memcmp(&a.residue.order, &b.residue.order, sizeof(double));
 }
 
 static uint32_t constant(Unroll *u, Number x) {
@@ -63,11 +65,13 @@ static bool is_constant(const Unroll *u, uint32_t operand, Number *x) {
 static uint32_t put_step(Unroll *u, ProgramStep kind, uint32_t extra, const Operands *o) {
     uint32_t key[OPERANDS + 2] = {(uint32_t)kind, extra};
     memcpy(key + 2, o->v, (size_t)o->n * sizeof *key);
-    uint32_t old = intern_count(u->seen), id = intern_put(u->seen, key, ((size_t)o->n + 2) * sizeof *key);
+    uint32_t old = intern_count(u->seen),
+             id = intern_put(u->seen, key, ((size_t)o->n + 2) * sizeof *key);
     u->dst = grown(u->arena, u->dst, (int)id, &u->dst_room, sizeof *u->dst);
     if (id <= old) return u->dst[id];
     if (u->nword + o->n + 4 > PROGRAM_WORDS) return give_up(u);
-    while (u->nword + o->n + 4 > u->word_room) u->word = grown(u->arena, u->word, u->word_room, &u->word_room, sizeof *u->word);
+    while (u->nword + o->n + 4 > u->word_room)
+        u->word = grown(u->arena, u->word, u->word_room, &u->word_room, sizeof *u->word);
     u->dst[id] = (uint32_t)BANK_TEMP << BANK_SHIFT | (uint32_t)u->ntemp++;
     uint32_t head[] = {(uint32_t)kind | extra << 8, (uint32_t)o->n, u->dst[id]};
     memcpy(u->word + u->nword, head, sizeof head);
@@ -76,7 +80,9 @@ static uint32_t put_step(Unroll *u, ProgramStep kind, uint32_t extra, const Oper
     return u->dst[id];
 }
 
-static bool number_of(Unroll *u, Poly p, int64_t *v) { return poly_eval(u->w, p, u->sizes, v) || (give_up(u), false); }
+static bool number_of(Unroll *u, Poly p, int64_t *v) {
+    return poly_eval(u->w, p, u->sizes, v) || (give_up(u), false);
+}
 
 static bool holds(Unroll *u, const Cond *c) {
     int64_t v;
@@ -100,7 +106,8 @@ static uint32_t element(Unroll *u, const ExNode *x) {
 static bool first_values(Unroll *u, const ExNode *x, Symbol var[], int64_t extent[]) {
     for (int k = 0; k < x->n; k++) {
         var[k] = poly_is_symbol(u->w, x->dims[k]);
-        if (!number_of(u, symbol_def(u->w, var[k]).arg[0], &extent[k]) || extent[k] <= 0) return false;
+        if (!number_of(u, symbol_def(u->w, var[k]).arg[0], &extent[k]) || extent[k] <= 0)
+            return false;
         u->value[var[k]] = 0;
     }
     return true;
@@ -122,7 +129,9 @@ static void push(Unroll *u, Operands *o, uint32_t a) {
 static void collect_product(Unroll *u, Operands *o, uint32_t a, uint32_t b) {
     Number x, y;
     bool ca = is_constant(u, a, &x), cb = is_constant(u, b, &y);
-    if ((ca && !x.residue.p && x.residue.order == 0) || (cb && !y.residue.p && y.residue.order == 0)) return;
+    if ((ca && !x.residue.p && x.residue.order == 0) ||
+        (cb && !y.residue.p && y.residue.order == 0))
+        return;
     if (ca && cb) {
         a = constant(u, numbers_residue.mul(x, y));
         b = constant(u, numbers_residue.ratio(1, 1));
@@ -147,14 +156,16 @@ static void collect_sum(Unroll *u, Ex e, Operands *o) {
         return;
     }
     case EX_SUM:
-        for (bool more = first_values(u, &x, var, extent); more && !u->failed; more = next_values(u, x.n, var, extent))
+        for (bool more = first_values(u, &x, var, extent); more && !u->failed;
+             more = next_values(u, x.n, var, extent))
             if (holds(u, &x.cond)) collect_sum(u, x.a, o);
         return;
     default: collect_product(u, o, operand_of(u, e), constant(u, numbers_residue.ratio(1, 1)));
     }
 }
 
-/* Constants are added up; a sum of ones times operands is a plain sum, of one operand that operand. */
+/* Constants are added up; a sum of ones times operands is a plain sum, of one operand that
+   operand. */
 static uint32_t finish_sum(Unroll *u, const Operands *pairs) {
     uint32_t one = constant(u, numbers_residue.ratio(1, 1));
     Number sum = numbers_residue.ratio(0, 1), x;
@@ -192,7 +203,8 @@ static uint32_t sum_of(Unroll *u, Ex e) {
 static void collect_most(Unroll *u, const ExNode *x, Operands *o) {
     Symbol var[RANK_MAX];
     int64_t extent[RANK_MAX];
-    for (bool more = first_values(u, x, var, extent); more && !u->failed; more = next_values(u, x->n, var, extent))
+    for (bool more = first_values(u, x, var, extent); more && !u->failed;
+         more = next_values(u, x->n, var, extent))
         if (holds(u, &x->cond)) push(u, o, operand_of(u, x->a));
 }
 
@@ -201,7 +213,8 @@ static uint32_t extreme(Unroll *u, ProgramStep kind, const Operands *o) {
     if (!o->n) return give_up(u); /* the maximum of nothing has no residue */
     if (o->n == 1) return o->v[0];
     if (o->n == 2 && is_constant(u, o->v[0], &x) && is_constant(u, o->v[1], &y))
-        return constant(u, kind == PROGRAM_MOST ? numbers_residue.most(x, y) : numbers_residue.least(x, y));
+        return constant(u, kind == PROGRAM_MOST ? numbers_residue.most(x, y)
+                                                : numbers_residue.least(x, y));
     return put_step(u, kind, 0, o);
 }
 
@@ -273,23 +286,28 @@ static bool bind_inputs(Unroll *u, const SigInfo *i) {
     return true;
 }
 
-/* A step whose result is one output element alone writes it there; what else is needed is copied. */
+/* A step whose result is one output element alone writes it there; what else is needed is
+   copied. */
 static void direct_outputs(Unroll *u, int n, const uint32_t out[]) {
-    int *uses = ARENA_NEW(u->w->scratch, int, u->ntemp + 1), *to = ARENA_NEW(u->w->scratch, int, u->ntemp + 1);
+    int *uses = ARENA_NEW(u->w->scratch, int, u->ntemp + 1),
+        *to = ARENA_NEW(u->w->scratch, int, u->ntemp + 1);
     uint32_t mask = (1u << BANK_SHIFT) - 1;
     for (int k = 0; k < u->nword; k += 3 + (int)u->word[k + 1])
         for (uint32_t j = 0; j < u->word[k + 1]; j++)
-            if (u->word[k + 3 + (int)j] >> BANK_SHIFT == BANK_TEMP) uses[u->word[k + 3 + (int)j] & mask]++;
+            if (u->word[k + 3 + (int)j] >> BANK_SHIFT == BANK_TEMP)
+                uses[u->word[k + 3 + (int)j] & mask]++;
     for (int j = 0; j < n; j++)
         if (out[j] >> BANK_SHIFT == BANK_TEMP) uses[out[j] & mask]++, to[out[j] & mask] = j + 1;
     for (int k = 0; k < u->nword; k += 3 + (int)u->word[k + 1]) {
         uint32_t t = u->word[k + 2] & mask;
-        if (uses[t] == 1 && to[t]) u->word[k + 2] = (uint32_t)BANK_OUT << BANK_SHIFT | (uint32_t)(to[t] - 1);
+        if (uses[t] == 1 && to[t])
+            u->word[k + 2] = (uint32_t)BANK_OUT << BANK_SHIFT | (uint32_t)(to[t] - 1);
     }
     for (int j = 0; j < n; j++) {
         bool direct = out[j] >> BANK_SHIFT == BANK_TEMP && uses[out[j] & mask] == 1;
         if (direct) continue;
-        while (u->nword + 4 > u->word_room) u->word = grown(u->arena, u->word, u->word_room, &u->word_room, sizeof *u->word);
+        while (u->nword + 4 > u->word_room)
+            u->word = grown(u->arena, u->word, u->word_room, &u->word_room, sizeof *u->word);
         uint32_t copy[] = {PROGRAM_COPY, 1, (uint32_t)BANK_OUT << BANK_SHIFT | (uint32_t)j, out[j]};
         memcpy(u->word + u->nword, copy, sizeof copy);
         u->nword += 4;

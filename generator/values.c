@@ -1,5 +1,5 @@
-/* values.c -- evaluation of the term in hand, instruction by instruction, kept by naming of the variables below; and the
-   least hash over namings. */
+/* values.c -- evaluation of the term in hand, instruction by instruction, kept by naming of the
+   variables below; and the least hash over namings. */
 #include "generator/values.h"
 #include "ops/base/random.h"
 #include <string.h>
@@ -8,9 +8,9 @@ enum { MEMO = 1 << 12 };
 
 /* ---- random tensors */
 
-/* How a variable is drawn at each point: of both signs at two, of one sign or both at three (functions that look at signs
-   are told apart at few points), four times as large at one, small multiples of 1/2 with zeros at two (a division by zero
-   is no value, a logarithm may be 0). */
+/* How a variable is drawn at each point: of both signs at two, of one sign or both at three
+   (functions that look at signs are told apart at few points), four times as large at one, small
+   multiples of 1/2 with zeros at two (a division by zero is no value, a logarithm may be 0). */
 typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_HALVES } Draw;
 static Draw draw_at(uint64_t seed, int lane) {
     if (lane < 2) return DRAW_ANY;
@@ -36,7 +36,8 @@ static void draw_lanes(Lanes *x, int n, uint64_t seed, bool halves) {
         for (int k = 0; k < n; k++) {
             int64_t v = drawn(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l), how);
             x[k].p[l] = (uint32_t)((uint64_t)(v + RESIDUE_P) % RESIDUE_P * unit.p % RESIDUE_P);
-            x[k].q[l] = (uint32_t)((uint64_t)(v + 2ll * RESIDUE_Q) % RESIDUE_Q * unit.q % RESIDUE_Q);
+            x[k].q[l] =
+                (uint32_t)((uint64_t)(v + 2ll * RESIDUE_Q) % RESIDUE_Q * unit.q % RESIDUE_Q);
             x[k].order[l] = (double)v / (1 << BITS);
         }
     }
@@ -47,7 +48,8 @@ void lanes_draw_halves(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, 
 
 static const uint32_t *coefficients(Arena *a) {
     uint64_t *c = arena_alloc_raw(a, ELEMENTS_MAX * LANES * sizeof *c);
-    for (uint64_t k = 0; k < ELEMENTS_MAX * LANES; k++) c[k] = random_at(0x150e3, k) | 0x0000000100000001ull;
+    for (uint64_t k = 0; k < ELEMENTS_MAX * LANES; k++)
+        c[k] = random_at(0x150e3, k) | 0x0000000100000001ull;
     return (const uint32_t *)c;
 }
 
@@ -63,7 +65,8 @@ Values *values_new(Space *s, int stage, uint64_t seed) {
         for (int j = 0; j < POOL; j++) {
             int n = space_shape(s, s->kind[k].shape)->count[stage];
             v->pool[k][j] = arena_alloc_raw(s->arena, (size_t)n * sizeof(Lanes));
-            lanes_draw(v->pool[k][j], n, random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j));
+            lanes_draw(v->pool[k][j], n,
+                       random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j));
         }
     for (int i = 0; i < TERM_OPS; i++) {
         ValueCone *c = &v->cone[i];
@@ -160,7 +163,8 @@ static const Lanes *value_of(Values *v, Ref r) {
     uint64_t key = memo_key(v, c->vars);
     Memo *m = memo_slot(c, ref_port(r), key);
     if (m->stamp == c->stamp && m->key == key) return m->value;
-    Lanes *y = arena_alloc_raw(c->arena, (size_t)space_shape(v->s, v->shape[r])->count[v->stage] * sizeof *y);
+    Lanes *y = arena_alloc_raw(c->arena,
+                               (size_t)space_shape(v->s, v->shape[r])->count[v->stage] * sizeof *y);
     *m = (Memo){key, c->stamp, compute(v, r, y) ? y : NULL};
     return m->value;
 }
@@ -184,7 +188,8 @@ bool values_hash(Values *v, Ref root, const Naming *name, uint64_t *out) {
     else if (!compute(v, root, v->root)) return false;
     if (v->s->exponents && !lanes_known(y, shape->count[v->stage])) return false;
     v->run.hash(y, shape->count[v->stage], v->coefficient, lane);
-    for (int l = 0; l < LANES; l++) h = mix(h ^ (lane[l] + (uint64_t)l * UINT64_C(0x9e3779b97f4a7c15)));
+    for (int l = 0; l < LANES; l++)
+        h = mix(h ^ (lane[l] + (uint64_t)l * UINT64_C(0x9e3779b97f4a7c15)));
     *out = h & ~1ull;
     return true;
 }

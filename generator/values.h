@@ -1,9 +1,10 @@
 /* values.h -- values of terms at random points, and the keys under which equal ones meet.
 
-   Every kind of input has a pool of random tensors; a naming gives each variable one of them. The key of a term is the
-   least hash over the namings that give its variables of one kind different tensors out of the first ones, so that
-   terms equal up to renaming have one key. Variables on which the value does not depend take no part. What inner
-   instructions give under a naming is kept while the term grows behind them. */
+   Every kind of input has a pool of random tensors; a naming gives each variable one of them. The
+   key of a term is the least hash over the namings that give its variables of one kind different
+   tensors out of the first ones, so that terms equal up to renaming have one key. Variables on
+   which the value does not depend take no part. What inner instructions give under a naming is kept
+   while the term grows behind them. */
 #ifndef ISOMER_VALUES_H
 #define ISOMER_VALUES_H
 #include "generator/program.h"
@@ -52,11 +53,13 @@ void lanes_draw_halves(Lanes *, int n, uint64_t seed); /* multiples of 1/2 from 
 bool lanes_known(const Lanes *, int n);                /* at least one point of eight */
 Values *values_new(Space *, int stage, uint64_t seed);
 void values_free(Values *);
-/* Takes over the term up to instruction i (i = -1: its variables), which must type; those before are as they were. */
+/* Takes over the term up to instruction i (i = -1: its variables), which must type; those before
+   are as they were. */
 bool values_push(Values *, int i);
 bool values_load(Values *, const Term *); /* a whole term; false: it does not type */
 /* All of these are of the term in hand. false: a value is not known at these points. */
 bool values_key(Values *, Ref root, Key *);
 bool values_hash(Values *, Ref root, const Naming *, uint64_t *); /* under one naming */
-void values_plain_naming(const Values *, Naming *);               /* variables of a kind take its tensors in order */
+/* Variables of a kind take its tensors in order. */
+void values_plain_naming(const Values *, Naming *);
 #endif

@@ -1,5 +1,5 @@
-/* check.c -- two graphs on the same samples: planned and run by the same executor and, where they are small, by
-   their definitions in double, whose tolerance is far tighter. */
+/* check.c -- two graphs on the same samples: planned and run by the same executor and, where they
+   are small, by their definitions in double, whose tolerance is far tighter. */
 #include "graphs/check.h"
 #include "graphs/execute.h"
 #include "graphs/oracle.h"
@@ -13,7 +13,8 @@ Tolerance tolerance_of(const char *class, DType t) {
     static const struct {
         const char *name;
         double rtol;
-    } classes[] = {{"exact", 1e-5}, {"reassociates", 2e-5}, {"rounds", 1e-4}, {"exp", 1e-4}, {"drops", 1e-4}};
+    } classes[] = {
+        {"exact", 1e-5}, {"reassociates", 2e-5}, {"rounds", 1e-4}, {"exp", 1e-4}, {"drops", 1e-4}};
     double rtol = 1e-4;
     for (size_t k = 0; class && k < sizeof classes / sizeof *classes; k++)
         if (!strcmp(class, classes[k].name)) rtol = classes[k].rtol;
@@ -52,12 +53,14 @@ static double scale_of(DType t, const void *a, int64_t n) {
     return scale;
 }
 
-void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance, int output, Difference *d) {
+void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance,
+                     int output, Difference *d) {
     double scale = scale_of(t, a, n), limit = tolerance.atol + tolerance.rtol * scale;
     bool whole = dtype_class(t) != 'F';
     for (int64_t i = 0; i < n; i++) {
         double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
-        bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i) : x == y || (isnan(x) && isnan(y));
+        bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i)
+                          : x == y || (isnan(x) && isnan(y));
         if (same) continue;
         if (isnan(by)) by = INFINITY;
         if (whole && by < 1) by = 1; /* large integers that are one double */
@@ -77,7 +80,10 @@ void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, voi
     char class = dtype_class(t);
     for (int64_t i = 0; i < n; i++) {
         if (class == 'F')
-            element_set_real(t, out, i, sample % 3 == 0 ? random_unit(&r) : sample % 3 == 1 ? random_normal(&r) : 2 * random_unit(&r) - 1);
+            element_set_real(t, out, i,
+                             sample % 3 == 0   ? random_unit(&r)
+                             : sample % 3 == 1 ? random_normal(&r)
+                                               : 2 * random_unit(&r) - 1);
         else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
     }
 }
@@ -101,20 +107,24 @@ static bool tensor_size(Sampled *s, Value v, int64_t *count) {
     int64_t dim[RANK_MAX];
     const Type *t = value_type(s->w, v);
     if (!element_readable(t->dtype))
-        return error_set(s->error, E_INVALID, "check", "elements of type %s cannot be compared", dtype_name(t->dtype));
+        return error_set(s->error, E_INVALID, "check", "elements of type %s cannot be compared",
+                         dtype_name(t->dtype));
     return oracle_dims(s->w, t, s->sizes, dim, count) ||
            error_set(s->error, E_INVALID, "check", "a size of an input or output has no value");
 }
 
-/* Another element type, another rank or another number is wrong whatever the sizes are; other sizes may be one size that was guessed twice. */
+/* Another element type, another rank or another number is wrong whatever the sizes are; other sizes
+   may be one size that was guessed twice. */
 static bool unlike(const Sampled *s, int k) {
     const Type *a = value_type(s->w, s->a->out[k]), *b = value_type(s->w, s->b->out[k]);
     bool wrong = a->dtype != b->dtype || a->dim.n != b->dim.n;
     for (int axis = 0; axis < a->dim.n && !wrong; axis++) {
         int64_t x, y;
-        wrong = poly_constant(s->w, a->dim.v[axis], &x) && poly_constant(s->w, b->dim.v[axis], &y) && x != y;
+        wrong = poly_constant(s->w, a->dim.v[axis], &x) &&
+                poly_constant(s->w, b->dim.v[axis], &y) && x != y;
     }
-    return error_set(s->error, wrong ? E_CHECK : E_INVALID, "check", "output %d has another type or size", k);
+    return error_set(s->error, wrong ? E_CHECK : E_INVALID, "check",
+                     "output %d has another type or size", k);
 }
 
 static bool take_buffers(Sampled *s) {
@@ -131,8 +141,11 @@ static bool take_buffers(Sampled *s) {
         s->in[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
     }
     for (int k = 0; k < s->a->nout; k++) {
-        if (!tensor_size(s, s->a->out[k], &n) || !tensor_size(s, s->b->out[k], &other)) return false;
-        if (n != other || value_type(s->w, s->a->out[k])->dtype != value_type(s->w, s->b->out[k])->dtype) return unlike(s, k);
+        if (!tensor_size(s, s->a->out[k], &n) || !tensor_size(s, s->b->out[k], &other))
+            return false;
+        if (n != other ||
+            value_type(s->w, s->a->out[k])->dtype != value_type(s->w, s->b->out[k])->dtype)
+            return unlike(s, k);
         s->out_a[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->out_b[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->wide_a[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
@@ -144,9 +157,11 @@ static bool take_buffers(Sampled *s) {
     return true;
 }
 
-void check_input(const CheckOptions *o, World *w, Value input, int index, int sample, int64_t n, void *out) {
+void check_input(const CheckOptions *o, World *w, Value input, int index, int sample, int64_t n,
+                 void *out) {
     DType t = value_type(w, input)->dtype;
-    const void *data = o->given && sample == 0 ? o->given(o->given_user, input_name(w, input), t, n) : NULL;
+    const void *data =
+        o->given && sample == 0 ? o->given(o->given_user, input_name(w, input), t, n) : NULL;
     if (data) memcpy(out, data, element_bytes(t, n));
     else tensor_sample(o->seed, index, sample, t, n, out);
 }
@@ -154,7 +169,8 @@ void check_input(const CheckOptions *o, World *w, Value input, int index, int sa
 static void draw(Sampled *s, int sample) {
     int64_t n;
     for (int k = 0; k < s->a->nin; k++)
-        if (tensor_size(s, s->a->in[k], &n)) check_input(s->o, s->w, s->a->in[k], k, sample, n, (void *)(uintptr_t)s->in[k]);
+        if (tensor_size(s, s->a->in[k], &n))
+            check_input(s->o, s->w, s->a->in[k], k, sample, n, (void *)(uintptr_t)s->in[k]);
 }
 
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }
@@ -163,7 +179,8 @@ static DType wide_type(DType t) { return dtype_class(t) == 'F' ? DT_DOUBLE : t; 
 static void compare_runs(Sampled *s, Difference *d) {
     for (int k = 0; k < s->a->nout; k++) {
         Difference one = difference_none();
-        tensors_compare(output_type(s, k), s->out_a[k], s->out_b[k], s->count[k], tolerance_of(s->o->class, output_type(s, k)), k, &one);
+        tensors_compare(output_type(s, k), s->out_a[k], s->out_b[k], s->count[k],
+                        tolerance_of(s->o->class, output_type(s, k)), k, &one);
         difference_add(d, &one);
         if (s->o->each) difference_add(&s->o->each[k], &one);
     }
@@ -175,8 +192,8 @@ static void compare_wide(Sampled *s, Difference *d) {
                         tolerance_wide(s->o->class, output_type(s, k)), k, d);
 }
 
-/* What the executor gave, as doubles, against the definitions. Loose: float and double differ wherever large
-   numbers cancel, and where floats overflow nothing is compared. */
+/* What the executor gave, as doubles, against the definitions. Loose: float and double differ
+   wherever large numbers cancel, and where floats overflow nothing is compared. */
 static void compare_kernels(Sampled *s, void *const run[], void *const wide[], Difference *d) {
     for (int k = 0; k < s->a->nout; k++) {
         DType t = output_type(s, k);
@@ -186,7 +203,8 @@ static void compare_kernels(Sampled *s, void *const run[], void *const wide[], D
             s->spare[i] = element_real(t, run[k], i);
             if (!isfinite(s->spare[i])) s->spare[i] = ((const double *)wide[k])[i];
         }
-        tensors_compare(DT_DOUBLE, wide[k], s->spare, s->count[k], (Tolerance){fmax(rtol, 1e-2), 1e-6}, k, d);
+        tensors_compare(DT_DOUBLE, wide[k], s->spare, s->count[k],
+                        (Tolerance){fmax(rtol, 1e-2), 1e-6}, k, d);
     }
 }
 
@@ -218,10 +236,12 @@ static void check_definitions(Sampled *s, CheckResult *r) {
     compare_kernels(s, s->out_b, s->wide_b, &r->kernel);
 }
 
-static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, bool small, CheckResult *r) {
+static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, bool small,
+                          CheckResult *r) {
     for (int k = 0; k < samples; k++) {
         draw(s, k);
-        if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error)) return false;
+        if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
+            return false;
         compare_runs(s, &r->run);
         if (small) check_definitions(s, r);
     }
@@ -234,7 +254,8 @@ static bool check(Sampled *s, CheckResult *r) {
     if (s->a->nin != s->b->nin || s->a->nout != s->b->nout)
         return error_set(s->error, E_INVALID, "check", "the graphs differ in inputs or outputs");
     if (!take_buffers(s)) return false;
-    Plan *a = plan_build(s->w, s->arena, s->a, s->sizes, s->error), *b = a ? plan_build(s->w, s->arena, s->b, s->sizes, s->error) : NULL;
+    Plan *a = plan_build(s->w, s->arena, s->a, s->sizes, s->error),
+         *b = a ? plan_build(s->w, s->arena, s->b, s->sizes, s->error) : NULL;
     if (!b) return false;
     Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
            *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
@@ -245,10 +266,12 @@ static bool check(Sampled *s, CheckResult *r) {
     return done;
 }
 
-bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const CheckOptions *o, CheckResult *r, Error *e) {
+bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const CheckOptions *o,
+                  CheckResult *r, Error *e) {
     Arena *arena = arena_new(arena_escape(w->arena), 0);
     Sampled s = {.w = w, .arena = arena, .sizes = sizes, .o = o, .a = a, .b = b, .error = e};
-    *r = (CheckResult){.run = difference_none(), .oracle = difference_none(), .kernel = difference_none()};
+    *r = (CheckResult){
+        .run = difference_none(), .oracle = difference_none(), .kernel = difference_none()};
     bool done = check(&s, r);
     arena_free(arena);
     return done;

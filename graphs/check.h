@@ -1,4 +1,5 @@
-/* check.h -- numbers against numbers: two graphs that should compute the same, on sampled inputs. */
+/* check.h -- numbers against numbers: two graphs that should compute the same, on sampled
+   inputs. */
 #ifndef ISOMER_CHECK_H
 #define ISOMER_CHECK_H
 #include "graphs/graph.h"
@@ -8,8 +9,8 @@
 typedef struct Tolerance {
     double rtol, atol;
 } Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
-/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of this type: kernels
-   add up in another order even where the mathematics is exact. */
+/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of
+   this type: kernels add up in another order even where the mathematics is exact. */
 Tolerance tolerance_of(const char *class, DType);
 
 typedef struct Difference {  /* of one tensor or, taken together, of several */
@@ -19,13 +20,14 @@ typedef struct Difference {  /* of one tensor or, taken together, of several */
     double a, b;             /* its values */
     int64_t count;           /* elements compared */
 } Difference;
-/* Elements of one type; equal infinities and two NaNs agree. d is added to, so that it can be used for several
-   outputs: start with difference_none(). */
+/* Elements of one type; equal infinities and two NaNs agree. d is added to, so that it can be used
+   for several outputs: start with difference_none(). */
 Difference difference_none(void);
-void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, int output, Difference *d);
+void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, int output,
+                     Difference *d);
 
-/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on. Integers are 0
-   or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
+/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on.
+   Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
 void difference_add(Difference *sum, const Difference *); /* of several outputs, in their order */
@@ -38,18 +40,26 @@ typedef struct CheckOptions {
     int samples; /* 0: 2 */
     uint64_t seed;
     const char *class;   /* NULL: "rounds" */
-    double oracle_flops; /* graphs up to so many operations are also compared by their definitions in double; 0: 2e6, < 0: never */
-    Difference *each;    /* NULL, or one for each output, to be added to: what the executor's results differ by */
-    CheckGiven *given;   /* NULL: none is */
+    double oracle_flops; /* graphs up to so many operations are also compared by their definitions
+                            in double; 0: 2e6, < 0: never */
+    /* NULL, or one for each output, to be added to: what the executor's results differ by. */
+    Difference *each;
+    CheckGiven *given; /* NULL: none is */
     const void *given_user;
 } CheckOptions;
-void check_input(const CheckOptions *, World *, Value input, int index, int sample, int64_t n, void *out); /* its data on a sample */
+/* Its data on a sample. */
+void check_input(const CheckOptions *, World *, Value input, int index, int sample, int64_t n,
+                 void *out);
 typedef struct CheckResult {
     bool agrees;
     Difference run;    /* of b from a, by the executor */
-    Difference oracle; /* of b from a, by their definitions in double (count 0: too large, or not all operators have one) */
-    Difference kernel; /* of the executor from the definitions, over both; floats only, 1e-2 of the greatest element at least */
+    Difference oracle; /* of b from a, by their definitions in double (count 0: too large, or not
+                          all operators have one) */
+    Difference kernel; /* of the executor from the definitions, over both; floats only, 1e-2 of the
+                          greatest element at least */
 } CheckResult;
-/* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run: *e says why; no verdict then. */
-bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *, CheckResult *, Error *);
+/* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run:
+ *e says why; no verdict then. */
+bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
+                  CheckResult *, Error *);
 #endif

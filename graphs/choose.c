@@ -1,7 +1,8 @@
-/* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost file, then
-   measured, or taken from the model when nothing is measured. The key is the step's text, the number of the way
-   and which operands are known weights; the device's identity stands beside it. A way that is clearly slower than
-   the best so far is left after a call or two, and what these took is kept, so that no run looks at it again. */
+/* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost
+   file, then measured, or taken from the model when nothing is measured. The key is the step's
+   text, the number of the way and which operands are known weights; the device's identity stands
+   beside it. A way that is clearly slower than the best so far is left after a call or two, and
+   what these took is kept, so that no run looks at it again. */
 #include "graphs/choose.h"
 #include "graphs/plan_inner.h"
 #include "graphs/profile.h"
@@ -34,8 +35,10 @@ struct Chooser {
 static const struct {
     double flops, bytes; /* a second */
 } rates[STEP_KIND_COUNT] = {
-    [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9}, [S_POOL] = {4e9, 8e9},    [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},
-    [S_COPY] = {1e12, 6e9},  [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9}, [S_OP] = {0.3e9, 4e9},
+    [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9},  [S_POOL] = {4e9, 8e9},
+    [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},  [S_COPY] = {1e12, 6e9},
+    [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9},
+    [S_OP] = {0.3e9, 4e9},
 };
 #define PER_CALL 0.5e-6
 
@@ -45,15 +48,18 @@ double choose_model(StepKind kind, double flops, double bytes) {
 
 /* ---- one way */
 
-/* Seconds of this way; < 0: neither known nor measurable. limit: beyond it the exact time does not matter. */
-static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, const bool known[], double limit) {
+/* Seconds of this way; < 0: neither known nor measurable. limit: beyond it the exact time does not
+   matter. */
+static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, const bool known[],
+                       double limit) {
     Error ignored = {0};
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
     text_add(key, " choice %d", choice);
     bool found = c->db && costdb_get(c->db, "step", c->identity, key->data, &seconds);
     if (!found && !c->options.frozen) {
-        seconds = profile_step(c->backend, c->device, &s->step, choice, known, c->options.seed, limit, &ignored);
+        seconds = profile_step(c->backend, c->device, &s->step, choice, known, c->options.seed,
+                               limit, &ignored);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
         if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
     }
@@ -98,7 +104,10 @@ double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) 
     for (int j = 0; j < s->step.nview; j++)
         if (known[j]) text_add(&key, " %d", j);
     Chosen *kept = remembered(c, &key, &is_new);
-    if (is_new) *kept = s->step.nview <= VIEWS ? fastest(c, &key, s, known) : (Chosen){choose_model(s->step.kind, s->flops, s->bytes), 0};
+    if (is_new)
+        *kept = s->step.nview <= VIEWS
+                    ? fastest(c, &key, s, known)
+                    : (Chosen){choose_model(s->step.kind, s->flops, s->bytes), 0};
     s->choice = kept->choice;
     return kept->seconds;
 }
@@ -110,16 +119,19 @@ void choose_plan(Chooser *c, Arena *scratch, Plan *p) {
     for (int k = 0; k < p->nstep; k++) {
         PlanStep *s = &p->step[k];
         bool *known = ARENA_NEW(scratch, bool, s->step.nview);
-        for (int j = 0; j < s->step.nview; j++) known[j] = s->step.view[j].rank >= 0 && constant[s->step.view[j].slot];
+        for (int j = 0; j < s->step.nview; j++)
+            known[j] = s->step.view[j].rank >= 0 && constant[s->step.view[j].slot];
         if (!s->once) choose_step(c, scratch, s, known);
-        for (int j = 0; s->once && j < step_writes(&s->step); j++) constant[s->step.view[j].slot] = true;
+        for (int j = 0; s->once && j < step_writes(&s->step); j++)
+            constant[s->step.view[j].slot] = true;
     }
     arena_reset(scratch, mark);
 }
 
 /* ---- making one */
 
-Chooser *chooser_new(Arena *a, CostDb *db, const Backend *backend, Device *device, const ChooseOptions *o, Error *e) {
+Chooser *chooser_new(Arena *a, CostDb *db, const Backend *backend, Device *device,
+                     const ChooseOptions *o, Error *e) {
     Chooser *c = ARENA_NEW(a, Chooser, 1);
     *c = (Chooser){.arena = a, .db = db, .options = *o, .backend = backend, .device = device};
     if (backend->identity(device, c->identity, sizeof c->identity)) {

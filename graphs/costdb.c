@@ -1,6 +1,6 @@
-/* costdb.c -- one table (kind, device, key) -> seconds. The file is in WAL mode, so that readers do not block;
-   every write is one transaction, so that a killed process leaves the entries it had written. A foreign or damaged
-   file is refused before anything is written to it. */
+/* costdb.c -- one table (kind, device, key) -> seconds. The file is in WAL mode, so that readers do
+   not block; every write is one transaction, so that a killed process leaves the entries it had
+   written. A foreign or damaged file is refused before anything is written to it. */
 #include "graphs/costdb.h"
 #include "ops/base/intern.h"
 #include <errno.h>
@@ -17,14 +17,16 @@ struct CostDb {
     char *path;
 };
 
-static const char schema[] = "CREATE TABLE IF NOT EXISTS cost (kind TEXT NOT NULL, device TEXT NOT NULL, key TEXT NOT NULL, seconds REAL "
+static const char schema[] = "CREATE TABLE IF NOT EXISTS cost (kind TEXT NOT NULL, device TEXT NOT "
+                             "NULL, key TEXT NOT NULL, seconds REAL "
                              "NOT NULL CHECK (seconds >= 0), "
                              "PRIMARY KEY (kind, device, key)) WITHOUT ROWID";
 
 static int64_t pragma(sqlite3 *db, const char *sql) {
     sqlite3_stmt *s;
     int64_t value = -1;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) value = sqlite3_column_int64(s, 0);
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+        value = sqlite3_column_int64(s, 0);
     sqlite3_finalize(s);
     return value;
 }
@@ -33,7 +35,9 @@ static bool failed(CostDb *d, Error *e) {
     int code = sqlite3_errcode(d->db);
     bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
     return error_set(e, damaged ? E_INVALID : E_ENVIRONMENT, d->path,
-                     damaged ? "not a cost file, or damaged (%s); move it away to start a new one" : "%s", sqlite3_errmsg(d->db));
+                     damaged ? "not a cost file, or damaged (%s); move it away to start a new one"
+                             : "%s",
+                     sqlite3_errmsg(d->db));
 }
 
 static bool execute(CostDb *d, const char *sql, Error *e) {
@@ -42,16 +46,21 @@ static bool execute(CostDb *d, const char *sql, Error *e) {
 
 static bool check_version(CostDb *d, Error *e) {
     char sql[160];
-    int64_t application = pragma(d->db, "PRAGMA application_id"), version = pragma(d->db, "PRAGMA user_version");
+    int64_t application = pragma(d->db, "PRAGMA application_id"),
+            version = pragma(d->db, "PRAGMA user_version");
     if (application < 0) return failed(d, e);
     if (application == 0 && pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0) {
-        snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", (int)APPLICATION_ID,
+        snprintf(sql, sizeof sql,
+                 "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+                 (int)APPLICATION_ID,
                  (int)VERSION); /* both or none, whenever the process is killed */
         return execute(d, sql, e);
     }
-    if (application != APPLICATION_ID) return error_set(e, E_INVALID, d->path, "a database of another program");
+    if (application != APPLICATION_ID)
+        return error_set(e, E_INVALID, d->path, "a database of another program");
     return version == VERSION ||
-           error_set(e, E_INVALID, d->path, "cost file of version %d, this program writes %d", (int)version, (int)VERSION);
+           error_set(e, E_INVALID, d->path, "cost file of version %d, this program writes %d",
+                     (int)version, (int)VERSION);
 }
 
 static void make_folders(char *path) {
@@ -63,8 +72,10 @@ static void make_folders(char *path) {
 }
 
 static bool prepare(CostDb *d, Error *e) {
-    static const char get[] = "SELECT seconds FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
-    static const char put[] = "INSERT INTO cost VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET seconds = min(seconds, excluded.seconds)";
+    static const char get[] =
+        "SELECT seconds FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
+    static const char put[] = "INSERT INTO cost VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET "
+                              "seconds = min(seconds, excluded.seconds)";
     return (sqlite3_prepare_v2(d->db, get, -1, &d->get, NULL) == SQLITE_OK &&
             sqlite3_prepare_v2(d->db, put, -1, &d->put, NULL) == SQLITE_OK) ||
            failed(d, e);
@@ -78,14 +89,19 @@ CostDb *costdb_open(const char *path, Error *e) {
     }
     *d = (CostDb){.path = strdup(path ? path : ":memory:")};
     if (d->path && path) make_folders(d->path);
-    if (!d->path || sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        error_set(e, E_ENVIRONMENT, path ? path : "costs", "%s", d->db ? sqlite3_errmsg(d->db) : "out of memory");
+    if (!d->path ||
+        sqlite3_open_v2(d->path, &d->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
+        error_set(e, E_ENVIRONMENT, path ? path : "costs", "%s",
+                  d->db ? sqlite3_errmsg(d->db) : "out of memory");
         costdb_close(d);
         return NULL;
     }
     sqlite3_busy_timeout(d->db, BUSY_MS);
-    if (check_version(d, e) && execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) && execute(d, schema, e) &&
-        prepare(d, e))
+    if (check_version(d, e) &&
+        execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
+        execute(d, schema, e) && prepare(d, e))
         return d;
     costdb_close(d);
     return NULL;
@@ -116,7 +132,8 @@ bool costdb_get(CostDb *d, const char *kind, const char *device, const char *key
     return found;
 }
 
-bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key, double seconds, Error *e) {
+bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key, double seconds,
+                Error *e) {
     char hash[33];
     hash_hex(key, strlen(key), hash);
     bind(d->put, kind, device, hash);
@@ -130,7 +147,9 @@ bool costdb_default_path(Arena *a, char **path, Error *e) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (cache && *cache == '/') *path = arena_format(a, "%s/isomer/costs.sqlite", cache);
     else if (home && *home == '/') *path = arena_format(a, "%s/.cache/isomer/costs.sqlite", home);
-    else return error_set(e, E_ENVIRONMENT, "costs", "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
+    else
+        return error_set(e, E_ENVIRONMENT, "costs",
+                         "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
     return true;
 }
 

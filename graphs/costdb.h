@@ -1,19 +1,22 @@
-/* costdb.h -- measured times in a SQLite file: steps, whole plans and targets' whole models, each keyed by text.
-   Several processes may share a file; an entry once written is replaced only by a better measurement (a smaller
-   minimum). */
+/* costdb.h -- measured times in a SQLite file: steps, whole plans and targets' whole models, each
+   keyed by text. Several processes may share a file; an entry once written is replaced only by a
+   better measurement (a smaller minimum). */
 #ifndef ISOMER_COSTDB_H
 #define ISOMER_COSTDB_H
 #include "ops/base/arena.h"
 
 typedef struct CostDb CostDb;
-/* Makes the file and its folder where they are missing. E_INVALID: not such a file, or of another version;
-   E_ENVIRONMENT: cannot be opened or written. path NULL: in memory only. */
+/* Makes the file and its folder where they are missing. E_INVALID: not such a file, or of another
+   version; E_ENVIRONMENT: cannot be opened or written. path NULL: in memory only. */
 CostDb *costdb_open(const char *path, Error *);
 void costdb_close(CostDb *);
-/* kind: "step", "plan" or "target"; device: identity of the back end or of the measuring command; key: what was
-   measured, of any length (its hash is stored). */
-bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds); /* false: not there */
-bool costdb_put(CostDb *, const char *kind, const char *device, const char *key, double seconds, Error *);
-const char *costdb_version(void);                        /* SQLite's */
-bool costdb_default_path(Arena *, char **path, Error *); /* under $XDG_CACHE_HOME or ~/.cache; E_ENVIRONMENT when neither is known */
+/* kind: "step", "plan" or "target"; device: identity of the back end or of the measuring command;
+   key: what was measured, of any length (its hash is stored). */
+/* false: not there. */
+bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds);
+bool costdb_put(CostDb *, const char *kind, const char *device, const char *key, double seconds,
+                Error *);
+const char *costdb_version(void); /* SQLite's */
+/* Under $XDG_CACHE_HOME or ~/.cache; E_ENVIRONMENT when neither is known. */
+bool costdb_default_path(Arena *, char **path, Error *);
 #endif

@@ -1,9 +1,10 @@
-/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer taken for
-   everything between. Slots that share no content keep their own memory: inputs and outputs, so that a run is copy
-   in, all kernels in order, copy out. A constant whose content is met twice is copied once, and not at all if the
-   kernels packed what they read of it. Steps that read constants only run here, in order, between the compilation of
-   their users: what they made is known when these are compiled, and can be packed like a constant; then they, and
-   what only they read, are given back. */
+/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer
+   taken for everything between. Slots that share no content keep their own memory: inputs and
+   outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is
+   met twice is copied once, and not at all if the kernels packed what they read of it. Steps that
+   read constants only run here, in order, between the compilation of their users: what they made is
+   known when these are compiled, and can be packed like a constant; then they, and what only they
+   read, are given back. */
 #include "graphs/execute.h"
 #include "graphs/plan_inner.h"
 #include <stdio.h>
@@ -16,8 +17,9 @@ struct Runner {
     Kernel **kernel;
     void **slot;        /* where each is */
     const void **known; /* its contents, where they never change; NULL: not known yet */
-    bool *own, *held;   /* slot[k] was taken for it; and is one that all who have such contents hold */
-    int *writer;        /* the last step that writes it */
+    bool *own,
+        *held;   /* slot[k] was taken for it; and is one that all who have such contents hold */
+    int *writer; /* the last step that writes it */
     char *work;
     void *workspace;
     bool ready; /* inputs have been set */
@@ -38,7 +40,8 @@ static bool take(Runner *r, int k, Error *e) {
 static int same_constant(const Runner *r, int k) {
     const Plan *p = r->plan;
     for (int j = 0; j < p->nslot; j++)
-        if (r->own[j] && p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes) return j;
+        if (r->own[j] && p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes)
+            return j;
     return -1;
 }
 
@@ -75,7 +78,8 @@ static bool take_slots(Runner *r, Error *e) {
     for (int k = 0; k < p->nslot; k++) {
         const Slot *s = &p->slot[k];
         if (!s->data && (s->input >= 0 || s->output >= 0) && !take(r, k, e)) return false;
-        if (!s->data && !r->slot[k]) r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
+        if (!s->data && !r->slot[k])
+            r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
     }
     return true;
 }
@@ -90,7 +94,9 @@ static bool take_read(Runner *r, int k, Error *e) {
     const Step *s = &r->plan->step[k].step;
     for (int j = 0; j < s->nview; j++) {
         int slot = s->view[j].slot;
-        if (reads(r, k, j) && r->plan->slot[slot].data && !r->slot[slot] && !take_constant(r, slot, e)) return false;
+        if (reads(r, k, j) && r->plan->slot[slot].data && !r->slot[slot] &&
+            !take_constant(r, slot, e))
+            return false;
     }
     return true;
 }
@@ -116,9 +122,11 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     const PlanStep *s = &r->plan->step[k];
     const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
     char why[256] = "";
-    for (int j = 0; j < s->step.nview; j++) weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
+    for (int j = 0; j < s->step.nview; j++)
+        weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
     size_t wants = 0;
-    r->kernel[k] = r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
+    r->kernel[k] =
+        r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
     if (wants > *workspace) *workspace = wants;
     if (r->kernel[k]) return true;
     char place[64];
@@ -132,19 +140,23 @@ static bool step_failed(const Runner *r, int k, Error *e) {
     return error_set(e, E_ENVIRONMENT, place, "the kernel failed");
 }
 
-/* Runs a step that reads constants only; the results are known afterwards, if all that writes them has run. */
+/* Runs a step that reads constants only; the results are known afterwards, if all that writes them
+   has run. */
 static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
     const Step *s = &r->plan->step[k].step;
     void *scratch = r->backend->alloc(r->device, workspace + 1);
     if (!scratch) return no_memory(e, "the kernels' scratch", (double)workspace);
-    bool done = !r->backend->run(r->kernel[k], r->slot, scratch) && !r->backend->wait(r->device, NULL);
+    bool done =
+        !r->backend->run(r->kernel[k], r->slot, scratch) && !r->backend->wait(r->device, NULL);
     r->backend->release(r->device, scratch);
     if (!done) return step_failed(r, k, e);
     for (int j = 0; j < step_writes(s); j++) {
         int slot = s->view[j].slot;
         if (r->writer[slot] != k || r->plan->slot[slot].output >= 0) continue;
         void *bytes = arena_alloc_raw(r->made, (size_t)r->plan->slot[slot].bytes);
-        if (r->backend->copy(r->device, bytes, r->slot[slot], (size_t)r->plan->slot[slot].bytes, COPY_TO_HOST)) return step_failed(r, k, e);
+        if (r->backend->copy(r->device, bytes, r->slot[slot], (size_t)r->plan->slot[slot].bytes,
+                             COPY_TO_HOST))
+            return step_failed(r, k, e);
         r->known[slot] = bytes;
     }
     return true;
@@ -161,11 +173,14 @@ static bool prepare(Runner *r, Error *e) {
     r->writer = ARENA_NEW(r->arena, int, p->nslot);
     for (int k = 0; k < p->nslot; k++) r->known[k] = p->slot[k].data;
     for (int k = 0; k < p->nstep; k++)
-        for (int j = 0; j < step_writes(&p->step[k].step); j++) r->writer[p->step[k].step.view[j].slot] = k;
+        for (int j = 0; j < step_writes(&p->step[k].step); j++)
+            r->writer[p->step[k].step.view[j].slot] = k;
     if (!take_slots(r, e)) return false;
     r->made = arena_new(arena_escape(r->arena), 0);
     for (int k = 0; k < p->nstep; k++)
-        if (!compile_step(r, k, &workspace, e) || !take_read(r, k, e) || (p->step[k].once && !run_once(r, k, workspace, e))) return false;
+        if (!compile_step(r, k, &workspace, e) || !take_read(r, k, e) ||
+            (p->step[k].once && !run_once(r, k, workspace, e)))
+            return false;
     drop_passed(r);
     r->workspace = r->backend->alloc(r->device, workspace + 1);
     return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
@@ -203,29 +218,34 @@ void runner_free(Runner *r) {
 
 static bool run_steps(Runner *r, Error *e) {
     for (int k = 0; k < r->plan->nstep; k++)
-        if (!r->plan->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace)) return step_failed(r, k, e);
+        if (!r->plan->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace))
+            return step_failed(r, k, e);
     return true;
 }
 
 /* Bits behind the last element of a tensor of elements below 8 bits are 0. */
 static void clear_padding(const View *v, void *bytes) {
     int64_t bits = view_count(v) * dtype_bits((DType)v->dtype), whole = bits / 8;
-    if (bits % 8) ((uint8_t *)bytes)[whole] = (uint8_t)(((uint8_t *)bytes)[whole] & ((1u << bits % 8) - 1));
+    if (bits % 8)
+        ((uint8_t *)bytes)[whole] = (uint8_t)(((uint8_t *)bytes)[whole] & ((1u << bits % 8) - 1));
 }
 
 bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
     const Plan *p = r->plan;
     for (int k = 0; k < p->nin; k++) {
         const Slot *s = &p->slot[p->in[k].slot];
-        if (r->backend->copy(r->device, r->slot[p->in[k].slot], in[k], (size_t)s->bytes, COPY_TO_DEVICE))
+        if (r->backend->copy(r->device, r->slot[p->in[k].slot], in[k], (size_t)s->bytes,
+                             COPY_TO_DEVICE))
             return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
     }
     r->ready = true;
     if (!run_steps(r, e)) return false;
-    if (r->backend->wait(r->device, NULL)) return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    if (r->backend->wait(r->device, NULL))
+        return error_set(e, E_ENVIRONMENT, "", "the device failed");
     for (int k = 0; k < p->nout; k++) {
         const Slot *s = &p->slot[p->out[k].slot];
-        if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes, COPY_TO_HOST))
+        if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes,
+                             COPY_TO_HOST))
             return error_set(e, E_ENVIRONMENT, "", "a copy from the device failed");
         clear_padding(&p->out[k], out[k]);
     }
@@ -237,7 +257,8 @@ bool runner_time(Runner *r, double *seconds, Error *e) {
     if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a run is timed");
     r->backend->wait(r->device, NULL);
     if (!run_steps(r, e)) return false;
-    if (r->backend->wait(r->device, &ns)) return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    if (r->backend->wait(r->device, &ns))
+        return error_set(e, E_ENVIRONMENT, "", "the device failed");
     *seconds = ns * 1e-9;
     return true;
 }
@@ -249,7 +270,9 @@ bool runner_profile(Runner *r, double *seconds, Error *e) {
     for (int k = 0; k < r->plan->nstep; k++) {
         seconds[k] = 0;
         if (r->plan->step[k].once) continue;
-        if (r->backend->run(r->kernel[k], r->slot, r->workspace) || r->backend->wait(r->device, &ns)) return step_failed(r, k, e);
+        if (r->backend->run(r->kernel[k], r->slot, r->workspace) ||
+            r->backend->wait(r->device, &ns))
+            return step_failed(r, k, e);
         seconds[k] = ns * 1e-9;
     }
     return true;

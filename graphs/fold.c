@@ -1,6 +1,7 @@
-/* fold.c -- constant folding. Upwards: which nodes depend on constants only. Downwards from the outputs: a needed
-   one becomes a constant if its size allows, else its inputs are needed. Only what is needed is computed, by the
-   oracle (floats) or as a shape value (integers), so that the result does not depend on the machine. */
+/* fold.c -- constant folding. Upwards: which nodes depend on constants only. Downwards from the
+   outputs: a needed one becomes a constant if its size allows, else its inputs are needed. Only
+   what is needed is computed, by the oracle (floats) or as a shape value (integers), so that the
+   result does not depend on the machine. */
 #include "graphs/fold.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
@@ -13,7 +14,8 @@ typedef struct Fold {
     Arena *arena;
     int64_t growth;
     Value least;
-    bool *constant, *needed; /* by value - least: it is made of constants only; something that stays uses it */
+    bool *constant,
+        *needed; /* by value - least: it is made of constants only; something that stays uses it */
     int n, room;
     Value *from, *to;
 } Fold;
@@ -44,12 +46,15 @@ static int64_t source_bytes(Fold *f, Value v) {
     NodeList live = graph_live(f->w, f->w->scratch, &(Graph){0, 1, NULL, &v});
     int64_t sum = 0, bytes;
     for (int k = 0; k < live.n; k++)
-        if (constant_get(f->w, live.v[k], NULL, NULL) && numeric_type(f, live.v[k], &bytes)) sum += bytes;
+        if (constant_get(f->w, live.v[k], NULL, NULL) && numeric_type(f, live.v[k], &bytes))
+            sum += bytes;
     arena_reset(f->w->scratch, mark);
     return sum;
 }
 
-static bool all_equal(const char *p, size_t n, size_t each) { return n > each && !memcmp(p, p + each, n - each); }
+static bool all_equal(const char *p, size_t n, size_t each) {
+    return n > each && !memcmp(p, p + each, n - each);
+}
 
 /* Contents that the World has already are not copied once more. */
 static Blob kept(World *w, const void *data, size_t n) {
@@ -68,7 +73,8 @@ static Value computed(Fold *f, Value v, int64_t bytes) {
     ArenaMark mark = arena_mark(f->w->scratch);
     data = arena_alloc(f->w->scratch, (size_t)bytes);
     Value y = 0;
-    bool done = oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
+    bool done =
+        oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
     if (done && (bytes <= f->growth || !all_equal(data, (size_t)bytes, element_bytes(t.dtype, 1))))
         y = constant_make(f->w, &t, kept(f->w, data, (size_t)bytes));
     arena_reset(f->w->scratch, mark);
@@ -107,7 +113,8 @@ static void fold_all(Fold *f, const Graph *g, NodeList live) {
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(f->w, live.v[k]);
         bool constant = foldable(f, &n);
-        for (int port = 0; port < n.nout; port++) f->constant[n.out + (Value)port - f->least] = constant;
+        for (int port = 0; port < n.nout; port++)
+            f->constant[n.out + (Value)port - f->least] = constant;
     }
     for (int k = 0; k < g->nout; k++) f->needed[g->out[k] - f->least] = true;
     for (int k = live.n; k-- > 0;) {
@@ -119,12 +126,18 @@ static void fold_all(Fold *f, const Graph *g, NodeList live) {
     }
 }
 
-bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, Graph *out, ValueMap *map, Error *e) {
+bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, Graph *out, ValueMap *map,
+                Error *e) {
     NodeList live = graph_live(w, a, g);
     Value least, past;
     graph_span(w, g, live, &least, &past);
     uint32_t n = past - least;
-    Fold f = {.w = w, .arena = a, .growth = growth, .least = least, .constant = ARENA_NEW(a, bool, n), .needed = ARENA_NEW(a, bool, n)};
+    Fold f = {.w = w,
+              .arena = a,
+              .growth = growth,
+              .least = least,
+              .constant = ARENA_NEW(a, bool, n),
+              .needed = ARENA_NEW(a, bool, n)};
     f.from = ARENA_NEW(a, Value, n);
     f.to = ARENA_NEW(a, Value, n);
     fold_all(&f, g, live);

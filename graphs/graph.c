@@ -1,8 +1,9 @@
-/* graph.c -- the node table. A node is the record (signature, serial, inputs) in TABLE_NODE; its number is that of
-   its first value. Every further output takes one more record (0, node, port) directly behind it, so that values
-   are numbers of the same table, marks truncate both, and columns over TABLE_NODE are columns over values. The
-   serial is 0 but for random operators, whose nodes are never merged. Inputs that may be left out are padded with
-   0, so that a node has one spelling. */
+/* graph.c -- the node table. A node is the record (signature, serial, inputs) in TABLE_NODE; its
+   number is that of its first value. Every further output takes one more record (0, node, port)
+   directly behind it, so that values are numbers of the same table, marks truncate both, and
+   columns over TABLE_NODE are columns over values. The serial is 0 but for random operators, whose
+   nodes are never merged. Inputs that may be left out are padded with 0, so that a node has one
+   spelling. */
 #include "graphs/tables.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,9 @@ World *graph_world_new(Escape *escape, size_t limit) {
 
 /* ---- nodes and values */
 
-static const NodeRecord *record(const World *w, uint32_t id, size_t *size) { return intern_get(w->table[TABLE_NODE], id, size); }
+static const NodeRecord *record(const World *w, uint32_t id, size_t *size) {
+    return intern_get(w->table[TABLE_NODE], id, size);
+}
 
 NodeId value_node(const World *w, Value v) {
     const NodeRecord *r = record(w, v, NULL);
@@ -86,8 +89,10 @@ static Value refuse(const char **why, const char *reason) {
     return 0;
 }
 
-static Value make(World *w, const Op *op, const Attr *attr, uint32_t serial, int nin, const Value in[], int nout, const char **why) {
-    TypeId space[INPUTS_ON_STACK] = {0}, *type = nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, nin) : space;
+static Value make(World *w, const Op *op, const Attr *attr, uint32_t serial, int nin,
+                  const Value in[], int nout, const char **why) {
+    TypeId space[INPUTS_ON_STACK] = {0},
+           *type = nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, nin) : space;
     for (int k = 0; k < nin; k++) type[k] = in[k] ? value_type_id(w, in[k]) : 0;
     Sig sig = sig_intern(w, op, attr, nin, type, nout);
     const SigInfo *s = sig_info(w, sig);
@@ -95,7 +100,8 @@ static Value make(World *w, const Op *op, const Attr *attr, uint32_t serial, int
     return node_put(w, sig, serial, nin, in);
 }
 
-Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value in[], int nout, const char **why) {
+Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value in[], int nout,
+                const char **why) {
     bool variadic;
     int least = op_arity(op, &variadic), declared = op_input_count(op);
     if (variadic && op->flags & OP_RANDOM) least--; /* an opaque node may have no input */
@@ -112,7 +118,8 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
     return make(w, op, attr, op->flags & OP_RANDOM ? ++w->fresh : 0, nin, in, nout, why);
 }
 
-bool node_attrs(World *w, const Op *op, Value first, const bool given[], Attr *attr, const char **missing) {
+bool node_attrs(World *w, const Op *op, Value first, const bool given[], Attr *attr,
+                const char **missing) {
     int rank = first ? value_type(w, first)->dim.n : 0;
     for (int k = 0; k < attrs_count(op->attrs); k++)
         if (!(given && given[k]) && !attr_default(w, &op->attrs[k], rank, &attr[k])) {
@@ -166,13 +173,16 @@ Value graph_input(World *w, const char *name, const Type *t) {
     types[0] = poly_int(w, t->dtype);
     types[1] = poly_int(w, t->known ? n : -1);
     for (int k = 0; k < n; k++) types[2 + k] = t->dim.v[k];
-    return node_make(w, graph_tables(w)->input, (Attr[]){{.ints = {1, &serial}}, {.ints = {2 + n, types}}}, 0, NULL, 1, NULL);
+    return node_make(w, graph_tables(w)->input,
+                     (Attr[]){{.ints = {1, &serial}}, {.ints = {2 + n, types}}}, 0, NULL, 1, NULL);
 }
 
 const char *input_name(const World *w, Value v) {
     Attr attr[ATTRS_MAX];
     int64_t serial;
-    if (!is_special(w, v, graph_tables(w)->input, attr) || !poly_constant(w, attr[0].ints.v[0], &serial)) return NULL;
+    if (!is_special(w, v, graph_tables(w)->input, attr) ||
+        !poly_constant(w, attr[0].ints.v[0], &serial))
+        return NULL;
     return world_text(w, (uint32_t)serial);
 }
 
@@ -195,7 +205,8 @@ Blob constant_blob(const World *w, Value v) {
 }
 
 Value constant_float(World *w, float f) {
-    return constant_make(w, &(Type){.dtype = DT_FLOAT, .known = true}, blob_put(w, arena_copy(w->arena, &f, sizeof f), sizeof f));
+    return constant_make(w, &(Type){.dtype = DT_FLOAT, .known = true},
+                         blob_put(w, arena_copy(w->arena, &f, sizeof f), sizeof f));
 }
 
 /* ---- live nodes and uses */

@@ -1,6 +1,7 @@
-/* graph_text.c -- whole graphs as text. Printing is canonical: nodes in post-order from the outputs, inputs left
-   to right, so that it does not depend on what else the World holds or in which order it was made; results are
-   numbered %1 %2 .. in that order, after the greatest number that an input has as its name. */
+/* graph_text.c -- whole graphs as text. Printing is canonical: nodes in post-order from the
+   outputs, inputs left to right, so that it does not depend on what else the World holds or in
+   which order it was made; results are numbered %1 %2 .. in that order, after the greatest number
+   that an input has as its name. */
 #include "graphs/text_lines.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ bool graph_parse(World *w, Arena *a, Scan *s, const char **name, Graph *g, Names
     if (!scan_name(s, text, sizeof text)) return scan_fail(s, s->at, "the graph's name is missing");
     if (name) *name = arena_string(a, text, strlen(text));
     if (!graph_parse_inputs(w, a, s, names, &in, &g->nin)) return false;
-    if (!scan_word(s, "body")) return scan_fail(s, s->at, "an input %%x : TYPE or body is expected");
+    if (!scan_word(s, "body"))
+        return scan_fail(s, s->at, "an input %%x : TYPE or body is expected");
     if (!graph_parse_nodes(w, a, s, names, &out, &g->nout, e)) return false;
     g->in = in;
     g->out = out;
@@ -27,7 +29,8 @@ bool graph_parse(World *w, Arena *a, Scan *s, const char **name, Graph *g, Names
 typedef struct Order {
     World *w;
     NodeList list;
-    uint32_t *number; /* by value - least: its number, or 1 + the place in the graph's inputs for inputs */
+    /* By value - least: its number, or 1 + the place in the graph's inputs for inputs. */
+    uint32_t *number;
     uint32_t least;
     uint32_t next;
 } Order;
@@ -41,7 +44,8 @@ typedef struct Frame {
 static void post_order(World *w, Arena *a, const Graph *g, NodeList live, NodeList *out) {
     Frame *stack = ARENA_NEW(a, Frame, live.n + 1);
     uint32_t live_stamp = graph_tables(w)->stamp,
-             stamp = ++graph_tables(w)->stamp; /* graph_live has just marked what belongs to the graph */
+             stamp = ++graph_tables(w)
+                           ->stamp; /* graph_live has just marked what belongs to the graph */
     out->v = ARENA_NEW(a, NodeId, live.n);
     out->n = 0;
     for (int k = 0; k < g->nout; k++) {
@@ -89,7 +93,8 @@ static Order order_new(World *w, Arena *a, const Graph *g) {
     for (int k = 0; k < o.list.n; k++) {
         Node n = node_get(w, o.list.v[k]);
         if (input_name(w, n.out)) continue;
-        for (int port = 0; port < n.nout; port++) o.number[n.out + (Value)port - o.least] = ++o.next;
+        for (int port = 0; port < n.nout; port++)
+            o.number[n.out + (Value)port - o.least] = ++o.next;
     }
     return o;
 }
@@ -123,7 +128,8 @@ static void print_node(const Order *o, NodeId id, Text *t) {
     Node n = node_get(o->w, id);
     int nin = n.nin;
     text_add(t, " ");
-    for (int port = 0; port < n.nout; port++) text_add(t, " "), print_value(o, n.out + (Value)port, t);
+    for (int port = 0; port < n.nout; port++)
+        text_add(t, " "), print_value(o, n.out + (Value)port, t);
     text_add(t, " = %s", n.op->name);
     if (constant_get(o->w, n.out, NULL, NULL)) text_add(t, " "), constant_print(o->w, n.out, t);
     else {
@@ -186,6 +192,8 @@ void graph_dot(World *w, const char *name, const Graph *g, Text *t) {
     dot_text(name, t);
     text_add(t, "\" {\n");
     for (int k = 0; k < o.list.n; k++) dot_node(&o, o.list.v[k], t);
-    for (int k = 0; k < g->nout; k++) text_add(t, "  out%d [shape=plaintext];\n  n%u -> out%d;\n", k, value_node(w, g->out[k]), k);
+    for (int k = 0; k < g->nout; k++)
+        text_add(t, "  out%d [shape=plaintext];\n  n%u -> out%d;\n", k, value_node(w, g->out[k]),
+                 k);
     text_add(t, "}\n");
 }

@@ -1,11 +1,12 @@
-/* graph_text.h -- the text form of graphs: notation of tests, rules, dumps and bug reports. Specified in
-   graphs/TEXT.md; print(parse(s)) == s for canonical s.
+/* graph_text.h -- the text form of graphs: notation of tests, rules, dumps and bug reports.
+   Specified in graphs/TEXT.md; print(parse(s)) == s for canonical s.
 
      graph NAME
        %x : F [n, c, 8, 8]   %w : F [6, c, 3, 3]
      body
        %y = conv %x %w pads=[1, 1, 1, 1]
-       %k = constant F [2] {0.5, 1}          also: splat(0.5), seed(7) (uniform in [-1, 1), float types), hex"3f80.."
+       %k = constant F [2] {0.5, 1}          also: splat(0.5), seed(7) (uniform in [-1, 1), float
+                                             types), hex"3f80.."
        %a %b = split %y axis=1 sizes=[2, 4]
        out %a %b */
 #ifndef ISOMER_GRAPH_TEXT_H
@@ -19,22 +20,26 @@ typedef struct Names {
         Value value;
     } * v;
     Arena *arena;
-} Names;                                           /* %name -> value */
-Value names_find(const Names *, const char *name); /* 0: none, or an input left out; the last one set counts */
+} Names; /* %name -> value */
+/* 0: none, or an input left out; the last one set counts. */
+Value names_find(const Names *, const char *name);
 bool names_has(const Names *, const char *name);
 void names_set(Names *, const char *name, Value); /* the name is copied */
 /* One `graph`; errors with line, column, caret, and why shape() refused. */
 bool graph_parse(World *, Arena *, Scan *, const char **name, Graph *, Names *, Error *);
-/* Canonical: nodes in post-order from the outputs, whatever else the World holds; values %1 %2 .. but for inputs. */
+/* Canonical: nodes in post-order from the outputs, whatever else the World holds; values %1 %2 ..
+   but for inputs. */
 void graph_print(World *, const char *name, const Graph *, Text *);
 void graph_dot(World *, const char *name, const Graph *, Text *); /* Graphviz */
 
-/* Node lines as the text has them, before inputs have types: parsed once, built as often as wanted. A block is the
-   lines up to and with `out %a %b`. */
+/* Node lines as the text has them, before inputs have types: parsed once, built as often as wanted.
+   A block is the lines up to and with `out %a %b`. */
 typedef struct LineAttr {
     int def; /* which attribute of the operator */
     Attr value;
-    const char *variable; /* a bare name that stands for a whole list, word or element type; NULL: value. Unbound lists are S_1, S_2, .. */
+    /* A bare name that stands for a whole list, word or element type; NULL: value. Unbound lists
+       are S_1, S_2, .. */
+    const char *variable;
 } LineAttr;
 typedef struct LineConstant LineConstant;
 typedef struct NodeLine {
@@ -51,8 +56,8 @@ typedef struct LineList {
     const char **out; /* of the line `out` */
     Scan text;        /* for the places of errors: the text must live as long */
 } LineList;
-/* What a variable of the lines stands for: an integer or real by its name wherever it occurs in a value, another
-   kind where it stands alone. */
+/* What a variable of the lines stands for: an integer or real by its name wherever it occurs in a
+   value, another kind where it stands alone. */
 typedef struct Binding {
     const char *name;
     AttrKind kind;
@@ -63,11 +68,16 @@ typedef struct Bindings {
     const Binding *v;
 } Bindings;
 bool lines_parse(World *, Arena *, Scan *, LineList *out);
-/* Inputs and results are in Names; *out (may be NULL): the values of the line `out`, in the arena. bindings may be
-   NULL: every integer and real is then a symbol or parameter. */
-bool lines_build(World *, Arena *, const LineList *, const Bindings *, Names *, Value **out, Error *);
-bool graph_parse_nodes(World *, Arena *, Scan *, Names *, Value **out, int *nout, Error *); /* both: one block built at once */
-bool graph_parse_inputs(World *, Arena *, Scan *, Names *, Value **in, int *nin); /* "%x : TYPE %y : TYPE ..", until something else comes */
-bool value_parse(Scan *, Arena *, const char **name);                             /* %name, %12 or %"any text"; false: none there */
-void value_print(const char *name, Text *);                                       /* with % and, where it needs them, quotes */
+/* Inputs and results are in Names; *out (may be NULL): the values of the line `out`, in the arena.
+   bindings may be NULL: every integer and real is then a symbol or parameter. */
+bool lines_build(World *, Arena *, const LineList *, const Bindings *, Names *, Value **out,
+                 Error *);
+/* both: one block built at once. */
+bool graph_parse_nodes(World *, Arena *, Scan *, Names *, Value **out, int *nout, Error *);
+/* "%x : TYPE %y : TYPE ..", until something else comes. */
+bool graph_parse_inputs(World *, Arena *, Scan *, Names *, Value **in, int *nin);
+/* %name, %12 or %"any text"; false: none there. */
+bool value_parse(Scan *, Arena *, const char **name);
+/* With % and, where it needs them, quotes. */
+void value_print(const char *name, Text *);
 #endif

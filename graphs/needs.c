@@ -1,5 +1,5 @@
-/* needs.c -- collecting the needs recorded by shape(). A literal is kept once; constants that hold are dropped,
-   one that does not hold is kept, so that the facts contradict themselves visibly. */
+/* needs.c -- collecting the needs recorded by shape(). A literal is kept once; constants that hold
+   are dropped, one that does not hold is kept, so that the facts contradict themselves visibly. */
 #include "graphs/needs.h"
 #include <string.h>
 

@@ -10,5 +10,6 @@ typedef struct LitList {
 } LitList;
 /* Of all live nodes, without repetition and without what always holds; in the arena. */
 LitList graph_needs(World *, Arena *, const Graph *);
-Facts *graph_facts(World *, Arena *, const Graph *); /* a valid model meets its needs: facts that assume them */
+/* A valid model meets its needs: facts that assume them. */
+Facts *graph_facts(World *, Arena *, const Graph *);
 #endif

@@ -1,5 +1,5 @@
-/* npy.c -- .npy files: a magic, a version, the length of a header that is a Python dictionary with the keys descr,
-   fortran_order and shape, then the elements. */
+/* npy.c -- .npy files: a magic, a version, the length of a header that is a Python dictionary with
+   the keys descr, fortran_order and shape, then the elements. */
 #include "graphs/npy.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
@@ -10,9 +10,10 @@ static const struct {
     DType dtype;
     const char *descr;
 } known[] = {
-    {DT_FLOAT, "<f4"},  {DT_DOUBLE, "<f8"}, {DT_FLOAT16, "<f2"},  {DT_INT8, "|i1"},   {DT_INT16, "<i2"},
-    {DT_INT32, "<i4"},  {DT_INT64, "<i8"},  {DT_UINT8, "|u1"},    {DT_UINT16, "<u2"}, {DT_UINT32, "<u4"},
-    {DT_UINT64, "<u8"}, {DT_BOOL, "|b1"},   {DT_BFLOAT16, "<u2"},
+    {DT_FLOAT, "<f4"},    {DT_DOUBLE, "<f8"}, {DT_FLOAT16, "<f2"}, {DT_INT8, "|i1"},
+    {DT_INT16, "<i2"},    {DT_INT32, "<i4"},  {DT_INT64, "<i8"},   {DT_UINT8, "|u1"},
+    {DT_UINT16, "<u2"},   {DT_UINT32, "<u4"}, {DT_UINT64, "<u8"},  {DT_BOOL, "|b1"},
+    {DT_BFLOAT16, "<u2"},
 };
 
 /* ---- reading */
@@ -24,7 +25,8 @@ static bool wrong(const char *path, Error *e, const char *reason) {
 /* What follows 'key': in the header. */
 static bool at_key(Scan *s, const char *key) {
     for (const char *p = s->start; p + strlen(key) + 2 < s->end; p++)
-        if ((*p == '\'' || *p == '"') && !memcmp(p + 1, key, strlen(key)) && p[1 + strlen(key)] == *p) {
+        if ((*p == '\'' || *p == '"') && !memcmp(p + 1, key, strlen(key)) &&
+            p[1 + strlen(key)] == *p) {
             s->at = p + strlen(key) + 2;
             return scan_char(s, ':');
         }
@@ -49,7 +51,8 @@ static bool read_descr(Scan *s, Npy *out) {
 static bool read_shape(Scan *s, Npy *out) {
     if (!scan_char(s, '(')) return false;
     while (!scan_char(s, ')')) {
-        if (out->rank == RANK_MAX || !scan_int(s, &out->dim[out->rank]) || out->dim[out->rank] < 0) return false;
+        if (out->rank == RANK_MAX || !scan_int(s, &out->dim[out->rank]) || out->dim[out->rank] < 0)
+            return false;
         out->rank++;
         scan_char(s, ',');
     }
@@ -67,7 +70,8 @@ static bool read_header(const char *text, size_t n, Npy *out) {
 static bool count_bytes(Npy *n) {
     int64_t count = 1;
     for (int k = 0; k < n->rank; k++)
-        if (__builtin_mul_overflow(count, n->dim[k], &count) || count > INT64_MAX / 16) return false;
+        if (__builtin_mul_overflow(count, n->dim[k], &count) || count > INT64_MAX / 16)
+            return false;
     n->bytes = element_bytes(n->dtype, count);
     return true;
 }
@@ -85,9 +89,12 @@ bool npy_parse(Arena *a, const char *path, const char *data, size_t n, Npy *out,
     const unsigned char *u = (const unsigned char *)data;
     start = u[6] == 1 ? 10 : 12;
     for (size_t k = start; k-- > 8;) length = length << 8 | u[k];
-    if (u[6] < 1 || u[6] > 3 || length > n - start) return wrong(path, e, "its version or the length of its header");
-    if (!read_header(data + start, length, out)) return wrong(path, e, "its header; C order, little endian and at most 8 axes are needed");
-    if (!count_bytes(out) || n - start - length != out->bytes) return wrong(path, e, "its length does not fit its shape");
+    if (u[6] < 1 || u[6] > 3 || length > n - start)
+        return wrong(path, e, "its version or the length of its header");
+    if (!read_header(data + start, length, out))
+        return wrong(path, e, "its header; C order, little endian and at most 8 axes are needed");
+    if (!count_bytes(out) || n - start - length != out->bytes)
+        return wrong(path, e, "its length does not fit its shape");
     out->data = arena_copy(a, data + start + length, out->bytes); /* aligned */
     return true;
 }
@@ -99,13 +106,18 @@ bool npy_write(Arena *a, const char *path, const Npy *n, Error *e) {
     const char *descr = NULL;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (known[k].dtype == n->dtype) descr = known[k].descr;
-    if (!descr) return error_set(e, E_INVALID, path, "elements of type %s cannot be written as .npy", dtype_name(n->dtype));
+    if (!descr)
+        return error_set(e, E_INVALID, path, "elements of type %s cannot be written as .npy",
+                         dtype_name(n->dtype));
     text_add(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-    for (int k = 0; k < n->rank; k++) text_add(&header, k || n->rank > 1 ? (k ? ", %" PRId64 : "%" PRId64) : "%" PRId64 ",", n->dim[k]);
+    for (int k = 0; k < n->rank; k++)
+        text_add(&header, k || n->rank > 1 ? (k ? ", %" PRId64 : "%" PRId64) : "%" PRId64 ",",
+                 n->dim[k]);
     text_add(&header, "), }");
     while ((10 + header.size + 1) % 64) text_bytes(&header, " ", 1);
     text_bytes(&header, "\n", 1);
-    const char start[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(header.size & 255), (char)(header.size >> 8)};
+    const char start[] = {
+        '\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(header.size & 255), (char)(header.size >> 8)};
     text_bytes(&t, start, sizeof start);
     text_bytes(&t, header.data, header.size);
     text_bytes(&t, n->data, n->bytes);

@@ -7,10 +7,12 @@ static bool wrong(Error *e, const char *path, const char *what) {
     return error_set(e, E_INVALID, path, "no .npz file that can be read: %s", what);
 }
 
-static bool read_entry(Arena *a, zip_t *z, zip_uint64_t k, const char *path, NpzEntry *out, Error *e) {
+static bool read_entry(Arena *a, zip_t *z, zip_uint64_t k, const char *path, NpzEntry *out,
+                       Error *e) {
     enum { LARGEST = 1 << 30 };
     zip_stat_t s;
-    if (zip_stat_index(z, k, 0, &s) || !(s.valid & ZIP_STAT_SIZE) || !(s.valid & ZIP_STAT_NAME)) return wrong(e, path, "an entry's header");
+    if (zip_stat_index(z, k, 0, &s) || !(s.valid & ZIP_STAT_SIZE) || !(s.valid & ZIP_STAT_NAME))
+        return wrong(e, path, "an entry's header");
     if (s.size > LARGEST) return error_set(e, E_LIMIT, path, "%s is larger than 1 GiB", s.name);
     size_t n = strlen(s.name);
     char *bytes = arena_alloc_raw(a, s.size + 1);
@@ -26,14 +28,16 @@ bool npz_read(Arena *a, const char *path, int *n, NpzEntry **out, Error *e) {
     int why = 0;
     zip_t *z = zip_open(path, ZIP_RDONLY, &why);
     if (!z)
-        return error_set(e, why == ZIP_ER_NOENT || why == ZIP_ER_OPEN ? E_ENVIRONMENT : E_INVALID, path,
-                         why == ZIP_ER_NOENT ? "there is no such file" : "no .npz file that can be read");
+        return error_set(
+            e, why == ZIP_ER_NOENT || why == ZIP_ER_OPEN ? E_ENVIRONMENT : E_INVALID, path,
+            why == ZIP_ER_NOENT ? "there is no such file" : "no .npz file that can be read");
     zip_int64_t count = zip_get_num_entries(z, 0);
     bool good = count >= 0 && count <= NPZ_MOST;
     if (!good) wrong(e, path, "the number of its entries");
     *n = 0;
     *out = good ? ARENA_NEW(a, NpzEntry, count) : NULL;
-    for (zip_int64_t k = 0; good && k < count; k++, ++*n) good = read_entry(a, z, (zip_uint64_t)k, path, &(*out)[k], e);
+    for (zip_int64_t k = 0; good && k < count; k++, ++*n)
+        good = read_entry(a, z, (zip_uint64_t)k, path, &(*out)[k], e);
     zip_discard(z);
     return good;
 }

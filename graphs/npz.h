@@ -8,6 +8,7 @@ typedef struct NpzEntry {
     const char *name;
     Npy tensor;
 } NpzEntry;
-bool npz_read(Arena *, const char *path, int *n, NpzEntry **, Error *); /* all of them; everything lives in the arena */
-const char *npz_version(void);                                          /* libzip's */
+/* All of them; everything lives in the arena. */
+bool npz_read(Arena *, const char *path, int *n, NpzEntry **, Error *);
+const char *npz_version(void); /* libzip's */
 #endif

@@ -1,5 +1,5 @@
-/* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in order, each
-   result into a buffer of its own in the World's scratch. */
+/* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in
+   order, each result into a buffer of its own in the World's scratch. */
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
 #include "graphs/tables.h"
@@ -26,7 +26,8 @@ bool oracle_dims(World *w, const Type *t, Sizes sizes, int64_t dim[], int64_t *c
     *count = 1;
     for (int k = 0; k < t->dim.n; k++) {
         if (!poly_eval(w, t->dim.v[k], sizes, &dim[k]) || dim[k] < 0) return false;
-        if (__builtin_mul_overflow(*count, dim[k], count) || *count > (int64_t)1 << 40) return false;
+        if (__builtin_mul_overflow(*count, dim[k], count) || *count > (int64_t)1 << 40)
+            return false;
     }
     return t->known;
 }
@@ -37,14 +38,17 @@ static bool cannot(const Oracle *o, NodeId id, const char *reason) {
     return error_set(o->error, E_INVALID, place, "%s", reason);
 }
 
-static DType kept_as(const Oracle *o, DType t) { return o->wide && dtype_class(t) == 'F' ? DT_DOUBLE : t; }
+static DType kept_as(const Oracle *o, DType t) {
+    return o->wide && dtype_class(t) == 'F' ? DT_DOUBLE : t;
+}
 
 static bool buffer_new(Oracle *o, Value v, Buffer *b) {
     const Type *t = value_type(o->w, v);
     int64_t dim[RANK_MAX], count;
     if (!oracle_dims(o->w, t, o->sizes, dim, &count))
         return cannot(o, value_node(o->w, v), "a size of its result has no value, or is too large");
-    if (!element_readable(t->dtype)) return cannot(o, value_node(o->w, v), "elements of this type cannot be computed with");
+    if (!element_readable(t->dtype))
+        return cannot(o, value_node(o->w, v), "elements of this type cannot be computed with");
     DType kept = kept_as(o, t->dtype);
     *b = (Buffer){view_dense(0, (int32_t)kept, t->dim.n, dim), NULL};
     return true;
@@ -60,7 +64,8 @@ static bool take_bytes(Oracle *o, Value v, const void *bytes) {
         return true;
     }
     b->data = arena_alloc_raw(o->arena, element_bytes(kept, n));
-    for (int64_t k = 0; k < n; k++) element_set_real(kept, b->data, k, element_real(given, bytes, k));
+    for (int64_t k = 0; k < n; k++)
+        element_set_real(kept, b->data, k, element_real(given, bytes, k));
     return true;
 }
 
@@ -75,8 +80,11 @@ static bool run_loop(Oracle *o, const Node *n, int port, Ex define) {
     View *view = ARENA_NEW(o->arena, View, n->nin + 1);
     void **slot = ARENA_NEW(o->arena, void *, n->nin + 1);
     LoopProgram p;
-    for (int k = 0; k <= n->nin; k++) take_view(o, k ? n->in[k - 1] : n->out + (Value)port, k, view, slot);
-    if (!loop_compile(o->w, define, o->sizes, view[0].rank, view[0].dim, 0, NULL, o->arena, &p, o->error)) return false;
+    for (int k = 0; k <= n->nin; k++)
+        take_view(o, k ? n->in[k - 1] : n->out + (Value)port, k, view, slot);
+    if (!loop_compile(o->w, define, o->sizes, view[0].rank, view[0].dim, 0, NULL, o->arena, &p,
+                      o->error))
+        return false;
     Loop *l = loop_new(p, n->nin + 1, view, &numbers_real, o->error);
     if (!l) return false;
     loop_run(l, slot, NULL);
@@ -89,8 +97,10 @@ static bool run_kernel(Oracle *o, const Node *n) {
     View *view = ARENA_NEW(o->arena, View, total); /* results, then inputs */
     void **slot = ARENA_NEW(o->arena, void *, total);
     StepBuf steps = stepbuf_new(o->w, o->sizes, o->arena);
-    for (int k = 0; k < total; k++) take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
-    if (!sig_lower(&steps, n->sig, view + n->nout, view)) return cannot(o, n->out, steps.why ? steps.why : "there is no way to compute it");
+    for (int k = 0; k < total; k++)
+        take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
+    if (!sig_lower(&steps, n->sig, view + n->nout, view))
+        return cannot(o, n->out, steps.why ? steps.why : "there is no way to compute it");
     for (int k = 0; k < steps.n; k++) {
         OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;
         if (!kernel) return cannot(o, n->out, "it has neither a definition nor a reference kernel");
@@ -103,7 +113,8 @@ static bool run_node(Oracle *o, NodeId id) {
     Node n = node_get(o->w, id);
     const void *bytes;
     if (constant_get(o->w, id, NULL, &bytes)) return take_bytes(o, id, bytes);
-    if (input_name(o->w, id)) return o->buffer[id - o->least].data || cannot(o, id, "is not among the graph's inputs");
+    if (input_name(o->w, id))
+        return o->buffer[id - o->least].data || cannot(o, id, "is not among the graph's inputs");
     for (int port = 0; port < n.nout; port++) {
         Buffer *b = &o->buffer[n.out + (Value)port - o->least];
         if (!buffer_new(o, n.out + (Value)port, b)) return false;
@@ -135,7 +146,8 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
     return true;
 }
 
-bool oracle_run(World *w, const Graph *g, Sizes sizes, bool wide, const void *const in[], void *const out[], Error *e) {
+bool oracle_run(World *w, const Graph *g, Sizes sizes, bool wide, const void *const in[],
+                void *const out[], Error *e) {
     ArenaMark mark = arena_mark(w->scratch);
     Oracle o = {.w = w, .arena = w->scratch, .sizes = sizes, .wide = wide, .error = e};
     bool done = run_all(&o, g, in, out);

@@ -1,14 +1,16 @@
-/* oracle.h -- runs a graph by what its operators say they mean: definitions as loop programs computed in double,
-   reference kernels for operators without one. Slow, and the same on every machine: what folding computes with and
-   what kernels are checked against. */
+/* oracle.h -- runs a graph by what its operators say they mean: definitions as loop programs
+   computed in double, reference kernels for operators without one. Slow, and the same on every
+   machine: what folding computes with and what kernels are checked against. */
 #ifndef ISOMER_ORACLE_H
 #define ISOMER_ORACLE_H
 #include "graphs/graph.h"
 
-/* in, out: dense buffers in the order of the graph's inputs and outputs. Each result is rounded to its element
-   type; wide: floats stay doubles between nodes, and the buffers of float outputs hold doubles. E_INVALID with the
-   node for what cannot be run. */
-bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[], Error *);
+/* in, out: dense buffers in the order of the graph's inputs and outputs. Each result is rounded to
+   its element type; wide: floats stay doubles between nodes, and the buffers of float outputs hold
+   doubles. E_INVALID with the node for what cannot be run. */
+bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
+                Error *);
 bool oracle_dims(World *, const Type *, Sizes, int64_t dim[],
-                 int64_t *count); /* false: a size has no value, is negative, or they are too many */
+                 /* false: a size has no value, is negative, or they are too many. */
+                 int64_t *count);
 #endif

@@ -1,12 +1,13 @@
-/* plan.c -- from a graph to steps. Four passes: schedule (composites are replaced by their definitions), lower
-   (each node gives views or steps, in order), fuse, place.
+/* plan.c -- from a graph to steps. Four passes: schedule (composites are replaced by their
+   definitions), lower (each node gives views or steps, in order), fuse, place.
 
-   Every value has a view of some slot. A node that only looks at its input differently (transpose, slice, reshape
-   of what is dense, broadcast) gives a view and no step. Any other node writes each result into a slot of its own,
-   or straight into a part of a later result: lowering runs twice, and where the first run shows that a result is
-   made of nothing but copies of whole values (a concat), the second one lets the producers of these values write
-   there, which leaves a copy of a part onto itself, and that is dropped. A graph's output is written where it
-   belongs, unless it is an input, a view or a constant, which is copied at the end. */
+   Every value has a view of some slot. A node that only looks at its input differently (transpose,
+   slice, reshape of what is dense, broadcast) gives a view and no step. Any other node writes each
+   result into a slot of its own, or straight into a part of a later result: lowering runs twice,
+   and where the first run shows that a result is made of nothing but copies of whole values (a
+   concat), the second one lets the producers of these values write there, which leaves a copy of a
+   part onto itself, and that is dropped. A graph's output is written where it belongs, unless it is
+   an input, a view or a constant, which is copied at the end. */
 #include "graphs/plan_inner.h"
 #include "ops/core/element.h"
 #include "graphs/rewrite.h"
@@ -53,14 +54,17 @@ static void reach_values(Lowering *l) {
     n += n / 2;
     Value *same = ARENA_NEW(l->scratch, Value, n);
     int *index = ARENA_NEW(l->scratch, int, n);
-    if (l->nvalue) memcpy(same, l->same, l->nvalue * sizeof *same), memcpy(index, l->index, l->nvalue * sizeof *index);
+    if (l->nvalue)
+        memcpy(same, l->same, l->nvalue * sizeof *same),
+            memcpy(index, l->index, l->nvalue * sizeof *index);
     l->same = same;
     l->index = index;
     l->nvalue = n;
 }
 
 static void add_task(Lowering *l, NodeId node, NodeId origin) {
-    for (int port = 0; port < node_get(l->b.w, node).nout; port++) l->index[node + (Value)port] = ++l->nrow;
+    for (int port = 0; port < node_get(l->b.w, node).nout; port++)
+        l->index[node + (Value)port] = ++l->nrow;
     if (l->ntask == l->room) {
         Task *more = ARENA_NEW(l->scratch, Task, l->room = 2 * l->room + 64);
         if (l->ntask) memcpy(more, l->task, (size_t)l->ntask * sizeof *more);
@@ -115,19 +119,24 @@ static bool dense_view(PlanBuild *b, Value v, View *out) {
     int64_t dim[STEP_RANK], count = 1;
     if (!t->known) return cannot(b, E_INVALID, "the rank of its result is not known");
     for (int k = 0; k < t->dim.n; k++) {
-        if (!poly_eval(b->w, t->dim.v[k], b->sizes, &dim[k])) return cannot(b, E_INVALID, "a size of its result has no value");
+        if (!poly_eval(b->w, t->dim.v[k], b->sizes, &dim[k]))
+            return cannot(b, E_INVALID, "a size of its result has no value");
         if (dim[k] < 0) return cannot(b, E_INVALID, "a size of its result is negative");
         if (__builtin_mul_overflow(count, dim[k] ? dim[k] : 1, &count) || count > INT64_MAX / 16)
             return cannot(b, E_LIMIT, "its result is too large");
     }
-    if (!dtype_bits(t->dtype)) return cannot(b, E_INVALID, "elements of this type cannot be computed with");
+    if (!dtype_bits(t->dtype))
+        return cannot(b, E_INVALID, "elements of this type cannot be computed with");
     *out = view_dense(0, (int32_t)t->dtype, t->dim.n, dim);
     return true;
 }
 
-static int64_t view_bytes(const View *v) { return (int64_t)element_bytes((DType)v->dtype, view_count(v)); }
+static int64_t view_bytes(const View *v) {
+    return (int64_t)element_bytes((DType)v->dtype, view_count(v));
+}
 
-/* Where a value is written: its own slot, or its part of the value that it belongs to, which then exists from now on. */
+/* Where a value is written: its own slot, or its part of the value that it belongs to, which then
+   exists from now on. */
 static bool place(Lowering *l, Value v, View *out) {
     const Home *h = home_of(l, v);
     if (view_of(l, v)->slot >= 0) {
@@ -141,7 +150,8 @@ static bool place(Lowering *l, Value v, View *out) {
         for (int k = 0; k < dense.rank; k++) part = view_part(&part, k, h->start[k], dense.dim[k]);
         *out = part;
     } else {
-        out->slot = add_slot(&l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->index[v]] - 1, -1});
+        out->slot =
+            add_slot(&l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->index[v]] - 1, -1});
     }
     *view_of(l, v) = *out;
     return true;
@@ -186,7 +196,8 @@ static void add_step(PlanBuild *b, const Step *s, NodeId node) {
 static bool lower_to_views(Lowering *l, const Node *n, const View in[], const View out[]) {
     View *seen = ARENA_NEW(l->scratch, View, n->nout);
     for (int port = 0; port < n->nout; port++)
-        if (!sig_lower_view(l->b.w, n->sig, port, l->b.sizes, in, &out[port], &seen[port])) return false;
+        if (!sig_lower_view(l->b.w, n->sig, port, l->b.sizes, in, &out[port], &seen[port]))
+            return false;
     memcpy(view_of(l, n->out), seen, (size_t)n->nout * sizeof *seen);
     return true;
 }
@@ -195,7 +206,8 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
     StepBuf steps = stepbuf_new(l->b.w, l->b.sizes, l->b.arena);
     for (int port = 0; port < n->nout; port++)
         if (!place(l, n->out + (Value)port, &out[port])) return false;
-    if (!sig_lower(&steps, n->sig, in, out)) return cannot(&l->b, E_INVALID, steps.why ? steps.why : "there is no way to compute it");
+    if (!sig_lower(&steps, n->sig, in, out))
+        return cannot(&l->b, E_INVALID, steps.why ? steps.why : "there is no way to compute it");
     for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
     return true;
 }
@@ -204,12 +216,16 @@ static bool lower_node(Lowering *l, NodeId id) {
     Node n = node_get(l->b.w, id);
     const void *bytes;
     if (constant_get(l->b.w, id, NULL, &bytes)) return place_constant(l, id, bytes);
-    if (input_name(l->b.w, id)) return view_of(l, id)->slot >= 0 || cannot(&l->b, E_INVALID, "is not among the graph's inputs");
+    if (input_name(l->b.w, id))
+        return view_of(l, id)->slot >= 0 ||
+               cannot(&l->b, E_INVALID, "is not among the graph's inputs");
     View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
     for (int k = 0; k < n.nin; k++)
         if (n.in[k] && !l->index[resolve(l, n.in[k])])
-            return cannot(&l->b, E_INVALID, "another result of its operand's node is an input of the graph");
-    for (int k = 0; k < n.nin; k++) in[k] = n.in[k] ? *view_of(l, resolve(l, n.in[k])) : (View){.slot = -1, .rank = -1};
+            return cannot(&l->b, E_INVALID,
+                          "another result of its operand's node is an input of the graph");
+    for (int k = 0; k < n.nin; k++)
+        in[k] = n.in[k] ? *view_of(l, resolve(l, n.in[k])) : (View){.slot = -1, .rank = -1};
     for (int port = 0; port < n.nout; port++)
         if (!dense_view(&l->b, n.out + (Value)port, &out[port])) return false;
     return lower_to_views(l, &n, in, out) || lower_to_steps(l, &n, in, out);
@@ -227,7 +243,10 @@ static bool finish_outputs(Lowering *l) {
         if (l->b.plan->slot[from.slot].output != k || l->b.plan->slot[from.slot].value != v) {
             if (!dense_view(&l->b, v, &to)) return false;
             to.slot = add_slot(&l->b, (Slot){view_bytes(&to), v, NULL, -1, k, -1});
-            add_step(&l->b, &(Step){.kind = S_COPY, .nview = 2, .view = arena_copy(l->b.arena, (View[]){to, from}, 2 * sizeof from)},
+            add_step(&l->b,
+                     &(Step){.kind = S_COPY,
+                             .nview = 2,
+                             .view = arena_copy(l->b.arena, (View[]){to, from}, 2 * sizeof from)},
                      value_node(l->b.w, v));
         }
         out[k] = to;
@@ -251,7 +270,8 @@ static bool lower_all(Lowering *l) {
 
 /* ---- results made of copies alone */
 
-/* The part of the dense tensor y that view `part` is: its first index. False: it is not cut out along y's axes. */
+/* The part of the dense tensor y that view `part` is: its first index. False: it is not cut out
+   along y's axes. */
 static bool part_start(const View *part, const View *y, int64_t start[]) {
     int64_t rest = part->offset - y->offset;
     if (part->rank != y->rank) return false;
@@ -277,8 +297,9 @@ static bool only_copies(const Plan *p, int from, int to, const View *y) {
 
 static bool movable(const Lowering *l, Value x, const View *from, const View *to) {
     const Slot *slot = &l->b.plan->slot[from->slot];
-    return !slot->data && slot->input < 0 && slot->output < 0 && !home_of(l, x)->owner && from->dtype == to->dtype &&
-           view_same(from, view_of(l, x)) && view_gapless(from) && slot->bytes == view_bytes(from);
+    return !slot->data && slot->input < 0 && slot->output < 0 && !home_of(l, x)->owner &&
+           from->dtype == to->dtype && view_same(from, view_of(l, x)) && view_gapless(from) &&
+           slot->bytes == view_bytes(from);
 }
 
 static bool find_homes(Lowering *l) {
@@ -319,7 +340,8 @@ static bool prepare(Lowering *l) {
     l->view = ARENA_NEW(l->scratch, View, l->nrow + 1);
     l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
     l->output = ARENA_NEW(l->scratch, int, l->nrow + 1);
-    for (int k = l->graph->nout; k-- > 0;) l->output[l->index[resolve(l, l->graph->out[k])]] = k + 1;
+    for (int k = l->graph->nout; k-- > 0;)
+        l->output[l->index[resolve(l, l->graph->out[k])]] = k + 1;
     return true;
 }
 
@@ -335,7 +357,10 @@ static bool plan_all(Lowering *l) {
 
 /* 0 when planned, else the node that could not be. */
 static NodeId plan_new(World *w, Arena *a, const Graph *g, Sizes sizes, Plan **plan, Error *e) {
-    Lowering l = {.b = {.w = w, .arena = a, .sizes = sizes, .error = e, .plan = ARENA_NEW(a, Plan, 1)}, .graph = g, .scratch = w->scratch};
+    Lowering l = {
+        .b = {.w = w, .arena = a, .sizes = sizes, .error = e, .plan = ARENA_NEW(a, Plan, 1)},
+        .graph = g,
+        .scratch = w->scratch};
     ArenaMark mark = arena_mark(w->scratch);
     bool done = plan_all(&l);
     arena_reset(w->scratch, mark);

@@ -1,5 +1,7 @@
-/* plan.h -- what is costed and run: a list of steps over slots, built from a graph whose sizes are all bound. cost(graph) = cost(plan(graph)).
-   Views (transpose, slice, reshape that stays affine, broadcast) and in-place concat are free where the consumer can take them; else a copy is charged. */
+/* plan.h -- what is costed and run: a list of steps over slots, built from a graph whose sizes are
+   all bound. cost(graph) = cost(plan(graph)). Views (transpose, slice, reshape that stays affine,
+   broadcast) and in-place concat are free where the consumer can take them; else a copy is
+   charged. */
 #ifndef ISOMER_PLAN_H
 #define ISOMER_PLAN_H
 #include "graphs/graph.h"
@@ -27,13 +29,17 @@ typedef struct Plan {
     const View *in, *out; /* of the graph's inputs and outputs, dense */
     int64_t work_bytes;
 } Plan;
-/* E_LIMIT or E_INVALID with the node and reason when a node cannot be run (opaque, unbound size, no kernel). The plan lives in the arena. */
+/* E_LIMIT or E_INVALID with the node and reason when a node cannot be run (opaque, unbound size, no
+   kernel). The plan lives in the arena. */
 Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
-/* Lays what convolutions read and write channels last where that is possible: for back ends that say so (Backend.channels_last). Anywhere between building and running. loose (NULL: none): the
-   inputs that may lie so too, and then outputs may as well, which is for pricing a part of a larger plan. */
+/* Lays what convolutions read and write channels last where that is possible: for back ends that
+   say so (Backend.channels_last). Anywhere between building and running. loose (NULL: none): the
+   inputs that may lie so too, and then outputs may as well, which is for pricing a part of a larger
+   plan. */
 void plan_channels_last(World *, Plan *, const bool loose[]);
 /* The first node that keeps it from being built, with the reason; 0: none. */
 NodeId plan_obstacle(World *, Arena *, const Graph *, Sizes, Error *);
 void plan_print(World *, const Plan *, Text *);
-void step_print(const Step *, Text *); /* canonical text of a step without slots: the key of its measured cost */
+/* Canonical text of a step without slots: the key of its measured cost. */
+void step_print(const Step *, Text *);
 #endif

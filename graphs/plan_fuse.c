@@ -1,9 +1,10 @@
-/* plan_fuse.c -- element-wise steps disappear into their neighbours. A step is taken in by the one step that reads
-   its result, when that is element-wise and reads it element for element: another element-wise step lends its
-   program; a gemm, conv, pool or reduce takes over the reader's program as its epilogue. The union stands where
-   the reader stood, for by then all its operands exist. Only results that nothing else reads or writes are
-   dissolved, so that nothing is computed twice. A constant number that a program reads becomes a part of it: kernels
-   that know it have more ways, and its price is that of this number. */
+/* plan_fuse.c -- element-wise steps disappear into their neighbours. A step is taken in by the one
+   step that reads its result, when that is element-wise and reads it element for element: another
+   element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program
+   as its epilogue. The union stands where the reader stood, for by then all its operands exist.
+   Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
+   A constant number that a program reads becomes a part of it: kernels that know it have more ways,
+   and its price is that of this number. */
 #include "graphs/plan_inner.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -27,14 +28,17 @@ static int own_views(const Step *s) { /* views that are not operands of the prog
     }
 }
 
-static bool takes_epilogue(const Step *s) { return s->kind == S_GEMM || s->kind == S_CONV || s->kind == S_POOL || s->kind == S_REDUCE; }
+static bool takes_epilogue(const Step *s) {
+    return s->kind == S_GEMM || s->kind == S_CONV || s->kind == S_POOL || s->kind == S_REDUCE;
+}
 
 static void count_step(Fuse *f, int k, int by) {
     const Step *s = &f->b->plan->step[k].step;
     for (int j = 0; j < s->nview; j++) {
         int slot = s->view[j].slot;
         bool again = false;
-        for (int i = 0; i < j; i++) again |= s->view[i].slot == slot && (i < step_writes(s)) == (j < step_writes(s));
+        for (int i = 0; i < j; i++)
+            again |= s->view[i].slot == slot && (i < step_writes(s)) == (j < step_writes(s));
         if (again || slot < 0) continue;
         if (j < step_writes(s)) f->writers[slot] += by, f->writer[slot] = k;
         else f->readers[slot] += by;
@@ -46,12 +50,19 @@ static int maker(const Fuse *f, int k, int j) {
     const Plan *p = f->b->plan;
     const View *v = &p->step[k].step.view[j];
     const Slot *slot = &p->slot[v->slot];
-    if (slot->data || slot->input >= 0 || slot->output >= 0 || f->writers[v->slot] != 1 || f->readers[v->slot] != 1) return -1;
-    for (int i = 1; i < p->step[k].step.nview; i++) /* it must not read it in another order as well */
-        if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v)) return -1;
+    if (slot->data || slot->input >= 0 || slot->output >= 0 || f->writers[v->slot] != 1 ||
+        f->readers[v->slot] != 1)
+        return -1;
+    for (int i = 1; i < p->step[k].step.nview;
+         i++) /* it must not read it in another order as well */
+        if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v))
+            return -1;
     int m = f->writer[v->slot];
     const Step *s = &p->step[m].step;
-    return m < k && own_views(s) && view_same(&s->view[0], v) && v->dtype == p->step[k].step.view[0].dtype ? m : -1;
+    return m < k && own_views(s) && view_same(&s->view[0], v) &&
+                   v->dtype == p->step[k].step.view[0].dtype
+               ? m
+               : -1;
 }
 
 /* ---- programs */
@@ -66,7 +77,8 @@ typedef struct Program {
 
 static int program_view(Program *p, const View *v, int fixed) {
     for (int k = fixed; k < p->nview; k++)
-        if (p->view[k].slot == v->slot && p->view[k].dtype == v->dtype && view_same(&p->view[k], v)) return k;
+        if (p->view[k].slot == v->slot && p->view[k].dtype == v->dtype && view_same(&p->view[k], v))
+            return k;
     if (p->nview == VIEWS_MAX) p->full = true;
     else p->view[p->nview++] = *v;
     return p->nview - 1;
@@ -88,8 +100,8 @@ static int program_add(Program *p, Scalar c) {
     return p->ncode - 1;
 }
 
-/* Appends the program of s. Where it reads a view that is `stands` (NULL: none), and where it reads C_ACC with acc
-   >= 0, instruction `acc` is what it reads. Returns its last one. */
+/* Appends the program of s. Where it reads a view that is `stands` (NULL: none), and where it reads
+   C_ACC with acc >= 0, instruction `acc` is what it reads. Returns its last one. */
 static int program_append(Program *p, const Step *s, const View *stands, int acc, int fixed) {
     int number[CODE_MAX], last = -1;
     p->full |= s->ncode > CODE_MAX;
@@ -97,9 +109,11 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
         Scalar c = s->code[k];
         const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;
         bool is_acc = v ? stands && v->slot == stands->slot && view_same(v, stands) : false;
-        if (v && !is_acc && p->view[0].dtype == DT_FLOAT && number_read(p->plan, v, &c.k)) c.op = C_CONST, c.a = 0;
+        if (v && !is_acc && p->view[0].dtype == DT_FLOAT && number_read(p->plan, v, &c.k))
+            c.op = C_CONST, c.a = 0;
         else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
-        else if (c.op > C_CONST) c.a = (uint8_t)number[c.a], c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0;
+        else if (c.op > C_CONST)
+            c.a = (uint8_t)number[c.a], c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0;
         last = number[k] = is_acc ? acc : program_add(p, c);
     }
     return last;
@@ -151,7 +165,9 @@ static void join_numbers(Fuse *f, Step *s) {
 static bool join(Fuse *f, int m, int k) {
     Plan *p = f->b->plan;
     Step made = p->step[m].step, reader = p->step[k].step;
-    if (!(made.kind == S_EWISE ? join_programs(f, &made, &reader) : join_epilogue(f, &made, &reader))) return false;
+    if (!(made.kind == S_EWISE ? join_programs(f, &made, &reader)
+                               : join_epilogue(f, &made, &reader)))
+        return false;
     count_step(f, m, -1);
     count_step(f, k, -1);
     p->step[m].step.nview = 0; /* gone */
@@ -176,7 +192,8 @@ static bool join_one(Fuse *f, int k) {
 void plan_fuse(PlanBuild *b) {
     Plan *p = b->plan;
     ArenaMark mark = arena_mark(b->w->scratch);
-    Fuse f = {b, ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot)};
+    Fuse f = {b, ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot),
+              ARENA_NEW(b->w->scratch, int, p->nslot)};
     for (int k = 0; k < p->nstep; k++)
         if (p->step[k].step.kind == S_EWISE) join_numbers(&f, &p->step[k].step);
     for (int k = 0; k < p->nstep; k++) count_step(&f, k, 1);

@@ -1,7 +1,8 @@
-/* plan_memory.c -- static memory: a slot lives from the first step that names it to the last; slots whose lives
-   overlap get disjoint bytes of one work buffer. Greedy: the largest slot first, each at the lowest place where it
-   fits between those already placed that live at the same time (Pisarchyk and Lee, "Efficient memory management
-   for deep neural net inference", 2020: greedy by size). */
+/* plan_memory.c -- static memory: a slot lives from the first step that names it to the last; slots
+   whose lives overlap get disjoint bytes of one work buffer. Greedy: the largest slot first, each
+   at the lowest place where it fits between those already placed that live at the same time
+   (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020: greedy by
+   size). */
 #include "graphs/plan_inner.h"
 #include <stdlib.h>
 
@@ -17,13 +18,14 @@ static int by_size(const void *a, const void *b) {
     return x->slot - y->slot;
 }
 
-/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns out not to be
-   one is passed on within the pass, so that few are needed. */
+/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns
+   out not to be one is passed on within the pass, so that few are needed. */
 static bool find_once(Plan *p, bool *constant) {
     bool changed = false;
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;
     for (int k = 0; k < p->nstep; k++)
-        for (int j = 0; j < step_writes(&p->step[k].step); j++) constant[p->step[k].step.view[j].slot] &= p->step[k].once;
+        for (int j = 0; j < step_writes(&p->step[k].step); j++)
+            constant[p->step[k].step.view[j].slot] &= p->step[k].once;
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
         bool once = true;
@@ -47,7 +49,10 @@ void plan_once(PlanBuild *b) {
 static int lives(const Plan *p, Life *life) {
     int n = 0;
     for (int k = 0; k < p->nslot; k++)
-        life[k] = (Life){.slot = k, .first = -1, .last = -1, .size = (p->slot[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
+        life[k] = (Life){.slot = k,
+                         .first = -1,
+                         .last = -1,
+                         .size = (p->slot[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
             if (p->step[k].step.view[j].slot < 0) continue;
@@ -84,7 +89,8 @@ void plan_place(PlanBuild *b) {
     Plan *p = b->plan;
     Arena *scratch = b->w->scratch;
     ArenaMark mark = arena_mark(scratch);
-    Life *life = ARENA_NEW(scratch, Life, p->nslot), **placed = ARENA_NEW(scratch, Life *, p->nslot);
+    Life *life = ARENA_NEW(scratch, Life, p->nslot),
+         **placed = ARENA_NEW(scratch, Life *, p->nslot);
     int n = lives(p, life);
     if (n) qsort(life, (size_t)n, sizeof *life, by_size);
     for (int k = 0; k < n; k++) {

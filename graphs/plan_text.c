@@ -1,4 +1,5 @@
-/* plan_text.c -- steps and plans as text, and what a step costs in operations and bytes by its kind and sizes. */
+/* plan_text.c -- steps and plans as text, and what a step costs in operations and bytes by its kind
+   and sizes. */
 #include "graphs/plan_inner.h"
 #include <inttypes.h>
 
@@ -20,7 +21,9 @@ enum { PARAMS_PRINTED = 40 };
 /* ---- views */
 
 bool view_same(const View *a, const View *b) {
-    if (a->slot != b->slot || a->offset != b->offset || a->rank != b->rank || a->format != b->format || a->dtype != b->dtype) return false;
+    if (a->slot != b->slot || a->offset != b->offset || a->rank != b->rank ||
+        a->format != b->format || a->dtype != b->dtype)
+        return false;
     for (int k = 0; k < a->rank; k++)
         if (a->dim[k] != b->dim[k] || (a->dim[k] > 1 && a->stride[k] != b->stride[k])) return false;
     return true;
@@ -54,7 +57,8 @@ int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; 
 
 static int operations(const Step *s) {
     int n = 0;
-    for (int k = 0; k < s->ncode; k++) n += scalar[s->code[k].op].operands == 'u' || scalar[s->code[k].op].operands == 'b';
+    for (int k = 0; k < s->ncode; k++)
+        n += scalar[s->code[k].op].operands == 'u' || scalar[s->code[k].op].operands == 'b';
     return n;
 }
 
@@ -85,7 +89,8 @@ double step_flops(const Step *s) {
 
 double step_bytes(const Step *s) {
     double n = 0;
-    for (int k = 0; k < s->nview; k++) n += distinct(&s->view[k]) * (double)dtype_bits((DType)s->view[k].dtype) / 8;
+    for (int k = 0; k < s->nview; k++)
+        n += distinct(&s->view[k]) * (double)dtype_bits((DType)s->view[k].dtype) / 8;
     return n;
 }
 
@@ -157,12 +162,14 @@ static void print_slot(const Plan *p, int k, Text *t) {
 }
 
 void plan_print(World *w, const Plan *p, Text *t) {
-    text_add(t, "plan: %d steps, %d slots, %" PRId64 " bytes of work memory\n", p->nstep, p->nslot, p->work_bytes);
+    text_add(t, "plan: %d steps, %d slots, %" PRId64 " bytes of work memory\n", p->nstep, p->nslot,
+             p->work_bytes);
     for (int k = 0; k < p->nslot; k++) print_slot(p, k, t);
     for (int k = 0; k < p->nstep; k++) {
         const PlanStep *s = &p->step[k];
         text_add(t, "  %d%s %s:", k, s->once ? " once" : "", node_get(w, s->node).op->name);
-        for (int j = 0; j < s->step.nview; j++) text_add(t, " %d+%" PRId64, (int)s->step.view[j].slot, s->step.view[j].offset);
+        for (int j = 0; j < s->step.nview; j++)
+            text_add(t, " %d+%" PRId64, (int)s->step.view[j].slot, s->step.view[j].offset);
         text_add(t, " | ");
         step_print(&s->step, t);
         text_add(t, "\n");

@@ -1,6 +1,7 @@
-/* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least one. Rounds of
-   one warm-up and three samples are repeated until the minima of the first and second half agree within 3 %, at
-   most twice as often as usual. The calling thread's CPU clock is read, so that being preempted does not count. */
+/* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least
+   one. Rounds of one warm-up and three samples are repeated until the minima of the first and
+   second half agree within 3 %, at most twice as often as usual. The calling thread's CPU clock is
+   read, so that being preempted does not count. */
 #include "graphs/profile.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -63,7 +64,8 @@ static bool visit(Timed *t, int round) {
     return true;
 }
 
-/* After a first look: how many calls a sample takes. *hopeless: it takes longer than the limit, and is not looked at again. */
+/* After a first look: how many calls a sample takes. *hopeless: it takes longer than the limit, and
+   is not looked at again. */
 static bool settle(Timed *t, double limit, bool *hopeless) {
     double first, second;
     if (!sample(t, 1, &first)) return false;
@@ -79,7 +81,8 @@ static bool settle(Timed *t, double limit, bool *hopeless) {
 
 static bool steady(int n, const Timed *t) {
     for (int k = 0; k < n; k++)
-        if (fabs(t[k].best[0] - t[k].best[1]) > 0.03 * fmin(t[k].best[0], t[k].best[1])) return false;
+        if (fabs(t[k].best[0] - t[k].best[1]) > 0.03 * fmin(t[k].best[0], t[k].best[1]))
+            return false;
     return true;
 }
 
@@ -87,7 +90,8 @@ static bool steady(int n, const Timed *t) {
 static int rounds_for(int n, const Timed *t) {
     double sum = 0;
     for (int k = 0; k < n; k++)
-        sum += t[k].calls > 1 ? SAMPLE * (1 + SAMPLES) : t[k].best[0] * (t[k].best[0] > LONG_CALL ? 1 : 1 + SAMPLES);
+        sum += t[k].calls > 1 ? SAMPLE * (1 + SAMPLES)
+                              : t[k].best[0] * (t[k].best[0] > LONG_CALL ? 1 : 1 + SAMPLES);
     double fit = PATIENCE / sum;
     return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
@@ -146,26 +150,30 @@ static void fill(void *data, DType t, int64_t n, uint64_t seed) {
     }
 }
 
-/* Bytes that the views of slot j reach: parts of one result share a slot and lie at offsets in it. */
+/* Bytes that the views of slot j reach: parts of one result share a slot and lie at offsets in
+   it. */
 static size_t slot_bytes(const StepRun *s, int nview, int j) {
     size_t most = 1;
     for (int k = 0; k < nview; k++) {
         const View *v = &s->view[k];
-        size_t bytes = v->slot == j && v->rank >= 0 ? element_bytes((DType)v->dtype, view_extent(v)) : 0;
+        size_t bytes =
+            v->slot == j && v->rank >= 0 ? element_bytes((DType)v->dtype, view_extent(v)) : 0;
         if (bytes > most) most = bytes;
     }
     return most;
 }
 
-/* Slots of a plan lie anywhere; memory that is taken by itself starts at the same place of a page each time, and a store then delays every
-   load of the same place of another page: a depthwise convolution took twice its time. The place of slot j in its page: far from those before it. */
+/* Slots of a plan lie anywhere; memory that is taken by itself starts at the same place of a page
+   each time, and a store then delays every load of the same place of another page: a depthwise
+   convolution took twice its time. The place of slot j in its page: far from those before it. */
 static size_t place_in_page(int j) {
     size_t place = 0;
     for (int bit = 0; bit < 6; bit++) place |= (size_t)(j >> bit & 1) << (11 - bit);
     return place; /* 0, 2048, 1024, 3072, 512, ..: multiples of 64 */
 }
 
-static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, bool known, const void **weight) {
+static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, bool known,
+                      const void **weight) {
     View *v = &s->view[j];
     int64_t n = v->rank < 0 ? 0 : view_extent(v);
     size_t bytes = slot_bytes(s, nview, j), own = element_bytes((DType)v->dtype, n);
@@ -177,7 +185,8 @@ static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, boo
     return s->memory[j] && !s->backend->copy(s->device, s->slot[j], host, bytes, COPY_TO_DEVICE);
 }
 
-/* Every view gets a slot of its own; one that shared a slot with the output (in place) keeps sharing it. */
+/* Every view gets a slot of its own; one that shared a slot with the output (in place) keeps
+   sharing it. */
 static Step own_slots(const Step *step, StepRun *s) {
     Step own = *step;
     memcpy(s->view, step->view, sizeof *s->view * (size_t)step->nview);
@@ -193,7 +202,8 @@ static Step own_slots(const Step *step, StepRun *s) {
     return own;
 }
 
-static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], uint64_t seed, Arena *a, Error *e) {
+static bool prepare(StepRun *s, const Step *own, int choice, const bool known[], uint64_t seed,
+                    Arena *a, Error *e) {
     const void *weights[STEP_VIEWS] = {NULL};
     char why[256] = "";
     size_t workspace = 0;
@@ -206,7 +216,8 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     return s->workspace || error_set(e, E_LIMIT, "timing", "no memory on the device");
 }
 
-static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed, double limit, Arena *a, Error *e) {
+static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed,
+                        double limit, Arena *a, Error *e) {
     Step own = own_slots(step, s);
     Timed t = {run_kernel, s, 1, {INFINITY, INFINITY}};
     pin(&s->before);
@@ -224,8 +235,8 @@ static void step_free(StepRun *s) {
 }
 
 /* Running out of memory is an error like any other: kernel and device memory are given back. */
-double profile_step(const Backend *backend, Device *device, const Step *step, int choice, const bool known[], uint64_t seed, double limit,
-                    Error *e) {
+double profile_step(const Backend *backend, Device *device, const Step *step, int choice,
+                    const bool known[], uint64_t seed, double limit, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     StepRun *volatile s = NULL;
     Arena *volatile a = NULL;
@@ -259,11 +270,14 @@ static bool run_runner(void *what) {
     return runner_run(r->runner, r->in, r->out, r->error);
 }
 
-bool profile_runners(int n, Runner *const runner[], const void *const *const in[], void *const *const out[], double seconds[], Error *e) {
+bool profile_runners(int n, Runner *const runner[], const void *const *const in[],
+                     void *const *const out[], double seconds[], Error *e) {
     Timed t[TIMED];
     RunnerRun r[TIMED];
     cpu_set_t before;
-    if (n > TIMED) return error_set(e, E_LIMIT, "timing", "%d plans at a time, at most %d can be", n, (int)TIMED);
+    if (n > TIMED)
+        return error_set(e, E_LIMIT, "timing", "%d plans at a time, at most %d can be", n,
+                         (int)TIMED);
     for (int k = 0; k < n; k++) {
         r[k] = (RunnerRun){runner[k], in[k], out[k], e};
         t[k] = (Timed){run_runner, &r[k], 1, {INFINITY, INFINITY}};

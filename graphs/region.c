@@ -1,7 +1,8 @@
-/* region.c -- regions. The level of a node is the greatest number of barriers on a path to it; nodes of one level
-   that are connected form a group, so that no path leaves a group and comes back through a barrier. A group above
-   the limit is cut, in the order of numbers, where the fewest values cross, between half the limit and the limit.
-   Equal regions are found by printing them over placeholders. */
+/* region.c -- regions. The level of a node is the greatest number of barriers on a path to it;
+   nodes of one level that are connected form a group, so that no path leaves a group and comes back
+   through a barrier. A group above the limit is cut, in the order of numbers, where the fewest
+   values cross, between half the limit and the limit. Equal regions are found by printing them over
+   placeholders. */
 #include "graphs/region.h"
 #include "graphs/graph_text.h"
 #include "ops/core/element.h"
@@ -43,19 +44,23 @@ static void find_levels(Divide *d) {
         Node n = node_get(d->w, d->live.v[k]);
         for (int j = 0; j < n.nin; j++) {
             int from = n.in[j] ? d->place[n.in[j]] : k;
-            int through = from == k ? 0 : depth[from] + (d->level[from] < 0 && node_get(d->w, d->live.v[from]).nin > 0);
+            int through = from == k ? 0
+                                    : depth[from] + (d->level[from] < 0 &&
+                                                     node_get(d->w, d->live.v[from]).nin > 0);
             if (through > depth[k]) depth[k] = through;
         }
         d->level[k] = barrier(n.op) ? -1 : depth[k];
     }
 }
 
-/* What is computed from constants alone belongs to the first of its users: a broadcast of a bias to where it is added. */
+/* What is computed from constants alone belongs to the first of its users: a broadcast of a bias to
+   where it is added. */
 static void lift_constants(Divide *d) {
     bool *fed = ARENA_NEW(d->w->scratch, bool, d->live.n); /* by data */
     for (int k = 0; k < d->live.n; k++) {
         Node n = node_get(d->w, d->live.v[k]);
-        fed[k] = input_name(d->w, n.out) || (d->level[k] < 0 && !constant_get(d->w, n.out, NULL, NULL));
+        fed[k] =
+            input_name(d->w, n.out) || (d->level[k] < 0 && !constant_get(d->w, n.out, NULL, NULL));
         for (int j = 0; j < n.nin; j++) fed[k] |= n.in[j] && fed[d->place[n.in[j]]];
     }
     for (int k = d->live.n - 1; k >= 0; k--) {
@@ -75,7 +80,8 @@ static void find_groups(Divide *d) {
         Node n = node_get(d->w, d->live.v[k]);
         d->group[k] = k;
         for (int j = 0; j < n.nin && d->level[k] >= 0; j++)
-            if (n.in[j] && d->level[d->place[n.in[j]]] == d->level[k]) unite(d, k, d->place[n.in[j]]);
+            if (n.in[j] && d->level[d->place[n.in[j]]] == d->level[k])
+                unite(d, k, d->place[n.in[j]]);
     }
 }
 
@@ -116,7 +122,8 @@ static void cut_group(Divide *d, const int *member, int n, int limit) {
 }
 
 static void cut_groups(Divide *d, int limit) {
-    int *count = ARENA_NEW(d->w->scratch, int, d->live.n + 1), *member = ARENA_NEW(d->w->scratch, int, d->live.n), *next;
+    int *count = ARENA_NEW(d->w->scratch, int, d->live.n + 1),
+        *member = ARENA_NEW(d->w->scratch, int, d->live.n), *next;
     for (int k = 0; k < d->live.n; k++)
         if (d->level[k] >= 0) count[root(d, k)]++;
     next = ARENA_NEW(d->w->scratch, int, d->live.n + 1);
@@ -129,12 +136,15 @@ static void cut_groups(Divide *d, int limit) {
 
 /* ---- regions */
 
-/* A constant all of whose elements are equal is part of what a region computes; any other one could be any tensor of its type. */
+/* A constant all of whose elements are equal is part of what a region computes; any other one could
+   be any tensor of its type. */
 static bool plain_constant(World *w, Value v) {
     Type t;
     const void *bytes;
     int64_t n;
-    if (!constant_get(w, v, &t, &bytes) || !element_readable(t.dtype) || !poly_constant(w, type_count(w, &t), &n)) return false;
+    if (!constant_get(w, v, &t, &bytes) || !element_readable(t.dtype) ||
+        !poly_constant(w, type_count(w, &t), &n))
+        return false;
     size_t each = element_bytes(t.dtype, 1);
     return n == 1 || (n > 1 && !memcmp(bytes, (const char *)bytes + each, each * (size_t)(n - 1)));
 }
@@ -229,11 +239,18 @@ static void fill_region(Divide *d, Region *region, int piece, const int *member,
         Node node = node_get(d->w, d->live.v[member[k]]);
         r.node[r.nnode++] = node.out;
         for (int port = 0; port < node.nout; port++)
-            if (used_outside(d, node.out + (Value)port, piece)) r.out[r.nout++] = node.out + (Value)port;
+            if (used_outside(d, node.out + (Value)port, piece))
+                r.out[r.nout++] = node.out + (Value)port;
     }
     for (int k = 0; k < r.nout; k++) order_inputs(d, &r, piece, r.out[k], met);
     sort_nodes(r.node, r.nnode);
-    *region = (Region){.nin = r.nin, .nout = r.nout, .nnode = r.nnode, .in = r.in, .constant = r.constant, .out = r.out, .node = r.node};
+    *region = (Region){.nin = r.nin,
+                       .nout = r.nout,
+                       .nnode = r.nnode,
+                       .in = r.in,
+                       .constant = r.constant,
+                       .out = r.out,
+                       .node = r.node};
 }
 
 static void hash_region(World *w, Region *r) {
@@ -247,7 +264,8 @@ static void hash_region(World *w, Region *r) {
 }
 
 static void fill_regions(Divide *d, Region *region) {
-    int *member = ARENA_NEW(d->w->scratch, int, d->live.n), *count = ARENA_NEW(d->w->scratch, int, d->npiece + 1);
+    int *member = ARENA_NEW(d->w->scratch, int, d->live.n),
+        *count = ARENA_NEW(d->w->scratch, int, d->npiece + 1);
     bool *met = ARENA_NEW(d->w->scratch, bool, d->live.n);
     int *next = ARENA_NEW(d->w->scratch, int, d->npiece + 1);
     for (int k = 0; k < d->live.n; k++)
@@ -255,7 +273,8 @@ static void fill_regions(Divide *d, Region *region) {
     for (int p = 0, at = 0; p < d->npiece; p++) next[p] = at, at += count[p];
     for (int k = 0; k < d->live.n; k++)
         if (d->piece[k] >= 0) member[next[d->piece[k]]++] = k;
-    for (int p = 0; p < d->npiece; p++) fill_region(d, &region[p], p, member + next[p] - count[p], count[p], met);
+    for (int p = 0; p < d->npiece; p++)
+        fill_region(d, &region[p], p, member + next[p] - count[p], count[p], met);
     for (int p = 0; p < d->npiece; p++) hash_region(d->w, &region[p]);
 }
 

@@ -1,5 +1,5 @@
-/* resize.c -- a graph with other sizes: nodes are made again in order, with the symbols in their attributes and in
-   the inputs' types replaced. */
+/* resize.c -- a graph with other sizes: nodes are made again in order, with the symbols in their
+   attributes and in the inputs' types replaced. */
 #include "graphs/rewrite.h"
 
 enum { ATTRS_MAX = 32 };
@@ -14,7 +14,8 @@ typedef struct Resize {
 
 static Value input_resized(Resize *r, Value v) {
     Type t = *value_type(r->w, v);
-    for (int k = 0; k < t.dim.n; k++) t.dim.v[k] = poly_subst(r->w, t.dim.v[k], r->n, r->from, r->to);
+    for (int k = 0; k < t.dim.n; k++)
+        t.dim.v[k] = poly_subst(r->w, t.dim.v[k], r->n, r->from, r->to);
     return graph_input(r->w, input_name(r->w, v), &t);
 }
 
@@ -24,9 +25,11 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
     sig_attr(r->w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
         Poly *list = ARENA_NEW(r->arena, Poly, attr[k].ints.n);
-        for (int j = 0; j < attr[k].ints.n; j++) list[j] = poly_subst(r->w, attr[k].ints.v[j], r->n, r->from, r->to);
+        for (int j = 0; j < attr[k].ints.n; j++)
+            list[j] = poly_subst(r->w, attr[k].ints.v[j], r->n, r->from, r->to);
         attr[k].ints.v = list;
-        if (attr[k].real) attr[k].real = ex_subst(r->w, attr[k].real, r->n, r->from, r->to, NULL, 0);
+        if (attr[k].real)
+            attr[k].real = ex_subst(r->w, attr[k].real, r->n, r->from, r->to, NULL, 0);
     }
     for (int k = 0; k < node->nin; k++) in[k] = map_value(&r->map, node->in[k]);
     return node_make(r->w, node->op, attr, node->nin, in, node->nout, why);
@@ -35,13 +38,15 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
 static bool resized(Resize *r, NodeId id, Error *e) {
     Node node = node_get(r->w, id);
     const char *why = "";
-    Value y = input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
+    Value y =
+        input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
     if (!y) return error_set(e, E_INVALID, node.op->name, "does not fit these sizes: %s", why);
     for (int k = 0; k < node.nout; k++) r->map.to[node.out + (Value)k] = y + (Value)k;
     return true;
 }
 
-bool graph_resize(World *w, Arena *a, const Graph *g, int n, const Symbol from[], const Poly to[], Graph *out, Error *e) {
+bool graph_resize(World *w, Arena *a, const Graph *g, int n, const Symbol from[], const Poly to[],
+                  Graph *out, Error *e) {
     Resize r = {w, a, n, from, to, {node_count(w) + 1, NULL}};
     NodeList live = graph_live(w, a, g);
     for (int k = 0; k < live.n; k++) {

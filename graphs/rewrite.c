@@ -1,8 +1,8 @@
-/* rewrite.c -- rewriting. One pass over the live nodes in the order of their numbers, which is topological: a node
-   with a replaced input is rebuilt, every other one stays the same node. What a replacement is made of is never
-   replaced itself. Composites are replaced by the node lines of Op.expand, built with the node's inputs under
-   their names and with these variables: attributes by name, x.0 x.1 .. for the sizes of input x, x for its element
-   type. */
+/* rewrite.c -- rewriting. One pass over the live nodes in the order of their numbers, which is
+   topological: a node with a replaced input is rebuilt, every other one stays the same node. What a
+   replacement is made of is never replaced itself. Composites are replaced by the node lines of
+   Op.expand, built with the node's inputs under their names and with these variables: attributes by
+   name, x.0 x.1 .. for the sizes of input x, x for its element type. */
 #include "graphs/rewrite.h"
 #include "graphs/tables.h"
 #include <stdio.h>
@@ -52,8 +52,8 @@ bool nodes_substitute(World *w, Arena *a, NodeList nodes, ValueMap *map, Error *
     return true;
 }
 
-bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value from[], const Value to[], Graph *out, ValueMap *map,
-                      Error *e) {
+bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value from[],
+                      const Value to[], Graph *out, ValueMap *map, Error *e) {
     NodeList live = graph_live(w, a, g);
     ValueMap own = value_map_new(w, a);
     for (int k = 0; k < n; k++)
@@ -119,7 +119,8 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     char name[NAME_MAX_LENGTH];
     const char *list = n->op->in;
     sig_attr(w, n->sig, attr);
-    for (int k = 0; k < attrs_count(n->op->attrs); k++) bind(a, &b, n->op->attrs[k].name, n->op->attrs[k].kind, attr[k]);
+    for (int k = 0; k < attrs_count(n->op->attrs); k++)
+        bind(a, &b, n->op->attrs[k].name, n->op->attrs[k].kind, attr[k]);
     for (int k = 0; k < n->nin && declared_name(&list, name); k++) {
         names_set(names, name, n->in[k]);
         if (n->in[k]) bind_input(w, a, &b, name, n->in[k]);
@@ -143,7 +144,9 @@ bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     if (!lines) return broken_expansion(w, a, n.op, e);
     Bindings bound = node_bindings(w, a, &n, &names);
     if (!lines_build(w, a, lines, &bound, &names, &v, e)) return false;
-    if (lines->nout != n.nout) return error_set(e, E_INVALID, n.op->name, "expands to %d values, has %d", lines->nout, n.nout);
+    if (lines->nout != n.nout)
+        return error_set(e, E_INVALID, n.op->name, "expands to %d values, has %d", lines->nout,
+                         n.nout);
     for (int k = 0; k < n.nout; k++) out[k] = v[k];
     return true;
 }
@@ -174,7 +177,9 @@ bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map,
     *out = *g;
     bool again = true;
     for (int depth = 0; again; depth++) {
-        if (depth == EXPANSION_DEPTH) return error_set(e, E_INVALID, "expand", "composites are defined by each other without end");
+        if (depth == EXPANSION_DEPTH)
+            return error_set(e, E_INVALID, "expand",
+                             "composites are defined by each other without end");
         if (!expand_once(w, a, out, &step, &again, e)) return false;
         for (uint32_t v = 1; v < all.n && again; v++) {
             Value now = map_value(&all, v), next = map_value(&step, now);

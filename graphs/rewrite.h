@@ -1,5 +1,5 @@
-/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; what stands above is
-   rebuilt. Immutable: the old graph stays. */
+/* rewrite.h -- rewriting as simultaneous substitution: every from[i] becomes to[i], once; what
+   stands above is rebuilt. Immutable: the old graph stays. */
 #ifndef ISOMER_REWRITE_H
 #define ISOMER_REWRITE_H
 #include "graphs/graph.h"
@@ -7,10 +7,13 @@
 typedef struct ValueMap {
     uint32_t n;
     Value *to;
-} ValueMap; /* to[v] for v < n: the new value with the meaning of v; 0: not live or unchanged (then v itself) */
+} ValueMap; /* to[v] for v < n: the new value with the meaning of v; 0: not live or unchanged (then
+               v itself) */
 Value map_value(const ValueMap *, Value);
-/* Result in *out (arena). False: a rebuilt node does not type (the rewriting would be wrong): *e says which. */
-bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[], Graph *out, ValueMap *map, Error *e);
+/* Result in *out (arena). False: a rebuilt node does not type (the rewriting would be wrong): *e
+   says which. */
+bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[],
+                      Graph *out, ValueMap *map, Error *e);
 ValueMap value_map_new(World *, Arena *); /* nothing mapped, for all values there are now */
 /* Rebuilds only these nodes under the map, and maps their results. */
 bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *);
@@ -18,7 +21,8 @@ bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *)
 bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *);
 /* The definition of one composite node, built in the world; out: its outputs. */
 bool node_expand(World *, Arena *, NodeId, Value out[], Error *);
-/* Every symbol from[k] in the types of inputs and in attributes becomes to[k]: sizes are bound, or variables
-   renamed. Inputs keep their names. */
-bool graph_resize(World *, Arena *, const Graph *, int n, const Symbol from[], const Poly to[], Graph *out, Error *e);
+/* Every symbol from[k] in the types of inputs and in attributes becomes to[k]: sizes are bound, or
+   variables renamed. Inputs keep their names. */
+bool graph_resize(World *, Arena *, const Graph *, int n, const Symbol from[], const Poly to[],
+                  Graph *out, Error *e);
 #endif

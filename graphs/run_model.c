@@ -1,5 +1,5 @@
-/* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random inputs, prints digests of the outputs or writes them, and tells what each
-   step costs. */
+/* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random
+   inputs, prints digests of the outputs or writes them, and tells what each step costs. */
 #include "graphs/check.h"
 #include "graphs/choose.h"
 #include "graphs/execute.h"
@@ -60,15 +60,28 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_LIST,
          .into = &o->input,
          .value = "NAME=WHAT",
-         .help = "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: random."},
+         .help =
+             "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: random."},
         {.name = "input-shape",
          .kind = OPT_LIST,
          .into = &o->shape,
          .value = "NAME:1,3,..",
          .help = "The sizes of an input; an open first axis is 1 without it."},
-        {.name = "dim", .kind = OPT_LIST, .into = &o->dim, .value = "NAME=N", .help = "A named size."},
-        {.name = "seed", .kind = OPT_INT, .into = &o->seed, .value = "N", .help = "Of random inputs."},
-        {.name = "output-dir", .kind = OPT_TEXT, .into = &o->output_dir, .value = "DIR", .help = "Writes every output there, as NAME.npy."},
+        {.name = "dim",
+         .kind = OPT_LIST,
+         .into = &o->dim,
+         .value = "NAME=N",
+         .help = "A named size."},
+        {.name = "seed",
+         .kind = OPT_INT,
+         .into = &o->seed,
+         .value = "N",
+         .help = "Of random inputs."},
+        {.name = "output-dir",
+         .kind = OPT_TEXT,
+         .into = &o->output_dir,
+         .value = "DIR",
+         .help = "Writes every output there, as NAME.npy."},
         {.name = "repeat",
          .kind = OPT_INT,
          .into = &o->repeat,
@@ -76,14 +89,26 @@ static void option_table(Options *o, OptionDef table[]) {
          .help = "Runs N times and prints the least and the median time.",
          .least = 1,
          .most = 1e6},
-        {.name = "profile", .kind = OPT_FLAG, .into = &o->profile, .help = "Prints time, operations and bytes of every step."},
-        {.name = "backend", .kind = OPT_TEXT, .into = &o->backend, .value = "NAME", .help = "cpu, or a plug-in."},
-        {.name = "backend-options", .kind = OPT_TEXT, .into = &o->backend_options, .value = "TEXT", .help = "Handed to the back end."},
+        {.name = "profile",
+         .kind = OPT_FLAG,
+         .into = &o->profile,
+         .help = "Prints time, operations and bytes of every step."},
+        {.name = "backend",
+         .kind = OPT_TEXT,
+         .into = &o->backend,
+         .value = "NAME",
+         .help = "cpu, or a plug-in."},
+        {.name = "backend-options",
+         .kind = OPT_TEXT,
+         .into = &o->backend_options,
+         .value = "TEXT",
+         .help = "Handed to the back end."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,
          .value = "FILE",
-         .help = "Every step runs the way that is fastest by this cost file (of optimize-model); what it lacks is measured and kept there. "
+         .help = "Every step runs the way that is fastest by this cost file (of optimize-model); "
+                 "what it lacks is measured and kept there. "
                  "Default: the usual way."},
         {.name = "dump",
          .letter = 'd',
@@ -104,7 +129,9 @@ static void option_table(Options *o, OptionDef table[]) {
 static const char *input_option(const Run *r, const char *name) {
     for (int k = r->o.input.n; k-- > 0;) {
         const char *equals = strrchr(r->o.input.v[k], '=');
-        if (equals && strlen(name) == (size_t)(equals - r->o.input.v[k]) && !memcmp(name, r->o.input.v[k], strlen(name))) return equals + 1;
+        if (equals && strlen(name) == (size_t)(equals - r->o.input.v[k]) &&
+            !memcmp(name, r->o.input.v[k], strlen(name)))
+            return equals + 1;
     }
     return NULL;
 }
@@ -114,9 +141,12 @@ static bool known_inputs(const Run *r) {
         bool found = false;
         for (int j = 0; j < r->graph->nin; j++) {
             size_t n = strlen(model_input_name(r->model, j));
-            found |= !strncmp(r->o.input.v[k], model_input_name(r->model, j), n) && r->o.input.v[k][n] == '=';
+            found |= !strncmp(r->o.input.v[k], model_input_name(r->model, j), n) &&
+                     r->o.input.v[k][n] == '=';
         }
-        if (!found) return error_set(r->error, E_USAGE, r->o.input.v[k], "no input of the model has this name");
+        if (!found)
+            return error_set(r->error, E_USAGE, r->o.input.v[k],
+                             "no input of the model has this name");
     }
     return true;
 }
@@ -134,7 +164,8 @@ static bool shape_of_file(Run *r, const char *option, StringList *shapes) {
     if (!npy_read(r->arena, equals + 1, &f, r->error)) return false;
     Text t = text_new(r->arena);
     text_add(&t, "%.*s:", (int)(equals - option), option);
-    for (int axis = 0; axis < f.rank; axis++) text_add(&t, axis ? ",%" PRId64 : "%" PRId64, f.dim[axis]);
+    for (int axis = 0; axis < f.rank; axis++)
+        text_add(&t, axis ? ",%" PRId64 : "%" PRId64, f.dim[axis]);
     shapes->v[shapes->n++] = t.data;
     return true;
 }
@@ -151,14 +182,21 @@ static bool shapes_of_files(Run *r) {
 static bool fill_range(const Run *r, int input, const char *what, DType t, int64_t n, void *out) {
     const char *dots = strstr(what, ".."); /* strtod would take the first dot */
     char *end;
-    double low = strtod(dots ? arena_string(r->arena, what, (size_t)(dots - what)) : what, &end), high = low;
+    double low = strtod(dots ? arena_string(r->arena, what, (size_t)(dots - what)) : what, &end),
+           high = low;
     Random random = {random_at((uint64_t)r->o.seed, (uint64_t)input), 0};
     bool good = !*end && dots != what && *what;
     if (good && dots) high = strtod(dots + 2, &end), good = dots[2] && !*end && high >= low;
-    if (!good) return error_set(r->error, E_USAGE, what, "a .npy file, random, a number or LOW..HIGH is expected");
+    if (!good)
+        return error_set(r->error, E_USAGE, what,
+                         "a .npy file, random, a number or LOW..HIGH is expected");
     for (int64_t i = 0; i < n; i++) {
-        if (dtype_class(t) == 'F') element_set_real(t, out, i, low + (high - low) * random_unit(&random));
-        else element_set_integer(t, out, i, (int64_t)low + (int64_t)random_below(&random, (uint64_t)(high - low) + 1));
+        if (dtype_class(t) == 'F')
+            element_set_real(t, out, i, low + (high - low) * random_unit(&random));
+        else
+            element_set_integer(t, out, i,
+                                (int64_t)low +
+                                    (int64_t)random_below(&random, (uint64_t)(high - low) + 1));
     }
     return true;
 }
@@ -166,23 +204,31 @@ static bool fill_range(const Run *r, int input, const char *what, DType t, int64
 static bool fill_file(Run *r, const char *path, const char *name, DType t, int64_t n, void *out) {
     Npy f;
     if (!npy_read(r->arena, path, &f, r->error)) return false;
-    if (f.dtype != t) return error_set(r->error, E_INVALID, path, "holds %s, the input %s is %s", dtype_name(f.dtype), name, dtype_name(t));
-    if (f.bytes != element_bytes(t, n)) return error_set(r->error, E_INVALID, path, "its size does not fit the input %s", name);
+    if (f.dtype != t)
+        return error_set(r->error, E_INVALID, path, "holds %s, the input %s is %s",
+                         dtype_name(f.dtype), name, dtype_name(t));
+    if (f.bytes != element_bytes(t, n))
+        return error_set(r->error, E_INVALID, path, "its size does not fit the input %s", name);
     memcpy(out, f.data, f.bytes);
     return true;
 }
 
 static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_t *n) {
     const Type *t = value_type(r->w, v);
-    if (!oracle_dims(r->w, t, r->sizes, dim, n)) return error_set(r->error, E_INVALID, name, "its size is not known, or too large");
-    return element_readable(t->dtype) || error_set(r->error, E_INVALID, name, "elements of type %s cannot be run", dtype_name(t->dtype));
+    if (!oracle_dims(r->w, t, r->sizes, dim, n))
+        return error_set(r->error, E_INVALID, name, "its size is not known, or too large");
+    return element_readable(t->dtype) ||
+           error_set(r->error, E_INVALID, name, "elements of type %s cannot be run",
+                     dtype_name(t->dtype));
 }
 
 static void *input_new(Run *r, int k, const char *name, DType t, int64_t n) {
     const char *what = input_option(r, name);
     void *data = arena_alloc(r->arena, element_bytes(t, n));
     if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
-    else if (is_file(what) ? !fill_file(r, what, name, t, n, data) : !fill_range(r, k, what, t, n, data)) return NULL;
+    else if (is_file(what) ? !fill_file(r, what, name, t, n, data)
+                           : !fill_range(r, k, what, t, n, data))
+        return NULL;
     return data;
 }
 
@@ -212,13 +258,18 @@ static const void *stage_input(void *user, int k, const char *name, const Type *
 /* ---- running */
 
 static bool report_obstacle(Run *r, NodeId at) {
-    const char *type = NULL, *name = at ? model_node_name(r->model, at, &type) : NULL, *why = at ? model_opaque_reason(r->model, at) : NULL;
+    const char *type = NULL, *name = at ? model_node_name(r->model, at, &type) : NULL,
+               *why = at ? model_opaque_reason(r->model, at) : NULL;
     Error planned = *r->error;
     *r->error = (Error){.kind = E_NONE};
-    if (!name && !type) return error_set(r->error, planned.kind, planned.place, "cannot be run: %s", planned.reason);
+    if (!name && !type)
+        return error_set(r->error, planned.kind, planned.place, "cannot be run: %s",
+                         planned.reason);
     char place[150];
-    snprintf(place, sizeof place, "%s (%s)", name && *name ? name : "a node without name", type ? type : node_get(r->w, at).op->name);
-    return error_set(r->error, planned.kind, place, "cannot be run: %s", why ? why : planned.reason);
+    snprintf(place, sizeof place, "%s (%s)", name && *name ? name : "a node without name",
+             type ? type : node_get(r->w, at).op->name);
+    return error_set(r->error, planned.kind, place, "cannot be run: %s",
+                     why ? why : planned.reason);
 }
 
 /* The model is read with the sizes it will have, so that what depends on them is understood. */
@@ -234,7 +285,8 @@ static bool open_model(Run *r) {
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
-    return known_inputs(r) && sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, (StringList){0, NULL}, &r->sizes, NULL, r->error);
+    return known_inputs(r) && sizes_bind(r->w, r->arena, r->graph, name, r->o.shape,
+                                         (StringList){0, NULL}, &r->sizes, NULL, r->error);
 }
 
 static bool open_backend(Run *r) {
@@ -249,7 +301,8 @@ static bool choose_kernels(Run *r) {
     const ChooseOptions o = {.measured = true};
     if (!r->o.cost_db) return true;
     r->costs = costdb_open(r->o.cost_db, r->error);
-    r->chooser = r->costs ? chooser_new(r->arena, r->costs, r->backend, r->device, &o, r->error) : NULL;
+    r->chooser =
+        r->costs ? chooser_new(r->arena, r->costs, r->backend, r->device, &o, r->error) : NULL;
     if (r->chooser) choose_plan(r->chooser, r->w->scratch, r->plan);
     return r->chooser != NULL;
 }
@@ -272,15 +325,18 @@ static bool run_all(Run *r) {
     r->out = ARENA_NEW(r->arena, void *, r->graph->nout);
     for (int k = 0; k < r->graph->nout; k++) {
         int64_t dim[RANK_MAX], n;
-        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n)) return false;
-        r->out[k] = arena_alloc(r->arena, element_bytes(value_type(r->w, r->graph->out[k])->dtype, n));
+        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))
+            return false;
+        r->out[k] =
+            arena_alloc(r->arena, element_bytes(value_type(r->w, r->graph->out[k])->dtype, n));
     }
     if (!runner_run(r->runner, r->in, r->out, r->error)) return false;
     for (int64_t k = 0; k < r->o.repeat && r->o.repeat > 1; k++)
         if (!runner_time(r->runner, &seconds[k], r->error)) return false;
     qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
     if (r->o.repeat > 1)
-        printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0], 1e3 * seconds[r->o.repeat / 2], r->o.repeat);
+        printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0],
+               1e3 * seconds[r->o.repeat / 2], r->o.repeat);
     return true;
 }
 
@@ -307,18 +363,23 @@ static void print_output(Run *r, int k, const int64_t dim[], int64_t n) {
 static bool write_output(Run *r, int k, const int64_t dim[], int64_t n) {
     const Type *t = value_type(r->w, r->graph->out[k]);
     char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
-    Npy f = {.dtype = t->dtype, .rank = t->dim.n, .data = r->out[k], .bytes = element_bytes(t->dtype, n)};
+    Npy f = {.dtype = t->dtype,
+             .rank = t->dim.n,
+             .data = r->out[k],
+             .bytes = element_bytes(t->dtype, n)};
     memcpy(f.dim, dim, sizeof f.dim);
     for (char *p = name; *p; p++)
         if (*p == '/' || *p == ':') *p = '_';
-    return npy_write(r->arena, arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name), &f, r->error);
+    return npy_write(r->arena, arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name), &f,
+                     r->error);
 }
 
 static bool show_outputs(Run *r) {
     if (r->o.output_dir) mkdir(r->o.output_dir, 0777);
     for (int k = 0; k < r->graph->nout; k++) {
         int64_t dim[RANK_MAX] = {0}, n;
-        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n)) return false;
+        if (!tensor_size(r, r->graph->out[k], model_output_name(r->model, k), dim, &n))
+            return false;
         print_output(r, k, dim, n);
         if (r->o.output_dir && !write_output(r, k, dim, n)) return false;
     }
@@ -331,8 +392,9 @@ static void print_step(Run *r, int k, double seconds, double total) {
     Text t = text_new(r->arena);
     if (s->choice) text_add(&t, "way %d of ", s->choice);
     step_print(&s->step, &t);
-    printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds, 100 * seconds / total, 1e-9 * s->flops,
-           seconds > 0 ? 1e-9 * s->flops / seconds : 0, 1e-6 * s->bytes, type ? type : node_get(r->w, s->node).op->name,
+    printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds,
+           100 * seconds / total, 1e-9 * s->flops, seconds > 0 ? 1e-9 * s->flops / seconds : 0,
+           1e-6 * s->bytes, type ? type : node_get(r->w, s->node).op->name,
            name && *name ? name : "-", t.data);
 }
 
@@ -340,20 +402,23 @@ static void print_step(Run *r, int k, double seconds, double total) {
 static bool profile(Run *r) {
     enum { ROUNDS = 5 };
     int n = r->plan->nstep;
-    double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n), total = 0, flops = 0, bytes = 0;
+    double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n),
+           total = 0, flops = 0, bytes = 0;
     for (int round = 0; round < ROUNDS; round++) {
         if (!runner_profile(r->runner, seconds, r->error)) return false;
         for (int k = 0; k < n; k++) least[k] = round ? fmin(least[k], seconds[k]) : seconds[k];
     }
     for (int k = 0; k < n; k++) {
         total += least[k];
-        if (!r->plan->step[k].once) flops += r->plan->step[k].flops, bytes += r->plan->step[k].bytes;
+        if (!r->plan->step[k].once)
+            flops += r->plan->step[k].flops, bytes += r->plan->step[k].bytes;
     }
     printf("step        ms     %%    GFLOP GFLOP/s        MB  operator         node  step\n");
     for (int k = 0; k < n; k++)
         if (!r->plan->step[k].once) print_step(r, k, least[k], total > 0 ? total : 1);
-    printf(" all %9.3f 100.0 %9.4f %7.2f %9.3f  %d steps, %.1f MB of work memory\n", 1e3 * total, 1e-9 * flops,
-           total > 0 ? 1e-9 * flops / total : 0, 1e-6 * bytes, n, 1e-6 * (double)r->plan->work_bytes);
+    printf(" all %9.3f 100.0 %9.4f %7.2f %9.3f  %d steps, %.1f MB of work memory\n", 1e3 * total,
+           1e-9 * flops, total > 0 ? 1e-9 * flops / total : 0, 1e-6 * bytes, n,
+           1e-6 * (double)r->plan->work_bytes);
     return true;
 }
 
@@ -361,7 +426,9 @@ static bool dump(Run *r) {
     Text t = text_new(r->arena);
     if (!strcmp(r->o.dump, "graph")) graph_print(r->w, "model", r->graph, &t);
     else if (!strcmp(r->o.dump, "dot")) graph_dot(r->w, "model", r->graph, &t);
-    else if (strcmp(r->o.dump, "plan")) return error_set(r->error, E_USAGE, "--dump", "graph, dot or plan is expected, not %s", r->o.dump);
+    else if (strcmp(r->o.dump, "plan"))
+        return error_set(r->error, E_USAGE, "--dump", "graph, dot or plan is expected, not %s",
+                         r->o.dump);
     else if (!make_plan(r)) return false;
     else plan_print(r->w, r->plan, &t);
     fputs(t.data, stdout);
@@ -392,7 +459,8 @@ static bool parse_options(Run *r, int argc, char *argv[]) {
     r->o = (Options){.repeat = 1, .backend = "cpu", .backend_options = ""};
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
-    return r->o.help || r->o.version || r->o.files.n == 1 || error_set(r->error, E_USAGE, "", "one model is expected: %s", program.usage);
+    return r->o.help || r->o.version || r->o.files.n == 1 ||
+           error_set(r->error, E_USAGE, "", "one model is expected: %s", program.usage);
 }
 
 /* --help and --version. */

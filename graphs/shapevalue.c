@@ -1,6 +1,6 @@
-/* shapevalue.c -- elements of integer values, node by node: constants are read, everything else asks its operator
-   (sig_value), inputs are unknown. What is kept for a value lies in the World's arena and is computed anew after a
-   reset, which may have taken it away. */
+/* shapevalue.c -- elements of integer values, node by node: constants are read, everything else
+   asks its operator (sig_value), inputs are unknown. What is kept for a value lies in the World's
+   arena and is computed anew after a reset, which may have taken it away. */
 #include "graphs/shapevalue.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"
@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Floats are followed as far as they hold whole numbers that they hold exactly: constants, and what only moves or
-   converts elements (Op.value without a definition). Sizes are taken to be below 2^24. */
+/* Floats are followed as far as they hold whole numbers that they hold exactly: constants, and what
+   only moves or converts elements (Op.value without a definition). Sizes are taken to be below
+   2^24. */
 enum { WHOLE_MAX = 1 << 24 };
 static bool is_wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 32; }
-static bool followed(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B' || is_wide_float(t); }
+static bool followed(DType t) {
+    return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B' ||
+           is_wide_float(t);
+}
 
 /* How many elements a value has; -1: not to be followed. */
 static int64_t element_count(World *w, Value v) {
@@ -32,7 +36,8 @@ static PolyList constant_elements(World *w, const void *bytes, DType t, int64_t 
     }
     Poly *v = ARENA_NEW(w->arena, Poly, n);
     for (int64_t k = 0; k < n; k++)
-        v[k] = poly_int(w, is_wide_float(t) ? (int64_t)element_real(t, bytes, k) : element_integer(t, bytes, k));
+        v[k] = poly_int(w, is_wide_float(t) ? (int64_t)element_real(t, bytes, k)
+                                            : element_integer(t, bytes, k));
     return (PolyList){(int)n, v};
 }
 
@@ -42,12 +47,14 @@ static PolyList computed_elements(World *w, const Node *n, int64_t count) {
     Poly *v = ARENA_NEW(w->scratch, Poly, count);
     for (int k = 0; k < n->nin; k++)
         if (n->in[k]) in[k] = row(w, n->in[k])->list;
-    if (sig_value(w, n->sig, in, v)) out = (PolyList){(int)count, arena_copy(w->arena, v, (size_t)count * sizeof *v)};
+    if (sig_value(w, n->sig, in, v))
+        out = (PolyList){(int)count, arena_copy(w->arena, v, (size_t)count * sizeof *v)};
     arena_reset(w->scratch, mark);
     return out;
 }
 
-/* Whether the operator says the elements of its first result; of floats only where it moves or converts them. */
+/* Whether the operator says the elements of its first result; of floats only where it moves or
+   converts them. */
 static bool tells(World *w, Value v, const Node *n) {
     if (input_name(w, v) || v != n->out || n->op->flags & OP_RANDOM) return false;
     return !n->op->define || n->op->value || !is_wide_float(value_type(w, v)->dtype);
@@ -60,7 +67,8 @@ static void compute(World *w, Value v) {
     const void *bytes;
     int64_t count = element_count(w, v);
     PolyList list = {0};
-    if (count >= 0 && constant_get(w, v, &t, &bytes)) list = constant_elements(w, bytes, t.dtype, count);
+    if (count >= 0 && constant_get(w, v, &t, &bytes))
+        list = constant_elements(w, bytes, t.dtype, count);
     else if (count >= 0 && tells(w, v, &n)) list = computed_elements(w, &n, count);
     *row(w, v) = (Elements){list, w->resets + 1};
 }
@@ -86,8 +94,8 @@ static void push(World *w, Pending *p, Value v) {
     p->v[p->n++] = v;
 }
 
-/* Values are computed in the order of their numbers, so that nothing recurses; only what has elements to follow is
-   looked below. */
+/* Values are computed in the order of their numbers, so that nothing recurses; only what has
+   elements to follow is looked below. */
 bool value_elements(World *w, Value v, PolyList *out) {
     ArenaMark mark = arena_mark(w->scratch);
     Pending p = {0};
@@ -111,6 +119,7 @@ Value value_constant(World *w, Value v) {
     for (int k = 0; k < list.n; k++)
         if (!poly_constant(w, list.v[k], &x)) return 0;
     void *bytes = arena_alloc(w->arena, element_bytes(t.dtype, list.n));
-    for (int k = 0; k < list.n && poly_constant(w, list.v[k], &x); k++) element_set_integer(t.dtype, bytes, k, x);
+    for (int k = 0; k < list.n && poly_constant(w, list.v[k], &x); k++)
+        element_set_integer(t.dtype, bytes, k, x);
     return constant_make(w, &t, blob_put(w, bytes, element_bytes(t.dtype, list.n)));
 }

@@ -1,18 +1,20 @@
-/* sizes.h -- values for the sizes in the types of a graph's inputs, as the programs' options --input-shape and --dim give them. */
+/* sizes.h -- values for the sizes in the types of a graph's inputs, as the programs' options
+   --input-shape and --dim give them. */
 #ifndef ISOMER_SIZES_H
 #define ISOMER_SIZES_H
 #include "graphs/graph.h"
 #include "ops/base/options.h"
 
-/* shapes: "NAME:1,3,224,224" (the name may be left out where there is one input); dims: "NAME=8", a named size.
-   name[k] is the name of input k. What nothing gives is 1 on an input's first axis, which `notes` (may be NULL)
-   says; elsewhere it is E_USAGE, as is what does not fit. *out lives in the arena, holds what is known also where
-   a size is missing (n == 0 for other errors), and covers the symbols there are now. */
-bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], StringList shapes, StringList dims, Sizes *out, Text *notes,
-                Error *);
+/* shapes: "NAME:1,3,224,224" (the name may be left out where there is one input); dims: "NAME=8", a
+   named size. name[k] is the name of input k. What nothing gives is 1 on an input's first axis,
+   which `notes` (may be NULL) says; elsewhere it is E_USAGE, as is what does not fit. *out lives in
+   the arena, holds what is known also where a size is missing (n == 0 for other errors), and covers
+   the symbols there are now. */
+bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], StringList shapes,
+                StringList dims, Sizes *out, Text *notes, Error *);
 
-/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. An input's first axis is 1 where
-   nothing gives it. user: a SizeOptions. */
+/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. An input's first
+   axis is 1 where nothing gives it. user: a SizeOptions. */
 typedef struct SizeOptions {
     StringList shapes, dims;
 } SizeOptions;

@@ -1,5 +1,6 @@
-/* stage.c -- one value at a time: the part of the graph behind it is planned and run, with inputs and values
-   already known as its inputs. Nothing that was made is thrown away before the World is. */
+/* stage.c -- one value at a time: the part of the graph behind it is planned and run, with inputs
+   and values already known as its inputs. Nothing that was made is thrown away before the World
+   is. */
 #include "graphs/stage.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
@@ -40,7 +41,8 @@ static void keep(Stage *s, Value v, const void *bytes) {
     s->known[s->n++] = (Known){v, bytes};
 }
 
-/* What is known of the values that v is made of, as inputs of a graph; false: an input of the model that nothing gives. */
+/* What is known of the values that v is made of, as inputs of a graph; false: an input of the model
+   that nothing gives. */
 static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     Arena *a = s->w->scratch;
     const Graph *model = model_graph(m);
@@ -51,7 +53,8 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     for (int k = 0; k < model->nin; k++)
         for (int j = 0; j < live.n; j++)
             if (live.v[j] == model->in[k] && !known_bytes(s, model->in[k])) {
-                const void *data = s->input(s->user, k, model_input_name(m, k), value_type(s->w, model->in[k]));
+                const void *data =
+                    s->input(s->user, k, model_input_name(m, k), value_type(s->w, model->in[k]));
                 if (!data) return false;
                 keep(s, model->in[k], data);
             }
@@ -90,7 +93,9 @@ bool stage_value(void *stage, const Model *m, Value v, Type *t, const void **byt
     ArenaMark mark = arena_mark(s->w->scratch);
     Graph g = {.nout = 1, .out = &v};
     const void **in;
-    if (inputs_of(s, m, &g, &in)) *bytes = known_bytes(s, v) ? known_bytes(s, v) : run(s, &g, in, element_bytes(t->dtype, count));
+    if (inputs_of(s, m, &g, &in))
+        *bytes =
+            known_bytes(s, v) ? known_bytes(s, v) : run(s, &g, in, element_bytes(t->dtype, count));
     arena_reset(s->w->scratch, mark);
     if (*bytes && !known_bytes(s, v)) keep(s, v, *bytes);
     return *bytes != NULL;

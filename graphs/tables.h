@@ -7,7 +7,8 @@
 typedef struct BlobInfo {
     const void *bytes;
     size_t size;
-    uint64_t seed;   /* if `seeded`: it is what seed(..) of the text form makes for elements of this type */
+    uint64_t seed;   /* if `seeded`: it is what seed(..) of the text form makes for elements of this
+                        type */
     uint32_t seeded; /* a DType, 0: not seeded */
 } BlobInfo;
 typedef struct Elements { /* what shapevalue.c knows of a value */
@@ -21,10 +22,12 @@ typedef struct GraphTables {
     Column elements; /* shapevalue.c: Elements of each value */
     const Op *input, *constant;
     uint32_t stamp;
-    LineList **expansion; /* by operator number: Op.expand parsed; NULL: none, or it does not parse */
+    LineList *
+        *expansion; /* by operator number: Op.expand parsed; NULL: none, or it does not parse */
 } GraphTables;
 static inline GraphTables *graph_tables(const World *w) { return w->graphs; }
-void graph_span(const World *, const Graph *, NodeList live, Value *least, Value *past); /* all its values are in least .. past - 1 */
+/* All its values are in least .. past - 1. */
+void graph_span(const World *, const Graph *, NodeList live, Value *least, Value *past);
 void expansions_parse(World *, GraphTables *);
 BlobInfo *blob_info(World *, Blob);
 #endif

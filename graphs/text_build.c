@@ -1,5 +1,5 @@
-/* text_build.c -- node lines become nodes: names are looked up, attributes completed, variables replaced by what
-   they are bound to, and shape() has its say. */
+/* text_build.c -- node lines become nodes: names are looked up, attributes completed, variables
+   replaced by what they are bound to, and shape() has its say. */
 #include "graphs/text_lines.h"
 #include <string.h>
 
@@ -27,7 +27,8 @@ void names_set(Names *names, const char *name, Value value) {
         if (names->n) memcpy(more, names->v, (size_t)names->n * sizeof *more);
         names->v = more;
     }
-    names->v[names->n++] = (struct NamedValue){arena_string(names->arena, name, strlen(name)), value};
+    names->v[names->n++] =
+        (struct NamedValue){arena_string(names->arena, name, strlen(name)), value};
 }
 
 /* ---- variables */
@@ -57,11 +58,14 @@ static void bind_symbols(Build *b) {
 
 static const Binding *binding(const Build *b, const char *name, AttrKind kind) {
     for (int k = 0; b->bound && k < b->bound->n; k++)
-        if (b->bound->v[k].kind == kind && !strcmp(b->bound->v[k].name, name)) return &b->bound->v[k];
+        if (b->bound->v[k].kind == kind && !strcmp(b->bound->v[k].name, name))
+            return &b->bound->v[k];
     return NULL;
 }
 
-static Poly bound_poly(const Build *b, Poly p) { return b->nsymbol ? poly_subst(b->w, p, b->nsymbol, b->symbol, b->poly) : p; }
+static Poly bound_poly(const Build *b, Poly p) {
+    return b->nsymbol ? poly_subst(b->w, p, b->nsymbol, b->symbol, b->poly) : p;
+}
 
 static PolyList bound_list(const Build *b, PolyList list) {
     if (!b->nsymbol || !list.n) return list;
@@ -74,18 +78,21 @@ static Ex bound_real(const Build *b, Ex x) {
     ExNode n;
     if (!b->bound || !x) return x;
     ex_get(b->w, x, &n);
-    if (n.kind == EX_SIZE && b->nsymbol) return ex_subst(b->w, x, b->nsymbol, b->symbol, b->poly, NULL, 0);
+    if (n.kind == EX_SIZE && b->nsymbol)
+        return ex_subst(b->w, x, b->nsymbol, b->symbol, b->poly, NULL, 0);
     const Binding *v = n.kind == EX_PARAM ? binding(b, world_text(b->w, n.word), A_REAL) : NULL;
     return v ? v->value.real : x;
 }
 
-/* A list variable of a rule, strides=S: S_1, S_2, .. as many as the operator has for inputs of this rank. */
+/* A list variable of a rule, strides=S: S_1, S_2, .. as many as the operator has for inputs of this
+   rank. */
 static bool list_variable(Build *b, const AttrDef *def, const char *name, Value first, Attr *out) {
     int rank = first ? value_type(b->w, first)->dim.n : 0;
     int n = def->fill == PER_AXIS ? rank : (def->fill == PER_SIDE ? 2 : 1) * (rank - 2);
     if (b->bound || def->kind != A_INTS || def->fill == AS_IS || n < 0) return false;
     Poly *v = ARENA_NEW(b->arena, Poly, n);
-    for (int k = 0; k < n; k++) v[k] = poly_named(b->w, arena_format(b->arena, "%s_%d", name, k + 1));
+    for (int k = 0; k < n; k++)
+        v[k] = poly_named(b->w, arena_format(b->arena, "%s_%d", name, k + 1));
     *out = (Attr){.ints = {n, v}};
     return true;
 }
@@ -94,7 +101,9 @@ static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Value fir
     const AttrDef *def = &l->op->attrs[a->def];
     const Binding *v = a->variable ? binding(b, a->variable, def->kind) : NULL;
     if (a->variable && list_variable(b, def, a->variable, first, out)) return true;
-    if (a->variable && !v) return scan_fail(&b->scan, l->at, "%s=%s: %s stands for nothing", def->name, a->variable, a->variable);
+    if (a->variable && !v)
+        return scan_fail(&b->scan, l->at, "%s=%s: %s stands for nothing", def->name, a->variable,
+                         a->variable);
     *out = v ? v->value : a->value;
     out->ints = v ? out->ints : bound_list(b, out->ints);
     out->real = bound_real(b, out->real);
@@ -105,7 +114,8 @@ static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Value fir
 
 static bool inputs_build(Build *b, const NodeLine *l, Value *in) {
     for (int k = 0; k < l->nin; k++) {
-        if (l->in[k] && !names_has(b->names, l->in[k])) return scan_fail(&b->scan, l->at, "there is no value %%%s", l->in[k]);
+        if (l->in[k] && !names_has(b->names, l->in[k]))
+            return scan_fail(&b->scan, l->at, "there is no value %%%s", l->in[k]);
         in[k] = l->in[k] ? names_find(b->names, l->in[k]) : 0;
     }
     return true;
@@ -118,7 +128,8 @@ static bool attrs_build(Build *b, const NodeLine *l, Value first, Attr *attr) {
         if (!attr_build(b, l, &l->attr[k], first, &attr[l->attr[k].def])) return false;
         given[l->attr[k].def] = true;
     }
-    return node_attrs(b->w, l->op, first, given, attr, &missing) || scan_fail(&b->scan, l->at, "%s needs %s", l->op->name, missing);
+    return node_attrs(b->w, l->op, first, given, attr, &missing) ||
+           scan_fail(&b->scan, l->at, "%s needs %s", l->op->name, missing);
 }
 
 static Value constant_line(Build *b, const LineConstant *c) {
@@ -140,9 +151,11 @@ static Value line_build(Build *b, const NodeLine *l) {
 }
 
 static bool name_results(Build *b, const NodeLine *l, Value y) {
-    if (l->nout > node_get(b->w, y).nout) return scan_fail(&b->scan, l->at, "%s has %d results", l->op->name, node_get(b->w, y).nout);
+    if (l->nout > node_get(b->w, y).nout)
+        return scan_fail(&b->scan, l->at, "%s has %d results", l->op->name, node_get(b->w, y).nout);
     for (int k = 0; k < l->nout; k++) {
-        if (names_has(b->names, l->out[k])) return scan_fail(&b->scan, l->at, "%%%s is already there", l->out[k]);
+        if (names_has(b->names, l->out[k]))
+            return scan_fail(&b->scan, l->at, "%%%s is already there", l->out[k]);
         names_set(b->names, l->out[k], y + (Value)k);
     }
     return true;
@@ -151,12 +164,14 @@ static bool name_results(Build *b, const NodeLine *l, Value y) {
 static bool outputs_build(Build *b, const LineList *l, Value **out) {
     Value *v = ARENA_NEW(b->arena, Value, l->nout);
     for (int k = 0; k < l->nout; k++)
-        if (!(v[k] = names_find(b->names, l->out[k]))) return scan_fail(&b->scan, b->scan.at, "out: there is no value %%%s", l->out[k]);
+        if (!(v[k] = names_find(b->names, l->out[k])))
+            return scan_fail(&b->scan, b->scan.at, "out: there is no value %%%s", l->out[k]);
     if (out) *out = v;
     return true;
 }
 
-bool lines_build(World *w, Arena *a, const LineList *l, const Bindings *bound, Names *names, Value **out, Error *e) {
+bool lines_build(World *w, Arena *a, const LineList *l, const Bindings *bound, Names *names,
+                 Value **out, Error *e) {
     Build b = {w, a, l->text, bound, names, 0, NULL, NULL};
     if (e) b.scan.error = e;
     bind_symbols(&b);

@@ -1,6 +1,7 @@
-/* text_constant.c -- constants in the text form: {0.5, 1}, splat(0.5), seed(7), hex"3f80..". A seeded content
-   remembers its seed, so that it is printed as it was written; otherwise equal elements print as splat, up to
-   LIST_MAX elements as a list, the rest as hex in the order of memory (little endian). */
+/* text_constant.c -- constants in the text form: {0.5, 1}, splat(0.5), seed(7), hex"3f80..". A
+   seeded content remembers its seed, so that it is printed as it was written; otherwise equal
+   elements print as splat, up to LIST_MAX elements as a list, the rest as hex in the order of
+   memory (little endian). */
 #include "graphs/text_lines.h"
 #include "ops/core/element.h"
 #include "ops/base/random.h"
@@ -16,7 +17,10 @@ enum { LIST_MAX = 16, ELEMENTS_MAX = 1 << 28 };
 /* ---- hexadecimal */
 
 static int digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 bool hex_parse(Scan *s, Arena *a, const void **bytes, size_t *n) {
@@ -24,7 +28,8 @@ bool hex_parse(Scan *s, Arena *a, const void **bytes, size_t *n) {
     const char *start = s->at, *p = start + 4;
     if (s->end - start < 5 || memcmp(start, "hex\"", 4)) return false;
     const char *quote = memchr(p, '"', (size_t)(s->end - p));
-    if (!quote || (quote - p) % 2) return scan_fail(s, start, "hex\"..\" holds pairs of digits up to a closing quote");
+    if (!quote || (quote - p) % 2)
+        return scan_fail(s, start, "hex\"..\" holds pairs of digits up to a closing quote");
     unsigned char *out = arena_alloc_raw(a, (size_t)(quote - p) / 2 + 1);
     for (*n = 0; p < quote; p += 2) {
         if (digit(p[0]) < 0 || digit(p[1]) < 0) return scan_fail(s, p, "no hexadecimal digit");
@@ -56,8 +61,10 @@ static bool elements_parse(Arena *a, Scan *s, LineConstant *c, char close) {
     while (!scan_char(s, close)) {
         if (c->n == room) {
             room = 2 * room + 16;
-            real = memcpy(ARENA_NEW(a, double, room), c->n ? (const void *)c->real : "", (size_t)c->n * sizeof *real);
-            integer = memcpy(ARENA_NEW(a, int64_t, room), c->n ? (const void *)c->integer : "", (size_t)c->n * sizeof *integer);
+            real = memcpy(ARENA_NEW(a, double, room), c->n ? (const void *)c->real : "",
+                          (size_t)c->n * sizeof *real);
+            integer = memcpy(ARENA_NEW(a, int64_t, room), c->n ? (const void *)c->integer : "",
+                             (size_t)c->n * sizeof *integer);
             c->real = real;
             c->integer = integer;
         }
@@ -80,7 +87,8 @@ static bool payload_parse(World *w, Arena *a, Scan *s, LineConstant *c) {
     if (s->error && s->error->kind) return false;
     c->form = scan_word(s, "splat") ? CONSTANT_SPLAT : CONSTANT_SEED;
     if (c->form == CONSTANT_SPLAT && scan_char(s, '('))
-        return elements_parse(a, s, c, ')') && (c->n == 1 || scan_fail(s, c->at, "splat takes one number"));
+        return elements_parse(a, s, c, ')') &&
+               (c->n == 1 || scan_fail(s, c->at, "splat takes one number"));
     if (scan_word(s, "seed") && scan_char(s, '(') && scan_int(s, &seed) && scan_char(s, ')')) {
         c->seed = (uint64_t)seed;
         return true;
@@ -92,14 +100,17 @@ bool constant_parse(World *w, Arena *a, Scan *s, LineConstant **out) {
     LineConstant *c = *out = ARENA_NEW(a, LineConstant, 1);
     scan_blank(s);
     c->at = s->at;
-    if (!type_parse(w, s, &c->type)) return s->error && s->error->kind ? false : scan_fail(s, s->at, "a type is missing");
+    if (!type_parse(w, s, &c->type))
+        return s->error && s->error->kind ? false : scan_fail(s, s->at, "a type is missing");
     return payload_parse(w, a, s, c);
 }
 
 /* ---- building */
 
 static double seeded(DType t, uint64_t seed, int64_t i) {
-    int bits = t == DT_FLOAT16 ? 11 : t == DT_BFLOAT16 ? 8 : 24; /* so many that no element is rounded */
+    int bits = t == DT_FLOAT16    ? 11
+               : t == DT_BFLOAT16 ? 8
+                                  : 24; /* so many that no element is rounded */
     return ldexp((double)(random_at(seed, (uint64_t)i) >> (64 - bits)), 1 - bits) - 1;
 }
 
@@ -113,20 +124,29 @@ static Blob content(World *w, const LineConstant *c, DType t, int64_t count) {
         else element_set_real(t, bytes, i, c->real[k]);
     }
     Blob b = blob_put(w, bytes, size);
-    if (c->form == CONSTANT_SEED) blob_info(w, b)->seed = c->seed, blob_info(w, b)->seeded = (uint32_t)t;
+    if (c->form == CONSTANT_SEED)
+        blob_info(w, b)->seed = c->seed, blob_info(w, b)->seeded = (uint32_t)t;
     return b;
 }
 
 Value constant_build(World *w, const LineConstant *c, const Type *t, Scan *s) {
     int64_t count;
-    if (!t->known || !poly_constant(w, type_count(w, t), &count)) return scan_fail(s, c->at, "the sizes of a constant must be numbers"), 0;
-    if (count < 0 || count > ELEMENTS_MAX) return scan_fail(s, c->at, "a constant of %" PRId64 " elements", count), 0;
-    if (c->form == CONSTANT_HEX && c->size != element_bytes(t->dtype, count) && dtype_bits(t->dtype))
-        return scan_fail(s, c->at, "%zu bytes are given, the type has %zu", c->size, element_bytes(t->dtype, count)), 0;
+    if (!t->known || !poly_constant(w, type_count(w, t), &count))
+        return scan_fail(s, c->at, "the sizes of a constant must be numbers"), 0;
+    if (count < 0 || count > ELEMENTS_MAX)
+        return scan_fail(s, c->at, "a constant of %" PRId64 " elements", count), 0;
+    if (c->form == CONSTANT_HEX && c->size != element_bytes(t->dtype, count) &&
+        dtype_bits(t->dtype))
+        return scan_fail(s, c->at, "%zu bytes are given, the type has %zu", c->size,
+                         element_bytes(t->dtype, count)),
+               0;
     if (c->form == CONSTANT_HEX) return constant_make(w, t, blob_put(w, c->bytes, c->size));
     if (!element_readable(t->dtype))
-        return scan_fail(s, c->at, "elements of type %s can only be given as hex\"..\"", dtype_name(t->dtype)), 0;
-    if (c->form == CONSTANT_SEED && integral(t->dtype)) return scan_fail(s, c->at, "seed(..) makes floats only"), 0;
+        return scan_fail(s, c->at, "elements of type %s can only be given as hex\"..\"",
+                         dtype_name(t->dtype)),
+               0;
+    if (c->form == CONSTANT_SEED && integral(t->dtype))
+        return scan_fail(s, c->at, "seed(..) makes floats only"), 0;
     if (c->form == CONSTANT_LIST && c->n != count)
         return scan_fail(s, c->at, "%d elements are given, the type has %" PRId64, c->n, count), 0;
     return constant_make(w, t, content(w, c, t->dtype, count));
@@ -161,7 +181,9 @@ static bool printable(DType t, const void *bytes, int64_t n) {
     return true;
 }
 
-static bool all_equal(const char *bytes, size_t each, int64_t n) { return n > 1 && !memcmp(bytes, bytes + each, each * (size_t)(n - 1)); }
+static bool all_equal(const char *bytes, size_t each, int64_t n) {
+    return n > 1 && !memcmp(bytes, bytes + each, each * (size_t)(n - 1));
+}
 
 void constant_print(World *w, Value v, Text *text) {
     Type t;
@@ -174,11 +196,14 @@ void constant_print(World *w, Value v, Text *text) {
     text_add(text, " ");
     bool equal = element_readable(t.dtype) && all_equal(bytes, element_bytes(t.dtype, 1), n);
     if (info.seeded == (uint32_t)t.dtype) text_add(text, "seed(%" PRId64 ")", (int64_t)info.seed);
-    else if (!printable(t.dtype, bytes, equal ? 1 : n) || (!equal && n > LIST_MAX)) hex_print(bytes, info.size, text);
-    else if (equal) text_add(text, "splat("), element_print(t.dtype, bytes, 0, text), text_add(text, ")");
+    else if (!printable(t.dtype, bytes, equal ? 1 : n) || (!equal && n > LIST_MAX))
+        hex_print(bytes, info.size, text);
+    else if (equal)
+        text_add(text, "splat("), element_print(t.dtype, bytes, 0, text), text_add(text, ")");
     else {
         text_add(text, "{");
-        for (int64_t i = 0; i < n; i++) text_add(text, i ? ", " : ""), element_print(t.dtype, bytes, i, text);
+        for (int64_t i = 0; i < n; i++)
+            text_add(text, i ? ", " : ""), element_print(t.dtype, bytes, i, text);
         text_add(text, "}");
     }
 }

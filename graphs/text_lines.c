@@ -1,6 +1,7 @@
-/* text_lines.c -- node lines: "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends a line, since nothing else
-   tells its inputs from the results of the next one. A block ends with its line `out`. What is parsed names values
-   and operators only; text_build.c makes nodes of it, once the inputs have types. */
+/* text_lines.c -- node lines: "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends a line, since
+   nothing else tells its inputs from the results of the next one. A block ends with its line `out`.
+   What is parsed names values and operators only; text_build.c makes nodes of it, once the inputs
+   have types. */
 #include "graphs/text_lines.h"
 #include <ctype.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static bool values_parse(Scan *s, Arena *a, bool blanks, int *n, const char ***l
     for (int room = *n = 0;; v[(*n)++] = name) {
         if (blanks && scan_word(s, "_")) name = NULL;
         else if (!value_parse(s, a, &name)) break;
-        if (*n == NAMES_MAX) return scan_fail(s, s->at, "more than %d names in one line", NAMES_MAX);
+        if (*n == NAMES_MAX)
+            return scan_fail(s, s->at, "more than %d names in one line", NAMES_MAX);
         if (*n < room) continue;
         const char **more = ARENA_NEW(a, const char *, room = 2 * room + 4);
         if (*n) memcpy(more, v, (size_t)*n * sizeof *v);
@@ -81,7 +83,8 @@ static bool variable_parse(Scan *s, Arena *a, const AttrDef *def, const char **v
     *variable = NULL;
     if (def->kind != A_INTS && def->kind != A_WORD && def->kind != A_DTYPE) return false;
     if (!scan_name(s, name, sizeof name)) return false;
-    if ((def->kind == A_WORD && word_of(def, name, &word)) || (def->kind == A_DTYPE && dtype_parse(name))) {
+    if ((def->kind == A_WORD && word_of(def, name, &word)) ||
+        (def->kind == A_DTYPE && dtype_parse(name))) {
         s->at = start;
         return false;
     }
@@ -94,8 +97,10 @@ static bool attr_value(World *w, Arena *a, Scan *s, const AttrDef *def, LineAttr
     size_t n;
     if (variable_parse(s, a, def, &out->variable)) return true;
     if (def->kind != A_BLOB)
-        return attr_parse(w, s, def, &out->value) || (!failed(s) && scan_fail(s, s->at, "a value for %s is missing", def->name));
-    if (!hex_parse(s, w->arena, &bytes, &n)) return failed(s) ? false : scan_fail(s, s->at, "%s wants hex\"..\"", def->name);
+        return attr_parse(w, s, def, &out->value) ||
+               (!failed(s) && scan_fail(s, s->at, "a value for %s is missing", def->name));
+    if (!hex_parse(s, w->arena, &bytes, &n))
+        return failed(s) ? false : scan_fail(s, s->at, "%s wants hex\"..\"", def->name);
     out->value.blob = blob_put(w, bytes, n);
     return true;
 }
@@ -104,9 +109,11 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     LineAttr list[ATTRS_MAX];
     char name[128];
     memset(list, 0, sizeof list);
-    for (const char *at = (scan_blank(s), s->at); scan_name(s, name, sizeof name); at = (scan_blank(s), s->at)) {
+    for (const char *at = (scan_blank(s), s->at); scan_name(s, name, sizeof name);
+         at = (scan_blank(s), s->at)) {
         int def = attrs_find(l->op->attrs, name);
-        if (def < 0 || l->nattr == ATTRS_MAX) return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
+        if (def < 0 || l->nattr == ATTRS_MAX)
+            return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
         for (int k = 0; k < l->nattr; k++)
             if (list[k].def == def) return scan_fail(s, at, "%s is given twice", name);
         if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing after %s", name);
@@ -138,13 +145,15 @@ static void skip_lines(Scan *s) {
 
 static bool line_end(Scan *s) {
     scan_blank(s);
-    return s->at >= s->end || scan_char(s, '\n') || scan_fail(s, s->at, "this does not belong to the line");
+    return s->at >= s->end || scan_char(s, '\n') ||
+           scan_fail(s, s->at, "this does not belong to the line");
 }
 
 static bool block_parse(World *w, Arena *a, Scan *s, LineList *out) {
     int room = 0;
     for (skip_lines(s); !scan_word(s, "out"); skip_lines(s)) {
-        if (s->at >= s->end) return scan_fail(s, s->at, "a block of node lines ends with a line out %%y ..");
+        if (s->at >= s->end)
+            return scan_fail(s, s->at, "a block of node lines ends with a line out %%y ..");
         if (out->n == room) {
             NodeLine *more = ARENA_NEW(a, NodeLine, room = 2 * room + 8);
             if (out->n) memcpy(more, out->v, (size_t)out->n * sizeof *more);
@@ -164,7 +173,8 @@ bool lines_parse(World *w, Arena *a, Scan *s, LineList *out) {
     return done;
 }
 
-bool graph_parse_nodes(World *w, Arena *a, Scan *s, Names *names, Value **out, int *nout, Error *e) {
+bool graph_parse_nodes(World *w, Arena *a, Scan *s, Names *names, Value **out, int *nout,
+                       Error *e) {
     LineList l;
     if (!s->error) s->error = e;
     if (!lines_parse(w, a, s, &l)) return false;
@@ -176,11 +186,13 @@ bool graph_parse_inputs(World *w, Arena *a, Scan *s, Names *names, Value **in, i
     const char *name;
     int room = *nin = 0;
     *in = NULL;
-    for (const char *at = (scan_blank(s), s->at); value_parse(s, a, &name); at = (scan_blank(s), s->at)) {
+    for (const char *at = (scan_blank(s), s->at); value_parse(s, a, &name);
+         at = (scan_blank(s), s->at)) {
         Type t;
         if (names_has(names, name)) return scan_fail(s, at, "%%%s is already there", name);
         if (!scan_char(s, ':')) return scan_fail(s, s->at, ": is missing after %%%s", name);
-        if (!type_parse(w, s, &t)) return failed(s) ? false : scan_fail(s, s->at, "a type is missing");
+        if (!type_parse(w, s, &t))
+            return failed(s) ? false : scan_fail(s, s->at, "a type is missing");
         if (*nin == room) {
             Value *more = ARENA_NEW(a, Value, room = 2 * room + 8);
             if (*nin) memcpy(more, *in, (size_t)*nin * sizeof **in);

@@ -3,7 +3,12 @@
 #define ISOMER_TEXT_LINES_H
 #include "graphs/tables.h"
 
-typedef enum ConstantForm { CONSTANT_LIST, CONSTANT_SPLAT, CONSTANT_SEED, CONSTANT_HEX } ConstantForm;
+typedef enum ConstantForm {
+    CONSTANT_LIST,
+    CONSTANT_SPLAT,
+    CONSTANT_SEED,
+    CONSTANT_HEX
+} ConstantForm;
 struct LineConstant {
     Type type; /* of variables sizes may be symbols until bound */
     ConstantForm form;
@@ -16,8 +21,10 @@ struct LineConstant {
     const char *at;
 };
 bool constant_parse(World *, Arena *, Scan *, LineConstant **out);
-Value constant_build(World *, const LineConstant *, const Type *, Scan *); /* 0: the scan's error says why; type: with its sizes bound */
+/* 0: the scan's error says why; type: with its sizes bound. */
+Value constant_build(World *, const LineConstant *, const Type *, Scan *);
 void constant_print(World *, Value, Text *);
-bool hex_parse(Scan *, Arena *, const void **bytes, size_t *n); /* hex"00ff"; false without error: none there */
+/* hex"00ff"; false without error: none there. */
+bool hex_parse(Scan *, Arena *, const void **bytes, size_t *n);
 void hex_print(const void *bytes, size_t n, Text *);
 #endif

@@ -5,13 +5,16 @@ enum { ALPHA, BETA };
 static const char *shape(Call *c) { return same_type(c, "F"); }
 
 /* leakyrelu: x where x >= 0, alpha * x below. */
-static const AttrDef leakyrelu_attrs[] = {[ALPHA] = {"alpha", A_REAL, "1/100", .draw = "1/100 1/10 -1/2"}, {0}};
+static const AttrDef leakyrelu_attrs[] = {
+    [ALPHA] = {"alpha", A_REAL, "1/100", .draw = "1/100 1/10 -1/2"}, {0}};
 static Ex define_leakyrelu(Call *c, Dims i) {
     Ex x = at(c, 0, i), zero = num(c, 0, 1);
     return add(c, max2(c, x, zero), mul(c, real(c, ALPHA), min2(c, x, zero)));
 }
-static const OnnxMap onnx_leakyrelu[] = {{"", "LeakyRelu", 6, 0, "alpha"}, {"", "LeakyRelu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
-const Op op_leakyrelu = {"leakyrelu", "x", "y", leakyrelu_attrs, shape, define_leakyrelu, .onnx = onnx_leakyrelu};
+static const OnnxMap onnx_leakyrelu[] = {
+    {"", "LeakyRelu", 6, 0, "alpha"}, {"", "LeakyRelu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
+const Op op_leakyrelu = {"leakyrelu",           "x", "y", leakyrelu_attrs, shape, define_leakyrelu,
+                         .onnx = onnx_leakyrelu};
 
 /* hardsigmoid: alpha * x + beta, but not below 0 nor above 1. */
 static const AttrDef hardsigmoid_attrs[] = {
@@ -28,9 +31,12 @@ static const OnnxMap onnx_hardsigmoid[] = {
     {"", "HardSigmoid", 1, 5, "alpha beta consumed_inputs:ignore"},
     {0},
 };
-const Op op_hardsigmoid = {"hardsigmoid", "x", "y", hardsigmoid_attrs, shape, define_hardsigmoid, .onnx = onnx_hardsigmoid};
+const Op op_hardsigmoid = {"hardsigmoid",           "x",   "y",
+                           hardsigmoid_attrs,       shape, define_hardsigmoid,
+                           .onnx = onnx_hardsigmoid};
 
-/* clip: x, but not below min nor above max (which wins). The greatest float as a bound means none. */
+/* clip: x, but not below min nor above max (which wins). The greatest float as a bound means
+   none. */
 #define GREATEST "3.4028234663852886e38"
 enum { MIN, MAX };
 static const AttrDef clip_attrs[] = {

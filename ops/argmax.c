@@ -1,5 +1,5 @@
-/* argmax, argmin: where along an axis the maximum or the minimum lies, the first such place or the last; y has no such
-   axis. */
+/* argmax, argmin: where along an axis the maximum or the minimum lies, the first such place or the
+   last; y has no such axis. */
 #include "op.h"
 enum { AXIS, LAST };
 static const AttrDef attrs[] = {
@@ -48,11 +48,13 @@ static const OnnxMap onnx[] = {
     {"", "ArgMax", 1, 11, "axis last=no! keepdims:reinsert"},
     {0},
 };
-const Op op_argmax = {"argmax", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_argmax = {"argmax",         "x",         "y", attrs, shape, .kernel = kernel,
+                      .params = params, .onnx = onnx};
 
 static const OnnxMap onnx_min[] = {
     {"", "ArgMin", 12, 0, "axis last=select_last_index keepdims:reinsert"},
     {"", "ArgMin", 1, 11, "axis last=no! keepdims:reinsert"},
     {0},
 };
-const Op op_argmin = {"argmin", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx_min};
+const Op op_argmin = {"argmin",        "x", "y", attrs, shape, .kernel = kernel, .params = params,
+                      .onnx = onnx_min};

@@ -1,4 +1,5 @@
-/* arithmetic: the functions of two tensors, element by element. One of them may lack leading axes of the other. */
+/* arithmetic: the functions of two tensors, element by element. One of them may lack leading axes
+   of the other. */
 #include "op.h"
 #include <math.h>
 
@@ -17,16 +18,22 @@ static Ex define_sub(Call *c, Dims i) { return sub(c, left(c, i), right(c, i)); 
 static Ex define_mul(Call *c, Dims i) { return mul(c, left(c, i), right(c, i)); }
 static Ex define_min(Call *c, Dims i) { return min2(c, left(c, i), right(c, i)); }
 static Ex define_max(Call *c, Dims i) { return max2(c, left(c, i), right(c, i)); }
-static Ex define_div(Call *c, Dims i) { return is_float(c->in[0]) ? divide(c, left(c, i), right(c, i)) : 0; }
-static const char *shape_pow(Call *c) { /* the exponent may be of another type; the result has the base's */
+static Ex define_div(Call *c, Dims i) {
+    return is_float(c->in[0]) ? divide(c, left(c, i), right(c, i)) : 0;
+}
+/* The exponent may be of another type; the result has the base's. */
+static const char *shape_pow(Call *c) {
     char a = dtype_class(c->in[0]->dtype), b = dtype_class(c->in[1]->dtype);
-    if (a == 'B' || b == 'B' || a == 'S' || b == 'S' || a == 'C' || b == 'C') return "not for these element types";
+    if (a == 'B' || b == 'B' || a == 'S' || b == 'S' || a == 'C' || b == 'C')
+        return "not for these element types";
     c->out[0] = *c->in[0];
     c->out[0].dim = dims_join(c, c->in[0]->dim, c->in[1]->dim);
     return NULL;
 }
 static Ex define_pow(Call *c, Dims i) {
-    return is_float(c->in[0]) && c->in[0]->dtype == c->in[1]->dtype ? power(c, left(c, i), right(c, i)) : 0;
+    return is_float(c->in[0]) && c->in[0]->dtype == c->in[1]->dtype
+               ? power(c, left(c, i), right(c, i))
+               : 0;
 }
 
 /* Integer division truncates; it is floor where neither number can be negative. */
@@ -37,22 +44,31 @@ static bool quotient(Call *c, const Poly x[], Poly *y) {
     return true;
 }
 enum { TRUNCATED };
-static const AttrDef mod_attrs[] = {[TRUNCATED] = {"truncated", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
-static int mod_params(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = word(c, TRUNCATED), 1); }
+static const AttrDef mod_attrs[] = {
+    [TRUNCATED] = {"truncated", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static int mod_params(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = word(c, TRUNCATED), 1);
+}
 static bool modulus(Call *c, const Poly x[], Poly *y) {
     Poly q;
     if (!quotient(c, x, &q)) return false;
     *y = poly(c, "a - b*q", x[0], x[1], q);
     return true;
 }
-static bool value_div(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, quotient); }
-static bool value_mod(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, modulus); }
+static bool value_div(Call *c, const PolyList in[], Poly *out) {
+    return value_each(c, in, out, quotient);
+}
+static bool value_mod(Call *c, const PolyList in[], Poly *out) {
+    return value_each(c, in, out, modulus);
+}
 
-/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor, the truncated one
-   that of the dividend; a power of
+/* Numbers: division of integers truncates, by 0 gives 0; the remainder has the sign of the divisor,
+   the truncated one that of the dividend; a power of
    integers wraps, one with a negative exponent is 0. */
 static double real_div(double a, double b) { return a / b; }
-static int64_t whole_div(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
+static int64_t whole_div(int64_t a, int64_t b) {
+    return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
 static double real_mod(double a, double b) {
     double rest = fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -75,7 +91,8 @@ static int kernel_pow_mixed(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double x = kernel_real(a, slot, kernel_joined(a, y->rank, i));
-        kernel_set_real(y, slot, kernel_at(y, i), pow(x, kernel_real(b, slot, kernel_joined(b, y->rank, i))));
+        kernel_set_real(y, slot, kernel_at(y, i),
+                        pow(x, kernel_real(b, slot, kernel_joined(b, y->rank, i))));
     }
     return 0;
 }
@@ -101,23 +118,44 @@ static int kernel_pow(const Step *s, void *const slot[]) {
 #define LEGACY "consumed_inputs:ignore broadcast:axis"
 #define PAIR(TYPE) \
     {"", TYPE, 7, 0, ""}, { "", TYPE, 1, 6, LEGACY }
-static const OnnxMap onnx_add[] = {
-    PAIR("Add"), {"", "Sum", 6, 0, "inputs:fold"}, {"", "Sum", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+static const OnnxMap onnx_add[] = {PAIR("Add"),
+                                   {"", "Sum", 6, 0, "inputs:fold"},
+                                   {"", "Sum", 1, 5, "consumed_inputs:ignore inputs:fold"},
+                                   {0}};
 static const OnnxMap onnx_sub[] = {PAIR("Sub"), {0}};
 static const OnnxMap onnx_mul[] = {PAIR("Mul"), {0}};
 static const OnnxMap onnx_div[] = {PAIR("Div"), {0}};
 static const OnnxMap onnx_pow[] = {PAIR("Pow"), {0}};
 static const OnnxMap onnx_mod[] = {{"", "Mod", 10, 0, "truncated=fmod"}, {0}};
-static const OnnxMap onnx_min[] = {{"", "Min", 6, 0, "inputs:fold"}, {"", "Min", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
-static const OnnxMap onnx_max[] = {{"", "Max", 6, 0, "inputs:fold"}, {"", "Max", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+static const OnnxMap onnx_min[] = {
+    {"", "Min", 6, 0, "inputs:fold"}, {"", "Min", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
+static const OnnxMap onnx_max[] = {
+    {"", "Max", 6, 0, "inputs:fold"}, {"", "Max", 1, 5, "consumed_inputs:ignore inputs:fold"}, {0}};
 
 enum { BOTH = OP_COMMUTATIVE | OP_BROADCASTS };
 const Op op_add = {"add", "a b", "y", NULL, shape, define_add, .onnx = onnx_add, .flags = BOTH};
-const Op op_sub = {"sub", "a b", "y", NULL, shape, define_sub, .onnx = onnx_sub, .flags = OP_BROADCASTS};
+const Op op_sub = {
+    "sub", "a b", "y", NULL, shape, define_sub, .onnx = onnx_sub, .flags = OP_BROADCASTS};
 const Op op_mul = {"mul", "a b", "y", NULL, shape, define_mul, .onnx = onnx_mul, .flags = BOTH};
-const Op op_div = {
-    "div", "a b", "y", NULL, shape, define_div, .value = value_div, .kernel = kernel_div, .onnx = onnx_div, .flags = OP_BROADCASTS};
-const Op op_pow = {"pow", "a b", "y", NULL, shape_pow, define_pow, .kernel = kernel_pow, .onnx = onnx_pow, .flags = OP_BROADCASTS};
+const Op op_div = {"div",
+                   "a b",
+                   "y",
+                   NULL,
+                   shape,
+                   define_div,
+                   .value = value_div,
+                   .kernel = kernel_div,
+                   .onnx = onnx_div,
+                   .flags = OP_BROADCASTS};
+const Op op_pow = {"pow",
+                   "a b",
+                   "y",
+                   NULL,
+                   shape_pow,
+                   define_pow,
+                   .kernel = kernel_pow,
+                   .onnx = onnx_pow,
+                   .flags = OP_BROADCASTS};
 const Op op_min = {"min", "a b", "y", NULL, shape, define_min, .onnx = onnx_min, .flags = BOTH};
 const Op op_max = {"max", "a b", "y", NULL, shape, define_max, .onnx = onnx_max, .flags = BOTH};
 const Op op_mod = {"mod",

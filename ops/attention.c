@@ -1,8 +1,12 @@
-/* attention: softmax(scale * q k^T + bias) v for every head, as ONNX states it. q [b, h, s, d], k [b, g, t, d], v [b, g, t, e], where h is a multiple of g; or, with `heads` and
-   `groups` given, [b, s, h*d] and so on. mask: bool (may it be seen?) or numbers that are added, its last axes those of the scores; shorter along t: the rest is not seen. past_key,
-   past_value stand before k and v along t; lengths: how much of t counts in each batch. Query i is at place i + what was before: `causal` sees none behind, `left` and `right` limit how
-   far it sees (-1: all). Scores are capped to cap * tanh(s / cap). A query that sees nothing gives 0. Further results: k and v with what was before them, and the scores: 0: as they
-   are, 1: capped, 2: with the bias, 3: behind the softmax. */
+/* attention: softmax(scale * q k^T + bias) v for every head, as ONNX states it. q [b, h, s, d], k
+   [b, g, t, d], v [b, g, t, e], where h is a multiple of g; or, with `heads` and `groups` given,
+   [b, s, h*d] and so on. mask: bool (may it be seen?) or numbers that are added, its last axes
+   those of the scores; shorter along t: the rest is not seen. past_key, past_value stand before k
+   and v along t; lengths: how much of t counts in each batch. Query i is at place i + what was
+   before: `causal` sees none behind, `left` and `right` limit how far it sees (-1: all). Scores are
+   capped to cap * tanh(s / cap). A query that sees nothing gives 0. Further results: k and v with
+   what was before them, and the scores: 0: as they are, 1: capped, 2: with the bias, 3: behind the
+   softmax. */
 #include "op.h"
 #include <math.h>
 enum { HEADS, GROUPS, SCALE, CAP, CAUSAL, LEFT, RIGHT, SHOWN };
@@ -37,24 +41,31 @@ static bool split_heads(Call *c, int input, int heads, Dims *out) {
 static const char *shape(Call *c) {
     Dims q, k, v;
     Poly before = 0;
-    if (!split_heads(c, Q, HEADS, &q) || !split_heads(c, K, GROUPS, &k) || !split_heads(c, V, GROUPS, &v))
+    if (!split_heads(c, Q, HEADS, &q) || !split_heads(c, K, GROUPS, &k) ||
+        !split_heads(c, V, GROUPS, &v))
         return "attention needs four axes, or three and the number of heads";
-    if (c->in[K]->dim.n != c->in[Q]->dim.n || c->in[V]->dim.n != c->in[Q]->dim.n) return "q, k and v of different ranks";
-    if (!is_float(c->in[Q]) || c->in[K]->dtype != c->in[Q]->dtype) return "not for these element types";
+    if (c->in[K]->dim.n != c->in[Q]->dim.n || c->in[V]->dim.n != c->in[Q]->dim.n)
+        return "q, k and v of different ranks";
+    if (!is_float(c->in[Q]) || c->in[K]->dtype != c->in[Q]->dtype)
+        return "not for these element types";
     need_eq(c, k.v[0], q.v[0]), need_eq(c, v.v[0], q.v[0]), need_eq(c, v.v[1], k.v[1]);
     need_eq(c, k.v[3], q.v[3]), need_eq(c, v.v[2], k.v[2]);
     need_eq(c, q.v[1], poly(c, "g*r", k.v[1], quot(c, q.v[1], k.v[1])));
     if (!given(c, PAST_KEY) != !given(c, PAST_VALUE)) return "one past without the other";
     if (given(c, PAST_KEY)) {
-        if (c->in[PAST_KEY]->dim.n != 4 || c->in[PAST_VALUE]->dim.n != 4) return "pasts have four axes";
+        if (c->in[PAST_KEY]->dim.n != 4 || c->in[PAST_VALUE]->dim.n != 4)
+            return "pasts have four axes";
         before = c->in[PAST_KEY]->dim.v[2];
         need_eq(c, c->in[PAST_VALUE]->dim.v[2], before);
     }
-    if (given(c, MASK) && (c->in[MASK]->dim.n < 1 || c->in[MASK]->dim.n > 4)) return "a mask of another rank";
+    if (given(c, MASK) && (c->in[MASK]->dim.n < 1 || c->in[MASK]->dim.n > 4))
+        return "a mask of another rank";
     if (given(c, LENGTHS) && c->in[LENGTHS]->dim.n != 1) return "lengths are a list";
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[j == PRESENT_VALUE ? V : Q];
     Poly all = poly(c, "t + p", k.v[2], before);
-    c->out[Y].dim = c->in[Q]->dim.n == 4 ? dims_with(q, 3, v.v[3]) : (Dims){3, {q.v[0], q.v[2], poly(c, "h*e", q.v[1], v.v[3])}};
+    c->out[Y].dim = c->in[Q]->dim.n == 4
+                        ? dims_with(q, 3, v.v[3])
+                        : (Dims){3, {q.v[0], q.v[2], poly(c, "h*e", q.v[1], v.v[3])}};
     c->out[PRESENT_KEY].dim = dims_with(k, 2, all);
     c->out[PRESENT_VALUE].dim = dims_with(v, 2, all);
     c->out[SCORES].dim = (Dims){4, {q.v[0], q.v[1], q.v[2], all}};
@@ -63,8 +74,11 @@ static const char *shape(Call *c) {
 
 enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_COUNT };
 static int params(Call *c, int64_t *out, int room) {
-    if (room < P_COUNT - 1 || !bits_of(c, SCALE, &out[P_SCALE - 1]) || !bits_of(c, CAP, &out[P_CAP - 1])) return -1;
-    if (!is_const(c, intof(c, LEFT), &out[P_LEFT - 1]) || !is_const(c, intof(c, RIGHT), &out[P_RIGHT - 1]) ||
+    if (room < P_COUNT - 1 || !bits_of(c, SCALE, &out[P_SCALE - 1]) ||
+        !bits_of(c, CAP, &out[P_CAP - 1]))
+        return -1;
+    if (!is_const(c, intof(c, LEFT), &out[P_LEFT - 1]) ||
+        !is_const(c, intof(c, RIGHT), &out[P_RIGHT - 1]) ||
         !is_const(c, intof(c, SHOWN), &out[P_SHOWN - 1]))
         return -1;
     out[P_CAUSAL - 1] = word(c, CAUSAL);
@@ -83,10 +97,15 @@ static const View *view(const Row *r, int input) {
     int k = SCORES + 1 + input;
     return k < r->s->nview && r->s->view[k].rank >= 0 ? &r->s->view[k] : NULL;
 }
-static double get(const Row *r, const View *v, const int64_t i[]) { return kernel_real(v, r->slot, kernel_at(v, i)); }
+static double get(const Row *r, const View *v, const int64_t i[]) {
+    return kernel_real(v, r->slot, kernel_at(v, i));
+}
 /* Element n of a head's vector at a place; d is how long they are. */
-static double of_head(const Row *r, const View *v, int64_t head, int64_t place, int64_t d, int64_t n) {
-    return get(r, v, v->rank == 4 ? (int64_t[]){r->b, head, place, n} : (int64_t[]){r->b, place, head * d + n});
+static double of_head(const Row *r, const View *v, int64_t head, int64_t place, int64_t d,
+                      int64_t n) {
+    return get(r, v,
+               v->rank == 4 ? (int64_t[]){r->b, head, place, n}
+                            : (int64_t[]){r->b, place, head * d + n});
 }
 static double present(const Row *r, int now, int past, int64_t j, int64_t d, int64_t n) {
     if (j < r->before) return get(r, view(r, past), (int64_t[]){r->b, r->g, j, n});
@@ -95,7 +114,8 @@ static double present(const Row *r, int now, int past, int64_t j, int64_t d, int
 static double score(const Row *r, int64_t j) {
     int64_t d = r->s->view[PRESENT_KEY].dim[3];
     double sum = 0;
-    for (int64_t n = 0; n < d; n++) sum += of_head(r, view(r, Q), r->h, r->i, d, n) * present(r, K, PAST_KEY, j, d, n);
+    for (int64_t n = 0; n < d; n++)
+        sum += of_head(r, view(r, Q), r->h, r->i, d, n) * present(r, K, PAST_KEY, j, d, n);
     return sum * r->scale;
 }
 static double capped(const Row *r, double x) { return r->cap != 0 ? r->cap * tanh(x / r->cap) : x; }
@@ -104,7 +124,8 @@ static double bias(const Row *r, int64_t j) {
     const View *m = view(r, MASK);
     const int64_t *p = r->s->param, place = r->i + r->offset, at[4] = {r->b, r->h, r->i, j};
     if (j >= r->length || (p[P_CAUSAL] && j > place)) return -INFINITY;
-    if ((p[P_LEFT] >= 0 && j < place - p[P_LEFT]) || (p[P_RIGHT] >= 0 && j > place + p[P_RIGHT])) return -INFINITY;
+    if ((p[P_LEFT] >= 0 && j < place - p[P_LEFT]) || (p[P_RIGHT] >= 0 && j > place + p[P_RIGHT]))
+        return -INFINITY;
     if (!m) return 0;
     if (j >= m->dim[m->rank - 1]) return -INFINITY;
     int64_t k = kernel_joined(m, 4, at);
@@ -116,7 +137,9 @@ static void show(const Row *r, int64_t j, double x) {
     const View *v = &r->s->view[SCORES];
     kernel_set_real(v, r->slot, kernel_at(v, (int64_t[]){r->b, r->h, r->i, j}), x);
 }
-static double shown(const Row *r, int64_t j) { return get(r, &r->s->view[SCORES], (int64_t[]){r->b, r->h, r->i, j}); }
+static double shown(const Row *r, int64_t j) {
+    return get(r, &r->s->view[SCORES], (int64_t[]){r->b, r->h, r->i, j});
+}
 
 /* Scores become weights of sum 1, or 0 where nothing is seen. */
 static void weigh(const Row *r) {
@@ -127,8 +150,11 @@ static void weigh(const Row *r) {
         if (x > most || isnan(x)) most = x;
         show(r, j, x);
     }
-    for (int64_t j = 0; j < r->total; j++) sum += bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most);
-    for (int64_t j = 0; j < r->total; j++) show(r, j, seen == -INFINITY || bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most) / sum);
+    for (int64_t j = 0; j < r->total; j++)
+        sum += bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most);
+    for (int64_t j = 0; j < r->total; j++)
+        show(r, j,
+             seen == -INFINITY || bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most) / sum);
 }
 static void mix(const Row *r) {
     const View *y = &r->s->view[Y];
@@ -139,7 +165,8 @@ static void mix(const Row *r) {
             double w = shown(r, j);
             if (w != 0) sum += w * present(r, V, PAST_VALUE, j, e, n);
         }
-        int64_t at = kernel_at(y, y->rank == 4 ? (int64_t[]){r->b, r->h, r->i, n} : (int64_t[]){r->b, r->i, r->h * e + n});
+        int64_t at = kernel_at(y, y->rank == 4 ? (int64_t[]){r->b, r->h, r->i, n}
+                                               : (int64_t[]){r->b, r->i, r->h * e + n});
         kernel_set_real(y, r->slot, at, sum);
     }
 }
@@ -160,10 +187,13 @@ static void keep_present(Row *r, int out, int now, int past) {
     }
 }
 
-static double real_or(int64_t bits, double otherwise) { return kernel_bits_real(bits) != 0 ? kernel_bits_real(bits) : otherwise; }
+static double real_or(int64_t bits, double otherwise) {
+    return kernel_bits_real(bits) != 0 ? kernel_bits_real(bits) : otherwise;
+}
 static int kernel(const Step *s, void *const slot[]) {
     const View *scores = &s->view[SCORES];
-    Row r = {.s = s, .slot = slot, .total = scores->dim[3], .cap = kernel_bits_real(s->param[P_CAP])};
+    Row r = {
+        .s = s, .slot = slot, .total = scores->dim[3], .cap = kernel_bits_real(s->param[P_CAP])};
     const View *past = view(&r, PAST_KEY), *lengths = view(&r, LENGTHS);
     r.scale = real_or(s->param[P_SCALE], 1 / sqrt((double)s->view[PRESENT_KEY].dim[3]));
     r.before = past ? past->dim[2] : 0;
@@ -183,7 +213,8 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* What a node may leave out it must leave out: the numbers of heads where there are four axes, the scale that follows from the size. */
+/* What a node may leave out it must leave out: the numbers of heads where there are four axes, the
+   scale that follows from the size. */
 #define SHARED " cap=softcap causal=is_causal shown=qk_matmul_output_mode softmax_precision:ignore"
 #define FOUR_AXES "heads=0! groups=0!"
 #define THREE_AXES "heads=q_num_heads groups=kv_num_heads"

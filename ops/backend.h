@@ -1,11 +1,14 @@
-/* backend.h -- finding a back end: the CPU's, which is built in, or a plug-in opened at run time. */
+/* backend.h -- finding a back end: the CPU's, which is built in, or a plug-in opened at run
+   time. */
 #ifndef ISOMER_BACKEND_H
 #define ISOMER_BACKEND_H
 #include "ops/base/text.h"
 #include "ops/steps.h"
 
-/* "cpu" is the built-in one; anything else is a shared object that exports isomer_backend: a path, or a name in the loader's search path.
-   It stays loaded. NULL: E_ENVIRONMENT if there is no such file, or it is no back end of this ABI. */
+/* "cpu" is the built-in one; anything else is a shared object that exports isomer_backend: a path,
+   or a name in the loader's search path. It stays loaded. NULL: E_ENVIRONMENT if there is no such
+   file, or it is no back end of this ABI. */
 const Backend *backend_open(const char *name_or_path, Error *);
-void backend_version(const char *name_or_path, Text *); /* a line of --version: what it says of itself, or why it does not open */
+/* A line of --version: what it says of itself, or why it does not open. */
+void backend_version(const char *name_or_path, Text *);
 #endif

@@ -1,7 +1,9 @@
-/* batchnorm: y = scale * (x - mean) / sqrt(var + epsilon) + bias, each a number per channel (axis 1). */
+/* batchnorm: y = scale * (x - mean) / sqrt(var + epsilon) + bias, each a number per channel (axis
+   1). */
 #include "op.h"
 enum { EPSILON };
-static const AttrDef attrs[] = {[EPSILON] = {"epsilon", A_REAL, "1/100000", .draw = "1/100000 1/1000 1/10"}, {0}};
+static const AttrDef attrs[] = {
+    [EPSILON] = {"epsilon", A_REAL, "1/100000", .draw = "1/100000 1/1000 1/10"}, {0}};
 enum { X, SCALE, BIAS, MEAN, VAR };
 
 static const char *shape(Call *c) {
@@ -18,14 +20,17 @@ static Ex define(Call *c, Dims i) {
     Dims channel = {1, {i.v[1]}};
     Ex deviation = fn(c, FN_SQRT, add(c, at(c, VAR, channel), real(c, EPSILON)));
     Ex centred = sub(c, at(c, X, i), at(c, MEAN, channel));
-    return add(c, mul(c, at(c, SCALE, channel), divide(c, centred, deviation)), at(c, BIAS, channel));
+    return add(c, mul(c, at(c, SCALE, channel), divide(c, centred, deviation)),
+               at(c, BIAS, channel));
 }
 
 static const OnnxMap onnx[] = {
     {"", "BatchNormalization", 14, 0, "epsilon training_mode==0 momentum:ignore"},
     {"", "BatchNormalization", 9, 13, "epsilon momentum:ignore"},
     {"", "BatchNormalization", 7, 8, "epsilon spatial==1 momentum:ignore"},
-    {"", "BatchNormalization", 1, 6, "epsilon spatial==1 +is_test==1 momentum:ignore consumed_inputs:ignore"},
+    {"", "BatchNormalization", 1, 6,
+     "epsilon spatial==1 +is_test==1 momentum:ignore consumed_inputs:ignore"},
     {0},
 };
-const Op op_batchnorm = {"batchnorm", "x scale bias mean var", "y", attrs, shape, define, .onnx = onnx};
+const Op op_batchnorm = {"batchnorm", "x scale bias mean var", "y", attrs, shape, define,
+                         .onnx = onnx};

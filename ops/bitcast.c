@@ -15,8 +15,8 @@ static int kernel(const Step *s, void *const slot[]) {
     const size_t width = (size_t)dtype_bits((DType)y->dtype) / 8;
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
-        memcpy((char *)slot[y->slot] + (size_t)kernel_at(y, i) * width, (const char *)slot[x->slot] + (size_t)kernel_at(x, i) * width,
-               width);
+        memcpy((char *)slot[y->slot] + (size_t)kernel_at(y, i) * width,
+               (const char *)slot[x->slot] + (size_t)kernel_at(x, i) * width, width);
     return 0;
 }
 static const OnnxMap onnx[] = {{"", "BitCast", 26, 0, "to"}, {0}};

@@ -8,14 +8,16 @@ static const char *shape(Call *c) {
 }
 static double never(double a, double b) { return a + b; } /* there are no floats */
 
-#define PAIR(NAME, TYPE, EXPRESSION, FLAGS)                                  \
-    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; } \
-    static int kernel_##NAME(const Step *s, void *const slot[]) {            \
-        kernel_pairs(s, slot, never, whole_##NAME);                          \
-        return 0;                                                            \
-    }                                                                        \
-    static const OnnxMap onnx_##NAME[] = {{"", TYPE, 18, 0, ""}, {0}};       \
-    const Op op_##NAME = {#NAME, "a b", "y", .shape = shape, .kernel = kernel_##NAME, .onnx = onnx_##NAME, .flags = FLAGS};
+#define PAIR(NAME, TYPE, EXPRESSION, FLAGS)                                                      \
+    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }                     \
+    static int kernel_##NAME(const Step *s, void *const slot[]) {                                \
+        kernel_pairs(s, slot, never, whole_##NAME);                                              \
+        return 0;                                                                                \
+    }                                                                                            \
+    static const OnnxMap onnx_##NAME[] = {{"", TYPE, 18, 0, ""}, {0}};                           \
+    const Op op_##NAME = {                                                                       \
+        #NAME,         "a b", "y", .shape = shape, .kernel = kernel_##NAME, .onnx = onnx_##NAME, \
+        .flags = FLAGS};
 enum { EVEN = OP_COMMUTATIVE | OP_BROADCASTS };
 PAIR(bitwise_and, "BitwiseAnd", a &b, EVEN)
 PAIR(bitwise_or, "BitwiseOr", a | b, EVEN)
@@ -29,20 +31,40 @@ static int kernel_bitwise_not(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx_bitwise_not[] = {{"", "BitwiseNot", 18, 0, ""}, {0}};
-const Op op_bitwise_not = {"bitwise_not", "x", "y", .shape = shape, .kernel = kernel_bitwise_not, .onnx = onnx_bitwise_not};
+const Op op_bitwise_not = {
+    "bitwise_not",           "x", "y", .shape = shape, .kernel = kernel_bitwise_not,
+    .onnx = onnx_bitwise_not};
 
-/* bitshift: a moved by b places, zeros (to the right, the sign) filling up; beyond the width nothing is left. */
+/* bitshift: a moved by b places, zeros (to the right, the sign) filling up; beyond the width
+   nothing is left. */
 enum { DIRECTION };
-static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction", .kind = A_WORD, .words = "left right", .draw = "left right"}, {0}};
-static int params(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = word(c, DIRECTION), 1); }
-static int64_t to_left(int64_t a, int64_t b) { return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b); }
+static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction",
+                                               .kind = A_WORD,
+                                               .words = "left right",
+                                               .draw = "left right"},
+                                {0}};
+static int params(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = word(c, DIRECTION), 1);
+}
+static int64_t to_left(int64_t a, int64_t b) {
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
 static int64_t to_right(int64_t a, int64_t b) { return a >> (b < 0 || b > 63 ? 63 : b); }
-static int64_t to_right_unsigned(int64_t a, int64_t b) { return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a >> b); }
+static int64_t to_right_unsigned(int64_t a, int64_t b) {
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a >> b);
+}
 static int kernel_bitshift(const Step *s, void *const slot[]) {
     bool sign = dtype_class((DType)s->view[1].dtype) == 'I';
     kernel_pairs(s, slot, never, !s->param[1] ? to_left : sign ? to_right : to_right_unsigned);
     return 0;
 }
 static const OnnxMap onnx_bitshift[] = {{"", "BitShift", 11, 0, "direction=direction^"}, {0}};
-const Op op_bitshift = {
-    "bitshift", "a b", "y", attrs, shape, .kernel = kernel_bitshift, .params = params, .onnx = onnx_bitshift, .flags = OP_BROADCASTS};
+const Op op_bitshift = {"bitshift",
+                        "a b",
+                        "y",
+                        attrs,
+                        shape,
+                        .kernel = kernel_bitshift,
+                        .params = params,
+                        .onnx = onnx_bitshift,
+                        .flags = OP_BROADCASTS};

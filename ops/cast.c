@@ -1,5 +1,5 @@
-/* cast: the same numbers in another element type. In shape computations whole numbers keep their value where 32 bits hold
-   it. */
+/* cast: the same numbers in another element type. In shape computations whole numbers keep their
+   value where 32 bits hold it. */
 #include "op.h"
 #include <math.h>
 enum { TO, SATURATE, ROUND };
@@ -18,7 +18,8 @@ static const char *shape(Call *c) {
 }
 static bool same(Call *c, const Poly x[], Poly *y) {
     int64_t v;
-    if (c->out[0].dtype == DT_BOOL && is_const(c, x[0], &v)) return *y = poly(c, v ? "1" : "0"), true;
+    if (c->out[0].dtype == DT_BOOL && is_const(c, x[0], &v))
+        return *y = poly(c, v ? "1" : "0"), true;
     *y = x[0];
     return dtype_bits(c->out[0].dtype) >= 32 && dtype_bits(c->in[0]->dtype) >= 8;
 }
@@ -52,8 +53,10 @@ static int kernel(const Step *s, void *const slot[]) {
         int64_t from = kernel_at(x, i), at = kernel_at(y, i);
         if (to == DT_BOOL) kernel_set_integer(y, slot, at, kernel_real(x, slot, from) != 0);
         else if (dtype_bits(to) <= 8 && dtype_class(to) == 'F')
-            kernel_set_real(y, slot, at, narrowed(kernel_real(x, slot, from), to, s->param[1], s->param[2]));
-        else if (is_small(to)) kernel_set_integer(y, slot, at, kernel_integer(x, slot, from)); /* its last bits */
+            kernel_set_real(y, slot, at,
+                            narrowed(kernel_real(x, slot, from), to, s->param[1], s->param[2]));
+        /* Its last bits. */
+        else if (is_small(to)) kernel_set_integer(y, slot, at, kernel_integer(x, slot, from));
         else kernel_move(y, slot, at, x, from);
     }
     return 0;
@@ -62,7 +65,8 @@ static int kernel(const Step *s, void *const slot[]) {
 /* A copy converts numbers, and to truth what is not zero. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *steps) {
     char from = dtype_class(c->in[0]->dtype), to = dtype_class(c->out[0].dtype);
-    if (to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype)) return 0;
+    if (to == 'S' || from == 'S' || is_small(c->in[0]->dtype) || is_small(c->out[0].dtype))
+        return 0;
     step_copy(steps, &out[0], &in[0]);
     return 1;
 }
@@ -78,4 +82,13 @@ static const OnnxMap onnx[] = {
     {"", "CastLike", 15, 18, "to:like"},
     {0},
 };
-const Op op_cast = {"cast", "x", "y", attrs, shape, .value = value, .lower = lower, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_cast = {"cast",
+                    "x",
+                    "y",
+                    attrs,
+                    shape,
+                    .value = value,
+                    .lower = lower,
+                    .kernel = kernel,
+                    .params = params,
+                    .onnx = onnx};

@@ -1,8 +1,10 @@
-/* concat: the inputs one behind the other along an axis. Piece j starts where the sizes of the pieces before it end.
-   */
+/* concat: the inputs one behind the other along an axis. Piece j starts where the sizes of the
+   pieces before it end.
+ */
 #include "op.h"
 enum { AXIS };
-static const AttrDef attrs[] = {[AXIS] = {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"}, {0}};
+static const AttrDef attrs[] = {
+    [AXIS] = {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"}, {0}};
 
 static const char *shape(Call *c) {
     int a = axis(c, AXIS, c->in[0]->dim.n);
@@ -43,5 +45,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     return 1;
 }
 
-static const OnnxMap onnx[] = {{"", "Concat", 4, 0, "axis"}, {"", "Concat", 1, 3, "axis"}, {"", "Concat", 1, 3, "axis=1!"}, {0}};
+static const OnnxMap onnx[] = {{"", "Concat", 4, 0, "axis"},
+                               {"", "Concat", 1, 3, "axis"},
+                               {"", "Concat", 1, 3, "axis=1!"},
+                               {0}};
 const Op op_concat = {"concat", "xs..", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

@@ -1,6 +1,6 @@
-/* convtranspose: the transpose of conv as a linear map: x[n, c, j..] * w[c, o, k..] is added to y[n, g*O + o, s*j +
-   d*k - p ..] (+ b), g the group of channel c. x [N, C, ..], w [C, O, ..]; sizes of y: s*(h - 1) + d*(k - 1) + 1 +
-   extra - pads. */
+/* convtranspose: the transpose of conv as a linear map: x[n, c, j..] * w[c, o, k..] is added to
+   y[n, g*O + o, s*j + d*k - p ..] (+ b), g the group of channel c. x [N, C, ..], w [C, O, ..];
+   sizes of y: s*(h - 1) + d*(k - 1) + 1 + extra - pads. */
 #include "op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS, EXTRA };
 static const AttrDef attrs[] = {
@@ -14,12 +14,15 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, w = c->in[1]->dim;
-    PolyList s = ints(c, STRIDES), p = ints(c, PADS), d = ints(c, DILATIONS), extra = ints(c, EXTRA);
+    PolyList s = ints(c, STRIDES), p = ints(c, PADS), d = ints(c, DILATIONS),
+             extra = ints(c, EXTRA);
     const char *why = dtypes_agree(c, "F");
     int ns = x.n - 2;
     if (why) return why;
-    if (ns < 1 || w.n != x.n) return "convtranspose needs x [n, c, ..] and w [c, o, ..] of one rank, at least 3";
-    if (s.n != ns || p.n != 2 * ns || d.n != ns || extra.n != ns) return "convtranspose needs attributes for each spatial axis";
+    if (ns < 1 || w.n != x.n)
+        return "convtranspose needs x [n, c, ..] and w [c, o, ..] of one rank, at least 3";
+    if (s.n != ns || p.n != 2 * ns || d.n != ns || extra.n != ns)
+        return "convtranspose needs attributes for each spatial axis";
     if (c->in[2] && c->in[2]->dim.n != 1) return "the bias of convtranspose has one axis";
     Poly group = intof(c, GROUP), channels = poly(c, "g*o", group, w.v[1]);
     need_ge(c, group, poly(c, "1"));
@@ -31,14 +34,15 @@ static const char *shape(Call *c) {
     for (int j = 0; j < ns; j++) {
         need_ge(c, s.v[j], poly(c, "1"));
         need_ge(c, d.v[j], poly(c, "1"));
-        c->out[0].dim.v[j + 2] =
-            poly(c, "s*h - s + d*k - d + 1 + e - p - q", s.v[j], x.v[j + 2], d.v[j], w.v[j + 2], extra.v[j], p.v[j], p.v[j + ns]);
+        c->out[0].dim.v[j + 2] = poly(c, "s*h - s + d*k - d + 1 + e - p - q", s.v[j], x.v[j + 2],
+                                      d.v[j], w.v[j + 2], extra.v[j], p.v[j], p.v[j + ns]);
         need_ge(c, c->out[0].dim.v[j + 2], 0);
     }
     return NULL;
 }
 
-/* Where kernels lie side by side, each result is a product of one place of x and one of the kernel: its digits. */
+/* Where kernels lie side by side, each result is a product of one place of x and one of the kernel:
+   its digits. */
 static bool side_by_side(Call *c) {
     Dims w = c->in[1]->dim;
     int64_t number;
@@ -52,7 +56,8 @@ static bool side_by_side(Call *c) {
     return is_const(c, intof(c, GROUP), &number) && number == 1;
 }
 static Ex define(Call *c, Dims i) {
-    Dims x = c->in[0]->dim, w = c->in[1]->dim, q = bound(c, (Dims){1, {x.v[1]}}), place = i, tap = i;
+    Dims x = c->in[0]->dim, w = c->in[1]->dim, q = bound(c, (Dims){1, {x.v[1]}}), place = i,
+         tap = i;
     if (!side_by_side(c)) return 0;
     place.v[1] = tap.v[0] = q.v[0];
     tap.v[1] = i.v[1];
@@ -82,13 +87,15 @@ static int64_t source(const Step *s, int ns, int j, int64_t i, int64_t k, int64_
 static double one(const Step *s, void *const slot[], const int64_t i[]) {
     const View *x = &s->view[1], *w = &s->view[2];
     View window = *w;
-    int64_t group = s->param[1], part = x->dim[1] / group, from = i[1] / w->dim[1] * part, k[STEP_RANK], j[STEP_RANK] = {i[0]};
+    int64_t group = s->param[1], part = x->dim[1] / group, from = i[1] / w->dim[1] * part,
+            k[STEP_RANK], j[STEP_RANK] = {i[0]};
     double y = 0;
     window.dim[0] = part;
     window.dim[1] = 1;
     for (bool more = kernel_first(&window, k); more; more = kernel_next(&window, k)) {
         bool reached = true;
-        for (int a = 2; a < x->rank && reached; a++) reached = (j[a] = source(s, x->rank - 2, a - 2, i[a], k[a], x->dim[a])) >= 0;
+        for (int a = 2; a < x->rank && reached; a++)
+            reached = (j[a] = source(s, x->rank - 2, a - 2, i[a], k[a], x->dim[a])) >= 0;
         if (!reached) continue;
         int64_t kernel[STEP_RANK];
         for (int a = 2; a < x->rank; a++) kernel[a] = k[a];
@@ -108,16 +115,19 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* ---- steps: outputs i with (i + p) mod s = r see every s-th kernel place, from r on, and inputs one apart: a convolution with
-   these places in reverse. s^n of them, for each group unless a group is one channel, write every s-th element of y. */
+/* ---- steps: outputs i with (i + p) mod s = r see every s-th kernel place, from r on, and inputs
+   one apart: a convolution with these places in reverse. s^n of them, for each group unless a group
+   is one channel, write every s-th element of y. */
 typedef struct Axis {
     int64_t stride, pad, dilation;
 } Axis;
 
-/* Places of residue r along axis a of the convolution's views and its pads. False: there is nothing to sum. */
+/* Places of residue r along axis a of the convolution's views and its pads. False: there is nothing
+   to sum. */
 static bool residue(const Axis *at, int a, int64_t r, View v[3], int64_t *begin, int64_t *end) {
     View *y = &v[0], *x = &v[1], *w = &v[2];
-    const int64_t s = at->stride, size = w->dim[a], first = ((r - at->pad) % s + s) % s, taps = size > r ? (size - r + s - 1) / s : 0;
+    const int64_t s = at->stride, size = w->dim[a], first = ((r - at->pad) % s + s) % s,
+                  taps = size > r ? (size - r + s - 1) / s : 0;
     if (!taps) return false;
     y->dim[a] = y->dim[a] > first ? (y->dim[a] - first + s - 1) / s : 0;
     y->offset += first * y->stride[a], y->stride[a] *= s;
@@ -131,17 +141,20 @@ static bool residue(const Axis *at, int a, int64_t r, View v[3], int64_t *begin,
 }
 /* The bias of these channels for each element of y. */
 static View bias_view(const View *b, const View *y, int64_t from) {
-    View v = {b->slot, b->dtype, .rank = y->rank, .offset = b->offset + from * b->stride[0], .stride = {[1] = b->stride[0]}};
+    View v = {b->slot, b->dtype, .rank = y->rank, .offset = b->offset + from * b->stride[0],
+              .stride = {[1] = b->stride[0]}};
     for (int k = 0; k < y->rank; k++) v.dim[k] = y->dim[k];
     return v;
 }
-static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t number, int64_t group, int64_t from, StepBuf *b) {
+static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t number,
+                     int64_t group, int64_t from, StepBuf *b) {
     const int ns = whole[1].rank - 2;
     int64_t param[64] = {group};
     View v[4] = {whole[0], whole[1], whole[2]};
     for (int a = ns - 1; a >= 0; a--) {
         const int64_t s = axis[a].stride;
-        if (!residue(&axis[a], a + 2, number % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a])) return false;
+        if (!residue(&axis[a], a + 2, number % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a]))
+            return false;
         number /= s;
         param[1 + a] = 1, param[1 + 3 * ns + a] = axis[a].dilation;
     }
@@ -149,7 +162,10 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
     if (bias) v[3] = bias_view(bias, &v[0], from);
     Step *s = step_add(b, S_CONV, bias ? 4 : 3, v);
     step_param(b, s, 1 + 4 * ns, param);
-    if (bias) step_code(b, s, 3, (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
+    if (bias)
+        step_code(
+            b, s, 3,
+            (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
     return true;
 }
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
@@ -160,13 +176,16 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     int64_t number = 1;
     Axis axis[STEP_RANK];
     for (int a = 0; a < ns; a++) {
-        axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]), step_size(b, ints(c, DILATIONS).v[a])};
+        axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]),
+                         step_size(b, ints(c, DILATIONS).v[a])};
         if (axis[a].stride > 1 && axis[a].dilation > 1) return 0;
         if (axis[a].stride > MOST || (number *= axis[a].stride) > MOST) return 0;
     }
     const bool depthwise = channels == 1 && group > 1;
     const int64_t parts = depthwise ? 1 : group;
-    if (view_count(&in[0]) == 0 || view_count(&in[1]) == 0 || parts * number > MOST || in[0].dim[1] % group) return 0;
+    if (view_count(&in[0]) == 0 || view_count(&in[1]) == 0 || parts * number > MOST ||
+        in[0].dim[1] % group)
+        return 0;
     for (int64_t g = 0; g < parts; g++)
         for (int64_t k = 0; k < number; k++) {
             View v[3] = {view_part(&out[0], 1, g * channels, depthwise ? group : channels),
@@ -174,14 +193,18 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
                          view_part(&in[1], 0, g * (in[1].dim[0] / parts), in[1].dim[0] / parts)};
             if (!depthwise) v[2] = view_axes(&v[2], v[2].rank, exchanged);
             else if (in[1].dim[0] != group) return 0;
-            if (!add_conv(v, c->in[2] ? &in[2] : NULL, axis, k, depthwise ? group : 1, g * channels, b)) return 0;
+            if (!add_conv(v, c->in[2] ? &in[2] : NULL, axis, k, depthwise ? group : 1, g * channels,
+                          b))
+                return 0;
         }
     return 1;
 }
 
 static const OnnxMap onnx[] = {
-    {"", "ConvTranspose", 1, 0, "group strides dilations extra=output_padding pads:transposed kernel_shape:check"},
+    {"", "ConvTranspose", 1, 0,
+     "group strides dilations extra=output_padding pads:transposed kernel_shape:check"},
     {0},
 };
-const Op op_convtranspose = {"convtranspose",  "x w b?",         "y",         attrs, shape, define, .lower = lower,
-                             .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_convtranspose = {
+    "convtranspose",  "x w b?",         "y",         attrs, shape, define, .lower = lower,
+    .kernel = kernel, .params = params, .onnx = onnx};

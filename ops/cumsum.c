@@ -1,5 +1,5 @@
-/* cumsum: sums of the elements up to each place along an axis, from the end with `reverse`, without the place itself
-   with `exclusive`. cumprod: products likewise. */
+/* cumsum: sums of the elements up to each place along an axis, from the end with `reverse`, without
+   the place itself with `exclusive`. cumprod: products likewise. */
 #include "op.h"
 enum { AXIS, EXCLUSIVE, REVERSE };
 static const AttrDef attrs[] = {
@@ -9,7 +9,9 @@ static const AttrDef attrs[] = {
     {0},
 };
 
-static const char *shape(Call *c) { return axis(c, AXIS, c->in[0]->dim.n) < 0 ? "axis out of range" : same_type(c, "FIU"); }
+static const char *shape(Call *c) {
+    return axis(c, AXIS, c->in[0]->dim.n) < 0 ? "axis out of range" : same_type(c, "FIU");
+}
 
 static Ex define(Call *c, Dims i) {
     int a = axis(c, AXIS, i.n);
@@ -50,5 +52,8 @@ static int kernel_product(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-static const OnnxMap onnx_product[] = {{"", "CumProd", 26, 0, "axis=input:1 exclusive reverse"}, {0}};
-const Op op_cumprod = {"cumprod", "x", "y", attrs, shape, .kernel = kernel_product, .params = params, .onnx = onnx_product};
+static const OnnxMap onnx_product[] = {{"", "CumProd", 26, 0, "axis=input:1 exclusive reverse"},
+                                       {0}};
+const Op op_cumprod = {
+    "cumprod",           "x", "y", attrs, shape, .kernel = kernel_product, .params = params,
+    .onnx = onnx_product};

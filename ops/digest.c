@@ -1,7 +1,8 @@
-/* digest.c -- a number for what an operator means: the hash of its definition printed at a fixed family of
-   signatures, made in a World of its own so that nothing else has a say. The family: every combination of element
-   type, ranks, kinds of sizes and forms of attributes that shape() accepts. A composite's digest is made of its
-   expansion's text and of the digests of the operators in it. */
+/* digest.c -- a number for what an operator means: the hash of its definition printed at a fixed
+   family of signatures, made in a World of its own so that nothing else has a say. The family:
+   every combination of element type, ranks, kinds of sizes and forms of attributes that shape()
+   accepts. A composite's digest is made of its expansion's text and of the digests of the operators
+   in it. */
 #include "ops/digest.h"
 #include "ops/signature.h"
 #include <ctype.h>
@@ -9,8 +10,9 @@
 
 enum { INPUTS = 6, ATTRS = 16, LISTS = 2 * RANK_MAX, NAME = 64 };
 typedef enum SizesForm { SYMBOLS, SOME_ONES, NUMBERS, SIZES_FORMS } SizesForm;
-/* Of lists: one symbol an axis, two an axis, those with zeros for every other axis, two in all, one a spatial axis;
-   the axes backwards; the sizes of input 0 as they are, doubled, the last two merged. And all defaults. */
+/* Of lists: one symbol an axis, two an axis, those with zeros for every other axis, two in all, one
+   a spatial axis; the axes backwards; the sizes of input 0 as they are, doubled, the last two
+   merged. And all defaults. */
 typedef enum ListForm {
     AN_AXIS,
     TWO_AN_AXIS,
@@ -87,7 +89,8 @@ static int word_count(const AttrDef *d) {
 }
 static void attribute(Family *f, const AttrDef *d, Variant *v, int k, Attr *out) {
     *out = (Attr){0};
-    if (v->list == DEFAULTS && d->init && d->kind != A_WORD && attr_default(f->w, d, v->rank, out)) return;
+    if (v->list == DEFAULTS && d->init && d->kind != A_WORD && attr_default(f->w, d, v->rank, out))
+        return;
     int n = d->kind == A_INT ? 1 : d->kind == A_INTS ? list_length(d, v) : 0;
     for (int entry = 0; entry < n; entry++) f->list[k][entry] = list_entry(f, d, v, k, entry, n);
     out->ints = (PolyList){n, f->list[k]};
@@ -121,7 +124,8 @@ static void print_variant(Family *f, Variant v, int nin) {
         for (int a = 0; a < t.dim.n; a++) t.dim.v[a] = size_of(f, &v, k, a);
         in[k] = type_intern(f->w, &t);
     }
-    for (int k = 0; k < attrs_count(f->op->attrs); k++) attribute(f, &f->op->attrs[k], &v, k, &attr[k]);
+    for (int k = 0; k < attrs_count(f->op->attrs); k++)
+        attribute(f, &f->op->attrs[k], &v, k, &attr[k]);
     Sig sig = sig_intern(f->w, f->op, attr, nin, in, 2);
     if (sig > f->last && !sig_info(f->w, sig)->why) print_signature(f, sig);
     if (sig > f->last) f->last = sig;
@@ -135,14 +139,16 @@ static int take(int *n, int radix) {
 }
 static void print_inputs(Family *f, int nin) {
     static const DType dtypes[] = {DT_FLOAT, DT_INT64};
-    int patterns = nin > 1 ? PATTERNS : 1, axes = 1, words = 1, lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
+    int patterns = nin > 1 ? PATTERNS : 1, axes = 1, words = 1,
+        lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++) {
         if (d->axes) axes = AXES;
         if (d->kind == A_WORD) words *= word_count(d);
     }
     for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
         int k = n;
-        Variant v = {.dtype = dtypes[take(&k, 2)], .rank = take(&k, RANKS), .pattern = take(&k, patterns)};
+        Variant v = {
+            .dtype = dtypes[take(&k, 2)], .rank = take(&k, RANKS), .pattern = take(&k, patterns)};
         v.sizes = (SizesForm)take(&k, SIZES_FORMS);
         v.list = (ListForm)take(&k, lists);
         v.axis = take(&k, axes);
@@ -157,13 +163,15 @@ static void print_family(World *w, const Op *op, Text *text) {
     for (int nin = least; nin <= most && nin <= INPUTS; nin++) print_inputs(&f, nin);
 }
 
-/* The text of an expansion and, behind it, the digest of each operator that stands there behind a =. */
+/* The text of an expansion and, behind it, the digest of each operator that stands there behind a
+   =. */
 static void print_expansion(World *w, const char *expand, Text *text) {
     char digest[33], name[NAME];
     text_add(text, "%s", expand);
     for (const char *s = strstr(expand, " = "); s; s = strstr(s + 1, " = ")) {
         size_t n = 0;
-        for (const char *c = s + 3; n + 1 < NAME && (isalnum((unsigned char)*c) || *c == '_'); c++) name[n++] = *c;
+        for (const char *c = s + 3; n + 1 < NAME && (isalnum((unsigned char)*c) || *c == '_'); c++)
+            name[n++] = *c;
         name[n] = 0;
         const Op *op = op_find(name);
         if (op) sig_digest(w, op, digest);

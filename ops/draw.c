@@ -1,7 +1,8 @@
-/* draw: operators that draw at random. ONNX names no generator: it is the Mersenne Twister (M. Matsumoto, T. Nishimura,
-   1998) with numbers of 53 bits, started from the seed as its authors say, which is what ONNX's own node tests expect of
-   dropout. Without a seed the seed is 0: the same model gives the same results. dropout: in training, y = x / (1 - ratio)
-   where the mask is true, else 0. uniform, normal: a tensor of drawn numbers. bernoulli: 1 with the probability x. */
+/* draw: operators that draw at random. ONNX names no generator: it is the Mersenne Twister (M.
+   Matsumoto, T. Nishimura, 1998) with numbers of 53 bits, started from the seed as its authors say,
+   which is what ONNX's own node tests expect of dropout. Without a seed the seed is 0: the same
+   model gives the same results. dropout: in training, y = x / (1 - ratio) where the mask is true,
+   else 0. uniform, normal: a tensor of drawn numbers. bernoulli: 1 with the probability x. */
 #include "op.h"
 #include <math.h>
 
@@ -13,7 +14,8 @@ typedef struct Twister {
 
 static void twister_start(Twister *t, uint32_t seed) {
     t->word[0] = seed;
-    for (uint32_t k = 1; k < WORDS; k++) t->word[k] = 1812433253u * (t->word[k - 1] ^ t->word[k - 1] >> 30) + k;
+    for (uint32_t k = 1; k < WORDS; k++)
+        t->word[k] = 1812433253u * (t->word[k - 1] ^ t->word[k - 1] >> 30) + k;
     t->at = WORDS;
 }
 static void twist(Twister *t) {
@@ -35,11 +37,14 @@ static double twister_real(Twister *t) {
     return ((double)high * 67108864 + (double)low) / 9007199254740992;
 }
 /* The seed that is parameter k: a number as bits, taken to 32 bits. */
-static void start_from(Twister *t, double seed) { twister_start(t, (uint32_t)(int64_t)(isfinite(seed) && fabs(seed) < 9e18 ? seed : 0)); }
+static void start_from(Twister *t, double seed) {
+    twister_start(t, (uint32_t)(int64_t)(isfinite(seed) && fabs(seed) < 9e18 ? seed : 0));
+}
 
 enum { RATIO, SEED };
-static const AttrDef dropout_attrs[] = {
-    [RATIO] = {"ratio", A_REAL, "1/2", .draw = "0 1/2 3/4"}, [SEED] = {"seed", A_INT, "0", .draw = "0 1 7"}, {0}};
+static const AttrDef dropout_attrs[] = {[RATIO] = {"ratio", A_REAL, "1/2", .draw = "0 1/2 3/4"},
+                                        [SEED] = {"seed", A_INT, "0", .draw = "0 1 7"},
+                                        {0}};
 static const char *shape_dropout(Call *c) {
     const char *why = same_type(c, "F");
     c->out[1] = c->out[0];
@@ -47,7 +52,8 @@ static const char *shape_dropout(Call *c) {
     return why;
 }
 static int params_dropout(Call *c, int64_t *out, int room) {
-    return room < 2 || !bits_of(c, RATIO, &out[0]) || !is_const(c, intof(c, SEED), &out[1]) ? -1 : 2;
+    return room < 2 || !bits_of(c, RATIO, &out[0]) || !is_const(c, intof(c, SEED), &out[1]) ? -1
+                                                                                            : 2;
 }
 static int kernel_dropout(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *mask = &s->view[1], *x = &s->view[2];
@@ -57,12 +63,14 @@ static int kernel_dropout(const Step *s, void *const slot[]) {
     twister_start(&t, (uint32_t)s->param[2]);
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         bool keep = ratio <= 0 || twister_real(&t) >= ratio;
-        kernel_set_real(y, slot, kernel_at(y, i), keep ? kernel_real(x, slot, kernel_at(x, i)) / (1 - ratio) : 0);
+        kernel_set_real(y, slot, kernel_at(y, i),
+                        keep ? kernel_real(x, slot, kernel_at(x, i)) / (1 - ratio) : 0);
         kernel_set_integer(mask, slot, kernel_at(mask, i), keep);
     }
     return 0;
 }
-static const OnnxMap onnx_dropout[] = {{"", "Dropout", 12, 0, "ratio=input:1 seed training:input"}, {0}};
+static const OnnxMap onnx_dropout[] = {{"", "Dropout", 12, 0, "ratio=input:1 seed training:input"},
+                                       {0}};
 const Op op_dropout = {
     "dropout",
     "x",
@@ -77,15 +85,18 @@ const Op op_dropout = {
 
 /* uniform: from low to high; normal: with this mean and this standard deviation. */
 enum { FIRST, SECOND, DRAW_SEED, SHAPE, DTYPE };
-#define DRAW_ATTRS                                                                                            \
-    [DRAW_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"}, [SHAPE] = {.name = "shape", .kind = A_INTS}, \
-    [DTYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"}, {                                              \
-        0                                                                                                     \
+#define DRAW_ATTRS                                               \
+    [DRAW_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"}, \
+    [SHAPE] = {.name = "shape", .kind = A_INTS},                 \
+    [DTYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"}, { \
+        0                                                        \
     }
-static const AttrDef uniform_attrs[] = {
-    [FIRST] = {.name = "low", .kind = A_REAL, .init = "0"}, [SECOND] = {.name = "high", .kind = A_REAL, .init = "1"}, DRAW_ATTRS};
-static const AttrDef normal_attrs[] = {
-    [FIRST] = {.name = "mean", .kind = A_REAL, .init = "0"}, [SECOND] = {.name = "scale", .kind = A_REAL, .init = "1"}, DRAW_ATTRS};
+static const AttrDef uniform_attrs[] = {[FIRST] = {.name = "low", .kind = A_REAL, .init = "0"},
+                                        [SECOND] = {.name = "high", .kind = A_REAL, .init = "1"},
+                                        DRAW_ATTRS};
+static const AttrDef normal_attrs[] = {[FIRST] = {.name = "mean", .kind = A_REAL, .init = "0"},
+                                       [SECOND] = {.name = "scale", .kind = A_REAL, .init = "1"},
+                                       DRAW_ATTRS};
 
 static const char *shape_drawn(Call *c) {
     Dims y = ints_dims(c, SHAPE);
@@ -95,7 +106,10 @@ static const char *shape_drawn(Call *c) {
     return is_float(&c->out[0]) ? NULL : "not for this element type";
 }
 static int params_drawn(Call *c, int64_t *out, int room) {
-    return room < 3 || !bits_of(c, FIRST, &out[0]) || !bits_of(c, SECOND, &out[1]) || !bits_of(c, DRAW_SEED, &out[2]) ? -1 : 3;
+    return room < 3 || !bits_of(c, FIRST, &out[0]) || !bits_of(c, SECOND, &out[1]) ||
+                   !bits_of(c, DRAW_SEED, &out[2])
+               ? -1
+               : 3;
 }
 /* Two uniform numbers make one of the bell curve (G. E. P. Box, M. E. Muller, 1958). */
 static double bell(Twister *t) {
@@ -109,7 +123,8 @@ static int fill_drawn(const Step *s, void *const slot[], bool normal) {
     Twister t;
     start_from(&t, kernel_bits_real(s->param[3]));
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
-        kernel_set_real(y, slot, kernel_at(y, i), normal ? a + b * bell(&t) : a + (b - a) * twister_real(&t));
+        kernel_set_real(y, slot, kernel_at(y, i),
+                        normal ? a + b * bell(&t) : a + (b - a) * twister_real(&t));
     return 0;
 }
 static int kernel_uniform(const Step *s, void *const slot[]) { return fill_drawn(s, slot, false); }
@@ -126,22 +141,41 @@ static const OnnxMap onnx_normal[] = {
     {0},
 };
 const Op op_uniform = {
-    "uniform",          "", "y", uniform_attrs, shape_drawn, .kernel = kernel_uniform, .params = params_drawn, .onnx = onnx_uniform,
+    "uniform",
+    "",
+    "y",
+    uniform_attrs,
+    shape_drawn,
+    .kernel = kernel_uniform,
+    .params = params_drawn,
+    .onnx = onnx_uniform,
     .flags = OP_RANDOM,
 };
 const Op op_normal = {
-    "normal", "", "y", normal_attrs, shape_drawn, .kernel = kernel_normal, .params = params_drawn, .onnx = onnx_normal, .flags = OP_RANDOM,
+    "normal",
+    "",
+    "y",
+    normal_attrs,
+    shape_drawn,
+    .kernel = kernel_normal,
+    .params = params_drawn,
+    .onnx = onnx_normal,
+    .flags = OP_RANDOM,
 };
 
 enum { COIN_SEED, COIN_TYPE };
 static const AttrDef bernoulli_attrs[] = {
-    [COIN_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"}, [COIN_TYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"}, {0}};
+    [COIN_SEED] = {.name = "seed", .kind = A_REAL, .init = "0"},
+    [COIN_TYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"},
+    {0}};
 static const char *shape_bernoulli(Call *c) {
     const char *why = same_type(c, "F");
     c->out[0].dtype = (DType)word(c, COIN_TYPE);
     return why;
 }
-static int params_bernoulli(Call *c, int64_t *out, int room) { return room < 1 || !bits_of(c, COIN_SEED, &out[0]) ? -1 : 1; }
+static int params_bernoulli(Call *c, int64_t *out, int room) {
+    return room < 1 || !bits_of(c, COIN_SEED, &out[0]) ? -1 : 1;
+}
 static int kernel_bernoulli(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t i[STEP_RANK];

@@ -1,6 +1,7 @@
-/* einsum: y[i..] = sum over the letters that y has not of the product of the inputs, each axis of an input being a
-   letter. letters: for every input its number of axes and the letters of these axes; then the same of y. Letters are
-   numbers from 0; one that stands twice in an input takes its diagonal. */
+/* einsum: y[i..] = sum over the letters that y has not of the product of the inputs, each axis of
+   an input being a letter. letters: for every input its number of axes and the letters of these
+   axes; then the same of y. Letters are numbers from 0; one that stands twice in an input takes its
+   diagonal. */
 #include "op.h"
 enum { LETTERS, LETTERS_MAX = 64 };
 static const AttrDef attrs[] = {[LETTERS] = {.name = "letters", .kind = A_INTS}, {0}};
@@ -12,10 +13,13 @@ typedef struct Operand {
 static bool operand(Call *c, int *k, Operand *o) {
     PolyList list = ints(c, LETTERS);
     int64_t n, letter;
-    if (*k >= list.n || !is_const(c, list.v[*k], &n) || n < 0 || n > RANK_MAX || *k + 1 + n > list.n) return false;
+    if (*k >= list.n || !is_const(c, list.v[*k], &n) || n < 0 || n > RANK_MAX ||
+        *k + 1 + n > list.n)
+        return false;
     o->n = (int)n;
     for (int j = 0; j < o->n; j++) {
-        if (!is_const(c, list.v[*k + 1 + j], &letter) || letter < 0 || letter >= LETTERS_MAX) return false;
+        if (!is_const(c, list.v[*k + 1 + j], &letter) || letter < 0 || letter >= LETTERS_MAX)
+            return false;
         o->letter[j] = (int)letter;
     }
     *k += 1 + o->n;
@@ -30,7 +34,8 @@ static bool letter_sizes(Call *c, LetterSizes *s, bool needed) {
     for (int j = 0, k = 0; j < c->nin; j++) {
         if (!operand(c, &k, &o) || o.n != c->in[j]->dim.n) return false;
         for (int a = 0; a < o.n; a++) {
-            if (s->seen[o.letter[a]] && needed) need_eq(c, s->size[o.letter[a]], c->in[j]->dim.v[a]);
+            if (s->seen[o.letter[a]] && needed)
+                need_eq(c, s->size[o.letter[a]], c->in[j]->dim.v[a]);
             if (!s->seen[o.letter[a]]) s->size[o.letter[a]] = c->in[j]->dim.v[a];
             s->seen[o.letter[a]] = true;
         }

@@ -1,4 +1,5 @@
-/* elu: functions of one number with real parameters that are bent at 0 or elsewhere, element by element. */
+/* elu: functions of one number with real parameters that are bent at 0 or elsewhere, element by
+   element. */
 #include "op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
@@ -9,13 +10,17 @@ static Ex exp_1(Call *c, Ex x) { return sub(c, fn(c, FN_EXP, x), num(c, 1, 1)); 
 /* 1 where x > 0, else 0. */
 static Ex step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
 
-/* elu: x where x >= 0, alpha * (e^x - 1) below; celu: the exponent divided by alpha; selu: gamma times elu. */
+/* elu: x where x >= 0, alpha * (e^x - 1) below; celu: the exponent divided by alpha; selu: gamma
+   times elu. */
 enum { ALPHA, GAMMA };
 #define ALPHA_OF(DEFAULT, DRAW) [ALPHA] = {"alpha", A_REAL, DEFAULT, .draw = DRAW}
 static const AttrDef elu_attrs[] = {ALPHA_OF("1", "1 1/2 2"), {0}};
-static Ex elu(Call *c, Ex x) { return add(c, above(c, x), mul(c, real(c, ALPHA), exp_1(c, below(c, x)))); }
+static Ex elu(Call *c, Ex x) {
+    return add(c, above(c, x), mul(c, real(c, ALPHA), exp_1(c, below(c, x))));
+}
 static Ex define_elu(Call *c, Dims i) { return elu(c, at(c, 0, i)); }
-static const OnnxMap onnx_elu[] = {{"", "Elu", 6, 0, "alpha"}, {"", "Elu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
+static const OnnxMap onnx_elu[] = {
+    {"", "Elu", 6, 0, "alpha"}, {"", "Elu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
 const Op op_elu = {"elu", "x", "y", elu_attrs, shape, define_elu, .onnx = onnx_elu};
 
 static Ex define_celu(Call *c, Dims i) {
@@ -40,7 +45,9 @@ static Ex define_thresholdedrelu(Call *c, Dims i) {
     return mul(c, x, step(c, sub(c, x, real(c, ALPHA))));
 }
 static const OnnxMap onnx_thresholdedrelu[] = {{"", "ThresholdedRelu", 10, 0, "alpha"}, {0}};
-const Op op_thresholdedrelu = {"thresholdedrelu", "x", "y", elu_attrs, shape, define_thresholdedrelu, .onnx = onnx_thresholdedrelu};
+const Op op_thresholdedrelu = {
+    "thresholdedrelu",           "x", "y", elu_attrs, shape, define_thresholdedrelu,
+    .onnx = onnx_thresholdedrelu};
 
 /* shrink: x + bias below -lambda, x - bias above lambda, 0 between. */
 enum { BIAS, LAMBDA };
@@ -50,7 +57,8 @@ static const AttrDef shrink_attrs[] = {
     {0},
 };
 static Ex define_shrink(Call *c, Dims i) {
-    Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS), limit = real(c, LAMBDA);
+    Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS),
+       limit = real(c, LAMBDA);
     Ex high = mul(c, step(c, sub(c, x, limit)), sub(c, x, bias));
     return add(c, high, mul(c, step(c, sub(c, minus, limit)), add(c, x, bias)));
 }
@@ -68,11 +76,19 @@ const Op op_swish = {"swish", "x", "y", elu_attrs, shape, define_swish, .onnx = 
 /* prelu: x where x >= 0, slope * x below; slope may lack leading axes of x. */
 static const char *shape_prelu(Call *c) {
     dims_join(c, c->in[0]->dim, c->in[1]->dim);
-    return c->in[1]->dim.n > c->in[0]->dim.n ? "the slope has more axes than x" : same_type(c, "FIU");
+    return c->in[1]->dim.n > c->in[0]->dim.n ? "the slope has more axes than x"
+                                             : same_type(c, "FIU");
 }
 static Ex define_prelu(Call *c, Dims i) {
     Ex x = at(c, 0, i);
     return add(c, above(c, x), mul(c, at(c, 1, dims_tail(i, c->in[1]->dim.n)), below(c, x)));
 }
 static const OnnxMap onnx_prelu[] = {{"", "PRelu", 7, 0, ""}, {0}};
-const Op op_prelu = {"prelu", "x slope", "y", NULL, shape_prelu, define_prelu, .onnx = onnx_prelu, .flags = OP_BROADCASTS};
+const Op op_prelu = {"prelu",
+                     "x slope",
+                     "y",
+                     NULL,
+                     shape_prelu,
+                     define_prelu,
+                     .onnx = onnx_prelu,
+                     .flags = OP_BROADCASTS};

@@ -1,14 +1,16 @@
-/* enlarge: a kernel w [o, c, ..] set into the middle of a larger one of zeros. Where the difference is odd the extra
-   row goes behind. ONNX has no such operator: it is exported as a constant. */
+/* enlarge: a kernel w [o, c, ..] set into the middle of a larger one of zeros. Where the difference
+   is odd the extra row goes behind. ONNX has no such operator: it is exported as a constant. */
 #include "op.h"
 enum { KERNEL };
-static const AttrDef attrs[] = {[KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "3 4 5"}, {0}};
+static const AttrDef attrs[] = {[KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "3 4 5"},
+                                {0}};
 
 static const char *shape(Call *c) {
     Dims w = c->in[0]->dim;
     PolyList k = ints(c, KERNEL);
     const char *why = same_type(c, "FIU");
-    if (w.n < 3 || k.n != w.n - 2) return "enlarge needs a kernel [o, c, ..] and a size for each spatial axis";
+    if (w.n < 3 || k.n != w.n - 2)
+        return "enlarge needs a kernel [o, c, ..] and a size for each spatial axis";
     for (int j = 0; j < k.n; j++) {
         need_ge(c, k.v[j], w.v[j + 2]);
         c->out[0].dim.v[j + 2] = k.v[j];

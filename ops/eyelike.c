@@ -16,7 +16,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 static Ex define(Call *c, Dims i) {
-    return when(c, when_eq(c, i.v[1], poly(c, "i + k", i.v[0], intof(c, DIAGONAL))), num(c, 1, 1), num(c, 0, 1));
+    return when(c, when_eq(c, i.v[1], poly(c, "i + k", i.v[0], intof(c, DIAGONAL))), num(c, 1, 1),
+                num(c, 0, 1));
 }
 static const OnnxMap onnx[] = {{"", "EyeLike", 9, 0, "k shape:like dtype:like"}, {0}};
 const Op op_eyelike = {"eyelike", "", "y", attrs, shape, define, .onnx = onnx};

@@ -1,5 +1,5 @@
-/* filter: kernels [o, c, ..] of convolutions that are known without weights. ONNX has no such operators: they are exported
-   as constants. */
+/* filter: kernels [o, c, ..] of convolutions that are known without weights. ONNX has no such
+   operators: they are exported as constants. */
 #include "op.h"
 enum { CHANNELS, KERNEL, DTYPE };
 static const AttrDef attrs[] = {
@@ -21,8 +21,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
-/* averagekernel: every entry is 1 / (number of spatial places). With c = 1 and as many groups as channels a convolution
-   with it is the average pooling that counts padding. */
+/* averagekernel: every entry is 1 / (number of spatial places). With c = 1 and as many groups as
+   channels a convolution with it is the average pooling that counts padding. */
 static Ex define_average(Call *c, Dims i) {
     (void)i;
     Dims k = ints_dims(c, KERNEL);
@@ -30,7 +30,8 @@ static Ex define_average(Call *c, Dims i) {
 }
 const Op op_averagekernel = {"averagekernel", "", "y", attrs, shape, .define = define_average};
 
-/* identitykernel: 1 in the middle where output channel o reads itself, which is channel o mod c of its group; else 0. */
+/* identitykernel: 1 in the middle where output channel o reads itself, which is channel o mod c of
+   its group; else 0. */
 static const char *shape_identity(Call *c) {
     PolyList channels = ints(c, CHANNELS);
     const char *why = shape(c);
@@ -43,7 +44,9 @@ static Ex define_identity(Call *c, Dims i) {
     PolyList channels = ints(c, CHANNELS), k = ints(c, KERNEL);
     Dims o = digits(c, i.v[0], (Dims){2, {quot(c, channels.v[0], channels.v[1]), channels.v[1]}});
     Cond one = when_eq(c, i.v[1], o.v[1]);
-    for (int j = 0; j < k.n; j++) one = both(c, one, when_eq(c, i.v[j + 2], quot(c, k.v[j], poly(c, "2"))));
+    for (int j = 0; j < k.n; j++)
+        one = both(c, one, when_eq(c, i.v[j + 2], quot(c, k.v[j], poly(c, "2"))));
     return when(c, one, num(c, 1, 1), num(c, 0, 1));
 }
-const Op op_identitykernel = {"identitykernel", "", "y", attrs, shape_identity, .define = define_identity};
+const Op op_identitykernel = {"identitykernel",         "", "y", attrs, shape_identity,
+                              .define = define_identity};

@@ -1,5 +1,5 @@
-/* functions: further functions of one number, element by element, by those that definitions know; the inverses of the
-   circle functions have kernels. */
+/* functions: further functions of one number, element by element, by those that definitions know;
+   the inverses of the circle functions have kernels. */
 #include "op.h"
 #include <math.h>
 
@@ -27,7 +27,8 @@ static Ex logarithm(Call *c, Ex a, Ex b) { return fn(c, FN_LOG, add(c, a, fn(c, 
 FUNCTION(tan, "Tan", 7, divide(c, fn(c, FN_SIN, x), fn(c, FN_COS, x)))
 FUNCTION(sinh, "Sinh", 9, half(c, sub(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
 FUNCTION(cosh, "Cosh", 9, half(c, add(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
-FUNCTION(asinh, "Asinh", 9, mul(c, fn(c, FN_SIGN, x), logarithm(c, fn(c, FN_ABS, x), add(c, square(c, x), one(c)))))
+FUNCTION(asinh, "Asinh", 9,
+         mul(c, fn(c, FN_SIGN, x), logarithm(c, fn(c, FN_ABS, x), add(c, square(c, x), one(c)))))
 FUNCTION(acosh, "Acosh", 9, logarithm(c, x, sub(c, square(c, x), one(c))))
 FUNCTION(atanh, "Atanh", 9, half(c, fn(c, FN_LOG, divide(c, add(c, one(c), x), sub(c, one(c), x)))))
 FUNCTION(softplus, "Softplus", 1, softplus(c, x))
@@ -40,7 +41,8 @@ FUNCTION(mish, "Mish", 18, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
         return 0;                                                         \
     }                                                                     \
     static const OnnxMap onnx_##NAME[] = {{"", TYPE, SINCE, 0, ""}, {0}}; \
-    const Op op_##NAME = {#NAME, "x", "y", .shape = shape, .kernel = kernel_##NAME, .onnx = onnx_##NAME};
+    const Op op_##NAME = {                                                \
+        #NAME, "x", "y", .shape = shape, .kernel = kernel_##NAME, .onnx = onnx_##NAME};
 KERNEL(asin, "Asin", 7)
 KERNEL(acos, "Acos", 7)
 KERNEL(atan, "Atan", 7)
@@ -57,7 +59,8 @@ static int kernel_isnan(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx_isnan[] = {{"", "IsNaN", 9, 0, ""}, {0}};
-const Op op_isnan = {"isnan", "x", "y", .shape = shape_truth, .kernel = kernel_isnan, .onnx = onnx_isnan};
+const Op op_isnan = {"isnan",           "x", "y", .shape = shape_truth, .kernel = kernel_isnan,
+                     .onnx = onnx_isnan};
 
 enum { NEGATIVE, POSITIVE };
 static const AttrDef isinf_attrs[] = {
@@ -76,8 +79,19 @@ static double is_low(double x) { return isinf(x) && x < 0; }
 static double is_either(double x) { return isinf(x) != 0; }
 static double is_neither(double x) { return x != x && x == x; }
 static int kernel_isinf(const Step *s, void *const slot[]) {
-    kernel_each(s, slot, s->param[1] ? (s->param[2] ? is_either : is_low) : s->param[2] ? is_high : is_neither);
+    kernel_each(s, slot,
+                s->param[1]   ? (s->param[2] ? is_either : is_low)
+                : s->param[2] ? is_high
+                              : is_neither);
     return 0;
 }
-static const OnnxMap onnx_isinf[] = {{"", "IsInf", 10, 0, "negative=detect_negative positive=detect_positive"}, {0}};
-const Op op_isinf = {"isinf", "x", "y", isinf_attrs, shape_truth, .kernel = kernel_isinf, .params = isinf_params, .onnx = onnx_isinf};
+static const OnnxMap onnx_isinf[] = {
+    {"", "IsInf", 10, 0, "negative=detect_negative positive=detect_positive"}, {0}};
+const Op op_isinf = {"isinf",
+                     "x",
+                     "y",
+                     isinf_attrs,
+                     shape_truth,
+                     .kernel = kernel_isinf,
+                     .params = isinf_params,
+                     .onnx = onnx_isinf};

@@ -1,5 +1,6 @@
-/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of index. Negative
-   indices count from the end. Rules know it, kernels are faster than its definition. */
+/* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of
+   index. Negative indices count from the end. Rules know it, kernels are faster than its
+   definition. */
 #include "op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
@@ -54,12 +55,22 @@ static int kernel(const Step *s, void *const slot[]) {
         int64_t at = kernel_integer(index, slot, kernel_at(index, i + a));
         if (at < 0) at += x->dim[a];
         if (at < 0 || at >= x->dim[a]) return -1;
-        for (int k = 0; k < x->rank; k++) j[k] = k < a ? i[k] : k == a ? at : i[k - 1 + index->rank];
+        for (int k = 0; k < x->rank; k++)
+            j[k] = k < a ? i[k] : k == a ? at : i[k - 1 + index->rank];
         kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
     }
     return 0;
 }
 
 static const OnnxMap onnx[] = {{"", "Gather", 1, 0, "axis"}, {0}};
-const Op op_gather = {"gather",     "x index",          "y", attrs, shape, define, .value = value, .kernel = kernel, .params = params,
-                      .onnx = onnx, .flags = OP_BY_DATA};
+const Op op_gather = {"gather",
+                      "x index",
+                      "y",
+                      attrs,
+                      shape,
+                      define,
+                      .value = value,
+                      .kernel = kernel,
+                      .params = params,
+                      .onnx = onnx,
+                      .flags = OP_BY_DATA};

@@ -1,4 +1,5 @@
-/* gelu: x times the normal distribution's cumulative function: x * (1 + erf(x / sqrt(2))) / 2 (Hendrycks, Gimpel, 2016). */
+/* gelu: x times the normal distribution's cumulative function: x * (1 + erf(x / sqrt(2))) / 2
+   (Hendrycks, Gimpel, 2016). */
 #include "op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
@@ -19,8 +20,10 @@ const Op op_gelu = {"gelu", "x", "y", .shape = shape, .expand = expansion, .onnx
 /* gelutanh: its approximation x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3))). */
 static Ex define_tanh(Call *c, Dims i) {
     Ex x = at(c, 0, i), cube = mul(c, x, mul(c, x, x)), one = num(c, 1, 1);
-    Ex inner = mul(c, num(c, 7978845608, 10000000000), add(c, x, mul(c, num(c, 44715, 1000000), cube)));
+    Ex inner =
+        mul(c, num(c, 7978845608, 10000000000), add(c, x, mul(c, num(c, 44715, 1000000), cube)));
     return mul(c, mul(c, num(c, 1, 2), x), add(c, one, fn(c, FN_TANH, inner)));
 }
 static const OnnxMap onnx_tanh[] = {{"", "Gelu", 20, 0, "+approximate==tanh"}, {0}};
-const Op op_gelutanh = {"gelutanh", "x", "y", .shape = shape, .define = define_tanh, .onnx = onnx_tanh};
+const Op op_gelutanh = {"gelutanh",       "x", "y", .shape = shape, .define = define_tanh,
+                        .onnx = onnx_tanh};

@@ -1,5 +1,5 @@
-/* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose, B likewise. c may
-   lack leading axes. */
+/* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose,
+   B likewise. c may lack leading axes. */
 #include "op.h"
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
 static const AttrDef attrs[] = {
@@ -17,7 +17,8 @@ static const char *shape(Call *c) {
     if (why) return why;
     if (c->in[0]->dim.n != 2 || c->in[1]->dim.n != 2) return "gemm needs two matrices";
     if (c->in[2] && c->in[2]->dim.n > 2) return "what gemm adds has at most two axes";
-    Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), b = turned(c->in[1]->dim, word(c, TRANS_B)), y = {2, {a.v[0], b.v[1]}};
+    Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), b = turned(c->in[1]->dim, word(c, TRANS_B)),
+         y = {2, {a.v[0], b.v[1]}};
     need_eq(c, a.v[1], b.v[0]);
     if (c->in[2]) dims_join(c, y, c->in[2]->dim);
     c->out[0] = *c->in[0];
@@ -32,10 +33,13 @@ static Ex define(Call *c, Dims i) {
     Ex left = at(c, 0, turned((Dims){2, {i.v[0], k.v[0]}}, word(c, TRANS_A)));
     Ex right = at(c, 1, turned((Dims){2, {k.v[0], i.v[1]}}, word(c, TRANS_B)));
     Ex y = scaled(c, real(c, ALPHA), sum(c, k, (Cond){0}, mul(c, left, right)));
-    return c->in[2] ? add(c, y, scaled(c, real(c, BETA), at(c, 2, dims_tail(i, c->in[2]->dim.n)))) : y;
+    return c->in[2] ? add(c, y, scaled(c, real(c, BETA), at(c, 2, dims_tail(i, c->in[2]->dim.n))))
+                    : y;
 }
 
-static View turned_view(const View *v, int yes) { return yes ? view_axes(v, 2, (const int[]){1, 0}) : *v; }
+static View turned_view(const View *v, int yes) {
+    return yes ? view_axes(v, 2, (const int[]){1, 0}) : *v;
+}
 
 /* Element-wise programs: both append and return the number of the value. */
 static uint8_t put(Scalar code[], uint8_t *n, Scalar s) {
@@ -49,9 +53,12 @@ static uint8_t put_scaled(Scalar code[], uint8_t *n, uint8_t value, double by) {
 }
 /* alpha and beta * c as each element is written. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
-    View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)), turned_view(&in[1], word(c, TRANS_B))};
+    View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)),
+                 turned_view(&in[1], word(c, TRANS_B))};
     double alpha, beta;
-    if (!is_float(c->in[0]) || !ex_number(c->w, real(c, ALPHA), &alpha) || !ex_number(c->w, real(c, BETA), &beta)) return 0;
+    if (!is_float(c->in[0]) || !ex_number(c->w, real(c, ALPHA), &alpha) ||
+        !ex_number(c->w, real(c, BETA), &beta))
+        return 0;
     if (c->in[2]) v[3] = view_spread(&in[2], 2, out[0].dim);
     Step *s = step_add(b, S_GEMM, c->in[2] ? 4 : 3, v);
     Scalar code[8];

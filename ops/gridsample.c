@@ -1,7 +1,7 @@
-/* gridsample: x [n, c, ..] read at the places that grid [n, .., axes] names, the last axis of x first, -1 and 1 being its
-   ends: the middles of its first and last elements with `align`, else their outer edges. Between elements: the nearest,
-   linear, or cubic (R. Keys, 1981, a = -3/4). Outside: zero, the nearest element of the border, or the picture mirrored
-   at its ends. */
+/* gridsample: x [n, c, ..] read at the places that grid [n, .., axes] names, the last axis of x
+   first, -1 and 1 being its ends: the middles of its first and last elements with `align`, else
+   their outer edges. Between elements: the nearest, linear, or cubic (R. Keys, 1981, a = -3/4).
+   Outside: zero, the nearest element of the border, or the picture mirrored at its ends. */
 #include "op.h"
 #include <math.h>
 enum { MODE, OUTSIDE, ALIGN };
@@ -9,7 +9,8 @@ enum { LINEAR, NEAREST, CUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 static const AttrDef attrs[] = {
     [MODE] = {"mode", A_WORD, "linear", "linear nearest cubic", .draw = "linear nearest cubic"},
-    [OUTSIDE] = {"outside", A_WORD, "zeros", "zeros border reflection", .draw = "zeros border reflection"},
+    [OUTSIDE] = {"outside", A_WORD, "zeros", "zeros border reflection",
+                 .draw = "zeros border reflection"},
     [ALIGN] = {"align", A_WORD, "no", "no yes", .draw = "no yes"},
     {0},
 };
@@ -79,7 +80,9 @@ static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
     double x = into(s, (double)at, n), low = floor(x);
     s->first[a] = (int64_t)(mode == NEAREST ? x : low) - (mode == CUBIC);
     for (int k = 0; k < s->taps; k++)
-        s->weight[a][k] = mode == NEAREST ? 1 : mode == LINEAR ? (k ? x - low : 1 - (x - low)) : cubic(x - (double)(s->first[a] + k));
+        s->weight[a][k] = mode == NEAREST  ? 1
+                          : mode == LINEAR ? (k ? x - low : 1 - (x - low))
+                                           : cubic(x - (double)(s->first[a] + k));
 }
 static double value(const Sample *s, const View *x, void *const slot[], int64_t at[]) {
     View taps = {.rank = s->ns};
@@ -111,7 +114,8 @@ static int kernel(const Step *step, void *const slot[]) {
         for (int a = 0; a < s.ns; a++) {
             g[s.ns + 1] = s.ns - 1 - a;
             if (x->dim[a + 2] < 1) return -1;
-            axis_weights(&s, a, step->param[1], (float)kernel_real(grid, slot, kernel_at(grid, g)), x->dim[a + 2]);
+            axis_weights(&s, a, step->param[1], (float)kernel_real(grid, slot, kernel_at(grid, g)),
+                         x->dim[a + 2]);
         }
         for (at[0] = i[0], at[1] = 0; at[1] < y->dim[1]; at[1]++) {
             i[1] = at[1];
@@ -123,9 +127,13 @@ static int kernel(const Step *step, void *const slot[]) {
 }
 static const OnnxMap onnx[] = {
     {"", "GridSample", 20, 0, "mode outside=padding_mode align=align_corners"},
-    {"", "GridSample", 16, 19, "mode=linear! mode==bilinear outside=padding_mode align=align_corners"},
-    {"", "GridSample", 16, 19, "mode=cubic! +mode==bicubic outside=padding_mode align=align_corners"},
-    {"", "GridSample", 16, 19, "mode=nearest! +mode==nearest outside=padding_mode align=align_corners"},
+    {"", "GridSample", 16, 19,
+     "mode=linear! mode==bilinear outside=padding_mode align=align_corners"},
+    {"", "GridSample", 16, 19,
+     "mode=cubic! +mode==bicubic outside=padding_mode align=align_corners"},
+    {"", "GridSample", 16, 19,
+     "mode=nearest! +mode==nearest outside=padding_mode align=align_corners"},
     {0},
 };
-const Op op_gridsample = {"gridsample", "x grid", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_gridsample = {"gridsample",     "x grid",         "y",         attrs, shape,
+                          .kernel = kernel, .params = params, .onnx = onnx};

@@ -1,5 +1,5 @@
-/* kernel.c -- what reference kernels share: walking over the indices of views and reading single elements of any
-   numeric type. */
+/* kernel.c -- what reference kernels share: walking over the indices of views and reading single
+   elements of any numeric type. */
 #include "ops/op_kernel.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -30,8 +30,12 @@ int64_t kernel_joined(const View *v, int rank, const int64_t i[]) {
     return place;
 }
 
-double kernel_real(const View *v, void *const slot[], int64_t place) { return element_real((DType)v->dtype, slot[v->slot], place); }
-int64_t kernel_integer(const View *v, void *const slot[], int64_t place) { return element_integer((DType)v->dtype, slot[v->slot], place); }
+double kernel_real(const View *v, void *const slot[], int64_t place) {
+    return element_real((DType)v->dtype, slot[v->slot], place);
+}
+int64_t kernel_integer(const View *v, void *const slot[], int64_t place) {
+    return element_integer((DType)v->dtype, slot[v->slot], place);
+}
 void kernel_set_real(const View *v, void *const slot[], int64_t place, double x) {
     element_set_real((DType)v->dtype, slot[v->slot], place, x);
 }
@@ -45,8 +49,10 @@ double kernel_bits_real(int64_t bits) {
     return x;
 }
 bool kernel_is_integer(const View *v) { return dtype_class((DType)v->dtype) != 'F'; }
-void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from, int64_t from_place) {
-    if (kernel_is_integer(from)) kernel_set_integer(to, slot, to_place, kernel_integer(from, slot, from_place));
+void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
+                 int64_t from_place) {
+    if (kernel_is_integer(from))
+        kernel_set_integer(to, slot, to_place, kernel_integer(from, slot, from_place));
     else kernel_set_real(to, slot, to_place, kernel_real(from, slot, from_place));
 }
 
@@ -57,17 +63,23 @@ void kernel_each(const Step *step, void *const slot[], double (*real)(double)) {
         kernel_set_real(y, slot, kernel_at(y, i), real(kernel_real(x, slot, kernel_at(x, i))));
 }
 
-static void set(const View *y, void *const slot[], int64_t place, bool integer, double real, int64_t whole) {
+static void set(const View *y, void *const slot[], int64_t place, bool integer, double real,
+                int64_t whole) {
     if (integer) kernel_set_integer(y, slot, place, whole);
     else kernel_set_real(y, slot, place, real);
 }
-void kernel_pairs(const Step *step, void *const slot[], double (*real)(double, double), int64_t (*integer)(int64_t, int64_t)) {
+void kernel_pairs(const Step *step, void *const slot[], double (*real)(double, double),
+                  int64_t (*integer)(int64_t, int64_t)) {
     const View *y = &step->view[0], *a = &step->view[1], *b = &step->view[2];
     int64_t i[STEP_RANK];
     bool whole = kernel_is_integer(a);
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         int64_t pa = kernel_joined(a, y->rank, i), pb = kernel_joined(b, y->rank, i);
-        if (whole) set(y, slot, kernel_at(y, i), true, 0, integer(kernel_integer(a, slot, pa), kernel_integer(b, slot, pb)));
-        else set(y, slot, kernel_at(y, i), false, real(kernel_real(a, slot, pa), kernel_real(b, slot, pb)), 0);
+        if (whole)
+            set(y, slot, kernel_at(y, i), true, 0,
+                integer(kernel_integer(a, slot, pa), kernel_integer(b, slot, pb)));
+        else
+            set(y, slot, kernel_at(y, i), false,
+                real(kernel_real(a, slot, pa), kernel_real(b, slot, pb)), 0);
     }
 }

@@ -1,8 +1,9 @@
-/* linearattention: attention without softmax, as a state [b, h, dk, dv] that is carried along time. At each step of
-   q, k [b, t, h*dk], v [b, t, h*dv]: the state decays by exp(decay) (`gated`), v becomes beta * (v - state^T k)
-   (`delta`), the state gets k v^T added, and y = scale * state^T q. Heads of q that share one of k and v read the same
-   state. Further result: the last state. causalconv: a convolution of each channel of x [b, c, l] by its own
-   w [c, 1, k] over what came before, with what was before x, or zeros; further result: its last k - 1 places. */
+/* linearattention: attention without softmax, as a state [b, h, dk, dv] that is carried along time.
+   At each step of q, k [b, t, h*dk], v [b, t, h*dv]: the state decays by exp(decay) (`gated`), v
+   becomes beta * (v - state^T k) (`delta`), the state gets k v^T added, and y = scale * state^T q.
+   Heads of q that share one of k and v read the same state. Further result: the last state.
+   causalconv: a convolution of each channel of x [b, c, l] by its own w [c, 1, k] over what came
+   before, with what was before x, or zeros; further result: its last k - 1 places. */
 #include "op.h"
 #include <math.h>
 enum { KV_HEADS, Q_HEADS, SCALE, RULE };
@@ -13,7 +14,8 @@ static const AttrDef attrs[] = {
     [KV_HEADS] = {.name = "kv_heads", .kind = A_INT, .draw = "1 2"},
     [Q_HEADS] = {.name = "q_heads", .kind = A_INT, .draw = "2 4"},
     [SCALE] = {"scale", A_REAL, "0", .draw = "0 1/2"}, /* 0: 1 / sqrt(dk) */
-    [RULE] = {"rule", A_WORD, "gated_delta", "linear gated delta gated_delta", .draw = "linear gated delta gated_delta"},
+    [RULE] = {"rule", A_WORD, "gated_delta", "linear gated delta gated_delta",
+              .draw = "linear gated delta gated_delta"},
     {0},
 };
 
@@ -21,28 +23,35 @@ static const char *shape(Call *c) {
     int64_t h, g, rule = word(c, RULE);
     for (int k = Q; k <= V; k++)
         if (c->in[k]->dim.n != 3) return "q, k and v have three axes";
-    if (!is_const(c, intof(c, KV_HEADS), &g) || !is_const(c, intof(c, Q_HEADS), &h) || g < 1 || h % g) return "heads do not fit";
-    if (!c->in[DECAY] != (rule == PLAIN || rule == DELTA)) return "a decay that the rule does not need, or none";
-    if (!c->in[BETA] != (rule == PLAIN || rule == GATED)) return "a beta that the rule does not need, or none";
+    if (!is_const(c, intof(c, KV_HEADS), &g) || !is_const(c, intof(c, Q_HEADS), &h) || g < 1 ||
+        h % g)
+        return "heads do not fit";
+    if (!c->in[DECAY] != (rule == PLAIN || rule == DELTA))
+        return "a decay that the rule does not need, or none";
+    if (!c->in[BETA] != (rule == PLAIN || rule == GATED))
+        return "a beta that the rule does not need, or none";
     Dims q = c->in[Q]->dim, k = c->in[K]->dim, v = c->in[V]->dim;
     Poly dk = quot(c, q.v[2], intof(c, Q_HEADS)), dv = quot(c, v.v[2], intof(c, KV_HEADS));
     int64_t wide;
-    if (!is_const(c, dk, &wide) || wide > WIDEST) return "heads wider than 1024, or of no known size";
+    if (!is_const(c, dk, &wide) || wide > WIDEST)
+        return "heads wider than 1024, or of no known size";
     need_eq(c, k.v[2], poly(c, "g*d", intof(c, KV_HEADS), dk));
-    need_eq(c, k.v[0], q.v[0]), need_eq(c, v.v[0], q.v[0]), need_eq(c, k.v[1], q.v[1]), need_eq(c, v.v[1], q.v[1]);
+    need_eq(c, k.v[0], q.v[0]), need_eq(c, v.v[0], q.v[0]), need_eq(c, k.v[1], q.v[1]),
+        need_eq(c, v.v[1], q.v[1]);
     c->out[0] = c->out[1] = *c->in[Q];
     c->out[0].dim.v[2] = poly(c, "h*d", intof(c, Q_HEADS), dv);
     if (c->in[PAST]) c->out[1].dtype = c->in[PAST]->dtype;
     c->out[1].dim = (Dims){4, {q.v[0], intof(c, KV_HEADS), dk, dv}};
     if (c->in[PAST] && c->in[PAST]->dim.n != 4) return "a state has four axes";
-    for (int j = 0; c->in[PAST] && j < 4; j++) need_eq(c, c->in[PAST]->dim.v[j], c->out[1].dim.v[j]);
+    for (int j = 0; c->in[PAST] && j < 4; j++)
+        need_eq(c, c->in[PAST]->dim.v[j], c->out[1].dim.v[j]);
     for (int j = DECAY; j <= BETA; j++)
         if (c->in[j] && c->in[j]->dim.n != 3) return "decay and beta have three axes";
     return is_float(c->in[Q]) ? NULL : "not for this element type";
 }
 static int params(Call *c, int64_t *out, int room) {
-    bool ok =
-        room >= 4 && is_const(c, intof(c, KV_HEADS), &out[0]) && is_const(c, intof(c, Q_HEADS), &out[1]) && bits_of(c, SCALE, &out[2]);
+    bool ok = room >= 4 && is_const(c, intof(c, KV_HEADS), &out[0]) &&
+              is_const(c, intof(c, Q_HEADS), &out[1]) && bits_of(c, SCALE, &out[2]);
     return ok ? (out[3] = word(c, RULE), 4) : -1;
 }
 
@@ -63,12 +72,14 @@ static double read_at(const Head *h, int input, int64_t t, int64_t place) {
 }
 static void decay(Head *h, int64_t t) {
     const int64_t each = h->s->view[2 + DECAY].dim[2] / h->heads;
-    for (int64_t d = 0; d < h->dk; d++) h->state[d] *= exp(read_at(h, DECAY, t, each > 1 ? h->g * h->dk + d : h->g));
+    for (int64_t d = 0; d < h->dk; d++)
+        h->state[d] *= exp(read_at(h, DECAY, t, each > 1 ? h->g * h->dk + d : h->g));
 }
 static void write_step(Head *h, int64_t t, int64_t dv, int64_t rule) {
     double v = read_at(h, V, t, h->g * dv + h->m), seen = 0;
     if (rule == GATED || rule == GATED_DELTA) decay(h, t);
-    for (int64_t d = 0; d < h->dk && rule >= DELTA; d++) seen += h->state[d] * read_at(h, K, t, h->g * h->dk + d);
+    for (int64_t d = 0; d < h->dk && rule >= DELTA; d++)
+        seen += h->state[d] * read_at(h, K, t, h->g * h->dk + d);
     if (rule >= DELTA) v = read_at(h, BETA, t, h->g) * (v - seen);
     for (int64_t d = 0; d < h->dk; d++) h->state[d] += read_at(h, K, t, h->g * h->dk + d) * v;
 }
@@ -76,16 +87,22 @@ static void column(Head *h, double scale, int64_t group) {
     const View *y = &h->s->view[0], *last = &h->s->view[1], *past = given(h->s, PAST);
     const int64_t dv = last->dim[3];
     for (int64_t d = 0; d < h->dk; d++)
-        h->state[d] = past ? kernel_real(past, h->slot, kernel_at(past, (int64_t[]){h->b, h->g, d, h->m})) : 0;
+        h->state[d] =
+            past ? kernel_real(past, h->slot, kernel_at(past, (int64_t[]){h->b, h->g, d, h->m}))
+                 : 0;
     for (int64_t t = 0; t < y->dim[1]; t++) {
         write_step(h, t, dv, h->s->param[4]);
         for (int64_t r = h->g * group; r < (h->g + 1) * group; r++) {
             double sum = 0;
-            for (int64_t d = 0; d < h->dk; d++) sum += h->state[d] * read_at(h, Q, t, r * h->dk + d);
-            kernel_set_real(y, h->slot, kernel_at(y, (int64_t[]){h->b, t, r * dv + h->m}), scale * sum);
+            for (int64_t d = 0; d < h->dk; d++)
+                sum += h->state[d] * read_at(h, Q, t, r * h->dk + d);
+            kernel_set_real(y, h->slot, kernel_at(y, (int64_t[]){h->b, t, r * dv + h->m}),
+                            scale * sum);
         }
     }
-    for (int64_t d = 0; d < h->dk; d++) kernel_set_real(last, h->slot, kernel_at(last, (int64_t[]){h->b, h->g, d, h->m}), h->state[d]);
+    for (int64_t d = 0; d < h->dk; d++)
+        kernel_set_real(last, h->slot, kernel_at(last, (int64_t[]){h->b, h->g, d, h->m}),
+                        h->state[d]);
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *last = &s->view[1];
@@ -98,33 +115,41 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx[] = {
-    {"", "LinearAttention", 27, 0, "kv_heads=kv_num_heads q_heads=q_num_heads scale rule=update_rule chunk_size:ignore"},
+    {"", "LinearAttention", 27, 0,
+     "kv_heads=kv_num_heads q_heads=q_num_heads scale rule=update_rule chunk_size:ignore"},
     {0},
 };
-const Op op_linearattention = {"linearattention", "q k v past? decay? beta?", "y state",   attrs, shape,
-                               .kernel = kernel,  .params = params,           .onnx = onnx};
+const Op op_linearattention = {
+    "linearattention", "q k v past? decay? beta?", "y state",   attrs, shape,
+    .kernel = kernel,  .params = params,           .onnx = onnx};
 
 enum { ACTIVATION };
 enum { X, W, BIAS, BEFORE };
-static const AttrDef causal_attrs[] = {[ACTIVATION] = {"activation", A_WORD, "none", "none silu swish", .draw = "none silu"}, {0}};
+static const AttrDef causal_attrs[] = {
+    [ACTIVATION] = {"activation", A_WORD, "none", "none silu swish", .draw = "none silu"}, {0}};
 static const char *shape_causal(Call *c) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim;
-    if (x.n != 3 || w.n != 3 || (c->in[BEFORE] && c->in[BEFORE]->dim.n != 3) || (c->in[BIAS] && c->in[BIAS]->dim.n != 1))
+    if (x.n != 3 || w.n != 3 || (c->in[BEFORE] && c->in[BEFORE]->dim.n != 3) ||
+        (c->in[BIAS] && c->in[BIAS]->dim.n != 1))
         return "causalconv needs x [b, c, l] and w [c, 1, k]";
     need_eq(c, w.v[0], x.v[1]), need_eq(c, w.v[1], poly(c, "1")), need_ge(c, w.v[2], poly(c, "1"));
     const char *why = same_type(c, "F");
     c->out[1] = c->out[0];
     c->out[1].dim.v[2] = poly(c, "k - 1", w.v[2]);
     if (c->in[BIAS]) need_eq(c, c->in[BIAS]->dim.v[0], x.v[1]);
-    for (int k = 0; c->in[BEFORE] && k < 3; k++) need_eq(c, c->in[BEFORE]->dim.v[k], c->out[1].dim.v[k]);
+    for (int k = 0; c->in[BEFORE] && k < 3; k++)
+        need_eq(c, c->in[BEFORE]->dim.v[k], c->out[1].dim.v[k]);
     return why;
 }
-static int params_causal(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = word(c, ACTIVATION), 1); }
+static int params_causal(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = word(c, ACTIVATION), 1);
+}
 /* Place t of what was before x, then x. */
 static double joined(const Step *s, void *const slot[], int64_t b, int64_t c, int64_t t) {
     const View *x = &s->view[2 + X], *before = given(s, BEFORE);
     int64_t some = s->view[1].dim[2];
-    if (t < some) return before ? kernel_real(before, slot, kernel_at(before, (int64_t[]){b, c, t})) : 0;
+    if (t < some)
+        return before ? kernel_real(before, slot, kernel_at(before, (int64_t[]){b, c, t})) : 0;
     return kernel_real(x, slot, kernel_at(x, (int64_t[]){b, c, t - some}));
 }
 static int kernel_causal(const Step *s, void *const slot[]) {
@@ -133,14 +158,21 @@ static int kernel_causal(const Step *s, void *const slot[]) {
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double sum = bias ? kernel_real(bias, slot, kernel_at(bias, &i[1])) : 0;
         for (int64_t k = 0; k < w->dim[2]; k++)
-            sum += joined(s, slot, i[0], i[1], i[2] + k) * kernel_real(w, slot, kernel_at(w, (int64_t[]){i[1], 0, k}));
+            sum += joined(s, slot, i[0], i[1], i[2] + k) *
+                   kernel_real(w, slot, kernel_at(w, (int64_t[]){i[1], 0, k}));
         kernel_set_real(y, slot, kernel_at(y, i), s->param[1] ? sum / (1 + exp(-sum)) : sum);
     }
     for (bool more = kernel_first(last, i); more; more = kernel_next(last, i))
-        kernel_set_real(last, slot, kernel_at(last, i), joined(s, slot, i[0], i[1], y->dim[2] + i[2]));
+        kernel_set_real(last, slot, kernel_at(last, i),
+                        joined(s, slot, i[0], i[1], y->dim[2] + i[2]));
     return 0;
 }
 static const OnnxMap onnx_causal[] = {{"", "CausalConvWithState", 27, 0, "activation"}, {0}};
-const Op op_causalconv = {
-    "causalconv",       "x w bias? before?", "y after", causal_attrs, shape_causal, .kernel = kernel_causal, .params = params_causal,
-    .onnx = onnx_causal};
+const Op op_causalconv = {"causalconv",
+                          "x w bias? before?",
+                          "y after",
+                          causal_attrs,
+                          shape_causal,
+                          .kernel = kernel_causal,
+                          .params = params_causal,
+                          .onnx = onnx_causal};

@@ -1,5 +1,5 @@
-/* logic: comparisons and truth values, element by element; what shape computations decide with. Inputs may lack
-   leading axes. */
+/* logic: comparisons and truth values, element by element; what shape computations decide with.
+   Inputs may lack leading axes. */
 #include "op.h"
 
 static const char *truth_shape(Call *c, const char *classes) {
@@ -23,11 +23,21 @@ static bool known_bool(Call *c, Poly x, int *truth) {
     if (is_const(c, x, &value)) *truth = value != 0;
     return *truth >= 0;
 }
-static bool is_equal(Call *c, const Poly x[], Poly *y) { return decided(c, decide_eq(c, x[0], x[1]), y); }
-static bool is_less(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[1], poly(c, "a + 1", x[0])), y); }
-static bool is_greater(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[0], poly(c, "a + 1", x[1])), y); }
-static bool is_less_equal(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[1], x[0]), y); }
-static bool is_greater_equal(Call *c, const Poly x[], Poly *y) { return decided(c, decide_ge(c, x[0], x[1]), y); }
+static bool is_equal(Call *c, const Poly x[], Poly *y) {
+    return decided(c, decide_eq(c, x[0], x[1]), y);
+}
+static bool is_less(Call *c, const Poly x[], Poly *y) {
+    return decided(c, decide_ge(c, x[1], poly(c, "a + 1", x[0])), y);
+}
+static bool is_greater(Call *c, const Poly x[], Poly *y) {
+    return decided(c, decide_ge(c, x[0], poly(c, "a + 1", x[1])), y);
+}
+static bool is_less_equal(Call *c, const Poly x[], Poly *y) {
+    return decided(c, decide_ge(c, x[1], x[0]), y);
+}
+static bool is_greater_equal(Call *c, const Poly x[], Poly *y) {
+    return decided(c, decide_ge(c, x[0], x[1]), y);
+}
 static bool is_and(Call *c, const Poly x[], Poly *y) {
     int a, b;
     return known_bool(c, x[0], &a) && known_bool(c, x[1], &b) && decided(c, a && b, y);
@@ -51,8 +61,10 @@ static bool is_where(Call *c, const Poly x[], Poly *y) {
     return true;
 }
 
-/* One instruction for each element; swapped: of b and a. Types that back ends do not compute with are left to the kernel. */
-static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op, bool swapped) {
+/* One instruction for each element; swapped: of b and a. Types that back ends do not compute with
+   are left to the kernel. */
+static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op,
+                       bool swapped) {
     const int bits = dtype_bits(c->in[0]->dtype);
     if (bits < 8 || (bits < 16 && dtype_class(c->in[0]->dtype) == 'F')) return 0;
     View v[3] = {out[0]};
@@ -60,46 +72,57 @@ static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, S
     Step *s = step_add(b, S_EWISE, 1 + c->nin, v);
     const Scalar first = {.op = C_VIEW, .a = 1}, second = {.op = C_VIEW, .a = 2};
     if (c->nin == 1) step_code(b, s, 2, (const Scalar[]){first, {.op = (uint8_t)op, .a = 0}});
-    else step_code(b, s, 3, (const Scalar[]){first, second, {.op = (uint8_t)op, .a = swapped, .b = !swapped}});
+    else
+        step_code(
+            b, s, 3,
+            (const Scalar[]){first, second, {.op = (uint8_t)op, .a = swapped, .b = !swapped}});
     return 1;
 }
 
-/* A two-place operator: how values of sizes and how numbers are compared, and the instruction that does it, with
-   operands in order (0) or swapped (1). */
-#define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, OP, SWAPPED, FLAGS)                                                      \
-    static bool value_##NAME(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, KNOWN); }                         \
-    static double real_##NAME(double a, double b) { return EXPRESSION; }                                                                \
-    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }                                                            \
-    static int kernel_##NAME(const Step *s, void *const slot[]) {                                                                       \
-        kernel_pairs(s, slot, real_##NAME, whole_##NAME);                                                                               \
-        return 0;                                                                                                                       \
-    }                                                                                                                                   \
-    static int lower_##NAME(Call *c, const View in[], const View out[], StepBuf *b) { return lower_truth(c, in, out, b, OP, SWAPPED); } \
-    static const OnnxMap onnx_##NAME[] = {{"", TYPE, OPSET, 0, ""}, {"", TYPE, OLD, OPSET - 1, "broadcast:axis"}, {0}};                 \
-    const Op op_##NAME = {                                                                                                              \
-        #NAME,                                                                                                                          \
-        "a b",                                                                                                                          \
-        "y",                                                                                                                            \
-        .shape = SHAPE,                                                                                                                 \
-        .value = value_##NAME,                                                                                                          \
-        .lower = lower_##NAME,                                                                                                          \
-        .kernel = kernel_##NAME,                                                                                                        \
-        .onnx = onnx_##NAME,                                                                                                            \
-        .flags = FLAGS,                                                                                                                 \
+/* A two-place operator: how values of sizes and how numbers are compared, and the instruction that
+   does it, with operands in order (0) or swapped (1). */
+#define PAIR(NAME, TYPE, OPSET, OLD, SHAPE, KNOWN, EXPRESSION, OP, SWAPPED, FLAGS)    \
+    static bool value_##NAME(Call *c, const PolyList in[], Poly *out) {               \
+        return value_each(c, in, out, KNOWN);                                         \
+    }                                                                                 \
+    static double real_##NAME(double a, double b) { return EXPRESSION; }              \
+    static int64_t whole_##NAME(int64_t a, int64_t b) { return EXPRESSION; }          \
+    static int kernel_##NAME(const Step *s, void *const slot[]) {                     \
+        kernel_pairs(s, slot, real_##NAME, whole_##NAME);                             \
+        return 0;                                                                     \
+    }                                                                                 \
+    static int lower_##NAME(Call *c, const View in[], const View out[], StepBuf *b) { \
+        return lower_truth(c, in, out, b, OP, SWAPPED);                               \
+    }                                                                                 \
+    static const OnnxMap onnx_##NAME[] = {                                            \
+        {"", TYPE, OPSET, 0, ""}, {"", TYPE, OLD, OPSET - 1, "broadcast:axis"}, {0}}; \
+    const Op op_##NAME = {                                                            \
+        #NAME,                                                                        \
+        "a b",                                                                        \
+        "y",                                                                          \
+        .shape = SHAPE,                                                               \
+        .value = value_##NAME,                                                        \
+        .lower = lower_##NAME,                                                        \
+        .kernel = kernel_##NAME,                                                      \
+        .onnx = onnx_##NAME,                                                          \
+        .flags = FLAGS,                                                               \
     };
 enum { EVEN = OP_COMMUTATIVE | OP_BROADCASTS };
 PAIR(equal, "Equal", 7, 1, compare_shape, is_equal, a == b, C_EQ, 0, EVEN)
 PAIR(less, "Less", 7, 1, compare_shape, is_less, a < b, C_LT, 0, OP_BROADCASTS)
 PAIR(greater, "Greater", 7, 1, compare_shape, is_greater, a > b, C_LT, 1, OP_BROADCASTS)
 PAIR(lessequal, "LessOrEqual", 12, 12, compare_shape, is_less_equal, a <= b, C_LE, 0, OP_BROADCASTS)
-PAIR(greaterequal, "GreaterOrEqual", 12, 12, compare_shape, is_greater_equal, a >= b, C_LE, 1, OP_BROADCASTS)
+PAIR(greaterequal, "GreaterOrEqual", 12, 12, compare_shape, is_greater_equal, a >= b, C_LE, 1,
+     OP_BROADCASTS)
 PAIR(and, "And", 7, 1, logic_shape, is_and, a != 0 && b != 0, C_AND, 0, EVEN)
 PAIR(or, "Or", 7, 1, logic_shape, is_or, a != 0 || b != 0, C_OR, 0, EVEN)
 PAIR(xor, "Xor", 7, 1, logic_shape, is_xor, (a != 0) != (b != 0), C_XOR, 0, EVEN)
 
 /* not: 1 - x, truth values being 0 and 1. */
 static Ex not_define(Call *c, Dims i) { return sub(c, num(c, 1, 1), at(c, 0, i)); }
-static bool value_not(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_not); }
+static bool value_not(Call *c, const PolyList in[], Poly *out) {
+    return value_each(c, in, out, is_not);
+}
 static int kernel_not(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t i[STEP_RANK];
@@ -107,11 +130,19 @@ static int kernel_not(const Step *s, void *const slot[]) {
         kernel_set_integer(y, slot, kernel_at(y, i), !kernel_integer(x, slot, kernel_at(x, i)));
     return 0;
 }
-static int lower_not(Call *c, const View in[], const View out[], StepBuf *b) { return lower_truth(c, in, out, b, C_NOT, false); }
+static int lower_not(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower_truth(c, in, out, b, C_NOT, false);
+}
 static const OnnxMap onnx_not[] = {{"", "Not", 1, 0, ""}, {0}};
-const Op op_not = {
-    "not",           "x", "y", .shape = logic_shape, .define = not_define, .value = value_not, .lower = lower_not, .kernel = kernel_not,
-    .onnx = onnx_not};
+const Op op_not = {"not",
+                   "x",
+                   "y",
+                   .shape = logic_shape,
+                   .define = not_define,
+                   .value = value_not,
+                   .lower = lower_not,
+                   .kernel = kernel_not,
+                   .onnx = onnx_not};
 
 /* where: a where the condition is true, else b. */
 static const char *where_shape(Call *c) {
@@ -127,7 +158,9 @@ static Ex where_define(Call *c, Dims i) {
     for (int k = 0; k < 3; k++) x[k] = at(c, k, dims_tail(i, c->in[k]->dim.n));
     return where(c, x[0], x[1], x[2]);
 }
-static bool value_where(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, is_where); }
+static bool value_where(Call *c, const PolyList in[], Poly *out) {
+    return value_each(c, in, out, is_where);
+}
 static int kernel_where(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *condition = &s->view[1];
     int64_t i[STEP_RANK];

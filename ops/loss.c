@@ -1,12 +1,14 @@
-/* loss: what training makes small. nll: minus the element of x [n, c, ..] that target [n, ..] names on axis 1, times
-   that class's weight; all of them, their sum, or the sum divided by the sum of the weights. A target that is `ignore`
-   counts with the weight 0. crossentropy: the same of the logarithm of softmax, which is its second result. */
+/* loss: what training makes small. nll: minus the element of x [n, c, ..] that target [n, ..] names
+   on axis 1, times that class's weight; all of them, their sum, or the sum divided by the sum of
+   the weights. A target that is `ignore` counts with the weight 0. crossentropy: the same of the
+   logarithm of softmax, which is its second result. */
 #include "op.h"
 enum { REDUCTION, IGNORE };
 enum { NONE, SUM, MEAN };
 static const AttrDef attrs[] = {
     [REDUCTION] = {"reduction", A_WORD, "mean", "none sum mean", .draw = "none sum mean"},
-    [IGNORE] = {"ignore", A_INT, "-9223372036854775807", .draw = "0 -1"}, /* no class: none is ignored */
+    /* No class: none is ignored. */
+    [IGNORE] = {"ignore", A_INT, "-9223372036854775807", .draw = "0 -1"},
     {0},
 };
 
@@ -20,16 +22,20 @@ static const char *shape_nll(Call *c) {
         if (c->in[2]->dim.n != 1) return "weights are numbers per class";
         need_eq(c, c->in[2]->dim.v[0], x.v[1]);
     }
-    c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = word(c, REDUCTION) == NONE ? target : (Dims){0}};
+    c->out[0] =
+        (Type){.dtype = c->in[0]->dtype, .dim = word(c, REDUCTION) == NONE ? target : (Dims){0}};
     return NULL;
 }
 static int params(Call *c, int64_t *out, int room) {
-    return room < 2 || !is_const(c, intof(c, IGNORE), &out[1]) ? -1 : (out[0] = word(c, REDUCTION), 2);
+    return room < 2 || !is_const(c, intof(c, IGNORE), &out[1]) ? -1
+                                                               : (out[0] = word(c, REDUCTION), 2);
 }
 
 /* Element and weight of one target; false: there is no such class. */
-static bool one_loss(const Step *s, void *const slot[], const int64_t i[], double *loss, double *weight) {
-    const View *x = &s->view[1], *target = &s->view[2], *w = s->nview > 3 && s->view[3].rank >= 0 ? &s->view[3] : NULL;
+static bool one_loss(const Step *s, void *const slot[], const int64_t i[], double *loss,
+                     double *weight) {
+    const View *x = &s->view[1], *target = &s->view[2],
+               *w = s->nview > 3 && s->view[3].rank >= 0 ? &s->view[3] : NULL;
     int64_t at[STEP_RANK] = {i[0], kernel_integer(target, slot, kernel_at(target, i))};
     for (int k = 2; k < x->rank; k++) at[k] = i[k - 1];
     *loss = *weight = 0;
@@ -48,11 +54,15 @@ static int kernel(const Step *s, void *const slot[]) {
         if (s->param[1] == NONE) kernel_set_real(y, slot, kernel_at(y, i), loss);
         losses += loss, weights += weight;
     }
-    if (s->param[1] != NONE) kernel_set_real(y, slot, y->offset, s->param[1] == SUM ? losses : losses / weights);
+    if (s->param[1] != NONE)
+        kernel_set_real(y, slot, y->offset, s->param[1] == SUM ? losses : losses / weights);
     return 0;
 }
-static const OnnxMap onnx_nll[] = {{"", "NegativeLogLikelihoodLoss", 12, 0, "reduction ignore=ignore_index"}, {0}};
-const Op op_nll = {"nll", "x target weight?", "y", attrs, shape_nll, .kernel = kernel, .params = params, .onnx = onnx_nll};
+static const OnnxMap onnx_nll[] = {
+    {"", "NegativeLogLikelihoodLoss", 12, 0, "reduction ignore=ignore_index"}, {0}};
+const Op op_nll = {
+    "nll",           "x target weight?", "y", attrs, shape_nll, .kernel = kernel, .params = params,
+    .onnx = onnx_nll};
 
 static const char *shape_crossentropy(Call *c) {
     const char *why = shape_nll(c);
@@ -62,6 +72,8 @@ static const char *shape_crossentropy(Call *c) {
 static const char expansion[] = "%l = logsoftmax %x axis=1\n"
                                 "%y = nll %l %target %weight reduction=reduction ignore=ignore\n"
                                 "out %y %l\n";
-static const OnnxMap onnx_crossentropy[] = {{"", "SoftmaxCrossEntropyLoss", 12, 0, "reduction ignore=ignore_index"}, {0}};
-const Op op_crossentropy = {"crossentropy",      "x target weight?",       "y log_prob", attrs, shape_crossentropy,
-                            .expand = expansion, .onnx = onnx_crossentropy};
+static const OnnxMap onnx_crossentropy[] = {
+    {"", "SoftmaxCrossEntropyLoss", 12, 0, "reduction ignore=ignore_index"}, {0}};
+const Op op_crossentropy = {
+    "crossentropy",      "x target weight?",       "y log_prob", attrs, shape_crossentropy,
+    .expand = expansion, .onnx = onnx_crossentropy};

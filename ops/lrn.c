@@ -1,6 +1,6 @@
-/* lrn: local response normalisation (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c, ..] / (bias +
-   alpha/size * sum k: x[n, k, ..]^2) ^ beta, k over the `size` channels around c: floor((size - 1)/2) before it, the
-   rest behind it. */
+/* lrn: local response normalisation (Krizhevsky, Sutskever, Hinton, 2012): y[n, c, ..] = x[n, c,
+   ..] / (bias + alpha/size * sum k: x[n, k, ..]^2) ^ beta, k over the `size` channels around c:
+   floor((size - 1)/2) before it, the rest behind it. */
 #include "op.h"
 enum { ALPHA, BETA, BIAS, SIZE };
 enum { WIDEST = 11 }; /* windows that are lowered to programs of their own */
@@ -20,7 +20,8 @@ static const char *shape(Call *c) {
 
 static Ex define(Call *c, Dims i) {
     Poly n = intof(c, SIZE), before = quot(c, poly(c, "n - 1", n), poly(c, "2"));
-    Dims k = bound(c, (Dims){1, {n}}), near = dims_with(i, 1, poly(c, "c + k - b", i.v[1], k.v[0], before));
+    Dims k = bound(c, (Dims){1, {n}}),
+         near = dims_with(i, 1, poly(c, "c + k - b", i.v[1], k.v[0], before));
     Cond within = inside(c, (Dims){1, {near.v[1]}}, (Dims){1, {c->in[0]->dim.v[1]}}, 0);
     Ex squares = sum(c, k, within, mul(c, at(c, 0, near), at(c, 0, near)));
     Ex base = add(c, real(c, BIAS), mul(c, divide(c, real(c, ALPHA), size(c, n)), squares));
@@ -33,18 +34,22 @@ static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
     double alpha = 0, beta = 0, bias = 0;
     Scalar code[LONGEST];
     int k = 0, sum = -1;
-    ex_number(c->w, real(c, ALPHA), &alpha), ex_number(c->w, real(c, BETA), &beta), ex_number(c->w, real(c, BIAS), &bias);
+    ex_number(c->w, real(c, ALPHA), &alpha), ex_number(c->w, real(c, BETA), &beta),
+        ex_number(c->w, real(c, BIAS), &bias);
 #define EMIT(...) (code[k] = (Scalar){__VA_ARGS__}, k++)
     for (int j = 0; j < n; j++) {
-        const int x = EMIT(.op = C_VIEW, .a = (uint8_t)(1 + j)), square = EMIT(.op = C_MUL, .a = (uint8_t)x, .b = (uint8_t)x);
+        const int x = EMIT(.op = C_VIEW, .a = (uint8_t)(1 + j)),
+                  square = EMIT(.op = C_MUL, .a = (uint8_t)x, .b = (uint8_t)x);
         sum = j ? EMIT(.op = C_ADD, .a = (uint8_t)sum, .b = (uint8_t)square) : square;
     }
     const int scale = EMIT(.op = C_CONST, .k = alpha / (double)step_size(b, intof(c, SIZE)));
-    const int part = EMIT(.op = C_MUL, .a = (uint8_t)sum, .b = (uint8_t)scale), start = EMIT(.op = C_CONST, .k = bias);
+    const int part = EMIT(.op = C_MUL, .a = (uint8_t)sum, .b = (uint8_t)scale),
+              start = EMIT(.op = C_CONST, .k = bias);
     const int base = EMIT(.op = C_ADD, .a = (uint8_t)part, .b = (uint8_t)start);
     int power;
     if (beta == 0.75) { /* the usual one: base^(1/2) * base^(1/4) */
-        const int root = EMIT(.op = C_SQRT, .a = (uint8_t)base), fourth = EMIT(.op = C_SQRT, .a = (uint8_t)root);
+        const int root = EMIT(.op = C_SQRT, .a = (uint8_t)base),
+                  fourth = EMIT(.op = C_SQRT, .a = (uint8_t)root);
         power = EMIT(.op = C_MUL, .a = (uint8_t)root, .b = (uint8_t)fourth);
     } else {
         const int exponent = EMIT(.op = C_CONST, .k = beta);
@@ -55,16 +60,21 @@ static void program(Call *c, StepBuf *b, Step *s, int n, int self) {
 #undef EMIT
     step_code(b, s, k, code);
 }
-/* Element-wise steps over runs of channels that see equally many others: the inner ones, and each near the ends. */
+/* Element-wise steps over runs of channels that see equally many others: the inner ones, and each
+   near the ends. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
-    const int64_t size = step_size(b, intof(c, SIZE)), channels = out[0].dim[1], before = (size - 1) / 2, behind = size - 1 - before;
-    if (size > WIDEST || dtype_class(c->in[0]->dtype) != 'F' || dtype_bits(c->in[0]->dtype) < 16) return 0;
+    const int64_t size = step_size(b, intof(c, SIZE)), channels = out[0].dim[1],
+                  before = (size - 1) / 2, behind = size - 1 - before;
+    if (size > WIDEST || dtype_class(c->in[0]->dtype) != 'F' || dtype_bits(c->in[0]->dtype) < 16)
+        return 0;
     for (int64_t from = 0, to; from < channels; from = to) {
-        const int64_t low = from < before ? from : before, high = channels - 1 - from < behind ? channels - 1 - from : behind;
+        const int64_t low = from < before ? from : before,
+                      high = channels - 1 - from < behind ? channels - 1 - from : behind;
         const bool inner = low == before && high == behind;
         to = inner ? channels - behind : from + 1;
         View v[1 + WIDEST] = {view_part(&out[0], 1, from, to - from)};
-        for (int64_t j = -low; j <= high; j++) v[1 + low + j] = view_part(&in[0], 1, from + j, to - from);
+        for (int64_t j = -low; j <= high; j++)
+            v[1 + low + j] = view_part(&in[0], 1, from + j, to - from);
         const int n = (int)(low + high + 1);
         program(c, b, step_add(b, S_EWISE, 1 + n, v), n, (int)low);
     }

@@ -1,5 +1,6 @@
 /* matmul: y[.., m, n] = sum k: a[.., m, k] * b[.., k, n].
-   A factor may lack leading axes (shared weights); stretching a 1 is the business of `broadcast`. */
+   A factor may lack leading axes (shared weights); stretching a 1 is the business of
+   `broadcast`. */
 #include "op.h"
 
 static const char *shape(Call *c) {
@@ -35,4 +36,5 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 }
 
 static const OnnxMap onnx[] = {{"", "MatMul", 1, 0, "inputs:stretch"}, {0}};
-const Op op_matmul = {"matmul", "a b", "y", .shape = shape, .define = define, .lower = lower, .onnx = onnx};
+const Op op_matmul = {"matmul",         "a b",          "y",         .shape = shape,
+                      .define = define, .lower = lower, .onnx = onnx};

@@ -14,4 +14,5 @@ static Ex define(Call *c, Dims i) {
     return mul(c, num(c, 1, c->nin), total);
 }
 static const OnnxMap onnx[] = {{"", "Mean", 8, 0, ""}, {0}};
-const Op op_mean = {"mean", "xs..", "y", NULL, shape, define, .onnx = onnx, .flags = OP_BROADCASTS | OP_COMMUTATIVE};
+const Op op_mean = {"mean", "xs..", "y",          NULL,
+                    shape,  define, .onnx = onnx, .flags = OP_BROADCASTS | OP_COMMUTATIVE};

@@ -1,6 +1,7 @@
-/* nms: boxes kept by non-maximum suppression: for each image and class, in descending order of scores above
-   `score_threshold`, a box is kept unless its intersection over union with one kept before exceeds `iou_threshold`, up to
-   `most` of them. boxes [b, n, 4], scores [b, c, n]; y [kept, 3]: image, class, box. How many are kept depends on data. */
+/* nms: boxes kept by non-maximum suppression: for each image and class, in descending order of
+   scores above `score_threshold`, a box is kept unless its intersection over union with one kept
+   before exceeds `iou_threshold`, up to `most` of them. boxes [b, n, 4], scores [b, c, n]; y [kept,
+   3]: image, class, box. How many are kept depends on data. */
 #include "op.h"
 enum { KEPT, MOST, IOU, SCORE, CENTER };
 static const AttrDef attrs[] = {
@@ -24,7 +25,9 @@ static const char *shape(Call *c) {
 }
 
 static int params(Call *c, int64_t *out, int room) {
-    if (room < 4 || !is_const(c, intof(c, MOST), &out[0]) || !bits_of(c, IOU, &out[1]) || !bits_of(c, SCORE, &out[2])) return -1;
+    if (room < 4 || !is_const(c, intof(c, MOST), &out[0]) || !bits_of(c, IOU, &out[1]) ||
+        !bits_of(c, SCORE, &out[2]))
+        return -1;
     out[3] = word(c, CENTER);
     return 4;
 }
@@ -36,9 +39,11 @@ static Box box_at(const Step *s, void *const slot[], int64_t image, int64_t box)
     const View *v = &s->view[1];
     double x[4];
     Box b;
-    for (int64_t k = 0; k < 4; k++) x[k] = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, box, k}));
+    for (int64_t k = 0; k < 4; k++)
+        x[k] = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, box, k}));
     for (int k = 0; k < 2; k++) {
-        double from = s->param[4] ? x[k] - x[k + 2] / 2 : x[k], to = s->param[4] ? x[k] + x[k + 2] / 2 : x[k + 2];
+        double from = s->param[4] ? x[k] - x[k + 2] / 2 : x[k],
+               to = s->param[4] ? x[k] + x[k + 2] / 2 : x[k + 2];
         b.low[k] = from < to ? from : to;
         b.high[k] = from < to ? to : from;
     }
@@ -48,7 +53,8 @@ static double area(const Box *b) { return (b->high[0] - b->low[0]) * (b->high[1]
 static double overlap(const Box *a, const Box *b) {
     double joint = 1;
     for (int k = 0; k < 2; k++) {
-        double low = a->low[k] > b->low[k] ? a->low[k] : b->low[k], high = a->high[k] < b->high[k] ? a->high[k] : b->high[k];
+        double low = a->low[k] > b->low[k] ? a->low[k] : b->low[k],
+               high = a->high[k] < b->high[k] ? a->high[k] : b->high[k];
         joint *= high > low ? high - low : 0;
     }
     double all = area(a) + area(b) - joint;
@@ -63,16 +69,19 @@ static int64_t next(const Step *s, void *const slot[], int64_t image, int64_t cl
     if (last >= 0) before = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, last}));
     for (int64_t k = 0; k < v->dim[2]; k++) {
         double score = kernel_real(v, slot, kernel_at(v, (int64_t[]){image, class, k}));
-        if (!(score > limit) || (last >= 0 && (score > before || (score == before && k <= last)))) continue;
+        if (!(score > limit) || (last >= 0 && (score > before || (score == before && k <= last))))
+            continue;
         if (best < 0 || score > best_score) best = k, best_score = score;
     }
     return best;
 }
-static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t box, int64_t first, int64_t end) {
+static bool suppressed(const Step *s, void *const slot[], int64_t image, int64_t box, int64_t first,
+                       int64_t end) {
     const View *y = &s->view[0];
     Box b = box_at(s, slot, image, box);
     for (int64_t row = first; row < end; row++) {
-        Box other = box_at(s, slot, image, kernel_integer(y, slot, kernel_at(y, (int64_t[]){row, 2})));
+        Box other =
+            box_at(s, slot, image, kernel_integer(y, slot, kernel_at(y, (int64_t[]){row, 2})));
         if (overlap(&b, &other) > kernel_bits_real(s->param[2])) return true;
     }
     return false;
@@ -84,20 +93,25 @@ static int kernel(const Step *s, void *const slot[]) {
     for (int64_t image = 0; image < scores->dim[0]; image++)
         for (int64_t class = 0; class < scores->dim[1]; class ++) {
             int64_t first = row;
-            for (int64_t box = next(s, slot, image, class, -1); box >= 0 && row - first < s->param[1];
-                 box = next(s, slot, image, class, box)) {
+            for (int64_t box = next(s, slot, image, class, -1);
+                 box >= 0 && row - first < s->param[1]; box = next(s, slot, image, class, box)) {
                 if (suppressed(s, slot, image, box, first, row)) continue;
                 if (row >= y->dim[0]) return -1;
                 int64_t found[] = {image, class, box};
-                for (int64_t k = 0; k < 3; k++) kernel_set_integer(y, slot, kernel_at(y, (int64_t[]){row, k}), found[k]);
+                for (int64_t k = 0; k < 3; k++)
+                    kernel_set_integer(y, slot, kernel_at(y, (int64_t[]){row, k}), found[k]);
                 row++;
             }
         }
     for (; row < y->dim[0]; row++)
-        for (int64_t k = 0; k < 3; k++) kernel_set_integer(y, slot, kernel_at(y, (int64_t[]){row, k}), -1);
+        for (int64_t k = 0; k < 3; k++)
+            kernel_set_integer(y, slot, kernel_at(y, (int64_t[]){row, k}), -1);
     return 0;
 }
 
 static const OnnxMap onnx[] = {
-    {"", "NonMaxSuppression", 10, 0, "most=input:2 iou_threshold=input:3 score_threshold=input:4 center=center_point_box kept:nms"}, {0}};
-const Op op_nms = {"nms", "boxes scores", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+    {"", "NonMaxSuppression", 10, 0,
+     "most=input:2 iou_threshold=input:3 score_threshold=input:4 center=center_point_box kept:nms"},
+    {0}};
+const Op op_nms = {
+    "nms", "boxes scores", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};

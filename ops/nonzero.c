@@ -1,12 +1,14 @@
-/* nonzero: the indices of the elements that are not 0, in row-major order, as the columns of y [rank, n]. How many there
-   are depends on data: `n` is a size of its own. compress: the places along an axis where a condition is true. */
+/* nonzero: the indices of the elements that are not 0, in row-major order, as the columns of y
+   [rank, n]. How many there are depends on data: `n` is a size of its own. compress: the places
+   along an axis where a condition is true. */
 #include "op.h"
 enum { N, AXIS };
 static const AttrDef attrs[] = {[N] = {.name = "n", .kind = A_INT}, {0}};
 
 static const char *shape(Call *c) {
     need_ge(c, intof(c, N), 0);
-    c->out[0] = (Type){.dtype = DT_INT64, .dim = {2, {poly_int(c->w, c->in[0]->dim.n), intof(c, N)}}};
+    c->out[0] =
+        (Type){.dtype = DT_INT64, .dim = {2, {poly_int(c->w, c->in[0]->dim.n), intof(c, N)}}};
     return dtypes_agree(c, "FIUB");
 }
 static bool is_set(const View *x, void *const slot[], int64_t at) {
@@ -19,7 +21,8 @@ static int kernel(const Step *s, void *const slot[]) {
     for (bool more = kernel_first(x, i); more; more = kernel_next(x, i)) {
         if (!is_set(x, slot, kernel_at(x, i))) continue;
         if (at[1] >= y->dim[1]) return -1;
-        for (at[0] = 0; at[0] < x->rank; at[0]++) kernel_set_integer(y, slot, kernel_at(y, at), i[at[0]]);
+        for (at[0] = 0; at[0] < x->rank; at[0]++)
+            kernel_set_integer(y, slot, kernel_at(y, at), i[at[0]]);
         at[1]++;
     }
     for (; at[1] < y->dim[1]; at[1]++)
@@ -30,17 +33,22 @@ static const OnnxMap onnx[] = {{"", "NonZero", 9, 0, "n:nonzero"}, {0}};
 const Op op_nonzero = {"nonzero", "x", "y", attrs, shape, .kernel = kernel, .onnx = onnx};
 
 static const AttrDef compress_attrs[] = {
-    [N] = {.name = "n", .kind = A_INT}, [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
+    [N] = {.name = "n", .kind = A_INT},
+    [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
+    {0}};
 static const char *shape_compress(Call *c) {
     int a = axis(c, AXIS, c->in[0]->dim.n);
     if (a < 0) return "axis out of range";
-    if (c->in[1]->dim.n != 1 || c->in[1]->dtype != DT_BOOL) return "the condition is a list of truth values";
+    if (c->in[1]->dim.n != 1 || c->in[1]->dtype != DT_BOOL)
+        return "the condition is a list of truth values";
     need_ge(c, intof(c, N), 0);
     c->out[0] = *c->in[0];
     c->out[0].dim.v[a] = intof(c, N);
     return NULL;
 }
-static int params_compress(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1); }
+static int params_compress(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
+}
 static int kernel_compress(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *condition = &s->view[2];
     int a = (int)s->param[1];

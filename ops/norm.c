@@ -1,5 +1,5 @@
-/* norm: normalisations by means over some axes: y = (x - mean) / sqrt(mean of (x - mean)^2 + epsilon), then scaled and
-   shifted. */
+/* norm: normalisations by means over some axes: y = (x - mean) / sqrt(mean of (x - mean)^2 +
+   epsilon), then scaled and shifted. */
 #include "op.h"
 enum { AXIS, EPSILON };
 enum { X, SCALE, BIAS };
@@ -12,8 +12,8 @@ static const AttrDef attrs[] = {
 static Ex square(Call *c, Ex x) { return mul(c, x, x); }
 static Ex inverse_root(Call *c, Ex x) { return fn(c, FN_RECIP, fn(c, FN_SQRT, x)); }
 
-/* layernorm: over the axes from `axis` on. scale and bias have some last axes of x. Further results: the mean and
-   1 / sqrt(..), with 1s for the axes. */
+/* layernorm: over the axes from `axis` on. scale and bias have some last axes of x. Further
+   results: the mean and 1 / sqrt(..), with 1s for the axes. */
 static const char *fits(Call *c, int input) {
     if (!c->in[input]) return NULL;
     if (c->in[input]->dim.n > c->in[X]->dim.n) return "the scale has more axes than x";
@@ -33,7 +33,8 @@ static const char *shape_layernorm(Call *c) {
     for (int j = 1; j < 3; j++) {
         c->out[j] = *c->in[X];
         if (dtype_bits(c->in[X]->dtype) < 32) c->out[j].dtype = DT_FLOAT;
-        for (int k = axis(c, AXIS, c->in[X]->dim.n); k < c->in[X]->dim.n; k++) c->out[j].dim.v[k] = poly(c, "1");
+        for (int k = axis(c, AXIS, c->in[X]->dim.n); k < c->in[X]->dim.n; k++)
+            c->out[j].dim.v[k] = poly(c, "1");
     }
     return NULL;
 }
@@ -42,10 +43,12 @@ static Ex mean_from(Call *c, Dims i, int a, bool squares, Ex from) {
     Dims x = c->in[X]->dim, k = bound(c, dims_tail(x, x.n - a));
     for (int j = a; j < x.n; j++) i.v[j] = k.v[j - a];
     Ex e = from ? sub(c, at(c, X, i), from) : at(c, X, i);
-    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e), size(c, product(c, x, a, x.n)));
+    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e),
+                  size(c, product(c, x, a, x.n)));
 }
 static Ex scaled(Call *c, Dims i, Ex y) {
-    if (c->nin > SCALE && c->in[SCALE]) y = mul(c, y, at(c, SCALE, dims_tail(i, c->in[SCALE]->dim.n)));
+    if (c->nin > SCALE && c->in[SCALE])
+        y = mul(c, y, at(c, SCALE, dims_tail(i, c->in[SCALE]->dim.n)));
     if (c->nin > BIAS && c->in[BIAS]) y = add(c, y, at(c, BIAS, dims_tail(i, c->in[BIAS]->dim.n)));
     return y;
 }
@@ -57,9 +60,15 @@ static Ex define_layernorm(Call *c, Dims i) {
     return c->port == 2 ? factor : scaled(c, i, mul(c, sub(c, at(c, X, i), mean), factor));
 }
 
-/* Steps with the results as room for what comes between: the mean, then in y the squares, their mean, then y. */
+/* Steps with the results as room for what comes between: the mean, then in y the squares, their
+   mean, then y. */
 static void shift_and_scale(Call *c, const View in[], const View out[], StepBuf *b) {
-    View v[6] = { out[0], in[X], view_spread(&out[1], out[0].rank, out[0].dim), view_spread(&out[2], out[0].rank, out[0].dim) };
+    View v[6] = {
+        out[0],
+        in[X],
+        view_spread(&out[1], out[0].rank, out[0].dim),
+        view_spread(&out[2], out[0].rank, out[0].dim)
+    };
     Scalar code[10];
     uint8_t n = 0, nview = 4;
     code[n++] = (Scalar){.op = C_VIEW, .a = 1};
@@ -86,20 +95,26 @@ static int lower_layernorm(Call *c, const View in[], const View out[], StepBuf *
         b, S_REDUCE, 2, (const View[]) { mean, in[X] });
     step_param(b, s, 1, &(int64_t){REDUCE_MEAN});
     s = step_add(
-        b, S_EWISE, 3, (const View[]) { out[0], in[X], view_spread(&out[1], out[0].rank, out[0].dim) });
-    step_code(
-        b, s, 4,
-        (const Scalar[]){{.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_SUB, .a = 0, .b = 1}, {.op = C_MUL, .a = 2, .b = 2}});
+        b, S_EWISE, 3,
+        (const View[]) { out[0], in[X], view_spread(&out[1], out[0].rank, out[0].dim) });
+    step_code(b, s, 4,
+              (const Scalar[]){{.op = C_VIEW, .a = 1},
+                               {.op = C_VIEW, .a = 2},
+                               {.op = C_SUB, .a = 0, .b = 1},
+                               {.op = C_MUL, .a = 2, .b = 2}});
     s = step_add(b, S_REDUCE, 2, (const View[]){factor, out[0]});
     step_param(b, s, 1, &(int64_t){REDUCE_MEAN});
-    step_code(
-        b, s, 5,
-        (const Scalar[]){
-            {.op = C_ACC}, {.op = C_CONST, .k = epsilon}, {.op = C_ADD, .a = 0, .b = 1}, {.op = C_SQRT, .a = 2}, {.op = C_RECIP, .a = 3}});
+    step_code(b, s, 5,
+              (const Scalar[]){{.op = C_ACC},
+                               {.op = C_CONST, .k = epsilon},
+                               {.op = C_ADD, .a = 0, .b = 1},
+                               {.op = C_SQRT, .a = 2},
+                               {.op = C_RECIP, .a = 3}});
     shift_and_scale(c, in, out, b);
     return 1;
 }
-static const OnnxMap onnx_layernorm[] = {{"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"}, {0}};
+static const OnnxMap onnx_layernorm[] = {
+    {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"}, {0}};
 const Op op_layernorm = {
     "layernorm",     "x scale? bias?", "y mean factor",          attrs,
     shape_layernorm, define_layernorm, .lower = lower_layernorm, .onnx = onnx_layernorm,
@@ -107,14 +122,17 @@ const Op op_layernorm = {
 
 /* rmsnorm: without the mean. */
 static Ex define_rmsnorm(Call *c, Dims i) {
-    Ex factor = inverse_root(c, add(c, mean_from(c, i, axis(c, AXIS, i.n), true, 0), real(c, EPSILON)));
+    Ex factor =
+        inverse_root(c, add(c, mean_from(c, i, axis(c, AXIS, i.n), true, 0), real(c, EPSILON)));
     return scaled(c, i, mul(c, at(c, X, i), factor));
 }
-static const OnnxMap onnx_rmsnorm[] = {{"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore"}, {0}};
-const Op op_rmsnorm = {"rmsnorm", "x scale?", "y", attrs, shape_from_axis, define_rmsnorm, .onnx = onnx_rmsnorm};
+static const OnnxMap onnx_rmsnorm[] = {
+    {"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore"}, {0}};
+const Op op_rmsnorm = {"rmsnorm",      "x scale?",          "y", attrs, shape_from_axis,
+                       define_rmsnorm, .onnx = onnx_rmsnorm};
 
-/* groupnorm: over the spatial axes and the channels (axis 1) of a group; scale and bias are numbers per channel.
-   instancenorm: every channel is a group. */
+/* groupnorm: over the spatial axes and the channels (axis 1) of a group; scale and bias are numbers
+   per channel. instancenorm: every channel is a group. */
 enum { GROUPS, GROUP_EPSILON };
 static const AttrDef group_attrs[] = {
     [GROUPS] = {.name = "groups", .kind = A_INT, .draw = "1 2 4"},
@@ -134,7 +152,8 @@ static const char *shape_groupnorm(Call *c) {
     const char *why = shape_channels(c);
     Poly groups = intof(c, GROUPS);
     need_ge(c, groups, poly(c, "1"));
-    if (!why) need_eq(c, c->in[X]->dim.v[1], poly(c, "g*q", groups, quot(c, c->in[X]->dim.v[1], groups)));
+    if (!why)
+        need_eq(c, c->in[X]->dim.v[1], poly(c, "g*q", groups, quot(c, c->in[X]->dim.v[1], groups)));
     return why;
 }
 static Ex mean_of_group(Call *c, Dims i, Poly first, Poly channels, bool squares, Ex from) {
@@ -144,7 +163,8 @@ static Ex mean_of_group(Call *c, Dims i, Poly first, Poly channels, bool squares
     for (int j = 1; j < x.n; j++) i.v[j] = k.v[j - 1];
     i.v[1] = poly(c, "f + k", first, k.v[0]);
     Ex e = from ? sub(c, at(c, X, i), from) : at(c, X, i);
-    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e), size(c, product(c, n, 0, n.n)));
+    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e),
+                  size(c, product(c, n, 0, n.n)));
 }
 static Ex normal_in_group(Call *c, Dims i, Poly first, Poly channels, Ex epsilon) {
     Dims channel = {1, {i.v[1]}};
@@ -156,19 +176,29 @@ static Ex normal_in_group(Call *c, Dims i, Poly first, Poly channels, Ex epsilon
 static Ex define_groupnorm(Call *c, Dims i) {
     Poly channels = quot(c, c->in[X]->dim.v[1], intof(c, GROUPS));
     Dims d = digits(c, i.v[1], (Dims){2, {intof(c, GROUPS), channels}});
-    return normal_in_group(c, i, poly(c, "g*c", d.v[0], channels), channels, real(c, GROUP_EPSILON));
+    return normal_in_group(c, i, poly(c, "g*c", d.v[0], channels), channels,
+                           real(c, GROUP_EPSILON));
 }
-static const OnnxMap onnx_groupnorm[] = {{"", "GroupNormalization", 21, 0, "groups=num_groups epsilon stash_type:ignore"}, {0}};
-const Op op_groupnorm = {"groupnorm", "x scale bias", "y", group_attrs, shape_groupnorm, define_groupnorm, .onnx = onnx_groupnorm};
+static const OnnxMap onnx_groupnorm[] = {
+    {"", "GroupNormalization", 21, 0, "groups=num_groups epsilon stash_type:ignore"}, {0}};
+const Op op_groupnorm = {"groupnorm",      "x scale bias",        "y", group_attrs, shape_groupnorm,
+                         define_groupnorm, .onnx = onnx_groupnorm};
 
-static const AttrDef instance_attrs[] = {{"epsilon", A_REAL, "1/100000", .draw = "1/100000 1/1000 1/10"}, {0}};
-static Ex define_instancenorm(Call *c, Dims i) { return normal_in_group(c, i, i.v[1], poly(c, "1"), real(c, 0)); }
+static const AttrDef instance_attrs[] = {
+    {"epsilon", A_REAL, "1/100000", .draw = "1/100000 1/1000 1/10"}, {0}};
+static Ex define_instancenorm(Call *c, Dims i) {
+    return normal_in_group(c, i, i.v[1], poly(c, "1"), real(c, 0));
+}
 static const OnnxMap onnx_instancenorm[] = {
-    {"", "InstanceNormalization", 6, 0, "epsilon"}, {"", "InstanceNormalization", 1, 5, "epsilon consumed_inputs:ignore"}, {0}};
-const Op op_instancenorm = {"instancenorm",      "x scale bias",           "y", instance_attrs, shape_channels,
-                            define_instancenorm, .onnx = onnx_instancenorm};
+    {"", "InstanceNormalization", 6, 0, "epsilon"},
+    {"", "InstanceNormalization", 1, 5, "epsilon consumed_inputs:ignore"},
+    {0}};
+const Op op_instancenorm = {"instancenorm",           "x scale bias", "y",
+                            instance_attrs,           shape_channels, define_instancenorm,
+                            .onnx = onnx_instancenorm};
 
-/* lpnorm: x divided by the sum of absolute values (p = 1) or by the root of the sum of squares (p = 2) along an axis. */
+/* lpnorm: x divided by the sum of absolute values (p = 1) or by the root of the sum of squares (p =
+   2) along an axis. */
 enum { LP_AXIS, LP_P };
 static const AttrDef lp_attrs[] = {
     [LP_AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"},
@@ -178,19 +208,22 @@ static const AttrDef lp_attrs[] = {
 static const char *shape_lpnorm(Call *c) {
     int64_t p;
     if (axis(c, LP_AXIS, c->in[X]->dim.n) < 0) return "axis out of range";
-    return is_const(c, intof(c, LP_P), &p) && (p == 1 || p == 2) ? same_type(c, "F") : "p is 1 or 2";
+    return is_const(c, intof(c, LP_P), &p) && (p == 1 || p == 2) ? same_type(c, "F")
+                                                                 : "p is 1 or 2";
 }
 static Ex define_lpnorm(Call *c, Dims i) {
     int a = axis(c, LP_AXIS, i.n);
     int64_t p = 2;
     is_const(c, intof(c, LP_P), &p);
     Dims k = bound(c, (Dims){1, {c->in[X]->dim.v[a]}});
-    Ex e = at(c, X, dims_with(i, a, k.v[0])), total = sum(c, k, (Cond){0}, p == 1 ? fn(c, FN_ABS, e) : square(c, e));
+    Ex e = at(c, X, dims_with(i, a, k.v[0])),
+       total = sum(c, k, (Cond){0}, p == 1 ? fn(c, FN_ABS, e) : square(c, e));
     Ex norm = p == 1 ? total : fn(c, FN_SQRT, total); /* of zeros: 0 rather than 0/0 */
     return divide(c, at(c, X, i), add(c, norm, fn(c, FN_DELTA, norm)));
 }
 static const OnnxMap onnx_lpnorm[] = {{"", "LpNormalization", 1, 0, "axis p"}, {0}};
-const Op op_lpnorm = {"lpnorm", "x", "y", lp_attrs, shape_lpnorm, define_lpnorm, .onnx = onnx_lpnorm};
+const Op op_lpnorm = {"lpnorm",           "x", "y", lp_attrs, shape_lpnorm, define_lpnorm,
+                      .onnx = onnx_lpnorm};
 
 /* meanvariance: (x - mean) / (sqrt(variance) + 10^-9) over some axes, as ONNX's function says. */
 static const AttrDef axes_attrs[] = {{"axes", A_INTS, "[0, 2, 3]", .axes = true}, {0}};
@@ -212,11 +245,15 @@ static Ex mean_over(Call *c, Dims i, bool squares) {
     for (int a = 0, j = 0; a < i.n; a++)
         if (reduced(c, a)) i.v[a] = k.v[j++];
     Ex e = at(c, X, i);
-    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e), size(c, product(c, n, 0, n.n)));
+    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e),
+                  size(c, product(c, n, 0, n.n)));
 }
 static Ex define_meanvariance(Call *c, Dims i) {
     Ex mean = mean_over(c, i, false), variance = sub(c, mean_over(c, i, true), square(c, mean));
-    return divide(c, sub(c, at(c, X, i), mean), add(c, fn(c, FN_SQRT, variance), num(c, 1, 1000000000)));
+    return divide(c, sub(c, at(c, X, i), mean),
+                  add(c, fn(c, FN_SQRT, variance), num(c, 1, 1000000000)));
 }
 static const OnnxMap onnx_meanvariance[] = {{"", "MeanVarianceNormalization", 9, 0, "axes"}, {0}};
-const Op op_meanvariance = {"meanvariance", "x", "y", axes_attrs, shape_meanvariance, define_meanvariance, .onnx = onnx_meanvariance};
+const Op op_meanvariance = {
+    "meanvariance",           "x", "y", axes_attrs, shape_meanvariance, define_meanvariance,
+    .onnx = onnx_meanvariance};

@@ -1,5 +1,5 @@
-/* onehot: a new axis of `depth` places: values[1] where the index is the place, values[0] elsewhere. Negative indices
-   count from the end. */
+/* onehot: a new axis of `depth` places: values[1] where the index is the place, values[0]
+   elsewhere. Negative indices count from the end. */
 #include "op.h"
 enum { AXIS, DEPTH };
 static const AttrDef attrs[] = {
@@ -40,4 +40,5 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 
 static const OnnxMap onnx[] = {{"", "OneHot", 9, 0, "axis depth=input:1"}, {0}};
-const Op op_onehot = {"onehot", "indices values", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_onehot = {"onehot",         "indices values", "y",         attrs, shape,
+                      .kernel = kernel, .params = params, .onnx = onnx};

@@ -1,12 +1,12 @@
-/* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is built in the World
-   of the call and returned by value; a result that leaves int64 sets world->overflow, and the signature as a whole is
-   refused (signature.c). */
+/* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is
+   built in the World of the call and returned by value; a result that leaves int64 sets
+   world->overflow, and the signature as a whole is refused (signature.c). */
 #include "ops/op.h"
 #include <stdarg.h>
 #include <string.h>
 
-/* Formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor}, factor = letter | number | '('
-   sum ')'. */
+/* Formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor}, factor = letter
+   | number | '(' sum ')'. */
 typedef struct Formula {
     World *w;
     const char *at;
@@ -95,7 +95,8 @@ static bool is_input_size(const Call *c, Poly p) {
             if (c->in[k]->dim.v[a] == p) return true;
     return false;
 }
-/* Needs that hold for numbers are not recorded; one that fails for numbers is, and the signature is refused. */
+/* Needs that hold for numbers are not recorded; one that fails for numbers is, and the signature is
+   refused. */
 static void need(Call *c, Lit l) {
     int64_t value;
     Needs *n = c->need;
@@ -142,7 +143,8 @@ int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
 bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
-        if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype) return "inputs of different element types";
+        if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)
+            return "inputs of different element types";
     char class = dtype_class(c->in[0]->dtype);
     return class && strchr(classes, class) ? NULL : "not for this element type";
 }
@@ -195,7 +197,8 @@ Dims digits(Call *c, Poly e, Dims radix) {
     return place;
 }
 
-/* Output indices, bound variables and digits are never negative, nor are sums and products of them. */
+/* Output indices, bound variables and digits are never negative, nor are sums and products of
+   them. */
 static bool never_negative(const World *w, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) {
@@ -244,7 +247,8 @@ static Ex over(Call *c, ExKind kind, Dims k, Cond cond, Ex a) {
 Ex num(Call *c, int64_t p, int64_t q) { return ex_rational(c->w, p, q); }
 Ex size(Call *c, Poly p) {
     int64_t value;
-    return is_const(c, p, &value) ? num(c, value, 1) : make(c, (ExNode){.kind = EX_SIZE, .size = p});
+    return is_const(c, p, &value) ? num(c, value, 1)
+                                  : make(c, (ExNode){.kind = EX_SIZE, .size = p});
 }
 Ex at(Call *c, int input, Dims i) {
     ExNode node = {.kind = EX_AT, .word = (uint32_t)input, .n = i.n};
@@ -258,11 +262,17 @@ Ex divide(Call *c, Ex a, Ex b) { return mul(c, a, fn(c, FN_RECIP, b)); }
 Ex max2(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MAX2, .a = a, .b = b}); }
 Ex min2(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MIN2, .a = a, .b = b}); }
 Ex power(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_POW, .a = a, .b = b}); }
-Ex fn(Call *c, Function f, Ex a) { return make(c, (ExNode){.kind = EX_FN, .word = (uint32_t)f, .a = a}); }
+Ex fn(Call *c, Function f, Ex a) {
+    return make(c, (ExNode){.kind = EX_FN, .word = (uint32_t)f, .a = a});
+}
 Ex when(Call *c, Cond cond, Ex a, Ex otherwise) {
     return cond.n ? make(c, (ExNode){.kind = EX_IF, .cond = cond, .a = a, .b = otherwise}) : a;
 }
-Ex where(Call *c, Ex cond, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_WHERE, .c = cond, .a = a, .b = b}); }
-Ex take(Call *c, Poly k, Ex index, Ex a) { return make(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a}); }
+Ex where(Call *c, Ex cond, Ex a, Ex b) {
+    return make(c, (ExNode){.kind = EX_WHERE, .c = cond, .a = a, .b = b});
+}
+Ex take(Call *c, Poly k, Ex index, Ex a) {
+    return make(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a});
+}
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_SUM, k, cond, a); }
 Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MOST, k, cond, a); }

@@ -1,8 +1,10 @@
-/* pad: y[i..] = x[i - begin ..], `value` outside x. pads are the begins of all axes, then the ends; negative ones
-   cut. */
+/* pad: y[i..] = x[i - begin ..], `value` outside x. pads are the begins of all axes, then the ends;
+   negative ones cut. */
 #include "op.h"
 enum { PADS, VALUE };
-static const AttrDef attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"}, {0}};
+static const AttrDef attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS},
+                                [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"},
+                                {0}};
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim;
@@ -25,7 +27,8 @@ static Ex padded(Call *c, Dims i, Ex otherwise) {
     Cond in = {0};
     for (int k = 0; k < i.n; k++) {
         ix.v[k] = poly(c, "i - b", i.v[k], p.v[k]);
-        if (p.v[k] || p.v[k + i.n]) in = both(c, in, inside(c, (Dims){1, {ix.v[k]}}, (Dims){1, {x.v[k]}}, 0));
+        if (p.v[k] || p.v[k + i.n])
+            in = both(c, in, inside(c, (Dims){1, {ix.v[k]}}, (Dims){1, {x.v[k]}}, 0));
     }
     return when(c, in, at(c, 0, ix), otherwise);
 }
@@ -35,7 +38,8 @@ static Ex define(Call *c, Dims i) { return padded(c, i, real(c, VALUE)); }
 static void copy_inner(Call *c, const View in[], const View out[], StepBuf *b) {
     View x = in[0], y = out[0];
     for (int k = 0; k < x.rank; k++) {
-        int64_t begin = step_size(b, ints(c, PADS).v[k]), from = begin < 0 ? -begin : 0, to = y.dim[k] - begin;
+        int64_t begin = step_size(b, ints(c, PADS).v[k]), from = begin < 0 ? -begin : 0,
+                to = y.dim[k] - begin;
         if (to > x.dim[k]) to = x.dim[k];
         if (to < from) to = from;
         x = view_part(&x, k, from, to - from);
@@ -65,7 +69,9 @@ static const char *shape_with(Call *c) {
     for (int k = 0; k < c->in[1]->dim.n; k++) need_eq(c, c->in[1]->dim.v[k], poly(c, "1"));
     return c->in[1]->dim.n > 1 ? "the value is one number" : shape(c);
 }
-static Ex define_with(Call *c, Dims i) { return padded(c, i, at(c, 1, (Dims){.n = c->in[1]->dim.n})); }
+static Ex define_with(Call *c, Dims i) {
+    return padded(c, i, at(c, 1, (Dims){.n = c->in[1]->dim.n}));
+}
 static int lower_with(Call *c, const View in[], const View out[], StepBuf *b) {
     View value = view_spread(&in[1], out[0].rank ? out[0].rank : in[1].rank, out[0].dim);
     step_copy(b, &out[0], &value);
@@ -73,4 +79,6 @@ static int lower_with(Call *c, const View in[], const View out[], StepBuf *b) {
     return 1;
 }
 static const OnnxMap onnx_with[] = {{"", "Pad", 11, 0, "mode==constant pads:axes"}, {0}};
-const Op op_padwith = {"padwith", "x value", "y", with_attrs, shape_with, define_with, .lower = lower_with, .onnx = onnx_with};
+const Op op_padwith = {"padwith",           "x value",        "y",
+                       with_attrs,          shape_with,       define_with,
+                       .lower = lower_with, .onnx = onnx_with};

@@ -1,11 +1,15 @@
-/* padmirror: x continued beyond its ends: by its last element (edge), mirrored at it (reflect), from the other end
-   (wrap). pads are the begins of all axes, then the ends; negative ones cut first. */
+/* padmirror: x continued beyond its ends: by its last element (edge), mirrored at it (reflect),
+   from the other end (wrap). pads are the begins of all axes, then the ends; negative ones cut
+   first. */
 #include "op.h"
 enum { PADS, MODE };
 enum { EDGE, REFLECT, WRAP };
 static const AttrDef attrs[] = {
     [PADS] = {.name = "pads", .kind = A_INTS},
-    [MODE] = {.name = "mode", .kind = A_WORD, .words = "edge reflect wrap", .draw = "edge reflect wrap"},
+    [MODE] = {.name = "mode",
+              .kind = A_WORD,
+              .words = "edge reflect wrap",
+              .draw = "edge reflect wrap"},
     {0},
 };
 
@@ -42,7 +46,8 @@ static int kernel(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK], j[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int k = 0; k < x->rank; k++) {
-            int64_t first = begin[k] < 0 ? -begin[k] : 0, last = end[k] < 0 ? x->dim[k] + end[k] : x->dim[k];
+            int64_t first = begin[k] < 0 ? -begin[k] : 0,
+                    last = end[k] < 0 ? x->dim[k] + end[k] : x->dim[k];
             if (last <= first) return -1;
             j[k] = first + inner(s->param[1], i[k] - begin[k] - first, last - first);
         }
@@ -56,4 +61,5 @@ static const OnnxMap onnx[] = {
     {"", "Pad", 2, 10, "mode pads:axes"},
     {0},
 };
-const Op op_padmirror = {"padmirror", "x", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_padmirror = {"padmirror",      "x",         "y", attrs, shape, .kernel = kernel,
+                         .params = params, .onnx = onnx};

@@ -1,9 +1,11 @@
-/* pick: elements of x chosen by a tensor of indices; negative ones count from the end. gatherelements: y[i..] = x[i..]
-   with the index on one axis replaced by index[i..]. gathernd: y[b.., i.., t..] = x[b.., index[b.., i.., :].., t..].
-   reversesequence: the first length[b] places of the time axis backwards. */
+/* pick: elements of x chosen by a tensor of indices; negative ones count from the end.
+   gatherelements: y[i..] = x[i..] with the index on one axis replaced by index[i..]. gathernd:
+   y[b.., i.., t..] = x[b.., index[b.., i.., :].., t..]. reversesequence: the first length[b] places
+   of the time axis backwards. */
 #include "op.h"
 enum { AXIS };
-static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
+static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
+                                     {0}};
 
 static bool is_index(const Type *t) {
     char class = dtype_class(t->dtype);
@@ -21,13 +23,17 @@ static const char *shape_elements(Call *c) {
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = index};
     return NULL;
 }
-static int params_axis(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1); }
+static int params_axis(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
+}
 static int kernel_elements(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
     int a = (int)s->param[1];
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        int64_t to = kernel_at(y, i), at = folded(kernel_integer(index, slot, kernel_at(index, i)), x->dim[a]), before = i[a];
+        int64_t to = kernel_at(y, i),
+                at = folded(kernel_integer(index, slot, kernel_at(index, i)), x->dim[a]),
+                before = i[a];
         if (at < 0 || at >= x->dim[a]) return -1;
         i[a] = at;
         kernel_move(y, slot, to, x, kernel_at(x, i));
@@ -37,7 +43,14 @@ static int kernel_elements(const Step *s, void *const slot[]) {
 }
 static const OnnxMap onnx_elements[] = {{"", "GatherElements", 11, 0, "axis"}, {0}};
 const Op op_gatherelements = {
-    "gatherelements", "x index", "y", axis_attrs, shape_elements, .kernel = kernel_elements, .params = params_axis, .onnx = onnx_elements,
+    "gatherelements",
+    "x index",
+    "y",
+    axis_attrs,
+    shape_elements,
+    .kernel = kernel_elements,
+    .params = params_axis,
+    .onnx = onnx_elements,
 };
 
 enum { BATCH };
@@ -46,7 +59,8 @@ static const AttrDef nd_attrs[] = {[BATCH] = {"batch", A_INT, "0", .draw = "0 1"
 static int64_t addressed(Call *c) {
     Dims index = c->in[1]->dim;
     int64_t q = -1, batch = 0;
-    if (!index.n || !is_const(c, index.v[index.n - 1], &q) || !is_const(c, intof(c, BATCH), &batch)) return -1;
+    if (!index.n || !is_const(c, index.v[index.n - 1], &q) || !is_const(c, intof(c, BATCH), &batch))
+        return -1;
     return batch < 0 || batch >= index.n || q < 0 || batch + q > c->in[0]->dim.n ? -1 : q;
 }
 static const char *shape_nd(Call *c) {
@@ -61,32 +75,41 @@ static const char *shape_nd(Call *c) {
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = y};
     return NULL;
 }
-static int params_nd(Call *c, int64_t *out, int room) { return room < 1 || !is_const(c, intof(c, BATCH), &out[0]) ? -1 : 1; }
+static int params_nd(Call *c, int64_t *out, int room) {
+    return room < 1 || !is_const(c, intof(c, BATCH), &out[0]) ? -1 : 1;
+}
 static int kernel_nd(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *index = &s->view[2];
     int batch = (int)s->param[1], places = index->rank - 1, q = (int)index->dim[places];
     int64_t i[STEP_RANK], j[STEP_RANK], at[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int k = 0; k < places; k++) at[k] = i[k];
-        for (int k = 0; k < x->rank; k++) j[k] = k < batch ? i[k] : k < batch + q ? 0 : i[places + k - batch - q];
+        for (int k = 0; k < x->rank; k++)
+            j[k] = k < batch ? i[k] : k < batch + q ? 0 : i[places + k - batch - q];
         for (int k = 0; k < q; k++) {
             at[places] = k;
-            j[batch + k] = folded(kernel_integer(index, slot, kernel_at(index, at)), x->dim[batch + k]);
+            j[batch + k] =
+                folded(kernel_integer(index, slot, kernel_at(index, at)), x->dim[batch + k]);
             if (j[batch + k] < 0 || j[batch + k] >= x->dim[batch + k]) return -1;
         }
         kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
     }
     return 0;
 }
-static const OnnxMap onnx_nd[] = {{"", "GatherND", 12, 0, "batch=batch_dims"}, {"", "GatherND", 11, 11, "batch=0!"}, {0}};
-const Op op_gathernd = {"gathernd", "x index", "y", nd_attrs, shape_nd, .kernel = kernel_nd, .params = params_nd, .onnx = onnx_nd};
+static const OnnxMap onnx_nd[] = {
+    {"", "GatherND", 12, 0, "batch=batch_dims"}, {"", "GatherND", 11, 11, "batch=0!"}, {0}};
+const Op op_gathernd = {
+    "gathernd",          "x index",      "y", nd_attrs, shape_nd, .kernel = kernel_nd,
+    .params = params_nd, .onnx = onnx_nd};
 
 enum { BATCH_AXIS, TIME_AXIS };
-static const AttrDef reverse_attrs[] = {
-    [BATCH_AXIS] = {"batch", A_INT, "1", .draw = "1"}, [TIME_AXIS] = {"time", A_INT, "0", .draw = "0"}, {0}};
+static const AttrDef reverse_attrs[] = {[BATCH_AXIS] = {"batch", A_INT, "1", .draw = "1"},
+                                        [TIME_AXIS] = {"time", A_INT, "0", .draw = "0"},
+                                        {0}};
 static const char *shape_reverse(Call *c) {
     int rank = c->in[0]->dim.n, batch = axis(c, BATCH_AXIS, rank), time = axis(c, TIME_AXIS, rank);
-    if (batch < 0 || time < 0 || batch == time || c->in[1]->dim.n != 1) return "reversesequence needs two axes and lengths";
+    if (batch < 0 || time < 0 || batch == time || c->in[1]->dim.n != 1)
+        return "reversesequence needs two axes and lengths";
     need_eq(c, c->in[1]->dim.v[0], c->in[0]->dim.v[batch]);
     c->out[0] = *c->in[0];
     return NULL;
@@ -110,8 +133,15 @@ static int kernel_reverse(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-static const OnnxMap onnx_reverse[] = {{"", "ReverseSequence", 10, 0, "batch=batch_axis time=time_axis"}, {0}};
+static const OnnxMap onnx_reverse[] = {
+    {"", "ReverseSequence", 10, 0, "batch=batch_axis time=time_axis"}, {0}};
 const Op op_reversesequence = {
-    "reversesequence",        "x length",           "y", reverse_attrs, shape_reverse, .kernel = kernel_reverse,
-    .params = params_reverse, .onnx = onnx_reverse,
+    "reversesequence",
+    "x length",
+    "y",
+    reverse_attrs,
+    shape_reverse,
+    .kernel = kernel_reverse,
+    .params = params_reverse,
+    .onnx = onnx_reverse,
 };

@@ -1,9 +1,10 @@
-/* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window covers x at s*i + d*k -
-   p, k within the kernel; places outside x do not count for the maximum, nor for the average unless `count_pads`, and
-   then only as far as the padding goes. With `ceil` a last window may start inside x (or its front padding) and end
-   beyond. maxplace: the maximum, of integers too, and where in x it was found first, as a place in all of x, its spatial
-   axes counted in row-major order, or with `columns` in column-major order. lppool: the p-th root of the sum of p-th
-   powers of magnitudes. */
+/* pool: the maximum or the average over windows of the spatial axes of x [n, c, ..]. A window
+   covers x at s*i + d*k - p, k within the kernel; places outside x do not count for the maximum,
+   nor for the average unless `count_pads`, and then only as far as the padding goes. With `ceil` a
+   last window may start inside x (or its front padding) and end beyond. maxplace: the maximum, of
+   integers too, and where in x it was found first, as a place in all of x, its spatial axes counted
+   in row-major order, or with `columns` in column-major order. lppool: the p-th root of the sum of
+   p-th powers of magnitudes. */
 #include "op.h"
 enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS, P = COUNT_PADS };
 #define SHARED_ATTRS                                                              \
@@ -13,11 +14,13 @@ enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS,
     [DILATIONS] = {"dilations", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2"}, \
     [CEIL] = {"ceil", A_WORD, "no", "no yes", .draw = "no yes"}
 static const AttrDef max_attrs[] = {SHARED_ATTRS, {0}};
-static const AttrDef average_attrs[] = {SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static const AttrDef average_attrs[] = {
+    SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
 
 /* How many windows along spatial axis j. */
 static Poly count(Call *c, int j, int ns) {
-    Poly n = c->in[0]->dim.v[j + 2], k = ints(c, KERNEL).v[j], s = ints(c, STRIDES).v[j], d = ints(c, DILATIONS).v[j];
+    Poly n = c->in[0]->dim.v[j + 2], k = ints(c, KERNEL).v[j], s = ints(c, STRIDES).v[j],
+         d = ints(c, DILATIONS).v[j];
     Poly begin = ints(c, PADS).v[j], pads = poly(c, "p + q", begin, ints(c, PADS).v[j + ns]);
     if (!word(c, CEIL)) return windows(c, n, k, s, pads, d);
     Poly started = poly(c, "q + 1", quot(c, poly(c, "n + p - 1", n, begin), s));
@@ -27,8 +30,10 @@ static Poly count(Call *c, int j, int ns) {
 static const char *shape_of(Call *c, const char *classes) {
     int ns = c->in[0]->dim.n - 2;
     if (ns < 1) return "pooling needs x [n, c, ..] with a spatial axis";
-    if (ints(c, KERNEL).n != ns || ints(c, STRIDES).n != ns || ints(c, DILATIONS).n != ns || ints(c, PADS).n != 2 * ns)
-        return "pooling needs kernel, strides, dilations and twice as many pads, one for each spatial axis";
+    if (ints(c, KERNEL).n != ns || ints(c, STRIDES).n != ns || ints(c, DILATIONS).n != ns ||
+        ints(c, PADS).n != 2 * ns)
+        return "pooling needs kernel, strides, dilations and twice as many pads, one for each "
+               "spatial axis";
     const char *why = same_type(c, classes);
     for (int j = 0; j < ns; j++) {
         need_ge(c, ints(c, KERNEL).v[j], poly(c, "1"));
@@ -41,7 +46,8 @@ static const char *shape(Call *c) { return shape_of(c, "F"); }
 /* Where place k of the window of output i lies in x. */
 static Dims place(Call *c, Dims i, Dims k) {
     for (int j = 0; j < k.n; j++)
-        i.v[j + 2] = poly(c, "s*i + d*k - p", ints(c, STRIDES).v[j], i.v[j + 2], ints(c, DILATIONS).v[j], k.v[j], ints(c, PADS).v[j]);
+        i.v[j + 2] = poly(c, "s*i + d*k - p", ints(c, STRIDES).v[j], i.v[j + 2],
+                          ints(c, DILATIONS).v[j], k.v[j], ints(c, PADS).v[j]);
     return i;
 }
 static Ex define_max(Call *c, Dims i) {
@@ -65,46 +71,64 @@ static Ex define_average(Call *c, Dims i) {
     return divide(c, sum(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x)), counted(c, i));
 }
 
-static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[], const View out[], StepBuf *b) {
+static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[],
+                      const View out[], StepBuf *b) {
     Step *s = step_add(b, S_POOL, 2, (const View[]){out[0], in[0]});
     step_param(b, s, 1, &(int64_t){kind});
     for (int k = KERNEL; k <= DILATIONS; k++) step_sizes(b, s, ints(c, k).n, ints(c, k).v);
     step_param(b, s, 1, &counts_pads);
     return 1;
 }
-static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) { return lower_kind(c, POOL_MAX, 0, in, out, b); }
+static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower_kind(c, POOL_MAX, 0, in, out, b);
+}
 static int lower_average(Call *c, const View in[], const View out[], StepBuf *b) {
     return lower_kind(c, POOL_MEAN, word(c, COUNT_PADS), in, out, b);
 }
 
 static const OnnxMap onnx_max[] = {
-    {"", "MaxPool", 10, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad storage_order:ignore"},
-    {"", "MaxPool", 8, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad storage_order:ignore"},
+    {"", "MaxPool", 10, 0,
+     "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad storage_order:ignore"},
+    {"", "MaxPool", 8, 9,
+     "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad storage_order:ignore"},
     {"", "MaxPool", 1, 7, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad"},
     {0},
 };
 static const OnnxMap onnx_average[] = {
-    {"", "AveragePool", 19, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode count_pads=count_include_pad pads:auto_pad"},
-    {"", "AveragePool", 10, 18, "kernel=kernel_shape strides dilations=1! ceil=ceil_mode count_pads=count_include_pad pads:auto_pad"},
-    {"", "AveragePool", 7, 9, "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=count_include_pad pads:auto_pad"},
-    {"", "AveragePool", 1, 6, "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=no! pads:auto_pad"},
+    {"", "AveragePool", 19, 0,
+     "kernel=kernel_shape strides dilations ceil=ceil_mode count_pads=count_include_pad "
+     "pads:auto_pad"},
+    {"", "AveragePool", 10, 18,
+     "kernel=kernel_shape strides dilations=1! ceil=ceil_mode count_pads=count_include_pad "
+     "pads:auto_pad"},
+    {"", "AveragePool", 7, 9,
+     "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=count_include_pad "
+     "pads:auto_pad"},
+    {"", "AveragePool", 1, 6,
+     "kernel=kernel_shape strides dilations=1! ceil=no! count_pads=no! pads:auto_pad"},
     {0},
 };
-const Op op_maxpool = {"maxpool", "x", "y", max_attrs, shape, define_max, .lower = lower_max, .onnx = onnx_max};
-const Op op_averagepool = {"averagepool", "x", "y", average_attrs, shape, define_average, .lower = lower_average, .onnx = onnx_average};
+const Op op_maxpool = {"maxpool",       "x", "y", max_attrs, shape, define_max, .lower = lower_max,
+                       .onnx = onnx_max};
+const Op op_averagepool = {
+    "averagepool",       "x", "y", average_attrs, shape, define_average, .lower = lower_average,
+    .onnx = onnx_average};
 
 /* ---- lppool */
 
 static const AttrDef lp_attrs[] = {SHARED_ATTRS, [P] = {"p", A_INT, "2", .draw = "1 2 3"}, {0}};
 static const char *shape_lp(Call *c) {
     int64_t p;
-    return !is_const(c, intof(c, P), &p) || p < 1 || p > 1024 ? "a power that is no natural number" : shape(c);
+    return !is_const(c, intof(c, P), &p) || p < 1 || p > 1024 ? "a power that is no natural number"
+                                                              : shape(c);
 }
 static Ex define_lp(Call *c, Dims i) {
     int64_t p = 2;
     is_const(c, intof(c, P), &p);
     Dims k = bound(c, ints_dims(c, KERNEL)), x = place(c, i, k);
-    Ex e = fn(c, FN_ABS, at(c, 0, x)), each = p == 1 ? e : p == 2 ? mul(c, e, e) : power(c, e, num(c, p, 1));
+    Ex e = fn(c, FN_ABS, at(c, 0, x)), each = p == 1   ? e
+                                              : p == 2 ? mul(c, e, e)
+                                                       : power(c, e, num(c, p, 1));
     Ex total = sum(c, k, inside(c, x, c->in[0]->dim, 2), each);
     return p == 1 ? total : p == 2 ? fn(c, FN_SQRT, total) : power(c, total, num(c, 1, p));
 }
@@ -117,7 +141,8 @@ const Op op_lppool = {"lppool", "x", "y", lp_attrs, shape_lp, define_lp, .onnx =
 
 /* ---- maxplace */
 
-static const AttrDef place_attrs[] = {SHARED_ATTRS, [COLUMNS] = {"columns", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static const AttrDef place_attrs[] = {
+    SHARED_ATTRS, [COLUMNS] = {"columns", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
 static const char *shape_place(Call *c) {
     const char *why = shape_of(c, "FIU");
     c->out[1] = c->out[0];
@@ -184,10 +209,19 @@ static int kernel_place(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx_place[] = {
-    {"", "MaxPool", 10, 0, "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad columns=storage_order"},
-    {"", "MaxPool", 8, 9, "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad columns=storage_order"},
+    {"", "MaxPool", 10, 0,
+     "kernel=kernel_shape strides dilations ceil=ceil_mode pads:auto_pad columns=storage_order"},
+    {"", "MaxPool", 8, 9,
+     "kernel=kernel_shape strides dilations=1! ceil=no! pads:auto_pad columns=storage_order"},
     {0},
 };
 const Op op_maxplace = {
-    "maxplace", "x", "y place", place_attrs, shape_place, .kernel = kernel_place, .params = params_place, .onnx = onnx_place,
+    "maxplace",
+    "x",
+    "y place",
+    place_attrs,
+    shape_place,
+    .kernel = kernel_place,
+    .params = params_place,
+    .onnx = onnx_place,
 };

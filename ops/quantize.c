@@ -1,6 +1,7 @@
-/* quantize: y = round(x / scale) + zero, to even and saturating, as integers (floats of few bits: x / scale itself);
-   dequantize: y = (x - zero) * scale. scale and zero are one number, one for each place of an axis, or one for each
-   `block` of places of it. dynamicquantize: to 0..255 with the scale that the range of x, 0 in it, asks for. */
+/* quantize: y = round(x / scale) + zero, to even and saturating, as integers (floats of few bits: x
+   / scale itself); dequantize: y = (x - zero) * scale. scale and zero are one number, one for each
+   place of an axis, or one for each `block` of places of it. dynamicquantize: to 0..255 with the
+   scale that the range of x, 0 in it, asks for. */
 #include "op.h"
 #include <math.h>
 enum { AXIS, BLOCK, TO, SATURATE };
@@ -38,7 +39,9 @@ static const char *shape_of(Call *c) {
     if (block ? scale.n != x.n : scale.n != 1) return "a scale of another rank";
     if (!block) need_eq(c, scale.v[0], x.v[a]);
     for (int k = 0; block && k < x.n; k++)
-        need_eq(c, scale.v[k], k == a ? quot(c, poly(c, "n + b - 1", x.v[k], intof(c, BLOCK)), intof(c, BLOCK)) : x.v[k]);
+        need_eq(c, scale.v[k],
+                k == a ? quot(c, poly(c, "n + b - 1", x.v[k], intof(c, BLOCK)), intof(c, BLOCK))
+                       : x.v[k]);
     return NULL;
 }
 static int params(Call *c, int64_t *out, int room) {
@@ -48,7 +51,8 @@ static int params(Call *c, int64_t *out, int room) {
     return 3;
 }
 /* The number of scale or zero (left out: `none`) that belongs to index i of x. */
-static double belonging(const Step *s, void *const slot[], int view, const int64_t i[], double none) {
+static double belonging(const Step *s, void *const slot[], int view, const int64_t i[],
+                        double none) {
     const View *v = &s->view[view];
     int64_t j[STEP_RANK] = {0};
     if (view >= s->nview || v->rank < 0) return none;
@@ -60,9 +64,13 @@ static double belonging(const Step *s, void *const slot[], int view, const int64
 
 static double whole_limit(DType t, bool high) {
     int bits = dtype_bits(t);
-    return dtype_class(t) == 'U' ? (high ? ldexp(1, bits) - 1 : 0) : high ? ldexp(1, bits - 1) - 1 : -ldexp(1, bits - 1);
+    return dtype_class(t) == 'U' ? (high ? ldexp(1, bits) - 1 : 0)
+           : high                ? ldexp(1, bits - 1) - 1
+                                 : -ldexp(1, bits - 1);
 }
-static double limited(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+static double limited(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
 static int kernel_quantize(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     DType to = (DType)y->dtype;
@@ -70,10 +78,16 @@ static int kernel_quantize(const Step *s, void *const slot[]) {
     bool single = x->dtype == DT_FLOAT && s->view[2].dtype == DT_FLOAT;
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        double scaled = kernel_real(x, slot, kernel_at(x, i)) / belonging(s, slot, 2, i, 1), zero = belonging(s, slot, 3, i, 0);
+        double scaled = kernel_real(x, slot, kernel_at(x, i)) / belonging(s, slot, 2, i, 1),
+               zero = belonging(s, slot, 3, i, 0);
         if (single) scaled = (double)(float)scaled;
-        if (dtype_class(to) == 'F') kernel_set_real(y, slot, kernel_at(y, i), s->param[3] ? limited(scaled, -most, most) : scaled);
-        else kernel_set_real(y, slot, kernel_at(y, i), limited(rint(scaled) + zero, whole_limit(to, false), whole_limit(to, true)));
+        if (dtype_class(to) == 'F')
+            kernel_set_real(y, slot, kernel_at(y, i),
+                            s->param[3] ? limited(scaled, -most, most) : scaled);
+        else
+            kernel_set_real(
+                y, slot, kernel_at(y, i),
+                limited(rint(scaled) + zero, whole_limit(to, false), whole_limit(to, true)));
     }
     return 0;
 }
@@ -100,10 +114,22 @@ static const OnnxMap onnx_dequantize[] = {
     {"", "DequantizeLinear", 10, 12, "axis=1! block=0! to:scale"},
     {0},
 };
-const Op op_quantize = {"quantize",       "x scale zero?",      "y", quantize_attrs, shape_of, .kernel = kernel_quantize,
-                        .params = params, .onnx = onnx_quantize};
-const Op op_dequantize = {"dequantize",     "x scale zero?",        "y", dequantize_attrs, shape_of, .kernel = kernel_dequantize,
-                          .params = params, .onnx = onnx_dequantize};
+const Op op_quantize = {"quantize",
+                        "x scale zero?",
+                        "y",
+                        quantize_attrs,
+                        shape_of,
+                        .kernel = kernel_quantize,
+                        .params = params,
+                        .onnx = onnx_quantize};
+const Op op_dequantize = {"dequantize",
+                          "x scale zero?",
+                          "y",
+                          dequantize_attrs,
+                          shape_of,
+                          .kernel = kernel_dequantize,
+                          .params = params,
+                          .onnx = onnx_dequantize};
 
 static const char *shape_dynamic(Call *c) {
     c->out[0] = (Type) { .dtype = DT_UINT8, .dim = c->in[X]->dim };
@@ -131,5 +157,6 @@ static int kernel_dynamic(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx_dynamic[] = {{"", "DynamicQuantizeLinear", 11, 0, ""}, {0}};
-const Op op_dynamicquantize = {"dynamicquantize",   "x", "y scale zero", .shape = shape_dynamic, .kernel = kernel_dynamic,
-                               .onnx = onnx_dynamic};
+const Op op_dynamicquantize = {"dynamicquantize",        "x",
+                               "y scale zero",           .shape = shape_dynamic,
+                               .kernel = kernel_dynamic, .onnx = onnx_dynamic};

@@ -1,18 +1,23 @@
-/* recurrent: rnn, gru and lstm as ONNX states them: x [t, b, i], w [d, g*h, i], r [d, g*h, h], bias [d, 2*g*h] (of w,
-   then of r), the length of each sequence, first states [d, b, h], peepholes [d, 3*h]; y [t, d, b, h] and the last
-   states. Directions: forward, backward, both (d = 2). With `batch_first` x is [b, t, i], states [b, d, h], y
-   [b, t, d, h]. Activations: tanh and sigmoid for gru and lstm, tanh or relu for rnn. Behind the end of a sequence y
-   is 0 and the states stay. */
+/* recurrent: rnn, gru and lstm as ONNX states them: x [t, b, i], w [d, g*h, i], r [d, g*h, h], bias
+   [d, 2*g*h] (of w, then of r), the length of each sequence, first states [d, b, h], peepholes [d,
+   3*h]; y [t, d, b, h] and the last states. Directions: forward, backward, both (d = 2). With
+   `batch_first` x is [b, t, i], states [b, d, h], y [b, t, d, h]. Activations: tanh and sigmoid for
+   gru and lstm, tanh or relu for rnn. Behind the end of a sequence y is 0 and the states stay. */
 #include "op.h"
 #include <math.h>
 enum { DIRECTION, HIDDEN, BATCH_FIRST, OWN };
 enum { FORWARD, REVERSE, BIDIRECTIONAL };
-#define SHARED_ATTRS                                                                                                          \
-    [DIRECTION] = {"direction", A_WORD, "forward", "forward reverse bidirectional", .draw = "forward reverse bidirectional"}, \
-    [HIDDEN] = {.name = "hidden", .kind = A_INT}, [BATCH_FIRST] = {"batch_first", A_WORD, "no", "no yes", .draw = "no yes"}
-static const AttrDef rnn_attrs[] = {SHARED_ATTRS, [OWN] = {"activation", A_WORD, "tanh", "tanh relu", .draw = "tanh"}, {0}};
-static const AttrDef gru_attrs[] = {SHARED_ATTRS, [OWN] = {"linear_first", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
-static const AttrDef lstm_attrs[] = {SHARED_ATTRS, [OWN] = {"coupled", A_WORD, "no", "no yes", .draw = "no"}, {0}};
+#define SHARED_ATTRS                                                                \
+    [DIRECTION] = {"direction", A_WORD, "forward", "forward reverse bidirectional", \
+                   .draw = "forward reverse bidirectional"},                        \
+    [HIDDEN] = {.name = "hidden", .kind = A_INT},                                   \
+    [BATCH_FIRST] = {"batch_first", A_WORD, "no", "no yes", .draw = "no yes"}
+static const AttrDef rnn_attrs[] = {
+    SHARED_ATTRS, [OWN] = {"activation", A_WORD, "tanh", "tanh relu", .draw = "tanh"}, {0}};
+static const AttrDef gru_attrs[] = {
+    SHARED_ATTRS, [OWN] = {"linear_first", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+static const AttrDef lstm_attrs[] = {
+    SHARED_ATTRS, [OWN] = {"coupled", A_WORD, "no", "no yes", .draw = "no"}, {0}};
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 
@@ -25,15 +30,17 @@ static bool fits(Call *c, int input, Dims want) {
 }
 static const char *shape_of(Call *c, int gates) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
-    Poly d = poly(c, word(c, DIRECTION) == BIDIRECTIONAL ? "2" : "1"), h = intof(c, HIDDEN), gh = poly_scale(c->w, h, gates);
+    Poly d = poly(c, word(c, DIRECTION) == BIDIRECTIONAL ? "2" : "1"), h = intof(c, HIDDEN),
+         gh = poly_scale(c->w, h, gates);
     if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r have three axes";
     bool first = word(c, BATCH_FIRST);
     Poly time = x.v[first], batch = x.v[!first];
     need_eq(c, w.v[0], d), need_eq(c, w.v[1], gh), need_eq(c, w.v[2], x.v[2]);
     need_eq(c, r.v[0], d), need_eq(c, r.v[1], gh), need_eq(c, r.v[2], h);
     Dims states = first ? (Dims){3, {batch, d, h}} : (Dims){3, {d, batch, h}};
-    if (!fits(c, BIAS, (Dims){2, {d, poly_scale(c->w, gh, 2)}}) || !fits(c, LENGTHS, (Dims){1, {batch}}) || !fits(c, H0, states) ||
-        !fits(c, C0, states) || !fits(c, PEEPHOLES, (Dims){2, {d, poly_scale(c->w, h, 3)}}))
+    if (!fits(c, BIAS, (Dims){2, {d, poly_scale(c->w, gh, 2)}}) ||
+        !fits(c, LENGTHS, (Dims){1, {batch}}) || !fits(c, H0, states) || !fits(c, C0, states) ||
+        !fits(c, PEEPHOLES, (Dims){2, {d, poly_scale(c->w, h, 3)}}))
         return "a bias, lengths, states or peepholes of other sizes";
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[X];
     c->out[0].dim = first ? (Dims){4, {batch, time, d, h}} : (Dims){4, {time, d, batch, h}};
@@ -55,7 +62,9 @@ static int params(Call *c, int64_t *out, int room) {
 static bool is_cell(Call *c) {
     Dims x = c->in[X]->dim;
     int64_t times;
-    if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, OWN) || c->nin <= C0 || !c->in[H0] || !c->in[C0]) return false;
+    if (word(c, DIRECTION) == BIDIRECTIONAL || word(c, OWN) || c->nin <= C0 || !c->in[H0] ||
+        !c->in[C0])
+        return false;
     if (c->in[LENGTHS] || (c->nin > PEEPHOLES && c->in[PEEPHOLES])) return false;
     return is_const(c, x.v[word(c, BATCH_FIRST)], &times) && times == 1;
 }
@@ -64,13 +73,16 @@ static Dims place(Call *c, Poly b, Poly k) {
     Poly zero = poly(c, "0");
     return word(c, BATCH_FIRST) ? (Dims){3, {b, zero, k}} : (Dims){3, {zero, b, k}};
 }
-/* The sum before the activation of a gate, which has number g, at element k in place b of the batch. */
+/* The sum before the activation of a gate, which has number g, at element k in place b of the
+   batch. */
 static Ex gate(Call *c, int g, Poly b, Poly k) {
     static const char *const rows[] = {"0*h + k", "h + k", "2*h + k", "3*h + k"};
     Poly h = intof(c, HIDDEN), zero = poly(c, "0"), row = poly(c, rows[g], h, k);
     Dims j = bound(c, dims_tail(c->in[X]->dim, 1)), l = bound(c, (Dims){1, {h}});
-    Ex given = sum(c, j, (Cond){0}, mul(c, at(c, X, place(c, b, j.v[0])), at(c, W, (Dims){3, {zero, row, j.v[0]}})));
-    Ex kept = sum(c, l, (Cond){0}, mul(c, at(c, H0, place(c, b, l.v[0])), at(c, R, (Dims){3, {zero, row, l.v[0]}})));
+    Ex given = sum(c, j, (Cond){0},
+                   mul(c, at(c, X, place(c, b, j.v[0])), at(c, W, (Dims){3, {zero, row, j.v[0]}})));
+    Ex kept = sum(c, l, (Cond){0},
+                  mul(c, at(c, H0, place(c, b, l.v[0])), at(c, R, (Dims){3, {zero, row, l.v[0]}})));
     Ex y = add(c, given, kept);
     if (!c->in[BIAS]) return y;
     y = add(c, y, at(c, BIAS, (Dims){2, {zero, row}}));
@@ -81,8 +93,10 @@ static Ex define_lstm(Call *c, Dims i) {
     if (!is_cell(c)) return 0;
     Poly b = i.v[word(c, BATCH_FIRST) ? 0 : i.n - 2], k = i.v[i.n - 1];
     Ex kept = mul(c, fn(c, FN_SIGMOID, gate(c, KEEP, b, k)), at(c, C0, place(c, b, k)));
-    Ex next = add(c, kept, mul(c, fn(c, FN_SIGMOID, gate(c, IN, b, k)), fn(c, FN_TANH, gate(c, CELL, b, k))));
-    return c->port == 2 ? next : mul(c, fn(c, FN_SIGMOID, gate(c, OUT, b, k)), fn(c, FN_TANH, next));
+    Ex next = add(
+        c, kept, mul(c, fn(c, FN_SIGMOID, gate(c, IN, b, k)), fn(c, FN_TANH, gate(c, CELL, b, k))));
+    return c->port == 2 ? next
+                        : mul(c, fn(c, FN_SIGMOID, gate(c, OUT, b, k)), fn(c, FN_TANH, next));
 }
 
 typedef struct Cell { /* one kernel call */
@@ -95,13 +109,17 @@ static const View *input(const Cell *c, int k) {
     int view = c->nout + k;
     return view < c->s->nview && c->s->view[view].rank >= 0 ? &c->s->view[view] : NULL;
 }
-static double get(const Cell *c, const View *v, const int64_t i[]) { return kernel_real(v, c->slot, kernel_at(v, i)); }
+static double get(const Cell *c, const View *v, const int64_t i[]) {
+    return kernel_real(v, c->slot, kernel_at(v, i));
+}
 static bool batch_first(const Cell *c) { return c->s->param[2] != 0; }
 /* The place of a state, given or returned. */
 static int64_t state_at(const Cell *c, const View *v, int64_t k) {
     return kernel_at(v, batch_first(c) ? (int64_t[]){c->b, c->d, k} : (int64_t[]){c->d, c->b, k});
 }
-static double state(const Cell *c, int j, int64_t k) { return kernel_real(&c->s->view[j], c->slot, state_at(c, &c->s->view[j], k)); }
+static double state(const Cell *c, int j, int64_t k) {
+    return kernel_real(&c->s->view[j], c->slot, state_at(c, &c->s->view[j], k));
+}
 static void set_state(const Cell *c, int j, int64_t k, double x) {
     kernel_set_real(&c->s->view[j], c->slot, state_at(c, &c->s->view[j], k), x);
 }
@@ -111,7 +129,8 @@ static double from_x(const Cell *c, int gate, int64_t k) {
     int64_t row = gate * c->hidden + k;
     double y = bias ? get(c, bias, (int64_t[]){c->d, row}) : 0;
     for (int64_t j = 0; j < x->dim[2]; j++)
-        y += get(c, x, batch_first(c) ? (int64_t[]){c->b, c->t, j} : (int64_t[]){c->t, c->b, j}) * get(c, w, (int64_t[]){c->d, row, j});
+        y += get(c, x, batch_first(c) ? (int64_t[]){c->b, c->t, j} : (int64_t[]){c->t, c->b, j}) *
+             get(c, w, (int64_t[]){c->d, row, j});
     return y;
 }
 /* h is a row of numbers. */
@@ -146,7 +165,8 @@ static void step_gru(const Cell *c, States *s) {
     }
     for (int64_t k = 0; k < c->hidden; k++) {
         double update = sigmoid(from_x(c, 0, k) + from_h(c, 0, k, s->h));
-        double inner = c->s->param[3] ? s->gate[k] * from_h(c, 2, k, s->h) : from_h(c, 2, k, s->gate);
+        double inner =
+            c->s->param[3] ? s->gate[k] * from_h(c, 2, k, s->h) : from_h(c, 2, k, s->gate);
         s->next[k] = (1 - update) * tanh(from_x(c, 2, k) + inner) + update * s->h[k];
     }
 }
@@ -155,7 +175,10 @@ static void step_lstm(const Cell *c, States *s) {
     for (int64_t k = 0; k < c->hidden; k++) {
         double cell = state(c, 2, k);
         double in = sigmoid(from_x(c, 0, k) + from_h(c, 0, k, s->h) + peephole(c, 0, k, cell));
-        double keep = c->s->param[3] ? 1 - in : sigmoid(from_x(c, 2, k) + from_h(c, 2, k, s->h) + peephole(c, 2, k, cell));
+        double keep =
+            c->s->param[3]
+                ? 1 - in
+                : sigmoid(from_x(c, 2, k) + from_h(c, 2, k, s->h) + peephole(c, 2, k, cell));
         double next = keep * cell + in * tanh(from_x(c, 3, k) + from_h(c, 3, k, s->h));
         double out = sigmoid(from_x(c, 1, k) + from_h(c, 1, k, s->h) + peephole(c, 1, k, next));
         set_state(c, 2, k, next);
@@ -165,12 +188,17 @@ static void step_lstm(const Cell *c, States *s) {
 
 static void put_y(const Cell *c, int64_t k, double x) {
     const View *y = &c->s->view[0];
-    kernel_set_real(y, c->slot, kernel_at(y, batch_first(c) ? (int64_t[]){c->b, c->t, c->d, k} : (int64_t[]){c->t, c->d, c->b, k}), x);
+    kernel_set_real(y, c->slot,
+                    kernel_at(y, batch_first(c) ? (int64_t[]){c->b, c->t, c->d, k}
+                                                : (int64_t[]){c->t, c->d, c->b, k}),
+                    x);
 }
-static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *), bool backwards, int64_t length, int64_t times) {
+static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *), bool backwards,
+                         int64_t length, int64_t times) {
     for (int j = 1; j < c->nout; j++) {
         const View *first = input(c, j == 1 ? H0 : C0);
-        for (int64_t k = 0; k < c->hidden; k++) set_state(c, j, k, first ? kernel_real(first, c->slot, state_at(c, first, k)) : 0);
+        for (int64_t k = 0; k < c->hidden; k++)
+            set_state(c, j, k, first ? kernel_real(first, c->slot, state_at(c, first, k)) : 0);
     }
     for (int64_t k = 0; k < c->hidden; k++) s->h[k] = state(c, 1, k);
     for (int64_t n = 0; n < times; n++) {
@@ -192,7 +220,8 @@ static int run(const Step *s, void *const slot[], int gates, void (*step)(const 
     if (c.hidden > HIDDEN_MAX) return -1;
     for (c.d = 0; c.d < r->dim[0]; c.d++)
         for (c.b = 0; c.b < batches; c.b++) {
-            int64_t length = lengths ? kernel_integer(lengths, slot, kernel_at(lengths, &c.b)) : times;
+            int64_t length =
+                lengths ? kernel_integer(lengths, slot, kernel_at(lengths, &c.b)) : times;
             if (length < 0 || length > times) return -1;
             run_sequence(&c, &states, step, s->param[1] == REVERSE || c.d == 1, length, times);
         }
@@ -204,16 +233,33 @@ static int kernel_lstm(const Step *s, void *const slot[]) { return run(s, slot, 
 
 #define SHARED "rank:3 direction hidden:recurrent batch_first=layout"
 static const OnnxMap onnx_rnn[] = {
-    {"", "RNN", 14, 0, SHARED ""}, {"", "RNN", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! activation:recurrent"}, {0}};
-static const OnnxMap onnx_gru[] = {{"", "GRU", 14, 0, SHARED " linear_first=linear_before_reset"},
-                                   {"", "GRU", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! linear_first=linear_before_reset"},
-                                   {0}};
-static const OnnxMap onnx_lstm[] = {{"", "LSTM", 14, 0, SHARED " coupled=input_forget"},
-                                    {"", "LSTM", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! coupled=input_forget"},
-                                    {0}};
-const Op op_rnn = {"rnn",           "x w r bias? lengths? h0?", "y h", rnn_attrs, shape_rnn, .kernel = kernel_rnn, .params = params,
+    {"", "RNN", 14, 0, SHARED ""},
+    {"", "RNN", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! activation:recurrent"},
+    {0}};
+static const OnnxMap onnx_gru[] = {
+    {"", "GRU", 14, 0, SHARED " linear_first=linear_before_reset"},
+    {"", "GRU", 7, 13,
+     "rank:3 direction hidden:recurrent batch_first=no! linear_first=linear_before_reset"},
+    {0}};
+static const OnnxMap onnx_lstm[] = {
+    {"", "LSTM", 14, 0, SHARED " coupled=input_forget"},
+    {"", "LSTM", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! coupled=input_forget"},
+    {0}};
+const Op op_rnn = {"rnn",
+                   "x w r bias? lengths? h0?",
+                   "y h",
+                   rnn_attrs,
+                   shape_rnn,
+                   .kernel = kernel_rnn,
+                   .params = params,
                    .onnx = onnx_rnn};
-const Op op_gru = {"gru",           "x w r bias? lengths? h0?", "y h", gru_attrs, shape_gru, .kernel = kernel_gru, .params = params,
+const Op op_gru = {"gru",
+                   "x w r bias? lengths? h0?",
+                   "y h",
+                   gru_attrs,
+                   shape_gru,
+                   .kernel = kernel_gru,
+                   .params = params,
                    .onnx = onnx_gru};
 const Op op_lstm = {"lstm",
                     "x w r bias? lengths? h0? c0? peepholes?",

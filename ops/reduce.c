@@ -1,8 +1,9 @@
-/* reduce: sum, mean, maximum, minimum or product over some axes, which y no longer has. The maximum of nothing is
-   -infinity, the minimum infinity. */
+/* reduce: sum, mean, maximum, minimum or product over some axes, which y no longer has. The maximum
+   of nothing is -infinity, the minimum infinity. */
 #include "op.h"
 enum { AXES };
-static const AttrDef attrs[] = {[AXES] = {.name = "axes", .kind = A_INTS, .axes = true, .draw = "0 1 -1"}, {0}};
+static const AttrDef attrs[] = {
+    [AXES] = {.name = "axes", .kind = A_INTS, .axes = true, .draw = "0 1 -1"}, {0}};
 
 /* Whether axis k of x is reduced. */
 static bool reduced(Call *c, int k) {
@@ -50,7 +51,8 @@ static Ex define_mean(Call *c, Dims i) {
 static Ex define_max(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
     Ex y = most(c, k, (Cond){0}, term(c, i, k));
-    return c->in[0]->dtype == DT_BOOL ? max2(c, y, num(c, 0, 1)) : y; /* no truth is greater than the one of nothing */
+    return c->in[0]->dtype == DT_BOOL ? max2(c, y, num(c, 0, 1))
+                                      : y; /* no truth is greater than the one of nothing */
 }
 static Ex define_min(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
@@ -94,15 +96,27 @@ static int lower(Call *c, ReduceKind kind, const View in[], const View out[], St
     step_param(b, s, 1, &(int64_t){kind});
     return 1;
 }
-static int lower_sum(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_SUM, in, out, b); }
-static int lower_mean(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_MEAN, in, out, b); }
-static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_MAX, in, out, b); }
-static int lower_min(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_MIN, in, out, b); }
-static int lower_prod(Call *c, const View in[], const View out[], StepBuf *b) { return lower(c, REDUCE_PROD, in, out, b); }
+static int lower_sum(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower(c, REDUCE_SUM, in, out, b);
+}
+static int lower_mean(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower(c, REDUCE_MEAN, in, out, b);
+}
+static int lower_max(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower(c, REDUCE_MAX, in, out, b);
+}
+static int lower_min(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower(c, REDUCE_MIN, in, out, b);
+}
+static int lower_prod(Call *c, const View in[], const View out[], StepBuf *b) {
+    return lower(c, REDUCE_PROD, in, out, b);
+}
 
 /* The axes became an input with opset 18, for ReduceSum with 13. */
-#define REDUCE(TYPE, OPSET) \
-    {"", TYPE, OPSET, 0, "axes=input:1 axes:all keepdims:reinsert"}, { "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert" }
+#define REDUCE(TYPE, OPSET)                                            \
+    {"", TYPE, OPSET, 0, "axes=input:1 axes:all keepdims:reinsert"}, { \
+        "", TYPE, 1, OPSET - 1, "axes axes:all keepdims:reinsert"      \
+    }
 #define GLOBAL(TYPE) \
     { "", TYPE, 1, 0, "axes:spatial keepdims:reinsert" }
 static const OnnxMap onnx_sum[] = {REDUCE("ReduceSum", 13), {0}};
@@ -129,13 +143,24 @@ static const char expand_logsum[] = "%z = reduce_sum %x axes=axes\n"
                                     "%y = log %z\n"
                                     "out %y\n";
 static const char *shape_signed(Call *c) { return shape_of(c, "FI"); }
-const Op op_reduce_l1 = {"reduce_l1", "x", "y", attrs, shape_signed, .expand = expand_l1, .onnx = onnx_l1};
-const Op op_reduce_l2 = {"reduce_l2", "x", "y", attrs, shape_mean, .expand = expand_l2, .onnx = onnx_l2};
-const Op op_reduce_squares = {"reduce_squares", "x", "y", attrs, shape, .expand = expand_squares, .onnx = onnx_squares};
-const Op op_reduce_logsum = {"reduce_logsum", "x", "y", attrs, shape_mean, .expand = expand_logsum, .onnx = onnx_logsum};
-const Op op_reduce_logsumexp = {"reduce_logsumexp", "x", "y", attrs, shape_mean, define_logsumexp, .onnx = onnx_logsumexp};
-const Op op_reduce_sum = {"reduce_sum", "x", "y", attrs, shape, define_sum, .lower = lower_sum, .onnx = onnx_sum};
-const Op op_reduce_mean = {"reduce_mean", "x", "y", attrs, shape_mean, define_mean, .lower = lower_mean, .onnx = onnx_mean};
-const Op op_reduce_max = {"reduce_max", "x", "y", attrs, shape_extreme, define_max, .lower = lower_max, .onnx = onnx_max};
-const Op op_reduce_min = {"reduce_min", "x", "y", attrs, shape_extreme, define_min, .lower = lower_min, .onnx = onnx_min};
-const Op op_reduce_prod = {"reduce_prod", "x", "y", attrs, shape, define_prod, .lower = lower_prod, .onnx = onnx_prod};
+const Op op_reduce_l1 = {"reduce_l1",    "x", "y", attrs, shape_signed, .expand = expand_l1,
+                         .onnx = onnx_l1};
+const Op op_reduce_l2 = {"reduce_l2",    "x", "y", attrs, shape_mean, .expand = expand_l2,
+                         .onnx = onnx_l2};
+const Op op_reduce_squares = {"reduce_squares",    "x", "y", attrs, shape, .expand = expand_squares,
+                              .onnx = onnx_squares};
+const Op op_reduce_logsum = {
+    "reduce_logsum", "x", "y", attrs, shape_mean, .expand = expand_logsum, .onnx = onnx_logsum};
+const Op op_reduce_logsumexp = {
+    "reduce_logsumexp", "x", "y", attrs, shape_mean, define_logsumexp, .onnx = onnx_logsumexp};
+const Op op_reduce_sum = {"reduce_sum",    "x", "y", attrs, shape, define_sum, .lower = lower_sum,
+                          .onnx = onnx_sum};
+const Op op_reduce_mean = {
+    "reduce_mean",    "x", "y", attrs, shape_mean, define_mean, .lower = lower_mean,
+    .onnx = onnx_mean};
+const Op op_reduce_max = {
+    "reduce_max", "x", "y", attrs, shape_extreme, define_max, .lower = lower_max, .onnx = onnx_max};
+const Op op_reduce_min = {
+    "reduce_min", "x", "y", attrs, shape_extreme, define_min, .lower = lower_min, .onnx = onnx_min};
+const Op op_reduce_prod = {
+    "reduce_prod", "x", "y", attrs, shape, define_prod, .lower = lower_prod, .onnx = onnx_prod};

@@ -1,7 +1,10 @@
-/* resample: resize (resize.c) in all of ONNX's generality, known only: scales that make no whole sizes, cubic interpolation, antialiasing, crops, aspect ratios. Along an axis place i
-   lies at x's coordinate c by `coordinate`, f = scale or m/n, n and m the sizes of x and y; its value is the mean of x over j with weights k((j - c) * min(f, 1)), without antialias
-   k(j - c), where k is the triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`; outside x its border repeats, or is left out (`exclude`). `nearest` takes
-   one element. With the coordinate tf_crop what lies outside x is `extrapolation`. */
+/* resample: resize (resize.c) in all of ONNX's generality, known only: scales that make no whole
+   sizes, cubic interpolation, antialiasing, crops, aspect ratios. Along an axis place i lies at x's
+   coordinate c by `coordinate`, f = scale or m/n, n and m the sizes of x and y; its value is the
+   mean of x over j with weights k((j - c) * min(f, 1)), without antialias k(j - c), where k is the
+   triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`; outside x its
+   border repeats, or is left out (`exclude`). `nearest` takes one element. With the coordinate
+   tf_crop what lies outside x is `extrapolation`. */
 #include "op.h"
 #include <math.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING, A, EXCLUDE, ANTIALIAS, EXTRAPOLATION, POLICY, AXES };
@@ -14,9 +17,11 @@ static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
     [MODE] = {"mode", A_WORD, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
     [COORDINATE] = {"coordinate", A_WORD, "half_pixel",
-                    "half_pixel asymmetric align_corners pytorch_half_pixel tf_crop_and_resize half_pixel_symmetric",
+                    "half_pixel asymmetric align_corners pytorch_half_pixel tf_crop_and_resize "
+                    "half_pixel_symmetric",
                     .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
-    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor", "round_prefer_floor round_prefer_ceil floor ceil",
+    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor",
+                  "round_prefer_floor round_prefer_ceil floor ceil",
                   .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
     [A] = {"a", A_REAL, "-3/4", .draw = "-3/4 -1/2"},
     [EXCLUDE] = {"exclude", A_WORD, "no", "no yes", .draw = "no yes"},
@@ -37,12 +42,27 @@ static const char *shape(Call *c) {
     return dtype ? NULL : "not for this element type";
 }
 
-enum { P_MODE = 1, P_COORDINATE, P_ROUNDING, P_A, P_EXCLUDE, P_ANTIALIAS, P_EXTRAPOLATION, P_POLICY, P_NAXES, P_AXES };
+enum {
+    P_MODE = 1,
+    P_COORDINATE,
+    P_ROUNDING,
+    P_A,
+    P_EXCLUDE,
+    P_ANTIALIAS,
+    P_EXTRAPOLATION,
+    P_POLICY,
+    P_NAXES,
+    P_AXES
+};
 static int params(Call *c, int64_t *out, int room) {
     int n = ints(c, AXES).n;
-    if (room < P_AXES - 1 + n || !bits_of(c, A, &out[P_A - 1]) || !bits_of(c, EXTRAPOLATION, &out[P_EXTRAPOLATION - 1])) return -1;
-    out[P_MODE - 1] = word(c, MODE), out[P_COORDINATE - 1] = word(c, COORDINATE), out[P_ROUNDING - 1] = word(c, ROUNDING);
-    out[P_EXCLUDE - 1] = word(c, EXCLUDE), out[P_ANTIALIAS - 1] = word(c, ANTIALIAS), out[P_POLICY - 1] = word(c, POLICY);
+    if (room < P_AXES - 1 + n || !bits_of(c, A, &out[P_A - 1]) ||
+        !bits_of(c, EXTRAPOLATION, &out[P_EXTRAPOLATION - 1]))
+        return -1;
+    out[P_MODE - 1] = word(c, MODE), out[P_COORDINATE - 1] = word(c, COORDINATE),
+                 out[P_ROUNDING - 1] = word(c, ROUNDING);
+    out[P_EXCLUDE - 1] = word(c, EXCLUDE), out[P_ANTIALIAS - 1] = word(c, ANTIALIAS),
+                    out[P_POLICY - 1] = word(c, POLICY);
     out[P_NAXES - 1] = n;
     for (int k = 0; k < n; k++) out[P_AXES - 1 + k] = axis_at(c, AXES, k, c->in[X]->dim.n);
     return P_AXES - 1 + n;
@@ -60,15 +80,19 @@ static double kernel_of(const Line *l, double t) {
     if (t <= 1) return ((l->a + 2) * t - (l->a + 3)) * t * t + 1;
     return t < 2 ? ((l->a * t - 5 * l->a) * t + 8 * l->a) * t - 4 * l->a : 0;
 }
-/* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally near. */
+/* In float, as ONNX Runtime computes it: `nearest` depends on it where two elements are equally
+   near. */
 static double coordinate(const Line *l, int64_t i) {
-    float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0], to = (float)l->roi[1];
+    float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0],
+          to = (float)l->roi[1];
     float middle = (x + 0.5f) / f - 0.5f;
     switch (l->coordinate) {
     case ASYMMETRIC: return (double)(x / f);
     case CORNERS: return m == 1 ? 0 : (double)(x * (n - 1) / (m - 1));
     case HALF_PYTORCH: return m == 1 ? -0.5 : (double)middle;
-    case CROP: return (double)(from * (n - 1) + (m > 1 ? x * (to - from) * (n - 1) / (m - 1) : (to - from) * (n - 1) / 2));
+    case CROP:
+        return (double)(from * (n - 1) +
+                        (m > 1 ? x * (to - from) * (n - 1) / (m - 1) : (to - from) * (n - 1) / 2));
     case SYMMETRIC: return (double)(n / 2 * (1 - (float)l->m / m) + middle);
     default: return (double)middle;
     }
@@ -104,7 +128,8 @@ static double sample(const Sampler *s, int axis, int64_t j[]) {
     const Line *l = &s->line[axis];
     double c = s->at[axis], sum = 0, all = 0;
     int64_t first, n = reach(l, c, &first);
-    if (l->scale == 1 && l->n == l->m && l->coordinate != CROP) return j[axis] = clamped((int64_t)c, l->n), sample(s, axis + 1, j);
+    if (l->scale == 1 && l->n == l->m && l->coordinate != CROP)
+        return j[axis] = clamped((int64_t)c, l->n), sample(s, axis + 1, j);
     for (int64_t k = first; k < first + n; k++) {
         double w = weight(l, c, k);
         if (w == 0) continue;
@@ -153,7 +178,8 @@ static bool set_lines(const Step *s, void *const slot[], Line line[]) {
         Line *l = &line[axis[k]];
         if (shared > 0) l->scale = shared;
         else if (present(s, SCALES)) l->scale = list_at(s, slot, SCALES, k);
-        if (present(s, ROI)) l->roi[0] = list_at(s, slot, ROI, k), l->roi[1] = list_at(s, slot, ROI, n + k);
+        if (present(s, ROI))
+            l->roi[0] = list_at(s, slot, ROI, k), l->roi[1] = list_at(s, slot, ROI, n + k);
         if (s->param[P_ANTIALIAS] && l->scale < 1) l->shrink = l->scale;
         if (!(l->scale > 0)) return false;
     }
@@ -182,12 +208,14 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-#define SAMPLING                                                                                                    \
-    "mode coordinate=coordinate_transformation_mode rounding=nearest_mode a=cubic_coeff_a exclude=exclude_outside " \
+#define SAMPLING                                                                            \
+    "mode coordinate=coordinate_transformation_mode rounding=nearest_mode a=cubic_coeff_a " \
+    "exclude=exclude_outside "                                                              \
     "extrapolation=extrapolation_value sizes:resample"
 static const OnnxMap onnx[] = {
     {"", "Resize", 18, 0, SAMPLING " antialias policy=keep_aspect_ratio_policy axes"},
     {"", "Resize", 11, 17, SAMPLING " antialias=no! policy=stretch! axes=[]!"},
     {0},
 };
-const Op op_resample = {"resample", "x roi? scales? wanted?", "y", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_resample = {"resample",       "x roi? scales? wanted?", "y",         attrs, shape,
+                        .kernel = kernel, .params = params,         .onnx = onnx};

@@ -1,7 +1,7 @@
-/* reshape: the same elements in the same order under other sizes. Axes of size 1 do not matter; the others are cut
-   into the shortest groups of equal product, and within a group the index into x is the digits of the index into y
-   read as one number. A group of one axis to one axis is that axis; merging x's axes needs digits, splitting one does
-   not. */
+/* reshape: the same elements in the same order under other sizes. Axes of size 1 do not matter; the
+   others are cut into the shortest groups of equal product, and within a group the index into x is
+   the digits of the index into y read as one number. A group of one axis to one axis is that axis;
+   merging x's axes needs digits, splitting one does not. */
 #include "op.h"
 enum { SHAPE };
 static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}};

@@ -1,6 +1,7 @@
-/* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2 (half), i*n/m
-   (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y; `nearest` takes the element there,
-   `linear` interpolates along each axis. Enlarging by whole factors, nearest, is a view: its definition. */
+/* resize: x sampled at other sizes. Output place i lies at x's coordinate (i + 1/2)*n/m - 1/2
+   (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y;
+   `nearest` takes the element there, `linear` interpolates along each axis. Enlarging by whole
+   factors, nearest, is a view: its definition. */
 #include "op.h"
 enum { SIZES, MODE, COORDINATE, ROUNDING };
 enum { NEAREST, LINEAR };
@@ -9,9 +10,11 @@ enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
     [MODE] = {"mode", A_WORD, "nearest", "nearest linear", .draw = "nearest linear"},
-    [COORDINATE] = {"coordinate", A_WORD, "half_pixel", "half_pixel asymmetric align_corners pytorch_half_pixel",
+    [COORDINATE] = {"coordinate", A_WORD, "half_pixel",
+                    "half_pixel asymmetric align_corners pytorch_half_pixel",
                     .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
-    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor", "round_prefer_floor round_prefer_ceil floor ceil",
+    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor",
+                  "round_prefer_floor round_prefer_ceil floor ceil",
                   .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
     {0},
 };
@@ -43,7 +46,8 @@ static Ex define(Call *c, Dims i) {
     return at(c, 0, i);
 }
 
-/* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that grows, along which x repeats. */
+/* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that
+   grows, along which x repeats. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     View y = out[0], x = in[0];
     Poly factor;
@@ -52,11 +56,16 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     for (int k = 0; k < out[0].rank; k++) {
         const int64_t n = in[0].dim[k], f = n ? out[0].dim[k] / n : 1;
         const int parts = f > 1 ? 2 : 1;
-        if (out[0].dim[k] != n && !poly_divide(c->w, c->out[0].dim.v[k], c->in[0]->dim.v[k], &factor)) return 0;
-        if (f < 1 || n * f != out[0].dim[k] || y.rank + parts + out[0].rank - k - 1 > STEP_RANK) return 0;
+        if (out[0].dim[k] != n &&
+            !poly_divide(c->w, c->out[0].dim.v[k], c->in[0]->dim.v[k], &factor))
+            return 0;
+        if (f < 1 || n * f != out[0].dim[k] || y.rank + parts + out[0].rank - k - 1 > STEP_RANK)
+            return 0;
         y.dim[y.rank] = x.dim[y.rank] = n;
         y.stride[y.rank] = f * out[0].stride[k], x.stride[y.rank] = in[0].stride[k];
-        if (parts > 1) y.dim[y.rank + 1] = x.dim[y.rank + 1] = f, y.stride[y.rank + 1] = out[0].stride[k], x.stride[y.rank + 1] = 0;
+        if (parts > 1)
+            y.dim[y.rank + 1] = x.dim[y.rank + 1] = f, y.stride[y.rank + 1] = out[0].stride[k],
+                           x.stride[y.rank + 1] = 0;
         y.rank = x.rank = y.rank + parts;
     }
     step_copy(b, &y, &x);
@@ -114,7 +123,8 @@ static int kernel(const Step *s, void *const slot[]) {
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         for (int a = 0; a < y->rank; a++) {
             if (x->dim[a] == 0) return -1;
-            at[a] = y->dim[a] == x->dim[a] ? (double)i[a] : coordinate(s->param[2], i[a], x->dim[a], y->dim[a]);
+            at[a] = y->dim[a] == x->dim[a] ? (double)i[a]
+                                           : coordinate(s->param[2], i[a], x->dim[a], y->dim[a]);
             j[a] = clamped(rounded(s->param[3], at[a]), x->dim[a]);
         }
         if (s->param[1] == NEAREST) kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, j));
@@ -123,12 +133,18 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-#define SAMPLING "mode coordinate=coordinate_transformation_mode rounding=nearest_mode cubic_coeff_a:ignore extrapolation_value:ignore"
+#define SAMPLING                                                                                 \
+    "mode coordinate=coordinate_transformation_mode rounding=nearest_mode cubic_coeff_a:ignore " \
+    "extrapolation_value:ignore"
 static const OnnxMap onnx[] = {
-    {"", "Resize", 18, 0, SAMPLING " antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize sizes:resize"},
+    {"", "Resize", 18, 0,
+     SAMPLING " antialias==0 keep_aspect_ratio_policy==stretch exclude_outside:ignore axes:resize "
+              "sizes:resize"},
     {"", "Resize", 11, 17, SAMPLING " exclude_outside:ignore sizes:resize"},
     {"", "Resize", 10, 10, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {"", "Upsample", 7, 9, "mode coordinate=asymmetric! rounding=floor! sizes:resize"},
     {0},
 };
-const Op op_resize = {"resize", "x", "y", attrs, shape, define, .lower = lower, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_resize = {
+    "resize",         "x",         "y", attrs, shape, define, .lower = lower, .kernel = kernel,
+    .params = params, .onnx = onnx};

@@ -1,6 +1,7 @@
-/* scatter: a copy of x into which updates are written, or with which they are joined, at places that a tensor of
-   indices says; negative ones count from the end. scatterelements: y[i..] with the index on one axis replaced by
-   index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..]. Where a place is met twice, in order. */
+/* scatter: a copy of x into which updates are written, or with which they are joined, at places
+   that a tensor of indices says; negative ones count from the end. scatterelements: y[i..] with the
+   index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
+   Where a place is met twice, in order. */
 #include "op.h"
 enum { NONE, ADD, MUL, MAX, MIN };
 #define REDUCTION \
@@ -11,20 +12,31 @@ static bool is_index(const Type *t) {
     return class == 'I' || class == 'U';
 }
 static double real_join(int64_t how, double a, double b) {
-    return how == ADD ? a + b : how == MUL ? a * b : how == MAX ? (a > b ? a : b) : how == MIN ? (a < b ? a : b) : b;
+    return how == ADD   ? a + b
+           : how == MUL ? a * b
+           : how == MAX ? (a > b ? a : b)
+           : how == MIN ? (a < b ? a : b)
+                        : b;
 }
 static int64_t whole_join(int64_t how, int64_t a, int64_t b) {
     if (how == ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
     if (how == MUL) return (int64_t)((uint64_t)a * (uint64_t)b);
     return how == MAX ? (a > b ? a : b) : how == MIN ? (a < b ? a : b) : b;
 }
-static void put(const View *y, void *const slot[], int64_t to, const View *u, int64_t from, int64_t how) {
-    if (kernel_is_integer(y)) kernel_set_integer(y, slot, to, whole_join(how, kernel_integer(y, slot, to), kernel_integer(u, slot, from)));
-    else kernel_set_real(y, slot, to, real_join(how, kernel_real(y, slot, to), kernel_real(u, slot, from)));
+static void put(const View *y, void *const slot[], int64_t to, const View *u, int64_t from,
+                int64_t how) {
+    if (kernel_is_integer(y))
+        kernel_set_integer(
+            y, slot, to,
+            whole_join(how, kernel_integer(y, slot, to), kernel_integer(u, slot, from)));
+    else
+        kernel_set_real(y, slot, to,
+                        real_join(how, kernel_real(y, slot, to), kernel_real(u, slot, from)));
 }
 static void copy(const View *y, const View *x, void *const slot[]) {
     int64_t i[STEP_RANK];
-    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, i));
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
+        kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, i));
 }
 static const char *shape_common(Call *c) {
     c->out[0] = *c->in[0];
@@ -33,7 +45,8 @@ static const char *shape_common(Call *c) {
 }
 
 enum { AXIS, REDUCE };
-static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, [REDUCE] = REDUCTION, {0}};
+static const AttrDef axis_attrs[] = {
+    [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, [REDUCE] = REDUCTION, {0}};
 static const char *shape_elements(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, updates = c->in[2]->dim;
     int a = axis(c, AXIS, x.n);
@@ -57,7 +70,8 @@ static int kernel_elements(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK];
     copy(y, &s->view[1], slot);
     for (bool more = kernel_first(index, i); more; more = kernel_next(index, i)) {
-        int64_t from = kernel_at(u, i), at = kernel_integer(index, slot, kernel_at(index, i)), before = i[a];
+        int64_t from = kernel_at(u, i), at = kernel_integer(index, slot, kernel_at(index, i)),
+                before = i[a];
         if (at < 0) at += y->dim[a];
         if (at < 0 || at >= y->dim[a]) return -1;
         i[a] = at;
@@ -73,20 +87,30 @@ static const OnnxMap onnx_elements[] = {
     {0},
 };
 const Op op_scatterelements = {
-    "scatterelements",         "x index updates",     "y", axis_attrs, shape_elements, .kernel = kernel_elements,
-    .params = params_elements, .onnx = onnx_elements,
+    "scatterelements",
+    "x index updates",
+    "y",
+    axis_attrs,
+    shape_elements,
+    .kernel = kernel_elements,
+    .params = params_elements,
+    .onnx = onnx_elements,
 };
 
 static const AttrDef nd_attrs[] = {REDUCTION, {0}};
 static const char *shape_nd(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, updates = c->in[2]->dim;
     int64_t q;
-    if (!index.n || !is_const(c, index.v[index.n - 1], &q) || q < 0 || q > x.n) return "scatternd's index does not fit";
+    if (!index.n || !is_const(c, index.v[index.n - 1], &q) || q < 0 || q > x.n)
+        return "scatternd's index does not fit";
     if (updates.n != index.n - 1 + x.n - q) return "updates of another rank";
-    for (int k = 0; k < updates.n; k++) need_eq(c, updates.v[k], k < index.n - 1 ? index.v[k] : x.v[k - (index.n - 1) + q]);
+    for (int k = 0; k < updates.n; k++)
+        need_eq(c, updates.v[k], k < index.n - 1 ? index.v[k] : x.v[k - (index.n - 1) + q]);
     return shape_common(c);
 }
-static int params_nd(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = word(c, 0), 1); }
+static int params_nd(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = word(c, 0), 1);
+}
 static int kernel_nd(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *index = &s->view[2], *u = &s->view[3];
     int places = index->rank - 1, q = (int)index->dim[places];
@@ -104,6 +128,8 @@ static int kernel_nd(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-static const OnnxMap onnx_nd[] = {{"", "ScatterND", 16, 0, "reduction"}, {"", "ScatterND", 11, 15, "reduction=none!"}, {0}};
-const Op op_scatternd = {"scatternd",         "x index updates", "y", nd_attrs, shape_nd, .kernel = kernel_nd,
-                         .params = params_nd, .onnx = onnx_nd};
+static const OnnxMap onnx_nd[] = {
+    {"", "ScatterND", 16, 0, "reduction"}, {"", "ScatterND", 11, 15, "reduction=none!"}, {0}};
+const Op op_scatternd = {
+    "scatternd",         "x index updates", "y", nd_attrs, shape_nd, .kernel = kernel_nd,
+    .params = params_nd, .onnx = onnx_nd};

@@ -1,9 +1,11 @@
-/* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself says, then what
-   its definition's structure gives, unless data decide what is read; then its reference kernel. */
+/* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself
+   says, then what its definition's structure gives, unless data decide what is read; then its
+   reference kernel. */
 #include "ops/signature.h"
 #include "ops/core/element.h"
 
-bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], const View *like, View *out) {
+bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], const View *like,
+                    View *out) {
     Ex e = sig_define(w, sig, port);
     return e && lower_view(w, e, sizes, in, like, out);
 }
@@ -25,7 +27,8 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
     int64_t param[64];
     int n = 0;
     for (int j = 0; j < info->nout; j++) view[n++] = out[j];
-    for (int k = 0; k < info->nin; k++) view[n++] = in[k]; /* those left out too: kernels count on their places */
+    for (int k = 0; k < info->nin; k++)
+        view[n++] = in[k]; /* those left out too: kernels count on their places */
     for (int k = 0; k < n; k++)
         if (view[k].rank >= 0 && !element_readable((DType)view[k].dtype))
             return b->why = "reference kernels do not read this element type", false;
@@ -46,9 +49,12 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     b->n = before;
     for (int j = 0; j < info->nout; j++) {
         Ex e = sig_define(b->w, sig, j);
-        if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA)) return lower_kernel(b, sig, in, out);
+        if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
+            return lower_kernel(b, sig, in, out);
         if (!e) return b->why = "it has neither definition nor kernel", false;
-        if (info->nin && sig_shape(b->w, sig, j) == SIG_RESHAPE && lower_reshape(b, &in[0], &out[j])) continue;
+        if (info->nin && sig_shape(b->w, sig, j) == SIG_RESHAPE &&
+            lower_reshape(b, &in[0], &out[j]))
+            continue;
         if (!lower_step(b, e, info->nin, in, &out[j])) return false;
     }
     return !b->why;

@@ -1,7 +1,8 @@
-/* signal: operators on signals. dft: the discrete Fourier transform of x [.., 1 or 2] along an axis, the last axis being
-   real and imaginary part; x is cut or filled with zeros to `length`; `onesided`: only the first half of the result, or
-   of what is given when it is turned back into real numbers (`inverse`). hann, hamming, blackman: n numbers of a window,
-   sums of cosines; `periodic`: n + 1 would be symmetric. */
+/* signal: operators on signals. dft: the discrete Fourier transform of x [.., 1 or 2] along an
+   axis, the last axis being real and imaginary part; x is cut or filled with zeros to `length`;
+   `onesided`: only the first half of the result, or of what is given when it is turned back into
+   real numbers (`inverse`). hann, hamming, blackman: n numbers of a window, sums of cosines;
+   `periodic`: n + 1 would be symmetric. */
 #include "op.h"
 #include <math.h>
 enum { AXIS, LENGTH, INVERSE, ONESIDED };
@@ -19,11 +20,14 @@ static const char *shape_dft(Call *c) {
     int a = axis(c, AXIS, x.n);
     int64_t parts, length;
     const char *why = same_type(c, "F");
-    if (x.n < 2 || a < 0 || a == x.n - 1 || !is_const(c, x.v[x.n - 1], &parts) || parts < 1 || parts > 2)
+    if (x.n < 2 || a < 0 || a == x.n - 1 || !is_const(c, x.v[x.n - 1], &parts) || parts < 1 ||
+        parts > 2)
         return "dft needs an axis before the last, which is 1 or 2";
     bool inverse = word(c, INVERSE), half = word(c, ONESIDED);
     if (!is_const(c, intof(c, LENGTH), &length)) return "a length that is no number";
-    Poly n = length > 0 ? intof(c, LENGTH) : inverse && half ? poly(c, "n + n - 2", x.v[a]) : x.v[a];
+    Poly n = length > 0        ? intof(c, LENGTH)
+             : inverse && half ? poly(c, "n + n - 2", x.v[a])
+                               : x.v[a];
     need_ge(c, n, poly(c, "1"));
     c->out[0].dim.v[a] = half && !inverse ? poly(c, "h + 1", quot(c, n, poly(c, "2"))) : n;
     c->out[0].dim.v[x.n - 1] = poly_int(c->w, half && inverse ? 1 : 2);
@@ -34,8 +38,10 @@ static int params_dft(Call *c, int64_t *out, int room) {
     out[0] = axis(c, AXIS, c->in[0]->dim.n), out[2] = word(c, INVERSE), out[3] = word(c, ONESIDED);
     return 4;
 }
-/* Place k of the signal along the axis; of half a spectrum the other half is its mirror image, conjugate. */
-static void part(const View *x, void *const slot[], int64_t i[], int a, int64_t k, int64_t n, bool half, double *re, double *im) {
+/* Place k of the signal along the axis; of half a spectrum the other half is its mirror image,
+   conjugate. */
+static void part(const View *x, void *const slot[], int64_t i[], int a, int64_t k, int64_t n,
+                 bool half, double *re, double *im) {
     bool mirror = half && k >= n / 2 + 1;
     int last = x->rank - 1;
     i[a] = mirror ? n - k : k;
@@ -49,7 +55,9 @@ static int kernel_dft(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     const int a = (int)s->param[1], last = y->rank - 1;
     const bool inverse = s->param[3], half = s->param[4];
-    const int64_t n = s->param[2] > 0 ? s->param[2] : inverse && half ? 2 * x->dim[a] - 2 : x->dim[a];
+    const int64_t n = s->param[2] > 0   ? s->param[2]
+                      : inverse && half ? 2 * x->dim[a] - 2
+                                        : x->dim[a];
     View places = *y;
     int64_t i[STEP_RANK], j[STEP_RANK];
     places.dim[last] = 1;
@@ -59,10 +67,12 @@ static int kernel_dft(const Step *s, void *const slot[]) {
         for (int64_t k = 0; k < n; k++) {
             part(x, slot, j, a, k, n, half && inverse, &re, &im);
             double angle = (inverse ? turn : -turn) * (double)(i[a] * k % n) / (double)n;
-            sum[0] += re * cos(angle) - im * sin(angle), sum[1] += re * sin(angle) + im * cos(angle);
+            sum[0] += re * cos(angle) - im * sin(angle),
+                sum[1] += re * sin(angle) + im * cos(angle);
         }
         for (i[last] = 0; i[last] < y->dim[last]; i[last]++)
-            kernel_set_real(y, slot, kernel_at(y, i), inverse ? sum[i[last]] / (double)n : sum[i[last]]);
+            kernel_set_real(y, slot, kernel_at(y, i),
+                            inverse ? sum[i[last]] / (double)n : sum[i[last]]);
         i[last] = 0;
     }
     return 0;
@@ -72,7 +82,9 @@ static const OnnxMap onnx_dft[] = {
     {"", "DFT", 17, 19, "axis length:dft inverse onesided"},
     {0},
 };
-const Op op_dft = {"dft", "x", "y", dft_attrs, shape_dft, .kernel = kernel_dft, .params = params_dft, .onnx = onnx_dft};
+const Op op_dft = {
+    "dft",           "x", "y", dft_attrs, shape_dft, .kernel = kernel_dft, .params = params_dft,
+    .onnx = onnx_dft};
 
 enum { SIZE, PERIODIC, DTYPE };
 static const AttrDef window_attrs[] = {
@@ -86,22 +98,34 @@ static const char *shape_window(Call *c) {
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = {1, {intof(c, SIZE)}}};
     return NULL;
 }
-static int params_window(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = word(c, PERIODIC), 1); }
+static int params_window(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = word(c, PERIODIC), 1);
+}
 static int window(const Step *s, void *const slot[], double a0, double a1, double a2) {
     const View *y = &s->view[0];
     const double n = (double)(s->param[1] ? y->dim[0] : y->dim[0] - 1);
     for (int64_t k = 0; k < y->dim[0]; k++) {
-        double angle = n > 0 ? turn * (double)k / n : 0, value = a0 - a1 * cos(angle) + a2 * cos(2 * angle);
+        double angle = n > 0 ? turn * (double)k / n : 0,
+               value = a0 - a1 * cos(angle) + a2 * cos(2 * angle);
         if (kernel_is_integer(y)) kernel_set_integer(y, slot, kernel_at(y, &k), (int64_t)value);
         else kernel_set_real(y, slot, kernel_at(y, &k), value);
     }
     return 0;
 }
-#define WINDOW(NAME, TYPE, A0, A1, A2)                                                                            \
-    static int kernel_##NAME(const Step *s, void *const slot[]) { return window(s, slot, A0, A1, A2); }           \
-    static const OnnxMap onnx_##NAME[] = {{"", TYPE, 17, 0, "size=input:0 periodic dtype=output_datatype"}, {0}}; \
-    const Op op_##NAME = {                                                                                        \
-        #NAME, "", "y", window_attrs, shape_window, .kernel = kernel_##NAME, .params = params_window, .onnx = onnx_##NAME};
+#define WINDOW(NAME, TYPE, A0, A1, A2)                                          \
+    static int kernel_##NAME(const Step *s, void *const slot[]) {               \
+        return window(s, slot, A0, A1, A2);                                     \
+    }                                                                           \
+    static const OnnxMap onnx_##NAME[] = {                                      \
+        {"", TYPE, 17, 0, "size=input:0 periodic dtype=output_datatype"}, {0}}; \
+    const Op op_##NAME = {#NAME,                                                \
+                          "",                                                   \
+                          "y",                                                  \
+                          window_attrs,                                         \
+                          shape_window,                                         \
+                          .kernel = kernel_##NAME,                              \
+                          .params = params_window,                              \
+                          .onnx = onnx_##NAME};
 WINDOW(hann, "HannWindow", 0.5, 0.5, 0)
 WINDOW(hamming, "HammingWindow", 25.0 / 46, 21.0 / 46, 0)
 WINDOW(blackman, "BlackmanWindow", 0.42, 0.5, 0.08)

@@ -1,7 +1,8 @@
-/* signature.c -- interned signatures. shape() runs once, when a signature is new, and so do attribute defaults and
-   needs; define() runs when first asked for. A cached definition is an index into the table of expressions, which
-   backtracking truncates below an older signature: it is kept with the stamp of its table entry, and a stamp that is
-   gone or another means that the entry was given anew. */
+/* signature.c -- interned signatures. shape() runs once, when a signature is new, and so do
+   attribute defaults and needs; define() runs when first asked for. A cached definition is an index
+   into the table of expressions, which backtracking truncates below an older signature: it is kept
+   with the stamp of its table entry, and a stamp that is gone or another means that the entry was
+   given anew. */
 #include "ops/signature.h"
 #include "ops/digest.h"
 #include "ops/value.h"
@@ -37,11 +38,19 @@ void world_init_ops(World *w) {
     w->ops = ops;
 }
 
-static Entry *entry_of(World *w, Sig sig) { return *(Entry **)column_at(w, &((Ops *)w->ops)->entries, sig); }
+static Entry *entry_of(World *w, Sig sig) {
+    return *(Entry **)column_at(w, &((Ops *)w->ops)->entries, sig);
+}
 
 static Call call_of(World *w, const Entry *e, Needs *needs) {
-    return (Call){
-        .w = w, .op = e->info.op, .attr = e->attr, .in = e->in, .out = e->out, .need = needs, .nin = e->info.nin, .nout = e->info.nout};
+    return (Call){.w = w,
+                  .op = e->info.op,
+                  .attr = e->attr,
+                  .in = e->in,
+                  .out = e->out,
+                  .need = needs,
+                  .nin = e->info.nin,
+                  .nout = e->info.nout};
 }
 Call sig_call(World *w, Sig sig, Needs *needs) { return call_of(w, entry_of(w, sig), needs); }
 
@@ -54,7 +63,9 @@ static void normalise_axes(World *w, PolyList *list, int rank, Poly out[RANK_MAX
         if (!poly_constant(w, list->v[k], &a)) return;
         Poly p = poly_int(w, a < 0 ? a + rank : a);
         int at = k;
-        for (int64_t b; at > 0 && poly_constant(w, out[at - 1], &b) && b > (a < 0 ? a + rank : a); at--) out[at] = out[at - 1];
+        for (int64_t b; at > 0 && poly_constant(w, out[at - 1], &b) && b > (a < 0 ? a + rank : a);
+             at--)
+            out[at] = out[at - 1];
         out[at] = p;
     }
     list->v = out;
@@ -114,7 +125,8 @@ static void run_shape(World *w, Entry *e) {
     e->info.need = arena_copy(w->arena, needs.v, sizeof(Lit) * (size_t)needs.n);
 }
 
-static Entry *entry_new(World *w, const Op *op, AttrsId attrs, int nin, const TypeId in[], int nout, const char *why) {
+static Entry *entry_new(World *w, const Op *op, AttrsId attrs, int nin, const TypeId in[], int nout,
+                        const char *why) {
     Entry *e = ARENA_NEW(w->arena, Entry, 1);
     Attr *attr = ARENA_NEW(w->arena, Attr, attrs_count(op->attrs));
     int padded = op_input_count(op) > nin ? op_input_count(op) : nin;
@@ -139,7 +151,8 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     size_t bytes = sizeof(Record) + sizeof(TypeId) * (size_t)nin;
     uint32_t stack[sizeof(Record) / 4 + INPUTS_ON_STACK];
     uint32_t *record = nin <= INPUTS_ON_STACK ? stack : arena_alloc(w->arena, bytes);
-    memcpy(record, &(Record){(uint32_t)op_index(op), attrs, (uint32_t)nin, (uint32_t)nout}, sizeof(Record));
+    memcpy(record, &(Record){(uint32_t)op_index(op), attrs, (uint32_t)nin, (uint32_t)nout},
+           sizeof(Record));
     if (nin) memcpy(record + sizeof(Record) / 4, in, sizeof(TypeId) * (size_t)nin);
     Sig sig = intern_put(w->table[TABLE_SIG], record, bytes);
     if (!entry_of(w, sig)) {
@@ -173,8 +186,8 @@ Ex sig_define(World *w, Sig sig, int port) {
     Entry *e = entry_of(w, sig);
     if (e->info.why || !e->info.op->define) return 0;
     Cached *cached = &e->define[port];
-    if (cached->asked &&
-        (!cached->define || (cached->define <= intern_count(w->table[TABLE_EX]) && *stamp_of(w, cached->define) == cached->stamp)))
+    if (cached->asked && (!cached->define || (cached->define <= intern_count(w->table[TABLE_EX]) &&
+                                              *stamp_of(w, cached->define) == cached->stamp)))
         return cached->define;
     *cached = (Cached){.asked = true, .define = run_define(w, e, port)};
     if (cached->define) {

@@ -1,4 +1,5 @@
-/* signature.h -- the table of operators and signatures (operator, attributes, input types): what is computed once for all nodes alike. */
+/* signature.h -- the table of operators and signatures (operator, attributes, input types): what is
+   computed once for all nodes alike. */
 #ifndef ISOMER_SIGNATURE_H
 #define ISOMER_SIGNATURE_H
 #include "ops/operator.h"
@@ -8,9 +9,11 @@ int op_count(void);
 const Op *op_number(int);            /* 0 .. op_count() - 1 */
 const Op *op_find(const char *name); /* NULL: none */
 int op_index(const Op *);
-bool op_algebraic(const Op *);                   /* has define or expand */
-int op_arity(const Op *, bool *variadic);        /* inputs it must have at least; optional ones are not counted */
-int op_input_count(const Op *);                  /* declared inputs, optional ones counted, a variadic as one */
+bool op_algebraic(const Op *); /* has define or expand */
+/* Inputs it must have at least; optional ones are not counted. */
+int op_arity(const Op *, bool *variadic);
+/* Declared inputs, optional ones counted, a variadic as one. */
+int op_input_count(const Op *);
 int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
 
 typedef uint32_t Sig; /* interned; 0: none */
@@ -24,19 +27,23 @@ typedef struct SigInfo {
     int nneed;
     const Lit *need; /* what must hold of sizes */
 } SigInfo;
-/* attr in the order of op->attrs, all filled in. nout: for variadic outputs, else ignored. Never fails: a refused
-   signature has `why`. Axes that are numbers are written from the front; equal meanings are the same signature. */
+/* attr in the order of op->attrs, all filled in. nout: for variadic outputs, else ignored. Never
+   fails: a refused signature has `why`. Axes that are numbers are written from the front; equal
+   meanings are the same signature. */
 Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
 const SigInfo *sig_info(World *, Sig);
-void sig_attr(const World *, Sig, Attr *out);         /* the attributes, in order */
-Ex sig_define(World *, Sig, int port);                /* over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
+void sig_attr(const World *, Sig, Attr *out); /* the attributes, in order */
+/* Over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
+Ex sig_define(World *, Sig, int port);
 int sig_params(World *, Sig, int64_t *out, int room); /* for an S_OP step */
-/* Elements of output 0 of an integer operator from the inputs' elements; its sizes must be numbers. false: unknown. */
+/* Elements of output 0 of an integer operator from the inputs' elements; its sizes must be numbers.
+   false: unknown. */
 bool sig_value(World *, Sig, const PolyList in[], Poly *out);
-/* Operations read off the definition, where each distinct subexpression is computed once for every value of what it
-   mentions; 0 for views; < 0: a size has no value. */
+/* Operations read off the definition, where each distinct subexpression is computed once for every
+   value of what it mentions; 0 for views; < 0: a size has no value. */
 double sig_flops(World *, Sig, Sizes);
-/* Of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or its expansion. */
+/* Of the operator's meaning: its definition printed at a fixed family of symbolic signatures, or
+   its expansion. */
 void sig_digest(World *, const Op *, char out[33]);
 
 /* What the definition is, read off its structure. */
@@ -44,7 +51,8 @@ typedef enum SigShape {
     SIG_OTHER,
     SIG_VIEW,        /* one element of an input at affine indices, no guard */
     SIG_RESHAPE,     /* all elements of input 0 in row-major order, and no view */
-    SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at output indices as they are */
+    SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at output indices as they are
+                      */
     SIG_REDUCTION    /* a sum or maximum of one input, without guard, perhaps scaled */
 } SigShape;
 SigShape sig_shape(World *, Sig, int port);
@@ -55,8 +63,10 @@ Call sig_call(World *, Sig, Needs *);
 /* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
 /* The output is a view of an input, which needs no step. */
 bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out);
-/* All outputs: Op.lower, or what the definition's structure gives, or the reference kernel (S_OP); false: why is set. */
+/* All outputs: Op.lower, or what the definition's structure gives, or the reference kernel (S_OP);
+   false: why is set. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
 
-void world_init_ops(World *); /* columns of this module; called by world_new's callers through graph_world_new */
+/* Columns of this module; called by world_new's callers through graph_world_new. */
+void world_init_ops(World *);
 #endif

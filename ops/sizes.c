@@ -1,11 +1,13 @@
-/* sizes: tensors of sizes, with which shape computations begin, and the row of numbers they may end in. */
+/* sizes: tensors of sizes, with which shape computations begin, and the row of numbers they may end
+   in. */
 #include "op.h"
 
-/* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut to the axes there
-   are. */
+/* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut
+   to the axes there are. */
 enum { START, END };
-static const AttrDef shape_attrs[] = {
-    [START] = {"start", A_INT, "0", .draw = "0 1 -1"}, [END] = {"end", A_INT, "8", .draw = "8 1 -1"}, {0}};
+static const AttrDef shape_attrs[] = {[START] = {"start", A_INT, "0", .draw = "0 1 -1"},
+                                      [END] = {"end", A_INT, "8", .draw = "8 1 -1"},
+                                      {0}};
 
 static int cut(Call *c, int attr, int rank) {
     int64_t a = 0;
@@ -16,7 +18,8 @@ static int cut(Call *c, int attr, int rank) {
 static const char *shape_shape(Call *c) {
     int64_t a;
     int rank = c->in[0]->dim.n, n = cut(c, END, rank) - cut(c, START, rank);
-    if (!is_const(c, intof(c, START), &a) || !is_const(c, intof(c, END), &a)) return "start and end must be numbers";
+    if (!is_const(c, intof(c, START), &a) || !is_const(c, intof(c, END), &a))
+        return "start and end must be numbers";
     c->out[0] = (Type){.dtype = DT_INT64, .dim = {1, {poly_int(c->w, n > 0 ? n : 0)}}};
     return NULL;
 }
@@ -33,12 +36,22 @@ static int shape_params(Call *c, int64_t *out, int room) {
 }
 static int shape_kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    for (int64_t k = 0; k < y->dim[0]; k++) kernel_set_integer(y, slot, kernel_at(y, &k), x->dim[s->param[1] + k]);
+    for (int64_t k = 0; k < y->dim[0]; k++)
+        kernel_set_integer(y, slot, kernel_at(y, &k), x->dim[s->param[1] + k]);
     return 0;
 }
-static const OnnxMap shape_onnx[] = {{"", "Shape", 15, 0, "start end"}, {"", "Shape", 1, 14, "start=0! end=8!"}, {0}};
+static const OnnxMap shape_onnx[] = {
+    {"", "Shape", 15, 0, "start end"}, {"", "Shape", 1, 14, "start=0! end=8!"}, {0}};
 const Op op_shape = {
-    "shape", "x", "y", shape_attrs, shape_shape, .value = shape_value, .kernel = shape_kernel, .params = shape_params, .onnx = shape_onnx,
+    "shape",
+    "x",
+    "y",
+    shape_attrs,
+    shape_shape,
+    .value = shape_value,
+    .kernel = shape_kernel,
+    .params = shape_params,
+    .onnx = shape_onnx,
 };
 
 /* size: how many elements x has. */
@@ -58,7 +71,9 @@ static int size_kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap size_onnx[] = {{"", "Size", 1, 0, ""}, {0}};
-const Op op_size = {"size", "x", "y", .shape = size_shape, .value = size_value, .kernel = size_kernel, .onnx = size_onnx};
+const Op op_size = {
+    "size",           "x", "y", .shape = size_shape, .value = size_value, .kernel = size_kernel,
+    .onnx = size_onnx};
 
 /* range: y[i] = start + step*i, n numbers. */
 enum { FROM, N, STEP, DTYPE };
@@ -74,6 +89,8 @@ static const char *range_shape(Call *c) {
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = {1, {intof(c, N)}}};
     return NULL;
 }
-static Ex range_define(Call *c, Dims i) { return size(c, poly(c, "a + s*i", intof(c, FROM), intof(c, STEP), i.v[0])); }
+static Ex range_define(Call *c, Dims i) {
+    return size(c, poly(c, "a + s*i", intof(c, FROM), intof(c, STEP), i.v[0]));
+}
 static const OnnxMap range_onnx[] = {{"", "Range", 11, 0, "range:count"}, {0}};
 const Op op_range = {"range", "", "y", range_attrs, range_shape, range_define, .onnx = range_onnx};

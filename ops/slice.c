@@ -1,5 +1,5 @@
-/* slice: y[i..] = x[start + step*i ..], sizes[a] elements along each axis a. Steps may be negative if they are
-   numbers; the first and the last element lie inside x. */
+/* slice: y[i..] = x[start + step*i ..], sizes[a] elements along each axis a. Steps may be negative
+   if they are numbers; the first and the last element lie inside x. */
 #include "op.h"
 enum { STARTS, SIZES, STEPS };
 static const AttrDef attrs[] = {
@@ -12,7 +12,8 @@ static const AttrDef attrs[] = {
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, y = ints_dims(c, SIZES);
     PolyList start = ints(c, STARTS), step = ints(c, STEPS);
-    if (y.n != x.n || start.n != x.n || step.n != x.n) return "slice needs starts, sizes and steps for every axis";
+    if (y.n != x.n || start.n != x.n || step.n != x.n)
+        return "slice needs starts, sizes and steps for every axis";
     for (int k = 0; k < x.n; k++) {
         int64_t by = 1;
         if (!is_const(c, step.v[k], &by)) need_ge(c, step.v[k], poly(c, "1"));
@@ -33,5 +34,6 @@ static Ex define(Call *c, Dims i) {
     return at(c, 0, i);
 }
 
-static const OnnxMap onnx[] = {{"", "Slice", 10, 0, "slice:axes"}, {"", "Slice", 1, 9, "slice:axes"}, {0}};
+static const OnnxMap onnx[] = {
+    {"", "Slice", 10, 0, "slice:axes"}, {"", "Slice", 1, 9, "slice:axes"}, {0}};
 const Op op_slice = {"slice", "x", "y", attrs, shape, define, .onnx = onnx};

@@ -1,8 +1,9 @@
-/* softmax: y = exp(x - m) / sum of exp(x - m) along an axis, m the maximum there (it cancels; it keeps exp from
-   overflowing). */
+/* softmax: y = exp(x - m) / sum of exp(x - m) along an axis, m the maximum there (it cancels; it
+   keeps exp from overflowing). */
 #include "op.h"
 enum { AXIS };
-static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"}, {0}};
+static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"},
+                                {0}};
 
 static const char *shape(Call *c) {
     if (axis(c, AXIS, c->in[0]->dim.n) < 0) return "axis out of range";
@@ -26,11 +27,14 @@ static Ex define(Call *c, Dims i) {
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     int a = axis(c, AXIS, in[0].rank), order[STEP_RANK];
     for (int k = 0; k < in[0].rank; k++) order[k] = k == in[0].rank - 1 ? a : k + (k >= a);
-    step_add(b, S_SOFTMAX, 2, (const View[]){view_axes(&out[0], out[0].rank, order), view_axes(&in[0], in[0].rank, order)});
+    step_add(b, S_SOFTMAX, 2,
+             (const View[]){view_axes(&out[0], out[0].rank, order),
+                            view_axes(&in[0], in[0].rank, order)});
     return 1;
 }
 
-static const OnnxMap onnx[] = {{"", "Softmax", 13, 0, "axis"}, {"", "Softmax", 1, 12, "axis:flatten"}, {0}};
+static const OnnxMap onnx[] = {
+    {"", "Softmax", 13, 0, "axis"}, {"", "Softmax", 1, 12, "axis:flatten"}, {0}};
 const Op op_softmax = {"softmax", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};
 
 /* logsoftmax: its logarithm. */
@@ -38,11 +42,14 @@ static Ex define_log(Call *c, Dims i) {
     Ex z, x = shifted(c, i, &z);
     return sub(c, x, fn(c, FN_LOG, z));
 }
-static const OnnxMap onnx_log[] = {{"", "LogSoftmax", 13, 0, "axis"}, {"", "LogSoftmax", 1, 12, "axis:flatten"}, {0}};
+static const OnnxMap onnx_log[] = {
+    {"", "LogSoftmax", 13, 0, "axis"}, {"", "LogSoftmax", 1, 12, "axis:flatten"}, {0}};
 const Op op_logsoftmax = {"logsoftmax", "x", "y", attrs, shape, define_log, .onnx = onnx_log};
 
 /* hardmax: 1 where the maximum along the axis first is, 0 elsewhere. */
-static int params(Call *c, int64_t *out, int room) { return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1); }
+static int params(Call *c, int64_t *out, int room) {
+    return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
+}
 static int kernel_hardmax(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int a = (int)s->param[1];
@@ -52,11 +59,16 @@ static int kernel_hardmax(const Step *s, void *const slot[]) {
         for (int k = 0; k < y->rank; k++) j[k] = i[k];
         for (j[a] = 0; j[a] < x->dim[a]; j[a]++) {
             int64_t line = kernel_at(x, j) - j[a] * x->stride[a];
-            if (kernel_real(x, slot, kernel_at(x, j)) > kernel_real(x, slot, line + best * x->stride[a])) best = j[a];
+            if (kernel_real(x, slot, kernel_at(x, j)) >
+                kernel_real(x, slot, line + best * x->stride[a]))
+                best = j[a];
         }
         kernel_set_real(y, slot, kernel_at(y, i), best == i[a]);
     }
     return 0;
 }
-static const OnnxMap onnx_hardmax[] = {{"", "Hardmax", 13, 0, "axis"}, {"", "Hardmax", 1, 12, "axis:flatten"}, {0}};
-const Op op_hardmax = {"hardmax", "x", "y", attrs, shape, .kernel = kernel_hardmax, .params = params, .onnx = onnx_hardmax};
+static const OnnxMap onnx_hardmax[] = {
+    {"", "Hardmax", 13, 0, "axis"}, {"", "Hardmax", 1, 12, "axis:flatten"}, {0}};
+const Op op_hardmax = {
+    "hardmax",           "x", "y", attrs, shape, .kernel = kernel_hardmax, .params = params,
+    .onnx = onnx_hardmax};

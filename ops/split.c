@@ -1,8 +1,9 @@
 /* split: output j is the j-th piece of x along an axis; the sizes add up to that axis. */
 #include "op.h"
 enum { AXIS, SIZES };
-static const AttrDef attrs[] = {
-    [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, [SIZES] = {.name = "sizes", .kind = A_INTS}, {0}};
+static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
+                                [SIZES] = {.name = "sizes", .kind = A_INTS},
+                                {0}};
 
 static const char *shape(Call *c) {
     PolyList part = ints(c, SIZES);

@@ -1,8 +1,10 @@
-/* steps.h -- what is costed, executed, recorded and shipped: plain data, no Poly, no World; all that a back end sees.
+/* steps.h -- what is costed, executed, recorded and shipped: plain data, no Poly, no World; all
+   that a back end sees.
 
-   A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot, an element offset, sizes and
-   element strides. A stride of 0 repeats an element (broadcast); the output view never has one on an axis longer than 1.
-   view[0] is always the output. Sizes may be 0; then nothing is written.
+   A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot,
+   an element offset, sizes and element strides. A stride of 0 repeats an element (broadcast); the
+   output view never has one on an axis longer than 1. view[0] is always the output. Sizes may be 0;
+   then nothing is written.
 
    kind       views                               params and meaning
    S_GEMM     y[..,m,n] a[..,m,k] b[..,k,n]       -; all of one rank >= 2; batch axes broadcast by
@@ -26,14 +28,16 @@
    S_OP       y.. x..                             nout, then what the operator `op` says in its own
                                                   file
 
-   Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just computed), the last instruction is what
-   is stored; C_VIEW k reads view[k], k beyond the views named above, which has y's rank and sizes (stride 0 where broadcast).
-   Accumulation is in float for float32. A program runs in the widest class among y, the accumulator and the views
-   it reads: double, float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted to y's
-   type when it is stored, as S_COPY does: integers wrap, floats truncate toward zero and saturate (NaN gives 0),
-   bool is "is not zero". Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0.
-   min, max and relu of programs and reductions pass NaN on; the maximum of a pool, and an activation that a kernel
-   fuses into its convolution or product, need not. y may be an input's very view, in place (S_EWISE). */
+   Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just
+   computed), the last instruction is what is stored; C_VIEW k reads view[k], k beyond the views
+   named above, which has y's rank and sizes (stride 0 where broadcast). Accumulation is in float
+   for float32. A program runs in the widest class among y, the accumulator and the views it reads:
+   double, float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted
+   to y's type when it is stored, as S_COPY does: integers wrap, floats truncate toward zero and
+   saturate (NaN gives 0), bool is "is not zero". Integer division truncates, C_MOD has the
+   divisor's sign, both give 0 for a divisor 0. min, max and relu of programs and reductions pass
+   NaN on; the maximum of a pool, and an activation that a kernel fuses into its convolution or
+   product, need not. y may be an input's very view, in place (S_EWISE). */
 #ifndef ISOMER_STEPS_H
 #define ISOMER_STEPS_H
 #include <stddef.h>
@@ -41,9 +45,11 @@
 
 enum { STEP_RANK = 8, BACKEND_ABI = 1 };
 
-/* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the whole table. */
+/* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
+   whole table. */
 typedef struct View {
-    int32_t slot, dtype, rank, format; /* slot and rank -1: an input left out; format 0: strided; others belong to the back end */
+    int32_t slot, dtype, rank, format; /* slot and rank -1: an input left out; format 0: strided;
+                                          others belong to the back end */
     int64_t offset;                    /* in elements from the slot's start */
     int64_t dim[STEP_RANK], stride[STEP_RANK];
 } View;
@@ -68,8 +74,9 @@ typedef enum StepKind {
 typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
 typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
 
-/* One instruction of an element-wise program: instruction i computes value i from values a and b (both < i), the constant k or a
-   view. Booleans are 0 and 1. X(id, text, operands) where v: view number in a; k: constant; u: a; b: a and b. */
+/* One instruction of an element-wise program: instruction i computes value i from values a and b
+   (both < i), the constant k or a view. Booleans are 0 and 1. X(id, text, operands) where v: view
+   number in a; k: constant; u: a; b: a and b. */
 #define SCALAR_OPS(X)            \
     X(C_ACC, "acc", '-')         \
     X(C_VIEW, "view", 'v')       \
@@ -130,30 +137,39 @@ typedef struct Device Device;
 typedef struct Kernel Kernel;
 typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
 
-/* What a back end can do. Functions that return int give 0 for done and a negative number for failure; `why`
-   receives a sentence. One Device is used by one thread at a time. A kernel may be run any number of times, and
-   refers to nothing of the Step it was compiled from. */
+/* What a back end can do. Functions that return int give 0 for done and a negative number for
+   failure; `why` receives a sentence. One Device is used by one thread at a time. A kernel may be
+   run any number of times, and refers to nothing of the Step it was compiled from. */
 typedef struct Backend {
     uint32_t abi, size; /* BACKEND_ABI, sizeof(Backend): both checked by who opens the plug-in */
     const char *name;
     Device *(*open)(const char *options, char *why, size_t n);
     void (*close)(Device *);
-    int (*identity)(Device *, char *text, size_t n); /* CPU or GPU, core, library versions: part of every stored cost's key */
-    void *(*alloc)(Device *, size_t bytes);          /* NULL: out of memory; at least 64-byte aligned */
+    /* CPU or GPU, core, library versions: part of every stored cost's key. */
+    int (*identity)(Device *, char *text, size_t n);
+    /* NULL: out of memory; at least 64-byte aligned. */
+    void *(*alloc)(Device *, size_t bytes);
     void (*release)(Device *, void *);
     int (*copy)(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-    int (*choices)(Device *, const Step *); /* how many ways to run it, from 0 (cannot) up; choice 0 is the default */
-    /* weights[j] is the contents of view[j]'s slot where they are known now and never change, else NULL: they may be packed.
-       *workspace is the scratch the kernel wants, in bytes, at each run. NULL: cannot, *why* says so. */
-    Kernel *(*compile)(Device *, const Step *, int choice, const void *const weights[], size_t *workspace, char *why, size_t n);
-    int (*run)(Kernel *, void *const slot[], void *workspace); /* queued; nothing is allocated here */
-    int (*wait)(Device *, double *ns);                         /* until all is done; ns (may be NULL): time on the device's clock */
+    /* How many ways to run it, from 0 (cannot) up; choice 0 is the default. */
+    int (*choices)(Device *, const Step *);
+    /* weights[j] is the contents of view[j]'s slot where they are known now and never change, else
+       NULL: they may be packed. *workspace is the scratch the kernel wants, in bytes, at each run.
+       NULL: cannot, *why* says so. */
+    Kernel *(*compile)(Device *, const Step *, int choice, const void *const weights[],
+                       size_t *workspace, char *why, size_t n);
+    /* queued; nothing is allocated here. */
+    int (*run)(Kernel *, void *const slot[], void *workspace);
+    /* Until all is done; ns (may be NULL): time on the device's clock. */
+    int (*wait)(Device *, double *ns);
     void (*forget)(Kernel *);
     int channels_last; /* convolutions are faster over views whose channels have stride 1 */
-    /* The rest may be NULL. Memory on the device with these contents, which nothing writes: the same for all who hold equal ones; each drops it once. */
+    /* The rest may be NULL. Memory on the device with these contents, which nothing writes: the
+       same for all who hold equal ones; each drops it once. */
     void *(*hold)(Device *, const void *bytes, size_t n);
     void (*drop)(Device *, void *);
-    int (*packed)(const Kernel *, int view); /* not 0: the kernel does not read this view when it runs: it packed what it knew of it */
+    /* Not 0: the kernel does not read this view when it runs: it packed what it knew of it. */
+    int (*packed)(const Kernel *, int view);
 } Backend;
 /* The one symbol a plug-in exports; NULL: another ABI. */
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);

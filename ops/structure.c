@@ -1,9 +1,9 @@
-/* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it is a view,
-   element-wise or a reduction. */
+/* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it
+   is a view, element-wise or a reduction. */
 #include "ops/signature.h"
 
-/* Each distinct subexpression is computed once for every value of the variables (output indices, bound variables) it
-   mentions: a softmax's sum once a row, not once an element. */
+/* Each distinct subexpression is computed once for every value of the variables (output indices,
+   bound variables) it mentions: a softmax's sum once a row, not once an element. */
 enum { NODES_MAX = 512, VARIABLES_MAX = 64 };
 typedef struct Count {
     World *w;
@@ -71,14 +71,15 @@ static uint64_t count_node(Count *c, Ex x) {
     uint64_t mask = 0, own = 0;
     if (takes) mask |= count_node(c, e.a); /* its variable takes one value: no loop over the body */
     for (int k = first; binds && k < first + e.n && k < c->nvar; k++) own |= 1ull << k;
-    bool two = e.kind == EX_ADD || e.kind == EX_MUL || e.kind == EX_MAX2 || e.kind == EX_MIN2 || e.kind == EX_POW || e.kind == EX_IF ||
-               e.kind == EX_WHERE;
+    bool two = e.kind == EX_ADD || e.kind == EX_MUL || e.kind == EX_MAX2 || e.kind == EX_MIN2 ||
+               e.kind == EX_POW || e.kind == EX_IF || e.kind == EX_WHERE;
     if (two || binds || e.kind == EX_FN) mask |= count_node(c, e.a);
     if (two || takes) mask |= count_node(c, e.b);
     if (e.kind == EX_WHERE) mask |= count_node(c, e.c);
     if (e.kind == EX_SIZE) mask |= mentions(c, e.size);
     for (int k = 0; e.kind == EX_AT && k < e.n; k++) mask |= mentions(c, e.dims[k]);
-    for (int k = 0; (binds || e.kind == EX_IF) && k < e.cond.n; k++) mask |= mentions(c, e.cond.v[k].p);
+    for (int k = 0; (binds || e.kind == EX_IF) && k < e.cond.n; k++)
+        mask |= mentions(c, e.cond.v[k].p);
     if (is_operation(c, &e)) c->total += repeats(c, mask | own);
     mask &= ~own;
     if (c->nnode < NODES_MAX) {
@@ -96,7 +97,8 @@ double sig_flops(World *w, Sig sig, Sizes sizes) {
         Count c = {.w = w, .sizes = sizes};
         Ex define = sig_define(w, sig, j);
         if (!y->known || info->op->flags & OP_NO_COST) continue;
-        for (int a = 0; a < y->dim.n; a++) count_variable(&c, symbol_index(w, (uint32_t)a), y->dim.v[a]);
+        for (int a = 0; a < y->dim.n; a++)
+            count_variable(&c, symbol_index(w, (uint32_t)a), y->dim.v[a]);
         if (define) count_node(&c, define);
         else c.total = repeats(&c, ~0ull >> (VARIABLES_MAX - 1 - c.nvar) >> 1);
         if (c.unknown) return -1;
@@ -110,7 +112,8 @@ static bool mentions_index(World *w, Poly p) {
         if (poly_mentions(w, p, symbol_index(w, a))) return true;
     return false;
 }
-/* Each monomial has one output index at most, and no defined symbol (digit, floor, min) mentions one. */
+/* Each monomial has one output index at most, and no defined symbol (digit, floor, min) mentions
+   one. */
 static bool is_affine(World *w, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) {
@@ -171,8 +174,8 @@ static bool is_reduction(World *w, Ex x) {
     return e.kind == EX_AT && all_dims(w, &e, is_plain);
 }
 
-/* How many entries of an index, from `from` on, are all digits of one number (entries of axes of size 1 do not
-   count); *number is that number. */
+/* How many entries of an index, from `from` on, are all digits of one number (entries of axes of
+   size 1 do not count); *number is that number. */
 static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *number) {
     Symbol s = poly_is_symbol(w, at->dims[from]);
     SymbolDef d = s ? symbol_def(w, s) : (SymbolDef){.kind = SYM_INDEX};
@@ -181,7 +184,9 @@ static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *
     int k = from;
     for (; k < at->n && digit + 1 < d.narg; k++) {
         if (x->v[k] == poly_int(w, 1)) continue;
-        if (x->v[k] != d.arg[digit + 1] || at->dims[k] != poly_digit(w, d.arg[0], d.arg + 1, (int)d.narg - 1, (int)digit)) return 0;
+        if (x->v[k] != d.arg[digit + 1] ||
+            at->dims[k] != poly_digit(w, d.arg[0], d.arg + 1, (int)d.narg - 1, (int)digit))
+            return 0;
         digit++;
     }
     *number = d.arg[0];
@@ -215,7 +220,9 @@ SigShape sig_shape(World *w, Sig sig, int port) {
     ex_get(w, define, &e);
     if (e.kind == EX_AT) {
         if (all_dims(w, &e, is_affine)) return SIG_VIEW;
-        if (e.word == 0 && same_order(w, &e, &type_get(w, info->in[0])->dim, &type_get(w, info->out[port])->dim)) return SIG_RESHAPE;
+        if (e.word == 0 &&
+            same_order(w, &e, &type_get(w, info->in[0])->dim, &type_get(w, info->out[port])->dim))
+            return SIG_RESHAPE;
         return SIG_OTHER;
     }
     if (is_elementwise(w, define)) return SIG_ELEMENTWISE;

@@ -15,7 +15,8 @@ static const char *shape(Call *c) {
     return NULL;
 }
 static Ex define(Call *c, Dims i) {
-    for (int k = 0; k < i.n; k++) i.v[k] = digits(c, i.v[k], (Dims){2, {ints(c, REPEATS).v[k], c->in[0]->dim.v[k]}}).v[1];
+    for (int k = 0; k < i.n; k++)
+        i.v[k] = digits(c, i.v[k], (Dims){2, {ints(c, REPEATS).v[k], c->in[0]->dim.v[k]}}).v[1];
     return at(c, 0, i);
 }
 

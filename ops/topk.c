@@ -1,4 +1,5 @@
-/* topk: the k greatest (or least) elements along an axis, in order, and where they were; of equal ones the first. */
+/* topk: the k greatest (or least) elements along an axis, in order, and where they were; of equal
+   ones the first. */
 #include "op.h"
 enum { K, AXIS, LARGEST };
 static const AttrDef attrs[] = {
@@ -31,15 +32,18 @@ static int order(const View *x, void *const slot[], int64_t a, int64_t b, int64_
     int less;
     if (kernel_is_integer(x)) {
         int64_t p = kernel_integer(x, slot, a), q = kernel_integer(x, slot, b);
-        less = x->dtype == DT_UINT64 ? ((uint64_t)p > (uint64_t)q) - ((uint64_t)p < (uint64_t)q) : (p > q) - (p < q);
+        less = x->dtype == DT_UINT64 ? ((uint64_t)p > (uint64_t)q) - ((uint64_t)p < (uint64_t)q)
+                                     : (p > q) - (p < q);
     } else {
         double p = kernel_real(x, slot, a), q = kernel_real(x, slot, b);
         less = (p > q) - (p < q);
     }
     return largest ? less : -less;
 }
-/* The place along the axis of what comes next behind place `last` (-1: the first); line is the place of its element 0. */
-static int64_t next(const View *x, void *const slot[], int a, int64_t line, int64_t last, int64_t largest) {
+/* The place along the axis of what comes next behind place `last` (-1: the first); line is the
+   place of its element 0. */
+static int64_t next(const View *x, void *const slot[], int a, int64_t line, int64_t last,
+                    int64_t largest) {
     int64_t best = -1;
     for (int64_t k = 0; k < x->dim[a]; k++) {
         int64_t at = line + k * x->stride[a];
@@ -76,4 +80,5 @@ static const OnnxMap onnx[] = {
     {"", "TopK", 1, 9, "k axis largest=yes!"},
     {0},
 };
-const Op op_topk = {"topk", "x", "y where", attrs, shape, .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_topk = {"topk",           "x",         "y where", attrs, shape, .kernel = kernel,
+                    .params = params, .onnx = onnx};

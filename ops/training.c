@@ -1,6 +1,7 @@
-/* training: what operators do in training that they do not in use. dropmask: x, and that all of it is kept (dropout in
-   use, whose mask is asked for). batchtrain: batch normalisation by the mean and variance of the batch itself, and the
-   running mean and variance behind it: momentum * before + (1 - momentum) * now. */
+/* training: what operators do in training that they do not in use. dropmask: x, and that all of it
+   is kept (dropout in use, whose mask is asked for). batchtrain: batch normalisation by the mean
+   and variance of the batch itself, and the running mean and variance behind it: momentum * before
+   + (1 - momentum) * now. */
 #include "op.h"
 #include <math.h>
 
@@ -20,7 +21,8 @@ static int kernel_mask(const Step *s, void *const slot[]) {
     return 0;
 }
 static const OnnxMap onnx_mask[] = {{"", "Dropout", 12, 0, "training:off seed:ignore"}, {0}};
-const Op op_dropmask = {"dropmask", "x", "y mask", .shape = shape_mask, .kernel = kernel_mask, .onnx = onnx_mask};
+const Op op_dropmask = {"dropmask",       "x", "y mask", .shape = shape_mask, .kernel = kernel_mask,
+                        .onnx = onnx_mask};
 
 enum { EPSILON, MOMENTUM };
 enum { X, SCALE, BIAS, MEAN, VAR, INPUTS };
@@ -56,28 +58,33 @@ static double moment(const View *x, void *const slot[], int64_t channel, int pow
     }
     return total / (double)n;
 }
-static void normalise(const Step *s, void *const slot[], int64_t channel, double mean, double factor, double bias) {
+static void normalise(const Step *s, void *const slot[], int64_t channel, double mean,
+                      double factor, double bias) {
     View x = s->view[3 + X], y = s->view[0];
     int64_t i[STEP_RANK];
     x.dim[1] = y.dim[1] = 1;
     x.offset += channel * x.stride[1], y.offset += channel * y.stride[1];
     for (bool more = kernel_first(&y, i); more; more = kernel_next(&y, i))
-        kernel_set_real(&y, slot, kernel_at(&y, i), (kernel_real(&x, slot, kernel_at(&x, i)) - mean) * factor + bias);
+        kernel_set_real(&y, slot, kernel_at(&y, i),
+                        (kernel_real(&x, slot, kernel_at(&x, i)) - mean) * factor + bias);
 }
 static int kernel_batch(const Step *s, void *const slot[]) {
     const View *x = &s->view[3 + X], *running[2] = {&s->view[1], &s->view[2]};
     const double epsilon = kernel_bits_real(s->param[1]), momentum = kernel_bits_real(s->param[2]);
     for (int64_t c = 0; c < x->dim[1]; c++) {
         double at[INPUTS] = {0}, now[2];
-        for (int k = SCALE; k < INPUTS; k++) at[k] = kernel_real(&s->view[3 + k], slot, kernel_at(&s->view[3 + k], &c));
+        for (int k = SCALE; k < INPUTS; k++)
+            at[k] = kernel_real(&s->view[3 + k], slot, kernel_at(&s->view[3 + k], &c));
         now[0] = moment(x, slot, c, 1, 0), now[1] = moment(x, slot, c, 2, now[0]);
         normalise(s, slot, c, now[0], at[SCALE] / sqrt(now[1] + epsilon), at[BIAS]);
         for (int k = 0; k < 2; k++)
-            kernel_set_real(running[k], slot, kernel_at(running[k], &c), momentum * at[MEAN + k] + (1 - momentum) * now[k]);
+            kernel_set_real(running[k], slot, kernel_at(running[k], &c),
+                            momentum * at[MEAN + k] + (1 - momentum) * now[k]);
     }
     return 0;
 }
-static const OnnxMap onnx_batch[] = {{"", "BatchNormalization", 14, 0, "epsilon momentum training:attribute"}, {0}};
+static const OnnxMap onnx_batch[] = {
+    {"", "BatchNormalization", 14, 0, "epsilon momentum training:attribute"}, {0}};
 const Op op_batchtrain = {
     "batchtrain", "x scale bias mean var", "y mean_after var_after", batch_attrs,
     shape_batch,  .kernel = kernel_batch,  .params = params_batch,   .onnx = onnx_batch,

@@ -1,5 +1,5 @@
-/* trilu: the part of matrices on and above (upper) or on and below the diagonal k places right of the main one; zeros
-   elsewhere. */
+/* trilu: the part of matrices on and above (upper) or on and below the diagonal k places right of
+   the main one; zeros elsewhere. */
 #include "op.h"
 enum { K, UPPER };
 static const AttrDef attrs[] = {
@@ -8,7 +8,9 @@ static const AttrDef attrs[] = {
     {0},
 };
 
-static const char *shape(Call *c) { return c->in[0]->dim.n < 2 ? "trilu needs matrices" : same_type(c, "FIUB"); }
+static const char *shape(Call *c) {
+    return c->in[0]->dim.n < 2 ? "trilu needs matrices" : same_type(c, "FIUB");
+}
 static Ex define(Call *c, Dims i) {
     Poly column = i.v[i.n - 1], diagonal = poly(c, "i + k", i.v[i.n - 2], intof(c, K));
     Cond kept = word(c, UPPER) ? when_ge(c, column, diagonal) : when_ge(c, diagonal, column);

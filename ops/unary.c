@@ -1,14 +1,18 @@
-/* unary: the functions of one number, element by element, as one table. F: floating point, I: signed, U: unsigned
-   integers. SINCE: the first version of ONNX's operator set in which it is as here; 6: it took other attributes before. */
+/* unary: the functions of one number, element by element, as one table. F: floating point, I:
+   signed, U: unsigned integers. SINCE: the first version of ONNX's operator set in which it is as
+   here; 6: it took other attributes before. */
 #include "op.h"
 
-#define UNARY(NAME, CLASSES, TYPE, SINCE, VALUE)                                                                                          \
-    static const char *shape_##NAME(Call *c) { return same_type(c, CLASSES); }                                                            \
-    static Ex define_##NAME(Call *c, Dims i) {                                                                                            \
-        Ex x = at(c, 0, i);                                                                                                               \
-        return VALUE;                                                                                                                     \
-    }                                                                                                                                     \
-    static const OnnxMap onnx_##NAME[] = {{"", TYPE, SINCE, 0, ""}, {"", SINCE == 6 ? TYPE : NULL, 1, 5, "consumed_inputs:ignore"}, {0}}; \
+#define UNARY(NAME, CLASSES, TYPE, SINCE, VALUE)                               \
+    static const char *shape_##NAME(Call *c) { return same_type(c, CLASSES); } \
+    static Ex define_##NAME(Call *c, Dims i) {                                 \
+        Ex x = at(c, 0, i);                                                    \
+        return VALUE;                                                          \
+    }                                                                          \
+    static const OnnxMap onnx_##NAME[] = {                                     \
+        {"", TYPE, SINCE, 0, ""},                                              \
+        {"", SINCE == 6 ? TYPE : NULL, 1, 5, "consumed_inputs:ignore"},        \
+        {0}};                                                                  \
     const Op op_##NAME = {#NAME, "x", "y", NULL, shape_##NAME, define_##NAME, .onnx = onnx_##NAME};
 
 UNARY(neg, "FI", "Neg", 6, mul(c, num(c, -1, 1), x))

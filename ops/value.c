@@ -1,6 +1,6 @@
-/* value.c -- elements of integer tensors as polynomials over sizes: what shape computations compute. A definition is
-   walked with its indices bound to numbers and inputs to known elements; anything that is no polynomial, or not
-   decided for all sizes, makes the whole value unknown. */
+/* value.c -- elements of integer tensors as polynomials over sizes: what shape computations
+   compute. A definition is walked with its indices bound to numbers and inputs to known elements;
+   anything that is no polynomial, or not decided for all sizes, makes the whole value unknown. */
 #include "ops/value.h"
 #include "ops/op.h"
 
@@ -49,7 +49,9 @@ int value_decide(World *w, Lit l) {
 static int64_t position(Walk *k, const ExNode *e, const Type *t) {
     int64_t at = 0, i, n;
     for (int a = 0; a < e->n; a++) {
-        if (!poly_constant(k->w, bind(k, e->dims[a]), &i) || !poly_constant(k->w, t->dim.v[a], &n) || i < 0 || i >= n) return -1;
+        if (!poly_constant(k->w, bind(k, e->dims[a]), &i) ||
+            !poly_constant(k->w, t->dim.v[a], &n) || i < 0 || i >= n)
+            return -1;
         at = at * n + i;
     }
     return at;
@@ -101,7 +103,8 @@ static bool walk_sum(Walk *k, const ExNode *e, int axis, Poly *out) {
     }
     int64_t n;
     Symbol s = poly_is_symbol(k->w, e->dims[axis]);
-    if (!poly_constant(k->w, bind(k, symbol_def(k->w, s).arg[0]), &n) || k->nbound == 4 * RANK_MAX) return false;
+    if (!poly_constant(k->w, bind(k, symbol_def(k->w, s).arg[0]), &n) || k->nbound == 4 * RANK_MAX)
+        return false;
     int at = k->nbound++;
     k->from[at] = s;
     bool good = true;
@@ -151,7 +154,8 @@ static Dims index_of(World *w, const Type *t, int64_t at) {
     }
     return i;
 }
-bool value_walk(World *w, Ex define, const Type *out, int nin, const Type *const in[], const PolyList value[], Poly *elements) {
+bool value_walk(World *w, Ex define, const Type *out, int nin, const Type *const in[],
+                const PolyList value[], Poly *elements) {
     int64_t count = value_count(w, out);
     Walk k = {.w = w, .in = in, .value = value, .nin = nin};
     if (count < 0) return false;
@@ -168,22 +172,28 @@ bool value_walk(World *w, Ex define, const Type *out, int nin, const Type *const
 }
 
 bool is_natural(Call *c, Poly p) { return value_natural(c->w, p); }
-int decide_eq(Call *c, Poly a, Poly b) { return value_decide(c->w, (Lit){poly_sub(c->w, a, b), true}); }
-int decide_ge(Call *c, Poly a, Poly b) { return value_decide(c->w, (Lit){poly_sub(c->w, a, b), false}); }
+int decide_eq(Call *c, Poly a, Poly b) {
+    return value_decide(c->w, (Lit){poly_sub(c->w, a, b), true});
+}
+int decide_ge(Call *c, Poly a, Poly b) {
+    return value_decide(c->w, (Lit){poly_sub(c->w, a, b), false});
+}
 
 /* The element of input k that belongs to output index i. */
 static bool element(Call *c, const PolyList in[], int k, Dims i, Poly *out) {
     Dims n = c->in[k]->dim, tail = dims_tail(i, n.n);
     int64_t at = 0, size, index;
     for (int a = 0; a < n.n; a++) {
-        if (!poly_constant(c->w, n.v[a], &size) || !poly_constant(c->w, tail.v[a], &index)) return false;
+        if (!poly_constant(c->w, n.v[a], &size) || !poly_constant(c->w, tail.v[a], &index))
+            return false;
         at = at * size + (size == 1 ? 0 : index);
     }
     if (!in[k].v || at >= in[k].n) return false;
     *out = in[k].v[at];
     return true;
 }
-bool value_each(Call *c, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y)) {
+bool value_each(Call *c, const PolyList in[], Poly *out,
+                bool (*f)(Call *, const Poly x[], Poly *y)) {
     int64_t count = value_count(c->w, &c->out[0]);
     Poly x[4] = {0};
     if (count < 0 || c->nin > 4) return false;

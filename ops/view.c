@@ -19,7 +19,8 @@ View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]) {
 }
 
 View view_axes(const View *v, int n, const int axis[]) {
-    View y = {.slot = v->slot, .dtype = v->dtype, .rank = n, .format = v->format, .offset = v->offset};
+    View y = {
+        .slot = v->slot, .dtype = v->dtype, .rank = n, .format = v->format, .offset = v->offset};
     for (int k = 0; k < n; k++) {
         y.dim[k] = v->dim[axis[k]];
         y.stride[k] = v->stride[axis[k]];
@@ -35,7 +36,8 @@ View view_part(const View *v, int axis, int64_t from, int64_t size) {
 }
 
 View view_spread(const View *v, int rank, const int64_t dim[]) {
-    View y = {.slot = v->slot, .dtype = v->dtype, .rank = rank, .format = v->format, .offset = v->offset};
+    View y = {
+        .slot = v->slot, .dtype = v->dtype, .rank = rank, .format = v->format, .offset = v->offset};
     int more = rank - v->rank;
     for (int k = 0; k < rank; k++) {
         bool repeats = k < more || v->dim[k - more] != dim[k];

@@ -1,12 +1,16 @@
-/* view.h -- views by value (steps.h): plain arithmetic on offsets, sizes and strides. Axes count from 0. */
+/* view.h -- views by value (steps.h): plain arithmetic on offsets, sizes and strides. Axes count
+   from 0. */
 #ifndef ISOMER_VIEW_H
 #define ISOMER_VIEW_H
 #include "ops/steps.h"
 #include <stdbool.h>
 
 int64_t view_count(const View *);
-View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]); /* row-major from the start of the slot */
-View view_axes(const View *, int n, const int axis[]);                       /* axes in this order; the others are dropped */
+/* row-major from the start of the slot. */
+View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]);
+/* Axes in this order; the others are dropped. */
+View view_axes(const View *, int n, const int axis[]);
 View view_part(const View *, int axis, int64_t from, int64_t size);
-View view_spread(const View *, int rank, const int64_t dim[]); /* to these sizes: missing and shorter axes repeat */
+/* To these sizes: missing and shorter axes repeat. */
+View view_spread(const View *, int rank, const int64_t dim[]);
 #endif

@@ -1,6 +1,7 @@
-/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with the bound sizes
-   in their attributes. Every need of the new nodes, every condition of the rule and the equality of the results'
-   types must be entailed by what is known of the model's sizes; else nothing is replaced. */
+/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with
+   the bound sizes in their attributes. Every need of the new nodes, every condition of the rule and
+   the equality of the results' types must be entailed by what is known of the model's sizes; else
+   nothing is replaced. */
 #include "rules/match.h"
 #include <string.h>
 
@@ -43,9 +44,11 @@ static Ex real_at(const Application *a, Ex x) {
     n.a = real_at(a, n.a);
     n.b = real_at(a, n.b);
     double p, q;
-    if ((n.kind == EX_ADD || n.kind == EX_MUL) && ex_number(a->w, n.a, &p) && ex_number(a->w, n.b, &q))
+    if ((n.kind == EX_ADD || n.kind == EX_MUL) && ex_number(a->w, n.a, &p) &&
+        ex_number(a->w, n.b, &q))
         return ex_real(a->w, n.kind == EX_ADD ? p + q : p * q);
-    if (n.kind == EX_FN && n.word == FN_RECIP && ex_number(a->w, n.a, &p)) return ex_real(a->w, 1 / p);
+    if (n.kind == EX_FN && n.word == FN_RECIP && ex_number(a->w, n.a, &p))
+        return ex_real(a->w, 1 / p);
     return ex_make(a->w, &n);
 }
 
@@ -86,9 +89,12 @@ static bool make_node(Application *a, NodeId id) {
 
 static bool same_type(Application *a, Value old, Value new) {
     const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
-    if (s->dtype != t->dtype || s->dim.n != t->dim.n) return refuse(a, "the result has another", "type");
+    if (s->dtype != t->dtype || s->dim.n != t->dim.n)
+        return refuse(a, "the result has another", "type");
     for (int k = 0; k < s->dim.n; k++)
-        if (s->dim.v[k] != t->dim.v[k] && !entailed(a, (Lit){poly_sub(a->w, s->dim.v[k], t->dim.v[k]), true}, "result sizes differ:"))
+        if (s->dim.v[k] != t->dim.v[k] &&
+            !entailed(a, (Lit){poly_sub(a->w, s->dim.v[k], t->dim.v[k]), true},
+                      "result sizes differ:"))
             return false;
     return true;
 }
@@ -98,7 +104,9 @@ bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value
     Application a = {w, arena, facts, match, e, 0, NULL};
     NodeList live = graph_live(w, arena, &i->to);
     for (int k = 0; k < i->nwhere; k++)
-        if (!entailed(&a, (Lit){poly_at(&a, i->where[k].p), i->where[k].eq}, "condition not shown here:")) return false;
+        if (!entailed(&a, (Lit){poly_at(&a, i->where[k].p), i->where[k].eq},
+                      "condition not shown here:"))
+            return false;
     for (int k = 0; k < i->ninput; k++) a.n = i->input[k] > a.n ? i->input[k] : a.n;
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);

@@ -1,7 +1,7 @@
-/* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers values and
-   symbols in the order in which a walk from the outputs meets them, at the greatest lengths of its blocks, so that
-   renaming and the order of lines do not count. The digest of a verdict covers identifier, conditions, class and
-   the operators' definitions. */
+/* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers
+   values and symbols in the order in which a walk from the outputs meets them, at the greatest
+   lengths of its blocks, so that renaming and the order of lines do not count. The digest of a
+   verdict covers identifier, conditions, class and the operators' definitions. */
 #include "rules/rule.h"
 #include <string.h>
 
@@ -22,7 +22,8 @@ static Poly renamed(Walk *k, Poly p) {
         for (uint32_t j = 0; j < m.degree; j++) {
             int n = 0;
             while (n < k->nsymbol && k->from[n] != m.symbol[j]) n++;
-            if (n < k->nsymbol || n == SYMBOLS || symbol_def(k->w, m.symbol[j]).kind != SYM_NAMED) continue;
+            if (n < k->nsymbol || n == SYMBOLS || symbol_def(k->w, m.symbol[j]).kind != SYM_NAMED)
+                continue;
             k->from[k->nsymbol++] = m.symbol[j];
             k->to[n] = poly_named(k->w, arena_format(k->arena, "s%d", n + 1));
         }
@@ -84,7 +85,8 @@ static bool canonical_text(World *w, Arena *a, const Rule *rule, Text *out) {
     if (!rule_instance(w, a, rule, length, &i, &e)) return false;
     Walk k = {.w = w, .arena = a, .out = text_new(a)};
     k.number = ARENA_NEW(a, int, node_count(w) + 1);
-    for (int g = 0; g < rule->ngroup; g++) text_add(&k.out, "%d..%d ", rule->group[g].least, rule->group[g].most);
+    for (int g = 0; g < rule->ngroup; g++)
+        text_add(&k.out, "%d..%d ", rule->group[g].least, rule->group[g].most);
     walk_graph(&k, &i.from);
     walk_graph(&k, &i.to);
     for (int j = 0; j < i.nwhere; j++) {
@@ -117,7 +119,8 @@ static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     for (int k = 0; k < live.n; k++) used[op_index(node_get(w, live.v[k]).op)] = true;
 }
 
-/* Over the definitions of all operators in the rule, at every length that it covers, in the order of their names. */
+/* Over the definitions of all operators in the rule, at every length that it covers, in the order
+   of their names. */
 static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
     bool *used = ARENA_NEW(a, bool, op_count());
     int length[RULE_BLOCKS];
@@ -126,7 +129,8 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
     do {
         Instance i;
         WorldMark mark = world_mark(w);
-        bool stated = rule_is_stated(rule, length), typed = rule_instance(w, a, rule, length, &i, stated ? e : &longer);
+        bool stated = rule_is_stated(rule, length),
+             typed = rule_instance(w, a, rule, length, &i, stated ? e : &longer);
         if (typed) mark_ops(w, a, &i.from, used);
         if (typed) mark_ops(w, a, &i.to, used);
         world_reset(w, mark);
@@ -145,7 +149,8 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
 
 static void verdict_digest(Arena *a, const Rule *rule, char out[33]) {
     Text t = text_new(a);
-    text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict, classes_text(a, rule->classes), rule->condition, rule->defs);
+    text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict,
+             classes_text(a, rule->classes), rule->condition, rule->defs);
     if (*rule->all) text_add(&t, "all %s\n", rule->all);
     hash_hex(t.data, t.size, out);
 }
@@ -160,11 +165,15 @@ bool rule_check(World *w, const Rule *rule, Error *e) {
     char defs[33], digest[33];
     Arena *a = arena_new(arena_escape(w->arena), 0);
     const char *why = NULL;
-    if (rule->verdict != VERDICT_PROVED) why = "it is not proved; verify-rules -o writes the proved rules of a file";
+    if (rule->verdict != VERDICT_PROVED)
+        why = "it is not proved; verify-rules -o writes the proved rules of a file";
     verdict_digest(a, rule, digest);
-    if (!why && strcmp(digest, rule->digest)) why = "its verdict was not written by verify-rules for this rule: prove it again";
+    if (!why && strcmp(digest, rule->digest))
+        why = "its verdict was not written by verify-rules for this rule: prove it again";
     bool typed = why || defs_digest(w, a, rule, defs, e);
-    if (!why && typed && strcmp(defs, rule->defs)) why = "the definition of an operator in it changed since it was proved: prove it again";
+    if (!why && typed && strcmp(defs, rule->defs))
+        why = "the definition of an operator in it changed since it was proved: prove it again";
     arena_free(a);
-    return typed && (!why || error_at(e, E_CHECK, rule->file, rule->line, 1, "rule %s: %s", rule->name, why));
+    return typed && (!why || error_at(e, E_CHECK, rule->file, rule->line, 1, "rule %s: %s",
+                                      rule->name, why));
 }

@@ -1,13 +1,17 @@
-/* egraph.c -- union-find over values; the least value stands for its class, so that inputs do for theirs. A node
-   is known when its values are; it is outdated when one of its inputs does not stand for its class any more: the
-   node over those that do was made then, is known, and its results are in the same classes.
-   Invariant after egraph_rebuild: nodes that are not outdated have only standing inputs, and every user of a class
-   is in its standing value's list. */
+/* egraph.c -- union-find over values; the least value stands for its class, so that inputs do for
+   theirs. A node is known when its values are; it is outdated when one of its inputs does not stand
+   for its class any more: the node over those that do was made then, is known, and its results are
+   in the same classes. Invariant after egraph_rebuild: nodes that are not outdated have only
+   standing inputs, and every user of a class is in its standing value's list. */
 #include "rules/egraph.h"
 #include <string.h>
 
-enum { GIVEN = -1, CONGRUENT = -2, SWAPPED = -3 }; /* swapped: congruent with the two inputs exchanged */
-typedef struct Entry {                             /* of a value */
+enum {
+    GIVEN = -1,
+    CONGRUENT = -2,
+    SWAPPED = -3
+};                     /* swapped: congruent with the two inputs exchanged */
+typedef struct Entry { /* of a value */
     bool known, outdated;
     Value parent, next;      /* of the union-find; the members, around */
     int first_use, last_use; /* numbers in `use` + 1; of standing values */
@@ -76,7 +80,8 @@ static bool same_type(EGraph *g, Value a, Value b) {
     if (value_type_id(g->w, a) == value_type_id(g->w, b)) return true;
     if (!s->known || !t->known || s->dtype != t->dtype || s->dim.n != t->dim.n) return false;
     for (int k = 0; k < s->dim.n; k++)
-        if (facts_reduce(g->facts, s->dim.v[k]) != facts_reduce(g->facts, t->dim.v[k])) return false;
+        if (facts_reduce(g->facts, s->dim.v[k]) != facts_reduce(g->facts, t->dim.v[k]))
+            return false;
     return true;
 }
 
@@ -122,7 +127,8 @@ static bool unite(EGraph *g, Value a, Value b, int reason) {
 
 bool egraph_unite(EGraph *g, Value a, Value b, const EquationUse *use) {
     if (!use) return unite(g, a, b, GIVEN);
-    g->reason = grown(g->arena, g->reason, g->nreason, &g->reason_room, sizeof(const EquationUse *));
+    g->reason =
+        grown(g->arena, g->reason, g->nreason, &g->reason_room, sizeof(const EquationUse *));
     g->reason[g->nreason++] = use;
     return unite(g, a, b, g->nreason - 1);
 }
@@ -148,7 +154,8 @@ static void make_known(EGraph *g, const Node *n) {
     g->live++;
 }
 
-/* The inputs by what stands for them, those of a commutative operator ascending: whether they are so already. */
+/* The inputs by what stands for them, those of a commutative operator ascending: whether they are
+   so already. */
 static bool standing(EGraph *g, const Node *n, Value in[], int *reason) {
     bool all = true;
     *reason = CONGRUENT;
@@ -166,7 +173,8 @@ static void use_inputs(EGraph *g, const Node *n) {
         if (n->in[k]) add_use(g, n->in[k], n->out);
 }
 
-/* A known node whose inputs do not stand is made again over what stands for them; both are equal. */
+/* A known node whose inputs do not stand is made again over what stands for them; both are
+   equal. */
 static void settle(EGraph *g, NodeId id) {
     Node n = node_get(g->w, id);
     const char *why = "";
@@ -262,10 +270,12 @@ static Instance turned(const Instance *i) {
 
 void equation_uses(World *w, const Instance *i, EquationUse out[2]) {
     out[0] = (EquationUse){.instance = *i, .mirror = turned(i), .usable = true};
-    out[1] = (EquationUse){.instance = out[0].mirror, .mirror = *i, .reversed = true, .usable = true};
+    out[1] =
+        (EquationUse){.instance = out[0].mirror, .mirror = *i, .reversed = true, .usable = true};
     for (int d = 0; d < 2; d++) {
         const Graph *from = &out[d].instance.from;
-        for (int k = 0; k < from->nout; k++) out[d].usable &= !input_name(w, value_node(w, from->out[k]));
+        for (int k = 0; k < from->nout; k++)
+            out[d].usable &= !input_name(w, value_node(w, from->out[k]));
         operators_of(w, from, out[d].operators);
     }
 }
@@ -285,8 +295,10 @@ typedef struct Found {
 
 static bool new_match(EGraph *g, Arena *a, const EquationUse *use, const Match *m) {
     const Instance *i = &use->instance;
-    size_t input = sizeof *m->input * (size_t)i->ninput, root = sizeof *m->root * (size_t)i->from.nout,
-           symbol = sizeof *m->symbol * (size_t)i->nsymbol, real = sizeof *m->real * (size_t)i->nreal;
+    size_t input = sizeof *m->input * (size_t)i->ninput,
+           root = sizeof *m->root * (size_t)i->from.nout,
+           symbol = sizeof *m->symbol * (size_t)i->nsymbol,
+           real = sizeof *m->real * (size_t)i->nreal;
     char *key = arena_alloc(a, sizeof use + input + root + symbol + real), *at = key;
     uint32_t before = intern_count(g->applied);
     memcpy(at, &use, sizeof use), at += sizeof use;
@@ -302,17 +314,19 @@ static bool collect(void *user, const Match *m) {
     const Instance *i = &f->use->instance;
     if (!new_match(f->g, f->arena, f->use, m)) return true;
     f->v = grown(f->arena, f->v, f->n, &f->room, sizeof *f->v);
-    f->v[f->n++] = (struct FoundMatch){f->use,
-                                       {.instance = m->instance,
-                                        .input = arena_copy(f->arena, m->input, sizeof *m->input * (size_t)i->ninput),
-                                        .root = arena_copy(f->arena, m->root, sizeof *m->root * (size_t)i->from.nout),
-                                        .symbol = arena_copy(f->arena, m->symbol, sizeof *m->symbol * (size_t)i->nsymbol),
-                                        .real = arena_copy(f->arena, m->real, sizeof *m->real * (size_t)i->nreal),
-                                        .rounds = m->rounds}};
+    f->v[f->n++] = (struct FoundMatch){
+        f->use,
+        {.instance = m->instance,
+         .input = arena_copy(f->arena, m->input, sizeof *m->input * (size_t)i->ninput),
+         .root = arena_copy(f->arena, m->root, sizeof *m->root * (size_t)i->from.nout),
+         .symbol = arena_copy(f->arena, m->symbol, sizeof *m->symbol * (size_t)i->nsymbol),
+         .real = arena_copy(f->arena, m->real, sizeof *m->real * (size_t)i->nreal),
+         .rounds = m->rounds}};
     return --f->most > 0;
 }
 
-/* Nodes that are not outdated, what stands for each value, and the members of classes among them. */
+/* Nodes that are not outdated, what stands for each value, and the members of classes among
+   them. */
 static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
     uint32_t n = g->room;
     Value *root = ARENA_NEW(a, Value, n), *next = ARENA_NEW(a, Value, n);
@@ -325,7 +339,8 @@ static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
         unsigned o = (unsigned)op_index(node.op);
         nodes.v[nodes.n++] = v;
         operators[o / 64 % 4] |= 1ull << o % 64;
-        for (int k = 0; k < node.nout; k++) { /* into the ring of the class, behind what stands for it */
+        for (int k = 0; k < node.nout;
+             k++) { /* into the ring of the class, behind what stands for it */
             Value u = v + (Value)k, r = root[u];
             if (u != r) next[u] = next[r], next[r] = u;
         }
@@ -341,7 +356,8 @@ static void apply(EGraph *g, const EquationUse *use, const Match *m) {
     back.instance = &use->mirror;
     Value *left = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout),
           *right = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout);
-    if (match_apply(g->w, g->w->scratch, g->facts, m, right, &ignored) && match_apply(g->w, g->w->scratch, g->facts, &back, left, &ignored))
+    if (match_apply(g->w, g->w->scratch, g->facts, m, right, &ignored) &&
+        match_apply(g->w, g->w->scratch, g->facts, &back, left, &ignored))
         for (int k = 0; k < use->instance.from.nout; k++) {
             egraph_add(g, left[k]);
             egraph_add(g, right[k]);
@@ -356,7 +372,8 @@ static bool fits(const EquationUse *u, const uint64_t there[4]) {
     return u->usable;
 }
 
-static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[], EGraphLimits limits) {
+static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[],
+                      EGraphLimits limits) {
     Arena *a = arena_new(arena_escape(g->arena), 0);
     uint64_t operators[4] = {0};
     MatchClasses classes = look(g, a, operators);
@@ -368,19 +385,23 @@ static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[]
         f.most = limits.matches;
         matcher_run(m, &use[k].instance, collect, &f);
     }
-    for (int merges = 0; merges < 2; merges++) /* what joins independent values, and always grows, comes last */
+    for (int merges = 0; merges < 2;
+         merges++) /* what joins independent values, and always grows, comes last */
         for (int k = 0; k < f.n && g->live < limits.nodes; k++)
-            if ((f.v[k].match.instance->from.nout > 1) == merges) apply(g, f.v[k].use, &f.v[k].match);
+            if ((f.v[k].match.instance->from.nout > 1) == merges)
+                apply(g, f.v[k].use, &f.v[k].match);
     arena_free(a);
     egraph_rebuild(g);
     return f.n > 0;
 }
 
-bool egraph_saturate(EGraph *g, int n, const EquationUse use[], const bool on[], EGraphLimits limits, EGraphDone done, void *user) {
+bool egraph_saturate(EGraph *g, int n, const EquationUse use[], const bool on[],
+                     EGraphLimits limits, EGraphDone done, void *user) {
     bool more = true;
     g->applied = intern_new(g->arena);
     egraph_rebuild(g);
-    for (int r = 0; r < limits.rounds && more && g->live < limits.nodes && !(done && done(user, g)); r++)
+    for (int r = 0; r < limits.rounds && more && g->live < limits.nodes && !(done && done(user, g));
+         r++)
         more = one_round(g, n, use, on, limits);
     intern_free(g->applied);
     return !more;
@@ -410,7 +431,8 @@ static void explain_edge(Explain *x, Value from, bool backward) {
         x->out.v[x->out.n++] = (EGraphStep){x->g->reason[e->reason], backward != e->flipped};
     }
     if (e->reason != CONGRUENT && e->reason != SWAPPED) return;
-    Node m = node_get(x->g->w, value_node(x->g->w, from)), n = node_get(x->g->w, value_node(x->g->w, e->edge));
+    Node m = node_get(x->g->w, value_node(x->g->w, from)),
+         n = node_get(x->g->w, value_node(x->g->w, e->edge));
     for (int k = 0; k < m.nin && k < n.nin; k++) {
         Value other = n.in[e->reason == SWAPPED ? n.nin - 1 - k : k];
         if (m.in[k] == other) continue;

@@ -1,15 +1,17 @@
-/* egraph.h -- equality saturation over the World's tables (Willsey et al., egg, POPL 2021). A class is a set of
-   values that are equal; nodes are the World's own, so that hash-consing them over the values that stand for their
-   inputs' classes is the e-graph's memo. Unions are cheap and leave congruence broken; egraph_rebuild mends it
-   once for all of them (deferred rebuilding). Every union keeps its reason, so that an equality can be explained
-   by the rules it came from (Nieuwenhuis and Oliveras, RTA 2005). Nothing depends on addresses or time: the same
-   calls give the same classes.
+/* egraph.h -- equality saturation over the World's tables (Willsey et al., egg, POPL 2021). A class
+   is a set of values that are equal; nodes are the World's own, so that hash-consing them over the
+   values that stand for their inputs' classes is the e-graph's memo. Unions are cheap and leave
+   congruence broken; egraph_rebuild mends it once for all of them (deferred rebuilding). Every
+   union keeps its reason, so that an equality can be explained by the rules it came from
+   (Nieuwenhuis and Oliveras, RTA 2005). Nothing depends on addresses or time: the same calls give
+   the same classes.
    It lives in its arena; values made for it are the World's and go when that is reset. */
 #ifndef ISOMER_EGRAPH_H
 #define ISOMER_EGRAPH_H
 #include "rules/match.h"
 
-/* A rule's instance as an equation, to be used in one direction: `from` is looked for, `mirror` is the same turned round. */
+/* A rule's instance as an equation, to be used in one direction: `from` is looked for, `mirror` is
+   the same turned round. */
 typedef struct EquationUse {
     Instance instance, mirror;
     bool reversed;         /* against the rule's own direction */
@@ -33,17 +35,22 @@ typedef struct EGraphSteps {
 } EGraphSteps;
 
 typedef struct EGraph EGraph;
-EGraph *egraph_new(World *, Arena *, Facts *); /* facts: what conditions and needs of rules are shown by */
-Value egraph_add(EGraph *, Value);             /* with all it is made of; what stands for its class */
-Value egraph_find(EGraph *, Value);            /* of a value that was added */
-/* a and b are equal because of `use` (NULL: given). False, and nothing is done: their types are not shown to be equal. */
+/* facts: what conditions and needs of rules are shown by. */
+EGraph *egraph_new(World *, Arena *, Facts *);
+/* With all it is made of; what stands for its class. */
+Value egraph_add(EGraph *, Value);
+Value egraph_find(EGraph *, Value); /* of a value that was added */
+/* a and b are equal because of `use` (NULL: given). False, and nothing is done: their types are not
+   shown to be equal. */
 bool egraph_unite(EGraph *, Value a, Value b, const EquationUse *use);
 void egraph_rebuild(EGraph *);    /* until equal inputs give equal results again */
 int egraph_nodes(const EGraph *); /* that are not outdated */
-/* Uses the equations on[k] (NULL: all), whose conditions hold, wherever they match, until nothing changes (true),
-   the limits are reached, or `done` says so. */
+/* Uses the equations on[k] (NULL: all), whose conditions hold, wherever they match, until nothing
+   changes (true), the limits are reached, or `done` says so. */
 typedef bool (*EGraphDone)(void *user, EGraph *);
-bool egraph_saturate(EGraph *, int n, const EquationUse use[], const bool on[], EGraphLimits, EGraphDone done, void *user);
-/* Which uses of equations make a and b, of one class, equal; each once, in the order in which they are met from a to b. */
+bool egraph_saturate(EGraph *, int n, const EquationUse use[], const bool on[], EGraphLimits,
+                     EGraphDone done, void *user);
+/* Which uses of equations make a and b, of one class, equal; each once, in the order in which they
+   are met from a to b. */
 EGraphSteps egraph_explain(EGraph *, Arena *, Value a, Value b);
 #endif

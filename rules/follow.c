@@ -1,5 +1,5 @@
-/* follow.c -- one e-graph for each rule that is asked about and each of its lengths. Sizes that its needs solve
-   are replaced at the start, so that equal sizes are equal polynomials. */
+/* follow.c -- one e-graph for each rule that is asked about and each of its lengths. Sizes that its
+   needs solve are replaced at the start, so that equal sizes are equal polynomials. */
 #include "rules/follow.h"
 #include "graphs/needs.h"
 #include "graphs/rewrite.h"
@@ -60,7 +60,8 @@ int follow_add(Follow *f, const Rule *rule) {
 }
 
 void follow_use(Follow *f, int rule, bool forward, bool backward) {
-    for (int k = 0; k < f->v[rule].count; k++) f->on[f->v[rule].first + k] = k % 2 ? backward : forward;
+    for (int k = 0; k < f->v[rule].count; k++)
+        f->on[f->v[rule].first + k] = k % 2 ? backward : forward;
 }
 
 /* ---- asking */
@@ -81,7 +82,8 @@ static Facts *known_of(World *w, Arena *a, const Instance *i) {
     for (int k = 0; k < i->nwhere; k++) facts_assume(facts, i->where[k]);
     for (int k = 0; k < i->from.nout; k++) {
         const Type *s = value_type(w, i->from.out[k]), *t = value_type(w, i->to.out[k]);
-        for (int d = 0; d < s->dim.n && d < t->dim.n; d++) facts_assume(facts, (Lit){poly_sub(w, s->dim.v[d], t->dim.v[d]), true});
+        for (int d = 0; d < s->dim.n && d < t->dim.n; d++)
+            facts_assume(facts, (Lit){poly_sub(w, s->dim.v[d], t->dim.v[d]), true});
     }
     return facts;
 }
@@ -115,7 +117,8 @@ static void keep_steps(const Ask *x, Arena *a, FollowAnswer *answer) {
         EGraphSteps s = egraph_explain(x->g, x->arena, x->from.out[k], x->to.out[k]);
         answer->v = grown(a, answer->v, answer->n, answer->n + s.n, sizeof *answer->v);
         for (int j = 0; j < s.n; j++) {
-            FollowStep step = {equation_of(x->f, s.v[j].use), s.v[j].backward != s.v[j].use->reversed};
+            FollowStep step = {equation_of(x->f, s.v[j].use),
+                               s.v[j].backward != s.v[j].use->reversed};
             int same = 0;
             while (same < answer->n && answer->v[same].rule != step.rule) same++;
             answer->v[same] = step;
@@ -124,7 +127,8 @@ static void keep_steps(const Ask *x, Arena *a, FollowAnswer *answer) {
     }
 }
 
-static bool one_length(Ask *x, const int length[], const Rule *rule, EGraphLimits limits, Arena *a, FollowAnswer *answer, Error *e) {
+static bool one_length(Ask *x, const int length[], const Rule *rule, EGraphLimits limits, Arena *a,
+                       FollowAnswer *answer, Error *e) {
     Facts *facts;
     if (!prepare(x, rule, length, &facts, e)) return false;
     x->g = egraph_new(x->f->w, x->arena, facts);
@@ -138,7 +142,8 @@ static bool one_length(Ask *x, const int length[], const Rule *rule, EGraphLimit
     return true;
 }
 
-bool follow_ask(Follow *f, Arena *a, const Rule *rule, EGraphLimits limits, FollowAnswer *answer, Error *e) {
+bool follow_ask(Follow *f, Arena *a, const Rule *rule, EGraphLimits limits, FollowAnswer *answer,
+                Error *e) {
     int length[RULE_BLOCKS];
     bool good = true;
     *answer = (FollowAnswer){0};

@@ -1,7 +1,7 @@
-/* instance.c -- a rule with the lengths of its axis blocks fixed. Blocks are expanded in the text: an entry of a
-   list or a condition that names `h..` is repeated for each axis of h, with h_1, h_2, .. in its place, and every
-   other `NAME..` beside it runs along. The rest is the text form of graphs, read by its own parser over the shared
-   placeholders. */
+/* instance.c -- a rule with the lengths of its axis blocks fixed. Blocks are expanded in the text:
+   an entry of a list or a condition that names `h..` is repeated for each axis of h, with h_1, h_2,
+   .. in its place, and every other `NAME..` beside it runs along. The rest is the text form of
+   graphs, read by its own parser over the shared placeholders. */
 #include "graphs/rewrite.h"
 #include "rules/rule.h"
 #include <ctype.h>
@@ -35,7 +35,8 @@ static int entry_length(const Expansion *x, const char *p, const char *end) {
     int length = -1;
     for (const char *q = p; (q = block_use(q, end, &n)); q += n + 2)
         for (int k = 0; k < x->rule->nblock; k++)
-            if (strlen(x->rule->block[k].name) == n && !memcmp(x->rule->block[k].name, q, n)) length = x->length[x->rule->block[k].group];
+            if (strlen(x->rule->block[k].name) == n && !memcmp(x->rule->block[k].name, q, n))
+                length = x->length[x->rule->block[k].group];
     return length;
 }
 
@@ -43,7 +44,8 @@ static int entry_length(const Expansion *x, const char *p, const char *end) {
 static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
     size_t n;
     const char *use = block_use(p, end, &n);
-    if (use && use + n + 2 < end && use[n + 2] == '=' && (use + n + 3 == end || use[n + 3] != '=')) p = use + n + 3;
+    if (use && use + n + 2 < end && use[n + 2] == '=' && (use + n + 3 == end || use[n + 3] != '='))
+        p = use + n + 3;
     for (const char *q; (q = block_use(p, end, &n)); p = q + n + 2) {
         text_bytes(&x->out, p, (size_t)(q + n - p));
         text_add(&x->out, "_%d", axis);
@@ -75,7 +77,8 @@ static const char *entries_expand(Expansion *x, const char *p, const char *end) 
     }
 }
 
-static const char *expand(Arena *a, const Rule *rule, const int *length, const char *text, bool conditions) {
+static const char *expand(Arena *a, const Rule *rule, const int *length, const char *text,
+                          bool conditions) {
     Expansion x = {rule, length, text_new(a), 0};
     const char *end = text + strlen(text);
     if (conditions) entries_expand(&x, text, end);
@@ -95,8 +98,11 @@ static bool lit_parse(World *w, Scan *s, Lit *out) {
     scan_blank(s);
     static const char *const signs[] = {"==", ">=", "<=", ">", "<"};
     size_t k = 0;
-    while (k < 5 && ((size_t)(s->end - s->at) < strlen(signs[k]) || memcmp(s->at, signs[k], strlen(signs[k])))) k++;
-    if (k == 5) return scan_fail(s, at, "expected a condition: A == B, A >= B, A <= B, A > B or A < B");
+    while (k < 5 && ((size_t)(s->end - s->at) < strlen(signs[k]) ||
+                     memcmp(s->at, signs[k], strlen(signs[k]))))
+        k++;
+    if (k == 5)
+        return scan_fail(s, at, "expected a condition: A == B, A >= B, A <= B, A > B or A < B");
     s->at += strlen(signs[k]);
     if (!poly_parse(w, s, &b)) return false;
     Poly d = k == 2 || k == 4 ? poly_sub(w, b, a) : poly_sub(w, a, b);
@@ -114,7 +120,8 @@ static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **li
         *list = more;
         if (!lit_parse(w, &s, &more[i->nwhere])) return scan_fail(&s, s.at, "expected a condition");
         i->nwhere++;
-        if (!scan_char(&s, ',') && !scan_end(&s)) return scan_fail(&s, s.at, "expected , between conditions");
+        if (!scan_char(&s, ',') && !scan_end(&s))
+            return scan_fail(&s, s.at, "expected , between conditions");
     }
     return true;
 }
@@ -128,7 +135,8 @@ static Error *placed(const Rule *rule, const RulePart *part, Error *e) {
     return e;
 }
 
-static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part, Graph *out, Error *e) {
+static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part,
+                       Graph *out, Error *e) {
     const char *text = expand(a, i->rule, i->length, part->text, false);
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
     Names names = {.arena = a};
@@ -146,17 +154,22 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
     Scan s = scan_new(rule->file, text, strlen(text), e);
     Names names = {.arena = a};
     Value *in;
-    if (!graph_parse_inputs(w, a, &s, &names, &in, &i->ninput) || !(scan_end(&s) || scan_fail(&s, s.at, "expected %%NAME : TYPE")))
+    if (!graph_parse_inputs(w, a, &s, &names, &in, &i->ninput) ||
+        !(scan_end(&s) || scan_fail(&s, s.at, "expected %%NAME : TYPE")))
         return placed(rule, &rule->inputs, e), false;
     i->input = in;
-    if (!side_parse(w, a, i, &names, &rule->from, &i->from, e) || !side_parse(w, a, i, &names, &rule->to, &i->to, e)) return false;
+    if (!side_parse(w, a, i, &names, &rule->from, &i->from, e) ||
+        !side_parse(w, a, i, &names, &rule->to, &i->to, e))
+        return false;
     if (i->from.nout != i->to.nout)
-        return error_at(e, E_INVALID, rule->file, rule->to.line, 1, "rule %s: %d results on the left, %d on the right", rule->name,
+        return error_at(e, E_INVALID, rule->file, rule->to.line, 1,
+                        "rule %s: %d results on the left, %d on the right", rule->name,
                         i->from.nout, i->to.nout);
     for (int k = 0; k < i->from.nout; k++)
         if (value_type(w, i->from.out[k])->dtype != value_type(w, i->to.out[k])->dtype ||
             value_type(w, i->from.out[k])->dim.n != value_type(w, i->to.out[k])->dim.n)
-            return error_at(e, E_INVALID, rule->file, rule->to.line, 1, "rule %s: result %d has another element type or rank on the right",
+            return error_at(e, E_INVALID, rule->file, rule->to.line, 1,
+                            "rule %s: result %d has another element type or rank on the right",
                             rule->name, k);
     return true;
 }
@@ -250,7 +263,8 @@ static void collect(World *w, Arena *a, Instance *i) {
     i->from_stated = i->from;
     i->to_stated = i->to;
     for (int k = 0; k < i->ninput; k++)
-        for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++) add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
+        for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
+            add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
     add_graph(&c, &i->from, &i->nneed_from, &i->need_from);
     add_graph(&c, &i->to, &i->nneed_to, &i->need_to);
     for (int k = 0; k < i->nwhere; k++) add_poly(&c, i->where[k].p);
@@ -266,29 +280,36 @@ static void collect(World *w, Arena *a, Instance *i) {
     i->real = c.real;
 }
 
-bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i, Error *e) {
+bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
+                   Error *e) {
     Lit *where = NULL;
     *i = (Instance){.rule = rule};
     memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
     if (!where_parse(w, a, i, rule->where, &where, e)) return placed(rule, &rule->where, e), false;
-    if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e)) return placed(rule, &rule->to, e), false;
+    if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e))
+        return placed(rule, &rule->to, e), false;
     i->where = where;
     collect(w, a, i);
     return true;
 }
 
-/* Symbols of the instance get a name that no text can have, so that a model's "n" is never a rule's. */
-bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[], Instance *i, Error *e) {
+/* Symbols of the instance get a name that no text can have, so that a model's "n" is never a
+   rule's. */
+bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
+                         Error *e) {
     if (!rule_instance(w, a, rule, length, i, e)) return false;
     Poly *to = ARENA_NEW(a, Poly, i->nsymbol);
-    for (int k = 0; k < i->nsymbol; k++) to[k] = poly_named(w, arena_format(a, "%s'", world_text(w, symbol_def(w, i->symbol[k]).word)));
+    for (int k = 0; k < i->nsymbol; k++)
+        to[k] =
+            poly_named(w, arena_format(a, "%s'", world_text(w, symbol_def(w, i->symbol[k]).word)));
     Graph from = i->from, right = i->to;
     if (!graph_resize(w, a, &from, i->nsymbol, i->symbol, to, &i->from, e) ||
         !graph_resize(w, a, &right, i->nsymbol, i->symbol, to, &i->to, e))
         return false;
     Lit *where = ARENA_NEW(a, Lit, i->nwhere);
-    for (int k = 0; k < i->nwhere; k++) where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
+    for (int k = 0; k < i->nwhere; k++)
+        where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
     i->where = where;
     i->input = i->from.in;
     collect(w, a, i);
@@ -303,7 +324,8 @@ bool rule_for_all(const Rule *rule, int group) {
     if (!rule->all) return false;
     for (int k = 0; k < rule->nblock; k++) {
         size_t n = strlen(rule->block[k].name);
-        for (const char *p = rule->all; rule->block[k].group == group && (p = strstr(p, rule->block[k].name)); p += n)
+        for (const char *p = rule->all;
+             rule->block[k].group == group && (p = strstr(p, rule->block[k].name)); p += n)
             if ((p == rule->all || p[-1] == ' ') && p[n] == '.') return true;
     }
     return false;
@@ -311,7 +333,8 @@ bool rule_for_all(const Rule *rule, int group) {
 
 static bool next(const Rule *rule, int length[], bool covered) {
     for (int g = rule->ngroup; g-- > 0; length[g] = rule->group[g].least)
-        if (length[g]++ < (covered && rule_for_all(rule, g) ? RANK_MAX : rule->group[g].most)) return true;
+        if (length[g]++ < (covered && rule_for_all(rule, g) ? RANK_MAX : rule->group[g].most))
+            return true;
     return false;
 }
 bool rule_lengths_next(const Rule *rule, int length[]) { return next(rule, length, false); }

@@ -1,9 +1,9 @@
-/* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule input, or
-   compares operators and attributes and adds the goals of its inputs; commutative operators are tried in both
-   orders. Integer attributes and sizes give equations between a pattern's polynomial and the graph's: a bare
-   symbol is bound at once, the rest waits until what it needs is bound. Everything that is bound is on a trail, so
-   that going back is popping. In an e-graph a value stands for its class: every member is tried where the value is
-   looked at. */
+/* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule
+   input, or compares operators and attributes and adds the goals of its inputs; commutative
+   operators are tried in both orders. Integer attributes and sizes give equations between a
+   pattern's polynomial and the graph's: a bare symbol is bound at once, the rest waits until what
+   it needs is bound. Everything that is bound is on a trail, so that going back is popping. In an
+   e-graph a value stands for its class: every member is tried where the value is looked at. */
 #include "rules/match.h"
 #include <math.h>
 #include <string.h>
@@ -78,9 +78,14 @@ Matcher *matcher_new_classes(World *w, Arena *a, const MatchClasses *c, Facts *f
     return m;
 }
 
-/* The value by which a class is known, and the member after this one; of a graph every value is alone. */
-static Value class_of(const Matcher *m, Value v) { return m->classes.root ? m->classes.root[v] : v; }
-static Value next_member(const Matcher *m, Value v) { return m->classes.next ? m->classes.next[v] : v; }
+/* The value by which a class is known, and the member after this one; of a graph every value is
+   alone. */
+static Value class_of(const Matcher *m, Value v) {
+    return m->classes.root ? m->classes.root[v] : v;
+}
+static Value next_member(const Matcher *m, Value v) {
+    return m->classes.next ? m->classes.next[v] : v;
+}
 
 /* ---- bindings */
 
@@ -88,7 +93,9 @@ typedef struct Save {
     int nbound, ngoal, nequation, ntrail, rounds;
 } Save;
 
-static Save save(const State *s) { return (Save){s->nbound, s->ngoal, s->nequation, s->ntrail, s->rounds}; }
+static Save save(const State *s) {
+    return (Save){s->nbound, s->ngoal, s->nequation, s->ntrail, s->rounds};
+}
 
 static void restore(State *s, Save v) {
     for (; s->ntrail > v.ntrail; s->ntrail--) {
@@ -114,7 +121,9 @@ static int symbol_at(const State *s, Symbol symbol) {
     return -1;
 }
 
-static bool same(const State *s, Poly a, Poly b) { return a == b || facts_reduce(s->m->facts, a) == facts_reduce(s->m->facts, b); }
+static bool same(const State *s, Poly a, Poly b) {
+    return a == b || facts_reduce(s->m->facts, a) == facts_reduce(s->m->facts, b);
+}
 
 static bool bind_symbol(State *s, int k, Poly p) {
     if (s->is_bound[k]) return same(s, s->symbol[k], p);
@@ -165,7 +174,8 @@ static bool bind_real(State *s, Ex pattern, Ex value) {
 /* ---- goals */
 
 static bool match_type(State *s, const Type *pattern, const Type *value) {
-    if (!value->known || value->dtype != pattern->dtype || value->dim.n != pattern->dim.n) return false;
+    if (!value->known || value->dtype != pattern->dtype || value->dim.n != pattern->dim.n)
+        return false;
     for (int k = 0; k < value->dim.n; k++)
         if (!equate(s, pattern->dim.v[k], value->dim.v[k])) return false;
     return true;
@@ -204,7 +214,8 @@ static bool match_fill(State *s, const Node *fill, Value value) {
     Attr p[ATTRS];
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
-    return match_type(s, value_type(s->m->w, fill->out), &t) && bind_real(s, p[a].real, ex_real(s->m->w, (double)x));
+    return match_type(s, value_type(s->m->w, fill->out), &t) &&
+           bind_real(s, p[a].real, ex_real(s->m->w, (double)x));
 }
 
 static bool bind_value(State *s, Value pattern, Value value) {
@@ -225,7 +236,8 @@ static void solve(State *s);
 static void try_inputs(State *s, const Node *p, const Node *v, bool swapped) {
     Save before = save(s);
     bool fits = true;
-    for (int k = 0; fits && k < p->nin; k++) fits = add_goal(s, p->in[k], v->in[swapped ? p->nin - 1 - k : k]);
+    for (int k = 0; fits && k < p->nin; k++)
+        fits = add_goal(s, p->in[k], v->in[swapped ? p->nin - 1 - k : k]);
     if (fits) solve(s);
     restore(s, before);
 }
@@ -234,21 +246,28 @@ static void match_member(State *s, Value pattern, Value value) {
     World *w = s->m->w;
     Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
     if (p.op != v.op) {
-        if (!strcmp(p.op->name, "fill") && match_fill(s, &p, value) && bind_value(s, pattern, value)) solve(s);
+        if (!strcmp(p.op->name, "fill") && match_fill(s, &p, value) &&
+            bind_value(s, pattern, value))
+            solve(s);
         return;
     }
-    if (p.nin != v.nin || p.nout != v.nout || value - v.out != pattern - p.out || !match_attrs(s, &p, &v)) return;
+    if (p.nin != v.nin || p.nout != v.nout || value - v.out != pattern - p.out ||
+        !match_attrs(s, &p, &v))
+        return;
     for (int k = 0; k < p.nout; k++)
         if (!bind_value(s, p.out + (Value)k, v.out + (Value)k)) return;
     if (!p.nin && !match_type(s, value_type(w, pattern), value_type(w, value))) return;
     try_inputs(s, &p, &v, false);
-    if (p.op->flags & OP_COMMUTATIVE && p.nin == 2 && v.in[0] != v.in[1] && !s->stop) try_inputs(s, &p, &v, true);
+    if (p.op->flags & OP_COMMUTATIVE && p.nin == 2 && v.in[0] != v.in[1] && !s->stop)
+        try_inputs(s, &p, &v, true);
 }
 
 static void match_node(State *s, Value pattern, Value value) {
     World *w = s->m->w;
     if (input_name(w, value_node(w, pattern))) {
-        if (match_type(s, value_type(w, pattern), value_type(w, value)) && bind_value(s, pattern, value)) solve(s);
+        if (match_type(s, value_type(w, pattern), value_type(w, value)) &&
+            bind_value(s, pattern, value))
+            solve(s);
         return;
     }
     Value u = value;
@@ -280,7 +299,8 @@ static bool mentions_unbound(const State *s, Poly p) {
     return false;
 }
 
-/* p = value, p having one unbound symbol x, linear: p = a*x + b, and a divides value - b. 1: bound, 0: cannot say yet, -1: impossible. */
+/* p = value, p having one unbound symbol x, linear: p = a*x + b, and a divides value - b. 1: bound,
+   0: cannot say yet, -1: impossible. */
 static int solve_linear(State *s, Poly p, Poly value) {
     World *w = s->m->w;
     int x = -1;
@@ -291,7 +311,8 @@ static int solve_linear(State *s, Poly p, Poly value) {
     }
     Symbol symbol = s->i->symbol[x];
     Poly zero = 0, one = poly_int(w, 1), two = poly_int(w, 2);
-    Poly b = poly_subst(w, p, 1, &symbol, &zero), a = poly_sub(w, poly_subst(w, p, 1, &symbol, &one), b), q;
+    Poly b = poly_subst(w, p, 1, &symbol, &zero),
+         a = poly_sub(w, poly_subst(w, p, 1, &symbol, &one), b), q;
     if (poly_sub(w, poly_subst(w, p, 1, &symbol, &two), b) != poly_scale(w, a, 2) || !a) return 0;
     if (poly_mentions(w, poly_sub(w, p, poly_mul(w, a, poly_symbol(w, symbol))), symbol)) return 0;
     if (!poly_divide(w, poly_sub(w, value, b), a, &q)) return -1;
@@ -305,7 +326,9 @@ static bool solve_equations(State *s) {
         for (int k = 0; k < s->nequation; k++) {
             if (done[k]) continue;
             Poly p = substituted(s, s->equation[k].pattern);
-            int solved = mentions_unbound(s, p) ? solve_linear(s, p, s->equation[k].value) : same(s, p, s->equation[k].value) ? 1 : -1;
+            int solved = mentions_unbound(s, p) ? solve_linear(s, p, s->equation[k].value)
+                         : same(s, p, s->equation[k].value) ? 1
+                                                            : -1;
             if (solved < 0) return false;
             again |= done[k] = solved > 0;
         }
@@ -324,10 +347,12 @@ static void report(State *s) {
     const Graph *from = &s->i->from;
     Value input[VALUES], root[VALUES];
     bool whole = solve_equations(s) && s->i->ninput <= VALUES && from->nout <= VALUES;
-    for (int k = 0; whole && k < s->i->ninput; k++) whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
+    for (int k = 0; whole && k < s->i->ninput; k++)
+        whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
     for (int k = 0; whole && k < from->nout; k++) {
         root[k] = bound_value(s, from->out[k]);
-        for (int j = 0; j < k; j++) whole &= root[j] != root[k] || from->out[j] == from->out[k] || s->m->classes.root;
+        for (int j = 0; j < k; j++)
+            whole &= root[j] != root[k] || from->out[j] == from->out[k] || s->m->classes.root;
     }
     if (whole) {
         Match match = {s->i, input, root, s->symbol, s->real, s->rounds > 0};
@@ -341,7 +366,8 @@ static void report(State *s) {
 static void try_root(State *s, Value pattern, Value value) {
     Save before = save(s);
     if (!s->m->classes.root && add_goal(s, pattern, value)) solve(s);
-    if (s->m->classes.root) match_member(s, pattern, value); /* the other members are nodes of the index themselves */
+    /* The other members are nodes of the index themselves. */
+    if (s->m->classes.root) match_member(s, pattern, value);
     restore(s, before);
 }
 
@@ -363,7 +389,8 @@ static void next_root(State *s) {
         }
         for (int k = 0; k < n && !s->stop; k++) {
             Node v = node_get(w, list[k]);
-            if (v.op == p.op && v.nout == p.nout && (k == 0 || list[k] != list[k - 1])) try_root(s, pattern, v.out + (pattern - p.out));
+            if (v.op == p.op && v.nout == p.nout && (k == 0 || list[k] != list[k - 1]))
+                try_root(s, pattern, v.out + (pattern - p.out));
         }
     }
     s->root = root;

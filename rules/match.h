@@ -1,8 +1,9 @@
-/* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart, facts from
-   graph_facts), and what its right side is there. One root is matched downward from the nodes of its operator;
-   further roots are looked for among the users of what is bound already, else over the index of operators, and
-   joined on the shared bindings. A match binds every input, size and real variable of the rule; that the
-   conditions hold is checked when it is applied, against the facts about the model's sizes. */
+/* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart,
+   facts from graph_facts), and what its right side is there. One root is matched downward from the
+   nodes of its operator; further roots are looked for among the users of what is bound already,
+   else over the index of operators, and joined on the shared bindings. A match binds every input,
+   size and real variable of the rule; that the conditions hold is checked when it is applied,
+   against the facts about the model's sizes. */
 #ifndef ISOMER_MATCH_H
 #define ISOMER_MATCH_H
 #include "graphs/rewrite.h"
@@ -15,22 +16,25 @@ typedef struct Match {
     const Value *root;  /* the graph's value for each output of the left side */
     const Poly *symbol; /* for each symbol of the instance */
     const Ex *real;     /* for each real variable: a number */
-    bool rounds;        /* a number of the graph was taken for the rational of which it is the nearest float */
+    bool rounds; /* a number of the graph was taken for the rational of which it is the nearest
+                    float */
 } Match;
 typedef struct Matcher Matcher; /* a graph indexed by operator, with uses; lives in the arena */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);
-/* The same over classes of equal values (rules/egraph.h): what is bound is a class, by the value that stands for it. */
+/* The same over classes of equal values (rules/egraph.h): what is bound is a class, by the value
+   that stands for it. */
 typedef struct MatchClasses {
-    NodeList nodes;           /* that are looked at, ascending; their inputs stand for their classes */
+    NodeList nodes; /* that are looked at, ascending; their inputs stand for their classes */
     const Value *root, *next; /* by value: what stands for its class; the next member, around */
 } MatchClasses;
 Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
-/* Calls back for each match of the instance in a fixed order (first roots ascending). The callback returns false
-   to stop; a match is valid during the callback only. */
+/* Calls back for each match of the instance in a fixed order (first roots ascending). The callback
+   returns false to stop; a match is valid during the callback only. */
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
 
-/* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the reason: it does not
-   type there, or a condition, a need or an equality of types is not entailed. */
+/* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the
+   reason: it does not type there, or a condition, a need or an equality of types is not
+   entailed. */
 bool match_apply(World *, Arena *, Facts *, const Match *, Value to[], Error *);
 #endif

@@ -1,5 +1,5 @@
-/* prooflog.c -- printing and reading of derivations. What is read is only well-formed; that every step is an
-   instance of a proved rule at this place is checked by who replays it. */
+/* prooflog.c -- printing and reading of derivations. What is read is only well-formed; that every
+   step is an instance of a proved rule at this place is checked by who replays it. */
 #include "rules/prooflog.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,8 @@ static void number_node(Walk *x, const Node *n) {
 Numbering numbering_new(World *w, Arena *a, const Graph *g) {
     NodeList live = graph_live(w, a, g);
     Numbering m = {.least = live.n ? live.v[0] : 1};
-    m.n = live.n ? live.v[live.n - 1] + (uint32_t)node_get(w, live.v[live.n - 1]).nout - m.least : 0;
+    m.n =
+        live.n ? live.v[live.n - 1] + (uint32_t)node_get(w, live.v[live.n - 1]).nout - m.least : 0;
     m.number = ARENA_NEW(a, uint32_t, m.n);
     uint32_t total = 0;
     for (int k = 0; k < live.n; k++) total += (uint32_t)node_get(w, live.v[k]).nout;
@@ -60,7 +61,9 @@ Numbering numbering_new(World *w, Arena *a, const Graph *g) {
     return m;
 }
 
-uint32_t numbering_of(const Numbering *m, Value v) { return v >= m->least && v - m->least < m->n ? m->number[v - m->least] : 0; }
+uint32_t numbering_of(const Numbering *m, Value v) {
+    return v >= m->least && v - m->least < m->n ? m->number[v - m->least] : 0;
+}
 Value numbering_value(const Numbering *m, uint32_t k) { return k <= m->count ? m->value[k] : 0; }
 
 /* ---- building */
@@ -100,7 +103,8 @@ static void step_print_line(const LogStep *s, Text *t) {
 }
 
 void prooflog_print(const ProofLog *l, Text *t) {
-    text_add(t, "isomer-proof 1\nmodel %s\nrules %s\ngrowth %lld\n", l->model, l->rules, (long long)l->growth);
+    text_add(t, "isomer-proof 1\nmodel %s\nrules %s\ngrowth %lld\n", l->model, l->rules,
+             (long long)l->growth);
     for (int r = 0; r < l->n; r++) {
         text_add(t, "round\n");
         for (int k = 0; k < l->v[r].n; k++) step_print_line(&l->v[r].v[k], t);
@@ -152,10 +156,12 @@ static bool read_step(Arena *a, Scan *s, LogRound *round) {
     step->id = arena_string(a, id, n);
     if (!scan_word(s, "lengths")) return scan_fail(s, s->at, "expected lengths NUMBER ..");
     while (step->nlength < RULE_BLOCKS && scan_int(s, &x)) {
-        if (x < 0 || x > RANK_MAX) return scan_fail(s, s->at, "expected the length of an axis block");
+        if (x < 0 || x > RANK_MAX)
+            return scan_fail(s, s->at, "expected the length of an axis block");
         step->length[step->nlength++] = (int)x;
     }
-    return read_numbers(a, s, "roots", &step->nroot, &step->root) && read_numbers(a, s, "inputs", &step->ninput, &step->input);
+    return read_numbers(a, s, "roots", &step->nroot, &step->root) &&
+           read_numbers(a, s, "inputs", &step->ninput, &step->input);
 }
 
 bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, ProofLog *l, Error *e) {
@@ -163,9 +169,11 @@ bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, Proo
     int64_t version;
     LogRound *round = NULL;
     *l = (ProofLog){0};
-    if (!scan_word(&s, "isomer-proof") || !scan_int(&s, &version) || version != 1) return scan_fail(&s, s.at, "expected isomer-proof 1");
+    if (!scan_word(&s, "isomer-proof") || !scan_int(&s, &version) || version != 1)
+        return scan_fail(&s, s.at, "expected isomer-proof 1");
     if (!read_digest(&s, "model", l->model) || !read_digest(&s, "rules", l->rules)) return false;
-    if (!scan_word(&s, "growth") || !scan_int(&s, &l->growth)) return scan_fail(&s, s.at, "expected growth BYTES");
+    if (!scan_word(&s, "growth") || !scan_int(&s, &l->growth))
+        return scan_fail(&s, s.at, "expected growth BYTES");
     while (!scan_word(&s, "end")) {
         if (scan_word(&s, "round")) round = prooflog_round(a, l);
         else if (round && scan_word(&s, "apply")) {
@@ -175,7 +183,9 @@ bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, Proo
     return e->kind == E_NONE && (scan_end(&s) || scan_fail(&s, s.at, "something behind end"));
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 bool prooflog_rules(Arena *a, const ProofLog *l, const RuleSet *set, char out[33], Error *e) {
     int n = 0, total = 0;
@@ -187,7 +197,9 @@ bool prooflog_rules(Arena *a, const ProofLog *l, const RuleSet *set, char out[33
             const Rule *rule = rules_find(set, s->name);
             if (!rule || strcmp(rule->id, s->id))
                 return error_set(e, E_CHECK, s->name,
-                                 "the proof log uses a rule of this name with identifier %s, which is not among the rules", s->id);
+                                 "the proof log uses a rule of this name with identifier %s, which "
+                                 "is not among the rules",
+                                 s->id);
             line[n++] = arena_format(a, "%s %s %s\n", rule->name, rule->id, rule->digest);
         }
     if (n) qsort(line, (size_t)n, sizeof *line, by_text);

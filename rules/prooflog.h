@@ -1,6 +1,7 @@
-/* prooflog.h -- a derivation as text that anyone can check again: which rule was applied where, step after step.
-   Values are numbered in the post-order of the graph as it is before a round (canonical: it does not depend on
-   what else the World holds); the applications of one round speak of the same graph and are made together.
+/* prooflog.h -- a derivation as text that anyone can check again: which rule was applied where,
+   step after step. Values are numbered in the post-order of the graph as it is before a round
+   (canonical: it does not depend on what else the World holds); the applications of one round speak
+   of the same graph and are made together.
 
      isomer-proof 1
      model 0123..            digest of the model's bytes
@@ -43,9 +44,10 @@ typedef struct ProofLog {
     LogRound *v;
 } ProofLog;
 void prooflog_print(const ProofLog *, Text *);
-bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *); /* E_INVALID with line and column */
-/* Digest of the rules named in a log, as `set` has them: identifiers and verdicts. E_CHECK when one is not there
-   or has another identifier. */
+/* E_INVALID with line and column. */
+bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *);
+/* Digest of the rules named in a log, as `set` has them: identifiers and verdicts. E_CHECK when one
+   is not there or has another identifier. */
 bool prooflog_rules(Arena *, const ProofLog *, const RuleSet *set, char out[33], Error *);
 LogRound *prooflog_round(Arena *, ProofLog *); /* appends an empty round */
 LogStep *prooflog_step(Arena *, LogRound *);   /* appends a step to it */

@@ -1,6 +1,6 @@
-/* rule.c -- reading and printing files of rules. A rule is taken apart into its parts line by line; what stands in
-   them is read when block lengths are known (instance.c). Parts keep their own text, so that a rule prints as its
-   author wrote it. */
+/* rule.c -- reading and printing files of rules. A rule is taken apart into its parts line by line;
+   what stands in them is read when block lengths are known (instance.c). Parts keep their own text,
+   so that a rule prints as its author wrote it. */
 #include "rules/rule.h"
 #include <string.h>
 
@@ -31,10 +31,13 @@ static bool next_line(Reader *r) {
 
 static bool line_is(const Line *l, const char *word) {
     size_t n = strlen(word), size = (size_t)(l->end - l->at);
-    return size >= n && !memcmp(l->at, word, n) && (size == n || l->at[n] == ' ' || l->at[n] == '\t');
+    return size >= n && !memcmp(l->at, word, n) &&
+           (size == n || l->at[n] == ' ' || l->at[n] == '\t');
 }
 
-static bool fail(Reader *r, const char *reason) { return scan_fail(&r->scan, r->line.at, "%s", reason); }
+static bool fail(Reader *r, const char *reason) {
+    return scan_fail(&r->scan, r->line.at, "%s", reason);
+}
 
 static Scan line_scan(Reader *r, size_t skip) {
     Scan s = r->scan;
@@ -55,7 +58,8 @@ static int find_block(const Rule *rule, const char *name) {
 static bool length_parse(Scan *s, int *out) {
     scan_blank(s);
     int n = 0, digits = 0;
-    for (; s->at < s->end && *s->at >= '0' && *s->at <= '9' && digits < 2; s->at++, digits++) n = 10 * n + (*s->at - '0');
+    for (; s->at < s->end && *s->at >= '0' && *s->at <= '9' && digits < 2; s->at++, digits++)
+        n = 10 * n + (*s->at - '0');
     *out = n;
     return digits && n <= RANK_MAX;
 }
@@ -68,17 +72,21 @@ static bool axes_parse(Reader *r, Rule *rule) {
         RuleGroup g;
         if (rule->ngroup == RULE_BLOCKS) return fail(r, "too many axis blocks");
         for (; scan_name(&s, name, sizeof name); names++) {
-            if (find_block(rule, name) >= 0) return scan_fail(&s, s.at, "block %s is there twice", name);
+            if (find_block(rule, name) >= 0)
+                return scan_fail(&s, s.at, "block %s is there twice", name);
             if (rule->nblock == RULE_BLOCKS) return fail(r, "too many axis blocks");
-            rule->block[rule->nblock++] = (RuleBlock){arena_string(r->arena, name, strlen(name)), rule->ngroup};
+            rule->block[rule->nblock++] =
+                (RuleBlock){arena_string(r->arena, name, strlen(name)), rule->ngroup};
         }
         if (!names || !scan_char(&s, '=') || !length_parse(&s, &g.least))
-            return scan_fail(&s, s.at, "expected axes NAMES = LEAST..MOST, lengths at most %d", RANK_MAX);
+            return scan_fail(&s, s.at, "expected axes NAMES = LEAST..MOST, lengths at most %d",
+                             RANK_MAX);
         g.most = g.least;
         if (s.at + 1 < s.end && s.at[0] == '.' && s.at[1] == '.') {
             s.at += 2;
             if (!length_parse(&s, &g.most) || g.most < g.least)
-                return scan_fail(&s, s.at, "expected a greatest length from %d to %d", g.least, RANK_MAX);
+                return scan_fail(&s, s.at, "expected a greatest length from %d to %d", g.least,
+                                 RANK_MAX);
         }
         rule->group[rule->ngroup++] = g;
     } while (scan_char(&s, ','));
@@ -91,7 +99,8 @@ static bool axes_parse(Reader *r, Rule *rule) {
 static const struct {
     const char *word;
     Verdict verdict;
-} verdicts[] = {{"proved", VERDICT_PROVED}, {"refuted", VERDICT_REFUTED}, {"unknown", VERDICT_UNKNOWN}};
+} verdicts[] = {
+    {"proved", VERDICT_PROVED}, {"refuted", VERDICT_REFUTED}, {"unknown", VERDICT_UNKNOWN}};
 
 static bool is_verdict(const Line *l) {
     for (size_t k = 0; k < sizeof verdicts / sizeof *verdicts; k++)
@@ -115,11 +124,14 @@ static bool verdict_parse(Reader *r, Rule *rule) {
         if (line_is(&r->line, verdicts[k].word)) rule->verdict = verdicts[k].verdict;
     if (rule->verdict != VERDICT_PROVED) return true;
     if (!classes_parse(field(r, "class=", ' '), &rule->classes))
-        return fail(r, "expected class= exact, or a list of reassociates, rounds, divides, drops joined by +");
+        return fail(
+            r,
+            "expected class= exact, or a list of reassociates, rounds, divides, drops joined by +");
     rule->condition = field(r, "where=[", ']');
     rule->all = field(r, "all=[", ']');
     const char *defs = field(r, "defs=", ' '), *digest = field(r, "digest=", ' ');
-    if (strlen(defs) != 32 || strlen(digest) != 32) return fail(r, "expected defs= and digest= with 32 digits each");
+    if (strlen(defs) != 32 || strlen(digest) != 32)
+        return fail(r, "expected defs= and digest= with 32 digits each");
     memcpy(rule->defs, defs, 33);
     memcpy(rule->digest, digest, 33);
     return true;
@@ -170,16 +182,19 @@ static bool body_parse(Reader *r, Rule *rule) {
         else if (line_is(l, "to") && part == FROM) part = TO;
         else if (line_is(l, "where") && part == TO) {
             part = WHERE;
-            for (l->at += strlen("where"); l->at < l->end && (*l->at == ' ' || *l->at == '\t'); l->at++) {}
+            for (l->at += strlen("where"); l->at < l->end && (*l->at == ' ' || *l->at == '\t');
+                 l->at++) {}
             part_add(r, &text[WHERE], parts[WHERE]);
         } else if (is_verdict(l)) {
             if (part < TO) return fail(r, "a verdict comes after the right side");
             if (!verdict_parse(r, rule)) return false;
             break;
-        } else if (part == WHERE) return fail(r, "expected a verdict or an empty line after the conditions");
+        } else if (part == WHERE)
+            return fail(r, "expected a verdict or an empty line after the conditions");
         else part_add(r, &text[part], parts[part]);
     }
-    if (!rule->from.text || !rule->to.text) return fail(r, "a rule has `from` with node lines and `to` with node lines");
+    if (!rule->from.text || !rule->to.text)
+        return fail(r, "a rule has `from` with node lines and `to` with node lines");
     if (!rule->inputs.text) rule->inputs = (RulePart){"", rule->line};
     return true;
 }
@@ -210,14 +225,19 @@ static bool rule_parse(Reader *r, RuleSet *set) {
 }
 
 bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet *set, Error *e) {
-    Reader r = {.arena = a, .scan = scan_new(file, text, n, e), .section = text_new(a), .comment = text_new(a)};
+    Reader r = {.arena = a,
+                .scan = scan_new(file, text, n, e),
+                .section = text_new(a),
+                .comment = text_new(a)};
     const char *zero = n ? memchr(text, 0, n) : NULL;
     set->arena = a;
     if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text");
     while (next_line(&r)) {
         Line *l = &r.line;
         if (l->at == l->end) {
-            if (r.comment.size) text_add(&r.section, "%s%.*s", r.section.size ? "\n" : "", (int)r.comment.size, r.comment.data);
+            if (r.comment.size)
+                text_add(&r.section, "%s%.*s", r.section.size ? "\n" : "", (int)r.comment.size,
+                         r.comment.data);
             r.comment.size = 0;
         } else if (*l->at == '#') {
             const char *start = l->at + 1 + (l->at + 1 < l->end && l->at[1] == ' ');
@@ -234,7 +254,8 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
 bool rules_read(Arena *a, const char *path, RuleSet *set, Error *e) {
     char *data;
     size_t n;
-    return file_read(a, path, &data, &n, e) && rules_parse(a, arena_string(a, path, strlen(path)), data, n, set, e);
+    return file_read(a, path, &data, &n, e) &&
+           rules_parse(a, arena_string(a, path, strlen(path)), data, n, set, e);
 }
 
 const Rule *rules_find(const RuleSet *set, const char *name) {
@@ -301,7 +322,8 @@ static void axes_print(const Rule *rule, Text *t) {
     for (int g = 0; g < rule->ngroup; g++) {
         for (int k = 0; k < rule->nblock; k++)
             if (rule->block[k].group == g) text_add(t, " %s", rule->block[k].name);
-        text_add(t, rule->group[g].least == rule->group[g].most ? " = %d" : " = %d..%d", rule->group[g].least, rule->group[g].most);
+        text_add(t, rule->group[g].least == rule->group[g].most ? " = %d" : " = %d..%d",
+                 rule->group[g].least, rule->group[g].most);
         text_add(t, g + 1 < rule->ngroup ? "," : "\n");
     }
 }
@@ -320,6 +342,7 @@ void rule_print(const Rule *rule, Text *t) {
     if (rule->verdict == VERDICT_REFUTED) text_add(t, "refuted\n");
     if (rule->verdict == VERDICT_UNKNOWN) text_add(t, "unknown\n");
     if (rule->verdict == VERDICT_PROVED)
-        text_add(t, "proved class=%s %s%s%swhere=[%s] defs=%s digest=%s\n", classes_text(t->arena, rule->classes),
-                 *rule->all ? "all=[" : "", rule->all, *rule->all ? "] " : "", rule->condition, rule->defs, rule->digest);
+        text_add(t, "proved class=%s %s%s%swhere=[%s] defs=%s digest=%s\n",
+                 classes_text(t->arena, rule->classes), *rule->all ? "all=[" : "", rule->all,
+                 *rule->all ? "] " : "", rule->condition, rule->defs, rule->digest);
 }

@@ -1,7 +1,8 @@
-/* taso.c -- reading TASO's file: RuleCollection{1: rule*}; Rule{1: source operator*, 2: destination operator*, 3: output*};
-   Operator{1: type, 2: input*, 3: parameter*}; Tensor{1: operator, 2: port}; Parameter{1: key, 2: value};
-   MapOutput{1: source operator, 2: destination operator, 3: source port, 4: destination port}. Operators are counted from 0 on
-   each side; a negative one is a variable of the rule. Every number is checked before it is used. */
+/* taso.c -- reading TASO's file: RuleCollection{1: rule*}; Rule{1: source operator*, 2: destination
+   operator*, 3: output*}; Operator{1: type, 2: input*, 3: parameter*}; Tensor{1: operator, 2:
+   port}; Parameter{1: key, 2: value}; MapOutput{1: source operator, 2: destination operator, 3:
+   source port, 4: destination port}. Operators are counted from 0 on each side; a negative one is a
+   variable of the rule. Every number is checked before it is used. */
 #include "rules/taso.h"
 #include "graphs/onnx/wire.h"
 #include "rules/taso_inner.h"
@@ -24,8 +25,10 @@ static bool read_numbers(const Wire *outer, const Field *f, int n, int out[]) {
     while (wire_next(&w, &g)) {
         int64_t v = (int64_t)g.value;
         if (!wire_want(&w, &g, WIRE_VARINT)) return false;
-        if (g.number < 1 || g.number > (uint32_t)n) return wire_fail(&w, g.whole.at, "a field that the format does not have");
-        if (v < INT16_MIN || v > INT16_MAX) return wire_fail(&w, g.whole.at, "a number out of range");
+        if (g.number < 1 || g.number > (uint32_t)n)
+            return wire_fail(&w, g.whole.at, "a field that the format does not have");
+        if (v < INT16_MIN || v > INT16_MAX)
+            return wire_fail(&w, g.whole.at, "a number out of range");
         out[g.number - 1] = (int)v;
     }
     return !w.failed;
@@ -42,7 +45,8 @@ static bool read_input(Wire *w, const Field *f, TasoOp *op) {
 static bool read_parameter(Wire *w, const Field *f, TasoOp *op) {
     int v[2];
     if (!read_numbers(w, f, 2, v)) return false;
-    if (v[0] < 0 || v[0] >= TASO_PARAMETER_COUNT) return wire_fail(w, f->whole.at, "an unknown parameter");
+    if (v[0] < 0 || v[0] >= TASO_PARAMETER_COUNT)
+        return wire_fail(w, f->whole.at, "an unknown parameter");
     op->parameter[v[0]] = v[1];
     return true;
 }
@@ -63,7 +67,8 @@ static bool read_op(const Wire *outer, const Field *f, TasoOp *op) {
             return false;
         }
     }
-    return !w.failed && (op->kind != TASO_NONE || wire_fail(&w, f->whole.at, "an operator without a type"));
+    return !w.failed &&
+           (op->kind != TASO_NONE || wire_fail(&w, f->whole.at, "an operator without a type"));
 }
 
 static bool tensor_exists(const TasoSide *s, int before, TasoTensor t) {
@@ -76,7 +81,8 @@ static bool read_side(Wire *w, const Field *f, TasoSide *s) {
     TasoOp *op = &s->op[s->n];
     if (!read_op(w, f, op)) return false;
     for (int k = 0; k < op->nin; k++)
-        if (!tensor_exists(s, s->n, op->in[k])) return wire_fail(w, f->whole.at, "an input that is no result of an earlier operator");
+        if (!tensor_exists(s, s->n, op->in[k]))
+            return wire_fail(w, f->whole.at, "an input that is no result of an earlier operator");
     s->n++;
     return true;
 }
@@ -96,8 +102,10 @@ static bool read_rule(const Wire *outer, const Field *f, TasoRule *r) {
     memset(r, 0, sizeof *r);
     while (wire_next(&w, &g)) {
         if (!wire_want(&w, &g, WIRE_BYTES)) return false;
-        if (g.number < 1 || g.number > 3) return wire_fail(&w, g.whole.at, "a field that the format does not have");
-        if (g.number == 3 ? !read_output(&w, &g, r) : !read_side(&w, &g, &r->side[g.number - 1])) return false;
+        if (g.number < 1 || g.number > 3)
+            return wire_fail(&w, g.whole.at, "a field that the format does not have");
+        if (g.number == 3 ? !read_output(&w, &g, r) : !read_side(&w, &g, &r->side[g.number - 1]))
+            return false;
     }
     for (int k = 0; k < r->nout; k++)
         for (int s = 0; s < 2; s++)
@@ -122,7 +130,8 @@ bool taso_is(const void *bytes, size_t n) {
     return false;
 }
 
-bool taso_parse(Arena *a, const char *file, const void *bytes, size_t n, RuleSet *set, TasoRefusals *refused, Error *e) {
+bool taso_parse(Arena *a, const char *file, const void *bytes, size_t n, RuleSet *set,
+                TasoRefusals *refused, Error *e) {
     Error own = {0};
     Wire w = wire_new((Slice){bytes, n}, bytes, file, e ? e : &own);
     Field f;
@@ -130,12 +139,14 @@ bool taso_parse(Arena *a, const char *file, const void *bytes, size_t n, RuleSet
     for (int number = 0; wire_next(&w, &f); number++) {
         const char *why = "";
         if (!wire_want(&w, &f, WIRE_BYTES)) return false;
-        if (f.number != 1) return wire_fail(&w, f.whole.at, "a field that the format does not have");
+        if (f.number != 1)
+            return wire_fail(&w, f.whole.at, "a field that the format does not have");
         if (!read_rule(&w, &f, rule)) return false;
         const char *text = taso_text(a, rule, number, &why);
         Error typed = {0};
         int before = set->n;
-        if (text && !rules_parse(a, file, text, strlen(text), set, &typed)) why = arena_string(a, typed.reason, strlen(typed.reason));
+        if (text && !rules_parse(a, file, text, strlen(text), set, &typed))
+            why = arena_string(a, typed.reason, strlen(typed.reason));
         if (set->n == before) refuse(a, refused, number, why);
         else set->v[before].line = number + 1; /* there are no lines: places say which rule it is */
     }
@@ -147,5 +158,6 @@ bool rules_load(Arena *a, const char *path, RuleSet *set, TasoRefusals *refused,
     size_t n;
     if (!file_read(a, path, &data, &n, e)) return false;
     const char *name = arena_string(a, path, strlen(path));
-    return taso_is(data, n) ? taso_parse(a, name, data, n, set, refused, e) : rules_parse(a, name, data, n, set, e);
+    return taso_is(data, n) ? taso_parse(a, name, data, n, set, refused, e)
+                            : rules_parse(a, name, data, n, set, e);
 }

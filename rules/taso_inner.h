@@ -1,4 +1,5 @@
-/* taso_inner.h -- between reading TASO's file (taso.c) and writing its rules as text (taso_text.c). */
+/* taso_inner.h -- between reading TASO's file (taso.c) and writing its rules as text
+   (taso_text.c). */
 #ifndef ISOMER_RULES_TASO_INNER_H
 #define ISOMER_RULES_TASO_INNER_H
 #include "ops/base/text.h"
@@ -61,7 +62,8 @@ typedef enum TasoParameter {
 
 enum { TASO_VARIABLES = 64, TASO_INPUTS = 8, TASO_NODES = 32, TASO_OUTPUTS = 8, TASO_NONE = -1 };
 typedef struct TasoTensor {
-    int op, port; /* op < 0: a variable of the rule; else an operator before this one, on the same side */
+    int op, port; /* op < 0: a variable of the rule; else an operator before this one, on the same
+                     side */
 } TasoTensor;
 typedef struct TasoOp {
     int kind, nin;
@@ -79,7 +81,8 @@ typedef struct TasoRule {
 } TasoRule;
 
 const char *taso_kind_name(int kind);
-/* rank[k]: of variable -k, or -1: it does not occur; any_rank: no operator fixes one. false: *why says what it is. */
+/* rank[k]: of variable -k, or -1: it does not occur; any_rank: no operator fixes one. false: *why
+   says what it is. */
 bool taso_ranks(const TasoRule *, int rank[], bool *any_rank, const char **why);
 /* The rule as text; NULL and *why (in the arena) if it has no counterpart. */
 const char *taso_text(Arena *, const TasoRule *, int number, const char **why);

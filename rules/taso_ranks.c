@@ -1,11 +1,14 @@
-/* taso_ranks.c -- the ranks of a rule's variables, which TASO leaves to the operators that read them: what has one rank is
-   joined, and an operator that is for matrices or images, or names its rank, fixes it. */
+/* taso_ranks.c -- the ranks of a rule's variables, which TASO leaves to the operators that read
+   them: what has one rank is joined, and an operator that is for matrices or images, or names its
+   rank, fixes it. */
 #include "ops/core/type.h"
 #include "rules/taso_inner.h"
 
 enum { IMAGE = 4 };
 
-static int place(int side, TasoTensor t) { return t.op < 0 ? -t.op : TASO_VARIABLES + side * TASO_NODES + t.op; }
+static int place(int side, TasoTensor t) {
+    return t.op < 0 ? -t.op : TASO_VARIABLES + side * TASO_NODES + t.op;
+}
 
 static int root(int *parent, int k) {
     while (parent[k] != k) k = parent[k];
@@ -19,23 +22,30 @@ static void join(int *parent, int *rank, int a, int b) {
     parent[a] = b;
 }
 
-static void set_rank(const int *parent, int *rank, int k, int r) { rank[root((int *)(uintptr_t)parent, k)] = r; }
+static void set_rank(const int *parent, int *rank, int k, int r) {
+    rank[root((int *)(uintptr_t)parent, k)] = r;
+}
 
 static void rank_of_op(int *parent, int *rank, int side, int number, const TasoOp *op) {
     int y = place(side, (TasoTensor){number, 0});
-    bool image = op->kind == TASO_CONV2D || op->kind == TASO_POOL2D_MAX || op->kind == TASO_POOL2D_AVG || op->kind == TASO_ENLARGE ||
-                 op->kind == TASO_CONSTANT_ICONV || op->kind == TASO_CONSTANT_POOL || op->kind == TASO_CONSTANT_ONE;
+    bool image = op->kind == TASO_CONV2D || op->kind == TASO_POOL2D_MAX ||
+                 op->kind == TASO_POOL2D_AVG || op->kind == TASO_ENLARGE ||
+                 op->kind == TASO_CONSTANT_ICONV || op->kind == TASO_CONSTANT_POOL ||
+                 op->kind == TASO_CONSTANT_ONE;
     for (int k = 0; k < op->nin; k++) {
         if (op->kind == TASO_MUL && k == 1) set_rank(parent, rank, place(side, op->in[k]), 0);
         else join(parent, rank, place(side, op->in[k]), y);
     }
     if (image) set_rank(parent, rank, y, IMAGE);
     if (op->kind == TASO_MATMUL || op->kind == TASO_CONSTANT_IMM) set_rank(parent, rank, y, 2);
-    if (op->kind == TASO_TRANSPOSE && op->parameter[TASO_PM_NUMDIM] < 0) set_rank(parent, rank, y, 2);
-    if (op->parameter[TASO_PM_NUMDIM] >= 0) set_rank(parent, rank, y, op->parameter[TASO_PM_NUMDIM]);
+    if (op->kind == TASO_TRANSPOSE && op->parameter[TASO_PM_NUMDIM] < 0)
+        set_rank(parent, rank, y, 2);
+    if (op->parameter[TASO_PM_NUMDIM] >= 0)
+        set_rank(parent, rank, y, op->parameter[TASO_PM_NUMDIM]);
 }
 
-/* Where nothing fixes a rank, operators with an axis take TASO's convention: variables -1 to -6 are matrices, the others images. */
+/* Where nothing fixes a rank, operators with an axis take TASO's convention: variables -1 to -6 are
+   matrices, the others images. */
 bool taso_ranks(const TasoRule *rule, int of[], bool *any_rank, const char **why) {
     enum { PLACES = TASO_VARIABLES + 2 * TASO_NODES };
     int parent[PLACES], rank[PLACES];

@@ -1,13 +1,21 @@
-/* taso_text.c -- one rule of TASO's as text. Both sides are built as graphs over symbolic inputs; whenever an equality that
-   they or the outputs need has a size that stands alone, the size is replaced and everything is built again, until nothing is
-   left to solve. TASO applies a rule only where both sides have shapes, so the inputs' types say what both demand; equalities
-   that cannot be solved are conditions of the rule. */
+/* taso_text.c -- one rule of TASO's as text. Both sides are built as graphs over symbolic inputs;
+   whenever an equality that they or the outputs need has a size that stands alone, the size is
+   replaced and everything is built again, until nothing is left to solve. TASO applies a rule only
+   where both sides have shapes, so the inputs' types say what both demand; equalities that cannot
+   be solved are conditions of the rule. */
 #include "graphs/graph.h"
 #include "rules/taso_inner.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARIABLES = TASO_VARIABLES, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, ATTRS = 16, IMAGE = 4 };
+enum {
+    VARIABLES = TASO_VARIABLES,
+    SOLVED = 128,
+    EQUALITIES = 512,
+    ROUNDS = 200,
+    ATTRS = 16,
+    IMAGE = 4
+};
 typedef struct Solution {
     int n;
     Symbol from[SOLVED];
@@ -64,10 +72,12 @@ static Poly size_symbol(Writer *x, const char *name, Symbol *list, int *n) {
     return solved(x, &x->sizes, p);
 }
 
-/* What an operator names that its inputs do not say: on the left a variable of the pattern, on the right to be found. */
+/* What an operator names that its inputs do not say: on the left a variable of the pattern, on the
+   right to be found. */
 static Poly unknown(Writer *x, const char *stem, int number) {
     const char *name = arena_format(x->arena, "%s%d%s", stem, number, x->side ? "r" : "");
-    return x->side ? size_symbol(x, name, x->helper, &x->nhelper) : size_symbol(x, name, x->auxiliary, &x->naux);
+    return x->side ? size_symbol(x, name, x->helper, &x->nhelper)
+                   : size_symbol(x, name, x->auxiliary, &x->naux);
 }
 
 static bool among(Symbol s, int n, const Symbol *list) {
@@ -93,18 +103,21 @@ static bool positive_sum(Writer *x, Poly p) {
     return true;
 }
 
-/* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so that a type can be written
-   and matched; what is no size by anything, and first. */
+/* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so
+   that a type can be written and matched; what is no size by anything, and first. */
 static bool solve(Writer *x, Poly p, Solution *out) {
     Symbol best = 0;
     Poly value = 0;
     Monomial m;
     bool best_free = false;
     for (PolyScan s = poly_scan(x->w, p); poly_next(&s, &m);) {
-        if (m.degree != 1 || (m.coefficient != 1 && m.coefficient != -1) || symbol_def(x->w, m.symbol[0]).kind != SYM_NAMED) continue;
+        if (m.degree != 1 || (m.coefficient != 1 && m.coefficient != -1) ||
+            symbol_def(x->w, m.symbol[0]).kind != SYM_NAMED)
+            continue;
         Poly alone = poly_scale(x->w, poly_symbol(x->w, m.symbol[0]), m.coefficient);
         Poly rest = poly_scale(x->w, poly_sub(x->w, alone, p), m.coefficient);
-        bool is_free = among(m.symbol[0], x->naux, x->auxiliary) || among(m.symbol[0], x->nhelper, x->helper);
+        bool is_free =
+            among(m.symbol[0], x->naux, x->auxiliary) || among(m.symbol[0], x->nhelper, x->helper);
         if (!is_free && !positive_sum(x, rest)) continue;
         if (poly_mentions(x->w, rest, m.symbol[0]) || (best_free && !is_free)) continue;
         best = m.symbol[0];
@@ -118,18 +131,21 @@ static bool solve(Writer *x, Poly p, Solution *out) {
     return true;
 }
 
-/* TASO's sizes are positive: a factor that all terms have in common is divided out, and that it is not 0 becomes a condition
-   of the rule. */
+/* TASO's sizes are positive: a factor that all terms have in common is divided out, and that it is
+   not 0 becomes a condition of the rule. */
 static Poly divided(Writer *x, Poly p) {
     Monomial first, m;
     PolyScan s = poly_scan(x->w, p);
     if (!poly_next(&s, &first)) return p;
     for (uint32_t k = 0; k < first.degree; k++) {
         bool common = symbol_def(x->w, first.symbol[k]).kind == SYM_NAMED;
-        for (s = poly_scan(x->w, p); common && poly_next(&s, &m);) common = among(first.symbol[k], (int)m.degree, m.symbol);
+        for (s = poly_scan(x->w, p); common && poly_next(&s, &m);)
+            common = among(first.symbol[k], (int)m.degree, m.symbol);
         Poly quotient;
-        if (!common || !poly_divide(x->w, p, poly_symbol(x->w, first.symbol[k]), &quotient)) continue;
-        if (!among(first.symbol[k], x->npositive, x->positive) && x->npositive < SOLVED) x->positive[x->npositive++] = first.symbol[k];
+        if (!common || !poly_divide(x->w, p, poly_symbol(x->w, first.symbol[k]), &quotient))
+            continue;
+        if (!among(first.symbol[k], x->npositive, x->positive) && x->npositive < SOLVED)
+            x->positive[x->npositive++] = first.symbol[k];
         return divided(x, quotient);
     }
     return p;
@@ -163,10 +179,12 @@ static void set_list(Writer *x, Line *l, const char *name, int n, const Poly *v)
 }
 static void set_int(Writer *x, Line *l, const char *name, Poly v) { set_list(x, l, name, 1, &v); }
 
-/* Makes the node and, if text is wanted, writes its line: number.stage is the name where TASO's operator is several of ours. */
+/* Makes the node and, if text is wanted, writes its line: number.stage is the name where TASO's
+   operator is several of ours. */
 static Value make(Writer *x, Line *l, int nin, const Value in[], int nout) {
     const char *why = "";
-    if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why)) return cannot(x, why), 0;
+    if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why))
+        return cannot(x, why), 0;
     Value y = node_make(x->w, l->op, l->attr, nin, in, nout, &why);
     if (!y) return cannot(x, arena_format(x->arena, "%s: %s", l->op->name, why)), 0;
     const SigInfo *info = sig_info(x->w, node_get(x->w, value_node(x->w, y)).sig);
@@ -185,7 +203,8 @@ static void print_attrs(Writer *x, const Line *l) {
 }
 
 /* Padding before and behind of one axis; SAME is ONNX's SAME_UPPER. */
-static void padding(Writer *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before, Poly *behind) {
+static void padding(Writer *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before,
+                    Poly *behind) {
     World *w = x->w;
     Poly one = poly_int(w, 1), total = poly_sub(w, kernel, one);
     if (stride != one) {
@@ -198,7 +217,8 @@ static void padding(Writer *x, Poly n, Poly kernel, Poly stride, bool same, Poly
 }
 
 static bool set_windows(Writer *x, Line *l, const TasoOp *op, Dims image, const Poly kernel[2]) {
-    int pad = op->parameter[TASO_PM_PAD], stride[2] = {op->parameter[TASO_PM_STRIDE_H], op->parameter[TASO_PM_STRIDE_W]};
+    int pad = op->parameter[TASO_PM_PAD],
+        stride[2] = {op->parameter[TASO_PM_STRIDE_H], op->parameter[TASO_PM_STRIDE_W]};
     Poly s[2], p[4];
     if (pad != 0 && pad != 1) return cannot(x, "the padding is neither SAME nor VALID");
     for (int j = 0; j < 2; j++) {
@@ -217,8 +237,9 @@ static Poly kernel_size(Writer *x, const TasoOp *op, int j) {
     return k > 0 ? poly_int(x->w, k) : 0;
 }
 
-/* Channels of x over channels of w, as far as the sizes known by then allow to divide. What cannot be divided on the left is a
-   variable G; on the right it is that G where the channels are those of a convolution on the left. */
+/* Channels of x over channels of w, as far as the sizes known by then allow to divide. What cannot
+   be divided on the left is a variable G; on the right it is that G where the channels are those of
+   a convolution on the left. */
 static Poly groups(Writer *x, int number, Dims image, Dims w) {
     Poly quotient, a = solved(x, &x->all, image.v[1]), b = solved(x, &x->all, w.v[1]);
     if (b && poly_divide(x->w, a, b, &quotient)) return quotient;
@@ -240,7 +261,8 @@ static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[
     Line l = line("conv");
     Dims image = dims(x, in[0]), w = dims(x, in[1]);
     Poly kernel[2];
-    if (image.n != IMAGE || w.n != IMAGE) return cannot(x, "a convolution of another rank than 4"), l;
+    if (image.n != IMAGE || w.n != IMAGE)
+        return cannot(x, "a convolution of another rank than 4"), l;
     for (int j = 0; j < 2; j++) {
         Poly k = kernel_size(x, op, j);
         kernel[j] = k ? k : w.v[2 + j];
@@ -257,7 +279,8 @@ static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
     Line l = line(op->kind == TASO_POOL2D_MAX ? "maxpool" : "averagepool");
     Dims image = dims(x, in[0]);
     Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
-    if (!kernel[0] || !kernel[1] || image.n != IMAGE) return cannot(x, "a pooling without kernel, or of another rank than 4"), l;
+    if (!kernel[0] || !kernel[1] || image.n != IMAGE)
+        return cannot(x, "a pooling without kernel, or of another rank than 4"), l;
     set_list(x, &l, "kernel", 2, kernel);
     set_windows(x, &l, op, image, kernel);
     if (op->kind == TASO_POOL2D_AVG) {
@@ -274,7 +297,8 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
     int rank = dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
     Poly perm[RANK_MAX];
     if (code < 0 && rank != 2) return cannot(x, "a transpose without permutation"), l;
-    for (int k = rank - 1; k >= 0; k--, code /= rank) perm[k] = poly_int(x->w, code < 0 || (rank == 2 && code < 1) ? 1 - k : code % rank);
+    for (int k = rank - 1; k >= 0; k--, code /= rank)
+        perm[k] = poly_int(x->w, code < 0 || (rank == 2 && code < 1) ? 1 - k : code % rank);
     set_list(x, &l, "perm", rank, perm);
     return l;
 }
@@ -282,8 +306,10 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
 static Line cut(Writer *x, int number, const TasoOp *op, const Value in[]) {
     Line l = line("split");
     int axis = op->parameter[TASO_PM_AXIS];
-    if (axis < 0 || axis >= dims(x, in[0]).n) return cannot(x, "a split along an axis that is not there"), l;
-    if (op->parameter[TASO_PM_NUM_OUTPUTS] > 2) return cannot(x, "a split into more than two pieces"), l;
+    if (axis < 0 || axis >= dims(x, in[0]).n)
+        return cannot(x, "a split along an axis that is not there"), l;
+    if (op->parameter[TASO_PM_NUM_OUTPUTS] > 2)
+        return cannot(x, "a split into more than two pieces"), l;
     Poly n = dims(x, in[0]).v[axis], m = unknown(x, "m", number), rest = poly_sub(x->w, n, m);
     if (!x->side && poly_is_symbol(x->w, n)) { /* the pattern is m + k */
         rest = unknown(x, "k", number);
@@ -307,7 +333,9 @@ static Line constant(Writer *x, int number, const TasoOp *op) {
         int v = attrs_find(l.op->attrs, "value");
         l.given[v] = true;
         l.attr[v].real = ex_rational(x->w, 1, 1);
-        set_list(x, &l, "shape", 4, (Poly[]){c, unknown(x, "d", number), unknown(x, "h", number), unknown(x, "w", number)});
+        set_list(
+            x, &l, "shape", 4,
+            (Poly[]){c, unknown(x, "d", number), unknown(x, "h", number), unknown(x, "w", number)});
         return l;
     }
     Line l = line(identity ? "identitykernel" : "averagekernel");
@@ -336,8 +364,9 @@ static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]
     static const struct {
         TasoKind kind;
         const char *name;
-    } plain[] = {{TASO_RELU, "relu"},  {TASO_SIGMOID, "sigmoid"}, {TASO_TANH, "tanh"}, {TASO_EW_ADD, "add"},
-                 {TASO_EW_MUL, "mul"}, {TASO_MATMUL, "matmul"},   {TASO_MUL, "mul"}};
+    } plain[] = {{TASO_RELU, "relu"},  {TASO_SIGMOID, "sigmoid"}, {TASO_TANH, "tanh"},
+                 {TASO_EW_ADD, "add"}, {TASO_EW_MUL, "mul"},      {TASO_MATMUL, "matmul"},
+                 {TASO_MUL, "mul"}};
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if ((int)plain[k].kind == op->kind) return line(plain[k].name);
     switch (op->kind) {
@@ -352,25 +381,31 @@ static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]
     case TASO_CONSTANT_ICONV:
     case TASO_CONSTANT_ONE:
     case TASO_CONSTANT_POOL: return constant(x, number, op);
-    default: cannot(x, arena_format(x->arena, "%s has no operator here", taso_kind_name(op->kind))); return line("relu");
+    default:
+        cannot(x, arena_format(x->arena, "%s has no operator here", taso_kind_name(op->kind)));
+        return line("relu");
     }
 }
 
 static bool right_number_of_inputs(Writer *x, const TasoOp *op) {
-    bool pair =
-        op->kind == TASO_CONV2D || op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL || op->kind == TASO_MUL;
+    bool pair = op->kind == TASO_CONV2D || op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL ||
+                op->kind == TASO_MATMUL || op->kind == TASO_MUL;
     bool none = op->kind >= TASO_CONSTANT_IMM;
     bool fits = op->kind == TASO_CONCAT ? op->nin >= 1 : op->nin == (none ? 0 : pair ? 2 : 1);
-    return fits || cannot(x, arena_format(x->arena, "%s with %d inputs", taso_kind_name(op->kind), op->nin));
+    return fits || cannot(x, arena_format(x->arena, "%s with %d inputs", taso_kind_name(op->kind),
+                                          op->nin));
 }
 
-static Value operand(const Writer *x, TasoTensor t) { return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port]; }
+static Value operand(const Writer *x, TasoTensor t) {
+    return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port];
+}
 
 /* A fused activation is a node behind the operator's. */
 static bool write_op(Writer *x, int number) {
     static const char *const activation[] = {"", "sigmoid", "relu", "tanh"};
     const TasoOp *op = &x->rule->side[x->side].op[number];
-    int acti = op->parameter[TASO_PM_ACTI] > 0 ? op->parameter[TASO_PM_ACTI] : 0, nout = op->kind == TASO_SPLIT ? 2 : 1;
+    int acti = op->parameter[TASO_PM_ACTI] > 0 ? op->parameter[TASO_PM_ACTI] : 0,
+        nout = op->kind == TASO_SPLIT ? 2 : 1;
     Value in[TASO_INPUTS];
     const char *side = x->side ? "r" : "l";
     for (int k = 0; k < op->nin; k++) in[k] = operand(x, op->in[k]);
@@ -383,7 +418,8 @@ static bool write_op(Writer *x, int number) {
     Value y = make(x, &l, op->nin, in, nout);
     if (!y) return false;
     if (x->text) {
-        if (nout == 2) text_add(x->text, "  %%%s%da %%%s%db = %s", side, number, side, number, l.op->name);
+        if (nout == 2)
+            text_add(x->text, "  %%%s%da %%%s%db = %s", side, number, side, number, l.op->name);
         else text_add(x->text, "  %%%s%d%s = %s", side, number, acti ? "c" : "", l.op->name);
         for (int k = 0; k < op->nin; k++) print_value(x, op->in[k]);
         print_attrs(x, &l);
@@ -391,7 +427,8 @@ static bool write_op(Writer *x, int number) {
     if (acti) {
         Line f = line(activation[acti]);
         y = make(x, &f, 1, &y, 1);
-        if (x->text) text_add(x->text, "  %%%s%d = %s %%%s%dc\n", side, number, f.op->name, side, number);
+        if (x->text)
+            text_add(x->text, "  %%%s%d = %s %%%s%dc\n", side, number, f.op->name, side, number);
     }
     for (int k = 0; k < nout; k++) x->value[x->side][number][k] = y ? y + (Value)k : 0;
     return y != 0;
@@ -403,7 +440,8 @@ static bool write_side(Writer *x, int side) {
     for (int k = 0; k < x->rule->side[side].n; k++) {
         int before = x->neq;
         if (!write_op(x, k)) return false;
-        for (int j = before; j < x->neq; j++) solve(x, divided(x, solved(x, &x->all, x->eq[j])), &x->all);
+        for (int j = before; j < x->neq; j++)
+            solve(x, divided(x, solved(x, &x->all, x->eq[j])), &x->all);
     }
     if (x->text) text_add(x->text, "  out");
     for (int k = 0; k < x->rule->nout && x->text; k++) print_value(x, x->rule->out[k][side]);
@@ -438,7 +476,8 @@ static void demand_outputs(Writer *x) {
     }
 }
 
-/* Builds everything once more with what is solved. True: something more was solved, or it cannot be done. */
+/* Builds everything once more with what is solved. True: something more was solved, or it cannot be
+   done. */
 static bool again(Writer *x) {
     x->neq = 0;
     x->all = x->sizes;
@@ -458,7 +497,8 @@ static bool again(Writer *x) {
 static bool all_helpers_solved(Writer *x) {
     for (int k = 0; k < x->nhelper; k++)
         if (!among(x->helper[k], x->sizes.n, x->sizes.from))
-            return cannot(x, "the left side does not say what the right side needs (where it splits, how large a constant is)");
+            return cannot(x, "the left side does not say what the right side needs (where it "
+                             "splits, how large a constant is)");
     return true;
 }
 
@@ -506,7 +546,8 @@ static void print_conditions(Writer *x, int left) {
         print_condition(x, &first, plus, "==", poly_sub(x->w, plus, x->eq[k]));
     }
     for (int k = 0; k < x->npositive; k++)
-        if (!among(x->positive[k], x->naux, x->auxiliary) && !among(x->positive[k], x->sizes.n, x->sizes.from))
+        if (!among(x->positive[k], x->naux, x->auxiliary) &&
+            !among(x->positive[k], x->sizes.n, x->sizes.from))
             print_condition(x, &first, poly_symbol(x->w, x->positive[k]), ">=", poly_int(x->w, 1));
     if (!first) text_add(x->text, "\n");
 }

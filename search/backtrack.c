@@ -1,7 +1,10 @@
-/* backtrack.c -- the search. A state is a graph, its price, and how it came from its parent: matches of rules, applied together. States wait in a heap, cheapest first. Expanding one tries every
-   match of every rule in it, each as a child of its own, and, as one more child, all of those that made it cheaper at once, so that many independent gains take one step and not many. A child that was
-   seen before (hash-consing: equal graphs have equal output values) or costs alpha times the best or more is freed by resetting the World to before it was made.
-   Invariant: what the World holds is the start, the states, and what they share. */
+/* backtrack.c -- the search. A state is a graph, its price, and how it came from its parent:
+   matches of rules, applied together. States wait in a heap, cheapest first. Expanding one tries
+   every match of every rule in it, each as a child of its own, and, as one more child, all of those
+   that made it cheaper at once, so that many independent gains take one step and not many. A child
+   that was seen before (hash-consing: equal graphs have equal output values) or costs alpha times
+   the best or more is freed by resetting the World to before it was made. Invariant: what the World
+   holds is the start, the states, and what they share. */
 #include "search/backtrack.h"
 #include "search/derive.h"
 #include <string.h>
@@ -40,7 +43,8 @@ static void heap_push(Search *s, int state) {
         s->heap = more;
     }
     int k = s->heaped++;
-    for (; k && cheaper(s, state, s->heap[(k - 1) / 2]); k = (k - 1) / 2) s->heap[k] = s->heap[(k - 1) / 2];
+    for (; k && cheaper(s, state, s->heap[(k - 1) / 2]); k = (k - 1) / 2)
+        s->heap[k] = s->heap[(k - 1) / 2];
     s->heap[k] = state;
 }
 
@@ -71,12 +75,16 @@ static void add_state(Search *s, State x) {
     heap_push(s, s->n++);
 }
 
-/* The graph after these matches. False: they do not hold, change nothing, or lead to a state. Only states are remembered: what is freed leaves its numbers to others. */
+/* The graph after these matches. False: they do not hold, change nothing, or lead to a state. Only
+   states are remembered: what is freed leaves its numbers to others. */
 static bool make_child(Search *s, const Graph *from, int n, const Match match[], Graph *out) {
     const Backtrack *b = s->b;
     int applied;
     Error ignored = {0};
-    if (!derive_graph(b->w, b->arena, b->facts, b->library, from, n, match, out, &applied, &ignored) || !applied) return false;
+    if (!derive_graph(b->w, b->arena, b->facts, b->library, from, n, match, out, &applied,
+                      &ignored) ||
+        !applied)
+        return false;
     return !intern_find(s->seen, out->out, outputs_size(out));
 }
 
@@ -93,7 +101,8 @@ static void try_child(Search *s, int parent, int n, const Match match[], bool *g
     Price price = b->price(b->user, &child);
     s->graphs++;
     *gain = price.seconds < s->state[parent].price.seconds;
-    if (price.seconds < b->alpha * s->state[s->best].price.seconds) add_state(s, (State){child, price, parent, n, match});
+    if (price.seconds < b->alpha * s->state[s->best].price.seconds)
+        add_state(s, (State){child, price, parent, n, match});
     else world_reset(b->w, mark);
 }
 
@@ -123,7 +132,9 @@ static Found find_matches(const Search *s, const Graph *g) {
     Found f = {.arena = b->arena, .scratch = a};
     Matcher *m = matcher_new(b->w, a, g, b->facts);
     for (int r = 0; r < b->library->n; r++)
-        for (int k = b->library->rule[r].first; b->library->rule[r].on && k < b->library->rule[r].first + b->library->rule[r].count; k++)
+        for (int k = b->library->rule[r].first;
+             b->library->rule[r].on && k < b->library->rule[r].first + b->library->rule[r].count;
+             k++)
             matcher_run(m, &b->library->instance[k], keep, &f);
     f.v = arena_copy(b->arena, f.v, sizeof *f.v * (size_t)f.n); /* states refer to it */
     arena_free(a);
@@ -144,7 +155,8 @@ static void expand(Search *s, int parent) {
     s->steps++;
 }
 
-/* Everything that matches, all at once, round after round while it does not cost alpha times the best: what independent gains and their aftermath lead to, before any choice is made. */
+/* Everything that matches, all at once, round after round while it does not cost alpha times the
+   best: what independent gains and their aftermath lead to, before any choice is made. */
 static void descend(Search *s) {
     bool gain;
     for (int round = 0, at = 0; round < DESCENTS && at == s->n - 1; round++, at++) {
@@ -161,18 +173,24 @@ static int choose(const Search *s) {
     double limit = s->state[best].price.seconds * TIE;
     for (int k = 0; k < s->n; k++) {
         const Price *x = &s->state[k].price, *y = &s->state[best].price;
-        if (x->seconds <= limit && (x->nodes < y->nodes || (x->nodes == y->nodes && cheaper(s, k, best)))) best = k;
+        if (x->seconds <= limit &&
+            (x->nodes < y->nodes || (x->nodes == y->nodes && cheaper(s, k, best))))
+            best = k;
     }
     return best;
 }
 
 static void trace(const Search *s, int at, Solution *out) {
-    *out = (Solution){
-        .steps = s->steps, .graphs = s->graphs, .graph = s->state[at].graph, .before = s->state[0].price, .after = s->state[at].price};
+    *out = (Solution){.steps = s->steps,
+                      .graphs = s->graphs,
+                      .graph = s->state[at].graph,
+                      .before = s->state[0].price,
+                      .after = s->state[at].price};
     for (int k = at; k; k = s->state[k].parent) out->n++;
     out->round = ARENA_NEW(s->b->arena, SolutionRound, out->n);
     for (int k = at, r = out->n; k; k = s->state[k].parent)
-        out->round[--r] = (SolutionRound){s->state[k].n, s->state[k].match, s->state[s->state[k].parent].graph};
+        out->round[--r] =
+            (SolutionRound){s->state[k].n, s->state[k].match, s->state[s->state[k].parent].graph};
 }
 
 void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
@@ -182,8 +200,11 @@ void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
     descend(&s);
     while (s.heaped && s.steps < b->steps && idle < b->patience && !(b->stop && b->stop(b->user))) {
         int at = heap_pop(&s), best = s.best;
-        /* The start is looked at in any case: what everything at once led to need not be the best of what single matches do. */
-        if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best && at != 0) continue;
+        /* The start is looked at in any case: what everything at once led to need not be the best
+           of what single matches do. */
+        if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best &&
+            at != 0)
+            continue;
         expand(&s, at);
         idle = s.best == best ? idle + 1 : 0;
     }

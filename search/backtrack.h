@@ -1,4 +1,6 @@
-/* backtrack.h -- cost-based backtracking search over the rewritings of one graph (Jia et al., TASO, SOSP 2019): a queue ordered by cost; what costs less than alpha times the best so far is looked at again. */
+/* backtrack.h -- cost-based backtracking search over the rewritings of one graph (Jia et al., TASO,
+   SOSP 2019): a queue ordered by cost; what costs less than alpha times the best so far is looked
+   at again. */
 #ifndef ISOMER_BACKTRACK_H
 #define ISOMER_BACKTRACK_H
 #include "search/library.h"
@@ -32,7 +34,8 @@ typedef struct Solution {
     Price before, after;
     const struct Solution *cheapest; /* where that is another: the graph of least cost */
 } Solution;
-/* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the World;
-   rejected graphs are freed at once. */
+/* The cheapest graph found and the rounds that lead to it; within 3 % of the least cost the one of
+   fewest nodes. Deterministic for deterministic prices. Everything lives in the arena and the
+   World; rejected graphs are freed at once. */
 void backtrack(const Backtrack *, const Graph *start, Solution *);
 #endif

@@ -1,16 +1,22 @@
-/* changes.c -- both files' nodes, paired. The result's bytes are made once more with the number of an application
-   for a rule's name: so each new node tells which one made it. What an application stands for follows from its
-   match: nodes of the original, and whatever earlier applications in it stand for. A node is kept where the other
-   file has the same bytes, changed where a node of its type took its place; the rest is gone or new. */
+/* changes.c -- both files' nodes, paired. The result's bytes are made once more with the number of
+   an application for a rule's name: so each new node tells which one made it. What an application
+   stands for follows from its match: nodes of the original, and whatever earlier applications in it
+   stand for. A node is kept where the other file has the same bytes, changed where a node of its
+   type took its place; the rest is gone or new. */
 #include "search/changes.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { INNER = 64, MARK = 1 }; /* nodes of a left side; the first byte of a name that is an application's number */
+enum {
+    INNER = 64,
+    MARK = 1
+}; /* nodes of a left side; the first byte of a name that is an application's number */
 
 /* ---- reading a file's nodes */
 
-static const char *text_of(Arena *a, Slice s) { return arena_string(a, s.at ? (const char *)s.at : "", s.n); }
+static const char *text_of(Arena *a, Slice s) {
+    return arena_string(a, s.at ? (const char *)s.at : "", s.n);
+}
 
 static const char **texts_of(Arena *a, int n, const Slice v[]) {
     const char **list = ARENA_NEW(a, const char *, n);
@@ -31,7 +37,10 @@ static bool read_node(Changes *c, Slice message, Slice file, FileNode *f) {
     NodeIndex x;
     Wire wire = wire_new(message, file.at, c->r->in, c->r->error);
     if (!index_node(c->arena, &wire, &x)) return false;
-    *f = (FileNode){.name = text_of(c->arena, x.name), .type = text_of(c->arena, x.type), .nin = x.nin, .nout = x.nout};
+    *f = (FileNode){.name = text_of(c->arena, x.name),
+                    .type = text_of(c->arena, x.type),
+                    .nin = x.nin,
+                    .nout = x.nout};
     f->whole = message, f->step = f->other = f->place = -1;
     f->in = texts_of(c->arena, x.nin, x.in), f->out = texts_of(c->arena, x.nout, x.out);
     return true;
@@ -48,7 +57,8 @@ static void find_makers(FileSide *s, Arena *a) {
     for (int k = 0; k < n; k++) name[k] = -1;
     for (int k = 0; k < s->n; k++)
         for (int j = 0; j < s->v[k].nout; j++)
-            if (*s->v[k].out[j]) name[intern_put(s->names, s->v[k].out[j], strlen(s->v[k].out[j]))] = k;
+            if (*s->v[k].out[j])
+                name[intern_put(s->names, s->v[k].out[j], strlen(s->v[k].out[j]))] = k;
     s->maker = name;
 }
 
@@ -59,7 +69,8 @@ static bool read_side(Changes *c, Slice file, FileSide *s) {
     for (int k = 0; k < s->n; k++)
         if (!read_node(c, x.g.node.v[k], file, &s->v[k])) return false;
     s->nin = c->r->original.nin, s->nout = c->r->original.nout;
-    s->in = ARENA_NEW(c->arena, const char *, s->nin), s->out = ARENA_NEW(c->arena, const char *, s->nout);
+    s->in = ARENA_NEW(c->arena, const char *, s->nin),
+    s->out = ARENA_NEW(c->arena, const char *, s->nout);
     for (int k = 0; k < s->nin; k++) s->in[k] = model_input_name(c->r->model, k);
     for (int k = 0; k < s->nout; k++) s->out[k] = model_output_name(c->r->model, k);
     find_makers(s, c->arena);
@@ -80,7 +91,8 @@ static const char *number_tag(void *changes, Value v) {
 static bool read_both(Changes *c) {
     Run *r = c->r;
     const ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}},
-                     made = {.graph = &c->d->graph, .map = &c->d->map, .tag = number_tag, .user = c};
+                     made = {
+                         .graph = &c->d->graph, .map = &c->d->map, .tag = number_tag, .user = c};
     Slice file[2];
     char *bytes;
     if (!model_bytes(r->model, &same, c->arena, &bytes, &file[0].n, r->error)) return false;
@@ -120,7 +132,8 @@ static void find_varying(Changes *c) {
     }
 }
 
-/* Where a value of the graph before an application comes from: a node of the file (true), or an earlier application; -1: neither. */
+/* Where a value of the graph before an application comes from: a node of the file (true), or an
+   earlier application; -1: neither. */
 static bool source_of(const Changes *c, Value v, int *from) {
     for (; v; v = derivation_before(c->d, v)) {
         *from = model_node_index(c->r->model, value_node(c->r->w, v));
@@ -135,7 +148,8 @@ static bool source_of(const Changes *c, Value v, int *from) {
 static void find_origin(Changes *c, int step) {
     Run *r = c->r;
     NodeId inner[INNER];
-    int n = match_inner(r->w, &c->d->step[step].match, inner, INNER), from, nfile = 0, nstep = 0, room = n;
+    int n = match_inner(r->w, &c->d->step[step].match, inner, INNER), from, nfile = 0, nstep = 0,
+        room = n;
     int *steps = ARENA_NEW(c->arena, int, n), *files = ARENA_NEW(c->arena, int, n), *all;
     for (int k = 0; k < n; k++)
         if (!c->varies[inner[k]]) continue;
@@ -177,7 +191,8 @@ static void pair_kept(Changes *c) {
         FileNode *f = &c->side[1].v[k];
         int at = counterpart(c, f);
         f->change = NEW;
-        if (at >= 0 && c->side[0].v[at].other < 0 && same_bytes(&c->side[0].v[at], f)) pair(c, at, k, KEPT);
+        if (at >= 0 && c->side[0].v[at].other < 0 && same_bytes(&c->side[0].v[at], f))
+            pair(c, at, k, KEPT);
     }
 }
 
@@ -195,7 +210,8 @@ static void pair_changed(Changes *c) {
     for (int k = 0; k < c->side[1].n; k++) {
         const FileNode *f = &c->side[1].v[k];
         for (int j = 0; f->other < 0 && f->step >= 0 && j < c->origin[f->step].n; j++)
-            if (can_pair(c, c->origin[f->step].v[j], f)) pair(c, c->origin[f->step].v[j], k, CHANGED);
+            if (can_pair(c, c->origin[f->step].v[j], f))
+                pair(c, c->origin[f->step].v[j], k, CHANGED);
     }
 }
 
@@ -207,11 +223,13 @@ static void find_steps(Changes *c) {
         }
     for (int k = 0; k < c->side[0].n; k++) {
         FileNode *f = &c->side[0].v[k];
-        if (f->change == CHANGED && c->side[1].v[f->other].step >= 0) f->step = c->side[1].v[f->other].step;
+        if (f->change == CHANGED && c->side[1].v[f->other].step >= 0)
+            f->step = c->side[1].v[f->other].step;
     }
 }
 
-/* ---- places: a union of what belongs together; the original's nodes first, then the result's, then applications */
+/* ---- places: a union of what belongs together; the original's nodes first, then the result's,
+   then applications */
 
 static int find(int *up, int k) {
     while (up[k] != k) k = up[k] = up[up[k]];
@@ -247,8 +265,10 @@ static void join_all(const Changes *c, int *up) {
         }
     for (int step = 0; step < c->d->nstep; step++) {
         for (int k = 0; k < c->origin[step].n; k++)
-            if (c->side[0].v[c->origin[step].v[k]].change != KEPT) join(up, c->origin[step].v[k], n0 + n1 + step);
-        for (int k = 0; k < c->earlier[step].n; k++) join(up, n0 + n1 + c->earlier[step].v[k], n0 + n1 + step);
+            if (c->side[0].v[c->origin[step].v[k]].change != KEPT)
+                join(up, c->origin[step].v[k], n0 + n1 + step);
+        for (int k = 0; k < c->earlier[step].n; k++)
+            join(up, n0 + n1 + c->earlier[step].v[k], n0 + n1 + step);
     }
     for (int side = 0; side < 2; side++)
         for (int k = c->side[side].n; k-- > 0;)
@@ -256,7 +276,8 @@ static void join_all(const Changes *c, int *up) {
 }
 
 static void find_places(Changes *c) {
-    int n = c->side[0].n + c->side[1].n + c->d->nstep, *up = ARENA_NEW(c->arena, int, n), *number = ARENA_NEW(c->arena, int, n);
+    int n = c->side[0].n + c->side[1].n + c->d->nstep, *up = ARENA_NEW(c->arena, int, n),
+        *number = ARENA_NEW(c->arena, int, n);
     for (int k = 0; k < n; k++) up[k] = k, number[k] = -1;
     join_all(c, up);
     for (int k = 0; k < c->side[0].n + c->side[1].n; k++) {
@@ -273,7 +294,8 @@ static void find_places(Changes *c) {
 Changes *changes_find(Run *r, const Derivation *d) {
     Changes *c = ARENA_NEW(r->arena, Changes, 1);
     *c = (Changes){.r = r, .arena = r->arena, .d = d};
-    c->origin = ARENA_NEW(c->arena, NodeSet, d->nstep), c->earlier = ARENA_NEW(c->arena, NodeSet, d->nstep);
+    c->origin = ARENA_NEW(c->arena, NodeSet, d->nstep),
+    c->earlier = ARENA_NEW(c->arena, NodeSet, d->nstep);
     if (!read_both(c)) {
         changes_free(c);
         return NULL;
@@ -298,7 +320,9 @@ const char *change_label(const FileNode *f) {
     return f->name;
 }
 
-const Rule *change_rule(const Changes *c, const FileNode *f) { return f->step < 0 ? NULL : c->d->step[f->step].match.instance->rule; }
+const Rule *change_rule(const Changes *c, const FileNode *f) {
+    return f->step < 0 ? NULL : c->d->step[f->step].match.instance->rule;
+}
 
 int changes_count(const Changes *c, int side, Change change) {
     int n = 0;

@@ -1,5 +1,5 @@
-/* changes.h -- what a run changed, node by node of the two files as their readers see them: which nodes are gone,
-   new or changed, and which application of a rule did it. */
+/* changes.h -- what a run changed, node by node of the two files as their readers see them: which
+   nodes are gone, new or changed, and which application of a rule did it. */
 #ifndef ISOMER_CHANGES_H
 #define ISOMER_CHANGES_H
 #include "graphs/onnx/index.h"
@@ -36,8 +36,8 @@ typedef struct Changes {
     NodeSet *earlier; /* by application: those whose results it took */
     int nplace;
 } Changes;
-/* The derivation is finished and can be written, or nothing was applied. Everything lives in the run's arena, but
-   for what changes_free frees. NULL: the run's error says why. */
+/* The derivation is finished and can be written, or nothing was applied. Everything lives in the
+   run's arena, but for what changes_free frees. NULL: the run's error says why. */
 Changes *changes_find(Run *, const Derivation *);
 void changes_free(Changes *);
 const char *change_label(const FileNode *);                 /* its name, or its first output's */
@@ -45,5 +45,7 @@ const Rule *change_rule(const Changes *, const FileNode *); /* NULL: none made o
 int changes_count(const Changes *, int side, Change);
 void changes_print(const Changes *, Text *); /* --diff */
 bool changes_explain(const Changes *, const char *node,
-                     Text *); /* --explain: a node or value of either file by its name; false: the run's error */
+                     /* --explain: a node or value of either file by its name; false: the run's
+                        error. */
+                     Text *);
 #endif

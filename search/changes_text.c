@@ -1,4 +1,5 @@
-/* changes_text.c -- changes for people: all of them by rule and name (--diff), and the history of one node (--explain). */
+/* changes_text.c -- changes for people: all of them by rule and name (--diff), and the history of
+   one node (--explain). */
 #include "search/changes.h"
 #include <string.h>
 
@@ -12,8 +13,13 @@ static void add_list(Text *t, int n, const char *const v[]) {
 
 static void print_node(const Changes *c, const FileNode *f, int side, Text *t) {
     const FileNode *other = f->other < 0 ? NULL : &c->side[1].v[f->other];
-    text_add(t, "  %c %s %s", f->change == CHANGED ? '~' : side ? '+' : '-', f->type, change_label(f));
-    if (f->change == CHANGED && strcmp(change_label(f), change_label(other))) text_add(t, " is %s", change_label(other));
+    text_add(t, "  %c %s %s",
+             f->change == CHANGED ? '~'
+             : side               ? '+'
+                                  : '-',
+             f->type, change_label(f));
+    if (f->change == CHANGED && strcmp(change_label(f), change_label(other)))
+        text_add(t, " is %s", change_label(other));
     text_add(t, ":");
     add_list(t, f->nin, f->in);
     text_add(t, " ->");
@@ -46,15 +52,21 @@ static void print_group(const Changes *c, const Rule *rule, const char *title, T
 
 void changes_print(const Changes *c, Text *t) {
     const Library *l = &c->r->library;
-    text_add(t, "%d nodes removed (-), %d added (+), %d changed (~), %d as they were\n", changes_count(c, 0, GONE),
-             changes_count(c, 1, NEW), changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
+    text_add(t, "%d nodes removed (-), %d added (+), %d changed (~), %d as they were\n",
+             changes_count(c, 0, GONE), changes_count(c, 1, NEW), changes_count(c, 0, CHANGED),
+             changes_count(c, 0, KEPT));
     for (int k = 0; k < l->n; k++)
         if (c->d->fired[k])
             print_group(c, l->rule[k].rule,
-                        arena_format(c->arena, "rule %s %s, %s, %d times", l->rule[k].rule->name, l->rule[k].rule->id,
-                                     classes_text(c->arena, l->rule[k].rule->classes), c->d->fired[k]),
+                        arena_format(c->arena, "rule %s %s, %s, %d times", l->rule[k].rule->name,
+                                     l->rule[k].rule->id,
+                                     classes_text(c->arena, l->rule[k].rule->classes),
+                                     c->d->fired[k]),
                         t);
-    print_group(c, NULL, "by no rule: what these computed is not needed any more, or they were computed beforehand or written anew", t);
+    print_group(c, NULL,
+                "by no rule: what these computed is not needed any more, or they were computed "
+                "beforehand or written anew",
+                t);
 }
 
 /* ---- --explain */
@@ -90,18 +102,21 @@ static bool is_earlier(const Changes *c, int step, int node) {
 
 static void print_step(const Changes *c, int step, const int *number, Text *t) {
     const Rule *rule = c->d->step[step].match.instance->rule;
-    text_add(t, "  %d. rule %s %s (%s), proved for all sizes, from", number[step], rule->name, rule->id,
-             classes_text(c->arena, rule->classes));
+    text_add(t, "  %d. rule %s %s (%s), proved for all sizes, from", number[step], rule->name,
+             rule->id, classes_text(c->arena, rule->classes));
     for (int k = 0; k < c->origin[step].n; k++) {
         const FileNode *f = &c->side[0].v[c->origin[step].v[k]];
-        if (!is_earlier(c, step, c->origin[step].v[k])) text_add(t, " %s %s;", f->type, change_label(f));
+        if (!is_earlier(c, step, c->origin[step].v[k]))
+            text_add(t, " %s %s;", f->type, change_label(f));
     }
-    for (int k = 0; k < c->earlier[step].n; k++) text_add(t, " the result of %d;", number[c->earlier[step].v[k]]);
+    for (int k = 0; k < c->earlier[step].n; k++)
+        text_add(t, " the result of %d;", number[c->earlier[step].v[k]]);
     t->data[t->size - 1] = '\n';
 }
 
 static void print_history(const Changes *c, int step, Text *t) {
-    bool *needed = ARENA_NEW(c->arena, bool, c->d->nstep), *said = ARENA_NEW(c->arena, bool, c->d->nstep);
+    bool *needed = ARENA_NEW(c->arena, bool, c->d->nstep),
+         *said = ARENA_NEW(c->arena, bool, c->d->nstep);
     int *number = ARENA_NEW(c->arena, int, c->d->nstep), n = 0;
     need(c, step, needed);
     for (int k = 0; k <= step; k++) {
@@ -138,15 +153,21 @@ static void explain_result(const Changes *c, const FileNode *f, Text *t) {
         text_add(t, " was made by rule %s:\n", change_rule(c, f)->name);
         print_history(c, f->step, t);
     } else if (f->change == CHANGED)
-        text_add(t, " is the original's node %s, written anew because what it reads or its results have other names or forms.\n",
+        text_add(t,
+                 " is the original's node %s, written anew because what it reads or its results "
+                 "have other names or forms.\n",
                  change_label(&c->side[0].v[f->other]));
-    else text_add(t, " was not made by a rule: it gives a result the name, form or operator that the file needs.\n");
+    else
+        text_add(t, " was not made by a rule: it gives a result the name, form or operator that "
+                    "the file needs.\n");
 }
 
 static void explain_gone(const Changes *c, const FileNode *f, Text *t) {
     const Rule *rule = change_rule(c, f);
     text_add(t, "%s %s of the original is gone: %s%s.\n", f->type, change_label(f),
-             rule ? "taken by rule " : "nothing needs it any more, or what it gives was computed beforehand", rule ? rule->name : "");
+             rule ? "taken by rule "
+                  : "nothing needs it any more, or what it gives was computed beforehand",
+             rule ? rule->name : "");
     print_successors(c, f, t);
     if (f->step >= 0) print_history(c, f->step, t);
 }
@@ -154,7 +175,9 @@ static void explain_gone(const Changes *c, const FileNode *f, Text *t) {
 bool changes_explain(const Changes *c, const char *node, Text *t) {
     int side;
     const FileNode *f = find_node(c, node, &side);
-    if (!f) return error_set(c->r->error, E_USAGE, "--explain", "neither file has a node or a result of a node named %s", node);
+    if (!f)
+        return error_set(c->r->error, E_USAGE, "--explain",
+                         "neither file has a node or a result of a node named %s", node);
     if (side || f->other >= 0) explain_result(c, side ? f : &c->side[1].v[f->other], t);
     else explain_gone(c, f, t);
     return true;

@@ -38,7 +38,8 @@ static int run(char *const argv[], int in, int out) {
 }
 
 int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *n) {
-    int from = memory_file(in ? in->data : "", in ? in->size : 0), to = memory_file("", 0), status = -1, why;
+    int from = memory_file(in ? in->data : "", in ? in->size : 0), to = memory_file("", 0),
+        status = -1, why;
     struct stat s = {.st_size = 0};
     if (from >= 0 && to >= 0) status = run(argv, from, to);
     why = errno;

@@ -1,10 +1,13 @@
-/* child.h -- a program run to its end, its input and output files in memory, so that neither side ever waits for the other. */
+/* child.h -- a program run to its end, its input and output files in memory, so that neither side
+   ever waits for the other. */
 #ifndef ISOMER_CHILD_H
 #define ISOMER_CHILD_H
 #include "ops/base/text.h"
 
-int memory_file(const char *bytes, size_t n); /* a file that no folder holds, at its start; -1: errno says why */
-/* Runs argv[0], found as the shell would; in: what it reads (NULL: nothing), out: what it writes, terminated, in the arena; its messages are dropped. Its exit status; -1 with errno: it could not be
-   run or was killed (ECANCELED). */
+/* A file that no folder holds, at its start; -1: errno says why. */
+int memory_file(const char *bytes, size_t n);
+/* Runs argv[0], found as the shell would; in: what it reads (NULL: nothing), out: what it writes,
+   terminated, in the arena; its messages are dropped. Its exit status; -1 with errno: it could not
+   be run or was killed (ECANCELED). */
 int child_run(Arena *, char *const argv[], const Text *in, char **out, size_t *n);
 #endif

@@ -1,4 +1,5 @@
-/* cost.c -- the price of a graph is the sum of its plan's steps, each run the fastest way known (graphs/choose.h). */
+/* cost.c -- the price of a graph is the sum of its plan's steps, each run the fastest way known
+   (graphs/choose.h). */
 #include "search/cost.h"
 #include "graphs/choose.h"
 #include "graphs/execute.h"
@@ -34,7 +35,9 @@ typedef struct Constants {
 static Constants constants_find(World *w, Arena *a, const Graph *g, const bool constant[]) {
     Constants c = {.live = graph_live(w, a, g)};
     c.least = c.live.n ? c.live.v[0] : 1;
-    uint32_t n = c.live.n ? c.live.v[c.live.n - 1] - c.least + (uint32_t)node_get(w, c.live.v[c.live.n - 1]).nout : 0;
+    uint32_t n = c.live.n ? c.live.v[c.live.n - 1] - c.least +
+                                (uint32_t)node_get(w, c.live.v[c.live.n - 1]).nout
+                          : 0;
     c.is = ARENA_NEW(a, bool, n);
     for (int k = 0; k < c.live.n; k++) {
         Node node = node_get(w, c.live.v[k]);
@@ -51,15 +54,18 @@ static bool computed(World *w, const Constants *c, Value v) {
     return v && c->is[v - c->least] && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
 }
 
-/* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a view (finish.c). */
+/* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a
+   view (finish.c). */
 static Value repeated(World *w, Value v) {
-    while (v && !constant_get(w, v, NULL, NULL) && !strcmp(node_get(w, v).op->name, "broadcast")) v = node_get(w, v).in[0];
+    while (v && !constant_get(w, v, NULL, NULL) && !strcmp(node_get(w, v).op->name, "broadcast"))
+        v = node_get(w, v).in[0];
     return v;
 }
 
 /* Values computed from constants alone that others read become placeholders. */
 static bool without_constants(World *w, Arena *a, const Graph *g, const Constants *c, Graph *out) {
-    Value *from = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16), *to = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16);
+    Value *from = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16),
+          *to = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16);
     int n = 0;
     char name[32];
     for (int k = 0; k < c->live.n; k++) {
@@ -104,7 +110,8 @@ typedef struct Tell { /* whom prices are told, one by one; each may be NULL */
     void *user;
 } Tell;
 
-static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p, Tell tell) {
+static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p,
+                         Tell tell) {
     bool *weight = ARENA_NEW(c->w->scratch, bool, g->nin);
     double sum = 0, price;
     for (int k = 0; k < g->nin; k++) weight[k] = k >= nin || (constant && constant[k]);
@@ -118,7 +125,8 @@ static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[]
 
 static int count_nodes(World *w, const Constants *c) {
     int n = 0;
-    for (int k = 0; k < c->live.n; k++) n += !c->is[c->live.v[k] - c->least] && !input_name(w, c->live.v[k]);
+    for (int k = 0; k < c->live.n; k++)
+        n += !c->is[c->live.v[k] - c->least] && !input_name(w, c->live.v[k]);
     return n;
 }
 
@@ -139,8 +147,11 @@ static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *no
     Constants constants = constants_find(c->w, a, g, constant);
     Graph cut;
     double seconds = -1;
-    Plan *p = without_constants(c->w, a, g, &constants, &cut) ? plan_build(c->w, a, &cut, c->sizes, &ignored) : NULL;
-    if (p && c->backend->channels_last) plan_channels_last(c->w, p, loose_inputs(a, g, part, cut.nin));
+    Plan *p = without_constants(c->w, a, g, &constants, &cut)
+                  ? plan_build(c->w, a, &cut, c->sizes, &ignored)
+                  : NULL;
+    if (p && c->backend->channels_last)
+        plan_channels_last(c->w, p, loose_inputs(a, g, part, cut.nin));
     if (p) seconds = plan_price(c, &cut, g->nin, constant, p, tell);
     if (nodes) *nodes = count_nodes(c->w, &constants);
     arena_free(a);
@@ -154,7 +165,9 @@ double cost_graph(Cost *c, const Graph *g, const CostPart *part, int *nodes) {
     return seconds >= 0 ? seconds : cost_model(c->w, g, c->sizes, part ? part->constant : NULL);
 }
 
-bool cost_kinds(Cost *c, const Graph *g, CostEach *each, void *user) { return price_graph(c, g, NULL, NULL, (Tell){each, user}) >= 0; }
+bool cost_kinds(Cost *c, const Graph *g, CostEach *each, void *user) {
+    return price_graph(c, g, NULL, NULL, (Tell){each, user}) >= 0;
+}
 
 /* ---- node by node */
 
@@ -162,7 +175,8 @@ static double type_bytes(World *w, Value v, Sizes sizes) {
     const Type *t = value_type(w, v);
     double bytes = dtype_bits(t->dtype) / 8.0;
     int64_t n;
-    for (int k = 0; t->known && k < t->dim.n; k++) bytes *= poly_eval(w, t->dim.v[k], sizes, &n) ? (double)n : 16;
+    for (int k = 0; t->known && k < t->dim.n; k++)
+        bytes *= poly_eval(w, t->dim.v[k], sizes, &n) ? (double)n : 16;
     return bytes;
 }
 
@@ -197,8 +211,12 @@ static double sum_nodes(World *w, const Graph *g, Sizes sizes, const bool consta
     return sum;
 }
 
-double cost_model(World *w, const Graph *g, Sizes sizes, const bool constant[]) { return sum_nodes(w, g, sizes, constant, false); }
-double cost_flops(World *w, const Graph *g, Sizes sizes, const bool constant[]) { return sum_nodes(w, g, sizes, constant, true); }
+double cost_model(World *w, const Graph *g, Sizes sizes, const bool constant[]) {
+    return sum_nodes(w, g, sizes, constant, false);
+}
+double cost_flops(World *w, const Graph *g, Sizes sizes, const bool constant[]) {
+    return sum_nodes(w, g, sizes, constant, true);
+}
 
 /* ---- whole plans */
 
@@ -242,14 +260,16 @@ static bool whole_build(const Cost *c, Whole *x, const WholeGraph *g, Error *e) 
 static bool whole_start(Cost *c, Whole *x, Error *e) {
     x->in = ARENA_NEW(x->arena, const void *, x->plan->nin);
     x->out = ARENA_NEW(x->arena, void *, x->plan->nout);
-    for (int k = 0; k < x->plan->nin; k++) x->in[k] = random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
-    for (int k = 0; k < x->plan->nout; k++) x->out[k] = random_buffer(x->arena, &x->plan->out[k], 0);
+    for (int k = 0; k < x->plan->nin; k++)
+        x->in[k] = random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
+    for (int k = 0; k < x->plan->nout; k++)
+        x->out[k] = random_buffer(x->arena, &x->plan->out[k], 0);
     x->runner = runner_new(x->plan, c->backend, c->device, e);
     return x->runner != NULL;
 }
 
-/* Runners are made in the order of the graphs or the other way round: where a runner's memory comes to lie, among
-   that of the others, may make 10 % of its time. */
+/* Runners are made in the order of the graphs or the other way round: where a runner's memory comes
+   to lie, among that of the others, may make 10 % of its time. */
 static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[], Error *e) {
     Runner **runner = ARENA_NEW(x[0].arena, Runner *, n);
     const void *const **in = ARENA_NEW(x[0].arena, const void *const *, n);
@@ -272,7 +292,8 @@ static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[
 
 static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) {
     double *again = ARENA_NEW(x[0].arena, double, n);
-    if (!whole_pass(c, n, x, false, seconds, e) || !whole_pass(c, n, x, true, again, e)) return false;
+    if (!whole_pass(c, n, x, false, seconds, e) || !whole_pass(c, n, x, true, again, e))
+        return false;
     for (int k = 0; k < n; k++) seconds[k] = fmin(seconds[k], again[k]);
     return true;
 }
@@ -294,14 +315,17 @@ bool cost_whole(Cost *c, int n, const WholeGraph graphs[], double seconds[], Err
         good = good && whole_build(c, &x[k], &graphs[k], e);
     }
     for (int k = 0; k < n && good && all; k++)
-        all = costdb_get(c->db, "plan", chooser_identity(c->chooser), whole_key(x, n, k), &seconds[k]);
+        all = costdb_get(c->db, "plan", chooser_identity(c->chooser), whole_key(x, n, k),
+                         &seconds[k]);
     if (good && !all && c->options.frozen) {
         c->missing++;
-        for (int k = 0; k < n; k++) seconds[k] = cost_model(graphs[k].w, graphs[k].graph, graphs[k].sizes, NULL);
+        for (int k = 0; k < n; k++)
+            seconds[k] = cost_model(graphs[k].w, graphs[k].graph, graphs[k].sizes, NULL);
     } else if (good && !all) {
         good = whole_measure(c, n, x, seconds, e);
         for (int k = 0; k < n && good && c->db; k++)
-            good = costdb_put(c->db, "plan", chooser_identity(c->chooser), whole_key(x, n, k), seconds[k], e);
+            good = costdb_put(c->db, "plan", chooser_identity(c->chooser), whole_key(x, n, k),
+                              seconds[k], e);
     }
     arena_free(a);
     return good;
@@ -317,7 +341,9 @@ Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o
     if (!c->backend) return NULL;
     c->device = c->backend->open(NULL, why, sizeof why);
     if (!c->device) error_set(e, E_ENVIRONMENT, o->backend, "the back end does not open: %s", why);
-    else c->chooser = chooser_new(a, db, c->backend, c->device, &(ChooseOptions){o->measured, o->frozen, o->seed}, e);
+    else
+        c->chooser = chooser_new(a, db, c->backend, c->device,
+                                 &(ChooseOptions){o->measured, o->frozen, o->seed}, e);
     if (c->chooser) return c;
     cost_free(c);
     return NULL;

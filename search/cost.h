@@ -1,5 +1,7 @@
-/* cost.h -- what a graph costs on our own executor: the sum over the steps of its plan. A step's price is measured once and kept in the cost file by its text; without measuring it is a
-   simple model of arithmetic and memory traffic. What depends on constants alone is free: it is computed when the winner is written. */
+/* cost.h -- what a graph costs on our own executor: the sum over the steps of its plan. A step's
+   price is measured once and kept in the cost file by its text; without measuring it is a simple
+   model of arithmetic and memory traffic. What depends on constants alone is free: it is computed
+   when the winner is written. */
 #ifndef ISOMER_COST_H
 #define ISOMER_COST_H
 #include "graphs/plan.h"
@@ -7,24 +9,28 @@
 #include "graphs/costdb.h"
 
 typedef struct CostOptions {
-    bool measured, frozen; /* measured: prices come from the file, and from the clock unless frozen */
+    bool measured,
+        frozen; /* measured: prices come from the file, and from the clock unless frozen */
     const char *backend;
     uint64_t seed;
 } CostOptions;
 typedef struct Cost Cost;
-Cost *cost_new(World *, Arena *, Sizes, CostDb *, const CostOptions *, Error *); /* NULL: no back end */
+/* NULL: no back end. */
+Cost *cost_new(World *, Arena *, Sizes, CostDb *, const CostOptions *, Error *);
 void cost_free(Cost *);
 /* What is known of a graph's inputs, if it is a part of a larger one. */
 typedef struct CostPart {
     const bool *constant; /* by input: it is a constant */
     const bool *loose;    /* by input: it lies as the part around it likes, as outputs do then */
 } CostPart;
-/* Seconds of one run; part NULL: it is whole; *nodes (may be NULL): how many are not computed from constants alone. Never fails: what cannot be planned is priced node by node by the model. */
+/* Seconds of one run; part NULL: it is whole; *nodes (may be NULL): how many are not computed from
+   constants alone. Never fails: what cannot be planned is priced node by node by the model. */
 double cost_graph(Cost *, const Graph *, const CostPart *, int *nodes);
 /* The price of each step with its kind. False: the graph cannot be planned, nothing was told. */
 typedef void CostEach(void *user, StepKind, double seconds);
 bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
-double cost_model(World *, const Graph *, Sizes, const bool constant[]); /* by the model, node by node: needs no back end */
+/* By the model, node by node: needs no back end. */
+double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
 typedef struct WholeGraph {
@@ -32,6 +38,7 @@ typedef struct WholeGraph {
     Sizes sizes;
     const Graph *graph;
 } WholeGraph;
-/* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file under the texts of all their plans: what was not timed together is not compared. */
+/* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file
+   under the texts of all their plans: what was not timed together is not compared. */
 bool cost_whole(Cost *, int n, const WholeGraph[], double seconds[], Error *);
 #endif

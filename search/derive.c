@@ -1,14 +1,16 @@
-/* derive.c -- rounds. In one pass over the live nodes, ascending and thus topological, a root is replaced by its
-   rule's right side over the replaced inputs, any other node is rebuilt where an input changed. That needs every
-   input of a match before its first root; a match for which that does not hold (merging rules whose second operand
-   is made later) has its round alone, over the old values. */
+/* derive.c -- rounds. In one pass over the live nodes, ascending and thus topological, a root is
+   replaced by its rule's right side over the replaced inputs, any other node is rebuilt where an
+   input changed. That needs every input of a match before its first root; a match for which that
+   does not hold (merging rules whose second operand is made later) has its round alone, over the
+   old values. */
 #include "search/derive.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { PASSES = 64 };
 
-Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *library, const Graph *g) {
+Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *library,
+                          const Graph *g) {
     uint32_t n = node_count(w) + 1;
     return (Derivation){.w = w,
                         .arena = a,
@@ -23,7 +25,9 @@ static void grow_made(Derivation *d, Value v) {
     uint32_t n = 2 * v + 64;
     uint32_t *made = ARENA_NEW(d->arena, uint32_t, n);
     Value *rebuilt = ARENA_NEW(d->arena, Value, n);
-    if (d->nmade) memcpy(made, d->made, sizeof *made * d->nmade), memcpy(rebuilt, d->rebuilt, sizeof *rebuilt * d->nmade);
+    if (d->nmade)
+        memcpy(made, d->made, sizeof *made * d->nmade),
+            memcpy(rebuilt, d->rebuilt, sizeof *rebuilt * d->nmade);
     d->made = made;
     d->rebuilt = rebuilt;
     d->nmade = n;
@@ -105,8 +109,11 @@ static const uint32_t *numbers(Round *r, int n, const Value v[]) {
 static void write_log(Round *r, const Match *m) {
     const Rule *rule = m->instance->rule;
     LogStep *s = prooflog_step(r->d->arena, r->log);
-    *s = (LogStep){
-        .name = rule->name, .id = rule->id, .nlength = rule->ngroup, .nroot = m->instance->from.nout, .ninput = m->instance->ninput};
+    *s = (LogStep){.name = rule->name,
+                   .id = rule->id,
+                   .nlength = rule->ngroup,
+                   .nroot = m->instance->from.nout,
+                   .ninput = m->instance->ninput};
     memcpy(s->length, m->instance->length, sizeof *s->length * (size_t)rule->ngroup);
     s->root = numbers(r, s->nroot, m->root);
     s->input = numbers(r, s->ninput, m->input);
@@ -124,9 +131,11 @@ static bool among(Value v, int n, const Value list[]) {
     return false;
 }
 
-/* What stands between a new value and the match's inputs, and is not the model's own, was made with it. */
+/* What stands between a new value and the match's inputs, and is not the model's own, was made with
+   it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
-    if (d->bare || !v || v <= d->known || made_get(d, v) || among(v, m->instance->ninput, m->input)) return;
+    if (d->bare || !v || v <= d->known || made_get(d, v) || among(v, m->instance->ninput, m->input))
+        return;
     Node n = node_get(d->w, v);
     made_set(d, v, (uint32_t)d->nstep + 1);
     for (int k = 0; k < n.nin; k++) tag_new(d, n.in[k], m);
@@ -138,7 +147,9 @@ static void keep_step(Derivation *d, const Match *m, const Value to[]) {
         if (d->nstep) memcpy(more, d->step, sizeof *more * (size_t)d->nstep);
         d->step = more;
     }
-    d->step[d->nstep++] = (Application){match_keep(d->arena, m), arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
+    d->step[d->nstep++] =
+        (Application){match_keep(d->arena, m),
+                      arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
 }
 
 static void keep_record(Round *r, const Match *m, const Value to[]) {
@@ -156,14 +167,19 @@ static bool apply(Round *r, const Match *m) {
     World *w = d->w;
     const Instance *i = m->instance;
     Error why = {0};
-    Value *in = ARENA_NEW(w->scratch, Value, i->ninput), *to = ARENA_NEW(w->scratch, Value, i->to.nout);
+    Value *in = ARENA_NEW(w->scratch, Value, i->ninput),
+          *to = ARENA_NEW(w->scratch, Value, i->to.nout);
     Match here = *m;
     here.input = in;
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
     bool good = match_apply(w, w->scratch, d->facts, &here, to, &why), change = false;
-    if (!good && r->strict) return error_set(r->error, E_CHECK, i->rule->name, "does not hold where the proof log has it: %s", why.reason);
+    if (!good && r->strict)
+        return error_set(r->error, E_CHECK, i->rule->name,
+                         "does not hold where the proof log has it: %s", why.reason);
     for (int k = 0; good && k < i->to.nout; k++) change |= to[k] != m->root[k];
-    if (!change) return !r->strict || error_set(r->error, E_CHECK, i->rule->name, "changes nothing where the proof log has it");
+    if (!change)
+        return !r->strict || error_set(r->error, E_CHECK, i->rule->name,
+                                       "changes nothing where the proof log has it");
     for (int k = 0; k < i->to.nout; k++) tag_new(d, to[k], &here);
     for (int k = 0; k < i->to.nout; k++)
         if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
@@ -181,7 +197,8 @@ static bool rebuild(Round *r, NodeId id) {
     for (int k = 0; k < n.nin; k++) changed |= (in[k] = map_value(&r->map, n.in[k])) != n.in[k];
     if (!changed) return true;
     Value y = node_rebuild(w, id, in, &why);
-    if (!y) return error_set(r->error, E_INVALID, n.op->name, "does not fit its new inputs: %s", why);
+    if (!y)
+        return error_set(r->error, E_INVALID, n.op->name, "does not fit its new inputs: %s", why);
     for (int port = 0; port < n.nout; port++) {
         Value v = id + (Value)port;
         if (!r->map.to[v]) r->map.to[v] = y + (Value)port;
@@ -210,7 +227,8 @@ void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
     d->graph = *g;
 }
 
-/* Matches by their first roots; one that meets another's roots, or is not ordered and not alone, is left out. */
+/* Matches by their first roots; one that meets another's roots, or is not ordered and not alone, is
+   left out. */
 static bool place_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;
@@ -220,11 +238,14 @@ static bool place_matches(Round *r, NodeList live) {
     for (int k = 0; k < r->n; k++) {
         const Match *m = &r->match[k];
         bool fits = r->n == 1 || ordered(w, m);
-        for (int j = 0; j < m->instance->from.nout; j++) fits &= !taken[value_node(w, m->root[j]) - r->least];
+        for (int j = 0; j < m->instance->from.nout; j++)
+            fits &= !taken[value_node(w, m->root[j]) - r->least];
         if (!fits && r->strict)
-            return error_set(r->error, E_CHECK, m->instance->rule->name, "the proof log has steps in one round that exclude each other");
+            return error_set(r->error, E_CHECK, m->instance->rule->name,
+                             "the proof log has steps in one round that exclude each other");
         if (!fits) continue;
-        for (int j = 0; j < m->instance->from.nout; j++) taken[value_node(w, m->root[j]) - r->least] = true;
+        for (int j = 0; j < m->instance->from.nout; j++)
+            taken[value_node(w, m->root[j]) - r->least] = true;
         r->at[first_root(w, m) - r->least] = m;
     }
     return true;
@@ -259,9 +280,10 @@ bool derive_round(Derivation *d, int n, const Match match[], bool strict, int *a
     return good;
 }
 
-bool derive_graph(World *w, Arena *a, Facts *facts, const Library *library, const Graph *g, int n, const Match match[], Graph *out,
-                  int *applied, Error *e) {
-    Derivation d = {.w = w, .arena = a, .facts = facts, .library = library, .graph = *g, .bare = true};
+bool derive_graph(World *w, Arena *a, Facts *facts, const Library *library, const Graph *g, int n,
+                  const Match match[], Graph *out, int *applied, Error *e) {
+    Derivation d = {
+        .w = w, .arena = a, .facts = facts, .library = library, .graph = *g, .bare = true};
     bool good = derive_round(&d, n, match, false, applied, e);
     *out = d.graph;
     return good;
@@ -281,7 +303,9 @@ typedef struct Collect {
 /* A value that is computed once for all its users: replacing one of them would compute it twice. */
 static bool costly(World *w, const Node *n) {
     double flops = sig_flops(w, n->sig, (Sizes){0});
-    return flops < 0 || flops > 0 ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION : false;
+    return flops < 0 || flops > 0
+               ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION
+               : false;
 }
 
 int match_inner(World *w, const Match *m, NodeId *list, int room) {
@@ -292,7 +316,8 @@ int match_inner(World *w, const Match *m, NodeId *list, int room) {
         Node node = node_get(w, list[done]);
         for (int k = 0; k < node.nin && n < room; k++) {
             NodeId id = node.in[k] ? value_node(w, node.in[k]) : 0;
-            if (id && !among(node.in[k], m->instance->ninput, m->input) && !among(id, n, list)) list[n++] = id;
+            if (id && !among(node.in[k], m->instance->ninput, m->input) && !among(id, n, list))
+                list[n++] = id;
         }
     }
     return n;
@@ -311,7 +336,8 @@ static bool keeps_costly(const Collect *c, const Match *m) {
             Value v = node.out + (Value)port;
             if (is_root(m, v) || v >= c->uses.n) continue;
             outside |= c->uses.outputs[v] > 0;
-            for (int j = 0; j < c->uses.count[v]; j++) outside |= !among(c->uses.user[c->uses.first[v] + j], n, list);
+            for (int j = 0; j < c->uses.count[v]; j++)
+                outside |= !among(c->uses.user[c->uses.first[v] + j], n, list);
         }
         if (outside && costly(w, &node)) return true;
     }
@@ -336,7 +362,8 @@ static bool all_ordered(World *w, int n, const Match v[]) {
     return true;
 }
 
-/* One instance: all its matches in one round, or one round each where they are not ordered, the first that holds. */
+/* One instance: all its matches in one round, or one round each where they are not ordered, the
+   first that holds. */
 static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
     *applied = 0;
     if (!c->n) return true;
@@ -359,7 +386,8 @@ static void look(Derivation *d, Place *p) {
     p->uses = graph_uses(d->w, p->arena, &d->graph, graph_live(d->w, p->arena, &d->graph));
 }
 
-static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int cap, bool *changed, Error *e) {
+static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int cap, bool *changed,
+                          Error *e) {
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = 1;
         bool merges = d->library->instance[k].from.nout > 1;
@@ -412,11 +440,13 @@ static const Value *values_of(Arena *a, const Numbering *n, int count, const uin
     return v;
 }
 
-static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const LogStep *s, Arena *a, Match *out, Error *e) {
+static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const LogStep *s,
+                      Arena *a, Match *out, Error *e) {
     int rule = library_find(d->library, s->name);
     const Instance *i = rule < 0 ? NULL : library_instance(d->library, rule, s->nlength, s->length);
     if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
-        return error_set(e, E_CHECK, s->name, "the proof log uses a rule that is not among the rules, or switched off");
+        return error_set(e, E_CHECK, s->name,
+                         "the proof log uses a rule that is not among the rules, or switched off");
     Wanted x = {.arena = a, .step = s};
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);

@@ -1,13 +1,14 @@
-/* derive.h -- a derivation: a graph that rules turn into others, round after round, with the map from the values
-   it started with, the rule behind each new value and the proof log. An application is sound whatever else is done
-   in its round: the new value equals the old one, and the match's inputs may be replaced by values that equal
-   them. */
+/* derive.h -- a derivation: a graph that rules turn into others, round after round, with the map
+   from the values it started with, the rule behind each new value and the proof log. An application
+   is sound whatever else is done in its round: the new value equals the old one, and the match's
+   inputs may be replaced by values that equal them. */
 #ifndef ISOMER_DERIVE_H
 #define ISOMER_DERIVE_H
 #include "rules/prooflog.h"
 #include "search/library.h"
 
-typedef struct Application { /* one rule, where it was applied: the match's values are those of the graph before its round */
+/* One rule, where it was applied: the match's values are those of the graph before its round. */
+typedef struct Application {
     Match match;
     const Value *to; /* by root of the match: what took its place */
 } Application;
@@ -22,30 +23,38 @@ typedef struct Derivation {
     ValueMap map; /* from the values of the graph it began with */
     ProofLog log;
     int applied, *fired; /* how often rules were applied: all, by rule of the library */
-    unsigned classes;    /* of these rules, and CLASS_ROUNDS where a number was taken for the rational of which it is the nearest float */
+    unsigned classes; /* of these rules, and CLASS_ROUNDS where a number was taken for the rational
+                         of which it is the nearest float */
     int nstep, room;
     Application *step; /* in the order they were made */
     uint32_t nmade;
     uint32_t *made; /* by value: 1 + the application that made it; 0: none did */
-    Value *rebuilt; /* by value: of what it is the same operator on other inputs, or the equal; 0: of none */
+    /* By value: of what it is the same operator on other inputs, or the equal; 0: of none. */
+    Value *rebuilt;
 } Derivation;
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
-const char *derivation_tag(void *derivation, Value);             /* the rule that made a value; NULL: none did */
-int derivation_step(const Derivation *, Value);                  /* the application that made it; -1: none did */
-Value derivation_before(const Derivation *, Value);              /* of what it was rebuilt; 0: it was not */
-int match_inner(World *, const Match *, NodeId *list, int room); /* the nodes of the left side: from the roots down to the inputs */
+/* The rule that made a value; NULL: none did. */
+const char *derivation_tag(void *derivation, Value);
+/* The application that made it; -1: none did. */
+int derivation_step(const Derivation *, Value);
+/* Of what it was rebuilt; 0: it was not. */
+Value derivation_before(const Derivation *, Value);
+/* The nodes of the left side: from the roots down to the inputs. */
+int match_inner(World *, const Match *, NodeId *list, int room);
 
 Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
-/* Applies matches in the current graph, all in one round of the log; those that do not hold (conditions not
-   entailed), change nothing or meet another's roots are left out: *applied counts the rest. strict: leaving one
-   out is an error (replay). */
+/* Applies matches in the current graph, all in one round of the log; those that do not hold
+   (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
+   the rest. strict: leaving one out is an error (replay). */
 bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied, Error *);
 /* The same on a graph by itself, without log, tags and map. */
-bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[], Graph *out, int *applied, Error *);
-/* Rules on[r] in library order wherever they match, until nothing changes or `cap` applications were made. Matches
-   that would compute a costly inner value twice are left out. */
+bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[],
+                  Graph *out, int *applied, Error *);
+/* Rules on[r] in library order wherever they match, until nothing changes or `cap` applications
+   were made. Matches that would compute a costly inner value twice are left out. */
 bool derive_fixpoint(Derivation *, const bool on[], int cap, Error *);
-/* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not hold. */
+/* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not
+   hold. */
 bool derive_replay(Derivation *, const ProofLog *, Error *);
 /* Replaces values by equal ones that no rule made (folding): tags, map and graph follow. */
 void derive_mapped(Derivation *, const Graph *, const ValueMap *);

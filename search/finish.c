@@ -1,6 +1,9 @@
-/* finish.c -- from the graph that rules made to the graph that is written. Values that a rule left to be computed from constants alone are computed now, once; one whose elements are all
-   equal becomes a `fill`, so that files do not grow by it. A broadcast is not computed but what it repeats is. Constants that were computed before the search, only so that rules
-   could see them, become what the file has again: then whatever no rule touched is the very node that was read, and is copied. */
+/* finish.c -- from the graph that rules made to the graph that is written. Values that a rule left
+   to be computed from constants alone are computed now, once; one whose elements are all equal
+   becomes a `fill`, so that files do not grow by it. A broadcast is not computed but what it
+   repeats is. Constants that were computed before the search, only so that rules could see them,
+   become what the file has again: then whatever no rule touched is the very node that was read, and
+   is copied. */
 #include "graphs/fold.h"
 #include "ops/core/element.h"
 #include "search/run.h"
@@ -20,7 +23,9 @@ static void add(Finish *f, Value from, Value to) {
     if (f->n == f->room) {
         int room = 2 * f->room + 32;
         Value *a = ARENA_NEW(f->r->arena, Value, room), *b = ARENA_NEW(f->r->arena, Value, room);
-        if (f->n) memcpy(a, f->from, sizeof *a * (size_t)f->n), memcpy(b, f->to, sizeof *b * (size_t)f->n);
+        if (f->n)
+            memcpy(a, f->from, sizeof *a * (size_t)f->n),
+                memcpy(b, f->to, sizeof *b * (size_t)f->n);
         f->from = a;
         f->to = b;
         f->room = room;
@@ -46,17 +51,20 @@ static void find_constants(Finish *f) {
         Node node = node_get(w, f->live.v[k]);
         bool all = !input_name(w, node.out) && !(node.op->flags & OP_RANDOM);
         for (int j = 0; j < node.nin; j++) all &= !node.in[j] || is_constant(f, node.in[j]);
-        for (int port = 0; port < node.nout; port++) f->constant[node.out + (Value)port - f->least] = all;
+        for (int port = 0; port < node.nout; port++)
+            f->constant[node.out + (Value)port - f->least] = all;
     }
 }
 
 static bool too_large(const Finish *f, Value v) {
     int64_t n, limit = f->r->o->fold_limit;
     const Type *t = value_type(f->r->w, v);
-    return limit >= 0 && poly_constant(f->r->w, type_count(f->r->w, t), &n) && (int64_t)element_bytes(t->dtype, n) > limit;
+    return limit >= 0 && poly_constant(f->r->w, type_count(f->r->w, t), &n) &&
+           (int64_t)element_bytes(t->dtype, n) > limit;
 }
 
-/* What of a constant value is to be computed: a broadcast's input in its place; nothing where no rule made it. */
+/* What of a constant value is to be computed: a broadcast's input in its place; nothing where no
+   rule made it. */
 static void want(Finish *f, Value v) {
     World *w = f->r->w;
     Node n = node_get(w, v);
@@ -85,8 +93,11 @@ static Value as_fill(World *w, Value v) {
     Type t;
     const void *bytes;
     int64_t n;
-    if (!constant_get(w, v, &t, &bytes) || t.dtype != DT_FLOAT || !poly_constant(w, type_count(w, &t), &n) || n < 64) return 0;
-    if (memcmp(bytes, (const char *)bytes + sizeof(float), (size_t)(n - 1) * sizeof(float))) return 0;
+    if (!constant_get(w, v, &t, &bytes) || t.dtype != DT_FLOAT ||
+        !poly_constant(w, type_count(w, &t), &n) || n < 64)
+        return 0;
+    if (memcmp(bytes, (const char *)bytes + sizeof(float), (size_t)(n - 1) * sizeof(float)))
+        return 0;
     const Op *op = op_find("fill");
     Attr attr[8] = {{{0, NULL}, 0, 0, 0}};
     attr[attrs_find(op->attrs, "value")].real = ex_real(w, element_real(t.dtype, bytes, 0));
@@ -99,7 +110,8 @@ static bool replace(Finish *f, Error *e) {
     Graph next;
     ValueMap map;
     if (!f->n) return true;
-    if (!graph_substitute(f->r->w, f->r->arena, &f->d->graph, f->n, f->from, f->to, &next, &map, e)) return false;
+    if (!graph_substitute(f->r->w, f->r->arena, &f->d->graph, f->n, f->from, f->to, &next, &map, e))
+        return false;
     derive_mapped(f->d, &next, &map);
     return true;
 }
@@ -121,7 +133,8 @@ static bool compute(Finish *f, Error *e) {
 static bool restore(Finish *f, Error *e) {
     World *w = f->r->w;
     f->n = 0;
-    NodeList live = graph_live(w, f->r->arena, &f->d->graph), old = graph_live(w, f->r->arena, &f->r->original);
+    NodeList live = graph_live(w, f->r->arena, &f->d->graph),
+             old = graph_live(w, f->r->arena, &f->r->original);
     for (int k = 0; k < old.n; k++) {
         Value now = map_value(&f->r->prefold, old.v[k]);
         if (now == old.v[k] || !constant_get(w, now, NULL, NULL) || listed(f, now)) continue;
@@ -136,7 +149,9 @@ int64_t run_constant_bytes(Run *r, const Graph *g) {
     int64_t sum = 0, n;
     for (int k = 0; k < live.n; k++) {
         Type t;
-        if (!constant_get(r->w, live.v[k], &t, NULL) || !poly_constant(r->w, type_count(r->w, &t), &n)) continue;
+        if (!constant_get(r->w, live.v[k], &t, NULL) ||
+            !poly_constant(r->w, type_count(r->w, &t), &n))
+            continue;
         sum += (int64_t)element_bytes(t.dtype, n);
     }
     return sum;
@@ -154,11 +169,14 @@ bool run_finish(Run *r, Derivation *d, Error *e) {
 }
 
 bool run_pieces(Run *r, const Derivation *d, Arena *a, Pieces *file, Error *e) {
-    const ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    const ModelWrite x = {
+        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (!model_pieces(r->model, &x, a, file, e)) return false;
     r->stats.growth = (int64_t)file->size - r->stats.bytes_before;
-    return r->stats.growth <= r->growth || error_set(e, E_LIMIT, r->in, "the file grows by %lld bytes, %lld are allowed (--max-growth)",
-                                                     (long long)r->stats.growth, (long long)r->growth);
+    return r->stats.growth <= r->growth ||
+           error_set(e, E_LIMIT, r->in,
+                     "the file grows by %lld bytes, %lld are allowed (--max-growth)",
+                     (long long)r->stats.growth, (long long)r->growth);
 }
 
 bool run_fits(Run *r, const Derivation *d, Error *e) {

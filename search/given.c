@@ -1,4 +1,6 @@
-/* given.c -- the user's own data for the check: a .npz file with an entry for each input, or some. Its sizes count as if they were given by --input-shape; the first sample is this data, all else is drawn. */
+/* given.c -- the user's own data for the check: a .npz file with an entry for each input, or some.
+   Its sizes count as if they were given by --input-shape; the first sample is this data, all else
+   is drawn. */
 #include "ops/core/element.h"
 #include "search/run.h"
 #include <inttypes.h>
@@ -7,7 +9,8 @@
 static const char *shape_text(Arena *a, const NpzEntry *x) {
     Text t = text_new(a);
     text_add(&t, "%s:", x->name);
-    for (int axis = 0; axis < x->tensor.rank; axis++) text_add(&t, axis ? ",%" PRId64 : "%" PRId64, x->tensor.dim[axis]);
+    for (int axis = 0; axis < x->tensor.rank; axis++)
+        text_add(&t, axis ? ",%" PRId64 : "%" PRId64, x->tensor.dim[axis]);
     return t.data;
 }
 
@@ -29,12 +32,15 @@ bool run_given(Run *r) {
 bool run_given_fits(Run *r) {
     for (int k = 0; k < r->ngiven; k++) {
         int at = 0;
-        while (at < r->original.nin && strcmp(model_input_name(r->model, at), r->given[k].name)) at++;
-        if (at == r->original.nin) return error_set(r->error, E_USAGE, r->o->input, "no input of the model is named %s", r->given[k].name);
+        while (at < r->original.nin && strcmp(model_input_name(r->model, at), r->given[k].name))
+            at++;
+        if (at == r->original.nin)
+            return error_set(r->error, E_USAGE, r->o->input, "no input of the model is named %s",
+                             r->given[k].name);
         DType want = value_type(r->w, r->original.in[at])->dtype, have = r->given[k].tensor.dtype;
         if (want != have)
-            return error_set(r->error, E_INVALID, r->o->input, "holds %s, the input %s is %s", dtype_name(have), r->given[k].name,
-                             dtype_name(want));
+            return error_set(r->error, E_INVALID, r->o->input, "holds %s, the input %s is %s",
+                             dtype_name(have), r->given[k].name, dtype_name(want));
     }
     return true;
 }
@@ -43,7 +49,9 @@ const void *run_given_data(const void *run, const char *input, DType t, int64_t 
     const Run *r = run;
     for (int k = 0; k < r->ngiven; k++) {
         const NpzEntry *x = &r->given[k];
-        if (!strcmp(x->name, input) && x->tensor.dtype == t && x->tensor.bytes == element_bytes(t, n)) return x->tensor.data;
+        if (!strcmp(x->name, input) && x->tensor.dtype == t &&
+            x->tensor.bytes == element_bytes(t, n))
+            return x->tensor.data;
     }
     return NULL;
 }

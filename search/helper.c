@@ -1,11 +1,12 @@
-/* helper.c -- the Python programs of scripts/: found from the folder of the rule library, as both are installed
-   together. */
+/* helper.c -- the Python programs of scripts/: found from the folder of the rule library, as both
+   are installed together. */
 #include "search/helper.h"
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const places[] = {"/../scripts", "/../../scripts", "/../../../scripts", "/../share/isomer/scripts"};
+static const char *const places[] = {"/../scripts", "/../../scripts", "/../../../scripts",
+                                     "/../share/isomer/scripts"};
 
 char *helper_find(Arena *a, const char *name) {
     char folder[LIBRARY_PATH];

@@ -1,5 +1,5 @@
-/* helper.h -- the Python programs of scripts/ that ask another runtime: where they are, and the words of their command
-   lines. */
+/* helper.h -- the Python programs of scripts/ that ask another runtime: where they are, and the
+   words of their command lines. */
 #ifndef ISOMER_HELPER_H
 #define ISOMER_HELPER_H
 #include "search/run.h"
@@ -11,8 +11,10 @@ typedef struct Words { /* start with {.arena = ..}; v ends with NULL */
 } Words;
 
 void words_add(Words *, const char *);
-void words_add_shapes(Words *, Run *); /* --input-shape for each input, as the check has its sizes; what nothing gives is left out */
-char *words_command(const Words *);    /* as a line for the shell */
-/* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is not there. */
+/* --input-shape for each input, as the check has its sizes; what nothing gives is left out. */
+void words_add_shapes(Words *, Run *);
+char *words_command(const Words *); /* as a line for the shell */
+/* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
+   not there. */
 char *helper_find(Arena *, const char *name);
 #endif

@@ -84,8 +84,10 @@ ISOMER_API void isomer_versions(char *text, size_t n);
 ISOMER_API void isomer_options(IsomerOptions *); /* defaults */
 /* Reads `in`, writes `out` (may be the same path; ignored in a dry run): all of it or nothing. The
    result's texts are freed by isomer_result_free. */
-ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *, IsomerResult *);
-/* The rules that these options choose, as the result's table: name, identifier, class, whether it is on. */
+ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
+                               IsomerResult *);
+/* The rules that these options choose, as the result's table: name, identifier, class, whether it
+   is on. */
 ISOMER_API int isomer_list_rules(const IsomerOptions *, IsomerResult *);
 ISOMER_API void isomer_result_free(IsomerResult *);
 #ifdef __cplusplus

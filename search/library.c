@@ -1,4 +1,5 @@
-/* library.c -- finds the files, reads and checks their rules. A rule without a valid verdict ends the run: nothing unproved is ever applied. */
+/* library.c -- finds the files, reads and checks their rules. A rule without a valid verdict ends
+   the run: nothing unproved is ever applied. */
 #include "search/library.h"
 #include <dlfcn.h>
 #include <glob.h>
@@ -8,7 +9,8 @@
 
 enum { PATH_LENGTH = 4096 };
 
-/* Folders in which a library may lie, and the generated rules beside it, relative to the folder of the program or shared library: built here, installed. */
+/* Folders in which a library may lie, and the generated rules beside it, relative to the folder of
+   the program or shared library: built here, installed. */
 static const struct Place {
     const char *library, *generated;
 } places[] = {{"/../rules/library", "/../rules/generated/search"},
@@ -20,7 +22,8 @@ static const struct Place {
 static bool own_folder(char *out) {
     Dl_info info;
     ssize_t n = readlink("/proc/self/exe", out, PATH_LENGTH - 1);
-    if (dladdr((const void *)(uintptr_t)&own_folder, &info) && info.dli_fname && strstr(info.dli_fname, ".so")) {
+    if (dladdr((const void *)(uintptr_t)&own_folder, &info) && info.dli_fname &&
+        strstr(info.dli_fname, ".so")) {
         if (strlen(info.dli_fname) >= PATH_LENGTH || !realpath(info.dli_fname, out)) return false;
     } else if (n <= 0) {
         return false;
@@ -39,7 +42,8 @@ static bool read_all(Arena *a, const char *pattern, RuleSet *set, int *files, Er
     bool good = true;
     *files = 0;
     if (glob(pattern, 0, NULL, &found)) return true;
-    for (size_t k = 0; k < found.gl_pathc && good; k++, ++*files) good = rules_read(a, found.gl_pathv[k], set, e);
+    for (size_t k = 0; k < found.gl_pathc && good; k++, ++*files)
+        good = rules_read(a, found.gl_pathv[k], set, e);
     globfree(&found);
     return good;
 }
@@ -50,10 +54,15 @@ static bool read_library(Arena *a, RuleSet *set, Error *e) {
     if (own_folder(folder))
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
             int generated;
-            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set, &files, e)) return false;
-            if (files) return read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated), set, &generated, e);
+            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
+                          &files, e))
+                return false;
+            if (files)
+                return read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
+                                set, &generated, e);
         }
-    return error_set(e, E_ENVIRONMENT, "rules", "no library of rules beside this program; give --rules FILE or --rules none");
+    return error_set(e, E_ENVIRONMENT, "rules",
+                     "no library of rules beside this program; give --rules FILE or --rules none");
 }
 
 int library_find(const Library *l, const char *name) {
@@ -63,14 +72,18 @@ int library_find(const Library *l, const char *name) {
 }
 
 static bool choose(Library *l, const LibraryOptions *o, Error *e) {
-    for (int k = 0; k < l->n; k++) l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASS_DROPS & ~o->allow);
+    for (int k = 0; k < l->n; k++)
+        l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASS_DROPS & ~o->allow);
     for (int k = 0; k < o->nenable + o->ndisable; k++) {
         bool on = k < o->nenable;
         const char *name = on ? o->enable[k] : o->disable[k - o->nenable];
         int rule = library_find(l, name);
-        if (rule < 0) return error_set(e, E_USAGE, on ? "--enable" : "--disable", "there is no rule %s", name);
+        if (rule < 0)
+            return error_set(e, E_USAGE, on ? "--enable" : "--disable", "there is no rule %s",
+                             name);
         if (on && l->rule[rule].rule->classes & CLASS_DROPS & ~o->allow)
-            return error_set(e, E_USAGE, "--enable", "rule %s may drop NaN and Inf; it needs --allow drops", name);
+            return error_set(e, E_USAGE, "--enable",
+                             "rule %s may drop NaN and Inf; it needs --allow drops", name);
         l->rule[rule].on = on;
     }
     return true;
@@ -95,7 +108,8 @@ static bool make_instances(World *w, Arena *a, Library *l, Error *e) {
         rule_lengths_first(r->rule, length);
         do {
             bool stated = rule_is_stated(r->rule, length);
-            bool typed = rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance], stated ? e : &longer);
+            bool typed = rule_instance_apart(w, a, r->rule, length, &l->instance[l->ninstance],
+                                             stated ? e : &longer);
             if (stated && !typed) return false;
             l->ninstance += typed;
         } while (rule_covered_next(r->rule, length));
@@ -108,7 +122,8 @@ const Instance *library_instance(const Library *l, int rule, int nlength, const 
     const LibraryRule *r = &l->rule[rule];
     if (nlength != r->rule->ngroup) return NULL;
     for (int k = r->first; k < r->first + r->count; k++)
-        if (!memcmp(l->instance[k].length, length, sizeof *length * (size_t)nlength)) return &l->instance[k];
+        if (!memcmp(l->instance[k].length, length, sizeof *length * (size_t)nlength))
+            return &l->instance[k];
     return NULL;
 }
 

@@ -1,10 +1,12 @@
-/* library.h -- the rules of a run: read, checked, chosen by options, and their instances at all block lengths made once in the World. */
+/* library.h -- the rules of a run: read, checked, chosen by options, and their instances at all
+   block lengths made once in the World. */
 #ifndef ISOMER_LIBRARY_H
 #define ISOMER_LIBRARY_H
 #include "rules/match.h"
 
 typedef struct LibraryOptions {
-    const char *rules; /* a file; "none"; NULL: the library beside the program or installed with it */
+    /* A file; "none"; NULL: the library beside the program or installed with it. */
+    const char *rules;
     int nenable, ndisable;
     const char *const *enable, *const *disable; /* rule names; enable: only these */
     unsigned allow;                             /* classes beyond the default ones */
@@ -21,9 +23,13 @@ typedef struct Library {
     Instance *instance;
 } Library;
 enum { LIBRARY_PATH = 4096 };
-bool library_folder(char *out); /* LIBRARY_PATH bytes: the folder of the file that this code was loaded from */
-/* Every rule must pass rule_check: E_CHECK names the one that does not. E_ENVIRONMENT: no library found. E_USAGE: an option names no rule. */
+/* LIBRARY_PATH bytes: the folder of the file that this code was loaded from. */
+bool library_folder(char *out);
+/* Every rule must pass rule_check: E_CHECK names the one that does not. E_ENVIRONMENT: no library
+   found. E_USAGE: an option names no rule. */
 bool library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
-int library_find(const Library *, const char *name);                                          /* -1: none */
-const Instance *library_instance(const Library *, int rule, int nlength, const int length[]); /* NULL: the rule has none of these lengths */
+/* -1: none. */
+int library_find(const Library *, const char *name);
+/* NULL: the rule has none of these lengths. */
+const Instance *library_instance(const Library *, int rule, int nlength, const int length[]);
 #endif

@@ -1,5 +1,6 @@
-/* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is one of three: on the costs of our own plans, on whole models timed by a target, or the
-   steps of a proof log again. */
+/* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is
+   one of three: on the costs of our own plans, on whole models timed by a target, or the steps of a
+   proof log again. */
 #include "graphs/fold.h"
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
@@ -16,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VISIBLE = 64 };    /* bytes that computing what depends on constants alone may add before the search */
+enum {
+    VISIBLE = 64
+}; /* bytes that computing what depends on constants alone may add before the search */
 enum { GUESS_DATA = 16 }; /* a size that depends on data */
 
 static double now(void) {
@@ -64,7 +67,8 @@ static bool library(Run *r) {
     return library_open(r->w, r->arena, &l, &r->library, r->error);
 }
 
-/* Can what the right side computes of its inputs be written in the model's operator set? What depends on no input becomes a constant. */
+/* Can what the right side computes of its inputs be written in the model's operator set? What
+   depends on no input becomes a constant. */
 static bool writable(Run *r, const Instance *i) {
     NodeList live = graph_live(r->w, r->arena, &i->to);
     const char *why;
@@ -80,7 +84,8 @@ static void drop_unwritable(Run *r) {
         LibraryRule *rule = &r->library.rule[k];
         if (!rule->on || !rule->count || writable(r, &r->library.instance[rule->first])) continue;
         rule->on = false;
-        run_say(r, "rule %s is left out: the model's operator set has no such operator", rule->rule->name);
+        run_say(r, "rule %s is left out: the model's operator set has no such operator",
+                rule->rule->name);
     }
 }
 
@@ -95,14 +100,16 @@ static bool open_costs(Run *r) {
     return r->db != NULL;
 }
 
-/* A size that is not given is guessed: it decides costs and what is checked, never the result's meaning. */
+/* A size that is not given is guessed: it decides costs and what is checked, never the result's
+   meaning. */
 bool run_sizes(Run *r) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->original.nin);
     for (int k = 0; k < r->original.nin; k++) name[k] = model_input_name(r->model, k);
     StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v},
                dims = {r->o->dim.n, (const char **)(uintptr_t)r->o->dim.v};
-    r->bound = sizes_bind(r->w, r->arena, &r->original, name, shapes, dims, &r->sizes, NULL, &missing);
+    r->bound =
+        sizes_bind(r->w, r->arena, &r->original, name, shapes, dims, &r->sizes, NULL, &missing);
     if (!r->bound && !r->sizes.n) {
         *r->error = missing;
         return false;
@@ -110,7 +117,8 @@ bool run_sizes(Run *r) {
     int64_t *value = arena_copy(r->arena, r->sizes.value, sizeof *value * r->sizes.n);
     for (Symbol s = 1; s < r->sizes.n; s++) {
         SymbolKind kind = symbol_def(r->w, s).kind;
-        if (value[s] == SIZE_UNKNOWN && (kind == SYM_DATA || kind == SYM_NAMED)) value[s] = kind == SYM_DATA ? GUESS_DATA : RUN_GUESS;
+        if (value[s] == SIZE_UNKNOWN && (kind == SYM_DATA || kind == SYM_NAMED))
+            value[s] = kind == SYM_DATA ? GUESS_DATA : RUN_GUESS;
     }
     r->sizes.value = value;
     return true;
@@ -130,15 +138,18 @@ static bool read_model(Run *r) {
     r->model = model_open_values(r->w, r->from, &(OpenValues){.beside = r->in}, r->error);
     if (!r->model) return false;
     r->original = *model_graph(r->model);
-    int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < VISIBLE ? r->o->fold_limit : VISIBLE;
+    int64_t limit =
+        r->o->fold_limit >= 0 && r->o->fold_limit < VISIBLE ? r->o->fold_limit : VISIBLE;
     return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
 }
 
-/* Without the Ifs that are decided, the model is another file, which is read from memory into a World of its own. */
+/* Without the Ifs that are decided, the model is another file, which is read from memory into a
+   World of its own. */
 static bool inline_decided(Run *r, bool *again) {
     char path[64];
     Pieces file;
-    *again = (!r->o->rules || strcmp(r->o->rules, "none")) && model_inline(r->model, &r->prefold, r->arena, &file);
+    *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
+             model_inline(r->model, &r->prefold, r->arena, &file);
     if (!*again) return true;
     int fd = run_memory_file(&file);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
@@ -153,7 +164,8 @@ static bool inline_decided(Run *r, bool *again) {
     return true;
 }
 
-/* Operators below version 7 broadcast by other rules than all that is said of them here, and what those of a later ONNX will mean is not known: such a model is copied. */
+/* Operators below version 7 broadcast by other rules than all that is said of them here, and what
+   those of a later ONNX will mean is not known: such a model is copied. */
 static bool known_version(const Run *r) {
     enum { OLDEST = 7, NEWEST = 28 };
     int64_t version = model_version(r->model);
@@ -163,7 +175,8 @@ static bool known_version(const Run *r) {
 static bool open_model(Run *r) {
     bool again = true;
     for (r->from = r->in; again;)
-        if (!read_model(r) || (again = known_version(r), again && !inline_decided(r, &again))) return false;
+        if (!read_model(r) || (again = known_version(r), again && !inline_decided(r, &again)))
+            return false;
     r->facts = graph_facts(r->w, r->arena, &r->original);
     if (!digest_file(r) || !run_sizes(r)) return false;
     r->known = node_count(r->w);
@@ -184,11 +197,15 @@ static bool replay(Run *r, Derivation *d) {
     char *text, rules[33];
     size_t n;
     ProofLog log;
-    if (!file_read(r->arena, r->o->replay, &text, &n, r->error) || !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
+    if (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
+        !prooflog_parse(r->arena, r->o->replay, text, n, &log, r->error))
         return false;
-    if (strcmp(log.model, r->digest)) return error_set(r->error, E_CHECK, r->o->replay, "the proof log is of another model");
+    if (strcmp(log.model, r->digest))
+        return error_set(r->error, E_CHECK, r->o->replay, "the proof log is of another model");
     if (!prooflog_rules(r->arena, &log, &r->library.set, rules, r->error)) return false;
-    if (strcmp(rules, log.rules)) return error_set(r->error, E_CHECK, r->o->replay, "the proof log was made with other rules or verdicts");
+    if (strcmp(rules, log.rules))
+        return error_set(r->error, E_CHECK, r->o->replay,
+                         "the proof log was made with other rules or verdicts");
     r->growth = log.growth;
     return derive_replay(d, &log, r->error);
 }
@@ -212,16 +229,21 @@ static bool write_log(Run *r, Derivation *d) {
 }
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
-    ModelWrite x = {.graph = changed ? &d->graph : &r->original, .map = &d->map, .tag = derivation_tag, .user = d};
+    ModelWrite x = {.graph = changed ? &d->graph : &r->original,
+                    .map = &d->map,
+                    .tag = derivation_tag,
+                    .user = d};
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
     return r->o->dry_run || model_write(r->model, &x, r->out, r->error);
 }
 
 bool run_writable(Run *r, const Derivation *d) {
     const char *why;
-    ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    ModelWrite x = {
+        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (model_writable(r->model, &x, &why)) return true;
-    r->stats.check_note = arena_format(r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
+    r->stats.check_note = arena_format(
+        r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
     return false;
 }
 
@@ -246,7 +268,8 @@ static bool check(Run *r, Derivation *d) {
     TrialResult verdict = t ? trial_check(t) : TRIAL_FAILED;
     trial_close(t);
     if (verdict == TRIAL_IMPOSSIBLE) give_up(r, d);
-    if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run) run_reproduce(r, d, trial_class(d));
+    if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
+        run_reproduce(r, d, trial_class(d));
     return verdict != TRIAL_FAILED;
 }
 
@@ -256,11 +279,13 @@ static bool finish(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Bytes of the file that is, or would be, written: with weights beside it they are known when it stands. */
+/* Bytes of the file that is, or would be, written: with weights beside it they are known when it
+   stands. */
 static void weigh(Run *r, bool changed) {
     struct stat file;
     if (!changed || r->o->dry_run) r->stats.bytes_after = r->stats.bytes_before;
-    if (r->o->external && !r->o->dry_run && !stat(r->out, &file)) r->stats.bytes_after = (int64_t)file.st_size;
+    if (r->o->external && !r->o->dry_run && !stat(r->out, &file))
+        r->stats.bytes_after = (int64_t)file.st_size;
 }
 
 static void describe(Run *r, Derivation *d, IsomerResult *out) {
@@ -275,7 +300,8 @@ static void describe(Run *r, Derivation *d, IsomerResult *out) {
     out->changed = changed;
 }
 
-/* What is said of the model is ready before it is written, so that a lack of memory leaves the old file. */
+/* What is said of the model is ready before it is written, so that a lack of memory leaves the old
+   file. */
 static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
     if (!r->o->external) describe(r, d, out);
@@ -287,18 +313,21 @@ static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
 
 static bool only_copied(const Run *r, IsomerResult *out) {
     if (known_version(r)) return false;
-    snprintf(out->warning, sizeof out->warning, "%s: operator set %lld is not among 7 to 28: the file is copied as it is", r->in,
+    snprintf(out->warning, sizeof out->warning,
+             "%s: operator set %lld is not among 7 to 28: the file is copied as it is", r->in,
              (long long)model_version(r->model));
     return true;
 }
 
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!run_given(r) || !open_model(r) || !run_given_fits(r) || !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r))
+    if (!run_given(r) || !open_model(r) || !run_given_fits(r) || !run_can_show(r) ||
+        !run_can_ask(r) || !library(r) || !open_costs(r))
         return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
-    if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d)) return false;
+    if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d))
+        return false;
     return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
 }
 
@@ -308,7 +337,8 @@ const char *isomer_version(void) { return ISOMER_VERSION; }
 
 void run_versions(Run *r, Text *t) {
     options_version(t, "");
-    text_add(t, "  SQLite %s\n  cJSON %s\n  libzip %s\n", costdb_version(), report_version(), npz_version());
+    text_add(t, "  SQLite %s\n  cJSON %s\n  libzip %s\n", costdb_version(), report_version(),
+             npz_version());
     onnx_versions(t);
     if (!r->model || r->o->report) backend_version(r->o->backend, t);
 }
@@ -361,7 +391,8 @@ static void close_run(Guarded *c) {
 
 static bool list_rules(Run *r, IsomerResult *out) { return library(r) && run_list_rules(r, out); }
 
-/* Everything that must be freed is in *c, which does not live on this stack frame's registers across the jump. */
+/* Everything that must be freed is in *c, which does not live on this stack frame's registers
+   across the jump. */
 static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {
         c->error = c->escape.error;
@@ -375,7 +406,8 @@ static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResul
 }
 
 /* Numbers are read and printed with a point, whatever the host's locale is. */
-static int call(const char *in, const char *out, const IsomerOptions *o, bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
+static int call(const char *in, const char *out, const IsomerOptions *o,
+                bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
     Guarded *c = mem_realloc(NULL, sizeof *c);
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
@@ -388,10 +420,16 @@ static int call(const char *in, const char *out, const IsomerOptions *o, bool (*
     locale_t host = uselocale(plain);
     memset(c, 0, sizeof *c);
     c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
-    c->run.stats =
-        (RunStats){.start = now(), .own_before = -1, .own_after = -1, .measured_before = -1, .measured_after = -1, .check_note = ""};
-    if (o->size != sizeof *o) error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
-    else if (!guarded(c, what, result) && c->error.kind == E_NONE) error_set(&c->error, E_INVALID, in, "failed");
+    c->run.stats = (RunStats){.start = now(),
+                              .own_before = -1,
+                              .own_after = -1,
+                              .measured_before = -1,
+                              .measured_after = -1,
+                              .check_note = ""};
+    if (o->size != sizeof *o)
+        error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
+    else if (!guarded(c, what, result) && c->error.kind == E_NONE)
+        error_set(&c->error, E_INVALID, in, "failed");
     if (c->error.kind != E_NONE) {
         error_print(&c->error, result->message, sizeof result->message);
         isomer_result_free(result);
@@ -417,4 +455,6 @@ void isomer_versions(char *text, size_t n) {
     isomer_result_free(&result);
 }
 
-int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) { return call("", NULL, o, list_rules, result); }
+int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) {
+    return call("", NULL, o, list_rules, result);
+}

@@ -1,4 +1,5 @@
-/* optimize_model.c -- the program optimize-model: options in, one call of the library, a table out. */
+/* optimize_model.c -- the program optimize-model: options in, one call of the library, a table
+   out. */
 #include "ops/base/options.h"
 #include "search/isomer.h"
 #include <signal.h>
@@ -14,20 +15,22 @@ typedef struct Options {
     bool external;
     int64_t steps, seed, max_growth, fold_limit, check, external_threshold;
     double time_limit, rtol, atol;
-    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay, *backend, *html, *dot, *progress, *check_with,
-        *input, *help;
+    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay,
+        *backend, *html, *dot, *progress, *check_with, *input, *help;
     StringList shape, dim, enable, disable, explain, files;
 } Options;
 
 static const ProgramText program = {
     .name = "optimize-model",
     .usage = "optimize-model IN.onnx OUT.onnx [options]",
-    .summary =
-        "Writes a model that computes the same and runs faster: rewritten by proved rules, checked by numbers, measured. Without a gain of "
-        "3 % the file is copied as it is.",
-    .more = "Names, order and sizes of inputs and outputs stay, as do metadata and the names of nodes; new nodes are named after the rule "
+    .summary = "Writes a model that computes the same and runs faster: rewritten by proved rules, "
+               "checked by numbers, measured. Without a gain of "
+               "3 % the file is copied as it is.",
+    .more = "Names, order and sizes of inputs and outputs stay, as do metadata and the names of "
+            "nodes; new nodes are named after the rule "
             "that made them. What is not understood is copied. "
-            "OUT is written as a whole or not at all, and only after the result was compared with the original. The same bytes come out "
+            "OUT is written as a whole or not at all, and only after the result was compared with "
+            "the original. The same bytes come out "
             "for the same bytes, options and measured times "
             "(--frozen).\n\n"
             "With our own executor as the target, and a page that shows what was done:\n"
@@ -47,11 +50,27 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->shape,
          .value = "NAME:1,3,..",
          .help = "The sizes of an input, for costing and checking; the model keeps its own."},
-        {.name = "dim", .kind = OPT_LIST, .into = &o->dim, .value = "NAME=N", .help = "A named size, likewise."},
+        {.name = "dim",
+         .kind = OPT_LIST,
+         .into = &o->dim,
+         .value = "NAME=N",
+         .help = "A named size, likewise."},
         {.kind = OPT_HEAD, .help = "Rules"},
-        {.name = "rules", .kind = OPT_TEXT, .into = &o->rules, .value = "FILE|none", .help = "Proved rules, in place of the library."},
-        {.name = "enable", .kind = OPT_LIST, .into = &o->enable, .value = "RULE", .help = "Only this rule (and others so named)."},
-        {.name = "disable", .kind = OPT_LIST, .into = &o->disable, .value = "RULE", .help = "Not this rule."},
+        {.name = "rules",
+         .kind = OPT_TEXT,
+         .into = &o->rules,
+         .value = "FILE|none",
+         .help = "Proved rules, in place of the library."},
+        {.name = "enable",
+         .kind = OPT_LIST,
+         .into = &o->enable,
+         .value = "RULE",
+         .help = "Only this rule (and others so named)."},
+        {.name = "disable",
+         .kind = OPT_LIST,
+         .into = &o->disable,
+         .value = "RULE",
+         .help = "Not this rule."},
         {.name = "allow",
          .kind = OPT_TEXT,
          .into = &o->allow,
@@ -66,22 +85,37 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->cost,
          .value = "measured|flops|nodes",
-         .help = "What is to become less: measured time (the default), time by a model of the machine, or the number of nodes."},
+         .help = "What is to become less: measured time (the default), time by a model of the "
+                 "machine, or the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,
          .value = "FILE",
          .help = "Measured times. Default: in the user's cache folder."},
-        {.name = "frozen", .kind = OPT_FLAG, .into = &o->frozen, .help = "Times nothing: what the cost file lacks is estimated."},
+        {.name = "frozen",
+         .kind = OPT_FLAG,
+         .into = &o->frozen,
+         .help = "Times nothing: what the cost file lacks is estimated."},
         {.name = "measure-with",
          .kind = OPT_TEXT,
          .into = &o->measure_with,
          .value = "onnxruntime|CMD",
-         .help = "The target, in place of our own executor: that Python package, or a command that times ONNX files "
+         .help = "The target, in place of our own executor: that Python package, or a command that "
+                 "times ONNX files "
                  "(search/README.md)."},
-        {.name = "backend", .kind = OPT_TEXT, .into = &o->backend, .value = "NAME", .help = "Of our own executor: cpu, or a plug-in."},
+        {.name = "backend",
+         .kind = OPT_TEXT,
+         .into = &o->backend,
+         .value = "NAME",
+         .help = "Of our own executor: cpu, or a plug-in."},
         {.kind = OPT_HEAD, .help = "Search"},
-        {.name = "steps", .kind = OPT_INT, .into = &o->steps, .value = "N", .help = "Its budget in steps.", .least = 0, .most = 1e12},
+        {.name = "steps",
+         .kind = OPT_INT,
+         .into = &o->steps,
+         .value = "N",
+         .help = "Its budget in steps.",
+         .least = 0,
+         .most = 1e12},
         {.name = "time-limit",
          .kind = OPT_REAL,
          .into = &o->time_limit,
@@ -100,14 +134,16 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_INT,
          .into = &o->fold_limit,
          .value = "BYTES",
-         .help = "Larger constants are not computed beforehand but at each run. Default: none is too large.",
+         .help = "Larger constants are not computed beforehand but at each run. Default: none is "
+                 "too large.",
          .least = 0,
          .most = 9e15},
         {.name = "max-growth",
          .kind = OPT_INT,
          .into = &o->max_growth,
          .value = "BYTES",
-         .help = "By how much the constants in the file may grow. Default: 1 MiB and a tenth of the file.",
+         .help = "By how much the constants in the file may grow. Default: 1 MiB and a tenth of "
+                 "the file.",
          .least = 0,
          .most = 9e15},
         {.name = "replay",
@@ -128,18 +164,21 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->input,
          .value = "FILE.npz",
-         .help = "Data for the check, an entry for each input or some: the first of its inputs, instead of random numbers; sizes follow "
+         .help = "Data for the check, an entry for each input or some: the first of its inputs, "
+                 "instead of random numbers; sizes follow "
                  "from it."},
         {.name = "check-with",
          .kind = OPT_TEXT,
          .into = &o->check_with,
          .value = "onnxruntime",
-         .help = "Asks that Python package too, on inputs of its own; nothing is written when it disagrees."},
+         .help = "Asks that Python package too, on inputs of its own; nothing is written when it "
+                 "disagrees."},
         {.name = "rtol",
          .kind = OPT_REAL,
          .into = &o->rtol,
          .value = "X",
-         .help = "Allowed difference relative to the largest element. Default: by the rules' classes.",
+         .help =
+             "Allowed difference relative to the largest element. Default: by the rules' classes.",
          .least = 0,
          .most = 1},
         {.name = "atol",
@@ -149,19 +188,28 @@ static void option_table(Options *o, OptionDef table[]) {
          .help = "Allowed absolute difference.",
          .least = 0,
          .most = 1e30},
-        {.name = "report", .kind = OPT_TEXT, .into = &o->report, .value = "FILE", .help = "Writes a report as JSON (search/REPORT.md)."},
-        {.name = "diff", .kind = OPT_FLAG, .into = &o->diff, .help = "Prints the nodes that were removed, added or changed, by rule."},
+        {.name = "report",
+         .kind = OPT_TEXT,
+         .into = &o->report,
+         .value = "FILE",
+         .help = "Writes a report as JSON (search/REPORT.md)."},
+        {.name = "diff",
+         .kind = OPT_FLAG,
+         .into = &o->diff,
+         .help = "Prints the nodes that were removed, added or changed, by rule."},
         {.name = "explain",
          .kind = OPT_LIST,
          .into = &o->explain,
          .value = "NODE",
-         .help = "Prints which rules made a node of the result, from what, or what became of one of the original; also by the name of a "
+         .help = "Prints which rules made a node of the result, from what, or what became of one "
+                 "of the original; also by the name of a "
                  "value."},
         {.name = "html",
          .kind = OPT_TEXT,
          .into = &o->html,
          .value = "FILE",
-         .help = "Writes a page: original and result side by side, costs, rules, check. Needs Graphviz."},
+         .help = "Writes a page: original and result side by side, costs, rules, check. Needs "
+                 "Graphviz."},
         {.name = "dot",
          .kind = OPT_TEXT,
          .into = &o->dot,
@@ -175,7 +223,8 @@ static void option_table(Options *o, OptionDef table[]) {
         {.name = "save-as-external-data",
          .kind = OPT_FLAG,
          .into = &o->external,
-         .help = "Weights go into one file beside the result, OUT.onnx.data. Without it they are where the model has them."},
+         .help = "Weights go into one file beside the result, OUT.onnx.data. Without it they are "
+                 "where the model has them."},
         {.name = "external-threshold",
          .kind = OPT_INT,
          .into = &o->external_threshold,
@@ -183,13 +232,21 @@ static void option_table(Options *o, OptionDef table[]) {
          .help = "Only tensors of so many bytes do.",
          .least = 0,
          .most = 9e15},
-        {.name = "dry-run", .kind = OPT_FLAG, .into = &o->dry_run, .help = "Does not write the model."},
+        {.name = "dry-run",
+         .kind = OPT_FLAG,
+         .into = &o->dry_run,
+         .help = "Does not write the model."},
         {.name = "progress",
          .kind = OPT_TEXT,
          .into = &o->progress,
          .value = "auto|never",
-         .help = "Whether to say on standard error what is being done; auto: when that is a terminal."},
-        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &o->quiet, .help = "Prints no table, no progress, no warnings."},
+         .help =
+             "Whether to say on standard error what is being done; auto: when that is a terminal."},
+        {.name = "quiet",
+         .letter = 'q',
+         .kind = OPT_FLAG,
+         .into = &o->quiet,
+         .help = "Prints no table, no progress, no warnings."},
         {.name = "verbose",
          .letter = 'v',
          .kind = OPT_COUNT,
@@ -262,12 +319,14 @@ static int run(const Options *o) {
     IsomerResult result;
     fill(o, &x);
     catch_interrupt();
-    int code =
-        o->list_rules ? isomer_list_rules(&x, &result) : isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL, &x, &result);
+    int code = o->list_rules ? isomer_list_rules(&x, &result)
+                             : isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL,
+                                               &x, &result);
     if (code) fprintf(stderr, "optimize-model: %s\n", result.message);
     else if (!o->quiet || o->list_rules) fputs(result.table, stdout);
     if (!code && result.changes) fputs(result.changes, stdout);
-    if (!code && !o->quiet && *result.warning) fprintf(stderr, "optimize-model: %s\n", result.warning);
+    if (!code && !o->quiet && *result.warning)
+        fprintf(stderr, "optimize-model: %s\n", result.warning);
     isomer_result_free(&result);
     return code;
 }
@@ -275,14 +334,17 @@ static int run(const Options *o) {
 static bool one_of(const char *option, const char *value, const char *const words[], Error *e) {
     for (int k = 0; words[k]; k++)
         if (!strcmp(value, words[k])) return true;
-    return error_set(e, E_USAGE, option, "expected %s or %s%s%s, not \"%s\"", words[0], words[1], words[2] ? " or " : "",
-                     words[2] ? words[2] : "", value);
+    return error_set(e, E_USAGE, option, "expected %s or %s%s%s, not \"%s\"", words[0], words[1],
+                     words[2] ? " or " : "", words[2] ? words[2] : "", value);
 }
 
 static bool valid(const Options *o, Error *e) {
-    static const char *const cost[] = {"measured", "flops", "nodes", NULL}, *const progress[] = {"auto", "never", NULL};
+    static const char *const cost[] = {"measured", "flops", "nodes", NULL}, *const progress[] = {
+                                                                                "auto", "never",
+                                                                                NULL};
     int least = o->list_rules ? 0 : o->dry_run ? 1 : 2, most = o->list_rules ? 0 : 2;
-    if (o->files.n < least || o->files.n > most) return error_set(e, E_USAGE, "", "usage: %s", program.usage);
+    if (o->files.n < least || o->files.n > most)
+        return error_set(e, E_USAGE, "", "usage: %s", program.usage);
     return one_of("--cost", o->cost, cost, e) && one_of("--progress", o->progress, progress, e);
 }
 

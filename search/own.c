@@ -1,5 +1,7 @@
-/* own.c -- search on the costs of our own plans: the graph is cut into regions, equal regions are solved once, each by backtracking, and the rounds that solve a region are made again in each of its
-   occurrences, so that the proof log speaks of the whole graph. Prices of parts only promise: in the end a few candidates for the whole, which differ in the regions that are left as they
+/* own.c -- search on the costs of our own plans: the graph is cut into regions, equal regions are
+   solved once, each by backtracking, and the rounds that solve a region are made again in each of
+   its occurrences, so that the proof log speaks of the whole graph. Prices of parts only promise:
+   in the end a few candidates for the whole, which differ in the regions that are left as they
    were, are timed beside the original, and the fastest is taken. */
 #include "graphs/region.h"
 #include "search/backtrack.h"
@@ -13,7 +15,8 @@ enum {
     REGION = 200,
     PATIENCE = 6,
     CANDIDATES = 6,
-    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, beside those of the first */
+    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, beside those
+                            of the first */
 };
 
 typedef struct Own {
@@ -46,7 +49,8 @@ static Price region_price(void *user, const Graph *g) {
 
 static bool must_stop(void *user) {
     const Run *r = ((const Own *)user)->r;
-    return (r->o->cancel && *r->o->cancel) || (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
+    return (r->o->cancel && *r->o->cancel) ||
+           (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
 }
 
 static int solved(const Own *o, const char *hash) {
@@ -60,7 +64,8 @@ static bool solve(Own *o, const Region *region) {
     int k = o->nsolved++;
     o->hash[k] = region->hash;
     bool *loose = ARENA_NEW(r->arena, bool, region->nin);
-    for (int j = 0; j < region->nin; j++) loose[j] = !region->constant[j] && !input_name(r->w, region->in[j]);
+    for (int j = 0; j < region->nin; j++)
+        loose[j] = !region->constant[j] && !input_name(r->w, region->in[j]);
     o->part = (CostPart){region->constant, loose};
     if (!region_graph(r->w, r->arena, region, &o->start[k], NULL, r->error)) return false;
     const Backtrack b = {.w = r->w,
@@ -76,8 +81,9 @@ static bool solve(Own *o, const Region *region) {
     backtrack(&b, &o->start[k], &o->solution[k]);
     r->stats.steps += o->solution[k].steps;
     r->stats.candidates += o->solution[k].graphs;
-    run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode, o->solution[k].before.seconds * 1e3,
-            o->solution[k].after.seconds * 1e3, o->solution[k].graphs);
+    run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode,
+            o->solution[k].before.seconds * 1e3, o->solution[k].after.seconds * 1e3,
+            o->solution[k].graphs);
     return !run_cancelled(r);
 }
 
@@ -104,7 +110,8 @@ static bool image(Run *r, const Graph *g, const Value base[], ValueMap *map) {
 
 static void translate(Run *r, const Match *m, const ValueMap *map, Match *out) {
     const Instance *i = m->instance;
-    Value *in = ARENA_NEW(r->w->scratch, Value, i->ninput), *root = ARENA_NEW(r->w->scratch, Value, i->from.nout);
+    Value *in = ARENA_NEW(r->w->scratch, Value, i->ninput),
+          *root = ARENA_NEW(r->w->scratch, Value, i->from.nout);
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(map, m->input[k]);
     for (int k = 0; k < i->from.nout; k++) root[k] = map_value(map, m->root[k]);
     *out = *m;
@@ -128,7 +135,8 @@ static const Solution *solution_of(const Own *o, int k, Take take) {
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
 
-static bool replay_region(Own *o, Derivation *d, const Region *region, const Solution *s, const ValueMap *since) {
+static bool replay_region(Own *o, Derivation *d, const Region *region, const Solution *s,
+                          const ValueMap *since) {
     Value *base = ARENA_NEW(o->r->arena, Value, region->nin);
     for (int k = 0; k < s->n; k++) {
         for (int j = 0; j < region->nin; j++) base[j] = map_value(since, region->in[j]);
@@ -154,7 +162,8 @@ static bool solve_all(Own *o) {
 /* ---- candidates */
 
 /* Its derivation from the model itself. *usable: it differs from the model and may be written. */
-static bool derive(Own *o, const Take take[], Derivation *made, Derivation *finished, bool *usable) {
+static bool derive(Own *o, const Take take[], Derivation *made, Derivation *finished,
+                   bool *usable) {
     Run *r = o->r;
     Error why = {0};
     *usable = false;
@@ -168,7 +177,8 @@ static bool derive(Own *o, const Take take[], Derivation *made, Derivation *fini
     *made = run_derivation(r);
     if (!derive_replay(made, &from_start.log, r->error)) return false;
     *finished = *made;
-    *usable = run_finish(r, finished, &why) && run_writable(r, finished) && run_fits(r, finished, &why);
+    *usable =
+        run_finish(r, finished, &why) && run_writable(r, finished) && run_fits(r, finished, &why);
     if (why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
     return true;
 }
@@ -193,7 +203,8 @@ static int most_gain(const Own *o, const bool named[]) {
     return most;
 }
 
-/* Everything that was found; the cheapest instead of the fewest nodes; then everything but one region, and that one alone. */
+/* Everything that was found; the cheapest instead of the fewest nodes; then everything but one
+   region, and that one alone. */
 static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;
@@ -230,8 +241,9 @@ static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
     *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : s->own_after < GAIN * s->own_before;
 }
 
-/* The fastest of those that run, timed beside the original; -1: none gains enough. The least of several noisy
-   times promises too much: the best of many is timed once more, against the original alone, and that time counts. */
+/* The fastest of those that run, timed beside the original; -1: none gains enough. The least of
+   several noisy times promises too much: the best of many is timed once more, against the original
+   alone, and that time counts. */
 static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
@@ -240,15 +252,18 @@ static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     if (!trial_time(n, trial, o->cost, seconds, r->error)) return false;
     *best = -1;
     for (int k = 0; k < n; k++) {
-        run_say(r, "candidate %d of %d rule applications: %.3f -> %.3f ms", k + 1, v[k].made.applied, seconds[0] * 1e3,
-                seconds[1 + k] * 1e3);
-        if (seconds[1 + k] < GAIN * seconds[0] && (*best < 0 || seconds[1 + k] < seconds[1 + *best])) *best = k;
+        run_say(r, "candidate %d of %d rule applications: %.3f -> %.3f ms", k + 1,
+                v[k].made.applied, seconds[0] * 1e3, seconds[1 + k] * 1e3);
+        if (seconds[1 + k] < GAIN * seconds[0] &&
+            (*best < 0 || seconds[1 + k] < seconds[1 + *best]))
+            *best = k;
     }
     double after = *best < 0 ? seconds[0] : seconds[1 + *best];
     if (*best >= 0 && n > 1) {
         if (!trial_time(1, &trial[*best], o->cost, seconds, r->error)) return false;
         after = seconds[1];
-        run_say(r, "candidate %d once more: %.3f -> %.3f ms", *best + 1, seconds[0] * 1e3, after * 1e3);
+        run_say(r, "candidate %d once more: %.3f -> %.3f ms", *best + 1, seconds[0] * 1e3,
+                after * 1e3);
         if (after >= GAIN * seconds[0]) *best = -1;
     }
     r->stats.measured_before = seconds[0];
@@ -305,7 +320,10 @@ static bool search(Own *o, Derivation *d) {
 }
 
 bool run_own(Run *r, Derivation *d) {
-    CostOptions o = {.measured = run_measures(r), .frozen = r->o->frozen, .backend = r->o->backend, .seed = r->o->seed};
+    CostOptions o = {.measured = run_measures(r),
+                     .frozen = r->o->frozen,
+                     .backend = r->o->backend,
+                     .seed = r->o->seed};
     Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
     if (!own.cost) return false;
     bool good = search(&own, d);

@@ -1,5 +1,6 @@
-/* page_draw.c -- the pictures of a page, drawn by one run of `dot`. Places that look alike, as in twelve equal
-   layers, are drawn once: two look alike when their nodes, in order, have the same types, rules and edges. */
+/* page_draw.c -- the pictures of a page, drawn by one run of `dot`. Places that look alike, as in
+   twelve equal layers, are drawn once: two look alike when their nodes, in order, have the same
+   types, rules and edges. */
 #include "search/page_draw.h"
 #include "search/picture.h"
 
@@ -42,13 +43,15 @@ static int look_alike(Pictures *p, const char *key, int place) {
 }
 
 static void group(const Changes *c, Pictures *p) {
-    int *local[2] = {ARENA_NEW(c->arena, int, c->side[0].n), ARENA_NEW(c->arena, int, c->side[1].n)};
+    int *local[2] = {ARENA_NEW(c->arena, int, c->side[0].n),
+                     ARENA_NEW(c->arena, int, c->side[1].n)};
     p->like = ARENA_NEW(c->arena, int, c->nplace);
     p->drawn = ARENA_NEW(c->arena, Drawn, c->nplace);
     for (int place = 0; place < c->nplace; place++) {
         char key[33];
         Text t = text_new(c->arena);
-        for (int side = 0; side < 2; side++) describe(c, side, place, local[side], &t), text_add(&t, "|");
+        for (int side = 0; side < 2; side++)
+            describe(c, side, place, local[side], &t), text_add(&t, "|");
         hash_hex(t.data, t.size, key);
         p->like[place] = look_alike(p, key, place);
         p->drawn[p->like[place]].count++;
@@ -56,7 +59,9 @@ static void group(const Changes *c, Pictures *p) {
 }
 
 /* Too many nodes for a picture: it stays with the list of nodes. */
-static bool fits(const Changes *c, int place) { return count(c, 0, place) <= DRAWN && count(c, 1, place) <= DRAWN; }
+static bool fits(const Changes *c, int place) {
+    return count(c, 0, place) <= DRAWN && count(c, 1, place) <= DRAWN;
+}
 
 static int by_dot(const Changes *c, Pictures *p, Text *t) {
     int n = 0;

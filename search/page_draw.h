@@ -1,4 +1,5 @@
-/* page_draw.h -- the pictures of a page: of places that look alike one, and of the whole graphs where they are small. */
+/* page_draw.h -- the pictures of a page: of places that look alike one, and of the whole graphs
+   where they are small. */
 #ifndef ISOMER_PAGE_DRAW_H
 #define ISOMER_PAGE_DRAW_H
 #include "search/page.h"
@@ -7,7 +8,8 @@
 typedef struct Drawn {
     int place, count; /* the first of its kind; how many there are */
     char key[33];     /* hash of what is the same in those */
-    int first;        /* 1 + the number of its first picture, the original's; the result's follows; 0: not drawn */
+    int first; /* 1 + the number of its first picture, the original's; the result's follows; 0: not
+                  drawn */
 } Drawn;
 struct Pictures {
     int n;

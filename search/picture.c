@@ -1,9 +1,11 @@
-/* picture.c -- a side's nodes as boxes, coloured by what became of them, over the values between them. What is not
-   shown leaves a stub with the value's name, so that a part of a graph says where it is. */
+/* picture.c -- a side's nodes as boxes, coloured by what became of them, over the values between
+   them. What is not shown leaves a stub with the value's name, so that a part of a graph says where
+   it is. */
 #include "search/picture.h"
 #include <string.h>
 
-static const char *const fill[] = {[KEPT] = "#f4f4f4", [CHANGED] = "#ffe08a", [GONE] = "#ffb3a7", [NEW] = "#b5e7b0"};
+static const char *const fill[] = {
+    [KEPT] = "#f4f4f4", [CHANGED] = "#ffe08a", [GONE] = "#ffb3a7", [NEW] = "#b5e7b0"};
 
 /* Text in a quoted string of dot; long names keep their end, which tells them apart. */
 static void add_text(Text *t, const char *s) {
@@ -39,7 +41,9 @@ static void add_node(const Changes *c, int side, int k, bool pale, Text *t) {
     const FileNode *f = &c->side[side].v[k];
     const Rule *rule = change_rule(c, f);
     int weights = 0;
-    for (int j = 0; j < f->nin; j++) weights += *f->in[j] && maker(&c->side[side], f->in[j]) < 0 && !is_input(&c->side[side], f->in[j]);
+    for (int j = 0; j < f->nin; j++)
+        weights +=
+            *f->in[j] && maker(&c->side[side], f->in[j]) < 0 && !is_input(&c->side[side], f->in[j]);
     text_add(t, "  s%dn%d [fillcolor=\"%s\" label=\"", side, k, pale ? "#ffffff" : fill[f->change]);
     add_text(t, f->type);
     text_add(t, "\\n");
@@ -48,12 +52,16 @@ static void add_node(const Changes *c, int side, int k, bool pale, Text *t) {
     if (rule) text_add(t, "\\n%s", rule->name);
     text_add(t, "\" tooltip=\"");
     add_text(t, change_label(f));
-    if (pale) text_add(t, "\" fontcolor=\"#777777\" color=\"%s\"];\n", f->change == KEPT ? "#aaaaaa" : fill[f->change]);
+    if (pale)
+        text_add(t, "\" fontcolor=\"#777777\" color=\"%s\"];\n",
+                 f->change == KEPT ? "#aaaaaa" : fill[f->change]);
     else text_add(t, "\"%s];\n", f->change == KEPT ? "" : " penwidth=1.6");
 }
 
-/* What stands for a value's source: the node that makes it, an input of the graph, a stub of what is not shown; nothing for a constant. */
-static void add_edge(const Changes *c, int side, int to, const char *name, const bool *shown, Text *t) {
+/* What stands for a value's source: the node that makes it, an input of the graph, a stub of what
+   is not shown; nothing for a constant. */
+static void add_edge(const Changes *c, int side, int to, const char *name, const bool *shown,
+                     Text *t) {
     const FileSide *s = &c->side[side];
     int from = maker(s, name);
     if (from < 0 && !is_input(s, name)) return;
@@ -62,9 +70,11 @@ static void add_edge(const Changes *c, int side, int to, const char *name, const
         return;
     }
     uint32_t id = intern_put(s->names, name, strlen(name));
-    text_add(t, "  s%dv%u [shape=%s fillcolor=\"#ffffff\" label=\"", side, id, from < 0 ? "ellipse" : "plaintext");
+    text_add(t, "  s%dv%u [shape=%s fillcolor=\"#ffffff\" label=\"", side, id,
+             from < 0 ? "ellipse" : "plaintext");
     add_text(t, name);
-    text_add(t, "\"];\n  s%dv%u -> s%dn%d%s;\n", side, id, side, to, from < 0 ? "" : " [style=dashed]");
+    text_add(t, "\"];\n  s%dv%u -> s%dn%d%s;\n", side, id, side, to,
+             from < 0 ? "" : " [style=dashed]");
 }
 
 static bool is_output(const FileSide *s, const char *name) {
@@ -92,8 +102,10 @@ static void add_readers(const Changes *c, int side, const bool *shown, Text *t) 
             int from = maker(s, s->v[k].in[j]);
             if (from < 0 || !shown[from] || has[from]) continue;
             has[from] = true;
-            text_add(t, "  s%dr%d [shape=plaintext label=\"..\" fillcolor=\"#ffffff\"];\n  s%dn%d -> s%dr%d [style=dashed];\n", side, from,
-                     side, from, side, from);
+            text_add(t,
+                     "  s%dr%d [shape=plaintext label=\"..\" fillcolor=\"#ffffff\"];\n  s%dn%d -> "
+                     "s%dr%d [style=dashed];\n",
+                     side, from, side, from, side, from);
         }
 }
 
@@ -110,7 +122,8 @@ static void add_side(const Changes *c, int side, int place, const bool *shown, T
 
 static const char style[] =
     "  rankdir=TB; nodesep=0.2; ranksep=0.25; bgcolor=\"transparent\";\n"
-    "  node [shape=box style=\"filled,rounded\" fontname=\"Helvetica,Arial,sans-serif\" fontsize=10 margin=\"0.08,0.04\" height=0.2];\n"
+    "  node [shape=box style=\"filled,rounded\" fontname=\"Helvetica,Arial,sans-serif\" "
+    "fontsize=10 margin=\"0.08,0.04\" height=0.2];\n"
     "  edge [arrowsize=0.5];\n";
 
 void picture_side(const Changes *c, int side, int place, const bool *shown, Text *t) {
@@ -127,7 +140,8 @@ void picture_near(const Changes *c, int side, int place, int steps, bool *shown)
     for (int k = 0; k < s->n; k++)
         for (int j = 0; j < s->v[k].nin; j++)
             if (maker(s, s->v[k].in[j]) >= 0) readers[maker(s, s->v[k].in[j])]++;
-    for (int k = 0; k < s->n; k++) shown[k] |= s->v[k].change != KEPT && (place < 0 || s->v[k].place == place);
+    for (int k = 0; k < s->n; k++)
+        shown[k] |= s->v[k].change != KEPT && (place < 0 || s->v[k].place == place);
     for (int round = 0; round < steps; round++) {
         bool *more = arena_copy(c->arena, shown, sizeof *more * (size_t)s->n);
         for (int k = 0; k < s->n; k++)
@@ -146,8 +160,9 @@ void picture_both(const Changes *c, Text *t) {
     for (int side = 0; side < 2; side++) {
         bool *shown = large ? ARENA_NEW(c->arena, bool, c->side[side].n) : NULL;
         if (large) picture_near(c, side, -1, PICTURE_AROUND, shown);
-        text_add(t, "  subgraph cluster_%d {\n  label=\"%s, %d nodes%s\"; color=\"#888888\";\n", side, side ? "result" : "original",
-                 c->side[side].n, large ? ", of these what changed and what is around it" : "");
+        text_add(t, "  subgraph cluster_%d {\n  label=\"%s, %d nodes%s\"; color=\"#888888\";\n",
+                 side, side ? "result" : "original", c->side[side].n,
+                 large ? ", of these what changed and what is around it" : "");
         add_side(c, side, -1, shown, t);
         text_add(t, "  }\n");
     }

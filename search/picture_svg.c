@@ -5,7 +5,8 @@
 #include <string.h>
 
 static bool absent(Error *e, const char *why) {
-    return error_set(e, E_ENVIRONMENT, "--html", "pictures need Graphviz's program dot (Debian: graphviz): %s", why);
+    return error_set(e, E_ENVIRONMENT, "--html",
+                     "pictures need Graphviz's program dot (Debian: graphviz): %s", why);
 }
 
 static bool dot(Arena *a, char *argument, const Text *in, char **out, Error *e) {

@@ -1,4 +1,5 @@
-/* report.c -- what a run did: numbers by operator, and a table for people. The same numbers as JSON: report_json.c. */
+/* report.c -- what a run did: numbers by operator, and a table for people. The same numbers as
+   JSON: report_json.c. */
 #include "search/cost.h"
 #include "search/run.h"
 #include <stdlib.h>
@@ -6,7 +7,9 @@
 
 /* ---- by operator */
 
-static int by_name(const void *a, const void *b) { return strcmp(((const OpCost *)a)->name, ((const OpCost *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const OpCost *)a)->name, ((const OpCost *)b)->name);
+}
 
 static OpCost *entry(Run *r, const Op *op) {
     int at = 0;
@@ -42,9 +45,11 @@ static void add_price(void *user, StepKind kind, double seconds) {
 /* Prices that are in the cost file or follow from the model: nothing is timed for a report. */
 static void price(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
-    const CostOptions o = {.measured = r->db != NULL, .frozen = true, .backend = r->o->backend, .seed = r->o->seed};
+    const CostOptions o = {
+        .measured = r->db != NULL, .frozen = true, .backend = r->o->backend, .seed = r->o->seed};
     Cost *cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, &ignored);
-    for (int side = 0; cost && side < 2; side++) cost_kinds(cost, graphs[side], add_price, &(Prices){r, side});
+    for (int side = 0; cost && side < 2; side++)
+        cost_kinds(cost, graphs[side], add_price, &(Prices){r, side});
     cost_free(cost);
 }
 
@@ -54,7 +59,8 @@ void run_operators(Run *r, const Graph *result) {
     for (int side = 0; side < 2; side++) count(r, graphs[side], side);
     r->stats.flops_before = cost_flops(r->w, graphs[0], r->sizes, NULL);
     r->stats.flops_after = cost_flops(r->w, graphs[1], r->sizes, NULL);
-    for (int kind = 0; kind < STEP_KIND_COUNT; kind++) r->kinds[kind] = (KindCost){.seconds = {-1, -1}};
+    for (int kind = 0; kind < STEP_KIND_COUNT; kind++)
+        r->kinds[kind] = (KindCost){.seconds = {-1, -1}};
     if (r->o->html || r->o->report) price(r, graphs);
     qsort(r->operators, (size_t)r->noperator, sizeof *r->operators, by_name);
 }
@@ -63,7 +69,8 @@ void run_operators(Run *r, const Graph *result) {
 
 static void line_times(const char *what, double before, double after, Text *t) {
     if (before <= 0 || after <= 0) return;
-    text_add(t, "  %-22s %11.3f ms %11.3f ms   %.2f times as fast\n", what, before * 1e3, after * 1e3, before / after);
+    text_add(t, "  %-22s %11.3f ms %11.3f ms   %.2f times as fast\n", what, before * 1e3,
+             after * 1e3, before / after);
 }
 
 void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
@@ -71,22 +78,32 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->model);
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->noperator; k++)
-        if (v[k].nodes[0] != v[k].nodes[1]) text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
-    text_add(t, "  %-22s %11.3f MB %11.3f MB\n", "file", (double)r->stats.bytes_before / 1e6, (double)r->stats.bytes_after / 1e6);
-    text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9, r->stats.flops_after / 1e9);
+        if (v[k].nodes[0] != v[k].nodes[1])
+            text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
+    text_add(t, "  %-22s %11.3f MB %11.3f MB\n", "file", (double)r->stats.bytes_before / 1e6,
+             (double)r->stats.bytes_after / 1e6);
+    text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", r->stats.flops_before / 1e9,
+             r->stats.flops_after / 1e9);
     line_times("predicted time", r->stats.own_before, r->stats.own_after, t);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
     for (int k = 0; k < r->library.n; k++)
-        if (d->fired[k]) text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
+        if (d->fired[k])
+            text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);
     if (r->stats.checked)
-        text_add(t, "  compared by numbers: greatest difference %.3g, relative %.3g%s%s\n", r->stats.check_absolute,
-                 r->stats.check_relative, *r->stats.check_note ? "; " : "", r->stats.check_note);
+        text_add(t, "  compared by numbers: greatest difference %.3g, relative %.3g%s%s\n",
+                 r->stats.check_absolute, r->stats.check_relative, *r->stats.check_note ? "; " : "",
+                 r->stats.check_note);
     else if (*r->stats.check_note) text_add(t, "  %s\n", r->stats.check_note);
     if (r->stats.second) text_add(t, "  %s: %s\n", r->o->check_with, r->stats.second);
     if (r->stats.frozen_missing)
-        text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n", r->stats.frozen_missing);
-    if (r->memory) text_add(t, "  Ifs whose condition is decided, or that can take one branch only, gave way to it\n");
-    text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes, m.opaque, run_seconds(r),
+        text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n",
+                 r->stats.frozen_missing);
+    if (r->memory)
+        text_add(
+            t,
+            "  Ifs whose condition is decided, or that can take one branch only, gave way to it\n");
+    text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
+             m.opaque, run_seconds(r),
              changed     ? ""
              : r->memory ? "; nothing else gains 3 %"
                          : "; nothing gains 3 %: the file is unchanged");

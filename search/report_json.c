@@ -25,7 +25,8 @@ static void add_rules(Run *r, const Derivation *d, cJSON *o) {
         cJSON *x = cJSON_CreateObject();
         cJSON_AddStringToObject(x, "name", r->library.rule[k].rule->name);
         cJSON_AddStringToObject(x, "id", r->library.rule[k].rule->id);
-        cJSON_AddStringToObject(x, "class", classes_text(r->arena, r->library.rule[k].rule->classes));
+        cJSON_AddStringToObject(x, "class",
+                                classes_text(r->arena, r->library.rule[k].rule->classes));
         cJSON_AddNumberToObject(x, "count", d->fired[k]);
         cJSON_AddItemToArray(list, x);
     }
@@ -47,7 +48,8 @@ static void add_kinds(Run *r, cJSON *o) {
     };
     cJSON *all = cJSON_AddObjectToObject(o, "step_seconds");
     for (int k = 0; k < STEP_KIND_COUNT; k++)
-        if (r->kinds[k].steps[0] + r->kinds[k].steps[1]) add_pair(all, names[k], r->kinds[k].seconds[0], r->kinds[k].seconds[1]);
+        if (r->kinds[k].steps[0] + r->kinds[k].steps[1])
+            add_pair(all, names[k], r->kinds[k].seconds[0], r->kinds[k].seconds[1]);
 }
 
 static void add_check(Run *r, cJSON *o) {
@@ -61,7 +63,8 @@ static void add_check(Run *r, cJSON *o) {
         cJSON *x = cJSON_AddObjectToObject(outputs, model_output_name(r->model, k));
         const char *const names[] = {"max_absolute", "max_relative"};
         for (int j = 0; j < 2; j++) {
-            if (r->stats.output[k][j] >= 0) cJSON_AddNumberToObject(x, names[j], r->stats.output[k][j]);
+            if (r->stats.output[k][j] >= 0)
+                cJSON_AddNumberToObject(x, names[j], r->stats.output[k][j]);
             else cJSON_AddNullToObject(x, names[j]);
         }
     }
@@ -89,7 +92,9 @@ static void add_versions(Run *r, cJSON *o) {
     run_versions(r, &t);
     for (const char *line = t.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *word = line + strspn(line, " ");
-        if (word > line) cJSON_AddItemToArray(list, cJSON_CreateString(arena_string(r->arena, word, strcspn(word, "\n"))));
+        if (word > line)
+            cJSON_AddItemToArray(
+                list, cJSON_CreateString(arena_string(r->arena, word, strcspn(word, "\n"))));
     }
 }
 

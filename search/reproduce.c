@@ -1,6 +1,9 @@
-/* reproduce.c -- what shows a disagreement, as small as it is easily found. Original and result have pairs of values that should be equal; both graphs compute all of them, on the data of the check,
-   and the first pair that differs is blamed. Between it and the pairs nearest before it, which agree, lies the region. Where random data on these shows it too, that is the reproducer: two graphs as
-   text with constants, the data, what each side made of it, and the rules that were applied in between. Otherwise the region goes on to the model's inputs. */
+/* reproduce.c -- what shows a disagreement, as small as it is easily found. Original and result
+   have pairs of values that should be equal; both graphs compute all of them, on the data of the
+   check, and the first pair that differs is blamed. Between it and the pairs nearest before it,
+   which agree, lies the region. Where random data on these shows it too, that is the reproducer:
+   two graphs as text with constants, the data, what each side made of it, and the rules that were
+   applied in between. Otherwise the region goes on to the model's inputs. */
 #include "graphs/check.h"
 #include "graphs/graph_text.h"
 #include "graphs/npy.h"
@@ -15,7 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SAMPLES = 6, LARGE = 1 << 22 }; /* random data that is tried; elements of an input that is written */
+enum {
+    SAMPLES = 6,
+    LARGE = 1 << 22
+}; /* random data that is tried; elements of an input that is written */
 typedef struct Pairs {
     Run *r;
     const Derivation *d;
@@ -51,13 +57,16 @@ static bool is_live(NodeList live, Value v, const World *w) {
 
 static void find_pairs(Pairs *p) {
     World *w = p->r->w;
-    NodeList old = graph_live(w, p->arena, &p->r->original), now = graph_live(w, p->arena, &p->d->graph);
+    NodeList old = graph_live(w, p->arena, &p->r->original),
+             now = graph_live(w, p->arena, &p->d->graph);
     p->old = ARENA_NEW(p->arena, Value, old.n), p->now = ARENA_NEW(p->arena, Value, old.n);
     for (int k = 0; k < old.n; k++) {
         Value v = old.v[k], to = map_value(&p->d->map, v);
         Node n = node_get(w, v);
         bool computed = !input_name(w, v) && !constant_get(w, v, NULL, NULL) && n.nout == 1;
-        if (!computed || v == to || !is_live(now, to, w) || value_type_id(w, v) != value_type_id(w, to)) continue;
+        if (!computed || v == to || !is_live(now, to, w) ||
+            value_type_id(w, v) != value_type_id(w, to))
+            continue;
         p->old[p->n] = v, p->now[p->n++] = to;
     }
 }
@@ -65,13 +74,17 @@ static void find_pairs(Pairs *p) {
 /* The graphs of the last pair over the pairs before it and the model's inputs. */
 static bool region(Pairs *p, int last, bool near, Graph out[2]) {
     int n = near ? last : 0;
-    Graph side[2] = {{p->r->original.nin, 1, p->r->original.in, &p->old[last]}, {p->r->original.nin, 1, p->r->original.in, &p->now[last]}};
+    Graph side[2] = {{p->r->original.nin, 1, p->r->original.in, &p->old[last]},
+                     {p->r->original.nin, 1, p->r->original.in, &p->now[last]}};
     Value *in = ARENA_NEW(p->arena, Value, n);
-    for (int k = 0; k < n; k++) in[k] = graph_input(p->r->w, arena_format(p->arena, "boundary %d", k), value_type(p->r->w, p->old[k]));
+    for (int k = 0; k < n; k++)
+        in[k] = graph_input(p->r->w, arena_format(p->arena, "boundary %d", k),
+                            value_type(p->r->w, p->old[k]));
     if (!graph_substitute(p->r->w, p->arena, &side[0], n, p->old, in, &out[0], NULL, p->r->error) ||
         !graph_substitute(p->r->w, p->arena, &side[1], n, p->now, in, &out[1], NULL, p->r->error))
         return false;
-    NodeList live[2] = {graph_live(p->r->w, p->arena, &out[0]), graph_live(p->r->w, p->arena, &out[1])};
+    NodeList live[2] = {graph_live(p->r->w, p->arena, &out[0]),
+                        graph_live(p->r->w, p->arena, &out[1])};
     Value *used = ARENA_NEW(p->arena, Value, n + p->r->original.nin);
     int m = 0;
     for (int k = 0; k < p->r->original.nin + n; k++) {
@@ -92,9 +105,12 @@ static bool differs(Pairs *p, const Graph g[2], int samples, CheckResult *result
 /* The first pair that differs on the data of the check; -1: none, or it cannot be run. */
 static int find_last(Pairs *p) {
     CheckResult result;
-    const Graph all[2] = {{p->r->original.nin, p->n, p->r->original.in, p->old}, {p->r->original.nin, p->n, p->r->original.in, p->now}};
+    const Graph all[2] = {{p->r->original.nin, p->n, p->r->original.in, p->old},
+                          {p->r->original.nin, p->n, p->r->original.in, p->now}};
     if (!p->n || !differs(p, all, p->r->o->check, &result)) return -1;
-    return result.run.first >= 0 ? result.run.output : result.oracle.first >= 0 ? result.oracle.output : -1;
+    return result.run.first >= 0      ? result.run.output
+           : result.oracle.first >= 0 ? result.oracle.output
+                                      : -1;
 }
 
 /* ---- writing */
@@ -118,8 +134,11 @@ static void add_fired(Pairs *p, Text *t) {
 
 static void add_numbers(const Difference *d, const char *what, Text *t) {
     if (d->first >= 0)
-        text_add(t, "# %s: element %" PRId64 " is %.9g, was %.9g; greatest difference %.3g, relative to the largest element %.3g\n", what,
-                 d->first, d->b, d->a, d->max_abs, d->max_rel);
+        text_add(
+            t,
+            "# %s: element %" PRId64
+            " is %.9g, was %.9g; greatest difference %.3g, relative to the largest element %.3g\n",
+            what, d->first, d->b, d->a, d->max_abs, d->max_rel);
 }
 
 static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
@@ -133,7 +152,8 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
         check_input(&p->options, p->r->w, g->in[k], k, sample, n, data);
         f.data = data, f.bytes = element_bytes(type->dtype, n);
         text_add(t, "# input %s: %s\n", input_name(p->r->w, g->in[k]), file);
-        if (!npy_write(p->arena, arena_format(p->arena, "%s/%s", p->folder, file), &f, p->r->error)) return false;
+        if (!npy_write(p->arena, arena_format(p->arena, "%s/%s", p->folder, file), &f, p->r->error))
+            return false;
     }
     return true;
 }
@@ -145,10 +165,12 @@ static int first_sample(Pairs *p, const Graph g[2], CheckResult *result) {
     return -1;
 }
 
-static bool write_region(Pairs *p, int last, const Graph g[2], int sample, const CheckResult *result, Text *t) {
+static bool write_region(Pairs *p, int last, const Graph g[2], int sample,
+                         const CheckResult *result, Text *t) {
     const char *name = model_value_name(p->r->model, p->old[last]);
     text_add(t,
-             "# the smallest part found that differs: the value %s from what comes before it; sizes that are open are those of this run\n",
+             "# the smallest part found that differs: the value %s from what comes before it; "
+             "sizes that are open are those of this run\n",
              name ? name : "without a name");
     add_numbers(&result->run, "by the executor", t);
     add_numbers(&result->oracle, "by the definitions, in double", t);
@@ -167,28 +189,35 @@ static bool write_all(Pairs *p, const Error *found) {
     CheckResult result;
     Graph g[2];
     int last = find_last(p), sample = -1;
-    text_add(&t, "# optimize-model %s: original and result disagree\n# model %s, digest %s, seed %" PRIu64 "\n# %s: %s\n", isomer_version(),
-             p->r->in, p->r->digest, p->options.seed, found->place, found->reason);
+    text_add(
+        &t,
+        "# optimize-model %s: original and result disagree\n# model %s, digest %s, seed %" PRIu64
+        "\n# %s: %s\n",
+        isomer_version(), p->r->in, p->r->digest, p->options.seed, found->place, found->reason);
     for (int near = 1; near >= 0 && last >= 0 && sample < 0; near--)
         if (region(p, last, near, g)) sample = first_sample(p, g, &result);
     if (sample >= 0) {
         if (!write_region(p, last, g, sample, &result, &t)) return false;
     } else {
-        text_add(&t, "# no smaller part was found that differs by itself; all rules that were applied\n\n");
+        text_add(
+            &t,
+            "# no smaller part was found that differs by itself; all rules that were applied\n\n");
         add_fired(p, &t);
     }
-    return file_write(arena_format(p->arena, "%s/region.txt", p->folder), t.data, t.size, p->r->error);
+    return file_write(arena_format(p->arena, "%s/region.txt", p->folder), t.data, t.size,
+                      p->r->error);
 }
 
 void run_reproduce(Run *r, const Derivation *d, const char *class) {
     Error found = *r->error;
     char why[256] = "";
     Arena *a = r->arena;
-    Pairs p = {.r = r,
-               .d = d,
-               .arena = a,
-               .sizes = sizes_of(r, a),
-               .options = {.seed = r->o->seed, .class = class, .given = run_given_data, .given_user = r}};
+    Pairs p = {
+        .r = r,
+        .d = d,
+        .arena = a,
+        .sizes = sizes_of(r, a),
+        .options = {.seed = r->o->seed, .class = class, .given = run_given_data, .given_user = r}};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     p.options.backend = backend_open(r->o->backend, r->error);
@@ -199,5 +228,7 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
     if (p.options.device) p.options.backend->close(p.options.device);
     *r->error = found;
     size_t n = strlen(r->error->reason);
-    if (good) snprintf(r->error->reason + n, sizeof r->error->reason - n, "; see %s.disagreement", r->out);
+    if (good)
+        snprintf(r->error->reason + n, sizeof r->error->reason - n, "; see %s.disagreement",
+                 r->out);
 }

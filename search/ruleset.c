@@ -1,6 +1,9 @@
-/* ruleset.c -- search on a target that times whole models. A candidate is a set of rules: they are applied in library order wherever they match, without costs, and the model so made is written to a
-   temporary folder. First each rule alone, all rules, and all that merge nothing; then hill climbing from the best: rules whose absence does not hurt leave, absent ones that help enter. Every
-   batch holds the original, and a time is kept as its ratio to the original's in the same batch, so that a machine of changing speed does not decide. */
+/* ruleset.c -- search on a target that times whole models. A candidate is a set of rules: they are
+   applied in library order wherever they match, without costs, and the model so made is written to
+   a temporary folder. First each rule alone, all rules, and all that merge nothing; then hill
+   climbing from the best: rules whose absence does not hurt leave, absent ones that help enter.
+   Every batch holds the original, and a time is kept as its ratio to the original's in the same
+   batch, so that a machine of changing speed does not decide. */
 #include "search/cost.h"
 #include "search/helper.h"
 #include "search/target.h"
@@ -53,7 +56,8 @@ static int find_digest(const RuleSearch *s, const char *digest) {
     return -1;
 }
 
-/* The rules of `on` applied to the model; *applied 0: they change nothing, or the result may not be used (grows too much, cannot be written). */
+/* The rules of `on` applied to the model; *applied 0: they change nothing, or the result may not be
+   used (grows too much, cannot be written). */
 static bool derive(RuleSearch *s, const bool on[], Derivation *d, bool *usable) {
     Run *r = s->r;
     Error why = {0};
@@ -90,7 +94,8 @@ static bool build(RuleSearch *s, Candidate *c, bool *usable, Arena *kept) {
     return access(c->path, F_OK) == 0 || model_write(r->model, &x, c->path, r->error);
 }
 
-/* Makes the candidate of a rule set and writes its file; everything made on the way is freed. *index: where it is, an earlier one with the same bytes, -1: not usable. */
+/* Makes the candidate of a rule set and writes its file; everything made on the way is freed.
+ *index: where it is, an earlier one with the same bytes, -1: not usable. */
 static bool make(RuleSearch *s, const bool on[], int *index) {
     Run *r = s->r;
     Arena *kept = r->arena;
@@ -113,7 +118,9 @@ static bool make(RuleSearch *s, const bool on[], int *index) {
 
 /* ---- times */
 
-static const char *time_key(RuleSearch *s, const Candidate *c) { return arena_format(s->r->arena, "%s %s", s->r->digest, c->digest); }
+static const char *time_key(RuleSearch *s, const Candidate *c) {
+    return arena_format(s->r->arena, "%s %s", s->r->digest, c->digest);
+}
 
 static bool look_up(RuleSearch *s, Candidate *c) {
     double seconds;
@@ -124,7 +131,8 @@ static bool look_up(RuleSearch *s, Candidate *c) {
 }
 
 static bool remember(RuleSearch *s, const Candidate *c) {
-    return costdb_put(s->r->db, "target", s->device, time_key(s, c), c->ratio * s->base, s->r->error);
+    return costdb_put(s->r->db, "target", s->device, time_key(s, c), c->ratio * s->base,
+                      s->r->error);
 }
 
 /* Nothing may be timed: the model's estimate of how the costs are to each other. */
@@ -133,7 +141,8 @@ static bool estimate(RuleSearch *s, Candidate *c) {
     bool usable;
     WorldMark mark = world_mark(s->r->w);
     if (!derive(s, c->on, &d, &usable)) return false;
-    double before = cost_model(s->r->w, &s->r->original, s->r->sizes, NULL), after = cost_model(s->r->w, &d.graph, s->r->sizes, NULL);
+    double before = cost_model(s->r->w, &s->r->original, s->r->sizes, NULL),
+           after = cost_model(s->r->w, &d.graph, s->r->sizes, NULL);
     world_reset(s->r->w, mark);
     c->ratio = before > 0 ? after / before : 1;
     s->r->stats.frozen_missing++;
@@ -166,7 +175,8 @@ static bool measure(RuleSearch *s, int n, const int list[], bool again) {
     run_say(s->r, "measuring %d models", m);
     if (!start_target(s) || !target_measure(s->target, m, t, PATIENCE, s->r->error)) return false;
     if (t[0].seconds <= 0)
-        return error_set(s->r->error, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s", t[0].reason);
+        return error_set(s->r->error, E_ENVIRONMENT, "--measure-with",
+                         "the original model does not run: %s", t[0].reason);
     if (s->base <= 0) s->base = t[0].seconds;
     s->v[0].ratio = 1;
     if (!remember(s, &s->v[0])) return false;
@@ -186,7 +196,8 @@ static int best_of(const RuleSearch *s) {
     int best = 0;
     for (int k = 1; k < s->n; k++) {
         double a = s->v[k].ratio, b = s->v[best].ratio;
-        if (a > 0 && (a < 0.99 * b || (a < 1.01 * b && s->v[k].nrule < s->v[best].nrule && best))) best = k;
+        if (a > 0 && (a < 0.99 * b || (a < 1.01 * b && s->v[k].nrule < s->v[best].nrule && best)))
+            best = k;
     }
     return best;
 }
@@ -206,12 +217,15 @@ static bool make_and_measure(RuleSearch *s, int n, bool *const sets[], int index
     return measure(s, m, list, false);
 }
 
-static bool *set_copy(RuleSearch *s, const bool on[]) { return arena_copy(s->r->arena, on, sizeof *on * (size_t)s->r->library.n); }
+static bool *set_copy(RuleSearch *s, const bool on[]) {
+    return arena_copy(s->r->arena, on, sizeof *on * (size_t)s->r->library.n);
+}
 
 static bool first_batch(RuleSearch *s) {
     const Library *l = &s->r->library;
     int n = 0;
-    bool **sets = ARENA_NEW(s->r->arena, bool *, l->n + 2), *none = ARENA_NEW(s->r->arena, bool, l->n);
+    bool **sets = ARENA_NEW(s->r->arena, bool *, l->n + 2),
+         *none = ARENA_NEW(s->r->arena, bool, l->n);
     bool *all = set_copy(s, none), *plain = set_copy(s, none);
     for (int k = 0; k < l->n; k++) {
         all[k] = l->rule[k].on;
@@ -248,7 +262,8 @@ static bool drop_idle(RuleSearch *s, int *best, int n, const int rule[], const i
 static bool climb_once(RuleSearch *s, int *best, bool *moved) {
     const Library *l = &s->r->library;
     bool **sets = ARENA_NEW(s->r->arena, bool *, l->n);
-    int *rule = ARENA_NEW(s->r->arena, int, l->n), *index = ARENA_NEW(s->r->arena, int, l->n), n = 0, from = *best;
+    int *rule = ARENA_NEW(s->r->arena, int, l->n), *index = ARENA_NEW(s->r->arena, int, l->n),
+        n = 0, from = *best;
     for (int k = 0; k < l->n; k++) {
         if (!s->fires[k] || !l->rule[k].on) continue;
         sets[n] = set_copy(s, s->v[*best].on);
@@ -257,13 +272,17 @@ static bool climb_once(RuleSearch *s, int *best, bool *moved) {
     }
     if (!make_and_measure(s, n, sets, index)) return false;
     for (int k = 0; k < n; k++)
-        if (index[k] >= 0 && s->v[index[k]].ratio > 0 && s->v[index[k]].ratio < TIE * s->v[*best].ratio) *best = index[k];
+        if (index[k] >= 0 && s->v[index[k]].ratio > 0 &&
+            s->v[index[k]].ratio < TIE * s->v[*best].ratio)
+            *best = index[k];
     if (*best == from && !drop_idle(s, best, n, rule, index)) return false;
     *moved = *best != from;
     return true;
 }
 
-static bool out_of_time(const RuleSearch *s) { return s->r->o->time_limit > 0 && run_seconds(s->r) > s->r->o->time_limit; }
+static bool out_of_time(const RuleSearch *s) {
+    return s->r->o->time_limit > 0 && run_seconds(s->r) > s->r->o->time_limit;
+}
 
 static bool climb(RuleSearch *s, int *best) {
     bool moved = true;
@@ -280,7 +299,9 @@ static bool name_target(RuleSearch *s) {
     s->command = s->device = r->o->measure_with;
     if (strcmp(s->command, "onnxruntime")) return true;
     char *helper = helper_find(r->arena, "measure-onnxruntime");
-    if (!helper) return error_set(r->error, E_ENVIRONMENT, "--measure-with", "the helper measure-onnxruntime is not beside this program");
+    if (!helper)
+        return error_set(r->error, E_ENVIRONMENT, "--measure-with",
+                         "the helper measure-onnxruntime is not beside this program");
     Words w = {.arena = r->arena};
     words_add(&w, s->device);
     words_add_shapes(&w, r);
@@ -297,7 +318,8 @@ static bool start(RuleSearch *s) {
     Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
     char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder for candidates");
+    if (!mkdtemp(folder))
+        return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder for candidates");
     s->folder = folder;
     s->fires = ARENA_NEW(r->arena, bool, r->library.n);
     Candidate c = {.on = ARENA_NEW(r->arena, bool, r->library.n), .ratio = 1};
@@ -313,7 +335,8 @@ static void remove_files(const char *folder) {
     char path[PATH_MAX];
     DIR *d = opendir(folder);
     for (struct dirent *f; d && (f = readdir(d));)
-        if (snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < (int)sizeof path) unlink(path);
+        if (snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < (int)sizeof path)
+            unlink(path);
     if (d) closedir(d);
 }
 

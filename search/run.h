@@ -1,4 +1,5 @@
-/* run.h -- one run of optimize-model: what its parts share. The parts are called in this order by optimize.c: open, search (one of three), finish, check, write, report. */
+/* run.h -- one run of optimize-model: what its parts share. The parts are called in this order by
+   optimize.c: open, search (one of three), finish, check, write, report. */
 #ifndef ISOMER_RUN_H
 #define ISOMER_RUN_H
 #include "graphs/check.h"
@@ -14,23 +15,25 @@ enum { RUN_GUESS = 64 }; /* a size that nothing gives */
 
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
-    double own_before, own_after;           /* predicted by the cost of steps, seconds; < 0: not known */
+    double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
     double measured_before, measured_after; /* whole models, on the target; < 0: not measured */
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
     bool checked;
-    const double (
-        *output)[2]; /* by output of the model: the greatest difference, and relative to its greatest element; < 0: not compared */
+    const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
+                                  its greatest element; < 0: not compared */
     double check_absolute, check_relative; /* the greatest, over all outputs */
     const char *second;                    /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
 } RunStats;
-typedef struct OpCost { /* of one operator: in the original, in the result; views and composites as they were imported */
+/* Of one operator: in the original, in the result; views and composites as they were imported. */
+typedef struct OpCost {
     const char *name;
     int nodes[2];
     double flops[2];
 } OpCost;
-typedef struct KindCost { /* of one kind of step of the plans; seconds < 0: there is none, or not known */
+/* Of one kind of step of the plans; seconds < 0: there is none, or not known. */
+typedef struct KindCost {
     int steps[2];
     double seconds[2];
 } KindCost;
@@ -60,8 +63,8 @@ typedef struct Run {
     KindCost kinds[STEP_KIND_COUNT];
     struct Changes *changes; /* where they are shown (show.c) */
     struct Pictures *pictures;
-    struct Trial
-        *trial; /* open now, in a list; they and the search on a target hold what no arena gives back: freed even where memory ran out */
+    struct Trial *trial; /* open now, in a list; they and the search on a target hold what no arena
+                            gives back: freed even where memory ran out */
     struct RuleSearch *ruleset;
     char *helper; /* of --check-with */
     int ngiven;   /* --input: data for the check's first sample */
@@ -69,39 +72,54 @@ typedef struct Run {
     IsomerOptions with; /* the options and, as input shapes, the sizes of that data */
 } Run;
 
-bool run_cancelled(Run *);                                                          /* sets the error */
+/* Sets the error. */
+bool run_cancelled(Run *);
 void run_say(Run *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* progress */
-double run_seconds(const Run *);                                                    /* since it began */
+/* Since it began. */
+double run_seconds(const Run *);
 Derivation run_derivation(Run *); /* at the start graph, with the map from the original's values */
-/* The graph as it is written: what rules left to be computed from constants is computed, what was computed only to be seen by rules is as in the file again. */
+/* The graph as it is written: what rules left to be computed from constants is computed, what was
+   computed only to be seen by rules is as in the file again. */
 bool run_finish(Run *, Derivation *, Error *);
-/* What is to be written. E_LIMIT: it is more than --max-growth allows; stats.growth is by how much it grew. */
+/* What is to be written. E_LIMIT: it is more than --max-growth allows; stats.growth is by how much
+   it grew. */
 bool run_pieces(Run *, const Derivation *, Arena *, Pieces *, Error *);
 bool run_fits(Run *, const Derivation *, Error *); /* run_pieces without them */
 int64_t run_constant_bytes(Run *, const Graph *);
-bool run_writable(Run *, const Derivation *); /* a finished derivation; false: the check_note says why the original stands */
-int run_memory_file(const Pieces *);          /* a file that no folder holds; -1: there is no memory for it */
-bool run_sizes(Run *);                        /* from --input-shape and --dim; the rest is guessed */
-bool run_ruleset(Run *, Derivation *);        /* ruleset.c: search by whole models on the target */
-void run_ruleset_end(Run *);                  /* stops the target and removes the candidates, if they are still there */
-bool run_own(Run *, Derivation *);            /* own.c: search by the costs of our own plans */
-/* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the run's error says where it is. */
+/* A finished derivation; false: the check_note says why the original stands. */
+bool run_writable(Run *, const Derivation *);
+/* A file that no folder holds; -1: there is no memory for it. */
+int run_memory_file(const Pieces *);
+/* From --input-shape and --dim; the rest is guessed. */
+bool run_sizes(Run *);
+bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
+/* Stops the target and removes the candidates, if they are still there. */
+void run_ruleset_end(Run *);
+bool run_own(Run *, Derivation *); /* own.c: search by the costs of our own plans */
+/* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the
+   run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);
-bool run_can_ask(Run *);                    /* second.c: --check-with: whom to ask is there; before the search */
-bool run_second(Run *, const Derivation *); /* and agrees that the result computes the same; E_CHECK: it does not */
-bool run_given(Run *);                      /* given.c: reads --input, before the model is read */
-bool run_given_fits(Run *);                 /* there are such inputs of the model, of such types */
+/* second.c: --check-with: whom to ask is there; before the search. */
+bool run_can_ask(Run *);
+/* And agrees that the result computes the same; E_CHECK: it does not. */
+bool run_second(Run *, const Derivation *);
+bool run_given(Run *);      /* given.c: reads --input, before the model is read */
+bool run_given_fits(Run *); /* there are such inputs of the model, of such types */
 const void *run_given_data(const void *run, const char *input, DType, int64_t n); /* CheckGiven */
-bool run_measures(const Run *);                                                   /* costs are times, not counts */
-/* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready before the search, drawn before anything is written. */
+/* Costs are times, not counts. */
+bool run_measures(const Run *);
+/* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready
+   before the search, drawn before anything is written. */
 bool run_can_show(Run *);
 bool run_draw(Run *, const Derivation *, IsomerResult *);
 bool run_show(Run *, bool changed);
 bool run_list_rules(Run *, IsomerResult *);
-void run_operators(Run *, const Graph *result); /* counts and costs by operator, and all arithmetic: before the reports */
+/* Counts and costs by operator, and all arithmetic: before the reports. */
+void run_operators(Run *, const Graph *result);
 void run_table(Run *, const Derivation *, bool changed, Text *);
 void run_versions(Run *, Text *); /* as --version prints them, without the program's name */
 const char *report_version(void); /* cJSON's */
 void run_report(Run *, const Derivation *, bool changed, Text *);
-char *run_text(const Run *, const Text *); /* a copy for the caller of the library, freed by isomer_result_free */
+/* A copy for the caller of the library, freed by isomer_result_free. */
+char *run_text(const Run *, const Text *);
 #endif

@@ -1,4 +1,5 @@
-/* second.c -- a second opinion: the result is written beside nothing, into a folder of its own, and another runtime compares it with the original on inputs of its own. The helper is
+/* second.c -- a second opinion: the result is written beside nothing, into a folder of its own, and
+   another runtime compares it with the original on inputs of its own. The helper is
    scripts/compare-onnx. */
 #include "search/child.h"
 #include "search/helper.h"
@@ -11,7 +12,8 @@
 enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
 
 static bool absent(Run *r, const char *why) {
-    return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s gives no opinion: %s", r->o->check_with, why);
+    return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s gives no opinion: %s",
+                     r->o->check_with, why);
 }
 
 /* The first line that has a word, else the last that has any. */
@@ -31,20 +33,26 @@ bool run_can_ask(Run *r) {
     size_t n;
     if (!r->o->check_with) return true;
     if (strcmp(r->o->check_with, "onnxruntime"))
-        return error_set(r->error, E_USAGE, "--check-with", "expected onnxruntime, not \"%s\"", r->o->check_with);
+        return error_set(r->error, E_USAGE, "--check-with", "expected onnxruntime, not \"%s\"",
+                         r->o->check_with);
     r->helper = argv[0] = helper_find(r->arena, "compare-onnx");
     if (!argv[0]) return absent(r, "its helper compare-onnx is not beside this program");
     int status = child_run(r->arena, argv, NULL, &out, &n);
-    return status == 0 || absent(r, *out ? line_of(r->arena, out, NULL) : status > 0 ? "its helper failed" : strerror(errno));
+    return status == 0 || absent(r, *out         ? line_of(r->arena, out, NULL)
+                                    : status > 0 ? "its helper failed"
+                                                 : strerror(errno));
 }
 
 /* ---- the helper's command line */
 
-static const char *given_file(Run *r, const char *folder, int k) { return arena_format(r->arena, "%s/given-%d.npy", folder, k); }
+static const char *given_file(Run *r, const char *folder, int k) {
+    return arena_format(r->arena, "%s/given-%d.npy", folder, k);
+}
 
 static bool write_given(Run *r, const char *folder) {
     for (int k = 0; k < r->ngiven; k++)
-        if (!npy_write(r->arena, given_file(r, folder, k), &r->given[k].tensor, r->error)) return false;
+        if (!npy_write(r->arena, given_file(r, folder, k), &r->given[k].tensor, r->error))
+            return false;
     return true;
 }
 
@@ -57,10 +65,12 @@ static char **command(Run *r, const char *folder, const char *result) {
     words_add(&w, arena_format(r->arena, "%d", r->o->check > 0 ? r->o->check : 1));
     words_add(&w, "--seed");
     words_add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
-    if (r->o->rtol >= 0) words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
+    if (r->o->rtol >= 0)
+        words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
     words_add_shapes(&w, r);
     for (int k = 0; k < r->ngiven; k++)
-        words_add(&w, "--input"), words_add(&w, arena_format(r->arena, "%s=%s", r->given[k].name, given_file(r, folder, k)));
+        words_add(&w, "--input"), words_add(&w, arena_format(r->arena, "%s=%s", r->given[k].name,
+                                                             given_file(r, folder, k)));
     return w.v;
 }
 
@@ -73,18 +83,23 @@ static bool verdict(Run *r, int status, char *said) {
         return true;
     }
     if (status == DISAGREES)
-        return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with, line_of(r->arena, said, "FAIL"));
+        return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with,
+                         line_of(r->arena, said, "FAIL"));
     if (status == ABSENT) return absent(r, line_of(r->arena, said, NULL));
     return absent(r, status < 0 ? strerror(errno) : "its helper failed");
 }
 
 bool run_second(Run *r, const Derivation *d) {
     const char *tmp = getenv("TMPDIR");
-    char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path, *said;
+    char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path,
+         *said;
     size_t n;
-    ModelWrite x = {.graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    ModelWrite x = {
+        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (!r->o->check_with || !d->applied) return true;
-    if (!mkdtemp(folder)) return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder: %s", strerror(errno));
+    if (!mkdtemp(folder))
+        return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder: %s",
+                         strerror(errno));
     path = arena_format(r->arena, "%s/result.onnx", folder);
     bool good = model_write(r->model, &x, path, r->error) && write_given(r, folder);
     if (good) {

@@ -1,4 +1,5 @@
-/* show.c -- what people asked to see: changes as text, as a graph, as a page; the rules there are. */
+/* show.c -- what people asked to see: changes as text, as a graph, as a page; the rules there
+   are. */
 #include "search/page.h"
 #include "search/picture.h"
 #include <string.h>
@@ -40,8 +41,9 @@ bool run_list_rules(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
     for (int k = 0; k < r->library.n; k++) {
         const Rule *rule = r->library.rule[k].rule;
-        text_add(&t, "%-3s %-34s %s %-20s %s\n", r->library.rule[k].on ? "on" : "off", rule->name, rule->id,
-                 classes_text(r->arena, rule->classes), first_line(r->arena, rule->comment));
+        text_add(&t, "%-3s %-34s %s %-20s %s\n", r->library.rule[k].on ? "on" : "off", rule->name,
+                 rule->id, classes_text(r->arena, rule->classes),
+                 first_line(r->arena, rule->comment));
     }
     out->table = run_text(r, &t);
     return true;

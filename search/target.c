@@ -1,5 +1,5 @@
-/* target.c -- the measuring command as a child process over a socket pair: writing to one that died gives an error
-   instead of a signal, so that the caller's signal handling stays untouched. */
+/* target.c -- the measuring command as a child process over a socket pair: writing to one that died
+   gives an error instead of a signal, so that the caller's signal handling stays untouched. */
 #include "search/target.h"
 #include <errno.h>
 #include <poll.h>
@@ -45,7 +45,8 @@ Target *target_start(const char *command, Error *e) {
     close(pair[1]);
     if (pid > 0) setpgid(pid, pid); /* whoever comes first */
     if (pid < 0) {
-        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start a process: %s", strerror(errno));
+        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start a process: %s",
+                  strerror(errno));
         close(pair[0]);
         mem_realloc(t, 0);
         return NULL;
@@ -54,7 +55,9 @@ Target *target_start(const char *command, Error *e) {
     return t;
 }
 
-static bool died(Error *e, const char *what) { return error_set(e, E_ENVIRONMENT, "--measure-with", "%s", what); }
+static bool died(Error *e, const char *what) {
+    return error_set(e, E_ENVIRONMENT, "--measure-with", "%s", what);
+}
 
 static bool send_all(Target *t, const char *text, size_t n, Error *e) {
     while (n) {
@@ -113,7 +116,9 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
         t = find(n, v, path, size = (size_t)(p - path)); /* a path may have blanks */
     if (!t) return died(e, "the measuring command answered for a file it was not asked about");
     t->seconds = seconds;
-    if (fail) snprintf(t->reason, sizeof t->reason, "%s", path[size] ? path + size + 1 : "no reason given");
+    if (fail)
+        snprintf(t->reason, sizeof t->reason, "%s",
+                 path[size] ? path + size + 1 : "no reason given");
     return true;
 }
 

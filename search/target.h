@@ -1,6 +1,6 @@
-/* target.h -- a runtime behind a command prices whole models. The command is one long-lived process: it reads one
-   path of an ONNX file per line, an empty line ends a batch; it answers for each file a line `SECONDS PATH` or
-   `FAIL PATH REASON`, in any order, then an empty line. */
+/* target.h -- a runtime behind a command prices whole models. The command is one long-lived
+   process: it reads one path of an ONNX file per line, an empty line ends a batch; it answers for
+   each file a line `SECONDS PATH` or `FAIL PATH REASON`, in any order, then an empty line. */
 #ifndef ISOMER_TARGET_H
 #define ISOMER_TARGET_H
 #include "ops/base/text.h"
@@ -11,8 +11,11 @@ typedef struct Timing { /* of one file of a batch */
     double seconds; /* < 0: failed */
     char reason[200];
 } Timing;
-Target *target_start(const char *command, Error *); /* run by the shell; E_ENVIRONMENT: cannot be started */
+/* Run by the shell; E_ENVIRONMENT: cannot be started. */
+Target *target_start(const char *command, Error *);
 bool target_measure(Target *, int n, Timing *, double timeout_seconds,
-                    Error *); /* one batch; false: the process died, timed out or answered nonsense (E_ENVIRONMENT) */
-void target_stop(Target *);   /* closes its input, waits a little, then kills it */
+                    /* One batch; false: the process died, timed out or answered nonsense
+                       (E_ENVIRONMENT) */
+                    Error *);
+void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

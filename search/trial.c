@@ -1,5 +1,7 @@
-/* trial.c -- the last gate before writing: the bytes that are to be written are read again and compared with the original by numbers, so that rules, kernels and the writer are all on trial.
-   The whole model where all of it runs at the given sizes; else both are cut at the nodes that do not run (they keep their names): what these give is random data, the same for both sides, and
+/* trial.c -- the last gate before writing: the bytes that are to be written are read again and
+   compared with the original by numbers, so that rules, kernels and the writer are all on trial.
+   The whole model where all of it runs at the given sizes; else both are cut at the nodes that do
+   not run (they keep their names): what these give is random data, the same for both sides, and
    what they take must agree. */
 #include "graphs/check.h"
 #include "graphs/oracle.h"
@@ -40,7 +42,9 @@ struct Trial {
 static const char *class_of(unsigned classes) {
     if (classes & CLASS_DROPS) return "drops";
     if (classes & CLASS_DIVIDES) return "exp";
-    return classes & CLASS_ROUNDS ? "rounds" : classes & CLASS_REASSOCIATES ? "reassociates" : "exact";
+    return classes & CLASS_ROUNDS         ? "rounds"
+           : classes & CLASS_REASSOCIATES ? "reassociates"
+                                          : "exact";
 }
 
 /* ---- reading both */
@@ -60,7 +64,8 @@ static bool open_side(Trial *c, int k, const char *path) {
 
 static bool write_all(int fd, const char *bytes, size_t n) {
     size_t done = 0;
-    for (ssize_t got = 0; done < n && got >= 0; done += got > 0 ? (size_t)got : 0) got = write(fd, bytes + done, n - done);
+    for (ssize_t got = 0; done < n && got >= 0; done += got > 0 ? (size_t)got : 0)
+        got = write(fd, bytes + done, n - done);
     return done == n;
 }
 
@@ -82,7 +87,9 @@ static bool open_result(Trial *c, const Derivation *d) {
     int fd = good ? run_memory_file(&file) : -1;
     arena_free(a);
     if (!good) return false;
-    if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in, "no memory to hold the result while it is checked");
+    if (fd < 0)
+        return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
+                         "no memory to hold the result while it is checked");
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result = fd);
     return open_side(c, 1, path);
 }
@@ -100,7 +107,8 @@ static void guess_sizes(Trial *c) {
     }
     for (Symbol s = 1; s < n; s++) {
         SymbolKind kind = symbol_def(c->w, s).kind;
-        if (value[s] == SIZE_UNKNOWN && (kind == SYM_NAMED || kind == SYM_DATA)) value[s] = kind == SYM_DATA ? 16 : 64;
+        if (value[s] == SIZE_UNKNOWN && (kind == SYM_NAMED || kind == SYM_DATA))
+            value[s] = kind == SYM_DATA ? 16 : 64;
     }
     c->sizes = (Sizes){n, value};
 }
@@ -143,7 +151,8 @@ static bool is_cut(const Side *s, Value v) {
     return false;
 }
 
-/* Cuts a node of one side and the node of the same name on the other. False: it has no counterpart, or is cut already. */
+/* Cuts a node of one side and the node of the same name on the other. False: it has no counterpart,
+   or is cut already. */
 static bool cut(Trial *c, int side, NodeId id) {
     Side *here = &c->side[side], *there = &c->side[1 - side];
     const char *name = model_value_name(here->model, id);
@@ -157,10 +166,12 @@ static bool cut(Trial *c, int side, NodeId id) {
     return true;
 }
 
-/* The graph of a side without its cut nodes: their results are inputs, what they take are outputs. */
+/* The graph of a side without its cut nodes: their results are inputs, what they take are
+   outputs. */
 static bool remaining(Trial *c, Side *s, Graph *out, ValueMap *map) {
     Graph *g = &s->graph;
-    Value *in = ARENA_NEW(c->arena, Value, g->nin + s->ncut), *outs = ARENA_NEW(c->arena, Value, g->nout + s->ntaken);
+    Value *in = ARENA_NEW(c->arena, Value, g->nin + s->ncut),
+          *outs = ARENA_NEW(c->arena, Value, g->nout + s->ntaken);
     if (g->nin) memcpy(in, g->in, sizeof *in * (size_t)g->nin);
     if (s->ncut) memcpy(in + g->nin, s->in, sizeof *in * (size_t)s->ncut);
     if (g->nout) memcpy(outs, g->out, sizeof *outs * (size_t)g->nout);
@@ -183,14 +194,19 @@ static bool all_comparable(World *w, const Node *n) {
     return all;
 }
 
-/* Every node without a way to run it, or on what cannot be compared, is cut before anything is tried. */
+/* Every node without a way to run it, or on what cannot be compared, is cut before anything is
+   tried. */
 static bool cut_opaque(Trial *c, const char **why) {
     NodeList live = graph_live(c->w, c->arena, &c->side[0].graph);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(c->w, live.v[k]);
         if (input_name(c->w, n.out) || constant_get(c->w, n.out, NULL, NULL)) continue;
-        if ((op_algebraic(n.op) || n.op->kernel || n.op->lower) && all_comparable(c->w, &n)) continue;
-        if (!cut(c, 0, n.out)) return *why = arena_format(c->arena, "%s does not run and has no counterpart", n.op->name), false;
+        if ((op_algebraic(n.op) || n.op->kernel || n.op->lower) && all_comparable(c->w, &n))
+            continue;
+        if (!cut(c, 0, n.out))
+            return *why =
+                       arena_format(c->arena, "%s does not run and has no counterpart", n.op->name),
+                   false;
     }
     return true;
 }
@@ -206,7 +222,8 @@ static bool cut_obstacle(Trial *c, int side, Value at, const ValueMap *map) {
         Node n = node_get(c->w, live.v[k]);
         bool takes = false;
         for (int j = 0; j < n.nin; j++) takes |= n.in[j] == at;
-        if (input ? takes && !is_cut(s, n.out) : map_value(map, n.out) == at && !is_cut(s, n.out)) any |= cut(c, side, n.out);
+        if (input ? takes && !is_cut(s, n.out) : map_value(map, n.out) == at && !is_cut(s, n.out))
+            any |= cut(c, side, n.out);
     }
     return any;
 }
@@ -217,13 +234,15 @@ static int input_index(const Graph *g, Value v) {
     return -1;
 }
 
-/* Leaves out outputs that are the same input on both sides, or the same value of a kind that is not compared; then inputs that nothing takes. */
+/* Leaves out outputs that are the same input on both sides, or the same value of a kind that is not
+   compared; then inputs that nothing takes. */
 static bool prune(Trial *c, Graph g[2]) {
     int n = 0, m = 0;
     Value *in[2], *out[2];
     c->index = ARENA_NEW(c->arena, int, g[0].nout);
     for (int side = 0; side < 2; side++)
-        in[side] = ARENA_NEW(c->arena, Value, g[side].nin), out[side] = ARENA_NEW(c->arena, Value, g[side].nout);
+        in[side] = ARENA_NEW(c->arena, Value, g[side].nin),
+        out[side] = ARENA_NEW(c->arena, Value, g[side].nout);
     for (int k = 0; k < g[0].nout; k++) {
         Value a = g[0].out[k], b = g[1].out[k];
         int i = input_index(&g[0], a);
@@ -257,12 +276,17 @@ static bool compare(Trial *c, CheckResult *result, const char **why) {
         Error local = {0};
         NodeId at = 0;
         int side = 0;
-        if (!remaining(c, &c->side[0], &g[0], &map[0]) || !remaining(c, &c->side[1], &g[1], &map[1])) return false;
+        if (!remaining(c, &c->side[0], &g[0], &map[0]) ||
+            !remaining(c, &c->side[1], &g[1], &map[1]))
+            return false;
         if (!prune(c, g)) return *why = "a result is of a kind that is not compared", false;
-        for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &local)); side++) {}
-        if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local)) return true;
+        for (; side < 2 && !(at = plan_obstacle(c->w, c->arena, &g[side], c->sizes, &local));
+             side++) {}
+        if (!at && graphs_check(c->w, &g[0], &g[1], c->sizes, &c->options, result, &local))
+            return true;
         if (at && cut_obstacle(c, side, at, &map[side])) continue;
-        if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED || local.kind == E_CHECK) return *c->r->error = local, false;
+        if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED || local.kind == E_CHECK)
+            return *c->r->error = local, false;
         return *why = arena_format(c->arena, "%s: %s", local.place, local.reason), false;
     }
     return *why = "too many nodes do not run", false;
@@ -278,23 +302,30 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
     (void)param;
     for (int k = 0; k < g->nin; k++) {
         const Type *t = value_type(c->w, g->in[k]);
-        if (!strcmp(model_input_name(c->side[0].model, k), input) && axis < t->dim.n && oracle_dims(c->w, t, c->sizes, dim, &n))
+        if (!strcmp(model_input_name(c->side[0].model, k), input) && axis < t->dim.n &&
+            oracle_dims(c->w, t, c->sizes, dim, &n))
             return dim[axis];
     }
     return -1;
 }
 
-/* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data beside the result. False: they disagree. */
+/* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data
+   beside the result. False: they disagree. */
 static bool whole_agrees(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];
     bool cut = c->side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
     if (!cut && !c->r->memory) return true;
-    const WholeOptions o = {.path = {c->r->in, path}, .beside = c->r->in, .size = size_here, .size_user = c, .check = c->options};
+    const WholeOptions o = {.path = {c->r->in, path},
+                            .beside = c->r->in,
+                            .size = size_here,
+                            .size_user = c,
+                            .check = c->options};
     if (!whole_compare(&o, &d)) return true;
     c->r->stats.check_note = "the whole model, its branches and loops as the data decides them";
-    if (d.first < 0 && (d.max_abs > result->run.max_abs)) result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
+    if (d.first < 0 && (d.max_abs > result->run.max_abs))
+        result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
     if (d.first < 0) return true;
     return result->run = d, result->agrees = false;
 }
@@ -307,7 +338,8 @@ static void keep_outputs(Trial *c) {
     for (int k = 0; k < r->original.nout; k++) output[k][0] = output[k][1] = -1;
     for (int k = 0; k < c->ncompared; k++)
         if (c->index[k] < r->original.nout)
-            output[c->index[k]][0] = c->options.each[k].max_abs, output[c->index[k]][1] = c->options.each[k].max_rel;
+            output[c->index[k]][0] = c->options.each[k].max_abs,
+            output[c->index[k]][1] = c->options.each[k].max_rel;
     r->stats.output = (const double(*)[2])output;
 }
 
@@ -319,12 +351,17 @@ static bool verdict(Trial *t, const CheckResult *c) {
     r->stats.check_relative = c->run.max_rel;
     keep_outputs(t);
     bool given = r->o->rtol >= 0 || r->o->atol >= 0;
-    bool agrees = given ? c->run.max_rel <= fmax(r->o->rtol, 0) || c->run.max_abs <= fmax(r->o->atol, 0) : c->agrees;
+    bool agrees =
+        given ? c->run.max_rel <= fmax(r->o->rtol, 0) || c->run.max_abs <= fmax(r->o->atol, 0)
+              : c->agrees;
     if (agrees) return true;
     int output = x->output >= 0 ? t->index[x->output] : -1;
-    const char *name = output >= 0 && output < r->original.nout ? model_output_name(r->model, output) : "a value inside";
+    const char *name = output >= 0 && output < r->original.nout
+                           ? model_output_name(r->model, output)
+                           : "a value inside";
     return error_set(r->error, E_CHECK, name,
-                     "the result differs from the original: element %lld is %.9g, was %.9g (relative to the largest: %.3g)",
+                     "the result differs from the original: element %lld is %.9g, was %.9g "
+                     "(relative to the largest: %.3g)",
                      (long long)x->first, x->b, x->a, c->run.max_rel);
 }
 
@@ -333,7 +370,8 @@ static bool open_device(Trial *c) {
     c->options.backend = backend_open(c->r->o->backend, c->r->error);
     if (!c->options.backend) return false;
     c->options.device = c->options.backend->open(NULL, why, sizeof why);
-    return c->options.device || error_set(c->r->error, E_ENVIRONMENT, c->r->o->backend, "the back end does not open: %s", why);
+    return c->options.device || error_set(c->r->error, E_ENVIRONMENT, c->r->o->backend,
+                                          "the back end does not open: %s", why);
 }
 
 Trial *trial_open(Run *r, const Derivation *d) {
@@ -342,8 +380,11 @@ Trial *trial_open(Run *r, const Derivation *d) {
     c->arena = c->w->arena;
     c->next = r->trial;
     r->trial = c;
-    c->options =
-        (CheckOptions){.samples = r->o->check, .seed = r->o->seed, .class = trial_class(d), .given = run_given_data, .given_user = r};
+    c->options = (CheckOptions){.samples = r->o->check,
+                                .seed = r->o->seed,
+                                .class = trial_class(d),
+                                .given = run_given_data,
+                                .given_user = r};
     if (open_side(c, 0, r->from) && open_result(c, d)) {
         guess_sizes(c);
         return c;
@@ -377,7 +418,8 @@ bool trial_runs(Trial *c) {
 bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], Error *e) {
     WholeGraph *graphs = ARENA_NEW(t[0]->arena, WholeGraph, n + 1);
     graphs[0] = (WholeGraph){t[0]->w, t[0]->sizes, &t[0]->side[0].graph};
-    for (int k = 0; k < n; k++) graphs[1 + k] = (WholeGraph){t[k]->w, t[k]->sizes, &t[k]->side[1].graph};
+    for (int k = 0; k < n; k++)
+        graphs[1 + k] = (WholeGraph){t[k]->w, t[k]->sizes, &t[k]->side[1].graph};
     return cost_whole(cost, n + 1, graphs, seconds, e);
 }
 
@@ -390,6 +432,8 @@ TrialResult trial_check(Trial *c) {
         return verdict(c, &result) ? TRIAL_AGREES : TRIAL_FAILED;
     }
     if (!why) return TRIAL_FAILED;
-    c->r->stats.check_note = arena_format(c->r->arena, "the original stands, because what rules made of it cannot be checked: %s", why);
+    c->r->stats.check_note = arena_format(
+        c->r->arena, "the original stands, because what rules made of it cannot be checked: %s",
+        why);
     return TRIAL_IMPOSSIBLE;
 }

@@ -1,5 +1,7 @@
-/* whole.c -- both files are read while inputs are at hand, planned and run. Conditions, numbers of turns and data-dependent sizes are then numbers, the same on both sides as long as the
-   models agree; where they do not, that shows in the outputs. Everything made is thrown away, also where memory runs out on the way. */
+/* whole.c -- both files are read while inputs are at hand, planned and run. Conditions, numbers of
+   turns and data-dependent sizes are then numbers, the same on both sides as long as the models
+   agree; where they do not, that shows in the outputs. Everything made is thrown away, also where
+   memory runs out on the way. */
 #include "search/whole.h"
 #include "graphs/oracle.h"
 #include "graphs/stage.h"
@@ -56,10 +58,12 @@ static bool compare(const Half h[2], Difference *d) {
     for (int k = 0; k < a->nout; k++) {
         const Type *t = value_type(h[0].w, a->out[k]), *u = value_type(h[1].w, b->out[k]);
         int64_t dim[RANK_MAX], n, other;
-        if (t->dtype != u->dtype || !oracle_dims(h[0].w, t, (Sizes){0}, dim, &n) || !oracle_dims(h[1].w, u, (Sizes){0}, dim, &other))
+        if (t->dtype != u->dtype || !oracle_dims(h[0].w, t, (Sizes){0}, dim, &n) ||
+            !oracle_dims(h[1].w, u, (Sizes){0}, dim, &other))
             return false;
         if (n != other) return *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k}, true;
-        tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n, tolerance_of(h[0].o->check.class, t->dtype), k, d);
+        tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n,
+                        tolerance_of(h[0].o->check.class, t->dtype), k, d);
     }
     return true;
 }

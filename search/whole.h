@@ -1,4 +1,5 @@
-/* whole.h -- two files run from beginning to end on the same drawn inputs, each as run-model runs it: sizes and branches that depend on data are decided by the data itself. */
+/* whole.h -- two files run from beginning to end on the same drawn inputs, each as run-model runs
+   it: sizes and branches that depend on data are decided by the data itself. */
 #ifndef ISOMER_WHOLE_H
 #define ISOMER_WHOLE_H
 #include "graphs/check.h"
@@ -10,6 +11,7 @@ typedef struct WholeOptions {
     const void *size_user;
     CheckOptions check;
 } WholeOptions;
-/* How b differs from a in their outputs. False: one of them does not run wholly on these inputs; no verdict then. */
+/* How b differs from a in their outputs. False: one of them does not run wholly on these inputs; no
+   verdict then. */
 bool whole_compare(const WholeOptions *, Difference *);
 #endif

@@ -1,5 +1,5 @@
-/* fuzz_seeds.c -- the fuzzing targets on their committed seeds and on test/cases/fuzz, where every input that once
-   broke one of them stays. */
+/* fuzz_seeds.c -- the fuzzing targets on their committed seeds and on test/cases/fuzz, where every
+   input that once broke one of them stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,8 @@ static int run_folder(FuzzTarget *target, const char *kind, const char *name) {
 }
 
 static void run_all(FuzzTarget *target, const char *name) {
-    int seeds = run_folder(target, "test/fuzz/seeds", name), cases = run_folder(target, "test/cases/fuzz", name);
+    int seeds = run_folder(target, "test/fuzz/seeds", name),
+        cases = run_folder(target, "test/cases/fuzz", name);
     print_message("%s: %d seeds, %d cases\n", name, seeds, cases);
     assert_true(seeds > 0);
 }
@@ -41,8 +42,9 @@ static void taso_reader(void **state) { (void)state, run_all(fuzz_taso, "taso");
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(onnx_reader), cmocka_unit_test(rule_parser), cmocka_unit_test(graph_parser),
-        cmocka_unit_test(cost_files),  cmocka_unit_test(taso_reader),
+        cmocka_unit_test(onnx_reader),  cmocka_unit_test(rule_parser),
+        cmocka_unit_test(graph_parser), cmocka_unit_test(cost_files),
+        cmocka_unit_test(taso_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* TASO's shipped rules beside the generated ones: all that hold for any number of groups follow from what is proved of
-   size 3; of the eleven others seven do for one group; the four that are unsound even then are caught when sizes of
-   their own are drawn: what comes out has kernels of one type. */
+/* TASO's shipped rules beside the generated ones: all that hold for any number of groups follow
+   from what is proved of size 3; of the eleven others seven do for one group; the four that are
+   unsound even then are caught when sizes of their own are drawn: what comes out has kernels of one
+   type. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char shipped[] = "test/cases/taso/graph_subst.pb", proved[] = "rules/generated/taso-3.rules";
+static const char shipped[] = "test/cases/taso/graph_subst.pb",
+                  proved[] = "rules/generated/taso-3.rules";
 static const int unsound[] = {99, 100, 130, 131}, one_group[] = {98, 105, 125, 126, 127, 128, 129};
 enum { RULES = 133, DRAWS = 400 };
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -55,7 +57,8 @@ static void put_with(Known *k, int number, const char *condition, RuleSet *out) 
     Rule rule = k->taso.v[number];
     const char *where = rule.where.text ? rule.where.text : "";
     size_t n = strcspn(where, "\n");
-    rule.where.text = n ? arena_format(k->arena, "%.*s, %s\n", (int)n, where, condition) : arena_format(k->arena, "%s\n", condition);
+    rule.where.text = n ? arena_format(k->arena, "%.*s, %s\n", (int)n, where, condition)
+                        : arena_format(k->arena, "%s\n", condition);
     rule_print(&rule, &t);
     if (!rules_parse(k->arena, "given", t.data, t.size, out, &e)) fail_msg("%s", e.reason);
 }
@@ -69,7 +72,8 @@ static void sound_rules_follow(void **state) {
     assert_int_equal(underived(&k, &k.taso, &text), COUNT(unsound) + COUNT(one_group));
     for (int n = 0; n < RULES; n++) {
         const char *line = strstr(text, arena_format(k.arena, "not derived taso-%d\n", n));
-        assert_int_equal(line != NULL, among(n, COUNT(unsound), unsound) || among(n, COUNT(one_group), one_group));
+        assert_int_equal(line != NULL, among(n, COUNT(unsound), unsound) ||
+                                           among(n, COUNT(one_group), one_group));
     }
     arena_free(k.arena);
 }
@@ -79,24 +83,34 @@ static void seven_follow_for_one_group(void **state) {
     Known k = open_known();
     RuleSet given = {.arena = k.arena};
     const char *text;
-    for (int n = 0; n < COUNT(one_group); n++) put_with(&k, one_group[n], "G0 == 1, G1 == 1", &given);
+    for (int n = 0; n < COUNT(one_group); n++)
+        put_with(&k, one_group[n], "G0 == 1, G1 == 1", &given);
     if (underived(&k, &given, &text)) fail_msg("%s", text);
     arena_free(k.arena);
 }
 
 /* ---- the four */
 
-/* The generator meets the equation, as equal kernels are what its set has, and writes it with kernels of one type. */
-static const char meets[] = "  %x1 : F [a, b, c, d]   %x2 : F [a, b, c, d]   %x3 : F [b, b, 3, 3]   %x4 : F [b, b, 3, 3]\nfrom\n"
-                            "  %1 = concat %x1 %x2 axis=1\n  %2 = concat %x3 %x4 axis=0\n  %3 = conv %1 %2 group=2 pads=[1, 1, 1, 1]\n";
+/* The generator meets the equation, as equal kernels are what its set has, and writes it with
+   kernels of one type. */
+static const char meets[] = "  %x1 : F [a, b, c, d]   %x2 : F [a, b, c, d]   %x3 : F [b, b, 3, 3]  "
+                            " %x4 : F [b, b, 3, 3]\nfrom\n"
+                            "  %1 = concat %x1 %x2 axis=1\n  %2 = concat %x3 %x4 axis=0\n  %3 = "
+                            "conv %1 %2 group=2 pads=[1, 1, 1, 1]\n";
 static void add_generated(Known *k) {
     Text out = text_new(k->arena);
     GenerateReport report;
     Error e = {0};
-    GenerateOptions o = {.set = "test/cases/generator/groups.set", .size = 3, .jobs = 1, .nshard = 1, .seed = 1, .memory = 1u << 30};
+    GenerateOptions o = {.set = "test/cases/generator/groups.set",
+                         .size = 3,
+                         .jobs = 1,
+                         .nshard = 1,
+                         .seed = 1,
+                         .memory = 1u << 30};
     if (!generate(&o, k->arena, &out, &report, &e)) fail_msg("%s", e.reason);
     assert_non_null(strstr(out.data, meets));
-    if (!rules_parse(k->arena, "groups", out.data, out.size, &k->rules, &e)) fail_msg("%s", e.reason);
+    if (!rules_parse(k->arena, "groups", out.data, out.size, &k->rules, &e))
+        fail_msg("%s", e.reason);
 }
 
 static void unsound_ones_do_not_follow(void **state) {
@@ -114,7 +128,8 @@ static void unsound_ones_do_not_follow(void **state) {
     arena_free(k.arena);
 }
 
-/* Random sizes are the stage that catches them: for one group they are wrong, for one group and equal kernels not. */
+/* Random sizes are the stage that catches them: for one group they are wrong, for one group and
+   equal kernels not. */
 static void random_sizes_tell_them(void **state) {
     (void)state;
     Known k = open_known();
@@ -128,7 +143,8 @@ static void random_sizes_tell_them(void **state) {
             rule_lengths_first(&given.v[0], length);
             if (!trial_open(&t, &given.v[0], length, TRIAL_BOTH, 1)) fail_msg("%s", t.why);
             TrialResult r = trial_rule(&t, c ? 24 : DRAWS, &done);
-            if (r != (c ? TRIAL_SAME : TRIAL_DIFFERENT)) fail_msg("taso-%d where %s: %d after %d", unsound[n], condition[c], (int)r, done);
+            if (r != (c ? TRIAL_SAME : TRIAL_DIFFERENT))
+                fail_msg("taso-%d where %s: %d after %d", unsound[n], condition[c], (int)r, done);
             trial_close(&t);
         }
     }
@@ -137,22 +153,27 @@ static void random_sizes_tell_them(void **state) {
 
 /* ---- what neither TASO's file nor the library gives (rules/README.md names these) */
 
-static const char *const library[] = {"activation", "attention", "fold", "layout", "merge", "normalization", "simplify"};
-static const char *const family[] = {"attention-3-107",  "attention-3-165",   "attention-3-162",  "attention-3-163",
-                                     "attention-3-114",  "attention-3-102",   "attention-3-115",  "attention-3-209",
-                                     "attention-3-233",  "attention-3-45",    "attention-3-189",  "elementwise-3-10",
-                                     "elementwise-3-11", "elementwise-3-140", "elementwise-3-20", "elementwise-3-66"};
+static const char *const library[] = {"activation", "attention",     "fold",    "layout",
+                                      "merge",      "normalization", "simplify"};
+static const char *const family[] = {
+    "attention-3-107",  "attention-3-165",   "attention-3-162",  "attention-3-163",
+    "attention-3-114",  "attention-3-102",   "attention-3-115",  "attention-3-209",
+    "attention-3-233",  "attention-3-45",    "attention-3-189",  "elementwise-3-10",
+    "elementwise-3-11", "elementwise-3-140", "elementwise-3-20", "elementwise-3-66"};
 
 static void families_are_new(void **state) {
     (void)state;
     Known k = open_known();
-    RuleSet known = {.arena = k.arena}, generated = {.arena = k.arena}, given = {0, ARENA_NEW(k.arena, Rule, COUNT(family)), k.arena};
+    RuleSet known = {.arena = k.arena}, generated = {.arena = k.arena},
+            given = {0, ARENA_NEW(k.arena, Rule, COUNT(family)), k.arena};
     TasoRefusals refused = {0};
     Error e = {0};
     const char *text;
     World *w = graph_world_new(NULL, 0);
     for (int f = 0; f < COUNT(library); f++)
-        if (!rules_read(k.arena, arena_format(k.arena, "rules/library/%s.rules", library[f]), &known, &e)) fail_msg("%s", e.reason);
+        if (!rules_read(k.arena, arena_format(k.arena, "rules/library/%s.rules", library[f]),
+                        &known, &e))
+            fail_msg("%s", e.reason);
     int hand = known.n;
     assert_true(rules_load(k.arena, shipped, &known, &refused, &e));
     assert_int_equal(known.n, hand + RULES);

@@ -15,8 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const GenerateOptions defaults = {
-    .size = 2, .jobs = 1, .nshard = 1, .seed = 1, .memory = 1u << 30, .set = "generator/sets/taso.set"};
+static const GenerateOptions defaults = {.size = 2,
+                                         .jobs = 1,
+                                         .nshard = 1,
+                                         .seed = 1,
+                                         .memory = 1u << 30,
+                                         .set = "generator/sets/taso.set"};
 
 typedef struct Run {
     Arena *arena;
@@ -140,7 +144,8 @@ static void seeds_find_the_same_classes(void **state) {
     GenerateOptions other = defaults;
     other.seed = 77;
     Run a = run(&defaults), b = run(&other);
-    for (int k = 0; k <= 2; k++) assert_int_equal(a.report.level[k].classes, b.report.level[k].classes);
+    for (int k = 0; k <= 2; k++)
+        assert_int_equal(a.report.level[k].classes, b.report.level[k].classes);
     arena_free(a.arena);
     arena_free(b.arena);
 }
@@ -184,7 +189,9 @@ static Run run_set(const char *text, int size) {
 /* At 1 x 1 a transpose changes nothing: the first stage cannot tell, the second can. */
 static void small_shapes_do_not_deceive(void **state) {
     (void)state;
-    Run r = run_set("sizes m\nat 1\nat 3\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : matrix\nop matmul : matrix matrix\n", 2);
+    Run r = run_set("sizes m\nat 1\nat 3\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : "
+                    "matrix\nop matmul : matrix matrix\n",
+                    2);
     assert_true(r.ok);
     assert_true(r.report.coincidences > 0);
     assert_null(strstr(r.out.data, "%1 = transpose %x1 perm=[1, 0]\n  out %1\nto\n  out %x1"));
@@ -195,7 +202,8 @@ static void small_shapes_do_not_deceive(void **state) {
 /* Both stages at 1 x 1: random sizes still tell. */
 static void random_sizes_are_the_last_word(void **state) {
     (void)state;
-    Run r = run_set("sizes m\nat 1\nat 1\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : matrix\n", 1);
+    Run r = run_set(
+        "sizes m\nat 1\nat 1\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : matrix\n", 1);
     assert_true(r.ok);
     assert_int_equal(r.report.untrue, 1);
     assert_int_equal(r.report.rules, 0);
@@ -205,25 +213,33 @@ static void random_sizes_are_the_last_word(void **state) {
 /* relu x = x = |x| for positive values only. */
 static void signs_are_told_apart(void **state) {
     (void)state;
-    Run r = run_set("sizes m\nat 3\nat 4\ninput vector : F [m]\nop relu : vector\nop abs : vector\nop mul : vector vector\n", 2);
+    Run r = run_set("sizes m\nat 3\nat 4\ninput vector : F [m]\nop relu : vector\nop abs : "
+                    "vector\nop mul : vector vector\n",
+                    2);
     assert_true(r.ok);
     assert_null(strstr(r.out.data, "from\n  %1 = relu %x1\n  out %1\nto\n  out %x1"));
     assert_null(strstr(r.out.data, "from\n  %1 = abs %x1\n  out %1\n"));
-    assert_non_null(strstr(r.out.data, "%1 = mul %x1 %x1\n  %2 = relu %1\n  out %2\nto\n  %1 = mul %x1 %x1\n  out %1"));
+    assert_non_null(
+        strstr(r.out.data,
+               "%1 = mul %x1 %x1\n  %2 = relu %1\n  out %2\nto\n  %1 = mul %x1 %x1\n  out %1"));
     arena_free(r.arena);
 }
 
 /* What is undefined for some values is not equal to what is not: sqrt(x) sqrt(x) is no x. */
 static void undefined_values_count(void **state) {
     (void)state;
-    Run r = run_set("sizes m\nat 4\nat 5\ninput vector : F [m]\nop sqrt : vector\nop mul : vector vector\nop abs : vector\n", 2);
+    Run r = run_set("sizes m\nat 4\nat 5\ninput vector : F [m]\nop sqrt : vector\nop mul : vector "
+                    "vector\nop abs : vector\n",
+                    2);
     assert_true(r.ok);
     assert_null(strstr(r.out.data, "%1 = sqrt %x1\n  %2 = mul %1 %1\n  out %2\nto\n  out %x1"));
-    assert_non_null(strstr(r.out.data, "%1 = mul %x1 %x1\n  %2 = abs %1\n  out %2\nto\n  %1 = mul %x1 %x1\n  out %1"));
+    assert_non_null(strstr(
+        r.out.data, "%1 = mul %x1 %x1\n  %2 = abs %1\n  out %2\nto\n  %1 = mul %x1 %x1\n  out %1"));
     arena_free(r.arena);
 }
 
-/* Each holds at both stages of its set, which differ from what it needs in one thing only; random sizes must tell. */
+/* Each holds at both stages of its set, which differ from what it needs in one thing only; random
+   sizes must tell. */
 static void planted_near_misses(void **state) {
     (void)state;
     static const struct {
@@ -235,18 +251,22 @@ static void planted_near_misses(void **state) {
          "op maxpool kernel=[3, 3] pads=[1, 1, 1, 1] : image\n",
          "to\n  %1 = maxpool %x1 kernel=[3, 3] pads=[1, 1, 1, 1]\n  out %1", 2},
         {"one group",
-         "sizes n c h w\nat 3 2 3 4\nat 4 3 2 5\ninput image : F [n, c, h, w]\ninput kernel : F [c, c, 3, 3]\n"
-         "op conv group=g pads=[1, 1, 1, 1] : image kernel where g = 1\nop concat axis=0 : kernel kernel\nop concat axis=1 : image image\n",
+         "sizes n c h w\nat 3 2 3 4\nat 4 3 2 5\ninput image : F [n, c, h, w]\ninput kernel : F "
+         "[c, c, 3, 3]\n"
+         "op conv group=g pads=[1, 1, 1, 1] : image kernel where g = 1\nop concat axis=0 : kernel "
+         "kernel\nop concat axis=1 : image image\n",
          "group=", 3},
         {"one element on each axis",
-         "sizes m\nat 1\nat 1\ninput matrix : F [m, m]\nop softmax axis=0 : matrix\nop softmax axis=1 : matrix\n",
+         "sizes m\nat 1\nat 1\ninput matrix : F [m, m]\nop softmax axis=0 : matrix\nop softmax "
+         "axis=1 : matrix\n",
          "= softmax %x1 axis=0\n  out %1\nto\n  %1 = softmax %x1", 1},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         Run r = run_set(cases[k].set, cases[k].size);
         if (!r.ok) print_message("%s: %s\n", cases[k].what, r.error.reason);
         assert_true(r.ok);
-        if (strstr(r.out.data, cases[k].wrong)) print_message("%s:\n%s\n", cases[k].what, r.out.data);
+        if (strstr(r.out.data, cases[k].wrong))
+            print_message("%s:\n%s\n", cases[k].what, r.out.data);
         assert_null(strstr(r.out.data, cases[k].wrong));
         arena_free(r.arena);
     }
@@ -261,11 +281,16 @@ static void planted_values(void **state) {
         int size;
     } cases[] = {
         {"op abs : vector\nop neg : vector\n", "from\n  %1 = abs %x1\n  out %1\n", 2},
-        {"op relu : vector\nop mul : vector vector\n", "from\n  %1 = mul %x1 %x1\n  %2 = relu %1\n  out %2\nto\n  out %x1", 2},
-        {"op min : vector vector\nop mul : vector vector\n", "%1 = mul %x1 %x1\n  %2 = min %x1 %1\n  out %2\nto\n  out %x1", 2},
-        {"op div : vector vector\nop fill value=1 shape=[m] : -> vector\n", "%1 = div %x1 %x1\n  out %1\nto\n  %1 = fill", 1},
-        {"op floor : vector\nop neg : vector\n", "from\n  %1 = floor %x1\n  out %1\nto\n  out %x1", 2},
-        {"op exp : vector\nop log : vector\n", "%1 = log %x1\n  %2 = exp %1\n  out %2\nto\n  out %x1", 2},
+        {"op relu : vector\nop mul : vector vector\n",
+         "from\n  %1 = mul %x1 %x1\n  %2 = relu %1\n  out %2\nto\n  out %x1", 2},
+        {"op min : vector vector\nop mul : vector vector\n",
+         "%1 = mul %x1 %x1\n  %2 = min %x1 %1\n  out %2\nto\n  out %x1", 2},
+        {"op div : vector vector\nop fill value=1 shape=[m] : -> vector\n",
+         "%1 = div %x1 %x1\n  out %1\nto\n  %1 = fill", 1},
+        {"op floor : vector\nop neg : vector\n", "from\n  %1 = floor %x1\n  out %1\nto\n  out %x1",
+         2},
+        {"op exp : vector\nop log : vector\n",
+         "%1 = log %x1\n  %2 = exp %1\n  out %2\nto\n  out %x1", 2},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char set[512];
@@ -273,7 +298,8 @@ static void planted_values(void **state) {
         Run r = run_set(set, cases[k].size);
         if (!r.ok) print_message("%s: %s\n", cases[k].ops, r.error.reason);
         assert_true(r.ok);
-        if (strstr(r.out.data, cases[k].wrong)) print_message("%s:\n%s\n", cases[k].ops, r.out.data);
+        if (strstr(r.out.data, cases[k].wrong))
+            print_message("%s:\n%s\n", cases[k].ops, r.out.data);
         assert_null(strstr(r.out.data, cases[k].wrong));
         arena_free(r.arena);
     }
@@ -286,7 +312,8 @@ static void errors_are_clear(void **state) {
     static const struct {
         const char *text, *reason;
     } cases[] = {
-        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop frobnicate : a\n", "there is no operator frobnicate"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop frobnicate : a\n",
+         "there is no operator frobnicate"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : b b\n", "no input has this sort"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : a\n", "another number of arguments"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop relu speed=3 : a\n", "no such attribute"},
@@ -301,7 +328,8 @@ static void errors_are_clear(void **state) {
         Run r = run_set(cases[k].text, 1);
         assert_false(r.ok);
         assert_int_equal(r.error.kind, E_INVALID);
-        if (!strstr(r.error.reason, cases[k].reason)) print_message("case %zu: %s\n", k, r.error.reason);
+        if (!strstr(r.error.reason, cases[k].reason))
+            print_message("case %zu: %s\n", k, r.error.reason);
         assert_non_null(strstr(r.error.reason, cases[k].reason));
         arena_free(r.arena);
     }
@@ -339,12 +367,16 @@ static void a_full_disk_is_an_error(void **state) {
 
 static void given_rules_are_derived_or_not(void **state) {
     (void)state;
-    static const char rules[] =
-        "rule thrice\n  %x : F [a, b]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = relu %2\n  out %3\nto\n  %1 = relu %x\n  out %1\n\n"
-        "rule wrong\n  %x : F [a, b]\nfrom\n  %1 = transpose %x perm=[1, 0]\n  out %1\nto\n  %1 = relu %x\n  out %1\n\n"
-        "rule merge\n  %x : F [a, b]   %u : F [b, c]   %v : F [b, d]\nfrom\n  %1 = matmul %x %u\n  %2 = matmul %x %v\n  out %1 %2\n"
-        "to\n  %w = concat %u %v axis=1\n  %y = matmul %x %w\n  %1 %2 = split %y axis=1 sizes=[c, d]\n  out %1 %2\n\n"
-        "rule foreign\n  %x : F [a, b]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\n";
+    static const char rules[] = "rule thrice\n  %x : F [a, b]\nfrom\n  %1 = relu %x\n  %2 = relu "
+                                "%1\n  %3 = relu %2\n  out %3\nto\n  %1 = relu %x\n  out %1\n\n"
+                                "rule wrong\n  %x : F [a, b]\nfrom\n  %1 = transpose %x perm=[1, "
+                                "0]\n  out %1\nto\n  %1 = relu %x\n  out %1\n\n"
+                                "rule merge\n  %x : F [a, b]   %u : F [b, c]   %v : F [b, "
+                                "d]\nfrom\n  %1 = matmul %x %u\n  %2 = matmul %x %v\n  out %1 %2\n"
+                                "to\n  %w = concat %u %v axis=1\n  %y = matmul %x %w\n  %1 %2 = "
+                                "split %y axis=1 sizes=[c, d]\n  out %1 %2\n\n"
+                                "rule foreign\n  %x : F [a, b]\nfrom\n  %1 = tanh %x\n  out "
+                                "%1\nto\n  %1 = sigmoid %x\n  out %1\n";
     GenerateOptions o = defaults;
     o.size = 3;
     Run r = run(&o);

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const files[] = {"rules/generated/attention-3.rules",   "rules/generated/cnn-3.rules",
-                                    "rules/generated/elementwise-3.rules", "rules/generated/taso-3.rules",
-                                    "rules/generated/search/gains.rules",  "rules/generated/trades.rules",
-                                    "rules/generated/taso-4.rules"};
+static const char *const files[] = {
+    "rules/generated/attention-3.rules",   "rules/generated/cnn-3.rules",
+    "rules/generated/elementwise-3.rules", "rules/generated/taso-3.rules",
+    "rules/generated/search/gains.rules",  "rules/generated/trades.rules",
+    "rules/generated/taso-4.rules"};
 enum { EVERY = 5 };
 
 static void verdicts_hold(void **state) {
@@ -41,7 +42,12 @@ static void candidates_are_made_again(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
     Text out = text_new(a);
-    GenerateOptions o = {.set = "generator/sets/taso.set", .size = 2, .jobs = 2, .nshard = 1, .seed = 1, .memory = 1u << 30};
+    GenerateOptions o = {.set = "generator/sets/taso.set",
+                         .size = 2,
+                         .jobs = 2,
+                         .nshard = 1,
+                         .seed = 1,
+                         .memory = 1u << 30};
     GenerateReport report;
     Error e = {0};
     char *text;
@@ -54,6 +60,7 @@ static void candidates_are_made_again(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts_hold), cmocka_unit_test(candidates_are_made_again)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts_hold),
+                                       cmocka_unit_test(candidates_are_made_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char set[] = "sizes m n c h w\nat 3 1 2 3 4\nat 4 2 3 2 5\n"
-                          "input matrix : F [m, m]\ninput image : F [n, c, h, w]\ninput kernel : F [c, c, 3, 3]\n"
-                          "op add : A A\nop sub : A A\nop matmul : matrix matrix\nop conv pads=[1, 1, 1, 1] : image kernel\n"
-                          "op averagepool kernel=[3, 3] pads=[1, 1, 1, 1] : image\nop maxpool kernel=[3, 3] pads=[1, 1, 1, 1] : image\n"
-                          "op softmax axis=1 : A\nop relu : A\nop tanh : A\nop sqrt : A\nop concat axis=0 : A A\n"
-                          "op split axis=0 sizes=[p, q] : A -> A A where p = m | n\nop transpose perm=[1, 0] : matrix\n"
-                          "op band n=m : -> matrix\n";
+static const char set[] =
+    "sizes m n c h w\nat 3 1 2 3 4\nat 4 2 3 2 5\n"
+    "input matrix : F [m, m]\ninput image : F [n, c, h, w]\ninput kernel : F [c, c, 3, 3]\n"
+    "op add : A A\nop sub : A A\nop matmul : matrix matrix\nop conv pads=[1, 1, 1, 1] : image "
+    "kernel\n"
+    "op averagepool kernel=[3, 3] pads=[1, 1, 1, 1] : image\nop maxpool kernel=[3, 3] pads=[1, 1, "
+    "1, 1] : image\n"
+    "op softmax axis=1 : A\nop relu : A\nop tanh : A\nop sqrt : A\nop concat axis=0 : A A\n"
+    "op split axis=0 sizes=[p, q] : A -> A A where p = m | n\nop transpose perm=[1, 0] : matrix\n"
+    "op band n=m : -> matrix\n";
 
 typedef struct Fixture {
     World *w;
@@ -102,7 +105,8 @@ static void codes_tell_terms_apart(void **state) {
     Term t = {.n = 1, .nvar = 2, .in = {{.op = 1, .arg = {0, 1}}}, .root = REF_OUT}, y = t;
     Code a, b;
     y.in[0].arg[1] = 0; /* x - x, not x - y */
-    assert_true(term_canonical(f->s->form, &t, false, &a, NULL) && term_canonical(f->s->form, &y, false, &b, NULL));
+    assert_true(term_canonical(f->s->form, &t, false, &a, NULL) &&
+                term_canonical(f->s->form, &y, false, &b, NULL));
     assert_true(code_compare(&a, &b) != 0);
     y = t;
     y.in[0].op = 0;
@@ -122,7 +126,8 @@ static void a_long_term_has_no_code(void **state) {
     assert_false(term_canonical(form, &t, false, &c, NULL));
 }
 
-/* Every operator on inputs of every kind, at both stages: each lane is what walking the tree gives. */
+/* Every operator on inputs of every kind, at both stages: each lane is what walking the tree
+   gives. */
 static void check_program(Fixture *f, const Typing *t, int stage, ProgramRunner run) {
     World *w = f->w;
     const SigInfo *i = sig_info(w, t->sig);
@@ -137,7 +142,8 @@ static void check_program(Fixture *f, const Typing *t, int stage, ProgramRunner 
             const Type *x = type_get(w, k < i->nin ? i->in[k] : i->out[port]);
             Tensor *to = k < i->nin ? &in[k] : &out;
             to->rank = x->dim.n;
-            for (int d = 0; d < x->dim.n; d++) assert_true(poly_eval(w, x->dim.v[d], sizes, &to->dim[d]));
+            for (int d = 0; d < x->dim.n; d++)
+                assert_true(poly_eval(w, x->dim.v[d], sizes, &to->dim[d]));
             to->v = ARENA_NEW(w->arena, Number, tensor_count(to));
             if (k == i->nin) break;
             lanes[k] = arena_alloc_raw(w->arena, (size_t)tensor_count(to) * sizeof **lanes);
@@ -147,7 +153,8 @@ static void check_program(Fixture *f, const Typing *t, int stage, ProgramRunner 
         for (int l = 0; l < LANES; l++) {
             for (int k = 0; k < i->nin; k++)
                 for (int64_t j = 0; j < tensor_count(&in[k]); j++)
-                    in[k].v[j].residue = (Residue){lanes[k][j].p[l], lanes[k][j].q[l], lanes[k][j].order[l]};
+                    in[k].v[j].residue =
+                        (Residue){lanes[k][j].p[l], lanes[k][j].q[l], lanes[k][j].order[l]};
             Eval e = {.w = w, .num = &numbers_residue, .sizes = sizes, .nin = i->nin, .in = in};
             Error error = {0};
             assert_true(eval_tensor(&e, sig_define(w, t->sig, port), &out, &error));
@@ -211,7 +218,8 @@ static void variables_without_effect_do_not_count(void **state) {
     t.in[1] = (Instr){.op = (uint8_t)split, .arg = {REF_OUT}};
     Key a, b, c;
     assert_true(values_load(v, &x) && values_key(v, x.root, &a));
-    assert_true(values_load(v, &t) && values_key(v, t.root, &b) && values_key(v, ref_out(1, 1), &c));
+    assert_true(values_load(v, &t) && values_key(v, t.root, &b) &&
+                values_key(v, ref_out(1, 1), &c));
     assert_int_equal(a.hash, b.hash);
     assert_int_equal(a.hash, c.hash);
     assert_int_equal(b.name[0].of[1], POOL - 1);
@@ -221,10 +229,12 @@ static void variables_without_effect_do_not_count(void **state) {
 static Term term_of(const Space *s, const char *op, Ref a, Ref b, int nvar) {
     int k = 0;
     while (strcmp(s->op[k].op->name, op)) k++;
-    return (Term){.n = 1, .nvar = (uint8_t)nvar, .root = REF_OUT, .in = {{.op = (uint8_t)k, .arg = {a, b}}}};
+    return (Term){
+        .n = 1, .nvar = (uint8_t)nvar, .root = REF_OUT, .in = {{.op = (uint8_t)k, .arg = {a, b}}}};
 }
 
-/* From x - x = 0-like equations: relu(relu x) = relu x gives relu(relu(relu x)) = relu x, and not tanh(relu x) = relu x. */
+/* From x - x = 0-like equations: relu(relu x) = relu x gives relu(relu(relu x)) = relu x, and not
+   tanh(relu x) = relu x. */
 static void derivations_use_equations_inside(void **state) {
     Fixture *f = *state;
     Basis *b = basis_new(f->s, f->w->arena);
@@ -247,7 +257,8 @@ static void derivations_use_equations_inside(void **state) {
 static void derivations_identify_variables(void **state) {
     Fixture *f = *state;
     Basis *b = basis_new(f->s, f->w->arena);
-    Term xy = term_of(f->s, "matmul", 0, 1, 2), sum = term_of(f->s, "sub", 0, 1, 2), xx = xy, xs = sum;
+    Term xy = term_of(f->s, "matmul", 0, 1, 2), sum = term_of(f->s, "sub", 0, 1, 2), xx = xy,
+         xs = sum;
     xx.in[0].arg[1] = xs.in[0].arg[1] = 0;
     basis_add(b, &xy, &sum);
     assert_int_equal(basis_derive(b, f->s, &xx, &xs, 10, 5, NULL), 1);

@@ -1,4 +1,5 @@
-/* graphs_check.c -- comparison by numbers, its samples, .npy files and sizes from options; wrong graphs and damaged files are caught. */
+/* graphs_check.c -- comparison by numbers, its samples, .npy files and sizes from options; wrong
+   graphs and damaged files are caught. */
 #include "graphs/check.h"
 #include "graphs/npy.h"
 #include "graphs/sizes.h"
@@ -17,8 +18,8 @@
 
 static void differences_are_measured(void **state) {
     (void)state;
-    const float a[] = {1, -4, 2, INFINITY, NAN}, same[] = {1, -4, 2, INFINITY, NAN}, near[] = {1, -4.0004f, 2, INFINITY, NAN},
-                far[] = {1, -4, 2.5f, -INFINITY, 3};
+    const float a[] = {1, -4, 2, INFINITY, NAN}, same[] = {1, -4, 2, INFINITY, NAN},
+                near[] = {1, -4.0004f, 2, INFINITY, NAN}, far[] = {1, -4, 2.5f, -INFINITY, 3};
     Difference d = difference_none();
     tensors_compare(DT_FLOAT, a, same, 5, (Tolerance){0, 0}, 0, &d);
     assert_int_equal(d.first, -1);
@@ -34,7 +35,8 @@ static void differences_are_measured(void **state) {
     assert_int_equal(f.first, 2);
     assert_true(isinf(f.max_abs));
     Difference n = difference_none();
-    tensors_compare(DT_FLOAT, a, far + 1, 1, (Tolerance){10, 0}, 0, &n); /* 1 against -4 is allowed by such a tolerance */
+    /* 1 against -4 is allowed by such a tolerance. */
+    tensors_compare(DT_FLOAT, a, far + 1, 1, (Tolerance){10, 0}, 0, &n);
     assert_int_equal(n.first, -1);
     const int64_t big[] = {INT64_MAX}, less[] = {INT64_MAX - 1};
     Difference i = difference_none();
@@ -62,7 +64,8 @@ static bool agree(const char *left, const char *right, const char *class, CheckR
     Error e = {0};
     Graph a = graph_of(w, left), b = graph_of(w, right);
     const Backend *cpu = backend_open("cpu", &e);
-    CheckOptions o = {.backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .class = class};
+    CheckOptions o = {
+        .backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .class = class};
     assert_non_null(o.device);
     bool done = graphs_check(w, &a, &b, (Sizes){0}, &o, r, &e);
     if (!done) print_message("%s: %s\n", e.place, e.reason);
@@ -77,31 +80,41 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
     (void)state;
     CheckResult r;
     static const char two[] = HEAD " %a = matmul %x %w\n %b = matmul %x %v\n out %a %b\n";
-    assert_true(
-        agree(two, HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %a %b = split %y axis=1 sizes=[3, 5]\n out %a %b\n", "exact", &r));
+    assert_true(agree(two,
+                      HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %a %b = split %y "
+                           "axis=1 sizes=[3, 5]\n out %a %b\n",
+                      "exact", &r));
     assert_true(r.run.count > 0 && r.oracle.count > 0);
     assert_true(r.oracle.max_rel < 1e-12);
-    assert_false(
-        agree(two, HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %b %a = split %y axis=1 sizes=[5, 3]\n out %a %b\n", "exact", &r));
+    assert_false(agree(two,
+                       HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %b %a = split %y "
+                            "axis=1 sizes=[5, 3]\n out %a %b\n",
+                       "exact", &r));
     assert_int_equal(r.run.output, 0);
     assert_true(r.run.first >= 0 && r.oracle.first >= 0);
     /* 1e-6 too much: the executor's tolerance lets it pass, the definitions in double do not */
-    assert_false(agree("graph g %x : F [8]\nbody\n %k = constant F [] {1}\n %y = mul %x %k\n out %y\n",
-                       "graph g %x : F [8]\nbody\n %k = constant F [] {1.000001}\n %y = mul %x %k\n out %y\n", "exact", &r));
+    assert_false(agree(
+        "graph g %x : F [8]\nbody\n %k = constant F [] {1}\n %y = mul %x %k\n out %y\n",
+        "graph g %x : F [8]\nbody\n %k = constant F [] {1.000001}\n %y = mul %x %k\n out %y\n",
+        "exact", &r));
     assert_int_equal(r.run.first, -1);
     assert_true(r.oracle.first >= 0);
 }
 
-/* A result of another type is a failed check, not one that cannot be made; sizes that are only guessed say nothing. */
+/* A result of another type is a failed check, not one that cannot be made; sizes that are only
+   guessed say nothing. */
 static void results_of_other_types_fail(void **state) {
     (void)state;
     static const struct {
         const char *left, *right;
         ErrorKind kind;
     } cases[] = {
-        {"%x : F [8]\nbody\n %y = relu %x\n out %y\n", "%x : F [8]\nbody\n %y = cast %x to=F64\n out %y\n", E_CHECK},
-        {"%x : F [8]\nbody\n %y = relu %x\n out %y\n", "%x : F [8]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_CHECK},
-        {"%x : F [n]\nbody\n %y = relu %x\n out %y\n", "%x : F [n]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_INVALID},
+        {"%x : F [8]\nbody\n %y = relu %x\n out %y\n",
+         "%x : F [8]\nbody\n %y = cast %x to=F64\n out %y\n", E_CHECK},
+        {"%x : F [8]\nbody\n %y = relu %x\n out %y\n",
+         "%x : F [8]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_CHECK},
+        {"%x : F [n]\nbody\n %y = relu %x\n out %y\n",
+         "%x : F [n]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_INVALID},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         World *w = graph_world_new(NULL, 0);
@@ -127,8 +140,8 @@ static void results_of_other_types_fail(void **state) {
 static void negative_data_is_sampled_too(void **state) {
     (void)state;
     CheckResult r;
-    assert_false(
-        agree("graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n", "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", "exact", &r));
+    assert_false(agree("graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n",
+                       "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", "exact", &r));
 }
 
 /* A back end whose kernels add a little too much. */
@@ -206,10 +219,12 @@ static void damaged_npy_files_are_refused(void **state) {
         assert_false(npy_read(a, path, &f, &wrong));
         assert_int_equal(wrong.kind, E_INVALID);
     }
-    static const char *const headers[] = {"{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }",
-                                          "{'descr': '<f4', 'fortran_order': True, 'shape': (4,), }",
-                                          "{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }", "{'descr': '<f4', 'shape': (4,), }",
-                                          "{'descr': '<q9', 'fortran_order': False, 'shape': (4,), }"};
+    static const char *const headers[] = {
+        "{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (4,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }",
+        "{'descr': '<f4', 'shape': (4,), }",
+        "{'descr': '<q9', 'fortran_order': False, 'shape': (4,), }"};
     for (size_t k = 0; k < sizeof headers / sizeof *headers; k++) {
         Error wrong = {0};
         Npy f;
@@ -225,16 +240,19 @@ static void damaged_npy_files_are_refused(void **state) {
 
 /* ---- sizes */
 
-static bool bind(World *w, const Graph *g, const char *shape, const char *dim, Sizes *out, Error *e) {
+static bool bind(World *w, const Graph *g, const char *shape, const char *dim, Sizes *out,
+                 Error *e) {
     static const char *const names[] = {"x", "a:b"};
     *e = (Error){0};
-    return sizes_bind(w, w->arena, g, names, (StringList){shape != NULL, &shape}, (StringList){dim != NULL, &dim}, out, NULL, e);
+    return sizes_bind(w, w->arena, g, names, (StringList){shape != NULL, &shape},
+                      (StringList){dim != NULL, &dim}, out, NULL, e);
 }
 
 static void sizes_come_from_options(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [n, 3, h] %\"a:b\" : F [n, h]\nbody\n %y = relu %x\n out %y\n");
+    Graph g =
+        graph_of(w, "graph g %x : F [n, 3, h] %\"a:b\" : F [n, h]\nbody\n %y = relu %x\n out %y\n");
     Sizes s;
     Error e;
     int64_t h;
@@ -247,8 +265,10 @@ static void sizes_come_from_options(void **state) {
     static const struct {
         const char *shape, *dim, *reason;
     } wrong[] = {
-        {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "has 3 axes"}, {"y:2,3,8", NULL, "no input"}, {"x:2,3,8", "h=9", "8 and 9"},
-        {"x:2,3,b", NULL, "numbers"},        {NULL, NULL, "is needed"},     {"x:2,3,8", "k=9", "no size"}, {"x:2,3,8", "k", "NAME=NUMBER"},
+        {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "has 3 axes"},
+        {"y:2,3,8", NULL, "no input"},       {"x:2,3,8", "h=9", "8 and 9"},
+        {"x:2,3,b", NULL, "numbers"},        {NULL, NULL, "is needed"},
+        {"x:2,3,8", "k=9", "no size"},       {"x:2,3,8", "k", "NAME=NUMBER"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_false(bind(w, &g, wrong[k].shape, wrong[k].dim, &s, &e));

@@ -1,5 +1,5 @@
-/* The fastest way of a step is taken, by a back end whose ways take known times: measured, kept, remembered
-   without measuring; what cannot be run is left out; a small gain is none. */
+/* The fastest way of a step is taken, by a back end whose ways take known times: measured, kept,
+   remembered without measuring; what cannot be run is left out; a small gain is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,9 @@ struct Kernel {
     int way;
 };
 
-static int slow_identity(Device *d, char *text, size_t n) { return (void)d, snprintf(text, n, "slow") < (int)n ? 0 : -1; }
+static int slow_identity(Device *d, char *text, size_t n) {
+    return (void)d, snprintf(text, n, "slow") < (int)n ? 0 : -1;
+}
 static void *slow_alloc(Device *d, size_t bytes) {
     if (bytes > d->largest) d->largest = bytes;
     return calloc(1, bytes);
@@ -37,7 +39,8 @@ static int slow_copy(Device *d, void *to, const void *from, size_t bytes, CopyDi
     return 0;
 }
 static int slow_choices(Device *d, const Step *s) { return (void)d, (void)s, WAYS; }
-static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
+static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                            size_t *workspace, char *why, size_t n) {
     (void)s, (void)weights;
     *workspace = 0;
     if (!d->factor[choice]) return snprintf(why, n, "no such way"), NULL;
@@ -74,7 +77,9 @@ static const Backend backend = {.abi = BACKEND_ABI,
 
 static PlanStep step_of(Arena *a, int64_t size) {
     View v[2] = {view_dense(0, 1, 1, &size), view_dense(1, 1, 1, &size)};
-    return (PlanStep){.step = {.kind = S_COPY, .nview = 2, .view = arena_copy(a, v, sizeof v)}, .choice = -1, .bytes = 6e9};
+    return (PlanStep){.step = {.kind = S_COPY, .nview = 2, .view = arena_copy(a, v, sizeof v)},
+                      .choice = -1,
+                      .bytes = 6e9};
 }
 
 typedef struct Fixture {
@@ -88,7 +93,8 @@ static int set_up(void **state) {
     Fixture *f = calloc(1, sizeof *f);
     f->arena = arena_new(NULL, 0);
     f->db = costdb_open(NULL, &f->error);
-    f->device.factor[0] = 4, f->device.factor[1] = 0, f->device.factor[2] = 1, f->device.factor[3] = 60;
+    f->device.factor[0] = 4, f->device.factor[1] = 0, f->device.factor[2] = 1,
+    f->device.factor[3] = 60;
     *state = f;
     return 0;
 }
@@ -154,7 +160,9 @@ static void ties_and_failures(void **state) {
     step_print(&s.step, &key);
     for (int k = 0; k < WAYS; k++) {
         snprintf(text, sizeof text, " known choice %d", k);
-        assert_true(costdb_put(f->db, "step", "slow", arena_format(f->arena, "%s%s", key.data, text), k == 2 ? 0.98 : 1, &f->error));
+        assert_true(costdb_put(f->db, "step", "slow",
+                               arena_format(f->arena, "%s%s", key.data, text), k == 2 ? 0.98 : 1,
+                               &f->error));
     }
     assert_true(choose(f, true, true, &s, NULL) == 1);
     assert_int_equal(s.choice, 0);
@@ -166,7 +174,8 @@ static void ties_and_failures(void **state) {
     assert_int_equal(missing, 1);
 }
 
-/* Timing a step takes memory: where there is none it is an error, and what was taken is given back. */
+/* Timing a step takes memory: where there is none it is an error, and what was taken is given
+   back. */
 static void timing_survives_a_lack_of_memory(void **state) {
     Fixture *f = *state;
     PlanStep s = step_of(f->arena, 7);
@@ -195,7 +204,9 @@ static void parts_of_one_slot_have_room(void **state) {
 
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept), CASE(nothing_is_measured_when_frozen),
-                                       CASE(ties_and_failures), CASE(timing_survives_a_lack_of_memory), CASE(parts_of_one_slot_have_room)};
+    const struct CMUnitTest tests[] = {
+        CASE(the_fastest_way_is_taken_and_kept), CASE(nothing_is_measured_when_frozen),
+        CASE(ties_and_failures), CASE(timing_survives_a_lack_of_memory),
+        CASE(parts_of_one_slot_have_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

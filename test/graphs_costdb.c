@@ -94,8 +94,8 @@ static void put_file(const Fixture *f, const char *bytes, size_t n) {
 
 static void a_foreign_file_is_refused_and_left_alone(void **state) {
     Fixture *f = *state;
-    static const char text[] =
-        "this is a letter and no database, and long enough to be looked at: 0123456789012345678901234567890123456789";
+    static const char text[] = "this is a letter and no database, and long enough to be looked at: "
+                               "0123456789012345678901234567890123456789";
     put_file(f, text, sizeof text);
     assert_null(costdb_open(f->path, &f->error));
     assert_int_equal(f->error.kind, E_INVALID);
@@ -108,13 +108,15 @@ static void a_foreign_file_is_refused_and_left_alone(void **state) {
     assert_memory_equal(now, text, n);
 }
 
-/* A valid file whose first page is overwritten behind SQLite's header, and one whose version is another. */
+/* A valid file whose first page is overwritten behind SQLite's header, and one whose version is
+   another. */
 static void a_damaged_file_is_refused(void **state) {
     Fixture *f = *state;
     char *bytes;
     size_t n;
     CostDb *d = costdb_open(f->path, &f->error);
-    for (int k = 0; k < 200; k++) assert_true(costdb_put(d, "step", "cpu", arena_format(f->arena, "%d", k), k, &f->error));
+    for (int k = 0; k < 200; k++)
+        assert_true(costdb_put(d, "step", "cpu", arena_format(f->arena, "%d", k), k, &f->error));
     costdb_close(d);
     assert_true(file_read(f->arena, f->path, &bytes, &n, &f->error));
     char *bad = arena_copy(f->arena, bytes, n);

@@ -1,4 +1,5 @@
-/* graphs_fold.c -- shape values and constant folding: what is computed, and what must stay as it is so that files do not grow. */
+/* graphs_fold.c -- shape values and constant folding: what is computed, and what must stay as it is
+   so that files do not grow. */
 #include "graphs/fold.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
@@ -21,33 +22,41 @@ static void check_fold(const char *before, int64_t growth, const char *after) {
 
 static void constants_are_computed(void **state) {
     (void)state;
-    check_fold("graph g %x : F [2, 3]\nbody\n %k = constant F [3] {1, 2, 4}\n %s = sqrt %k\n %m = mul %s %s\n %n = neg %k\n %b = broadcast "
+    check_fold("graph g %x : F [2, 3]\nbody\n %k = constant F [3] {1, 2, 4}\n %s = sqrt %k\n %m = "
+               "mul %s %s\n %n = neg %k\n %b = broadcast "
                "%n shape=[2, 3]\n"
                " %y = add %x %b\n out %y %n\n",
                24,
-               "  %1 = constant F [2, 3] {-1, -2, -4, -1, -2, -4}\n  %2 = add %x %1\n  %3 = constant F [3] {-1, -2, -4}\n  out %2 %3\n");
+               "  %1 = constant F [2, 3] {-1, -2, -4, -1, -2, -4}\n  %2 = add %x %1\n  %3 = "
+               "constant F [3] {-1, -2, -4}\n  out %2 %3\n");
 }
 
 static void nothing_grows_beyond_the_limit(void **state) {
     (void)state;
-    static const char text[] =
-        "graph g %x : F [64, 3]\nbody\n %k = constant F [3] {1, 2, 4}\n %b = broadcast %k shape=[64, 3]\n %y = add %x %b\n out %y\n";
-    check_fold(text, 64, "  %1 = constant F [3] {1, 2, 4}\n  %2 = broadcast %1 shape=[64, 3]\n  %3 = add %x %2\n  out %3\n");
+    static const char text[] = "graph g %x : F [64, 3]\nbody\n %k = constant F [3] {1, 2, 4}\n %b "
+                               "= broadcast %k shape=[64, 3]\n %y = add %x %b\n out %y\n";
+    check_fold(text, 64,
+               "  %1 = constant F [3] {1, 2, 4}\n  %2 = broadcast %1 shape=[64, 3]\n  %3 = add %x "
+               "%2\n  out %3\n");
 }
 
 static void splats_stay_small(void **state) {
     (void)state;
-    static const char text[] = "graph g %x : F [1000]\nbody\n %f = fill value=2 dtype=F shape=[1000]\n %k = constant F [1000] splat(3)\n "
+    static const char text[] = "graph g %x : F [1000]\nbody\n %f = fill value=2 dtype=F "
+                               "shape=[1000]\n %k = constant F [1000] splat(3)\n "
                                "%m = mul %f %k\n %y = add %x %m\n out %y\n";
     check_fold(text, 64,
-               "  %1 = fill value=2 shape=[1000]\n  %2 = constant F [1000] splat(3)\n  %3 = mul %1 %2\n  %4 = add %x %3\n  out %4\n");
+               "  %1 = fill value=2 shape=[1000]\n  %2 = constant F [1000] splat(3)\n  %3 = mul %1 "
+               "%2\n  %4 = add %x %3\n  out %4\n");
     check_fold(text, 4000, "  %1 = constant F [1000] splat(6)\n  %2 = add %x %1\n  out %2\n");
 }
 
 static void what_depends_on_inputs_or_unknown_sizes_stays(void **state) {
     (void)state;
-    static const char body[] = "  %1 = exp %x\n  %2 = constant F [1] {2}\n  %3 = broadcast %2 shape=[n]\n  %4 = add %1 %3\n  out %4\n";
-    check_fold("graph g %x : F [n]\nbody\n %k = constant F [1] {2}\n %e = exp %x\n %b = broadcast %k shape=[n]\n %y = add %e %b\n out %y\n",
+    static const char body[] = "  %1 = exp %x\n  %2 = constant F [1] {2}\n  %3 = broadcast %2 "
+                               "shape=[n]\n  %4 = add %1 %3\n  out %4\n";
+    check_fold("graph g %x : F [n]\nbody\n %k = constant F [1] {2}\n %e = exp %x\n %b = broadcast "
+               "%k shape=[n]\n %y = add %e %b\n out %y\n",
                1 << 20, body);
 }
 
@@ -87,7 +96,8 @@ static void elements_of(World *w, Value v, const char *expected) {
 static void integers_are_followed(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %i : I64 [2]\nbody\n %k = constant I64 [3] {1, 2, 4}\n %n = neg %k\n %s = mul %k %n\n %c = concat %s %n "
+    Graph g = graph_of(w, "graph g %i : I64 [2]\nbody\n %k = constant I64 [3] {1, 2, 4}\n %n = neg "
+                          "%k\n %s = mul %k %n\n %c = concat %s %n "
                           "axis=0\n %p = add %i %i\n"
                           " %d = slice %c starts=[2] sizes=[2]\n out %c %p %d\n");
     PolyList l;
@@ -99,7 +109,8 @@ static void integers_are_followed(void **state) {
     assert_int_equal(((const int64_t *)bytes)[0], -16);
     assert_int_equal(value_constant(w, g.out[1]), 0);
     /* a reset takes away what was kept for an older value */
-    Graph h = graph_of(w, "graph h\nbody\n %k = constant I64 [3] {1, 20, 300}\n %a = neg %k\n out %a\n");
+    Graph h =
+        graph_of(w, "graph h\nbody\n %k = constant I64 [3] {1, 20, 300}\n %a = neg %k\n out %a\n");
     WorldMark m = world_mark(w);
     elements_of(w, h.out[0], "-1, -20, -300");
     world_reset(w, m);
@@ -110,9 +121,12 @@ static void integers_are_followed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants_are_computed), cmocka_unit_test(nothing_grows_beyond_the_limit),
-        cmocka_unit_test(splats_stay_small),      cmocka_unit_test(what_depends_on_inputs_or_unknown_sizes_stays),
-        cmocka_unit_test(composites_fold),        cmocka_unit_test(oracle_computes_wide),
+        cmocka_unit_test(constants_are_computed),
+        cmocka_unit_test(nothing_grows_beyond_the_limit),
+        cmocka_unit_test(splats_stay_small),
+        cmocka_unit_test(what_depends_on_inputs_or_unknown_sizes_stays),
+        cmocka_unit_test(composites_fold),
+        cmocka_unit_test(oracle_computes_wide),
         cmocka_unit_test(integers_are_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks truncate, live nodes
-   and uses are what the graph says. */
+/* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks
+   truncate, live nodes and uses are what the graph says. */
 #include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,8 @@
 static void equal_nodes_are_one(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [n, 4]\nbody\n %a = relu %x\n %b = relu %x\n %c = add %a %b\n out %a %b %c\n");
+    Graph g = graph_of(w, "graph g %x : F [n, 4]\nbody\n %a = relu %x\n %b = relu %x\n %c = add %a "
+                          "%b\n out %a %b %c\n");
     assert_int_equal(g.out[0], g.out[1]);
     Node add = node_get(w, g.out[2]);
     assert_int_equal(add.in[0], add.in[1]);
@@ -23,10 +24,12 @@ static void equal_nodes_are_one(void **state) {
 static void random_nodes_stay_apart_and_keep_their_serial(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [2] %y : F [2]\nbody\n %a = opaque %x blob=hex\"01\" types=[1, 1, 2]\n %b = opaque %x "
+    Graph g = graph_of(w, "graph g %x : F [2] %y : F [2]\nbody\n %a = opaque %x blob=hex\"01\" "
+                          "types=[1, 1, 2]\n %b = opaque %x "
                           "blob=hex\"01\" types=[1, 1, 2]\n out %a %b\n");
     assert_int_not_equal(g.out[0], g.out[1]);
-    Value a = node_rebuild(w, g.out[0], &g.in[1], NULL), b = node_rebuild(w, g.out[1], &g.in[1], NULL);
+    Value a = node_rebuild(w, g.out[0], &g.in[1], NULL),
+          b = node_rebuild(w, g.out[1], &g.in[1], NULL);
     assert_int_not_equal(a, b);
     assert_int_equal(node_rebuild(w, g.out[0], &g.in[1], NULL), a);
     world_free(w);
@@ -35,7 +38,8 @@ static void random_nodes_stay_apart_and_keep_their_serial(void **state) {
 static void values_belong_to_their_node(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [2, n]\nbody\n %a %b %c = split %x axis=1 sizes=[1, n - 3, 2]\n out %c %a\n");
+    Graph g = graph_of(w, "graph g %x : F [2, n]\nbody\n %a %b %c = split %x axis=1 sizes=[1, n - "
+                          "3, 2]\n out %c %a\n");
     Node n = node_get(w, value_node(w, g.out[0]));
     assert_int_equal(n.nout, 3);
     assert_int_equal(n.out, g.out[1]);
@@ -50,7 +54,8 @@ static void values_belong_to_their_node(void **state) {
 static void left_out_inputs_have_one_spelling(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [1, 2, 5, 5] %w : F [3, 2, 3, 3]\nbody\n %a = conv %x %w\n out %a\n");
+    Graph g = graph_of(
+        w, "graph g %x : F [1, 2, 5, 5] %w : F [3, 2, 3, 3]\nbody\n %a = conv %x %w\n out %a\n");
     Node n = node_get(w, g.out[0]);
     Attr attr[32];
     sig_attr(w, n.sig, attr);
@@ -104,7 +109,8 @@ static void marks_truncate(void **state) {
     NodeId before = node_count(w);
     for (int round = 0; round < 3; round++) {
         WorldMark m = world_mark(w);
-        Graph h = graph_of(w, "graph h %x : F [n]\nbody\n %a = relu %x\n %b = exp %a\n %k = constant F [1] {3}\n out %b %k\n");
+        Graph h = graph_of(w, "graph h %x : F [n]\nbody\n %a = relu %x\n %b = exp %a\n %k = "
+                              "constant F [1] {3}\n out %b %k\n");
         const void *bytes;
         assert_int_equal(h.in[0], g.in[0]);
         assert_true(h.out[0] > before);
@@ -121,8 +127,8 @@ static void marks_truncate(void **state) {
 static void live_nodes_and_uses(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [n] %y : F [n]\nbody\n %a = relu %x\n %b = add %a %a\n %c = exp %y\n %d = mul %b %a\n out %d %b %d\n");
+    Graph g = graph_of(w, "graph g %x : F [n] %y : F [n]\nbody\n %a = relu %x\n %b = add %a %a\n "
+                          "%c = exp %y\n %d = mul %b %a\n out %d %b %d\n");
     NodeList live = graph_live(w, w->arena, &g);
     assert_int_equal(live.n, 4);
     for (int k = 1; k < live.n; k++) assert_true(live.v[k - 1] < live.v[k]);

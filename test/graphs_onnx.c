@@ -1,4 +1,5 @@
-/* Reading ONNX: what a file may contain and what is refused, on small models written here field by field. */
+/* Reading ONNX: what a file may contain and what is refused, on small models written here field by
+   field. */
 #include "test/onnx_build.h"
 
 /* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */
@@ -87,7 +88,8 @@ static void refuse(const Text *graph, const char *place, const char *reason) {
 
 static void refuses_wrong_structure(void **state) {
     (void)state;
-    Text cycle = text_new(arena), twice = small_graph(), missing = text_new(arena), nothing = text_new(arena);
+    Text cycle = text_new(arena), twice = small_graph(), missing = text_new(arena),
+         nothing = text_new(arena);
     add_info(&cycle, 11, "x", 2, 3);
     add_node(&cycle, "Add", "x", "b", "a");
     add_node(&cycle, "Relu", "a", NULL, "b");
@@ -125,7 +127,8 @@ static void unknown_operators_are_opaque(void **state) {
     Model *m = open_bytes(w, file.data, file.size, &e);
     assert_non_null(m);
     assert_int_equal(model_stats(m).opaque, 2);
-    NodeId relu = value_node(w, model_graph(m)->out[0]), unknown = value_node(w, node_get(w, relu).in[0]);
+    NodeId relu = value_node(w, model_graph(m)->out[0]),
+           unknown = value_node(w, node_get(w, relu).in[0]);
     assert_non_null(strstr(model_opaque_reason(m, unknown), "NoSuchOperator"));
     assert_non_null(strstr(model_opaque_reason(m, relu), "sizes"));
     model_close(m);

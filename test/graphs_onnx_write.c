@@ -33,8 +33,10 @@ static Model *rewritten(Model *m, World *w, Value from, Value to, const char *ru
     ValueMap map;
     char *bytes;
     size_t n;
-    if (!graph_substitute(w, arena, model_graph(m), 1, &from, &to, &g, &map, &e)) fail_msg("%s", e.reason);
-    ModelWrite x = {.graph = &g, .map = &map, .tag = rule ? tag : NULL, .user = (void *)(uintptr_t)rule};
+    if (!graph_substitute(w, arena, model_graph(m), 1, &from, &to, &g, &map, &e))
+        fail_msg("%s", e.reason);
+    ModelWrite x = {
+        .graph = &g, .map = &map, .tag = rule ? tag : NULL, .user = (void *)(uintptr_t)rule};
     if (!model_bytes(m, &x, arena, &bytes, &n, &e)) fail_msg("%s: %s", e.place, e.reason);
     Model *again = open_bytes(w, bytes, n, &e);
     if (!again) fail_msg("%s: %s", e.place, e.reason);
@@ -56,7 +58,9 @@ static Model *opened(World *w, const Text *graph) {
     if (!m) fail_msg("%s: %s", e.place, e.reason);
     return m;
 }
-static Value sum_of(World *w, Model *m) { return node_get(w, value_node(w, model_graph(m)->out[0])).in[0]; }
+static Value sum_of(World *w, Model *m) {
+    return node_get(w, value_node(w, model_graph(m)->out[0])).in[0];
+}
 
 static void new_value_takes_the_old_name(void **state) {
     (void)state;
@@ -70,7 +74,8 @@ static void new_value_takes_the_old_name(void **state) {
     assert_string_equal(model_value_name(after, now), "s");
     assert_string_equal(model_node_name(after, value_node(w, now), &type), "square/s");
     assert_string_equal(type, "Mul");
-    assert_string_equal(model_node_name(after, value_node(w, model_graph(after)->out[0]), &type), "node_y");
+    assert_string_equal(model_node_name(after, value_node(w, model_graph(after)->out[0]), &type),
+                        "node_y");
     assert_true(contains("isomer: square"));
     assert_false(contains("node_s"));
     assert_int_equal(model_stats(after).nodes, 4);
@@ -166,7 +171,8 @@ static void equal_constants_are_written_once(void **state) {
     Text g = two_outputs();
     Model *m = opened(w, &g);
     Value x = model_graph(m)->in[0], two = constant_float(w, 2), three = constant_float(w, 3);
-    Value y = call(w, "add", 2, call(w, "mul", 2, x, two), call(w, "mul", 2, call(w, "exp", 1, call(w, "mul", 2, x, three), 0), two));
+    Value y = call(w, "add", 2, call(w, "mul", 2, x, two),
+                   call(w, "mul", 2, call(w, "exp", 1, call(w, "mul", 2, x, three), 0), two));
     Model *after = rewritten(m, w, sum_of(w, m), y, NULL);
     assert_int_equal(count_fields(5), 3); /* 2, 3 and v; w is gone */
     model_close(m), model_close(after);
@@ -194,7 +200,8 @@ static void old_versions_list_initializers(void **state) {
     world_free(w);
 }
 
-/* An operator that the model's version of ONNX lacks cannot be written, and says so; a composite one is written as its definition. */
+/* An operator that the model's version of ONNX lacks cannot be written, and says so; a composite
+   one is written as its definition. */
 static void operators_of_later_versions(void **state) {
     (void)state;
     Error e = {0};
@@ -242,10 +249,14 @@ static void nodes_of_later_versions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_value_takes_the_old_name),     cmocka_unit_test(what_nothing_uses_goes),
-        cmocka_unit_test(outputs_keep_their_names),         cmocka_unit_test(new_names_are_new_and_repeat),
-        cmocka_unit_test(equal_constants_are_written_once), cmocka_unit_test(old_versions_list_initializers),
-        cmocka_unit_test(operators_of_later_versions),      cmocka_unit_test(nodes_of_later_versions),
+        cmocka_unit_test(new_value_takes_the_old_name),
+        cmocka_unit_test(what_nothing_uses_goes),
+        cmocka_unit_test(outputs_keep_their_names),
+        cmocka_unit_test(new_names_are_new_and_repeat),
+        cmocka_unit_test(equal_constants_are_written_once),
+        cmocka_unit_test(old_versions_list_initializers),
+        cmocka_unit_test(operators_of_later_versions),
+        cmocka_unit_test(nodes_of_later_versions),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);
 }

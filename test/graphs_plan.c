@@ -1,5 +1,5 @@
-/* graphs_plan.c -- plans: what is free is free, what can be fused is, memory is shared only by what is not alive at once; and random graphs on the CPU give what their
-   definitions say. */
+/* graphs_plan.c -- plans: what is free is free, what can be fused is, memory is shared only by what
+   is not alive at once; and random graphs on the CPU give what their definitions say. */
 #include "graphs/execute.h"
 #include "graphs/oracle.h"
 #include "ops/backend.h"
@@ -62,9 +62,11 @@ static void *random_tensor(World *w, Value v, uint64_t seed) {
 static void check_plan(World *w, const Graph *g, const Plan *p, double tolerance) {
     Error e = {0};
     const void **in = ARENA_NEW(w->arena, const void *, g->nin);
-    void **out = ARENA_NEW(w->arena, void *, g->nout), **expected = ARENA_NEW(w->arena, void *, g->nout);
+    void **out = ARENA_NEW(w->arena, void *, g->nout),
+         **expected = ARENA_NEW(w->arena, void *, g->nout);
     for (int k = 0; k < g->nin; k++) in[k] = random_tensor(w, g->in[k], (uint64_t)k);
-    for (int k = 0; k < g->nout; k++) out[k] = random_tensor(w, g->out[k], 99), expected[k] = random_tensor(w, g->out[k], 98);
+    for (int k = 0; k < g->nout; k++)
+        out[k] = random_tensor(w, g->out[k], 99), expected[k] = random_tensor(w, g->out[k], 98);
     Runner *r = runner_new(p, cpu, device, &e);
     if (!r) print_message("%s: %s\n", e.place, e.reason), show(w, g, p);
     assert_non_null(r);
@@ -85,7 +87,9 @@ static void check_plan(World *w, const Graph *g, const Plan *p, double tolerance
         for (int64_t i = 0; i < n; i++) {
             double x = element_real(t, out[k], i), y = element_real(t, expected[k], i);
             bool good = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * scale;
-            if (!good) print_message("output %d element %d: %g, expected %g\n", k, (int)i, x, y), show(w, g, p);
+            if (!good)
+                print_message("output %d element %d: %g, expected %g\n", k, (int)i, x, y),
+                    show(w, g, p);
             assert_true(good);
         }
     }
@@ -117,27 +121,40 @@ static void check_steps(const char *text, int nstep) {
 
 static void epilogues_are_fused(void **state) {
     (void)state;
-    check_steps(
-        "graph g %x : F [2, 3, 8, 8] %w : F [4, 3, 3, 3] %b : F [4, 1, 1] %z : F [2, 4, 8, 8]\nbody\n %y = conv %x %w pads=[1, 1, 1, 1]\n"
-        " %c = broadcast %b shape=[2, 4, 8, 8]\n %d = add %y %c\n %s = add %z %d\n %e = relu %s\n out %e\n",
-        1);
-    check_steps("graph g %x : F [5, 8] %w : F [8, 6] %b : F [6]\nbody\n %y = matmul %x %w\n %d = add %y %b\n %h = hardswish %d\n out %h\n",
+    check_steps("graph g %x : F [2, 3, 8, 8] %w : F [4, 3, 3, 3] %b : F [4, 1, 1] %z : F [2, 4, 8, "
+                "8]\nbody\n %y = conv %x %w pads=[1, 1, 1, 1]\n"
+                " %c = broadcast %b shape=[2, 4, 8, 8]\n %d = add %y %c\n %s = add %z %d\n %e = "
+                "relu %s\n out %e\n",
                 1);
-    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %a\n %d = sub %c %x\n out %d\n",
+    check_steps("graph g %x : F [5, 8] %w : F [8, 6] %b : F [6]\nbody\n %y = matmul %x %w\n %d = "
+                "add %y %b\n %h = hardswish %d\n out %h\n",
+                1);
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %a\n %d = "
+                "sub %c %x\n out %d\n",
                 1); /* both readers of a are taken in */
-    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %b\n %d = sub %c %x\n out %d\n", 1);
-    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n out %b %a\n", 2); /* a is an output */
-    check_steps("graph g %x : F [5, 8] %z : F [5, 8]\nbody\n %a = exp %x\n %b = div %a %z\n %c = relu %b\n out %c\n", 1);
-    check_steps("graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %b\n %d = "
+                "sub %c %x\n out %d\n",
+                1);
+    /* A is an output. */
+    check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n out %b %a\n", 2);
+    check_steps("graph g %x : F [5, 8] %z : F [5, 8]\nbody\n %a = exp %x\n %b = div %a %z\n %c = "
+                "relu %b\n out %c\n",
+                1);
+    check_steps(
+        "graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
 }
 
 static void views_are_free(void **state) {
     (void)state;
-    check_steps("graph g %x : F [4, 6] %w : F [4, 5]\nbody\n %t = transpose %x perm=[1, 0]\n %y = matmul %t %w\n out %y\n", 1);
-    check_steps("graph g %x : F [4, 6]\nbody\n %r = reshape %x shape=[2, 2, 6]\n %a %b = split %r axis=2 sizes=[2, 4]\n %y = exp %a\n %z = "
+    check_steps("graph g %x : F [4, 6] %w : F [4, 5]\nbody\n %t = transpose %x perm=[1, 0]\n %y = "
+                "matmul %t %w\n out %y\n",
+                1);
+    check_steps("graph g %x : F [4, 6]\nbody\n %r = reshape %x shape=[2, 2, 6]\n %a %b = split %r "
+                "axis=2 sizes=[2, 4]\n %y = exp %a\n %z = "
                 "exp %b\n out %y %z\n",
                 2);
-    check_steps("graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %r = reshape %t shape=[24]\n %y = exp %r\n out %y\n",
+    check_steps("graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %r = reshape %t "
+                "shape=[24]\n %y = exp %r\n out %y\n",
                 2); /* not affine: copied */
 }
 
@@ -145,9 +162,9 @@ static void views_are_free(void **state) {
 static void shuffles_are_copies(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [1, 6, 5, 5]\nbody\n %a = reshape %x shape=[1, 2, 3, 5, 5]\n %t = transpose %a perm=[0, 2, 1, 3, 4]\n"
-                    " %b = reshape %t shape=[1, 6, 5, 5]\n out %b\n");
+    Graph g = graph_of(w, "graph g %x : F [1, 6, 5, 5]\nbody\n %a = reshape %x shape=[1, 2, 3, 5, "
+                          "5]\n %t = transpose %a perm=[0, 2, 1, 3, 4]\n"
+                          " %b = reshape %t shape=[1, 6, 5, 5]\n out %b\n");
     Plan *p = planned(w, &g);
     assert_int_equal(p->nstep, 1);
     assert_int_equal(steps_of(p, S_COPY), 1);
@@ -157,24 +174,27 @@ static void shuffles_are_copies(void **state) {
 
 static void outputs_that_are_views_are_copied(void **state) {
     (void)state;
-    check_steps(
-        "graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %e = exp %x\n %k = constant F [2] {1, 2}\n out %t %x %e %e %k\n", 5);
+    check_steps("graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %e = exp %x\n %k = "
+                "constant F [2] {1, 2}\n out %t %x %e %e %k\n",
+                5);
     check_steps("graph g %x : F [4, 6]\nbody\n out %x\n", 1);
 }
 
 static void concats_are_written_in_place(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(
-        w, "graph g %x : F [2, 3, 4] %y : F [2, 5, 4]\nbody\n %a = exp %x\n %b = tanh %y\n %c = concat %a %b axis=1\n %d = exp %b\n"
-           " %e = concat %c %d %x axis=1\n %f = neg %e\n %g = abs %e\n %h = reduce_sum %f axes=[0]\n out %h %g\n");
+    Graph g = graph_of(w, "graph g %x : F [2, 3, 4] %y : F [2, 5, 4]\nbody\n %a = exp %x\n %b = "
+                          "tanh %y\n %c = concat %a %b axis=1\n %d = exp %b\n"
+                          " %e = concat %c %d %x axis=1\n %f = neg %e\n %g = abs %e\n %h = "
+                          "reduce_sum %f axes=[0]\n out %h %g\n");
     Plan *p = planned(w, &g);
     if (steps_of(p, S_COPY) != 1) show(w, &g, p);
     assert_int_equal(steps_of(p, S_COPY), 1); /* x alone */
     check_run(w, &g, 1e-5);
     world_free(w);
     w = graph_world_new(NULL, 0);
-    g = graph_of(w, "graph g %x : F [2, 3]\nbody\n %a = exp %x\n %c = concat %a %a axis=0\n %d = concat %a %x axis=0\n out %c %d %a\n");
+    g = graph_of(w, "graph g %x : F [2, 3]\nbody\n %a = exp %x\n %c = concat %a %a axis=0\n %d = "
+                    "concat %a %x axis=0\n out %c %d %a\n");
     check_run(w, &g, 1e-6); /* an output, and twice: copied */
     world_free(w);
 }
@@ -182,10 +202,10 @@ static void concats_are_written_in_place(void **state) {
 static void constants_alone_are_computed_once(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %s = constant F [6] seed(2)\n %v = mul %w %s\n %t = "
-                    "reduce_sum %v axes=[0]\n"
-                    " %y = matmul %x %v\n %z = mul %y %t\n out %z\n");
+    Graph g = graph_of(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %s = "
+                          "constant F [6] seed(2)\n %v = mul %w %s\n %t = "
+                          "reduce_sum %v axes=[0]\n"
+                          " %y = matmul %x %v\n %z = mul %y %t\n out %z\n");
     Plan *p = planned(w, &g);
     assert_int_equal(p->nstep, 3);
     assert_true(p->step[0].once && p->step[1].once && !p->step[2].once);
@@ -193,15 +213,18 @@ static void constants_alone_are_computed_once(void **state) {
     world_free(w);
 }
 
-/* An input left out has no slot: it keeps no step from being computed once, and nothing is read or written in its place. */
+/* An input left out has no slot: it keeps no step from being computed once, and nothing is read or
+   written in its place. */
 static void what_is_left_out_has_no_slot(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [3, 2, 4]\nbody\n %w = constant F [1, 16, 4] seed(1)\n %r = constant F [1, 16, 4] seed(2)\n"
-                    " %v = constant F [3, 2, 4] seed(3)\n %h = constant F [1, 2, 4] seed(4)\n"
-                    " %a %b %c = lstm %v %w %r _ _ %h hidden=4\n %y = add %b %c\n %d %e %f = lstm %x %w %r _ _ %h hidden=4\n out %y %d\n");
-    memset(arena_alloc(w->scratch, 1 << 16), 0xbe, 1 << 16); /* no truth value, and no slot is alive so */
+    Graph g = graph_of(w, "graph g %x : F [3, 2, 4]\nbody\n %w = constant F [1, 16, 4] seed(1)\n "
+                          "%r = constant F [1, 16, 4] seed(2)\n"
+                          " %v = constant F [3, 2, 4] seed(3)\n %h = constant F [1, 2, 4] seed(4)\n"
+                          " %a %b %c = lstm %v %w %r _ _ %h hidden=4\n %y = add %b %c\n %d %e %f = "
+                          "lstm %x %w %r _ _ %h hidden=4\n out %y %d\n");
+    /* No truth value, and no slot is alive so. */
+    memset(arena_alloc(w->scratch, 1 << 16), 0xbe, 1 << 16);
     Plan *p = planned(w, &g);
     int once = 0;
     for (int k = 0; k < p->nstep; k++) once += p->step[k].once;
@@ -215,7 +238,9 @@ static void memory_is_shared(void **state) {
     World *w = graph_world_new(NULL, 0);
     Text t = text_new(w->arena);
     text_add(&t, "graph g %%x0 : F [16, 16]\nbody\n");
-    for (int k = 0; k < 20; k++) text_add(&t, " %%t%d = softmax %%x%d axis=1\n %%x%d = matmul %%t%d %%t%d\n", k, k, k + 1, k, k);
+    for (int k = 0; k < 20; k++)
+        text_add(&t, " %%t%d = softmax %%x%d axis=1\n %%x%d = matmul %%t%d %%t%d\n", k, k, k + 1, k,
+                 k);
     text_add(&t, " out %%x20\n");
     Graph g = graph_of(w, t.data);
     Plan *p = planned(w, &g);
@@ -228,10 +253,12 @@ static void memory_is_shared(void **state) {
             for (int k = 0; k < p->nstep; k++) {
                 bool has_a = false, has_b = false;
                 for (int j = 0; j < p->step[k].step.nview; j++)
-                    has_a |= p->step[k].step.view[j].slot == a, has_b |= p->step[k].step.view[j].slot == b;
+                    has_a |= p->step[k].step.view[j].slot == a,
+                        has_b |= p->step[k].step.view[j].slot == b;
                 together |= has_a && has_b;
             }
-            assert_true(!together || s->arena_offset + s->bytes <= r->arena_offset || r->arena_offset + r->bytes <= s->arena_offset);
+            assert_true(!together || s->arena_offset + s->bytes <= r->arena_offset ||
+                        r->arena_offset + r->bytes <= s->arena_offset);
         }
     check_run(w, &g, 1e-5);
     world_free(w);
@@ -241,11 +268,13 @@ static void what_cannot_be_run_is_named(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
     Error e = {0};
-    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %a = exp %x\n %o = opaque %a blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n out %b\n");
+    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %a = exp %x\n %o = opaque %a blob=hex\"\" "
+                          "types=[1, 1, 2]\n %b = exp %o\n out %b\n");
     assert_null(plan_build(w, w->arena, &g, (Sizes){0}, &e));
     assert_non_null(strstr(e.place, "opaque"));
     Error again = {0};
-    assert_int_equal(plan_obstacle(w, w->arena, &g, (Sizes){0}, &again), node_get(w, g.out[0]).in[0]);
+    assert_int_equal(plan_obstacle(w, w->arena, &g, (Sizes){0}, &again),
+                     node_get(w, g.out[0]).in[0]);
     Graph h = graph_of(w, "graph g %x : F [n]\nbody\n %a = exp %x\n out %a\n");
     Error size = {0};
     assert_null(plan_build(w, w->arena, &h, (Sizes){0}, &size));
@@ -253,13 +282,14 @@ static void what_cannot_be_run_is_named(void **state) {
     world_free(w);
 }
 
-/* Every allocation of a runner fails once: an error each time, and nothing is lost (the address sanitizer looks). */
+/* Every allocation of a runner fails once: an error each time, and nothing is lost (the address
+   sanitizer looks). */
 static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %v = neg %w\n %y = matmul %x %v\n %z = softmax %y "
-                    "axis=1\n out %z\n");
+    Graph g = graph_of(w, "graph g %x : F [5, 8]\nbody\n %w = constant F [8, 6] seed(1)\n %v = neg "
+                          "%w\n %y = matmul %x %v\n %z = softmax %y "
+                          "axis=1\n out %z\n");
     Plan *p = planned(w, &g);
     int failed = 0;
     for (int64_t n = 1; n < 1000; n++) {
@@ -282,7 +312,8 @@ static void running_out_of_memory_is_an_error(void **state) {
 static void parts_of_graphs_can_be_planned(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %o = opaque %x blob=hex\"\" types=[1, 1, 2]\n %b = exp %o\n %c = add %b %o\n %d = "
+    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %o = opaque %x blob=hex\"\" types=[1, 1, "
+                          "2]\n %b = exp %o\n %c = add %b %o\n %d = "
                           "softmax %c axis=0\n out %d %o\n");
     Graph part = {1, 1, &g.out[1], &g.out[0]};
     assert_int_equal(graph_live(w, w->arena, &part).n, 3);
@@ -324,7 +355,8 @@ static int64_t dim_of(World *w, Value v, int k) {
 }
 
 static Value grow(World *w, Made *m, Random *r) {
-    static const char *const unary[] = {"relu", "sigmoid", "exp", "hardswish", "tanh"}, *const binary[] = {"add", "mul", "sub", "max"};
+    static const char *const unary[] = {"relu", "sigmoid", "exp", "hardswish", "tanh"},
+                             *const binary[] = {"add", "mul", "sub", "max"};
     Value x[2] = {pick(m, r), pick(m, r)};
     int rank = value_type(w, x[0])->dim.n;
     char attrs[100];
@@ -336,17 +368,21 @@ static Value grow(World *w, Made *m, Random *r) {
     case 4: return make(w, "matmul", "", 2, x);
     case 5:
         snprintf(attrs, sizeof attrs, "axis=%d", (int)random_below(r, (uint64_t)rank));
-        return make(w, random_below(r, 3) ? "concat" : "softmax", attrs, random_below(r, 3) ? 2 : 1, x);
+        return make(w, random_below(r, 3) ? "concat" : "softmax", attrs, random_below(r, 3) ? 2 : 1,
+                    x);
     case 6: return make(w, "transpose", rank == 2 ? "perm=[1, 0]" : "perm=[0, 2, 1]", 1, x);
     case 7:
         if (rank == 2)
-            return snprintf(attrs, sizeof attrs, "shape=[%d, %d]", (int)dim_of(w, x[0], 1), (int)dim_of(w, x[0], 0)),
+            return snprintf(attrs, sizeof attrs, "shape=[%d, %d]", (int)dim_of(w, x[0], 1),
+                            (int)dim_of(w, x[0], 0)),
                    make(w, "reshape", attrs, 1, x);
-        return snprintf(attrs, sizeof attrs, "shape=[%d, %d]", (int)(dim_of(w, x[0], 0) * dim_of(w, x[0], 1)), (int)dim_of(w, x[0], 2)),
+        return snprintf(attrs, sizeof attrs, "shape=[%d, %d]",
+                        (int)(dim_of(w, x[0], 0) * dim_of(w, x[0], 1)), (int)dim_of(w, x[0], 2)),
                make(w, "reshape", attrs, 1, x);
     default:
         if (rank == 3) return make(w, "reduce_max", "axes=[2]", 1, x);
-        return snprintf(attrs, sizeof attrs, "shape=[2, %d, %d]", (int)dim_of(w, x[0], 0), (int)dim_of(w, x[0], 1)),
+        return snprintf(attrs, sizeof attrs, "shape=[2, %d, %d]", (int)dim_of(w, x[0], 0),
+                        (int)dim_of(w, x[0], 1)),
                make(w, "broadcast", attrs, 1, x);
     }
 }
@@ -357,15 +393,19 @@ static void random_graphs_run_as_defined(void **state) {
         World *w = graph_world_new(NULL, 0);
         Random r = {round, 0};
         Made m = {0};
-        const Type square = {.dtype = DT_FLOAT, .known = true, .dim = {2, {poly_int(w, 4), poly_int(w, 4)}}};
-        const Type cube = {.dtype = DT_FLOAT, .known = true, .dim = {3, {poly_int(w, 2), poly_int(w, 4), poly_int(w, 4)}}};
+        const Type square = {
+            .dtype = DT_FLOAT, .known = true, .dim = {2, {poly_int(w, 4), poly_int(w, 4)}}};
+        const Type cube = {.dtype = DT_FLOAT,
+                           .known = true,
+                           .dim = {3, {poly_int(w, 2), poly_int(w, 4), poly_int(w, 4)}}};
         Value in[] = {graph_input(w, "x", &square), graph_input(w, "y", &cube)};
         m.v[m.n++] = in[0];
         m.v[m.n++] = in[1];
         for (int k = 0; k < 60 && m.n < 25; k++) {
             Value v = grow(w, &m, &r);
             int64_t dim[8], n;
-            if (v && oracle_dims(w, value_type(w, v), (Sizes){0}, dim, &n) && n < 2000) m.v[m.n++] = v;
+            if (v && oracle_dims(w, value_type(w, v), (Sizes){0}, dim, &n) && n < 2000)
+                m.v[m.n++] = v;
         }
         Value out[] = {m.v[m.n - 1], m.v[m.n - 2], pick(&m, &r)};
         Graph g = {2, 3, in, out};
@@ -400,7 +440,8 @@ static void the_ends_of_a_part_may_lie_channels_last(void **state) {
     (void)state;
     static const bool loose[] = {true, false};
     World *w = graph_world_new(NULL, 0);
-    Graph g = graph_of(w, "graph g %x : F [2, 4, 6, 5] %w : F [4, 4, 3, 3]\nbody\n %a = conv %x %w\n %b = relu %a\n out %b\n");
+    Graph g = graph_of(w, "graph g %x : F [2, 4, 6, 5] %w : F [4, 4, 3, 3]\nbody\n %a = conv %x "
+                          "%w\n %b = relu %a\n out %b\n");
     Plan *p = planned(w, &g), *whole = planned(w, &g);
     plan_channels_last(w, whole, NULL);
     assert_int_equal(channels_last(whole), 0);
@@ -411,16 +452,18 @@ static void the_ends_of_a_part_may_lie_channels_last(void **state) {
 
 static void convolutions_lie_channels_last(void **state) {
     (void)state;
-#define HEAD \
-    "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n"
+#define HEAD                                                                                       \
+    "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = conv %x %w " \
+    "pads=[1, 1, 1, 1]\n %b = conv %a %v\n"
     check_layout(HEAD " %c = conv %b %v\n out %c\n", 4); /* inputs and outputs stay */
-    check_layout(
-        HEAD
-        " %s = sigmoid %b\n %c = concat %b %s %a axis=1\n %u = slice %c starts=[0, 2, 1, 0] sizes=[2, 8, 4, 5]\n %d = relu %u\n out %d\n",
-        6);
+    check_layout(HEAD " %s = sigmoid %b\n %c = concat %b %s %a axis=1\n %u = slice %c starts=[0, "
+                      "2, 1, 0] sizes=[2, 8, 4, 5]\n %d = relu %u\n out %d\n",
+                 6);
     check_layout(HEAD " %c = maxpool %b kernel=[2, 2]\n %d = conv %c %v\n out %d\n", 6);
-    check_layout(HEAD " %c = reshape %b shape=[2, 120]\n %d = relu %c\n out %d\n", 2); /* flattened: %b stays */
-    check_layout(HEAD " %c = reshape %b shape=[2, 2, 2, 30]\n %t = transpose %c perm=[0, 2, 1, 3]\n %d = reshape %t shape=[2, 4, 6, 5]\n"
+    /* flattened: %b stays. */
+    check_layout(HEAD " %c = reshape %b shape=[2, 120]\n %d = relu %c\n out %d\n", 2);
+    check_layout(HEAD " %c = reshape %b shape=[2, 2, 2, 30]\n %t = transpose %c perm=[0, 2, 1, "
+                      "3]\n %d = reshape %t shape=[2, 4, 6, 5]\n"
                       " %e = conv %d %v\n out %e\n",
                  5);
     check_layout(HEAD " %m = reduce_mean %b axes=[2, 3]\n %d = relu %m\n out %d\n", 4);

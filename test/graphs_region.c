@@ -1,5 +1,5 @@
-/* graphs_region.c -- regions: barriers divide, equal parts are found, no path leaves a region and comes back, cuts
-   are narrow, and a region put back is the graph. */
+/* graphs_region.c -- regions: barriers divide, equal parts are found, no path leaves a region and
+   comes back, cuts are narrow, and a region put back is the graph. */
 #include "graphs/region.h"
 #include "test/shared/fixture.h"
 #include <setjmp.h>
@@ -21,12 +21,13 @@ static Graph put_back(World *w, const Graph *g, const Region *r) {
 static void equal_layers_are_one_region(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [4, 4]\nbody\n"
-                    " %w = constant F [4, 4] seed(1)\n %v = constant F [4, 4] seed(2)\n %s = constant F [] {2}\n %t = constant F [] {3}\n"
-                    " %a = matmul %x %w\n %b = mul %a %s\n %c = opaque %b blob=hex\"\" types=[1, 2, 4, 4]\n"
-                    " %d = matmul %c %v\n %e = mul %d %s\n %f = opaque %e blob=hex\"\" types=[1, 2, 4, 4]\n"
-                    " %h = matmul %f %v\n %i = mul %h %t\n out %i\n");
+    Graph g = graph_of(
+        w, "graph g %x : F [4, 4]\nbody\n"
+           " %w = constant F [4, 4] seed(1)\n %v = constant F [4, 4] seed(2)\n %s = constant F [] "
+           "{2}\n %t = constant F [] {3}\n"
+           " %a = matmul %x %w\n %b = mul %a %s\n %c = opaque %b blob=hex\"\" types=[1, 2, 4, 4]\n"
+           " %d = matmul %c %v\n %e = mul %d %s\n %f = opaque %e blob=hex\"\" types=[1, 2, 4, 4]\n"
+           " %h = matmul %f %v\n %i = mul %h %t\n out %i\n");
     Region *r;
     int n = regions_find(w, w->arena, &g, 200, &r);
     assert_int_equal(n, 3);
@@ -49,7 +50,8 @@ static void equal_layers_are_one_region(void **state) {
 /* Is there a path from a node of the region through one outside back into it? */
 static bool convex(World *w, const Graph *g, const Region *r) {
     NodeList live = graph_live(w, w->arena, g);
-    bool *inside = ARENA_NEW(w->arena, bool, node_count(w) + 1), *left = ARENA_NEW(w->arena, bool, node_count(w) + 1);
+    bool *inside = ARENA_NEW(w->arena, bool, node_count(w) + 1),
+         *left = ARENA_NEW(w->arena, bool, node_count(w) + 1);
     for (int k = 0; k < r->nnode; k++) inside[r->node[k]] = true;
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);
@@ -65,9 +67,9 @@ static bool convex(World *w, const Graph *g, const Region *r) {
 static void regions_are_convex(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
-    Graph g =
-        graph_of(w, "graph g %x : F [4]\nbody\n %a = relu %x\n %b = exp %a\n %o = opaque %b blob=hex\"\" types=[1, 1, 4]\n %c = add %o "
-                    "%a\n %d = neg %c\n %e = sub %d %b\n out %e %a\n");
+    Graph g = graph_of(w, "graph g %x : F [4]\nbody\n %a = relu %x\n %b = exp %a\n %o = opaque %b "
+                          "blob=hex\"\" types=[1, 1, 4]\n %c = add %o "
+                          "%a\n %d = neg %c\n %e = sub %d %b\n out %e %a\n");
     Region *r;
     int n = regions_find(w, w->arena, &g, 200, &r);
     assert_int_equal(n, 2);
@@ -86,8 +88,10 @@ static void large_groups_are_cut_where_it_is_narrow(void **state) {
     enum { BLOCKS = 12 };
     text_add(&t, "graph g %%x0 : F [4]\nbody\n");
     for (int k = 0; k < BLOCKS; k++)
-        text_add(&t, " %%a%d = exp %%x%d\n %%b%d = sqrt %%x%d\n %%c%d = neg %%a%d\n %%d%d = abs %%b%d\n %%x%d = add %%c%d %%d%d\n", k, k, k,
-                 k, k, k, k, k, k + 1, k, k);
+        text_add(&t,
+                 " %%a%d = exp %%x%d\n %%b%d = sqrt %%x%d\n %%c%d = neg %%a%d\n %%d%d = abs "
+                 "%%b%d\n %%x%d = add %%c%d %%d%d\n",
+                 k, k, k, k, k, k, k, k, k + 1, k, k);
     text_add(&t, " out %%x%d\n", BLOCKS);
     Graph g = graph_of(w, t.data);
     Region *r;

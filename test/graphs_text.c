@@ -1,5 +1,5 @@
-/* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one full of other
-   nodes; wrong texts fail at the right place. */
+/* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one
+   full of other nodes; wrong texts fail at the right place. */
 #include "graphs/graph_text.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -62,17 +62,21 @@ static void cases_print_as_they_stand(void **state) {
 /* Random canonical texts: chains over earlier values, printed and read again. */
 static void random_graphs_come_back(void **state) {
     (void)state;
-    static const char *const unary[] = {"relu", "sigmoid", "exp", "neg"}, *const binary[] = {"add", "mul", "max"};
+    static const char *const unary[] = {"relu", "sigmoid", "exp", "neg"}, *const binary[] = {
+                                                                              "add", "mul", "max"};
     srand(1);
     for (int round = 0; round < 200; round++) {
         World *w = graph_world_new(NULL, 0), *v = graph_world_new(NULL, 0);
-        Type t = {.dtype = DT_FLOAT, .known = true, .dim = {2, {poly_named(w, "n"), poly_int(w, 3)}}};
-        Value value[30], in[2] = {value[0] = graph_input(w, "x", &t), value[1] = graph_input(w, "y", &t)};
+        Type t = {
+            .dtype = DT_FLOAT, .known = true, .dim = {2, {poly_named(w, "n"), poly_int(w, 3)}}};
+        Value value[30],
+            in[2] = {value[0] = graph_input(w, "x", &t), value[1] = graph_input(w, "y", &t)};
         int n = 2;
         while (n < 20) {
             bool one = rand() % 2;
             Value a[2] = {value[rand() % n], value[rand() % n]};
-            value[n] = node_make(w, op_find(one ? unary[rand() % 4] : binary[rand() % 3]), NULL, one ? 1 : 2, a, 1, NULL);
+            value[n] = node_make(w, op_find(one ? unary[rand() % 4] : binary[rand() % 3]), NULL,
+                                 one ? 1 : 2, a, 1, NULL);
             assert_int_not_equal(value[n++], 0);
         }
         Value out[3] = {value[19], value[rand() % 20], value[rand() % 20]};
@@ -93,11 +97,17 @@ static void defaults_and_trailing_blanks_are_left_out(void **state) {
     World *w = graph_world_new(NULL, 0);
     Error e = {0};
     Graph a, b;
+    assert_true(parse(w, "a",
+                      "graph a %x : F [1,c,5,5] %w : F [2,c,3,3]\nbody # comment\n %y = conv %x %w "
+                      "_ strides=[1,1] group=1\n out %y",
+                      &a, &e));
     assert_true(parse(
-        w, "a", "graph a %x : F [1,c,5,5] %w : F [2,c,3,3]\nbody # comment\n %y = conv %x %w _ strides=[1,1] group=1\n out %y", &a, &e));
-    assert_true(parse(w, "b", "graph b\n %x : F [1, c, 5, 5]\n %w : F [2, c, 3, 3]\nbody\n\n %z = conv %x %w\n out %z\n", &b, &e));
+        w, "b",
+        "graph b\n %x : F [1, c, 5, 5]\n %w : F [2, c, 3, 3]\nbody\n\n %z = conv %x %w\n out %z\n",
+        &b, &e));
     assert_int_equal(a.out[0], b.out[0]);
-    assert_string_equal(printed(w, "c", &a), "graph c\n  %x : F [1, c, 5, 5]\n  %w : F [2, c, 3, 3]\nbody\n  %1 = conv %x %w\n  out %1\n");
+    assert_string_equal(printed(w, "c", &a), "graph c\n  %x : F [1, c, 5, 5]\n  %w : F [2, c, 3, "
+                                             "3]\nbody\n  %1 = conv %x %w\n  out %1\n");
     world_free(w);
 }
 
@@ -129,7 +139,8 @@ static void wrong_texts_are_refused_at_their_place(void **state) {
         Error e = {0};
         Graph g;
         assert_false(parse(w, "t", wrong[k].text, &g, &e));
-        if (!strstr(e.reason, wrong[k].reason) || e.line != wrong[k].line || e.column != wrong[k].column)
+        if (!strstr(e.reason, wrong[k].reason) || e.line != wrong[k].line ||
+            e.column != wrong[k].column)
             print_message("case %zu: %d:%d %s\n", k, e.line, e.column, e.reason);
         assert_non_null(strstr(e.reason, wrong[k].reason));
         assert_int_equal(e.line, wrong[k].line);
@@ -145,9 +156,12 @@ static void elements_of_small_floats_round_to_nearest_even(void **state) {
         double x;
         uint16_t half, brain;
     } known[] = {
-        {1, 0x3c00, 0x3f80},          {-2, 0xc000, 0xc000},           {65504, 0x7bff, 0x4780},       {65520, 0x7c00, 0x4780},
-        {0x1p-24, 0x0001, 0x3380},    {0x1p-25, 0, 0x3300},           {1 + 0x1p-11, 0x3c00, 0x3f80}, {1 + 0x1.8p-10, 0x3c02, 0x3f80},
-        {1 + 0x1p-8, 0x3c04, 0x3f80}, {1 + 0x1.8p-7, 0x3c0c, 0x3f82}, {-0.0, 0x8000, 0x8000},
+        {1, 0x3c00, 0x3f80},           {-2, 0xc000, 0xc000},
+        {65504, 0x7bff, 0x4780},       {65520, 0x7c00, 0x4780},
+        {0x1p-24, 0x0001, 0x3380},     {0x1p-25, 0, 0x3300},
+        {1 + 0x1p-11, 0x3c00, 0x3f80}, {1 + 0x1.8p-10, 0x3c02, 0x3f80},
+        {1 + 0x1p-8, 0x3c04, 0x3f80},  {1 + 0x1.8p-7, 0x3c0c, 0x3f82},
+        {-0.0, 0x8000, 0x8000},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         uint16_t h, b;
@@ -170,7 +184,8 @@ static void elements_of_small_floats_round_to_nearest_even(void **state) {
     assert_int_equal(u, 0);
 }
 
-/* A mapped file aligns nothing: what is read there need not be (the undefined-behaviour sanitizer looks). */
+/* A mapped file aligns nothing: what is read there need not be (the undefined-behaviour sanitizer
+   looks). */
 static void elements_are_read_where_they_stand(void **state) {
     (void)state;
     static const DType types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64,
@@ -211,21 +226,25 @@ static void add_attr(Text *t, Random *r, const AttrDef *def) {
     if (def->kind == A_BLOB || (def->init && random_below(r, 2))) return;
     text_add(t, def->kind == A_INTS ? " %s=[" : " %s=", def->name);
     text_add(t, "%.*s", length, word);
-    for (uint64_t n = def->kind == A_INTS ? random_below(r, 4) : 0; n > 0; n--) text_add(t, ", %.*s", length, drawn(r, from, &length));
+    for (uint64_t n = def->kind == A_INTS ? random_below(r, 4) : 0; n > 0; n--)
+        text_add(t, ", %.*s", length, drawn(r, from, &length));
     if (def->kind == A_INTS) text_add(t, "]");
 }
 
-/* Nodes of every operator with drawn attributes and inputs, those that shape() accepts: printed, read in another World, printed again. */
+/* Nodes of every operator with drawn attributes and inputs, those that shape() accepts: printed,
+   read in another World, printed again. */
 static void nodes_of_every_operator_come_back(void **state) {
     (void)state;
-    static const char inputs[] = "graph g\n  %a : F [2, 4, 6, 6]\n  %b : F [4, 4, 3, 3]\n  %c : F [4]\n  %d : I64 [2, 4]\n  %e : F [n, 4, "
+    static const char inputs[] = "graph g\n  %a : F [2, 4, 6, 6]\n  %b : F [4, 4, 3, 3]\n  %c : F "
+                                 "[4]\n  %d : I64 [2, 4]\n  %e : F [n, 4, "
                                  "4]\n  %f : F [4, 4]\n  %g : B [2, 4]\nbody\n";
     int covered = 0, made = 0;
     for (int k = 0; k < op_count(); k++) {
         bool any = false;
         const Op *op = op_number(k);
         Random r = {(uint64_t)k, 0};
-        for (int round = 0; round < 200 && strcmp(op->name, "input") && strcmp(op->name, "constant"); round++) {
+        for (int round = 0;
+             round < 200 && strcmp(op->name, "input") && strcmp(op->name, "constant"); round++) {
             World *w = graph_world_new(NULL, 0), *v = graph_world_new(NULL, 0);
             Text t = text_new(w->arena);
             Error e = {0};
@@ -251,7 +270,8 @@ static void nodes_of_every_operator_come_back(void **state) {
     assert_true(covered * 3 > op_count() * 2);
 }
 
-/* Damaged texts: an error or a graph, never anything else. Memory is limited, so that absurd sizes are an error too. */
+/* Damaged texts: an error or a graph, never anything else. Memory is limited, so that absurd sizes
+   are an error too. */
 static void try_text(const char *text, size_t n, int *good) {
     Escape escape = {.error = {.kind = E_NONE}};
     Arena *a = arena_new(NULL, 0);
@@ -273,7 +293,8 @@ static void try_text(const char *text, size_t n, int *good) {
 
 static void damaged_texts_are_errors(void **state) {
     (void)state;
-    static const char *const files[] = {"test/cases/conv.graph", "test/cases/constants.graph", "test/cases/names.graph"};
+    static const char *const files[] = {"test/cases/conv.graph", "test/cases/constants.graph",
+                                        "test/cases/names.graph"};
     static const char signs[] = "%={}[]()+-*/,.:_#\"\\ \n019aFx";
     int good = 0, tried = 0;
     Random r = {5, 0};
@@ -287,7 +308,8 @@ static void damaged_texts_are_errors(void **state) {
             for (uint64_t k = 1 + random_below(&r, 3); k > 0; k--) {
                 size_t at = (size_t)random_below(&r, n), length = (size_t)random_below(&r, 8);
                 if (random_below(&r, 2)) text[at] = signs[random_below(&r, sizeof signs - 1)];
-                else if (at + length < n) memmove(text + at, text + at + length, n - at - length), n -= length;
+                else if (at + length < n)
+                    memmove(text + at, text + at + length, n - at - length), n -= length;
             }
             try_text(text, n, &good);
             arena_free(a);

@@ -15,13 +15,17 @@
 static Arena *arena;
 static char path[64];
 
-static inline void text_field(Text *t, uint32_t number, const char *s) { wire_put_bytes(t, number, s, strlen(s)); }
+static inline void text_field(Text *t, uint32_t number, const char *s) {
+    wire_put_bytes(t, number, s, strlen(s));
+}
 static inline void message(Text *t, uint32_t number, const Text *inner) {
     wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size);
 }
 
-static inline void add_info(Text *graph, uint32_t number, const char *name, int64_t rows, int64_t columns) {
-    Text dims = text_new(arena), tensor = text_new(arena), type = text_new(arena), info = text_new(arena);
+static inline void add_info(Text *graph, uint32_t number, const char *name, int64_t rows,
+                            int64_t columns) {
+    Text dims = text_new(arena), tensor = text_new(arena), type = text_new(arena),
+         info = text_new(arena);
     for (int k = 0; k < 2; k++) {
         Text dim = text_new(arena);
         wire_put_int(&dim, 1, (uint64_t)(k ? columns : rows));
@@ -45,7 +49,8 @@ static inline void add_tensor(Text *graph, const char *name, int64_t n, size_t b
     message(graph, 5, &t);
 }
 
-static inline void add_node(Text *graph, const char *type, const char *a, const char *b, const char *out) {
+static inline void add_node(Text *graph, const char *type, const char *a, const char *b,
+                            const char *out) {
     Text t = text_new(arena);
     text_field(&t, 1, a);
     if (b) text_field(&t, 1, b);

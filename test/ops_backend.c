@@ -1,5 +1,5 @@
-/* ops_backend.c -- what every back end promises beside its numbers: opening and refusing plug-ins, options,
-   memory, the floating-point mode, special values of element-wise programs and of conversions, and running in
+/* ops_backend.c -- what every back end promises beside its numbers: options, memory, the
+   floating-point mode, special values of element-wise programs and of conversions, and running in
    place. */
 #include "ops/backend.h"
 #include "ops/base/arena.h"
@@ -18,60 +18,12 @@ enum { MANY = 40 };
 static const Backend *cpu;
 static Device *devices[2]; /* the machine's best, and generic */
 
-/* ---- plug-ins */
-static const Backend *open_plugin(const char *name, Error *e) {
-    char path[300];
-    const char *build = getenv("BUILD");
-    snprintf(path, sizeof path, "%s/test/plugin/%s.so", build ? build : "build", name);
-    return backend_open(path, e);
-}
-static void a_plugin_is_opened_and_used(void **state) {
-    (void)state;
-    Error e = {0};
-    char text[100];
-    const Backend *b = open_plugin("null_backend", &e);
-    if (!b) fail_msg("%s", e.reason);
-    assert_null(b->open("speed=9", text, sizeof text));
-    assert_string_equal(text, "the null back end has no options");
-    Device *d = b->open("", text, sizeof text);
-    assert_non_null(d);
-    assert_int_equal(b->identity(d, text, sizeof text), 0);
-    assert_string_equal(text, "null");
-    char *p = b->alloc(d, 5), from[5] = "abcd";
-    assert_int_equal(b->copy(d, p, from, 5, COPY_TO_DEVICE), 0);
-    assert_string_equal(p, "abcd");
-    b->release(d, p);
-    const View y = {.dtype = DT_FLOAT};
-    const Scalar one = {.op = C_CONST, .k = 1};
-    Step s = {.kind = S_FILL, .nview = 1, .view = &y, .code = &one, .ncode = 1};
-    size_t room;
-    assert_int_equal(b->choices(d, &s), 1);
-    Kernel *k = b->compile(d, &s, 0, NULL, &room, text, sizeof text);
-    assert_int_equal(b->run(k, NULL, NULL), 0);
-    b->forget(k);
-    s.kind = S_COPY;
-    assert_int_equal(b->choices(d, &s), 0);
-    b->close(d);
-}
-static void wrong_plugins_are_refused(void **state) {
-    (void)state;
-    static const char *const name[] = {"old_backend", "refusing_backend", "no_backend", "there_is_none"};
-    static const char *const reason[] = {"has interface version", "refuses interface version", "does not export isomer_backend",
-                                         "cannot be opened"};
-    for (int i = 0; i < 4; i++) {
-        Error e = {0};
-        assert_null(open_plugin(name[i], &e));
-        assert_int_equal(e.kind, E_ENVIRONMENT);
-        assert_non_null(strstr(e.reason, reason[i]));
-        assert_non_null(strstr(e.place, name[i]));
-    }
-}
-
 /* ---- the device */
 static void options_are_checked(void **state) {
     (void)state;
     char text[300];
-    static const char *const bad[] = {"fast", "blas=/no/such/library.so", "coretype", "generic,speed=2"};
+    static const char *const bad[] = {"fast", "blas=/no/such/library.so", "coretype",
+                                      "generic,speed=2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         text[0] = 0;
         assert_null(cpu->open(bad[i], text, sizeof text));
@@ -106,7 +58,8 @@ static void equal_contents_are_held_once(void **state) {
     (void)state;
     char text[2][1000];
     memset(text, 7, sizeof text);
-    char *a = cpu->hold(devices[0], text[0], sizeof *text), *b = cpu->hold(devices[0], text[1], sizeof *text);
+    char *a = cpu->hold(devices[0], text[0], sizeof *text),
+         *b = cpu->hold(devices[0], text[1], sizeof *text);
     text[1][999] = 8;
     char *c = cpu->hold(devices[0], text[1], sizeof *text), *none = cpu->hold(devices[0], NULL, 0);
     assert_ptr_equal(a, b);
@@ -121,7 +74,8 @@ static void equal_contents_are_held_once(void **state) {
     cpu->drop(devices[0], none);
     cpu->drop(devices[0], NULL);
 }
-/* Weights are packed once for all kernels that know the same, which do not read them any more; others have their own. */
+/* Weights are packed once for all kernels that know the same, which do not read them any more;
+   others have their own. */
 static void known_weights_are_packed_once(void **state) {
     (void)state;
     enum { N = 64 };
@@ -136,7 +90,8 @@ static void known_weights_are_packed_once(void **state) {
     for (int i = 0; i < N * N; i++) w[0][i] = (float)(i % 7), w[1][i] = -w[0][i];
     for (int i = 0; i < 3; i++) {
         const void *weights[] = {NULL, NULL, w[i / 2]};
-        k[i] = cpu->compile(devices[0], &(Step){.kind = S_GEMM, .nview = 3, .view = v}, 0, weights, &room, why, sizeof why);
+        k[i] = cpu->compile(devices[0], &(Step){.kind = S_GEMM, .nview = 3, .view = v}, 0, weights,
+                            &room, why, sizeof why);
         assert_non_null(k[i]);
         assert_false(cpu->packed(k[i], 1));
         if (room > most) most = room;
@@ -193,21 +148,27 @@ static void run_step(Device *d, const Step *s, void *const slot[]) {
     cpu->forget(k);
     cpu->release(d, work);
 }
-static View line(int slot, int dtype, int64_t n) { return (View){.slot = slot, .dtype = dtype, .rank = 1, .dim = {n}, .stride = {1}}; }
+static View line(int slot, int dtype, int64_t n) {
+    return (View){.slot = slot, .dtype = dtype, .rank = 1, .dim = {n}, .stride = {1}};
+}
 
 /* y = op(a, b), all of one type (y bool for comparisons where `to` says so). */
 static void apply(Device *d, int op, int dtype, int to, void *y, void *a, void *b, int64_t n) {
     const View v[] = {line(0, to, n), line(1, dtype, n), line(2, dtype, n)};
-    const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = (uint8_t)op, .a = 0, .b = 1}};
+    const Scalar code[] = {
+        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = (uint8_t)op, .a = 0, .b = 1}};
     const Step s = {.kind = S_EWISE, .nview = 3, .view = v, .code = code, .ncode = 3};
     run_step(d, &s, (void *const[]){y, a, b});
 }
 
-static const float odd[] = {0.0f,   -0.0f, 1.0f,   -1.0f,  0.5f,    1.5f,  2.5f,  -2.5f,  NAN,   INFINITY, -INFINITY, 3.4e38f, -3.4e38f,
-                            1e-37f, 88.0f, -87.0f, 100.0f, -110.0f, 1e-3f, 1e-8f, 0.625f, 12.0f, -9.0f,    0.3f,      7.0f,    -0.2f};
+static const float odd[] = {0.0f,  -0.0f,  1.0f,     -1.0f,     0.5f,    1.5f,     2.5f,
+                            -2.5f, NAN,    INFINITY, -INFINITY, 3.4e38f, -3.4e38f, 1e-37f,
+                            88.0f, -87.0f, 100.0f,   -110.0f,   1e-3f,   1e-8f,    0.625f,
+                            12.0f, -9.0f,  0.3f,     7.0f,      -0.2f};
 enum { ODD = sizeof odd / sizeof *odd };
 
-/* Within some units in the last place, or both NaN; numbers below the normal ones are flushed to zero. */
+/* Within some units in the last place, or both NaN; numbers below the normal ones are flushed to
+   zero. */
 static bool near_float(double want, float got, double ulp) {
     if (want != want || got != got) return want != want && got != got;
     if (fabs(want) < FLT_MIN * 2) return fabs((double)got) <= FLT_MIN * 2;
@@ -227,7 +188,8 @@ static void operations_on_special_floats(void **state) {
             for (int i = 0; i < ODD * ODD; i++) {
                 const double want = ref_real(op, (double)a[i], (double)b[i]);
                 if (!near_float(want, y[i], ulp))
-                    fail_msg("op %d of %g, %g: %.9g instead of %.9g (device %d)", op, (double)a[i], (double)b[i], (double)y[i], want, d);
+                    fail_msg("op %d of %g, %g: %.9g instead of %.9g (device %d)", op, (double)a[i],
+                             (double)b[i], (double)y[i], want, d);
             }
         }
 }
@@ -243,27 +205,46 @@ static void elementary_functions_are_accurate(void **state) {
             apply(devices[d], ops[o], DT_FLOAT, DT_FLOAT, y, a, a, N);
             for (int i = 0; i < N; i++)
                 if (!near_float(ref_real(ops[o], (double)a[i], 0), y[i], 4))
-                    fail_msg("op %d of %.9g: %.9g (device %d)", ops[o], (double)a[i], (double)y[i], d);
+                    fail_msg("op %d of %.9g: %.9g (device %d)", ops[o], (double)a[i], (double)y[i],
+                             d);
         }
     test_free(a), test_free(y);
 }
 
 static void integers_are_exact(void **state) {
     (void)state;
-    static const int64_t some[] = {
-        0, 1, -1, 2, -2, 3, 7, -7, 63, 64, INT64_MAX, INT64_MIN, INT64_MAX - 1, 1000003, -1000003, INT64_C(1) << 53};
+    static const int64_t some[] = {0,
+                                   1,
+                                   -1,
+                                   2,
+                                   -2,
+                                   3,
+                                   7,
+                                   -7,
+                                   63,
+                                   64,
+                                   INT64_MAX,
+                                   INT64_MIN,
+                                   INT64_MAX - 1,
+                                   1000003,
+                                   -1000003,
+                                   INT64_C(1) << 53};
     enum { N = sizeof some / sizeof *some };
-    static const int ops[] = {C_ADD, C_SUB, C_MUL, C_DIV, C_MOD, C_MIN,  C_MAX,  C_EQ,  C_LT,   C_LE,
-                              C_AND, C_OR,  C_XOR, C_NEG, C_ABS, C_RELU, C_SIGN, C_NOT, C_FLOOR};
+    static const int ops[] = {C_ADD, C_SUB,  C_MUL,  C_DIV, C_MOD,  C_MIN, C_MAX,
+                              C_EQ,  C_LT,   C_LE,   C_AND, C_OR,   C_XOR, C_NEG,
+                              C_ABS, C_RELU, C_SIGN, C_NOT, C_FLOOR};
     int64_t a[N * N], b[N * N], y[N * N];
     for (int i = 0; i < N * N; i++) a[i] = some[i / N], b[i] = some[i % N];
     for (int d = 0; d < 2; d++)
         for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
             for (int natural = 0; natural < 2; natural++) {
-                apply(devices[d], ops[o], natural ? DT_UINT64 : DT_INT64, natural ? DT_UINT64 : DT_INT64, y, a, b, N * N);
-                for (int i = 0; i < N * N; i++) assert_int_equal(y[i], ref_integer(ops[o], a[i], b[i], natural));
+                apply(devices[d], ops[o], natural ? DT_UINT64 : DT_INT64,
+                      natural ? DT_UINT64 : DT_INT64, y, a, b, N * N);
+                for (int i = 0; i < N * N; i++)
+                    assert_int_equal(y[i], ref_integer(ops[o], a[i], b[i], natural));
             }
-    int32_t base[] = {2, -3, 0, 5, -1, 1, 2, -1}, power[] = {10, 3, 0, 1, 7, -4, -1, -3}, want[] = {1024, -27, 1, 5, -1, 1, 0, -1}, got[8];
+    int32_t base[] = {2, -3, 0, 5, -1, 1, 2, -1}, power[] = {10, 3, 0, 1, 7, -4, -1, -3},
+            want[] = {1024, -27, 1, 5, -1, 1, 0, -1}, got[8];
     apply(devices[0], C_POW, DT_INT32, DT_INT32, got, base, power, 8);
     assert_memory_equal(got, want, sizeof want);
 }
@@ -280,19 +261,23 @@ static void comparisons_give_booleans(void **state) {
 }
 
 /* ---- conversions: every pair of types, at the edges of both */
-static const int types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_BOOL,  DT_INT8,  DT_UINT8,
-                            DT_INT16, DT_UINT16, DT_INT32,   DT_UINT32,   DT_INT64, DT_UINT64};
+static const int types[] = {DT_FLOAT,  DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_BOOL,
+                            DT_INT8,   DT_UINT8,  DT_INT16,   DT_UINT16,   DT_INT32,
+                            DT_UINT32, DT_INT64,  DT_UINT64};
 enum { TYPES = sizeof types / sizeof *types };
 
 static int64_t fill_edges(int dtype, void *p) {
-    static const double real[] = {0,    -0.0,  1,        -1,        0.5,   1.5,   -1.5,         2.9,    126.9,  127.5,
-                                  128,  255.5, 256,      -129,      65504, 65519, 65520,        70000,  1e10,   -1e10,
-                                  3e38, NAN,   INFINITY, -INFINITY, 6e-8,  3e-8,  2147483648.0, 9.3e18, 1.9e19, 0.1};
-    static const int64_t integer[] = {0,         1,         -1,       127,   128,   -128,      -129,      255,
-                                      256,       32767,     -32768,   65535, 65536, INT32_MAX, INT32_MIN, UINT32_MAX,
-                                      INT64_MAX, INT64_MIN, 16777217, 2049,  65519, 65520,     257};
+    static const double real[] = {
+        0,    -0.0,  1,        -1,        0.5,   1.5,   -1.5,         2.9,    126.9,  127.5,
+        128,  255.5, 256,      -129,      65504, 65519, 65520,        70000,  1e10,   -1e10,
+        3e38, NAN,   INFINITY, -INFINITY, 6e-8,  3e-8,  2147483648.0, 9.3e18, 1.9e19, 0.1};
+    static const int64_t integer[] = {
+        0,         1,         -1,       127,   128,   -128,      -129,      255,
+        256,       32767,     -32768,   65535, 65536, INT32_MAX, INT32_MIN, UINT32_MAX,
+        INT64_MAX, INT64_MIN, 16777217, 2049,  65519, 65520,     257};
     const bool is_real = dtype_class((DType)dtype) == 'F';
-    const int n = is_real ? (int)(sizeof real / sizeof *real) : (int)(sizeof integer / sizeof *integer),
+    const int n = is_real ? (int)(sizeof real / sizeof *real)
+                          : (int)(sizeof integer / sizeof *integer),
               size = dtype_bits((DType)dtype) / 8;
     for (int i = 0; i < n; i++) switch (dtype) {
         case DT_FLOAT: ((float *)p)[i] = (float)real[i]; break;
@@ -320,11 +305,14 @@ static void conversions_are_casts(void **state) {
                 Num *want = ref_run(&s, slot, &count);
                 for (int64_t k = 0; k < n; k++) {
                     const Num got = ref_load(&v[0], slot, &k), from = ref_load(&v[1], slot, &k);
-                    const bool same = dtype_class((DType)types[j]) == 'F' ? got.d == want[k].d || (got.d != got.d && want[k].d != want[k].d)
-                                                                          : got.i == want[k].i;
+                    const bool same =
+                        dtype_class((DType)types[j]) == 'F'
+                            ? got.d == want[k].d || (got.d != got.d && want[k].d != want[k].d)
+                            : got.i == want[k].i;
                     if (!same)
-                        fail_msg("%s to %s: %.9g gives %.9g (%lld) instead of %.9g (%lld)", dtype_name((DType)types[i]),
-                                 dtype_name((DType)types[j]), from.d, got.d, (long long)got.i, want[k].d, (long long)want[k].i);
+                        fail_msg("%s to %s: %.9g gives %.9g (%lld) instead of %.9g (%lld)",
+                                 dtype_name((DType)types[i]), dtype_name((DType)types[j]), from.d,
+                                 got.d, (long long)got.i, want[k].d, (long long)want[k].i);
                 }
                 free(want);
             }
@@ -334,7 +322,8 @@ static void conversions_are_casts(void **state) {
 static void the_mode_is_restored_and_denormals_flushed(void **state) {
     (void)state;
     float a[] = {1e-30f, 1e-40f, 1.0f}, b[] = {1e-10f, 1e10f, 1e-39f}, y[3];
-    const unsigned before = _mm_getcsr(), strange = (before & ~0x803Fu) | 0x4000u; /* rounds up, no flags, no flushing */
+    /* Rounds up, no flags, no flushing. */
+    const unsigned before = _mm_getcsr(), strange = (before & ~0x803Fu) | 0x4000u;
     for (int flush = 0; flush < 2; flush++) {
         _mm_setcsr(strange | (flush ? 0x8040u : 0));
         apply(devices[0], C_MUL, DT_FLOAT, DT_FLOAT, y, a, b, 3);
@@ -352,8 +341,10 @@ static void a_step_may_run_in_place(void **state) {
         float *x = test_malloc(sizeof *x * N);
         for (int i = 0; i < N; i++) x[i] = (float)i;
         View v[] = {line(0, DT_FLOAT, N), line(0, DT_FLOAT, N)};
-        const Scalar code[] = {
-            {.op = C_VIEW, .a = 1}, {.op = C_CONST, .k = 0.5}, {.op = C_MUL, .a = 0, .b = 1}, {.op = C_ADD, .a = 2, .b = 0}};
+        const Scalar code[] = {{.op = C_VIEW, .a = 1},
+                               {.op = C_CONST, .k = 0.5},
+                               {.op = C_MUL, .a = 0, .b = 1},
+                               {.op = C_ADD, .a = 2, .b = 0}};
         const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 4};
         run_step(devices[d], &s, (void *const[]){x});
         for (int i = 0; i < N; i++) assert_true(x[i] == (float)i * 1.5f);
@@ -361,13 +352,16 @@ static void a_step_may_run_in_place(void **state) {
     }
 }
 
-/* y is also the residual that the epilogue adds: it must be read before the product is written over it. */
+/* y is also the residual that the epilogue adds: it must be read before the product is written over
+   it. */
 static void an_epilogue_may_read_the_output_buffer(void **state) {
     (void)state;
     float y[] = {100, 200, 300, 400}, a[] = {1, 2, 3, 4}, b[] = {1, 0, 0, 1};
     const int64_t two[] = {2, 2};
     View v[4];
-    for (int i = 0; i < 4; i++) v[i] = (View){.slot = i % 3, .dtype = DT_FLOAT, .rank = 2, .dim = {two[0], two[1]}, .stride = {2, 1}};
+    for (int i = 0; i < 4; i++)
+        v[i] = (View){
+            .slot = i % 3, .dtype = DT_FLOAT, .rank = 2, .dim = {two[0], two[1]}, .stride = {2, 1}};
     const Scalar code[] = {{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}};
     const Step s = {.kind = S_GEMM, .nview = 4, .view = v, .code = code, .ncode = 3};
     run_step(devices[0], &s, (void *const[]){y, a, b});
@@ -380,10 +374,15 @@ static void loop_programs_run(void **state) {
     (void)state;
     enum { N = 3 };
     float x[N] = {1, 10, 100}, y[N] = {0};
-    static const int64_t words[] = {LOOP_MAGIC, 1, 0, 1,     1, 0, 3, 2, 0, N,  EX_AT, 0,      0, 1, 0,
-                                    1,          1, 0, EX_AT, 0, 0, 1, 2, 1, -1, 0,     EX_ADD, 0, 0, 1};
+    static const int64_t words[] = {LOOP_MAGIC, 1, 0, 1, 1,  0, 3,      2, 0,     N,
+                                    EX_AT,      0, 0, 1, 0,  1, 1,      0, EX_AT, 0,
+                                    0,          1, 2, 1, -1, 0, EX_ADD, 0, 0,     1};
     const View v[] = {line(0, DT_FLOAT, N), line(1, DT_FLOAT, N), {.rank = -1}};
-    Step s = {.kind = S_LOOP, .nview = 2, .view = v, .param = words, .nparam = sizeof words / sizeof *words};
+    Step s = {.kind = S_LOOP,
+              .nview = 2,
+              .view = v,
+              .param = words,
+              .nparam = sizeof words / sizeof *words};
     run_step(devices[0], &s, (void *const[]){y, x});
     static const float want[N] = {101, 20, 101};
     assert_memory_equal(y, want, sizeof want);
@@ -427,21 +426,34 @@ static void nan_passes_through_reductions(void **state) {
                 for (int i = 0; i < N * N; i++) x[i] = (float)(i % 13);
                 x[across ? at * N + 3 : 3 * N + at] = NAN; /* output 3 */
                 const View v[] = {line(0, DT_FLOAT, N),
-                                  {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .dim = {N, N}, .stride = {across ? 1 : N, across ? N : 1}}};
-                const Step s = {.kind = S_REDUCE, .nview = 2, .view = v, .param = &kind, .nparam = 1};
+                                  {.slot = 1,
+                                   .dtype = DT_FLOAT,
+                                   .rank = 2,
+                                   .dim = {N, N},
+                                   .stride = {across ? 1 : N, across ? N : 1}}};
+                const Step s = {
+                    .kind = S_REDUCE, .nview = 2, .view = v, .param = &kind, .nparam = 1};
                 run_step(devices[at % 2], &s, (void *const[]){y, x});
                 for (int i = 0; i < N; i++) assert_int_equal(y[i] != y[i], i == 3);
             }
 }
 
-/* Every allocation of opening and of compiling fails once: a sentence instead of a kernel, and nothing is lost
-   (the sanitizers see to that). */
+/* Every allocation of opening and of compiling fails once: a sentence instead of a kernel, and
+   nothing is lost (the sanitizers see to that). */
 static void allocations_may_fail(void **state) {
     (void)state;
-    const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, x[] = {1, 3, 6, 6}, y[] = {1, 5, 6, 6}, w[] = {5, 3, 3, 3};
-    const View v[] = {view_dense(0, DT_FLOAT16, 4, y), view_dense(1, DT_FLOAT, 4, x), view_dense(2, DT_FLOAT16, 4, w)};
+    const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, x[] = {1, 3, 6, 6}, y[] = {1, 5, 6, 6},
+                  w[] = {5, 3, 3, 3};
+    const View v[] = {view_dense(0, DT_FLOAT16, 4, y), view_dense(1, DT_FLOAT, 4, x),
+                      view_dense(2, DT_FLOAT16, 4, w)};
     const Scalar relu[] = {{.op = C_ACC}, {.op = C_RELU, .a = 0}};
-    const Step s = {.kind = S_CONV, .nview = 3, .view = v, .param = param, .nparam = 9, .code = relu, .ncode = 2};
+    const Step s = {.kind = S_CONV,
+                    .nview = 3,
+                    .view = v,
+                    .param = param,
+                    .nparam = 9,
+                    .code = relu,
+                    .ncode = 2};
     uint16_t weight[135] = {0};
     const void *const known[] = {NULL, NULL, weight};
     int failed = 0;
@@ -470,7 +482,8 @@ static void allocations_may_fail(void **state) {
     }
 }
 
-/* A device for each thread: the same product again and again, 0 or how often it came out differently. */
+/* A device for each thread: the same product again and again, 0 or how often it came out
+   differently. */
 static void *multiply_often(void *size) {
     const int64_t n = *(int64_t *)size, dim[] = {n, n};
     char why[300];
@@ -543,8 +556,6 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plugin_is_opened_and_used),
-        cmocka_unit_test(wrong_plugins_are_refused),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(memory_is_aligned),
         cmocka_unit_test(equal_contents_are_held_once),

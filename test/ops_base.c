@@ -1,5 +1,5 @@
-/* ops_base.c -- errors, arenas, interning, random numbers and scanning. The n-th allocation is made to fail for every n of a small run;
-   byte counts return to what they were. */
+/* ops_base.c -- errors, arenas, interning, random numbers and scanning. The n-th allocation is made
+   to fail for every n of a small run; byte counts return to what they were. */
 #include "ops/base/intern.h"
 #include "ops/base/random.h"
 #include "ops/base/text.h"
@@ -113,7 +113,8 @@ static bool build_something(Escape *escape) {
         for (uint32_t i = 0; i < 3000; i++) intern_put(t, &i, sizeof i);
         done = true;
     } else if (t) { /* what was put before is unharmed */
-        for (uint32_t i = 0; i < intern_count(t); i++) assert_int_equal(intern_find(t, &i, sizeof i), i + 1);
+        for (uint32_t i = 0; i < intern_count(t); i++)
+            assert_int_equal(intern_find(t, &i, sizeof i), i + 1);
     }
     intern_free(t);
     arena_free(a);
@@ -214,9 +215,11 @@ static void resets_forget_exactly_what_followed(void **state) {
             intern_reset(t, counts[depth]);
             arena_reset(a, marks[depth]);
             assert_int_equal(intern_count(t), counts[depth]);
-            for (uint32_t i = counts[depth]; i < from; i++) assert_int_equal(intern_find(t, &model[i], sizeof *model), 0);
+            for (uint32_t i = counts[depth]; i < from; i++)
+                assert_int_equal(intern_find(t, &model[i], sizeof *model), 0);
         }
-        for (uint32_t i = 0; i < intern_count(t); i++) assert_int_equal(intern_find(t, &model[i], sizeof *model), i + 1);
+        for (uint32_t i = 0; i < intern_count(t); i++)
+            assert_int_equal(intern_find(t, &model[i], sizeof *model), i + 1);
     }
     intern_reset(t, 0);
     arena_reset(a, (ArenaMark){0, 0});
@@ -229,7 +232,8 @@ static void resets_forget_exactly_what_followed(void **state) {
 static void hashes_are_those_of_xxh3(void **state) {
     (void)state;
     char hex[33];
-    assert_true(hash_bytes(NULL, 0) == 0x2d06800538d394c2u); /* the published values of the empty input */
+    /* The published values of the empty input. */
+    assert_true(hash_bytes(NULL, 0) == 0x2d06800538d394c2u);
     hash_hex("", 0, hex);
     assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
 }
@@ -243,7 +247,8 @@ static void draws_are_reproducible(void **state) {
     assert_true(second == random_at(1, 1) && first == random_at(1, 0));
     assert_true(first != second && random_at(2, 0) != first);
     assert_int_equal(r.counter, 2);
-    assert_true(random_at(0, 0) == UINT64_C(0xa706dd2f4d197e6f) && random_at(1, 2) == UINT64_C(0xb95f66d327e8d78));
+    assert_true(random_at(0, 0) == UINT64_C(0xa706dd2f4d197e6f) &&
+                random_at(1, 2) == UINT64_C(0xb95f66d327e8d78));
 }
 
 static void draws_are_uniform(void **state) {
@@ -252,9 +257,11 @@ static void draws_are_uniform(void **state) {
     Random r = {3, 0};
     int seen[SIDES] = {0};
     for (int i = 0; i < THROWS; i++) seen[random_below(&r, SIDES)]++;
-    for (int i = 0; i < SIDES; i++) assert_in_range(seen[i], 9600, 10400); /* 4 standard deviations */
-    int high = 0;                                                          /* where mod alone would put two thirds into the lower half */
-    for (int i = 0; i < 10000; i++) high += random_below(&r, UINT64_C(3) << 62) >= UINT64_C(3) << 61;
+    /* 4 standard deviations. */
+    for (int i = 0; i < SIDES; i++) assert_in_range(seen[i], 9600, 10400);
+    int high = 0; /* where mod alone would put two thirds into the lower half */
+    for (int i = 0; i < 10000; i++)
+        high += random_below(&r, UINT64_C(3) << 62) >= UINT64_C(3) << 61;
     assert_in_range(high, 4800, 5200);
     for (int i = 0; i < 100; i++) assert_int_equal(random_below(&r, 1), 0);
     double sum = 0, normal = 0, square = 0;
@@ -265,7 +272,8 @@ static void draws_are_uniform(void **state) {
         normal += z;
         square += z * z;
     }
-    assert_true(fabs(sum / 20000 - 0.5) < 0.01 && fabs(normal / 20000) < 0.03 && fabs(square / 20000 - 1) < 0.04);
+    assert_true(fabs(sum / 20000 - 0.5) < 0.01 && fabs(normal / 20000) < 0.03 &&
+                fabs(square / 20000 - 1) < 0.04);
 }
 
 /* ---- texts */
@@ -304,7 +312,8 @@ static void tokens_are_taken_or_left(void **state) {
     assert_ptr_equal(s.at, s.start);
     assert_true(scan_name(&s, name, sizeof name));
     assert_string_equal(name, "y.1-b");
-    assert_true(scan_char(&s, '=') && scan_word(&s, "conv") && scan_word(&s, "->") && scan_char(&s, '('));
+    assert_true(scan_char(&s, '=') && scan_word(&s, "conv") && scan_word(&s, "->") &&
+                scan_char(&s, '('));
     assert_true(scan_int(&s, &i) && i == -12);
     assert_false(scan_char(&s, ')'));
     assert_true(scan_char(&s, ',') && scan_real(&s, &x) && x == 0.035);
@@ -344,7 +353,8 @@ static void integers_have_64_bits(void **state) {
     assert_true(scan_int(&s, &i) && i == INT64_MAX);
     assert_true(scan_int(&s, &i) && i == INT64_MIN);
     assert_true(scan_int(&s, &i) && i == 12);
-    static const char *const wrong[] = {"9223372036854775808", "-9223372036854775809", "99999999999999999999999"};
+    static const char *const wrong[] = {"9223372036854775808", "-9223372036854775809",
+                                        "99999999999999999999999"};
     for (int k = 0; k < 3; k++) {
         s = scan_of(wrong[k], &e);
         assert_false(scan_int(&s, &i));
@@ -361,7 +371,9 @@ static void reals_are_read_exactly(void **state) {
     static const struct {
         const char *text;
         double value;
-    } cases[] = {{"0", 0}, {".5", 0.5}, {"-3.", -3}, {"1e3", 1e3}, {"0x1.8p-3", 0.1875}, {"1e-400", 0}, {"+0.1", 0.1}, {"-inf", -INFINITY}};
+    } cases[] = {{"0", 0},      {".5", 0.5},          {"-3.", -3},
+                 {"1e3", 1e3},  {"0x1.8p-3", 0.1875}, {"1e-400", 0},
+                 {"+0.1", 0.1}, {"-inf", -INFINITY}};
     Error e;
     double x;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -392,7 +404,8 @@ static void strings_know_five_escapes(void **state) {
     assert_string_equal(t.data, "a\"\\\n\t\nB");
     assert_false(scan_string(&s, &t));
     assert_int_equal(e.kind, E_NONE);
-    static const char *const wrong[] = {"\"open", "\"line\nend\"", "\"\\q\"", "\"\\x4\"", "\"\\", "\"", "\"\\\t\""};
+    static const char *const wrong[] = {"\"open", "\"line\nend\"", "\"\\q\"", "\"\\x4\"", "\"\\",
+                                        "\"",     "\"\\\t\""};
     static const int column[] = {1, 1, 2, 2, 2, 1, 2};
     for (int k = 0; k < 7; k++) {
         s = scan_of(wrong[k], &e);
@@ -412,7 +425,8 @@ static void messages_show_line_and_caret(void **state) {
     assert_int_equal(e.line, 2);
     assert_int_equal(e.column, 8);
     error_print(&e, text, sizeof text);
-    assert_string_equal(text, "t:2:8: unknown operator fold (invalid input)\n\tt\xc3\xa9 = fold(x)\n\t     ^");
+    assert_string_equal(
+        text, "t:2:8: unknown operator fold (invalid input)\n\tt\xc3\xa9 = fold(x)\n\t     ^");
     s = scan_of("abcdef", &e);
     assert_false(scan_name(&s, name, sizeof name));
     assert_string_equal(e.reason, "a name of more than 3 characters\nabcdef\n^");

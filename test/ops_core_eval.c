@@ -1,5 +1,6 @@
-/* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree walk and the loop
-   program, in doubles, rationals and residues, at random sizes, 0 and 1 among them; refused programs. */
+/* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree
+   walk and the loop program, in doubles, rationals and residues, at random sizes, 0 and 1 among
+   them; refused programs. */
 #include "ops/op.h"
 #include "ops/core/eval.h"
 #include "ops/core/loop.h"
@@ -40,7 +41,9 @@ static void case_free(Case *c) {
     test_free(c);
 }
 
-static int64_t draw(Case *c, int64_t low, int64_t high) { return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1)); }
+static int64_t draw(Case *c, int64_t low, int64_t high) {
+    return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1));
+}
 
 /* A named size with this value. */
 static Poly named(Case *c, const char *name, int64_t value) {
@@ -62,7 +65,8 @@ static Tensor tensor(Number *v, int rank, const int64_t *dim) {
 
 static void input(Case *c, int k, int rank, const int64_t *dim) {
     c->in[k] = tensor(c->data[k], rank, dim);
-    for (int64_t j = 0; j < tensor_count(&c->in[k]); j++) c->data[k][j] = c->num->ratio(draw(c, -40, 40), 1 << draw(c, 0, 3));
+    for (int64_t j = 0; j < tensor_count(&c->in[k]); j++)
+        c->data[k][j] = c->num->ratio(draw(c, -40, 40), 1 << draw(c, 0, 3));
 }
 
 static void output(Case *c, int rank, const int64_t *dim) { c->out = tensor(c->want, rank, dim); }
@@ -71,7 +75,9 @@ static void same(const Case *c, const Number *got) {
     int64_t n = tensor_count(&c->out);
     for (int64_t j = 0; j < n; j++) {
         double a = c->num->approx(c->want[j]), b = c->num->approx(got[j]);
-        if (c->num == &numbers_real ? a == b || fabs(a - b) <= 1e-12 * (1 + fabs(a)) : c->num->equal(c->want[j], got[j])) continue;
+        if (c->num == &numbers_real ? a == b || fabs(a - b) <= 1e-12 * (1 + fabs(a))
+                                    : c->num->equal(c->want[j], got[j]))
+            continue;
         fail_msg("element %d: %.17g, should be %.17g", (int)j, b, a);
     }
 }
@@ -90,21 +96,26 @@ static void both_agree(Case *c) {
 
     LoopProgram p;
     Arena *arena = arena_new(NULL, 0);
-    if (!loop_compile(c->w, c->e, sizes, c->out.rank, c->out.dim, 0, NULL, arena, &p, &error)) fail_msg("%s", error.reason);
-    View view[1 + INPUTS] = {view_dense(0, c->num == &numbers_real ? DT_DOUBLE : 0, c->out.rank, c->out.dim)};
+    if (!loop_compile(c->w, c->e, sizes, c->out.rank, c->out.dim, 0, NULL, arena, &p, &error))
+        fail_msg("%s", error.reason);
+    View view[1 + INPUTS] = {
+        view_dense(0, c->num == &numbers_real ? DT_DOUBLE : 0, c->out.rank, c->out.dim)};
     for (int k = 0; k < INPUTS; k++) {
-        view[k + 1] = view_dense(k + 1, c->num == &numbers_real ? DT_DOUBLE : 0, c->in[k].rank < 0 ? 0 : c->in[k].rank, c->in[k].dim);
+        view[k + 1] = view_dense(k + 1, c->num == &numbers_real ? DT_DOUBLE : 0,
+                                 c->in[k].rank < 0 ? 0 : c->in[k].rank, c->in[k].dim);
         if (c->in[k].rank < 0) view[k + 1].rank = -1;
     }
     Loop *loop = loop_new(p, 1 + INPUTS, view, c->num, &error);
     if (!loop) fail_msg("%s", error.reason);
     memset(c->got, 0xee, sizeof c->got);
-    if (c->num != &numbers_real) loop_run(loop, (void *const[]){c->got, c->data[0], c->data[1], c->data[2]}, NULL);
+    if (c->num != &numbers_real)
+        loop_run(loop, (void *const[]){c->got, c->data[0], c->data[1], c->data[2]}, NULL);
     else {
         double *flat[1 + INPUTS];
         for (int k = 0; k <= INPUTS; k++) {
             flat[k] = test_calloc(ELEMENTS, sizeof(double));
-            for (int64_t j = 0; k && c->in[k - 1].rank >= 0 && j < tensor_count(&c->in[k - 1]); j++) flat[k][j] = c->data[k - 1][j].real;
+            for (int64_t j = 0; k && c->in[k - 1].rank >= 0 && j < tensor_count(&c->in[k - 1]); j++)
+                flat[k][j] = c->data[k - 1][j].real;
         }
         loop_run(loop, (void *const *)flat, NULL);
         for (int64_t j = 0; j < tensor_count(&c->out); j++) c->got[j].real = flat[0][j];
@@ -120,7 +131,8 @@ static Dims dims(int n, const Poly *v) {
     for (int k = 0; k < n; k++) d.v[k] = v[k];
     return d;
 }
-#define D(...) dims((int)(sizeof((Poly[]){__VA_ARGS__}) / sizeof(Poly)), (const Poly[]){__VA_ARGS__})
+#define D(...) \
+    dims((int)(sizeof((Poly[]){__VA_ARGS__}) / sizeof(Poly)), (const Poly[]){__VA_ARGS__})
 
 static Dims index_of(Case *c, int rank) {
     Dims i = {.n = rank};
@@ -134,17 +146,21 @@ static int64_t floor_div(int64_t a, int64_t m) { return (a - ((a % m) + m) % m) 
 static Number integer(const Case *c, int64_t v) { return c->num->ratio(v, 1); }
 
 static void matmul(Case *c) {
-    int64_t B = draw(c, 0, 3), M = draw(c, 0, 6), K = draw(c, 0, 4) ? draw(c, 0, 9) : 150, N = draw(c, 0, 3) ? draw(c, 0, 6) : 40;
+    int64_t B = draw(c, 0, 3), M = draw(c, 0, 6), K = draw(c, 0, 4) ? draw(c, 0, 9) : 150,
+            N = draw(c, 0, 3) ? draw(c, 0, 6) : 40;
     Poly k = named(c, "k", K), b = named(c, "b", B), m = named(c, "m", M), n = named(c, "n", N);
     (void)b, (void)m, (void)n;
     input(c, 0, DIMS(B, M, K)), input(c, 1, DIMS(K, N)), output(c, DIMS(B, M, N));
     Call *l = &c->call;
     Dims i = index_of(c, 3), s = bound(l, D(k));
-    c->e = sum(l, s, (Cond){0}, mul(l, at(l, 0, dims_with(i, -1, s.v[0])), at(l, 1, D(s.v[0], i.v[2]))));
+    c->e = sum(l, s, (Cond){0},
+               mul(l, at(l, 0, dims_with(i, -1, s.v[0])), at(l, 1, D(s.v[0], i.v[2]))));
     for (int64_t x = 0, o = 0; x < B * M; x++)
         for (int64_t y = 0; y < N; y++, o++) {
             c->want[o] = integer(c, 0);
-            for (int64_t z = 0; z < K; z++) c->want[o] = plus(c, c->want[o], times(c, c->data[0][x * K + z], c->data[1][z * N + y]));
+            for (int64_t z = 0; z < K; z++)
+                c->want[o] =
+                    plus(c, c->want[o], times(c, c->data[0][x * K + z], c->data[1][z * N + y]));
         }
 }
 
@@ -154,13 +170,16 @@ static void conv(Case *c) {
     = draw(c, 3, 40), K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
     int64_t Y = (X + 2 * P - L * (K - 1) - 1) / S + 1, N = draw(c, 0, 2);
     if (X + 2 * P - L * (K - 1) - 1 < 0) Y = 0;
-    Poly g = named(c, "g", G), ch = named(c, "c", C), q = named(c, "q", O), x = named(c, "x", X), kk = named(c, "k", K);
+    Poly g = named(c, "g", G), ch = named(c, "c", C), q = named(c, "q", O), x = named(c, "x", X),
+         kk = named(c, "k", K);
     input(c, 0, DIMS(N, G * C, X)), input(c, 1, DIMS(G * O, C, K)), output(c, DIMS(N, G * O, Y));
     Call *l = &c->call;
     Dims i = index_of(c, 3), group = digits(l, i.v[1], D(g, q)), k = bound(l, D(ch, kk));
-    Poly at_x = poly(l, "s*i + d*k - p", poly_int(c->w, S), i.v[2], poly_int(c->w, L), k.v[1], poly_int(c->w, P));
+    Poly at_x = poly(l, "s*i + d*k - p", poly_int(c->w, S), i.v[2], poly_int(c->w, L), k.v[1],
+                     poly_int(c->w, P));
     c->e = sum(l, k, inside(l, D(at_x), D(x), 0),
-               mul(l, at(l, 0, D(i.v[0], poly(l, "g*c + k", group.v[0], ch, k.v[0]), at_x)), at(l, 1, D(i.v[1], k.v[0], k.v[1]))));
+               mul(l, at(l, 0, D(i.v[0], poly(l, "g*c + k", group.v[0], ch, k.v[0]), at_x)),
+                   at(l, 1, D(i.v[1], k.v[0], k.v[1]))));
     for (int64_t n = 0, o = 0; n < N; n++)
         for (int64_t p = 0; p < G * O; p++)
             for (int64_t y = 0; y < Y; y++, o++) {
@@ -169,8 +188,9 @@ static void conv(Case *c) {
                     for (int64_t t = 0; t < K; t++) {
                         int64_t h = S * y + L * t - P;
                         if (h < 0 || h >= X) continue;
-                        c->want[o] =
-                            plus(c, c->want[o], times(c, c->data[0][(n * G * C + p / O * C + r) * X + h], c->data[1][(p * C + r) * K + t]));
+                        c->want[o] = plus(c, c->want[o],
+                                          times(c, c->data[0][(n * G * C + p / O * C + r) * X + h],
+                                                c->data[1][(p * C + r) * K + t]));
                     }
             }
 }
@@ -188,13 +208,16 @@ static void softmax(Case *c) {
         Number top = c->num->lowest(), all = integer(c, 0), *row = &c->data[0][x * N];
         for (int64_t y = 0; y < N; y++) top = c->num->most(top, row[y]);
         top = times(c, top, integer(c, -1));
-        for (int64_t y = 0; y < N; y++) all = plus(c, all, c->num->call(FN_EXP, plus(c, row[y], top)));
         for (int64_t y = 0; y < N; y++)
-            c->want[x * N + y] = times(c, c->num->call(FN_EXP, plus(c, row[y], top)), c->num->call(FN_RECIP, all));
+            all = plus(c, all, c->num->call(FN_EXP, plus(c, row[y], top)));
+        for (int64_t y = 0; y < N; y++)
+            c->want[x * N + y] =
+                times(c, c->num->call(FN_EXP, plus(c, row[y], top)), c->num->call(FN_RECIP, all));
     }
 }
 
-static void concat(Case *c) { /* of input 0 and a reversed input 1, along axis 0: sums without variables, and IF */
+/* Of input 0 and a reversed input 1, along axis 0: sums without variables, and IF. */
+static void concat(Case *c) {
     int64_t A = draw(c, 0, 200), B = draw(c, 0, 70), N = draw(c, 0, 3);
     Poly a = named(c, "a", A), b = named(c, "b", B);
     input(c, 0, DIMS(A, N)), input(c, 1, DIMS(B, N)), output(c, DIMS(A + B, N));
@@ -204,7 +227,8 @@ static void concat(Case *c) { /* of input 0 and a reversed input 1, along axis 0
     Ex first = sum(l, (Dims){0}, when_ge(l, left, 0), at(l, 0, i));
     Ex second = when(l, when_ge(l, left, 0), num(l, 0, 1), at(l, 1, D(back, i.v[1])));
     c->e = add(l, first, second);
-    for (int64_t x = 0; x < (A + B) * N; x++) c->want[x] = x < A * N ? c->data[0][x] : c->data[1][(A + B - 1 - x / N) * N + x % N];
+    for (int64_t x = 0; x < (A + B) * N; x++)
+        c->want[x] = x < A * N ? c->data[0][x] : c->data[1][(A + B - 1 - x / N) * N + x % N];
 }
 
 static void split_at_middle(Case *c) { /* the second half along axis 1, and the size as a number */
@@ -213,9 +237,11 @@ static void split_at_middle(Case *c) { /* the second half along axis 1, and the 
     input(c, 0, DIMS(N, A + B)), output(c, DIMS(N, B));
     Call *l = &c->call;
     Dims i = index_of(c, 2);
-    c->e = add(l, at(l, 0, D(i.v[0], poly(l, "i + a", i.v[1], a))), size(l, poly(l, "a*i*j", a, i.v[0], i.v[1])));
+    c->e = add(l, at(l, 0, D(i.v[0], poly(l, "i + a", i.v[1], a))),
+               size(l, poly(l, "a*i*j", a, i.v[0], i.v[1])));
     for (int64_t x = 0; x < N; x++)
-        for (int64_t y = 0; y < B; y++) c->want[x * B + y] = plus(c, c->data[0][x * (A + B) + A + y], integer(c, A * x * y));
+        for (int64_t y = 0; y < B; y++)
+            c->want[x * B + y] = plus(c, c->data[0][x * (A + B) + A + y], integer(c, A * x * y));
 }
 
 static void pad(Case *c) { /* by a constant; beginnings may be negative */
@@ -226,7 +252,8 @@ static void pad(Case *c) { /* by a constant; beginnings may be negative */
     Poly x = named(c, "x", X), z = named(c, "z", Z);
     input(c, 0, DIMS(X, Z)), output(c, DIMS(Y, Z + Q));
     Call *l = &c->call;
-    Dims i = index_of(c, 2), s = D(poly(l, "i - p", i.v[0], poly_int(c->w, P)), poly(l, "i - q", i.v[1], poly_int(c->w, Q)));
+    Dims i = index_of(c, 2), s = D(poly(l, "i - p", i.v[0], poly_int(c->w, P)),
+                                   poly(l, "i - q", i.v[1], poly_int(c->w, Q)));
     c->e = when(l, inside(l, s, D(x, z), 0), at(l, 0, s), num(l, 7, 2));
     for (int64_t o = 0; o < Y * (Z + Q); o++) {
         int64_t u = o / (Z + Q) - P, v = o % (Z + Q) - Q;
@@ -242,8 +269,11 @@ static void pool(Case *c) { /* maximum and mean over the window's cells inside, 
     input(c, 0, DIMS(2, N)), output(c, DIMS(2, Y));
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(kk)), j = bound(l, D(kk));
-    Poly from = poly(l, "s*i - p", s, i.v[1], p), a = poly(l, "f + k", from, k.v[0]), b = poly(l, "f + k", from, j.v[0]);
-    Poly count = poly(l, "e - f + m", least(l, poly(l, "f + k", from, kk), x), from, least(l, from, 0)); /* - max(f, 0) */
+    Poly from = poly(l, "s*i - p", s, i.v[1], p), a = poly(l, "f + k", from, k.v[0]),
+         b = poly(l, "f + k", from, j.v[0]);
+    /* - max(f, 0) */
+    Poly count =
+        poly(l, "e - f + m", least(l, poly(l, "f + k", from, kk), x), from, least(l, from, 0));
     Ex high = most(l, k, inside(l, D(a), D(x), 0), at(l, 0, D(i.v[0], a)));
     Ex all = sum(l, j, inside(l, D(b), D(x), 0), at(l, 0, D(i.v[0], b)));
     c->e = add(l, high, divide(l, all, size(l, count)));
@@ -261,20 +291,25 @@ static void pool(Case *c) { /* maximum and mean over the window's cells inside, 
         }
 }
 
-static void reshape(Case *c) { /* [a, b*d] to [a*b, d] and, in the same element, [d, a*b] read across */
+/* [a, b*d] to [a*b, d] and, in the same element, [d, a*b] read across. */
+static void reshape(Case *c) {
     int64_t A = draw(c, 1, 5), B = draw(c, 1, 30), E = draw(c, 1, 40);
     Poly a = named(c, "a", A), b = named(c, "b", B), d = named(c, "d", E);
     input(c, 0, DIMS(A, B * E)), input(c, 1, DIMS(E, A * B)), output(c, DIMS(A * B, E));
     Call *l = &c->call;
     Dims i = index_of(c, 2);
     Poly flat = poly(l, "i*d + j", i.v[0], d, i.v[1]);
-    Ex one = at(l, 0, digits(l, flat, D(a, poly(l, "b*d", b, d)))), two = at(l, 1, digits(l, flat, D(d, poly(l, "a*b", a, b))));
+    Ex one = at(l, 0, digits(l, flat, D(a, poly(l, "b*d", b, d)))),
+       two = at(l, 1, digits(l, flat, D(d, poly(l, "a*b", a, b))));
     c->e = max2(l, one, min2(l, two, num(l, 3, 1)));
-    for (int64_t o = 0; o < A * B * E; o++) c->want[o] = c->num->most(c->data[0][o], c->num->least(c->data[1][o], integer(c, 3)));
+    for (int64_t o = 0; o < A * B * E; o++)
+        c->want[o] = c->num->most(c->data[0][o], c->num->least(c->data[1][o], integer(c, 3)));
 }
 
 static void
-digits_of_negatives(Case *c) { /* a skewed read: digits of what may be negative, products of indices, equalities that hold at few places */
+/* A skewed read: digits of what may be negative, products of indices, equalities that hold at few
+   places. */
+digits_of_negatives(Case *c) {
     int64_t X
     = draw(c, 1, 60), A = draw(c, 1, 5), B = draw(c, 2, 6), S = draw(c, 2, 4);
     Poly x = named(c, "x", X), a = named(c, "a", A), b = named(c, "b", B), s = named(c, "s", S);
@@ -284,16 +319,24 @@ digits_of_negatives(Case *c) { /* a skewed read: digits of what may be negative,
     Dims i = index_of(c, 2), k = bound(l, D(b));
     Poly skew = poly(l, "j - i*j - i - 3", i.v[1], i.v[0]);
     Ex one = at(l, 0, digits(l, skew, D(a, b)));
-    Ex two = sum(l, k, when_eq(l, poly(l, "s*k + 1 - j", s, k.v[0], i.v[1]), 0), at(l, 0, D(poly_int(c->w, 0), k.v[0])));
-    Poly seven = poly_int(c->w, 7), turn = poly_digit(c->w, least(l, poly(l, "i + 9", i.v[0]), poly(l, "j + 9", i.v[1])), &seven, 1, 0);
-    Poly steep = poly_floor(c->w, poly_mul(c->w, poly_floor(c->w, poly(l, "j - 3", i.v[1]), b), i.v[0]), poly_int(c->w, 64));
-    c->e = add(l, add(l, one, two), size(l, poly(l, "f + t + 100*s", poly_floor(c->w, skew, b), turn, steep)));
+    Ex two = sum(l, k, when_eq(l, poly(l, "s*k + 1 - j", s, k.v[0], i.v[1]), 0),
+                 at(l, 0, D(poly_int(c->w, 0), k.v[0])));
+    Poly seven = poly_int(c->w, 7),
+         turn = poly_digit(c->w, least(l, poly(l, "i + 9", i.v[0]), poly(l, "j + 9", i.v[1])),
+                           &seven, 1, 0);
+    Poly steep =
+        poly_floor(c->w, poly_mul(c->w, poly_floor(c->w, poly(l, "j - 3", i.v[1]), b), i.v[0]),
+                   poly_int(c->w, 64));
+    c->e = add(l, add(l, one, two),
+               size(l, poly(l, "f + t + 100*s", poly_floor(c->w, skew, b), turn, steep)));
     for (int64_t u = 0; u < 3; u++)
         for (int64_t v = 0; v < X; v++) {
             int64_t e = v - u * v - u - 3, row = ((e % (A * B)) + A * B) % (A * B);
-            int64_t n = floor_div(e, B) + ((u < v ? u : v) + 9) % 7 + 100 * floor_div(floor_div(v - 3, B) * u, 64);
+            int64_t n = floor_div(e, B) + ((u < v ? u : v) + 9) % 7 +
+                        100 * floor_div(floor_div(v - 3, B) * u, 64);
             Number y = plus(c, c->data[0][row], integer(c, n));
-            if (v >= 1 && (v - 1) % S == 0 && (v - 1) / S < B) y = plus(c, y, c->data[0][(v - 1) / S]);
+            if (v >= 1 && (v - 1) % S == 0 && (v - 1) / S < B)
+                y = plus(c, y, c->data[0][(v - 1) / S]);
             c->want[u * X + v] = y;
         }
 }
@@ -307,13 +350,17 @@ static void gather_rows(Case *c) { /* by delta of data */
     for (int64_t y = 0; y < Y; y++) c->data[1][y] = integer(c, place[y] = draw(c, 0, X - 1));
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(x));
-    c->e = sum(l, k, (Cond){0}, mul(l, fn(l, FN_DELTA, sub(l, at(l, 1, D(i.v[0])), size(l, k.v[0]))), at(l, 0, D(k.v[0], i.v[1]))));
+    c->e = sum(l, k, (Cond){0},
+               mul(l, fn(l, FN_DELTA, sub(l, at(l, 1, D(i.v[0])), size(l, k.v[0]))),
+                   at(l, 0, D(k.v[0], i.v[1]))));
     for (int64_t y = 0; y < Y; y++)
         for (int64_t z = 0; z < Z; z++) c->want[y * Z + z] = c->data[0][place[y] * Z + z];
 }
 
 static void
-take_rows(Case *c) { /* the same by places, some counted from the end, of the sum of two rows of which the second hangs on a place too */
+/* The same by places, some counted from the end, of the sum of two rows of which the second hangs
+   on a place too. */
+take_rows(Case *c) {
     int64_t X
     = draw(c, 1, 200), Y = draw(c, 0, 40), Z = draw(c, 0, 20), place[40], other[40];
     Poly x = named(c, "x", X);
@@ -327,12 +374,16 @@ take_rows(Case *c) { /* the same by places, some counted from the end, of the su
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(x)), j = bound(l, D(x)), m = bound(l, D(x));
     Ex inner = take(l, m.v[0], at(l, 1, D(i.v[0])), at(l, 2, D(m.v[0])));
-    c->e = add(l, take(l, k.v[0], at(l, 1, D(i.v[0])), at(l, 0, D(k.v[0], i.v[1]))), take(l, j.v[0], inner, at(l, 0, D(j.v[0], i.v[1]))));
+    c->e = add(l, take(l, k.v[0], at(l, 1, D(i.v[0])), at(l, 0, D(k.v[0], i.v[1]))),
+               take(l, j.v[0], inner, at(l, 0, D(j.v[0], i.v[1]))));
     for (int64_t y = 0; y < Y; y++)
-        for (int64_t z = 0; z < Z; z++) c->want[y * Z + z] = plus(c, c->data[0][place[y] * Z + z], c->data[0][other[y] * Z + z]);
+        for (int64_t z = 0; z < Z; z++)
+            c->want[y * Z + z] =
+                plus(c, c->data[0][place[y] * Z + z], c->data[0][other[y] * Z + z]);
 }
 
-static void choose_by_data(Case *c) { /* where a mask is not 0 one row's sum, elsewhere an element */
+/* Where a mask is not 0 one row's sum, elsewhere an element. */
+static void choose_by_data(Case *c) {
     int64_t X
     = draw(c, 1, 200), Y = draw(c, 1, 30);
     Poly x = named(c, "x", X);
@@ -345,14 +396,17 @@ static void choose_by_data(Case *c) { /* where a mask is not 0 one row's sum, el
     for (int64_t y = 0; y < Y; y++) {
         Number total_of = integer(c, 0);
         for (int64_t v = 0; v < X; v++) total_of = plus(c, total_of, c->data[0][y * X + v]);
-        for (int64_t v = 0; v < X; v++) c->want[y * X + v] = c->num->approx(c->data[1][v]) != 0 ? total_of : c->data[0][y * X + v];
+        for (int64_t v = 0; v < X; v++)
+            c->want[y * X + v] =
+                c->num->approx(c->data[1][v]) != 0 ? total_of : c->data[0][y * X + v];
     }
 }
 
 /* An index outside of its axis has no value, whoever computes it. */
 static void places_outside_are_undefined(void **state) {
     (void)state;
-    assert_true(ex_place(-1, 3) == 2 && ex_place(2, 3) == 2 && ex_place(3, 3) == -1 && ex_place(-4, 3) == -1 && ex_place(0, 0) == -1);
+    assert_true(ex_place(-1, 3) == 2 && ex_place(2, 3) == 2 && ex_place(3, 3) == -1 &&
+                ex_place(-4, 3) == -1 && ex_place(0, 0) == -1);
     Case *c = case_new(1, &numbers_ratio);
     Poly x = named(c, "x", 2);
     input(c, 0, DIMS(2)), input(c, 1, DIMS(3)), output(c, DIMS(3));
@@ -377,8 +431,18 @@ static void at_every_seed(void (*make)(Case *), const Numbers *num, int rounds) 
 
 static void definitions_equal_plain_loops(void **state) {
     (void)state;
-    void (*const make[])(Case *) = {matmul,      conv,      softmax,       concat, split_at_middle, pad, pool, reshape, digits_of_negatives,
-                                    gather_rows, take_rows, choose_by_data};
+    void (*const make[])(Case *) = {matmul,
+                                    conv,
+                                    softmax,
+                                    concat,
+                                    split_at_middle,
+                                    pad,
+                                    pool,
+                                    reshape,
+                                    digits_of_negatives,
+                                    gather_rows,
+                                    take_rows,
+                                    choose_by_data};
     for (size_t k = 0; k < sizeof make / sizeof make[0]; k++) {
         at_every_seed(make[k], &numbers_real, ROUNDS);
         at_every_seed(make[k], &numbers_residue, ROUNDS / 2);
@@ -411,10 +475,12 @@ static void what_cannot_be_said_is_an_error(void **state) {
     assert_false(eval_element(&eval, unknown, 1, (const int64_t[]){0}, &y, &e));
     assert_non_null(strstr(e.reason, "mystery"));
     e = (Error){0};
-    assert_false(loop_compile(c->w, unknown, none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
+    assert_false(
+        loop_compile(c->w, unknown, none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
     assert_non_null(strstr(e.reason, "mystery"));
     e = (Error){0};
-    assert_false(loop_compile(c->w, ex_param(c->w, "alpha"), none, 1, (const int64_t[]){4}, 0, NULL, c->w->arena, &p, &e));
+    assert_false(loop_compile(c->w, ex_param(c->w, "alpha"), none, 1, (const int64_t[]){4}, 0, NULL,
+                              c->w->arena, &p, &e));
     case_free(c);
 }
 
@@ -427,41 +493,47 @@ static void a_parameter_has_the_value_it_is_given(void **state) {
     Number alpha = c->num->ratio(3, 7), got[5];
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, e, (Sizes){0}, 1, c->in[0].dim, 1, &word, c->w->arena, &p, &error));
+    assert_true(
+        loop_compile(c->w, e, (Sizes){0}, 1, c->in[0].dim, 1, &word, c->w->arena, &p, &error));
     const View view[] = {view_dense(0, 0, 1, c->in[0].dim), view_dense(1, 0, 1, c->in[0].dim)};
     Loop *loop = loop_new(p, 2, view, c->num, &error);
     loop_run(loop, (void *const[]){got, c->data[0]}, &alpha);
-    for (int k = 0; k < 5; k++) assert_true(c->num->equal(got[k], c->num->mul(alpha, c->data[0][k])));
+    for (int k = 0; k < 5; k++)
+        assert_true(c->num->equal(got[k], c->num->mul(alpha, c->data[0][k])));
     loop_free(loop);
     case_free(c);
 }
 
-/* Strides, offsets, and every element type that has numbers: what is stored is what C's conversion gives. */
+/* Strides, offsets, and every element type that has numbers: what is stored is what C's conversion
+   gives. */
 static void views_of_every_type(void **state) {
     (void)state;
     Case *c = case_new(1, &numbers_real);
-    Ex e = add(&c->call, at(&c->call, 0, D(index_of(c, 2).v[1], index_of(c, 2).v[0])), num(&c->call, 1, 1));
+    Ex e = add(&c->call, at(&c->call, 0, D(index_of(c, 2).v[1], index_of(c, 2).v[0])),
+               num(&c->call, 1, 1));
     const int64_t dim[] = {3, 2};
     LoopProgram p;
     Error error = {0};
     assert_true(loop_compile(c->w, e, (Sizes){0}, 2, dim, 0, NULL, c->w->arena, &p, &error));
     float x[16] = {0}, want[] = {2, 5, 3, 6, 4, 7};
     for (int k = 0; k < 6; k++) x[2 + 2 * k] = (float)k + 1;
-    View in = {.slot = 1, .dtype = DT_FLOAT, .rank = 2, .offset = 2, .dim = {2, 3}, .stride = {6, 2}};
+    View in = {
+        .slot = 1, .dtype = DT_FLOAT, .rank = 2, .offset = 2, .dim = {2, 3}, .stride = {6, 2}};
     static const int types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64,  DT_INT32,
                                 DT_INT16, DT_INT8,   DT_UINT64,  DT_UINT32,   DT_UINT16, DT_UINT8};
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
         uint64_t stored[6];
         float again[6];
-        View out = view_dense(0, types[k], 2, dim), back = view_dense(0, DT_FLOAT, 1, (const int64_t[]){6}),
+        View out = view_dense(0, types[k], 2, dim),
+             back = view_dense(0, DT_FLOAT, 1, (const int64_t[]){6}),
              flat = view_dense(1, types[k], 1, (const int64_t[]){6});
         Loop *loop = loop_new(p, 2, (const View[]){out, in}, &numbers_real, &error);
         assert_non_null(loop);
         loop_run(loop, (void *const[]){stored, x}, NULL);
         loop_free(loop);
         LoopProgram read;
-        assert_true(
-            loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1, (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
+        assert_true(loop_compile(c->w, at(&c->call, 0, index_of(c, 1)), (Sizes){0}, 1,
+                                 (const int64_t[]){6}, 0, NULL, c->w->arena, &read, &error));
         loop = loop_new(read, 2, (const View[]){back, flat}, &numbers_real, &error);
         loop_run(loop, (void *const[]){again, stored}, NULL);
         loop_free(loop);
@@ -472,16 +544,19 @@ static void views_of_every_type(void **state) {
     case_free(c);
 }
 
-/* Words changed at random are refused or harmlessly different, never out of bounds of the tables (sanitizers watch).
-   */
+/* Words changed at random are refused or harmlessly different, never out of bounds of the tables
+   (sanitizers watch).
+ */
 static void damaged_programs_are_refused(void **state) {
     (void)state;
     Case *c = case_new(3, &numbers_real);
     conv(c);
     LoopProgram p;
     Error error = {0};
-    assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, 0, NULL, c->w->arena, &p, &error));
-    View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim), view_dense(1, DT_DOUBLE, 3, c->in[0].dim),
+    assert_true(loop_compile(c->w, c->e, (Sizes){64, c->size}, c->out.rank, c->out.dim, 0, NULL,
+                             c->w->arena, &p, &error));
+    View view[] = {view_dense(0, DT_DOUBLE, c->out.rank, c->out.dim),
+                   view_dense(1, DT_DOUBLE, 3, c->in[0].dim),
                    view_dense(2, DT_DOUBLE, 3, c->in[1].dim)};
     int64_t *words = test_malloc((size_t)p.n * 8);
     int refused = 0;

@@ -1,5 +1,5 @@
-/* Expressions, types and attributes: what is simplified and what is not, canonical text, substitution with fresh
-   bound variables, round trips. */
+/* Expressions, types and attributes: what is simplified and what is not, canonical text,
+   substitution with fresh bound variables, round trips. */
 #include "ops/core/attr.h"
 #include "ops/core/expr.h"
 #include <math.h>
@@ -27,10 +27,14 @@ static int teardown(void **state) {
 static Poly index_of(uint32_t n) { return poly_symbol(w, symbol_index(w, n)); }
 static Poly P(const char *name) { return poly_named(w, name); }
 static Ex num(int64_t p, int64_t q) { return ex_rational(w, p, q); }
-static Ex at(uint32_t input, int n, Poly i, Poly j) { return ex_make(w, &(ExNode){.kind = EX_AT, .word = input, .n = n, .dims = {i, j}}); }
+static Ex at(uint32_t input, int n, Poly i, Poly j) {
+    return ex_make(w, &(ExNode){.kind = EX_AT, .word = input, .n = n, .dims = {i, j}});
+}
 static Ex pair(ExKind k, Ex a, Ex b) { return ex_make(w, &(ExNode){.kind = k, .a = a, .b = b}); }
 static Ex fn(Function f, Ex a) { return ex_make(w, &(ExNode){.kind = EX_FN, .word = f, .a = a}); }
-static Ex sum(Poly k, Cond c, Ex a) { return ex_make(w, &(ExNode){.kind = EX_SUM, .n = k ? 1 : 0, .dims = {k}, .cond = c, .a = a}); }
+static Ex sum(Poly k, Cond c, Ex a) {
+    return ex_make(w, &(ExNode){.kind = EX_SUM, .n = k ? 1 : 0, .dims = {k}, .cond = c, .a = a});
+}
 static Poly bound(Poly n) { return poly_symbol(w, symbol_bound(w, n)); }
 
 static void prints(Ex e, const char *expected) {
@@ -84,7 +88,8 @@ static void test_conditions(void **state) {
     assert_int_equal(sum(0, (Cond){1, {holds}}, x), x);
     assert_int_equal(sum(0, (Cond){2, {open, fails}}, x), num(0, 1));
     assert_int_equal(sum(0, (Cond){3, {open, holds, open}}, x), sum(0, (Cond){1, {open}}, x));
-    prints(sum(0, (Cond){2, {open, {poly_sub(w, P("n"), P("m")), true}}}, x), "sum(; -m + n == 0, n >= 0; x0[i0])");
+    prints(sum(0, (Cond){2, {open, {poly_sub(w, P("n"), P("m")), true}}}, x),
+           "sum(; -m + n == 0, n >= 0; x0[i0])");
     ExNode n = {.kind = EX_IF, .a = x, .b = y, .cond = {1, {fails}}};
     assert_int_equal(ex_make(w, &n), y);
     n.cond = (Cond){1, {holds}};
@@ -122,10 +127,15 @@ static void test_choice_by_data(void **state) {
 static void test_take(void **state) {
     (void)state;
     Poly k = poly_symbol(w, symbol_bound(w, P("n")));
-    ExNode n = {.kind = EX_TAKE, .n = 1, .dims = {k}, .a = at(1, 1, index_of(0), 0), .b = at(0, 2, k, index_of(1))};
+    ExNode n = {.kind = EX_TAKE,
+                .n = 1,
+                .dims = {k},
+                .a = at(1, 1, index_of(0), 0),
+                .b = at(0, 2, k, index_of(1))};
     Ex row = ex_make(w, &n);
     prints(row, "take(k0 < n; x1[i0]; x0[k0, i1])");
-    prints(pair(EX_ADD, row, row), "(take(k0 < n; x1[i0]; x0[k0, i1]) + take(k1 < n; x1[i0]; x0[k1, i1]))");
+    prints(pair(EX_ADD, row, row),
+           "(take(k0 < n; x1[i0]; x0[k0, i1]) + take(k1 < n; x1[i0]; x0[k1, i1]))");
     Symbol from[] = {symbol_index(w, 0), symbol_named(w, "n")};
     Poly to[] = {P("p"), P("q")};
     prints(ex_subst(w, row, 2, from, to, NULL, 0), "take(k0 < q; x1[p]; x0[k0, i1])");
@@ -144,7 +154,8 @@ static void test_text(void **state) {
     assert_int_not_equal(a, b);
     prints(a, "sum(k0 < n; ; (x0[i0, k0] * x1[k0, i1]))");
     prints(b, "sum(k0 < n; ; (x0[i0, k0] * x1[k0, i1]))");
-    prints(pair(EX_ADD, a, b), "(sum(k0 < n; ; (x0[i0, k0] * x1[k0, i1])) + sum(k1 < n; ; (x0[i0, k1] * x1[k1, i1])))");
+    prints(pair(EX_ADD, a, b),
+           "(sum(k0 < n; ; (x0[i0, k0] * x1[k0, i1])) + sum(k1 < n; ; (x0[i0, k1] * x1[k1, i1])))");
 }
 
 static void test_subst(void **state) {
@@ -164,7 +175,8 @@ static void test_subst(void **state) {
     assert_int_not_equal(left.dims[0], old.dims[0]);
     Ex x = at(0, 2, index_of(0), index_of(1));
     r = ex_subst(w, pair(EX_ADD, x, pair(EX_MUL, a, a)), 1, from + 1, to + 1, NULL, 0);
-    prints(r, "(x0[n, i1] + (sum(k0 < n; ; (x0[n, k0] * x1[k0, i1])) * sum(k1 < n; ; (x0[n, k1] * x1[k1, i1]))))");
+    prints(r, "(x0[n, i1] + (sum(k0 < n; ; (x0[n, k0] * x1[k0, i1])) * sum(k1 < n; ; (x0[n, k1] * "
+              "x1[k1, i1]))))");
     Ex square[] = {a};
     r = ex_subst(w, pair(EX_MUL, x, x), 0, NULL, NULL, square, 1);
     ex_get(w, r, &m);
@@ -312,8 +324,10 @@ static void test_defaults(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_numbers), TEST(test_conditions), TEST(test_text),           TEST(test_choice_by_data),
-                                       TEST(test_take),    TEST(test_subst),      TEST(test_nested_extents), TEST(test_sharing),
-                                       TEST(test_types),   TEST(test_attrs),      TEST(test_defaults)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_numbers),        TEST(test_conditions), TEST(test_text),
+        TEST(test_choice_by_data), TEST(test_take),       TEST(test_subst),
+        TEST(test_nested_extents), TEST(test_sharing),    TEST(test_types),
+        TEST(test_attrs),          TEST(test_defaults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Facts: what must be entailed, and that nothing is entailed or refuted that small values contradict. */
+/* Facts: what must be entailed, and that nothing is entailed or refuted that small values
+   contradict. */
 #include "ops/base/random.h"
 #include "ops/core/facts.h"
 #include "test/shared/fixture.h"
@@ -29,7 +30,8 @@ static Poly P(const char *text, size_t n) { return poly_of(w, text, n); }
 static Lit literal(const char *text) {
     const char *sign = strstr(text, ">="), *equal = strstr(text, "==");
     const char *at = sign ? sign : equal;
-    return (Lit){poly_sub(w, P(text, (size_t)(at - text)), P(at + 2, strlen(at + 2))), equal != NULL};
+    return (Lit){poly_sub(w, P(text, (size_t)(at - text)), P(at + 2, strlen(at + 2))),
+                 equal != NULL};
 }
 
 typedef struct Case {
@@ -111,8 +113,10 @@ static void test_entailed(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof entailed / sizeof *entailed; i++) {
         Facts *f = assume(entailed[i].facts);
-        if (!facts_entail(f, literal(entailed[i].goal))) fail_msg("not shown: %s |- %s", entailed[i].facts, entailed[i].goal);
-        if (facts_refute(f, literal(entailed[i].goal))) fail_msg("refuted: %s |- %s", entailed[i].facts, entailed[i].goal);
+        if (!facts_entail(f, literal(entailed[i].goal)))
+            fail_msg("not shown: %s |- %s", entailed[i].facts, entailed[i].goal);
+        if (facts_refute(f, literal(entailed[i].goal)))
+            fail_msg("refuted: %s |- %s", entailed[i].facts, entailed[i].goal);
     }
 }
 
@@ -120,8 +124,10 @@ static void test_open(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof open_goals / sizeof *open_goals; i++) {
         Facts *f = assume(open_goals[i].facts);
-        if (facts_entail(f, literal(open_goals[i].goal))) fail_msg("entailed: %s |- %s", open_goals[i].facts, open_goals[i].goal);
-        if (facts_refute(f, literal(open_goals[i].goal))) fail_msg("refuted: %s |- %s", open_goals[i].facts, open_goals[i].goal);
+        if (facts_entail(f, literal(open_goals[i].goal)))
+            fail_msg("entailed: %s |- %s", open_goals[i].facts, open_goals[i].goal);
+        if (facts_refute(f, literal(open_goals[i].goal)))
+            fail_msg("refuted: %s |- %s", open_goals[i].facts, open_goals[i].goal);
     }
 }
 
@@ -152,14 +158,16 @@ static void test_bounds(void **state) {
     assert_true(facts_entail(f, literal("m >= 1")));
 }
 
-/* A question leaves no trace: the World holds as much afterwards, and an answer does not depend on what was asked before. */
+/* A question leaves no trace: the World holds as much afterwards, and an answer does not depend on
+   what was asked before. */
 static void test_no_trace(void **state) {
     (void)state;
     Arena *own = arena_new(NULL, 0);
     Facts *f = facts_new(w, own);
     facts_assume(f, literal("h + 2*p >= k"));
     Lit goal = literal("floor((h + 2*p - k)/7)*m + min(a, b*floor(c/3)) >= 0");
-    uint32_t polys = intern_count(w->table[TABLE_POLY]), symbols = intern_count(w->table[TABLE_SYMBOL]);
+    uint32_t polys = intern_count(w->table[TABLE_POLY]),
+             symbols = intern_count(w->table[TABLE_SYMBOL]);
     size_t bytes = arena_bytes(own);
     for (int i = 0; i < 50; i++) assert_true(facts_entail(f, goal));
     assert_int_equal(intern_count(w->table[TABLE_POLY]), polys);
@@ -174,7 +182,8 @@ static void test_overflow(void **state) {
     facts_assume(f, (Lit){poly_sub(w, P("x", 1), poly_scale(w, P("y", 1), INT64_MAX / 2)), true});
     facts_assume(f, (Lit){poly_scale(w, P("x*x", 3), -3), false});
     assert_false(facts_entail(f, (Lit){poly_scale(w, P("x*x", 3), -1), false}));
-    assert_false(facts_refute(f, (Lit){poly_int(w, INT64_MIN), true}) && facts_entail(f, (Lit){poly_int(w, INT64_MIN), true}));
+    assert_false(facts_refute(f, (Lit){poly_int(w, INT64_MIN), true}) &&
+                 facts_entail(f, (Lit){poly_int(w, INT64_MIN), true}));
     assert_false(w->overflow);
 }
 
@@ -185,18 +194,24 @@ static Random dice;
 static Symbol variable[VARIABLES]; /* x, y, an index, and a bound variable below x */
 static int64_t value[ROOM];
 
-static int64_t draw(int64_t from, int64_t to) { return from + (int64_t)random_below(&dice, (uint64_t)(to - from + 1)); }
+static int64_t draw(int64_t from, int64_t to) {
+    return from + (int64_t)random_below(&dice, (uint64_t)(to - from + 1));
+}
 
 static Poly random_sum(int terms);
 
 static Poly atom(void) {
     int kind = (int)draw(0, 11);
-    if (kind == 8) return poly_floor(w, random_sum(2), draw(0, 1) ? poly_int(w, draw(1, 3)) : poly_symbol(w, variable[draw(0, 3)]));
+    if (kind == 8)
+        return poly_floor(w, random_sum(2),
+                          draw(0, 1) ? poly_int(w, draw(1, 3))
+                                     : poly_symbol(w, variable[draw(0, 3)]));
     if (kind == 9) return poly_min(w, random_sum(2), random_sum(1));
     if (kind == 10)
         return poly_digit(w, random_sum(2),
-                          (Poly[]){poly_int(w, draw(1, 3)), poly_symbol(w, variable[draw(0, 3)]), poly_int(w, draw(1, 3))}, 3,
-                          (int)draw(0, 2));
+                          (Poly[]){poly_int(w, draw(1, 3)), poly_symbol(w, variable[draw(0, 3)]),
+                                   poly_int(w, draw(1, 3))},
+                          3, (int)draw(0, 2));
     return poly_symbol(w, variable[kind % VARIABLES]);
 }
 
@@ -211,7 +226,8 @@ static Poly random_sum(int terms) {
 }
 
 static bool assign(int number) {
-    for (int i = 0; i < VARIABLES; i++, number /= MOST + 1) value[variable[i]] = number % (MOST + 1);
+    for (int i = 0; i < VARIABLES; i++, number /= MOST + 1)
+        value[variable[i]] = number % (MOST + 1);
     return value[variable[3]] < value[variable[0]];
 }
 
@@ -242,7 +258,8 @@ static Lit random_fact(void) {
 static Lit random_goal(int n, const Lit *fact) {
     Lit g = {random_sum((int)draw(0, 2)), false};
     if (n && draw(0, 2)) {
-        g.p = poly_add(w, poly_int(w, draw(-2, 2)), poly_scale(w, fact[draw(0, n - 1)].p, draw(1, 2)));
+        g.p = poly_add(w, poly_int(w, draw(-2, 2)),
+                       poly_scale(w, fact[draw(0, n - 1)].p, draw(1, 2)));
         if (draw(0, 1)) g.p = poly_add(w, g.p, fact[draw(0, n - 1)].p);
         if (draw(0, 1)) g.p = poly_add(w, g.p, atom());
     }
@@ -258,8 +275,8 @@ static void describe(int n, const Lit *fact, Lit goal, const char *what) {
         poly_print(w, l.p, &t);
         text_add(&t, l.eq ? " == 0; " : " >= 0; ");
     }
-    fail_msg("%s at x=%d y=%d i0=%d k=%d", t.data, (int)value[variable[0]], (int)value[variable[1]], (int)value[variable[2]],
-             (int)value[variable[3]]);
+    fail_msg("%s at x=%d y=%d i0=%d k=%d", t.data, (int)value[variable[0]], (int)value[variable[1]],
+             (int)value[variable[2]], (int)value[variable[3]]);
 }
 
 /* Neither verdict, and no reduced goal, may be contradicted where all facts hold. */
@@ -271,7 +288,8 @@ static void check_values(int n, const Lit *fact, Lit goal, bool yes, bool no, Po
         if (!all || !holds(goal, &ok)) continue;
         if (yes && !ok) describe(n, fact, goal, "entailed, but not:");
         if (no && ok) describe(n, fact, goal, "refuted, but:");
-        if (poly_eval(w, reduced, (Sizes){ROOM, value}, &r) && poly_eval(w, goal.p, (Sizes){ROOM, value}, &v) && r != v)
+        if (poly_eval(w, reduced, (Sizes){ROOM, value}, &r) &&
+            poly_eval(w, goal.p, (Sizes){ROOM, value}, &v) && r != v)
             describe(n, fact, goal, "changed by reducing:");
     }
 }
@@ -309,7 +327,8 @@ static void test_random(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_entailed), TEST(test_open),     TEST(test_refuted), TEST(test_bounds),
-                                       TEST(test_no_trace), TEST(test_overflow), TEST(test_random)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_entailed), TEST(test_open),     TEST(test_refuted), TEST(test_bounds),
+        TEST(test_no_trace), TEST(test_overflow), TEST(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* ops_core_number.c -- the number systems keep the laws that fingerprints and exact evaluation rest on, and what is
-   known of functions is true of them in doubles. */
+/* ops_core_number.c -- the number systems keep the laws that fingerprints and exact evaluation rest
+   on, and what is known of functions is true of them in doubles. */
 #include "ops/core/number.h"
 #include "ops/base/random.h"
 #include <math.h>
@@ -17,20 +17,28 @@ static void residues_keep_the_laws(void **state) {
     const Numbers *n = &numbers_residue;
     Random r = {.seed = 5};
     for (int k = 0; k < 300; k++) {
-        Number a = sampled(n, &r), b = sampled(n, &r), c = sampled(n, &r), one = n->ratio(1, 1), minus = n->ratio(-1, 1);
+        Number a = sampled(n, &r), b = sampled(n, &r), c = sampled(n, &r), one = n->ratio(1, 1),
+               minus = n->ratio(-1, 1);
         assert_true(n->equal(n->mul(a, n->add(b, c)), n->add(n->mul(a, b), n->mul(a, c))));
         assert_true(n->equal(n->mul(a, n->call(FN_RECIP, a)), one) || a.residue.p == 0);
-        assert_true(n->equal(n->call(FN_EXP, n->add(a, b)), n->mul(n->call(FN_EXP, a), n->call(FN_EXP, b))));
+        assert_true(n->equal(n->call(FN_EXP, n->add(a, b)),
+                             n->mul(n->call(FN_EXP, a), n->call(FN_EXP, b))));
         assert_false(n->equal(n->call(FN_EXP, n->add(a, one)), n->call(FN_EXP, a)));
-        Number tiny = n->ratio(1, 1 << 20), u = n->mul(a, tiny), v = n->mul(b, tiny); /* doubles alongside stay finite */
-        Number once = n->call(FN_EXP, n->add(u, v)), twice = n->mul(n->call(FN_EXP, u), n->call(FN_EXP, v));
+        /* Doubles alongside stay finite. */
+        Number tiny = n->ratio(1, 1 << 20), u = n->mul(a, tiny), v = n->mul(b, tiny);
+        Number once = n->call(FN_EXP, n->add(u, v)),
+               twice = n->mul(n->call(FN_EXP, u), n->call(FN_EXP, v));
         assert_true(n->equal(n->call(FN_EXP, n->mul(once, v)), n->call(FN_EXP, n->mul(twice, v))));
-        assert_true(n->equal(n->call(FN_SQRT, n->mul(a, b)), n->mul(n->call(FN_SQRT, a), n->call(FN_SQRT, b))) || n->approx(a) < 0 ||
-                    n->approx(b) < 0);
-        assert_true(n->equal(n->call(FN_SIGMOID, n->mul(a, minus)), n->add(one, n->mul(minus, n->call(FN_SIGMOID, a)))));
+        assert_true(n->equal(n->call(FN_SQRT, n->mul(a, b)),
+                             n->mul(n->call(FN_SQRT, a), n->call(FN_SQRT, b))) ||
+                    n->approx(a) < 0 || n->approx(b) < 0);
+        assert_true(n->equal(n->call(FN_SIGMOID, n->mul(a, minus)),
+                             n->add(one, n->mul(minus, n->call(FN_SIGMOID, a)))));
         assert_true(n->equal(n->call(FN_ERF, n->mul(a, minus)), n->mul(minus, n->call(FN_ERF, a))));
-        assert_true(n->equal(n->call(FN_TANH, n->mul(a, minus)), n->mul(minus, n->call(FN_TANH, a))));
-        assert_true(n->equal(n->call(FN_ABS, n->mul(a, b)), n->mul(n->call(FN_ABS, a), n->call(FN_ABS, b))));
+        assert_true(
+            n->equal(n->call(FN_TANH, n->mul(a, minus)), n->mul(minus, n->call(FN_TANH, a))));
+        assert_true(n->equal(n->call(FN_ABS, n->mul(a, b)),
+                             n->mul(n->call(FN_ABS, a), n->call(FN_ABS, b))));
         assert_true(n->equal(n->add(n->most(a, b), n->least(a, b)), n->add(a, b)));
         assert_true(n->equal(n->power(a, n->ratio(3, 1)), n->mul(a, n->mul(a, a))));
         assert_false(n->equal(n->call(FN_ERF, a), n->call(FN_SIN, a)) && a.residue.p);

@@ -1,4 +1,5 @@
-/* Polynomials: canonical form, text, exact division, floor, min and digits against evaluation, overflow, backtracking. */
+/* Polynomials: canonical form, text, exact division, floor, min and digits against evaluation,
+   overflow, backtracking. */
 #include "ops/base/random.h"
 #include "ops/core/poly.h"
 #include "test/shared/fixture.h"
@@ -44,7 +45,8 @@ static void test_canonical(void **state) {
     assert_int_equal(poly_content(w, P("6*a - 9*b + 3")), 3);
     assert_int_equal(poly_content(w, 0), 0);
     Symbol a = symbol_named(w, "a"), b = symbol_named(w, "b");
-    Monomial m[] = {{2, 2, (uint32_t[]){b, a}}, {3, 0, NULL}, {-2, 2, (uint32_t[]){a, b}}, {1, 1, &b}};
+    Monomial m[] = {
+        {2, 2, (uint32_t[]){b, a}}, {3, 0, NULL}, {-2, 2, (uint32_t[]){a, b}}, {1, 1, &b}};
     assert_int_equal(poly_from(w, 4, m), P("b + 3"));
     assert_int_equal(poly_is_symbol(w, P("b")), b);
     assert_int_equal(poly_is_symbol(w, P("2*b")), 0);
@@ -64,8 +66,17 @@ static void test_text(void **state) {
     prints(P("floor(-h/3)"), "floor(2*h/3) - h");
     prints(P("digit(a*b, [c, d + 1], 1)"), "digit(a*b, [c, d + 1], 1)");
     prints(P("h.1*h.2"), "h.1*h.2");
-    static const char *wrong[] = {"",     "n +",    "floor(a)", "floor(a/0)", "(a", "9223372036854775808", "9223372036854775807 + 1",
-                                  "a^-1", "min(a)", "a^99",     "*"};
+    static const char *wrong[] = {"",
+                                  "n +",
+                                  "floor(a)",
+                                  "floor(a/0)",
+                                  "(a",
+                                  "9223372036854775808",
+                                  "9223372036854775807 + 1",
+                                  "a^-1",
+                                  "min(a)",
+                                  "a^99",
+                                  "*"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         Error e = {0};
         Poly p;
@@ -77,8 +88,10 @@ static void test_text(void **state) {
 
 static void test_order_of_interning(void **state) {
     (void)state;
-    const char *text = "floor((y + 3*x)/(x + y)) + min(q, p)*b + a*c", *again = "digit(x*(y + 1) + y, [y, x + y], 1)";
-    Text first = text_new(w->arena), second = text_new(w->arena), third = text_new(w->arena), fourth = text_new(w->arena);
+    const char *text = "floor((y + 3*x)/(x + y)) + min(q, p)*b + a*c",
+               *again = "digit(x*(y + 1) + y, [y, x + y], 1)";
+    Text first = text_new(w->arena), second = text_new(w->arena), third = text_new(w->arena),
+         fourth = text_new(w->arena);
     poly_print(w, P(text), &first);
     poly_print(w, P(again), &third);
     World *mine = w;
@@ -124,7 +137,8 @@ static void test_floor(void **state) {
 static void test_digits(void **state) {
     (void)state;
     Poly r[3] = {P("A"), P("B"), P("C")};
-    Poly x = poly_symbol(w, symbol_bound(w, r[0])), y = poly_symbol(w, symbol_bound(w, r[1])), z = poly_symbol(w, symbol_bound(w, r[2]));
+    Poly x = poly_symbol(w, symbol_bound(w, r[0])), y = poly_symbol(w, symbol_bound(w, r[1])),
+         z = poly_symbol(w, symbol_bound(w, r[2]));
     Poly e = poly_add(w, poly_mul(w, poly_add(w, poly_mul(w, x, r[1]), y), r[2]), z);
     assert_int_equal(poly_digit(w, e, r, 3, 0), x);
     assert_int_equal(poly_digit(w, e, r, 3, 1), y);
@@ -132,7 +146,8 @@ static void test_digits(void **state) {
     Poly i = poly_symbol(w, symbol_index(w, 0));
     Symbol d = poly_is_symbol(w, poly_digit(w, i, r, 3, 1));
     assert_int_equal(symbol_def(w, d).kind, SYM_DIGIT);
-    assert_int_equal(poly_digit(w, i, (Poly[]){r[0], poly_int(w, 1), r[1], r[2]}, 4, 2), poly_symbol(w, d));
+    assert_int_equal(poly_digit(w, i, (Poly[]){r[0], poly_int(w, 1), r[1], r[2]}, 4, 2),
+                     poly_symbol(w, d));
     assert_int_equal(poly_digit(w, i, (Poly[]){r[0], poly_int(w, 1)}, 2, 1), 0);
     assert_int_equal(poly_digit(w, P("23"), (Poly[]){P("9"), P("4"), P("3")}, 3, 1), P("3"));
     assert_int_equal(poly_digit(w, P("23"), (Poly[]){r[0], P("4"), P("3")}, 3, 1), P("3"));
@@ -173,7 +188,8 @@ static void test_reset(void **state) {
     prints(d, "d*e + 3");
 }
 
-/* A random expression over x, y, z, made of polynomials and evaluated beside: what is rewritten must keep its value. */
+/* A random expression over x, y, z, made of polynomials and evaluated beside: what is rewritten
+   must keep its value. */
 static Random dice;
 static int64_t value[4];
 static const char *const names[] = {"x", "y", "z", "t"};
@@ -216,7 +232,10 @@ static Poly random_poly(int depth, int64_t *v) {
     if (op == 2) *v = a * b;
     if (op == 3) *v = a - b;
     if (op == 6) *v = a < b ? a : b;
-    return op == 1 ? poly_add(w, p, q) : op == 2 ? poly_mul(w, p, q) : op == 3 ? poly_sub(w, p, q) : poly_min(w, p, q);
+    return op == 1   ? poly_add(w, p, q)
+           : op == 2 ? poly_mul(w, p, q)
+           : op == 3 ? poly_sub(w, p, q)
+                     : poly_min(w, p, q);
 }
 
 static void test_random(void **state) {
@@ -252,8 +271,9 @@ static void test_random(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_canonical), TEST(test_text),  TEST(test_order_of_interning),
-                                       TEST(test_divide),    TEST(test_floor), TEST(test_digits),
-                                       TEST(test_overflow),  TEST(test_reset), TEST(test_random)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_canonical), TEST(test_text),  TEST(test_order_of_interning),
+        TEST(test_divide),    TEST(test_floor), TEST(test_digits),
+        TEST(test_overflow),  TEST(test_reset), TEST(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* ops_cpu.c -- the CPU back end against the reference of steps_reference.h: every kind of step at randomly drawn sizes, strides, types and
-   parameters (0 and 1 included), every choice, with and without special instruction sets. All bytes of the output's buffer
-   that the step does not own must stay as they were. */
+/* ops_cpu.c -- the CPU back end against the reference of steps_reference.h: every kind of step at
+   randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
+   without special instruction sets. All bytes of the output's buffer that the step does not own
+   must stay as they were. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
 #include "steps_reference.h"
@@ -28,7 +29,9 @@ typedef struct Fixture {
     Device *device[2]; /* the machine's best, and generic */
 } Fixture;
 
-static int64_t draw(Case *c, int64_t low, int64_t high) { return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1)); }
+static int64_t draw(Case *c, int64_t low, int64_t high) {
+    return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1));
+}
 static bool chance(Case *c, int percent) { return draw(c, 0, 99) < percent; }
 
 /* ---- drawing views and contents */
@@ -82,7 +85,8 @@ static void make_buffer(Case *c, int i) {
     const bool real = dtype_class((DType)v->dtype) == 'F';
     for (size_t at = 0; at < c->bytes[i] / size; at++)
         store(c->slot[i], (int64_t)at, v->dtype,
-              real ? 2 * random_normal(&c->random) : (double)draw(c, dtype_class((DType)v->dtype) == 'U' ? 0 : -9, 9));
+              real ? 2 * random_normal(&c->random)
+                   : (double)draw(c, dtype_class((DType)v->dtype) == 'U' ? 0 : -9, 9));
 }
 
 /* View i: of this type and these sizes, in its own slot with its own layout. */
@@ -94,7 +98,8 @@ static void add_view(Case *c, int dtype, int rank, const int64_t dim[], bool bro
     draw_layout(c, v, broadcast && i > 0);
 }
 static void add_code(Case *c, int op, int a, int b, double k) {
-    c->code[c->step.ncode++] = (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
+    c->code[c->step.ncode++] =
+        (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
 }
 
 static void case_start(Case *c, uint64_t seed, StepKind kind) {
@@ -111,15 +116,19 @@ static void case_end(Case *c) {
 }
 
 /* ---- comparing */
-static double dtype_error(int dtype) { return dtype == DT_FLOAT16 ? 0x1p-10 : dtype == DT_BFLOAT16 ? 0x1p-7 : 0; }
+static double dtype_error(int dtype) {
+    return dtype == DT_FLOAT16 ? 0x1p-10 : dtype == DT_BFLOAT16 ? 0x1p-7 : 0;
+}
 static bool close_enough(const Case *c, Num want, Num got, double scale) {
     if (dtype_class((DType)c->view[0].dtype) != 'F') {
-        const bool rounding = ref_step_class(&c->step) == 'F'; /* a float a hair beside an integer */
+        const bool rounding =
+            ref_step_class(&c->step) == 'F'; /* a float a hair beside an integer */
         return want.i == got.i || (rounding && want.d != 0 && fabs(want.d - got.d) <= 1);
     }
     if (want.d != want.d || got.d != got.d) return want.d != want.d && got.d != got.d;
     if (want.d == got.d) return true;
-    return fabs(want.d - got.d) <= (c->tolerance + dtype_error(c->view[0].dtype)) * (scale > fabs(want.d) ? scale : fabs(want.d));
+    return fabs(want.d - got.d) <= (c->tolerance + dtype_error(c->view[0].dtype)) *
+                                       (scale > fabs(want.d) ? scale : fabs(want.d));
 }
 
 /* 0: the output is right and nothing else was touched; else a line says what is wrong. */
@@ -139,8 +148,8 @@ static int compare(const Case *c, const Num *want, int64_t count, char *text, si
             for (int a = 0; a < y->rank; a++) place += index[a] * y->stride[a];
             owned[place] = 1;
             if (!close_enough(c, want[at], got, scale) && !bad++)
-                snprintf(text, n, "element %lld: %.9g (%lld) instead of %.9g (%lld)", (long long)at, got.d, (long long)got.i, want[at].d,
-                         (long long)want[at].i);
+                snprintf(text, n, "element %lld: %.9g (%lld) instead of %.9g (%lld)", (long long)at,
+                         got.d, (long long)got.i, want[at].d, (long long)want[at].i);
             at++;
         } while (ref_next(y, 0, y->rank, index));
     for (size_t i = 0; i < c->bytes[0] + 2 * GUARD; i++) {
@@ -162,17 +171,21 @@ static void describe_case(const Case *c, char *text, size_t n) {
     for (int i = 0; i < c->step.nview; i++) {
         at += snprintf(text + at, n - (size_t)at, " %s[", dtype_name((DType)c->view[i].dtype));
         for (int a = 0; a < c->view[i].rank; a++)
-            at += snprintf(text + at, n - (size_t)at, "%lld:%lld ", (long long)c->view[i].dim[a], (long long)c->view[i].stride[a]);
+            at += snprintf(text + at, n - (size_t)at, "%lld:%lld ", (long long)c->view[i].dim[a],
+                           (long long)c->view[i].stride[a]);
         at += snprintf(text + at, n - (size_t)at, "]");
     }
     at += snprintf(text + at, n - (size_t)at, " (");
-    for (int i = 0; i < c->step.nparam; i++) at += snprintf(text + at, n - (size_t)at, "%lld ", (long long)c->param[i]);
+    for (int i = 0; i < c->step.nparam; i++)
+        at += snprintf(text + at, n - (size_t)at, "%lld ", (long long)c->param[i]);
     at += snprintf(text + at, n - (size_t)at, ")");
     for (int i = 0; i < c->step.ncode; i++)
-        at += snprintf(text + at, n - (size_t)at, " op%d %d %d;", c->code[i].op, c->code[i].a, c->code[i].b);
+        at += snprintf(text + at, n - (size_t)at, " op%d %d %d;", c->code[i].op, c->code[i].a,
+                       c->code[i].b);
 }
 
-/* Compiles and runs one choice; false: compile refused it. known: which inputs are weights (bits). */
+/* Compiles and runs one choice; false: compile refused it. known: which inputs are weights
+   (bits). */
 static bool run_choice(Case *c, const Backend *b, Device *d, int choice, int known) {
     const void *weights[SLOTS] = {NULL};
     char why[256] = "";
@@ -207,11 +220,13 @@ static int check_case(Case *c, const Fixture *f) {
         const int n = b->choices(f->device[d], &c->step);
         if (n < 1) fail_msg("no way to run %s", what);
         for (int choice = 0; choice < n; choice++) {
-            const bool done = run_choice(c, b, f->device[d], choice, (int)(draw(c, 0, 7) | (chance(c, 50) ? 0x1f8 : 0)) * 2);
+            const bool done = run_choice(c, b, f->device[d], choice,
+                                         (int)(draw(c, 0, 7) | (chance(c, 50) ? 0x1f8 : 0)) * 2);
             if (!done && choice == 0) fail_msg("choice 0 refused: %s", what);
             if (!done) continue;
             ran++;
-            if (compare(c, want, count, text, sizeof text)) fail_msg("choice %d, device %d: %s: %s", choice, d, text, what);
+            if (compare(c, want, count, text, sizeof text))
+                fail_msg("choice %d, device %d: %s: %s", choice, d, text, what);
         }
     }
     free(want);
@@ -220,11 +235,14 @@ static int check_case(Case *c, const Fixture *f) {
 }
 
 /* ---- cases */
-static const int all_types[] = {DT_FLOAT, DT_FLOAT, DT_FLOAT, DT_DOUBLE, DT_INT64, DT_INT32,  DT_FLOAT16, DT_BFLOAT16,
-                                DT_BOOL,  DT_UINT8, DT_INT8,  DT_UINT16, DT_INT16, DT_UINT32, DT_UINT64};
+static const int all_types[] = {DT_FLOAT, DT_FLOAT,   DT_FLOAT,    DT_DOUBLE, DT_INT64,
+                                DT_INT32, DT_FLOAT16, DT_BFLOAT16, DT_BOOL,   DT_UINT8,
+                                DT_INT8,  DT_UINT16,  DT_INT16,    DT_UINT32, DT_UINT64};
 enum { TYPES = sizeof all_types / sizeof *all_types };
 static int draw_type(Case *c) { return all_types[draw(c, 0, TYPES - 1)]; }
-static int draw_real(Case *c) { return all_types[chance(c, 70) ? 0 : chance(c, 50) ? 3 : draw(c, 6, 7)]; }
+static int draw_real(Case *c) {
+    return all_types[chance(c, 70) ? 0 : chance(c, 50) ? 3 : draw(c, 6, 7)];
+}
 static int64_t draw_size(Case *c) {
     static const int64_t often[] = {0, 1, 1, 2, 3, 7, 16, 31};
     return chance(c, 6) ? draw(c, 32, 300) : often[chance(c, 10) ? 0 : draw(c, 1, 7)];
@@ -242,14 +260,19 @@ static int draw_dims(Case *c, int64_t dim[]) {
 static bool is_real(int dtype) { return dtype_class((DType)dtype) == 'F'; }
 
 static void ewise_case(Case *c) {
-    static const int both[] = {C_ADD, C_SUB, C_MUL, C_MIN,  C_MAX,  C_EQ,  C_LT,    C_LE,    C_AND,   C_OR,
-                               C_XOR, C_NEG, C_ABS, C_RELU, C_SIGN, C_NOT, C_ISNAN, C_ISINF, C_FLOOR, C_CEIL};
+    static const int both[] = {C_ADD,  C_SUB, C_MUL,   C_MIN,   C_MAX,   C_EQ,  C_LT,
+                               C_LE,   C_AND, C_OR,    C_XOR,   C_NEG,   C_ABS, C_RELU,
+                               C_SIGN, C_NOT, C_ISNAN, C_ISINF, C_FLOOR, C_CEIL};
     static const int real[] = {C_EXP, C_SIGMOID, C_TANH, C_ERF, C_SIN, C_COS, C_ROUND};
     int64_t dim[STEP_RANK];
     const int rank = draw_dims(c, dim), views = (int)draw(c, 1, 4), type = draw_type(c);
     add_view(c, type, rank, dim, false);
     for (int i = 0; i < views; i++)
-        add_view(c, is_real(type) ? (chance(c, 70) ? type : draw_type(c)) : chance(c, 80) ? type : DT_BOOL, rank, dim, true);
+        add_view(c,
+                 is_real(type)   ? (chance(c, 70) ? type : draw_type(c))
+                 : chance(c, 80) ? type
+                                 : DT_BOOL,
+                 rank, dim, true);
     for (int i = 1; i <= views; i++) add_code(c, C_VIEW, i, 0, 0);
     add_code(c, C_CONST, 0, 0, (double)draw(c, -3, 3));
     for (int i = 0, n = (int)draw(c, 0, 7); i < n; i++) {
@@ -259,7 +282,8 @@ static void ewise_case(Case *c) {
                                                       : both[draw(c, 0, 19)];
         /* floor and ceil of computed floats would compare numbers a rounding apart */
         const bool steps =
-            is_real(type) && (op == C_FLOOR || op == C_CEIL || op == C_ROUND || op == C_SIGN || op == C_EQ || op == C_LT || op == C_LE);
+            is_real(type) && (op == C_FLOOR || op == C_CEIL || op == C_ROUND || op == C_SIGN ||
+                              op == C_EQ || op == C_LT || op == C_LE);
         const int top = steps ? views - 1 : c->step.ncode - 1;
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
     }
@@ -283,7 +307,8 @@ static void draw_epilogue(Case *c, int axis) {
     if (form == 0) add_code(c, C_RELU, x, 0, 0);
     if (form == 1) add_code(c, C_SIGMOID, x, 0, 0), add_code(c, C_MUL, x, x + 1, 0);
     if (form == 2)
-        add_code(c, C_CONST, 0, 0, 0), add_code(c, C_MAX, x, x + 1, 0), add_code(c, C_CONST, 0, 0, 6), add_code(c, C_MIN, x + 2, x + 3, 0);
+        add_code(c, C_CONST, 0, 0, 0), add_code(c, C_MAX, x, x + 1, 0),
+            add_code(c, C_CONST, 0, 0, 6), add_code(c, C_MIN, x + 2, x + 3, 0);
     if (form == 3) add_code(c, C_TANH, x, 0, 0);
     if (form == 4) {
         add_view(c, y.dtype, y.rank, y.dim, true);
@@ -309,13 +334,15 @@ static void draw_hardswish(Case *c) {
     add_code(c, C_ADD, 0, 1, 0), add_code(c, C_RELU, 4, 0, 0);
     if (chance(c, 50)) add_code(c, C_MIN, 5, 3, 0);
     else add_code(c, C_MIN, 3, 5, 0);
-    add_code(c, C_MUL, chance(c, 50) ? 0 : 6, chance(c, 50) ? 6 : 0, 0), add_code(c, C_DIV, 7, 3, 0);
+    add_code(c, C_MUL, chance(c, 50) ? 0 : 6, chance(c, 50) ? 6 : 0, 0),
+        add_code(c, C_DIV, 7, 3, 0);
     if (views) add_code(c, C_VIEW, first + 2, 0, 0);
     else add_code(c, C_CONST, 0, 0, 1.5);
     add_code(c, C_MUL, 9, 8, 0), add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 10, 11, 0);
 }
 
-/* A normalisation by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps a residual sum, then perhaps relu. */
+/* A normalisation by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps
+   a residual sum, then perhaps relu. */
 static void draw_normalisation(Case *c) {
     const View y = c->view[0];
     const int first = c->step.nview;
@@ -324,9 +351,12 @@ static void draw_normalisation(Case *c) {
         for (int a = 0; a < y.rank; a++) c->view[first + i].stride[a] = a == 1;
     }
     add_code(c, C_ACC, 0, 0, 0), add_code(c, C_VIEW, first, 0, 0), add_code(c, C_SUB, 0, 1, 0);
-    add_code(c, C_VIEW, first + 1, 0, 0), add_code(c, C_ABS, 3, 0, 0), add_code(c, C_VIEW, first + 1, 0, 0), add_code(c, C_MUL, 5, 5, 0);
-    add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 6, 7, 0), add_code(c, C_SQRT, 8, 0, 0), add_code(c, C_VIEW, first + 2, 0, 0);
-    add_code(c, C_DIV, 10, 9, 0), add_code(c, C_MUL, 2, 11, 0), add_code(c, C_VIEW, first + 3, 0, 0), add_code(c, C_ADD, 12, 13, 0);
+    add_code(c, C_VIEW, first + 1, 0, 0), add_code(c, C_ABS, 3, 0, 0),
+        add_code(c, C_VIEW, first + 1, 0, 0), add_code(c, C_MUL, 5, 5, 0);
+    add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 6, 7, 0), add_code(c, C_SQRT, 8, 0, 0),
+        add_code(c, C_VIEW, first + 2, 0, 0);
+    add_code(c, C_DIV, 10, 9, 0), add_code(c, C_MUL, 2, 11, 0),
+        add_code(c, C_VIEW, first + 3, 0, 0), add_code(c, C_ADD, 12, 13, 0);
     int last = 14;
     if (chance(c, 40)) {
         add_view(c, y.dtype, y.rank, y.dim, true);
@@ -336,16 +366,19 @@ static void draw_normalisation(Case *c) {
     const int form = (int)draw(c, 0, 3);
     if (form == 0) add_code(c, C_RELU, last, 0, 0);
     if (form == 1) add_code(c, C_SIGMOID, last, 0, 0), add_code(c, C_MUL, last, last + 1, 0);
-    if (form == 2) add_code(c, C_MUL, last, last, 0), add_code(c, C_SUB, last + 1, 2, 0); /* the accumulator in two ways */
+    /* The accumulator in two ways. */
+    if (form == 2) add_code(c, C_MUL, last, last, 0), add_code(c, C_SUB, last + 1, 2, 0);
 }
 
-/* A view of an image laid out with its channels innermost, some of them perhaps of a wider image. */
+/* A view of an image laid out with its channels innermost, some of them perhaps of a wider
+   image. */
 static void draw_channels_last(Case *c, int i) {
     View *v = &c->view[i];
     int64_t stride = v->dim[1] + (chance(c, 30) ? draw(c, 1, 5) : 0);
     if (v->dim[1] < 1 || !chance(c, 50)) return;
     v->stride[1] = 1;
-    for (int a = v->rank - 1; a >= 2; a--) v->stride[a] = stride, stride *= v->dim[a] > 0 ? v->dim[a] : 1;
+    for (int a = v->rank - 1; a >= 2; a--)
+        v->stride[a] = stride, stride *= v->dim[a] > 0 ? v->dim[a] : 1;
     v->stride[0] = stride;
 }
 
@@ -367,33 +400,41 @@ static void gemm_case(Case *c) {
     draw_epilogue(c, rank - 1);
 }
 
-/* Kernel, strides, pads, dilations at param[at..]; out: the output's sizes. Returns how many words. */
-static int draw_window(Case *c, int at, int n, const int64_t in[], int64_t kernel[], int64_t out[], bool pool) {
+/* Kernel, strides, pads, dilations at param[at..]; out: the output's sizes. Returns how many
+   words. */
+static int draw_window(Case *c, int at, int n, const int64_t in[], int64_t kernel[], int64_t out[],
+                       bool pool) {
     for (int i = 0; i < n; i++) {
         const int64_t s = draw(c, 1, chance(c, 50) ? 1 : 3), d = draw(c, 1, chance(c, 75) ? 1 : 2);
         kernel[i] = draw(c, 1, 4);
         const int64_t reach = (kernel[i] - 1) * d + 1;
-        int64_t begin = draw(c, 0, pool ? kernel[i] - 1 : 2), end = draw(c, 0, pool ? kernel[i] - 1 : 2);
+        int64_t begin = draw(c, 0, pool ? kernel[i] - 1 : 2),
+                end = draw(c, 0, pool ? kernel[i] - 1 : 2);
         if (in[i] + begin + end < reach) kernel[i] = 1;
         const int64_t room = in[i] + begin + end - ((kernel[i] - 1) * d + 1);
         out[i] = room < 0 ? 0 : room / s + 1;
-        if (pool && room >= 0 && room % s && chance(c, 30) && out[i] * s - begin < in[i]) out[i]++; /* ceil_mode */
-        c->param[at + i] = s, c->param[at + n + i] = begin, c->param[at + 2 * n + i] = end, c->param[at + 3 * n + i] = d;
+        /* ceil_mode. */
+        if (pool && room >= 0 && room % s && chance(c, 30) && out[i] * s - begin < in[i]) out[i]++;
+        c->param[at + i] = s, c->param[at + n + i] = begin, c->param[at + 2 * n + i] = end,
+                      c->param[at + 3 * n + i] = d;
     }
     return 4 * n;
 }
 
 static void conv_case(Case *c) {
     const int n = (int)draw(c, 1, chance(c, 80) ? 2 : 3), type = draw_core_type(c);
-    const int64_t group = chance(c, 60) ? 1 : draw(c, 1, 4), in = draw(c, 1, 5), outs = group * draw(c, 1, chance(c, 30) ? 18 : 4);
-    int64_t x[STEP_RANK] = {draw(c, 1, 2), in * group}, w[STEP_RANK] = {outs, in}, y[STEP_RANK] = {x[0], outs};
+    const int64_t group = chance(c, 60) ? 1 : draw(c, 1, 4), in = draw(c, 1, 5),
+                  outs = group * draw(c, 1, chance(c, 30) ? 18 : 4);
+    int64_t x[STEP_RANK] = {draw(c, 1, 2), in * group}, w[STEP_RANK] = {outs, in},
+            y[STEP_RANK] = {x[0], outs};
     if (chance(c, 3)) x[0] = y[0] = 0;
     for (int i = 0; i < n; i++) x[2 + i] = draw(c, 1, n == 3 ? 6 : 13);
     c->param[0] = group;
     c->step.nparam = 1 + draw_window(c, 1, n, x + 2, w + 2, y + 2, false);
     if (n == 2 && group == 1 && chance(c, 25)) { /* what Winograd is for */
         for (int i = 0; i < 2; i++)
-            w[2 + i] = 3, y[2 + i] = x[2 + i], c->param[1 + i] = c->param[7 + i] = 1, c->param[3 + i] = c->param[5 + i] = 1;
+            w[2 + i] = 3, y[2 + i] = x[2 + i], c->param[1 + i] = c->param[7 + i] = 1,
+                  c->param[3 + i] = c->param[5 + i] = 1;
         w[1] = x[1] = 16, w[0] = y[1] = 32;
     }
     add_view(c, type, 2 + n, y, false);
@@ -420,12 +461,14 @@ static void pool_case(Case *c) {
 
 static void reduce_case(Case *c) {
     int64_t dim[STEP_RANK];
-    const int rank = draw_dims(c, dim), kept = (int)draw(c, 0, rank), type = chance(c, 50) ? DT_FLOAT : draw_type(c);
+    const int rank = draw_dims(c, dim), kept = (int)draw(c, 0, rank),
+              type = chance(c, 50) ? DT_FLOAT : draw_type(c);
     c->param[0] = draw(c, 0, 4);
     c->step.nparam = 1;
     bool empty = false;
     for (int a = kept; a < rank; a++) empty = empty || dim[a] == 0;
-    if (empty && c->param[0] > 1 && c->param[0] < 4 && !is_real(type)) c->param[0] = 0; /* no least integer of the type */
+    /* No least integer of the type. */
+    if (empty && c->param[0] > 1 && c->param[0] < 4 && !is_real(type)) c->param[0] = 0;
     if (type == DT_BOOL) c->param[0] = 2;
     add_view(c, type, kept, dim, false);
     add_view(c, type, rank, dim, true);
@@ -476,7 +519,8 @@ static void copy_agrees(void **f) { check_many(*f, S_COPY, copy_case, 500); }
 static void fill_agrees(void **f) { check_many(*f, S_FILL, fill_case, 60); }
 static void softmax_agrees(void **f) { check_many(*f, S_SOFTMAX, softmax_case, 200); }
 
-/* ---- the comparison itself: a back end that changes one element a little, or writes one byte too far, is caught */
+/* ---- the comparison itself: a back end that changes one element a little, or writes one byte too
+   far, is caught */
 typedef enum Fault { FAULT_VALUE, FAULT_BEFORE, FAULT_AFTER, FAULT_COUNT } Fault;
 static void commit_fault(Case *c, Fault fault) {
     char *const y = c->slot[0];
@@ -532,9 +576,15 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copy_agrees),   cmocka_unit_test(fill_agrees),    cmocka_unit_test(ewise_agrees),
-        cmocka_unit_test(reduce_agrees), cmocka_unit_test(softmax_agrees), cmocka_unit_test(gemm_agrees),
-        cmocka_unit_test(pool_agrees),   cmocka_unit_test(conv_agrees),    cmocka_unit_test(planted_faults_are_caught),
+        cmocka_unit_test(copy_agrees),
+        cmocka_unit_test(fill_agrees),
+        cmocka_unit_test(ewise_agrees),
+        cmocka_unit_test(reduce_agrees),
+        cmocka_unit_test(softmax_agrees),
+        cmocka_unit_test(gemm_agrees),
+        cmocka_unit_test(pool_agrees),
+        cmocka_unit_test(conv_agrees),
+        cmocka_unit_test(planted_faults_are_caught),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

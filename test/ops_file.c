@@ -1,5 +1,6 @@
-/* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may write, paths that
-   cannot be; after each the target and its folder are as before. Nothing outside an own folder is written to. */
+/* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may
+   write, paths that cannot be; after each the target and its folder are as before. Nothing outside
+   an own folder is written to. */
 #include "ops/base/random.h"
 #include "ops/base/intern.h"
 #include <dirent.h>
@@ -56,7 +57,8 @@ static void files_are_replaced_whole(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
     Error e = {0};
-    const char *path = arena_format(a, "%s/file", folder), *link = arena_format(a, "%s/link", folder);
+    const char *path = arena_format(a, "%s/file", folder),
+               *link = arena_format(a, "%s/link", folder);
     char *bytes = arena_alloc(a, 3000000);
     for (size_t i = 0; i < 3000000; i++) bytes[i] = (char)(random_at(8, i));
     assert_true(file_write(path, "", 0, &e));
@@ -98,7 +100,8 @@ static void pipes_are_read_to_their_end(void **state) {
 static void failing_writes_leave_the_target(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
-    const char *path = arena_format(a, "%s/file", folder), *fresh = arena_format(a, "%s/fresh", folder);
+    const char *path = arena_format(a, "%s/file", folder),
+               *fresh = arena_format(a, "%s/fresh", folder);
     char *bytes = arena_alloc(a, 100000), text[600];
     Error e = {0};
     assert_true(file_write(path, "old", 3, &e));
@@ -109,7 +112,8 @@ static void failing_writes_leave_the_target(void **state) {
     little.rlim_cur = 50000;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &little);
-    bool replaced = file_write(path, bytes, 100000, &e), created = file_write(fresh, bytes, 100000, NULL);
+    bool replaced = file_write(path, bytes, 100000, &e),
+         created = file_write(fresh, bytes, 100000, NULL);
     setrlimit(RLIMIT_FSIZE, &all);
     signal(SIGXFSZ, SIG_DFL);
     assert_false(replaced || created);
@@ -147,9 +151,11 @@ static void paths_that_cannot_be_are_errors(void **state) {
     Arena *a = arena_new(NULL, 0);
     char *data;
     size_t n;
-    const char *none = arena_format(a, "%s/none/file", folder), *below = arena_format(a, "%s/file/below", folder);
+    const char *none = arena_format(a, "%s/none/file", folder),
+               *below = arena_format(a, "%s/file/below", folder);
     const char *wrong[] = {none, below, folder, "", "/dev/full"};
-    for (int k = 0; k < (geteuid() ? 5 : 4); k++) { /* a broken file_write may replace the devices of root */
+    for (int k = 0; k < (geteuid() ? 5 : 4);
+         k++) { /* a broken file_write may replace the devices of root */
         Error e = {0};
         assert_false(file_write(wrong[k], "new", 3, &e));
         assert_int_equal(e.kind, E_ENVIRONMENT);
@@ -164,7 +170,8 @@ static void paths_that_cannot_be_are_errors(void **state) {
     arena_free(a);
 }
 
-/* Neighbours become one piece, zeros stay apart; joined, hashed and written they are the same bytes. */
+/* Neighbours become one piece, zeros stay apart; joined, hashed and written they are the same
+   bytes. */
 static void pieces_are_what_they_join_to(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -199,9 +206,12 @@ static void pieces_are_what_they_join_to(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_replaced_whole),        cmocka_unit_test(pipes_are_read_to_their_end),
-        cmocka_unit_test(failing_writes_leave_the_target), cmocka_unit_test(pipes_are_written_to),
-        cmocka_unit_test(paths_that_cannot_be_are_errors), cmocka_unit_test(pieces_are_what_they_join_to),
+        cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(pipes_are_read_to_their_end),
+        cmocka_unit_test(failing_writes_leave_the_target),
+        cmocka_unit_test(pipes_are_written_to),
+        cmocka_unit_test(paths_that_cannot_be_are_errors),
+        cmocka_unit_test(pieces_are_what_they_join_to),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,6 +1,7 @@
-/* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own table and random
-   sizes, 0 and 1 among them, half of the time symbolic and bound only for the run: the loop program equals the tree
-   walk, and what the signature is lowered to, view or steps, equals both when the CPU back end runs it. */
+/* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own
+   table and random sizes, 0 and 1 among them, half of the time symbolic and bound only for the run:
+   the loop program equals the tree walk, and what the signature is lowered to, view or steps,
+   equals both when the CPU back end runs it. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/eval.h"
@@ -15,7 +16,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { INPUTS = 6, OUTPUTS = 3, ATTRS = 16, SYMBOLS = 256, ELEMENTS = 1 << 13, WANTED = 40, TRIES = 60000 };
+enum {
+    INPUTS = 6,
+    OUTPUTS = 3,
+    ATTRS = 16,
+    SYMBOLS = 256,
+    ELEMENTS = 1 << 13,
+    WANTED = 40,
+    TRIES = 60000
+};
 typedef struct Trial {
     World *w;
     Random random;
@@ -34,7 +43,9 @@ typedef struct Tally {
     int loops, views, kinds[STEP_KIND_COUNT];
 } Tally;
 
-static int64_t draw(Trial *t, int64_t low, int64_t high) { return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1)); }
+static int64_t draw(Trial *t, int64_t low, int64_t high) {
+    return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
+}
 
 /* A size as a number, or as a symbol that has this value. */
 static Poly size_as(Trial *t, int64_t v, bool symbolic, int k, int axis) {
@@ -46,7 +57,8 @@ static Poly size_as(Trial *t, int64_t v, bool symbolic, int k, int axis) {
     return poly_symbol(t->w, s);
 }
 
-/* ---- attributes: a drawn value for each entry of a list; lists without drawn values are small numbers */
+/* ---- attributes: a drawn value for each entry of a list; lists without drawn values are small
+   numbers */
 static void entry(Trial *t, const AttrDef *d, Text *out) {
     const char *at = d->draw;
     if (!at) {
@@ -66,7 +78,10 @@ static int entries(Trial *t, const AttrDef *d) {
     if (d->fill == PER_AXIS) return rank;
     if (d->axes) return (int)draw(t, 0, 2);
     if (strstr(t->op->name, "pool")) return rank - 2;
-    return !strcmp(t->op->name, "pad") ? 2 * rank : !strcmp(t->op->name, "split") ? t->nout : draw(t, 0, 2) ? rank : (int)draw(t, 0, 4);
+    return !strcmp(t->op->name, "pad")     ? 2 * rank
+           : !strcmp(t->op->name, "split") ? t->nout
+           : draw(t, 0, 2)                 ? rank
+                                           : (int)draw(t, 0, 4);
 }
 
 static bool draw_attr(Trial *t, const AttrDef *d, Attr *a) {
@@ -76,14 +91,16 @@ static bool draw_attr(Trial *t, const AttrDef *d, Attr *a) {
     else if (d->kind != A_INTS) entry(t, d, &text);
     else {
         text_add(&text, "[");
-        for (int n = entries(t, d), k = 0; k < n; k++) text_add(&text, k ? ", " : ""), entry(t, d, &text);
+        for (int n = entries(t, d), k = 0; k < n; k++)
+            text_add(&text, k ? ", " : ""), entry(t, d, &text);
         text_add(&text, "]");
     }
     Scan s = scan_new("attr", text.data, text.size, &e);
     return attr_parse(t->w, &s, d, a);
 }
 
-/* ---- sizes: of the first input, or one axis or some of them, or new ones; then the signature decides */
+/* ---- sizes: of the first input, or one axis or some of them, or new ones; then the signature
+   decides */
 static void draw_inputs(Trial *t) {
     bool variadic, symbolic = draw(t, 0, 1);
     int least = op_arity(t->op, &variadic), most = op_input_count(t->op), rank = (int)draw(t, 1, 4);
@@ -91,13 +108,16 @@ static void draw_inputs(Trial *t) {
     for (int k = 0; k < t->nin; k++) {
         Type *x = &t->in[k];
         *x = (Type){.dtype = DT_FLOAT, .known = true, .dim = {.n = rank}};
-        for (int a = 0; a < rank; a++) x->dim.v[a] = size_as(t, draw(t, 0, 12) ? draw(t, 1, a ? 6 : 3) : 0, symbolic, k, a);
+        for (int a = 0; a < rank; a++)
+            x->dim.v[a] = size_as(t, draw(t, 0, 12) ? draw(t, 1, a ? 6 : 3) : 0, symbolic, k, a);
         int how = k ? (int)draw(t, 0, 5) : 5;
         if (how == 0) x->dim = t->in[0].dim;
         if (how == 1) x->dim = dims_tail(t->in[0].dim, (int)draw(t, 0, rank));
         if (how == 2 && rank > 1) x->dim = (Dims){1, {t->in[0].dim.v[1]}};
         if (how == 3) x->dim.v[draw(t, 0, rank - 1)] = t->in[0].dim.v[draw(t, 0, rank - 1)];
-        if (how == 4) x->dim = dims_with(t->in[0].dim, (int)draw(t, 0, rank - 1), size_as(t, draw(t, 0, 4), symbolic, k, 7));
+        if (how == 4)
+            x->dim = dims_with(t->in[0].dim, (int)draw(t, 0, rank - 1),
+                               size_as(t, draw(t, 0, 4), symbolic, k, 7));
     }
 }
 
@@ -111,13 +131,16 @@ static void draw_types(Trial *t) {
 /* Sizes that chance alone does not meet. */
 static void fit_rotary(Trial *t) {
     Type *x = &t->in[0], *angle = &t->in[1];
-    x->dim = (Dims){4, {size_as(t, 2, false, 0, 0), size_as(t, 2, false, 0, 1), size_as(t, draw(t, 1, 3), false, 0, 2)}};
+    x->dim = (Dims){4,
+                    {size_as(t, 2, false, 0, 0), size_as(t, 2, false, 0, 1),
+                     size_as(t, draw(t, 1, 3), false, 0, 2)}};
     x->dim.v[3] = size_as(t, draw(t, 4, 7), false, 0, 3);
     angle->dim = (Dims){3, {x->dim.v[0], x->dim.v[2], size_as(t, draw(t, 1, 2), false, 1, 2)}};
     t->in[2] = *angle;
 }
 
-/* Kernels side by side, which is where a transposed convolution has a definition: strides are the kernel's sizes. */
+/* Kernels side by side, which is where a transposed convolution has a definition: strides are the
+   kernel's sizes. */
 static void fit_convtranspose(Trial *t) {
     enum { GROUP, STRIDES, PADS, DILATIONS, EXTRA };
     const int ns = t->in[0].dim.n - 2;
@@ -127,19 +150,23 @@ static void fit_convtranspose(Trial *t) {
     t->in[1].dim.v[0] = t->in[0].dim.v[1];
     if (t->nin > 2) t->in[2].dim = (Dims){1, {t->in[1].dim.v[1]}};
     t->attr[GROUP].ints = (PolyList){1, number + 3 * RANK_MAX};
-    t->attr[STRIDES].ints = (PolyList){ns, arena_copy(t->w->arena, t->in[1].dim.v + 2, (size_t)ns * sizeof *number)};
+    t->attr[STRIDES].ints =
+        (PolyList){ns, arena_copy(t->w->arena, t->in[1].dim.v + 2, (size_t)ns * sizeof *number)};
     t->attr[PADS].ints = (PolyList){2 * ns, number};
     t->attr[DILATIONS].ints = (PolyList){ns, number + 3 * RANK_MAX};
     t->attr[EXTRA].ints = (PolyList){ns, number};
 }
 
-static bool value_of(Trial *t, Poly p, int64_t *v) { return poly_eval(t->w, p, (Sizes){SYMBOLS, t->size}, v); }
+static bool value_of(Trial *t, Poly p, int64_t *v) {
+    return poly_eval(t->w, p, (Sizes){SYMBOLS, t->size}, v);
+}
 
 static bool sized(Trial *t, const Type *type, Tensor *out) {
     int64_t n = 1;
     out->rank = type->dim.n;
     for (int a = 0; a < out->rank; a++) {
-        if (!value_of(t, type->dim.v[a], &out->dim[a]) || out->dim[a] < 0 || out->dim[a] > 200) return false;
+        if (!value_of(t, type->dim.v[a], &out->dim[a]) || out->dim[a] < 0 || out->dim[a] > 200)
+            return false;
         n *= out->dim[a];
     }
     return n <= ELEMENTS;
@@ -183,13 +210,14 @@ static void draw_data(Trial *t) {
         t->data[k].v = t->number[k];
         for (int64_t j = 0; j < tensor_count(&t->data[k]); j++) {
             double v = (double)draw(t, 1, 200) / 64 *
-                       (strcmp(t->op->name, "log") && strcmp(t->op->name, "sqrt") && strcmp(t->op->name, "pow") &&
-                                strcmp(t->op->name, "batchnorm") && draw(t, 0, 1)
+                       (strcmp(t->op->name, "log") && strcmp(t->op->name, "sqrt") &&
+                                strcmp(t->op->name, "pow") && strcmp(t->op->name, "batchnorm") &&
+                                draw(t, 0, 1)
                             ? -1
                             : 1);
             if (t->in[k].dtype == DT_BOOL) v = v > 0;
-            if (t->in[k].dtype == DT_INT64)
-                v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1); /* places on any axis */
+            if (t->in[k].dtype == DT_INT64) /* Places on any axis. */
+                v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1);
             t->flat[k][j] = (float)v;
             t->number[k][j].real = v;
         }
@@ -207,7 +235,8 @@ static void compare(Trial *t, const char *what, double tolerance) {
             attr_print(t->w, &t->op->attrs[k], &t->attr[k], &text);
             text_add(&text, " ");
         }
-        fail_msg("%s by %s: element %d is %.9g, should be %.9g: %s", t->op->name, what, (int)j, b, a, text.data);
+        fail_msg("%s by %s: element %d is %.9g, should be %.9g: %s", t->op->name, what, (int)j, b,
+                 a, text.data);
     }
 }
 
@@ -216,9 +245,11 @@ static void loop_equals_walk(Trial *t, int port) {
     LoopProgram p;
     View view[1 + INPUTS] = {view_dense(0, DT_FLOAT, t->want.rank, t->want.dim)};
     void *slot[1 + INPUTS] = {t->out[0]};
-    for (int k = 0; k < t->nin; k++) view[k + 1] = view_dense(k + 1, DT_FLOAT, t->data[k].rank, t->data[k].dim), slot[k + 1] = t->flat[k];
-    if (!loop_compile(t->w, sig_define(t->w, t->sig, port), (Sizes){SYMBOLS, t->size}, t->want.rank, t->want.dim, 0, NULL, t->w->arena, &p,
-                      &e))
+    for (int k = 0; k < t->nin; k++)
+        view[k + 1] = view_dense(k + 1, DT_FLOAT, t->data[k].rank, t->data[k].dim),
+                 slot[k + 1] = t->flat[k];
+    if (!loop_compile(t->w, sig_define(t->w, t->sig, port), (Sizes){SYMBOLS, t->size}, t->want.rank,
+                      t->want.dim, 0, NULL, t->w->arena, &p, &e))
         fail_msg("%s: %s", t->op->name, e.reason);
     Loop *loop = loop_new(p, 1 + t->nin, view, &numbers_real, &e);
     if (!loop) fail_msg("%s: %s", t->op->name, e.reason);
@@ -228,7 +259,8 @@ static void loop_equals_walk(Trial *t, int port) {
     compare(t, "its loop program", 1e-6);
 }
 
-static void run_steps(Trial *t, Device *d, const Backend *cpu, const StepBuf *b, void *const slot[], Tally *tally) {
+static void run_steps(Trial *t, Device *d, const Backend *cpu, const StepBuf *b, void *const slot[],
+                      Tally *tally) {
     for (int s = 0; s < b->n; s++) {
         char why[200] = "";
         size_t bytes = 0;
@@ -250,7 +282,8 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     View in[INPUTS], out[OUTPUTS];
     void *slot[INPUTS + OUTPUTS];
     StepBuf b = stepbuf_new(t->w, (Sizes){SYMBOLS, t->size}, t->w->arena);
-    for (int k = 0; k < t->nin; k++) in[k] = view_dense(k, DT_FLOAT, t->data[k].rank, t->data[k].dim), slot[k] = t->flat[k];
+    for (int k = 0; k < t->nin; k++)
+        in[k] = view_dense(k, DT_FLOAT, t->data[k].rank, t->data[k].dim), slot[k] = t->flat[k];
     for (int j = 0; j < t->nout; j++) {
         Tensor y;
         assert_true(sized(t, type_get(t->w, sig_info(t->w, t->sig)->out[j]), &y));
@@ -258,7 +291,8 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     }
     View seen;
     bool views = true;
-    for (int j = 0; j < t->nout; j++) views = views && sig_lower_view(t->w, t->sig, j, b.sizes, in, &out[j], &seen);
+    for (int j = 0; j < t->nout; j++)
+        views = views && sig_lower_view(t->w, t->sig, j, b.sizes, in, &out[j], &seen);
     if (views) {
         tally->views++;
         for (int j = 0; j < t->nout; j++) {
@@ -271,15 +305,18 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
 }
 
 static void check(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
-    Eval eval = {.w = t->w, .num = &numbers_real, .sizes = {SYMBOLS, t->size}, .nin = t->nin, .in = t->data};
+    Eval eval = {
+        .w = t->w, .num = &numbers_real, .sizes = {SYMBOLS, t->size}, .nin = t->nin, .in = t->data};
     for (int port = 0; port < t->nout; port++) {
         Error e = {0};
         assert_true(sized(t, type_get(t->w, sig_info(t->w, t->sig)->out[port]), &t->want));
         t->want.v = t->wanted;
-        if (!eval_tensor(&eval, sig_define(t->w, t->sig, port), &t->want, &e)) fail_msg("%s: %s", t->op->name, e.reason);
+        if (!eval_tensor(&eval, sig_define(t->w, t->sig, port), &t->want, &e))
+            fail_msg("%s: %s", t->op->name, e.reason);
         loop_equals_walk(t, port);
         lower_all(t, d, cpu, tally);
-        for (int64_t j = 0; j < tensor_count(&t->want); j++) t->got[j].real = (double)t->out[port][j];
+        for (int64_t j = 0; j < tensor_count(&t->want); j++)
+            t->got[j].real = (double)t->out[port][j];
         compare(t, "its steps", 2e-5);
     }
     tally->loops++;
@@ -316,8 +353,10 @@ static void every_operator_by_every_way(void **state) {
         for (int j = 0; j < STEP_KIND_COUNT; j++) all.kinds[j] += tally.kinds[j];
     }
     assert_true(all.views > 0);
-    static const StepKind kinds[] = {S_GEMM, S_CONV, S_POOL, S_EWISE, S_REDUCE, S_COPY, S_FILL, S_SOFTMAX, S_LOOP};
-    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++) assert_true(all.kinds[kinds[j]] > 0);
+    static const StepKind kinds[] = {S_GEMM, S_CONV, S_POOL,    S_EWISE, S_REDUCE,
+                                     S_COPY, S_FILL, S_SOFTMAX, S_LOOP};
+    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++)
+        assert_true(all.kinds[kinds[j]] > 0);
     world_free(t->w);
     test_free(t);
     cpu->close(d);
@@ -328,13 +367,15 @@ static void every_operator_by_every_way(void **state) {
 /* Whole numbers, which are often equal. */
 static void round_data(Trial *t) {
     for (int k = 0; k < t->nin; k++)
-        for (int64_t j = 0; j < tensor_count(&t->data[k]); j++) t->flat[k][j] = floorf(t->flat[k][j]);
+        for (int64_t j = 0; j < tensor_count(&t->data[k]); j++)
+            t->flat[k][j] = floorf(t->flat[k][j]);
 }
 
 /* The one output, of floats or truth values, as numbers. */
 static void read_output(Trial *t, int dtype, Number *to) {
     const uint8_t *truth = (const uint8_t *)t->out[0];
-    for (int64_t j = 0; j < tensor_count(&t->want); j++) to[j].real = dtype == DT_BOOL ? (double)truth[j] : (double)t->out[0][j];
+    for (int64_t j = 0; j < tensor_count(&t->want); j++)
+        to[j].real = dtype == DT_BOOL ? (double)truth[j] : (double)t->out[0][j];
 }
 
 static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
@@ -348,12 +389,18 @@ static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally 
     assert_true(sized(t, type_get(t->w, info->out[0]), &t->want));
     view[0] = view_dense(0, dtype, t->want.rank, t->want.dim);
     for (int k = 0; k < count; k++) {
-        view[1 + k] = k < t->nin ? view_dense(1 + k, DT_FLOAT, t->data[k].rank, t->data[k].dim) : (View){.slot = -1, .rank = -1};
+        view[1 + k] = k < t->nin ? view_dense(1 + k, DT_FLOAT, t->data[k].rank, t->data[k].dim)
+                                 : (View){.slot = -1, .rank = -1};
         slot[1 + k] = t->flat[k];
     }
     const int n = sig_params(t->w, t->sig, param + 1, 63);
     if (n < 0) return;
-    const Step reference = {.kind = S_OP, .nview = 1 + count, .nparam = 1 + n, .view = view, .param = param, .op = t->op->name};
+    const Step reference = {.kind = S_OP,
+                            .nview = 1 + count,
+                            .nparam = 1 + n,
+                            .view = view,
+                            .param = param,
+                            .op = t->op->name};
     assert_int_equal(t->op->kernel(&reference, slot), 0);
     read_output(t, dtype, t->wanted);
     if (!sig_lower(&b, t->sig, view + 1, view)) fail_msg("%s: %s", t->op->name, b.why);
@@ -377,7 +424,9 @@ static void steps_do_what_the_kernel_does(void **state) {
         const Op *op = op_number(k);
         bool variadic;
         Tally tally = {0};
-        if ((op->define && op != op_find("convtranspose")) || !op->lower || !op->kernel || op_output_count(op, &variadic) != 1) continue;
+        if ((op->define && op != op_find("convtranspose")) || !op->lower || !op->kernel ||
+            op_output_count(op, &variadic) != 1)
+            continue;
         t->random = (Random){.seed = (uint64_t)k};
         for (int tries = 0; tries < TRIES && tally.loops < 4 * WANTED; tries++) {
             if (tries % 500 == 0) {
@@ -392,7 +441,8 @@ static void steps_do_what_the_kernel_does(void **state) {
             steps_against_kernel(t, d, cpu, &tally);
         }
         operators += tally.loops > 0;
-        if (op == op_find("convtranspose") || op == op_find("equal") || op == op_find("greaterequal"))
+        if (op == op_find("convtranspose") || op == op_find("equal") ||
+            op == op_find("greaterequal"))
             assert_true(tally.loops >= 4 * WANTED);
     }
     assert_true(operators >= 6);
@@ -401,7 +451,8 @@ static void steps_do_what_the_kernel_does(void **state) {
     cpu->close(d);
 }
 
-/* ---- definitions of no operator: what kind of step, or view (STEP_KIND_COUNT), they become, and that it is right */
+/* ---- definitions of no operator: what kind of step, or view (STEP_KIND_COUNT), they become, and
+   that it is right */
 
 typedef struct Own {
     Trial *t;
@@ -421,7 +472,8 @@ static void becomes(Own *o, Ex e, int rank, const int64_t *dim, StepKind kind) {
     void *slot[INPUTS + 1];
     t->want = (Tensor){.rank = rank, .v = t->wanted};
     memcpy(t->want.dim, dim, (size_t)rank * sizeof *dim);
-    for (int k = 0; k < t->nin; k++) in[k] = view_dense(k, DT_FLOAT, t->data[k].rank, t->data[k].dim), slot[k] = t->flat[k];
+    for (int k = 0; k < t->nin; k++)
+        in[k] = view_dense(k, DT_FLOAT, t->data[k].rank, t->data[k].dim), slot[k] = t->flat[k];
     slot[INPUTS] = t->out[0];
     if (!eval_tensor(&eval, e, &t->want, &error)) fail_msg("%s", error.reason);
     bool view = lower_view(t->w, e, b.sizes, in, &out, &seen);
@@ -452,32 +504,54 @@ static void structures_become_the_steps_they_are(void **state) {
         t->in[k] = (Type){DT_FLOAT, true, {2, {number(&o, 6), number(&o, 4)}}};
     }
     draw_data(t);
-    Dims ij = {2, {o.i.v[0], o.i.v[1]}}, k = bound(c, (Dims){1, {number(&o, 4)}}), ik = dims_with(ij, 1, k.v[0]), shape = t->in[0].dim;
+    Dims ij = {2, {o.i.v[0], o.i.v[1]}}, k = bound(c, (Dims){1, {number(&o, 4)}}),
+         ik = dims_with(ij, 1, k.v[0]), shape = t->in[0].dim;
     Poly flat = poly(c, "i*k + j", ij.v[0], number(&o, 4), ij.v[1]);
-    Ex x = at(c, 0, ij), y = at(c, 1, ij), row = sum(c, k, (Cond){0}, at(c, 0, ik)), top = most(c, k, (Cond){0}, at(c, 0, ik));
+    Ex x = at(c, 0, ij), y = at(c, 1, ij), row = sum(c, k, (Cond){0}, at(c, 0, ik)),
+       top = most(c, k, (Cond){0}, at(c, 0, ik));
     const int64_t whole[] = {6, 4}, half[] = {3, 4}, flatter[] = {2, 3, 4}, six[] = {6};
 
     becomes(&o, add(c, mul(c, num(c, -1, 1), x), y), 2, whole, S_EWISE);
-    becomes(&o, sub(c, max2(c, x, num(c, 0, 1)), divide(c, min2(c, y, x), add(c, mul(c, x, x), num(c, 1, 2)))), 2, whole, S_EWISE);
-    becomes(&o, add(c, fn(c, FN_DELTA, sub(c, x, x)), fn(c, FN_EXP, mul(c, num(c, -1, 1), y))), 2, whole, S_EWISE);
+    becomes(&o,
+            sub(c, max2(c, x, num(c, 0, 1)),
+                divide(c, min2(c, y, x), add(c, mul(c, x, x), num(c, 1, 2)))),
+            2, whole, S_EWISE);
+    becomes(&o, add(c, fn(c, FN_DELTA, sub(c, x, x)), fn(c, FN_EXP, mul(c, num(c, -1, 1), y))), 2,
+            whole, S_EWISE);
     becomes(&o, num(c, 7, 4), 2, whole, S_FILL);
     becomes(&o, size(c, ij.v[1]), 2, whole, S_LOOP);
     becomes(&o, when(c, when_ge(c, ij.v[0], ij.v[1]), x, y), 2, whole, S_LOOP);
 
     becomes(&o, at(c, 0, digits(c, poly(c, "f + 8", flat), shape)), 2, half, STEP_KIND_COUNT);
-    becomes(&o, at(c, 0, digits(c, poly(c, "f + 32", flat), shape)), 2, half, STEP_KIND_COUNT); /* digits go round */
-    becomes(&o, at(c, 0, dims_with(ij, 0, poly(c, "r - i", number(&o, 5), ij.v[0]))), 2, whole, STEP_KIND_COUNT);
-    becomes(&o, at(c, 0, digits(c, poly(c, "l*i + k*j + e", number(&o, 12), o.i.v[0], number(&o, 4), o.i.v[1], o.i.v[2]), shape)), 3,
-            flatter, STEP_KIND_COUNT);
-    becomes(&o, at(c, 0, (Dims){2, {quot(c, poly(c, "t*i + n", number(&o, 2), o.i.v[0], number(&o, 5)), number(&o, 2)), number(&o, 1)}}), 1,
-            (const int64_t[]){4}, STEP_KIND_COUNT);
+    /* Digits go round. */
+    becomes(&o, at(c, 0, digits(c, poly(c, "f + 32", flat), shape)), 2, half, STEP_KIND_COUNT);
+    becomes(&o, at(c, 0, dims_with(ij, 0, poly(c, "r - i", number(&o, 5), ij.v[0]))), 2, whole,
+            STEP_KIND_COUNT);
+    becomes(&o,
+            at(c, 0,
+               digits(c,
+                      poly(c, "l*i + k*j + e", number(&o, 12), o.i.v[0], number(&o, 4), o.i.v[1],
+                           o.i.v[2]),
+                      shape)),
+            3, flatter, STEP_KIND_COUNT);
+    becomes(&o,
+            at(c, 0,
+               (Dims){2,
+                      {quot(c, poly(c, "t*i + n", number(&o, 2), o.i.v[0], number(&o, 5)),
+                            number(&o, 2)),
+                       number(&o, 1)}}),
+            1, (const int64_t[]){4}, STEP_KIND_COUNT);
     Poly skewed = poly(c, "3*i + j", ij.v[0], ij.v[1]);
     becomes(&o, at(c, 0, digits(c, skewed, shape)), 2, whole, STEP_KIND_COUNT);
-    becomes(&o, at(c, 0, dims_with(digits(c, skewed, shape), 1, number(&o, 1))), 2, whole, S_LOOP); /* the digits carry */
+    /* The digits carry. */
+    becomes(&o, at(c, 0, dims_with(digits(c, skewed, shape), 1, number(&o, 1))), 2, whole, S_LOOP);
 
     becomes(&o, row, 1, six, S_REDUCE);
     becomes(&o, top, 1, six, S_REDUCE);
-    becomes(&o, add(c, at(c, 1, (Dims){2, {ij.v[0], number(&o, 3)}}), divide(c, mul(c, row, row), num(c, 4, 1))), 1, six, S_REDUCE);
+    becomes(&o,
+            add(c, at(c, 1, (Dims){2, {ij.v[0], number(&o, 3)}}),
+                divide(c, mul(c, row, row), num(c, 4, 1))),
+            1, six, S_REDUCE);
     becomes(&o, add(c, row, top), 1, six, S_LOOP);
     becomes(&o, sum(c, k, when_ge(c, k.v[0], ij.v[0]), at(c, 0, ik)), 1, six, S_LOOP);
     world_free(t->w);
@@ -486,7 +560,8 @@ static void structures_become_the_steps_they_are(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_operator_by_every_way), cmocka_unit_test(steps_do_what_the_kernel_does),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_operator_by_every_way),
+                                       cmocka_unit_test(steps_do_what_the_kernel_does),
                                        cmocka_unit_test(structures_become_the_steps_they_are)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,18 +39,43 @@ static bool parse(Case *c, const char *line) {
          .kind = OPT_REAL,
          .into = &c->values.alpha,
          .value = "X",
-         .help = "How much worse a graph may be than the best one to be kept, as a factor; more is slower."},
-        {.name = "rules", .letter = 'r', .kind = OPT_TEXT, .into = &c->values.rules, .value = "FILE|none", .help = "Rules."},
-        {.name = "dim", .kind = OPT_LIST, .into = &c->values.dims, .value = "NAME=N", .help = "A size."},
-        {.name = "check", .kind = OPT_INT, .into = &c->values.check, .value = "ROUNDS", .help = "Checks.", .when_bare = "3"},
+         .help = "How much worse a graph may be than the best one to be kept, as a factor; more is "
+                 "slower."},
+        {.name = "rules",
+         .letter = 'r',
+         .kind = OPT_TEXT,
+         .into = &c->values.rules,
+         .value = "FILE|none",
+         .help = "Rules."},
+        {.name = "dim",
+         .kind = OPT_LIST,
+         .into = &c->values.dims,
+         .value = "NAME=N",
+         .help = "A size."},
+        {.name = "check",
+         .kind = OPT_INT,
+         .into = &c->values.check,
+         .value = "ROUNDS",
+         .help = "Checks.",
+         .when_bare = "3"},
         {.kind = OPT_HEAD, .help = "Output"},
-        {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .into = &c->values.quiet, .help = "Says less."},
-        {.name = "verbose", .letter = 'v', .kind = OPT_COUNT, .into = &c->values.verbose, .help = "Says more."},
+        {.name = "quiet",
+         .letter = 'q',
+         .kind = OPT_FLAG,
+         .into = &c->values.quiet,
+         .help = "Says less."},
+        {.name = "verbose",
+         .letter = 'v',
+         .kind = OPT_COUNT,
+         .into = &c->values.verbose,
+         .help = "Says more."},
         {0},
     };
     char *argv[32] = {arena_format(c->arena, "prog")};
     int argc = 1;
-    for (char *word = strtok(arena_string(c->arena, line, strlen(line)), " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    for (char *word = strtok(arena_string(c->arena, line, strlen(line)), " "); word;
+         word = strtok(NULL, " "))
+        argv[argc++] = word;
     c->values = (Values){0};
     c->error = (Error){0};
     memcpy(c->table, table, sizeof table);
@@ -73,7 +98,8 @@ static int drop(void **state) {
 
 static void every_kind_is_stored(void **state) {
     Case *c = *state;
-    assert_true(parse(c, "in --steps 12 --alpha=1.5 -r none --dim a=1 --dim=b=2 --dim c=3 --quiet --verbose -vv out --rules ="));
+    assert_true(parse(c, "in --steps 12 --alpha=1.5 -r none --dim a=1 --dim=b=2 --dim c=3 --quiet "
+                         "--verbose -vv out --rules ="));
     assert_int_equal(c->values.steps, 12);
     assert_true(c->values.alpha == 1.5);
     assert_string_equal(c->values.rules, "=");
@@ -143,7 +169,8 @@ static void errors_name_option_and_expectation(void **state) {
         {"--steps 1001", "--steps: expects an integer from 1 to 1000, not \"1001\" (usage)"},
         {"--steps 3x", "--steps: expects an integer from 1 to 1000, not \"3x\" (usage)"},
         {"--steps=", "--steps: expects an integer from 1 to 1000, not \"\" (usage)"},
-        {"--steps 99999999999999999999", "--steps: expects an integer from 1 to 1000, not \"99999999999999999999\" (usage)"},
+        {"--steps 99999999999999999999",
+         "--steps: expects an integer from 1 to 1000, not \"99999999999999999999\" (usage)"},
         {"--alpha nan", "--alpha: expects a number, not \"nan\" (usage)"},
         {"--alpha 1,5", "--alpha: expects a number, not \"1,5\" (usage)"},
         {"--quiet=yes", "--quiet: expects no value, not \"yes\" (usage)"},
@@ -168,7 +195,8 @@ static void help_is_made_from_the_table(void **state) {
                                 "\n"
                                 "Search\n"
                                 "  -n, --steps N               Steps.\n"
-                                "      --alpha X               How much worse a graph may be than the best one to be kept, as a\n"
+                                "      --alpha X               How much worse a graph may be than "
+                                "the best one to be kept, as a\n"
                                 "                              factor; more is slower.\n"
                                 "  -r, --rules FILE|none       Rules.\n"
                                 "      --dim NAME=N            A size.\n"
@@ -178,36 +206,47 @@ static void help_is_made_from_the_table(void **state) {
                                 "  -q, --quiet                 Says less.\n"
                                 "  -v, --verbose               Says more.\n");
     const OptionDef wide[] = {
-        {.name = "a-very-long-name-of-an-option", .kind = OPT_FLAG, .into = &c->values.quiet, .help = "Below."},
+        {.name = "a-very-long-name-of-an-option",
+         .kind = OPT_FLAG,
+         .into = &c->values.quiet,
+         .help = "Below."},
         {0},
     };
     Text u = text_new(c->arena);
     options_help(&u, "p", "s", wide);
-    assert_string_equal(u.data, "usage: p\ns\n\n      --a-very-long-name-of-an-option\n                              Below.\n");
+    assert_string_equal(u.data, "usage: p\ns\n\n      --a-very-long-name-of-an-option\n            "
+                                "                  Below.\n");
 }
 
 static const OptionDef awkward[] = {
     {.kind = OPT_HEAD, .help = ".Heading"},
-    {.name = "a-b", .letter = 'a', .kind = OPT_TEXT, .value = "one|FILE", .help = "'Quoted \\ back-slash: [x]."},
+    {.name = "a-b",
+     .letter = 'a',
+     .kind = OPT_TEXT,
+     .value = "one|FILE",
+     .help = "'Quoted \\ back-slash: [x]."},
     {0},
 };
 
 static void pages_are_made_from_the_table(void **state) {
     Case *c = *state;
-    const ProgramText p = {"my-prog", "my-prog IN", "Does it. Well.", "Text.\n\n  my-prog .x \\\n  more\nLast."};
+    const ProgramText p = {"my-prog", "my-prog IN", "Does it. Well.",
+                           "Text.\n\n  my-prog .x \\\n  more\nLast."};
     Error e = {0};
     Text man = text_new(c->arena), bash = text_new(c->arena), zsh = text_new(c->arena);
     parse(c, "");
     assert_true(options_document(&man, &p, awkward, "man", &e));
     assert_non_null(strstr(man.data, "\nmy\\-prog \\- Does it\n"));
-    assert_non_null(strstr(man.data, "\nText.\n.PP\n.PP\n.nf\nmy\\-prog .x \\e\nmore\n.fi\n.PP\nLast.\n"));
     assert_non_null(
-        strstr(man.data, "\n.SS .Heading\n.TP\n\\fB\\-a\\fR, \\fB\\-\\-a\\-b\\fR \\fIone|FILE\\fR\n\\&'Quoted \\e back\\-slash: [x].\n"));
+        strstr(man.data, "\nText.\n.PP\n.PP\n.nf\nmy\\-prog .x \\e\nmore\n.fi\n.PP\nLast.\n"));
+    assert_non_null(strstr(man.data, "\n.SS .Heading\n.TP\n\\fB\\-a\\fR, \\fB\\-\\-a\\-b\\fR "
+                                     "\\fIone|FILE\\fR\n\\&'Quoted \\e back\\-slash: [x].\n"));
     assert_true(options_document(&bash, &p, awkward, "bash", &e));
-    assert_non_null(
-        strstr(bash.data, "-a|--a-b) COMPREPLY=($(compgen -W \"one\" -- \"$word\")); COMPREPLY+=($(compgen -f -- \"$word\")); return ;;"));
+    assert_non_null(strstr(bash.data, "-a|--a-b) COMPREPLY=($(compgen -W \"one\" -- \"$word\")); "
+                                      "COMPREPLY+=($(compgen -f -- \"$word\")); return ;;"));
     assert_true(options_document(&zsh, &p, awkward, "zsh", &e));
-    assert_non_null(strstr(zsh.data, "'--a-b=['\\''Quoted \\\\ back-slash\\: \\[x\\].]:one|FILE:(one)'"));
+    assert_non_null(
+        strstr(zsh.data, "'--a-b=['\\''Quoted \\\\ back-slash\\: \\[x\\].]:one|FILE:(one)'"));
     assert_false(options_document(&zsh, &p, awkward, "info", &e));
     assert_int_equal(error_exit_code(&e), 2);
 }

@@ -1,5 +1,5 @@
-/* Signatures: what shape() says, what it needs, how definitions read, digests, values of shape computations; and the
-   language operators are written in. */
+/* Signatures: what shape() says, what it needs, how definitions read, digests, values of shape
+   computations; and the language operators are written in. */
 #include "ops/op.h"
 #include "ops/signature.h"
 #include <setjmp.h>
@@ -60,7 +60,9 @@ static Sig signature(World *w, const char *text, int nout) {
         else in[nin++] = *part == '_' ? 0 : type_of(w, part);
     }
     for (int k = 0; k < attrs_count(op->attrs); k++)
-        if (!given[k]) assert_true(attr_default(w, &op->attrs[k], nin ? type_get(w, in[0])->dim.n : 0, &attr[k]));
+        if (!given[k])
+            assert_true(
+                attr_default(w, &op->attrs[k], nin ? type_get(w, in[0])->dim.n : 0, &attr[k]));
     return sig_intern(w, op, attr, nin, in, nout);
 }
 
@@ -89,7 +91,8 @@ static void test_shapes(void **state) {
     static const Row rows[] = {
         {"conv; F [1, 6, 8, 8]; F [9, 2, 3, 3]; F [9]; group=3; strides=[2, 1]", "F [1, 9, 3, 6]"},
         {"conv; F [n, c, h]; F [o, c, 3]; pads=[1, 1]", "F [n, o, h]"},
-        {"conv; F [n, c, h]; F [o, d, 1]; group=g", "F [n, o, h] where g - 1 >= 0, -d*g + c = 0, -floor(o/g)*g + o = 0"},
+        {"conv; F [n, c, h]; F [o, d, 1]; group=g",
+         "F [n, o, h] where g - 1 >= 0, -d*g + c = 0, -floor(o/g)*g + o = 0"},
         {"matmul; F [b, m, k]; F [k, n]", "F [b, m, n]"},
         {"matmul; F [m, k]; F [l, n]", "F [m, n] where k - l = 0"},
         {"gemm; F [k, m]; F [n, k]; F [n]; transA=yes; transB=yes", "F [m, n]"},
@@ -116,11 +119,14 @@ static void test_shapes(void **state) {
         {"input; serial=1; types=[1, 2, n, 4]", "F [n, 4]"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        assert_string_equal(said(*state, signature(*state, rows[k].signature, 1)), rows[k].expected);
+        assert_string_equal(said(*state, signature(*state, rows[k].signature, 1)),
+                            rows[k].expected);
 }
 
 static void test_split_has_as_many_outputs_as_sizes(void **state) {
-    assert_string_equal(said(*state, signature(*state, "split; F [n, 7]; axis=-1; sizes=[3, 4]", 2)), "F [n, 3], F [n, 4]");
+    assert_string_equal(
+        said(*state, signature(*state, "split; F [n, 7]; axis=-1; sizes=[3, 4]", 2)),
+        "F [n, 3], F [n, 4]");
     assert_string_equal(said(*state, signature(*state, "split; F [n, 7]; axis=1; sizes=[3, 4]", 3)),
                         "split needs one size for each output");
 }
@@ -144,7 +150,8 @@ static void test_refusals(void **state) {
         {"reshape; F [4000000000, 4000000000]; shape=[1]", "sizes overflow"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        assert_string_equal(said(*state, signature(*state, rows[k].signature, 1)), rows[k].expected);
+        assert_string_equal(said(*state, signature(*state, rows[k].signature, 1)),
+                            rows[k].expected);
     assert_false(((World *)*state)->overflow);
 }
 
@@ -158,12 +165,15 @@ static const char *defined(World *w, Sig sig, int port) {
 static void test_definitions(void **state) {
     static const Row rows[] = {
         {"matmul; F [b, m, k]; F [k, n]", "sum(k0 < k; ; (x0[i0, i1, k0] * x1[k0, i2]))"},
-        {"conv; F [n, c, h]; F [o, c, 1]", "sum(k0 < c, k1 < 1; h - i2 - k1 - 1 >= 0; (x0[i0, k0, i2 + k1] * x1[i1, k0, k1]))"},
+        {"conv; F [n, c, h]; F [o, c, 1]",
+         "sum(k0 < c, k1 < 1; h - i2 - k1 - 1 >= 0; (x0[i0, k0, i2 + k1] * x1[i1, k0, k1]))"},
         {"concat; F [n]; F [m]; axis=0", "if(-i0 + n - 1 >= 0; x0[i0], x1[i0 - n])"},
         {"concat; F [n]; axis=0", "x0[i0]"},
-        {"reshape; F [n, c, h, w]; shape=[n, 1, c, h*w]", "x0[i0, i2, digit(i3, [h, w], 0), digit(i3, [h, w], 1)]"},
+        {"reshape; F [n, c, h, w]; shape=[n, 1, c, h*w]",
+         "x0[i0, i2, digit(i3, [h, w], 0), digit(i3, [h, w], 1)]"},
         {"reshape; F [n, h*w]; shape=[n, h, w]", "x0[i0, i1*w + i2]"},
-        {"pad; F [n, m]; pads=[0, 1, 0, 1]; value=1/2", "if(-i1 + m >= 0, i1 - 1 >= 0; x0[i0, i1 - 1], 1/2)"},
+        {"pad; F [n, m]; pads=[0, 1, 0, 1]; value=1/2",
+         "if(-i1 + m >= 0, i1 - 1 >= 0; x0[i0, i1 - 1], 1/2)"},
         {"clip; F [n]; min=0", "max(x0[i0], 0)"},
         {"clip; F [n]", "x0[i0]"},
         {"div; I64 [n]; I64 [n]", "none"},
@@ -171,16 +181,21 @@ static void test_definitions(void **state) {
         {"where; B [m]; F [n, m]; F []", "where(x0[i1], x1[i0, i1], x2[])"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        assert_string_equal(defined(*state, signature(*state, rows[k].signature, 1), 0), rows[k].expected);
-    assert_string_equal(defined(*state, signature(*state, "split; F [n, 7]; axis=1; sizes=[3, 4]", 2), 1), "x0[i0, i1 + 3]");
+        assert_string_equal(defined(*state, signature(*state, rows[k].signature, 1), 0),
+                            rows[k].expected);
+    assert_string_equal(
+        defined(*state, signature(*state, "split; F [n, 7]; axis=1; sizes=[3, 4]", 2), 1),
+        "x0[i0, i1 + 3]");
 }
 
 static void test_equal_signatures_are_one(void **state) {
     World *w = *state;
-    assert_int_equal(signature(w, "reduce_sum; F [n, c, h]; axes=[-1, 0]", 1), signature(w, "reduce_sum; F [n, c, h]; axes=[0, 2]", 1));
+    assert_int_equal(signature(w, "reduce_sum; F [n, c, h]; axes=[-1, 0]", 1),
+                     signature(w, "reduce_sum; F [n, c, h]; axes=[0, 2]", 1));
     assert_int_equal(signature(w, "conv; F [n, c, h]; F [o, c, k]", 1),
                      signature(w, "conv; F [n, c, h]; F [o, c, k]; strides=[1]; pads=[0, 0]", 1));
-    assert_int_not_equal(signature(w, "softmax; F [n, c]; axis=0", 1), signature(w, "softmax; F [n, c]; axis=-1", 1));
+    assert_int_not_equal(signature(w, "softmax; F [n, c]; axis=0", 1),
+                         signature(w, "softmax; F [n, c]; axis=-1", 1));
 }
 
 static void test_structure(void **state) {
@@ -207,17 +222,22 @@ static void test_structure(void **state) {
         {"equal; F [n]; F [n]", SIG_OTHER},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        assert_int_equal(sig_shape(*state, signature(*state, rows[k].signature, 1), 0), rows[k].shape);
+        assert_int_equal(sig_shape(*state, signature(*state, rows[k].signature, 1), 0),
+                         rows[k].shape);
 }
 
 static void test_flops(void **state) {
     World *w = *state;
     Sizes none = {0};
-    assert_float_equal(sig_flops(w, signature(w, "matmul; F [2, 3, 5]; F [5, 7]", 1), none), 2. * 2 * 3 * 5 * 7, 0);
-    assert_float_equal(sig_flops(w, signature(w, "conv; F [1, 6, 8, 8]; F [9, 2, 3, 3]; F [9]; group=3", 1), none), 9. * 36 * (2 * 18 + 1),
+    assert_float_equal(sig_flops(w, signature(w, "matmul; F [2, 3, 5]; F [5, 7]", 1), none),
+                       2. * 2 * 3 * 5 * 7, 0);
+    assert_float_equal(
+        sig_flops(w, signature(w, "conv; F [1, 6, 8, 8]; F [9, 2, 3, 3]; F [9]; group=3", 1), none),
+        9. * 36 * (2 * 18 + 1), 0);
+    assert_float_equal(sig_flops(w, signature(w, "transpose; F [2, 3]; perm=[1, 0]", 1), none), 0,
                        0);
-    assert_float_equal(sig_flops(w, signature(w, "transpose; F [2, 3]; perm=[1, 0]", 1), none), 0, 0);
-    /* a row's maximum and sum once a row: 4 + (add, exp, add) * 12 + recip, then add, exp, mul for each element less what the sum shares */
+    /* a row's maximum and sum once a row: 4 + (add, exp, add) * 12 + recip, then add, exp, mul for
+       each element less what the sum shares */
     double softmax = sig_flops(w, signature(w, "softmax; F [3, 4]", 1), none);
     assert_true(softmax >= 12 * 4 && softmax <= 12 * 8);
     assert_true(sig_flops(w, signature(w, "relu; F [n]", 1), none) < 0);
@@ -279,7 +299,8 @@ static const char *valued(World *w, const char *sig_text, const char *a, const c
         if (!texts[k] || *texts[k] == '?') continue;
         Poly *v = ARENA_NEW(w->arena, Poly, 16);
         char *copy = arena_string(w->arena, texts[k], strlen(texts[k])), *rest = copy;
-        for (char *part = strtok_r(copy, " ", &rest); part; part = strtok_r(NULL, " ", &rest)) v[in[k].n++] = poly_of(w, part);
+        for (char *part = strtok_r(copy, " ", &rest); part; part = strtok_r(NULL, " ", &rest))
+            v[in[k].n++] = poly_of(w, part);
         in[k].v = v;
     }
     Sig sig = signature(w, sig_text, 1);
@@ -330,7 +351,8 @@ static void test_values(void **state) {
         {"neg; I64 [1]", "?", NULL, "unknown"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        assert_string_equal(valued(*state, rows[k].signature, rows[k].a, rows[k].b), rows[k].expected);
+        assert_string_equal(valued(*state, rows[k].signature, rows[k].a, rows[k].b),
+                            rows[k].expected);
 }
 
 static void test_formulas(void **state) {
@@ -364,7 +386,8 @@ static void test_table(void **state) {
     assert_int_equal(op_arity(op_find("fill"), &variadic), 0);
     assert_int_equal(op_output_count(op_find("split"), &variadic), 1);
     assert_true(variadic);
-    assert_true(op_algebraic(op_find("hardswish")) && op_algebraic(op_find("gather")) && !op_algebraic(op_find("topk")));
+    assert_true(op_algebraic(op_find("hardswish")) && op_algebraic(op_find("gather")) &&
+                !op_algebraic(op_find("topk")));
     assert_non_null(op_kernel("gather"));
     assert_null(op_kernel("conv"));
 }

@@ -1,5 +1,6 @@
-/* The corpora that the verifier is tested with (test/cases/verifier): every rule types at all its lengths, and what is
-   expected of it is what the oracle finds: the true ones agree at sizes drawn at random, the false ones differ at some. */
+/* The corpora that the verifier is tested with (test/cases/verifier): every rule types at all its
+   lengths, and what is expected of it is what the oracle finds: the true ones agree at sizes drawn
+   at random, the false ones differ at some. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +15,11 @@ typedef struct Corpus {
 } Corpus;
 
 static bool expected_true(const Rule *rule) {
-    bool proved = strstr(rule->comment, "expect: proved") != NULL, refuted = strstr(rule->comment, "expect: refuted") != NULL;
-    if (proved == refuted) fail_msg("%s: one line `# expect: proved` or `# expect: refuted` stands above it", rule->name);
+    bool proved = strstr(rule->comment, "expect: proved") != NULL,
+         refuted = strstr(rule->comment, "expect: refuted") != NULL;
+    if (proved == refuted)
+        fail_msg("%s: one line `# expect: proved` or `# expect: refuted` stands above it",
+                 rule->name);
     return proved;
 }
 
@@ -26,9 +30,11 @@ static void try_rule(const Rule *rule, const int length[], bool expect) {
     TrialResult r = trial_rule(&t, expect ? TRUE_DRAWS : FALSE_DRAWS, &done);
     t.zeros = !expect && r == TRIAL_SAME;
     if (t.zeros) r = trial_rule(&t, FALSE_DRAWS, &done);
-    if (r == TRIAL_ERROR || (expect && done < TRUE_DRAWS)) fail_msg("computed %d times: %s", done, t.why);
+    if (r == TRIAL_ERROR || (expect && done < TRUE_DRAWS))
+        fail_msg("computed %d times: %s", done, t.why);
     if (expect && r == TRIAL_DIFFERENT) fail_msg("expected to be true: %s", t.why);
-    if (!expect && r == TRIAL_SAME) fail_msg("%s: expected to be false, but agrees %d times", rule->name, done);
+    if (!expect && r == TRIAL_SAME)
+        fail_msg("%s: expected to be false, but agrees %d times", rule->name, done);
     trial_close(&t);
 }
 

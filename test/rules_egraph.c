@@ -1,5 +1,6 @@
-/* The e-graph: union and congruence, deferred rebuilding against closure by brute force, patterns over classes, several
-   results, attribute variables, conditions, explanations; and what follows from what. */
+/* The e-graph: union and congruence, deferred rebuilding against closure by brute force, patterns
+   over classes, several results, attribute variables, conditions, explanations; and what follows
+   from what. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,15 +44,17 @@ static Value make(Fixture *f, const char *op, Value a, Value b) {
     if (!y) fail_msg("%s: %s", op, why);
     return y;
 }
-static bool equal(Fixture *f, Value a, Value b) { return egraph_find(f->g, a) == egraph_find(f->g, b); }
+static bool equal(Fixture *f, Value a, Value b) {
+    return egraph_find(f->g, a) == egraph_find(f->g, b);
+}
 
 /* ---- congruence */
 
 static void test_congruence(void **state) {
     (void)state;
     Fixture f = open_fixture();
-    Value x = input(&f, "x"), y = input(&f, "y"), fx = make(&f, "relu", x, 0), fy = make(&f, "relu", y, 0), ffx = make(&f, "exp", fx, 0),
-          ffy = make(&f, "exp", fy, 0);
+    Value x = input(&f, "x"), y = input(&f, "y"), fx = make(&f, "relu", x, 0),
+          fy = make(&f, "relu", y, 0), ffx = make(&f, "exp", fx, 0), ffy = make(&f, "exp", fy, 0);
     egraph_add(f.g, ffx);
     egraph_add(f.g, ffy);
     assert_false(equal(&f, ffx, ffy));
@@ -85,8 +88,8 @@ static void test_powers(void **state) {
 static void test_commutative_operators(void **state) {
     (void)state;
     Fixture f = open_fixture();
-    Value x = input(&f, "x"), y = input(&f, "y"), a = make(&f, "add", x, y), b = make(&f, "add", y, x), c = make(&f, "sub", x, y),
-          d = make(&f, "sub", y, x);
+    Value x = input(&f, "x"), y = input(&f, "y"), a = make(&f, "add", x, y),
+          b = make(&f, "add", y, x), c = make(&f, "sub", x, y), d = make(&f, "sub", y, x);
     egraph_add(f.g, b);
     egraph_add(f.g, a);
     egraph_add(f.g, c);
@@ -125,14 +128,16 @@ static bool slow_congruent(const Slow *s, int a, int b) {
     if (!s->op[a] || s->op[a] != s->op[b]) return false;
     const int *p = s->in[a], *q = s->in[b];
     bool straight = s->class[p[0]] == s->class[q[0]] && s->class[p[1]] == s->class[q[1]];
-    return straight || (s->op[a] == 1 && s->class[p[0]] == s->class[q[1]] && s->class[p[1]] == s->class[q[0]]);
+    return straight ||
+           (s->op[a] == 1 && s->class[p[0]] == s->class[q[1]] && s->class[p[1]] == s->class[q[0]]);
 }
 static void slow_close(Slow *s) {
     for (bool again = true; again;) {
         again = false;
         for (int a = 0; a < TERMS; a++)
             for (int b = 0; b < a; b++)
-                if (s->class[a] != s->class[b] && slow_congruent(s, a, b)) slow_unite(s, a, b), again = true;
+                if (s->class[a] != s->class[b] && slow_congruent(s, a, b))
+                    slow_unite(s, a, b), again = true;
     }
 }
 static void test_against_brute_force(void **state) {
@@ -148,7 +153,8 @@ static void test_against_brute_force(void **state) {
             s.class[k] = k;
             s.op[k] = k < 6 ? 0 : 1 + (int)random_below(&r, 2);
             for (int j = 0; j < 2; j++) s.in[k][j] = k < 6 ? 0 : (int)random_below(&r, (uint64_t)k);
-            s.v[k] = k < 6 ? input(&f, name) : make(&f, ops[s.op[k]], s.v[s.in[k][0]], s.v[s.in[k][1]]);
+            s.v[k] =
+                k < 6 ? input(&f, name) : make(&f, ops[s.op[k]], s.v[s.in[k][0]], s.v[s.in[k][1]]);
             egraph_add(f.g, s.v[k]);
         }
         for (int k = 0; k < UNIONS; k++) {
@@ -160,7 +166,8 @@ static void test_against_brute_force(void **state) {
         egraph_rebuild(f.g);
         slow_close(&s);
         for (int a = 0; a < TERMS; a++)
-            for (int b = 0; b < a; b++) assert_int_equal(equal(&f, s.v[a], s.v[b]), s.class[a] == s.class[b]);
+            for (int b = 0; b < a; b++)
+                assert_int_equal(equal(&f, s.v[a], s.v[b]), s.class[a] == s.class[b]);
         close_fixture(&f);
     }
 }
@@ -168,17 +175,25 @@ static void test_against_brute_force(void **state) {
 /* ---- following */
 
 static const char known_rules[] =
-    "rule relu-twice\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  out %2\nto\n  %1 = relu %x\n  out %1\n\n"
-    "rule associates\n  axes b = 0..4\n  %x : F [b..]   %y : F [b..]   %z : F [b..]\nfrom\n  %1 = add %x %y\n  %2 = add %1 %z\n  out %2\n"
+    "rule relu-twice\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  out "
+    "%2\nto\n  %1 = relu %x\n  out %1\n\n"
+    "rule associates\n  axes b = 0..4\n  %x : F [b..]   %y : F [b..]   %z : F [b..]\nfrom\n  %1 = "
+    "add %x %y\n  %2 = add %1 %z\n  out %2\n"
     "to\n  %1 = add %x %z\n  %2 = add %1 %y\n  out %2\n\n"
-    "rule conv-add\n  %x : F [n, g*c, h, w]   %u : F [g*p, c, k, l]   %v : F [g*p, c, k, l]\nfrom\n  %1 = add %u %v\n"
-    "  %2 = conv %x %1 group=g strides=S pads=P dilations=D\n  out %2\nto\n  %1 = conv %x %u group=g strides=S pads=P dilations=D\n"
+    "rule conv-add\n  %x : F [n, g*c, h, w]   %u : F [g*p, c, k, l]   %v : F [g*p, c, k, "
+    "l]\nfrom\n  %1 = add %u %v\n"
+    "  %2 = conv %x %1 group=g strides=S pads=P dilations=D\n  out %2\nto\n  %1 = conv %x %u "
+    "group=g strides=S pads=P dilations=D\n"
     "  %2 = conv %x %v group=g strides=S pads=P dilations=D\n  %3 = add %1 %2\n  out %3\n\n"
-    "rule columns\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %1 = matmul %x %y\n  %2 = matmul %x %z\n  out %1 %2\nto\n"
-    "  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  %1 %2 = split %p axis=1 sizes=[m, l]\n  out %1 %2\n\n"
-    "rule split-concat\n  %x : F [n, m]\nfrom\n  %u %v = split %x axis=1 sizes=[p, q]\n  %1 = concat %u %v axis=1\n  out %1\nto\n  out "
+    "rule columns\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %1 = matmul %x %y\n  "
+    "%2 = matmul %x %z\n  out %1 %2\nto\n"
+    "  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  %1 %2 = split %p axis=1 sizes=[m, l]\n  "
+    "out %1 %2\n\n"
+    "rule split-concat\n  %x : F [n, m]\nfrom\n  %u %v = split %x axis=1 sizes=[p, q]\n  %1 = "
+    "concat %u %v axis=1\n  out %1\nto\n  out "
     "%x\n\n"
-    "rule only-when-positive\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\nwhere n >= 2\n";
+    "rule only-when-positive\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid "
+    "%x\n  out %1\nwhere n >= 2\n";
 
 typedef struct Asked {
     const char *text;
@@ -186,31 +201,44 @@ typedef struct Asked {
     const char *by; /* names, with - where used backward */
 } Asked;
 static const Asked asked[] = {
-    {"rule a\n  %x : F [a, b]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = relu %2\n  out %3\nto\n  %1 = relu %x\n  out %1\n", true,
-     "relu-twice"},
-    {"rule b\n  %x : F [a]   %y : F [a]   %z : F [a]\nfrom\n  %1 = add %x %y\n  %2 = add %z %1\n  out %2\nto\n  %1 = add %z %y\n"
+    {"rule a\n  %x : F [a, b]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = relu %2\n  out "
+     "%3\nto\n  %1 = relu %x\n  out %1\n",
+     true, "relu-twice"},
+    {"rule b\n  %x : F [a]   %y : F [a]   %z : F [a]\nfrom\n  %1 = add %x %y\n  %2 = add %z %1\n  "
+     "out %2\nto\n  %1 = add %z %y\n"
      "  %2 = add %x %1\n  out %2\n",
      true, "associates"},
-    {"rule c\n  %x : F [n, c, h, w]   %u : F [p, c, 3, 3]   %v : F [p, c, 3, 3]\nfrom\n  %1 = conv %x %u strides=[2, 2] pads=[1, 1, 1, 1]\n"
-     "  %2 = conv %x %v strides=[2, 2] pads=[1, 1, 1, 1]\n  %3 = add %2 %1\n  out %3\nto\n  %1 = add %u %v\n"
+    {"rule c\n  %x : F [n, c, h, w]   %u : F [p, c, 3, 3]   %v : F [p, c, 3, 3]\nfrom\n  %1 = conv "
+     "%x %u strides=[2, 2] pads=[1, 1, 1, 1]\n"
+     "  %2 = conv %x %v strides=[2, 2] pads=[1, 1, 1, 1]\n  %3 = add %2 %1\n  out %3\nto\n  %1 = "
+     "add %u %v\n"
      "  %2 = conv %x %1 strides=[2, 2] pads=[1, 1, 1, 1]\n  out %2\n",
      true, "-conv-add"},
-    {"rule d\n  %x : F [n, c, h, w]   %u : F [p, c, 3, 3]   %v : F [p, c, 3, 3]\nfrom\n  %1 = conv %x %u strides=[2, 2]\n"
-     "  %2 = conv %x %v strides=[2, 1]\n  out %1 %2\nto\n  %1 = conv %x %v strides=[2, 2]\n  %2 = conv %x %u strides=[2, 1]\n  out %1 %2\n",
+    {"rule d\n  %x : F [n, c, h, w]   %u : F [p, c, 3, 3]   %v : F [p, c, 3, 3]\nfrom\n  %1 = conv "
+     "%x %u strides=[2, 2]\n"
+     "  %2 = conv %x %v strides=[2, 1]\n  out %1 %2\nto\n  %1 = conv %x %v strides=[2, 2]\n  %2 = "
+     "conv %x %u strides=[2, 1]\n  out %1 %2\n",
      false, ""},
-    {"rule e\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %1 = matmul %x %y\n  %2 = matmul %x %z\n"
-     "  %3 = concat %1 %2 axis=1\n  out %3\nto\n  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  out %p\n",
+    {"rule e\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %1 = matmul %x %y\n  %2 = "
+     "matmul %x %z\n"
+     "  %3 = concat %1 %2 axis=1\n  out %3\nto\n  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  "
+     "out %p\n",
      true, "split-concat columns"},
-    {"rule f\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\n", false, ""},
-    {"rule g\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\nwhere n >= 3\n", true,
-     "only-when-positive"},
-    {"rule i\n  %x : F [n]   %z : F [n]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = add %z %2\n  out %3\nto\n  %1 = relu %x\n"
+    {"rule f\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\n",
+     false, ""},
+    {"rule g\n  %x : F [n, m]\nfrom\n  %1 = tanh %x\n  out %1\nto\n  %1 = sigmoid %x\n  out "
+     "%1\nwhere n >= 3\n",
+     true, "only-when-positive"},
+    {"rule i\n  %x : F [n]   %z : F [n]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = add %z %2\n  "
+     "out %3\nto\n  %1 = relu %x\n"
      "  %2 = add %1 %z\n  out %2\n",
      true, "relu-twice"},
-    {"rule j\n  %x : F [n]   %z : F [n]\nfrom\n  %1 = relu %z\n  %2 = add %1 %x\n  %3 = relu %1\n  %4 = add %3 %x\n  out %4\nto\n"
+    {"rule j\n  %x : F [n]   %z : F [n]\nfrom\n  %1 = relu %z\n  %2 = add %1 %x\n  %3 = relu %1\n  "
+     "%4 = add %3 %x\n  out %4\nto\n"
      "  %1 = relu %z\n  %2 = add %x %1\n  out %2\n",
      true, "relu-twice"},
-    {"rule h\n  %x : F [n, m]\nfrom\n  %1 = relu %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\n", false, ""},
+    {"rule h\n  %x : F [n, m]\nfrom\n  %1 = relu %x\n  out %1\nto\n  %1 = sigmoid %x\n  out %1\n",
+     false, ""},
 };
 
 static RuleSet parse(Arena *a, const char *text) {
@@ -222,7 +250,9 @@ static RuleSet parse(Arena *a, const char *text) {
 
 static void check_steps(Arena *a, const FollowAnswer *x, const RuleSet *known, const char *by) {
     Text t = text_new(a);
-    for (int k = 0; k < x->n; k++) text_add(&t, "%s%s%s", k ? " " : "", x->v[k].backward ? "-" : "", known->v[x->v[k].rule].name);
+    for (int k = 0; k < x->n; k++)
+        text_add(&t, "%s%s%s", k ? " " : "", x->v[k].backward ? "-" : "",
+                 known->v[x->v[k].rule].name);
     assert_string_equal(t.data ? t.data : "", by);
 }
 
@@ -240,7 +270,8 @@ static void test_following(void **state) {
         assert_true(follow_ask(follow, f.arena, &set.v[0], limits, &x, &e));
         if (x.follows != asked[k].follows) fail_msg("%s", asked[k].text);
         check_steps(f.arena, &x, &known, asked[k].by);
-        assert_true(follow_ask(follow, f.arena, &set.v[0], limits, &again, &e)); /* it left nothing behind */
+        /* It left nothing behind. */
+        assert_true(follow_ask(follow, f.arena, &set.v[0], limits, &again, &e));
         assert_int_equal(again.follows, x.follows);
         check_steps(f.arena, &again, &known, asked[k].by);
     }
@@ -273,15 +304,18 @@ static void test_switching_off(void **state) {
 static void test_limits(void **state) {
     (void)state;
     Fixture f = open_fixture();
-    RuleSet known = parse(f.arena, "rule grows\n  %x : F [n, m]\nfrom\n  %1 = exp %x\n  out %1\nto\n  %1 = neg %x\n  %2 = exp %1\n"
+    RuleSet known = parse(f.arena, "rule grows\n  %x : F [n, m]\nfrom\n  %1 = exp %x\n  out "
+                                   "%1\nto\n  %1 = neg %x\n  %2 = exp %1\n"
                                    "  %3 = relu %2\n  out %3\n");
     Follow *follow = follow_new(f.w, f.arena);
     follow_add(follow, &known.v[0]);
-    RuleSet asks = parse(f.arena, "rule never\n  %x : F [n, m]\nfrom\n  %1 = exp %x\n  out %1\nto\n  %1 = tanh %x\n  out %1\n");
+    RuleSet asks = parse(f.arena, "rule never\n  %x : F [n, m]\nfrom\n  %1 = exp %x\n  out "
+                                  "%1\nto\n  %1 = tanh %x\n  out %1\n");
     FollowAnswer x;
     Error e = {0};
     NodeId before = node_count(f.w);
-    assert_true(follow_ask(follow, f.arena, &asks.v[0], (EGraphLimits){.rounds = 1 << 30, .nodes = 50, .matches = 10}, &x, &e));
+    assert_true(follow_ask(follow, f.arena, &asks.v[0],
+                           (EGraphLimits){.rounds = 1 << 30, .nodes = 50, .matches = 10}, &x, &e));
     assert_false(x.follows);
     assert_int_equal(node_count(f.w), before);
     close_fixture(&f);

@@ -1,5 +1,6 @@
-/* Every rule of rules/library fires on its own left side at sizes drawn at random, and what it puts there computes the
-   same numbers: an independent check of rule, matcher and application by the oracle. */
+/* Every rule of rules/library fires on its own left side at sizes drawn at random, and what it puts
+   there computes the same numbers: an independent check of rule, matcher and application by the
+   oracle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ static bool apply(void *user, const Match *m) {
     for (int k = 0; k < f->graph.nout; k++)
         if (m->root[k] != f->graph.out[k]) return true;
     if (!match_apply(f->t->w, f->t->arena, f->facts, m, to, &e) ||
-        !graph_substitute(f->t->w, f->t->arena, &f->graph, f->graph.nout, m->root, to, &f->result, &map, &e)) {
+        !graph_substitute(f->t->w, f->t->arena, &f->graph, f->graph.nout, m->root, to, &f->result,
+                          &map, &e)) {
         snprintf(f->why, sizeof f->why, "%.250s", e.reason);
         return true;
     }
@@ -38,12 +40,14 @@ static bool apply(void *user, const Match *m) {
 static void try_rule(const Rule *rule, const int length[], uint64_t seed) {
     Trial t;
     Found f = {.t = &t};
-    if (!trial_open(&t, rule, length, TRIAL_LEFT, seed) || !trial_draw(&t, 1) || !trial_graph(&t, &t.instance.from, &f.graph))
+    if (!trial_open(&t, rule, length, TRIAL_LEFT, seed) || !trial_draw(&t, 1) ||
+        !trial_graph(&t, &t.instance.from, &f.graph))
         fail_msg("%s", t.why);
     f.facts = facts_new(t.w, t.arena);
     Instance pattern;
     Error e = {0};
-    if (!rule_instance_apart(t.w, t.arena, rule, length, &pattern, &e)) fail_msg("%s: %s", rule->name, e.reason);
+    if (!rule_instance_apart(t.w, t.arena, rule, length, &pattern, &e))
+        fail_msg("%s: %s", rule->name, e.reason);
     matcher_run(matcher_new(t.w, t.arena, &f.graph, f.facts), &pattern, apply, &f);
     if (!f.count) fail_msg("%s does not fire on its own left side: %s", rule->name, f.why);
     f.result.in = f.graph.in;
@@ -52,7 +56,9 @@ static void try_rule(const Rule *rule, const int length[], uint64_t seed) {
     trial_close(&t);
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static RuleSet read_library(Arena *a) {
     RuleSet set = {.arena = a};
@@ -103,6 +109,7 @@ static void test_every_rule_is_proved(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rule_fires), cmocka_unit_test(test_every_rule_is_proved)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rule_fires),
+                                       cmocka_unit_test(test_every_rule_is_proved)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

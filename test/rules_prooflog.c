@@ -1,4 +1,5 @@
-/* Proof logs: text and back, numbers that do not depend on what else the World holds, and what is refused. */
+/* Proof logs: text and back, numbers that do not depend on what else the World holds, and what is
+   refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,10 @@
 #include <string.h>
 
 static const char sample[] =
-    "isomer-proof 1\nmodel 0123456789abcdef0123456789abcdef\nrules ffffffffffffffffffffffffffffffff\ngrowth 4096\n"
-    "round\napply add-zero 00112233445566aa lengths 2 roots 7 inputs 3\napply mul-one 00112233445566bb lengths roots 9 inputs 3 4\n"
+    "isomer-proof 1\nmodel 0123456789abcdef0123456789abcdef\nrules "
+    "ffffffffffffffffffffffffffffffff\ngrowth 4096\n"
+    "round\napply add-zero 00112233445566aa lengths 2 roots 7 inputs 3\napply mul-one "
+    "00112233445566bb lengths roots 9 inputs 3 4\n"
     "round\napply conv-merge 00112233445566cc lengths 2 2 roots 12 14 inputs 1 2 5\nend\n";
 
 static void printing_reads_back(void **state) {
@@ -30,7 +33,8 @@ static void printing_reads_back(void **state) {
     arena_free(a);
 }
 
-/* Every text made by cutting the sample off, and some with an error inside, are refused with their line. */
+/* Every text made by cutting the sample off, and some with an error inside, are refused with their
+   line. */
 static void damaged_texts_are_refused(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -41,18 +45,20 @@ static void damaged_texts_are_refused(void **state) {
         assert_int_equal(e.kind, E_INVALID);
         assert_true(e.line > 0);
     }
-    static const char *const wrong[][3] = {{"isomer-proof 1", "isomer-proof 2", "expected isomer-proof 1"},
-                                           {"roots 7", "roots 0", "from 1 up"},
-                                           {"lengths 2 roots", "lengths -2 roots", "length"},
-                                           {"00112233445566aa", "0011", "identifier"},
-                                           {"growth 4096", "growth", "growth"},
-                                           {"end\n", "end\nmore\n", "behind end"},
-                                           {"round\napply add", "apply add", "expected round"}};
+    static const char *const wrong[][3] = {
+        {"isomer-proof 1", "isomer-proof 2", "expected isomer-proof 1"},
+        {"roots 7", "roots 0", "from 1 up"},
+        {"lengths 2 roots", "lengths -2 roots", "length"},
+        {"00112233445566aa", "0011", "identifier"},
+        {"growth 4096", "growth", "growth"},
+        {"end\n", "end\nmore\n", "behind end"},
+        {"round\napply add", "apply add", "expected round"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         Error e = {0};
         ProofLog l;
         const char *at = strstr(sample, wrong[k][0]);
-        char *text = arena_format(a, "%.*s%s%s", (int)(at - sample), sample, wrong[k][1], at + strlen(wrong[k][0]));
+        char *text = arena_format(a, "%.*s%s%s", (int)(at - sample), sample, wrong[k][1],
+                                  at + strlen(wrong[k][0]));
         assert_false(prooflog_parse(a, "log", text, strlen(text), &l, &e));
         if (!strstr(e.reason, wrong[k][2])) fail_msg("%s: %s", wrong[k][1], e.reason);
     }
@@ -61,10 +67,9 @@ static void damaged_texts_are_refused(void **state) {
 
 static void numbers_are_those_of_the_graph_alone(void **state) {
     (void)state;
-    static const char other
-        [] = "graph h %z : F [9]\nbody\n %a = neg %z\n %b = abs %a\n out %b\n",
-   text[] =
-        "graph g %x : F [4, 2]   %y : F [4, 2]\nbody\n %s = add %x %y\n %p %q = split %s axis=0 sizes=[1, 3]\n %r = neg %q\n out %r %p\n";
+    static const char other[] = "graph h %z : F [9]\nbody\n %a = neg %z\n %b = abs %a\n out %b\n",
+                      text[] = "graph g %x : F [4, 2]   %y : F [4, 2]\nbody\n %s = add %x %y\n %p "
+                               "%q = split %s axis=0 sizes=[1, 3]\n %r = neg %q\n out %r %p\n";
     char *first = NULL;
     Arena *a = arena_new(NULL, 0);
     for (int round = 0; round < 2; round++) {

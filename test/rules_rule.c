@@ -21,12 +21,14 @@ static const char merge[] = "# a file\n# of rules\n\n# and a section\n\n# parall
                             "  %y = conv %x %w strides=S pads=P dilations=D\n"
                             "  %a %b = split %y axis=1 sizes=[p, q]\n"
                             "  out %a %b\n";
-static const char square[] = "rule square\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %t = fill value=2 shape=[]\n  %y = pow %x %t\n  out "
+static const char square[] = "rule square\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %t = fill "
+                             "value=2 shape=[]\n  %y = pow %x %t\n  out "
                              "%y\nto\n  %y = mul %x %x\n  out %y\n";
-static const char swish[] =
-    "rule hard-swish\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %t = fill value=3 shape=[]\n  %s = fill value=1/6 shape=[]\n  %a = add %x "
-    "%t\n  %c = clip %a min=0 max=6\n"
-    "  %m = mul %x %c\n  %y = mul %m %s\n  out %y\nto\n  %h = hardsigmoid %x alpha=1/6 beta=1/2\n  %y = mul %x %h\n  out %y\n";
+static const char swish[] = "rule hard-swish\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %t = fill "
+                            "value=3 shape=[]\n  %s = fill value=1/6 shape=[]\n  %a = add %x "
+                            "%t\n  %c = clip %a min=0 max=6\n"
+                            "  %m = mul %x %c\n  %y = mul %m %s\n  out %y\nto\n  %h = hardsigmoid "
+                            "%x alpha=1/6 beta=1/2\n  %y = mul %x %h\n  out %y\n";
 
 typedef struct Fixture {
     Escape escape;
@@ -59,7 +61,8 @@ static Graph read_graph(Fixture *f, const char *text) {
     const char *name;
     Names names = {.arena = f->arena};
     Scan s = scan_new("test", text, strlen(text), &f->error);
-    if (!graph_parse(f->world, f->arena, &s, &name, &g, &names, &f->error)) print_message("%s\n", f->error.reason);
+    if (!graph_parse(f->world, f->arena, &s, &name, &g, &names, &f->error))
+        print_message("%s\n", f->error.reason);
     assert_int_equal(f->error.kind, E_NONE);
     return g;
 }
@@ -92,7 +95,8 @@ static void test_instances(void **state) {
     rule_lengths_first(r, length);
     do {
         Instance i;
-        if (!rule_instance(f.world, f.arena, r, length, &i, &f.error)) fail_msg("%s", f.error.reason);
+        if (!rule_instance(f.world, f.arena, r, length, &i, &f.error))
+            fail_msg("%s", f.error.reason);
         assert_int_equal(i.ninput, 3);
         assert_int_equal(i.from.nout, 2);
         assert_int_equal(value_type(f.world, i.from.out[0])->dim.n, 2 + length[0]);
@@ -109,10 +113,12 @@ static void test_identifier_ignores_names(void **state) {
     const Rule *a = read_rule(&f, square);
     char id[RULE_ID];
     memcpy(id, a->id, sizeof id);
-    const Rule *b = read_rule(&f, "rule other\n  axes q = 0..4\n  %z : F [q..]\nfrom\n  %e = fill value=2 shape=[]\n  %r = pow %z %e\n  "
+    const Rule *b = read_rule(&f, "rule other\n  axes q = 0..4\n  %z : F [q..]\nfrom\n  %e = fill "
+                                  "value=2 shape=[]\n  %r = pow %z %e\n  "
                                   "out %r\nto\n  %r = mul %z %z\n  out %r\n");
     assert_string_equal(id, b->id);
-    const Rule *c = read_rule(&f, "rule third\n  axes q = 0..4\n  %z : F [q..]\nfrom\n  %e = fill value=3 shape=[]\n  %r = pow %z %e\n  "
+    const Rule *c = read_rule(&f, "rule third\n  axes q = 0..4\n  %z : F [q..]\nfrom\n  %e = fill "
+                                  "value=3 shape=[]\n  %r = pow %z %e\n  "
                                   "out %r\nto\n  %r = mul %z %z\n  out %r\n");
     assert_string_not_equal(id, c->id);
     close_fixture(&f);
@@ -128,12 +134,15 @@ static void test_errors(void **state) {
         {"rule a\nfrom\n  out\n", "`from` with node lines", 3},
         {"rule a\n  axes h = 3..1\nfrom\nto\n", "greatest length", 2},
         {"rule a\n  axes h = 1, h = 2\nfrom\nto\n", "twice", 2},
-        {"rule a\n  %x : F []\nfrom\n  out %x\nto\n  out %x\nproved class=nonsense where=[] defs=0 digest=0\n", "class=", 7},
+        {"rule a\n  %x : F []\nfrom\n  out %x\nto\n  out %x\nproved class=nonsense where=[] defs=0 "
+         "digest=0\n",
+         "class=", 7},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         Fixture f;
         open_fixture(&f);
-        assert_false(rules_parse(f.arena, "test", cases[k].text, strlen(cases[k].text), &f.set, &f.error));
+        assert_false(
+            rules_parse(f.arena, "test", cases[k].text, strlen(cases[k].text), &f.set, &f.error));
         assert_int_equal(f.error.kind, E_INVALID);
         assert_int_equal(f.error.line, cases[k].line);
         assert_non_null(strstr(f.error.reason, cases[k].reason));
@@ -156,7 +165,8 @@ static void test_unproved_and_tampered_are_refused(void **state) {
     assert_false(rule_check(f.world, &r, &f.error));
     assert_non_null(strstr(f.error.reason, "verdict"));
     r.classes = 0;
-    Rule other = r; /* proved by a build in which an operator meant something else, and honestly sealed there */
+    Rule other = r; /* proved by a build in which an operator meant something else, and honestly
+                       sealed there */
     rule_forge(f.arena, &other, r.defs);
     f.error = (Error){0};
     assert_true(rule_check(f.world, &other, &f.error));
@@ -185,10 +195,12 @@ static bool apply_first(void *user, const Match *m) {
     a->found++;
     a->rounds = m->rounds;
     if (a->found > 1) return true;
-    if (!match_apply(a->f->world, a->f->arena, a->facts, m, to, &a->f->error)) fail_msg("%s", a->f->error.reason);
+    if (!match_apply(a->f->world, a->f->arena, a->facts, m, to, &a->f->error))
+        fail_msg("%s", a->f->error.reason);
     Graph out;
     ValueMap map;
-    assert_true(graph_substitute(a->f->world, a->f->arena, a->graph, m->instance->from.nout, m->root, to, &out, &map, &a->f->error));
+    assert_true(graph_substitute(a->f->world, a->f->arena, a->graph, m->instance->from.nout,
+                                 m->root, to, &out, &map, &a->f->error));
     graph_print(a->f->world, "result", &out, &a->text);
     return true;
 }
@@ -198,7 +210,8 @@ static Applied run(Fixture *f, const char *rule_text, int length, const char *gr
     Instance i;
     Graph g = read_graph(f, graph_text);
     Facts *facts = graph_facts(f->world, f->arena, &g);
-    if (!rule_instance_apart(f->world, f->arena, r, &length, &i, &f->error)) fail_msg("%s", f->error.reason);
+    if (!rule_instance_apart(f->world, f->arena, r, &length, &i, &f->error))
+        fail_msg("%s", f->error.reason);
     Applied a = {f, &g, facts, 0, text_new(f->arena), false};
     matcher_run(matcher_new(f->world, f->arena, &g, facts), &i, apply_first, &a);
     return a;
@@ -208,11 +221,14 @@ static void test_matches_two_roots(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f);
-    Applied a = run(&f, merge, 2,
-                    "graph g\n  %x : F [1, 8, 10, 10]  %u : F [4, 8, 3, 3]  %v : F [6, 8, 3, 3]  %z : F [6, 8, 1, 1]\nbody\n  %a = conv %x "
-                    "%u strides=[2, 2]\n"
-                    "  %b = conv %x %v strides=[2, 2]\n  %c = conv %x %z strides=[2, 2]\n  out %a %b %c\n");
-    assert_int_equal(a.found, 2); /* both orders; the 1x1 kernel has another size and fits neither */
+    Applied a =
+        run(&f, merge, 2,
+            "graph g\n  %x : F [1, 8, 10, 10]  %u : F [4, 8, 3, 3]  %v : F [6, 8, 3, 3]  %z : F "
+            "[6, 8, 1, 1]\nbody\n  %a = conv %x "
+            "%u strides=[2, 2]\n"
+            "  %b = conv %x %v strides=[2, 2]\n  %c = conv %x %z strides=[2, 2]\n  out %a %b %c\n");
+    /* Both orders; the 1x1 kernel has another size and fits neither. */
+    assert_int_equal(a.found, 2);
     assert_non_null(strstr(a.text.data, "split"));
     assert_non_null(strstr(a.text.data, "sizes=[4, 6]"));
     close_fixture(&f);
@@ -223,15 +239,18 @@ static void test_numbers_are_nearest_floats(void **state) {
     Fixture f;
     open_fixture(&f);
     Applied a = run(&f, swish, 1,
-                    "graph g\n  %x : F [5]\nbody\n  %t = constant F [] {3}\n  %s = constant F [] {0.16666667}\n  %a = add %t %x\n  %c = "
+                    "graph g\n  %x : F [5]\nbody\n  %t = constant F [] {3}\n  %s = constant F [] "
+                    "{0.16666667}\n  %a = add %t %x\n  %c = "
                     "clip %a min=0 max=6\n  %m = mul %c %x\n  %y = mul %s %m\n  out %y\n");
     assert_int_equal(a.found, 1);
     assert_true(a.rounds);
     assert_non_null(strstr(a.text.data, "hardsigmoid"));
-    Applied b = run(&f,
-                    "rule s2\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %t = fill value=2 shape=[]\n  %y = pow %x %t\n  out %y\nto\n  %y = "
-                    "mul %x %x\n  out %y\n",
-                    1, "graph g\n  %x : F [5]\nbody\n  %t = constant F [] {2.5}\n  %y = pow %x %t\n  out %y\n");
+    Applied b = run(
+        &f,
+        "rule s2\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %t = fill value=2 shape=[]\n  %y = pow "
+        "%x %t\n  out %y\nto\n  %y = "
+        "mul %x %x\n  out %y\n",
+        1, "graph g\n  %x : F [5]\nbody\n  %t = constant F [] {2.5}\n  %y = pow %x %t\n  out %y\n");
     assert_int_equal(b.found, 0);
     close_fixture(&f);
 }
@@ -241,9 +260,9 @@ static void test_variables_are_the_rules_own(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f);
-    Applied a =
-        run(&f, merge, 1,
-            "graph g\n  %x : F [p, q, h]  %u : F [n, q, 3]  %v : F [2*n, q, 3]\nbody\n  %a = conv %x %u\n  %b = conv %x %v\n  out %a %b\n");
+    Applied a = run(&f, merge, 1,
+                    "graph g\n  %x : F [p, q, h]  %u : F [n, q, 3]  %v : F [2*n, q, 3]\nbody\n  %a "
+                    "= conv %x %u\n  %b = conv %x %v\n  out %a %b\n");
     assert_int_equal(a.found, 2);
     assert_non_null(strstr(a.text.data, "sizes=[n, 2*n]"));
     close_fixture(&f);

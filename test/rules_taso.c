@@ -1,4 +1,5 @@
-/* Reading TASO's substitutions: the shipped file, each rule tried with numbers; single operators; files that are broken. */
+/* Reading TASO's substitutions: the shipped file, each rule tried with numbers; single operators;
+   files that are broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,9 @@ enum { RULES = 133, DRAWS = 24, SEARCH = 3000 };
 
 /* ---- the shipped file */
 
-static bool is_wrong(int number) { return (number >= 98 && number <= 100) || number == 105 || (number >= 125 && number <= 131); }
+static bool is_wrong(int number) {
+    return (number >= 98 && number <= 100) || number == 105 || (number >= 125 && number <= 131);
+}
 
 static void test_shipped_rules(void **state) {
     (void)state;
@@ -34,7 +37,8 @@ static void test_shipped_rules(void **state) {
             Trial t;
             if (!trial_open(&t, &set.v[k], length, TRIAL_BOTH, (uint64_t)k)) fail_msg("%s", t.why);
             TrialResult r = trial_rule(&t, is_wrong(k) ? SEARCH : DRAWS, &done);
-            if (r != (is_wrong(k) ? TRIAL_DIFFERENT : TRIAL_SAME)) fail_msg("taso-%d: %d after %d draws: %s", k, (int)r, done, t.why);
+            if (r != (is_wrong(k) ? TRIAL_DIFFERENT : TRIAL_SAME))
+                fail_msg("taso-%d: %d after %d draws: %s", k, (int)r, done, t.why);
             trial_close(&t);
         } while (rule_lengths_next(&set.v[k], length));
     }
@@ -91,23 +95,47 @@ static const char *read_back(Made *m) {
     TasoRefusals refused = {0};
     Error e = {0};
     Text t = text_new(m->arena);
-    if (!taso_parse(m->arena, "made", m->file.data, m->file.size, &set, &refused, &e)) return arena_format(m->arena, "%s", e.reason);
-    if (refused.n) return arena_format(m->arena, "refused %d: %s", refused.v[0].number, refused.v[0].reason);
+    if (!taso_parse(m->arena, "made", m->file.data, m->file.size, &set, &refused, &e))
+        return arena_format(m->arena, "%s", e.reason);
+    if (refused.n)
+        return arena_format(m->arena, "refused %d: %s", refused.v[0].number, refused.v[0].reason);
     rule_print(&set.v[0], &t);
     return t.data;
 }
 
 enum { END = -1 };
-static const int none[] = {END}, no_input[] = {0, END}, x7[] = {-7, 0, 0, END}, x1[] = {-1, 0, 0, END}, first[] = {0, 0, 0, END},
-                 ports[] = {0, 0, 0, 1, 0, END}, x7_x8[] = {-7, 0, -8, 0, 0, END}, x1_x20[] = {-1, 0, -20, 0, 0, END},
+static const int none[] = {END}, no_input[] = {0, END}, x7[] = {-7, 0, 0, END},
+                 x1[] = {-1, 0, 0, END}, first[] = {0, 0, 0, END}, ports[] = {0, 0, 0, 1, 0, END},
+                 x7_x8[] = {-7, 0, -8, 0, 0, END}, x1_x20[] = {-1, 0, -20, 0, 0, END},
                  second[] = {-1, 0, 1, 0, 0, END};
 
 static void test_strides_and_padding(void **state) {
     (void)state;
     Made m = made_new();
-    const int conv[] = {
-        TASO_PM_KERNEL_H, 3, TASO_PM_KERNEL_W, 2, TASO_PM_STRIDE_H, 2, TASO_PM_STRIDE_W, 1, TASO_PM_PAD, 0, TASO_PM_ACTI, 3, END};
-    const int pool[] = {TASO_PM_KERNEL_H, 2, TASO_PM_KERNEL_W, 3, TASO_PM_STRIDE_H, 2, TASO_PM_STRIDE_W, 3, TASO_PM_PAD, 1, END};
+    const int conv[] = {TASO_PM_KERNEL_H,
+                        3,
+                        TASO_PM_KERNEL_W,
+                        2,
+                        TASO_PM_STRIDE_H,
+                        2,
+                        TASO_PM_STRIDE_W,
+                        1,
+                        TASO_PM_PAD,
+                        0,
+                        TASO_PM_ACTI,
+                        3,
+                        END};
+    const int pool[] = {TASO_PM_KERNEL_H,
+                        2,
+                        TASO_PM_KERNEL_W,
+                        3,
+                        TASO_PM_STRIDE_H,
+                        2,
+                        TASO_PM_STRIDE_W,
+                        3,
+                        TASO_PM_PAD,
+                        1,
+                        END};
     made_op(&m, 0, TASO_CONV2D, x7_x8, conv);
     made_op(&m, 0, TASO_POOL2D_AVG, first, pool);
     made_op(&m, 1, TASO_CONV2D, x7_x8, conv);
@@ -119,7 +147,8 @@ static void test_strides_and_padding(void **state) {
     assert_non_null(strstr(text, "%l0c = conv %x7 %x8 group=G0 strides=[2, 1] pads=[floor("));
     assert_non_null(strstr(text, ", 0, ")); /* the one column of padding goes behind */
     assert_non_null(strstr(text, "%l0 = tanh %l0c\n"));
-    assert_non_null(strstr(text, "%l1 = averagepool %l0 kernel=[2, 3] strides=[2, 3] count_pads=yes\n"));
+    assert_non_null(
+        strstr(text, "%l1 = averagepool %l0 kernel=[2, 3] strides=[2, 3] count_pads=yes\n"));
     arena_free(m.arena);
 }
 
@@ -145,7 +174,8 @@ static void test_constants_transpose_and_scalar(void **state) {
 static void test_a_split_is_found_from_the_outputs(void **state) {
     (void)state;
     Made m = made_new();
-    const int rows[] = {TASO_PM_AXIS, 0, TASO_PM_NUMDIM, 4, END}, cut[] = {TASO_PM_AXIS, 0, TASO_PM_NUM_OUTPUTS, 2, END};
+    const int rows[] = {TASO_PM_AXIS, 0, TASO_PM_NUMDIM, 4, END},
+              cut[] = {TASO_PM_AXIS, 0, TASO_PM_NUM_OUTPUTS, 2, END};
     made_op(&m, 0, TASO_RELU, x7, none);
     made_op(&m, 0, TASO_RELU, (const int[]){-8, 0, 0, END}, none);
     made_op(&m, 1, TASO_CONCAT, x7_x8, rows);
@@ -172,7 +202,8 @@ static void test_refusals(void **state) {
     made_op(&n, 1, TASO_EW_ADD, x7_x8, none);
     made_out(&n, 0, 0, 0, 0);
     made_rule(&n);
-    assert_string_equal(read_back(&n), "refused 0: the right side reads a variable that the left has not");
+    assert_string_equal(read_back(&n),
+                        "refused 0: the right side reads a variable that the left has not");
     Made o = made_new();
     made_op(&o, 0, TASO_EW_ADD, x7, none);
     made_op(&o, 1, TASO_RELU, x7, none);
@@ -227,7 +258,8 @@ static void test_broken_files(void **state) {
         TasoRefusals refused = {0};
         Error why = {0};
         ArenaMark mark = arena_mark(a);
-        size_t size = round % 2 ? 1 + random_below(&random, n - 1) : 1 + random_below(&random, 2000);
+        size_t size =
+            round % 2 ? 1 + random_below(&random, n - 1) : 1 + random_below(&random, 2000);
         char *copy = arena_copy(a, data, size);
         if (round % 3) copy[random_below(&random, size)] = (char)random_below(&random, 256);
         if (!taso_parse(a, "broken", copy, size, &set, &refused, &why)) {

@@ -1,4 +1,6 @@
-/* The search with prices that the tests make up: it finds what costs least, also behind a step that costs more; it is the same each time; derivations can be made again, in batches and from their logs. */
+/* The search with prices that the tests make up: it finds what costs least, also behind a step that
+   costs more; it is the same each time; derivations can be made again, in batches and from their
+   logs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,14 +12,18 @@
 #include "search/derive.h"
 #include <string.h>
 
-static const char rules[] =
-    "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %t = neg %x\n  %y = neg %t\n  out %y\nto\n  out %x\n"
-    "rule abs-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %y = abs %x\n  out %y\nto\n  %t = neg %x\n  %y = abs %t\n  out %y\n"
-    "rule mul-one\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %k = fill value=1 shape=[]\n  %y = mul %x %k\n  out %y\nto\n  out %x\n"
-    "rule add-merge\n  axes b = 0..2\n  %x : F [b..]   %s : F [b..]   %t : F [b..]\nfrom\n  %p = add %x %s\n  %q = add %x %t\n  out %p %q\n"
-    "to\n  %q = add %t %x\n  %p = add %s %x\n  out %p %q\n"
-    "rule third\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %k = fill value=1/3 shape=[]\n  %y = mul %x %k\n  out %y\n"
-    "to\n  %k = fill value=3 shape=[]\n  %y = div %x %k\n  out %y\n";
+static const char rules[] = "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %t = neg "
+                            "%x\n  %y = neg %t\n  out %y\nto\n  out %x\n"
+                            "rule abs-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %y = abs %x\n  "
+                            "out %y\nto\n  %t = neg %x\n  %y = abs %t\n  out %y\n"
+                            "rule mul-one\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %k = fill "
+                            "value=1 shape=[]\n  %y = mul %x %k\n  out %y\nto\n  out %x\n"
+                            "rule add-merge\n  axes b = 0..2\n  %x : F [b..]   %s : F [b..]   %t : "
+                            "F [b..]\nfrom\n  %p = add %x %s\n  %q = add %x %t\n  out %p %q\n"
+                            "to\n  %q = add %t %x\n  %p = add %s %x\n  out %p %q\n"
+                            "rule third\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %k = fill "
+                            "value=1/3 shape=[]\n  %y = mul %x %k\n  out %y\n"
+                            "to\n  %k = fill value=3 shape=[]\n  %y = div %x %k\n  out %y\n";
 
 typedef struct Fixture {
     Arena *arena;
@@ -42,7 +48,9 @@ static void open_fixture(Fixture *f) {
         int length[RULE_BLOCKS];
         l->rule[k] = (LibraryRule){&l->set.v[k], true, l->ninstance, 0};
         rule_lengths_first(&l->set.v[k], length);
-        do assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length, &l->instance[l->ninstance++], &f->error));
+        do
+            assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length,
+                                            &l->instance[l->ninstance++], &f->error));
         while (rule_lengths_next(&l->set.v[k], length));
         l->rule[k].count = l->ninstance - l->rule[k].first;
     }
@@ -89,7 +97,8 @@ static Price price(void *user, const Graph *g) {
 
 static Solution search(Fixture *f, const Graph *g, double alpha, int64_t steps) {
     Solution s;
-    Backtrack b = {f->w, f->arena, facts_new(f->w, f->arena), &f->library, price, NULL, f, alpha, steps, 8};
+    Backtrack b = {f->w,  f->arena, facts_new(f->w, f->arena), &f->library, price, NULL, f, alpha,
+                   steps, 8};
     backtrack(&b, g, &s);
     return s;
 }
@@ -100,7 +109,8 @@ static void gains_are_taken_together(void **state) {
     open_fixture(&f);
     Text t = text_new(f.arena);
     text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = sqrt %%x\n");
-    for (int k = 0; k < 20; k++) text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
+    for (int k = 0; k < 20; k++)
+        text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
     text_add(&t, " out %%a20\n");
     Graph g = parse(&f, t.data);
     Solution s = search(&f, &g, 1.05, 100);
@@ -111,7 +121,8 @@ static void gains_are_taken_together(void **state) {
     close_fixture(&f);
 }
 
-/* abs(x) = abs(neg(x)) pays; two of them share nothing. A step up of more than alpha is never taken. */
+/* abs(x) = abs(neg(x)) pays; two of them share nothing. A step up of more than alpha is never
+   taken. */
 static void a_step_up_is_taken_within_alpha(void **state) {
     (void)state;
     static const char text[] = "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n";
@@ -119,15 +130,16 @@ static void a_step_up_is_taken_within_alpha(void **state) {
     open_fixture(&f);
     Graph g = parse(&f, text);
     Solution s = search(&f, &g, 1.05, 100);
-    assert_string_equal(printed(&f, &s.graph), "  %1 = neg %x\n  %2 = abs %1\n  %3 = sqrt %2\n  out %3\n");
+    assert_string_equal(printed(&f, &s.graph),
+                        "  %1 = neg %x\n  %2 = abs %1\n  %3 = sqrt %2\n  out %3\n");
     assert_true(s.after.seconds < s.before.seconds);
     close_fixture(&f);
 }
 
 static void budget_and_repetition(void **state) {
     (void)state;
-    static const char text[] =
-        "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q = add %x %v\n %a = abs %p\n %b = abs %q\n out %a %b\n";
+    static const char text[] = "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x "
+                               "%u\n %q = add %x %v\n %a = abs %p\n %b = abs %q\n out %a %b\n";
     const char *first = NULL;
     Arena *kept = arena_new(NULL, 0);
     for (int round = 0; round < 2; round++) {
@@ -154,7 +166,8 @@ static void gains_are_told_from_losses(void **state) {
     f.neg = 1000;
     Text t = text_new(f.arena);
     text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = abs %%x\n");
-    for (int k = 0; k < 20; k++) text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
+    for (int k = 0; k < 20; k++)
+        text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
     text_add(&t, " out %%a20\n");
     Graph g = parse(&f, t.data);
     Solution s = search(&f, &g, 1.0, 3);
@@ -164,7 +177,8 @@ static void gains_are_told_from_losses(void **state) {
     close_fixture(&f);
 }
 
-/* abs costs 10, or 4 behind a neg of 5.9: less than 3 % are gained by one more node. The tie is broken for fewer nodes, and the cheapest is told as well. */
+/* abs costs 10, or 4 behind a neg of 5.9: less than 3 % are gained by one more node. The tie is
+   broken for fewer nodes, and the cheapest is told as well. */
 static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     (void)state;
     Fixture f;
@@ -176,7 +190,8 @@ static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     assert_true(s.after.seconds == s.before.seconds);
     assert_non_null(s.cheapest);
     assert_int_equal(s.cheapest->n, 1);
-    assert_true(s.cheapest->after.seconds < s.after.seconds && s.cheapest->after.nodes > s.after.nodes);
+    assert_true(s.cheapest->after.seconds < s.after.seconds &&
+                s.cheapest->after.nodes > s.after.nodes);
     assert_non_null(strstr(printed(&f, &s.cheapest->graph), "neg"));
     f.neg = 1;
     s = search(&f, &g, 1.05, 100);
@@ -203,7 +218,8 @@ static void rejected_graphs_are_freed(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f);
-    Graph g = parse(&f, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q = add %x %v\n out %p %q\n");
+    Graph g = parse(&f, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q "
+                        "= add %x %v\n out %p %q\n");
     f.library.rule[3].on = false;
     NodeId before = node_count(f.w);
     Solution s = search(&f, &g, 1.0, 50);
@@ -222,10 +238,12 @@ static bool take(void *user, const Match *m) {
     return all->n < 64;
 }
 
-/* A derivation made by rounds, its log replayed in another World: the same graph. A changed log is refused. */
+/* A derivation made by rounds, its log replayed in another World: the same graph. A changed log is
+   refused. */
 static void logs_are_replayed_and_doubted(void **state) {
     (void)state;
-    static const char text[] = "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n %b = neg %a\n %c = neg %b\n %d = "
+    static const char text[] = "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul "
+                               "%x %k\n %b = neg %a\n %c = neg %b\n %d = "
                                "abs %c\n %e = mul %d %k\n out %e\n";
     Fixture f, again;
     open_fixture(&f);
@@ -240,7 +258,8 @@ static void logs_are_replayed_and_doubted(void **state) {
     assert_int_equal(d.fired[2], 2);
     assert_string_equal(printed(&f, &d.graph), "  %1 = abs %x\n  out %1\n");
     assert_int_equal(map_value(&d.map, g.out[0]), d.graph.out[0]);
-    Derivation r = derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
+    Derivation r =
+        derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
     assert_true(derive_replay(&r, &d.log, &again.error));
     assert_string_equal(printed(&again, &r.graph), printed(&f, &d.graph));
     LogStep *step = &d.log.v[0].v[0];
@@ -258,8 +277,8 @@ static void a_round_may_nest(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f);
-    Graph g = parse(&f,
-                    "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n %b = mul %a %k\n %c = mul %b %k\n out %c\n"),
+    Graph g = parse(&f, "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n "
+                        "%b = mul %a %k\n %c = mul %b %k\n out %c\n"),
           out;
     struct {
         Arena *arena;
@@ -269,19 +288,23 @@ static void a_round_may_nest(void **state) {
     Facts *facts = facts_new(f.w, f.arena);
     Matcher *m = matcher_new(f.w, f.arena, &g, facts);
     int applied;
-    for (int k = f.library.rule[2].first; k < f.library.rule[2].first + f.library.rule[2].count; k++)
+    for (int k = f.library.rule[2].first; k < f.library.rule[2].first + f.library.rule[2].count;
+         k++)
         matcher_run(m, &f.library.instance[k], take, &all);
     assert_int_equal(all.n, 3);
-    assert_true(derive_graph(f.w, f.arena, facts, &f.library, &g, all.n, all.v, &out, &applied, &f.error));
+    assert_true(
+        derive_graph(f.w, f.arena, facts, &f.library, &g, all.n, all.v, &out, &applied, &f.error));
     assert_int_equal(applied, 3);
     assert_int_equal(out.out[0], g.in[0]);
     close_fixture(&f);
 }
 
-/* A rule that is exact for 1/3 is not for the float that stands for it: what was applied says so, and so does its replay. */
+/* A rule that is exact for 1/3 is not for the float that stands for it: what was applied says so,
+   and so does its replay. */
 static void the_nearest_float_rounds(void **state) {
     (void)state;
-    static const char text[] = "graph g %x : F [3]\nbody\n %k = constant F [] {0.33333334}\n %a = mul %x %k\n out %a\n";
+    static const char text[] =
+        "graph g %x : F [3]\nbody\n %k = constant F [] {0.33333334}\n %a = mul %x %k\n out %a\n";
     const bool on[] = {false, false, false, false, true};
     Fixture f, again;
     open_fixture(&f);
@@ -292,7 +315,8 @@ static void the_nearest_float_rounds(void **state) {
     assert_int_equal(d.fired[4], 1);
     assert_int_equal(f.library.rule[4].rule->classes, CLASS_EXACT);
     assert_int_equal(d.classes, CLASS_ROUNDS);
-    Derivation r = derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
+    Derivation r =
+        derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
     assert_true(derive_replay(&r, &d.log, &again.error));
     assert_int_equal(r.classes, CLASS_ROUNDS);
     close_fixture(&f);

@@ -1,8 +1,9 @@
-/* search_faults.c -- the whole of optimize-model's work while the ground gives way: every allocation fails once,
-   every write to a file fails once, the process is killed at any moment. The exit code is a documented one (a
-   kernel that lacks memory is the environment); the output is the old file or the whole new one, with nothing left
-   beside it; the cost file opens and takes entries. Each run is a process of its own. With ISOMER_HEAVY set all
-   places are tried instead of a sample, and two processes share a cost file for a minute instead of a second. */
+/* search_faults.c -- the whole of optimize-model's work while the ground gives way: every
+   allocation fails once, every write to a file fails once, the process is killed at any moment. The
+   exit code is a documented one (a kernel that lacks memory is the environment); the output is the
+   old file or the whole new one, with nothing left beside it; the cost file opens and takes
+   entries. Each run is a process of its own. With ISOMER_HEAVY set all places are tried instead of
+   a sample, and two processes share a cost file for a minute instead of a second. */
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include "graphs/costdb.h"
@@ -36,12 +37,20 @@ static bool write_fails(void) {
     errno = ENOSPC;
     return true;
 }
-ssize_t write(int fd, const void *bytes, size_t n) { return fd > 2 && write_fails() ? -1 : syscall(SYS_write, fd, bytes, n); }
-ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at) { return write_fails() ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at); }
+ssize_t write(int fd, const void *bytes, size_t n) {
+    return fd > 2 && write_fails() ? -1 : syscall(SYS_write, fd, bytes, n);
+}
+ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at) {
+    return write_fails() ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at);
+}
 int fsync(int fd) { return write_fails() ? -1 : (int)syscall(SYS_fsync, fd); }
 int fdatasync(int fd) { return write_fails() ? -1 : (int)syscall(SYS_fdatasync, fd); }
-int rename(const char *from, const char *to) { return write_fails() ? -1 : (int)syscall(SYS_rename, from, to); }
-int ftruncate64(int fd, off64_t n) { return write_fails() ? -1 : (int)syscall(SYS_ftruncate, fd, n); }
+int rename(const char *from, const char *to) {
+    return write_fails() ? -1 : (int)syscall(SYS_rename, from, to);
+}
+int ftruncate64(int fd, off64_t n) {
+    return write_fails() ? -1 : (int)syscall(SYS_ftruncate, fd, n);
+}
 
 /* ---- one run */
 
@@ -98,7 +107,8 @@ static bool opens(const char *file) {
     return good;
 }
 
-/* The bytes of the output: the old ones (0), a whole model (1; which one is a matter of measured times), or neither (-1). */
+/* The bytes of the output: the old ones (0), a whole model (1; which one is a matter of measured
+   times), or neither (-1). */
 static int output_is(const Good *good) {
     enum { LAST = 4 };
     char *bytes;
@@ -106,7 +116,10 @@ static int output_is(const Good *good) {
     Error e = {0};
     if (!file_read(arena, out, &bytes, &size, &e)) return -1;
     if (size == sizeof old_output && memcmp(bytes, old_output, size) == 0) return 0;
-    return size > LAST && memcmp(bytes + size - LAST, good->input + good->n - LAST, LAST) == 0 && opens(out) ? 1 : -1;
+    return size > LAST && memcmp(bytes + size - LAST, good->input + good->n - LAST, LAST) == 0 &&
+                   opens(out)
+               ? 1
+               : -1;
 }
 
 static bool something_beside(void) {
@@ -176,7 +189,8 @@ static Good good_output(void) {
 
 /* ---- the tests */
 
-/* One run that forks at its allocations: in the child this one fails, and what becomes of it is looked at before the run goes on. */
+/* One run that forks at its allocations: in the child this one fails, and what becomes of it is
+   looked at before the run goes on. */
 static struct {
     const Good *good;
     int64_t n, tried, failures;
@@ -197,7 +211,10 @@ static bool fork_and_fail(void) {
     int code = child < 0 ? -1 : finish(child), is = output_is(forks.good);
     const char *wrong = wrong_end(code, is);
     if (is) put_old(); /* syncing the disk is the slowest part of all this */
-    if (wrong) fprintf(stderr, "allocation %lld: exit code %d, output %d: %s\n", (long long)forks.n, code, is, wrong), _exit(97);
+    if (wrong)
+        fprintf(stderr, "allocation %lld: exit code %d, output %d: %s\n", (long long)forks.n, code,
+                is, wrong),
+            _exit(97);
     forks.busy = false;
     forks.tried++;
     forks.failures += code != 0;
@@ -220,8 +237,8 @@ static void every_allocation_fails_once(void **state) {
     assert_int_equal(finish(run), 0);
     assert_int_equal(output_is(&good), 1);
     costs_are_whole();
-    print_message("%lld allocations, %lld of them tried, %lld runs without memory\n", (long long)plan->allocations, (long long)plan->tried,
-                  (long long)plan->failures);
+    print_message("%lld allocations, %lld of them tried, %lld runs without memory\n",
+                  (long long)plan->allocations, (long long)plan->tried, (long long)plan->failures);
     assert_true(plan->allocations > 1000 && plan->failures > 100);
 }
 
@@ -246,7 +263,8 @@ static void nothing_is_left_of_a_search_on_a_target(void **state) {
         put_old();
         forget_costs();
         code = finish(start(k, 0));
-        if (code != 0 && code != 4 && code != 5) fail_msg("allocation %lld: exit code %d", (long long)k, code);
+        if (code != 0 && code != 4 && code != 5)
+            fail_msg("allocation %lld: exit code %d", (long long)k, code);
         assert_int_equal(entries(candidates), 0);
         failures += code != 0;
     }
@@ -265,8 +283,10 @@ static void every_write_fails_once(void **state) {
         put_old();
         forget_costs();
         int code = finish(start(0, k)), is = output_is(&good);
-        if (code != 0 && code != 5 && code != 3) fail_msg("write %lld: exit code %d", (long long)k, code);
-        if (is < 0 || (code == 0 && !is)) fail_msg("write %lld: exit code %d, output %d", (long long)k, code, is);
+        if (code != 0 && code != 5 && code != 3)
+            fail_msg("write %lld: exit code %d", (long long)k, code);
+        if (is < 0 || (code == 0 && !is))
+            fail_msg("write %lld: exit code %d, output %d", (long long)k, code, is);
         assert_false(something_beside());
         costs_are_whole();
         if (!plan->reached) break;
@@ -299,7 +319,8 @@ static void killed_at_any_moment(void **state) {
             if (strstr(f->d_name, ".new-")) unlink(arena_format(arena, "%s/%s", folder, f->d_name));
 }
 
-/* One of two processes puts entries of its own and entries of both until the time is over; returns how many. */
+/* One of two processes puts entries of its own and entries of both until the time is over; returns
+   how many. */
 static int64_t share(int who, double seconds) {
     Error e = {0};
     CostDb *d = costdb_open(costs, &e);
@@ -333,9 +354,11 @@ static void two_processes_share_costs(void **state) {
         assert_true(count[who] > 0);
         for (int64_t k = 0; k < count[who]; k++) {
             double own, both;
-            assert_true(costdb_get(d, "step", "cpu", arena_format(arena, "own %d %lld", who, (long long)k), &own));
+            assert_true(costdb_get(d, "step", "cpu",
+                                   arena_format(arena, "own %d %lld", who, (long long)k), &own));
             assert_true(own == 1.0 + (double)k);
-            assert_true(costdb_get(d, "step", "cpu", arena_format(arena, "both %lld", (long long)k), &both));
+            assert_true(costdb_get(d, "step", "cpu", arena_format(arena, "both %lld", (long long)k),
+                                   &both));
             assert_true(both == (k < count[1] ? 2 : 3));
         }
     }
@@ -346,8 +369,10 @@ static void two_processes_share_costs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_fails_once), cmocka_unit_test(nothing_is_left_of_a_search_on_a_target),
-        cmocka_unit_test(every_write_fails_once),      cmocka_unit_test(killed_at_any_moment),
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(nothing_is_left_of_a_search_on_a_target),
+        cmocka_unit_test(every_write_fails_once),
+        cmocka_unit_test(killed_at_any_moment),
         cmocka_unit_test(two_processes_share_costs),
     };
     arena = arena_new(NULL, 0);

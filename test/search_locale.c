@@ -1,5 +1,6 @@
-/* search_locale.c -- the library inside a program whose numbers have a comma: rules with fractions load (their verdicts
-   are signed over their text), the report's numbers keep their point, the program's locale is what it was. */
+/* search_locale.c -- the library inside a program whose numbers have a comma: rules with fractions
+   load (their verdicts are signed over their text), the report's numbers keep their point, the
+   program's locale is what it was. */
 #include "search/isomer.h"
 #include <locale.h>
 #include <setjmp.h>
@@ -11,12 +12,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Makes a locale from its source and enters it; Debian's C library needs no other package for that. */
+/* Makes a locale from its source and enters it; Debian's C library needs no other package for
+   that. */
 static void enter_comma(void) {
     char folder[] = "/tmp/isomer-locale-XXXXXX", command[400];
     assert_non_null(mkdtemp(folder));
     snprintf(command, sizeof command,
-             "cd %s && printf 'LC_NUMERIC\\ndecimal_point \",\"\\nthousands_sep \"\"\\ngrouping -1\\nEND LC_NUMERIC\\n' >source && "
+             "cd %s && printf 'LC_NUMERIC\\ndecimal_point \",\"\\nthousands_sep \"\"\\ngrouping "
+             "-1\\nEND LC_NUMERIC\\n' >source && "
              "localedef --no-archive -c -i source ./comma 2>/dev/null; test -f comma/LC_NUMERIC",
              folder);
     assert_int_equal(system(command), 0);

@@ -1,4 +1,5 @@
-/* Measuring commands: an honest one, and those that die, hang, talk nonsense or leave answers out. */
+/* Measuring commands: an honest one, and those that die, hang, talk nonsense or leave answers
+   out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@
 #include <time.h>
 
 /* Answers each path with its length in milliseconds, one that holds "bad" with FAIL. */
-static const char honest[] = "while read -r p; do if [ -z \"$p\" ]; then echo; else case \"$p\" in *bad*) echo \"FAIL $p it is bad\";; "
+static const char honest[] = "while read -r p; do if [ -z \"$p\" ]; then echo; else case \"$p\" in "
+                             "*bad*) echo \"FAIL $p it is bad\";; "
                              "*) echo \"0.00${#p} $p\";; esac; fi; done";
 
 static bool measure(const char *command, int n, Timing *v, double timeout, Error *e) {
@@ -26,7 +28,8 @@ static void batches_are_answered(void **state) {
     Target *t = target_start(honest, &e);
     assert_non_null(t);
     for (int round = 0; round < 3; round++) {
-        Timing v[] = {{.path = "/a"}, {.path = "/bad one"}, {.path = "/with blank"}, {.path = "/a/bc"}};
+        Timing v[] = {
+            {.path = "/a"}, {.path = "/bad one"}, {.path = "/with blank"}, {.path = "/a/bc"}};
         assert_true(target_measure(t, 4, v, 10, &e));
         assert_true(v[0].seconds == 0.002 && v[3].seconds == 0.005);
         assert_true(v[1].seconds < 0);
@@ -40,7 +43,8 @@ static void answers_may_come_in_any_order_and_may_be_missing(void **state) {
     (void)state;
     Error e = {0};
     Timing v[] = {{.path = "/a"}, {.path = "/b"}, {.path = "/c"}};
-    assert_true(measure("read x; read x; read x; read x; echo '2 /c'; echo '1 /a'; echo", 3, v, 10, &e));
+    assert_true(
+        measure("read x; read x; read x; read x; echo '2 /c'; echo '1 /a'; echo", 3, v, 10, &e));
     assert_true(v[0].seconds == 1 && v[2].seconds == 2 && v[1].seconds < 0);
     assert_string_equal(v[1].reason, "no answer");
 }

@@ -1,6 +1,6 @@
-/* steps_reference.h -- what a step means, said once more as plainly as possible: plain loops over indices in
-   double (integers in int64), one element at a time. Only for tests. A result is a list of numbers in the order of
-   view[0]'s indices. */
+/* steps_reference.h -- what a step means, said once more as plainly as possible: plain loops over
+   indices in double (integers in int64), one element at a time. Only for tests. A result is a list
+   of numbers in the order of view[0]'s indices. */
 #ifndef ISOMER_TEST_STEPS_REFERENCE_H
 #define ISOMER_TEST_STEPS_REFERENCE_H
 #include "ops/core/type.h"
@@ -9,21 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Num { /* one number in both forms; `d` counts for floats, `i` for integers (uint64: its bits) */
+/* One number in both forms; `d` counts for floats, `i` for integers (uint64: its bits) */
+typedef struct Num {
     double d;
     int64_t i;
 } Num;
 
 static double ref_half(uint16_t h, int exponent_bits) {
     const int mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-    const int e = (h >> mantissa_bits) & ((1 << exponent_bits) - 1), m = h & ((1 << mantissa_bits) - 1);
+    const int e = (h >> mantissa_bits) & ((1 << exponent_bits) - 1),
+              m = h & ((1 << mantissa_bits) - 1);
     const double sign = h & 0x8000 ? -1 : 1;
     if (e == (1 << exponent_bits) - 1) return m ? (double)NAN : sign * (double)INFINITY;
-    return sign * (e ? ldexp(1 + ldexp(m, -mantissa_bits), e - bias) : ldexp(m, 1 - bias - mantissa_bits));
+    return sign *
+           (e ? ldexp(1 + ldexp(m, -mantissa_bits), e - bias) : ldexp(m, 1 - bias - mantissa_bits));
 }
 /* The nearest 16-bit float, found by search: ties go to the even pattern. */
 static uint16_t ref_to_half(double d, int exponent_bits) {
-    const uint16_t inf = (uint16_t)(((1 << exponent_bits) - 1) << (15 - exponent_bits)), sign = signbit(d) ? 0x8000 : 0;
+    const uint16_t inf = (uint16_t)(((1 << exponent_bits) - 1) << (15 - exponent_bits)),
+                   sign = signbit(d) ? 0x8000 : 0;
     const double a = fabs(d);
     if (d != d) return (uint16_t)(inf | 1 << (14 - exponent_bits));
     uint16_t low = 0, high = inf;
@@ -32,9 +36,12 @@ static uint16_t ref_to_half(double d, int exponent_bits) {
         if (ref_half(mid, exponent_bits) <= a) low = mid;
         else high = mid;
     }
-    const double below = ref_half(low, exponent_bits), top = ref_half((uint16_t)(inf - 1), exponent_bits);
-    const double above = high == inf ? 2 * top - ref_half((uint16_t)(inf - 2), exponent_bits) : ref_half(high, exponent_bits);
-    const bool up = a - below > above - a || (a - below == above - a && (low & 1)); /* beyond the greatest: as if there were one more */
+    const double below = ref_half(low, exponent_bits),
+                 top = ref_half((uint16_t)(inf - 1), exponent_bits);
+    const double above = high == inf ? 2 * top - ref_half((uint16_t)(inf - 2), exponent_bits)
+                                     : ref_half(high, exponent_bits);
+    /* Beyond the greatest: as if there were one more. */
+    const bool up = a - below > above - a || (a - below == above - a && (low & 1));
     return (uint16_t)(sign | (up ? high : low));
 }
 
@@ -65,7 +72,8 @@ static Num ref_load(const View *v, void *const slot[], const int64_t index[]) {
 static int64_t ref_clamp(double d, double low, double high) {
     if (d != d) return 0;
     if (d <= low) return low <= -0x1p63 ? INT64_MIN : (int64_t)low;
-    if (d >= high) return high >= 0x1p64 ? (int64_t)UINT64_MAX : high >= 0x1p63 ? INT64_MAX : (int64_t)high;
+    if (d >= high)
+        return high >= 0x1p64 ? (int64_t)UINT64_MAX : high >= 0x1p63 ? INT64_MAX : (int64_t)high;
     return d >= 0x1p63 ? (int64_t)(uint64_t)d : (int64_t)d;
 }
 /* What a stored element of this type reads back as. */
@@ -86,7 +94,8 @@ static Num ref_round(Num x, int dtype, bool real) {
                       : ref_clamp(x.d, -ldexp(1, bits - 1), ldexp(1, bits - 1) - (bits < 53));
     else if (bits < 64) {
         const uint64_t low = (uint64_t)x.i & ((UINT64_C(1) << bits) - 1);
-        r.i = !natural && (low >> (bits - 1)) ? (int64_t)(low - (UINT64_C(1) << bits)) : (int64_t)low;
+        r.i =
+            !natural && (low >> (bits - 1)) ? (int64_t)(low - (UINT64_C(1) << bits)) : (int64_t)low;
     }
     r.d = dtype == DT_UINT64 ? (double)(uint64_t)r.i : (double)r.i;
     return r;
@@ -142,7 +151,8 @@ static double ref_real(int op, double a, double b) {
 
 static int64_t ref_integer(int op, int64_t a, int64_t b, bool natural) {
     const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
-    const __int128 x = natural ? (__int128)ua : (__int128)a, z = natural ? (__int128)ub : (__int128)b;
+    const __int128 x = natural ? (__int128)ua : (__int128)a,
+                   z = natural ? (__int128)ub : (__int128)b;
     switch (op) {
     case C_ADD: return (int64_t)(ua + ub);
     case C_SUB: return (int64_t)(ua - ub);
@@ -169,7 +179,8 @@ static int64_t ref_integer(int op, int64_t a, int64_t b, bool natural) {
 }
 
 /* The value of a program, `acc` being the accumulator. */
-static Num ref_program(const Step *s, void *const slot[], const int64_t index[], Num acc, char class) {
+static Num ref_program(const Step *s, void *const slot[], const int64_t index[], Num acc,
+                       char class) {
     Num value[256];
     for (int i = 0; i < s->ncode; i++) {
         const Scalar *c = &s->code[i];
@@ -269,11 +280,16 @@ static Num ref_reduce(const Step *s, void *const slot[], const int64_t index[]) 
     if (kind == REDUCE_PROD) acc = (Num){1, 1};
     if (count > 0) do {
             const Num v = ref_load(x, slot, i);
-            const int op = kind == REDUCE_MAX ? C_MAX : kind == REDUCE_MIN ? C_MIN : kind == REDUCE_PROD ? C_MUL : C_ADD;
+            const int op = kind == REDUCE_MAX    ? C_MAX
+                           : kind == REDUCE_MIN  ? C_MIN
+                           : kind == REDUCE_PROD ? C_MUL
+                                                 : C_ADD;
             acc = (Num){ref_real(op, acc.d, v.d), ref_integer(op, acc.i, v.i, natural)};
         } while (ref_next(x, from, x->rank, i));
     if (kind != REDUCE_MEAN) return acc;
-    return (Num){acc.d / (double)count, count == 0 ? 0 : natural ? (int64_t)((uint64_t)acc.i / (uint64_t)count) : acc.i / count};
+    return (Num){acc.d / (double)count, count == 0 ? 0
+                                        : natural  ? (int64_t)((uint64_t)acc.i / (uint64_t)count)
+                                                   : acc.i / count};
 }
 
 static Num ref_softmax(const Step *s, void *const slot[], const int64_t index[]) {
@@ -300,7 +316,8 @@ static Num ref_element(const Step *s, void *const slot[], const int64_t index[])
     }
 }
 
-/* The class of the program: of the output and of the views it reads; of the operands too where there is an accumulator. */
+/* The class of the program: of the output and of the views it reads; of the operands too where
+   there is an accumulator. */
 static char ref_step_class(const Step *s) {
     const View *used[300];
     int n = 0;

@@ -1,6 +1,7 @@
-/* Mutants of true rules: a line of the right side is changed at random (operands swapped or rewired, numbers of
-   attributes changed, another operator, one dropped or added, outputs swapped), and none that is proved may differ
-   from the left side at any of many sizes drawn afterwards. Usage: verifier_mutants [COUNT [SEED]]. */
+/* Mutants of true rules: a line of the right side is changed at random (operands swapped or
+   rewired, numbers of attributes changed, another operator, one dropped or added, outputs swapped),
+   and none that is proved may differ from the left side at any of many sizes drawn afterwards.
+   Usage: verifier_mutants [COUNT [SEED]]. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +53,9 @@ static void replace(char *line, char *at, size_t n, const char *by) {
     snprintf(rest, sizeof rest, "%s", at + n);
     snprintf(at, LINE - (size_t)(at - line), "%s%s", by, rest);
 }
-static char *pick(Random *r, int n, char *v[]) { return n ? v[random_below(r, (uint64_t)n)] : NULL; }
+static char *pick(Random *r, int n, char *v[]) {
+    return n ? v[random_below(r, (uint64_t)n)] : NULL;
+}
 
 static bool swap_operands(char *line) {
     char *eq = strchr(line, '='), *t[16], a[64], b[64];
@@ -68,7 +71,8 @@ static bool change_number(Random *r, char *line) {
     char *digit[16], *eq = strchr(line, '=');
     int n = 0;
     for (char *p = eq ? eq : line; *p && n < 16; p++)
-        if (isdigit((unsigned char)*p) && !isalnum((unsigned char)p[-1]) && p[-1] != '_') digit[n++] = p;
+        if (isdigit((unsigned char)*p) && !isalnum((unsigned char)p[-1]) && p[-1] != '_')
+            digit[n++] = p;
     char *p = pick(r, n, digit);
     if (!p) return false;
     *p = *p == '0' || random_below(r, 2) ? (char)(*p == '9' ? '8' : *p + 1) : (char)(*p - 1);
@@ -123,7 +127,8 @@ static bool rewire(Random *r, char *line, const Rule *rule) {
     char *t[16], *in[16], inputs[2048], name[64];
     char *eq = strchr(line, '=');
     snprintf(inputs, sizeof inputs, "%s", rule->inputs.text);
-    char *from = pick(r, tokens(eq ? eq : line, '%', t), t), *to = pick(r, tokens(inputs, '%', in), in);
+    char *from = pick(r, tokens(eq ? eq : line, '%', t), t),
+         *to = pick(r, tokens(inputs, '%', in), in);
     if (!from || !to) return false;
     snprintf(name, sizeof name, "%.*s", (int)name_length(to), to);
     bool other = strncmp(from, name, name_length(from)) != 0 || name_length(from) != strlen(name);
@@ -140,7 +145,8 @@ static bool drop_node(Lines *l, int k) {
     l->v[k][0] = 0;
     for (int j = k + 1; j < l->n; j++)
         for (char *p = l->v[j]; (p = strchr(p, '%')); p++)
-            if (name_length(p) == strlen(result) && !strncmp(p, result, strlen(result))) replace(l->v[j], p, strlen(result), operand);
+            if (name_length(p) == strlen(result) && !strncmp(p, result, strlen(result)))
+                replace(l->v[j], p, strlen(result), operand);
     return true;
 }
 static bool add_relu(Random *r, Lines *l, int k) {
@@ -182,9 +188,12 @@ static bool differs(const Rule *rule, const VerifyResult *verdict, Arena *a, con
         Instance i;
         ValueMap map;
         Error e = {0};
-        if (rule_instance(w, a, &given, length, &i, &e) && graph_expand(w, a, &i.from, &i.from, &map, &e) &&
+        if (rule_instance(w, a, &given, length, &i, &e) &&
+            graph_expand(w, a, &i.from, &i.from, &map, &e) &&
             graph_expand(w, a, &i.to, &i.to, &map, &e)) {
-            Refutation r = refute_instance(w, a, &i, &(RefuteOptions){.shapes = SHAPES, .seed = seed + 99, .defined_only = true});
+            Refutation r = refute_instance(
+                w, a, &i,
+                &(RefuteOptions){.shapes = SHAPES, .seed = seed + 99, .defined_only = true});
             found = r.found;
             *text = r.text;
         }
@@ -216,17 +225,19 @@ static void try_mutant(const Rule *rule, Random *r, Tally *tally) {
     if (getenv("MUTANTS_SHOW") && ((v.verdict == VERDICT_UNKNOWN && !untyped) || v.ms > 2000))
         print_message("unknown %s (%.0f ms): %s\n%s", rule->name, v.ms, v.why, t.data);
     if (v.verdict == VERDICT_PROVED && differs(&mutant, &v, a, &difference)) {
-        print_message("%s, where [%s], is proved and wrong:\n%s%s\n", rule->name, v.condition, t.data, difference);
+        print_message("%s, where [%s], is proved and wrong:\n%s%s\n", rule->name, v.condition,
+                      t.data, difference);
         tally->wrong++;
     }
     arena_free(a);
 }
 static void test_mutants(void **state) {
     (void)state;
-    static const char *const files[] = {"test/cases/verifier/corpus_b.rules", "test/cases/verifier/further.rules",
-                                        "test/cases/verifier/axioms.rules",   "test/cases/verifier/axioms_groups.rules",
-                                        "test/cases/verifier/reals.rules",    "rules/library/merge.rules",
-                                        "rules/library/activation.rules"};
+    static const char *const files[] = {
+        "test/cases/verifier/corpus_b.rules", "test/cases/verifier/further.rules",
+        "test/cases/verifier/axioms.rules",   "test/cases/verifier/axioms_groups.rules",
+        "test/cases/verifier/reals.rules",    "rules/library/merge.rules",
+        "rules/library/activation.rules"};
     Arena *a = arena_new(NULL, 0);
     RuleSet set = {.arena = a};
     Tally tally = {0};
@@ -246,8 +257,8 @@ static void test_mutants(void **state) {
         const Rule *rule = &set.v[random_below(&r, (uint64_t)set.n)];
         if (!strstr(rule->comment, "expect: refuted")) try_mutant(rule, &r, &tally);
     }
-    print_message("%d mutants: %d proved, %d refuted, %d unknown; %d more do not type\n", count, tally.proved, tally.refuted, tally.unknown,
-                  tally.untyped);
+    print_message("%d mutants: %d proved, %d refuted, %d unknown; %d more do not type\n", count,
+                  tally.proved, tally.refuted, tally.unknown, tally.untyped);
     assert_int_equal(tally.wrong, 0);
     assert_true(tally.refuted > count / 2);
     arena_free(a);

@@ -1,5 +1,6 @@
-/* Mutants of true rules: what differs in numbers must not be proved, what agrees should be. Without arguments a few hundred,
-   as a test; with a number of mutants (and a seed) it prints the counts for each mutation: make check-mutants. */
+/* Mutants of true rules: what differs in numbers must not be proved, what agrees should be. Without
+   arguments a few hundred, as a test; with a number of mutants (and a seed) it prints the counts
+   for each mutation: make check-mutants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWS = 40, ZERO_DRAWS = 10, FEW = 200, FEW_SEED = 1, TRIES = 400, SHAPES = 1, PROVED_PERCENT = 90, BUDGET = 4000000 };
-/* What the oracle says. None: no shapes. Narrow: some size is 0 or 1 at all of them, or some tensor empty, which no rule is
-   for. Sizes: the numbers agree wherever the outputs have the same sizes, which is not everywhere where both sides are
-   graphs. Divided: only data with zeros tells them apart, where the real numbers have no quotient. */
+enum {
+    DRAWS = 40,
+    ZERO_DRAWS = 10,
+    FEW = 200,
+    FEW_SEED = 1,
+    TRIES = 400,
+    SHAPES = 1,
+    PROVED_PERCENT = 90,
+    BUDGET = 4000000
+};
+/* What the oracle says. None: no shapes. Narrow: some size is 0 or 1 at all of them, or some tensor
+   empty, which no rule is for. Sizes: the numbers agree wherever the outputs have the same sizes,
+   which is not everywhere where both sides are graphs. Divided: only data with zeros tells them
+   apart, where the real numbers have no quotient. */
 #define OUTCOMES(X)                                                                    \
     X(OUTCOME_EQUAL, "equal")                                                          \
     X(OUTCOME_DIFFERENT, "different in numbers")                                       \
@@ -31,7 +42,8 @@ typedef enum Outcome {
 #undef X
 } Outcome;
 typedef struct Counts {
-    int made, numbers[OUTCOME_COUNT], proved[OUTCOME_COUNT], by_kind[MUTATION_COUNT][OUTCOME_COUNT], proved_by_kind[MUTATION_COUNT];
+    int made, numbers[OUTCOME_COUNT], proved[OUTCOME_COUNT], by_kind[MUTATION_COUNT][OUTCOME_COUNT],
+        proved_by_kind[MUTATION_COUNT];
     int conditional, unsound;
     double worst_ms, total_ms;
 } Counts;
@@ -45,10 +57,11 @@ static void read_rules(Arena *a, const char *path, RuleSet *set) {
 /* The true rules of the library, of the corpora and of TASO's file, in this order. */
 static RuleSet read_all(Arena *a) {
     static const char *const files[] = {
-        "rules/library/activation.rules", "rules/library/attention.rules",      "rules/library/layout.rules",
-        "rules/library/fold.rules",       "rules/library/merge.rules",          "rules/library/normalization.rules",
-        "rules/library/simplify.rules",   "test/cases/verifier/corpus_b.rules", "test/cases/verifier/axioms.rules",
-        "test/cases/taso/graph_subst.pb",
+        "rules/library/activation.rules",   "rules/library/attention.rules",
+        "rules/library/layout.rules",       "rules/library/fold.rules",
+        "rules/library/merge.rules",        "rules/library/normalization.rules",
+        "rules/library/simplify.rules",     "test/cases/verifier/corpus_b.rules",
+        "test/cases/verifier/axioms.rules", "test/cases/taso/graph_subst.pb",
     };
     RuleSet all = {.arena = a}, set = {.arena = a};
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
@@ -63,7 +76,8 @@ static RuleSet read_all(Arena *a) {
     set.v = ARENA_NEW(a, Rule, all.n);
     for (int k = 0; k < all.n; k++) {
         int number = strncmp(all.v[k].name, "taso-", 5) ? 0 : atoi(all.v[k].name + 5);
-        bool wrong = strstr(all.v[k].comment, "expect: refuted") || (number >= 98 && number <= 100) || number == 105 ||
+        bool wrong = strstr(all.v[k].comment, "expect: refuted") ||
+                     (number >= 98 && number <= 100) || number == 105 ||
                      (number >= 125 && number <= 131);
         if (!wrong) set.v[set.n++] = all.v[k];
     }
@@ -72,17 +86,22 @@ static RuleSet read_all(Arena *a) {
 
 /* There were shapes at which every input has elements, and every size is above 1 at some. */
 static bool is_general(const Trial *t) {
-    uint64_t inputs = ((uint64_t)1 << t->instance.ninput) - 1, symbols = ((uint64_t)1 << t->instance.nsymbol % 64) - 1;
+    uint64_t inputs = ((uint64_t)1 << t->instance.ninput) - 1,
+             symbols = ((uint64_t)1 << t->instance.nsymbol % 64) - 1;
     return t->elements && t->inhabited == inputs && t->wide == symbols;
 }
 
-/* The prover's own search for counterexamples, which draws shapes and data in its own way and computes in rationals. */
+/* The prover's own search for counterexamples, which draws shapes and data in its own way and
+   computes in rationals. */
 static bool refuted(Trial *t) {
     Instance i = t->instance;
     ValueMap map;
     Error e = {0};
-    if (!graph_expand(t->w, t->arena, &i.from, &i.from, &map, &e) || !graph_expand(t->w, t->arena, &i.to, &i.to, &map, &e)) return false;
-    Refutation r = refute_instance(t->w, t->arena, &i, &(RefuteOptions){.shapes = DRAWS, .seed = 99, .defined_only = true});
+    if (!graph_expand(t->w, t->arena, &i.from, &i.from, &map, &e) ||
+        !graph_expand(t->w, t->arena, &i.to, &i.to, &map, &e))
+        return false;
+    Refutation r = refute_instance(
+        t->w, t->arena, &i, &(RefuteOptions){.shapes = DRAWS, .seed = 99, .defined_only = true});
     if (r.found) t->sizes_differ = strstr(r.text, "has other sizes") != NULL;
     return r.found;
 }
@@ -97,7 +116,8 @@ static Outcome by_numbers(const Rule *rule, const int length[], uint64_t seed) {
         TrialResult r = trial_rule(&t, DRAWS, &done);
         t.zeros = true;
         if (r == TRIAL_DIFFERENT) outcome = OUTCOME_DIFFERENT;
-        else if (r == TRIAL_SAME && trial_rule(&t, ZERO_DRAWS, &done) == TRIAL_DIFFERENT) outcome = OUTCOME_DIVIDED;
+        else if (r == TRIAL_SAME && trial_rule(&t, ZERO_DRAWS, &done) == TRIAL_DIFFERENT)
+            outcome = OUTCOME_DIVIDED;
         else if (r == TRIAL_SAME) outcome = is_general(&t) ? OUTCOME_EQUAL : OUTCOME_NARROW;
     }
     trial_close(&t);
@@ -110,7 +130,8 @@ static Outcome by_sizes(const Rule *rule, const int length[], uint64_t seed) {
     Outcome outcome = OUTCOME_EQUAL;
     if (trial_open(&t, rule, length, TRIAL_TYPES, seed)) {
         t.large = true;
-        if (trial_rule(&t, DRAWS, &done) == TRIAL_DIFFERENT || refuted(&t)) outcome = t.sizes_differ ? OUTCOME_SIZES : OUTCOME_DIFFERENT;
+        if (trial_rule(&t, DRAWS, &done) == TRIAL_DIFFERENT || refuted(&t))
+            outcome = t.sizes_differ ? OUTCOME_SIZES : OUTCOME_DIFFERENT;
     }
     trial_close(&t);
     return outcome;
@@ -119,12 +140,14 @@ static Outcome classify(const Rule *rule, uint64_t seed) {
     int length[RULE_BLOCKS];
     rule_lengths_first(rule, length);
     Outcome outcome = by_numbers(rule, length, seed);
-    Outcome sizes = outcome == OUTCOME_EQUAL || outcome == OUTCOME_NARROW ? by_sizes(rule, length, seed + 1) : outcome;
+    Outcome sizes = outcome == OUTCOME_EQUAL || outcome == OUTCOME_NARROW
+                        ? by_sizes(rule, length, seed + 1)
+                        : outcome;
     return sizes == OUTCOME_EQUAL ? outcome : sizes;
 }
 
-/* One that the oracle finds equal may be proved under a condition. What it finds different is asked for as it stands; every
-   eighth with conditions allowed: then it must be equal where they hold. */
+/* One that the oracle finds equal may be proved under a condition. What it finds different is asked
+   for as it stands; every eighth with conditions allowed: then it must be equal where they hold. */
 static bool is_proved(Arena *a, Rule *m, Outcome numbers, int k, Counts *c) {
     VerifyOptions o = verify_defaults();
     o.prove_first = true; /* it is the prover that is tested */
@@ -136,7 +159,8 @@ static bool is_proved(Arena *a, Rule *m, Outcome numbers, int k, Counts *c) {
     if (r.ms > c->worst_ms) c->worst_ms = r.ms;
     c->total_ms += r.ms;
     if (r.verdict != VERDICT_PROVED && numbers == OUTCOME_EQUAL && getenv("ISOMER_SHOW_UNPROVED"))
-        fprintf(stderr, "not proved: %s\n", r.verdict == VERDICT_REFUTED ? r.counterexample : r.why);
+        fprintf(stderr, "not proved: %s\n",
+                r.verdict == VERDICT_REFUTED ? r.counterexample : r.why);
     if (r.verdict != VERDICT_PROVED) return false;
     if (!*r.condition) return true;
     m->condition = r.condition;
@@ -181,7 +205,8 @@ static Counts run(int wanted, uint64_t seed) {
         Rule m;
         bool made = false;
         for (int tries = 0; tries < TRIES && !made; tries++)
-            made = rule_mutant(a, &set.v[random_below(&random, (uint64_t)set.n)], k, kind, &random, &m);
+            made = rule_mutant(a, &set.v[random_below(&random, (uint64_t)set.n)], k, kind, &random,
+                               &m);
         if (made) count_mutant(a, &m, kind, k, &c);
         arena_reset(a, mark);
     }
@@ -195,16 +220,19 @@ static void print_counts(const Counts *c, uint64_t seed) {
         OUTCOMES(X)
 #undef X
     };
-    printf(
-        "%d mutants of true rules, seed %llu; %d shapes, %d more with zeros in the data, %d more without regard to the sizes of outputs\n",
-        c->made, (unsigned long long)seed, DRAWS, ZERO_DRAWS, 2 * DRAWS);
-    for (int k = 0; k <= OUTCOME_SIZES; k++) printf("%6d %s, %d of them proved\n", c->numbers[k], words[k], c->proved[k]);
-    for (int k = OUTCOME_SIZES + 1; k < OUTCOME_COUNT; k++) printf("%6d not counted: %s\n", c->numbers[k], words[k]);
-    printf("%.0f ms for each in the prover, at most %.0f ms; %d were proved under a condition\n", c->total_ms / c->made, c->worst_ms,
-           c->conditional);
+    printf("%d mutants of true rules, seed %llu; %d shapes, %d more with zeros in the data, %d "
+           "more without regard to the sizes of outputs\n",
+           c->made, (unsigned long long)seed, DRAWS, ZERO_DRAWS, 2 * DRAWS);
+    for (int k = 0; k <= OUTCOME_SIZES; k++)
+        printf("%6d %s, %d of them proved\n", c->numbers[k], words[k], c->proved[k]);
+    for (int k = OUTCOME_SIZES + 1; k < OUTCOME_COUNT; k++)
+        printf("%6d not counted: %s\n", c->numbers[k], words[k]);
+    printf("%.0f ms for each in the prover, at most %.0f ms; %d were proved under a condition\n",
+           c->total_ms / c->made, c->worst_ms, c->conditional);
     printf("%-24s %9s %6s %6s %7s\n", "mutation", "different", "sizes", "equal", "proved");
     for (int k = 0; k < MUTATION_COUNT; k++)
-        printf("%-24s %9d %6d %6d %7d\n", mutation_word((Mutation)k), c->by_kind[k][OUTCOME_DIFFERENT], c->by_kind[k][OUTCOME_SIZES],
+        printf("%-24s %9d %6d %6d %7d\n", mutation_word((Mutation)k),
+               c->by_kind[k][OUTCOME_DIFFERENT], c->by_kind[k][OUTCOME_SIZES],
                c->by_kind[k][OUTCOME_EQUAL], c->proved_by_kind[k]);
 }
 

@@ -1,6 +1,6 @@
-/* Normal forms mean what the operators' definitions mean: the left side of every rule of the corpora, and of one
-   rule for each operator, is computed at sizes drawn at random from its normal form, by trying all values of its
-   variables, and from the definitions. */
+/* Normal forms mean what the operators' definitions mean: the left side of every rule of the
+   corpora, and of one rule for each operator, is computed at sizes drawn at random from its normal
+   form, by trying all values of its variables, and from the definitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,8 @@ static Sizes sizes(Check *c) { return (Sizes){SYMBOLS_MAX, c->value}; }
 
 /* ---- the value of a form */
 
-/* Elements of inputs that stand in polynomials have the values of the data; those outside of their tensor have none. */
+/* Elements of inputs that stand in polynomials have the values of the data; those outside of their
+   tensor have none. */
 static void note_reads(Check *c, Poly x);
 static void note_read(Check *c, Symbol s, const SymbolDef *d) {
     const Tensor *t = &c->tensor[c->from.in[d->word]];
@@ -84,7 +85,8 @@ static double element_of(Check *c, Atom a);
 static double product(Check *c, const Term *t) {
     double x = (double)t->c.p / (double)t->c.q;
     for (int k = 0; k < t->nfactor; k++) {
-        double base = element_of(c, t->factor[k].atom), e = (double)t->factor[k].power.p / (double)t->factor[k].power.q;
+        double base = element_of(c, t->factor[k].atom),
+               e = (double)t->factor[k].power.p / (double)t->factor[k].power.q;
         x *= t->factor[k].power.q != 1 && base < 0 ? 0 : base == 0 && e < 0 ? NAN : pow(base, e);
     }
     return x;
@@ -98,14 +100,16 @@ static void enumerate(Check *c, Range *r, int k) {
         r->total = r->most ? fmax(r->total, x) : r->total + x;
         return;
     }
-    for (c->value[r->var[k]] = LOW; c->value[r->var[k]] <= HIGH; c->value[r->var[k]]++) enumerate(c, r, k + 1);
+    for (c->value[r->var[k]] = LOW; c->value[r->var[k]] <= HIGH; c->value[r->var[k]]++)
+        enumerate(c, r, k + 1);
     c->value[r->var[k]] = SIZE_UNKNOWN;
 }
 static double parts_value(Check *c, const AtomInfo *a) {
     double best = -INFINITY;
     for (int k = 0; k < a->npart; k++) {
         Part x = part_open(&c->p, &a->part[k]);
-        Range r = {x.nvar, x.var, x.dom, x.nf, NULL, a->kind == AT_MAX, a->kind == AT_MAX ? -INFINITY : 0};
+        Range r = {
+            x.nvar, x.var, x.dom, x.nf, NULL, a->kind == AT_MAX, a->kind == AT_MAX ? -INFINITY : 0};
         enumerate(c, &r, 0);
         if (a->kind == AT_SUM) return r.total;
         best = fmax(best, r.total);
@@ -161,7 +165,9 @@ static bool shape_of(Check *c, Value v, Tensor *t) {
     *t = (Tensor){.rank = type->dim.n};
     int64_t n = 1;
     for (int k = 0; k < t->rank; k++) {
-        if (!poly_eval(c->p.w, type->dim.v[k], sizes(c), &t->dim[k]) || t->dim[k] < 0 || t->dim[k] > HIGH - 2) return false;
+        if (!poly_eval(c->p.w, type->dim.v[k], sizes(c), &t->dim[k]) || t->dim[k] < 0 ||
+            t->dim[k] > HIGH - 2)
+            return false;
         n *= t->dim[k];
     }
     t->v = ARENA_NEW(c->t.arena, Number, n + 1);
@@ -180,11 +186,13 @@ static bool run(Check *c) {
         for (int j = 0; j < n.nout; j++) {
             Tensor *t = &c->tensor[n.out + (Value)j];
             Ex e = is_input ? 0 : sig_define(c->p.w, n.sig, j);
-            Eval eval = {c->p.w, &numbers_real, sizes(c), n.nin, in, c->t.instance.nreal, c->param, c->param_value};
+            Eval eval = {c->p.w, &numbers_real,       sizes(c), n.nin,
+                         in,     c->t.instance.nreal, c->param, c->param_value};
             if (!shape_of(c, n.out + (Value)j, t)) return false;
             bool whole = dtype_class(value_type(c->p.w, n.out)->dtype) != 'F';
             for (int64_t i = 0; is_input && i < tensor_count(t); i++)
-                t->v[i].real = whole ? (double)random_below(&c->random, 2) : (double)random_below(&c->random, 9) / 2 - 1.25;
+                t->v[i].real = whole ? (double)random_below(&c->random, 2)
+                                     : (double)random_below(&c->random, 9) / 2 - 1.25;
             if (!is_input && (!e || !eval_tensor(&eval, e, t, NULL))) return false;
         }
     }
@@ -198,14 +206,15 @@ static void compare_output(Check *c, int k, Nf form) {
     int64_t n = tensor_count(t), step = n / CHECKED_MAX + 1;
     for (int64_t at = 0; at < n; at += step) {
         int64_t rest = at;
-        for (int a = t->rank; a--; rest /= t->dim[a]) c->value[c->import.index[a]] = rest % t->dim[a];
+        for (int a = t->rank; a--; rest /= t->dim[a])
+            c->value[c->import.index[a]] = rest % t->dim[a];
         double want = t->v[at].real, got = nf_value(c, form);
         if (!isfinite(want) || isnan(got)) continue; /* not defined: the forms' powers are total */
         if (fabs(want - got) > 1e-9 * (1 + fabs(want))) {
             Text text = text_new(c->t.arena);
             nf_print(&c->p, form, &text);
-            fail_msg("%s: output %d, element %lld: %.17g by definition, %.17g by %s", c->t.rule->name, k, (long long)at, want, got,
-                     text.data);
+            fail_msg("%s: output %d, element %lld: %.17g by definition, %.17g by %s",
+                     c->t.rule->name, k, (long long)at, want, got, text.data);
         }
         c->compared++;
     }
@@ -214,7 +223,8 @@ static void compare_output(Check *c, int k, Nf form) {
 static void quotients(Check *c) { /* symbols that stand for a floor have its value */
     for (int k = 0; k < c->facts.nsolved; k++) {
         Symbol x = c->facts.from[k], y = poly_is_symbol(c->p.w, c->facts.to[k]);
-        if (y && symbol_def(c->p.w, x).kind == SYM_FLOOR) poly_eval(c->p.w, poly_symbol(c->p.w, x), sizes(c), &c->value[y]);
+        if (y && symbol_def(c->p.w, x).kind == SYM_FLOOR)
+            poly_eval(c->p.w, poly_symbol(c->p.w, x), sizes(c), &c->value[y]);
     }
 }
 static void compare_draws(Check *c, const Nf *form) {
@@ -241,8 +251,12 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
     Error e = {0};
     World *w = c->t.w;
     assert_true(graph_expand(w, c->t.arena, &c->t.instance.from, &c->from, &map, &e));
-    c->p = (Prover){
-        .w = w, .arena = c->t.arena, .check = switches_all, .escape = &c->escape, .solver = solver_new(w, c->t.arena, 0), .exact = exact};
+    c->p = (Prover){.w = w,
+                    .arena = c->t.arena,
+                    .check = switches_all,
+                    .escape = &c->escape,
+                    .solver = solver_new(w, c->t.arena, 0),
+                    .exact = exact};
     if (!setjmp(c->escape.here)) {
         normal_init(&c->p);
         assert_true(size_facts(w, c->t.arena, &c->t.instance, &c->facts));
@@ -250,12 +264,17 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
         c->p.nsize = c->facts.nsize;
         c->p.size = c->facts.size;
         c->p.low = c->facts.low;
-        c->import = (Import){
-            .p = &c->p, .ninput = c->from.nin, .input = c->from.in, .nsolved = c->facts.nsolved, .from = c->facts.from, .to = c->facts.to};
+        c->import = (Import){.p = &c->p,
+                             .ninput = c->from.nin,
+                             .input = c->from.in,
+                             .nsolved = c->facts.nsolved,
+                             .from = c->facts.from,
+                             .to = c->facts.to};
         import_init(&c->import);
         c->tensor = ARENA_NEW(c->t.arena, Tensor, node_count(w) + 2);
         c->random = (Random){11, 0};
-        for (int k = 0; k < c->t.instance.nreal; k++) c->param[k] = world_word(w, c->t.instance.real[k]);
+        for (int k = 0; k < c->t.instance.nreal; k++)
+            c->param[k] = world_word(w, c->t.instance.real[k]);
         Nf *form = ARENA_NEW(c->t.arena, Nf, c->from.nout);
         for (int k = 0; k < c->from.nout; k++) form[k] = import_value(&c->import, c->from.out[k]);
         compare_draws(c, form);
@@ -294,13 +313,16 @@ static void test_operators(void **state) {
     int missing = 0;
     for (int k = 0; k < op_count(); k++)
         if (op_algebraic(op_number(k)) && !covered[k]) {
-            print_message("operator %s has a meaning for the prover, but no rule in operators.rules\n", op_number(k)->name);
+            print_message(
+                "operator %s has a meaning for the prover, but no rule in operators.rules\n",
+                op_number(k)->name);
             missing++;
         }
     assert_int_equal(missing, 0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators), cmocka_unit_test(test_corpora)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators),
+                                       cmocka_unit_test(test_corpora)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

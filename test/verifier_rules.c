@@ -1,4 +1,5 @@
-/* Verdicts: the corpora, the rules of the library, planted false rules, and what each check inside the prover is for. */
+/* Verdicts: the corpora, the rules of the library, planted false rules, and what each check inside
+   the prover is for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,22 +23,27 @@ static VerifyResult verdict(Arena *a, const Rule *rule, Switches check, bool no_
     return verify_rule(a, rule, &o);
 }
 
-/* Every rule has the verdict that the line above it expects, a false one as it stands: by default it may hold under a condition, never without. */
+/* Every rule has the verdict that the line above it expects, a false one as it stands: by default
+   it may hold under a condition, never without. */
 static void check_corpus(const char *path, int proved, int refuted) {
     Arena *a = arena_new(NULL, 0);
     RuleSet set = read_rules(a, path);
     int count[4] = {0};
     for (int k = 0; k < set.n; k++) {
         const Rule *rule = &set.v[k];
-        Verdict expected = strstr(rule->comment, "expect: proved") ? VERDICT_PROVED : VERDICT_REFUTED;
+        Verdict expected =
+            strstr(rule->comment, "expect: proved") ? VERDICT_PROVED : VERDICT_REFUTED;
         VerifyResult r = verdict(a, rule, switches_all, expected == VERDICT_REFUTED);
         if (r.verdict != expected)
-            fail_msg("%s: %s: verdict %d: %s %s", path, rule->name, (int)r.verdict, r.why, r.counterexample ? r.counterexample : "");
-        if (strstr(r.sides, "inferred")) fail_msg("%s: %s: only where %s", path, rule->name, r.condition);
+            fail_msg("%s: %s: verdict %d: %s %s", path, rule->name, (int)r.verdict, r.why,
+                     r.counterexample ? r.counterexample : "");
+        if (strstr(r.sides, "inferred"))
+            fail_msg("%s: %s: only where %s", path, rule->name, r.condition);
         count[r.verdict]++;
         VerifyOptions o = verify_defaults();
         if (expected == VERDICT_REFUTED) r = verify_rule(a, rule, &o);
-        if (expected == VERDICT_REFUTED && r.verdict != VERDICT_REFUTED && !*r.condition) fail_msg("%s: %s by default", path, rule->name);
+        if (expected == VERDICT_REFUTED && r.verdict != VERDICT_REFUTED && !*r.condition)
+            fail_msg("%s: %s by default", path, rule->name);
     }
     assert_int_equal(count[VERDICT_PROVED], proved);
     assert_int_equal(count[VERDICT_REFUTED], refuted);
@@ -74,7 +80,8 @@ static void test_planted(void **state) {
     assert_true(set.n >= 10);
     for (int k = 0; k < set.n; k++) {
         VerifyResult r = verdict(a, &set.v[k], switches_all, true);
-        if (r.verdict != VERDICT_REFUTED) fail_msg("%s: verdict %d: %s", set.v[k].name, (int)r.verdict, r.why);
+        if (r.verdict != VERDICT_REFUTED)
+            fail_msg("%s: verdict %d: %s", set.v[k].name, (int)r.verdict, r.why);
         assert_non_null(strstr(r.counterexample, "output 1 at ["));
     }
     arena_free(a);
@@ -94,35 +101,40 @@ static unsigned classes_of(const char *text) {
 }
 static void test_classes(void **state) {
     (void)state;
-    assert_int_equal(classes_of("rule moves\n  %x : F [n, m]\nfrom\n  %u = transpose %x perm=[1, 0]\n  %v = relu %u\n  out %v\n"
+    assert_int_equal(classes_of("rule moves\n  %x : F [n, m]\nfrom\n  %u = transpose %x perm=[1, "
+                                "0]\n  %v = relu %u\n  out %v\n"
                                 "to\n  %u = relu %x\n  %v = transpose %u perm=[1, 0]\n  out %v\n"),
                      CLASS_EXACT);
-    assert_int_equal(
-        classes_of(
-            "rule columns\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, l]\nfrom\n  %u = matmul %x %y\n  %v = matmul %x %z\n"
-            "  out %u %v\nto\n  %w = concat %y %z axis=1\n  %p = matmul %x %w\n  %u %v = split %p axis=1 sizes=[m, l]\n  out %u %v\n"),
-        CLASS_EXACT);
-    assert_int_equal(
-        classes_of("rule associates\n  %x : F [n]   %y : F [n]   %z : F [n]\nfrom\n  %u = add %x %y\n  %v = add %u %z\n  out %v\n"
-                   "to\n  %u = add %y %z\n  %v = add %x %u\n  out %v\n"),
-        CLASS_REASSOCIATES);
-    assert_int_equal(
-        classes_of("rule rounds\n  %x : F [n]\nfrom\n  %k = fill value=2 shape=[]\n  %l = fill value=20 shape=[]\n  %u = mul %x %k\n"
-                   "  %v = div %u %l\n  out %v\nto\n  %k = fill value=1/10 shape=[]\n  %v = mul %x %k\n  out %v\n"),
-        CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES);
+    assert_int_equal(classes_of("rule columns\n  %x : F [n, k]   %y : F [k, m]   %z : F [k, "
+                                "l]\nfrom\n  %u = matmul %x %y\n  %v = matmul %x %z\n"
+                                "  out %u %v\nto\n  %w = concat %y %z axis=1\n  %p = matmul %x "
+                                "%w\n  %u %v = split %p axis=1 sizes=[m, l]\n  out %u %v\n"),
+                     CLASS_EXACT);
+    assert_int_equal(classes_of("rule associates\n  %x : F [n]   %y : F [n]   %z : F [n]\nfrom\n  "
+                                "%u = add %x %y\n  %v = add %u %z\n  out %v\n"
+                                "to\n  %u = add %y %z\n  %v = add %x %u\n  out %v\n"),
+                     CLASS_REASSOCIATES);
+    assert_int_equal(classes_of("rule rounds\n  %x : F [n]\nfrom\n  %k = fill value=2 shape=[]\n  "
+                                "%l = fill value=20 shape=[]\n  %u = mul %x %k\n"
+                                "  %v = div %u %l\n  out %v\nto\n  %k = fill value=1/10 shape=[]\n "
+                                " %v = mul %x %k\n  out %v\n"),
+                     CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES);
     /* a composite's definition has the square root of 1/2 as it is, a model its nearest float */
     assert_int_equal(
-        classes_of("rule gelu\n  %x : F [n]\nfrom\n  %y = gelu %x\n  out %y\nto\n  %s = fill value=0.7071067811865476 shape=[]\n"
-                   "  %t = mul %x %s\n  %e = erf %t\n  %one = fill value=1 shape=[]\n  %p = add %e %one\n"
-                   "  %half = fill value=1/2 shape=[]\n  %h = mul %x %half\n  %y = mul %h %p\n  out %y\n"),
+        classes_of(
+            "rule gelu\n  %x : F [n]\nfrom\n  %y = gelu %x\n  out %y\nto\n  %s = fill "
+            "value=0.7071067811865476 shape=[]\n"
+            "  %t = mul %x %s\n  %e = erf %t\n  %one = fill value=1 shape=[]\n  %p = add %e %one\n"
+            "  %half = fill value=1/2 shape=[]\n  %h = mul %x %half\n  %y = mul %h %p\n  out %y\n"),
         CLASS_ROUNDS);
-    assert_int_equal(
-        classes_of("rule drops\n  %x : F [n]   %y : F [n]\nfrom\n  %u = add %x %y\n  %v = sub %u %y\n  out %v\nto\n  out %x\n"),
-        CLASS_REASSOCIATES | CLASS_DROPS);
+    assert_int_equal(classes_of("rule drops\n  %x : F [n]   %y : F [n]\nfrom\n  %u = add %x %y\n  "
+                                "%v = sub %u %y\n  out %v\nto\n  out %x\n"),
+                     CLASS_REASSOCIATES | CLASS_DROPS);
     /* x / c is one rounding, x * (1 / c) two */
-    assert_int_equal(classes_of("rule reciprocal\n  %x : F [n]   %y : F [n]\nfrom\n  %v = div %x %y\n  out %v\n"
-                                "to\n  %r = reciprocal %y\n  %v = mul %x %r\n  out %v\n"),
-                     CLASS_REASSOCIATES | CLASS_DIVIDES);
+    assert_int_equal(
+        classes_of("rule reciprocal\n  %x : F [n]   %y : F [n]\nfrom\n  %v = div %x %y\n  out %v\n"
+                   "to\n  %r = reciprocal %y\n  %v = mul %x %r\n  out %v\n"),
+        CLASS_REASSOCIATES | CLASS_DIVIDES);
 }
 
 /* ---- preconditions */
@@ -137,9 +149,11 @@ static bool proved_with(const char *text, Switches check) {
     return proved;
 }
 
-static const char needs_more[] = "rule pieces\n  %x : F [n, m]\nfrom\n  out %x\nto\n"
-                                 "  %u %v = split %x axis=1 sizes=[p, m - p]\n  %y = concat %u %v axis=1\n  out %y\n";
-static const char only_rows[] = "rule one-row\n  %x : F [n, m]\nfrom\n  out %x\nto\n  %y = reshape %x shape=[1, m]\n  out %y\n";
+static const char needs_more[] =
+    "rule pieces\n  %x : F [n, m]\nfrom\n  out %x\nto\n"
+    "  %u %v = split %x axis=1 sizes=[p, m - p]\n  %y = concat %u %v axis=1\n  out %y\n";
+static const char only_rows[] =
+    "rule one-row\n  %x : F [n, m]\nfrom\n  out %x\nto\n  %y = reshape %x shape=[1, m]\n  out %y\n";
 static void test_useless_precondition(void **state) {
     (void)state;
     assert_false(proved_with(only_rows, switches_all)); /* n = 1 would be needed */
@@ -173,22 +187,26 @@ static void test_categories(void **state) {
     VerifyResult r = by_default(a, only_rows);
     assert_int_not_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.category, "useless");
-    r = by_default(a, "rule twice\n  %x : F [n, n]\nfrom\n  %y = transpose %x perm=[1, 0]\n  out %y\nto\n  out %x\n");
+    r = by_default(a, "rule twice\n  %x : F [n, n]\nfrom\n  %y = transpose %x perm=[1, 0]\n  out "
+                      "%y\nto\n  out %x\n");
     assert_int_equal(r.verdict, VERDICT_REFUTED);
     assert_string_equal(r.category, "useless");
     assert_non_null(strstr(r.why, "where n == 1"));
-    r = by_default(a, "rule nowhere\n  %x : F [n]\nfrom\n  %y = relu %x\n  out %y\nto\n  out %x\nwhere n >= 2, 1 >= n\n");
+    r = by_default(a, "rule nowhere\n  %x : F [n]\nfrom\n  %y = relu %x\n  out %y\nto\n  out "
+                      "%x\nwhere n >= 2, 1 >= n\n");
     assert_int_equal(r.verdict, VERDICT_UNKNOWN);
     assert_string_equal(r.category, "vacuous");
-    r = by_default(a, "rule idle\n  %x : F [n]\nfrom\n  %y = relu %x\n  %z = relu %y\n  out %z\nto\n  %y = relu %x\n  out %y\n");
+    r = by_default(a, "rule idle\n  %x : F [n]\nfrom\n  %y = relu %x\n  %z = relu %y\n  out "
+                      "%z\nto\n  %y = relu %x\n  out %y\n");
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.category, "");
     arena_free(a);
 }
-static const char groups[] =
-    "rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F [G*q, c, 3]\nfrom\n  %s = conv %x %u group=G\n"
-    "  %t = conv %x %v group=G\n  %y = concat %s %t axis=1\n  out %y\nto\n  %w = concat %u %v axis=0\n"
-    "  %y = conv %x %w group=G\n  out %y\nwhere p >= 1, q >= 1, k >= 3\n";
+static const char groups[] = "rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F "
+                             "[G*q, c, 3]\nfrom\n  %s = conv %x %u group=G\n"
+                             "  %t = conv %x %v group=G\n  %y = concat %s %t axis=1\n  out "
+                             "%y\nto\n  %w = concat %u %v axis=0\n"
+                             "  %y = conv %x %w group=G\n  out %y\nwhere p >= 1, q >= 1, k >= 3\n";
 static void test_inferred(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -196,8 +214,10 @@ static void test_inferred(void **state) {
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.condition, "G == 1");
     assert_string_equal(r.sides, "inferred");
-    r = by_default(a, "rule mean\n  %x : F [p, m]   %y : F [q, m]\nfrom\n  %s = concat %x %y axis=0\n  %r = reduce_mean %s axes=[0]\n"
-                      "  out %r\nto\n  %s = reduce_mean %x axes=[0]\n  %t = reduce_mean %y axes=[0]\n  %h = fill value=1/2 shape=[]\n"
+    r = by_default(a, "rule mean\n  %x : F [p, m]   %y : F [q, m]\nfrom\n  %s = concat %x %y "
+                      "axis=0\n  %r = reduce_mean %s axes=[0]\n"
+                      "  out %r\nto\n  %s = reduce_mean %x axes=[0]\n  %t = reduce_mean %y "
+                      "axes=[0]\n  %h = fill value=1/2 shape=[]\n"
                       "  %u = add %s %t\n  %r = mul %u %h\n  out %r\n");
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.condition, "p == q");
@@ -206,7 +226,8 @@ static void test_inferred(void **state) {
     assert_string_equal(r.sides, "right side, right side");
     arena_free(a);
 }
-/* What holds in the models is only a guess: these agree wherever a == b, but also say that b is odd there. */
+/* What holds in the models is only a guess: these agree wherever a == b, but also say that b is odd
+   there. */
 static void test_guesses(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -218,7 +239,8 @@ static void test_guesses(void **state) {
     Model model[6];
     Guess guess[8];
     const char text[] = "rule r\n  %x : F [a, b]\nfrom\n  %y = relu %x\n  out %y\nto\n  out %x\n";
-    assert_true(rules_parse(a, "test", text, strlen(text), &set, &e) && rule_instance(w, a, &set.v[0], (int[]){0}, &i, &e));
+    assert_true(rules_parse(a, "test", text, strlen(text), &set, &e) &&
+                rule_instance(w, a, &set.v[0], (int[]){0}, &i, &e));
     assert_int_equal(i.nsymbol, 2);
     for (int k = 0; k < 6; k++) model[k] = (Model){value[k], k < 3};
     assert_int_equal(infer_guesses(w, a, &i, 3, model, 8, guess), 0); /* nothing to tell apart */
@@ -234,18 +256,23 @@ static void test_guesses(void **state) {
 
 /* ---- each check is needed: without it one of these false rules is proved */
 
-static const char no_determinant[] = "rule every-second\n  %x : F [2*n]\nfrom\n  %s = slice %x starts=[0] sizes=[n] steps=[2]\n"
-                                     "  %y = reduce_sum %s axes=[0]\n  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\n";
-static const char no_determinant_reversed[] = "rule every-second\n  %x : F [2*n]\nfrom\n  %y = reduce_sum %x axes=[0]\n  out %y\nto\n"
-                                              "  %s = slice %x starts=[0] sizes=[n] steps=[2]\n  %y = reduce_sum %s axes=[0]\n  out %y\n";
-static const char no_renaming[] = "rule square-of-sum\n  %x : F [n]\nfrom\n  %s = reduce_sum %x axes=[0]\n  %y = mul %s %s\n  out %y\n"
+static const char no_determinant[] =
+    "rule every-second\n  %x : F [2*n]\nfrom\n  %s = slice %x starts=[0] sizes=[n] steps=[2]\n"
+    "  %y = reduce_sum %s axes=[0]\n  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\n";
+static const char no_determinant_reversed[] =
+    "rule every-second\n  %x : F [2*n]\nfrom\n  %y = reduce_sum %x axes=[0]\n  out %y\nto\n"
+    "  %s = slice %x starts=[0] sizes=[n] steps=[2]\n  %y = reduce_sum %s axes=[0]\n  out %y\n";
+static const char no_renaming[] = "rule square-of-sum\n  %x : F [n]\nfrom\n  %s = reduce_sum %x "
+                                  "axes=[0]\n  %y = mul %s %s\n  out %y\n"
                                   "to\n  %p = mul %x %x\n  %y = reduce_sum %p axes=[0]\n  out %y\n";
-static const char no_feasibility[] =
-    "rule pad-swapped\n  %x : F [n]\nfrom\n  %y = pad %x pads=[1, 2]\n  out %y\nto\n  %y = pad %x pads=[2, 1]\n  out %y\n";
+static const char no_feasibility[] = "rule pad-swapped\n  %x : F [n]\nfrom\n  %y = pad %x pads=[1, "
+                                     "2]\n  out %y\nto\n  %y = pad %x pads=[2, 1]\n  out %y\n";
 static const char no_indicator[] =
     "rule sum-of-a-piece\n  %x : F [n + m]\nfrom\n  %s = slice %x starts=[0] sizes=[n]\n"
-    "  %y = reduce_sum %s axes=[0]\n  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\nwhere n >= 0, m >= 0\n";
-static const char no_nonempty[] = "rule relu-of-maximum\n  %x : F [n, m]\nfrom\n  %s = reduce_max %x axes=[1]\n  %y = relu %s\n  out %y\n"
+    "  %y = reduce_sum %s axes=[0]\n  out %y\nto\n  %y = reduce_sum %x axes=[0]\n  out %y\nwhere n "
+    ">= 0, m >= 0\n";
+static const char no_nonempty[] = "rule relu-of-maximum\n  %x : F [n, m]\nfrom\n  %s = reduce_max "
+                                  "%x axes=[1]\n  %y = relu %s\n  out %y\n"
                                   "to\n  %s = relu %x\n  %y = reduce_max %s axes=[1]\n  out %y\n";
 
 static void test_determinant(void **state) {
@@ -285,11 +312,14 @@ static void test_nonempty(void **state) {
     assert_true(proved_with(no_nonempty, off));
 }
 
-/* A condition that decides a quotient is not forgotten once the quotient is replaced by what it then is: the
-   second half of x is not the first. */
-static const char forgotten[] = "rule halves\n  %x : F [n, c]   %y : F [n, c]   %t : F [2*o, c, 1]\nfrom\n  %s = concat %x %y axis=1\n"
-                                "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\nto\n  %s = concat %x %x axis=1\n"
-                                "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\n";
+/* A condition that decides a quotient is not forgotten once the quotient is replaced by what it
+   then is: the second half of x is not the first. */
+static const char forgotten[] =
+    "rule halves\n  %x : F [n, c]   %y : F [n, c]   %t : F [2*o, c, 1]\nfrom\n  %s = concat %x %y "
+    "axis=1\n"
+    "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\nto\n  %s = concat "
+    "%x %x axis=1\n"
+    "  %u = reshape %s shape=[n, 2*c, 1]\n  %z = conv %u %t group=2\n  out %z\n";
 static void test_forgotten_condition(void **state) {
     (void)state;
     assert_false(proved_with(forgotten, switches_all));

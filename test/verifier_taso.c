@@ -1,4 +1,5 @@
-/* TASO's shipped rules, every number of groups symbolic: as they stand, and by default, where conditions are inferred. */
+/* TASO's shipped rules, every number of groups symbolic: as they stand, and by default, where
+   conditions are inferred. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,8 @@ static void verify_shipped(bool no_preconditions, VerifyResult *r, Arena *a) {
     Error e = {0};
     VerifyOptions o = verify_defaults();
     o.no_preconditions = no_preconditions;
-    if (!rules_load(a, "test/cases/taso/graph_subst.pb", &set, &refused, &e)) fail_msg("%s", e.reason);
+    if (!rules_load(a, "test/cases/taso/graph_subst.pb", &set, &refused, &e))
+        fail_msg("%s", e.reason);
     assert_int_equal(set.n, RULES);
     assert_int_equal(refused.n, 0);
     for (int k = 0; k < RULES; k++) r[k] = verify_rule(a, &set.v[k], &o);
@@ -30,13 +32,15 @@ static void test_as_they_stand(void **state) {
     verify_shipped(true, r, a);
     for (int k = 0; k < RULES; k++) {
         bool wrong = is_wrong(k) || needs_groups(k);
-        if (r[k].verdict != (wrong ? VERDICT_REFUTED : VERDICT_PROVED)) fail_msg("taso-%d: %d: %s", k, (int)r[k].verdict, r[k].why);
+        if (r[k].verdict != (wrong ? VERDICT_REFUTED : VERDICT_PROVED))
+            fail_msg("taso-%d: %d: %s", k, (int)r[k].verdict, r[k].why);
         assert_string_equal(r[k].condition, "");
         assert_int_equal(r[k].counterexample != NULL, wrong);
     }
     arena_free(a);
 }
-/* What is wrong with several groups holds with one; what is wrong with one is refuted, or holds under a condition that says more than that. */
+/* What is wrong with several groups holds with one; what is wrong with one is refuted, or holds
+   under a condition that says more than that. */
 static void test_by_default(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -46,7 +50,8 @@ static void test_by_default(void **state) {
     for (int k = 0; k < RULES; k++) {
         ms += r[k].ms;
         if (is_wrong(k) && r[k].verdict == VERDICT_REFUTED) continue;
-        if (r[k].verdict != VERDICT_PROVED) fail_msg("taso-%d: %d: %s", k, (int)r[k].verdict, r[k].why);
+        if (r[k].verdict != VERDICT_PROVED)
+            fail_msg("taso-%d: %d: %s", k, (int)r[k].verdict, r[k].why);
         if (is_wrong(k)) assert_true(*r[k].condition);
         else if (needs_groups(k)) assert_non_null(strstr(r[k].condition, "G0 == 1"));
         else assert_string_equal(r[k].condition, "");
@@ -56,6 +61,7 @@ static void test_by_default(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_they_stand), cmocka_unit_test(test_by_default)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_they_stand),
+                                       cmocka_unit_test(test_by_default)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,8 @@ static int split_cells(Prover *p, Dom ctx, Lit l, Cell *cell, int n) {
     memcpy(cell, next, sizeof *cell * (size_t)m);
     return m;
 }
-int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Symbol *except, Cell cell[CELLS_MAX]) {
+int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Symbol *except,
+               Cell cell[CELLS_MAX]) {
     int n = 1;
     cell[0] = (Cell){0};
     for (int a = 0; a < nnf; a++) {
@@ -61,7 +62,8 @@ int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Sym
             const Term *t = &nf_body(p, nf[a], k, &c)->term;
             Lits l = dom_lits(p, t->dom);
             for (int j = 0; j < l.n; j++)
-                if (!lit_mentions(p, l.v[j], t->nvar, t->var) && !lit_mentions(p, l.v[j], nexcept, except))
+                if (!lit_mentions(p, l.v[j], t->nvar, t->var) &&
+                    !lit_mentions(p, l.v[j], nexcept, except))
                     n = split_cells(p, ctx, l.v[j], cell, n);
         }
     }
@@ -124,7 +126,8 @@ Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
             Ratio c;
             nf_body(p, nf[j], k, &c);
             int64_t den = c.q / gcd(c.q, g.q), a, b;
-            if (__builtin_mul_overflow(den, g.q, &den) || __builtin_mul_overflow(c.p, den / c.q, &a) ||
+            if (__builtin_mul_overflow(den, g.q, &den) ||
+                __builtin_mul_overflow(c.p, den / c.q, &a) ||
                 __builtin_mul_overflow(g.p, den / g.q, &b))
                 prover_fail(p, "a coefficient leaves 64 bits");
             g = ratio(gcd(a, b), den);
@@ -132,8 +135,8 @@ Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
     }
     return g.p ? g : ratio(1, 1);
 }
-/* The power of the atom that every term has; p = 0 when there is none. A positive atom may be missing in terms and
-   have any powers: the least is taken. */
+/* The power of the atom that every term has; p = 0 when there is none. A positive atom may be
+   missing in terms and have any powers: the least is taken. */
 static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
     bool positive = atom_positive(p, a), first = true;
     Ratio least = ratio(0, 1);
@@ -144,8 +147,10 @@ static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
             const Term *t = &nf_body(p, nf[j], k, &c)->term;
             for (int f = 0; f < t->nfactor; f++)
                 if (t->factor[f].atom == a) here = t->factor[f].power;
-            if (!positive && (!here.p || (!first && (here.p != least.p || here.q != least.q)))) return ratio(0, 1);
-            if (first || ratio_plus(p, here, ratio_times(p, least, ratio(-1, 1))).p < 0) least = here;
+            if (!positive && (!here.p || (!first && (here.p != least.p || here.q != least.q))))
+                return ratio(0, 1);
+            if (first || ratio_plus(p, here, ratio_times(p, least, ratio(-1, 1))).p < 0)
+                least = here;
             first = false;
         }
     }
@@ -173,7 +178,9 @@ Term common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, const 
                 Atom a = t->factor[f].atom;
                 bool done = false;
                 for (int i = 0; i < r.nfactor; i++) done |= r.factor[i].atom == a;
-                if (done || (!any && !atom_nonnegative(p, a)) || owned(p, n, nf, a) || atom_mentions_any(p, a, nexcept, except)) continue;
+                if (done || (!any && !atom_nonnegative(p, a)) || owned(p, n, nf, a) ||
+                    atom_mentions_any(p, a, nexcept, except))
+                    continue;
                 Ratio power = shared_power(p, n, nf, a);
                 if (power.p) r = term_factor(p, r, a, power);
             }
@@ -186,7 +193,9 @@ static Term without(Prover *p, Term t, Atom a, Ratio power) {
     int n = 0;
     bool found = false;
     for (int k = 0; k < t.nfactor; k++)
-        if (!found && t.factor[k].atom == a && (atom_positive(p, a) || (t.factor[k].power.p == power.p && t.factor[k].power.q == power.q)))
+        if (!found && t.factor[k].atom == a &&
+            (atom_positive(p, a) ||
+             (t.factor[k].power.p == power.p && t.factor[k].power.q == power.q)))
             found = true;
         else v[n++] = t.factor[k];
     Term r = t;
@@ -200,8 +209,11 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
     Term *t = ARENA_NEW(p->arena, Term, n);
     for (int k = 0; k < n; k++) {
         t[k] = nf_term(p, nf, k);
-        for (int f = 0; f < common.nfactor; f++) t[k] = without(p, t[k], common.factor[f].atom, common.factor[f].power);
-        t[k].c = ratio_times(p, t[k].c, ratio(common.c.p < 0 ? -common.c.q : common.c.q, common.c.p < 0 ? -common.c.p : common.c.p));
+        for (int f = 0; f < common.nfactor; f++)
+            t[k] = without(p, t[k], common.factor[f].atom, common.factor[f].power);
+        t[k].c = ratio_times(p, t[k].c,
+                             ratio(common.c.p < 0 ? -common.c.q : common.c.q,
+                                   common.c.p < 0 ? -common.c.p : common.c.p));
     }
     return nf_from(p, n, t);
 }
@@ -214,7 +226,9 @@ static Nf negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 /* The term is log(a) for an a that is positive. */
 static bool is_log(Prover *p, const Term *t, Nf *a) {
     const AtomInfo *i = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
-    if (!i || t->nvar || t->dom || i->kind != AT_FN || i->word != FN_LOG || !ratio_is(t->factor[0].power, 1)) return false;
+    if (!i || t->nvar || t->dom || i->kind != AT_FN || i->word != FN_LOG ||
+        !ratio_is(t->factor[0].power, 1))
+        return false;
     *a = i->a;
     return nf_positive(p, *a);
 }
@@ -245,14 +259,19 @@ static bool known_value(Prover *p, Function f, Nf nf, Nf *value) {
     *value = nf_number(p, ratio((int64_t)(2 * zero), 2));
     return true;
 }
-static Nf atom_of(Prover *p, Function f, Nf nf) { return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0)); }
-/* log(exp(t)^c) = c*t; of other atoms the power comes out, be it odd: where it is not positive neither side is defined. */
+static Nf atom_of(Prover *p, Function f, Nf nf) {
+    return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0));
+}
+/* log(exp(t)^c) = c*t; of other atoms the power comes out, be it odd: where it is not positive
+   neither side is defined. */
 static Nf log_of_factor(Prover *p, const Factor *f) {
     const AtomInfo *a = atom_info(p, f->atom);
     if (a->kind == AT_FN && a->word == FN_EXP) return nf_scale(p, a->a, f->power);
-    return nf_scale(p, atom_of(p, FN_LOG, a->kind == AT_BASE ? a->a : nf_atom(p, f->atom)), f->power);
+    return nf_scale(p, atom_of(p, FN_LOG, a->kind == AT_BASE ? a->a : nf_atom(p, f->atom)),
+                    f->power);
 }
-/* log(a*b) = log(a) + log(b) for every positive a that all terms share; what is left of one factor gives its power. */
+/* log(a*b) = log(a) + log(b) for every positive a that all terms share; what is left of one factor
+   gives its power. */
 static Nf log_plain(Prover *p, Nf nf) {
     Term common = common_factor(p, 1, &nf, false, 0, NULL), positive = {.c = ratio(1, 1)};
     Nf sum = 0;
@@ -270,7 +289,8 @@ static Nf log_plain(Prover *p, Nf nf) {
     return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
 }
 static bool is_whole_atom(const AtomInfo *a) {
-    bool whole = a->word == FN_FLOOR || a->word == FN_CEIL || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
+    bool whole = a->word == FN_FLOOR || a->word == FN_CEIL || a->word == FN_ROUND ||
+                 a->word == FN_SIGN || a->word == FN_DELTA;
     return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
 }
 /* The terms that are integers: integer coefficients, positive powers of what is an integer. */
@@ -281,12 +301,14 @@ static Nf whole_terms(Prover *p, Nf nf) {
         t[m] = nf_term(p, nf, k);
         bool whole = t[m].c.q == 1 && !t[m].nvar && !t[m].dom;
         for (int j = 0; j < t[m].nfactor; j++)
-            whole = whole && t[m].factor[j].power.q == 1 && t[m].factor[j].power.p > 0 && is_whole_atom(atom_info(p, t[m].factor[j].atom));
+            whole = whole && t[m].factor[j].power.q == 1 && t[m].factor[j].power.p > 0 &&
+                    is_whole_atom(atom_info(p, t[m].factor[j].atom));
         m += whole;
     }
     return nf_from(p, m, t);
 }
-static bool has_maximum(Prover *p, Nf nf) { /* whose parts had better stay together with what is added */
+/* Whose parts had better stay together with what is added. */
+static bool has_maximum(Prover *p, Nf nf) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
@@ -296,7 +318,8 @@ static bool has_maximum(Prover *p, Nf nf) { /* whose parts had better stay toget
     }
     return false;
 }
-/* floor and ceil of an integer and the rest are the integer and that of the rest; round of 1 and the rest is not: halves go to even numbers. */
+/* floor and ceil of an integer and the rest are the integer and that of the rest; round of 1 and
+   the rest is not: halves go to even numbers. */
 static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     if (f != FN_FLOOR && f != FN_CEIL && f != FN_ROUND) return false;
     Nf whole = whole_terms(p, nf), rest = nf_add(p, nf, negative(p, whole));
@@ -304,7 +327,8 @@ static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
     return true;
 }
-/* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); odd and even functions take the sign out. */
+/* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); odd and even functions take the sign
+   out. */
 Nf apply_plain(Prover *p, Function f, Nf nf) {
     Nf value;
     Ratio c = ratio(1, 1);
@@ -314,9 +338,12 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
     if (known_value(p, f, nf, &value) || apply_whole(p, f, nf, &value)) return value;
     if (f == FN_TANH)
-        return nf_add(p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)), negative(p, one(p)));
+        return nf_add(
+            p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)),
+            negative(p, one(p)));
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
-    if (minus && f == FN_SIGMOID) return nf_add(p, one(p), negative(p, atom_of(p, f, negative(p, nf))));
+    if (minus && f == FN_SIGMOID)
+        return nf_add(p, one(p), negative(p, atom_of(p, f, negative(p, nf))));
     if (minus && function_facts(f)->parity > 0) return atom_of(p, f, negative(p, nf));
     if (minus && function_facts(f)->parity < 0) return negative(p, atom_of(p, f, negative(p, nf)));
     return atom_of(p, f, nf);
@@ -328,7 +355,8 @@ Nf apply_function(Prover *p, Dom ctx, Function f, Nf nf) {
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, nf, cell[k].known);
-        sum = nf_add(p, sum, nf_guard(p, p->exact ? atom_of(p, f, x) : apply_plain(p, f, x), cell[k].guard));
+        sum = nf_add(
+            p, sum, nf_guard(p, p->exact ? atom_of(p, f, x) : apply_plain(p, f, x), cell[k].guard));
     }
     return sum;
 }
@@ -337,7 +365,9 @@ Nf apply_power(Prover *p, Dom ctx, Nf nf, Ratio power) {
     Nf sum = 0;
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++)
-        sum = nf_add(p, sum, nf_guard(p, power_plain(p, cell_restrict(p, nf, cell[k].known), power), cell[k].guard));
+        sum = nf_add(
+            p, sum,
+            nf_guard(p, power_plain(p, cell_restrict(p, nf, cell[k].known), power), cell[k].guard));
     return sum;
 }
 Nf apply_pair(Prover *p, Dom ctx, uint32_t word, Nf a, Nf b) {
@@ -346,7 +376,8 @@ Nf apply_pair(Prover *p, Dom ctx, uint32_t word, Nf a, Nf b) {
     int n = cells_make(p, ctx, 2, (Nf[]){a, b}, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, a, cell[k].known), y = cell_restrict(p, b, cell[k].known);
-        sum = nf_add(p, sum, nf_guard(p, nf_atom(p, atom_nested(p, AT_PAIR, word, x, y)), cell[k].guard));
+        sum = nf_add(p, sum,
+                     nf_guard(p, nf_atom(p, atom_nested(p, AT_PAIR, word, x, y)), cell[k].guard));
     }
     return sum;
 }

@@ -1,6 +1,7 @@
-/* apply.h -- functions of normal forms. A form whose terms carry guards that are free (they do not mention the
-   term's own variables) is first split into the cells of those guards, so that f(sum of guarded terms) becomes a
-   sum of guarded f(..): functions see forms without free guards. `ctx` holds where the result is used. */
+/* apply.h -- functions of normal forms. A form whose terms carry guards that are free (they do not
+   mention the term's own variables) is first split into the cells of those guards, so that f(sum of
+   guarded terms) becomes a sum of guarded f(..): functions see forms without free guards. `ctx`
+   holds where the result is used. */
 #ifndef ISOMER_APPLY_H
 #define ISOMER_APPLY_H
 #include "verifier/normal.h"
@@ -23,12 +24,14 @@ typedef struct Cell {
 int cells_make(Prover *, Dom ctx, int n, const Nf *, int nexcept, const Symbol *except,
                Cell out[CELLS_MAX]); /* guards that mention an exception are left */
 Nf cell_restrict(Prover *, Nf, Dom known);
-int lead_term(
-    Prover *, Nf,
-    Ratio *c); /* a term that is not constant, chosen without regard to names and, if possible, to indices and domains; -1: none */
-Ratio coefficient_content(Prover *, int n, const Nf *); /* the greatest rational that divides all coefficients into integers; > 0 */
-/* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms have in common,
-   none of them mentioning the exceptions. */
+int lead_term(Prover *, Nf,
+              /* A term that is not constant, chosen without regard to names and, if possible, to
+                 indices and domains; -1: none. */
+              Ratio *c);
+/* The greatest rational that divides all coefficients into integers; > 0. */
+Ratio coefficient_content(Prover *, int n, const Nf *);
+/* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms
+   have in common, none of them mentioning the exceptions. */
 Term common_factor(Prover *, int n, const Nf *, bool any, int nexcept, const Symbol *except);
 Nf divide_out(Prover *, Nf, Term common);
 Nf power_plain(Prover *, Nf, Ratio power);

@@ -1,6 +1,7 @@
-/* equal.c -- a difference of forms is zero when its terms fall into classes of one body each, and in each class
-   the coefficients times the indicators of the domains add up to zero at every point. That one question does all
-   splitting and merging of ranges. Maxima are compared the same way, by the points that either side covers. */
+/* equal.c -- a difference of forms is zero when its terms fall into classes of one body each, and
+   in each class the coefficients times the indicators of the domains add up to zero at every point.
+   That one question does all splitting and merging of ranges. Maxima are compared the same way, by
+   the points that either side covers. */
 #include "verifier/unify.h"
 #include <string.h>
 
@@ -45,7 +46,8 @@ static Class *new_class(Prover *p, Classes *s, Term r) {
 static int64_t common_denominator(Prover *p, const Class *c) {
     int64_t d = 1;
     for (int k = 0; k < c->n; k++) {
-        Ratio r = ratio(c->v[k].c.q, d); /* q/d in lowest terms: the least common multiple is d * its numerator */
+        /* q/d in lowest terms: the least common multiple is d * its numerator. */
+        Ratio r = ratio(c->v[k].c.q, d);
         if (__builtin_mul_overflow(d, r.p, &d)) prover_fail(p, "a coefficient leaves 64 bits");
     }
     return d;
@@ -59,7 +61,8 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
         Lits dom = dom_lits(p, c->v[k].dom);
         int64_t count = ratio_times(p, c->v[k].c, ratio(d, 1)).p;
         sum += count;
-        while (j < n && !(m[j].dom.v == dom.v && m[j].dom.n == dom.n)) j++; /* one array for each set of literals */
+        /* One array for each set of literals. */
+        while (j < n && !(m[j].dom.v == dom.v && m[j].dom.n == dom.n)) j++;
         if (j == n) m[n++] = (Member){0, dom};
         m[j].count += count;
     }
@@ -88,7 +91,8 @@ static bool cancels(Best *b, Dom dom) {
         Ratio c = b->c->v[k].c;
         if (c.q != b->t->c.q || c.p != -b->t->c.p) continue;
         opposite = true;
-        Class two = {.n = 2, .v = (struct Weighted[]){{ratio(1, 1), dom}, {ratio(-1, 1), b->c->v[k].dom}}};
+        Class two = {.n = 2,
+                     .v = (struct Weighted[]){{ratio(1, 1), dom}, {ratio(-1, 1), b->c->v[k].dom}}};
         if (dom == b->c->v[k].dom || balanced(b->p, b->ctx, &two)) return true;
     }
     return !opposite;
@@ -115,7 +119,9 @@ static void classify(Prover *p, Dom ctx, Classes *s, Term t) {
 
 /* ---- forms */
 
-static int simpler(const Term *a, const Term *b) { return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor; }
+static int simpler(const Term *a, const Term *b) {
+    return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor;
+}
 
 bool form_is_zero(Prover *p, Dom ctx, Nf nf) {
     nf = simplify(p, ctx, nf);
@@ -138,7 +144,8 @@ bool form_is_zero(Prover *p, Dom ctx, Nf nf) {
             nf_print(p, nf_of(p, s.v[k].r), p->explain);
             text_add(p->explain, "\n");
             for (int j = 0; j < s.v[k].n; j++) {
-                text_add(p->explain, "    %lld/%lld where ", (long long)s.v[k].v[j].c.p, (long long)s.v[k].v[j].c.q);
+                text_add(p->explain, "    %lld/%lld where ", (long long)s.v[k].v[j].c.p,
+                         (long long)s.v[k].v[j].c.q);
                 dom_print(p, s.v[k].v[j].dom, p->explain);
                 text_add(p->explain, "\n");
             }
@@ -146,7 +153,9 @@ bool form_is_zero(Prover *p, Dom ctx, Nf nf) {
     }
     return zero;
 }
-bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) { return a == b || form_is_zero(p, ctx, nf_add(p, a, nf_scale(p, b, ratio(-1, 1)))); }
+bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) {
+    return a == b || form_is_zero(p, ctx, nf_add(p, a, nf_scale(p, b, ratio(-1, 1))));
+}
 
 /* ---- maxima */
 
@@ -158,8 +167,10 @@ static bool merge_pair(Prover *p, Part *x) {
         for (int j = 0; j < x->nvar; j++)
             for (int s = -1; s <= 1 && i != j; s += 2) {
                 Symbol a = x->var[i], b = x->var[j];
-                if (!nf_mentions_any(p, x->nf, 1, &a) || !nf_mentions_any(p, x->nf, 1, &b)) continue;
-                Poly value = poly_add(p->w, poly_symbol(p->w, a), poly_scale(p->w, poly_symbol(p->w, b), s));
+                if (!nf_mentions_any(p, x->nf, 1, &a) || !nf_mentions_any(p, x->nf, 1, &b))
+                    continue;
+                Poly value =
+                    poly_add(p->w, poly_symbol(p->w, a), poly_scale(p->w, poly_symbol(p->w, b), s));
                 Map m = {1, &a, &value};
                 Nf nf = nf_subst(p, x->nf, m);
                 if (nf_mentions_any(p, nf, 1, &b)) continue;
@@ -199,7 +210,8 @@ static bool parts_equal(Prover *p, Dom ctx, const AtomInfo *a, const AtomInfo *b
             classify(p, ctx, &s, t);
         }
     }
-    for (int k = 0; k < s.n && equal; k++) equal = cover ? same_cover(p, ctx, &s.v[k]) : balanced(p, ctx, &s.v[k]);
+    for (int k = 0; k < s.n && equal; k++)
+        equal = cover ? same_cover(p, ctx, &s.v[k]) : balanced(p, ctx, &s.v[k]);
     return equal;
 }
 

@@ -31,7 +31,8 @@ int bound_of(Prover *p, Lit l, Symbol x, Poly *bound) {
 
 static bool is_size(Prover *p, Symbol s) { return among(s, p->nsize, p->size); }
 
-/* Products B that may divide part of e: of sizes in one of its monomials, with or without its coefficient. */
+/* Products B that may divide part of e: of sizes in one of its monomials, with or without its
+   coefficient. */
 static int candidates(Prover *p, Poly e, Poly *out) {
     int n = 0;
     PolyScan s = poly_scan(p->w, e);
@@ -75,7 +76,8 @@ static void split(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
 /* |r| < b */
 static Dom below(Prover *p, Poly r, Poly b) {
     Poly one = poly_int(p->w, 1);
-    return dom_make(p, 2, (Lit[]){lit_ge(p, poly_sub(p->w, b, one), r), lit_ge(p, poly_add(p->w, b, r), one)});
+    return dom_make(
+        p, 2, (Lit[]){lit_ge(p, poly_sub(p->w, b, one), r), lit_ge(p, poly_add(p->w, b, r), one)});
 }
 int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
     Poly b[CANDIDATES_MAX];
@@ -86,7 +88,9 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
             Poly q, r;
             if (degree(p, b[k]) != d) continue;
             split(p, e, b[k], &q, &r);
-            if (!q || q == e || (r && !poly_variables(p, q, &v)) || !prover_entails(p, ctx, below(p, r, b[k]))) continue;
+            if (!q || q == e || (r && !poly_variables(p, q, &v)) ||
+                !prover_entails(p, ctx, below(p, r, b[k])))
+                continue;
             out[0] = q;
             out[1] = r;
             return r ? 2 : 1;
@@ -94,8 +98,8 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
     return 0;
 }
 
-/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at most every upper
-   one. False: not all bounds are plain. */
+/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at
+   most every upper one. False: not all bounds are plain. */
 bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
     Lits l = dom_lits(p, *dom);
     Poly low[64], high[64], b;
@@ -114,7 +118,8 @@ bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
         for (int k = 0; k < nlow; k++)
             for (int j = 0; j < nhigh; j++) {
                 Lit both = lit_ge(p, high[j], low[k]);
-                if (!p->lenient || lit_mentions(p, both, nkeep, keep)) rest = dom_with(p, rest, both);
+                if (!p->lenient || lit_mentions(p, both, nkeep, keep))
+                    rest = dom_with(p, rest, both);
             }
     *dom = rest;
     return true;

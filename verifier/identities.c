@@ -1,8 +1,9 @@
-/* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real functions
-   wherever both sides are defined. With e = exp(t) and s = sigmoid(t), s*(1 + e) = e: hence e*s = e - s, s/e = 1 -
-   s and 1/s = 1 + 1/e, so that a product of both has one form; each step lowers a power. A sum of positive terms
-   that is divided by itself is 1 where it has an element, else 0; b/(b + c) = 1 - c/(b + c) where b + c is positive and no
-   other term of it is a multiple of b. */
+/* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real
+   functions wherever both sides are defined. With e = exp(t) and s = sigmoid(t), s*(1 + e) = e:
+   hence e*s = e - s, s/e = 1 - s and 1/s = 1 + 1/e, so that a product of both has one form; each
+   step lowers a power. A sum of positive terms that is divided by itself is 1 where it has an
+   element, else 0; b/(b + c) = 1 - c/(b + c) where b + c is positive and no other term of it is a
+   multiple of b. */
 #include "verifier/identities.h"
 
 enum { POWER_MOST = 4 };
@@ -16,7 +17,8 @@ static Ratio power_of(const Term *t, Atom a) {
 }
 /* t * f^n, the factors of f being positive or their powers in t at least as great. */
 static Term times_factors(Prover *p, Term t, const Term *f, int64_t n) {
-    for (int k = 0; k < f->nfactor; k++) t = term_factor(p, t, f->factor[k].atom, times(p, f->factor[k].power, n));
+    for (int k = 0; k < f->nfactor; k++)
+        t = term_factor(p, t, f->factor[k].atom, times(p, f->factor[k].power, n));
     return t;
 }
 static Nf two_terms(Prover *p, Term a, Term b, int64_t sign) {
@@ -26,7 +28,8 @@ static Nf two_terms(Prover *p, Term a, Term b, int64_t sign) {
 
 /* ---- sigmoid and exp */
 
-/* 1: the first factor of e has at least its power in t, -1: a power below 0; so that powers from 0 on and below that of e are left. */
+/* 1: the first factor of e has at least its power in t, -1: a power below 0; so that powers from 0
+   on and below that of e are left. */
 static int exponential_power(Prover *p, const Term *t, const Term *e) {
     Ratio c = e->factor[0].power, have = power_of(t, e->factor[0].atom), rest = minus(p, have, c);
     if (have.p && (have.p < 0) != (c.p < 0)) return -1;
@@ -40,7 +43,8 @@ static bool reduce_sigmoid(Prover *p, const Term *t, int k, Nf *out) {
     if (nf_size(p, exponential) != 1) return false;
     Term e = nf_term(p, exponential, 0);
     if (e.nvar || e.dom || !ratio_is(e.c, 1) || !e.nfactor) return false;
-    Term less = term_factor(p, *t, t->factor[k].atom, ratio(-1, 1)); /* a sigmoid less: they are positive */
+    /* A sigmoid less: they are positive. */
+    Term less = term_factor(p, *t, t->factor[k].atom, ratio(-1, 1));
     if (power.p < 0 && power.p >= -POWER_MOST) {
         Term more = term_factor(p, *t, t->factor[k].atom, ratio(1, 1));
         *out = two_terms(p, more, times_factors(p, more, &e, -1), 1);
@@ -48,7 +52,8 @@ static bool reduce_sigmoid(Prover *p, const Term *t, int k, Nf *out) {
     }
     int way = exponential_power(p, t, &e);
     if (power.p > 0 && way > 0) *out = two_terms(p, less, times_factors(p, *t, &e, -1), -1);
-    else if (power.p > 0 && way < 0) *out = two_terms(p, times_factors(p, less, &e, 1), times_factors(p, *t, &e, 1), -1);
+    else if (power.p > 0 && way < 0)
+        *out = two_terms(p, times_factors(p, less, &e, 1), times_factors(p, *t, &e, 1), -1);
     else return false;
     return true;
 }
@@ -86,15 +91,18 @@ static Term bound_part(Prover *p, Term *t) {
 static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power, c;
-    if (a->kind != AT_BASE || power.q != 1 || power.p >= 0 || !t->nvar || nf_size(p, a->a) != 1) return false;
+    if (a->kind != AT_BASE || power.q != 1 || power.p >= 0 || !t->nvar || nf_size(p, a->a) != 1)
+        return false;
     const Term *b = &nf_body(p, a->a, 0, &c)->term;
     if (b->nvar != t->nvar || !all_positive(p, b) || !ratio_is(c, 1)) return false;
     Term rest = *t, s = bound_part(p, &rest);
     Dom some = s.dom;
-    if (nf_of(p, s) != a->a || !inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var)) return false;
+    if (nf_of(p, s) != a->a || !inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var))
+        return false;
     Term without = {.c = rest.c, .dom = dom_and(p, rest.dom, some)};
     for (int j = 0; j < rest.nfactor; j++)
-        if (rest.factor[j].atom != t->factor[k].atom) without = term_factor(p, without, rest.factor[j].atom, rest.factor[j].power);
+        if (rest.factor[j].atom != t->factor[k].atom)
+            without = term_factor(p, without, rest.factor[j].atom, rest.factor[j].power);
     if (power.p < -1) without = term_factor(p, without, t->factor[k].atom, ratio(power.p + 1, 1));
     *out = nf_of(p, without);
     return true;
@@ -115,7 +123,8 @@ static Term without(Prover *p, const Term *t, const Term *b) {
     u.nfactor = 0;
     for (int k = 0; k < t->nfactor; k++) {
         bool first = power_of(&u, t->factor[k].atom).p == 0;
-        Ratio power = first ? minus(p, t->factor[k].power, power_of(b, t->factor[k].atom)) : t->factor[k].power;
+        Ratio power = first ? minus(p, t->factor[k].power, power_of(b, t->factor[k].atom))
+                            : t->factor[k].power;
         if (power.p) f[u.nfactor++] = (Factor){t->factor[k].atom, power};
     }
     return u;
@@ -137,14 +146,16 @@ static bool reduce_quotient(Prover *p, const Term *t, int k, Nf *out) {
     Term u = without(p, t, &b);
     u.c = ratio_times(p, u.c, inverse);
     Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
-    *out =
-        nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))), nf_scale(p, nf_mul(p, nf_of(p, u), others), ratio(-1, 1)));
+    *out = nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))),
+                  nf_scale(p, nf_mul(p, nf_of(p, u), others), ratio(-1, 1)));
     return true;
 }
 
 bool reduce_term(Prover *p, Dom ctx, const Term *t, Nf *out) {
     if (p->exact) return false;
     for (int k = 0; k < t->nfactor; k++)
-        if (reduce_sigmoid(p, t, k, out) || reduce_sum(p, ctx, t, k, out) || reduce_quotient(p, t, k, out)) return true;
+        if (reduce_sigmoid(p, t, k, out) || reduce_sum(p, ctx, t, k, out) ||
+            reduce_quotient(p, t, k, out))
+            return true;
     return false;
 }

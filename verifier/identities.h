@@ -3,5 +3,6 @@
 #define ISOMER_IDENTITIES_H
 #include "verifier/simplify.h"
 
-bool reduce_term(Prover *, Dom ctx, const Term *, Nf *out); /* true: the term is *out, which is to be simplified again */
+/* true: the term is *out, which is to be simplified again. */
+bool reduce_term(Prover *, Dom ctx, const Term *, Nf *out);
 #endif

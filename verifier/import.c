@@ -1,12 +1,19 @@
-/* import.c -- from the trees that operators define to normal forms, one node at a time: the form of a value over
-   canonical indices is worked out and simplified once, and put in place, with its indices substituted, wherever
-   the value is read. */
+/* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
+   a value over canonical indices is worked out and simplified once, and put in place, with its
+   indices substituted, wherever the value is read. */
 #include "verifier/import.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
-enum { PAIR_DIVIDE = 1000, PAIR_CHECK = 1001, FACTORS_MAX = 8, READS_MAX = 64, CONSTANT_WORD = 1 << 20, UNROLL_MOST = 16 };
+enum {
+    PAIR_DIVIDE = 1000,
+    PAIR_CHECK = 1001,
+    FACTORS_MAX = 8,
+    READS_MAX = 64,
+    CONSTANT_WORD = 1 << 20,
+    UNROLL_MOST = 16
+};
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
@@ -29,7 +36,8 @@ static bool is_one(Prover *p, Poly x) {
 }
 Dims import_dims(Import *m, Value v) {
     Dims d = value_type(m->p->w, v)->dim;
-    for (int k = 0; k < d.n; k++) d.v[k] = m->nsolved ? poly_subst(m->p->w, d.v[k], m->nsolved, m->from, m->to) : d.v[k];
+    for (int k = 0; k < d.n; k++)
+        d.v[k] = m->nsolved ? poly_subst(m->p->w, d.v[k], m->nsolved, m->from, m->to) : d.v[k];
     return d;
 }
 Dom import_range(Import *m, Value v) {
@@ -58,7 +66,9 @@ static void bind(Scope *s, Symbol from, Poly to) {
         int room = 2 * s->room + 16;
         Symbol *f = ARENA_NEW(s->m->p->arena, Symbol, room);
         Poly *t = ARENA_NEW(s->m->p->arena, Poly, room);
-        if (s->n) memcpy(f, s->from, sizeof *f * (size_t)s->n), memcpy(t, s->to, sizeof *t * (size_t)s->n);
+        if (s->n)
+            memcpy(f, s->from, sizeof *f * (size_t)s->n),
+                memcpy(t, s->to, sizeof *t * (size_t)s->n);
         s->from = f;
         s->to = t;
         s->room = room;
@@ -71,7 +81,9 @@ static Scope scope_new(Import *m, const Node *node, Value v) {
     World *w = m->p->w;
     Dims d = import_dims(m, v);
     for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
-    for (int k = 0; k < d.n; k++) bind(&s, symbol_index(w, (uint32_t)k), is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
+    for (int k = 0; k < d.n; k++)
+        bind(&s, symbol_index(w, (uint32_t)k),
+             is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
     return s;
 }
 static Poly placed(Scope *s, Poly x) {
@@ -97,7 +109,8 @@ static Dom open_variable(Scope *s, Symbol old, Symbol *var) {
 static Dom open_range(Scope *s, const ExNode *x, Symbol *var) {
     Prover *p = s->m->p;
     Dom d = DOM_TRUE;
-    for (int k = 0; k < x->n; k++) d = dom_and(p, d, open_variable(s, poly_is_symbol(p->w, x->dims[k]), &var[k]));
+    for (int k = 0; k < x->n; k++)
+        d = dom_and(p, d, open_variable(s, poly_is_symbol(p->w, x->dims[k]), &var[k]));
     return dom_and(p, d, condition(s, &x->cond));
 }
 /* The complement of a conjunction as disjoint sets. */
@@ -146,13 +159,15 @@ static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
         Nf q = tree(s, ctx, divisor);
         Nf top = tree(s, ctx, x->a);
-        return nf_constant(p, q, &b) && ratio_is(b, 1) ? top : apply_pair(p, ctx, PAIR_DIVIDE, top, q);
+        return nf_constant(p, q, &b) && ratio_is(b, 1) ? top
+                                                       : apply_pair(p, ctx, PAIR_DIVIDE, top, q);
     }
     Nf l = tree(s, ctx, x->a), r = tree(s, ctx, x->b);
     bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
     if (x->kind != EX_POW && cl && a.p == neutral.p && a.q == 1) return r;
     if (x->kind != EX_POW && cr && b.p == neutral.p && b.q == 1) return l;
-    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1) return nf_number(p, ratio_times(p, a, b));
+    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1)
+        return nf_number(p, ratio_times(p, a, b));
     return apply_pair(p, ctx, x->kind, l, r);
 }
 static Nf power(Scope *s, Dom ctx, const ExNode *x) {
@@ -167,14 +182,17 @@ static Nf choice(Scope *s, Dom ctx, const ExNode *x) {
     Nf sum = 0;
     if (!dom_false(p, yes)) sum = nf_guard(p, tree(s, dom_and(p, ctx, yes), x->a), yes);
     for (int k = complement(p, yes, no); k--;)
-        if (!dom_false(p, no[k])) sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
+        if (!dom_false(p, no[k]))
+            sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
     return sum;
 }
-/* A form that is a polynomial in elements of inputs, as an integer. truth: they are truth values, 0 or 1. */
+/* A form that is a polynomial in elements of inputs, as an integer. truth: they are truth values, 0
+   or 1. */
 static Poly read_factor(Prover *p, const AtomInfo *a, bool truth) {
     if (a->kind == AT_SIZE) return poly_symbol(p->w, a->word);
     if (a->kind == AT_VALUE) return a->index[0];
-    if (a->kind != AT_INPUT) prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+    if (a->kind != AT_INPUT)
+        prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
     Poly x = poly_read(p->w, a->word, a->index, a->nindex);
     return truth ? poly_place(p->w, x, poly_int(p->w, 2)) : x;
 }
@@ -190,14 +208,17 @@ static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
             Ratio power = t->factor[j].power;
             whole = power.q == 1 && power.p > 0 && power.p <= FACTORS_MAX;
             for (int64_t i = 0; i < power.p && whole; i++)
-                product = poly_mul(p->w, product, read_factor(p, atom_info(p, t->factor[j].atom), truth));
+                product =
+                    poly_mul(p->w, product, read_factor(p, atom_info(p, t->factor[j].atom), truth));
         }
-        if (!whole) prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+        if (!whole)
+            prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
         sum = poly_add(p->w, sum, product);
     }
     return sum;
 }
-/* Where the condition holds and where not, as disjoint guards: conditions on data are guards like any other. */
+/* Where the condition holds and where not, as disjoint guards: conditions on data are guards like
+   any other. */
 enum { SIDES_MAX = 3 * CELLS_MAX };
 typedef struct Side {
     Dom known, guard;
@@ -213,8 +234,10 @@ static int data_sides(Scope *s, Dom ctx, const ExNode *x, Side out[SIDES_MAX]) {
         int m = 1 + lit_negate(p, side[0], side + 1);
         for (int j = 0; j < m; j++) {
             Dom d = dom_make(p, 1, &side[j]);
-            if (dom_false(p, d) || (d && prover_empty(p, dom_and(p, ctx, cell[k].known), d))) continue;
-            out[count++] = (Side){dom_and(p, cell[k].known, d), dom_and(p, cell[k].guard, d), j > 0};
+            if (dom_false(p, d) || (d && prover_empty(p, dom_and(p, ctx, cell[k].known), d)))
+                continue;
+            out[count++] =
+                (Side){dom_and(p, cell[k].known, d), dom_and(p, cell[k].guard, d), j > 0};
         }
     }
     return count;
@@ -224,10 +247,13 @@ static Nf choice_by_data(Scope *s, Dom ctx, const ExNode *x) {
     Side side[SIDES_MAX];
     Nf sum = 0;
     for (int k = data_sides(s, ctx, x, side); k--;)
-        sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, side[k].known), side[k].yes ? x->a : x->b), side[k].guard));
+        sum = nf_add(p, sum,
+                     nf_guard(p, tree(s, dom_and(p, ctx, side[k].known), side[k].yes ? x->a : x->b),
+                              side[k].guard));
     return sum;
 }
-/* Binds the variable of a TAKE to the place that the index means in this cell; returns the index. */
+/* Binds the variable of a TAKE to the place that the index means in this cell; returns the
+   index. */
 static Poly bind_place(Scope *s, const ExNode *x, Nf index, const Cell *cell) {
     Prover *p = s->m->p;
     Symbol old = poly_is_symbol(p->w, x->dims[0]);
@@ -242,12 +268,13 @@ static Nf taken(Scope *s, Dom ctx, const ExNode *x) {
     int n = cells_make(p, ctx, 1, &index, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         bind_place(s, x, index, &cell[k]);
-        sum = nf_add(p, sum, nf_guard(p, tree(s, dom_and(p, ctx, cell[k].known), x->b), cell[k].guard));
+        sum = nf_add(p, sum,
+                     nf_guard(p, tree(s, dom_and(p, ctx, cell[k].known), x->b), cell[k].guard));
     }
     return sum;
 }
-/* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow where the result
-   is used: they are collected. */
+/* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow
+   where the result is used: they are collected. */
 static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     Dom d = part->dom;
     bool plain = true;
@@ -267,15 +294,17 @@ static const int *few_values(Scope *s, const ExNode *x) {
     int *count = ARENA_NEW(p->arena, int, x->n + 1);
     for (int k = 0, product = 1; k < x->n; k++) {
         int64_t n;
-        if (!poly_constant(p->w, placed(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]), &n) || n < 1 ||
-            n * product > UNROLL_MOST)
+        if (!poly_constant(
+                p->w, placed(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]), &n) ||
+            n < 1 || n * product > UNROLL_MOST)
             continue;
         product *= count[k] = (int)n;
         p->unrollable = true;
     }
     return count;
 }
-/* The sum over var where d, written out over the first variable of few values, then over the rest. */
+/* The sum over var where d, written out over the first variable of few values, then over the
+   rest. */
 static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *count, Dom d) {
     int k = 0;
     while (k < n && !count[k]) k++;
@@ -288,7 +317,8 @@ static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *c
     for (int value = 0; value < count[k]; value++) {
         Poly to = poly_int(p->w, value);
         Map m = {1, &var[k], &to};
-        sum = nf_add(p, sum, written_out(p, nf_subst(p, body, m), n - 1, rest, counts, dom_subst(p, d, m)));
+        sum = nf_add(p, sum,
+                     written_out(p, nf_subst(p, body, m), n - 1, rest, counts, dom_subst(p, d, m)));
     }
     return sum;
 }
@@ -299,12 +329,16 @@ static Nf over(Scope *s, Dom ctx, const ExNode *x) {
     Dom d = open_range(s, x, var);
     Part part = {x->n, var, d, tree(s, dom_and(p, ctx, d), x->a)};
     if (x->kind == EX_MOST) check_inhabited(p, ctx, &part);
-    if (x->kind == EX_SUM && !p->exact) return p->unroll ? written_out(p, part.nf, x->n, var, count, d) : nf_bind(p, part.nf, x->n, var, d);
+    if (x->kind == EX_SUM && !p->exact)
+        return p->unroll ? written_out(p, part.nf, x->n, var, count, d)
+                         : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
     if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
     return part.nvar ? apply_sum(p, ctx, part) : nf_guard(p, part.nf, part.dom);
 }
-static Nf least(Prover *p, Dom ctx, Nf a, Nf b) { return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1))); }
+static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
+    return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
+}
 static Nf tree(Scope *s, Dom ctx, Ex e) {
     Prover *p = s->m->p;
     ExNode x;
@@ -371,7 +405,9 @@ static bool opaque(Import *m, Value v, Nf *form) {
 }
 static Ex definition(Import *m, Value v, const Node *node) {
     Ex e = sig_define(m->p->w, node->sig, value_port(m->p->w, v));
-    if (!e) prover_fail(m->p, arena_format(m->p->arena, "operator %s has no definition here", node->op->name));
+    if (!e)
+        prover_fail(
+            m->p, arena_format(m->p->arena, "operator %s has no definition here", node->op->name));
     return e;
 }
 Nf import_value(Import *m, Value v) {
@@ -411,9 +447,10 @@ static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var
     return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
 }
 static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
-/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few values are written
-   out where the sum itself is. */
-static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var, Dom d, Parts *out) {
+/* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few
+   values are written out where the sum itself is. */
+static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var,
+                      Dom d, Parts *out) {
     Prover *p = s->m->p;
     if (k == x->n) {
         read_tree(s, x->a, n, var, dom_and(p, d, condition(s, &x->cond)), out);
@@ -430,12 +467,14 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n,
     d = dom_and(p, d, open_variable(s, old, &more[n]));
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
-/* What is not chosen is not looked at; of the condition, which is no number that could be lost, only the checks of indices count. */
+/* What is not chosen is not looked at; of the condition, which is no number that could be lost,
+   only the checks of indices count. */
 static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Parts condition = {0};
     Side side[SIDES_MAX];
-    for (int k = data_sides(s, d, x, side); k--;) read_tree(s, side[k].yes ? x->a : x->b, n, var, dom_and(p, d, side[k].known), out);
+    for (int k = data_sides(s, d, x, side); k--;)
+        read_tree(s, side[k].yes ? x->a : x->b, n, var, dom_and(p, d, side[k].known), out);
     read_tree(s, x->c, n, var, d, &condition);
     out->too_many |= condition.too_many;
     for (int k = 0; k < condition.n; k++) {
@@ -456,7 +495,8 @@ static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom 
     for (int k = 0; k < m; k++) {
         Poly e = bind_place(s, x, index, &cell[k]);
         Dom here = dom_and(p, d, cell[k].known);
-        Nf check = nf_atom(p, atom_nested(p, AT_PAIR, PAIR_CHECK, nf_polynomial(p, e), nf_polynomial(p, size)));
+        Nf check = nf_atom(
+            p, atom_nested(p, AT_PAIR, PAIR_CHECK, nf_polynomial(p, e), nf_polynomial(p, size)));
         add_part(p, out, (Part){n, var, here, check});
         read_tree(s, x->b, n, var, here, out);
     }
@@ -472,7 +512,8 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         const Parts *inner = import_reads(s->m, v);
         Map m = index_map(s, v, &x, to);
         out->too_many |= inner->too_many;
-        for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
+        for (int k = 0; k < inner->n; k++)
+            add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
     } else if (x.kind == EX_SUM || x.kind == EX_MOST) {
         const int *none = ARENA_NEW(p->arena, int, x.n + 1);
         read_over(s, &x, p->unroll ? few_values(s, &x) : none, 0, n, var, d, out);
@@ -483,13 +524,17 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
     } else if (x.kind == EX_IF) {
         Dom yes = condition(s, &x.cond), no[2 * COND_MAX];
         read_tree(s, x.a, n, var, dom_and(p, d, yes), out);
-        for (int k = complement(p, yes, no); k--;) read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
-    } else if (x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 || x.kind == EX_POW || x.kind == EX_FN) {
+        for (int k = complement(p, yes, no); k--;)
+            read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
+    } else if (x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
+               x.kind == EX_POW || x.kind == EX_FN) {
         read_tree(s, x.a, n, var, d, out);
         if (x.kind != EX_FN) read_tree(s, x.b, n, var, d, out);
     }
 }
-static bool same_part(const Part *a, const Part *b) { return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf; }
+static bool same_part(const Part *a, const Part *b) {
+    return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf;
+}
 
 /* Simplified, and equal ones once. */
 static void tidy(Import *m, Value v, Parts *s) {

@@ -1,10 +1,17 @@
-/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a = 1, odd, even, a = b mod 2), each as the set of models in which it holds. Those that hold in no model where
-   the sides differ are guesses; then come two of these at once, then other pairs. Symbols that agree in all models count as one. Nothing here is proved: that is
-   the prover's to do, under the guess as a condition. */
+/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a = 1, odd, even, a = b mod 2),
+   each as the set of models in which it holds. Those that hold in no model where the sides differ
+   are guesses; then come two of these at once, then other pairs. Symbols that agree in all models
+   count as one. Nothing here is proved: that is the prover's to do, under the guess as a
+   condition. */
 #include "verifier/infer.h"
 #include <string.h>
 
-enum { NAMES_MAX = 24, TEMPLATES_MAX = 4 * NAMES_MAX * NAMES_MAX, PAIRED_MAX = 60, SINGLES_MAX = 8 };
+enum {
+    NAMES_MAX = 24,
+    TEMPLATES_MAX = 4 * NAMES_MAX * NAMES_MAX,
+    PAIRED_MAX = 60,
+    SINGLES_MAX = 8
+};
 typedef struct Models { /* a set of models */
     uint64_t bit[(INFER_MODELS + 63) / 64];
 } Models;
@@ -33,7 +40,8 @@ static Models both(const Models *a, const Models *b) {
 }
 static int size(const Models *m) {
     int n = 0;
-    for (size_t k = 0; k < sizeof m->bit / sizeof *m->bit; k++) n += __builtin_popcountll(m->bit[k]);
+    for (size_t k = 0; k < sizeof m->bit / sizeof *m->bit; k++)
+        n += __builtin_popcountll(m->bit[k]);
     return n;
 }
 static int cover(const Infer *x, const Models *m) {
@@ -44,7 +52,9 @@ static Template template_of(const Infer *x, const char *text, const Models *m) {
     int good = cover(x, m);
     return (Template){text, *m, size(m) - good, good};
 }
-static const char *name(const Infer *x, int k) { return world_text(x->w, symbol_def(x->w, x->i->symbol[x->name[k]]).word); }
+static const char *name(const Infer *x, int k) {
+    return world_text(x->w, symbol_def(x->w, x->i->symbol[x->name[k]]).word);
+}
 static int64_t value(const Infer *x, int k, int model) { return x->model[model].value[x->name[k]]; }
 
 static void choose_names(Infer *x) {
@@ -87,7 +97,9 @@ static void add_templates(Infer *x) {
             const char *s = name(x, a), *t = name(x, b);
             if (a < b) add(x, arena_format(m, "%s == %s", s, t), is_equal, a, b, 0);
             if (a != b) add(x, arena_format(m, "%s >= %s", s, t), is_least, a, b, 0);
-            if (a < b) add(x, arena_format(m, "%s - %s - 2*floor((%s - %s)/2) == 0", s, t, s, t), is_like, a, b, 0);
+            if (a < b)
+                add(x, arena_format(m, "%s - %s - 2*floor((%s - %s)/2) == 0", s, t, s, t), is_like,
+                    a, b, 0);
         }
 }
 
@@ -108,7 +120,9 @@ static void sort_templates(Infer *x) {
     for (int k = 1; k < x->count; k++) {
         Template t = x->v[k];
         int at = k;
-        for (; at && (x->v[at - 1].bad > t.bad || (x->v[at - 1].bad == t.bad && x->v[at - 1].cover < t.cover)); at--)
+        for (; at && (x->v[at - 1].bad > t.bad ||
+                      (x->v[at - 1].bad == t.bad && x->v[at - 1].cover < t.cover));
+             at--)
             x->v[at] = x->v[at - 1];
         x->v[at] = t;
     }
@@ -121,11 +135,14 @@ static int pairs(Infer *x, int n, int most, Guess *out) {
         for (int b = a + 1; b < count; b++) {
             Models m = both(&x->v[a].models, &x->v[b].models);
             Template t = template_of(x, NULL, &m);
-            if (!t.bad && t.cover) found = insert(found, most - n, v, (Guess){2, {x->v[a].text, x->v[b].text}, t.cover});
+            if (!t.bad && t.cover)
+                found =
+                    insert(found, most - n, v, (Guess){2, {x->v[a].text, x->v[b].text}, t.cover});
         }
     return n + found;
 }
-int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const Model *model, int most, Guess *out) {
+int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const Model *model,
+                  int most, Guess *out) {
     Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
     int n = 0;
     for (int k = 0; k < nmodel; k++)
@@ -135,9 +152,12 @@ int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const M
     choose_names(&x);
     add_templates(&x);
     for (int k = 0; k < x.count; k++)
-        if (!x.v[k].bad) n = insert(n, SINGLES_MAX < most ? SINGLES_MAX : most, out, (Guess){1, {x.v[k].text, NULL}, x.v[k].cover});
+        if (!x.v[k].bad)
+            n = insert(n, SINGLES_MAX < most ? SINGLES_MAX : most, out,
+                       (Guess){1, {x.v[k].text, NULL}, x.v[k].cover});
     int single = n;
     for (int a = 0; a < single && n < most; a++)
-        for (int b = a + 1; b < single && n < most; b++) out[n++] = (Guess){2, {out[a].lit[0], out[b].lit[0]}, 0};
+        for (int b = a + 1; b < single && n < most; b++)
+            out[n++] = (Guess){2, {out[a].lit[0], out[b].lit[0]}, 0};
     return pairs(&x, n, most, out);
 }

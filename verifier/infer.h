@@ -1,4 +1,5 @@
-/* infer.h -- conditions on sizes under which a rule that is false in general may hold: guesses from models, to be proved. */
+/* infer.h -- conditions on sizes under which a rule that is false in general may hold: guesses from
+   models, to be proved. */
 #ifndef ISOMER_INFER_H
 #define ISOMER_INFER_H
 #include "verifier/refute.h"
@@ -10,6 +11,7 @@ typedef struct Guess {
     int cover;          /* models in which the sides agree and it holds; 0: two guesses at once */
 } Guess;
 
-/* Guesses that hold in no model where the sides differ and in one at least where they agree, single ones first, those that cover most first; their number. Texts live in the arena. */
+/* Guesses that hold in no model where the sides differ and in one at least where they agree, single
+   ones first, those that cover most first; their number. Texts live in the arena. */
 int infer_guesses(World *, Arena *, const Instance *, int n, const Model *, int most, Guess *out);
 #endif

@@ -1,7 +1,8 @@
-/* maximum.c -- the greatest of several parts, each over its own variables. Nested maxima are taken into the outer
-   one; what all parts have in common is added or multiplied from outside; two plain parts become a + relu(b - a),
-   where relu(-e) = relu(e) - e and relu(c*e) = c*relu(e) make the form of relu unique. Hence clip(e, a, b) is a +
-   relu(e - a) - relu(e - b) for numbers a <= b, and relu(e) - relu(-e) is e. */
+/* maximum.c -- the greatest of several parts, each over its own variables. Nested maxima are taken
+   into the outer one; what all parts have in common is added or multiplied from outside; two plain
+   parts become a + relu(b - a), where relu(-e) = relu(e) - e and relu(c*e) = c*relu(e) make the
+   form of relu unique. Hence clip(e, a, b) is a + relu(e - a) - relu(e - b) for numbers a <= b, and
+   relu(e) - relu(-e) is e. */
 #include "verifier/apply.h"
 #include <string.h>
 
@@ -39,7 +40,8 @@ static Nf relu(Prover *p, Nf e) {
 /* c * max{..} with c > 0, and nothing else, is term k of the form. */
 static bool is_max_term(Prover *p, Nf nf, int k, Ratio *c, Atom *a) {
     const Term *t = &nf_body(p, nf, k, c)->term;
-    if (c->p <= 0 || t->nvar || t->dom || t->nfactor != 1 || !ratio_is(t->factor[0].power, 1)) return false;
+    if (c->p <= 0 || t->nvar || t->dom || t->nfactor != 1 || !ratio_is(t->factor[0].power, 1))
+        return false;
     *a = t->factor[0].atom;
     return atom_info(p, *a)->kind == AT_MAX;
 }
@@ -62,7 +64,8 @@ static bool flatten(Prover *p, const Part *x, Parts *out) {
     for (int k = 0; k < n; k++) {
         Ratio c;
         Atom a;
-        if (!is_max_term(p, x->nf, k, &c, &a) || out->n + atom_info(p, a)->npart > FLAT_MAX) continue;
+        if (!is_max_term(p, x->nf, k, &c, &a) || out->n + atom_info(p, a)->npart > FLAT_MAX)
+            continue;
         Nf rest = without_term(p, x->nf, k);
         const AtomInfo *m = atom_info(p, a);
         for (int j = 0; j < m->npart; j++) {
@@ -73,17 +76,21 @@ static bool flatten(Prover *p, const Part *x, Parts *out) {
     }
     return false;
 }
-/* max{.., b - c*M, ..} = max{.. + c*M, b, ..} - c*M for an inner maximum M: returns what has to be subtracted. */
+/* max{.., b - c*M, ..} = max{.. + c*M, b, ..} - c*M for an inner maximum M: returns what has to be
+   subtracted. */
 static bool raise_negative(Prover *p, Parts *s, Nf *subtract) {
     for (int j = 0; j < s->n; j++) {
         int n = nf_size(p, s->v[j].nf);
         for (int k = 0; k < n; k++) {
             Ratio c;
             const BodyInfo *b = nf_body(p, s->v[j].nf, k, &c);
-            if (c.p >= 0 || b->term.nvar || b->term.dom || b->term.nfactor != 1 || !ratio_is(b->term.factor[0].power, 1)) continue;
+            if (c.p >= 0 || b->term.nvar || b->term.dom || b->term.nfactor != 1 ||
+                !ratio_is(b->term.factor[0].power, 1))
+                continue;
             const AtomInfo *m = atom_info(p, b->term.factor[0].atom);
             bool own = false;
-            for (int i = 0; i < s->n; i++) own |= atom_mentions_any(p, b->term.factor[0].atom, s->v[i].nvar, s->v[i].var);
+            for (int i = 0; i < s->n; i++)
+                own |= atom_mentions_any(p, b->term.factor[0].atom, s->v[i].nvar, s->v[i].var);
             if (m->kind != AT_MAX || own || s->n * m->npart > FLAT_MAX) continue;
             Term t = b->term;
             t.c = ratio(-c.p, c.q);
@@ -122,7 +129,8 @@ static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
 }
 static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y wherever x counts */
     bool over = !y->nvar && !y->dom;
-    bool same = x->nvar == y->nvar && x->dom == y->dom && (!x->nvar || !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar));
+    bool same = x->nvar == y->nvar && x->dom == y->dom &&
+                (!x->nvar || !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar));
     return (over || same) && nf_nonnegative(p, minus(p, y->nf, x->nf));
 }
 static void drop_dominated(Prover *p, Parts *s) {
@@ -178,7 +186,8 @@ static Nf raised_parts(Prover *p, Parts *s) {
     flatten_all(p, s);
     drop_dominated(p, s);
     if (s->n == 1 && plain(&s->v[0])) return s->v[0].nf;
-    if (s->n == 2 && plain(&s->v[0]) && plain(&s->v[1])) return nf_add(p, s->v[0].nf, relu(p, minus(p, s->v[1].nf, s->v[0].nf)));
+    if (s->n == 2 && plain(&s->v[0]) && plain(&s->v[1]))
+        return nf_add(p, s->v[0].nf, relu(p, minus(p, s->v[1].nf, s->v[0].nf)));
     if (!s->n) return nf_atom(p, atom_parts(p, AT_MAX, 0, NULL));
     Nf shared = shared_terms(p, s);
     for (int k = 0; k < s->n; k++) s->v[k].nf = minus(p, s->v[k].nf, shared);
@@ -217,4 +226,6 @@ Nf apply_max(Prover *p, Dom ctx, int n, const Part *part) {
     }
     return sum;
 }
-Nf apply_max2(Prover *p, Dom ctx, Nf a, Nf b) { return apply_max(p, ctx, 2, (Part[]){{.nf = a}, {.nf = b}}); }
+Nf apply_max2(Prover *p, Dom ctx, Nf a, Nf b) {
+    return apply_max(p, ctx, 2, (Part[]){{.nf = a}, {.nf = b}});
+}

@@ -1,6 +1,7 @@
-/* normal.c -- terms and normal forms: sums, products, substitution, text. A body is closed by numbering its
-   variables in the order in which its atoms, sorted by a hash that ignores the names of variables, show them;
-   forms that differ by names only are then, with few exceptions, the same number. */
+/* normal.c -- terms and normal forms: sums, products, substitution, text. A body is closed by
+   numbering its variables in the order in which its atoms, sorted by a hash that ignores the names
+   of variables, show them; forms that differ by names only are then, with few exceptions, the same
+   number. */
 #include "verifier/tables.h"
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,9 @@ static Term with_factors(Prover *p, Term t, int n, const Factor *f) {
     t.nfactor = count;
     return t;
 }
-Term term_factor(Prover *p, Term t, Atom a, Ratio power) { return with_factors(p, t, 1, &(Factor){a, power}); }
+Term term_factor(Prover *p, Term t, Atom a, Ratio power) {
+    return with_factors(p, t, 1, &(Factor){a, power});
+}
 /* The variables of both; a set, so one that is in both counts once. */
 static const Symbol *join(Prover *p, int n, const Symbol *a, int m, const Symbol *b, int *count) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, n + m + 1);
@@ -107,7 +110,8 @@ static int variable_order(Prover *p, const Term *t, Symbol *out, int *height, ui
         const AtomInfo *a = atom_info(p, t->factor[best].atom);
         if (a->height > *height) *height = a->height;
         for (int j = 0; j < a->nfree; j++)
-            if (among(a->free[j], t->nvar, t->var) && !among(a->free[j], n, out)) out[n++] = a->free[j];
+            if (among(a->free[j], t->nvar, t->var) && !among(a->free[j], n, out))
+                out[n++] = a->free[j];
     }
     for (int j = 0; j < t->nvar; j++)
         if (!among(t->var[j], n, out)) out[n++] = t->var[j];
@@ -125,7 +129,8 @@ static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         free_add(p, &b->nfree, &v, a->nfree, a->free, t->nvar, t->var);
-        b->heads += mix(a->heads, mix((uint64_t)t->factor[k].power.p, (uint64_t)t->factor[k].power.q));
+        b->heads +=
+            mix(a->heads, mix((uint64_t)t->factor[k].power.p, (uint64_t)t->factor[k].power.q));
     }
     Lits x = dom_lits(p, t->dom);
     for (int k = 0; k < x.n; k++) {
@@ -138,7 +143,8 @@ static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
 static Body body_close(Prover *p, Term t) {
     int height;
     uint64_t mask;
-    Symbol *order = ARENA_NEW(p->arena, Symbol, t.nvar + 1), *var = ARENA_NEW(p->arena, Symbol, t.nvar + 1);
+    Symbol *order = ARENA_NEW(p->arena, Symbol, t.nvar + 1),
+           *var = ARENA_NEW(p->arena, Symbol, t.nvar + 1);
     Poly *to = ARENA_NEW(p->arena, Poly, t.nvar + 1);
     int n = variable_order(p, &t, order, &height, &mask);
     height += n > 0;
@@ -234,12 +240,15 @@ Nf nf_from(Prover *p, int n, const Term *t) {
     NfRecord *r = ARENA_NEW(p->arena, NfRecord, n);
     int m = 0;
     for (int k = 0; k < n; k++)
-        if (t[k].c.p && !dom_false(p, t[k].dom)) r[m++] = (NfRecord){.body = body_close(p, t[k]), .c = t[k].c};
+        if (t[k].c.p && !dom_false(p, t[k].dom))
+            r[m++] = (NfRecord){.body = body_close(p, t[k]), .c = t[k].c};
     return nf_put(p, m, r);
 }
 Nf nf_of(Prover *p, Term t) { return nf_from(p, 1, &t); }
 Nf nf_number(Prover *p, Ratio c) { return nf_of(p, (Term){.c = c}); }
-Nf nf_atom(Prover *p, Atom a) { return nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, a, ratio(1, 1))); }
+Nf nf_atom(Prover *p, Atom a) {
+    return nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, a, ratio(1, 1)));
+}
 Nf nf_polynomial(Prover *p, Poly x) {
     Nf sum = 0;
     PolyScan s = poly_scan(p->w, x);
@@ -247,7 +256,10 @@ Nf nf_polynomial(Prover *p, Poly x) {
         Term t = {.c = ratio(m.coefficient, 1)};
         for (uint32_t k = 0; k < m.degree; k++) {
             Poly one = poly_symbol(p->w, m.symbol[k]);
-            t = term_factor(p, t, poly_info(p, one)->n ? atom_value(p, one) : atom_simple(p, AT_SIZE, m.symbol[k]), ratio(1, 1));
+            t = term_factor(p, t,
+                            poly_info(p, one)->n ? atom_value(p, one)
+                                                 : atom_simple(p, AT_SIZE, m.symbol[k]),
+                            ratio(1, 1));
         }
         sum = nf_add(p, sum, nf_of(p, t));
     }
@@ -321,9 +333,11 @@ bool nf_constant(Prover *p, Nf a, Ratio *c) {
 /* ---- signs */
 
 static bool factor_nonnegative(Prover *p, const Factor *f) {
-    return (f->power.q == 1 && f->power.p % 2 == 0) || f->power.q != 1 || atom_nonnegative(p, f->atom);
+    return (f->power.q == 1 && f->power.p % 2 == 0) || f->power.q != 1 ||
+           atom_nonnegative(p, f->atom);
 }
-/* The form is a number times a polynomial of sizes, which the facts on sizes show to be at least `low`. */
+/* The form is a number times a polynomial of sizes, which the facts on sizes show to be at least
+   `low`. */
 static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
     int n = nf_size(p, a);
     int64_t denominator = 1;
@@ -331,7 +345,8 @@ static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
     for (int k = 0; k < n; k++) {
         Ratio c;
         nf_body(p, a, k, &c);
-        if (denominator % c.q && __builtin_mul_overflow(denominator, c.q, &denominator)) return false;
+        if (denominator % c.q && __builtin_mul_overflow(denominator, c.q, &denominator))
+            return false;
     }
     for (int k = 0; k < n; k++) {
         Ratio c;
@@ -341,8 +356,10 @@ static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
         for (int j = 0; j < t->nfactor; j++) {
             const AtomInfo *i = atom_info(p, t->factor[j].atom);
             Ratio power = t->factor[j].power;
-            if (i->kind != AT_SIZE || power.q != 1 || power.p < 1 || power.p > FACTORS_MAX) return false;
-            for (int64_t m = 0; m < power.p; m++) product = poly_mul(p->w, product, poly_symbol(p->w, i->word));
+            if (i->kind != AT_SIZE || power.q != 1 || power.p < 1 || power.p > FACTORS_MAX)
+                return false;
+            for (int64_t m = 0; m < power.p; m++)
+                product = poly_mul(p->w, product, poly_symbol(p->w, i->word));
         }
         sum = poly_add(p->w, sum, product);
     }
@@ -370,7 +387,8 @@ bool nf_positive(Prover *p, Nf a) {
         Ratio c;
         const Term *t = &nf_body(p, a, k, &c)->term;
         bool positive = !t->nvar && !t->dom;
-        for (int j = 0; positive && j < t->nfactor; j++) positive = atom_positive(p, t->factor[j].atom);
+        for (int j = 0; positive && j < t->nfactor; j++)
+            positive = atom_positive(p, t->factor[j].atom);
         if (positive) return true;
     }
     return false;
@@ -378,7 +396,9 @@ bool nf_positive(Prover *p, Nf a) {
 
 /* ---- text */
 
-static void ratio_print(Text *t, Ratio r) { text_add(t, r.q == 1 ? "%lld" : "%lld/%lld", (long long)r.p, (long long)r.q); }
+static void ratio_print(Text *t, Ratio r) {
+    text_add(t, r.q == 1 ? "%lld" : "%lld/%lld", (long long)r.p, (long long)r.q);
+}
 static void parts_print(Prover *p, const AtomInfo *a, Text *t) {
     text_add(t, a->kind == AT_MAX ? "max{" : "sum{");
     for (int k = 0; k < a->npart; k++) {
@@ -426,7 +446,8 @@ void nf_print(Prover *p, Nf a, Text *t) {
         for (int j = 0; j < x->nfactor; j++) {
             text_add(t, j || !ratio_is(c, 1) || x->nvar || x->dom ? " " : "");
             atom_print(p, x->factor[j].atom, t);
-            if (!ratio_is(x->factor[j].power, 1)) text_add(t, "^"), ratio_print(t, x->factor[j].power);
+            if (!ratio_is(x->factor[j].power, 1))
+                text_add(t, "^"), ratio_print(t, x->factor[j].power);
         }
     }
 }

@@ -1,11 +1,13 @@
 /* normal.h -- normal forms: an element of a tensor as a sum of terms
-     coefficient * sum over bound variables where a set of conditions holds * product of atoms to rational powers.
-   Sets of conditions, atoms, bodies of terms and normal forms are interned: equal numbers mean the same form.
-   Inside an interned form bound variables have canonical names, one family for each height of nesting (a form
-   binds names of a greater height than anything inside it), so that renaming makes no difference and nothing is
-   captured. A Term is open: its variables are fresh symbols of its own.
-   Powers are total: x^-1 is 0 at 0, x^a for a that is no integer is 0 for x < 0. What is proved under this
-   convention holds wherever both sides are defined. */
+     coefficient * sum over bound variables where a set of conditions holds * product of atoms to
+     rational powers.
+   Sets of conditions, atoms, bodies of terms and normal forms are interned: equal numbers mean the
+   same form. Inside an interned form bound variables have canonical names, one family for each
+   height of nesting (a form binds names of a greater height than anything inside it), so that
+   renaming makes no difference and nothing is captured. A Term is open: its variables are fresh
+   symbols of its own.
+   Powers are total: x^-1 is 0 at 0, x^a for a that is no integer is 0 for x < 0. What is proved
+   under this convention holds wherever both sides are defined. */
 #ifndef ISOMER_NORMAL_H
 #define ISOMER_NORMAL_H
 #include "ops/core/number.h"
@@ -48,7 +50,8 @@ typedef struct AtomInfo {
     const Part *part;   /* closed */
     const Symbol *free; /* variables it depends on, in the order in which they appear */
     uint64_t mask;      /* a hash that does not depend on the names of variables */
-    uint64_t heads;     /* a hash of which inputs and functions occur, whatever their indices and domains */
+    uint64_t
+        heads; /* a hash of which inputs and functions occur, whatever their indices and domains */
 } AtomInfo;
 typedef struct Term {
     Ratio c;
@@ -69,14 +72,16 @@ typedef struct Map { /* variables to polynomials */
     const Poly *to;
 } Map;
 
-/* What keeps the prover honest. Every one is on; tests switch them off one by one to see that each is needed. */
+/* What keeps the prover honest. Every one is on; tests switch them off one by one to see that each
+   is needed. */
 typedef struct Switches {
     bool determinant;  /* a change of variables must be one to one */
     bool rename_apart; /* variables of two factors are different */
     bool feasibility;  /* only terms that are shown to be nowhere are dropped */
     bool indicator;    /* matched terms cancel only where their domains agree */
-    bool nonempty;     /* a part of a maximum counts only where its domain is shown not to be empty */
-    bool spectator;    /* longer axis blocks need no proof only where the further axes are spectators */
+    bool nonempty; /* a part of a maximum counts only where its domain is shown not to be empty */
+    bool
+        spectator; /* longer axis blocks need no proof only where the further axes are spectators */
 } Switches;
 extern const Switches switches_all;
 
@@ -153,7 +158,8 @@ Atom atom_simple(Prover *, AtomKind, uint32_t word);
 Atom atom_value(Prover *, Poly);
 Atom atom_real(Prover *, double);
 Atom atom_nested(Prover *, AtomKind, uint32_t word, Nf a, Nf b);
-Atom atom_parts(Prover *, AtomKind, int n, const Part *); /* open parts: their variables are fresh */
+/* Open parts: their variables are fresh. */
+Atom atom_parts(Prover *, AtomKind, int n, const Part *);
 Part part_open(Prover *, const Part *);
 Atom atom_subst(Prover *, Atom, Map);
 bool atom_mentions_any(Prover *, Atom, int n, const Symbol *);
@@ -162,8 +168,9 @@ bool atom_positive(Prover *, Atom);
 
 /* Forms. Nothing here asks the solver. */
 int nf_size(Prover *, Nf);
-Term nf_term(Prover *, Nf, int i);    /* opened: fresh variables */
-Term nf_term_at(Prover *, Nf, int i); /* opened with the variables of p->depth, the same ones each time */
+Term nf_term(Prover *, Nf, int i); /* opened: fresh variables */
+/* Opened with the variables of p->depth, the same ones each time. */
+Term nf_term_at(Prover *, Nf, int i);
 const BodyInfo *nf_body(Prover *, Nf, int i, Ratio *c);
 Nf nf_from(Prover *, int n, const Term *); /* open terms; equal ones are added up */
 Nf nf_of(Prover *, Term);
@@ -181,8 +188,9 @@ bool nf_constant(Prover *, Nf, Ratio *);
 bool nf_nonnegative(Prover *, Nf);
 bool nf_positive(Prover *, Nf);
 Term term_subst(Prover *, Term, Map);
-Term term_times(Prover *, Term, Term);               /* variables must differ */
-Term term_factor(Prover *, Term, Atom, Ratio power); /* times atom^power: merged with a power of the same atom where that is an identity */
+Term term_times(Prover *, Term, Term); /* variables must differ */
+/* Times atom^power: merged with a power of the same atom where that is an identity. */
+Term term_factor(Prover *, Term, Atom, Ratio power);
 bool term_mentions_any(Prover *, Term, int n, const Symbol *); /* in its atoms */
 void nf_print(Prover *, Nf, Text *);
 void dom_print(Prover *, Dom, Text *);

@@ -1,6 +1,7 @@
-/* powers.c -- rational powers of forms without free guards. What can be taken out of the base is: coefficients,
-   and atoms whose sign does not matter or is known. The rest is a base of its own, made unique by its leading
-   coefficient. All steps are identities of the total power: 0^a = 0, x^a = 0 for x < 0 and a that is no integer. */
+/* powers.c -- rational powers of forms without free guards. What can be taken out of the base is:
+   coefficients, and atoms whose sign does not matter or is known. The rest is a base of its own,
+   made unique by its leading coefficient. All steps are identities of the total power: 0^a = 0, x^a
+   = 0 for x < 0 and a that is no integer. */
 #include "verifier/apply.h"
 
 enum { EXPAND_MAX = 4 };
@@ -25,7 +26,9 @@ static bool rational_power(Prover *p, Ratio c, Ratio a, Ratio *out) {
     return true;
 }
 static Ratio magnitude(Ratio c) { return ratio(c.p < 0 ? -c.p : c.p, c.q); }
-static Term base_factor(Prover *p, Term t, Nf base, Ratio a) { return term_factor(p, t, atom_nested(p, AT_BASE, 0, base, 0), a); }
+static Term base_factor(Prover *p, Term t, Nf base, Ratio a) {
+    return term_factor(p, t, atom_nested(p, AT_BASE, 0, base, 0), a);
+}
 
 /* |c|^a, as a number where possible. */
 static Term coefficient_power(Prover *p, Term t, Ratio c, Ratio a) {
@@ -34,7 +37,9 @@ static Term coefficient_power(Prover *p, Term t, Ratio c, Ratio a) {
     else t = base_factor(p, t, nf_number(p, c), a);
     return t;
 }
-static bool sign_known(Prover *p, const Factor *f) { return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0; }
+static bool sign_known(Prover *p, const Factor *f) {
+    return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0;
+}
 /* (b^e)^a = b^(e*a) everywhere? */
 static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
     Ratio product = ratio_times(p, f->power, a);
@@ -43,8 +48,8 @@ static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
     if (f->power.q != 1) return product.q != 1;
     return f->power.p % 2 != 0 && product.q != 1;
 }
-/* A product of a coefficient and factors to a power. Factors of unknown sign stay together when the power is no
-   integer and there are several, or the coefficient is negative. */
+/* A product of a coefficient and factors to a power. Factors of unknown sign stay together when the
+   power is no integer and there are several, or the coefficient is negative. */
 static Nf monomial_power(Prover *p, Term t, Ratio a) {
     Term r = {.c = ratio(1, 1)}, rest = {.c = ratio(t.c.p < 0 ? -1 : 1, 1)};
     int unknown = t.c.p < 0;
@@ -52,9 +57,11 @@ static Nf monomial_power(Prover *p, Term t, Ratio a) {
     for (int k = 0; k < t.nfactor; k++) {
         const Factor *f = &t.factor[k];
         bool out = powers_multiply(p, f, a) && (a.q == 1 || sign_known(p, f) || unknown == 1);
-        if (!out && a.q == 1 && a.p >= -EXPAND_MAX && a.p <= EXPAND_MAX) { /* one by one: term_factor knows what merges */
+        /* One by one: term_factor knows what merges. */
+        if (!out && a.q == 1 && a.p >= -EXPAND_MAX && a.p <= EXPAND_MAX) {
             for (int64_t j = a.p < 0 ? -a.p : a.p; j > 0; j--)
-                r = term_factor(p, r, f->atom, ratio_times(p, f->power, ratio(a.p < 0 ? -1 : 1, 1)));
+                r = term_factor(p, r, f->atom,
+                                ratio_times(p, f->power, ratio(a.p < 0 ? -1 : 1, 1)));
         } else if (out) r = term_factor(p, r, f->atom, ratio_times(p, f->power, a));
         else rest = term_factor(p, rest, f->atom, f->power);
     }
@@ -82,11 +89,13 @@ static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
     if (a.q != 1 || a.p >= 0 || a.p < -EXPAND_MAX || nf_size(p, base) != 2) return false;
     Term x = nf_term(p, base, 0), y = nf_term(p, base, 1);
     if (!is_exponential(p, &x, &s) || !is_exponential(p, &y, &t)) return false;
-    inverse = nf_mul(p, apply_exp(p, nf_scale(p, s, ratio(-1, 1))), apply_plain(p, FN_SIGMOID, nf_add(p, s, nf_scale(p, t, ratio(-1, 1)))));
+    inverse = nf_mul(p, apply_exp(p, nf_scale(p, s, ratio(-1, 1))),
+                     apply_plain(p, FN_SIGMOID, nf_add(p, s, nf_scale(p, t, ratio(-1, 1)))));
     *out = power_plain(p, inverse, ratio(-a.p, 1));
     return true;
 }
-/* Which of the base and its negation stands for both: the one that is positive, if it is known which, else that with a positive leading coefficient. */
+/* Which of the base and its negation stands for both: the one that is positive, if it is known
+   which, else that with a positive leading coefficient. */
 static bool is_turned(Prover *p, Nf nf) {
     Ratio c = ratio(1, 1);
     if (nf_positive(p, nf)) return false;
@@ -108,7 +117,9 @@ static bool complement_of_sigmoid(Prover *p, Nf nf, Term *out) {
     if (nf_size(p, nf) != 2) return false;
     const Term *x = &nf_body(p, nf, 0, &c)->term, *y = &nf_body(p, nf, 1, &d)->term;
     const Term *s = x->nfactor ? x : y, *one = x->nfactor ? y : x;
-    if (one->nfactor || s->nfactor != 1 || x->nvar || y->nvar || x->dom || y->dom || c.p != -d.p || c.q != d.q) return false;
+    if (one->nfactor || s->nfactor != 1 || x->nvar || y->nvar || x->dom || y->dom || c.p != -d.p ||
+        c.q != d.q)
+        return false;
     const AtomInfo *a = atom_info(p, s->factor[0].atom);
     if (a->kind != AT_FN || a->word != FN_SIGMOID || !ratio_is(s->factor[0].power, 1)) return false;
     Nf e = apply_exp(p, nf_scale(p, a->a, ratio(-1, 1)));
@@ -125,6 +136,7 @@ Nf power_plain(Prover *p, Nf nf, Ratio a) {
     Term t = nf_term(p, nf, 0);
     if (n == 1 && !t.nvar && !t.dom) return monomial_power(p, t, a);
     if ((a.p < 0 || a.q != 1) && complement_of_sigmoid(p, nf, &t)) return monomial_power(p, t, a);
-    if (a.q == 1 && a.p > 1 && a.p <= EXPAND_MAX) return nf_mul(p, nf, power_plain(p, nf, ratio(a.p - 1, 1)));
+    if (a.q == 1 && a.p > 1 && a.p <= EXPAND_MAX)
+        return nf_mul(p, nf, power_plain(p, nf, ratio(a.p - 1, 1)));
     return general_power(p, nf, a);
 }

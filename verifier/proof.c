@@ -1,5 +1,7 @@
-/* proof.c -- an instance is proved when the needs of its right side follow from those of its left side, the outputs have the same sizes, and every element of every output has
-   the same normal form. An index whose digits are looked at is written as high * radix + low, which is one to one on 0..n-1 for every radix that divides n. */
+/* proof.c -- an instance is proved when the needs of its right side follow from those of its left
+   side, the outputs have the same sizes, and every element of every output has the same normal
+   form. An index whose digits are looked at is written as high * radix + low, which is one to one
+   on 0..n-1 for every radix that divides n. */
 #include "verifier/proof.h"
 #include "verifier/import.h"
 #include "verifier/reals.h"
@@ -65,7 +67,10 @@ static void split_index(Attempt *a, Output *o) {
     Poly h = poly_symbol(p->w, high), l = poly_symbol(p->w, low), one = poly_int(p->w, 1);
     Poly value = poly_add(p->w, poly_mul(p->w, h, s.radix), l);
     Map m = {1, &s.variable, &value};
-    Lit range[4] = {{h, false}, lit_ge(p, s.count, poly_add(p->w, h, one)), {l, false}, lit_ge(p, s.radix, poly_add(p->w, l, one))};
+    Lit range[4] = {{h, false},
+                    lit_ge(p, s.count, poly_add(p->w, h, one)),
+                    {l, false},
+                    lit_ge(p, s.radix, poly_add(p->w, l, one))};
     o->from = nf_subst(p, o->from, m);
     o->to = nf_subst(p, o->to, m);
     o->ctx = dom_and(p, dom_subst(p, o->ctx, m), dom_make(p, 4, range));
@@ -86,7 +91,8 @@ static void explain_form(Attempt *a, const char *title, Nf nf) {
 static bool output_equal(Attempt *a, int k) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
-    Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]), import_range(&a->import, i->from.out[k])};
+    Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]),
+                import_range(&a->import, i->from.out[k])};
     if (!prover_entails(p, o.ctx, p->inhabited)) p->maybe_empty = true;
     p->index = a->import.index;
     p->nindex = RANK_MAX;
@@ -100,12 +106,16 @@ static bool output_equal(Attempt *a, int k) {
     explain_form(a, "left", o.from);
     explain_form(a, "right", o.to);
     bool equal = forms_equal(p, o.ctx, o.from, o.to);
-    if (!equal && (!p->exact || a->by_reals)) { /* a proof without it may be exact, one with it is not without it */
+    if (!equal &&
+        (!p->exact ||
+         a->by_reals)) { /* a proof without it may be exact, one with it is not without it */
         equal = reals_zero(p, o.ctx, nf_add(p, o.from, nf_scale(p, o.to, ratio(-1, 1))));
         a->by_reals |= equal;
     }
     p->nindex = 0;
-    if (!equal && !a->proof.why) a->proof.why = arena_format(p->arena, "output %d: the normal forms were not shown to be equal", k + 1);
+    if (!equal && !a->proof.why)
+        a->proof.why =
+            arena_format(p->arena, "output %d: the normal forms were not shown to be equal", k + 1);
     return equal;
 }
 static bool outputs_equal(Attempt *a) {
@@ -135,7 +145,8 @@ static bool same_reads(Attempt *a) {
     Prover *p = &a->prover;
     p->lenient = true;
     for (int k = 0; k < a->instance->from.nout; k++) {
-        const Parts *x = import_reads(&a->import, a->instance->from.out[k]), *y = import_reads(&a->import, a->instance->to.out[k]);
+        const Parts *x = import_reads(&a->import, a->instance->from.out[k]),
+                    *y = import_reads(&a->import, a->instance->to.out[k]);
         Dom ctx = import_range(&a->import, a->instance->from.out[k]);
         if (x->too_many || y->too_many) return false;
         if (atoms_equal(p, ctx, reads_atom(p, x), reads_atom(p, y))) continue;
@@ -147,7 +158,8 @@ static bool same_reads(Attempt *a) {
 }
 typedef struct Literal {
     Ex value;
-    bool written; /* as an attribute of a node, which a model holds as a float; else only its operator's definition has it */
+    bool written; /* as an attribute of a node, which a model holds as a float; else only its
+                     operator's definition has it */
 } Literal;
 typedef struct TreeFacts { /* what the trees of a side hold */
     World *w;
@@ -200,8 +212,8 @@ static void look(Arena *arena, TreeFacts *f, Ex e) {
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
-    bool pair = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 || x.kind == EX_POW || x.kind == EX_IF ||
-                x.kind == EX_WHERE || x.kind == EX_TAKE;
+    bool pair = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
+                x.kind == EX_POW || x.kind == EX_IF || x.kind == EX_WHERE || x.kind == EX_TAKE;
     if (pair || x.kind == EX_FN || x.kind == EX_SUM || x.kind == EX_MOST) look(arena, f, x.a);
     if (pair) look(arena, f, x.b);
 }
@@ -229,13 +241,16 @@ static bool is_float_number(World *w, Ex e) {
     ex_get(w, e, &x);
     if (x.kind != EX_NUM) return false;
     double v = (double)x.p / (double)x.q;
-    return (x.q & (x.q - 1)) == 0 && (double)(float)v == v && x.p < (int64_t)1 << 53 && x.p > -((int64_t)1 << 53);
+    return (x.q & (x.q - 1)) == 0 && (double)(float)v == v && x.p < (int64_t)1 << 53 &&
+           x.p > -((int64_t)1 << 53);
 }
-/* A number on the right that is no float and does not stand on the left, or is rounded on one side only. */
+/* A number on the right that is no float and does not stand on the left, or is rounded on one side
+   only. */
 static bool rounds(Attempt *a, const TreeFacts *from, const TreeFacts *to) {
     if (to->computes) return true;
     for (int k = 0; k < to->n; k++)
-        if (!is_float_number(a->prover.w, to->number[k].value) && !has_number(from, to->number[k])) return true;
+        if (!is_float_number(a->prover.w, to->number[k].value) && !has_number(from, to->number[k]))
+            return true;
     return false;
 }
 static unsigned float_classes(Attempt *a, bool exact) {
@@ -276,7 +291,8 @@ static void attempt(Attempt *a) {
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
     if (a->proof.proved || !p->unrollable) return;
-    p->unroll = true; /* five shifted slices and a window of five meet when the window is written out */
+    p->unroll =
+        true; /* five shifted slices and a window of five meet when the window is written out */
     a->proof.why = NULL;
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
@@ -309,7 +325,8 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     a->instance = i;
     a->explain = o->explain;
     a->needs_only = o->needs_only;
-    a->prover = (Prover){.w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
+    a->prover = (Prover){
+        .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
     a->prover.solver = solver_new(w, arena, o->budget);
     normal_init(&a->prover);
     if (!stage(a, attempt)) a->proof.proved = false;
@@ -347,8 +364,10 @@ bool prove_useless(World *w, Arena *arena, const Instance *before, const Instanc
         s[k] = solver_new(w, arena, 0);
         for (int j = 0; j < f[k].nfact; j++) solver_assume(s[k], f[k].fact[j]);
     }
-    for (int k = 0; k < before->ninput && !small; k++) small = newly_small(w, s, f, value_type(w, before->input[k])->dim);
-    for (int k = 0; k < before->from.nout && !small; k++) small = newly_small(w, s, f, value_type(w, before->from.out[k])->dim);
+    for (int k = 0; k < before->ninput && !small; k++)
+        small = newly_small(w, s, f, value_type(w, before->input[k])->dim);
+    for (int k = 0; k < before->from.nout && !small; k++)
+        small = newly_small(w, s, f, value_type(w, before->from.out[k])->dim);
     for (int k = 0; k < 2; k++) solver_free(s[k]);
     return small;
 }

@@ -1,18 +1,22 @@
-/* reals.c -- the last resort for a difference that did not cancel: is it 0 for all real values of its atoms? Every atom
-   becomes a real constant of Z3, of which only true facts are said, so that "unsatisfiable" (the difference is not 0)
-   carries over to what the atoms stand for; what is not understood, a sum over variables for instance, is a constant
-   that nothing is said of. Facts:
-     maximum                  m is the value of one of its parts and at least each of them: Z3 splits cases. Over variables: m is
-                              the value at some point, of which is known only that it is in the part's domain, and another maximum is at
-                              least what it has at that point
-     powers, total as in normal.h   v = x^-1: x*v = 1 where x != 0, else v = 0; v = x^(1/q): v >= 0 and v^q = x where
+/* reals.c -- the last resort for a difference that did not cancel: is it 0 for all real values of
+   its atoms? Every atom becomes a real constant of Z3, of which only true facts are said, so that
+   "unsatisfiable" (the difference is not 0) carries over to what the atoms stand for; what is not
+   understood, a sum over variables for instance, is a constant that nothing is said of. Facts:
+     maximum                  m is the value of one of its parts and at least each of them: Z3
+                              splits cases. Over variables: m is the value at some point, of which
+                              is known only that it is in the part's domain, and another maximum is
+                              at least what it has at that point
+     powers, total as in normal.h   v = x^-1: x*v = 1 where x != 0, else v = 0; v = x^(1/q): v >= 0
+                                    and v^q = x where
                               x >= 0, else v = 0
-     function f               equal arguments give equal values; not decreasing: a <= b gives f(a) <= f(b), with the value at 0 as
-                              one more point; odd: the same of a and -b; values within [low, high]
-     floor, ceil, round, sign and delta are integers, near their argument or by its sign
-     exp, its inverse log, erf and sigmoid are strictly increasing, so that the order of the values gives that of the arguments;
-                              exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at most 1; with
-                              e = exp(t) and s = sigmoid(t), s*(1 + e) = e.
+     function f               equal arguments give equal values; not decreasing: a <= b gives f(a)
+                              <= f(b), with the value at 0 as one more point; odd: the same of a and
+                              -b; values within [low, high]
+     floor, ceil, round, sign and delta are integers, near their argument or by its sign exp, its
+     inverse log, erf and sigmoid are strictly increasing, so that the order of the values gives
+     that of the arguments;
+                              exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at
+                              most 1; with e = exp(t) and s = sigmoid(t), s*(1 + e) = e.
    In exact mode (import.h) only maxima and equal arguments are used. */
 #include "verifier/reals.h"
 #include <math.h>
@@ -34,7 +38,8 @@ typedef struct Point { /* value = f(at), where `when` holds */
     Function f;
     Z3_ast at, value, when;
 } Point;
-typedef struct Choice { /* part `number` of a maximum, at a point of its own where the greatest is if it is in this part */
+/* Part `number` of a maximum, at a point of its own where the greatest is if it is in this part. */
+typedef struct Choice {
     const AtomInfo *most;
     int number;
     Symbol *var;
@@ -66,7 +71,9 @@ static void ignore_error(Z3_context z, Z3_error_code code) {
     (void)z;
     (void)code;
 }
-static Z3_ast fresh(Reals *r) { return Z3_mk_const(r->z, Z3_mk_int_symbol(r->z, r->nfresh++), r->real); }
+static Z3_ast fresh(Reals *r) {
+    return Z3_mk_const(r->z, Z3_mk_int_symbol(r->z, r->nfresh++), r->real);
+}
 static Z3_ast number(Reals *r, int64_t v) { return Z3_mk_int64(r->z, v, r->real); }
 static Z3_ast plus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_add(r->z, 2, (Z3_ast[]){a, b}); }
 static Z3_ast minus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_sub(r->z, 2, (Z3_ast[]){a, b}); }
@@ -74,8 +81,12 @@ static Z3_ast times(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_mul(r->z, 2, (Z
 static Z3_ast le(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_le(r->z, a, b); }
 static Z3_ast equal(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_eq(r->z, a, b); }
 static void say(Reals *r, Z3_ast x) { Z3_solver_assert(r->z, r->s, x); }
-static void say_if(Reals *r, Z3_ast when, Z3_ast x) { say(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x)); }
-static Z3_ast rational(Reals *r, Ratio c) { return c.q == 1 ? number(r, c.p) : Z3_mk_div(r->z, number(r, c.p), number(r, c.q)); }
+static void say_if(Reals *r, Z3_ast when, Z3_ast x) {
+    say(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x));
+}
+static Z3_ast rational(Reals *r, Ratio c) {
+    return c.q == 1 ? number(r, c.p) : Z3_mk_div(r->z, number(r, c.p), number(r, c.q));
+}
 static Z3_ast known(const Reals *r, const void *key) {
     for (int k = 0; k < r->nknown; k++)
         if (r->key[k] == key) return r->value[k];
@@ -92,32 +103,41 @@ static Z3_ast remember(Reals *r, const void *key, Z3_ast value) {
 
 /* ---- what is known of functions */
 
-/* Not decreasing: at1 <= at2 gives value1 <= value2; strictly increasing: and the other way round. */
-static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_ast value1, Z3_ast at2, Z3_ast value2) {
-    Z3_ast up = le(r, at1, at2), down = le(r, at2, at1), more = le(r, value1, value2), less = le(r, value2, value1);
+/* Not decreasing: at1 <= at2 gives value1 <= value2; strictly increasing: and the other way
+   round. */
+static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_ast value1,
+                           Z3_ast at2, Z3_ast value2) {
+    Z3_ast up = le(r, at1, at2), down = le(r, at2, at1), more = le(r, value1, value2),
+           less = le(r, value2, value1);
     say_if(r, when, strictly ? Z3_mk_iff(r->z, up, more) : Z3_mk_implies(r->z, up, more));
     say_if(r, when, strictly ? Z3_mk_iff(r->z, down, less) : Z3_mk_implies(r->z, down, less));
 }
 /* sigmoid' = s*(1 - s) <= 1/4, and 1 - sigmoid(t) is sigmoid(-t). */
 static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
-    Z3_ast rise = times(r, number(r, 4), minus(r, b->value, a->value)), run = minus(r, b->at, a->at);
+    Z3_ast rise = times(r, number(r, 4), minus(r, b->value, a->value)),
+           run = minus(r, b->at, a->at);
     say(r, Z3_mk_implies(r->z, le(r, r->zero, run), le(r, rise, run)));
     say(r, Z3_mk_implies(r->z, le(r, run, r->zero), le(r, run, rise)));
-    say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at), minus(r, r->one, b->value));
+    say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at),
+                   minus(r, r->one, b->value));
 }
 /* Strictly, and its bounds are no values of it. */
 static bool increases(Function f) { return f == FN_EXP || f == FN_SIGMOID || f == FN_ERF; }
 static void say_pair(Reals *r, const Point *a, const Point *b) {
     const FunctionFacts *f = function_facts(a->f);
     bool strictly = increases(a->f);
-    Z3_ast when = Z3_mk_and(r->z, 2, (Z3_ast[]){a->when, b->when}), turned = minus(r, r->zero, b->at);
+    Z3_ast when = Z3_mk_and(r->z, 2, (Z3_ast[]){a->when, b->when}),
+           turned = minus(r, r->zero, b->at);
     if (a->when == r->yes && b->when == r->yes) when = r->yes;
-    if (r->p->exact || !f->monotone) say(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
+    if (r->p->exact || !f->monotone)
+        say(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
     else say_increasing(r, when, strictly, a->at, a->value, b->at, b->value);
     if (r->p->exact) return;
     Z3_ast other = f->parity < 0 ? minus(r, r->zero, b->value) : b->value;
-    if (f->monotone && f->parity < 0) say_increasing(r, when, strictly, a->at, a->value, turned, other);
-    else if (f->parity) say(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
+    if (f->monotone && f->parity < 0)
+        say_increasing(r, when, strictly, a->at, a->value, turned, other);
+    else if (f->parity)
+        say(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
     if (a->f == FN_SIGMOID) say_sigmoids(r, a, b);
 }
 static void add_point(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
@@ -144,21 +164,30 @@ static void add_whole(Reals *r, Z3_ast v) {
     }
     if (r->nwhole < WHOLE_MAX) r->whole[r->nwhole++] = v;
 }
-/* What the functions with values in the integers are: of ties round is only known to be no further than 1/2. */
+/* What the functions with values in the integers are: of ties round is only known to be no further
+   than 1/2. */
 static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
-    Z3_ast next = plus(r, value, r->one), before = minus(r, value, r->one), minus_one = number(r, -1);
-    Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero), twice = times(r, number(r, 2), minus(r, at, value));
+    Z3_ast next = plus(r, value, r->one), before = minus(r, value, r->one),
+           minus_one = number(r, -1);
+    Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero),
+           twice = times(r, number(r, 2), minus(r, at, value));
     if (f != FN_FLOOR && f != FN_CEIL && f != FN_ROUND && f != FN_SIGN && f != FN_DELTA) return;
     while (r->nwhole < 3) { /* -1, 0 and 1 are integers, too */
         r->whole[r->nwhole] = number(r, r->nwhole - 1);
         r->nwhole++;
     }
     add_whole(r, value);
-    if (f == FN_FLOOR) say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
-    if (f == FN_CEIL) say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){Z3_mk_lt(r->z, before, at), le(r, at, value)}));
-    if (f == FN_ROUND) say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
-    if (f == FN_SIGN) say(r, equal(r, value, Z3_mk_ite(r->z, above, r->one, Z3_mk_ite(r->z, below, minus_one, r->zero))));
-    if (f == FN_DELTA) say(r, equal(r, value, Z3_mk_ite(r->z, equal(r, at, r->zero), r->one, r->zero)));
+    if (f == FN_FLOOR)
+        say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
+    if (f == FN_CEIL)
+        say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){Z3_mk_lt(r->z, before, at), le(r, at, value)}));
+    if (f == FN_ROUND)
+        say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
+    if (f == FN_SIGN)
+        say(r, equal(r, value,
+                     Z3_mk_ite(r->z, above, r->one, Z3_mk_ite(r->z, below, minus_one, r->zero))));
+    if (f == FN_DELTA)
+        say(r, equal(r, value, Z3_mk_ite(r->z, equal(r, at, r->zero), r->one, r->zero)));
 }
 static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
     const FunctionFacts *facts = function_facts(f);
@@ -169,8 +198,12 @@ static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when
     if (r->p->exact) return;
     bool strictly = increases(f);
     say_whole(r, f, at, value);
-    if (isfinite(facts->low)) say_if(r, when, (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, number(r, (int64_t)facts->low), value));
-    if (isfinite(facts->high)) say_if(r, when, (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, number(r, (int64_t)facts->high)));
+    if (isfinite(facts->low))
+        say_if(r, when,
+               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, number(r, (int64_t)facts->low), value));
+    if (isfinite(facts->high))
+        say_if(r, when,
+               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, number(r, (int64_t)facts->high)));
     if (f == FN_EXP) say_if(r, when, le(r, plus(r, r->one, at), value));
 }
 /* log(a) is the t with exp(t) = a, where a is positive. */
@@ -203,7 +236,8 @@ static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
     *dom = dom_subst(r->p, x->dom, m);
     return nf_subst(r->p, x->nf, m);
 }
-/* A form at the point of a choice: a maximum in it may be of nothing if the point is not in its domain. */
+/* A form at the point of a choice: a maximum in it may be of nothing if the point is not in its
+   domain. */
 static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
     Z3_ast before = r->under;
     r->under = here;
@@ -211,7 +245,8 @@ static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
     r->under = before;
     return v;
 }
-/* A part over variables: "the greatest is this part at a point of its domain" for a point of which nothing else is known. */
+/* A part over variables: "the greatest is this part at a point of its domain" for a point of which
+   nothing else is known. */
 static Z3_ast choose(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
     const Part *x = &a->part[k];
     if (r->p->exact || x->nvar > VARIABLES_MAX || r->nchoice == CHOICES_MAX) return r->yes;
@@ -222,8 +257,9 @@ static Z3_ast choose(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
     Z3_ast here = c->here, value = at_point(r, here, part_at(r, x, c->var, &c->dom));
     return Z3_mk_and(r->z, 2, (Z3_ast[]){here, equal(r, greatest, value)});
 }
-/* It is the value of one of its parts. A maximum of nothing does not come here: it was imported under the condition
-   that it is not empty, or, in exact mode, only parts without variables and conditions are looked at. */
+/* It is the value of one of its parts. A maximum of nothing does not come here: it was imported
+   under the condition that it is not empty, or, in exact mode, only parts without variables and
+   conditions are looked at. */
 static Z3_ast maximum(Reals *r, const AtomInfo *a) {
     Z3_ast m = fresh(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
@@ -241,8 +277,8 @@ static Z3_ast maximum(Reals *r, const AtomInfo *a) {
     r->related = true;
     return m;
 }
-/* The point of the choice is one of the part, too, if its conditions follow there: then the other maximum is at least
-   what the part is there. */
+/* The point of the choice is one of the part, too, if its conditions follow there: then the other
+   maximum is at least what the part is there. */
 static void compare(Reals *r, const Choice *c, const Choice *other) {
     const Part *x = &other->most->part[other->number], *mine = &c->most->part[c->number];
     Dom dom;
@@ -322,7 +358,9 @@ static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
         product[n++] = value[k];
     }
     if (n == POWER_MAX || r->p->exact) return;
-    if (n > 1 || (n && !known)) add_value(r, FN_EXP, translate(r, sum), n == 1 ? product[0] : Z3_mk_mul(r->z, n, product), r->yes);
+    if (n > 1 || (n && !known))
+        add_value(r, FN_EXP, translate(r, sum), n == 1 ? product[0] : Z3_mk_mul(r->z, n, product),
+                  r->yes);
 }
 static Z3_ast monic(Reals *r, const BodyInfo *b) {
     const Term *t = &b->term;
@@ -408,7 +446,9 @@ static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
         Poly *to = ARENA_NEW(p->arena, Poly, b->term.nvar);
         for (int j = 0; j < b->term.nvar; j++) to[j] = poly_symbol(p->w, variable_new(p));
         Map m = {b->term.nvar, b->term.var, to};
-        if (nf_size(p, point) < 2 || !zero_plain(p, dom_and(p, ctx, dom_subst(p, b->term.dom, m)), nf_subst(p, point, m))) continue;
+        if (nf_size(p, point) < 2 ||
+            !zero_plain(p, dom_and(p, ctx, dom_subst(p, b->term.dom, m)), nf_subst(p, point, m)))
+            continue;
         return without_sums(p, ctx, rest);
     }
     return nf;

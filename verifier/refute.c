@@ -1,8 +1,11 @@
-/* refute.c -- looks for sizes and data at which the two sides of a rule differ. Sizes are drawn for the symbols that the equations leave free (0 and 1 first), the others follow, and
-   every condition is checked; data are small numbers, evaluated in rationals, so that a difference is a counterexample. Where a function leaves the rationals the
-   elements are compared in doubles, and only a difference far above rounding counts. Data without a zero come first, so that no counterexample hinges on a division by zero where
-   there is another. Values that are not defined (1/0, the root of a negative number) are not compared at first; when nothing else is found, an element that only one
-   side defines counts too. */
+/* refute.c -- looks for sizes and data at which the two sides of a rule differ. Sizes are drawn for
+   the symbols that the equations leave free (0 and 1 first), the others follow, and every condition
+   is checked; data are small numbers, evaluated in rationals, so that a difference is a
+   counterexample. Where a function leaves the rationals the elements are compared in doubles, and
+   only a difference far above rounding counts. Data without a zero come first, so that no
+   counterexample hinges on a division by zero where there is another. Values that are not defined
+   (1/0, the root of a negative number) are not compared at first; when nothing else is found, an
+   element that only one side defines counts too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -40,7 +43,9 @@ typedef struct Refute {
 
 /* ---- sizes */
 
-static bool is_free(const Refute *r, Symbol x) { return !among(x, r->facts.nsolved, r->facts.from); }
+static bool is_free(const Refute *r, Symbol x) {
+    return !among(x, r->facts.nsolved, r->facts.from);
+}
 static void add_free(Refute *r, Symbol x, bool is_size) {
     for (int k = 0; k < r->nfree; k++)
         if (r->free[k] == x) return;
@@ -61,7 +66,8 @@ static int64_t drawn(Refute *r, int try, bool is_size) {
     if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
     int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
-    return (int64_t)random_below(&r->random, (uint64_t)spread) - (!is_size && random_below(&r->random, 6) == 0);
+    return (int64_t)random_below(&r->random, (uint64_t)spread) -
+           (!is_size && random_below(&r->random, 6) == 0);
 }
 static bool holds(const Refute *r, Lit l) {
     int64_t v;
@@ -107,7 +113,9 @@ static Number datum(Refute *r, DType t) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
     char class = dtype_class(t);
     if (t == DT_BOOL) return r->num->ratio(n > 0, 1);
-    if (class == 'U' || (class == 'I' && r->data != DATA_INTEGERS)) return r->num->ratio(n < 0 ? -n : n, 1); /* likely places on an axis */
+    /* Likely places on an axis. */
+    if (class == 'U' || (class == 'I' && r->data != DATA_INTEGERS))
+        return r->num->ratio(n < 0 ? -n : n, 1);
     if (class == 'I') return r->num->ratio(n < -1 ? 0 : n, 1);
     if (r->data == DATA_POSITIVE) n = n < 0 ? -n : n;     /* for roots and logarithms */
     if (r->data == DATA_NEGATIVE) n = n < 0 ? n : -n - 1; /* a zero between them is the greatest */
@@ -143,7 +151,8 @@ static bool run_node(Refute *r, NodeId id) {
         Ex e = sig_define(r->w, n.sig, k);
         Tensor *t = &r->tensor[n.out + (Value)k];
         Eval eval = {r->w, r->num, r->sizes, n.nin, in, r->i->nreal, r->param, r->param_value};
-        if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL)) return false;
+        if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL))
+            return false;
     }
     return true;
 }
@@ -158,13 +167,16 @@ static bool run_both(Refute *r) {
     for (int k = 0; k < r->i->ninput; k++)
         if (!fill(r, r->i->input[k])) return false;
     for (int k = 0; k < r->i->nreal; k++)
-        r->param_value[k] = r->num->ratio((int64_t)random_below(&r->random, 9) + (r->data == DATA_INTEGERS ? -3 : 1), 2);
+        r->param_value[k] = r->num->ratio(
+            (int64_t)random_below(&r->random, 9) + (r->data == DATA_INTEGERS ? -3 : 1), 2);
     return run_graph(r, &r->i->from) && run_graph(r, &r->i->to);
 }
 
 /* ---- comparing */
 
-static bool usable(const Refute *r, Number x) { return r->num->known(x) && isfinite(r->num->approx(x)); }
+static bool usable(const Refute *r, Number x) {
+    return r->num->known(x) && isfinite(r->num->approx(x));
+}
 static bool differ(const Refute *r, Number a, Number b) {
     if (r->undefined) return usable(r, a) != usable(r, b);
     if (!usable(r, a) || !usable(r, b)) return false;
@@ -209,7 +221,8 @@ static void describe(const Refute *r, int output, int64_t at, Text *t) {
     const Tensor *a = &r->tensor[r->i->from.out[output]], *b = &r->tensor[r->i->to.out[output]];
     const char *sep = "sizes ";
     for (int k = 0; k < r->i->nsymbol; k++, sep = ", ")
-        text_add(t, "%s%s=%lld", sep, world_text(r->w, symbol_def(r->w, r->i->symbol[k]).word), (long long)r->value[r->i->symbol[k]]);
+        text_add(t, "%s%s=%lld", sep, world_text(r->w, symbol_def(r->w, r->i->symbol[k]).word),
+                 (long long)r->value[r->i->symbol[k]]);
     for (int k = 0; k < r->i->nreal; k++) {
         text_add(t, "\nreal %s=", r->i->real[k]);
         number_print(r, r->param_value[k], t);
@@ -241,7 +254,8 @@ static const int64_t *values(const Refute *r) {
 }
 static bool compare(Refute *r, Refutation *out) {
     for (int k = 0; k < r->i->from.nout; k++) {
-        int64_t at = first_difference(r, &r->tensor[r->i->from.out[k]], &r->tensor[r->i->to.out[k]]);
+        int64_t at =
+            first_difference(r, &r->tensor[r->i->from.out[k]], &r->tensor[r->i->to.out[k]]);
         if (at == -1 || (at == -2 && r->values_only)) continue;
         Text t = text_new(r->arena);
         describe(r, k, at, &t);
@@ -254,7 +268,8 @@ static bool compare(Refute *r, Refutation *out) {
     }
     return false;
 }
-/* One set of data, in rationals if they can say anything of every output, else in doubles. False: it cannot be computed. */
+/* One set of data, in rationals if they can say anything of every output, else in doubles. False:
+   it cannot be computed. */
 static bool try_data(Refute *r, Refutation *out) {
     Random before = r->random;
     bool known = true;
@@ -262,7 +277,8 @@ static bool try_data(Refute *r, Refutation *out) {
     if (!run_both(r)) return false;
     if (compare(r, out)) return true;
     for (int k = 0; k < r->i->from.nout; k++)
-        known &= any_known(r, &r->tensor[r->i->from.out[k]]) && any_known(r, &r->tensor[r->i->to.out[k]]);
+        known &= any_known(r, &r->tensor[r->i->from.out[k]]) &&
+                 any_known(r, &r->tensor[r->i->to.out[k]]);
     if (known) return true;
     r->num = &numbers_real;
     r->random = before;
@@ -319,7 +335,8 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     try_shapes(r, o->shapes, DATA_NONZERO, DATA_NONZERO, &out);
     if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_SPREAD, &out);
     r->undefined = true;
-    if (!out.found && !o->defined_only) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
+    if (!out.found && !o->defined_only)
+        try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
     return out;
 }
 
@@ -328,7 +345,8 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
 static bool met(const Refute *r, int n, const Model *v) {
     while (n--) {
         bool same = true;
-        for (int k = 0; k < r->i->nsymbol && same; k++) same = v[n].value[k] == r->value[r->i->symbol[k]];
+        for (int k = 0; k < r->i->nsymbol && same; k++)
+            same = v[n].value[k] == r->value[r->i->symbol[k]];
         if (same) return true;
     }
     return false;

@@ -1,4 +1,5 @@
-/* refute.h -- a concrete counterexample: sizes, data, and an element that differs; sizes labelled by whether the sides agree. */
+/* refute.h -- a concrete counterexample: sizes, data, and an element that differs; sizes labelled
+   by whether the sides agree. */
 #ifndef ISOMER_REFUTE_H
 #define ISOMER_REFUTE_H
 #include "verifier/sizes.h"
@@ -26,7 +27,8 @@ typedef struct Model {    /* sizes at which both sides can be computed */
     bool same;            /* the sides agree on the data tried */
 } Model;
 
-/* Both graphs must be free of composites. Evaluates the operators' own definitions by walking their trees. */
+/* Both graphs must be free of composites. Evaluates the operators' own definitions by walking their
+   trees. */
 Refutation refute_instance(World *, Arena *, const Instance *, const RefuteOptions *);
 /* Up to o->shapes different models; their number. Computed in doubles, with a margin. */
 int refute_models(World *, Arena *, const Instance *, const RefuteOptions *, Model *out);

@@ -1,6 +1,7 @@
-/* simplify.c -- normalising one term: equations are solved for its variables, variables that a single value is
-   left for go, variables that no atom has become their count, pairs that occur as a*B + b only become one, digits
-   of variables become variables. Every step is a change of variables that is one to one on the term's domain. */
+/* simplify.c -- normalising one term: equations are solved for its variables, variables that a
+   single value is left for go, variables that no atom has become their count, pairs that occur as
+   a*B + b only become one, digits of variables become variables. Every step is a change of
+   variables that is one to one on the term's domain. */
 #include "verifier/identities.h"
 #include <string.h>
 
@@ -38,7 +39,8 @@ static void eliminate(Prover *p, Term *t, Symbol x, Poly value) {
 
 /* ---- equations */
 
-/* How unwelcome it is to solve e for x: a solution with a negative product is not what indices look like. */
+/* How unwelcome it is to solve e for x: a solution with a negative product is not what indices look
+   like. */
 static int awkward(Prover *p, Poly value) {
     int bad = 0;
     PolyScan s = poly_scan(p->w, value);
@@ -57,7 +59,8 @@ static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
         return true;
     }
     for (int k = 0; k < t->nvar; k++)
-        if (solve_for(p, l.p, t->var[k], &value) && (!best || awkward(p, value) < awkward(p, best_value))) {
+        if (solve_for(p, l.p, t->var[k], &value) &&
+            (!best || awkward(p, value) < awkward(p, best_value))) {
             best = t->var[k];
             best_value = value;
         }
@@ -121,12 +124,15 @@ static bool count_unused(Prover *p, Dom ctx, Term t, Terms *out) {
         Dom rest;
         if (term_mentions_any(p, t, 1, &x) || !range_of(p, t.dom, x, &low, &high, &rest)) continue;
         Poly n = poly_add(p->w, poly_sub(p->w, high, low), poly_int(p->w, 1));
-        if (poly_variables(p, n, &v) || !prover_entails(p, dom_and(p, ctx, rest), dom_make(p, 1, &(Lit){n, false}))) continue;
+        if (poly_variables(p, n, &v) ||
+            !prover_entails(p, dom_and(p, ctx, rest), dom_make(p, 1, &(Lit){n, false})))
+            continue;
         t.dom = rest;
         drop_variable(p, &t, x);
         Nf count = nf_polynomial(p, n);
         int terms = nf_size(p, count);
-        for (int j = 0; j < terms; j++) simplify_term(p, ctx, term_times(p, t, nf_term(p, count, j)), out);
+        for (int j = 0; j < terms; j++)
+            simplify_term(p, ctx, term_times(p, t, nf_term(p, count, j)), out);
         return true;
     }
     return false;
@@ -157,17 +163,21 @@ static Lit less_than(Prover *p, Symbol x, Poly n) {
 static bool fuse_pair(Prover *p, Term *t, Symbol a, Symbol b) {
     Poly na, nb;
     Lit la[2], lb[2];
-    if (!range_from_zero(p, t->dom, a, &na, la) || !range_from_zero(p, t->dom, b, &nb, lb)) return false;
+    if (!range_from_zero(p, t->dom, a, &na, la) || !range_from_zero(p, t->dom, b, &nb, lb))
+        return false;
     Symbol k = variable_new(p);
     Poly value = poly_sub(p->w, poly_symbol(p->w, k), poly_mul(p->w, poly_symbol(p->w, a), nb));
     Term r = *t;
     for (int j = 0; j < 2; j++) r.dom = dom_without(p, dom_without(p, r.dom, la[j]), lb[j]);
     r = term_subst(p, r, (Map){1, &b, &value});
-    if (term_mentions_any(p, r, 1, &a) || dom_mentions(p, r.dom, a) || !term_mentions_any(p, r, 1, &k)) return false;
+    if (term_mentions_any(p, r, 1, &a) || dom_mentions(p, r.dom, a) ||
+        !term_mentions_any(p, r, 1, &k))
+        return false;
     drop_variable(p, &r, a);
     drop_variable(p, &r, b);
     add_variable(p, &r, k);
-    r.dom = dom_with(p, dom_with(p, r.dom, at_least_zero(p, k)), less_than(p, k, poly_mul(p->w, na, nb)));
+    r.dom = dom_with(p, dom_with(p, r.dom, at_least_zero(p, k)),
+                     less_than(p, k, poly_mul(p->w, na, nb)));
     *t = r;
     return true;
 }
@@ -214,9 +224,10 @@ static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given
     }
     return false;
 }
-/* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`: what would have
-   to be in 0..radix-1 for that. */
-static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low, Dom *given) {
+/* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`:
+   what would have to be in 0..radix-1 for that. */
+static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low,
+                         Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly high;
     *radix = *low = 0;
@@ -244,21 +255,26 @@ static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix,
 static bool split_variable(Prover *p, Term *t, Symbol x, Poly radix) {
     Poly n, count;
     Lit lit[2];
-    if (!range_from_zero(p, t->dom, x, &n, lit) || n == radix || !poly_divide(p->w, n, radix, &count)) return false;
+    if (!range_from_zero(p, t->dom, x, &n, lit) || n == radix ||
+        !poly_divide(p->w, n, radix, &count))
+        return false;
     Symbol high = variable_new(p), low = variable_new(p);
-    Poly value = poly_add(p->w, poly_mul(p->w, poly_symbol(p->w, high), radix), poly_symbol(p->w, low));
+    Poly value =
+        poly_add(p->w, poly_mul(p->w, poly_symbol(p->w, high), radix), poly_symbol(p->w, low));
     t->dom = dom_without(p, dom_without(p, t->dom, lit[0]), lit[1]);
     eliminate(p, t, x, value);
     add_variable(p, t, high);
     add_variable(p, t, low);
-    Lit range[4] = {at_least_zero(p, high), less_than(p, high, count), at_least_zero(p, low), less_than(p, low, radix)};
+    Lit range[4] = {at_least_zero(p, high), less_than(p, high, count), at_least_zero(p, low),
+                    less_than(p, low, radix)};
     t->dom = dom_and(p, t->dom, dom_make(p, 4, range));
     return true;
 }
 static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
     Poly n, count;
     Lit lit[2];
-    if (p->split.variable || !among(x, p->nindex, p->index) || !range_from_zero(p, ctx, x, &n, lit)) return;
+    if (p->split.variable || !among(x, p->nindex, p->index) || !range_from_zero(p, ctx, x, &n, lit))
+        return;
     if (n != radix && poly_divide(p->w, n, radix, &count)) p->split = (Split){x, radix, count};
 }
 static bool composite(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
@@ -277,8 +293,9 @@ static int composites(Prover *p, const Term *t, Symbol *out, int room) {
     }
     return n;
 }
-/* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of the radices
-   behind it. Numbers that put the digits of one number together again then are that number. */
+/* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of
+   the radices behind it. Numbers that put the digits of one number together again then are that
+   number. */
 static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly one = poly_int(p->w, 1), all = one, behind = one;
@@ -293,11 +310,13 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *give
     if (!prover_entails(p, ctx, *given)) return false;
     Poly n = d.arg[1 + d.word];
     *value = poly_floor(p->w, d.arg[0], behind);
-    if (d.word > 0) *value = poly_sub(p->w, *value, poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, behind))));
+    if (d.word > 0)
+        *value = poly_sub(p->w, *value,
+                          poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, behind))));
     return true;
 }
-/* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay in the domain:
-   a literal that it follows from may be the one that mentions the symbol. */
+/* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay
+   in the domain: a literal that it follows from may be the one that mentions the symbol. */
 static void replace_symbol(Prover *p, Dom ctx, Term *t, Symbol x, Poly value, Dom given) {
     if (!prover_entails(p, ctx, given)) t->dom = dom_and(p, t->dom, given);
     *t = term_subst(p, *t, (Map){1, &x, &value});
@@ -347,11 +366,14 @@ static Nf simplify_atom(Prover *p, Dom ctx, Factor f) {
     Nf r = 0;
     if (a->kind == AT_FN) r = apply_function(p, ctx, (Function)a->word, simplify(p, ctx, a->a));
     else if (a->kind == AT_BASE) return apply_power(p, ctx, simplify(p, ctx, a->a), f.power);
-    else if (a->kind == AT_PAIR) r = apply_pair(p, ctx, a->word, simplify(p, ctx, a->a), simplify(p, ctx, a->b));
+    else if (a->kind == AT_PAIR)
+        r = apply_pair(p, ctx, a->word, simplify(p, ctx, a->a), simplify(p, ctx, a->b));
     else if (a->kind == AT_VALUE) r = nf_polynomial(p, a->index[0]);
     else if (a->kind == AT_MAX || a->kind == AT_SUM) r = rebuilt_parts(p, ctx, a);
     else r = nf_atom(p, f.atom);
-    return r == nf_atom(p, f.atom) ? nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, f.atom, f.power)) : apply_power(p, ctx, r, f.power);
+    return r == nf_atom(p, f.atom)
+               ? nf_of(p, term_factor(p, (Term){.c = ratio(1, 1)}, f.atom, f.power))
+               : apply_power(p, ctx, r, f.power);
 }
 static bool has_nested(Prover *p, const Term *t) {
     for (int k = 0; k < t->nfactor; k++) {
@@ -396,7 +418,8 @@ static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
     bare.nfactor = 0;
     Nf product = nf_number(p, ratio(1, 1));
     p->depth++;
-    for (int k = 0; k < t.nfactor; k++) product = nf_mul(p, product, simplify_atom(p, here, t.factor[k]));
+    for (int k = 0; k < t.nfactor; k++)
+        product = nf_mul(p, product, simplify_atom(p, here, t.factor[k]));
     p->depth--;
     int n = nf_size(p, product);
     for (int k = 0; k < n; k++) {
@@ -429,7 +452,8 @@ void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
 static void drop_entailed(Prover *p, Dom ctx, Term *t) {
     Lits l = dom_lits(p, t->dom);
     for (int k = 0; k < l.n; k++)
-        if (!lit_mentions(p, l.v[k], t->nvar, t->var) && prover_entails(p, ctx, dom_make(p, 1, &l.v[k])))
+        if (!lit_mentions(p, l.v[k], t->nvar, t->var) &&
+            prover_entails(p, ctx, dom_make(p, 1, &l.v[k])))
             t->dom = dom_without(p, t->dom, l.v[k]);
 }
 Nf simplify(Prover *p, Dom ctx, Nf nf) {
@@ -444,14 +468,18 @@ Nf simplify(Prover *p, Dom ctx, Nf nf) {
 
 /* ---- parts of maxima and sums */
 
-static bool part_step(Prover *p, Dom ctx, Term *t) { return solve_equations(p, ctx, t) || drop_pinned(p, t) || resolve_digits(p, ctx, t); }
+static bool part_step(Prover *p, Dom ctx, Term *t) {
+    return solve_equations(p, ctx, t) || drop_pinned(p, t) || resolve_digits(p, ctx, t);
+}
 
 /* The part is treated as a term with one atom that holds its form. */
 Part part_simplify(Prover *p, Dom ctx, Part x) {
     Term t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
     if (x.nf) t = term_factor(p, t, atom_nested(p, AT_PAIR, UINT32_MAX, x.nf, 0), ratio(1, 1));
-    for (int step = 0; step < STEPS_MAX && !dom_false(p, t.dom) && part_step(p, ctx, &t); step++) continue;
+    for (int step = 0; step < STEPS_MAX && !dom_false(p, t.dom) && part_step(p, ctx, &t); step++)
+        continue;
     drop_entailed(p, ctx, &t);
     Nf inner = t.nfactor ? atom_info(p, t.factor[0].atom)->a : 0;
-    return (Part){t.nvar, t.var, t.dom, dom_false(p, t.dom) ? 0 : simplify(p, dom_and(p, ctx, t.dom), inner)};
+    return (Part){t.nvar, t.var, t.dom,
+                  dom_false(p, t.dom) ? 0 : simplify(p, dom_and(p, ctx, t.dom), inner)};
 }

@@ -1,13 +1,16 @@
-/* sizes.c -- equations between sizes are divided by factors known to be positive and solved for a symbol with
-   coefficient 1, again and again. A quotient floor(a/b) in an equation becomes a symbol of its own, so that o =
-   g*floor(o/g) is solved as o := g*q; what defines it becomes facts. What cannot be solved stays a fact. */
+/* sizes.c -- equations between sizes are divided by factors known to be positive and solved for a
+   symbol with coefficient 1, again and again. A quotient floor(a/b) in an equation becomes a symbol
+   of its own, so that o = g*floor(o/g) is solved as o := g*q; what defines it becomes facts. What
+   cannot be solved stays a fact. */
 #include "verifier/sizes.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { SOLVED_MAX = 200, ROUNDS_MAX = 200 };
 
-Poly size_solved(const SizeFacts *s, Poly p) { return s->nsolved ? poly_subst(s->w, p, s->nsolved, s->from, s->to) : p; }
+Poly size_solved(const SizeFacts *s, Poly p) {
+    return s->nsolved ? poly_subst(s->w, p, s->nsolved, s->from, s->to) : p;
+}
 Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){size_solved(s, l.p), l.eq}; }
 
 static void add_fact(SizeFacts *s, Lit l) {
@@ -50,7 +53,8 @@ static Poly without_positive_factors(SizeFacts *s, Poly e) {
     if (!poly_next(&scan, &m)) return e;
     for (uint32_t k = 0; k < m.degree; k++) {
         Poly x = poly_symbol(s->w, m.symbol[k]), q;
-        if (lower(s, m.symbol[k]) >= 1 && poly_divide(s->w, e, x, &q)) return without_positive_factors(s, q);
+        if (lower(s, m.symbol[k]) >= 1 && poly_divide(s->w, e, x, &q))
+            return without_positive_factors(s, q);
     }
     return e;
 }
@@ -72,7 +76,8 @@ static bool solvable(SizeFacts *s, Poly e, Symbol x, Poly *value) {
     *value = poly_scale(s->w, rest, -c);
     return !poly_mentions(s->w, rest, x);
 }
-/* The one that is solved for: a symbol whose value has no negative coefficient, if there is one; the later symbol then. */
+/* The one that is solved for: a symbol whose value has no negative coefficient, if there is one;
+   the later symbol then. */
 static bool solve_named(SizeFacts *s, Poly e) {
     Symbol best = 0;
     Poly best_value = 0;
@@ -80,7 +85,9 @@ static bool solve_named(SizeFacts *s, Poly e) {
     PolyScan scan = poly_scan(s->w, e);
     for (Monomial m; poly_next(&scan, &m);) {
         Poly value;
-        if (m.degree != 1 || symbol_def(s->w, m.symbol[0]).kind != SYM_NAMED || !solvable(s, e, m.symbol[0], &value)) continue;
+        if (m.degree != 1 || symbol_def(s->w, m.symbol[0]).kind != SYM_NAMED ||
+            !solvable(s, e, m.symbol[0], &value))
+            continue;
         int bad = 0;
         PolyScan v = poly_scan(s->w, value);
         for (Monomial n; poly_next(&v, &n);) bad += n.coefficient < 0;
@@ -136,13 +143,16 @@ static void note_sizes(SizeFacts *s) {
         s->low[s->nsize++] = low;
     }
 }
-/* A product of sizes that are at least 1 and one other that is not negative: that one is not negative. */
+/* A product of sizes that are at least 1 and one other that is not negative: that one is not
+   negative. */
 static void derive_signs(SizeFacts *s) {
     int n = s->nfact;
     for (int k = 0; k < n; k++) {
         PolyScan scan = poly_scan(s->w, s->fact[k].p);
         Monomial m, none;
-        if (s->fact[k].eq || !poly_next(&scan, &m) || poly_next(&scan, &none) || m.degree < 2 || m.coefficient < 1) continue;
+        if (s->fact[k].eq || !poly_next(&scan, &m) || poly_next(&scan, &none) || m.degree < 2 ||
+            m.coefficient < 1)
+            continue;
         Symbol other = 0;
         int others = 0;
         for (uint32_t j = 0; j < m.degree; j++)
@@ -166,7 +176,9 @@ bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
         if (i->is_size[k]) add_fact(s, (Lit){poly_symbol(w, i->symbol[k]), false});
     for (int k = 0; k < i->nwhere; k++) add_fact(s, i->where[k]);
     for (int k = 0; k < i->nneed_from; k++) add_fact(s, i->need_from[k]);
-    for (int round = 0; round < ROUNDS_MAX && s->nsolved < SOLVED_MAX - 1 && solve_step(s, round); round++) continue;
+    for (int round = 0; round < ROUNDS_MAX && s->nsolved < SOLVED_MAX - 1 && solve_step(s, round);
+         round++)
+        continue;
     derive_signs(s);
     note_sizes(s);
     int n = 0;

@@ -1,4 +1,5 @@
-/* sizes.h -- what a rule says about sizes: equations solved, facts, and what remains to be shown. */
+/* sizes.h -- what a rule says about sizes: equations solved, facts, and what remains to be
+   shown. */
 #ifndef ISOMER_SIZES_H
 #define ISOMER_SIZES_H
 #include "rules/rule.h"
@@ -8,7 +9,8 @@ typedef struct SizeFacts {
     World *w;
     Arena *arena;
     int nsolved, nfact, room;
-    Symbol *from; /* symbols in terms of others: the sizes that the left side and `where` tie together */
+    /* Symbols in terms of others: the sizes that the left side and `where` tie together. */
+    Symbol *from;
     Poly *to;
     Lit *fact; /* what holds of the rest */
     int nsize; /* symbols known to be >= low >= 0 */

@@ -1,6 +1,9 @@
-/* solver.c -- the only file that knows Z3. A question is first put to a linear abstraction: every nonlinear monomial is an integer of its own, and lemmas say what follows from
-   multiplying a literal by a size (p >= 0 and B >= 0 give p*B >= 0). Every point of the original is a point of the abstraction, so "unsatisfiable" carries over. Only if that
-   does not settle it, and there were nonlinear monomials, is the question put to nonlinear arithmetic. Symbols that have a definition (floor, min, digits, places) bring it along. */
+/* solver.c -- the only file that knows Z3. A question is first put to a linear abstraction: every
+   nonlinear monomial is an integer of its own, and lemmas say what follows from multiplying a
+   literal by a size (p >= 0 and B >= 0 give p*B >= 0). Every point of the original is a point of
+   the abstraction, so "unsatisfiable" carries over. Only if that does not settle it, and there were
+   nonlinear monomials, is the question put to nonlinear arithmetic. Symbols that have a definition
+   (floor, min, digits, places) bring it along. */
 #include "verifier/solver.h"
 #include "ops/base/intern.h"
 #include "verifier/witness.h"
@@ -35,7 +38,8 @@ struct Solver {
     uint64_t budget;
     SolverStats stats;
     Witness *witness;
-    int native_failures; /* questions that nonlinear arithmetic did not settle: after some it is not asked any more */
+    int native_failures; /* questions that nonlinear arithmetic did not settle: after some it is not
+                            asked any more */
 };
 
 static void ignore_error(Z3_context z, Z3_error_code code) {
@@ -93,11 +97,14 @@ static void *grown(Solver *s, void *v, uint32_t *room, uint32_t need, size_t siz
     *room = to;
     return more;
 }
-static Z3_ast variable(Solver *s, Symbol x) { return Z3_mk_const(s->z, Z3_mk_int_symbol(s->z, (int)x), s->integer); }
+static Z3_ast variable(Solver *s, Symbol x) {
+    return Z3_mk_const(s->z, Z3_mk_int_symbol(s->z, (int)x), s->integer);
+}
 static Z3_ast opaque(Solver *s, const Monomial *m) {
     char name[256];
     size_t n = 0;
-    for (uint32_t k = 0; k < m->degree && n < sizeof name - 12; k++) n += (size_t)snprintf(name + n, sizeof name - n, "*%u", m->symbol[k]);
+    for (uint32_t k = 0; k < m->degree && n < sizeof name - 12; k++)
+        n += (size_t)snprintf(name + n, sizeof name - n, "*%u", m->symbol[k]);
     return Z3_mk_const(s->z, Z3_mk_string_symbol(s->z, name), s->integer);
 }
 static Z3_ast monomial(Solver *s, const Monomial *m, int mode) {
@@ -168,7 +175,8 @@ static void define_min(Solver *s, Poly m, const SymbolDef *d) {
     Lit above = at_least(s, d->arg[1], d->arg[0]);
     put_both(s, &(Lits){1, &above}, at_least(s, m, d->arg[0]));
 }
-/* Where all radices are positive each digit lies below its radix; where e lies below their product, it is the number that the digits write. */
+/* Where all radices are positive each digit lies below its radix; where e lies below their product,
+   it is the number that the digits write. */
 static void define_digit(Solver *s, const SymbolDef *d) {
     World *w = s->w;
     Lit when[2 * RANK_MAX + 4];
@@ -189,7 +197,8 @@ static void define_digit(Solver *s, const SymbolDef *d) {
 }
 static void define_place(Solver *s, Poly x, const SymbolDef *d) {
     World *w = s->w;
-    Poly i = d->arg[0], n = d->arg[1], one = poly_int(w, 1), last = poly_sub(w, n, one), behind = poly_add(w, i, n);
+    Poly i = d->arg[0], n = d->arg[1], one = poly_int(w, 1), last = poly_sub(w, n, one),
+         behind = poly_add(w, i, n);
     Lit some = at_least(s, n, one), from[2] = {at_least(s, i, 0), at_least(s, last, i)};
     Lit back[2] = {at_least(s, 0, poly_add(w, i, one)), at_least(s, behind, 0)};
     put_both(s, &(Lits){1, &some}, at_least(s, x, 0));
@@ -202,7 +211,8 @@ static void define_symbol(Solver *s, Symbol x) {
     if (s->defined[x]) return;
     s->defined[x] = 1;
     SymbolDef d = symbol_def(s->w, x);
-    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN && d.kind != SYM_DIGIT && d.kind != SYM_PLACE) return;
+    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN && d.kind != SYM_DIGIT && d.kind != SYM_PLACE)
+        return;
     for (uint32_t k = 0; k < d.narg; k++) define_poly(s, d.arg[k]);
     s->nonlinear_facts = true;
     if (d.kind == SYM_FLOOR) define_floor(s, poly_symbol(s->w, x), &d);
@@ -271,7 +281,9 @@ typedef struct Lemmas {
     const Lit *lit[LITS_MAX]; /* the first nasserted hold, the others may or may not */
 } Lemmas;
 
-static Poly monic(World *w, const Monomial *m) { return poly_from(w, 1, &(Monomial){1, m->degree, m->symbol}); }
+static Poly monic(World *w, const Monomial *m) {
+    return poly_from(w, 1, &(Monomial){1, m->degree, m->symbol});
+}
 static bool in_play(const Lemmas *l, Poly m) {
     for (int k = 0; k < l->nmono; k++)
         if (l->mono[k] == m) return true;
@@ -408,9 +420,11 @@ static Z3_ast goal(Solver *s, const Question *q, int mode) {
     unsigned n = 0;
     if (q->tag == 'f') return Z3_mk_true(s->z);
     if (q->tag == 'e') return Z3_mk_not(s->z, all_of(s, q->maybe, mode));
-    if (q->tag == 'c') return Z3_mk_xor(s->z, disjunction(s, q, true, mode), disjunction(s, q, false, mode));
+    if (q->tag == 'c')
+        return Z3_mk_xor(s->z, disjunction(s, q, true, mode), disjunction(s, q, false, mode));
     for (int k = 0; k < q->n && n < LITS_MAX; k++)
-        v[n++] = Z3_mk_ite(s->z, all_of(s, q->member[k].dom, mode), constant(s, q->member[k].count), zero);
+        v[n++] = Z3_mk_ite(s->z, all_of(s, q->member[k].dom, mode), constant(s, q->member[k].count),
+                           zero);
     return Z3_mk_not(s->z, Z3_mk_eq(s->z, Z3_mk_add(s->z, n, v), zero));
 }
 static uint64_t spent_units(Solver *s, int mode) {
@@ -418,7 +432,8 @@ static uint64_t spent_units(Solver *s, int mode) {
     uint64_t r = 0;
     Z3_stats_inc_ref(s->z, st);
     for (unsigned k = 0; k < Z3_stats_size(s->z, st); k++)
-        if (!strcmp(Z3_stats_get_key(s->z, st, k), "rlimit count")) r = Z3_stats_get_uint_value(s->z, st, k);
+        if (!strcmp(Z3_stats_get_key(s->z, st, k), "rlimit count"))
+            r = Z3_stats_get_uint_value(s->z, st, k);
     Z3_stats_dec_ref(s->z, st);
     return r;
 }
@@ -440,7 +455,8 @@ static bool ask(Solver *s, const Question *q) {
     put(s, LINEAR, goal(s, q, LINEAR));
     Z3_lbool r = check(s, LINEAR, LIMIT_LINEAR);
     Z3_solver_pop(s->z, linear, 1);
-    if (r == Z3_L_FALSE || !nonlinear || s->native_failures >= NATIVE_FAILURES || solver_spent(s)) return r == Z3_L_FALSE;
+    if (r == Z3_L_FALSE || !nonlinear || s->native_failures >= NATIVE_FAILURES || solver_spent(s))
+        return r == Z3_L_FALSE;
     Z3_solver native = solver_of(s, NATIVE);
     Z3_solver_push(s->z, native);
     for (int k = 0; k < q->holds.n; k++) put(s, NATIVE, literal(s, q->holds.v[k], NATIVE));
@@ -456,12 +472,15 @@ static bool ask(Solver *s, const Question *q) {
 static bool refuted(Solver *s, const Question *q) {
     World *w = s->w;
     if (q->tag == 'f') return witness_find(s->witness, q->holds.n, q->holds.v, NULL);
-    if (q->tag == 'b') return witness_unbalanced(s->witness, q->holds.n, q->holds.v, q->n, q->member);
+    if (q->tag == 'b')
+        return witness_unbalanced(s->witness, q->holds.n, q->holds.v, q->n, q->member);
     for (int k = 0; q->tag == 'e' && k < q->maybe.n; k++) {
         Poly one = poly_int(w, 1), p = q->maybe.v[k].p;
-        Lit below = {poly_sub(w, poly_scale(w, p, -1), one), false}, above = {poly_sub(w, p, one), false};
+        Lit below = {poly_sub(w, poly_scale(w, p, -1), one), false},
+            above = {poly_sub(w, p, one), false};
         if (witness_find(s->witness, q->holds.n, q->holds.v, &below)) return true;
-        if (q->maybe.v[k].eq && witness_find(s->witness, q->holds.n, q->holds.v, &above)) return true;
+        if (q->maybe.v[k].eq && witness_find(s->witness, q->holds.n, q->holds.v, &above))
+            return true;
     }
     return false;
 }
@@ -488,7 +507,9 @@ static bool cached(Solver *s, const Question *q) {
     return s->answer[id] > 0;
 }
 
-bool solver_empty(Solver *s, Lits l) { return cached(s, &(Question){.tag = 'f', .holds = l, .native_limit = LIMIT_FEASIBLE}); }
+bool solver_empty(Solver *s, Lits l) {
+    return cached(s, &(Question){.tag = 'f', .holds = l, .native_limit = LIMIT_FEASIBLE});
+}
 bool solver_entails(Solver *s, Lits l, Lits g) {
     return cached(s, &(Question){.tag = 'e', .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
 }

@@ -1,6 +1,7 @@
-/* solver.h -- questions about integer polynomials, answered by Z3. All of them are about the points (values of the
-   symbols) where the base facts and a set of conditions hold. "false" always means "not shown". A Solver serves
-   one proof; its Z3 context is its own, so that budgets are reproducible. */
+/* solver.h -- questions about integer polynomials, answered by Z3. All of them are about the points
+   (values of the symbols) where the base facts and a set of conditions hold. "false" always means
+   "not shown". A Solver serves one proof; its Z3 context is its own, so that budgets are
+   reproducible. */
 #ifndef ISOMER_SOLVER_H
 #define ISOMER_SOLVER_H
 #include "verifier/witness.h"
@@ -11,16 +12,21 @@ typedef struct SolverStats {
 } SolverStats;
 typedef struct Solver Solver;
 
-Solver *solver_new(World *, Arena *, uint64_t budget); /* budget: Z3 resource units in all, 0: a default */
+/* budget: Z3 resource units in all, 0: a default. */
+Solver *solver_new(World *, Arena *, uint64_t budget);
 void solver_free(Solver *);
 void solver_assume(Solver *, Lit); /* a base fact */
 bool solver_spent(const Solver *); /* the budget is used up: every further answer is "not shown" */
 SolverStats solver_stats(const Solver *);
 
-bool solver_empty(Solver *, Lits);                             /* no point satisfies these */
-bool solver_entails(Solver *, Lits, Lits goal);                /* every point of the first satisfies all of goal */
-bool solver_balanced(Solver *, Lits, int n, const Member[]);   /* the counted indicators add up to 0 at every point */
-bool solver_same_cover(Solver *, Lits, int n, const Member[]); /* members with count > 0 and members with count < 0 cover the same points */
-const char *solver_version(void);                              /* Z3's */
-void solver_finish(void);                                      /* gives back what Z3 keeps for good; no solver may be made after it */
+bool solver_empty(Solver *, Lits); /* no point satisfies these */
+/* Every point of the first satisfies all of goal. */
+bool solver_entails(Solver *, Lits, Lits goal);
+/* The counted indicators add up to 0 at every point. */
+bool solver_balanced(Solver *, Lits, int n, const Member[]);
+/* Members with count > 0 and members with count < 0 cover the same points. */
+bool solver_same_cover(Solver *, Lits, int n, const Member[]);
+const char *solver_version(void); /* Z3's */
+/* Gives back what Z3 keeps for good; no solver may be made after it. */
+void solver_finish(void);
 #endif

@@ -1,40 +1,47 @@
-/* spectator.c -- the spectator argument. An instance with longer axis blocks ("wide") is compared with a shorter one
-   that was proved ("base"), definition by definition; no operator is known by its name, and nothing is taken for granted
-   of lengths that were not compared.
+/* spectator.c -- the spectator argument. An instance with longer axis blocks ("wide") is compared
+   with a shorter one that was proved ("base"), definition by definition; no operator is known by
+   its name, and nothing is taken for granted of lengths that were not compared.
 
-   What is checked. For each pair of outputs the axes of the wide one are those of the base, in their order, and more:
-   the spectators, of sizes N_1, N_2, .. alike on both sides. Fix an index e_j on each. From the outputs to the inputs
-   every wide value v is paired with a base value v' and each axis of v is
+   What is checked. For each pair of outputs the axes of the wide one are those of the base, in
+   their order, and more: the spectators, of sizes N_1, N_2, .. alike on both sides. Fix an index
+   e_j on each. From the outputs to the inputs every wide value v is paired with a base value v' and
+   each axis of v is
      kept    an axis of v', of the same size (the same polynomial), in the same order,
      e_j     of size N_j, or
      one     of size 1, the number.
-   The slice of v has e_j on the axes of the second kind and 0 on those of the third. The trees of v and v' must be the
-   same under: an index of a kept axis <-> that axis's index in v', e_j for the index of an axis e_j, 0 for that of an
-   axis of size 1, bound variables of equal ranges <-> each other. An element that the tree of v reads of its k-th input
-   u must be in a slice of u (the index on each axis is e_j, where its size is N_j, or 0, where it is 1, or else that of
-   the kept axis), and that slice is then compared with the k-th input of v' in the same way. Conditions that say of e_j
-   that it is in 0..N_j-1 are true and left out. So no size of a spectator and no e_j stands in what is left, for it
-   equals a tree that has none.
-     Of an input of the rule the axes must be of the same kinds wherever it is read, on both sides of the rule: the base
+   The slice of v has e_j on the axes of the second kind and 0 on those of the third. The trees of v
+   and v' must be the same under: an index of a kept axis <-> that axis's index in v', e_j for the
+   index of an axis e_j, 0 for that of an axis of size 1, bound variables of equal ranges <-> each
+   other. An element that the tree of v reads of its k-th input u must be in a slice of u (the index
+   on each axis is e_j, where its size is N_j, or 0, where it is 1, or else that of the kept axis),
+   and that slice is then compared with the k-th input of v' in the same way. Conditions that say of
+   e_j that it is in 0..N_j-1 are true and left out. So no size of a spectator and no e_j stands in
+   what is left, for it equals a tree that has none.
+     Of an input of the rule the axes must be of the same kinds wherever it is read, on both sides
+     of the rule: the base
    knows one tensor there, not two slices.
-     What the base assumes of sizes wide assumes too, and what the right side of wide needs the base has shown or wide
+     What the base assumes of sizes wide assumes too, and what the right side of wide needs the base
+     has shown or wide
    assumes, literally.
 
-   Why this suffices. Let sizes satisfy what wide assumes; let x_1, x_2, .. be its inputs and o an output. Its kept axes
-   have the sizes of the base's output, so they agree on both sides by what was proved of the base, whose assumptions
-   hold; on spectators they agree by inspection. If some N_j is 0 there is no element and nothing to show. Else fix e.
-   All axes e_j have a place e_j and those of size 1 a place 0, so each input has a slice, one only, which is a tensor of
-   the sizes of the base's input. By induction from the inputs on, the slice of every paired v is the value of v' on the
-   slices of the inputs: their trees are the same, and read the same elements. Both outputs are therefore at e what the
-   base's outputs are on these slices, and those are equal since the base holds for all tensors. As e was any, the
-   outputs are equal.
-     The class: element by element wide does the operations of the base, on numbers that are the same, written or not,
+   Why this suffices. Let sizes satisfy what wide assumes; let x_1, x_2, .. be its inputs and o an
+   output. Its kept axes have the sizes of the base's output, so they agree on both sides by what
+   was proved of the base, whose assumptions hold; on spectators they agree by inspection. If some
+   N_j is 0 there is no element and nothing to show. Else fix e. All axes e_j have a place e_j and
+   those of size 1 a place 0, so each input has a slice, one only, which is a tensor of the sizes of
+   the base's input. By induction from the inputs on, the slice of every paired v is the value of v'
+   on the slices of the inputs: their trees are the same, and read the same elements. Both outputs
+   are therefore at e what the base's outputs are on these slices, and those are equal since the
+   base holds for all tensors. As e was any, the outputs are equal.
+     The class: element by element wide does the operations of the base, on numbers that are the
+     same, written or not,
    and reads of each input the same elements on both sides where the base does. */
 #include "verifier/spectator.h"
 #include <string.h>
 
 enum { PAIRS_MAX = 400, BOUND_MAX = 64, REALS_MAX = 128, ATTRS_MAX = 32, ONE = -1 };
-typedef struct Axes { /* of a wide value: axis k is kept as base axis v[k], or is ONE, or e_j as -2 - j */
+/* Of a wide value: axis k is kept as base axis v[k], or is ONE, or e_j as -2 - j. */
+typedef struct Axes {
     int n, v[RANK_MAX];
 } Axes;
 typedef struct Pair {
@@ -67,8 +74,8 @@ static bool is_number(const World *w, Poly p, int64_t value) {
 
 /* ---- axes */
 
-/* Finds for each axis what it is, by sizes and by indices where there are any; NULL: an output, whose spectators become
-   e_0, e_1, .. */
+/* Finds for each axis what it is, by sizes and by indices where there are any; NULL: an output,
+   whose spectators become e_0, e_1, .. */
 typedef struct Alignment {
     Spectators *s;
     const Type *wide, *base;
@@ -81,7 +88,8 @@ static int spectator_of(const Spectators *s, Poly index, Poly size) {
     return is_number(s->w, index, 0) && is_number(s->w, size, 1) ? ONE : 0;
 }
 static bool may_keep(const Alignment *a, int k, int j) {
-    return j < a->base->dim.n && a->wide->dim.v[k] == a->base->dim.v[j] && (!a->iwide || a->iwide[k] == a->ibase[j]);
+    return j < a->base->dim.n && a->wide->dim.v[k] == a->base->dim.v[j] &&
+           (!a->iwide || a->iwide[k] == a->ibase[j]);
 }
 static bool align(const Alignment *a, int k, int j) {
     if (k == a->wide->dim.n) return j == a->base->dim.n;
@@ -96,19 +104,25 @@ static bool fits(const Alignment *a, const Axes *x) { /* are they these? */
     if (x->n != a->wide->dim.n) return false;
     for (int k = 0; k < x->n; k++) {
         bool kept = x->v[k] >= 0;
-        if (kept ? x->v[k] != j || !may_keep(a, k, j) : spectator_of(a->s, a->iwide[k], a->wide->dim.v[k]) != x->v[k]) return false;
+        if (kept ? x->v[k] != j || !may_keep(a, k, j)
+                 : spectator_of(a->s, a->iwide[k], a->wide->dim.v[k]) != x->v[k])
+            return false;
         j += kept;
     }
     return j == a->base->dim.n;
 }
-static bool same_kind(const Type *x, const Type *y) { return x->known && y->known && x->dtype == y->dtype; }
+static bool same_kind(const Type *x, const Type *y) {
+    return x->known && y->known && x->dtype == y->dtype;
+}
 
 /* ---- trees */
 
 static bool pair_values(Spectators *s, Value wide, Value base, const Axes *axes);
 static bool same_tree(Renaming *r, Ex wide, Ex base);
 
-static Poly renamed(const Renaming *r, Poly p) { return poly_subst(r->s->w, p, r->n, r->from, r->to); }
+static Poly renamed(const Renaming *r, Poly p) {
+    return poly_subst(r->s->w, p, r->n, r->from, r->to);
+}
 static bool is_true(const World *w, Lit l) {
     int64_t c;
     return poly_constant(w, l.p, &c) && (l.eq ? c == 0 : c >= 0);
@@ -117,7 +131,8 @@ static bool is_true(const World *w, Lit l) {
 static bool is_range(const Spectators *s, Lit l) {
     for (int j = 0; j < s->nsize && !l.eq; j++) {
         Poly e = poly_symbol(s->w, s->e[j]);
-        if (l.p == e || l.p == poly_sub(s->w, poly_sub(s->w, s->size[j], poly_int(s->w, 1)), e)) return true;
+        if (l.p == e || l.p == poly_sub(s->w, poly_sub(s->w, s->size[j], poly_int(s->w, 1)), e))
+            return true;
     }
     return false;
 }
@@ -136,24 +151,31 @@ static bool same_conditions(const Renaming *r, const Cond *wide, const Cond *bas
 }
 static bool same_element(Renaming *r, const ExNode *wide, const ExNode *base) {
     Spectators *s = r->s;
-    if (wide->word != base->word || (int)wide->word >= r->wide->nin || (int)base->word >= r->base->nin) return false;
+    if (wide->word != base->word || (int)wide->word >= r->wide->nin ||
+        (int)base->word >= r->base->nin)
+        return false;
     Value u = r->wide->in[wide->word], v = r->base->in[base->word];
     const Type *tu = u ? value_type(s->w, u) : NULL, *tv = v ? value_type(s->w, v) : NULL;
-    if (!tu || !tv || !same_kind(tu, tv) || wide->n != tu->dim.n || base->n != tv->dim.n) return false;
+    if (!tu || !tv || !same_kind(tu, tv) || wide->n != tu->dim.n || base->n != tv->dim.n)
+        return false;
     Poly index[RANK_MAX];
     for (int k = 0; k < wide->n; k++) index[k] = renamed(r, wide->dims[k]);
     Axes axes = {.n = wide->n};
     Alignment a = {s, tu, tv, index, base->dims, &axes};
     for (int k = 0; k < s->wide->ninput; k++)
-        if (s->wide->input[k] == u && s->input[k].n >= 0) return fits(&a, &s->input[k]) && pair_values(s, u, v, &s->input[k]);
+        if (s->wide->input[k] == u && s->input[k].n >= 0)
+            return fits(&a, &s->input[k]) && pair_values(s, u, v, &s->input[k]);
     return align(&a, 0, 0) && pair_values(s, u, v, &axes);
 }
 static bool bind(Renaming *r, Poly wide, Poly base) {
     World *w = r->s->w;
     Symbol x = poly_is_symbol(w, wide), y = poly_is_symbol(w, base);
-    if (!x || !y || r->n == BOUND_MAX || symbol_def(w, x).kind != SYM_BOUND || symbol_def(w, y).kind != SYM_BOUND) return false;
+    if (!x || !y || r->n == BOUND_MAX || symbol_def(w, x).kind != SYM_BOUND ||
+        symbol_def(w, y).kind != SYM_BOUND)
+        return false;
     for (int k = 0; k < r->n; k++)
-        if (r->from[k] == x || r->to[k] == base) return false; /* bound again inside its own range */
+        if (r->from[k] == x || r->to[k] == base)
+            return false; /* bound again inside its own range */
     if (renamed(r, symbol_def(w, x).arg[0]) != symbol_def(w, y).arg[0]) return false;
     r->from[r->n] = x;
     r->to[r->n++] = base;
@@ -169,7 +191,8 @@ static bool same_bound(Renaming *r, const ExNode *x, const ExNode *y) {
 }
 static bool same_take(Renaming *r, const ExNode *x, const ExNode *y) {
     int n = r->n;
-    bool same = same_tree(r, x->a, y->a) && bind(r, x->dims[0], y->dims[0]) && same_tree(r, x->b, y->b);
+    bool same =
+        same_tree(r, x->a, y->a) && bind(r, x->dims[0], y->dims[0]) && same_tree(r, x->b, y->b);
     r->n = n;
     return same;
 }
@@ -191,8 +214,11 @@ static bool same_tree(Renaming *r, Ex wide, Ex base) {
     case EX_MIN2:
     case EX_POW: return same_tree(r, x.a, y.a) && same_tree(r, x.b, y.b);
     case EX_FN: return x.word == y.word && same_tree(r, x.a, y.a);
-    case EX_IF: return same_conditions(r, &x.cond, &y.cond) && same_tree(r, x.a, y.a) && same_tree(r, x.b, y.b);
-    case EX_WHERE: return same_tree(r, x.c, y.c) && same_tree(r, x.a, y.a) && same_tree(r, x.b, y.b);
+    case EX_IF:
+        return same_conditions(r, &x.cond, &y.cond) && same_tree(r, x.a, y.a) &&
+               same_tree(r, x.b, y.b);
+    case EX_WHERE:
+        return same_tree(r, x.c, y.c) && same_tree(r, x.a, y.a) && same_tree(r, x.b, y.b);
     case EX_SUM:
     case EX_MOST: return same_bound(r, &x, &y);
     case EX_TAKE: return same_take(r, &x, &y);
@@ -212,9 +238,12 @@ static bool same_definition(Spectators *s, Value wide, Value base, const Axes *a
     for (int k = 0; k < axes->n; k++) {
         int a = axes->v[k];
         r->from[r->n] = symbol_index(w, (uint32_t)k);
-        r->to[r->n++] = a >= 0 ? poly_symbol(w, symbol_index(w, (uint32_t)a)) : a == ONE ? poly_int(w, 0) : poly_symbol(w, s->e[-2 - a]);
+        r->to[r->n++] = a >= 0     ? poly_symbol(w, symbol_index(w, (uint32_t)a))
+                        : a == ONE ? poly_int(w, 0)
+                                   : poly_symbol(w, s->e[-2 - a]);
     }
-    return same_tree(r, sig_define(w, x.sig, (int)(wide - x.out)), sig_define(w, y.sig, (int)(base - y.out)));
+    return same_tree(r, sig_define(w, x.sig, (int)(wide - x.out)),
+                     sig_define(w, y.sig, (int)(base - y.out)));
 }
 static int input_of(const Instance *i, Value v) {
     int k = 0;
@@ -229,28 +258,36 @@ static bool pair_values(Spectators *s, Value wide, Value base, const Axes *axes)
         return !memcmp(&s->input[k], axes, sizeof *axes);
     }
     for (int j = 0; j < s->npair; j++)
-        if (s->pair[j].wide == wide && s->pair[j].base == base && !memcmp(&s->pair[j].axes, axes, sizeof *axes)) return true;
+        if (s->pair[j].wide == wide && s->pair[j].base == base &&
+            !memcmp(&s->pair[j].axes, axes, sizeof *axes))
+            return true;
     if (s->npair == PAIRS_MAX) return false;
     s->pair[s->npair++] = (Pair){wide, base, *axes};
     return same_definition(s, wide, base, axes);
 }
-/* The axes of the right output are those of the left: the same are kept, spectators have the same sizes. */
+/* The axes of the right output are those of the left: the same are kept, spectators have the same
+   sizes. */
 static bool same_axes(const Spectators *s, const Axes *axes, const Type *wide, const Type *base) {
     int j = 0;
     if (wide->dim.n != axes->n) return false;
     for (int k = 0; k < axes->n; k++) {
         bool kept = axes->v[k] >= 0;
-        if (kept ? j == base->dim.n || wide->dim.v[k] != base->dim.v[j] : wide->dim.v[k] != s->size[-2 - axes->v[k]]) return false;
+        if (kept ? j == base->dim.n || wide->dim.v[k] != base->dim.v[j]
+                 : wide->dim.v[k] != s->size[-2 - axes->v[k]])
+            return false;
         j += kept;
     }
     return j == base->dim.n;
 }
 static bool output_same(Spectators *s, int k) {
     World *w = s->w;
-    Value from = s->wide->from.out[k], to = s->wide->to.out[k], base_from = s->base->from.out[k], base_to = s->base->to.out[k];
+    Value from = s->wide->from.out[k], to = s->wide->to.out[k], base_from = s->base->from.out[k],
+          base_to = s->base->to.out[k];
     Axes axes = {.n = value_type(w, from)->dim.n};
     Alignment a = {s, value_type(w, from), value_type(w, base_from), NULL, NULL, &axes};
-    if (!same_kind(a.wide, a.base) || !same_kind(value_type(w, to), value_type(w, base_to)) || !align(&a, 0, 0)) return false;
+    if (!same_kind(a.wide, a.base) || !same_kind(value_type(w, to), value_type(w, base_to)) ||
+        !align(&a, 0, 0))
+        return false;
     s->nsize = s->npair = 0;
     for (int j = 0; j < axes.n; j++) {
         if (axes.v[j] >= 0) continue;
@@ -259,15 +296,16 @@ static bool output_same(Spectators *s, int k) {
         s->size[s->nsize++] = value_type(w, from)->dim.v[j];
     }
     for (int j = 0; j < s->wide->ninput; j++) s->input[j] = (Axes){.n = -1};
-    return same_axes(s, &axes, value_type(w, to), value_type(w, base_to)) && pair_values(s, from, base_from, &axes) &&
-           pair_values(s, to, base_to, &axes);
+    return same_axes(s, &axes, value_type(w, to), value_type(w, base_to)) &&
+           pair_values(s, from, base_from, &axes) && pair_values(s, to, base_to, &axes);
 }
 
 /* ---- conditions on sizes, and numbers */
 
 static bool has_lit(World *w, Lit l, int n, const Lit *v) {
     for (int k = 0; k < n; k++)
-        if (v[k].eq == l.eq && (v[k].p == l.p || (l.eq && poly_add(w, v[k].p, l.p) == 0))) return true;
+        if (v[k].eq == l.eq && (v[k].p == l.p || (l.eq && poly_add(w, v[k].p, l.p) == 0)))
+            return true;
     return is_true(w, l);
 }
 static bool is_size(const Instance *i, Symbol x) {
@@ -286,7 +324,8 @@ static bool is_natural(const World *w, const Instance *i, Lit l) {
     return !l.eq;
 }
 static bool assumes(World *w, const Instance *i, Lit l) {
-    return is_natural(w, i, l) || has_lit(w, l, i->nwhere, i->where) || has_lit(w, l, i->nneed_from, i->need_from);
+    return is_natural(w, i, l) || has_lit(w, l, i->nwhere, i->where) ||
+           has_lit(w, l, i->nneed_from, i->need_from);
 }
 static bool conditions_hold(World *w, const Instance *base, const Instance *wide) {
     for (int k = 0; k < base->nsymbol; k++)
@@ -296,7 +335,9 @@ static bool conditions_hold(World *w, const Instance *base, const Instance *wide
     for (int k = 0; k < base->nneed_from; k++)
         if (!assumes(w, wide, base->need_from[k])) return false;
     for (int k = 0; k < wide->nneed_to; k++)
-        if (!has_lit(w, wide->need_to[k], base->nneed_to, base->need_to) && !assumes(w, wide, wide->need_to[k])) return false;
+        if (!has_lit(w, wide->need_to[k], base->nneed_to, base->need_to) &&
+            !assumes(w, wide, wide->need_to[k]))
+            return false;
     return true;
 }
 typedef struct Reals { /* the numbers that attributes of a graph's nodes are */
@@ -331,12 +372,20 @@ static bool same_reals(World *w, Arena *a, const Graph *x, const Graph *y) {
 }
 
 bool spectators(World *w, Arena *arena, const Instance *base, const Instance *wide) {
-    if (base->ninput != wide->ninput || base->from.nout != wide->from.nout || !conditions_hold(w, base, wide)) return false;
-    if (!same_reals(w, arena, &base->from, &wide->from) || !same_reals(w, arena, &base->to, &wide->to) ||
-        !same_reals(w, arena, &base->from_stated, &wide->from_stated) || !same_reals(w, arena, &base->to_stated, &wide->to_stated))
+    if (base->ninput != wide->ninput || base->from.nout != wide->from.nout ||
+        !conditions_hold(w, base, wide))
+        return false;
+    if (!same_reals(w, arena, &base->from, &wide->from) ||
+        !same_reals(w, arena, &base->to, &wide->to) ||
+        !same_reals(w, arena, &base->from_stated, &wide->from_stated) ||
+        !same_reals(w, arena, &base->to_stated, &wide->to_stated))
         return false;
     Spectators *s = ARENA_NEW(arena, Spectators, 1);
-    *s = (Spectators){.w = w, .arena = arena, .base = base, .wide = wide, .input = ARENA_NEW(arena, Axes, wide->ninput)};
+    *s = (Spectators){.w = w,
+                      .arena = arena,
+                      .base = base,
+                      .wide = wide,
+                      .input = ARENA_NEW(arena, Axes, wide->ninput)};
     for (int k = 0; k < wide->from.nout; k++)
         if (!output_same(s, k)) return false;
     return !w->overflow;

@@ -1,4 +1,5 @@
-/* tables.c -- literals, sets of them, polynomials' variables, and atoms: the interned parts of normal forms. */
+/* tables.c -- literals, sets of them, polynomials' variables, and atoms: the interned parts of
+   normal forms. */
 #include "verifier/tables.h"
 #include <string.h>
 
@@ -71,18 +72,25 @@ static Ratio finite(Prover *p, Number n) {
     if (n.ratio.q <= 0) prover_fail(p, "a coefficient leaves 64 bits");
     return n.ratio;
 }
-Ratio ratio_plus(Prover *p, Ratio a, Ratio b) { return finite(p, numbers_ratio.add((Number){.ratio = a}, (Number){.ratio = b})); }
-Ratio ratio_times(Prover *p, Ratio a, Ratio b) { return finite(p, numbers_ratio.mul((Number){.ratio = a}, (Number){.ratio = b})); }
+Ratio ratio_plus(Prover *p, Ratio a, Ratio b) {
+    return finite(p, numbers_ratio.add((Number){.ratio = a}, (Number){.ratio = b}));
+}
+Ratio ratio_times(Prover *p, Ratio a, Ratio b) {
+    return finite(p, numbers_ratio.mul((Number){.ratio = a}, (Number){.ratio = b}));
+}
 
 /* ---- variables of polynomials */
 
-/* Floors, minima and digits of variables count as variables themselves, but not where one of their variables is excepted. */
+/* Floors, minima and digits of variables count as variables themselves, but not where one of their
+   variables is excepted. */
 static bool excepted(Prover *p, Symbol s, int n, const Symbol *except) {
     if (!n) return false;
     SymbolKind kind = symbol_def(p->w, s).kind;
-    return kind == SYM_BOUND ? among(s, n, except) : poly_mentions_any(p, poly_symbol(p->w, s), n, except);
+    return kind == SYM_BOUND ? among(s, n, except)
+                             : poly_mentions_any(p, poly_symbol(p->w, s), n, except);
 }
-void free_add(Prover *p, int *n, Symbol **v, int nadd, const Symbol *add, int nexcept, const Symbol *except) {
+void free_add(Prover *p, int *n, Symbol **v, int nadd, const Symbol *add, int nexcept,
+              const Symbol *except) {
     for (int k = 0; k < nadd; k++) {
         if (among(add[k], *n, *v) || excepted(p, add[k], nexcept, except)) continue;
         Symbol *more = ARENA_NEW(p->arena, Symbol, *n + 1);
@@ -106,7 +114,8 @@ static void collect(Prover *p, Poly x, int *n, Symbol **v) {
             int before = *n;
             if (d.kind != SYM_BOUND)
                 for (uint32_t j = 0; j < d.narg; j++) collect(p, d.arg[j], n, v);
-            if (d.kind == SYM_BOUND || *n > before || composite_known(p, d, *n, *v)) free_add(p, n, v, 1, &m.symbol[k], 0, NULL);
+            if (d.kind == SYM_BOUND || *n > before || composite_known(p, d, *n, *v))
+                free_add(p, n, v, 1, &m.symbol[k], 0, NULL);
         }
 }
 const PolyInfo *poly_info(Prover *p, Poly x) {
@@ -190,7 +199,9 @@ int lit_negate(Prover *p, Lit l, Lit out[2]) {
     out[1] = (Lit){poly_sub(p->w, l.p, one), false};
     return 2;
 }
-bool lit_mentions(Prover *p, Lit l, int n, const Symbol *v) { return poly_mentions_any(p, l.p, n, v); }
+bool lit_mentions(Prover *p, Lit l, int n, const Symbol *v) {
+    return poly_mentions_any(p, l.p, n, v);
+}
 
 /* ---- sets of literals */
 
@@ -224,7 +235,9 @@ static Dom put(Prover *p, int n, const uint32_t *v) {
     slot_set(p, &p->tables->doms, d, lits);
     return d;
 }
-static Dom dom_false_set(Prover *p) { return put(p, 1, (uint32_t[]){pack((Lit){poly_int(p->w, -1), false})}); }
+static Dom dom_false_set(Prover *p) {
+    return put(p, 1, (uint32_t[]){pack((Lit){poly_int(p->w, -1), false})});
+}
 
 Lits dom_lits(Prover *p, Dom d) { return d ? *(Lits *)slot_get(&p->tables->doms, d) : (Lits){0}; }
 Dom dom_make(Prover *p, int n, const Lit *l) {
@@ -301,7 +314,8 @@ static void note_nf(Prover *p, AtomInfo *i, Symbol **v, Nf nf, int nexcept, cons
     }
     i->mask = mix(i->mask, sum);
 }
-static void note_poly(Prover *p, AtomInfo *i, Symbol **v, Poly x, int nexcept, const Symbol *except) {
+static void note_poly(Prover *p, AtomInfo *i, Symbol **v, Poly x, int nexcept,
+                      const Symbol *except) {
     const PolyInfo *info = poly_info(p, x);
     free_add(p, &i->nfree, v, info->n, info->variable, nexcept, except);
     i->mask = mix(i->mask, info->masked);
@@ -368,14 +382,19 @@ static Atom atom_put(Prover *p, AtomInfo info) {
 Atom atom_input(Prover *p, uint32_t input, int n, const Poly *index) {
     return atom_put(p, (AtomInfo){.kind = AT_INPUT, .word = input, .nindex = n, .index = index});
 }
-Atom atom_simple(Prover *p, AtomKind kind, uint32_t word) { return atom_put(p, (AtomInfo){.kind = kind, .word = word}); }
-Atom atom_value(Prover *p, Poly x) { return atom_put(p, (AtomInfo){.kind = AT_VALUE, .nindex = 1, .index = &x}); }
+Atom atom_simple(Prover *p, AtomKind kind, uint32_t word) {
+    return atom_put(p, (AtomInfo){.kind = kind, .word = word});
+}
+Atom atom_value(Prover *p, Poly x) {
+    return atom_put(p, (AtomInfo){.kind = AT_VALUE, .nindex = 1, .index = &x});
+}
 Atom atom_real(Prover *p, double x) { return atom_put(p, (AtomInfo){.kind = AT_REAL, .real = x}); }
 Atom atom_nested(Prover *p, AtomKind kind, uint32_t word, Nf a, Nf b) {
     return atom_put(p, (AtomInfo){.kind = kind, .word = word, .a = a, .b = b});
 }
 
-/* The variables of a part in the order in which its form shows them; those that only the domain has come last. */
+/* The variables of a part in the order in which its form shows them; those that only the domain has
+   come last. */
 static int part_order(Prover *p, const Part *part, Symbol *out, int *height) {
     int n = 0, size = nf_size(p, part->nf);
     *height = 0;
@@ -384,7 +403,8 @@ static int part_order(Prover *p, const Part *part, Symbol *out, int *height) {
         const BodyInfo *b = nf_body(p, part->nf, k, &c);
         if (b->height > *height) *height = b->height;
         for (int j = 0; j < b->nfree; j++)
-            if (among(b->free[j], part->nvar, part->var) && !among(b->free[j], n, out)) out[n++] = b->free[j];
+            if (among(b->free[j], part->nvar, part->var) && !among(b->free[j], n, out))
+                out[n++] = b->free[j];
     }
     for (int j = 0; j < part->nvar; j++)
         if (!among(part->var[j], n, out)) out[n++] = part->var[j];
@@ -392,7 +412,8 @@ static int part_order(Prover *p, const Part *part, Symbol *out, int *height) {
 }
 static Part part_close(Prover *p, const Part *part) {
     int height;
-    Symbol *order = ARENA_NEW(p->arena, Symbol, part->nvar + 1), *var = ARENA_NEW(p->arena, Symbol, part->nvar + 1);
+    Symbol *order = ARENA_NEW(p->arena, Symbol, part->nvar + 1),
+           *var = ARENA_NEW(p->arena, Symbol, part->nvar + 1);
     Poly *to = ARENA_NEW(p->arena, Poly, part->nvar + 1);
     int n = part_order(p, part, order, &height);
     for (int k = 0; k < n; k++) {
@@ -446,10 +467,12 @@ Atom atom_subst(Prover *p, Atom a, Map m) {
     }
     Poly *index = ARENA_NEW(p->arena, Poly, i->nindex + 1);
     for (int k = 0; k < i->nindex; k++) index[k] = subst(p, i->index[k], m);
-    return atom_put(
-        p,
-        (AtomInfo){
-            .kind = i->kind, .word = i->word, .nindex = i->nindex, .index = index, .a = nf_subst(p, i->a, m), .b = nf_subst(p, i->b, m)});
+    return atom_put(p, (AtomInfo){.kind = i->kind,
+                                  .word = i->word,
+                                  .nindex = i->nindex,
+                                  .index = index,
+                                  .a = nf_subst(p, i->a, m),
+                                  .b = nf_subst(p, i->b, m)});
 }
 static bool part_is_bare(const Part *x) { return !x->nvar && !x->dom; }
 static bool size_at_least(Prover *p, Symbol s, int64_t low) {

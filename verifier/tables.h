@@ -33,7 +33,8 @@ void words_ratio(Prover *, Words *, Ratio);
 void *slot_get(const Slots *, uint32_t id); /* NULL: nothing there yet */
 void slot_set(Prover *, Slots *, uint32_t id, void *);
 Symbol nest_symbol(Prover *, int height, int k);
-void free_add(Prover *, int *n, Symbol **v, int nadd, const Symbol *add, int nexcept, const Symbol *except);
+void free_add(Prover *, int *n, Symbol **v, int nadd, const Symbol *add, int nexcept,
+              const Symbol *except);
 const PolyInfo *poly_info(Prover *, Poly);
 uint64_t mix(uint64_t, uint64_t);
 #endif

@@ -1,7 +1,8 @@
-/* unify.c -- when two terms have the same body. Their atoms are paired by backtracking; equal accesses give
-   equations between indices, which are solved for one term's variables. What remains to be shown is entailed by
-   the context and the term's domain, or the pairing is given up. The change of variables must be one to one over
-   the integers: it is linear with determinant 1 or -1, so that sums on either side run over the same points. */
+/* unify.c -- when two terms have the same body. Their atoms are paired by backtracking; equal
+   accesses give equations between indices, which are solved for one term's variables. What remains
+   to be shown is entailed by the context and the term's domain, or the pairing is given up. The
+   change of variables must be one to one over the integers: it is linear with determinant 1 or -1,
+   so that sums on either side run over the same points. */
 #include "verifier/unify.h"
 #include <string.h>
 
@@ -29,7 +30,9 @@ typedef struct Solution { /* of equations, for the variables of t */
 } Solution;
 
 static Map map_of(const Solution *s) { return (Map){s->n, s->from, s->to}; }
-static Poly subst(Prover *p, Poly x, Map m) { return m.n ? poly_subst(p->w, x, m.n, m.from, m.to) : x; }
+static Poly subst(Prover *p, Poly x, Map m) {
+    return m.n ? poly_subst(p->w, x, m.n, m.from, m.to) : x;
+}
 
 /* ---- equations */
 
@@ -55,16 +58,20 @@ static bool solve_unknown(Unify *u, Solution *s, Poly e) {
     }
     return false;
 }
-/* Two places or two elements are equal when what defines them is: equations that are enough for e = 0. */
+/* Two places or two elements are equal when what defines them is: equations that are enough for e =
+   0. */
 static int argument_parts(Prover *p, Poly e, Poly out[RANK_MAX]) {
     Monomial m[3];
     int n = 0;
     PolyScan s = poly_scan(p->w, e);
     while (n < 3 && poly_next(&s, &m[n])) n++;
-    if (n != 2 || m[0].degree != 1 || m[1].degree != 1 || m[0].coefficient + m[1].coefficient || m[0].coefficient * m[0].coefficient != 1)
+    if (n != 2 || m[0].degree != 1 || m[1].degree != 1 || m[0].coefficient + m[1].coefficient ||
+        m[0].coefficient * m[0].coefficient != 1)
         return 0;
     SymbolDef a = symbol_def(p->w, m[0].symbol[0]), b = symbol_def(p->w, m[1].symbol[0]);
-    if (a.kind != b.kind || a.word != b.word || a.narg != b.narg || (a.kind != SYM_READ && a.kind != SYM_PLACE)) return 0;
+    if (a.kind != b.kind || a.word != b.word || a.narg != b.narg ||
+        (a.kind != SYM_READ && a.kind != SYM_PLACE))
+        return 0;
     for (uint32_t k = 0; k < a.narg; k++) out[k] = poly_sub(p->w, a.arg[k], b.arg[k]);
     return (int)a.narg;
 }
@@ -125,14 +132,19 @@ static bool coefficient(Prover *p, Poly value, Symbol x, int n, const Symbol *va
     }
     return true;
 }
-static Poly determinant(Prover *p, int n, Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX], int row, uint32_t columns) {
+static Poly determinant(Prover *p, int n, Poly m[UNKNOWNS_MAX][UNKNOWNS_MAX], int row,
+                        uint32_t columns) {
     Poly d = 0;
     int sign = 1;
     if (row == n) return poly_int(p->w, 1);
     for (int k = 0; k < n; k++) {
         if (!(columns >> k & 1)) continue;
         if (m[row][k])
-            d = poly_add(p->w, d, poly_scale(p->w, poly_mul(p->w, m[row][k], determinant(p, n, m, row + 1, columns & ~(1u << k))), sign));
+            d = poly_add(p->w, d,
+                         poly_scale(p->w,
+                                    poly_mul(p->w, m[row][k],
+                                             determinant(p, n, m, row + 1, columns & ~(1u << k))),
+                                    sign));
         sign = -sign;
     }
     return d;
@@ -147,7 +159,9 @@ static bool one_to_one(Unify *u, const Poly *value) {
         int nv = poly_variables(p, value[k], &v);
         if (poly_mentions_any(p, value[k], n, u->t->var)) return false;
         for (int j = 0; j < nv; j++) /* digits of variables are not linear */
-            if (symbol_def(p->w, v[j]).kind != SYM_BOUND && poly_mentions_any(p, poly_symbol(p->w, v[j]), n, u->r->var)) return false;
+            if (symbol_def(p->w, v[j]).kind != SYM_BOUND &&
+                poly_mentions_any(p, poly_symbol(p->w, v[j]), n, u->r->var))
+                return false;
         for (int j = 0; j < n; j++)
             if (!coefficient(p, value[k], u->r->var[j], n, u->r->var, &m[k][j])) return false;
     }
@@ -171,14 +185,18 @@ static void offer(Unify *u, const Solution *s, const Symbol *pick) {
     if (u->stop || !one_to_one(u, value)) return;
     Map m = {n, u->t->var, value};
     Dom given = dom_and(p, u->ctx, dom_subst(p, u->t->dom, m)), want = 0;
-    for (int k = 0; k < s->nobligation; k++) want = dom_with(p, want, (Lit){subst(p, subst(p, s->obligation[k].p, rest), m), true});
-    if (dom_false(p, want) ? !prover_empty(p, u->ctx, dom_subst(p, u->t->dom, m)) : !prover_entails(p, given, want)) return;
+    for (int k = 0; k < s->nobligation; k++)
+        want = dom_with(p, want, (Lit){subst(p, subst(p, s->obligation[k].p, rest), m), true});
+    if (dom_false(p, want) ? !prover_empty(p, u->ctx, dom_subst(p, u->t->dom, m))
+                           : !prover_entails(p, given, want))
+        return;
     for (int k = 0; k < u->npair; k++)
         if (!atoms_equal(p, given, u->pair[k].r, atom_subst(p, u->pair[k].t, m))) return;
     u->stop = u->found(u->user, value);
 }
 /* Variables that no equation fixes are sent to variables of r, in every order. */
-static void permute(Unify *u, const Solution *s, int k, Symbol *pick, int npool, const Symbol *pool) {
+static void permute(Unify *u, const Solution *s, int k, Symbol *pick, int npool,
+                    const Symbol *pool) {
     if (k == s->nleft) {
         offer(u, s, pick);
         return;
@@ -217,7 +235,8 @@ typedef struct Accesses {
 static void accesses_of_nf(Prover *p, Nf nf, Accesses *out);
 static void accesses_of(Prover *p, Atom a, Accesses *out) {
     const AtomInfo *i = atom_info(p, a);
-    if (i->kind == AT_INPUT && out->n < OPTIONS_MAX) out->v[out->n++] = (Access){i->word, i->nindex, i->index};
+    if (i->kind == AT_INPUT && out->n < OPTIONS_MAX)
+        out->v[out->n++] = (Access){i->word, i->nindex, i->index};
     accesses_of_nf(p, i->a, out);
     accesses_of_nf(p, i->b, out);
     for (int k = 0; k < i->npart; k++) accesses_of_nf(p, i->part[k].nf, out);
@@ -252,11 +271,12 @@ static int guesses(Unify *u, int pair, const Solution *s, Guess *out) {
             Guess g = {0};
             if (t->input != r->input || t->n != r->n) continue;
             for (int k = 0; k < t->n; k++)
-                if (poly_mentions_any(u->p, t->index[k], s->nleft, s->left) && !mentions_nested(u->p, t->index[k]) &&
-                    !mentions_nested(u->p, r->index[k]))
+                if (poly_mentions_any(u->p, t->index[k], s->nleft, s->left) &&
+                    !mentions_nested(u->p, t->index[k]) && !mentions_nested(u->p, r->index[k]))
                     g.eq[g.n++] = poly_sub(u->p->w, r->index[k], t->index[k]);
             bool old = !g.n;
-            for (int k = 0; k < n; k++) old |= out[k].n == g.n && !memcmp(out[k].eq, g.eq, sizeof *g.eq * (size_t)g.n);
+            for (int k = 0; k < n; k++)
+                old |= out[k].n == g.n && !memcmp(out[k].eq, g.eq, sizeof *g.eq * (size_t)g.n);
             if (!old) out[n++] = g;
         }
     return n;
@@ -275,7 +295,8 @@ static void try_guesses(Unify *u, const Solution *s, int pair, int nextra, Poly 
     int n = guesses(u, pair, s, g);
     for (int k = 0; k < n; k++) {
         memcpy(extra + nextra, g[k].eq, sizeof *extra * (size_t)g[k].n);
-        if (nextra + g[k].n < EQUATIONS_MAX - RANK_MAX) try_guesses(u, s, pair + 1, nextra + g[k].n, extra);
+        if (nextra + g[k].n < EQUATIONS_MAX - RANK_MAX)
+            try_guesses(u, s, pair + 1, nextra + g[k].n, extra);
     }
     try_guesses(u, s, pair + 1, nextra, extra);
 }
@@ -293,9 +314,11 @@ static void finish(Unify *u) {
 
 static bool same_head(Prover *p, const Factor *a, const Factor *b) {
     const AtomInfo *x = atom_info(p, a->atom), *y = atom_info(p, b->atom);
-    if (a->power.p != b->power.p || a->power.q != b->power.q || x->kind != y->kind || x->word != y->word || x->nindex != y->nindex)
+    if (a->power.p != b->power.p || a->power.q != b->power.q || x->kind != y->kind ||
+        x->word != y->word || x->nindex != y->nindex)
         return false;
-    return x->kind == AT_REAL || x->kind == AT_PARAM || x->kind == AT_SIZE ? a->atom == b->atom : true;
+    return x->kind == AT_REAL || x->kind == AT_PARAM || x->kind == AT_SIZE ? a->atom == b->atom
+                                                                           : true;
 }
 static bool leaf(AtomKind k) { return k == AT_INPUT || k == AT_VALUE; }
 static bool closed_leaf(AtomKind k) { return k == AT_REAL || k == AT_PARAM || k == AT_SIZE; }
@@ -339,7 +362,9 @@ static bool heads_agree(Prover *p, const Term *t, const Term *r) {
     return true;
 }
 void unify_terms(Prover *p, Dom ctx, const Term *t, const Term *r, Unified found, void *user) {
-    if (t->nvar != r->nvar || t->nfactor != r->nfactor || t->nfactor >= UNKNOWNS_MAX * 3 || t->nvar >= UNKNOWNS_MAX) return;
+    if (t->nvar != r->nvar || t->nfactor != r->nfactor || t->nfactor >= UNKNOWNS_MAX * 3 ||
+        t->nvar >= UNKNOWNS_MAX)
+        return;
     if (!heads_agree(p, t, r)) return;
     Unify *u = ARENA_NEW(p->arena, Unify, 1);
     u->p = p;

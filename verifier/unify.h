@@ -7,8 +7,8 @@ bool forms_equal(Prover *, Dom ctx, Nf, Nf); /* at every point of ctx */
 bool form_is_zero(Prover *, Dom ctx, Nf);
 bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 
-/* Changes of variables that take the body of one term to that of another. `value` is one polynomial in r's
-   variables for each variable of t. The callback returns true to stop. */
+/* Changes of variables that take the body of one term to that of another. `value` is one polynomial
+   in r's variables for each variable of t. The callback returns true to stop. */
 typedef bool (*Unified)(void *user, const Poly *value);
 void unify_terms(Prover *, Dom ctx, const Term *t, const Term *r, Unified, void *user);
 #endif

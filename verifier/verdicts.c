@@ -1,4 +1,5 @@
-/* verdicts.c -- see verdicts.h. A line of the journal is written in one piece and is only read if it ends; a process that is killed while it writes loses that line alone. */
+/* verdicts.c -- see verdicts.h. A line of the journal is written in one piece and is only read if
+   it ends; a process that is killed while it writes loses that line alone. */
 #include "verifier/verdicts.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -15,7 +16,8 @@ static cJSON *list_of(Arena *a, const char *text) {
     cJSON *list = cJSON_CreateArray();
     for (const char *end; *text; text = *end ? end + 2 : end) {
         int depth = 0;
-        for (end = text; *end && (depth || *end != ','); end++) depth += (*end == '(') - (*end == ')');
+        for (end = text; *end && (depth || *end != ','); end++)
+            depth += (*end == '(') - (*end == ')');
         cJSON_AddItemToArray(list, cJSON_CreateString(arena_string(a, text, (size_t)(end - text))));
     }
     return list;
@@ -24,7 +26,8 @@ static void add_text(cJSON *x, const char *name, const char *text) {
     if (text && *text) cJSON_AddStringToObject(x, name, text);
     else cJSON_AddNullToObject(x, name);
 }
-const char *verdict_print(Arena *a, int index, const char *id, const char *name, const VerifyResult *r) {
+const char *verdict_print(Arena *a, int index, const char *id, const char *name,
+                          const VerifyResult *r) {
     cJSON *x = cJSON_CreateObject();
     cJSON_AddNumberToObject(x, "index", index);
     add_text(x, "id", id);
@@ -52,7 +55,8 @@ static const char *text_of(Arena *a, const cJSON *x, const char *name, const cha
 static const char *joined(Arena *a, const cJSON *list) {
     Text t = text_new(a);
     const cJSON *x;
-    cJSON_ArrayForEach(x, list) text_add(&t, "%s%s", t.size ? ", " : "", cJSON_IsString(x) ? x->valuestring : "");
+    cJSON_ArrayForEach(x, list)
+        text_add(&t, "%s%s", t.size ? ", " : "", cJSON_IsString(x) ? x->valuestring : "");
     return t.data ? t.data : "";
 }
 static bool read_verdict(Arena *a, const cJSON *x, VerifyResult *r) {
@@ -66,7 +70,8 @@ static bool read_verdict(Arena *a, const cJSON *x, VerifyResult *r) {
                         .category = text_of(a, x, "category", ""),
                         .why = text_of(a, x, "why", ""),
                         .counterexample = text_of(a, x, "counterexample", NULL)};
-    const cJSON *ms = cJSON_GetObjectItemCaseSensitive(x, "ms"), *queries = cJSON_GetObjectItemCaseSensitive(x, "queries");
+    const cJSON *ms = cJSON_GetObjectItemCaseSensitive(x, "ms"),
+                *queries = cJSON_GetObjectItemCaseSensitive(x, "queries");
     r->ms = cJSON_IsNumber(ms) ? ms->valuedouble : 0;
     r->queries = cJSON_IsNumber(queries) ? queries->valueint : 0;
     return *word && classes_parse(class, &r->classes);
@@ -89,8 +94,11 @@ struct Journal {
     const char *old; /* what the file had, lines */
 };
 
-static bool is_answer(const VerifyResult *r) { return r->verdict == VERDICT_PROVED || r->verdict == VERDICT_REFUTED; }
-/* Definitions are part of the question: what was proved of others is no answer. So is the text, whose names the conditions use. */
+static bool is_answer(const VerifyResult *r) {
+    return r->verdict == VERDICT_PROVED || r->verdict == VERDICT_REFUTED;
+}
+/* Definitions are part of the question: what was proved of others is no answer. So is the text,
+   whose names the conditions use. */
 static const char *key(const Journal *j, const Rule *rule) {
     Rule copy = *rule;
     copy.verdict = VERDICT_PROVED;
@@ -99,18 +107,23 @@ static const char *key(const Journal *j, const Rule *rule) {
     rule_seal(j->w, j->arena, &copy);
     world_reset(j->w, j->mark);
     Text t = text_new(j->arena);
-    text_add(&t, "%s%s%s%s", rule->inputs.text, rule->from.text, rule->to.text, rule->where.text ? rule->where.text : "");
-    return arena_format(j->arena, "%s/%016llx/%s/%s ", rule->id, (unsigned long long)hash_bytes(t.data, t.size), copy.defs, j->mode);
+    text_add(&t, "%s%s%s%s", rule->inputs.text, rule->from.text, rule->to.text,
+             rule->where.text ? rule->where.text : "");
+    return arena_format(j->arena, "%s/%016llx/%s/%s ", rule->id,
+                        (unsigned long long)hash_bytes(t.data, t.size), copy.defs, j->mode);
 }
-bool journal_open(Arena *a, const char *path, const char *mode, bool resume, Journal **out, Error *e) {
+bool journal_open(Arena *a, const char *path, const char *mode, bool resume, Journal **out,
+                  Error *e) {
     Journal *j = ARENA_NEW(a, Journal, 1);
     size_t n = 0;
     char *old = NULL;
     Error none = {0}; /* no file: nothing was done yet */
-    if (resume && !access(path, F_OK) && !file_read(a, path, &old, &n, &none)) return error_set(e, none.kind, path, "%s", none.reason);
+    if (resume && !access(path, F_OK) && !file_read(a, path, &old, &n, &none))
+        return error_set(e, none.kind, path, "%s", none.reason);
     *j = (Journal){.arena = a, .path = path, .mode = mode, .old = old ? old : ""};
     j->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (resume ? 0 : O_TRUNC), 0666);
-    if (j->fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));
+    if (j->fd < 0)
+        return error_set(e, E_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));
     if (n && old[n - 1] != '\n' && write(j->fd, "\n", 1) != 1) { /* its last line was cut off */
         close(j->fd);
         return error_set(e, E_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));
@@ -124,15 +137,20 @@ bool journal_find(const Journal *j, const Rule *rule, VerifyResult *r) {
     const char *k = key(j, rule);
     size_t n = strlen(k);
     for (const char *line = j->old, *end; *line && (end = strchr(line, '\n')); line = end + 1)
-        if (!strncmp(line, k, n) && verdict_parse(j->arena, arena_string(j->arena, line + n, (size_t)(end - line) - n), r) && is_answer(r))
+        if (!strncmp(line, k, n) &&
+            verdict_parse(j->arena, arena_string(j->arena, line + n, (size_t)(end - line) - n),
+                          r) &&
+            is_answer(r))
             return true;
     return false;
 }
 bool journal_add(const Journal *j, const Rule *rule, const VerifyResult *r, Error *e) {
     if (!is_answer(r)) return true;
-    const char *line = arena_format(j->arena, "%s%s\n", key(j, rule), verdict_print(j->arena, 0, rule->id, rule->name, r));
+    const char *line = arena_format(j->arena, "%s%s\n", key(j, rule),
+                                    verdict_print(j->arena, 0, rule->id, rule->name, r));
     size_t n = strlen(line);
-    return write(j->fd, line, n) == (ssize_t)n || error_set(e, E_ENVIRONMENT, j->path, "cannot be written: %s", strerror(errno));
+    return write(j->fd, line, n) == (ssize_t)n ||
+           error_set(e, E_ENVIRONMENT, j->path, "cannot be written: %s", strerror(errno));
 }
 void journal_close(Journal *j, bool remove) {
     if (!j) return;

@@ -1,12 +1,13 @@
-/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that fails, conditions are
-   looked for under which it holds, and last a counterexample. A rule is proved when all are, refuted when one is, unknown
-   otherwise; where what it has more than one that was proved are spectators, it needs no proof of its own (spectator.h),
-   and if that is so at every rank that a tensor can have the verdict is for all ranks. A few sizes are tried before
-   anything is proved: most false rules differ there. Each rule gets a World of its own, so that verdicts do not depend on
-   what was verified before.
-   Conditions: what the right side and the outputs need and the left side does not give; then guesses from models
-   (infer.h), each proved as if the author had written it, with a small budget; at last those of the former that the
-   guess entails are left out. */
+/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that
+   fails, conditions are looked for under which it holds, and last a counterexample. A rule is
+   proved when all are, refuted when one is, unknown otherwise; where what it has more than one that
+   was proved are spectators, it needs no proof of its own (spectator.h), and if that is so at every
+   rank that a tensor can have the verdict is for all ranks. A few sizes are tried before anything
+   is proved: most false rules differ there. Each rule gets a World of its own, so that verdicts do
+   not depend on what was verified before.
+   Conditions: what the right side and the outputs need and the left side does not give; then
+   guesses from models (infer.h), each proved as if the author had written it, with a small budget;
+   at last those of the former that the guess entails are left out. */
 #include "verifier/verify.h"
 #include "graphs/rewrite.h"
 #include "verifier/infer.h"
@@ -43,21 +44,29 @@ typedef struct Verify { /* in memory, so that it survives a jump */
     Arena *work;
     Text explain;
     VerifyResult result;
-    Conditions conditions;                        /* in force, beside the rule's own */
-    const char *condition;                        /* the same as text */
-    const char *without_use;                      /* a condition under which it holds, but with a size of at most 1 */
-    const char *early;                            /* a counterexample to the rule as it stands, when there is one */
-    int nproved, proved[PROVED_MAX][RULE_BLOCKS]; /* lengths, under these conditions, without help from others */
+    Conditions conditions; /* in force, beside the rule's own */
+    const char *condition; /* the same as text */
+    /* A condition under which it holds, but with a size of at most 1. */
+    const char *without_use;
+    /* A counterexample to the rule as it stands, when there is one. */
+    const char *early;
+    int nproved,
+        proved[PROVED_MAX]
+              [RULE_BLOCKS]; /* lengths, under these conditions, without help from others */
 } Verify;
 
-VerifyOptions verify_defaults(void) { return (VerifyOptions){.check = switches_all, .shapes = SHAPES_DEFAULT}; }
+VerifyOptions verify_defaults(void) {
+    return (VerifyOptions){.check = switches_all, .shapes = SHAPES_DEFAULT};
+}
 
 static double milliseconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
-static const char *kept(Verify *v, const char *text) { return arena_string(v->arena, text, strlen(text)); }
+static const char *kept(Verify *v, const char *text) {
+    return arena_string(v->arena, text, strlen(text));
+}
 static void unknown(Verify *v, const char *why) {
     v->result.verdict = VERDICT_UNKNOWN;
     v->result.why = kept(v, why);
@@ -72,7 +81,8 @@ static bool state_instance(Verify *v, const int length[], Instance *i, Error *e)
 }
 static bool expand_instance(Verify *v, Instance *i, Error *e) {
     ValueMap map;
-    return graph_expand(v->w, v->work, &i->from, &i->from, &map, e) && graph_expand(v->w, v->work, &i->to, &i->to, &map, e);
+    return graph_expand(v->w, v->work, &i->from, &i->from, &map, e) &&
+           graph_expand(v->w, v->work, &i->to, &i->to, &map, e);
 }
 static bool make_instance(Verify *v, const int length[], Instance *i) {
     Error e = {0};
@@ -85,14 +95,17 @@ static bool make_instance(Verify *v, const int length[], Instance *i) {
 static const char *lengths_text(Verify *v, const int length[]) {
     Text t = text_new(v->work);
     for (int k = 0; k < v->rule->nblock; k++)
-        text_add(&t, "%s#%s=%d", k ? ", " : "", v->rule->block[k].name, length[v->rule->block[k].group]);
+        text_add(&t, "%s#%s=%d", k ? ", " : "", v->rule->block[k].name,
+                 length[v->rule->block[k].group]);
     return t.data ? t.data : "";
 }
-static Refutation refutation(Verify *v, const int length[], const Instance *i, const RefuteOptions *o) {
+static Refutation refutation(Verify *v, const int length[], const Instance *i,
+                             const RefuteOptions *o) {
     Refutation r = refute_instance(v->w, v->work, i, o);
     const char *where = lengths_text(v, length);
     if (r.found && !v->early)
-        v->early = arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "", r.text, r.exact ? "rationals" : "doubles");
+        v->early = arena_format(v->arena, "%s%s%s\ncomputed in %s", where, *where ? "\n" : "",
+                                r.text, r.exact ? "rationals" : "doubles");
     return r;
 }
 static bool try_refute(Verify *v, const int length[], const Instance *i) {
@@ -100,27 +113,40 @@ static bool try_refute(Verify *v, const int length[], const Instance *i) {
     if (!v->early) refutation(v, length, i, &(RefuteOptions){.shapes = shapes, .seed = seed});
     if (!v->early) return false;
     v->result.verdict = VERDICT_REFUTED;
-    v->result.why = v->without_use ? arena_format(v->arena, "it holds only with a size of at most 1: where %s", v->without_use) : "";
+    v->result.why = v->without_use
+                        ? arena_format(v->arena, "it holds only with a size of at most 1: where %s",
+                                       v->without_use)
+                        : "";
     v->result.counterexample = v->early;
     return true;
 }
-/* At a few small sizes, before anything is proved. What differs in sizes only may still hold under the conditions that make them equal. */
+/* At a few small sizes, before anything is proved. What differs in sizes only may still hold under
+   the conditions that make them equal. */
 static Refutation differs_early(Verify *v, const int length[], const Instance *i) {
-    RefuteOptions o = {.shapes = EARLY_SHAPES, .seed = seed, .elements = EARLY_ELEMENTS, .defined_only = true, .values_only = true};
+    RefuteOptions o = {.shapes = EARLY_SHAPES,
+                       .seed = seed,
+                       .elements = EARLY_ELEMENTS,
+                       .defined_only = true,
+                       .values_only = true};
     o.quick = o.small = true;
-    return v->options->explain || v->options->prove_first ? (Refutation){0} : refutation(v, length, i, &o);
+    return v->options->explain || v->options->prove_first ? (Refutation){0}
+                                                          : refutation(v, length, i, &o);
 }
 static ProofOptions proof_options(Verify *v) {
-    return (ProofOptions){v->options->budget, v->options->check, v->options->explain ? &v->explain : NULL, false};
+    return (ProofOptions){v->options->budget, v->options->check,
+                          v->options->explain ? &v->explain : NULL, false};
 }
-static bool try_prove(Verify *v, const int length[], const Instance *i, const ProofOptions *o, Proof *proof) {
+static bool try_prove(Verify *v, const int length[], const Instance *i, const ProofOptions *o,
+                      Proof *proof) {
     const char *where = lengths_text(v, length);
     if (v->options->explain) text_add(&v->explain, "%s%s", where, *where ? "\n" : "");
     if (v->options->explain && v->conditions.n) text_add(&v->explain, "under %s\n", v->condition);
     *proof = prove_instance(v->w, v->work, i, o);
     v->result.queries += proof->stats.queries;
     if (proof->proved) v->result.classes |= proof->classes;
-    if (v->options->explain) text_add(&v->explain, "  %s, %d queries\n", proof->proved ? "proved" : proof->why, proof->stats.queries);
+    if (v->options->explain)
+        text_add(&v->explain, "  %s, %d queries\n", proof->proved ? "proved" : proof->why,
+                 proof->stats.queries);
     return proof->proved;
 }
 
@@ -155,16 +181,22 @@ static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
 }
 /* Before a guess is proved: at few small sizes, then at many. */
 static Refutation differs_guessed(Verify *v, const int length[], const Instance *i) {
-    RefuteOptions o = {
-        .shapes = EARLY_SHAPES, .seed = seed, .elements = EARLY_ELEMENTS, .defined_only = true, .values_only = true, .quick = true};
+    RefuteOptions o = {.shapes = EARLY_SHAPES,
+                       .seed = seed,
+                       .elements = EARLY_ELEMENTS,
+                       .defined_only = true,
+                       .values_only = true,
+                       .quick = true};
     o.small = true;
     Refutation r = refutation(v, length, i, &o);
     o.small = false;
     o.shapes = GUESS_SHAPES;
     return r.found ? r : refutation(v, length, i, &o);
 }
-/* Is the instance proved with these conditions in force? They stay so if it is. `found`: sizes at which they do not suffice. */
-static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c, bool guessed, Refutation *found) {
+/* Is the instance proved with these conditions in force? They stay so if it is. `found`: sizes at
+   which they do not suffice. */
+static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c,
+                        bool guessed, Refutation *found) {
     ProofOptions o = proof_options(v);
     WorldMark mark = world_mark(v->w);
     Conditions old = v->conditions;
@@ -201,8 +233,11 @@ typedef struct Guessing {
     Guess guess[GUESSES], tried[FAILURES_MAX];
 } Guessing;
 
-static bool has(const Guess *x, const char *lit) { return !strcmp(x->lit[0], lit) || (x->n > 1 && !strcmp(x->lit[1], lit)); }
-/* What implies a guess that could not be proved is not tried either, but for two guesses at once. */
+static bool has(const Guess *x, const char *lit) {
+    return !strcmp(x->lit[0], lit) || (x->n > 1 && !strcmp(x->lit[1], lit));
+}
+/* What implies a guess that could not be proved is not tried either, but for two guesses at
+   once. */
 static bool was_tried(const Guessing *g, const Guess *x) {
     for (int k = 0; k < g->ntried; k++) {
         const Guess *y = &g->tried[k];
@@ -210,20 +245,25 @@ static bool was_tried(const Guessing *g, const Guess *x) {
     }
     return false;
 }
-/* Sizes at which the guess does not suffice are one more model; what was neither proved nor so refuted is not tried again. */
+/* Sizes at which the guess does not suffice are one more model; what was neither proved nor so
+   refuted is not tried again. */
 static bool try_guess(Guessing *g, const Guess *x) {
     Conditions c = *g->base;
     Refutation found = {0};
     bool fits = true;
     for (int j = 0; j < x->n; j++) fits &= add_condition(g->v, &c, x->lit[j], inferred);
     if (fits && holds_under(g->v, g->length, g->before, &c, true, &found)) return true;
-    if (found.found && g->nmodel < INFER_MODELS) g->model[g->nmodel++] = (Model){found.value, false};
+    if (found.found && g->nmodel < INFER_MODELS)
+        g->model[g->nmodel++] = (Model){found.value, false};
     else g->tried[g->ntried++] = *x;
     return false;
 }
 static bool infer(Verify *v, const int length[], const Instance *before, const Conditions *base) {
     Guessing *g = ARENA_NEW(v->work, Guessing, 1);
-    RefuteOptions o = {.shapes = INFER_MODELS - EXAMPLES_MAX, .seed = seed, .elements = EARLY_ELEMENTS, .defined_only = true};
+    RefuteOptions o = {.shapes = INFER_MODELS - EXAMPLES_MAX,
+                       .seed = seed,
+                       .elements = EARLY_ELEMENTS,
+                       .defined_only = true};
     Instance i;
     g->v = v;
     g->length = length;
@@ -241,7 +281,8 @@ static bool infer(Verify *v, const int length[], const Instance *before, const C
     }
     return false;
 }
-/* What the right side and the outputs need is left out where the rest entails it. A weaker guess would have covered more models, and was tried before. */
+/* What the right side and the outputs need is left out where the rest entails it. A weaker guess
+   would have covered more models, and was tried before. */
 static void weaken(Verify *v, const int length[], const Instance *before) {
     Refutation found;
     for (int k = v->conditions.n; k-- > 0;) {
@@ -259,7 +300,8 @@ static bool find_conditions(Verify *v, const int length[], const Instance *i, co
     for (int k = 0; k < proof->nmissing; k++)
         if (!add_missing(v, &base, &proof->missing[k])) return false;
     const char *category = v->result.category;
-    if (!(base.n && holds_under(v, length, i, &base, false, &found)) && !infer(v, length, i, &base)) return false;
+    if (!(base.n && holds_under(v, length, i, &base, false, &found)) && !infer(v, length, i, &base))
+        return false;
     if (v->conditions.side[v->conditions.n - 1] == inferred) weaken(v, length, i);
     v->result.category = category;
     return true;
@@ -267,19 +309,21 @@ static bool find_conditions(Verify *v, const int length[], const Instance *i, co
 
 /* ---- spectators */
 
-/* The instance is compared with those that were proved, from the last on. A longer one than the rule states may have too
-   many axes: then there is nothing to cover. */
+/* The instance is compared with those that were proved, from the last on. A longer one than the
+   rule states may have too many axes: then there is nothing to cover. */
 static bool is_covered(Verify *v, const int length[]) {
     WorldMark mark = world_mark(v->w);
     ArenaMark work = arena_mark(v->work);
     Error e = {0};
     Instance wide, base;
-    bool typed = state_instance(v, length, &wide, &e), covered = !typed && !rule_is_stated(v->rule, length);
+    bool typed = state_instance(v, length, &wide, &e),
+         covered = !typed && !rule_is_stated(v->rule, length);
     typed = typed && expand_instance(v, &wide, &e);
     for (int k = v->nproved; k-- > 0 && typed && !covered;) {
         bool longer = true;
         for (int g = 0; g < v->rule->ngroup; g++) longer &= v->proved[k][g] <= length[g];
-        covered = longer && state_instance(v, v->proved[k], &base, &e) && expand_instance(v, &base, &e) &&
+        covered = longer && state_instance(v, v->proved[k], &base, &e) &&
+                  expand_instance(v, &base, &e) &&
                   (!v->options->check.spectator || spectators(v->w, v->work, &base, &wide));
     }
     arena_reset(v->work, work);
@@ -290,8 +334,8 @@ static void note_proved(Verify *v, const int length[]) {
     if (v->nproved == PROVED_MAX) return;
     memcpy(v->proved[v->nproved++], length, sizeof *length * (size_t)v->rule->ngroup);
 }
-/* Group by group: is each combination covered that has any length of the groups so far, and of the others what the rule
-   states? */
+/* Group by group: is each combination covered that has any length of the groups so far, and of the
+   others what the rule states? */
 static void find_all(Verify *v) {
     Rule rule = *v->rule;
     for (int g = 0; g < rule.ngroup; g++) {
@@ -299,10 +343,12 @@ static void find_all(Verify *v) {
         bool covered = true;
         while (rule.block[k].group != g) k++;
         const char *before = rule.all;
-        rule.all = arena_format(v->arena, "%s%s%s..", before, *before ? ", " : "", rule.block[k].name);
+        rule.all =
+            arena_format(v->arena, "%s%s%s..", before, *before ? ", " : "", rule.block[k].name);
         rule_lengths_first(&rule, length);
         while (rule_covered_next(&rule, length) && covered)
-            if (!rule_is_stated(v->rule, length)) covered = tried++ < COMBINATIONS_MAX && is_covered(v, length);
+            if (!rule_is_stated(v->rule, length))
+                covered = tried++ < COMBINATIONS_MAX && is_covered(v, length);
         if (!covered) rule.all = before;
     }
     v->result.all = rule.all;
@@ -318,10 +364,13 @@ static Outcome verify_lengths(Verify *v, const int length[]) {
     o.needs_only = differs_early(v, length, &i).found;
     if (try_prove(v, length, &i, &o, &proof)) return OUTCOME_NEXT;
     if (proof.vacuous) v->result.category = "vacuous";
-    else if (!v->options->no_preconditions && !v->conditions.n && find_conditions(v, length, &i, &proof)) return OUTCOME_AGAIN;
+    else if (!v->options->no_preconditions && !v->conditions.n &&
+             find_conditions(v, length, &i, &proof))
+        return OUTCOME_AGAIN;
     if (try_refute(v, length, &i)) return OUTCOME_STOP;
     const char *where = lengths_text(v, length);
-    unknown(v, arena_format(v->work, "%s%s%s", where, *where ? ": " : "", proof.why ? proof.why : "not shown"));
+    unknown(v, arena_format(v->work, "%s%s%s", where, *where ? ": " : "",
+                            proof.why ? proof.why : "not shown"));
     return OUTCOME_STOP;
 }
 static void run(Verify *v) {
@@ -331,7 +380,8 @@ static void run(Verify *v) {
     for (bool more = true; more;) {
         if (v->nproved && is_covered(v, length)) {
             const char *where = lengths_text(v, length);
-            if (v->options->explain) text_add(&v->explain, "%s\n  proved: its further axes are spectators\n", where);
+            if (v->options->explain)
+                text_add(&v->explain, "%s\n  proved: its further axes are spectators\n", where);
             more = rule_lengths_next(v->rule, length);
             continue;
         }
@@ -342,7 +392,8 @@ static void run(Verify *v) {
         world_reset(v->w, mark);
         if (o == OUTCOME_STOP) return;
         if (o == OUTCOME_AGAIN &&
-            v->rule->nblock) { /* what holds at the other lengths holds under these conditions too, but they must be proved so */
+            v->rule->nblock) { /* what holds at the other lengths holds under these conditions too,
+                                  but they must be proved so */
             v->result.classes = 0;
             v->nproved = 0;
             rule_lengths_first(v->rule, length);

@@ -1,10 +1,11 @@
-/* verify.h -- the verdict on a rule: PROVED for all sizes, REFUTED by a counterexample, or UNKNOWN and why. */
+/* verify.h -- the verdict on a rule: PROVED for all sizes, REFUTED by a counterexample, or UNKNOWN
+   and why. */
 #ifndef ISOMER_VERIFY_H
 #define ISOMER_VERIFY_H
 #include "verifier/proof.h"
 
 typedef struct VerifyOptions {
-    uint64_t budget;       /* Z3 resource units for each combination of block lengths; 0: the default */
+    uint64_t budget; /* Z3 resource units for each combination of block lengths; 0: the default */
     bool no_preconditions; /* the rule as it stands: nothing is added to its conditions */
     bool prove_first;      /* no counterexample is looked for before a proof has failed */
     bool explain;          /* implies prove_first */
@@ -16,11 +17,14 @@ typedef struct VerifyResult { /* strings live in the arena that was given */
     Verdict verdict;
     unsigned classes;
     const char *condition; /* PROVED: what was added to the rule's own `where`; "" none */
-    const char *all;       /* PROVED: a block of each group for which it holds at all ranks, as in a Rule; "" none */
-    const char *sides;     /* where each of these conditions comes from: "right side", "outputs", "inferred", as many; "" none */
-    const char
-        *category;   /* not PROVED: "useless" where it holds only with a size of at most 1, "vacuous" where with no sizes at all; "" else */
-    const char *why; /* UNKNOWN: which obligation, which budget; "" else */
+    /* PROVED: a block of each group for which it holds at all ranks, as in a Rule; "" none. */
+    const char *all;
+    /* Where each of these conditions comes from: "right side", "outputs", "inferred", as many; ""
+       none. */
+    const char *sides;
+    const char *category; /* not PROVED: "useless" where it holds only with a size of at most 1,
+                             "vacuous" where with no sizes at all; "" else */
+    const char *why;      /* UNKNOWN: which obligation, which budget; "" else */
     const char *counterexample; /* REFUTED; NULL else */
     const char *explanation;    /* NULL unless asked for */
     double ms;

@@ -1,4 +1,5 @@
-/* verify_rules.c -- the program verify-rules: reads rules, proves or refutes each, and writes them with their verdicts. Proved rules are what optimize-model believes. */
+/* verify_rules.c -- the program verify-rules: reads rules, proves or refutes each, and writes them
+   with their verdicts. Proved rules are what optimize-model believes. */
 #include "verifier/workers.h"
 #include "verifier/verdicts.h"
 #include "ops/base/intern.h"
@@ -14,7 +15,8 @@ typedef struct Options {
     int64_t budget, jobs, memory;
     bool no_preconditions, resume, quiet, version;
 } Options;
-typedef struct File { /* its rules and refusals are those up to these numbers, from where the file before ends */
+/* Its rules and refusals are those up to these numbers, from where the file before ends. */
+typedef struct File {
     const char *path;
     int rules, refusals;
 } File;
@@ -26,7 +28,9 @@ typedef struct Program {
     TasoRefusals refused; /* rules of TASO's files that have no counterpart */
     File *file;
     int nfile;
-    bool *skip; /* by rule: the journal had its verdict, or it is the same as an earlier one but for its name */
+    /* By rule: the journal had its verdict, or it is the same as an earlier one but for its
+       name. */
+    bool *skip;
     int *again; /* by rule: the next one that is the same; 0: none */
     Journal *journal;
     int done, count[4], conditional;
@@ -38,9 +42,11 @@ static const ProgramText program = {
     .name = "verify-rules",
     .usage = "verify-rules FILE... [options]",
     .summary = "Proves each rule for all sizes, or refutes it by a counterexample.",
-    .more = "A verdict is PROVED, where needed with the conditions under which it holds, REFUTED or UNKNOWN. What --output writes has a "
+    .more = "A verdict is PROVED, where needed with the conditions under which it holds, REFUTED "
+            "or UNKNOWN. What --output writes has a "
             "digest over rule, verdict and the definitions of the "
-            "operators; optimize-model uses rules with a valid verdict only. The exit status is 1 when any rule is not proved.\n\n"
+            "operators; optimize-model uses rules with a valid verdict only. The exit status is 1 "
+            "when any rule is not proved.\n\n"
             "Rules as generate-rules writes them, on two processes:\n"
             "  verify-rules -j 2 candidates.rules -o verified.rules",
 };
@@ -54,7 +60,11 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
          .into = &o->out,
          .value = "FILE",
          .help = "Write the rules with their verdicts."},
-        {.name = "json", .kind = OPT_TEXT, .into = &o->json, .value = "FILE", .help = "Write the verdicts as JSON."},
+        {.name = "json",
+         .kind = OPT_TEXT,
+         .into = &o->json,
+         .value = "FILE",
+         .help = "Write the verdicts as JSON."},
         {.name = "counterexample-dir",
          .kind = OPT_TEXT,
          .into = &o->directory,
@@ -94,7 +104,8 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
         {.name = "resume",
          .kind = OPT_FLAG,
          .into = &o->resume,
-         .help = "Go on where a run with the same --json or -o file ended: what it decided is not worked out again."},
+         .help = "Go on where a run with the same --json or -o file ended: what it decided is not "
+                 "worked out again."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
@@ -120,7 +131,8 @@ static int part_length(const char *text) {
 static const char *const words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
 static void write_counterexample(Program *p, const Rule *rule, const VerifyResult *r) {
-    const char *text = arena_format(p->arena, "rule %s (%s)\n%s\n", rule->name, rule->id, r->counterexample);
+    const char *text =
+        arena_format(p->arena, "rule %s (%s)\n%s\n", rule->name, rule->id, r->counterexample);
     const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
     file_write(path, text, strlen(text), &p->error);
 }
@@ -145,7 +157,8 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
     p->conditional += r->verdict == VERDICT_PROVED && *r->condition;
     if (p->terminal) fprintf(stderr, "\r\033[K");
     if (!p->o.quiet || r->verdict != VERDICT_PROVED) {
-        printf("%-7s %s %-32s %8.1f ms %5d queries", words[r->verdict], rule->id, rule->name, r->ms, r->queries);
+        printf("%-7s %s %-32s %8.1f ms %5d queries", words[r->verdict], rule->id, rule->name, r->ms,
+               r->queries);
         if (r->verdict == VERDICT_PROVED) printf("  %s", classes_text(p->arena, r->classes));
         if (*r->all) printf("  all ranks of %s", r->all);
         if (*r->condition) print_conditions(r);
@@ -196,11 +209,19 @@ static void file_json(const Program *p, const File *f, int rule, int refusal, Te
     for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
         const char *line;
         if (refusal < f->refusals && p->refused.v[refusal].number == index) {
-            const char *why = arena_format(p->arena, "it cannot be expressed: %s", p->refused.v[refusal++].reason);
-            VerifyResult none = {.verdict = VERDICT_UNKNOWN, .condition = "", .all = "", .sides = "", .category = "", .why = why};
-            line = verdict_print(p->arena, index, NULL, arena_format(p->arena, "taso-%d", index), &none);
+            const char *why = arena_format(p->arena, "it cannot be expressed: %s",
+                                           p->refused.v[refusal++].reason);
+            VerifyResult none = {.verdict = VERDICT_UNKNOWN,
+                                 .condition = "",
+                                 .all = "",
+                                 .sides = "",
+                                 .category = "",
+                                 .why = why};
+            line = verdict_print(p->arena, index, NULL, arena_format(p->arena, "taso-%d", index),
+                                 &none);
         } else {
-            line = verdict_print(p->arena, index, p->set.v[rule].id, p->set.v[rule].name, &p->result[rule]);
+            line = verdict_print(p->arena, index, p->set.v[rule].id, p->set.v[rule].name,
+                                 &p->result[rule]);
             rule++;
         }
         text_add(t, "%s%s", t->size ? ",\n" : "", line);
@@ -208,7 +229,9 @@ static void file_json(const Program *p, const File *f, int rule, int refusal, Te
 }
 static bool write_json(Program *p) {
     Text t = text_new(p->arena), all = text_new(p->arena);
-    for (int k = 0; k < p->nfile; k++) file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0, &t);
+    for (int k = 0; k < p->nfile; k++)
+        file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0,
+                  &t);
     text_add(&all, "[\n%s\n]\n", t.data ? t.data : "");
     return file_write(p->o.json, all.data, all.size, &p->error);
 }
@@ -220,7 +243,8 @@ static bool read_file(Program *p, const char *path) {
     int before = p->refused.n;
     if (!rules_load(p->arena, path, &p->set, &p->refused, &p->error)) return false;
     for (int k = before; k < p->refused.n; k++)
-        printf("UNKNOWN %s: rule %d cannot be expressed: %s\n", path, p->refused.v[k].number, p->refused.v[k].reason);
+        printf("UNKNOWN %s: rule %d cannot be expressed: %s\n", path, p->refused.v[k].number,
+               p->refused.v[k].reason);
     return true;
 }
 
@@ -228,12 +252,17 @@ static bool read_file(Program *p, const char *path) {
 
 static bool open_journal(Program *p) {
     const char *of = p->o.json ? p->o.json : p->o.out;
-    if (!of && p->o.resume) return error_set(&p->error, E_USAGE, "--resume", "needs --json or -o, beside which a run keeps its verdicts");
+    if (!of && p->o.resume)
+        return error_set(&p->error, E_USAGE, "--resume",
+                         "needs --json or -o, beside which a run keeps its verdicts");
     if (!of) return true;
-    const char *mode = arena_format(p->arena, "%s-%lld", p->o.no_preconditions ? "asis" : "default", (long long)p->o.budget);
-    return journal_open(p->arena, arena_format(p->arena, "%s.journal", of), mode, p->o.resume, &p->journal, &p->error);
+    const char *mode = arena_format(p->arena, "%s-%lld", p->o.no_preconditions ? "asis" : "default",
+                                    (long long)p->o.budget);
+    return journal_open(p->arena, arena_format(p->arena, "%s.journal", of), mode, p->o.resume,
+                        &p->journal, &p->error);
 }
-/* Rules that differ in name and comment only are verified once: a verdict depends on nothing else. */
+/* Rules that differ in name and comment only are verified once: a verdict depends on nothing
+   else. */
 static void find_equal(Program *p) {
     Intern *seen = intern_new(p->arena);
     int *last = ARENA_NEW(p->arena, int, p->set.n + 1);
@@ -244,7 +273,8 @@ static void find_equal(Program *p) {
         bare.section = bare.comment = "";
         bare.verdict = VERDICT_NONE;
         rule_print(&bare, &t);
-        uint32_t known = intern_find(seen, t.data, t.size), id = known ? known : intern_put(seen, t.data, t.size);
+        uint32_t known = intern_find(seen, t.data, t.size),
+                 id = known ? known : intern_put(seen, t.data, t.size);
         p->skip[k] = known;
         if (known) p->again[last[id]] = k;
         last[id] = k;
@@ -262,14 +292,18 @@ static void take_known(Program *p) {
 /* What is decided stays in the journal as long as something is not. */
 static bool all_decided(const Program *p) {
     for (int k = 0; k < p->set.n; k++)
-        if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED) return false;
+        if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED)
+            return false;
     return true;
 }
 static bool verify_all(Program *p) {
     VerifyOptions o = verify_defaults();
     o.budget = (uint64_t)p->o.budget;
     o.no_preconditions = p->o.no_preconditions;
-    WorkerOptions how = {.jobs = (int)p->o.jobs, .memory = (size_t)p->o.memory << 20, .skip = p->skip, .explain_id = p->o.explain};
+    WorkerOptions how = {.jobs = (int)p->o.jobs,
+                         .memory = (size_t)p->o.memory << 20,
+                         .skip = p->skip,
+                         .explain_id = p->o.explain};
     return workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
 }
 static bool run(Program *p, const StringList *files) {
@@ -283,14 +317,16 @@ static bool run(Program *p, const StringList *files) {
     p->skip = ARENA_NEW(p->arena, bool, p->set.n);
     p->again = ARENA_NEW(p->arena, int, p->set.n);
     for (int k = 0; k < p->set.n; k++)
-        p->result[k] = (VerifyResult){.condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
+        p->result[k] = (VerifyResult){
+            .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
     if (!open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);
     take_known(p);
     bool ok = verify_all(p);
     if (p->terminal) fprintf(stderr, "\r\033[K");
-    printf("%d proved (%d with a precondition), %d refuted, %d unknown\n", p->count[VERDICT_PROVED], p->conditional,
-           p->count[VERDICT_REFUTED], p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
+    printf("%d proved (%d with a precondition), %d refuted, %d unknown\n", p->count[VERDICT_PROVED],
+           p->conditional, p->count[VERDICT_REFUTED],
+           p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
     bool write = ok || p->error.kind == E_INTERRUPTED;
     bool wrote = write && (!p->o.out || write_rules(p)) && (!p->o.json || write_json(p));
     journal_close(p->journal, wrote && all_decided(p));
@@ -298,7 +334,8 @@ static bool run(Program *p, const StringList *files) {
 }
 static int status(Program *p, bool ok) {
     char text[800];
-    if (ok) return p->count[VERDICT_PROVED] < p->set.n + p->refused.n && !p->o.help && !p->o.version;
+    if (ok)
+        return p->count[VERDICT_PROVED] < p->set.n + p->refused.n && !p->o.help && !p->o.version;
     error_print(&p->error, text, sizeof text);
     fprintf(stderr, "verify-rules: %s\n", text);
     return error_exit_code(&p->error);

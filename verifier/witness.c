@@ -1,12 +1,20 @@
-/* witness.c -- a few assignments of sizes that satisfy the facts are drawn once. A question is then tried at each:
-   its variables are given values one after the other, each at the ends or in the middle of what the conditions
-   with no other unknown leave for it, with a bounded amount of backtracking. What is found is checked; not finding
-   says nothing. */
+/* witness.c -- a few assignments of sizes that satisfy the facts are drawn once. A question is then
+   tried at each: its variables are given values one after the other, each at the ends or in the
+   middle of what the conditions with no other unknown leave for it, with a bounded amount of
+   backtracking. What is found is checked; not finding says nothing. */
 #include "verifier/witness.h"
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { POINTS = 8, DRAWS = 1200, SYMBOLS = 96, VARIABLES = 40, STEPS = 400, LITS = 200, MEMBERS = 8 };
+enum {
+    POINTS = 8,
+    DRAWS = 1200,
+    SYMBOLS = 96,
+    VARIABLES = 40,
+    STEPS = 400,
+    LITS = 200,
+    MEMBERS = 8
+};
 struct Witness {
     World *w;
     Arena *arena;
@@ -20,7 +28,8 @@ struct Witness {
     /* one search */
     int nlit, nvar, steps, nmember;
     Lit lit[LITS];
-    const Member *member; /* nmember > 0: what is looked for is a point at which their counts do not add up to 0 */
+    /* Nmember > 0: what is looked for is a point at which their counts do not add up to 0. */
+    const Member *member;
     Symbol var[VARIABLES];
 };
 
@@ -50,7 +59,8 @@ static void collect(Witness *s, Poly p, int *n, Symbol *v, int room) {
     for (Monomial m; poly_next(&scan, &m);)
         for (uint32_t k = 0; k < m.degree; k++) {
             SymbolDef d = symbol_def(s->w, m.symbol[k]);
-            if (d.kind == SYM_FLOOR || d.kind == SYM_MIN || d.kind == SYM_DIGIT || d.kind == SYM_PLACE) {
+            if (d.kind == SYM_FLOOR || d.kind == SYM_MIN || d.kind == SYM_DIGIT ||
+                d.kind == SYM_PLACE) {
                 for (uint32_t j = 0; j < d.narg; j++) collect(s, d.arg[j], n, v, room);
                 continue;
             }
@@ -91,11 +101,17 @@ static void draw(Witness *s) {
     s->npoint = 0;
     if (s->too_many) return;
     for (int try = 0; try < DRAWS && s->npoint < POINTS; try++) {
-        int64_t low = try % 4 == 0 ? 2 : try % 4 == 1 ? 1 : 0, spread = try % 3 == 0 ? 3 : try % 3 == 1 ? 8 : 5;
+        int64_t low = try % 4 == 0   ? 2
+                      : try % 4 == 1 ? 1
+                                     : 0,
+                spread = try % 3 == 0   ? 3
+                         : try % 3 == 1 ? 8
+                                        : 5;
         for (int k = 0; k < s->nsymbol; k++)
-            s->point[s->npoint][k] = s->value[s->symbol[k]] = try == 0   ? 2
-                                                              : try == 1 ? 1
-                                                                         : low + (int64_t)random_below(&r, (uint64_t)spread);
+            s->point[s->npoint][k] = s->value[s->symbol[k]] =
+                try == 0   ? 2
+                : try == 1 ? 1
+                           : low + (int64_t)random_below(&r, (uint64_t)spread);
         s->npoint += facts_hold(s);
     }
     for (int k = 0; k < s->nsymbol; k++) s->value[s->symbol[k]] = SIZE_UNKNOWN;
@@ -134,7 +150,8 @@ static bool unbalanced(const Witness *s) {
     int64_t sum = 0;
     for (int k = 0; k < s->nmember; k++) {
         int all = 1;
-        for (int j = 0; j < s->member[k].dom.n && all == 1; j++) all = holds(s, s->member[k].dom.v[j]);
+        for (int j = 0; j < s->member[k].dom.n && all == 1; j++)
+            all = holds(s, s->member[k].dom.v[j]);
         if (all < 0 || (all && __builtin_add_overflow(sum, s->member[k].count, &sum))) return false;
     }
     return sum != 0;
@@ -152,7 +169,9 @@ static bool search(Witness *s, uint64_t open) {
         int64_t l, h;
         if (!(open >> k & 1)) continue;
         if (!interval(s, s->var[k], &l, &h)) return false;
-        int64_t here = l == INT64_MIN || h == INT64_MAX ? INT64_MAX - (l != INT64_MIN || h != INT64_MAX) : h - l;
+        int64_t here = l == INT64_MIN || h == INT64_MAX
+                           ? INT64_MAX - (l != INT64_MIN || h != INT64_MAX)
+                           : h - l;
         if (best >= 0 && here >= width) continue;
         best = k;
         width = here;
@@ -208,7 +227,8 @@ bool witness_unbalanced(Witness *s, int n, const Lit *l, int nmember, const Memb
         if (in->n) memcpy(s->lit + n, in->v, sizeof *in->v * (size_t)in->n);
         s->nlit += in->n;
         for (int j = 0; j < nmember; j++)
-            for (int i = 0; i < member[j].dom.n; i++) collect(s, member[j].dom.v[i].p, &s->nvar, s->var, VARIABLES);
+            for (int i = 0; i < member[j].dom.n; i++)
+                collect(s, member[j].dom.v[i].p, &s->nvar, s->var, VARIABLES);
         s->nmember = nmember;
         s->member = member;
         if (at_points(s)) return true;

@@ -1,5 +1,7 @@
-/* workers.c -- a parent gives each worker the number of one rule at a time and reads back one record: fixed fields, then texts by length. A worker that dies has its rule
-   reported as unknown and is replaced. Signals that end the program are read from a descriptor, so that nothing is lost that is done. */
+/* workers.c -- a parent gives each worker the number of one rule at a time and reads back one
+   record: fixed fields, then texts by length. A worker that dies has its rule reported as unknown
+   and is replaced. Signals that end the program are read from a descriptor, so that nothing is lost
+   that is done. */
 #include "verifier/workers.h"
 #include "verifier/solver.h"
 #include <errno.h>
@@ -59,18 +61,22 @@ static bool read_all(int fd, void *data, size_t n) {
 /* ---- the worker */
 
 static const char **texts_of(VerifyResult *r, int k) {
-    const char **v[TEXTS] = {&r->condition, &r->all, &r->sides, &r->category, &r->why, &r->counterexample, &r->explanation};
+    const char **v[TEXTS] = {&r->condition,      &r->all,        &r->sides, &r->category, &r->why,
+                             &r->counterexample, &r->explanation};
     return v[k];
 }
 static bool send_result(int fd, VerifyResult *r) {
     Record x = {(int)r->verdict, r->queries, r->classes, r->ms, {0}};
-    for (int k = 0; k < TEXTS; k++) x.length[k] = *texts_of(r, k) ? (uint32_t)strlen(*texts_of(r, k)) : UINT32_MAX;
+    for (int k = 0; k < TEXTS; k++)
+        x.length[k] = *texts_of(r, k) ? (uint32_t)strlen(*texts_of(r, k)) : UINT32_MAX;
     if (!write_all(fd, &x, sizeof x)) return false;
     for (int k = 0; k < TEXTS; k++)
         if (*texts_of(r, k) && !write_all(fd, *texts_of(r, k), x.length[k])) return false;
     return true;
 }
-static bool named(const Rule *r, const char *id) { return id && (!strcmp(r->id, id) || !strcmp(r->name, id)); }
+static bool named(const Rule *r, const char *id) {
+    return id && (!strcmp(r->id, id) || !strcmp(r->name, id));
+}
 
 static _Noreturn void work(const Pool *p, int from, int to) {
     int rule;
@@ -95,7 +101,8 @@ static _Noreturn void work(const Pool *p, int from, int to) {
 
 static bool start(Pool *p, Worker *w) {
     int down[2], up[2];
-    if (pipe(down)) return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
+    if (pipe(down))
+        return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
     if (pipe(up)) {
         close(down[0]);
         close(down[1]);
@@ -150,7 +157,8 @@ static bool give(Pool *p, Worker *w) {
 static bool receive(Pool *p, Worker *w, VerifyResult *r) {
     Record x;
     if (!read_all(w->from, &x, sizeof x)) return false;
-    *r = (VerifyResult){.verdict = (Verdict)x.verdict, .classes = x.classes, .ms = x.ms, .queries = x.queries};
+    *r = (VerifyResult){
+        .verdict = (Verdict)x.verdict, .classes = x.classes, .ms = x.ms, .queries = x.queries};
     for (int k = 0; k < TEXTS; k++) {
         if (x.length[k] == UINT32_MAX) continue;
         char *text = arena_alloc(p->arena, (size_t)x.length[k] + 1);
@@ -190,16 +198,19 @@ static bool loop(Pool *p) {
                 f[n++] = (struct pollfd){.fd = p->v[k].from, .events = POLLIN};
             }
         if (n == 1) return true;
-        if (poll(f, (nfds_t)n, -1) < 0 && errno != EINTR) return error_set(p->error, E_ENVIRONMENT, "worker", "poll: %s", strerror(errno));
+        if (poll(f, (nfds_t)n, -1) < 0 && errno != EINTR)
+            return error_set(p->error, E_ENVIRONMENT, "worker", "poll: %s", strerror(errno));
         if (f[0].revents) return taken(p);
         for (int k = 1; k < n; k++)
             if (f[k].revents && !finish(p, &p->v[at[k]])) return false;
     }
 }
-bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const WorkerOptions *how, WorkerDone done, void *user, Error *e) {
+bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const WorkerOptions *how,
+                 WorkerDone done, void *user, Error *e) {
     Pool *p = ARENA_NEW(a, Pool, 1);
     sigset_t stops;
-    *p = (Pool){.arena = a, .set = set, .options = o, .how = how, .done = done, .user = user, .error = e};
+    *p = (Pool){
+        .arena = a, .set = set, .options = o, .how = how, .done = done, .user = user, .error = e};
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
     sigaddset(&stops, SIGTERM);
@@ -207,7 +218,8 @@ bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const Wor
     p->signals = signalfd(-1, &stops, SFD_CLOEXEC);
     signal(SIGPIPE, SIG_IGN);
     p->n = how->jobs < 1 ? 1 : how->jobs > JOBS_MAX ? JOBS_MAX : how->jobs;
-    bool ok = p->signals >= 0 || error_set(e, E_ENVIRONMENT, "worker", "signalfd: %s", strerror(errno));
+    bool ok =
+        p->signals >= 0 || error_set(e, E_ENVIRONMENT, "worker", "signalfd: %s", strerror(errno));
     for (int k = 0; k < p->n && ok; k++) ok = give(p, &p->v[k]);
     ok = ok && loop(p);
     for (int k = 0; k < p->n; k++) stop(&p->v[k], true);

@@ -1,4 +1,5 @@
-/* workers.h -- rules verified by worker processes, so that one that runs out of memory or dies costs one rule. */
+/* workers.h -- rules verified by worker processes, so that one that runs out of memory or dies
+   costs one rule. */
 #ifndef ISOMER_WORKERS_H
 #define ISOMER_WORKERS_H
 #include "verifier/verify.h"
@@ -9,8 +10,11 @@ typedef struct WorkerOptions {
     const bool *skip;       /* rules that are not to be verified; NULL: none */
     const char *explain_id; /* the rule to explain, by identifier or name; NULL: none */
 } WorkerOptions;
-typedef void (*WorkerDone)(void *user, int rule, const VerifyResult *); /* in the order in which rules finish */
+/* In the order in which rules finish. */
+typedef void (*WorkerDone)(void *user, int rule, const VerifyResult *);
 
-/* E_ENVIRONMENT when processes cannot be made; E_INTERRUPTED on SIGINT or SIGTERM, with the rules done so far reported. */
-bool workers_run(Arena *, const RuleSet *, const VerifyOptions *, const WorkerOptions *, WorkerDone, void *user, Error *);
+/* E_ENVIRONMENT when processes cannot be made; E_INTERRUPTED on SIGINT or SIGTERM, with the rules
+   done so far reported. */
+bool workers_run(Arena *, const RuleSet *, const VerifyOptions *, const WorkerOptions *, WorkerDone,
+                 void *user, Error *);
 #endif

@@ -1,6 +1,7 @@
-/* generate_rules_mpi.c -- generate-rules as the processes of an MPI job: mpirun -n N generate-rules-mpi, with the options of
-   generate-rules. Each does its share of the tasks; records go by messages, or with --resume through that folder, which
-   all must then see. Whatever fails ends all processes. */
+/* generate_rules_mpi.c -- generate-rules as the processes of an MPI job: mpirun -n N
+   generate-rules-mpi, with the options of generate-rules. Each does its share of the tasks; records
+   go by messages, or with --resume through that folder, which all must then see. Whatever fails
+   ends all processes. */
 #include "generator/generate.h"
 #include <mpi.h>
 
@@ -21,7 +22,8 @@ static bool receive(void *user, int from, void *bytes, size_t n) {
     (void)user;
     for (char *p = bytes; n;) {
         int piece = n < PIECE ? (int)n : PIECE;
-        if (MPI_Recv(p, piece, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (MPI_Recv(p, piece, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
         p += piece;
         n -= (size_t)piece;
     }

@@ -1,5 +1,5 @@
-/* emit_thin.c -- inputs without what ONNX broadcasts by itself: `broadcast`, and reshapes that only drop or add
-   leading 1s, are looked through. */
+/* emit_thin.c -- inputs without what ONNX broadcasts by itself: `broadcast`, and reshapes that only
+   drop or add leading 1s, are looked through. */
 #include "graphs/onnx/export.h"
 #include <string.h>
 
@@ -32,14 +32,18 @@ Value emit_thin(World *w, Value v, int rank, const Around *around) {
     for (;;) {
         Node n = node_get(w, value_node(w, v));
         if (n.nin != 1 || around->named(around->user, v)) return v;
-        Dims y = value_type(w, v)->dim, x = value_type(w, n.in[0])->known ? value_type(w, n.in[0])->dim : (Dims){.n = RANK_MAX + 1};
-        bool reshape = strcmp(n.op->name, "reshape") == 0 && leading_ones_only(w, x, y), broadcast = strcmp(n.op->name, "broadcast") == 0;
+        Dims y = value_type(w, v)->dim, x = value_type(w, n.in[0])->known
+                                                ? value_type(w, n.in[0])->dim
+                                                : (Dims){.n = RANK_MAX + 1};
+        bool reshape = strcmp(n.op->name, "reshape") == 0 && leading_ones_only(w, x, y),
+             broadcast = strcmp(n.op->name, "broadcast") == 0;
         if (x.n > rank || !(reshape || broadcast)) return v;
         v = n.in[0];
     }
 }
 
-/* Sizes that ONNX gives the result of these inputs, the last `tail` axes left alone, compared with ours. */
+/* Sizes that ONNX gives the result of these inputs, the last `tail` axes left alone, compared with
+   ours. */
 bool emit_same_sizes(World *w, int n, const Value v[], Dims want, int tail) {
     Dims all = {0};
     for (int k = 0; k < n; k++) {

@@ -1,5 +1,5 @@
-/* export.h -- nodes of ours as ONNX nodes: the tables of the importer read backwards (emit.c), and the replay of
-   the file that decides what is copied and what is written anew. */
+/* export.h -- nodes of ours as ONNX nodes: the tables of the importer read backwards (emit.c), and
+   the replay of the file that decides what is copied and what is written anew. */
 #ifndef ISOMER_ONNX_EXPORT_H
 #define ISOMER_ONNX_EXPORT_H
 #include "graphs/onnx/model.h"
@@ -25,21 +25,24 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
 /* What a node that is written finds around it. */
 typedef struct Around {
     bool (*named)(void *user, Value); /* it has a name already, and is not looked through */
-    bool (*live)(void *user, Value);  /* it is written anyway: sizes are read off it before all that is not */
+    /* It is written anyway: sizes are read off it before all that is not. */
+    bool (*live)(void *user, Value);
     void *user;
 } Around;
-/* Finds the first entry of the operator's table, valid at the model's opset, that says this node; new values that
-   it needs as inputs (sizes, scalars) are made in the World. False: none does, *why says what the first one lacked. */
+/* Finds the first entry of the operator's table, valid at the model's opset, that says this node;
+   new values that it needs as inputs (sizes, scalars) are made in the World. False: none does, *why
+   says what the first one lacked. */
 bool emit_node(Model *, NodeId, const Around *, Emit *, const char **why);
-/* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false: not decided);
-   whether they are the wanted ones. */
+/* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false:
+   not decided); whether they are the wanted ones. */
 Value emit_thin(World *, Value, int rank, const Around *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
-const char *emit_letters(World *, PolyList, int nin); /* Einsum's equation; NULL: too many letters */
-bool emit_possible(Model *, const Op *);              /* an entry exists at the model's opset */
-Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[], const char *name,
-                 const char *doc); /* contents of a NodeProto */
+/* Einsum's equation; NULL: too many letters. */
+const char *emit_letters(World *, PolyList, int nin);
+bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
+Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[],
+                 const char *name, const char *doc); /* contents of a NodeProto */
 
 typedef struct NodeOut {
     Slice bytes;

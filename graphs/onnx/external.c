@@ -1,7 +1,7 @@
-/* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph, subgraph,
-   attribute, function, training), may name one: all are found by one walk over the messages that can hold tensors,
-   so that a missing file is noticed before anything else happens, and files that the result names are beside it in
-   the end. Paths stay in the model's folder. */
+/* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph,
+   subgraph, attribute, function, training), may name one: all are found by one walk over the
+   messages that can hold tensors, so that a missing file is noticed before anything else happens,
+   and files that the result names are beside it in the end. Paths stay in the model's folder. */
 #include "graphs/onnx/export.h"
 #include <ctype.h>
 #include <errno.h>
@@ -15,17 +15,27 @@
 
 /* ---- who names which file */
 
-typedef enum Message { M_MODEL, M_GRAPH, M_NODE, M_ATTRIBUTE, M_TENSOR, M_SPARSE, M_TRAINING, M_FUNCTION } Message;
+typedef enum Message {
+    M_MODEL,
+    M_GRAPH,
+    M_NODE,
+    M_ATTRIBUTE,
+    M_TENSOR,
+    M_SPARSE,
+    M_TRAINING,
+    M_FUNCTION
+} Message;
 static const struct {
     Message in;
     uint32_t number;
     Message is;
 } holds[] = {
-    {M_MODEL, 7, M_GRAPH},       {M_MODEL, 20, M_TRAINING},   {M_MODEL, 25, M_FUNCTION},  {M_GRAPH, 1, M_NODE},
-    {M_GRAPH, 5, M_TENSOR},      {M_GRAPH, 15, M_SPARSE},     {M_NODE, 5, M_ATTRIBUTE},   {M_ATTRIBUTE, 5, M_TENSOR},
-    {M_ATTRIBUTE, 6, M_GRAPH},   {M_ATTRIBUTE, 10, M_TENSOR}, {M_ATTRIBUTE, 11, M_GRAPH}, {M_ATTRIBUTE, 22, M_SPARSE},
-    {M_ATTRIBUTE, 23, M_SPARSE}, {M_SPARSE, 1, M_TENSOR},     {M_SPARSE, 2, M_TENSOR},    {M_TRAINING, 1, M_GRAPH},
-    {M_TRAINING, 2, M_GRAPH},    {M_FUNCTION, 7, M_NODE},
+    {M_MODEL, 7, M_GRAPH},       {M_MODEL, 20, M_TRAINING},  {M_MODEL, 25, M_FUNCTION},
+    {M_GRAPH, 1, M_NODE},        {M_GRAPH, 5, M_TENSOR},     {M_GRAPH, 15, M_SPARSE},
+    {M_NODE, 5, M_ATTRIBUTE},    {M_ATTRIBUTE, 5, M_TENSOR}, {M_ATTRIBUTE, 6, M_GRAPH},
+    {M_ATTRIBUTE, 10, M_TENSOR}, {M_ATTRIBUTE, 11, M_GRAPH}, {M_ATTRIBUTE, 22, M_SPARSE},
+    {M_ATTRIBUTE, 23, M_SPARSE}, {M_SPARSE, 1, M_TENSOR},    {M_SPARSE, 2, M_TENSOR},
+    {M_TRAINING, 1, M_GRAPH},    {M_TRAINING, 2, M_GRAPH},   {M_FUNCTION, 7, M_NODE},
 };
 
 typedef struct Walk {
@@ -49,7 +59,8 @@ static bool walk_tensor(const Walk *c, Wire w) {
         if (inner.failed) return false;
         if (slice_is(entry[1], "location")) location = entry[2];
     }
-    return !w.failed && (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));
+    return !w.failed &&
+           (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));
 }
 
 static bool walk(const Walk *c, Wire w, Message in, int depth) {
@@ -58,12 +69,14 @@ static bool walk(const Walk *c, Wire w, Message in, int depth) {
     if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages nest too deep");
     for (Field f; wire_next(&w, &f);)
         for (size_t k = 0; k < sizeof holds / sizeof *holds && f.kind == WIRE_BYTES; k++)
-            if (holds[k].in == in && holds[k].number == f.number && !walk(c, wire_inner(&start, f.bytes), holds[k].is, depth + 1))
+            if (holds[k].in == in && holds[k].number == f.number &&
+                !walk(c, wire_inner(&start, f.bytes), holds[k].is, depth + 1))
                 return false;
     return !w.failed;
 }
 
-bool external_each(Arena *a, Slice file, const char *place, ExternalFile *each, void *user, Error *e) {
+bool external_each(Arena *a, Slice file, const char *place, ExternalFile *each, void *user,
+                   Error *e) {
     Walk c = {a, each, user};
     return walk(&c, wire_new(file, file.at, place, e), M_MODEL, 0);
 }
@@ -73,7 +86,8 @@ bool external_each(Arena *a, Slice file, const char *place, ExternalFile *each, 
 static bool decimal(Slice s, size_t *out) {
     *out = 0;
     for (size_t i = 0; i < s.n; i++)
-        if (!isdigit(s.at[i]) || __builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, (size_t)(s.at[i] - '0'), out))
+        if (!isdigit(s.at[i]) || __builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, (size_t)(s.at[i] - '0'), out))
             return false;
     return true;
 }
@@ -86,8 +100,8 @@ static bool inside_folder(const char *path) {
     return true;
 }
 
-/* Symbolic links that lead out of the model's folder are followed only to find that they do. What does not exist
-   is reported when it is opened. */
+/* Symbolic links that lead out of the model's folder are followed only to find that they do. What
+   does not exist is reported when it is opened. */
 static bool linked_outside(Model *m, const char *path) {
     char folder[PATH_MAX], real[PATH_MAX];
     if (!realpath(m->folder[0] ? m->folder : ".", folder) || !realpath(path, real)) return false;
@@ -100,7 +114,8 @@ bool external_map(Model *m, const char *location, Slice *out, const char *place,
     for (MappedFile *f = m->external; f; f = f->next)
         if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
     if (!inside_folder(location) || linked_outside(m, path))
-        return error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
+        return error_set(e, E_INVALID, place, "external data outside the model's folder: %s",
+                         location);
     MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
     if (!file_map(path, out, e)) return false;
     *f = (MappedFile){location, *out, m->external};
@@ -115,8 +130,11 @@ bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Er
     if (!decimal(t->offset, &offset) || !decimal(t->length, &length))
         return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
     if (!t->length.n) length = want;
-    if (length != want) return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu", length, want);
-    if (offset > file.n || length > file.n - offset) return error_set(e, E_INVALID, place, "external data ends behind its file");
+    if (length != want)
+        return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu",
+                         length, want);
+    if (offset > file.n || length > file.n - offset)
+        return error_set(e, E_INVALID, place, "external data ends behind its file");
     *out = (Slice){length ? file.at + offset : m->x.bytes.at, length};
     return true;
 }
@@ -171,14 +189,16 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
     return file_write_pieces(to, n, piece, c->e);
 }
 
-/* One file beside the result; folders on the way are made. A file that is there and is another one is not touched. */
+/* One file beside the result; folders on the way are made. A file that is there and is another one
+   is not touched. */
 static bool copy_one(void *user, const char *location) {
     Copier *c = user;
     Slice bytes, old;
     bool there;
     if (c->but && strcmp(location, c->but) == 0) return true;
     if (!external_map(c->m, location, &bytes, c->m->path, c->e)) return false;
-    const char *from = arena_format(c->arena, "%s%s", c->m->folder, location), *to = arena_format(c->arena, "%s%s", c->folder, location);
+    const char *from = arena_format(c->arena, "%s%s", c->m->folder, location),
+               *to = arena_format(c->arena, "%s%s", c->folder, location);
     if (same_file(from, to, &there)) return true;
     for (const char *slash = strchr(location, '/'); slash && !there; slash = strchr(slash + 1, '/'))
         mkdir(arena_format(c->arena, "%s%.*s", c->folder, (int)(slash - location), location), 0777);
@@ -186,7 +206,8 @@ static bool copy_one(void *user, const char *location) {
     if (!file_map(to, &old, c->e)) return false;
     bool same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
     file_unmap(old);
-    return same || error_set(c->e, E_ENVIRONMENT, to, "is there already, and is not the external data of %s", c->m->path);
+    return same || error_set(c->e, E_ENVIRONMENT, to,
+                             "is there already, and is not the external data of %s", c->m->path);
 }
 
 bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {
@@ -203,6 +224,7 @@ void model_remove_external(const Model *m, const char *folder) {
         snprintf(from, sizeof from, "%s%s", m->folder, f->path);
         if (n < 0 || (size_t)n >= sizeof path || same_file(from, path, &there)) continue;
         unlink(path);
-        for (char *slash; (slash = strrchr(path, '/')) && (size_t)(slash - path) > strlen(folder);) *slash = 0, rmdir(path);
+        for (char *slash; (slash = strrchr(path, '/')) && (size_t)(slash - path) > strlen(folder);)
+            *slash = 0, rmdir(path);
     }
 }

@@ -1,10 +1,20 @@
-/* import.h -- one ONNX node on its way to nodes of ours. What fails says why in `why`: the entry of the table is then not the one, and the next is tried. */
+/* import.h -- one ONNX node on its way to nodes of ours. What fails says why in `why`: the entry of
+   the table is then not the one, and the next is tried. */
 #ifndef ISOMER_ONNX_IMPORT_H
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
 enum { IMPORT_ATTRS = 16 };
-typedef enum TheirKind { THEIR_NONE, THEIR_INT, THEIR_FLOAT, THEIR_TEXT, THEIR_INTS, THEIR_FLOATS, THEIR_TENSOR, THEIR_OTHER } TheirKind;
+typedef enum TheirKind {
+    THEIR_NONE,
+    THEIR_INT,
+    THEIR_FLOAT,
+    THEIR_TEXT,
+    THEIR_INTS,
+    THEIR_FLOATS,
+    THEIR_TENSOR,
+    THEIR_OTHER
+} TheirKind;
 typedef struct Their { /* an attribute of an ONNX node, decoded */
     TheirKind kind;
     int64_t i;
@@ -28,30 +38,41 @@ typedef struct Import {
     uint64_t taken;                                   /* ONNX inputs that became attributes */
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
-    bool same;                                        /* the result is input 0 itself, whatever that is */
+    bool same; /* the result is input 0 itself, whatever that is */
     int64_t flatten_at;
-    Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing is */
+    Type guess; /* of output 0 where sizes are not decided: what is sure of it; not known: nothing
+                   is */
     const char *why;
 } Import;
 
-bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3))); /* false */
-bool their(Import *, const char *name, Their *out); /* marks it as named; false: the node has it not */
-/* An attribute of the node that is an integer, or a text; otherwise: it has it not. Of another kind: import_fail. */
+/* False. */
+bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Marks it as named; false: the node has it not. */
+bool their(Import *, const char *name, Their *out);
+/* An attribute of the node that is an integer, or a text; otherwise: it has it not. Of another
+   kind: import_fail. */
 int64_t their_int(Import *, const char *name, int64_t otherwise);
 const char *their_word(Import *, const char *name, const char *otherwise);
 bool their_list(const Their *, PolyList *out, Import *);
 int our_attr(const Op *, const char *name);
 bool input_list(Import *, int k,
-                PolyList *out); /* the elements of ONNX input k, marked as taken; false and why: absent or not computable */
+                /* The elements of ONNX input k, marked as taken; false and why: absent or not
+                   computable. */
+                PolyList *out);
 bool list_from(Import *, const char *name, int input,
-               PolyList *out); /* the attribute, or else that input (-1: none); false: neither is there, or (why) not computable */
+               /* The attribute, or else that input (-1: none); false: neither is there, or (why)
+                  not computable. */
+               PolyList *out);
 void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const Their *);
-bool give_input(Import *, int attr, int k); /* a constant input as an attribute; true also if it is left out */
+/* A constant input as an attribute; true also if it is left out. */
+bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);
-Ex real_shortest(World *, double, bool is_double);             /* the shortest decimal that rounds to this number, as a rational */
-bool import_data(Import *, Value, Type *, const void **bytes); /* of a constant, or computed from inputs at hand (OpenValues) */
-const Type *import_type(Import *, Value);                      /* NULL and why: sizes not known */
+/* The shortest decimal that rounds to this number, as a rational. */
+Ex real_shortest(World *, double, bool is_double);
+/* Of a constant, or computed from inputs at hand (OpenValues) */
+bool import_data(Import *, Value, Type *, const void **bytes);
+const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 
 bool normalize_by_tables(Import *, Value out[]);
 bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */
@@ -85,8 +106,11 @@ bool special_count_nms(Import *, int attr);
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims);
 Value broadcast_to(Import *, Value, Dims);
-bool stretch_to(Import *, Value *, Dims target); /* leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit */
-bool stretch_all(Import *, int n, Value v[], int tail); /* to common sizes, the last `tail` axes left alone */
-void guess_stretched(Import *, int n, const Value v[]); /* sets `guess`: sizes that are not decided are numbers that depend on data */
+/* Leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit. */
+bool stretch_to(Import *, Value *, Dims target);
+/* To common sizes, the last `tail` axes left alone. */
+bool stretch_all(Import *, int n, Value v[], int tail);
+/* Sets `guess`: sizes that are not decided are numbers that depend on data. */
+void guess_stretched(Import *, int n, const Value v[]);
 bool dims_stretch(Import *, Dims a, Dims b, Dims *out); /* false: not decided */
 #endif

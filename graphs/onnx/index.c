@@ -1,6 +1,6 @@
-/* index.c -- one pass over ModelProto, its GraphProto and the headers of its nodes. A message that ONNX allows
-   once and that comes twice is refused: protobuf would merge them, and what is written back verbatim must mean
-   what was read. */
+/* index.c -- one pass over ModelProto, its GraphProto and the headers of its nodes. A message that
+   ONNX allows once and that comes twice is refused: protobuf would merge them, and what is written
+   back verbatim must mean what was read. */
 #include "graphs/onnx/index.h"
 #include <string.h>
 
@@ -57,7 +57,8 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
         x->graph = f.bytes;
     }
     if (w.failed) return false;
-    if (!x->graph.at) return error_set(e, E_INVALID, place, "no graph in it: not an ONNX model, or truncated");
+    if (!x->graph.at)
+        return error_set(e, E_INVALID, place, "no graph in it: not an ONNX model, or truncated");
     x->opset = ARENA_NEW(a, Opset, opsets.n);
     for (x->nopset = 0; x->nopset < opsets.n; x->nopset++)
         if (!index_opset(wire_inner(&w, opsets.v[x->nopset]), &x->opset[x->nopset])) return false;
@@ -68,7 +69,8 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
 static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
     *out = (AttrSlice){.whole = w.rest, .small = true};
     for (Field f; wire_next(&w, &f);) {
-        bool heavy = f.number == 5 || f.number == 6 || f.number == 10 || f.number == 11 || f.number == 22 || f.number == 23;
+        bool heavy = f.number == 5 || f.number == 6 || f.number == 10 || f.number == 11 ||
+                     f.number == 22 || f.number == 23;
         if (heavy) out->small = false;
         if ((f.number == 1 || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
         if (f.number == 1) out->name = f.bytes;
@@ -96,6 +98,7 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
     x->nin = in.n, x->nout = out.n, x->in = in.v, x->out = out.v;
     x->attr = ARENA_NEW(a, AttrSlice, attr.n);
     for (x->nattr = 0; !w->failed && x->nattr < attr.n; x->nattr++)
-        if (!index_attr(a, wire_inner(w, attr.v[x->nattr]), &x->attr[x->nattr])) return w->failed = true, false;
+        if (!index_attr(a, wire_inner(w, attr.v[x->nattr]), &x->attr[x->nattr]))
+            return w->failed = true, false;
     return !w->failed;
 }

@@ -1,5 +1,5 @@
-/* index.h -- where things are in an ONNX file: slices of ModelProto, GraphProto and NodeProto, found by the wire
-   walker, nothing decoded. */
+/* index.h -- where things are in an ONNX file: slices of ModelProto, GraphProto and NodeProto,
+   found by the wire walker, nothing decoded. */
 #ifndef ISOMER_ONNX_INDEX_H
 #define ISOMER_ONNX_INDEX_H
 #include "graphs/onnx/wire.h"
@@ -40,8 +40,8 @@ typedef struct FileIndex {
 typedef struct AttrSlice {
     Slice name, whole, tensor; /* contents of AttributeProto; contents of its member t */
     SliceList graph;           /* subgraphs: g and graphs */
-    bool small;                /* no tensor, graph or sparse tensor in it: may be decoded as a whole */
-    uint64_t type;             /* AttributeProto.AttributeType; 0: not given */
+    bool small;    /* no tensor, graph or sparse tensor in it: may be decoded as a whole */
+    uint64_t type; /* AttributeProto.AttributeType; 0: not given */
 } AttrSlice;
 typedef struct NodeIndex {
     Slice whole, name, type, domain; /* contents of NodeProto */

@@ -1,14 +1,21 @@
-/* inline.c -- an If whose condition is decided for all inputs gives way to the nodes of the branch it takes: in
-   the file, as bytes. Every other byte stays as it is, the nodes of the branch keep theirs too; its results get
-   the names they had outside by an Identity each. What is decided inside that branch is found when the new file is
-   read. Invariant: names stay unique. A branch that defines a name which anything else defines too stays where it
-   is. */
+/* inline.c -- an If whose condition is decided for all inputs gives way to the nodes of the branch
+   it takes: in the file, as bytes. Every other byte stays as it is, the nodes of the branch keep
+   theirs too; its results get the names they had outside by an Identity each. What is decided
+   inside that branch is found when the new file is read. Invariant: names stay unique. A branch
+   that defines a name which anything else defines too stays where it is. */
 #include "graphs/onnx/model.h"
 #include "graphs/shapevalue.h"
 #include "ops/core/element.h"
 #include <string.h>
 
-enum { MODEL_GRAPH = 7, GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_VALUE_INFO = 13, GRAPH_ANNOTATION = 14, GRAPH_SPARSE = 15 };
+enum {
+    MODEL_GRAPH = 7,
+    GRAPH_NODE = 1,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_VALUE_INFO = 13,
+    GRAPH_ANNOTATION = 14,
+    GRAPH_SPARSE = 15
+};
 
 typedef struct Inliner {
     Model *m;
@@ -20,7 +27,9 @@ typedef struct Inliner {
     uint32_t room;
 } Inliner;
 
-static Wire walker(Inliner *x, Slice s) { return wire_new(s, x->m->x.bytes.at, x->m->path, x->error); }
+static Wire walker(Inliner *x, Slice s) {
+    return wire_new(s, x->m->x.bytes.at, x->m->path, x->error);
+}
 
 /* 1 or 0 where the condition is a number, else -1. */
 static int decided(const Inliner *x, const OnnxNode *n) {
@@ -32,15 +41,18 @@ static int decided(const Inliner *x, const OnnxNode *n) {
     if (strcmp(n->type, "If") || n->x.domain.n || n->x.nin != 1 || !n->in[0]) return -1;
     Value v = x->m->name[n->in[0]].value;
     if (!v) return -1;
-    if (constant_get(w, map_value(x->folded, v), &t, &bytes) && poly_constant(w, type_count(w, &t), &value) && value == 1)
+    if (constant_get(w, map_value(x->folded, v), &t, &bytes) &&
+        poly_constant(w, type_count(w, &t), &value) && value == 1)
         return element_integer(t.dtype, bytes, 0) != 0;
-    if (value_elements(w, v, &list) && list.n == 1 && poly_constant(w, list.v[0], &value)) return value != 0;
+    if (value_elements(w, v, &list) && list.n == 1 && poly_constant(w, list.v[0], &value))
+        return value != 0;
     return -1;
 }
 
 static Slice subgraph(const OnnxNode *n, const char *name) {
     for (int k = 0; k < n->x.nattr; k++)
-        if (slice_is(n->x.attr[k].name, name) && n->x.attr[k].graph.n == 1) return n->x.attr[k].graph.v[0];
+        if (slice_is(n->x.attr[k].name, name) && n->x.attr[k].graph.n == 1)
+            return n->x.attr[k].graph.v[0];
     return (Slice){0};
 }
 
@@ -61,12 +73,14 @@ static Slice name_in(Inliner *x, Slice message, uint32_t number, uint32_t inside
     Wire w = walker(x, message);
     for (Field f; wire_next(&w, &f);) {
         if (!inside && f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
-        if (inside && f.number == inside && f.kind == WIRE_BYTES) out = name_in(x, f.bytes, number, 0);
+        if (inside && f.number == inside && f.kind == WIRE_BYTES)
+            out = name_in(x, f.bytes, number, 0);
     }
     return out;
 }
 
-/* f for the name of everything that this graph defines, with `deep` also in the subgraphs of its nodes. */
+/* f for the name of everything that this graph defines, with `deep` also in the subgraphs of its
+   nodes. */
 static bool each_name(Inliner *x, Slice graph, int depth, bool deep, void (*f)(Inliner *, Slice)) {
     GraphIndex g;
     Wire w = walker(x, graph);
@@ -92,12 +106,14 @@ static bool unique_names(Inliner *x, Slice graph) {
     bool unique = index_graph(x->a, &w, 1, &g) && !(x->m->x.ir_version < 4 && g.initializer.n);
     for (int k = 0; unique && k < g.initializer.n; k++)
         unique = x->times[name_id(x->m, name_in(x, g.initializer.v[k], 8, 0), x->error)] < 2;
-    for (int k = 0; unique && k < g.sparse.n; k++) unique = x->times[name_id(x->m, name_in(x, g.sparse.v[k], 8, 1), x->error)] < 2;
+    for (int k = 0; unique && k < g.sparse.n; k++)
+        unique = x->times[name_id(x->m, name_in(x, g.sparse.v[k], 8, 1), x->error)] < 2;
     for (int k = 0; unique && k < g.node.n; k++) {
         NodeIndex n;
         Wire node = walker(x, g.node.v[k]);
         unique = index_node(x->a, &node, &n);
-        for (int j = 0; unique && j < n.nout; j++) unique = !n.out[j].n || x->times[name_id(x->m, n.out[j], x->error)] < 2;
+        for (int j = 0; unique && j < n.nout; j++)
+            unique = !n.out[j].n || x->times[name_id(x->m, n.out[j], x->error)] < 2;
     }
     return unique && g.input.n == 0;
 }
@@ -122,7 +138,8 @@ static void choose_branch(Inliner *x, int i, bool then) {
     GraphIndex g;
     Slice graph = subgraph(&x->m->node[i], then ? "then_branch" : "else_branch");
     Wire w = walker(x, graph);
-    if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == x->m->node[i].x.nout) x->branch[i] = graph;
+    if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == x->m->node[i].x.nout)
+        x->branch[i] = graph;
 }
 static void choose_decided(Inliner *x) {
     for (int i = 0; i < x->m->nnode; i++) {
@@ -159,14 +176,16 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     int output = 0;
     Wire w = walker(x, x->branch[i]);
     for (Field f; wire_next(&w, &f);) {
-        bool listed =
-            f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO || f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
-        if (f.number == GRAPH_NODE || listed) pieces_add(listed ? rest : nodes, f.whole.at, f.whole.n);
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO ||
+                      f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
+        if (f.number == GRAPH_NODE || listed)
+            pieces_add(listed ? rest : nodes, f.whole.at, f.whole.n);
     }
     for (w = walker(x, x->branch[i]);;) {
         Field f;
         if (!wire_next(&w, &f)) return !w.failed;
-        if (f.number == 12) put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, 1, 0), nodes);
+        if (f.number == 12)
+            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, 1, 0), nodes);
     }
 }
 
@@ -186,7 +205,8 @@ static bool put_graph(Inliner *x, Pieces *out) {
 
 bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool then, Pieces *file) {
     Error e = {0};
-    Inliner x = {.m = m, .a = a, .folded = folded, .error = &e, .branch = ARENA_NEW(a, Slice, m->nnode)};
+    Inliner x = {
+        .m = m, .a = a, .folded = folded, .error = &e, .branch = ARENA_NEW(a, Slice, m->nnode)};
     Pieces graph = pieces_new(a);
     *file = pieces_new(a);
     if (node < 0) choose_decided(&x);

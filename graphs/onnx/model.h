@@ -1,4 +1,5 @@
-/* model.h -- what the files of this folder share: an open model. Names are numbered, 0 is the empty name; every name has one source. */
+/* model.h -- what the files of this folder share: an open model. Names are numbered, 0 is the empty
+   name; every name has one source. */
 #ifndef ISOMER_ONNX_MODEL_H
 #define ISOMER_ONNX_MODEL_H
 #include "graphs/onnx/index.h"
@@ -30,7 +31,8 @@ typedef struct OnnxNode {
     bool inner;         /* of a subgraph: not among Model.node */
     bool impossible;    /* ONNX demands another rank of an input: no run gets past it */
     bool call;          /* of a function of the model, whatever its name */
-    NodeId random;      /* its node if that carries a serial (opaque, random numbers): made once, then rebuilt on other inputs */
+    NodeId random; /* its node if that carries a serial (opaque, random numbers): made once, then
+                      rebuilt on other inputs */
 } OnnxNode;
 
 /* Where the value of a size that is named in the file is kept. */
@@ -73,12 +75,16 @@ const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
 const char *node_place(Model *, const OnnxNode *);
 Poly size_named(Model *, const char *text,
-                bool input); /* a size by its name in the file: of the inputs' a named symbol, else one that depends on data */
+                /* A size by its name in the file: of the inputs' a named symbol, else one that
+                   depends on data. */
+                bool input);
 /* The type that a ValueInfoProto gives; not known where it says nothing. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
-bool tensor_constant(Model *, const Tensor *, Value *, Error *); /* *out = 0: a tensor that cannot be a constant of ours */
+/* *out = 0: a tensor that cannot be a constant of ours. */
+bool tensor_constant(Model *, const Tensor *, Value *, Error *);
 
-/* external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is missing, E_INVALID where a path leaves the model's folder. */
+/* external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is
+   missing, E_INVALID where a path leaves the model's folder. */
 typedef bool ExternalFile(void *, const char *location);
 bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *,
                    Error *); /* every location in a file's bytes; false: at once when it says so */
@@ -88,24 +94,31 @@ bool external_bytes(Model *, const Tensor *, Slice *, const char *place, Error *
 /* Copies beside path what the result names, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 
-/* around.c: functions, training and annotations of quantization: what stands beside the graph and speaks of its names. */
+/* around.c: functions, training and annotations of quantization: what stands beside the graph and
+   speaks of its names. */
 bool around_read(Model *, Error *);
 bool around_is_function(const Model *, Slice domain, Slice name);
 
-/* possible.c: a branch (1: then, 0: else) that every run that ends takes, since the other makes a later node
-   impossible; -1: none is known. Names are numbered. */
+/* possible.c: a branch (1: then, 0: else) that every run that ends takes, since the other makes a
+   later node impossible; -1: none is known. Names are numbered. */
 int branch_forced(Model *, int node);
-/* inline.c: the file with this branch of that node (node < 0: those that are decided) in place of it; false: there
-   is none, or names would meet. */
+/* inline.c: the file with this branch of that node (node < 0: those that are decided) in place of
+   it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
-/* emit.c: a node by its operator's name, with up to two lists (or NULL) among its attributes; 0: it refuses them. */
-Value node_call(World *, const char *op, int nin, const Value in[], const char *a, PolyList, const char *b, PolyList);
+/* emit.c: a node by its operator's name, with up to two lists (or NULL) among its attributes; 0: it
+   refuses them. */
+Value node_call(World *, const char *op, int nin, const Value in[], const char *a, PolyList,
+                const char *b, PolyList);
 
-/* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind them). Never fails: what is not understood becomes opaque.
-   Deterministic: the same inputs give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not. */
+/* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind
+   them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs give
+   the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not. */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
-Value normalize_source(Model *, Slice message, const Type *);  /* an initializer that is no constant of ours */
-bool subgraph_uses(Model *, OnnxNode *, Slice graph, Error *); /* adds what this graph uses of outer names to capture */
-bool subgraph_captures(Model *, OnnxNode *, Error *);          /* finds OnnxNode.capture and reserves the inner names */
+/* An initializer that is no constant of ours. */
+Value normalize_source(Model *, Slice message, const Type *);
+/* Adds what this graph uses of outer names to capture. */
+bool subgraph_uses(Model *, OnnxNode *, Slice graph, Error *);
+/* Finds OnnxNode.capture and reserves the inner names. */
+bool subgraph_captures(Model *, OnnxNode *, Error *);
 #endif

@@ -1,8 +1,9 @@
-/* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap; its items are
-   described in ops/op.h). Entries are tried in order; an entry fails as soon as an item does, and the node that no
-   entry fits is opaque: its bytes are carried through, it has the types that the file says, and the reason is
-   kept. Invariant: the result depends on the node, its input values and the model only, so a node can be
-   normalised again on other inputs to see whether it still stands. */
+/* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap;
+   its items are described in ops/op.h). Entries are tried in order; an entry fails as soon as an
+   item does, and the node that no entry fits is opaque: its bytes are carried through, it has the
+   types that the file says, and the reason is kept. Invariant: the result depends on the node, its
+   input values and the model only, so a node can be normalised again on other inputs to see whether
+   it still stands. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 #include "graphs/shapevalue.h"
@@ -40,7 +41,8 @@ static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     if (x->type == 1 || (!x->type && p->has_f)) t->kind = THEIR_FLOAT;
     else if (x->type == 2 || (!x->type && p->has_i)) t->kind = THEIR_INT;
     else if (x->type == 3 || (!x->type && p->has_s)) t->kind = THEIR_TEXT;
-    else if (x->type == 6 || (!x->type && p->n_floats)) t->kind = THEIR_FLOATS, t->n = (int)p->n_floats;
+    else if (x->type == 6 || (!x->type && p->n_floats))
+        t->kind = THEIR_FLOATS, t->n = (int)p->n_floats;
     else if (x->type == 7 || (!x->type && p->n_ints)) t->kind = THEIR_INTS, t->n = (int)p->n_ints;
     return true;
 }
@@ -72,14 +74,17 @@ const char *their_word(Import *s, const char *name, const char *otherwise) {
 
 bool their_list(const Their *t, PolyList *out, Import *s) {
     int n = t->kind == THEIR_INT ? 1 : t->n;
-    if (t->kind != THEIR_INT && t->kind != THEIR_INTS) return import_fail(s, "an attribute that should be a list of integers");
+    if (t->kind != THEIR_INT && t->kind != THEIR_INTS)
+        return import_fail(s, "an attribute that should be a list of integers");
     Poly *v = ARENA_NEW(s->w->arena, Poly, n);
     for (int i = 0; i < n; i++) v[i] = poly_int(s->w, t->kind == THEIR_INT ? t->i : t->ints[i]);
     *out = (PolyList){n, v};
     return true;
 }
 
-int our_attr(const Op *op, const char *name) { return op->attrs ? attrs_find(op->attrs, name) : -1; }
+int our_attr(const Op *op, const char *name) {
+    return op->attrs ? attrs_find(op->attrs, name) : -1;
+}
 
 const Type *import_type(Import *s, Value v) {
     const Type *t = v ? value_type(s->w, v) : NULL;
@@ -89,7 +94,8 @@ const Type *import_type(Import *s, Value v) {
 
 bool import_data(Import *s, Value v, Type *t, const void **bytes) {
     const OpenValues *open = &s->m->open;
-    return v && (constant_get(s->w, v, t, bytes) || (open->value && open->value(open->value_user, s->m, v, t, bytes)));
+    return v && (constant_get(s->w, v, t, bytes) ||
+                 (open->value && open->value(open->value_user, s->m, v, t, bytes)));
 }
 
 static bool elements_at_hand(Import *s, Value v, PolyList *out) {
@@ -97,11 +103,15 @@ static bool elements_at_hand(Import *s, Value v, PolyList *out) {
     Type t;
     const void *bytes;
     int64_t n;
-    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n > MANY) return false;
+    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) ||
+        n > MANY)
+        return false;
     Poly *list = ARENA_NEW(s->w->arena, Poly, n);
     for (int64_t j = 0; j < n; j++) {
         list[j] = poly_int(s->w, element_integer(t.dtype, bytes, j));
-        if (dtype_class(t.dtype) == 'F' && element_real(t.dtype, bytes, j) != (double)element_integer(t.dtype, bytes, j)) return false;
+        if (dtype_class(t.dtype) == 'F' &&
+            element_real(t.dtype, bytes, j) != (double)element_integer(t.dtype, bytes, j))
+            return false;
     }
     return *out = (PolyList){(int)n, list}, true;
 }
@@ -112,7 +122,8 @@ bool input_list(Import *s, int k, PolyList *out) {
     if (!import_type(s, s->in[k])) return false;
     char class = dtype_class(value_type(s->w, s->in[k])->dtype);
     bool numbers = class == 'I' || class == 'U' || class == 'F';
-    if (numbers && (value_elements(s->w, s->in[k], out) || elements_at_hand(s, s->in[k], out))) return true;
+    if (numbers && (value_elements(s->w, s->in[k], out) || elements_at_hand(s, s->in[k], out)))
+        return true;
     return import_fail(s, "input %d is computed from data", k);
 }
 
@@ -128,7 +139,8 @@ void give_ints(Import *s, int attr, int n, const Poly *v) {
 }
 
 bool number_at(Import *s, PolyList list, int k, int64_t *out) {
-    return poly_constant(s->w, list.v[k], out) || import_fail(s, "a number that depends on sizes where ONNX needs a constant");
+    return poly_constant(s->w, list.v[k], out) ||
+           import_fail(s, "a number that depends on sizes where ONNX needs a constant");
 }
 
 /* p / 10^k with the fewest digits, if it is small enough for a rational. */
@@ -136,7 +148,8 @@ Ex real_shortest(World *w, double value, bool is_double) {
     char text[40];
     int digits = 1;
     do snprintf(text, sizeof text, "%.*e", digits - 1, value);
-    while (digits++ < 17 && (is_double ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
+    while (digits++ < 17 &&
+           (is_double ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
     int64_t p = 0, q = 1;
     int decimals = 0, exponent = atoi(strchr(text, 'e') + 1);
     bool behind = false;
@@ -154,7 +167,8 @@ Ex real_shortest(World *w, double value, bool is_double) {
 }
 
 static bool give_real(Import *s, int attr, double v, bool is_double) {
-    if (!isfinite(v)) return import_fail(s, "an infinite or undefined number as %s", s->op->attrs[attr].name);
+    if (!isfinite(v))
+        return import_fail(s, "an infinite or undefined number as %s", s->op->attrs[attr].name);
     s->attr[attr].real = real_shortest(s->w, v, is_double);
     return s->given[attr] = true;
 }
@@ -165,11 +179,13 @@ static bool give_word(Import *s, int attr, const Their *t) {
     int number = 0;
     for (const char *at = words; *(at += strspn(at, " ")); number++) {
         size_t length = strcspn(at, " ");
-        bool same = t->kind == THEIR_INT ? t->i == number : n == length && strncasecmp(at, t->text, n) == 0;
+        bool same =
+            t->kind == THEIR_INT ? t->i == number : n == length && strncasecmp(at, t->text, n) == 0;
         if (same) return s->attr[attr].word = number, s->given[attr] = true;
         at += length;
     }
-    return import_fail(s, "attribute %s has a value that is not known here", s->op->attrs[attr].name);
+    return import_fail(s, "attribute %s has a value that is not known here",
+                       s->op->attrs[attr].name);
 }
 
 bool give_attr(Import *s, int attr, const Their *t) {
@@ -180,7 +196,8 @@ bool give_attr(Import *s, int attr, const Their *t) {
         return give_real(s, attr, t->kind == THEIR_INT ? (double)t->i : (double)t->f, false);
     if (d->kind == A_DTYPE && t->kind == THEIR_INT && t->i > 0 && t->i < DT_COUNT)
         return s->attr[attr].word = (int)t->i, s->given[attr] = true;
-    if (d->kind != A_INT && d->kind != A_INTS) return import_fail(s, "attribute %s of another kind than expected", d->name);
+    if (d->kind != A_INT && d->kind != A_INTS)
+        return import_fail(s, "attribute %s of another kind than expected", d->name);
     if (!their_list(t, &list, s)) return false;
     give_ints(s, attr, list.n, list.v);
     return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
@@ -194,16 +211,20 @@ bool give_input(Import *s, int attr, int k) {
     if (d->kind == A_INT || d->kind == A_INTS) {
         if (!input_list(s, k, &list)) return false;
         give_ints(s, attr, list.n, list.v);
-        return d->kind == A_INTS || list.n == 1 || import_fail(s, "input %d should be one number", k);
+        return d->kind == A_INTS || list.n == 1 ||
+               import_fail(s, "input %d should be one number", k);
     }
     Type type;
     const void *bytes;
     int64_t count = 0;
     s->taken |= 1ull << k;
-    if (!import_data(s, s->in[k], &type, &bytes)) return import_fail(s, "input %d is not a constant", k);
-    if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 || !element_readable(type.dtype))
+    if (!import_data(s, s->in[k], &type, &bytes))
+        return import_fail(s, "input %d is not a constant", k);
+    if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 ||
+        !element_readable(type.dtype))
         return import_fail(s, "input %d should be one number", k);
-    if (d->kind == A_REAL) return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
+    if (d->kind == A_REAL)
+        return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
     Their t = {.kind = THEIR_INT, .i = element_integer(type.dtype, bytes, 0)};
     return give_attr(s, attr, &t);
 }
@@ -211,9 +232,11 @@ bool give_input(Import *s, int attr, int k) {
 static bool give_fixed(Import *s, int attr, const char *text) {
     Error e = {0};
     Scan scan = scan_new("", text, strlen(text), &e);
-    if (s->op->attrs[attr].kind == A_INTS && *text != '[') { /* the number that fills the list by default */
+    if (s->op->attrs[attr].kind == A_INTS &&
+        *text != '[') { /* the number that fills the list by default */
         const char *init = s->op->attrs[attr].init;
-        return (init && strcmp(init, text) == 0) || import_fail(s, "the table of %s has a wrong value", s->op->name);
+        return (init && strcmp(init, text) == 0) ||
+               import_fail(s, "the table of %s has a wrong value", s->op->name);
     }
     s->given[attr] = attr_parse(s->w, &scan, &s->op->attrs[attr], &s->attr[attr]);
     return s->given[attr] || import_fail(s, "the table of %s has a wrong value", s->op->name);
@@ -240,9 +263,12 @@ static bool item_import(Import *s, char *text) {
     }
     if (equal) *equal = 0;
     int attr = our_attr(s->op, text);
-    if (attr < 0) return import_fail(s, "the table of %s names an attribute %s that it has not", s->op->name, text);
+    if (attr < 0)
+        return import_fail(s, "the table of %s names an attribute %s that it has not", s->op->name,
+                           text);
     char *source = equal ? equal + 1 : text, *bar = strchr(source, '|');
-    if (source[strlen(source) - 1] == '!') return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);
+    if (source[strlen(source) - 1] == '!')
+        return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);
     if (source[strlen(source) - 1] == '^') source[strlen(source) - 1] = 0;
     if (bar) *bar = 0;
     Their t;
@@ -261,7 +287,8 @@ static bool items_import(Import *s, const char *items) {
             at += n;
         }
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)
-        if (!(s->named >> k & 1)) return import_fail(s, "attribute %s", slice_text(s->w->arena, s->n->x.attr[k].name));
+        if (!(s->named >> k & 1))
+            return import_fail(s, "attribute %s", slice_text(s->w->arena, s->n->x.attr[k].name));
     return true;
 }
 
@@ -277,11 +304,16 @@ static Value make(Import *s, int n, const Value in[], int nout) {
     Attr attr[IMPORT_ATTRS];
     bool given[IMPORT_ATTRS];
     memcpy(attr, s->attr, sizeof attr), memcpy(given, s->given, sizeof given);
-    if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why)) return import_fail(s, "no attribute %s", why), 0;
-    int shape = n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0) ? our_attr(s->op, "shape") : -1;
+    if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why))
+        return import_fail(s, "no attribute %s", why), 0;
+    int shape =
+        n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0)
+            ? our_attr(s->op, "shape")
+            : -1;
     if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
     bool again = s->op->flags & OP_RANDOM && s->n->random;
-    Value v = again ? node_rebuild(s->w, s->n->random, in, &why) : node_make(s->w, s->op, attr, n, in, nout, &why);
+    Value v = again ? node_rebuild(s->w, s->n->random, in, &why)
+                    : node_make(s->w, s->op, attr, n, in, nout, &why);
     if (s->op->flags & OP_RANDOM) s->n->random = v;
     if (s->w->overflow) return s->w->overflow = false, import_fail(s, "sizes beyond 64 bits"), 0;
     if (!v) import_fail(s, "%s", why);
@@ -326,7 +358,8 @@ static Value make_gemm(Import *s, int n, Value in[]) {
 /* x as a matrix whose columns are the axes from flatten_at on. */
 static Value make_flat(Import *s, Value x) {
     Dims d = value_type(s->w, x)->dim, flat = {2, {poly_int(s->w, 1), poly_int(s->w, 1)}};
-    int at = (int)(s->flatten_at < 0 ? s->flatten_at + d.n : s->flatten_at), axis = our_attr(s->op, "axis");
+    int at = (int)(s->flatten_at < 0 ? s->flatten_at + d.n : s->flatten_at),
+        axis = our_attr(s->op, "axis");
     if (at < 0 || at > d.n || axis < 0) return import_fail(s, "axis out of range"), 0;
     Poly where = poly_int(s->w, at == d.n - 1 ? at : 1);
     for (int k = 0; k < d.n; k++) flat.v[k >= at] = poly_mul(s->w, flat.v[k >= at], d.v[k]);
@@ -367,7 +400,9 @@ static Value build(Import *s, int n, Value in[], int nout) {
     return make(s, n, in, nout);
 }
 
-static bool used(const Import *s, int output) { return s->n->out[output] && s->m->name[s->n->out[output]].used; }
+static bool used(const Import *s, int output) {
+    return s->n->out[output] && s->m->name[s->n->out[output]].used;
+}
 
 static bool entry_import(Import *s, const char *items, Value out[]) {
     if (!items_import(s, items)) return false;
@@ -398,7 +433,8 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
 }
 
 static bool entry_fits(const OnnxMap *e, const OnnxNode *n) {
-    return strcmp(e->type, n->type) == 0 && strcmp(e->domain, n->x.domain.n ? n->domain : "") == 0 && n->version >= e->since &&
+    return strcmp(e->type, n->type) == 0 &&
+           strcmp(e->domain, n->x.domain.n ? n->domain : "") == 0 && n->version >= e->since &&
            (!e->until || n->version <= e->until);
 }
 
@@ -413,8 +449,9 @@ bool normalize_by_tables(Import *s, Value out[]) {
             s->w->overflow = false;
             if (!why) why = s->why, fresh.guess = s->guess;
         }
-    s->why = why ? why
-                 : arena_format(s->w->arena, "operator %s%s%s, version %d, is not known", s->n->domain, s->n->domain[0] ? "." : "",
-                                s->n->type, (int)s->n->version);
+    s->why =
+        why ? why
+            : arena_format(s->w->arena, "operator %s%s%s, version %d, is not known", s->n->domain,
+                           s->n->domain[0] ? "." : "", s->n->type, (int)s->n->version);
     return false;
 }

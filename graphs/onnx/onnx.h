@@ -1,66 +1,79 @@
-/* onnx.h -- ONNX files in and out. A wire walker slices the mapped file into messages; untouched slices are
-   written back verbatim; nothing is an error that a valid model may contain. */
+/* onnx.h -- ONNX files in and out. A wire walker slices the mapped file into messages; untouched
+   slices are written back verbatim; nothing is an error that a valid model may contain. */
 #ifndef ISOMER_ONNX_H
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
 
-typedef struct Model
-    Model; /* the mapped file, its index, the graph made of it; lives in the World's arena, the mapping until model_close */
+typedef struct Model Model; /* the mapped file, its index, the graph made of it; lives in the
+                               World's arena, the mapping until model_close */
 typedef struct ModelStats {
     int nodes, understood, opaque;
-} ModelStats;                                          /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
-Model *model_open(World *, const char *path, Error *); /* E_INVALID with place; E_ENVIRONMENT if unreadable */
-/* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be understood: for
-   running, never for writing. size() gives the one of an axis of an input, whose name in the file is param ("" if
-   it has none); negative: it stays open. */
+} ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
+/* E_INVALID with place; E_ENVIRONMENT if unreadable. */
+Model *model_open(World *, const char *path, Error *);
+/* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be
+   understood: for running, never for writing. size() gives the one of an axis of an input, whose
+   name in the file is param ("" if it has none); negative: it stays open. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
 Model *model_open_at(World *, const char *path, InputSize, const void *user, Error *);
-/* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value() may give the
-   elements of what they depend on, computed from inputs at hand (stage.h). The graph is then the right one for
-   these inputs only. */
+/* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value()
+   may give the elements of what they depend on, computed from inputs at hand (stage.h). The graph
+   is then the right one for these inputs only. */
 typedef struct OpenValues {
     InputSize size;
     const void *size_user;
-    bool (*value)(void *user, const Model *, Value, Type *, const void **bytes); /* NULL: none. false: cannot */
+    /* NULL: none. false: cannot. */
+    bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
     const char *beside; /* external data lies beside this file; NULL: beside the model */
-    const void *bytes;  /* NULL, or the file's contents, nbytes of them, which outlive the model; the path is for messages then */
+    /* NULL, or the file's contents, nbytes of them, which outlive the model; the path is for
+       messages then. */
+    const void *bytes;
     size_t nbytes;
 } OpenValues;
 Model *model_open_values(World *, const char *path, const OpenValues *, Error *);
 void model_close(Model *);
-void model_rest(const Model *); /* pages of its files are no memory of this process until they are read again */
-/* The file with the branch that is taken in place of every If whose condition is a number (folded: what constants
-   make), or of one that can take no other (possible.c), all else byte for byte. False: there is none. Names that it
-   met are numbered: afterwards the model is only closed. */
+/* Pages of its files are no memory of this process until they are read again. */
+void model_rest(const Model *);
+/* The file with the branch that is taken in place of every If whose condition is a number (folded:
+   what constants make), or of one that can take no other (possible.c), all else byte for byte.
+   False: there is none. Names that it met are numbered: afterwards the model is only closed. */
 bool model_inline(Model *, const ValueMap *folded, Arena *, Pieces *);
-/* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are read: inputs only. */
+/* inputs: the graph inputs that are no initializers, in order; outputs in order. While nodes are
+   read: inputs only. */
 const Graph *model_graph(const Model *);
 ModelStats model_stats(const Model *);
-int64_t model_version(const Model *); /* of ONNX's own operator set; 0: the model does not import it */
+/* Of ONNX's own operator set; 0: the model does not import it. */
+int64_t model_version(const Model *);
 const char *model_input_name(const Model *, int);
 const char *model_output_name(const Model *, int);
-const char *model_value_name(const Model *, Value);                       /* the name an original value has in the file; NULL: none */
-const char *model_node_name(const Model *, NodeId, const char **op_type); /* the ONNX node that a node was imported from */
-int model_node_index(const Model *, NodeId);                              /* its place in the file, from 0; -1: it was imported from none */
-const char *model_opaque_reason(const Model *, NodeId);                   /* why it is opaque or only known; NULL: it is not */
+/* The name an original value has in the file; NULL: none. */
+const char *model_value_name(const Model *, Value);
+/* The ONNX node that a node was imported from. */
+const char *model_node_name(const Model *, NodeId, const char **op_type);
+/* Its place in the file, from 0; -1: it was imported from none. */
+int model_node_index(const Model *, NodeId);
+/* Why it is opaque or only known; NULL: it is not. */
+const char *model_opaque_reason(const Model *, NodeId);
 
-/* Writes the model with its graph replaced. `map` maps every old live value to the value that has its meaning now.
-   `tag` (may be NULL) names the rule that made a value: new nodes are named and documented after it. With the
-   graph unchanged the file is written byte for byte. Atomic. */
+/* Writes the model with its graph replaced. `map` maps every old live value to the value that has
+   its meaning now. `tag` (may be NULL) names the rule that made a value: new nodes are named and
+   documented after it. With the graph unchanged the file is written byte for byte. Atomic. */
 typedef struct ModelWrite {
     const Graph *graph;
     const ValueMap *map;
     const char *(*tag)(void *, Value);
     void *user;
-    bool external; /* model_write: initializers of external_threshold bytes and more go into one file beside the model, PATH.data */
+    bool external; /* model_write: initializers of external_threshold bytes and more go into one
+                      file beside the model, PATH.data */
     int64_t external_threshold;
     bool regenerate; /* for tests: every node that is not opaque is written anew, none is copied */
 } ModelWrite;
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
 /* Removes the copies of external data that model_write made there, the model's own never. */
 void model_remove_external(const Model *, const char *folder);
-/* The same, not written: pieces of the model's file, of contents of the World and of the arena. And as one copy. */
+/* The same, not written: pieces of the model's file, of contents of the World and of the arena. And
+   as one copy. */
 bool model_pieces(Model *, const ModelWrite *, Arena *, Pieces *, Error *);
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *);
 /* Can all of it be said in the model's operator set; why lives in the World's arena. */

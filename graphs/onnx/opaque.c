@@ -1,5 +1,7 @@
-/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are none of ours, and the subgraphs of If, Loop and Scan, of which only the outer names are of
-   interest. An opaque node has the types that the file states for its outputs; they are made once and kept, so that rebuilding it on other inputs is the same node. */
+/* opaque.c -- what is carried through: nodes that no table entry fits, constants that are none of
+   ours, and the subgraphs of If, Loop and Scan, of which only the outer names are of interest. An
+   opaque node has the types that the file states for its outputs; they are made once and kept, so
+   that rebuilding it on other inputs is the same node. */
 #include "graphs/onnx/import.h"
 #include <string.h>
 
@@ -9,7 +11,8 @@ static void add_type(World *w, Poly *v, int *n, const Type *t) {
     for (int i = 0; t->known && i < t->dim.n; i++) v[(*n)++] = t->dim.v[i];
 }
 
-static Value opaque_make(Model *m, Slice bytes, int nin, const Value in[], int nout, const Type types[]) {
+static Value opaque_make(Model *m, Slice bytes, int nin, const Value in[], int nout,
+                         const Type types[]) {
     const Op *op = op_find("opaque");
     Attr *attr = ARENA_NEW(m->w->arena, Attr, attrs_count(op->attrs));
     Poly *v = ARENA_NEW(m->w->arena, Poly, nout * (RANK_MAX + 2));
@@ -21,13 +24,16 @@ static Value opaque_make(Model *m, Slice bytes, int nin, const Value in[], int n
     return node_make(m->w, op, attr, nin, in, nout, &why);
 }
 
-Value normalize_source(Model *m, Slice bytes, const Type *type) { return opaque_make(m, bytes, 0, NULL, 1, type); }
+Value normalize_source(Model *m, Slice bytes, const Type *type) {
+    return opaque_make(m, bytes, 0, NULL, 1, type);
+}
 
 static Type stated_type(Model *m, NameId id) {
     Type type = {0};
     if (id && m->name[id].type.at) {
         Error e = {0};
-        if (!value_info_type(m, m->name[id].type, m->name[id].text, false, &type, &e)) type = (Type){0};
+        if (!value_info_type(m, m->name[id].type, m->name[id].text, false, &type, &e))
+            type = (Type){0};
     }
     return type;
 }
@@ -47,7 +53,8 @@ static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in
 }
 
 static Value small_constant(Model *m, DType dtype, int rank, int n, const void *bytes) {
-    Type type = {.dtype = dtype, .known = true, .dim = {.n = rank, .v = {rank ? poly_int(m->w, n) : 0}}};
+    Type type = {
+        .dtype = dtype, .known = true, .dim = {.n = rank, .v = {rank ? poly_int(m->w, n) : 0}}};
     size_t size = tensor_size(dtype, n);
     return constant_make(m->w, &type, blob_put(m->w, arena_copy(m->w->arena, bytes, size), size));
 }
@@ -61,11 +68,16 @@ static bool make_constant(Import *s, Value out[]) {
     if (s->n->x.nout != 1 || !s->n->out[0]) return import_fail(s, "a Constant without output");
     if (their(s, "value", &t) && t.kind == THEIR_TENSOR) {
         Wire w = wire_new(t.tensor, m->x.bytes.at, node_place(m, s->n), &e);
-        if (!tensor_read(s->w->arena, w, &tensor) || !tensor_constant(m, &tensor, &out[0], &e)) return import_fail(s, "%s", e.reason);
-    } else if (their(s, "value_int", &t) && t.kind == THEIR_INT) out[0] = small_constant(m, DT_INT64, 0, 1, &t.i);
-    else if (their(s, "value_ints", &t) && t.kind == THEIR_INTS) out[0] = small_constant(m, DT_INT64, 1, t.n, t.ints);
-    else if (their(s, "value_float", &t) && t.kind == THEIR_FLOAT) out[0] = small_constant(m, DT_FLOAT, 0, 1, &t.f);
-    else if (their(s, "value_floats", &t) && t.kind == THEIR_FLOATS) out[0] = small_constant(m, DT_FLOAT, 1, t.n, t.floats);
+        if (!tensor_read(s->w->arena, w, &tensor) || !tensor_constant(m, &tensor, &out[0], &e))
+            return import_fail(s, "%s", e.reason);
+    } else if (their(s, "value_int", &t) && t.kind == THEIR_INT)
+        out[0] = small_constant(m, DT_INT64, 0, 1, &t.i);
+    else if (their(s, "value_ints", &t) && t.kind == THEIR_INTS)
+        out[0] = small_constant(m, DT_INT64, 1, t.n, t.ints);
+    else if (their(s, "value_float", &t) && t.kind == THEIR_FLOAT)
+        out[0] = small_constant(m, DT_FLOAT, 0, 1, &t.f);
+    else if (their(s, "value_floats", &t) && t.kind == THEIR_FLOATS)
+        out[0] = small_constant(m, DT_FLOAT, 1, t.n, t.floats);
     return out[0] || import_fail(s, "a constant that is no dense tensor of numbers");
 }
 
@@ -73,15 +85,18 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     Import s = {.m = m, .w = m->w, .n = n, .in = in, .nin = n->x.nin};
     m->w->overflow = false;
     memset(out, 0, sizeof *out * (size_t)n->x.nout);
-    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64, control = false;
+    bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64,
+         control = false;
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
     if (n->call) import_fail(&s, "a function of the model");
     else if (control && control_import(&s, out)) {
         *opaque = NULL;
         return;
     } else if (control || !tables) import_fail(&s, "it is very large");
-    else if (!n->version) import_fail(&s, "domain %s is not among the model's operator sets", n->domain);
-    else if (!n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(&s, out) : normalize_by_tables(&s, out)) {
+    else if (!n->version)
+        import_fail(&s, "domain %s is not among the model's operator sets", n->domain);
+    else if (!n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(&s, out)
+                                                                : normalize_by_tables(&s, out)) {
         *opaque = NULL;
         return;
     }
@@ -90,7 +105,8 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
     *opaque = s.why;
 }
 
-/* Names that a subgraph uses without defining them. `inner`: all names defined in subgraphs, reserved. */
+/* Names that a subgraph uses without defining them. `inner`: all names defined in subgraphs,
+   reserved. */
 typedef struct Scope {
     Model *m;
     Error *error;
@@ -131,7 +147,8 @@ static bool scope_defines(Scope *c, Wire w, const SliceList *list, uint32_t name
     for (int k = 0; k < list->n; k++) {
         Wire item = wire_inner(&w, list->v[k]);
         for (Field f, g; wire_next(&item, &f);) {
-            if (!inside && f.number == name && wire_want(&item, &f, WIRE_BYTES)) scope_define(c, f.bytes);
+            if (!inside && f.number == name && wire_want(&item, &f, WIRE_BYTES))
+                scope_define(c, f.bytes);
             if (!inside || f.number != inside || !wire_want(&item, &f, WIRE_BYTES)) continue;
             for (Wire t = wire_inner(&w, f.bytes); wire_next(&t, &g);)
                 if (g.number == name && wire_want(&t, &g, WIRE_BYTES)) scope_define(c, g.bytes);
@@ -147,8 +164,8 @@ static bool scope_graph(Scope *c, Wire w, int depth) {
     int before = c->ndefined;
     Wire start = w;
     if (!index_graph(a, &w, depth, &g)) return false;
-    if (!scope_defines(c, start, &g.input, 1, 0) || !scope_defines(c, start, &g.initializer, 8, 0) ||
-        !scope_defines(c, start, &g.sparse, 8, 1))
+    if (!scope_defines(c, start, &g.input, 1, 0) ||
+        !scope_defines(c, start, &g.initializer, 8, 0) || !scope_defines(c, start, &g.sparse, 8, 1))
         return false;
     for (int i = 0; i < g.node.n; i++) {
         NodeIndex x;
@@ -157,7 +174,8 @@ static bool scope_graph(Scope *c, Wire w, int depth) {
         for (int k = 0; k < x.nin; k++) scope_use(c, x.in[k]);
         for (int j = 0; j < x.nattr; j++)
             for (int k = 0; k < x.attr[j].graph.n; k++)
-                if (!scope_graph(c, wire_inner(&start, x.attr[j].graph.v[k]), depth + 1)) return false;
+                if (!scope_graph(c, wire_inner(&start, x.attr[j].graph.v[k]), depth + 1))
+                    return false;
         for (int k = 0; k < x.nout; k++) scope_define(c, x.out[k]);
     }
     for (int k = 0; k < g.output.n; k++) {

@@ -1,10 +1,11 @@
-/* possible.c -- an If whose condition depends on sizes or data, and whose branches give results of different
-   ranks, may still be decided: where one branch makes a node that always runs meet a rank that ONNX does not allow
-   it (an LSTM of four axes), no run that ends takes that branch. So a model of recorded speech that squeezes an
-   axis "if it is 1" and then needs it squeezed is read as the model that squeezes. Each branch is tried in a World
-   of its own: put in the If's place, what that decides inlined too, then nodes are looked at. Soundness: the other
-   branch stays in the file, with whatever it demands itself; runs that would have failed may fail elsewhere, all
-   others are the same. */
+/* possible.c -- an If whose condition depends on sizes or data, and whose branches give results of
+   different ranks, may still be decided: where one branch makes a node that always runs meet a rank
+   that ONNX does not allow it (an LSTM of four axes), no run that ends takes that branch. So a
+   model of recorded speech that squeezes an axis "if it is 1" and then needs it squeezed is read as
+   the model that squeezes. Each branch is tried in a World of its own: put in the If's place, what
+   that decides inlined too, then nodes are looked at. Soundness: the other branch stays in the
+   file, with whatever it demands itself; runs that would have failed may fail elsewhere, all others
+   are the same. */
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
 #include <string.h>
@@ -39,7 +40,8 @@ static void attempt_end(Attempt *t) {
     t->model = NULL, t->w = NULL;
 }
 
-/* Reads this file and what its decided Ifs make of it, round after round, until nothing is decided any more. */
+/* Reads this file and what its decided Ifs make of it, round after round, until nothing is decided
+   any more. */
 static bool runs(Attempt *t, const Model *like, const Pieces *file) {
     const char *bytes = pieces_join(file, t->arena);
     size_t n = file->size;
@@ -50,9 +52,12 @@ static bool runs(Attempt *t, const Model *like, const Pieces *file) {
         ValueMap map;
         Pieces next;
         t->w = graph_world_new(&t->escape, 0);
-        t->model = model_open_values(t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .beside = like->folder}, &e);
+        t->model = model_open_values(
+            t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .beside = like->folder},
+            &e);
         possible = !t->model || !stuck(t->model);
-        again = t->model && possible && graph_fold(t->w, t->arena, model_graph(t->model), SMALL, &folded, &map, &e) &&
+        again = t->model && possible &&
+                graph_fold(t->w, t->arena, model_graph(t->model), SMALL, &folded, &map, &e) &&
                 inline_branch(t->model, &map, t->arena, -1, false, &next);
         if (again) bytes = pieces_join(&next, t->arena), n = next.size;
         attempt_end(t);
@@ -64,7 +69,8 @@ static bool runs(Attempt *t, const Model *like, const Pieces *file) {
 static bool try_both(Attempt *t, const Model *like, const Pieces file[2], bool possible[2]) {
     if (setjmp(t->escape.here)) return false;
     t->arena = arena_new(&t->escape, 0);
-    for (int taken = 0; taken < 2; taken++) possible[taken] = !file[taken].size || runs(t, like, &file[taken]);
+    for (int taken = 0; taken < 2; taken++)
+        possible[taken] = !file[taken].size || runs(t, like, &file[taken]);
     return true;
 }
 
@@ -80,9 +86,12 @@ int branch_forced(Model *m, int node) {
     bool possible[2] = {true, true};
     Pieces file[2];
     ValueMap none = {0};
-    if (strcmp(n->type, "If") || n->x.domain.n || n->x.nin != 1 || m->x.bytes.n > FILE_MOST || !open_rank(m, n)) return -1;
+    if (strcmp(n->type, "If") || n->x.domain.n || n->x.nin != 1 || m->x.bytes.n > FILE_MOST ||
+        !open_rank(m, n))
+        return -1;
     for (int taken = 0; taken < 2; taken++)
-        if (!inline_branch(m, &none, m->w->arena, node, taken, &file[taken])) file[taken] = (Pieces){0};
+        if (!inline_branch(m, &none, m->w->arena, node, taken, &file[taken]))
+            file[taken] = (Pieces){0};
     Attempt *t = mem_realloc(NULL, sizeof *t);
     if (!t) escape_raise(escape, E_MEMORY, "no memory to try a branch");
     *t = (Attempt){.arena = NULL};

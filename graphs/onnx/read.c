@@ -1,5 +1,6 @@
-/* read.c -- opens a model: index, names, constants, then every node through normalize.c in file order. All structure that other files rely on is checked here, once: names defined
-   once and before they are used, sizes that fit their data. Weights stay in the mapped file. */
+/* read.c -- opens a model: index, names, constants, then every node through normalize.c in file
+   order. All structure that other files rely on is checked here, once: names defined once and
+   before they are used, sizes that fit their data. Weights stay in the mapped file. */
 #include "graphs/onnx/model.h"
 #include <string.h>
 
@@ -8,7 +9,9 @@ const char *slice_text(Arena *a, Slice s) { return arena_string(a, (const char *
 NameId name_id(Model *m, Slice s, Error *e) {
     if (!s.n) return 0;
     if (memchr(s.at, 0, s.n))
-        return error_set(e, E_INVALID, m->path, "byte %zu: a name with a zero byte", (size_t)(s.at - m->x.bytes.at)), 0;
+        return error_set(e, E_INVALID, m->path, "byte %zu: a name with a zero byte",
+                         (size_t)(s.at - m->x.bytes.at)),
+               0;
     NameId id = intern_put(m->names, s.at, s.n);
     if (id >= m->room) {
         uint32_t room = 2 * id + 64;
@@ -27,22 +30,34 @@ int64_t model_opset(const Model *m, Slice domain) {
 }
 
 const char *node_place(Model *m, const OnnxNode *n) {
-    const char *shown = n->name[0] ? n->name : n->x.nout ? slice_text(m->w->arena, n->x.out[0]) : "";
-    if (n->inner) return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown, n->type);
-    return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, (int)(n - m->node), shown, n->type);
+    const char *shown = n->name[0]  ? n->name
+                        : n->x.nout ? slice_text(m->w->arena, n->x.out[0])
+                                    : "";
+    if (n->inner)
+        return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown,
+                            n->type);
+    return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, (int)(n - m->node),
+                        shown, n->type);
 }
 
-static bool define(Model *m, Slice text, Source source, int index, const char *place, Error *e, NameId *out) {
+static bool define(Model *m, Slice text, Source source, int index, const char *place, Error *e,
+                   NameId *out) {
     NameId id = name_id(m, text, e);
     *out = id;
-    if (!id) return source == FROM_NODE && !text.n ? true : error_set(e, E_INVALID, place, "a value without a name");
+    if (!id)
+        return source == FROM_NODE && !text.n
+                   ? true
+                   : error_set(e, E_INVALID, place, "a value without a name");
     NameInfo *name = &m->name[id];
-    if (name->source != FROM_NOTHING) return error_set(e, E_INVALID, place, "the name '%s' is defined twice", name->text);
+    if (name->source != FROM_NOTHING)
+        return error_set(e, E_INVALID, place, "the name '%s' is defined twice", name->text);
     name->source = source, name->index = index;
     return true;
 }
 
-static Wire walker(Model *m, Slice s, const char *place, Error *e) { return wire_new(s, m->x.bytes.at, place, e); }
+static Wire walker(Model *m, Slice s, const char *place, Error *e) {
+    return wire_new(s, m->x.bytes.at, place, e);
+}
 
 static bool first_bytes(Wire w, uint32_t number, Slice *out) {
     *out = (Slice){0};
@@ -51,13 +66,15 @@ static bool first_bytes(Wire w, uint32_t number, Slice *out) {
     return !w.failed;
 }
 
-/* An initializer, also one that cannot be a constant: then its source is an opaque node without inputs. */
+/* An initializer, also one that cannot be a constant: then its source is an opaque node without
+   inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
     Tensor t;
     Wire w = walker(m, m->x.g.initializer.v[i], m->path, e);
     NameId id;
     if (!tensor_read(m->w->arena, w, &t)) return false;
-    const char *place = arena_format(m->w->arena, "%s: initializer '%s'", m->path, slice_text(m->w->arena, t.name));
+    const char *place =
+        arena_format(m->w->arena, "%s: initializer '%s'", m->path, slice_text(m->w->arena, t.name));
     if (!define(m, t.name, FROM_INITIALIZER, i, place, e, &id)) return false;
     w.place = place;
     if (!m->name[id].trained && !tensor_constant(m, &t, &m->name[id].value, e)) return false;
@@ -75,14 +92,16 @@ static bool read_initializers(Model *m, Error *e) {
         Slice values, name;
         NameId id;
         Wire w = walker(m, m->x.g.sparse.v[i], m->path, e);
-        if (!first_bytes(w, 1, &values) || !first_bytes(wire_inner(&w, values), 8, &name)) return false;
+        if (!first_bytes(w, 1, &values) || !first_bytes(wire_inner(&w, values), 8, &name))
+            return false;
         if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
         m->name[id].value = normalize_source(m, m->x.g.sparse.v[i], &(Type){0});
     }
     return true;
 }
 
-/* IR versions below 4 list initializers among the inputs; later ones mean by it that a caller may replace the initializer: such a value is an input, not a constant. */
+/* IR versions below 4 list initializers among the inputs; later ones mean by it that a caller may
+   replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
     if (!first_bytes(walker(m, info, m->path, e), 1, &text)) return false;
@@ -90,7 +109,8 @@ static bool read_input(Model *m, int i, Error *e) {
     Source was = id ? m->name[id].source : FROM_NOTHING;
     if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
     if (was == FROM_INITIALIZER && m->name[id].index >= 0) m->name[id].source = FROM_NOTHING;
-    const char *place = arena_format(m->w->arena, "%s: input '%s'", m->path, slice_text(m->w->arena, text));
+    const char *place =
+        arena_format(m->w->arena, "%s: input '%s'", m->path, slice_text(m->w->arena, text));
     if (!define(m, text, FROM_INPUT, i, place, e, &id)) return false;
     Type type;
     if (!value_info_type(m, info, m->name[id].text, true, &type, e)) return false;
@@ -119,8 +139,10 @@ static bool read_node(Model *m, int i, Error *e) {
     Arena *a = m->w->arena;
     Wire w = walker(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
     if (!index_node(a, &w, &n->x)) return false;
-    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type), n->domain = slice_text(a, n->x.domain);
-    n->version = model_opset(m, n->x.domain), n->call = around_is_function(m, n->x.domain, n->x.type);
+    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
+    n->domain = slice_text(a, n->x.domain);
+    n->version = model_opset(m, n->x.domain),
+    n->call = around_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
     if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without operator");
@@ -134,15 +156,21 @@ static bool read_node(Model *m, int i, Error *e) {
     return true;
 }
 
-/* Every name used must be defined by then. A name that only a later node defines is a cycle, or nodes out of order, which ONNX does not allow either. */
+/* Every name used must be defined by then. A name that only a later node defines is a cycle, or
+   nodes out of order, which ONNX does not allow either. */
 static bool usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
     const NameInfo *name = &m->name[id];
-    if (!id || (name->source != FROM_NOTHING && (name->source != FROM_NODE || name->index < n - m->node))) return true;
+    if (!id ||
+        (name->source != FROM_NOTHING && (name->source != FROM_NODE || name->index < n - m->node)))
+        return true;
     if (name->source == FROM_NODE)
-        return error_set(e, E_INVALID, node_place(m, n), "it uses '%s', which node %d makes later: a cycle, or nodes out of order",
+        return error_set(e, E_INVALID, node_place(m, n),
+                         "it uses '%s', which node %d makes later: a cycle, or nodes out of order",
                          name->text, name->index);
-    return error_set(e, E_INVALID, node_place(m, n), "it uses '%s', which is neither an input nor an initializer nor made by a node",
-                     name->text);
+    return error_set(
+        e, E_INVALID, node_place(m, n),
+        "it uses '%s', which is neither an input nor an initializer nor made by a node",
+        name->text);
 }
 
 static void set_origin(Model *m, NodeId from, NodeId to, uint32_t origin) {
@@ -170,7 +198,8 @@ static bool import_node(Model *m, int i, Error *e) {
     set_origin(m, before + 1, node_count(m->w), (uint32_t)i + 1);
     for (int k = 0; k < n->x.nout; k++) {
         if (n->out[k]) m->name[n->out[k]].value = out[k];
-        if (out[k]) set_origin(m, value_node(m->w, out[k]), value_node(m->w, out[k]), (uint32_t)i + 1);
+        if (out[k])
+            set_origin(m, value_node(m->w, out[k]), value_node(m->w, out[k]), (uint32_t)i + 1);
     }
     return true;
 }
@@ -183,7 +212,8 @@ static void set_inputs(Model *m) {
 
 static bool read_graph(Model *m, Error *e) {
     Arena *a = m->w->arena;
-    m->input = ARENA_NEW(a, NameId, m->x.g.input.n), m->output = ARENA_NEW(a, NameId, m->x.g.output.n);
+    m->input = ARENA_NEW(a, NameId, m->x.g.input.n),
+    m->output = ARENA_NEW(a, NameId, m->x.g.output.n);
     m->nnode = m->x.g.node.n, m->node = ARENA_NEW(a, OnnxNode, m->nnode);
     if (!around_read(m, e) || !read_initializers(m, e)) return false;
     for (int i = 0; i < m->x.g.input.n; i++)
@@ -204,8 +234,10 @@ static bool set_graph(Model *m, Error *e) {
     for (int i = 0; i < nout; i++) {
         NameId id = m->output[i];
         if (!id || m->name[id].source == FROM_NOTHING)
-            return error_set(e, E_INVALID, arena_format(a, "%s: output '%s'", m->path, id ? m->name[id].text : ""),
-                             "nothing in the graph makes it");
+            return error_set(
+                e, E_INVALID,
+                arena_format(a, "%s: output '%s'", m->path, id ? m->name[id].text : ""),
+                "nothing in the graph makes it");
         out[i] = m->name[id].value;
     }
     m->graph.nout = nout, m->graph.out = out;
@@ -219,14 +251,17 @@ static void name_values(Model *m) {
         if (m->name[id].value >= m->nvalue) m->nvalue = m->name[id].value + 1;
     m->value_name = ARENA_NEW(m->w->arena, NameId, m->nvalue);
     for (uint32_t id = intern_count(m->names); id > 0; id--)
-        if (m->name[id].source != FROM_NOTHING && m->name[id].value) m->value_name[m->name[id].value] = id;
+        if (m->name[id].source != FROM_NOTHING && m->name[id].value)
+            m->value_name[m->name[id].value] = id;
     set_origin(m, last, last, 0);
 }
 
 static bool model_read(Model *m, Error *e) {
     if (m->x.bytes.n > INT32_MAX)
-        return error_set(e, E_LIMIT, m->path, "%zu bytes, a protobuf message has at most 2 GiB: weights belong into external data",
-                         m->x.bytes.n);
+        return error_set(
+            e, E_LIMIT, m->path,
+            "%zu bytes, a protobuf message has at most 2 GiB: weights belong into external data",
+            m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     /* Files of subgraphs come last: what is wrong in the graph is said first. */
     if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;
@@ -234,7 +269,9 @@ static bool model_read(Model *m, Error *e) {
     return true;
 }
 
-Model *model_open(World *w, const char *path, Error *e) { return model_open_at(w, path, NULL, NULL, e); }
+Model *model_open(World *w, const char *path, Error *e) {
+    return model_open_at(w, path, NULL, NULL, e);
+}
 
 Model *model_open_at(World *w, const char *path, InputSize size, const void *user, Error *e) {
     return model_open_values(w, path, &(OpenValues){.size = size, .size_user = user}, e);
@@ -279,7 +316,9 @@ const char *model_value_name(const Model *m, Value v) {
     return id ? m->name[id].text : NULL;
 }
 
-static const OnnxNode *node_of(const Model *m, NodeId id) { return id < m->norigin && m->origin[id] ? &m->node[m->origin[id] - 1] : NULL; }
+static const OnnxNode *node_of(const Model *m, NodeId id) {
+    return id < m->norigin && m->origin[id] ? &m->node[m->origin[id] - 1] : NULL;
+}
 
 const char *model_node_name(const Model *m, NodeId id, const char **op_type) {
     const OnnxNode *n = node_of(m, id);
@@ -287,7 +326,9 @@ const char *model_node_name(const Model *m, NodeId id, const char **op_type) {
     return n ? n->name : NULL;
 }
 
-int model_node_index(const Model *m, NodeId id) { return id < m->norigin ? (int)m->origin[id] - 1 : -1; }
+int model_node_index(const Model *m, NodeId id) {
+    return id < m->norigin ? (int)m->origin[id] - 1 : -1;
+}
 
 const char *model_opaque_reason(const Model *m, NodeId id) {
     const OnnxNode *n = node_of(m, id);

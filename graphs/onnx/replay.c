@@ -1,10 +1,12 @@
-/* replay.c -- decides what the new file holds. Every node of the old file is normalised again on the values that
-   its inputs have now; where that gives the values that its outputs are to have, the node stands as it is. From
-   the outputs down, what is needed is then taken from such a node, or written anew under the old name of the
-   value; at most the inputs of a copied node are renamed. Names carry values: two names of one value become one.
-   The order is that of the file as far as dependencies allow.
-   Invariant: a value is made from smaller ones, and a copied node is smaller than what it uses unless that only
-   gives sizes; a cycle through sizes is found when ordering, and the copies in it are then given up. */
+/* replay.c -- decides what the new file holds. Every node of the old file is normalised again on
+   the values that its inputs have now; where that gives the values that its outputs are to have,
+   the node stands as it is. From the outputs down, what is needed is then taken from such a node,
+   or written anew under the old name of the value; at most the inputs of a copied node are renamed.
+   Names carry values: two names of one value become one. The order is that of the file as far as
+   dependencies allow.
+   Invariant: a value is made from smaller ones, and a copied node is smaller than what it uses
+   unless that only gives sizes; a cycle through sizes is found when ordering, and the copies in it
+   are then given up. */
 #include "graphs/onnx/replay_order.h"
 #include <string.h>
 
@@ -28,12 +30,13 @@ typedef struct Player {
     bool *alias;           /* likewise, but it only passes an input on */
     bool *queued, *copied; /* it is to be written; it was, once */
     bool *banned;          /* it may not be copied */
-    bool *dear;            /* copied, it would keep alive what a rule dissolved, only for its sizes */
-    Table32 name;          /* by Value: the name that carries it */
-    Table32 old;           /* by Value: a name of the old file that is free for it */
-    Table32 place;         /* by Value: place of that name */
-    Table32
-        maker; /* by Value: 1 + 2 * the old node that makes it, + 1: from the values that its inputs had, else from those they have now */
+    /* copied, it would keep alive what a rule dissolved, only for its sizes. */
+    bool *dear;
+    Table32 name;  /* by Value: the name that carries it */
+    Table32 old;   /* by Value: a name of the old file that is free for it */
+    Table32 place; /* by Value: place of that name */
+    Table32 maker; /* by Value: 1 + 2 * the old node that makes it, + 1: from the values that its
+                      inputs had, else from those they have now */
     Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
     Table32 owner;      /* by Value: the composite in whose place it is written */
     Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
@@ -84,16 +87,18 @@ static const bool *live_values(Player *p, const Graph *g, uint32_t n) {
     return live;
 }
 
-/* What a value of the old graph is now; `again`: what its node makes of what its inputs are now, which is the same. What a rule dissolved, so that only sizes are read off it, is mapped to what it
-   was when that happened, and would keep all of that graph alive; made again, it stands on what is there anyway. */
+/* What a value of the old graph is now; `again`: what its node makes of what its inputs are now,
+   which is the same. What a rule dissolved, so that only sizes are read off it, is mapped to what
+   it was when that happened, and would keep all of that graph alive; made again, it stands on what
+   is there anyway. */
 static Value value_now(const Player *p, const bool *before, Value was, Value again) {
     if (!is_live(before, p->nlive, was)) return again;
     Value now = map_value(p->x->map, was);
     return is_live(p->live, p->nlive, now) || !again ? now : again;
 }
 
-/* Sizes that old names carry (keeps) are read off values that are there no more; what takes them and is live can be
-   written with sizes read elsewhere. */
+/* Sizes that old names carry (keeps) are read off values that are there no more; what takes them
+   and is live can be written with sizes read elsewhere. */
 static bool takes_dear(const OnnxNode *n, const bool *keeps) {
     bool takes = false;
     for (int k = 0; k < n->x.nin; k++) takes |= n->in[k] && keeps[n->in[k]];
@@ -131,7 +136,8 @@ static void renormalise(Player *p) {
         Value *in = ARENA_NEW(p->a, Value, nin + 1), *out = ARENA_NEW(p->a, Value, nout + 1);
         const char *reason;
         bool same = true, passes = false;
-        for (int k = 0; k < nin; k++) in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
+        for (int k = 0; k < nin; k++)
+            in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
         normalize_node(m, node, in, out, &reason);
         p->in[i] = in, p->out[i] = out;
         for (int k = 0; k < nout; k++) {
@@ -149,7 +155,8 @@ static void renormalise(Player *p) {
 
 static Value was_value(const Player *p, NameId id) { return id ? p->m->name[id].value : 0; }
 
-/* Which old node makes a value, from new inputs or from the old ones; what only passes an input on makes nothing. */
+/* Which old node makes a value, from new inputs or from the old ones; what only passes an input on
+   makes nothing. */
 static void find_makers(Player *p) {
     Model *m = p->m;
     for (int old = 0; old < 2; old++)
@@ -164,24 +171,29 @@ static void find_makers(Player *p) {
             if (passes || p->banned[i]) continue;
             for (int k = 0; k < n->x.nout; k++) {
                 Value v = old ? was_value(p, n->out[k]) : p->out[i][k];
-                if (v && !*at32(p, &p->maker, v)) *at32(p, &p->maker, v) = 1 + 2 * (uint32_t)i + (uint32_t)old;
+                if (v && !*at32(p, &p->maker, v))
+                    *at32(p, &p->maker, v) = 1 + 2 * (uint32_t)i + (uint32_t)old;
             }
         }
 }
 
-/* Names for values: of inputs, initializers and copied nodes first; then names that are free to be taken over. */
+/* Names for values: of inputs, initializers and copied nodes first; then names that are free to be
+   taken over. */
 static void name_values(Player *p) {
     Model *m = p->m;
     uint32_t names = intern_count(m->names) + 1;
     for (int pass = 0; pass < 3; pass++)
         for (uint32_t id = 1; id < names; id++) {
             const NameInfo *n = &m->name[id];
-            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER || n->source == FROM_SPARSE,
+            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER ||
+                        n->source == FROM_SPARSE,
                  copied = n->source == FROM_NODE && p->copy[n->index];
-            if (!p->now[id] || n->source == FROM_NOTHING || *at32(p, &p->name, p->now[id])) continue;
+            if (!p->now[id] || n->source == FROM_NOTHING || *at32(p, &p->name, p->now[id]))
+                continue;
             if ((pass == 0 && file) || (pass == 1 && copied)) *at32(p, &p->name, p->now[id]) = id;
             if (pass < 2 || file || p->alias[n->index] || *at32(p, &p->old, p->now[id])) continue;
-            *at32(p, &p->old, p->now[id]) = id, *at32(p, &p->place, p->now[id]) = (uint32_t)n->index;
+            *at32(p, &p->old, p->now[id]) = id,
+                              *at32(p, &p->place, p->now[id]) = (uint32_t)n->index;
         }
 }
 
@@ -231,7 +243,8 @@ static NameId name_of(Player *p, Value v, int place) {
 /* The name under which a node of the old file now finds what it used by this name. */
 static NameId resolve(Player *p, NameId id, int place) {
     Source from = p->m->name[id].source;
-    if (!id || from == FROM_INPUT || from == FROM_INITIALIZER || from == FROM_SPARSE) return need_name(p, id), id;
+    if (!id || from == FROM_INPUT || from == FROM_INITIALIZER || from == FROM_SPARSE)
+        return need_name(p, id), id;
     return name_of(p, p->now[id], place);
 }
 
@@ -239,8 +252,8 @@ static void add_identity(Player *p, NameId from, NameId to, int place) {
     NameId *names = ARENA_NEW(p->a, NameId, 2);
     names[0] = from, names[1] = to;
     Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
-    Slice bytes =
-        emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text, arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
+    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
+                             arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
     *at32(p, &p->made, to) = 1;
     push_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
 }
@@ -261,20 +274,27 @@ static void need_exact(Player *p, NameId id, Value v, int place) {
         need_node(p, n->index);
         return;
     }
-    if (!*at32(p, &p->name, v)) *at32(p, &p->old, v) = id, *at32(p, &p->place, v) = (uint32_t)n->index;
+    if (!*at32(p, &p->name, v))
+        *at32(p, &p->old, v) = id, *at32(p, &p->place, v) = (uint32_t)n->index;
     NameId have = name_of(p, v, place);
     if (have != id) add_identity(p, have, id, place);
 }
 
 /* ---- writing one */
 
-static Slice with_names(Player *p, const OnnxNode *n, const NameId in[], const NameId out[], const char *name) {
+static Slice with_names(Player *p, const OnnxNode *n, const NameId in[], const NameId out[],
+                        const char *name) {
     Text t = text_new(p->a);
     Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
     int k[3] = {0};
     for (Field f; wire_next(&w, &f);) {
         bool named = f.number == 1 || f.number == 2;
-        NameId was = !named ? 0 : f.number == 1 ? n->in[k[1]] : n->out[k[2]], is = !named ? 0 : f.number == 1 ? in[k[1]] : out[k[2]];
+        NameId was = !named          ? 0
+                     : f.number == 1 ? n->in[k[1]]
+                                     : n->out[k[2]],
+               is = !named          ? 0
+                    : f.number == 1 ? in[k[1]]
+                                    : out[k[2]];
         if (f.number == 3 && name) wire_put_bytes(&t, 3, name, strlen(name));
         else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
         else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
@@ -288,15 +308,19 @@ static void put_copy(Player *p, int i, NameId in[], const NameId out[], int plac
     OnnxNode *n = &p->m->node[i];
     bool renamed = p->copied[i];
     const char *name =
-        p->copied[i] && n->x.name.n ? arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial) : NULL; /* names of nodes are unique too */
+        /* Names of nodes are unique too. */
+        p->copied[i] && n->x.name.n ? arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial)
+                                    : NULL;
     p->copied[i] = true;
     for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
-    for (int k = 0; k < n->x.nout; k++) renamed |= out[k] != n->out[k], *at32(p, &p->made, out[k]) = 1;
+    for (int k = 0; k < n->x.nout; k++)
+        renamed |= out[k] != n->out[k], *at32(p, &p->made, out[k]) = 1;
     for (int k = 0; k < n->ncapture; k++) {
         in[n->x.nin + k] = n->capture[k];
         need_exact(p, n->capture[k], p->now[n->capture[k]], i);
     }
-    push_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole, n->x.nin + n->ncapture, n->x.nout, place, in, out, i});
+    push_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole,
+                        n->x.nin + n->ncapture, n->x.nout, place, in, out, i});
 }
 
 static void copy_node(Player *p, int i) {
@@ -307,9 +331,11 @@ static void copy_node(Player *p, int i) {
 }
 
 /* A value that an old node makes under another name. */
-static void copy_as(Player *p, int i, const Value from[], const Value made[], NodeId node, int place) {
+static void copy_as(Player *p, int i, const Value from[], const Value made[], NodeId node,
+                    int place) {
     OnnxNode *n = &p->m->node[i];
-    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1), *out = ARENA_NEW(p->a, NameId, n->x.nout + 1);
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1),
+           *out = ARENA_NEW(p->a, NameId, n->x.nout + 1);
     for (int k = 0; k < n->x.nin; k++) in[k] = name_of(p, from[k], place);
     for (int k = 0; k < n->x.nout; k++) {
         int at = place;
@@ -328,13 +354,15 @@ static void copy_maker(Player *p, Value v, int place) {
     int i = (int)(maker / 2);
     OnnxNode *n = &p->m->node[i];
     Value *in = p->in[i], *out = p->out[i];
-    if (maker & 1) in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+    if (maker & 1)
+        in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
     for (int k = 0; maker & 1 && k < n->x.nin; k++) in[k] = was_value(p, n->in[k]);
     for (int k = 0; maker & 1 && k < n->x.nout; k++) out[k] = was_value(p, n->out[k]);
     copy_as(p, i, in, out, value_node(p->w, v), place);
 }
 
-/* An opaque node on inputs that none of its names carry, because a captured name cannot be replaced: the captured one means the same. */
+/* An opaque node on inputs that none of its names carry, because a captured name cannot be
+   replaced: the captured one means the same. */
 static bool copy_opaque(Player *p, Node node, int place) {
     Attr a[8], b[8];
     int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
@@ -379,7 +407,8 @@ static const char *tag_of(Player *p, Value v) {
 
 /* What is written in a composite's place is its rule's work too. */
 static void own(Player *p, Value v, const Node *composite) {
-    bool done = !v || v == composite->out || *at32(p, &p->owner, v) || constant_get(p->w, v, NULL, NULL);
+    bool done =
+        !v || v == composite->out || *at32(p, &p->owner, v) || constant_get(p->w, v, NULL, NULL);
     for (int k = 0; k < composite->nin; k++) done |= composite->in[k] == v;
     if (done) return;
     *at32(p, &p->owner, v) = composite->out;
@@ -389,8 +418,10 @@ static void own(Player *p, Value v, const Node *composite) {
 
 static bool write_emit(Player *p, const Emit *e, int place) {
     NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
-    const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1), **out_text = ARENA_NEW(p->a, const char *, e->nout + 1);
-    for (int k = 0; k < e->nin; k++) in[k] = name_of(p, e->in[k], place), in_text[k] = in[k] ? p->m->name[in[k]].text : "";
+    const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1),
+               **out_text = ARENA_NEW(p->a, const char *, e->nout + 1);
+    for (int k = 0; k < e->nin; k++)
+        in[k] = name_of(p, e->in[k], place), in_text[k] = in[k] ? p->m->name[in[k]].text : "";
     for (int k = 0; k < e->nout; k++) {
         Value v = e->out + (Value)k;
         int at = place;
@@ -398,9 +429,11 @@ static bool write_emit(Player *p, const Emit *e, int place) {
         if (!out[k]) out[k] = new_name(p, v, &at);
         out_text[k] = p->m->name[out[k]].text;
     }
-    const char *tag = tag_of(p, e->out), *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
+    const char *tag = tag_of(p, e->out),
+               *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
     const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
-    push_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout, place, in, out, -1});
+    push_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout, place,
+                        in, out, -1});
     return true;
 }
 
@@ -408,7 +441,8 @@ static bool write_emit(Player *p, const Emit *e, int place) {
 static bool write_expanded(Player *p, Node n, int place, const char *why) {
     Value *out = ARENA_NEW(p->a, Value, n.nout);
     if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e))
-        return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s", n.op->name, why);
+        return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s",
+                         n.op->name, why);
     for (int k = 0; k < n.nout; k++) own(p, out[k], &n);
     for (int k = 0; k < n.nout; k++) {
         int at = place;
@@ -430,13 +464,17 @@ static bool write_value(Player *p, Value v, int place) {
     const void *bytes;
     const char *why;
     Emit e;
-    if (constant_get(p->w, v, &type, &bytes)) return add_constant(p, v, *at32(p, &p->name, v)), true;
+    if (constant_get(p->w, v, &type, &bytes))
+        return add_constant(p, v, *at32(p, &p->name, v)), true;
     uint32_t maker = *at32(p, &p->maker, v);
-    const bool anew = maker && (p->x->regenerate || p->dear[(maker - 1) / 2]) && !p->m->node[(maker - 1) / 2].reason;
+    const bool anew = maker && (p->x->regenerate || p->dear[(maker - 1) / 2]) &&
+                      !p->m->node[(maker - 1) / 2].reason;
     if (maker && !anew) return copy_maker(p, v, place), true;
     if (copy_opaque(p, n, place)) return true;
-    if (emit_node(p->m, n.out, &(Around){named_already, live_now, p}, &e, &why)) return write_emit(p, &e, place);
-    return maker && !n.op->expand ? copy_maker(p, v, place), true : write_expanded(p, n, place, why);
+    if (emit_node(p->m, n.out, &(Around){named_already, live_now, p}, &e, &why))
+        return write_emit(p, &e, place);
+    return maker && !n.op->expand ? copy_maker(p, v, place),
+           true                   : write_expanded(p, n, place, why);
 }
 
 /* A node with several outputs is one job. */
@@ -452,7 +490,8 @@ static bool run_jobs(Player *p) {
     while (p->njob) {
         Job job = p->job[--p->njob];
         if (job.onnx >= 0) copy_node(p, job.onnx);
-        else if (!done_already(p, &done, job.value) && !write_value(p, job.value, job.place)) return false;
+        else if (!done_already(p, &done, job.value) && !write_value(p, job.value, job.place))
+            return false;
     }
     return true;
 }
@@ -463,7 +502,8 @@ static bool run_jobs(Player *p) {
 static bool ban_copies(Player *p, const bool *done) {
     bool any = false;
     for (int k = 0; k < p->nitem; k++)
-        if (!done[k] && p->item[k].onnx >= 0 && !p->m->node[p->item[k].onnx].reason) p->banned[p->item[k].onnx] = any = true;
+        if (!done[k] && p->item[k].onnx >= 0 && !p->m->node[p->item[k].onnx].reason)
+            p->banned[p->item[k].onnx] = any = true;
     return any;
 }
 
@@ -497,13 +537,16 @@ static bool play(Player *p, bool *again) {
     }
     find_makers(p);
     name_values(p);
-    for (int k = 0; k < m->graph.nout; k++) need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
+    for (int k = 0; k < m->graph.nout; k++)
+        need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
     for (NameId id = 1, n = intern_count(m->names) + 1; id < n; id++)
-        if (m->name[id].pinned && m->name[id].source != FROM_NOTHING) need_exact(p, id, p->now[id], m->nnode);
+        if (m->name[id].pinned && m->name[id].source != FROM_NOTHING)
+            need_exact(p, id, p->now[id], m->nnode);
     if (!run_jobs(p)) return false;
     int *sorted = ARENA_NEW(p->a, int, p->nitem);
     bool *done = ARENA_NEW(p->a, bool, p->nitem);
-    if (replay_order(p->a, p->nitem, p->item, sorted, done) == p->nitem) return finish(p, sorted), true;
+    if (replay_order(p->a, p->nitem, p->item, sorted, done) == p->nitem)
+        return finish(p, sorted), true;
     *again = ban_copies(p, done);
     return *again || error_set(p->e, E_CHECK, m->path, "the new graph cannot be put in an order");
 }
@@ -513,8 +556,8 @@ bool replay_model(Model *m, const ModelWrite *x, Arena *a, Replay *r, Error *e) 
     while (again && ok) {
         *r = (Replay){0};
         Player p = {.m = m, .w = m->w, .a = a, .x = x, .e = e, .r = r, .banned = banned};
-        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode), p.queued = ARENA_NEW(a, bool, m->nnode),
-        p.copied = ARENA_NEW(a, bool, m->nnode);
+        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode),
+        p.queued = ARENA_NEW(a, bool, m->nnode), p.copied = ARENA_NEW(a, bool, m->nnode);
         m->replay = true;
         ok = play(&p, &again);
         m->replay = false;

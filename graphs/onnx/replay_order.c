@@ -47,7 +47,8 @@ static Users find_users(Arena *a, int n, const Item item[]) {
     const int *maker = find_makers(a, n, item);
     int edges = 0, e = 0;
     for (int k = 0; k < n; k++) edges += item[k].nin;
-    Users u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, n)};
+    Users u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, edges),
+               ARENA_NEW(a, int, n)};
     for (int k = 0; k < n; k++) u.first[k] = -1;
     for (int k = 0; k < n; k++)
         for (int j = 0; j < item[k].nin; j++) {

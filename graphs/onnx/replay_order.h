@@ -1,4 +1,5 @@
-/* replay_order.h -- the nodes of the new file, and their order: that of the old file as far as dependencies allow. */
+/* replay_order.h -- the nodes of the new file, and their order: that of the old file as far as
+   dependencies allow. */
 #ifndef ISOMER_ONNX_REPLAY_ORDER_H
 #define ISOMER_ONNX_REPLAY_ORDER_H
 #include "graphs/onnx/export.h"
@@ -10,7 +11,8 @@ typedef struct Item { /* a node of the new file */
     int onnx; /* the node it copies, or -1 */
 } Item;
 
-/* Topological order: nodes whose inputs are there, lowest place first. out[]: n item numbers, as many as could be
-   ordered, which is returned; done[] by item: it was. What is left stands in a cycle or behind one. */
+/* Topological order: nodes whose inputs are there, lowest place first. out[]: n item numbers, as
+   many as could be ordered, which is returned; done[] by item: it was. What is left stands in a
+   cycle or behind one. */
 int replay_order(Arena *, int n, const Item item[], int *out, bool *done);
 #endif

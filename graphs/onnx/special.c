@@ -1,6 +1,7 @@
-/* special.c -- the special items of ops/op.h on import: attributes that ONNX states in another form than we do. One
-   function each, found by name. What a size depends on may be a polynomial; where ONNX clamps, the polynomial says so
-   with min, so that nothing is assumed of sizes that a valid model need not fulfil. */
+/* special.c -- the special items of ops/op.h on import: attributes that ONNX states in another form
+   than we do. One function each, found by name. What a size depends on may be a polynomial; where
+   ONNX clamps, the polynomial says so with min, so that nothing is assumed of sizes that a valid
+   model need not fulfil. */
 #include "graphs/onnx/import.h"
 #include <string.h>
 
@@ -16,7 +17,9 @@ static const Dims *dims_of(Import *s, int input) {
     const Type *t = input < s->nin ? import_type(s, s->in[input]) : NULL;
     return t ? &t->dim : (import_fail(s, "input %d is missing", input), NULL);
 }
-static Poly greatest(Import *s, Poly a, Poly b) { return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b)); }
+static Poly greatest(Import *s, Poly a, Poly b) {
+    return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
+}
 static Poly below(Import *s, Poly a, Poly b) { /* min, decided where the difference is a number */
     int64_t d;
     if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
@@ -44,14 +47,18 @@ static bool distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
 }
 
 /* Pads of one axis for SAME_UPPER, SAME_LOWER: as many windows as size/stride rounded up. */
-static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilation, bool upper, Poly *begin, Poly *end) {
+static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilation, bool upper,
+                      Poly *begin, Poly *end) {
     int64_t k, st, d, n = 0, all;
-    if (!poly_constant(s->w, kernel, &k) || !poly_constant(s->w, stride, &st) || !poly_constant(s->w, dilation, &d) || st < 1)
+    if (!poly_constant(s->w, kernel, &k) || !poly_constant(s->w, stride, &st) ||
+        !poly_constant(s->w, dilation, &d) || st < 1)
         return import_fail(s, "auto_pad with sizes that are no numbers");
-    if (!poly_constant(s->w, size, &n) && st != 1) return import_fail(s, "auto_pad with strides on an axis whose size is no number");
+    if (!poly_constant(s->w, size, &n) && st != 1)
+        return import_fail(s, "auto_pad with strides on an axis whose size is no number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
     if (all < 0) all = 0;
-    *begin = whole(s, upper ? all / 2 : all - all / 2), *end = whole(s, upper ? all - all / 2 : all / 2);
+    *begin = whole(s, upper ? all / 2 : all - all / 2),
+    *end = whole(s, upper ? all - all / 2 : all / 2);
     return true;
 }
 
@@ -69,14 +76,18 @@ static bool auto_pad(Import *s, int attr) {
     Poly *v = ARENA_NEW(s->w->arena, Poly, 2 * n);
     if (strcmp(how, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
     if (!given_attr(s, "kernel", &kernel)) {
-        if (!(w = dims_of(s, 1)) || w->n != x->n) return import_fail(s, "auto_pad needs the kernel");
+        if (!(w = dims_of(s, 1)) || w->n != x->n)
+            return import_fail(s, "auto_pad needs the kernel");
         kernel = (PolyList){n, w->v + 2};
     }
-    bool strided = given_attr(s, "strides", &stride), dilated = given_attr(s, "dilations", &dilation);
-    if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n)) return import_fail(s, "lists of wrong length");
+    bool strided = given_attr(s, "strides", &stride),
+         dilated = given_attr(s, "dilations", &dilation);
+    if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n))
+        return import_fail(s, "lists of wrong length");
     for (int k = 0; k < n; k++)
-        if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole(s, 1), dilated ? dilation.v[k] : whole(s, 1),
-                       strcmp(how, "SAME_UPPER") == 0, &v[k], &v[k + n]))
+        if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole(s, 1),
+                       dilated ? dilation.v[k] : whole(s, 1), strcmp(how, "SAME_UPPER") == 0, &v[k],
+                       &v[k + n]))
             return false;
     return give_ints(s, attr, 2 * n, v), true;
 }
@@ -87,7 +98,8 @@ static bool kernel_check(Import *s, int attr) {
     (void)attr;
     if (!their(s, "kernel_shape", &t)) return true;
     const Dims *w = dims_of(s, 1);
-    if (!w || !their_list(&t, &list, s) || list.n != w->n - 2) return import_fail(s, "kernel_shape does not fit the kernel");
+    if (!w || !their_list(&t, &list, s) || list.n != w->n - 2)
+        return import_fail(s, "kernel_shape does not fit the kernel");
     for (int k = 0; k < list.n; k++)
         if (list.v[k] != w->v[k + 2]) return import_fail(s, "kernel_shape does not fit the kernel");
     return true;
@@ -137,7 +149,8 @@ static bool fold(Import *s, int attr) { return (void)attr, s->fold = true; }
 static bool stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
 static bool stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
-/* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0 from `axis` on. */
+/* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0
+   from `axis` on. */
 static bool broadcast_axis(Import *s, int attr) {
     (void)attr;
     bool stretched = their_int(s, "broadcast", 0) == 1;
@@ -154,12 +167,15 @@ static bool broadcast_axis(Import *s, int attr) {
     return s->in = in, in[1] != 0;
 }
 
-/* One axis of Slice. No axis is as long as 10^9, which converters write for `to the end`. Begin and end are clamped
-   to 0..n (for negative steps to -1..n-1), then the number of steps between. */
-static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start, Poly *size) {
+/* One axis of Slice. No axis is as long as 10^9, which converters write for `to the end`. Begin and
+   end are clamped to 0..n (for negative steps to -1..n-1), then the number of steps between. */
+static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start,
+                       Poly *size) {
     int64_t a, b, limit = 1000000000 - 1, all;
-    bool known = poly_constant(s->w, n, &all), low = poly_constant(s->w, from, &a), high = poly_constant(s->w, to, &b);
-    if ((!low || !high || !known) && step < 0) return import_fail(s, "a slice with a negative step on sizes that are no numbers");
+    bool known = poly_constant(s->w, n, &all), low = poly_constant(s->w, from, &a),
+         high = poly_constant(s->w, to, &b);
+    if ((!low || !high || !known) && step < 0)
+        return import_fail(s, "a slice with a negative step on sizes that are no numbers");
     if (step < 0) {
         a = a < 0 ? a + all : a, b = b < 0 ? b + all : b;
         a = a > all - 1 ? all - 1 : a < -1 ? -1 : a, b = b > all - 1 ? all - 1 : b < -1 ? -1 : b;
@@ -167,12 +183,21 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
         return *start = whole(s, count ? a : 0), *size = whole(s, count), true;
     }
     Poly zero = whole(s, 0);
-    if (low) from = a < -limit ? zero : a > limit ? n : a < 0 ? above(s, poly_add(s->w, n, from), zero) : below(s, from, n);
+    if (low)
+        from = a < -limit  ? zero
+               : a > limit ? n
+               : a < 0     ? above(s, poly_add(s->w, n, from), zero)
+                           : below(s, from, n);
     else if (from != n) from = below(s, from, n);
-    if (high) to = b < -limit ? zero : b > limit ? n : b < 0 ? above(s, poly_add(s->w, n, to), zero) : below(s, to, n);
+    if (high)
+        to = b < -limit  ? zero
+             : b > limit ? n
+             : b < 0     ? above(s, poly_add(s->w, n, to), zero)
+                         : below(s, to, n);
     else if (to != n) to = below(s, to, n);
     Poly length = above(s, poly_sub(s->w, to, from), zero);
-    *start = from, *size = poly_floor(s->w, poly_add(s->w, length, whole(s, step - 1)), whole(s, step));
+    *start = from,
+    *size = poly_floor(s->w, poly_add(s->w, length, whole(s, step - 1)), whole(s, step));
     int64_t none;
     if (poly_constant(s->w, *size, &none) && none == 0) *start = zero;
     return !s->w->overflow;
@@ -182,10 +207,14 @@ static bool slice_axes(Import *s, int attr) {
     (void)attr;
     PolyList from, to, axes, steps;
     const Dims *x = dims_of(s, 0);
-    int starts = our_attr(s->op, "starts"), sizes = our_attr(s->op, "sizes"), by = our_attr(s->op, "steps");
-    if (!x || !list_from(s, "starts", 1, &from) || !list_from(s, "ends", 2, &to)) return import_fail(s, "starts and ends are missing");
-    bool some = list_from(s, "axes", 3, &axes), stepped = list_from(s, "steps", 4, &steps), seen[RANK_MAX] = {0};
-    if (s->why || from.n != to.n || from.n > x->n || (some && axes.n != from.n) || (stepped && steps.n != from.n))
+    int starts = our_attr(s->op, "starts"), sizes = our_attr(s->op, "sizes"),
+        by = our_attr(s->op, "steps");
+    if (!x || !list_from(s, "starts", 1, &from) || !list_from(s, "ends", 2, &to))
+        return import_fail(s, "starts and ends are missing");
+    bool some = list_from(s, "axes", 3, &axes), stepped = list_from(s, "steps", 4, &steps),
+         seen[RANK_MAX] = {0};
+    if (s->why || from.n != to.n || from.n > x->n || (some && axes.n != from.n) ||
+        (stepped && steps.n != from.n))
         return import_fail(s, "lists of different lengths");
     if (some && !distinct_axes(s, axes, x->n, seen)) return false;
     Poly start[RANK_MAX] = {0}, step[RANK_MAX];
@@ -194,12 +223,16 @@ static bool slice_axes(Import *s, int attr) {
     for (int k = 0; k < from.n; k++) {
         int a = k;
         int64_t st = 1;
-        if ((some && !axis_number(s, axes, k, x->n, &a)) || (stepped && !number_at(s, steps, k, &st))) return false;
-        if (st == 0 || st < -INT32_MAX || st > INT32_MAX) return import_fail(s, "a step that is 0 or absurd");
+        if ((some && !axis_number(s, axes, k, x->n, &a)) ||
+            (stepped && !number_at(s, steps, k, &st)))
+            return false;
+        if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
+            return import_fail(s, "a step that is 0 or absurd");
         if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;
         step[a] = whole(s, st);
     }
-    give_ints(s, starts, x->n, start), give_ints(s, sizes, x->n, size.v), give_ints(s, by, x->n, step);
+    give_ints(s, starts, x->n, start), give_ints(s, sizes, x->n, size.v),
+        give_ints(s, by, x->n, step);
     return true;
 }
 
@@ -220,21 +253,24 @@ static bool pads_axes(Import *s, int attr) {
     give_ints(s, attr, 2 * x->n, v);
     Their t;
     int value = our_attr(s->op, "value");
-    if (value < 0 && op_arity(s->op, &(bool){0}) > 1) return s->nin > 2 && s->in[2] ? true : import_fail(s, "a value is missing");
+    if (value < 0 && op_arity(s->op, &(bool){0}) > 1)
+        return s->nin > 2 && s->in[2] ? true : import_fail(s, "a value is missing");
     if (value < 0) return their(s, "value", &t), s->taken |= 4, true;
     return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
 static bool equal_sizes(Import *s, int attr) {
     int parts = s->n->x.nout, at = our_attr(s->op, "axis");
-    if (their_int(s, "num_outputs", parts) != parts) return import_fail(s, "num_outputs is not the number of outputs");
+    if (their_int(s, "num_outputs", parts) != parts)
+        return import_fail(s, "num_outputs is not the number of outputs");
     if (s->given[attr]) return true;
     const Dims *x = dims_of(s, 0);
     int64_t a = 0;
     if (!x || (at >= 0 && s->given[at] && !number_at(s, s->attr[at].ints, 0, &a))) return false;
     if (a < 0) a += x->n;
     if (a < 0 || a >= x->n || parts < 1) return import_fail(s, "axis out of range");
-    Poly n = x->v[a], each = poly_floor(s->w, poly_add(s->w, n, whole(s, parts - 1)), whole(s, parts)), exact,
+    Poly n = x->v[a],
+         each = poly_floor(s->w, poly_add(s->w, n, whole(s, parts - 1)), whole(s, parts)), exact,
          *v = ARENA_NEW(s->w->arena, Poly, parts);
     if (poly_divide(s->w, n, whole(s, parts), &exact)) each = exact;
     for (int k = 0; k < parts - 1; k++) v[k] = each;
@@ -257,7 +293,8 @@ static bool shape_onnx(Import *s, int attr) {
     PolyList list;
     const Dims *x = dims_of(s, 0);
     bool allow = their_int(s, "allowzero", 0) == 1;
-    if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX) return import_fail(s, "sizes that are missing or too many");
+    if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX)
+        return import_fail(s, "sizes that are missing or too many");
     Dims d = {.n = list.n};
     int hole = -1;
     for (int k = 0; k < list.n; k++) {
@@ -270,7 +307,8 @@ static bool shape_onnx(Import *s, int attr) {
         if (constant && v < 0 && (v < -1 || hole >= 0)) return import_fail(s, "a size below 0");
         if (constant && v < 0) hole = k;
     }
-    if (hole >= 0 && !infer(s, &d, hole, type_count(s->w, value_type(s->w, s->in[0])))) return false;
+    if (hole >= 0 && !infer(s, &d, hole, type_count(s->w, value_type(s->w, s->in[0]))))
+        return false;
     return give_ints(s, attr, d.n, d.v), true;
 }
 
@@ -285,7 +323,8 @@ static bool shape_squeeze(Import *s, int attr) {
     for (int k = 0; k < x->n; k++) {
         int64_t n = 0;
         bool constant = poly_constant(s->w, x->v[k], &n);
-        if (!some && !constant) return import_fail(s, "squeeze of all axes of size 1, but one is no number");
+        if (!some && !constant)
+            return import_fail(s, "squeeze of all axes of size 1, but one is no number");
         if (!some) drop[k] = n == 1;
         if (!drop[k]) d.v[d.n++] = x->v[k];
     }
@@ -315,7 +354,8 @@ static bool shape_flatten(Import *s, int attr) {
     return give_ints(s, attr, 2, v), true;
 }
 
-/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another operator's. */
+/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another
+   operator's. */
 static bool shape_same(Import *s, int attr) {
     s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
     const Dims *x = s->same ? NULL : dims_of(s, 0);
@@ -323,7 +363,8 @@ static bool shape_same(Import *s, int attr) {
     const void *bytes;
     for (int k = 1; k < s->nin; k++) {
         s->taken |= 1ull << k;
-        if (k == 2 && s->in[k] && (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
+        if (k == 2 && s->in[k] &&
+            (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
             return import_fail(s, "training mode");
     }
     if (x) give_ints(s, attr, x->n, x->v);
@@ -333,7 +374,8 @@ static bool shape_same(Import *s, int attr) {
 static bool shape_expand(Import *s, int attr) {
     PolyList list;
     const Dims *x = dims_of(s, 0);
-    if (!x || !list_from(s, NULL, 1, &list) || list.n > RANK_MAX) return import_fail(s, "sizes that are missing or too many");
+    if (!x || !list_from(s, NULL, 1, &list) || list.n > RANK_MAX)
+        return import_fail(s, "sizes that are missing or too many");
     Dims d = {.n = list.n};
     for (int k = 0; k < list.n; k++) d.v[k] = list.v[k];
     if (!dims_stretch(s, *x, d, &d)) return false;
@@ -399,9 +441,11 @@ static const struct {
 
 bool special_import(Import *s, const char *ours, const char *special) {
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        if (strcmp(table[k].name, special) == 0 && (!table[k].ours || strcmp(table[k].ours, ours) == 0)) {
+        if (strcmp(table[k].name, special) == 0 &&
+            (!table[k].ours || strcmp(table[k].ours, ours) == 0)) {
             bool ok = table[k].fn(s, our_attr(s->op, ours));
-            return ok && s->w->overflow ? s->w->overflow = false, import_fail(s, "sizes beyond 64 bits") : ok;
+            return ok && s->w->overflow ? s->w->overflow = false,
+                                          import_fail(s, "sizes beyond 64 bits") : ok;
         }
     return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, special);
 }

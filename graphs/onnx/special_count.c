@@ -1,6 +1,6 @@
-/* special_count.c -- sizes that depend on data. Where data is at hand they are counted, by running the node itself
-   with the greatest number there can be: rows that it does not need hold -1. Else such a size is a symbol of its
-   own, made once for a node. */
+/* special_count.c -- sizes that depend on data. Where data is at hand they are counted, by running
+   the node itself with the greatest number there can be: rows that it does not need hold -1. Else
+   such a size is a symbol of its own, made once for a node. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 
@@ -33,7 +33,8 @@ bool special_count_nonzero(Import *s, int attr) {
     const void *bytes;
     int64_t most, n = 0;
     if (!x) return false;
-    if (x->dim.n == 0 || !computed(s, attr, type_count(s->w, x), 1, &t, &bytes)) return unknown_count(s, attr);
+    if (x->dim.n == 0 || !computed(s, attr, type_count(s->w, x), 1, &t, &bytes))
+        return unknown_count(s, attr);
     poly_constant(s->w, t.dim.v[1], &most);
     while (n < most && element_integer(t.dtype, bytes, n) >= 0) n++;
     return give_count(s, attr, poly_int(s->w, n));
@@ -46,7 +47,8 @@ bool special_count_compress(Import *s, int attr) {
     if (s->nin < 2 || !import_type(s, s->in[1]) || !import_type(s, s->in[0])) return false;
     int axis = our_attr(s->op, "axis");
     if (axis >= 0 && !s->given[axis]) return import_fail(s, "compress of x as a list");
-    if (!import_data(s, s->in[1], &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &all)) return unknown_count(s, attr);
+    if (!import_data(s, s->in[1], &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &all))
+        return unknown_count(s, attr);
     for (int64_t k = 0; k < all; k++) n += element_integer(t.dtype, bytes, k) != 0;
     return give_count(s, attr, poly_int(s->w, n));
 }
@@ -59,7 +61,9 @@ bool special_count_nms(Import *s, int attr) {
     int64_t rows, n = 0, limit, boxes;
     if (!scores || scores->dim.n != 3) return import_fail(s, "scores of another rank");
     Poly each = s->given[most] ? s->attr[most].ints.v[0] : 0;
-    if (poly_constant(s->w, each, &limit) && poly_constant(s->w, scores->dim.v[2], &boxes) && limit > boxes) each = scores->dim.v[2];
+    if (poly_constant(s->w, each, &limit) && poly_constant(s->w, scores->dim.v[2], &boxes) &&
+        limit > boxes)
+        each = scores->dim.v[2];
     Poly all = poly_mul(s->w, each, poly_mul(s->w, scores->dim.v[0], scores->dim.v[1]));
     if (!computed(s, attr, all, 2, &t, &bytes)) return unknown_count(s, attr);
     poly_constant(s->w, t.dim.v[0], &rows);

@@ -1,5 +1,5 @@
-/* special_form.c -- items by which a node says what its operator is a case of: Einsum's equation, hidden sizes,
-   element types of results, whether it trains. */
+/* special_form.c -- items by which a node says what its operator is a case of: Einsum's equation,
+   hidden sizes, element types of results, whether it trains. */
 #include "graphs/onnx/import.h"
 #include "graphs/onnx/export.h"
 #include <ctype.h>
@@ -9,7 +9,9 @@ static bool give_word_of(Import *s, int attr, DType t) {
     s->attr[attr].word = (int)t;
     return s->given[attr] = true;
 }
-static DType type_of(const Import *s, int k) { return k < s->nin && s->in[k] ? value_type(s->w, s->in[k])->dtype : DT_NONE; }
+static DType type_of(const Import *s, int k) {
+    return k < s->nin && s->in[k] ? value_type(s->w, s->in[k])->dtype : DT_NONE;
+}
 
 static DType stated_dtype(Import *s) {
     int64_t t = their_int(s, "output_dtype", 0);
@@ -36,14 +38,17 @@ bool special_rank_3(Import *s, int attr) {
     return (void)attr, x && demanded(s, x->dim.n, 3);
 }
 bool special_rank_kernel(Import *s, int attr) {
-    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL, *w = x ? import_type(s, s->in[1]) : NULL;
+    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
+               *w = x ? import_type(s, s->in[1]) : NULL;
     return (void)attr, w && demanded(s, x->dim.n, w->dim.n);
 }
 
-/* Whether a node trains. attribute: training_mode is 1; input, off: input 2 is true, or false or left out. */
+/* Whether a node trains. attribute: training_mode is 1; input, off: input 2 is true, or false or
+   left out. */
 bool special_training_attribute(Import *s, int attr) {
     (void)attr;
-    return their_int(s, "training_mode", 0) == 1 || import_fail(s, "attribute training_mode is not 1");
+    return their_int(s, "training_mode", 0) == 1 ||
+           import_fail(s, "attribute training_mode is not 1");
 }
 static bool training(Import *s, bool wanted) {
     Type type;
@@ -51,7 +56,8 @@ static bool training(Import *s, bool wanted) {
     bool trains = false;
     for (int k = 1; k < s->nin; k++) s->taken |= 1ull << k;
     if (s->nin > 2 && s->in[2]) {
-        if (!import_data(s, s->in[2], &type, &bytes)) return import_fail(s, "a training mode that is computed from data");
+        if (!import_data(s, s->in[2], &type, &bytes))
+            return import_fail(s, "a training mode that is computed from data");
         trains = *(const unsigned char *)bytes != 0;
     }
     return trains == wanted || import_fail(s, "training mode");
@@ -59,7 +65,8 @@ static bool training(Import *s, bool wanted) {
 bool special_training_input(Import *s, int attr) { return (void)attr, training(s, true); }
 bool special_training_off(Import *s, int attr) { return (void)attr, training(s, false); }
 
-/* The sizes of input 0, which is dropped; the attribute dtype, or else the element type of input 0. */
+/* The sizes of input 0, which is dropped; the attribute dtype, or else the element type of input
+   0. */
 bool special_shape_like(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     s->taken |= 1;
@@ -102,7 +109,7 @@ bool special_rotary(Import *s, int attr) {
 enum { LETTERS = 52, ENTRIES = 160 };
 typedef struct Equation {
     Import *s;
-    int number[128];                      /* 1 + number of a letter, in the order in which they appear */
+    int number[128]; /* 1 + number of a letter, in the order in which they appear */
     int nletter, nlist, count[128], dots; /* dots: axes that an ellipsis stands for at most */
     Poly list[ENTRIES];
 } Equation;
@@ -114,8 +121,8 @@ static int letter_number(Equation *e, char c) {
     if (!e->number[(int)c]) e->number[(int)c] = ++e->nletter;
     return e->number[(int)c] - 1;
 }
-/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of `rank` (-1: of the
-   result, all that there are). */
+/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of
+   `rank` (-1: of the result, all that there are). */
 static const char *term(Equation *e, const char *at, int rank) {
     int explicit_axes = 0;
     const char *end = at + strcspn(at, ",-");
@@ -157,12 +164,14 @@ bool special_letters(Import *s, int attr) {
         const Type *x = import_type(s, s->in[k]);
         if (!x) return false;
         if (k && *at++ != ',') return import_fail(s, "an equation of fewer terms than inputs");
-        if (!(at = term(e, at, x->dim.n))) return import_fail(s, "an equation that does not fit the inputs");
+        if (!(at = term(e, at, x->dim.n)))
+            return import_fail(s, "an equation that does not fit the inputs");
     }
     if (e->nletter > LETTERS) return import_fail(s, "too many letters");
     if (strncmp(at, "->", 2) == 0) at = term(e, at + 2, -1);
     else implicit_result(e);
-    if (!at || *at || e->nlist == ENTRIES) return import_fail(s, "an equation that is not understood");
+    if (!at || *at || e->nlist == ENTRIES)
+        return import_fail(s, "an equation that is not understood");
     give_ints(s, attr, e->nlist, e->list);
     return true;
 }

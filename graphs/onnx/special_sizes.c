@@ -1,4 +1,5 @@
-/* special_sizes.c -- the special items whose result are sizes: fill, range, resize, transposed convolution. */
+/* special_sizes.c -- the special items whose result are sizes: fill, range, resize, transposed
+   convolution. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -23,12 +24,13 @@ bool special_value_tensor(Import *s, int attr) {
     Error e = {0};
     if (!their(s, "value", &t)) return true;
     Wire w = wire_new(t.tensor, s->m->x.bytes.at, node_place(s->m, s->n), &e);
-    if (t.kind != THEIR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 || !tensor_constant(s->m, &tensor, &v, &e) ||
-        !constant_get(s->w, v, &type, &bytes))
+    if (t.kind != THEIR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 ||
+        !tensor_constant(s->m, &tensor, &v, &e) || !constant_get(s->w, v, &type, &bytes))
         return import_fail(s, "a value that is not one number");
     if (!element_readable(type.dtype) || !isfinite(element_real(type.dtype, bytes, 0)))
         return import_fail(s, "a value that is not a number of ours");
-    s->attr[attr].real = real_shortest(s->w, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
+    s->attr[attr].real =
+        real_shortest(s->w, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
     s->given[attr] = true;
     give_dtype(s, type.dtype);
     return true;
@@ -38,18 +40,23 @@ bool special_range_count(Import *s, int attr) {
     PolyList start, limit, delta;
     int64_t step, none;
     (void)attr;
-    if (!input_list(s, 0, &start) || !input_list(s, 1, &limit) || !input_list(s, 2, &delta) || start.n != 1 || limit.n != 1 || delta.n != 1)
+    if (!input_list(s, 0, &start) || !input_list(s, 1, &limit) || !input_list(s, 2, &delta) ||
+        start.n != 1 || limit.n != 1 || delta.n != 1)
         return import_fail(s, "a range of numbers that are not computable integers");
-    if (!number_at(s, delta, 0, &step) || step == 0) return import_fail(s, "a range whose step is no number");
-    Poly length = step > 0 ? poly_sub(s->w, limit.v[0], start.v[0]) : poly_sub(s->w, start.v[0], limit.v[0]);
+    if (!number_at(s, delta, 0, &step) || step == 0)
+        return import_fail(s, "a range whose step is no number");
+    Poly length =
+        step > 0 ? poly_sub(s->w, limit.v[0], start.v[0]) : poly_sub(s->w, start.v[0], limit.v[0]);
     int64_t by = step > 0 ? step : -step;
     Poly n = poly_floor(s->w, poly_add(s->w, length, poly_int(s->w, by - 1)), poly_int(s->w, by));
     if (poly_constant(s->w, n, &none) && none < 0) n = poly_int(s->w, 0);
     give_dtype(s, value_type(s->w, s->in[0])->dtype);
-    return give_int(s, "start", start.v[0]) && give_int(s, "n", n) && give_int(s, "step", delta.v[0]);
+    return give_int(s, "start", start.v[0]) && give_int(s, "n", n) &&
+           give_int(s, "step", delta.v[0]);
 }
 
-/* A factor as p / q with q a power of two: floats are; sizes are scaled by it without rounding or not at all. */
+/* A factor as p / q with q a power of two: floats are; sizes are scaled by it without rounding or
+   not at all. */
 static bool scaled(Import *s, Poly size, double factor, Poly *out) {
     int64_t p, q = 1;
     while (factor != floor(factor) && q < 4096) factor *= 2, q *= 2;
@@ -73,8 +80,10 @@ static bool scales_of(Import *s, int *n, double factor[]) {
         for (*n = 0; *n < t.n; ++*n) factor[*n] = (double)t.floats[*n];
         return true;
     }
-    if (k >= s->nin || !s->in[k] || !import_data(s, s->in[k], &type, &bytes)) return import_fail(s, "scales that are not constant");
-    if (!poly_constant(s->w, type_count(s->w, &type), &count) || count > RANK_MAX || type.dtype != DT_FLOAT)
+    if (k >= s->nin || !s->in[k] || !import_data(s, s->in[k], &type, &bytes))
+        return import_fail(s, "scales that are not constant");
+    if (!poly_constant(s->w, type_count(s->w, &type), &count) || count > RANK_MAX ||
+        type.dtype != DT_FLOAT)
         return import_fail(s, "scales that are no short list");
     for (*n = 0; *n < count; ++*n) factor[*n] = element_real(type.dtype, bytes, *n);
     return *n > 0 || import_fail(s, "no scales");
@@ -103,13 +112,15 @@ bool special_sizes_resize(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-/* Sizes after keep_aspect_ratio_policy: one scale for all these axes, the least or the greatest of what the sizes ask for. */
+/* Sizes after keep_aspect_ratio_policy: one scale for all these axes, the least or the greatest of
+   what the sizes ask for. */
 static bool keep_aspect(Import *s, const char *policy, int n, const int axis[], Dims *d) {
     const Type *x = import_type(s, s->in[0]);
     double scale = 0;
     for (int k = 0; k < n; k++) {
         int64_t from, to;
-        if (!poly_constant(s->w, x->dim.v[axis[k]], &from) || !poly_constant(s->w, d->v[axis[k]], &to) || from < 1)
+        if (!poly_constant(s->w, x->dim.v[axis[k]], &from) ||
+            !poly_constant(s->w, d->v[axis[k]], &to) || from < 1)
             return import_fail(s, "an aspect ratio to be kept of sizes that are no numbers");
         double f = (double)to / (double)from;
         if (!k || (strcmp(policy, "not_larger") == 0 ? f < scale : f > scale)) scale = f;
@@ -163,14 +174,16 @@ bool special_axes_resize(Import *s, int attr) { return (void)s, (void)attr, true
 
 static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
     int a = our_attr(s->op, name);
-    return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k] : poly_int(s->w, otherwise);
+    return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k]
+                                                          : poly_int(s->w, otherwise);
 }
 
-/* Total pads of a transposed convolution are what its full size has more than the wanted one; what it has less is
-   added at the end. */
+/* Total pads of a transposed convolution are what its full size has more than the wanted one; what
+   it has less is added at the end. */
 bool special_pads_transposed(Import *s, int attr) {
     PolyList pads, shape;
-    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL, *w = x ? import_type(s, s->in[1]) : NULL;
+    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
+               *w = x ? import_type(s, s->in[1]) : NULL;
     if (!w || x->dim.n < 3 || w->dim.n != x->dim.n) return import_fail(s, "too few axes");
     int n = x->dim.n - 2;
     const char *how = their_word(s, "auto_pad", "NOTSET");
@@ -179,19 +192,25 @@ bool special_pads_transposed(Import *s, int attr) {
     if (s->why) return false;
     if (!automatic && !shaped) return !listed || (give_ints(s, attr, pads.n, pads.v), true);
     Poly v[2 * RANK_MAX] = {0}, extra[RANK_MAX] = {0};
-    bool valid = !shaped && strcmp(how, "VALID") == 0, upper = automatic && strcmp(how, "SAME_UPPER") == 0;
+    bool valid = !shaped && strcmp(how, "VALID") == 0,
+         upper = automatic && strcmp(how, "SAME_UPPER") == 0;
     if (shaped && shape.n != n) return import_fail(s, "output_shape of another length");
     for (int k = 0; k < n && !valid; k++) {
         Poly stride = entry(s, "strides", k, 1), size = x->dim.v[k + 2], one = poly_int(s->w, 1);
-        Poly kernel = poly_add(s->w, poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), entry(s, "dilations", k, 1)), one);
+        Poly kernel = poly_add(
+            s->w, poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), entry(s, "dilations", k, 1)),
+            one);
         extra[k] = entry(s, "extra", k, 0);
-        Poly full = poly_add(s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel), extra[k]);
+        Poly full = poly_add(
+            s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel),
+            extra[k]);
         Poly want = shaped ? shape.v[k] : poly_mul(s->w, size, stride);
         int64_t all;
         if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
             return import_fail(s, "pads of a transposed convolution that are no numbers");
         if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
-        v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2), v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);
+        v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),
+        v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);
     }
     if (!valid) give_ints(s, our_attr(s->op, "extra"), n, extra);
     return give_ints(s, attr, 2 * n, v), true;

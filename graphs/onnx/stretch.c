@@ -1,7 +1,8 @@
-/* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading axes of size 1 are
-   dropped by a reshape, so that a scalar has rank 0 and a per-channel constant has rank 3 whatever the file says;
-   what is left of stretched 1s becomes `broadcast`. Where sizes are symbols and it is not decided which of them is
-   1, nothing is done and the node stays opaque. */
+/* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading
+   axes of size 1 are dropped by a reshape, so that a scalar has rank 0 and a per-channel constant
+   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Where sizes
+   are symbols and it is not decided which of them is 1, nothing is done and the node stays
+   opaque. */
 #include "graphs/onnx/import.h"
 #include "ops/core/element.h"
 
@@ -20,13 +21,16 @@ static Value to_shape(Import *s, const char *op, Value x, Dims d) {
     return y;
 }
 
-/* A number stays a number: a small constant gets the new sizes itself, so that rules see it. 0: x is none. */
+/* A number stays a number: a small constant gets the new sizes itself, so that rules see it. 0: x
+   is none. */
 static Value constant_reshaped(Import *s, Value x, Dims d) {
     enum { SMALL = 4096 };
     Type t;
     const void *bytes;
     int64_t count;
-    if (!constant_get(s->w, x, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &count) || count > SMALL) return 0;
+    if (!constant_get(s->w, x, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &count) ||
+        count > SMALL)
+        return 0;
     t.dim = d;
     return constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, count)));
 }
@@ -66,7 +70,8 @@ static Dims joined_dims(Dims a, Dims b) {
 
 /* The sizes before the last `tail` axes become the last of target; `full`: become all of target. */
 static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
-    Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last(d, tail), want = last(target, head.n);
+    Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last(d, tail),
+         want = last(target, head.n);
     if (dims_equal(&head, &want)) return true;
     int skip = 0;
     while (!full && skip < head.n && is_one(s->w, head.v[skip])) skip++;
@@ -79,7 +84,8 @@ static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
 bool stretch_to(Import *s, Value *v, Dims target) {
     Dims d = value_type(s->w, *v)->dim, joined;
     if (!dims_stretch(s, target, d, &joined)) return false;
-    if (!dims_equal(&joined, &target)) return import_fail(s, "an input that is larger than what it is stretched to");
+    if (!dims_equal(&joined, &target))
+        return import_fail(s, "an input that is larger than what it is stretched to");
     return fit(s, v, target, 0, false);
 }
 
@@ -118,7 +124,8 @@ void guess_stretched(Import *s, int n, const Value v[]) {
         for (int j = 1; j <= d.n && j <= target.n; j++) {
             Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
             *to = is_one(s->w, a) ? b : a;
-            if (a != b && !is_one(s->w, a) && !is_one(s->w, b)) *to = poly_symbol(s->w, symbol_data(s->w));
+            if (a != b && !is_one(s->w, a) && !is_one(s->w, b))
+                *to = poly_symbol(s->w, symbol_data(s->w));
         }
         target = longer;
     }

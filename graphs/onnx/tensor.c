@@ -1,6 +1,6 @@
-/* tensor.c -- TensorProto by the wire walker. raw_data stays where it is. The typed arrays (float_data,
-   int32_data, ..) may be packed or not, and hold one number an element of their own width; they are converted into
-   the bytes that raw_data would have. */
+/* tensor.c -- TensorProto by the wire walker. raw_data stays where it is. The typed arrays
+   (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
+   width; they are converted into the bytes that raw_data would have. */
 #include "graphs/onnx/tensor.h"
 #include <string.h>
 
@@ -20,7 +20,9 @@ enum {
     T_LOCATION = 14
 };
 
-size_t tensor_size(DType d, int64_t count) { return ((size_t)count * (size_t)dtype_bits(d) + 7) / 8; }
+size_t tensor_size(DType d, int64_t count) {
+    return ((size_t)count * (size_t)dtype_bits(d) + 7) / 8;
+}
 
 typedef struct Numbers {
     Slice packed;
@@ -29,7 +31,8 @@ typedef struct Numbers {
     WireKind kind;
 } Numbers;
 static Numbers numbers_of(const Field *f, WireKind kind) {
-    return f->kind == WIRE_BYTES ? (Numbers){.packed = f->bytes, .kind = kind} : (Numbers){.one = true, .value = f->value, .kind = kind};
+    return f->kind == WIRE_BYTES ? (Numbers){.packed = f->bytes, .kind = kind}
+                                 : (Numbers){.one = true, .value = f->value, .kind = kind};
 }
 
 /* The next number of a repeated field, whether it is packed or not. */
@@ -40,13 +43,15 @@ static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
     *out = 0;
     if (s->kind == WIRE_VARINT) {
         for (int shift = 0;; shift += 7, n++) {
-            if (n == s->packed.n || shift > 63) return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+            if (n == s->packed.n || shift > 63)
+                return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
             *out |= (uint64_t)(s->packed.at[n] & 127) << shift;
             if (!(s->packed.at[n] & 128)) break;
         }
         n++;
     } else {
-        if (s->packed.n < width) return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+        if (s->packed.n < width)
+            return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
         for (; n < width; n++) *out |= (uint64_t)s->packed.at[n] << (8 * n);
     }
     s->packed.at += n, s->packed.n -= n;
@@ -87,15 +92,21 @@ bool tensor_read(Arena *a, Wire w, Tensor *t) {
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
         if (f.number == T_DIMS && !add_dims(a, &w, &f, t)) return false;
-        if (f.number == T_TYPE && wire_want(&w, &f, WIRE_VARINT)) t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
+        if (f.number == T_TYPE && wire_want(&w, &f, WIRE_VARINT))
+            t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
         if (f.number == T_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
         if (f.number == T_RAW && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
-        if (f.number == T_EXTERNAL && wire_want(&w, &f, WIRE_BYTES) && !add_external(wire_inner(&w, f.bytes), t)) return false;
+        if (f.number == T_EXTERNAL && wire_want(&w, &f, WIRE_BYTES) &&
+            !add_external(wire_inner(&w, f.bytes), t))
+            return false;
         if (f.number == T_LOCATION && wire_want(&w, &f, WIRE_VARINT)) external = f.value == 1;
-        if (f.number == T_SEGMENT) return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer has");
+        if (f.number == T_SEGMENT)
+            return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer has");
     }
     t->bad_type = t->dtype == DT_NONE;
-    if (external && !t->location.at) return wire_fail(&start, start.rest.at, "a tensor with external data but without its location");
+    if (external && !t->location.at)
+        return wire_fail(&start, start.rest.at,
+                         "a tensor with external data but without its location");
     if (!external) t->location = (Slice){0};
     return !w.failed;
 }
@@ -109,12 +120,15 @@ bool tensor_type(World *w, const Tensor *t, Type *out) {
     return true;
 }
 
-/* Bytes that one entry of a typed array stands for: complex numbers are two entries, types below 8 bits stand packed in bytes. */
+/* Bytes that one entry of a typed array stands for: complex numbers are two entries, types below 8
+   bits stand packed in bytes. */
 static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
     int bits = dtype_bits(d);
     *kind = WIRE_VARINT, *width = bits < 8 ? 1 : (size_t)bits / 8;
-    if (d == DT_FLOAT || d == DT_COMPLEX64) return *number = T_FLOAT, *kind = WIRE_FIXED32, *width = 4, true;
-    if (d == DT_DOUBLE || d == DT_COMPLEX128) return *number = T_DOUBLE, *kind = WIRE_FIXED64, *width = 8, true;
+    if (d == DT_FLOAT || d == DT_COMPLEX64)
+        return *number = T_FLOAT, *kind = WIRE_FIXED32, *width = 4, true;
+    if (d == DT_DOUBLE || d == DT_COMPLEX128)
+        return *number = T_DOUBLE, *kind = WIRE_FIXED64, *width = 8, true;
     if (d == DT_INT64) return *number = T_INT64, true;
     if (d == DT_UINT32 || d == DT_UINT64) return *number = T_UINT64, true;
     return *number = T_INT32, bits > 0;
@@ -127,25 +141,32 @@ bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
     Wire w = wire_inner(at, t->message);
     if (t->raw.at || !want) {
         *out = (Slice){t->raw.at ? t->raw.at : t->message.at, t->raw.n};
-        return t->raw.n == want || wire_fail(&w, t->message.at, "a tensor whose raw_data has another length than its sizes say");
+        return t->raw.n == want ||
+               wire_fail(&w, t->message.at,
+                         "a tensor whose raw_data has another length than its sizes say");
     }
-    if (!field_of(t->dtype, &number, &kind, &width)) return wire_fail(&w, t->message.at, "a tensor without numbers");
-    if (want / width > 16 * t->message.n + 16) return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+    if (!field_of(t->dtype, &number, &kind, &width))
+        return wire_fail(&w, t->message.at, "a tensor without numbers");
+    if (want / width > 16 * t->message.n + 16)
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
     unsigned char *bytes = arena_alloc_raw(a, want);
     for (Field f; wire_next(&w, &f);) {
         if (f.number != number) continue;
         Numbers s = numbers_of(&f, kind);
         for (uint64_t v; number_next(&w, &s, &v); have += width) {
-            if (have + width > want) return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes say");
+            if (have + width > want)
+                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes say");
             for (size_t i = 0; i < width; i++) bytes[have + i] = (unsigned char)(v >> (8 * i));
         }
     }
     *out = (Slice){bytes, want};
-    if (!w.failed && have != want) return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+    if (!w.failed && have != want)
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
     return !w.failed;
 }
 
-void tensor_put(Text *out, const char *name, const Type *type, const int64_t *dims, const void *bytes, size_t n) {
+void tensor_put(Text *out, const char *name, const Type *type, const int64_t *dims,
+                const void *bytes, size_t n) {
     for (int i = 0; i < type->dim.n; i++) wire_put_int(out, T_DIMS, (uint64_t)dims[i]);
     wire_put_int(out, T_TYPE, (uint64_t)type->dtype);
     if (name) wire_put_bytes(out, T_NAME, name, strlen(name));

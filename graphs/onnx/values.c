@@ -1,5 +1,5 @@
-/* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to symbols,
-   TensorProto to constant, external data files. */
+/* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to
+   symbols, TensorProto to constant, external data files. */
 #include "graphs/onnx/model.h"
 #include <ctype.h>
 #include <string.h>
@@ -7,11 +7,14 @@
 /* A symbol's name must be readable in the text form and be nobody else's. */
 static const char *symbol_text(Model *m, const char *text) {
     Text t = text_new(m->w->arena);
-    for (const char *c = text; *c; c++) text_add(&t, "%c", isalnum((unsigned char)*c) || *c == '_' ? *c : '_');
+    for (const char *c = text; *c; c++)
+        text_add(&t, "%c", isalnum((unsigned char)*c) || *c == '_' ? *c : '_');
     bool word = t.size && (isalpha((unsigned char)t.data[0]) || t.data[0] == '_');
-    bool kept = strcmp(t.data ? t.data : "", "floor") == 0 || strcmp(t.data ? t.data : "", "min") == 0 ||
+    bool kept = strcmp(t.data ? t.data : "", "floor") == 0 ||
+                strcmp(t.data ? t.data : "", "min") == 0 ||
                 (t.size && t.data[0] == 'i' && t.size < 4);
-    const char *name = arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", t.data ? t.data : "");
+    const char *name =
+        arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", t.data ? t.data : "");
     while (true) {
         bool taken = false;
         for (uint32_t i = 1; i <= intern_count(m->sizes) && i < m->size_room; i++)
@@ -52,8 +55,10 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
     }
     if (w.failed) return false;
     if (names_nothing(param)) param.n = 0;
-    const char *text = param.n ? slice_text(m->w->arena, param) : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
-    if (value < 0 && input && m->open.size) value = m->open.size(m->open.size_user, name, t->dim.n, param.n ? text : "");
+    const char *text = param.n ? slice_text(m->w->arena, param)
+                               : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
+    if (value < 0 && input && m->open.size)
+        value = m->open.size(m->open.size_user, name, t->dim.n, param.n ? text : "");
     if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor of absurd size");
     Poly p = value >= 0 ? poly_int(m->w, value) : size_named(m, text, input);
     if (t->dim.n < RANK_MAX) t->dim.v[t->dim.n] = p;
@@ -63,12 +68,14 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
 
 static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Type *t) {
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
+        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT))
+            t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
         if (f.number != 2 || !wire_want(&w, &f, WIRE_BYTES)) continue;
         t->known = true, t->dim.n = 0;
         Wire shape = wire_inner(&w, f.bytes);
         for (Field d; wire_next(&shape, &d);)
-            if (d.number == 1 && (!wire_want(&shape, &d, WIRE_BYTES) || !read_dim(m, wire_inner(&w, d.bytes), name, input, t)))
+            if (d.number == 1 && (!wire_want(&shape, &d, WIRE_BYTES) ||
+                                  !read_dim(m, wire_inner(&w, d.bytes), name, input, t)))
                 return false;
         if (shape.failed) return false;
     }
@@ -82,7 +89,8 @@ bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t
         if (f.number != 2 || !wire_want(&w, &f, WIRE_BYTES)) continue;
         Wire type = wire_inner(&w, f.bytes);
         for (Field k; wire_next(&type, &k);)
-            if (k.number == 1 && (!wire_want(&type, &k, WIRE_BYTES) || !read_tensor_type(m, wire_inner(&w, k.bytes), name, input, t)))
+            if (k.number == 1 && (!wire_want(&type, &k, WIRE_BYTES) ||
+                                  !read_tensor_type(m, wire_inner(&w, k.bytes), name, input, t)))
                 return false;
         if (type.failed) return false;
     }
@@ -90,11 +98,14 @@ bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t
     return !w.failed;
 }
 
-/* Small tensors are copied where the file does not align them; large ones stay in the map as they are. */
+/* Small tensors are copied where the file does not align them; large ones stay in the map as they
+   are. */
 static const unsigned char *aligned(Model *m, Slice s, DType d) {
     enum { SMALL = 1 << 16 };
     size_t width = (size_t)dtype_bits(d) / 8;
-    return s.n > SMALL || width < 2 || (uintptr_t)s.at % (width < 8 ? width : 8) == 0 ? s.at : arena_copy(m->w->arena, s.at, s.n);
+    return s.n > SMALL || width < 2 || (uintptr_t)s.at % (width < 8 ? width : 8) == 0
+               ? s.at
+               : arena_copy(m->w->arena, s.at, s.n);
 }
 
 bool tensor_constant(Model *m, const Tensor *t, Value *out, Error *e) {
@@ -102,9 +113,11 @@ bool tensor_constant(Model *m, const Tensor *t, Value *out, Error *e) {
     Slice bytes;
     *out = 0;
     if (t->dtype == DT_STRING || !tensor_type(m->w, t, &type)) return true;
-    const char *place = arena_format(m->w->arena, "%s: tensor '%s'", m->path, slice_text(m->w->arena, t->name));
+    const char *place =
+        arena_format(m->w->arena, "%s: tensor '%s'", m->path, slice_text(m->w->arena, t->name));
     Wire w = wire_new(t->message, m->x.bytes.at, place, e);
-    bool ok = t->location.at ? external_bytes(m, t, &bytes, place, e) : tensor_bytes(m->w->arena, t, &w, &bytes);
+    bool ok = t->location.at ? external_bytes(m, t, &bytes, place, e)
+                             : tensor_bytes(m->w->arena, t, &w, &bytes);
     if (ok) bytes.at = aligned(m, bytes, type.dtype);
     if (ok) *out = constant_make(m->w, &type, blob_put(m->w, bytes.at, bytes.n));
     return ok;

@@ -1,6 +1,6 @@
-/* wire.c -- the walker and the few functions that write fields. Invariant: `rest` lies inside the message it was
-   made for, so a length is believed only after it was compared with what is left; the walker never reads past the
-   slice, whatever the bytes are. */
+/* wire.c -- the walker and the few functions that write fields. Invariant: `rest` lies inside the
+   message it was made for, so a length is believed only after it was compared with what is left;
+   the walker never reads past the slice, whatever the bytes are. */
 #include "graphs/onnx/wire.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,14 @@ bool file_map(const char *path, Slice *out, Error *e) {
     if (fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot be opened: %s", strerror(errno));
     struct stat st;
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    void *at = regular && st.st_size > 0 ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+    void *at = regular && st.st_size > 0
+                   ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                   : NULL;
     int why = errno;
     close(fd);
     if (!regular) return error_set(e, E_ENVIRONMENT, path, "is not a regular file");
-    if (at == MAP_FAILED) return error_set(e, E_ENVIRONMENT, path, "cannot be mapped: %s", strerror(why));
+    if (at == MAP_FAILED)
+        return error_set(e, E_ENVIRONMENT, path, "cannot be mapped: %s", strerror(why));
     *out = (Slice){at, (size_t)st.st_size};
     return true;
 }
@@ -37,11 +40,14 @@ Wire wire_new(Slice message, const unsigned char *file, const char *place, Error
     return (Wire){.rest = message, .file = file, .place = place, .error = e};
 }
 
-Wire wire_inner(const Wire *w, Slice message) { return wire_new(message, w->file, w->place, w->error); }
+Wire wire_inner(const Wire *w, Slice message) {
+    return wire_new(message, w->file, w->place, w->error);
+}
 
 bool wire_fail(Wire *w, const unsigned char *at, const char *what) {
     w->failed = true;
-    return error_set(w->error, E_INVALID, w->place, "byte %zu: %s", at ? (size_t)(at - w->file) : (size_t)0, what);
+    return error_set(w->error, E_INVALID, w->place, "byte %zu: %s",
+                     at ? (size_t)(at - w->file) : (size_t)0, what);
 }
 
 static bool take_varint(Wire *w, uint64_t *out) {
@@ -60,7 +66,8 @@ static bool take_varint(Wire *w, uint64_t *out) {
 
 static bool take_fixed(Wire *w, unsigned bytes, uint64_t *out) {
     *out = 0;
-    if (w->rest.n < bytes) return wire_fail(w, w->rest.at, "the file ends inside a fixed-size number");
+    if (w->rest.n < bytes)
+        return wire_fail(w, w->rest.at, "the file ends inside a fixed-size number");
     for (unsigned i = 0; i < bytes; i++) *out |= (uint64_t)w->rest.at[i] << (8 * i);
     w->rest.at += bytes, w->rest.n -= bytes;
     return true;
@@ -70,7 +77,8 @@ static bool take_bytes(Wire *w, Slice *out) {
     const unsigned char *start = w->rest.at;
     uint64_t n;
     if (!take_varint(w, &n)) return false;
-    if (n > w->rest.n) return wire_fail(w, start, "a length that is more than what is left (truncated file?)");
+    if (n > w->rest.n)
+        return wire_fail(w, start, "a length that is more than what is left (truncated file?)");
     *out = (Slice){w->rest.at, (size_t)n};
     w->rest.at += n, w->rest.n -= (size_t)n;
     return true;
@@ -82,7 +90,8 @@ bool wire_next(Wire *w, Field *f) {
     uint64_t tag;
     if (!take_varint(w, &tag)) return false;
     *f = (Field){.number = (uint32_t)(tag >> 3), .kind = (WireKind)(tag & 7)};
-    if (tag >> 3 == 0 || tag >> 3 > 536870911) return wire_fail(w, start, "not a field of a protobuf message");
+    if (tag >> 3 == 0 || tag >> 3 > 536870911)
+        return wire_fail(w, start, "not a field of a protobuf message");
     bool ok = false;
     if (f->kind == WIRE_VARINT) ok = take_varint(w, &f->value);
     else if (f->kind == WIRE_FIXED64) ok = take_fixed(w, 8, &f->value);
@@ -94,10 +103,13 @@ bool wire_next(Wire *w, Field *f) {
 }
 
 bool wire_want(Wire *w, const Field *f, WireKind kind) {
-    return f->kind == kind || wire_fail(w, f->whole.at, "a field of another wire type than the format says");
+    return f->kind == kind ||
+           wire_fail(w, f->whole.at, "a field of another wire type than the format says");
 }
 
-bool slice_is(Slice s, const char *text) { return s.n == strlen(text) && (!s.n || memcmp(s.at, text, s.n) == 0); }
+bool slice_is(Slice s, const char *text) {
+    return s.n == strlen(text) && (!s.n || memcmp(s.at, text, s.n) == 0);
+}
 bool slice_equal(Slice a, Slice b) { return a.n == b.n && (!a.n || memcmp(a.at, b.at, a.n) == 0); }
 
 void wire_put_varint(Text *t, uint64_t v) {

@@ -1,6 +1,7 @@
-/* wire.h -- protobuf's wire format, read in place. A file is mapped, a message is a slice of it, a walker steps
-   through the fields of one message and checks every tag and length before it is believed. Nothing is decoded or
-   copied: what is not understood can be written back as it stands. */
+/* wire.h -- protobuf's wire format, read in place. A file is mapped, a message is a slice of it, a
+   walker steps through the fields of one message and checks every tag and length before it is
+   believed. Nothing is decoded or copied: what is not understood can be written back as it
+   stands. */
 #ifndef ISOMER_WIRE_H
 #define ISOMER_WIRE_H
 #include "ops/base/text.h"
@@ -9,7 +10,12 @@ typedef struct Slice {
     const unsigned char *at;
     size_t n;
 } Slice; /* at == NULL: absent */
-typedef enum WireKind { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 } WireKind;
+typedef enum WireKind {
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    WIRE_FIXED32 = 5
+} WireKind;
 typedef struct Field {
     uint32_t number;
     WireKind kind;
@@ -27,15 +33,19 @@ typedef struct Wire {
 
 enum { WIRE_DEPTH = 64 }; /* how deep messages may nest: TypeProto and subgraphs are recursive */
 
-bool file_map(const char *path, Slice *, Error *); /* read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice */
+/* read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice. */
+bool file_map(const char *path, Slice *, Error *);
 void file_unmap(Slice);
 void file_rest(Slice); /* of file_map: its pages may go until they are read again */
 
 Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *);
 Wire wire_inner(const Wire *, Slice message); /* a walker of a message inside this one */
-bool wire_next(Wire *, Field *);              /* false: at the end, or not protobuf: then `failed`, and the error names the byte */
-bool wire_fail(Wire *, const unsigned char *at, const char *what); /* E_INVALID at that byte; false */
-bool wire_want(Wire *, const Field *, WireKind);                   /* false and an error: the field has another kind */
+/* false: at the end, or not protobuf: then `failed`, and the error names the byte. */
+bool wire_next(Wire *, Field *);
+/* E_INVALID at that byte; false. */
+bool wire_fail(Wire *, const unsigned char *at, const char *what);
+/* False and an error: the field has another kind. */
+bool wire_want(Wire *, const Field *, WireKind);
 
 bool slice_is(Slice, const char *text);
 bool slice_equal(Slice, Slice);
@@ -44,7 +54,9 @@ bool slice_equal(Slice, Slice);
 void wire_put_varint(Text *, uint64_t);
 void wire_put_int(Text *, uint32_t number, uint64_t value);
 void wire_put_bytes(Text *, uint32_t number, const void *, size_t);
-void wire_put_length(Text *, uint32_t number, size_t bytes);          /* tag and length; the contents follow */
-void wire_put_slice(Pieces *, uint32_t number, const void *, size_t); /* the same in pieces: contents are not copied */
+/* Tag and length; the contents follow. */
+void wire_put_length(Text *, uint32_t number, size_t bytes);
+/* The same in pieces: contents are not copied. */
+void wire_put_slice(Pieces *, uint32_t number, const void *, size_t);
 void wire_put_pieces(Pieces *, uint32_t number, const Pieces *);
 #endif

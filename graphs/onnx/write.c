@@ -1,6 +1,6 @@
-/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its order, copied
-   as it is; only nodes, initializers and what speaks of names that are gone change. With an unchanged graph
-   nothing is replayed: the bytes are those of the file. */
+/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its
+   order, copied as it is; only nodes, initializers and what speaks of names that are gone change.
+   With an unchanged graph nothing is replayed: the bytes are those of the file. */
 #include "graphs/onnx/export.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ enum {
     GRAPH_SPARSE = 15
 };
 
-/* Weights on their way into a file of their own, one behind the other, each at a multiple of a page. */
+/* Weights on their way into a file of their own, one behind the other, each at a multiple of a
+   page. */
 typedef struct Store {
     const char *name, *path; /* of that file, beside the model */
     bool fresh;              /* it is not there yet */
@@ -70,7 +71,8 @@ static NameId entry_name(Model *m, const Field *f) {
 static bool stays(Model *m, const Replay *r, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
-    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE) return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
+    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE)
+        return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
     if (f->number == GRAPH_INPUT) return !id || !initializer || r->keep[id];
     return id && id < r->nname && r->carried[id];
 }
@@ -98,22 +100,24 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
 }
 
-/* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept as bytes. */
+/* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
+   as bytes. */
 static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field *f) {
     NameId id = entry_name(m, f);
     Type type;
     const void *bytes;
     int64_t count = 0;
     Text t = text_new(a);
-    if (f->number != GRAPH_INITIALIZER || m->name[id].source != FROM_INITIALIZER || !constant_get(m->w, m->name[id].value, &type, &bytes))
+    if (f->number != GRAPH_INITIALIZER || m->name[id].source != FROM_INITIALIZER ||
+        !constant_get(m->w, m->name[id].value, &type, &bytes))
         return false;
     poly_constant(m->w, type_count(m->w, &type), &count);
     size_t n = tensor_size(type.dtype, count);
     if (!is_stored(store, n)) return false;
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     for (Field g; wire_next(&w, &g);) {
-        bool data =
-            g.number == 4 || g.number == 5 || g.number == 7 || (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
+        bool data = g.number == 4 || g.number == 5 || g.number == 7 ||
+                    (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
         if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
     put_external(a, &t, store, bytes, n);
@@ -142,18 +146,24 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
-        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE || f.number == GRAPH_INPUT ||
-                      f.number == GRAPH_VALUE_INFO || f.number == GRAPH_ANNOTATION;
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE ||
+                      f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||
+                      f.number == GRAPH_ANNOTATION;
         if (f.number == GRAPH_NODE) {
-            for (int k = 0; k < r->nnode && !nodes; k++) wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
+            for (int k = 0; k < r->nnode && !nodes; k++)
+                wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
             nodes = true;
-        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f)) pieces_add(out, f.whole.at, f.whole.n);
+        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
+            pieces_add(out, f.whole.at, f.whole.n);
     }
-    for (int k = 0; k < r->nconstant; k++) put_constant(m, a, store, out, r->constant[k], r->content[k]);
-    for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++) put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
+    for (int k = 0; k < r->nconstant; k++)
+        put_constant(m, a, store, out, r->constant[k], r->content[k]);
+    for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++)
+        put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
 }
 
-static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file, Error *e) {
+static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
+                           Error *e) {
     Replay r;
     if (!replay_model(m, x, a, &r, e)) return false;
     Pieces graph = pieces_new(a);
@@ -166,22 +176,28 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
     return true;
 }
 
-/* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World may be reset to before. */
-static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file, Error *e) {
+/* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World
+   may be reset to before. */
+static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
+                      Error *e) {
     *file = pieces_new(a);
     if (unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
     Model before = *m;
     uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
     bool good = changed_pieces(m, x, store, a, file, e);
     *m = before;
-    if (names + 1 < m->room) memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
-    if (sizes + 1 < m->size_room) memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
+    if (names + 1 < m->room)
+        memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
+    if (sizes + 1 < m->size_room)
+        memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
     intern_reset(m->names, names);
     intern_reset(m->sizes, sizes);
     return good;
 }
 
-bool model_pieces(Model *m, const ModelWrite *x, Arena *a, Pieces *file, Error *e) { return pieces_of(m, x, NULL, a, file, e); }
+bool model_pieces(Model *m, const ModelWrite *x, Arena *a, Pieces *file, Error *e) {
+    return pieces_of(m, x, NULL, a, file, e);
+}
 
 bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
     Pieces file;
@@ -190,10 +206,13 @@ bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *
     return true;
 }
 
-/* What the result names lies beside it: only where the model has such files, or makes one, and then the file itself is small. */
-static bool copy_beside(Model *m, const Pieces *file, const char *path, const Store *into, Arena *a, Error *e) {
+/* What the result names lies beside it: only where the model has such files, or makes one, and then
+   the file itself is small. */
+static bool copy_beside(Model *m, const Pieces *file, const char *path, const Store *into, Arena *a,
+                        Error *e) {
     if (!m->external && !into) return true;
-    return external_copy(m, (Slice){(const unsigned char *)pieces_join(file, a), file->size}, path, into ? into->name : NULL, a, e);
+    return external_copy(m, (Slice){(const unsigned char *)pieces_join(file, a), file->size}, path,
+                         into ? into->name : NULL, a, e);
 }
 
 /* Is there a file that holds just this? */
@@ -212,8 +231,10 @@ static bool holds(const char *path, const Pieces *p) {
     return same;
 }
 
-/* MODEL.onnx.data, .data1, ..: the first that is not there, or holds the same already, and is none of the model's own. No file that anything may name is ever replaced. */
-static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file, Arena *a, Error *e) {
+/* MODEL.onnx.data, .data1, ..: the first that is not there, or holds the same already, and is none
+   of the model's own. No file that anything may name is ever replaced. */
+static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file,
+                       Arena *a, Error *e) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     for (int k = 0;; k++) {
         bool own = false;
@@ -228,7 +249,8 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
     }
 }
 
-typedef struct Outdated { /* files of make_store's names that the model at `path` has: of an earlier run */
+/* Files of make_store's names that the model at `path` has: of an earlier run. */
+typedef struct Outdated {
     Arena *arena;
     const char *path;
     int n, room;
@@ -260,8 +282,10 @@ static Outdated find_outdated(const char *path, Arena *a) {
     return o;
 }
 
-/* The data first, under a name that nothing has; then the model, at once; then what only the model before it named. */
-static bool write_both(const Model *m, const char *path, const Store *s, const Pieces *file, Arena *a, Error *e) {
+/* The data first, under a name that nothing has; then the model, at once; then what only the model
+   before it named. */
+static bool write_both(const Model *m, const char *path, const Store *s, const Pieces *file,
+                       Arena *a, Error *e) {
     Outdated old = find_outdated(path, a);
     if (s->fresh && !file_write_pieces(s->path, s->pieces.n, s->pieces.v, e)) return false;
     if (!file_write_pieces(path, file->n, file->v, e)) {
@@ -271,7 +295,8 @@ static bool write_both(const Model *m, const char *path, const Store *s, const P
     for (int k = 0; k < old.n; k++) {
         const char *name = old.v[k], *slash = strrchr(name, '/');
         bool kept = s->pieces.n && strcmp(name, s->path) == 0;
-        for (MappedFile *f = m->external; f; f = f->next) kept |= strcmp(f->path, slash ? slash + 1 : name) == 0;
+        for (MappedFile *f = m->external; f; f = f->next)
+            kept |= strcmp(f->path, slash ? slash + 1 : name) == 0;
         if (!kept) unlink(name);
     }
     return true;
@@ -280,13 +305,17 @@ static bool write_both(const Model *m, const char *path, const Store *s, const P
 bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
     Pieces file;
     Arena *a = arena_new(arena_escape(m->w->arena), 0);
-    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0}, *into = x->external ? &store : NULL;
+    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0},
+          *into = x->external ? &store : NULL;
     bool ok = into ? make_store(m, x, path, into, &file, a, e) : pieces_of(m, x, NULL, a, &file, e);
     if (ok && file.size > INT32_MAX)
-        ok = error_set(e, E_LIMIT, path, "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data keeps weights outside",
+        ok = error_set(e, E_LIMIT, path,
+                       "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data "
+                       "keeps weights outside",
                        file.size);
     ok = ok && copy_beside(m, &file, path, into, a, e);
-    ok = ok && (into ? write_both(m, path, into, &file, a, e) : file_write_pieces(path, file.n, file.v, e));
+    ok = ok && (into ? write_both(m, path, into, &file, a, e)
+                     : file_write_pieces(path, file.n, file.v, e));
     arena_free(a);
     return ok;
 }
@@ -302,8 +331,8 @@ bool model_writable(Model *m, const ModelWrite *x, const char **why) {
 }
 
 bool model_exportable(Model *m, const Op *op, const char **why) {
-    bool ok = emit_possible(m, op) || op->expand || strcmp(op->name, "constant") == 0 || strcmp(op->name, "input") == 0 ||
-              strcmp(op->name, "opaque") == 0;
+    bool ok = emit_possible(m, op) || op->expand || strcmp(op->name, "constant") == 0 ||
+              strcmp(op->name, "input") == 0 || strcmp(op->name, "opaque") == 0;
     *why = ok ? NULL : "the model's operator set has neither the operator nor its definition";
     return ok;
 }

@@ -1,9 +1,11 @@
-/* arena.c -- a stack of chunks. An allocation moves the top chunk's end; where it does not fit, a new chunk is pushed.
+/* arena.c -- a stack of chunks. An allocation moves the top chunk's end; where it does not fit, a
+   new chunk is pushed.
 
-   Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in the top one) and
-   a reset pops chunks and sets the end back. `bytes` is the sum of the sizes of the chunks held. Chunks grow with
-   the arena up to 1 MiB; what is bigger gets its own. A reset keeps some of the chunks it pops, behind the others,
-   for the next allocations: search marks and resets thousands of times a second. */
+   Invariant: only the top chunk takes allocations, so a mark is (number of chunks, bytes used in
+   the top one) and a reset pops chunks and sets the end back. `bytes` is the sum of the sizes of
+   the chunks held. Chunks grow with the arena up to 1 MiB; what is bigger gets its own. A reset
+   keeps some of the chunks it pops, behind the others, for the next allocations: search marks and
+   resets thousands of times a second. */
 #include "ops/base/arena.h"
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -28,10 +30,12 @@ struct Arena {
     size_t limit, bytes, peak;
     Chunk *chunks;
     size_t count, room;
-    size_t spare, spare_bytes; /* chunks kept behind the first `count`, and their sizes; not part of `bytes` */
+    size_t spare, spare_bytes; /* chunks kept behind the first `count`, and their sizes; not part of
+                                  `bytes` */
 };
 
-/* Allocations until the planted failure; 0: none planted, -1: the environment has not been asked yet. */
+/* Allocations until the planted failure; 0: none planted, -1: the environment has not been asked
+   yet. */
 static _Atomic int64_t until_failure = -1;
 
 static bool (*_Atomic decides)(void); /* NULL: the count does */
@@ -108,7 +112,8 @@ static void grow_chunks(Arena *a) {
     a->room = room;
 }
 
-/* The size of the next chunk: a quarter of what is held, within bounds, what is needed, and what the limit leaves. */
+/* The size of the next chunk: a quarter of what is held, within bounds, what is needed, and what
+   the limit leaves. */
 static size_t chunk_size(const Arena *a, size_t need) {
     size_t size = a->bytes / 4 / ALIGN * ALIGN;
     if (size < CHUNK_LEAST) size = CHUNK_LEAST;
@@ -138,11 +143,14 @@ static Chunk *push(Arena *a, size_t need) {
     Chunk *spare = push_spare(a, need);
     if (spare) return spare;
     if (a->limit && need > a->limit - a->bytes)
-        escape_raise(a->escape, E_LIMIT, "%zu more bytes exceed the memory limit of %zu (%zu in use)", need, a->limit, a->bytes);
+        escape_raise(a->escape, E_LIMIT,
+                     "%zu more bytes exceed the memory limit of %zu (%zu in use)", need, a->limit,
+                     a->bytes);
     grow_chunks(a);
     size_t size = chunk_size(a, need);
     char *data = mem_realloc(NULL, size);
-    if (!data) escape_raise(a->escape, E_MEMORY, "no memory for %zu bytes (%zu in use)", size, a->bytes);
+    if (!data)
+        escape_raise(a->escape, E_MEMORY, "no memory for %zu bytes (%zu in use)", size, a->bytes);
     a->bytes += size;
     if (a->bytes > a->peak) a->peak = a->bytes;
     a->chunks[a->count] = (Chunk){data, size, 0};
@@ -150,7 +158,8 @@ static Chunk *push(Arena *a, size_t need) {
 }
 
 void *arena_alloc_raw(Arena *a, size_t bytes) {
-    if (bytes > SIZE_MAX / 2) escape_raise(a->escape, E_MEMORY, "%zu bytes are more than any memory", bytes);
+    if (bytes > SIZE_MAX / 2)
+        escape_raise(a->escape, E_MEMORY, "%zu bytes are more than any memory", bytes);
     size_t need = bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
     Chunk *top = a->count ? &a->chunks[a->count - 1] : NULL;
     if (!top || need > top->size - top->used) top = push(a, need);
@@ -186,7 +195,9 @@ char *arena_format(Arena *a, const char *format, ...) {
     return p;
 }
 
-ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->count, a->count ? a->chunks[a->count - 1].used : 0}; }
+ArenaMark arena_mark(const Arena *a) {
+    return (ArenaMark){a->count, a->count ? a->chunks[a->count - 1].used : 0};
+}
 
 void arena_reset(Arena *a, ArenaMark mark) {
     while (a->count > mark.chunk) pop(a);

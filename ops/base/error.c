@@ -1,8 +1,8 @@
 /* error.c -- the one place where an Error is filled and printed.
 
-   An Error is written once: the first failure stands, what fails because of it is not news. Texts that do not fit
-   are cut, never an overflow. A reason may have more lines than one (scan_fail adds the source line and a caret);
-   the kind is printed at the end of the first. */
+   An Error is written once: the first failure stands, what fails because of it is not news. Texts
+   that do not fit are cut, never an overflow. A reason may have more lines than one (scan_fail adds
+   the source line and a caret); the kind is printed at the end of the first. */
 #include "ops/base/error.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ static const struct {
 #undef X
 };
 
-static void fill(Error *e, ErrorKind kind, const char *place, int line, int column, const char *format, va_list rest) {
+static void fill(Error *e, ErrorKind kind, const char *place, int line, int column,
+                 const char *format, va_list rest) {
     if (!e || e->kind != E_NONE) return;
     e->kind = kind;
     e->line = line;
@@ -35,7 +36,8 @@ bool error_set(Error *e, ErrorKind kind, const char *place, const char *format, 
     return false;
 }
 
-bool error_at(Error *e, ErrorKind kind, const char *place, int line, int column, const char *format, ...) {
+bool error_at(Error *e, ErrorKind kind, const char *place, int line, int column, const char *format,
+              ...) {
     va_list rest;
     va_start(rest, format);
     fill(e, kind, place, line, column, format, rest);
@@ -58,9 +60,11 @@ const char *error_word(ErrorKind kind) { return kinds[kind].word; }
 
 void error_print(const Error *e, char *text, size_t n) {
     char where[sizeof e->place + 32] = "";
-    if (e->line && e->column) snprintf(where, sizeof where, "%s:%d:%d: ", e->place, e->line, e->column);
+    if (e->line && e->column)
+        snprintf(where, sizeof where, "%s:%d:%d: ", e->place, e->line, e->column);
     else if (e->line) snprintf(where, sizeof where, "%s:%d: ", e->place, e->line);
     else if (e->place[0]) snprintf(where, sizeof where, "%s: ", e->place);
     int first = (int)strcspn(e->reason, "\n");
-    snprintf(text, n, "%s%.*s (%s)%s", where, first, e->reason, error_word(e->kind), e->reason + first);
+    snprintf(text, n, "%s%.*s (%s)%s", where, first, e->reason, error_word(e->kind),
+             e->reason + first);
 }

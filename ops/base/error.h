@@ -1,4 +1,5 @@
-/* error.h -- how a failure travels: a value with kind, place and reason. A bug is an assert, a verdict is not an error. */
+/* error.h -- how a failure travels: a value with kind, place and reason. A bug is an assert, a
+   verdict is not an error. */
 #ifndef ISOMER_ERROR_H
 #define ISOMER_ERROR_H
 #include <setjmp.h>
@@ -28,20 +29,23 @@ typedef struct Error {
     char reason[400];
 } Error;
 
-/* Sets *e (if e is not NULL) and returns false, so that `return error_set(...)` ends a failing function. The first
-   error stands: one already set is kept. */
-bool error_set(Error *e, ErrorKind, const char *place, const char *format, ...) __attribute__((format(printf, 4, 5)));
-bool error_at(Error *e, ErrorKind, const char *place, int line, int column, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Sets *e (if e is not NULL) and returns false, so that `return error_set(...)` ends a failing
+   function. The first error stands: one already set is kept. */
+bool error_set(Error *e, ErrorKind, const char *place, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool error_at(Error *e, ErrorKind, const char *place, int line, int column, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 int error_exit_code(const Error *); /* of the programs */
 const char *error_word(ErrorKind);
 void error_print(const Error *, char *text, size_t n); /* "place:line:column: reason (kind)" */
 
-/* Where allocation failure lands: a library entry point sets `here` with setjmp, hands the Escape to its arenas
-   and frees them when it comes back. */
+/* Where allocation failure lands: a library entry point sets `here` with setjmp, hands the Escape
+   to its arenas and frees them when it comes back. */
 typedef struct Escape {
     jmp_buf here;
     Error error;
 } Escape;
 /* Goes to `here` with the error; aborts if escape is NULL. error.kind must be E_NONE before. */
-_Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 #endif

@@ -1,7 +1,8 @@
 /* file.c -- whole files in, whole files out (declared in text.h).
 
-   A file is written beside its target under a name of its own, synced, and renamed: whoever looks sees the old bytes or the new ones, and
-   a failure leaves the old ones and nothing else. What is not a regular file (a pipe, a device) cannot be replaced and is written to. */
+   A file is written beside its target under a name of its own, synced, and renamed: whoever looks
+   sees the old bytes or the new ones, and a failure leaves the old ones and nothing else. What is
+   not a regular file (a pipe, a device) cannot be replaced and is written to. */
 #include "ops/base/text.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +34,8 @@ static ssize_t read_fully(int fd, char *to, size_t n) {
     return (ssize_t)done;
 }
 
-/* Reads the rest of fd into `bytes`, which has room for `room` and a terminator; where more comes (a pipe does not
-   say) the room is doubled. */
+/* Reads the rest of fd into `bytes`, which has room for `room` and a terminator; where more comes
+   (a pipe does not say) the room is doubled. */
 static bool read_open(Arena *a, int fd, char *bytes, size_t room, char **data, size_t *n) {
     for (size_t size = 0;; room *= 2) {
         ssize_t got = read_fully(fd, bytes + size, room + 1 - size);
@@ -51,7 +52,8 @@ static bool read_open(Arena *a, int fd, char *bytes, size_t room, char **data, s
     }
 }
 
-/* Room for what the file says it has is made before it is opened, so that an arena that escapes leaves no descriptor behind. */
+/* Room for what the file says it has is made before it is opened, so that an arena that escapes
+   leaves no descriptor behind. */
 bool file_read(Arena *a, const char *path, char **data, size_t *n, Error *e) {
     struct stat s;
     if (stat(path, &s) != 0) return fail(e, path, "cannot read");
@@ -89,7 +91,8 @@ static bool write_zeros(int fd, size_t n) {
     return ok;
 }
 
-/* Many zeros become a hole where the file can have one; the last of them is written, so that the file is as long as it should be. */
+/* Many zeros become a hole where the file can have one; the last of them is written, so that the
+   file is as long as it should be. */
 static bool write_hole(int fd, size_t n) {
     enum { LEAST = 1 << 20 };
     if (n < LEAST || lseek(fd, (off_t)(n - 1), SEEK_CUR) < 0) return write_zeros(fd, n);
@@ -98,7 +101,8 @@ static bool write_hole(int fd, size_t n) {
 
 static bool write_pieces(int fd, int n, const Piece *piece) {
     bool ok = true;
-    for (int k = 0; ok && k < n; k++) ok = piece[k].at ? write_fully(fd, piece[k].at, piece[k].n) : write_hole(fd, piece[k].n);
+    for (int k = 0; ok && k < n; k++)
+        ok = piece[k].at ? write_fully(fd, piece[k].at, piece[k].n) : write_hole(fd, piece[k].n);
     return ok;
 }
 
@@ -111,7 +115,8 @@ static bool write_device(const char *path, int n, const Piece *piece, Error *e) 
     return ok;
 }
 
-/* Opens a new file beside the target; its name is the target's with a suffix. -1: errno says why. */
+/* Opens a new file beside the target; its name is the target's with a suffix. -1: errno says
+   why. */
 static int open_beside(const char *target, char *name, size_t size) {
     for (int i = 0; i < TRIES; i++) {
         int length = snprintf(name, size, "%s.new-%ld-%d", target, (long)getpid(), i);
@@ -125,7 +130,8 @@ static int open_beside(const char *target, char *name, size_t size) {
     return -1;
 }
 
-/* A new name survives a loss of power only when its folder is synced too. Not every file system can; the bytes are safe without. */
+/* A new name survives a loss of power only when its folder is synced too. Not every file system
+   can; the bytes are safe without. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -140,14 +146,16 @@ static void sync_folder(const char *path) {
 
 /* Writes, gives it the mode of the file it replaces, syncs and closes. False: errno says why. */
 static bool fill_new(int fd, int n, const Piece *piece, const struct stat *old) {
-    bool ok = write_pieces(fd, n, piece) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
+    bool ok = write_pieces(fd, n, piece) && (!old || fchmod(fd, old->st_mode & 07777) == 0) &&
+              fsync(fd) == 0;
     int why = errno;
     if (close(fd) != 0 && ok) return false;
     errno = why;
     return ok;
 }
 
-static bool replace(const char *target, int n, const Piece *piece, const struct stat *old, Error *e) {
+static bool replace(const char *target, int n, const Piece *piece, const struct stat *old,
+                    Error *e) {
     char name[PATH_MAX];
     int fd = open_beside(target, name, sizeof name);
     if (fd < 0) return fail(e, target, "cannot write");
@@ -202,10 +210,14 @@ bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
         if (errno != ENOENT) return fail(e, path, "cannot write");
         return replace(path, n, piece, NULL, e);
     }
-    if (S_ISDIR(old.st_mode)) return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
+    if (S_ISDIR(old.st_mode))
+        return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
     if (!S_ISREG(old.st_mode)) return write_device(path, n, piece, e);
-    if (!realpath(path, target)) return fail(e, path, "cannot write"); /* a link stays one: what it names is replaced */
+    /* A link stays one: what it names is replaced. */
+    if (!realpath(path, target)) return fail(e, path, "cannot write");
     return replace(target, n, piece, &old, e);
 }
 
-bool file_write(const char *path, const void *data, size_t n, Error *e) { return file_write_pieces(path, 1, &(Piece){data, n}, e); }
+bool file_write(const char *path, const void *data, size_t n, Error *e) {
+    return file_write_pieces(path, 1, &(Piece){data, n}, e);
+}

@@ -1,8 +1,10 @@
-/* intern.c -- open addressing with linear probing over (hash, number); records lie in the arena and do not move.
+/* intern.c -- open addressing with linear probing over (hash, number); records lie in the arena and
+   do not move.
 
-   Invariant: the index is as if the records had been put in the order of their numbers, also after it has grown. So the slot of the
-   greatest number was empty for every other record's search, and emptying it is all that forgetting that record takes: a reset
-   needs no tombstones. No operation leaves the table changed when it escapes. */
+   Invariant: the index is as if the records had been put in the order of their numbers, also after
+   it has grown. So the slot of the greatest number was empty for every other record's search, and
+   emptying it is all that forgetting that record takes: a reset needs no tombstones. No operation
+   leaves the table changed when it escapes. */
 #include "ops/base/intern.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +53,8 @@ static Slot *probe(const Intern *t, uint64_t hash, const void *bytes, size_t n) 
         Slot *s = &t->slots[i];
         if (!s->id) return s;
         const Record *r = &t->records[s->id - 1];
-        if (s->tag == tag_of(hash) && r->n == n && (n == 0 || memcmp(r->bytes, bytes, n) == 0)) return s;
+        if (s->tag == tag_of(hash) && r->n == n && (n == 0 || memcmp(r->bytes, bytes, n) == 0))
+            return s;
     }
 }
 
@@ -66,7 +69,8 @@ static void grow_slots(Intern *t) {
     if (t->slots && (size_t)t->count + 1 <= (t->mask + 1) / 4 * 3) return;
     size_t size = t->slots ? 2 * (t->mask + 1) : 64;
     Slot *slots = mem_realloc(NULL, size * sizeof *slots);
-    if (!slots) escape_raise(arena_escape(t->arena), E_MEMORY, "no memory for a table of %zu slots", size);
+    if (!slots)
+        escape_raise(arena_escape(t->arena), E_MEMORY, "no memory for a table of %zu slots", size);
     memset(slots, 0, size * sizeof *slots);
     for (uint32_t id = 1; id <= t->count; id++) {
         uint64_t hash = t->records[id - 1].hash;
@@ -81,7 +85,9 @@ static void grow_records(Intern *t) {
     if (t->count < t->room) return;
     size_t room = t->room ? 2 * t->room : 32;
     Record *records = mem_realloc(t->records, room * sizeof *records);
-    if (!records) escape_raise(arena_escape(t->arena), E_MEMORY, "no memory for a table of %zu records", room);
+    if (!records)
+        escape_raise(arena_escape(t->arena), E_MEMORY, "no memory for a table of %zu records",
+                     room);
     t->records = records;
     t->room = room;
 }
@@ -93,7 +99,8 @@ uint32_t intern_put(Intern *t, const void *bytes, size_t n) {
         if (s->id) return s->id;
     }
     if (t->count == UINT32_MAX)
-        escape_raise(arena_escape(t->arena), E_LIMIT, "more than %lu records in a table", (unsigned long)UINT32_MAX);
+        escape_raise(arena_escape(t->arena), E_LIMIT, "more than %lu records in a table",
+                     (unsigned long)UINT32_MAX);
     grow_slots(t);
     grow_records(t);
     const void *copy = arena_copy(t->arena, bytes, n);
@@ -102,7 +109,9 @@ uint32_t intern_put(Intern *t, const void *bytes, size_t n) {
     return t->count;
 }
 
-uint32_t intern_find(const Intern *t, const void *bytes, size_t n) { return t->slots ? probe(t, hash_bytes(bytes, n), bytes, n)->id : 0; }
+uint32_t intern_find(const Intern *t, const void *bytes, size_t n) {
+    return t->slots ? probe(t, hash_bytes(bytes, n), bytes, n)->id : 0;
+}
 
 const void *intern_get(const Intern *t, uint32_t id, size_t *n) {
     const Record *r = &t->records[id - 1];
@@ -113,7 +122,8 @@ const void *intern_get(const Intern *t, uint32_t id, size_t *n) {
 uint32_t intern_count(const Intern *t) { return t->count; }
 
 void intern_reset(Intern *t, uint32_t count) {
-    for (; t->count > count; t->count--) *slot_of(t->slots, t->mask, t->records[t->count - 1].hash, t->count) = (Slot){0, 0};
+    for (; t->count > count; t->count--)
+        *slot_of(t->slots, t->mask, t->records[t->count - 1].hash, t->count) = (Slot){0, 0};
 }
 
 uint64_t hash_bytes(const void *bytes, size_t n) { return XXH3_64bits(n ? bytes : "", n); }
@@ -128,7 +138,9 @@ static void put_hex(XXH128_hash_t hash, char out[33]) {
     out[32] = 0;
 }
 
-void hash_hex(const void *bytes, size_t n, char out[33]) { put_hex(XXH3_128bits(n ? bytes : "", n), out); }
+void hash_hex(const void *bytes, size_t n, char out[33]) {
+    put_hex(XXH3_128bits(n ? bytes : "", n), out);
+}
 
 void hash_pieces(const Pieces *p, char out[33]) {
     XXH3_state_t state;

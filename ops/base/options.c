@@ -1,7 +1,9 @@
-/* options.c -- one loop over argv, one over the table for the help; what an option means stands in the table alone.
+/* options.c -- one loop over argv, one over the table for the help; what an option means stands in
+   the table alone.
 
-   A value follows its option as the next argument or behind "=" (behind the letter for -nVALUE); one that may be left out (when_bare) only
-   so, as the next argument would be ambiguous. Letters without a value may be joined (-vvq). Texts point into argv. */
+   A value follows its option as the next argument or behind "=" (behind the letter for -nVALUE);
+   one that may be left out (when_bare) only so, as the next argument would be ambiguous. Letters
+   without a value may be joined (-vvq). Texts point into argv. */
 #include "ops/base/options.h"
 #include <math.h>
 #include <string.h>
@@ -33,7 +35,8 @@ static const OptionDef *find_letter(const OptionDef *o, char letter) {
 }
 
 static bool fail(Parse *p, const OptionDef *o, const char *what, const char *text) {
-    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "%s, not \"%s\"", what, text);
+    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "%s, not \"%s\"",
+                     what, text);
 }
 
 static const char *value_name(const OptionDef *o) { return o->value ? o->value : "VALUE"; }
@@ -45,7 +48,9 @@ static const char *expected(Parse *p, const OptionDef *o) {
     return arena_format(p->arena, "expects %s from %.15g to %.15g", kind, o->least, o->most);
 }
 
-static bool in_range(const OptionDef *o, double x) { return (o->least == 0 && o->most == 0) || (x >= o->least && x <= o->most); }
+static bool in_range(const OptionDef *o, double x) {
+    return (o->least == 0 && o->most == 0) || (x >= o->least && x <= o->most);
+}
 
 /* Numbers are read by the scanner, so that the host's locale does not matter. */
 static bool put_number(Parse *p, const OptionDef *o, const char *text) {
@@ -55,13 +60,15 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     double x = 0;
     bool ok = o->kind == OPT_INT ? scan_int(&s, &i) : scan_real(&s, &x);
     if (o->kind == OPT_INT) x = (double)i;
-    if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x)) return fail(p, o, expected(p, o), text);
+    if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x))
+        return fail(p, o, expected(p, o), text);
     if (o->kind == OPT_INT) *(int64_t *)o->into = i;
     else *(double *)o->into = x;
     return true;
 }
 
-/* Room is doubled whenever the number of entries is a power of two, so a list needs no field for it. */
+/* Room is doubled whenever the number of entries is a power of two, so a list needs no field for
+   it. */
 static void append(Arena *a, StringList *list, const char *text) {
     if ((list->n & (list->n - 1)) == 0) {
         const char **v = ARENA_NEW(a, const char *, list->n ? 2 * list->n : 1);
@@ -90,14 +97,17 @@ static bool take_value(Parse *p, const OptionDef *o, const char *joined) {
     if (joined) return put(p, o, joined);
     if (o->when_bare) return put(p, o, o->when_bare);
     if (p->next < p->argc) return put(p, o, p->argv[p->next++]);
-    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "expects a value: --%s %s", o->name, value_name(o));
+    return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name),
+                     "expects a value: --%s %s", o->name, value_name(o));
 }
 
 static bool parse_long(Parse *p, const char *arg) {
     size_t n = strcspn(arg + 2, "=");
     const OptionDef *o = find_name(p->table, arg + 2, n);
     const char *joined = arg[2 + n] ? arg + 2 + n + 1 : NULL;
-    if (!o) return error_set(p->error, E_USAGE, arena_string(p->arena, arg, 2 + n), "unknown option; --help lists those there are");
+    if (!o)
+        return error_set(p->error, E_USAGE, arena_string(p->arena, arg, 2 + n),
+                         "unknown option; --help lists those there are");
     if (has_value(o)) return take_value(p, o, joined);
     return joined ? fail(p, o, "expects no value", joined) : put(p, o, NULL);
 }
@@ -105,14 +115,17 @@ static bool parse_long(Parse *p, const char *arg) {
 static bool parse_letters(Parse *p, const char *arg) {
     for (const char *c = arg + 1; *c; c++) {
         const OptionDef *o = find_letter(p->table, *c);
-        if (!o) return error_set(p->error, E_USAGE, arg, "unknown option -%c; --help lists those there are", *c);
+        if (!o)
+            return error_set(p->error, E_USAGE, arg,
+                             "unknown option -%c; --help lists those there are", *c);
         if (has_value(o)) return take_value(p, o, !c[1] ? NULL : c[1] == '=' ? c + 2 : c + 1);
         if (!put(p, o, NULL)) return false;
     }
     return true;
 }
 
-bool options_parse(Arena *arena, const OptionDef *table, int argc, char *const argv[], StringList *rest, Error *error) {
+bool options_parse(Arena *arena, const OptionDef *table, int argc, char *const argv[],
+                   StringList *rest, Error *error) {
     Parse p = {arena, table, argc, 1, argv, error};
     bool options = true;
     *rest = (StringList){0};

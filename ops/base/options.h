@@ -3,9 +3,17 @@
 #define ISOMER_OPTIONS_H
 #include "text.h"
 
-typedef enum OptionKind { OPT_FLAG, OPT_INT, OPT_REAL, OPT_TEXT, OPT_LIST, OPT_COUNT, OPT_HEAD } OptionKind;
-/* `into` points at bool, int64_t, double, const char *, StringList or int (OPT_COUNT: how often given); OPT_HEAD
-   is a heading of the help. */
+typedef enum OptionKind {
+    OPT_FLAG,
+    OPT_INT,
+    OPT_REAL,
+    OPT_TEXT,
+    OPT_LIST,
+    OPT_COUNT,
+    OPT_HEAD
+} OptionKind;
+/* `into` points at bool, int64_t, double, const char *, StringList or int (OPT_COUNT: how often
+   given); OPT_HEAD is a heading of the help. */
 typedef struct StringList {
     int n;
     const char **v;
@@ -15,32 +23,43 @@ typedef struct OptionDef {
     char letter;      /* 'q' for -q; 0: none */
     OptionKind kind;
     void *into;
-    const char *value;     /* name of its value in the help; NULL for flags */
-    const char *help;      /* one sentence */
-    double least, most;    /* range of numbers; both 0: any */
-    const char *when_bare; /* the value may be left out (--check, --check=5) and is then this; NULL: needed */
+    const char *value;  /* name of its value in the help; NULL for flags */
+    const char *help;   /* one sentence */
+    double least, most; /* range of numbers; both 0: any */
+    /* The value may be left out (--check, --check=5) and is then this; NULL: needed. */
+    const char *when_bare;
 } OptionDef;
-/* Parses argv[1..]; what is no option goes to *rest. E_USAGE names the option and what was expected; "--" ends
-   options. The table ends with {0}. */
-bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], StringList *rest, Error *);
+/* Parses argv[1..]; what is no option goes to *rest. E_USAGE names the option and what was
+   expected; "--" ends options. The table ends with {0}. */
+bool options_parse(Arena *, const OptionDef *, int argc, char *const argv[], StringList *rest,
+                   Error *);
 void options_help(Text *, const char *usage, const char *summary, const OptionDef *);
 
 /* What a program says of itself, beside its table. */
 typedef struct ProgramText {
-    const char *name, *usage, *summary; /* of the summary the first sentence says what the program is for */
-    const char
-        *more; /* of the manual page: paragraphs with an empty line between; what begins with two spaces stands as it is; NULL: nothing */
+    const char *name, *usage,
+        *summary;     /* of the summary the first sentence says what the program is for */
+    const char *more; /* of the manual page: paragraphs with an empty line between; what begins with
+                         two spaces stands as it is; NULL: nothing */
 } ProgramText;
 /* Its help in a form: text, man (a manual page), bash or zsh (completion). E_USAGE: another one. */
 bool options_document(Text *, const ProgramText *, const OptionDef *, const char *form, Error *);
 void options_version(
-    Text *, const char *program); /* the first lines of --version; a line "  NAME VERSION" for each library that is linked follows */
-/* The two entries that every table ends with: `help` is a const char *, NULL when not asked for; `version` a bool. */
-#define OPTION_VERSION(version_into) \
-    { .name = "version", .kind = OPT_FLAG, .into = (version_into), .help = "Prints the version, and those of what is linked." }
-#define OPTION_HELP(help_into)                                                                                      \
-    {                                                                                                               \
-        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into), .value = "text|man|bash|zsh",         \
-        .help = "Prints this, as a manual page, or as what a shell needs to complete options.", .when_bare = "text" \
+    /* The first lines of --version; a line " NAME VERSION" for each library that is linked
+       follows. */
+    Text *, const char *program);
+/* The two entries that every table ends with: `help` is a const char *, NULL when not asked for;
+   `version` a bool. */
+#define OPTION_VERSION(version_into)                                 \
+    {                                                                \
+        .name = "version", .kind = OPT_FLAG, .into = (version_into), \
+        .help = "Prints the version, and those of what is linked."   \
+    }
+#define OPTION_HELP(help_into)                                                                  \
+    {                                                                                           \
+        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),                   \
+        .value = "text|man|bash|zsh",                                                           \
+        .help = "Prints this, as a manual page, or as what a shell needs to complete options.", \
+        .when_bare = "text"                                                                     \
     }
 #endif

@@ -1,4 +1,5 @@
-/* options_page.c -- the table of options once more: as a manual page (man(7)), and as completion for bash and zsh. Values tell what they take by their names: words in small letters are to be
+/* options_page.c -- the table of options once more: as a manual page (man(7)), and as completion
+   for bash and zsh. Values tell what they take by their names: words in small letters are to be
    written as they stand, FILE, LOG and such are files, DIR is a folder. */
 #include "ops/base/intern.h"
 #include "ops/base/options.h"
@@ -11,7 +12,8 @@ static const char *value_of(const OptionDef *o) { return o->value ? o->value : "
 
 /* ---- manual page */
 
-/* A hyphen is a minus, so that options can be copied; nothing is a request at the start of a line. */
+/* A hyphen is a minus, so that options can be copied; nothing is a request at the start of a
+   line. */
 static void add_roff(Text *t, const char *s) {
     bool start = !t->size || t->data[t->size - 1] == '\n';
     if (start && (*s == '.' || *s == '\'')) text_add(t, "\\&");
@@ -31,7 +33,9 @@ static void add_paragraphs(Text *t, const char *s) {
         if (indented != raw) text_add(t, indented ? ".PP\n.nf\n" : ".fi\n.PP\n");
         raw = indented;
         if (!n) text_add(t, ".PP\n");
-        else add_roff(t, arena_string(t->arena, s + (raw ? 2 : 0), n - (raw ? 2 : 0))), text_add(t, "\n");
+        else
+            add_roff(t, arena_string(t->arena, s + (raw ? 2 : 0), n - (raw ? 2 : 0))),
+                text_add(t, "\n");
     }
     if (raw) text_add(t, ".fi\n");
 }
@@ -75,7 +79,8 @@ static void man_exit_status(Text *t) {
 }
 
 static void man_others(Text *t, const char *name) {
-    static const char *const programs[] = {"export-rules", "generate-rules", "optimize-model", "run-model", "verify-rules"};
+    static const char *const programs[] = {"export-rules", "generate-rules", "optimize-model",
+                                           "run-model", "verify-rules"};
     const char *before = "";
     text_add(t, ".SH SEE ALSO\n");
     for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
@@ -96,8 +101,10 @@ static const char *short_summary(Arena *a, const char *summary) {
 }
 
 static void man_page(Text *t, const ProgramText *p, const OptionDef *table) {
-    text_add(t, ".\\\" made from the program's table of options\n.TH %s 1 %s \"isomer %s\" \"User Commands\"\n.SH NAME\n", p->name,
-             ISOMER_DATE, ISOMER_VERSION);
+    text_add(t,
+             ".\\\" made from the program's table of options\n.TH %s 1 %s \"isomer %s\" \"User "
+             "Commands\"\n.SH NAME\n",
+             p->name, ISOMER_DATE, ISOMER_VERSION);
     add_roff(t, p->name);
     text_add(t, " \\- ");
     add_roff(t, short_summary(t->arena, p->summary));
@@ -125,7 +132,8 @@ static const char *words_of(Arena *a, const char *value) {
     Text t = text_new(a);
     while (*value) {
         size_t n = strcspn(value, "|");
-        if (strspn(value, "abcdefghijklmnopqrstuvwxyz-0123456789") >= n && n) text_add(&t, t.size ? " %.*s" : "%.*s", (int)n, value);
+        if (strspn(value, "abcdefghijklmnopqrstuvwxyz-0123456789") >= n && n)
+            text_add(&t, t.size ? " %.*s" : "%.*s", (int)n, value);
         value += n + (value[n] == '|');
     }
     return t.data;
@@ -143,7 +151,8 @@ static void bash_value(Text *t, const OptionDef *o) {
     if (o->letter) text_add(t, "    -%c|--%s)", o->letter, o->name);
     else text_add(t, "    --%s)", o->name);
     if (*words) text_add(t, " COMPREPLY=($(compgen -W \"%s\" -- \"$word\"))", words);
-    if (takes_file(value_of(o))) text_add(t, "%s COMPREPLY+=($(compgen -f -- \"$word\"))", *words ? ";" : "");
+    if (takes_file(value_of(o)))
+        text_add(t, "%s COMPREPLY+=($(compgen -f -- \"$word\"))", *words ? ";" : "");
     text_add(t, "%s return ;;\n", *words || takes_file(value_of(o)) ? ";" : "");
 }
 
@@ -154,15 +163,20 @@ static void bash(Text *t, const ProgramText *p, const OptionDef *table) {
     text_add(t,
              "# completion of %s for bash, made from the program's table of options\n%s() {\n"
              "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-             "    [ \"$word\" != = ] || word=\n    [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD-2]}\n    COMPREPLY=()\n    case "
+             "    [ \"$word\" != = ] || word=\n    [ \"$before\" != = ] || "
+             "before=${COMP_WORDS[COMP_CWORD-2]}\n    COMPREPLY=()\n    case "
              "$before in\n",
              p->name, function);
     for (const OptionDef *o = table; !is_last(o); o++)
-        if (o->kind != OPT_HEAD && has_value(o) && (!o->when_bare || *words_of(t->arena, value_of(o)))) bash_value(t, o);
+        if (o->kind != OPT_HEAD && has_value(o) &&
+            (!o->when_bare || *words_of(t->arena, value_of(o))))
+            bash_value(t, o);
     text_add(t, "    esac\n    case $word in\n    -*) COMPREPLY=($(compgen -W \"");
     for (const OptionDef *o = table; !is_last(o); o++)
         if (o->kind != OPT_HEAD) text_add(t, o == table ? "--%s" : " --%s", o->name);
-    text_add(t, "\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n    esac\n}\ncomplete -o filenames -F %s %s\n",
+    text_add(t,
+             "\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n    "
+             "esac\n}\ncomplete -o filenames -F %s %s\n",
              function, p->name);
 }
 
@@ -177,7 +191,10 @@ static void add_zsh(Text *t, const char *s) {
 static void zsh_option(Text *t, const OptionDef *o) {
     bool again = o->kind == OPT_LIST || o->kind == OPT_COUNT;
     const char *words = words_of(t->arena, value_of(o));
-    text_add(t, " \\\n    '%s--%s%s[", again ? "*" : "", o->name, !has_value(o) ? "" : o->when_bare ? "=-" : "=");
+    text_add(t, " \\\n    '%s--%s%s[", again ? "*" : "", o->name,
+             !has_value(o)  ? ""
+             : o->when_bare ? "=-"
+                            : "=");
     add_zsh(t, o->help ? o->help : "");
     text_add(t, "]");
     if (has_value(o)) {
@@ -198,12 +215,14 @@ static void zsh(Text *t, const ProgramText *p, const OptionDef *table) {
 
 /* ---- */
 
-bool options_document(Text *t, const ProgramText *p, const OptionDef *table, const char *form, Error *e) {
+bool options_document(Text *t, const ProgramText *p, const OptionDef *table, const char *form,
+                      Error *e) {
     if (!strcmp(form, "text")) options_help(t, p->usage, p->summary, table);
     else if (!strcmp(form, "man")) man_page(t, p, table);
     else if (!strcmp(form, "bash")) bash(t, p, table);
     else if (!strcmp(form, "zsh")) zsh(t, p, table);
-    else return error_set(e, E_USAGE, "--help", "expected text, man, bash or zsh, not \"%s\"", form);
+    else
+        return error_set(e, E_USAGE, "--help", "expected text, man, bash or zsh, not \"%s\"", form);
     return true;
 }
 
@@ -211,5 +230,6 @@ void options_version(Text *t, const char *program) {
     char c_library[64] = "?", hash[24];
     hash_version(hash);
     confstr(_CS_GNU_LIBC_VERSION, c_library, sizeof c_library);
-    text_add(t, "%s %s\n  compiler %s\n  C library %s\n  xxHash %s\n", program, ISOMER_VERSION, __VERSION__, c_library, hash);
+    text_add(t, "%s %s\n  compiler %s\n  C library %s\n  xxHash %s\n", program, ISOMER_VERSION,
+             __VERSION__, c_library, hash);
 }

@@ -1,5 +1,6 @@
-/* random.c -- SplitMix64's finalizer (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), applied to the
-   seed and then to the counter's place in the sequence the mixed seed starts: one pure function, no state but what the caller holds. */
+/* random.c -- SplitMix64's finalizer (Steele, Lea, Flood, "Fast splittable pseudorandom number
+   generators", OOPSLA 2014), applied to the seed and then to the counter's place in the sequence
+   the mixed seed starts: one pure function, no state but what the caller holds. */
 #include "ops/base/random.h"
 #include <math.h>
 
@@ -11,7 +12,9 @@ static uint64_t mix(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-uint64_t random_at(uint64_t seed, uint64_t counter) { return mix(mix(seed + golden) + (counter + 1) * golden); }
+uint64_t random_at(uint64_t seed, uint64_t counter) {
+    return mix(mix(seed + golden) + (counter + 1) * golden);
+}
 
 uint64_t random_next(Random *r) { return random_at(r->seed, r->counter++); }
 

@@ -1,7 +1,8 @@
 /* text.c -- a growing string in an arena, and the scanner of every text format of the project.
 
-   Invariant of Scan: start <= at <= end, and `at` moves only over what was taken. A text need not be terminated and may hold any byte.
-   Columns count bytes from 1; the caret below the source line is placed by characters, so that it fits where UTF-8 precedes it. */
+   Invariant of Scan: start <= at <= end, and `at` moves only over what was taken. A text need not
+   be terminated and may hold any byte. Columns count bytes from 1; the caret below the source line
+   is placed by characters, so that it fits where UTF-8 precedes it. */
 #include "ops/base/text.h"
 #include <ctype.h>
 #include <limits.h>
@@ -76,7 +77,8 @@ static void show_line(const Scan *s, const char *at, char *out) {
     while (to < s->end && *to != '\n' && *to != '\r' && to - from < SHOWN) to++;
     char *o = out;
     *o++ = '\n';
-    for (const char *p = from; p < to; p++) *o++ = *p == '\t' || ((unsigned char)*p >= 32 && *p != 127) ? *p : '?';
+    for (const char *p = from; p < to; p++)
+        *o++ = *p == '\t' || ((unsigned char)*p >= 32 && *p != 127) ? *p : '?';
     *o++ = '\n';
     for (const char *p = from; p < at; p++)
         if (((unsigned char)*p & 0xc0) != 0x80) *o++ = *p == '\t' ? '\t' : ' ';
@@ -144,7 +146,8 @@ static const char *after_name(const Scan *s, const char *p) {
     if (!is_letter(s, p)) return p;
     for (;; p++) {
         if (is_letter(s, p) || is_digit(s, p)) continue;
-        bool joint = p < s->end && (*p == '.' || *p == '-') && (is_letter(s, p + 1) || is_digit(s, p + 1));
+        bool joint =
+            p < s->end && (*p == '.' || *p == '-') && (is_letter(s, p + 1) || is_digit(s, p + 1));
         if (!joint) return p;
     }
 }
@@ -171,7 +174,9 @@ bool scan_name(Scan *s, char *out, size_t n) {
     return take(s, end);
 }
 
-static const char *after_sign(const Scan *s, const char *p) { return p < s->end && (*p == '-' || *p == '+') ? p + 1 : p; }
+static const char *after_sign(const Scan *s, const char *p) {
+    return p < s->end && (*p == '-' || *p == '+') ? p + 1 : p;
+}
 
 bool scan_int(Scan *s, int64_t *value) {
     const char *begin = token(s), *digits = after_sign(s, begin), *end = after_digits(s, digits);
@@ -181,7 +186,8 @@ bool scan_int(Scan *s, int64_t *value) {
     for (const char *p = digits; p < end; p++)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, *p - '0', &sum))
             return scan_fail(s, begin, "an integer that does not fit 64 bits");
-    if (!negative && __builtin_sub_overflow(0, sum, &sum)) return scan_fail(s, begin, "an integer that does not fit 64 bits");
+    if (!negative && __builtin_sub_overflow(0, sum, &sum))
+        return scan_fail(s, begin, "an integer that does not fit 64 bits");
     *value = sum;
     return take(s, end);
 }
@@ -198,7 +204,8 @@ static const char *after_hex(const Scan *s, const char *p) {
     return p;
 }
 
-/* The end of the number without sign at p: decimal, hexadecimal (as %a writes it), inf or nan; p if there is none. */
+/* The end of the number without sign at p: decimal, hexadecimal (as %a writes it), inf or nan; p if
+   there is none. */
 static const char *after_real(const Scan *s, const char *p) {
     const char *name = after_name(s, p);
     if (name == p + 3 && (memcmp(p, "inf", 3) == 0 || memcmp(p, "nan", 3) == 0)) return name;
@@ -218,7 +225,8 @@ bool scan_real(Scan *s, double *value) {
     const char *begin = token(s), *number = after_sign(s, begin), *end = after_real(s, number);
     if (end == number) return false;
     size_t n = (size_t)(end - begin);
-    if (n >= NUMBER_LENGTH) return scan_fail(s, begin, "a number of more than %d characters", NUMBER_LENGTH - 1);
+    if (n >= NUMBER_LENGTH)
+        return scan_fail(s, begin, "a number of more than %d characters", NUMBER_LENGTH - 1);
     char text[NUMBER_LENGTH];
     memcpy(text, begin, n);
     text[n] = 0;
@@ -234,7 +242,8 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Adds the character that the escape at p (behind the backslash) stands for; its length, 0: no such escape. */
+/* Adds the character that the escape at p (behind the backslash) stands for; its length, 0: no such
+   escape. */
 static size_t add_escape(const Scan *s, const char *p, Text *out) {
     if (p == s->end) return 0;
     if (*p == 'x' && s->end - p > 2) {

@@ -12,9 +12,10 @@ Text text_new(Arena *);
 void text_add(Text *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 void text_bytes(Text *, const char *, size_t);
 
-/* A cursor over a text. Every function that takes a token first skips blanks, newlines and comments from # to the
-   end of the line; where it takes nothing, the cursor stays. With `lines` set newlines are not skipped but taken
-   by scan_char(s, '\n'). A token that is there but wrong is an error (scan_fail); one that is not there is not. */
+/* A cursor over a text. Every function that takes a token first skips blanks, newlines and comments
+   from # to the end of the line; where it takes nothing, the cursor stays. With `lines` set
+   newlines are not skipped but taken by scan_char(s, '\n'). A token that is there but wrong is an
+   error (scan_fail); one that is not there is not. */
 typedef struct Scan {
     const char *name, *start, *at, *end;
     Error *error;
@@ -23,12 +24,14 @@ typedef struct Scan {
 Scan scan_new(const char *name, const char *text, size_t n, Error *);
 void scan_place(const Scan *, const char *at, int *line, int *column);
 /* E_INVALID with line, column, the source line and a caret; false. */
-bool scan_fail(Scan *, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void scan_blank(Scan *);              /* to the next token */
-void scan_blank_line(Scan *);         /* likewise, but stays on this line */
-bool scan_end(Scan *);                /* nothing left */
-bool scan_char(Scan *, char);         /* takes it if it is next */
-bool scan_word(Scan *, const char *); /* takes the identifier (the whole of it), or a sign such as "->", if it is next */
+bool scan_fail(Scan *, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void scan_blank(Scan *);      /* to the next token */
+void scan_blank_line(Scan *); /* likewise, but stays on this line */
+bool scan_end(Scan *);        /* nothing left */
+bool scan_char(Scan *, char); /* takes it if it is next */
+/* Takes the identifier (the whole of it), or a sign such as "->", if it is next. */
+bool scan_word(Scan *, const char *);
 /* Letter or _, then letters, digits, _ . - where a digit or letter follows; false: none there. */
 bool scan_name(Scan *, char *out, size_t n);
 bool scan_int(Scan *, int64_t *); /* optional sign; overflow is an error */
@@ -50,7 +53,9 @@ typedef struct Pieces { /* what a file will be, one behind the other; what is ad
 Pieces pieces_new(Arena *);
 void pieces_add(Pieces *, const void *at, size_t n);
 void pieces_append(Pieces *, const Pieces *);
-char *pieces_join(const Pieces *, Arena *);                              /* a copy in one */
-bool file_write_pieces(const char *path, int n, const Piece *, Error *); /* one behind the other, as file_write */
-bool file_write(const char *path, const void *data, size_t n, Error *);  /* beside it, synced, then renamed: all or nothing */
+char *pieces_join(const Pieces *, Arena *); /* a copy in one */
+/* One behind the other, as file_write. */
+bool file_write_pieces(const char *path, int n, const Piece *, Error *);
+/* Beside it, synced, then renamed: all or nothing. */
+bool file_write(const char *path, const void *data, size_t n, Error *);
 #endif

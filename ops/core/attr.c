@@ -1,6 +1,7 @@
-/* attr.c -- attributes of a node as one record of TABLE_ATTRS: the number of definitions, then for each a word
-   (polynomial, word, expression or content), lists with their length before them. What the words mean follows from
-   the definitions, which are not part of the record: an operator's signature has them. */
+/* attr.c -- attributes of a node as one record of TABLE_ATTRS: the number of definitions, then for
+   each a word (polynomial, word, expression or content), lists with their length before them. What
+   the words mean follows from the definitions, which are not part of the record: an operator's
+   signature has them. */
 #include "ops/core/attr.h"
 #include "ops/core/expr.h"
 #include <string.h>
@@ -63,7 +64,9 @@ void attrs_get(const World *w, const AttrDef *d, AttrsId id, Attr *out) {
 bool attr_equal(const AttrDef *d, const Attr *a, const Attr *b) {
     switch (d->kind) {
     case A_INT:
-    case A_INTS: return a->ints.n == b->ints.n && (!a->ints.n || !memcmp(a->ints.v, b->ints.v, (size_t)a->ints.n * sizeof *a->ints.v));
+    case A_INTS:
+        return a->ints.n == b->ints.n &&
+               (!a->ints.n || !memcmp(a->ints.v, b->ints.v, (size_t)a->ints.n * sizeof *a->ints.v));
     case A_WORD:
     case A_DTYPE: return a->word == b->word;
     case A_REAL: return a->real == b->real;
@@ -72,7 +75,8 @@ bool attr_equal(const AttrDef *d, const Attr *a, const Attr *b) {
     return false;
 }
 
-/* The length and the start of word number n in a list separated by blanks; 0: there are not so many. */
+/* The length and the start of word number n in a list separated by blanks; 0: there are not so
+   many. */
 static size_t nth_word(const char *words, int n, const char **start) {
     for (const char *p = words;; n--) {
         p += strspn(p, " ");
@@ -143,7 +147,8 @@ static bool parse_real(World *w, Scan *s, Ex *out) {
     Scan ahead = *s;
     ahead.error = NULL;
     if (scan_int(&ahead, &p) && scan_char(&ahead, '/')) {
-        if (!scan_int(&ahead, &q) || q <= 0) return scan_fail(s, s->at, "expected a positive integer below /");
+        if (!scan_int(&ahead, &q) || q <= 0)
+            return scan_fail(s, s->at, "expected a positive integer below /");
         *out = ex_rational(w, p, q);
         s->at = ahead.at;
         return true;
@@ -189,7 +194,10 @@ bool attr_parse(World *w, Scan *s, const AttrDef *d, Attr *out) {
 
 static int fill_length(AttrFill fill, int rank, int given) {
     int spatial = rank > 2 ? rank - 2 : 0;
-    return fill == PER_SPATIAL ? spatial : fill == PER_SIDE ? 2 * spatial : fill == PER_AXIS ? rank : given;
+    return fill == PER_SPATIAL ? spatial
+           : fill == PER_SIDE  ? 2 * spatial
+           : fill == PER_AXIS  ? rank
+                               : given;
 }
 
 bool attr_default(World *w, const AttrDef *d, int rank, Attr *out) {

@@ -1,5 +1,5 @@
-/* element.c -- elements of tensors as doubles and integers. Small floats are encoded by scaling to their unit in
-   the last place and rounding once. */
+/* element.c -- elements of tensors as doubles and integers. Small floats are encoded by scaling to
+   their unit in the last place and rounding once. */
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
@@ -18,16 +18,18 @@
     X(DT_UINT64, uint64_t) \
     X(DT_BOOL, uint8_t)
 
-/* Small floats by the bits of their exponent and mantissa. Those without infinities (FINITE) have one NaN: all ones, or
-   the sign alone (UNSIGNED_ZERO, whose exponents are one lower); E2M1 has none, and -0 for it. */
+/* Small floats by the bits of their exponent and mantissa. Those without infinities (FINITE) have
+   one NaN: all ones, or the sign alone (UNSIGNED_ZERO, whose exponents are one lower); E2M1 has
+   none, and -0 for it. */
 typedef struct SmallFloat {
     int exponent, mantissa;
     bool finite, unsigned_zero;
     double most; /* the greatest finite one */
 } SmallFloat;
-static const SmallFloat half = {5, 10, false, false, 65504}, brain = {8, 7, false, false, 0x1.fep127}, e4m3 = {4, 3, true, false, 448},
-                        e4m3_fnuz = {4, 3, true, true, 240}, e5m2 = {5, 2, false, false, 57344}, e5m2_fnuz = {5, 2, true, true, 57344},
-                        e2m1 = {2, 1, true, false, 6};
+static const SmallFloat half = {5, 10, false, false, 65504},
+                        brain = {8, 7, false, false, 0x1.fep127}, e4m3 = {4, 3, true, false, 448},
+                        e4m3_fnuz = {4, 3, true, true, 240}, e5m2 = {5, 2, false, false, 57344},
+                        e5m2_fnuz = {5, 2, true, true, 57344}, e2m1 = {2, 1, true, false, 6};
 enum { E8M0_NAN = 255, E8M0_BIAS = 127 };
 static const SmallFloat *small_float(DType t) {
     switch (t) {
@@ -42,7 +44,9 @@ static const SmallFloat *small_float(DType t) {
     }
 }
 static int small_bits(const SmallFloat *f) { return 1 + f->exponent + f->mantissa; }
-static int small_bias(const SmallFloat *f) { return (1 << (f->exponent - 1)) - 1 + f->unsigned_zero; }
+static int small_bias(const SmallFloat *f) {
+    return (1 << (f->exponent - 1)) - 1 + f->unsigned_zero;
+}
 static bool small_nan(const SmallFloat *f, unsigned bits) {
     unsigned ones = (1u << (small_bits(f) - 1)) - 1;
     if (f->unsigned_zero) return bits == ones + 1;
@@ -50,7 +54,8 @@ static bool small_nan(const SmallFloat *f, unsigned bits) {
 }
 
 static double small_decode(const SmallFloat *f, unsigned bits) {
-    int e = (int)(bits >> f->mantissa) & ((1 << f->exponent) - 1), m = (int)bits & ((1 << f->mantissa) - 1);
+    int e = (int)(bits >> f->mantissa) & ((1 << f->exponent) - 1),
+        m = (int)bits & ((1 << f->mantissa) - 1);
     double sign = bits >> (small_bits(f) - 1) ? -1.0 : 1.0;
     if (small_nan(f, bits)) return NAN;
     if (!f->finite && e == (1 << f->exponent) - 1) return m ? (double)NAN : sign * (double)INFINITY;
@@ -64,17 +69,23 @@ static unsigned small_beyond(const SmallFloat *f, unsigned sign) {
     return f->unsigned_zero ? ones + 1 : sign | ones;
 }
 static unsigned small_encode(const SmallFloat *f, double x) {
-    unsigned sign = signbit(x) ? 1u << (small_bits(f) - 1) : 0, ones = (1u << (small_bits(f) - 1)) - 1;
+    unsigned sign = signbit(x) ? 1u << (small_bits(f) - 1) : 0,
+             ones = (1u << (small_bits(f) - 1)) - 1;
     int bias = small_bias(f), e;
     if (isnan(x) && f->exponent == 2) return ones + 1;
-    if (isnan(x)) return f->unsigned_zero ? ones + 1 : f->finite ? sign | ones : small_beyond(f, sign) | 1u << (f->mantissa - 1);
+    if (isnan(x))
+        return f->unsigned_zero ? ones + 1
+               : f->finite      ? sign | ones
+                                : small_beyond(f, sign) | 1u << (f->mantissa - 1);
     if (isinf(x)) return small_beyond(f, sign);
     frexp(x, &e); /* |x| in [2^(e-1), 2^e) */
     if (x == 0 || e - 1 < 1 - bias) e = 2 - bias;
-    double units = nearbyint(ldexp(fabs(x), f->mantissa - (e - 1))); /* may carry into the next exponent: then the sum below does too */
+    /* May carry into the next exponent: then the sum below does too. */
+    double units = nearbyint(ldexp(fabs(x), f->mantissa - (e - 1)));
     if (e - 2 + bias > 1 << f->exponent) return small_beyond(f, sign);
     unsigned bits = (unsigned)((e - 2 + bias) << f->mantissa) + (unsigned)units;
-    if (f->finite && (bits > ones || small_decode(f, bits) > f->most || small_nan(f, bits))) return small_beyond(f, sign);
+    if (f->finite && (bits > ones || small_decode(f, bits) > f->most || small_nan(f, bits)))
+        return small_beyond(f, sign);
     if (!f->finite && bits > small_beyond(f, 0)) bits = small_beyond(f, 0);
     return f->unsigned_zero && !bits ? 0 : sign | bits;
 }
@@ -91,7 +102,8 @@ static unsigned scale_encode(double x) {
 /* Elements of 4 and 2 bits, the first in the low bits. */
 static unsigned packed_get(int bits, const void *p, int64_t i) {
     int each = 8 / bits;
-    return (unsigned)(((const uint8_t *)p)[i / each] >> (bits * (int)(i % each))) & ((1u << bits) - 1);
+    return (unsigned)(((const uint8_t *)p)[i / each] >> (bits * (int)(i % each))) &
+           ((1u << bits) - 1);
 }
 static void packed_set(int bits, void *p, int64_t i, unsigned x) {
     int each = 8 / bits, shift = bits * (int)(i % each);
@@ -111,7 +123,9 @@ static void bits_set(DType t, void *p, int64_t i, unsigned x) {
     else packed_set(bits, p, i, x);
 }
 
-bool element_readable(DType t) { return t == DT_BOOL || dtype_class(t) == 'F' || dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
+bool element_readable(DType t) {
+    return t == DT_BOOL || dtype_class(t) == 'F' || dtype_class(t) == 'I' || dtype_class(t) == 'U';
+}
 
 double element_greatest(DType t) {
     const SmallFloat *f = small_float(t);
@@ -128,8 +142,12 @@ double element_real(DType t, const void *p, int64_t i) {
     }
         C_TYPES(X)
 #undef X
-    case DT_FLOAT8E8M0: return ((const uint8_t *)p)[i] == E8M0_NAN ? (double)NAN : ldexp(1, ((const uint8_t *)p)[i] - E8M0_BIAS);
-    default: return small_float(t) ? small_decode(small_float(t), bits_get(t, p, i)) : (double)element_integer(t, p, i);
+    case DT_FLOAT8E8M0:
+        return ((const uint8_t *)p)[i] == E8M0_NAN ? (double)NAN
+                                                   : ldexp(1, ((const uint8_t *)p)[i] - E8M0_BIAS);
+    default:
+        return small_float(t) ? small_decode(small_float(t), bits_get(t, p, i))
+                              : (double)element_integer(t, p, i);
     }
 }
 
@@ -178,13 +196,20 @@ void element_set_real(DType t, void *p, int64_t i, double x) {
     case DT_DOUBLE: ((double *)p)[i] = x; break;
     case DT_FLOAT8E8M0: ((uint8_t *)p)[i] = (uint8_t)scale_encode(x); break;
     case DT_BOOL: ((uint8_t *)p)[i] = x != 0; break;
-    case DT_INT64: ((int64_t *)p)[i] = x >= 0x1p63 ? INT64_MAX : clamp(x, -0x1p63, 0x1.fffffffffffffp62); break;
-    case DT_UINT64: ((uint64_t *)p)[i] = isnan(x) || x <= 0 ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; break;
+    case DT_INT64:
+        ((int64_t *)p)[i] = x >= 0x1p63 ? INT64_MAX : clamp(x, -0x1p63, 0x1.fffffffffffffp62);
+        break;
+    case DT_UINT64:
+        ((uint64_t *)p)[i] = isnan(x) || x <= 0 ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
+        break;
     default:
         if (small_float(t)) bits_set(t, p, i, small_encode(small_float(t), x));
-        if (dtype_class(t) == 'I') element_set_integer(t, p, i, clamp(x, -ldexp(1, bits - 1), ldexp(1, bits - 1) - 1));
+        if (dtype_class(t) == 'I')
+            element_set_integer(t, p, i, clamp(x, -ldexp(1, bits - 1), ldexp(1, bits - 1) - 1));
         if (dtype_class(t) == 'U') element_set_integer(t, p, i, clamp(x, 0, ldexp(1, bits) - 1));
     }
 }
 
-size_t element_bytes(DType t, int64_t count) { return ((size_t)count * (size_t)dtype_bits(t) + 7) / 8; }
+size_t element_bytes(DType t, int64_t count) {
+    return ((size_t)count * (size_t)dtype_bits(t) + 7) / 8;
+}

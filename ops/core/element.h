@@ -1,13 +1,17 @@
-/* element.h -- single elements of tensors in memory, for texts, files and comparisons (kernels have their own loops). */
+/* element.h -- single elements of tensors in memory, for texts, files and comparisons (kernels have
+   their own loops). */
 #ifndef ISOMER_ELEMENT_H
 #define ISOMER_ELEMENT_H
 #include "ops/core/type.h"
 
-bool element_readable(DType);   /* floats and integers of all widths, booleans */
-double element_greatest(DType); /* the greatest finite number of a float of 16 bits or less; 0: of others */
+bool element_readable(DType); /* floats and integers of all widths, booleans */
+/* The greatest finite number of a float of 16 bits or less; 0: of others. */
+double element_greatest(DType);
 double element_real(DType, const void *, int64_t i);
-int64_t element_integer(DType, const void *, int64_t i); /* exact for integers and booleans; U64 above the greatest int64 wraps */
-void element_set_real(DType, void *, int64_t i, double); /* rounded to nearest even; integers: towards zero, saturating */
+/* Exact for integers and booleans; U64 above the greatest int64 wraps. */
+int64_t element_integer(DType, const void *, int64_t i);
+/* Rounded to nearest even; integers: towards zero, saturating. */
+void element_set_real(DType, void *, int64_t i, double);
 void element_set_integer(DType, void *, int64_t i, int64_t);
 size_t element_bytes(DType, int64_t count); /* of that many elements, packed; 0 for strings */
 #endif

@@ -1,6 +1,6 @@
-/* eval.c -- the tree walk. Each symbol has a place in one array of values: sizes as given, indices of the element,
-   and bound variables while their sum runs. Polynomials are evaluated anew wherever they occur; nothing is shared or
-   remembered. */
+/* eval.c -- the tree walk. Each symbol has a place in one array of values: sizes as given, indices
+   of the element, and bound variables while their sum runs. Polynomials are evaluated anew wherever
+   they occur; nothing is shared or remembered. */
 #include "ops/core/eval.h"
 #include <string.h>
 
@@ -46,14 +46,16 @@ static bool holds(Walk *k, const Cond *c, bool *out) {
 
 static bool element(Walk *k, const ExNode *x, Number *out) {
     if ((int)x->word >= k->e->nin || k->e->in[x->word].rank != x->n)
-        return error_set(k->error, E_INVALID, "", "input %u is missing or has another rank", x->word);
+        return error_set(k->error, E_INVALID, "", "input %u is missing or has another rank",
+                         x->word);
     const Tensor *t = &k->e->in[x->word];
     int64_t at = 0;
     for (int j = 0; j < x->n; j++) {
         int64_t v;
         if (!integer(k, x->dims[j], &v)) return false;
         if (v < 0 || v >= t->dim[j])
-            return error_set(k->error, E_INVALID, "", "index %lld of axis %d is outside input %u", (long long)v, j, x->word);
+            return error_set(k->error, E_INVALID, "", "index %lld of axis %d is outside input %u",
+                             (long long)v, j, x->word);
         at = at * t->dim[j] + v;
     }
     *out = t->v[at];
@@ -63,7 +65,8 @@ static bool element(Walk *k, const ExNode *x, Number *out) {
 static bool parameter(Walk *k, const ExNode *x, Number *out) {
     for (int j = 0; j < k->e->nparam; j++)
         if (k->e->param[j] == x->word) return *out = k->e->value[j], true;
-    return error_set(k->error, E_INVALID, "", "parameter %s has no value", world_text(k->e->w, x->word));
+    return error_set(k->error, E_INVALID, "", "parameter %s has no value",
+                     world_text(k->e->w, x->word));
 }
 
 /* The sum or maximum over bound variables from `depth` on is taken into *out. */

@@ -1,5 +1,5 @@
-/* eval.h -- the value of an expression at given sizes and inputs, by walking the tree: slow and obviously right, the
-   oracle of everything faster (loop.h, kernels). */
+/* eval.h -- the value of an expression at given sizes and inputs, by walking the tree: slow and
+   obviously right, the oracle of everything faster (loop.h, kernels). */
 #ifndef ISOMER_EVAL_H
 #define ISOMER_EVAL_H
 #include "ops/core/number.h"
@@ -21,9 +21,10 @@ typedef struct Eval { /* what an expression is evaluated under */
 } Eval;
 
 int64_t tensor_count(const Tensor *);
-/* One element, at the index i0.. = index[0..rank-1]. False: a size without value, a read outside an input, a
-   parameter without value, all named in the error. A value that the number system cannot say is no error: ask
-   num->known. */
+/* One element, at the index i0.. = index[0..rank-1]. False: a size without value, a read outside an
+   input, a parameter without value, all named in the error. A value that the number system cannot
+   say is no error: ask num->known. */
 bool eval_element(const Eval *, Ex, int rank, const int64_t index[], Number *out, Error *);
-bool eval_tensor(const Eval *, Ex, Tensor *out, Error *); /* every element of out, whose v the caller gave */
+/* Every element of out, whose v the caller gave. */
+bool eval_tensor(const Eval *, Ex, Tensor *out, Error *);
 #endif

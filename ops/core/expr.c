@@ -1,6 +1,7 @@
-/* expr.c -- scalar expressions as records of TABLE_EX: a fixed head, then the indices or bound variables, then the
-   condition's literals. Only what is the same for every real input and reads the same elements is simplified:
-   numbers are folded, x + 0, x * 1, literals of numbers. x * 0 stays: it reads x. */
+/* expr.c -- scalar expressions as records of TABLE_EX: a fixed head, then the indices or bound
+   variables, then the condition's literals. Only what is the same for every real input and reads
+   the same elements is simplified: numbers are folded, x + 0, x * 1, literals of numbers. x * 0
+   stays: it reads x. */
 #include "ops/core/expr_inner.h"
 #include <float.h>
 #include <math.h>
@@ -18,7 +19,8 @@ const ExRecord *ex_record(const World *w, Ex e) { return intern_get(w->table[TAB
 
 static bool binds(ExKind k) { return k == EX_SUM || k == EX_MOST || k == EX_TAKE; }
 static bool takes_b(ExKind k) {
-    return k == EX_ADD || k == EX_MUL || k == EX_MAX2 || k == EX_MIN2 || k == EX_POW || k == EX_IF || k == EX_WHERE || k == EX_TAKE;
+    return k == EX_ADD || k == EX_MUL || k == EX_MAX2 || k == EX_MIN2 || k == EX_POW ||
+           k == EX_IF || k == EX_WHERE || k == EX_TAKE;
 }
 static bool takes_a(ExKind k) { return takes_b(k) || k == EX_FN || k == EX_SUM || k == EX_MOST; }
 static bool takes_dims(ExKind k) { return k == EX_AT || binds(k); }
@@ -92,7 +94,8 @@ static bool lowest(int64_t p, int64_t q, ExNode *x) {
     a /= g;
     b /= g;
     if (a > INT64_MAX || b > INT64_MAX) return false;
-    *x = (ExNode){.kind = EX_NUM, .p = (p < 0) != (q < 0) ? -(int64_t)a : (int64_t)a, .q = (int64_t)b};
+    *x = (ExNode){
+        .kind = EX_NUM, .p = (p < 0) != (q < 0) ? -(int64_t)a : (int64_t)a, .q = (int64_t)b};
     return true;
 }
 
@@ -105,17 +108,21 @@ Ex ex_rational(World *w, int64_t p, int64_t q) {
     return put(w, &x);
 }
 
-/* A dyadic number p / 2^k is kept exactly up to |p| < 2^53 and k <= 20; of others arithmetic would soon leave 64 bits. */
+/* A dyadic number p / 2^k is kept exactly up to |p| < 2^53 and k <= 20; of others arithmetic would
+   soon leave 64 bits. */
 Ex ex_real(World *w, double v) {
     enum { BITS = 20 };
     double scaled = ldexp(v, BITS);
-    if (scaled == trunc(scaled) && fabs(scaled) < 0x1p53) return ex_rational(w, (int64_t)scaled, (int64_t)1 << BITS);
+    if (scaled == trunc(scaled) && fabs(scaled) < 0x1p53)
+        return ex_rational(w, (int64_t)scaled, (int64_t)1 << BITS);
     if (fabs(v) < 0x1p53 && v == trunc(v)) return ex_rational(w, (int64_t)v, 1);
     if (isnan(v)) v = NAN;
     return put(w, &(ExNode){.kind = EX_REAL, .real = v});
 }
 
-Ex ex_param(World *w, const char *name) { return put(w, &(ExNode){.kind = EX_PARAM, .word = world_word(w, name)}); }
+Ex ex_param(World *w, const char *name) {
+    return put(w, &(ExNode){.kind = EX_PARAM, .word = world_word(w, name)});
+}
 
 static bool is_num(const World *w, Ex e, ExNode *x) {
     const ExRecord *r = ex_record(w, e);
@@ -128,7 +135,9 @@ static bool is_value(const World *w, Ex e, int64_t p) {
     return is_num(w, e, &x) && x.p == p && x.q == 1;
 }
 
-static bool less(const ExNode *x, const ExNode *y) { return (__int128)x->p * y->q < (__int128)y->p * x->q; }
+static bool less(const ExNode *x, const ExNode *y) {
+    return (__int128)x->p * y->q < (__int128)y->p * x->q;
+}
 
 /* x op y of two rationals; false: not in 64 bits. */
 static bool fold_pair(ExKind k, const ExNode *x, const ExNode *y, ExNode *r) {
@@ -139,8 +148,8 @@ static bool fold_pair(ExKind k, const ExNode *x, const ExNode *y, ExNode *r) {
     }
     if (k == EX_POW || __builtin_mul_overflow(x->q, y->q, &q)) return false;
     if (k == EX_MUL) return !__builtin_mul_overflow(x->p, y->p, &p) && lowest(p, q, r);
-    return !__builtin_mul_overflow(x->p, y->q, &p) && !__builtin_mul_overflow(y->p, x->q, &s) && !__builtin_add_overflow(p, s, &p) &&
-           lowest(p, q, r);
+    return !__builtin_mul_overflow(x->p, y->q, &p) && !__builtin_mul_overflow(y->p, x->q, &s) &&
+           !__builtin_add_overflow(p, s, &p) && lowest(p, q, r);
 }
 
 static int64_t floor_of(int64_t p, int64_t q) { return p / q - (p % q < 0); }
@@ -181,7 +190,8 @@ static Ex make_pair(World *w, const ExNode *x) {
     if (x->kind == EX_MUL && is_value(w, x->a, 1)) return x->b;
     if ((x->kind == EX_MUL || x->kind == EX_POW) && is_value(w, x->b, 1)) return x->a;
     if ((x->kind == EX_MAX2 || x->kind == EX_MIN2) && x->a == x->b) return x->a;
-    if (is_num(w, x->a, &a) && is_num(w, x->b, &b) && fold_pair(x->kind, &a, &b, &r)) return put(w, &r);
+    if (is_num(w, x->a, &a) && is_num(w, x->b, &b) && fold_pair(x->kind, &a, &b, &r))
+        return put(w, &r);
     return put(w, x);
 }
 
@@ -215,7 +225,9 @@ Ex ex_make(World *w, const ExNode *x) {
     case EX_NUM: return ex_rational(w, x->p, x->q);
     case EX_REAL: return ex_real(w, x->real);
     case EX_SIZE: return poly_constant(w, x->size, &v) ? ex_rational(w, v, 1) : put(w, x);
-    case EX_FN: return is_num(w, x->a, &a) && fold_function((Function)x->word, &a, &r) ? put(w, &r) : put(w, x);
+    case EX_FN:
+        return is_num(w, x->a, &a) && fold_function((Function)x->word, &a, &r) ? put(w, &r)
+                                                                               : put(w, x);
     case EX_IF:
     case EX_SUM:
     case EX_MOST: return make_guarded(w, x);
@@ -272,7 +284,9 @@ static void print_real(Text *t, double v) {
     text_add(t, "%s", s);
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static const char *literal_text(Printer *p, Lit l) {
     Text t = text_new(p->w->scratch);
@@ -288,7 +302,8 @@ static void print_cond(Printer *p, const Cond *c) {
     for (int i = 0; i < c->n; i++) text_add(p->t, "%s%s", i ? ", " : "", text[i]);
 }
 
-/* sum(k0 < n, k1 < m; conditions; body). Behind it its variables are unknown again: a shared subtree met twice gets new numbers. */
+/* sum(k0 < n, k1 < m; conditions; body). Behind it its variables are unknown again: a shared
+   subtree met twice gets new numbers. */
 static void print_binder(Printer *p, const ExNode *x) {
     int first = p->n;
     text_add(p->t, x->kind == EX_SUM ? "sum(" : "most(");

@@ -1,5 +1,7 @@
-/* expr.h -- scalar expressions: what one element of an operator's output is, as a tree over symbolic indices, hash-consed. The oracle of kernels, fingerprints,
-   prover, shape values, FLOPs, views and default kernels all read this tree. Sums and products are kept as written; only the prover normalises. */
+/* expr.h -- scalar expressions: what one element of an operator's output is, as a tree over
+   symbolic indices, hash-consed. The oracle of kernels, fingerprints, prover, shape values, FLOPs,
+   views and default kernels all read this tree. Sums and products are kept as written; only the
+   prover normalises. */
 #ifndef ISOMER_EXPR_H
 #define ISOMER_EXPR_H
 #include "ops/core/type.h"
@@ -14,7 +16,8 @@ typedef struct Cond {
     Lit v[COND_MAX];
 } Cond; /* all of them; {0} is true */
 
-/* X(id, text): functions of one real argument; delta(0) = 1, delta(x) = 0 elsewhere. What is known of each stands in core/number.c, once. */
+/* X(id, text): functions of one real argument; delta(0) = 1, delta(x) = 0 elsewhere. What is known
+   of each stands in core/number.c, once. */
 #define FUNCTIONS(X)         \
     X(FN_RECIP, "recip")     \
     X(FN_EXP, "exp")         \
@@ -52,8 +55,10 @@ typedef enum ExKind {
     EX_IF,    /* cond ? a : b */
     EX_WHERE, /* c != 0 ? a : b, a choice by data */
     EX_SUM,
-    EX_MOST, /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a; MOST: the maximum, -infinity if none */
-    EX_TAKE  /* b where the bound variable dims[0] is the place that the integer a means on its axis of n places (see ex_place) */
+    EX_MOST, /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a;
+                MOST: the maximum, -infinity if none */
+    EX_TAKE  /* b where the bound variable dims[0] is the place that the integer a means on its axis
+                of n places (see ex_place) */
 } ExKind;
 typedef struct ExNode {
     ExKind kind;
@@ -68,17 +73,21 @@ typedef struct ExNode {
 } ExNode;
 
 Ex ex_rational(World *, int64_t p, int64_t q);
-Ex ex_real(World *, double); /* EX_NUM when it is a dyadic or small rational exactly, else EX_REAL */
+/* EX_NUM when it is a dyadic or small rational exactly, else EX_REAL. */
+Ex ex_real(World *, double);
 Ex ex_param(World *, const char *name);
 Ex ex_make(World *, const ExNode *); /* members the kind does not use are ignored */
 void ex_get(const World *, Ex, ExNode *out);
 bool ex_number(const World *, Ex, double *); /* true: EX_NUM or EX_REAL */
-/* The place that index means on an axis of n places: negative ones count from the end. -1: it lies outside, and what is there is not
-   defined. */
+/* The place that index means on an axis of n places: negative ones count from the end. -1: it lies
+   outside, and what is there is not defined. */
 int64_t ex_place(double index, int64_t n);
-/* Substitutes symbols in every index, size and condition. inputs (may be NULL): inputs[k], if not 0, replaces every EX_AT of input k, its index symbols i0.. bound to that element's
-   index. Every SUM and MOST in the result gets fresh bound variables, one copy per occurrence. */
-Ex ex_subst(World *, Ex, int n, const Symbol from[], const Poly to[], const Ex *inputs, int ninputs);
-void ex_print(const World *, Ex, Text *);   /* canonical: bound variables are numbered as they appear */
+/* Substitutes symbols in every index, size and condition. inputs (may be NULL): inputs[k], if not
+   0, replaces every EX_AT of input k, its index symbols i0.. bound to that element's index. Every
+   SUM and MOST in the result gets fresh bound variables, one copy per occurrence. */
+Ex ex_subst(World *, Ex, int n, const Symbol from[], const Poly to[], const Ex *inputs,
+            int ninputs);
+/* canonical: bound variables are numbered as they appear. */
+void ex_print(const World *, Ex, Text *);
 int ex_reads(const World *, Ex, int input); /* how many EX_AT of that input the tree has */
 #endif

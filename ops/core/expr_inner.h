@@ -3,7 +3,8 @@
 #define ISOMER_EXPR_INNER_H
 #include "ops/core/expr.h"
 
-typedef struct ExRecord {             /* then n polynomials and, for each literal, its polynomial and eq */
+/* Then n polynomials and, for each literal, its polynomial and eq. */
+typedef struct ExRecord {
     uint8_t kind, n, literals, binds; /* binds: there is a SUM or MOST in it */
     uint32_t word, a, b, size;
     uint32_t c;     /* EX_WHERE */

@@ -1,7 +1,8 @@
-/* expr_subst.c -- substitution into expressions. Invariant: the environment maps every symbol that is replaced at
-   this place; entering a SUM or MOST adds its bound variables, mapped to fresh ones, and leaving takes them off. A
-   subtree without binders gives the same result wherever the environment is the same, so it is remembered until
-   the environment changes; one with binders is copied for each occurrence. */
+/* expr_subst.c -- substitution into expressions. Invariant: the environment maps every symbol that
+   is replaced at this place; entering a SUM or MOST adds its bound variables, mapped to fresh ones,
+   and leaving takes them off. A subtree without binders gives the same result wherever the
+   environment is the same, so it is remembered until the environment changes; one with binders is
+   copied for each occurrence. */
 #include "ops/core/expr_inner.h"
 #include <limits.h>
 #include <string.h>
@@ -56,7 +57,9 @@ static void push(Subst *s, Symbol from, Poly to) {
         int room = 2 * s->room + 16;
         Symbol *f = ARENA_NEW(s->w->scratch, Symbol, room);
         Poly *t = ARENA_NEW(s->w->scratch, Poly, room);
-        if (s->n) memcpy(f, s->from, (size_t)s->n * sizeof *f), memcpy(t, s->to, (size_t)s->n * sizeof *t);
+        if (s->n)
+            memcpy(f, s->from, (size_t)s->n * sizeof *f),
+                memcpy(t, s->to, (size_t)s->n * sizeof *t);
         s->from = f;
         s->to = t;
         s->room = room;
@@ -94,7 +97,8 @@ static Ex binder(Subst *s, ExNode *x) {
     Memo outside = s->memo;
     for (int i = 0; i < x->n; i++) {
         Symbol old = poly_is_symbol(s->w, x->dims[i]);
-        x->dims[i] = poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
+        x->dims[i] =
+            poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
         push(s, old, x->dims[i]);
     }
     s->memo = (Memo){0};
@@ -123,7 +127,8 @@ static Ex rebuild(Subst *s, ExNode *x) {
     case EX_SIZE: x->size = in_poly(s, x->size); break;
     case EX_AT:
         for (int i = 0; i < x->n; i++) x->dims[i] = in_poly(s, x->dims[i]);
-        if (s->inputs && x->word < (uint32_t)s->ninputs && s->inputs[x->word]) return replaced(s, s->inputs[x->word], x);
+        if (s->inputs && x->word < (uint32_t)s->ninputs && s->inputs[x->word])
+            return replaced(s, s->inputs[x->word], x);
         break;
     case EX_IF:
         in_cond(s, &x->cond);
@@ -163,7 +168,8 @@ static Ex walk(Subst *s, Ex e) {
     return result;
 }
 
-Ex ex_subst(World *w, Ex e, int n, const Symbol from[], const Poly to[], const Ex *inputs, int ninputs) {
+Ex ex_subst(World *w, Ex e, int n, const Symbol from[], const Poly to[], const Ex *inputs,
+            int ninputs) {
     ArenaMark mark = arena_mark(w->scratch);
     Subst s = {.w = w, .inputs = inputs, .ninputs = ninputs};
     for (int i = 0; i < n; i++) push(&s, from[i], to[i]);

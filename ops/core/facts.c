@@ -1,7 +1,8 @@
-/* facts.c -- assumptions. Equations are solved for a symbol that stands alone with coefficient 1 or -1, and the
-   symbol is replaced everywhere; what cannot be solved and every inequality is kept as p >= 0. Invariant: no fact,
-   and nothing a symbol was solved to, mentions a solved symbol; every fact follows from what was assumed (facts
-   may be dropped: that is sound). What a question adds for its own symbols is taken off again, in the World too. */
+/* facts.c -- assumptions. Equations are solved for a symbol that stands alone with coefficient 1 or
+   -1, and the symbol is replaced everywhere; what cannot be solved and every inequality is kept as
+   p >= 0. Invariant: no fact, and nothing a symbol was solved to, mentions a solved symbol; every
+   fact follows from what was assumed (facts may be dropped: that is sound). What a question adds
+   for its own symbols is taken off again, in the World too. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 
@@ -64,8 +65,9 @@ static const Known *known(const Facts *f, Symbol s) {
 
 /* Which symbols are rather solved: names, then data, then what is defined, then indices. */
 static int rank(const World *w, Symbol s) {
-    static const int ranks[] = {[SYM_NAMED] = 5, [SYM_DATA] = 4,  [SYM_READ] = 4,  [SYM_PLACE] = 3, [SYM_FLOOR] = 3,
-                                [SYM_MIN] = 3,   [SYM_DIGIT] = 3, [SYM_INDEX] = 2, [SYM_BOUND] = 1};
+    static const int ranks[] = {
+        [SYM_NAMED] = 5, [SYM_DATA] = 4,  [SYM_READ] = 4,  [SYM_PLACE] = 3, [SYM_FLOOR] = 3,
+        [SYM_MIN] = 3,   [SYM_DIGIT] = 3, [SYM_INDEX] = 2, [SYM_BOUND] = 1};
     return ranks[symbol_def(w, s).kind];
 }
 
@@ -89,7 +91,8 @@ static bool solve(Facts *f, Poly p, Symbol *s, Poly *value) {
     return *s != 0;
 }
 
-/* s - b*floor(s/b) == 0, that b divides s: the quotient becomes a new symbol q, and p becomes s - b*q. */
+/* s - b*floor(s/b) == 0, that b divides s: the quotient becomes a new symbol q, and p becomes s -
+   b*q. */
 static bool name_quotient(Facts *f, Poly p, Poly *renamed) {
     World *w = f->w;
     PolyScan scan = poly_scan(w, p);
@@ -152,7 +155,8 @@ static Poly cancel_positive(Facts *f, Poly p) {
     int64_t g = poly_content(w, p);
     if (g > 1) poly_divide(w, p, poly_int(w, g), &p);
     for (int i = 0; i < f->nknown; i++)
-        while (p && f->known[i].bounded && f->known[i].least >= 1 && poly_has(w, p, f->known[i].symbol) &&
+        while (p && f->known[i].bounded && f->known[i].least >= 1 &&
+               poly_has(w, p, f->known[i].symbol) &&
                poly_divide(w, p, poly_symbol(w, f->known[i].symbol), &p)) {}
     return p;
 }
@@ -234,7 +238,9 @@ void facts_at_least(Facts *f, Symbol s, int64_t least) {
     bool before = f->w->overflow;
     for (int i = 0; i < f->nsolved; i++)
         if (f->from[i] == s) {
-            if (least != INT64_MIN) facts_assume(f, (Lit){poly_sub(f->w, poly_symbol(f->w, s), poly_int(f->w, least)), false});
+            if (least != INT64_MIN)
+                facts_assume(
+                    f, (Lit){poly_sub(f->w, poly_symbol(f->w, s), poly_int(f->w, least)), false});
             return;
         }
     f->w->overflow = false;
@@ -270,7 +276,8 @@ static bool prove(Facts *f, Poly p, int splits) {
         for (uint32_t i = 0; i < m.degree; i++) {
             SymbolDef d = symbol_def(f->w, m.symbol[i]);
             if (d.kind != SYM_MIN) continue;
-            return prove_case(f, p, m.symbol[i], d.arg[0], d.arg[1], splits) && prove_case(f, p, m.symbol[i], d.arg[1], d.arg[0], splits);
+            return prove_case(f, p, m.symbol[i], d.arg[0], d.arg[1], splits) &&
+                   prove_case(f, p, m.symbol[i], d.arg[1], d.arg[0], splits);
         }
     return false;
 }
@@ -299,7 +306,8 @@ static bool ask(Facts *f, Poly p, int sign, int64_t plus) {
 
 bool facts_entail(Facts *f, Lit l) { return ask(f, l.p, 1, 0) && (!l.eq || ask(f, l.p, -1, 0)); }
 
-/* An equation without solution: the content of what is not constant does not divide the constant. */
+/* An equation without solution: the content of what is not constant does not divide the
+   constant. */
 static bool indivisible(Facts *f, Poly p) {
     World *w = f->w;
     bool before = w->overflow;

@@ -11,7 +11,8 @@ typedef struct Known { /* what is known of one symbol */
 } Known;
 typedef struct Fact {
     Poly p;       /* p >= 0 */
-    Poly shifted; /* p with every bounded symbol s replaced by s + least(s): its symbols are then >= 0 */
+    Poly shifted; /* p with every bounded symbol s replaced by s + least(s): its symbols are then >=
+                     0 */
 } Fact;
 typedef struct Given {
     Symbol symbol;
@@ -27,15 +28,21 @@ struct Facts {
     Fact *fact;
     Known *known;
     Given *given;
-    Poly *open; /* equations that could not be solved; they are among the facts as two inequalities too */
+    /* Equations that could not be solved; they are among the facts as two inequalities too. */
+    Poly *open;
 };
 
-void *facts_room(Arena *, void *array, int n, int *room, size_t size); /* the array, moved if it had no room for one more */
+/* The array, moved if it had no room for one more. */
+void *facts_room(Arena *, void *array, int n, int *room, size_t size);
 Poly facts_shift(Facts *, Poly);
-bool facts_prove(Facts *, Poly);                /* p >= 0 follows, where every symbol of p is in `known`; also false on overflow */
-void facts_add(Facts *, Poly);                  /* p >= 0 */
-void facts_learn(Facts *, Poly);                /* enters its symbols and those of their definitions, inner ones first */
-bool facts_round(Facts *, int known, int fact); /* that floor, if it is one, against the facts from `fact` on; true: facts were added */
-/* Bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from `fact` on. Clears world->overflow. */
+/* P >= 0 follows, where every symbol of p is in `known`; also false on overflow. */
+bool facts_prove(Facts *, Poly);
+void facts_add(Facts *, Poly); /* p >= 0 */
+/* Enters its symbols and those of their definitions, inner ones first. */
+void facts_learn(Facts *, Poly);
+/* That floor, if it is one, against the facts from `fact` on; true: facts were added. */
+bool facts_round(Facts *, int known, int fact);
+/* Bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from
+   `fact` on. Clears world->overflow. */
 void facts_settle(Facts *, int known, int fact);
 #endif

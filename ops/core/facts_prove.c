@@ -1,8 +1,9 @@
-/* facts_prove.c -- proves p >= 0. With every bounded symbol written as its least value plus something >= 0, a
-   polynomial whose coefficients are all >= 0 is >= 0. A monomial that stands in the way is cancelled with a fact f
-   >= 0 that has it, or a divisor of it, with the same sign: p >= 0 follows from a*p + (a - 1) - m*f >= 0 for an
-   integer a >= 1 and a monomial m >= 0, because p is an integer. Every step is an implication, so what is said to
-   follow does; that the search is cut off only loses proofs. */
+/* facts_prove.c -- proves p >= 0. With every bounded symbol written as its least value plus
+   something >= 0, a polynomial whose coefficients are all >= 0 is >= 0. A monomial that stands in
+   the way is cancelled with a fact f >= 0 that has it, or a divisor of it, with the same sign: p >=
+   0 follows from a*p + (a - 1) - m*f >= 0 for an integer a >= 1 and a monomial m >= 0, because p is
+   an integer. Every step is an implication, so what is said to follow does; that the search is cut
+   off only loses proofs. */
 #include "ops/core/facts_inner.h"
 #include <string.h>
 
@@ -35,7 +36,9 @@ Poly facts_shift(Facts *f, Poly p) {
         Poly t = poly_int(w, m.coefficient);
         for (uint32_t i = 0; i < m.degree; i++) {
             const Known *k = find(f, m.symbol[i]);
-            t = poly_mul(w, t, poly_add(w, poly_symbol(w, m.symbol[i]), poly_int(w, k && k->bounded ? k->least : 0)));
+            t = poly_mul(w, t,
+                         poly_add(w, poly_symbol(w, m.symbol[i]),
+                                  poly_int(w, k && k->bounded ? k->least : 0)));
         }
         sum = poly_add(w, sum, t);
     }
@@ -88,19 +91,24 @@ static int64_t gcd(int64_t a, int64_t b) {
 typedef struct Search {
     Facts *f;
     int steps;
-    bool floors; /* cancel floors first, whatever their sign: by their definitions they are replaced by what they round */
+    bool floors; /* cancel floors first, whatever their sign: by their definitions they are replaced
+                    by what they round */
 } Search;
 
 static bool search(Search *, Poly p, int depth);
 
 /* Cancels the obstacle with this monomial of this fact and goes on. */
-static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Poly fact, int depth) {
+static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Poly fact,
+                   int depth) {
     Facts *f = s->f;
     World *w = f->w;
     Poly m;
-    if ((bad->coefficient < 0) != (n->coefficient < 0) || bad->coefficient == INT64_MIN || n->coefficient == INT64_MIN) return false;
+    if ((bad->coefficient < 0) != (n->coefficient < 0) || bad->coefficient == INT64_MIN ||
+        n->coefficient == INT64_MIN)
+        return false;
     if (!cofactor(f, bad, n, &m)) return false;
-    int64_t c = bad->coefficient < 0 ? -bad->coefficient : bad->coefficient, d = n->coefficient < 0 ? -n->coefficient : n->coefficient;
+    int64_t c = bad->coefficient < 0 ? -bad->coefficient : bad->coefficient,
+            d = n->coefficient < 0 ? -n->coefficient : n->coefficient;
     int64_t g = gcd(c, d), a = d / g;
     Poly scaled = poly_add(w, poly_scale(w, p, a), poly_int(w, a - 1));
     Poly next = poly_sub(w, scaled, poly_scale(w, poly_mul(w, m, fact), c / g));
@@ -138,7 +146,8 @@ bool facts_prove(Facts *f, Poly p) {
     return ok;
 }
 
-/* p >= *v for a number, read off the shifted coefficients; where that fails, and if asked to, 0 is tried. */
+/* p >= *v for a number, read off the shifted coefficients; where that fails, and if asked to, 0 is
+   tried. */
 static bool least_value(Facts *f, Poly p, bool try, int64_t *v) {
     bool ok = true;
     if (f->w->overflow) return false;
@@ -157,7 +166,9 @@ static bool least_value(Facts *f, Poly p, bool try, int64_t *v) {
     return ok;
 }
 
-static bool at_least_one(Facts *f, Poly p) { return facts_prove(f, poly_sub(f->w, p, poly_int(f->w, 1))); }
+static bool at_least_one(Facts *f, Poly p) {
+    return facts_prove(f, poly_sub(f->w, p, poly_int(f->w, 1)));
+}
 
 static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
 
@@ -181,7 +192,8 @@ static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     case SYM_PLACE:
     case SYM_DATA: return true;
     case SYM_FLOOR:
-        if (!(k->defined || at_least_one(f, d.arg[1])) || !least_value(f, d.arg[0], try, &a)) return false;
+        if (!(k->defined || at_least_one(f, d.arg[1])) || !least_value(f, d.arg[0], try, &a))
+            return false;
         *least = poly_constant(f->w, d.arg[1], &b) ? floor_of(a, b) : a < 0 ? a : 0;
         return true;
     case SYM_MIN:
@@ -193,17 +205,20 @@ static bool bound_by_kind(Facts *f, const Known *k, int64_t *least) {
     return false;
 }
 
-/* A bound from one fact c*s - (something >= 0) - k >= 0, as the shifted form shows it: s >= ceil(k/c), counted
-   from what s was shifted by. */
+/* A bound from one fact c*s - (something >= 0) - k >= 0, as the shifted form shows it: s >=
+   ceil(k/c), counted from what s was shifted by. */
 static bool bound_by_fact(Facts *f, const Known *k, const Fact *fact, int64_t *least) {
     PolyScan scan = poly_scan(f->w, fact->shifted);
     int64_t c = 0, constant = 0;
     for (Monomial m; poly_next(&scan, &m);) {
         if (!m.degree) constant = m.coefficient;
         else if (m.degree == 1 && m.symbol[0] == k->symbol && m.coefficient > 0) c = m.coefficient;
-        else if (m.coefficient == INT64_MIN || !harmless(f, &(Monomial){-m.coefficient, m.degree, m.symbol})) return false;
+        else if (m.coefficient == INT64_MIN ||
+                 !harmless(f, &(Monomial){-m.coefficient, m.degree, m.symbol}))
+            return false;
     }
-    return c && constant != INT64_MIN && !__builtin_sub_overflow(k->bounded ? k->least : 0, floor_of(constant, c), least);
+    return c && constant != INT64_MIN &&
+           !__builtin_sub_overflow(k->bounded ? k->least : 0, floor_of(constant, c), least);
 }
 
 /* From c*M - d >= 0 for a product M of symbols >= 0 follows that each is >= 1. */
@@ -238,7 +253,8 @@ static bool improve(Facts *f, int i) {
     return k->bounded != old.bounded || k->least != old.least;
 }
 
-/* F = floor(a/b) and a fact A >= 0 with a = A + c + b*q for a number c: then F >= q + floor(c/b); for a symbolic b if c >= 0 only. */
+/* F = floor(a/b) and a fact A >= 0 with a = A + c + b*q for a number c: then F >= q + floor(c/b);
+   for a symbolic b if c >= 0 only. */
 static void round_fact(Facts *f, Symbol floor, const SymbolDef *d, Poly fact) {
     World *w = f->w;
     Poly rest = poly_sub(w, d->arg[0], fact), q;
@@ -247,8 +263,11 @@ static void round_fact(Facts *f, Symbol floor, const SymbolDef *d, Poly fact) {
     for (Monomial m; poly_next(&s, &m);)
         if (!m.degree) c = m.coefficient;
     bool number = poly_constant(w, d->arg[1], &b);
-    if (w->overflow || (!number && c < 0) || !poly_divide(w, poly_sub(w, rest, poly_int(w, c)), d->arg[1], &q)) return;
-    facts_add(f, poly_sub(w, poly_sub(w, poly_symbol(w, floor), q), poly_int(w, number ? floor_of(c, b) : 0)));
+    if (w->overflow || (!number && c < 0) ||
+        !poly_divide(w, poly_sub(w, rest, poly_int(w, c)), d->arg[1], &q))
+        return;
+    facts_add(f, poly_sub(w, poly_sub(w, poly_symbol(w, floor), q),
+                          poly_int(w, number ? floor_of(c, b) : 0)));
 }
 
 bool facts_round(Facts *f, int known, int fact) {
@@ -265,7 +284,8 @@ static bool define(Facts *f, int i) {
     Symbol s = f->known[i].symbol;
     SymbolDef d = symbol_def(w, s);
     Poly x = poly_symbol(w, s), one = poly_int(w, 1);
-    bool bare = d.kind == SYM_NAMED || d.kind == SYM_INDEX || d.kind == SYM_DATA || d.kind == SYM_READ || d.kind == SYM_PLACE;
+    bool bare = d.kind == SYM_NAMED || d.kind == SYM_INDEX || d.kind == SYM_DATA ||
+                d.kind == SYM_READ || d.kind == SYM_PLACE;
     if (f->known[i].defined || bare) return false;
     if (d.kind == SYM_FLOOR && !at_least_one(f, d.arg[1])) return false;
     if (d.kind == SYM_DIGIT && !at_least_one(f, d.arg[1 + d.word])) return false;

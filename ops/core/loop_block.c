@@ -1,5 +1,5 @@
-/* loop_block.c -- blocks of values. The doubles are plain loops that the compiler makes vectors of; any other number
-   system is called element by element. */
+/* loop_block.c -- blocks of values. The doubles are plain loops that the compiler makes vectors of;
+   any other number system is called element by element. */
 #include "ops/core/loop_block.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -101,7 +101,9 @@ static void real_binary(const Numbers *num, ExKind kind, void *out, Operand1 p, 
     }
 }
 
-static double real_approx(const Numbers *num, const void *y) { return (void)num, *(const double *)y; }
+static double real_approx(const Numbers *num, const void *y) {
+    return (void)num, *(const double *)y;
+}
 
 static void real_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, int n) {
     (void)num;
@@ -118,8 +120,9 @@ static void real_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, in
     *y = (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-const BlockOps block_real = {sizeof(double), real_dtype, real_element, real_set,    real_load,   real_load_at, real_store,
-                             real_integers,  real_copy,  real_call,    real_binary, real_approx, real_fold};
+const BlockOps block_real = {sizeof(double), real_dtype,  real_element,  real_set,  real_load,
+                             real_load_at,   real_store,  real_integers, real_copy, real_call,
+                             real_binary,    real_approx, real_fold};
 
 /* ---- any number system */
 
@@ -162,15 +165,21 @@ static void number_binary(const Numbers *num, ExKind kind, void *y, Operand1 p, 
                                         : kind == EX_MAX2 ? num->most
                                         : kind == EX_MIN2 ? num->least
                                                           : num->power;
-    for (int j = 0; j < n; j++) ((Number *)y)[j] = f(((const Number *)p.v)[j * p.step], ((const Number *)q.v)[j * q.step]);
+    for (int j = 0; j < n; j++)
+        ((Number *)y)[j] = f(((const Number *)p.v)[j * p.step], ((const Number *)q.v)[j * q.step]);
 }
 
-static double number_approx(const Numbers *num, const void *y) { return num->approx(*(const Number *)y); }
+static double number_approx(const Numbers *num, const void *y) {
+    return num->approx(*(const Number *)y);
+}
 
 static void number_fold(const Numbers *num, ExKind kind, void *out, Operand1 a, int n) {
     Number *y = out;
-    for (int j = 0; j < n; j++) *y = (kind == EX_ADD ? num->add : num->most)(*y, ((const Number *)a.v)[j * a.step]);
+    for (int j = 0; j < n; j++)
+        *y = (kind == EX_ADD ? num->add : num->most)(*y, ((const Number *)a.v)[j * a.step]);
 }
 
-const BlockOps block_number = {sizeof(Number),  number_dtype, number_element, number_set,    number_load,   number_load_at, number_store,
-                               number_integers, number_copy,  number_call,    number_binary, number_approx, number_fold};
+const BlockOps block_number = {sizeof(Number), number_dtype,   number_element, number_set,
+                               number_load,    number_load_at, number_store,   number_integers,
+                               number_copy,    number_call,    number_binary,  number_approx,
+                               number_fold};

@@ -1,11 +1,11 @@
-/* loop_block.h -- what a loop program does to blocks of up to LOOP_LANES values: one struct of functions for doubles,
-   one for any number system. */
+/* loop_block.h -- what a loop program does to blocks of up to LOOP_LANES values: one struct of
+   functions for doubles, one for any number system. */
 #ifndef ISOMER_LOOP_BLOCK_H
 #define ISOMER_LOOP_BLOCK_H
 #include "ops/core/loop.h"
 
-/* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0 for one value
-   repeated. `from` elements into a view's data. */
+/* Values stand in buffers of Number (any system) or of double (reals). An operand's step is 1, or 0
+   for one value repeated. `from` elements into a view's data. */
 typedef struct Operand1 {
     const void *v;
     int step;
@@ -21,9 +21,11 @@ typedef struct BlockOps {
     void (*integers)(const Numbers *, const int64_t *, void *y, int n);
     void (*copy)(void *y, Operand1, int n);
     void (*call)(const Numbers *, Function, void *y, Operand1, int n);
-    void (*binary)(const Numbers *, ExKind, void *y, Operand1, Operand1, int n); /* y may be an operand of step 1 */
+    /* Y may be an operand of step 1. */
+    void (*binary)(const Numbers *, ExKind, void *y, Operand1, Operand1, int n);
     double (*approx)(const Numbers *, const void *y);
-    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n); /* EX_ADD or EX_MAX2 of n values into y[0] */
+    /* EX_ADD or EX_MAX2 of n values into y[0]. */
+    void (*fold)(const Numbers *, ExKind, void *y, Operand1, int n);
 } BlockOps;
 extern const BlockOps block_real, block_number;
 #endif

@@ -1,9 +1,10 @@
 /* loop_compile.c -- from an expression and sizes to a loop program (loop.h).
 
-   Every index polynomial becomes an affine form over loop variables. Quotients, remainders and minima disappear where
-   ranges decide them, and are registers elsewhere; equal registers are one. A subtree that does not depend on the
-   lane is compiled for one value, so that it is computed once for all lanes, and its sums choose lanes of their own.
-   */
+   Every index polynomial becomes an affine form over loop variables. Quotients, remainders and
+   minima disappear where ranges decide them, and are registers elsewhere; equal registers are one.
+   A subtree that does not depend on the lane is compiled for one value, so that it is computed once
+   for all lanes, and its sums choose lanes of their own.
+ */
 #include "ops/core/loop.h"
 #include <math.h>
 #include <string.h>
@@ -118,7 +119,8 @@ static Range range(Compile *c, const Affine *a) {
     Range y = {a->c, a->c};
     for (int j = 0; j < a->n; j++) {
         int r = a->t[j].r;
-        Range x = r < VARS ? (Range){0, c->extent[r] > 0 ? c->extent[r] - 1 : 0} : c->reg_range[r - VARS];
+        Range x =
+            r < VARS ? (Range){0, c->extent[r] > 0 ? c->extent[r] - 1 : 0} : c->reg_range[r - VARS];
         int64_t p = times(c, a->t[j].k, x.low), q = times(c, a->t[j].k, x.high);
         y.low = plus(c, y.low, p < q ? p : q);
         y.high = plus(c, y.high, p < q ? q : p);
@@ -128,7 +130,8 @@ static Range range(Compile *c, const Affine *a) {
 
 static uint64_t depends(const Compile *c, const Affine *a) {
     uint64_t y = 0;
-    for (int j = 0; j < a->n; j++) y |= a->t[j].r < VARS ? 1ull << a->t[j].r : c->reg_depends[a->t[j].r - VARS];
+    for (int j = 0; j < a->n; j++)
+        y |= a->t[j].r < VARS ? 1ull << a->t[j].r : c->reg_depends[a->t[j].r - VARS];
     return y;
 }
 
@@ -142,7 +145,8 @@ static void put_affine(Words *s, const Affine *a) {
 static Affine finish_register(Compile *c, Range known, uint64_t uses) {
     int from = c->reg_at[c->nreg], n = c->reg.n - from;
     for (int j = 0; j < c->nreg; j++)
-        if (c->reg_at[j + 1] - c->reg_at[j] == n && !memcmp(&c->reg.v[c->reg_at[j]], &c->reg.v[from], (size_t)n * 8)) {
+        if (c->reg_at[j + 1] - c->reg_at[j] == n &&
+            !memcmp(&c->reg.v[c->reg_at[j]], &c->reg.v[from], (size_t)n * 8)) {
             c->reg.n = from;
             return variable(VARS + j);
         }
@@ -191,7 +195,8 @@ static Affine remainder_of(Compile *c, Affine a, int64_t m) {
     Affine high, low;
     split(c, &a, m, &high, &low);
     Range r = range(c, &low);
-    if (floor_div(r.low, m) != floor_div(r.high, m)) return division(c, LOOP_MOD, &low, m, (Range){0, m - 1});
+    if (floor_div(r.low, m) != floor_div(r.high, m))
+        return division(c, LOOP_MOD, &low, m, (Range){0, m - 1});
     low.c -= floor_div(r.low, m) * m;
     return low;
 }
@@ -200,14 +205,16 @@ static Affine smaller(Compile *c, Affine a, Affine b) {
     Range x = range(c, &a), y = range(c, &b);
     if (x.high <= y.low) return a;
     if (y.high <= x.low) return b;
-    return pair(c, LOOP_MIN, &a, &b, (Range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high});
+    return pair(c, LOOP_MIN, &a, &b,
+                (Range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high});
 }
 
 static Affine multiplied(Compile *c, Affine a, Affine b) {
     if (!a.n) return scaled(c, b, a.c);
     if (!b.n) return scaled(c, a, b.c);
     Range x = range(c, &a), y = range(c, &b), z = {INT64_MAX, INT64_MIN};
-    int64_t p[4] = {times(c, x.low, y.low), times(c, x.low, y.high), times(c, x.high, y.low), times(c, x.high, y.high)};
+    int64_t p[4] = {times(c, x.low, y.low), times(c, x.low, y.high), times(c, x.high, y.low),
+                    times(c, x.high, y.high)};
     for (int j = 0; j < 4; j++) {
         if (p[j] < z.low) z.low = p[j];
         if (p[j] > z.high) z.high = p[j];
@@ -225,8 +232,10 @@ static int64_t number(Compile *c, Poly p) {
 
 static Affine digit(Compile *c, const SymbolDef *d) {
     int64_t behind = 1;
-    for (uint32_t j = d->word + 2; j < d->narg; j++) behind = times(c, behind, number(c, d->arg[j]));
-    return remainder_of(c, quotient(c, affine(c, d->arg[0]), behind), number(c, d->arg[d->word + 1]));
+    for (uint32_t j = d->word + 2; j < d->narg; j++)
+        behind = times(c, behind, number(c, d->arg[j]));
+    return remainder_of(c, quotient(c, affine(c, d->arg[0]), behind),
+                        number(c, d->arg[d->word + 1]));
 }
 
 static Affine symbol(Compile *c, Symbol s) {
@@ -238,8 +247,12 @@ static Affine symbol(Compile *c, Symbol s) {
     case SYM_FLOOR: return quotient(c, affine(c, d.arg[0]), number(c, d.arg[1]));
     case SYM_MIN: return smaller(c, affine(c, d.arg[0]), affine(c, d.arg[1]));
     case SYM_DIGIT: return digit(c, &d);
-    case SYM_NAMED: return error_set(c->error, E_INVALID, "", "size %s has no value", world_text(c->w, d.word)), fail(c, ""), constant(0);
-    default: return fail(c, "an index, a bound variable or a size that depends on data has no value"), constant(0);
+    case SYM_NAMED:
+        return error_set(c->error, E_INVALID, "", "size %s has no value", world_text(c->w, d.word)),
+               fail(c, ""), constant(0);
+    default:
+        return fail(c, "an index, a bound variable or a size that depends on data has no value"),
+               constant(0);
     }
 }
 
@@ -248,7 +261,8 @@ static Affine affine(Compile *c, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m) && !c->failed;) {
         Affine term = constant(m.coefficient);
-        for (uint32_t j = 0; j < m.degree && !c->failed; j++) term = multiplied(c, term, symbol(c, m.symbol[j]));
+        for (uint32_t j = 0; j < m.degree && !c->failed; j++)
+            term = multiplied(c, term, symbol(c, m.symbol[j]));
         add_to(c, &sum, term);
     }
     return sum;
@@ -258,7 +272,8 @@ static Affine affine(Compile *c, Poly p) {
 
 static Memo *memo_find(Compile *c, uint32_t key, uint32_t tag) {
     uint32_t mask = (uint32_t)c->memo_room - 1, at = (key * 2654435761u ^ tag * 40503u) & mask;
-    while (c->memo[at].key && (c->memo[at].key != key || c->memo[at].tag != tag)) at = (at + 1) & mask;
+    while (c->memo[at].key && (c->memo[at].key != key || c->memo[at].tag != tag))
+        at = (at + 1) & mask;
     return &c->memo[at];
 }
 
@@ -338,8 +353,9 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
     default: break;
     }
     y = x->kind == EX_IF ? cond_depends(c, &x->cond) : 0;
-    bool one = x->kind == EX_FN,
-         two = x->kind == EX_ADD || x->kind == EX_MUL || x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_POW;
+    bool one = x->kind == EX_FN, two = x->kind == EX_ADD || x->kind == EX_MUL ||
+                                       x->kind == EX_MAX2 || x->kind == EX_MIN2 ||
+                                       x->kind == EX_POW;
     if (one || two || x->kind == EX_IF) y |= depends_of(c, x->a);
     if (two || x->kind == EX_IF) y |= depends_of(c, x->b);
     return y;
@@ -380,8 +396,8 @@ static int64_t parameter(Compile *c, uint32_t word) {
     return fail(c, "a parameter has no value"), 0;
 }
 
-/* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous, if it is long
-   enough, else the longest. */
+/* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous,
+   if it is long enough, else the longest. */
 static int inner_position(const Compile *c, int n, const int var[]) {
     int best = n - 1;
     for (int j = 0; j < n && c->extent[var[n - 1]] < 16; j++)
@@ -393,7 +409,9 @@ static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
     int var[RANK_MAX], inner = -1;
     if (empty_sum(c, x, var)) {
         s->n -= 2; /* the node becomes a number */
-        put_node(c, s, &(ExNode){.kind = x->kind == EX_SUM ? EX_NUM : EX_REAL, .q = 1, .real = -INFINITY}, -1);
+        put_node(c, s,
+                 &(ExNode){.kind = x->kind == EX_SUM ? EX_NUM : EX_REAL, .q = 1, .real = -INFINITY},
+                 -1);
         return;
     }
     if (lane < 0 && x->n) {
@@ -438,8 +456,14 @@ static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
     case EX_MAX2:
     case EX_MIN2:
     case EX_POW: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b); return;
-    case EX_IF: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b), put_cond(c, s, &x->cond); return;
-    case EX_WHERE: a = node(c, x->a, lane), b = node(c, x->b, lane), d = node(c, x->c, lane), put(s, a), put(s, b), put(s, d); return;
+    case EX_IF:
+        a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b),
+        put_cond(c, s, &x->cond);
+        return;
+    case EX_WHERE:
+        a = node(c, x->a, lane), b = node(c, x->b, lane), d = node(c, x->c, lane), put(s, a),
+        put(s, b), put(s, d);
+        return;
     case EX_TAKE: put_take(c, s, x, lane); return;
     case EX_SUM:
     case EX_MOST: put_sum(c, s, x, lane); return;
@@ -461,7 +485,8 @@ static int64_t node(Compile *c, Ex e, int lane) {
     return c->nnode++;
 }
 
-/* The output's lane: its last axis if that is long, else its longest, unless a sum is longer than all of them. */
+/* The output's lane: its last axis if that is long, else its longest, unless a sum is longer than
+   all of them. */
 static int output_lane(const Compile *c, int rank) {
     int best = rank - 1;
     if (rank && c->extent[rank - 1] >= 16) return best;
@@ -476,7 +501,8 @@ static int output_lane(const Compile *c, int rank) {
 
 static LoopProgram assemble(Compile *c, int64_t root, int lane) {
     Words to = {.arena = c->arena};
-    const int64_t head[LOOP_HEAD] = {LOOP_MAGIC, c->nin, c->nparam, c->rank, c->nvar, c->nreg, c->nnode, root, lane};
+    const int64_t head[LOOP_HEAD] = {LOOP_MAGIC, c->nin,   c->nparam, c->rank, c->nvar,
+                                     c->nreg,    c->nnode, root,      lane};
     for (int j = 0; j < LOOP_HEAD; j++) put(&to, head[j]);
     for (int v = 0; v < c->nvar; v++) put(&to, c->extent[v]);
     for (int j = 0; j < c->reg.n; j++) put(&to, c->reg.v[j]);
@@ -484,8 +510,9 @@ static LoopProgram assemble(Compile *c, int64_t root, int lane) {
     return (LoopProgram){to.n, to.v};
 }
 
-static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[], int nparam, const uint32_t param[],
-                    Arena *arena, LoopProgram *out, Error *error) {
+static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[],
+                    int nparam, const uint32_t param[], Arena *arena, LoopProgram *out,
+                    Error *error) {
     Error mine = {0};
     Compile *c = ARENA_NEW(arena, Compile, 1);
     *c = (Compile){.w = w,
@@ -504,7 +531,8 @@ static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], 
         c->extent[c->nvar++] = dim[k];
         empty |= dim[k] <= 0;
     }
-    if (empty || !e) e = e ? ex_rational(w, 0, 1) : 0; /* nothing will be computed: any program will do */
+    if (empty || !e)
+        e = e ? ex_rational(w, 0, 1) : 0; /* nothing will be computed: any program will do */
     if (!e) fail(c, "an output has no definition");
     else depends_of(c, e); /* declares every variable */
     int lane = c->failed ? -1 : output_lane(c, rank);
@@ -514,12 +542,12 @@ static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], 
     return true;
 }
 
-bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], int nparam, const uint32_t param[], Arena *arena,
-                  LoopProgram *out, Error *error) {
+bool loop_compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], int nparam,
+                  const uint32_t param[], Arena *arena, LoopProgram *out, Error *error) {
     return compile(w, e, sizes, rank, dim, NULL, nparam, param, arena, out, error);
 }
 
-bool loop_compile_some(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], const int input[], Arena *arena, LoopProgram *out,
-                       Error *error) {
+bool loop_compile_some(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[],
+                       const int input[], Arena *arena, LoopProgram *out, Error *error) {
     return compile(w, e, sizes, rank, dim, input, 0, NULL, arena, out, error);
 }

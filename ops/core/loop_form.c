@@ -1,5 +1,5 @@
-/* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a place is checked,
-   so that damaged words are refused and not run. */
+/* loop_form.c -- decodes the words of a loop program against views. Every number that is used as a
+   place is checked, so that damaged words are refused and not run. */
 #include "ops/core/loop_form.h"
 #include <string.h>
 
@@ -22,7 +22,9 @@ static int take_below(Decode *d, int64_t low, int64_t high) { /* low <= number <
     return (int)low;
 }
 
-static uint64_t uses_of(const Loop *l, int r) { return r < LOOP_VARS ? 1ull << r : l->reg[r - LOOP_VARS].uses; }
+static uint64_t uses_of(const Loop *l, int r) {
+    return r < LOOP_VARS ? 1ull << r : l->reg[r - LOOP_VARS].uses;
+}
 
 static Affine take_affine(Decode *d, int nreg) {
     Loop *l = d->l;
@@ -97,10 +99,13 @@ static void take_cond(Decode *d, Node *x, int lane) {
         x->uses |= a.uses;
         t->level = x->nvar - 1;
         while (t->level >= 0 && !(a.uses >> x->var[t->level] & 1)) t->level--;
-        int along = lane >= 0 && (a.uses >> lane & 1) ? lane : t->level >= 0 ? x->var[t->level] : -1;
+        int along = lane >= 0 && (a.uses >> lane & 1) ? lane
+                    : t->level >= 0                   ? x->var[t->level]
+                                                      : -1;
         t->form = form_along(l, &a, along);
         t->use = along >= 0 && along == lane && lane != x->inner ? LIT_LANES : LIT_CHECK;
-        if (t->use == LIT_CHECK && t->level >= 0) t->use = !t->form.nlane ? LIT_CLIP : along == x->inner ? LIT_LANES : LIT_CHECK;
+        if (t->use == LIT_CHECK && t->level >= 0)
+            t->use = !t->form.nlane ? LIT_CLIP : along == x->inner ? LIT_LANES : LIT_CHECK;
         if (t->use == LIT_CHECK) t->form = form_along(l, &a, -1);
     }
 }
@@ -134,10 +139,18 @@ static void take_node(Decode *d, int at) {
     x->inner = -1;
     x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
     switch (x->kind) {
-    case EX_NUM: bits = take(d), q = take(d), d->bad |= q <= 0, x->number = l->num->ratio(bits, q > 0 ? q : 1); return;
-    case EX_REAL: bits = take(d), memcpy(&real, &bits, sizeof real), x->number = l->num->real(real); return;
+    case EX_NUM:
+        bits = take(d), q = take(d), d->bad |= q <= 0,
+        x->number = l->num->ratio(bits, q > 0 ? q : 1);
+        return;
+    case EX_REAL:
+        bits = take(d), memcpy(&real, &bits, sizeof real), x->number = l->num->real(real);
+        return;
     case EX_PARAM: x->word = take_below(d, 0, INT32_MAX); return;
-    case EX_SIZE: size = take_affine(d, l->nreg), x->uses = size.uses, x->form = form_along(l, &size, x->lane); return;
+    case EX_SIZE:
+        size = take_affine(d, l->nreg), x->uses = size.uses,
+        x->form = form_along(l, &size, x->lane);
+        return;
     case EX_AT: take_offset(d, x, x->lane); return;
     case EX_FN: x->word = take_below(d, 0, FN_COUNT), x->a = x->b = take_below(d, 0, at); break;
     case EX_SUM:
@@ -149,18 +162,23 @@ static void take_node(Decode *d, int at) {
     if (d->bad) return;
     x->uses = l->node[x->a].uses | l->node[x->b].uses;
     if (x->kind == EX_WHERE) x->uses |= l->node[x->word].uses;
-    if (x->kind == EX_TAKE) x->uses = l->node[x->a].uses | (l->node[x->b].uses & ~(1ull << x->word));
+    if (x->kind == EX_TAKE)
+        x->uses = l->node[x->a].uses | (l->node[x->b].uses & ~(1ull << x->word));
     if (x->kind == EX_IF) take_cond(d, x, x->lane);
 }
 
 static bool fits(const Loop *l, const View *view, Error *error) {
     if (view[0].rank != l->rank)
-        return error_set(error, E_INVALID, "", "a loop program of rank %d writes a view of rank %d", l->rank, view[0].rank);
+        return error_set(error, E_INVALID, "", "a loop program of rank %d writes a view of rank %d",
+                         l->rank, view[0].rank);
     for (int k = 0; k < l->rank; k++)
-        if (view[0].dim[k] != l->extent[k]) return error_set(error, E_INVALID, "", "a loop program and its output differ in axis %d", k);
+        if (view[0].dim[k] != l->extent[k])
+            return error_set(error, E_INVALID, "",
+                             "a loop program and its output differ in axis %d", k);
     for (int k = 0; k < l->nview; k++)
         if (view[k].rank >= 0 && !l->block->dtype(view[k].dtype))
-            return error_set(error, E_INVALID, "", "a loop program cannot use type %d", view[k].dtype);
+            return error_set(error, E_INVALID, "", "a loop program cannot use type %d",
+                             view[k].dtype);
     return true;
 }
 
@@ -182,7 +200,8 @@ static bool decode(Loop *l, LoopProgram p, const View view[], Error *error) {
     for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);
     l->node = ARENA_NEW(l->arena, Node, l->nnode);
     for (int j = 0; j < l->nnode && !d.bad; j++) take_node(&d, j);
-    if (d.bad || d.at != d.end) return error_set(error, E_INVALID, "", "a loop program that does not fit its inputs");
+    if (d.bad || d.at != d.end)
+        return error_set(error, E_INVALID, "", "a loop program that does not fit its inputs");
     return true;
 }
 

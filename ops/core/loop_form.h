@@ -1,5 +1,5 @@
-/* loop_form.h -- a loop program made ready to run: decoded, strides folded into the offsets, buffers given. Made by
-   loop_new, read by loop_run. */
+/* loop_form.h -- a loop program made ready to run: decoded, strides folded into the offsets,
+   buffers given. Made by loop_new, read by loop_run. */
 #ifndef ISOMER_LOOP_FORM_H
 #define ISOMER_LOOP_FORM_H
 #include "ops/core/loop_block.h"
@@ -14,8 +14,8 @@ typedef struct Affine {
     Term *t;
     uint64_t uses;
 } Affine; /* uses: the variables it depends on, as bits */
-/* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms are registers that
-   depend on it too. */
+/* An affine form seen along one variable: c + lane * (that variable) + terms; the last nlane terms
+   are registers that depend on it too. */
 typedef struct Form {
     int64_t c, lane;
     int n, nlane;
@@ -27,8 +27,8 @@ typedef struct Register {
     int64_t m;
     uint64_t uses;
 } Register;
-/* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds that variable;
-   LANES: differs between lanes. */
+/* CHECK: decided once the variables up to `level` (-1: none) of its sum have values; CLIP: bounds
+   that variable; LANES: differs between lanes. */
 typedef enum LiteralUse { LIT_CHECK, LIT_CLIP, LIT_LANES } LiteralUse;
 typedef struct Literal {
     bool eq;
@@ -38,13 +38,15 @@ typedef struct Literal {
 } Literal;
 typedef struct Node {
     ExKind kind;
-    int lane, a, b, word; /* children; function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
-    Form form;            /* EX_SIZE: the number; EX_AT: the offset in elements */
+    int lane, a, b,
+        word; /* children; function, input, parameter, condition (EX_WHERE) or variable (EX_TAKE) */
+    Form form; /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
     int nlit, nvar, inner, *var;
     Literal *lit;
     uint64_t uses;
-    int nkey, *key_var, low, high; /* sums: the variables it depends on, and for which values of them buffer[low..high) is right */
+    int nkey, *key_var, low, high; /* sums: the variables it depends on, and for which values of
+                                      them buffer[low..high) is right */
     int64_t *key;
     char *buffer;
 } Node;

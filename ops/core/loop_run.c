@@ -1,10 +1,11 @@
-/* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over their variables around
-   that.
+/* loop_run.c -- runs a loop program: blocks of lanes are computed node by node, sums loop over
+   their variables around that.
 
-   A node is asked for the lanes low..high of its buffer and asks its children for the same; a child without lanes
-   holds one value. Conditions cut the range of a sum's variable or the range of lanes where they are affine in it, so
-   the innermost loops have no tests. A sum remembers for which values of the variables it depends on it holds, so
-   that what does not change in a loop is computed once. */
+   A node is asked for the lanes low..high of its buffer and asks its children for the same; a child
+   without lanes holds one value. Conditions cut the range of a sum's variable or the range of lanes
+   where they are affine in it, so the innermost loops have no tests. A sum remembers for which
+   values of the variables it depends on it holds, so that what does not change in a loop is
+   computed once. */
 #include "ops/core/loop_form.h"
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 static int64_t register_value(const Loop *, int r);
 
 static int64_t sum_terms(const Loop *l, int64_t c, const Term *t, int n) {
-    for (int j = 0; j < n; j++) c += t[j].k * (t[j].r < LOOP_VARS ? l->value[t[j].r] : register_value(l, t[j].r));
+    for (int j = 0; j < n; j++)
+        c += t[j].k * (t[j].r < LOOP_VARS ? l->value[t[j].r] : register_value(l, t[j].r));
     return c;
 }
 
@@ -50,7 +52,8 @@ static void affine_lanes(const Loop *l, const Affine *a, int lane, int low, int 
     for (int j = 0; j < a->n; j++) {
         const Term *t = &a->t[j];
         if (t->r == lane) step += t->k;
-        if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1)) c += sum_terms(l, 0, t, 1);
+        if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1))
+            c += sum_terms(l, 0, t, 1);
     }
     for (int j = low; j < high; j++) y[j] = c + step * j;
     for (int j = 0; j < a->n; j++) {
@@ -94,7 +97,8 @@ static void clip(bool eq, int64_t c, int64_t k, int64_t *from, int64_t *to) {
 static bool checks(const Loop *l, const Node *x, int level) {
     for (int j = 0; j < x->nlit; j++) {
         const Literal *t = &x->lit[j];
-        if (t->use == LIT_CHECK && t->level == level && !truth(t->eq, form_start(l, &t->form, -1))) return false;
+        if (t->use == LIT_CHECK && t->level == level && !truth(t->eq, form_start(l, &t->form, -1)))
+            return false;
     }
     return true;
 }
@@ -105,7 +109,8 @@ static void limits(const Loop *l, const Node *x, int level, int64_t *from, int64
     *to = l->extent[x->var[level]];
     for (int j = 0; j < x->nlit; j++) {
         const Literal *t = &x->lit[j];
-        if (t->use == LIT_CLIP && t->level == level) clip(t->eq, sum_terms(l, t->form.c, t->form.t, t->form.n), t->form.lane, from, to);
+        if (t->use == LIT_CLIP && t->level == level)
+            clip(t->eq, sum_terms(l, t->form.c, t->form.t, t->form.n), t->form.lane, from, to);
     }
 }
 
@@ -179,20 +184,24 @@ static void choose(Loop *l, Node *x, int low, int high) {
     while (runs_next(&r, &from, &to, &yes)) {
         int child = any && yes ? x->a : x->b;
         visit(l, child, from, to);
-        l->block->copy(x->buffer + (size_t)from * l->block->size, operand(l, child, from), to - from);
+        l->block->copy(x->buffer + (size_t)from * l->block->size, operand(l, child, from),
+                       to - from);
     }
 }
 
 static void copy_lane(Loop *l, Node *x, int child, int j) {
     l->block->copy(x->buffer + (size_t)j * l->block->size, operand(l, child, j), 1);
 }
-static double lane_value(const Loop *l, int child, int j) { return l->block->approx(l->num, operand(l, child, j).v); }
+static double lane_value(const Loop *l, int child, int j) {
+    return l->block->approx(l->num, operand(l, child, j).v);
+}
 
 static void choose_by_data(Loop *l, Node *x, int low, int high) {
     visit(l, x->word, low, high);
     visit(l, x->a, low, high);
     visit(l, x->b, low, high);
-    for (int j = low; j < high; j++) copy_lane(l, x, lane_value(l, x->word, j) != 0 ? x->a : x->b, j);
+    for (int j = low; j < high; j++)
+        copy_lane(l, x, lane_value(l, x->word, j) != 0 ? x->a : x->b, j);
 }
 
 /* Each lane has a place of its own. */
@@ -224,7 +233,8 @@ static void sum_lanes(Loop *l, Node *x, int low, int high) {
         if (!yes) continue;
         void *y = x->buffer + (size_t)from * l->block->size;
         visit(l, x->a, from, to);
-        l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, operand(l, x->a, from), to - from);
+        l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, operand(l, x->a, from),
+                         to - from);
     }
 }
 
@@ -235,7 +245,8 @@ static void sum_blocks(Loop *l, Node *x, int64_t first, int64_t last) {
     bool yes;
     for (int64_t base = first; base < last; base += LOOP_LANES) {
         l->value[x->inner] = base;
-        runs_begin(l, x, x->inner, 0, last - base < LOOP_LANES ? (int)(last - base) : LOOP_LANES, &r);
+        runs_begin(l, x, x->inner, 0, last - base < LOOP_LANES ? (int)(last - base) : LOOP_LANES,
+                   &r);
         while (runs_next(&r, &from, &to, &yes)) {
             if (!yes) continue;
             visit(l, x->a, from, to);
@@ -288,9 +299,15 @@ static void visit(Loop *l, int node, int low, int high) {
     case EX_NUM:
     case EX_REAL:
     case EX_PARAM: return;
-    case EX_SIZE: form_lanes(l, &x->form, x->lane, low, high, v), l->block->integers(l->num, v + low, y, high - low); return;
+    case EX_SIZE:
+        form_lanes(l, &x->form, x->lane, low, high, v),
+            l->block->integers(l->num, v + low, y, high - low);
+        return;
     case EX_AT: read_elements(l, x, low, high, y); return;
-    case EX_FN: visit(l, x->a, low, high), l->block->call(l->num, (Function)x->word, y, operand(l, x->a, low), high - low); return;
+    case EX_FN:
+        visit(l, x->a, low, high),
+            l->block->call(l->num, (Function)x->word, y, operand(l, x->a, low), high - low);
+        return;
     case EX_IF: choose(l, x, low, high); return;
     case EX_WHERE: choose_by_data(l, x, low, high); return;
     case EX_TAKE: take_place(l, x, low, high); return;
@@ -308,7 +325,9 @@ static void visit(Loop *l, int node, int low, int high) {
 static void prepare(Loop *l, void *const slot[], const Number param[]) {
     for (int k = 0; k < l->nview; k++) {
         const View *v = &l->view[k];
-        l->data[k] = v->rank < 0 ? NULL : (char *)slot[v->slot] + v->offset * (int64_t)l->block->element(v->dtype);
+        l->data[k] = v->rank < 0
+                         ? NULL
+                         : (char *)slot[v->slot] + v->offset * (int64_t)l->block->element(v->dtype);
     }
     for (int j = 0; j < l->nnode; j++) {
         Node *x = &l->node[j];
@@ -318,7 +337,8 @@ static void prepare(Loop *l, void *const slot[], const Number param[]) {
     }
 }
 
-/* The elements along the output's lane, the other axes having values; `at` is the offset of the first. */
+/* The elements along the output's lane, the other axes having values; `at` is the offset of the
+   first. */
 static void write_row(Loop *l, int64_t at) {
     const View *v = &l->view[0];
     int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane],

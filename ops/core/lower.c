@@ -1,9 +1,10 @@
 /* lower.c -- from a definition with bound sizes to steps.
 
-   An element of an input at index polynomials becomes a view when its offset is a sum of multiples of the output's
-   indices. Digits of one number are first joined where the strides allow it (a reshape of dense data is one digit,
-   which is the number itself) and then resolved by ranges. Element-wise trees become programs, with at most one plain
-   sum or maximum as the element that a reduction computes; all the rest is a loop program. */
+   An element of an input at index polynomials becomes a view when its offset is a sum of multiples
+   of the output's indices. Digits of one number are first joined where the strides allow it (a
+   reshape of dense data is one digit, which is the number itself) and then resolved by ranges.
+   Element-wise trees become programs, with at most one plain sum or maximum as the element that a
+   reduction computes; all the rest is a loop program. */
 #include "ops/core/lower.h"
 #include "ops/core/loop.h"
 #include "ops/core/number.h"
@@ -11,7 +12,9 @@
 
 /* ---- collecting steps */
 
-StepBuf stepbuf_new(World *w, Sizes sizes, Arena *arena) { return (StepBuf){.w = w, .sizes = sizes, .arena = arena}; }
+StepBuf stepbuf_new(World *w, Sizes sizes, Arena *arena) {
+    return (StepBuf){.w = w, .sizes = sizes, .arena = arena};
+}
 
 Step *step_add(StepBuf *b, StepKind kind, int nview, const View view[]) {
     if (b->n == b->room) {
@@ -20,7 +23,9 @@ Step *step_add(StepBuf *b, StepKind kind, int nview, const View view[]) {
         b->v = more;
     }
     Step *s = &b->v[b->n++];
-    *s = (Step){.kind = kind, .nview = nview, .view = arena_copy(b->arena, view, (size_t)nview * sizeof *view)};
+    *s = (Step){.kind = kind,
+                .nview = nview,
+                .view = arena_copy(b->arena, view, (size_t)nview * sizeof *view)};
     return s;
 }
 
@@ -47,9 +52,13 @@ int64_t step_size(StepBuf *b, Poly p) {
     return v;
 }
 
-void step_copy(StepBuf *b, const View *y, const View *x) { step_add(b, S_COPY, 2, (const View[]){*y, *x}); }
+void step_copy(StepBuf *b, const View *y, const View *x) {
+    step_add(b, S_COPY, 2, (const View[]){*y, *x});
+}
 
-void step_fill(StepBuf *b, const View *y, double k) { step_code(b, step_add(b, S_FILL, 1, y), 1, &(Scalar){.op = C_CONST, .k = k}); }
+void step_fill(StepBuf *b, const View *y, double k) {
+    step_code(b, step_add(b, S_FILL, 1, y), 1, &(Scalar){.op = C_CONST, .k = k});
+}
 
 /* ---- offsets */
 
@@ -83,11 +92,13 @@ static bool take_digit(const Space *s, const SymbolDef *d, int64_t k, Offset *o)
         if (!size_of(s, d->arg[d->word + 1], &g.radix)) return false;
         for (uint32_t j = d->word + 2; j < d->narg; j++) {
             int64_t r;
-            if (!size_of(s, d->arg[j], &r) || __builtin_mul_overflow(g.behind, r, &g.behind)) return false;
+            if (!size_of(s, d->arg[j], &r) || __builtin_mul_overflow(g.behind, r, &g.behind))
+                return false;
         }
         if (g.radix == 1) return true; /* it is 0 */
     }
-    if (g.behind <= 0 || g.radix < 0 || (d->kind == SYM_DIGIT && !g.radix) || o->n == DIGITS) return false;
+    if (g.behind <= 0 || g.radix < 0 || (d->kind == SYM_DIGIT && !g.radix) || o->n == DIGITS)
+        return false;
     o->digit[o->n++] = g;
     return true;
 }
@@ -123,12 +134,14 @@ static bool take_poly(const Space *s, Poly p, int64_t k, Offset *o) {
     return true;
 }
 
-/* Two digits of one number, one right before the other, that count on: high * radix + low is one digit. */
+/* Two digits of one number, one right before the other, that count on: high * radix + low is one
+   digit. */
 static bool join(Offset *o) {
     for (int a = 0; a < o->n; a++)
         for (int b = 0; b < o->n; b++) {
             Digit *high = &o->digit[a], *low = &o->digit[b];
-            if (a == b || !low->radix || high->of != low->of || high->behind != low->behind * low->radix || high->k != low->k * low->radix)
+            if (a == b || !low->radix || high->of != low->of ||
+                high->behind != low->behind * low->radix || high->k != low->k * low->radix)
                 continue;
             low->radix *= high->radix;
             *high = o->digit[--o->n];
@@ -161,7 +174,9 @@ static bool resolve(const Space *s, const Digit *d, Line *out) {
     Offset of = {0};
     Line high, low;
     int64_t z;
-    if (!take_poly(s, d->of, 1, &of) || !line_of(s, &of) || !split(s, &of.line, d->behind, &high, &low, &z)) return false;
+    if (!take_poly(s, d->of, 1, &of) || !line_of(s, &of) ||
+        !split(s, &of.line, d->behind, &high, &low, &z))
+        return false;
     high.c += z;
     *out = high;
     if (!d->radix) return true;
@@ -228,7 +243,8 @@ typedef struct Program {
     ReduceKind kind;
 } Program;
 
-static int emit(Program *, Ex); /* the instruction that computes it; -1: no element-wise program can */
+/* The instruction that computes it; -1: no element-wise program can. */
+static int emit(Program *, Ex);
 
 static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
     if (a < 0 || b < 0 || p->ncode == CODE) return -1;
@@ -290,9 +306,10 @@ static int emit_max(Program *p, Ex e, const ExNode *x) {
 
 static int emit_function(Program *p, Ex e, const ExNode *x) {
     static const uint8_t op[FN_COUNT] = {
-        [FN_RECIP] = C_RECIP, [FN_EXP] = C_EXP,         [FN_LOG] = C_LOG,   [FN_SQRT] = C_SQRT, [FN_ERF] = C_ERF,
-        [FN_TANH] = C_TANH,   [FN_SIGMOID] = C_SIGMOID, [FN_ABS] = C_ABS,   [FN_DELTA] = C_EQ,  [FN_FLOOR] = C_FLOOR,
-        [FN_CEIL] = C_CEIL,   [FN_ROUND] = C_ROUND,     [FN_SIGN] = C_SIGN, [FN_SIN] = C_SIN,   [FN_COS] = C_COS};
+        [FN_RECIP] = C_RECIP, [FN_EXP] = C_EXP,     [FN_LOG] = C_LOG,         [FN_SQRT] = C_SQRT,
+        [FN_ERF] = C_ERF,     [FN_TANH] = C_TANH,   [FN_SIGMOID] = C_SIGMOID, [FN_ABS] = C_ABS,
+        [FN_DELTA] = C_EQ,    [FN_FLOOR] = C_FLOOR, [FN_CEIL] = C_CEIL,       [FN_ROUND] = C_ROUND,
+        [FN_SIGN] = C_SIGN,   [FN_SIN] = C_SIN,     [FN_COS] = C_COS};
     int a = emit(p, x->a);
     return instruct(p, e, (ScalarOp)op[x->word], a, x->word == FN_DELTA ? number(p, 0, 0) : 0, 0);
 }
@@ -361,7 +378,8 @@ static bool reduction_view(Program *p) {
 
 static bool lower_program(StepBuf *b, Ex e, const View in[], const View *out) {
     Program *p = ARENA_NEW(b->arena, Program, 1);
-    *p = (Program){.b = b, .space = space_of(b->w, b->sizes, out), .in = in, .nview = 1, .view = {*out}};
+    *p = (Program){
+        .b = b, .space = space_of(b->w, b->sizes, out), .in = in, .nview = 1, .view = {*out}};
     if (!find_reduced(p, e) || (p->reduced && !reduction_view(p))) return false;
     int last = emit(p, e);
     if (last < 0 || last != p->ncode - 1) return false;

@@ -1,6 +1,6 @@
-/* lower.h -- from a definition with bound sizes to steps: a view where each output element is one element of an input
-   at affine positions, else an element-wise step, a reduction, or the loop program that it always is. Operators with
-   a step of their own say so in Op.lower. */
+/* lower.h -- from a definition with bound sizes to steps: a view where each output element is one
+   element of an input at affine positions, else an element-wise step, a reduction, or the loop
+   program that it always is. Operators with a step of their own say so in Op.lower. */
 #ifndef ISOMER_LOWER_H
 #define ISOMER_LOWER_H
 #include "ops/core/expr.h"
@@ -15,9 +15,10 @@ typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     const char *why; /* set by what could not be done; the steps must not be used then */
 } StepBuf;
 StepBuf stepbuf_new(World *, Sizes, Arena *);
-Step *step_add(StepBuf *, StepKind, int nview, const View view[]); /* a copy of the views; the Step moves when the next is added */
-void step_param(StepBuf *, Step *, int n, const int64_t param[]);  /* appends */
-void step_sizes(StepBuf *, Step *, int n, const Poly p[]);         /* appends their values */
+/* A copy of the views; the Step moves when the next is added. */
+Step *step_add(StepBuf *, StepKind, int nview, const View view[]);
+void step_param(StepBuf *, Step *, int n, const int64_t param[]); /* appends */
+void step_sizes(StepBuf *, Step *, int n, const Poly p[]);        /* appends their values */
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
 int64_t step_size(StepBuf *, Poly); /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);

@@ -1,8 +1,9 @@
 /* number.c -- doubles, exact rationals and residues behind one struct of functions.
 
-   A residue is a pair of homomorphic images, modulo p and modulo q = (p - 1)/2, of a value that is rational in the
-   inputs. exp takes the q part to p: EXP_BASE, a square, has order q modulo p, so exp(a + b) = exp(a) exp(b). What comes out of exp has
-   no q part. Its further exponential is a hash, as is every function with no law that holds modulo p. */
+   A residue is a pair of homomorphic images, modulo p and modulo q = (p - 1)/2, of a value that is
+   rational in the inputs. exp takes the q part to p: EXP_BASE, a square, has order q modulo p, so
+   exp(a + b) = exp(a) exp(b). What comes out of exp has no q part. Its further exponential is a
+   hash, as is every function with no law that holds modulo p. */
 #include "ops/core/number.h"
 #include "ops/base/random.h"
 #include <math.h>
@@ -16,7 +17,7 @@ static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
 static const FunctionFacts facts[FN_COUNT] = {
-    /*             name       real       at 0      monotone parity low        high      domain     rational */
+    /* name       real       at 0      monotone parity low        high      domain     rational */
     [FN_RECIP] = {"recip", recip, NAN, 0, -1, -INFINITY, INFINITY, -INFINITY, true},
     [FN_EXP] = {"exp", exp, 1, 1, 0, 0, INFINITY, -INFINITY, false},
     [FN_LOG] = {"log", log, -INFINITY, 1, 0, -INFINITY, INFINITY, 0, false},
@@ -48,11 +49,14 @@ static Number real_power(Number a, Number b) { return real_of(pow(a.real, b.real
 static Number real_call(Function f, Number a) { return real_of(facts[f].real(a.real)); }
 static Number real_lowest(void) { return real_of(-INFINITY); }
 static bool real_known(Number a) { return !isnan(a.real); }
-static bool real_equal(Number a, Number b) { return a.real == b.real || (isnan(a.real) && isnan(b.real)); }
+static bool real_equal(Number a, Number b) {
+    return a.real == b.real || (isnan(a.real) && isnan(b.real));
+}
 static double real_approx(Number a) { return a.real; }
 
-const Numbers numbers_real = {"real",     real_ratio, real_of,     real_add,   real_mul,   real_most,  real_least,
-                              real_power, real_call,  real_lowest, real_known, real_equal, real_approx};
+const Numbers numbers_real = {"real",     real_ratio, real_of,    real_add,  real_mul,
+                              real_most,  real_least, real_power, real_call, real_lowest,
+                              real_known, real_equal, real_approx};
 
 /* ---- rationals */
 
@@ -82,7 +86,9 @@ static bool ratio_known(Number a) { return a.ratio.q > 0 || a.ratio.p; }
 static double ratio_approx(Number a) { return (double)a.ratio.p / (double)a.ratio.q; }
 static Number ratio_of(int64_t p, int64_t q) { return ratio_make(p, q); }
 static Number ratio_lowest(void) { return (Number){.ratio = {-1, 0}}; }
-static bool ratio_equal(Number a, Number b) { return a.ratio.p == b.ratio.p && a.ratio.q == b.ratio.q; }
+static bool ratio_equal(Number a, Number b) {
+    return a.ratio.p == b.ratio.p && a.ratio.q == b.ratio.q;
+}
 
 static Number ratio_real(double x) { /* exactly, when 53 bits and the exponent fit */
     int exponent;
@@ -93,13 +99,15 @@ static Number ratio_real(double x) { /* exactly, when 53 bits and the exponent f
     while (p && p % 2 == 0) p /= 2, exponent++;
     if (!p) return ratio_of(0, 1);
     if (exponent < -62 || exponent > 62) return ratio_unknown;
-    return exponent < 0 ? ratio_make(p, (Wide)1 << -exponent) : ratio_make((Wide)p * ((Wide)1 << exponent), 1);
+    return exponent < 0 ? ratio_make(p, (Wide)1 << -exponent)
+                        : ratio_make((Wide)p * ((Wide)1 << exponent), 1);
 }
 
 /* Infinity takes part in max and min only. */
 static Number ratio_add(Number a, Number b) {
     if (!ratio_finite(a) || !ratio_finite(b)) return ratio_unknown;
-    return ratio_make((Wide)a.ratio.p * b.ratio.q + (Wide)b.ratio.p * a.ratio.q, (Wide)a.ratio.q * b.ratio.q);
+    return ratio_make((Wide)a.ratio.p * b.ratio.q + (Wide)b.ratio.p * a.ratio.q,
+                      (Wide)a.ratio.q * b.ratio.q);
 }
 
 static Number ratio_mul(Number a, Number b) {
@@ -128,11 +136,13 @@ static Number ratio_least(Number a, Number b) {
 
 static Number ratio_recip(Number a) {
     if (!ratio_finite(a) || !a.ratio.p || a.ratio.p == INT64_MIN) return ratio_unknown;
-    return (Number){.ratio = {a.ratio.p < 0 ? -a.ratio.q : a.ratio.q, a.ratio.p < 0 ? -a.ratio.p : a.ratio.p}};
+    return (Number){
+        .ratio = {a.ratio.p < 0 ? -a.ratio.q : a.ratio.q, a.ratio.p < 0 ? -a.ratio.p : a.ratio.p}};
 }
 
 static Number ratio_power(Number a, Number b) {
-    if (!ratio_finite(a) || b.ratio.q != 1 || b.ratio.p > 64 || b.ratio.p < -64) return ratio_unknown;
+    if (!ratio_finite(a) || b.ratio.q != 1 || b.ratio.p > 64 || b.ratio.p < -64)
+        return ratio_unknown;
     Number y = ratio_of(1, 1);
     for (int64_t k = b.ratio.p < 0 ? -b.ratio.p : b.ratio.p; k > 0; k--) y = ratio_mul(y, a);
     return b.ratio.p < 0 ? ratio_recip(y) : y;
@@ -171,8 +181,9 @@ static Number ratio_call(Function f, Number a) {
     return isfinite(y) ? ratio_real(y) : ratio_unknown;
 }
 
-const Numbers numbers_ratio = {"ratio",     ratio_of,   ratio_real,   ratio_add,   ratio_mul,   ratio_most,  ratio_least,
-                               ratio_power, ratio_call, ratio_lowest, ratio_known, ratio_equal, ratio_approx};
+const Numbers numbers_ratio = {"ratio",     ratio_of,    ratio_real,  ratio_add,  ratio_mul,
+                               ratio_most,  ratio_least, ratio_power, ratio_call, ratio_lowest,
+                               ratio_known, ratio_equal, ratio_approx};
 
 /* ---- residues */
 
@@ -181,12 +192,20 @@ enum { EXP_BASE = 2031596240 }; /* 1234567890^2: sums of few powers of small num
 #define Q ((uint32_t)RESIDUE_Q)
 #define NONE ((uint32_t)RESIDUE_NONE)
 
-static Number residue_make(uint32_t p, uint32_t q, double order) { return (Number){.residue = {p, p == NONE ? NONE : q, order}}; }
+static Number residue_make(uint32_t p, uint32_t q, double order) {
+    return (Number){.residue = {p, p == NONE ? NONE : q, order}};
+}
 static Number residue_unknown(void) { return residue_make(NONE, NONE, NAN); }
 
-static uint32_t mod_add(uint32_t a, uint32_t b, uint32_t m) { return a == NONE || b == NONE ? NONE : (uint32_t)(((uint64_t)a + b) % m); }
-static uint32_t mod_mul(uint32_t a, uint32_t b, uint32_t m) { return a == NONE || b == NONE ? NONE : (uint32_t)((uint64_t)a * b % m); }
-static uint32_t mod_int(int64_t a, uint32_t m) { return (uint32_t)((a % (int64_t)m + (int64_t)m) % (int64_t)m); }
+static uint32_t mod_add(uint32_t a, uint32_t b, uint32_t m) {
+    return a == NONE || b == NONE ? NONE : (uint32_t)(((uint64_t)a + b) % m);
+}
+static uint32_t mod_mul(uint32_t a, uint32_t b, uint32_t m) {
+    return a == NONE || b == NONE ? NONE : (uint32_t)((uint64_t)a * b % m);
+}
+static uint32_t mod_int(int64_t a, uint32_t m) {
+    return (uint32_t)((a % (int64_t)m + (int64_t)m) % (int64_t)m);
+}
 
 static uint32_t mod_power(uint32_t a, uint64_t n, uint32_t m) {
     uint32_t y = 1;
@@ -195,29 +214,37 @@ static uint32_t mod_power(uint32_t a, uint64_t n, uint32_t m) {
     return y;
 }
 
-static uint32_t mod_recip(uint32_t a, uint32_t m) { return a == 0 || a == NONE ? NONE : a == 1 ? 1 : mod_power(a, m - 2, m); }
+static uint32_t mod_recip(uint32_t a, uint32_t m) {
+    return a == 0 || a == NONE ? NONE : a == 1 ? 1 : mod_power(a, m - 2, m);
+}
 
 static Number residue_ratio(int64_t p, int64_t q) {
-    return residue_make(mod_mul(mod_int(p, P), mod_recip(mod_int(q, P), P), P), mod_mul(mod_int(p, Q), mod_recip(mod_int(q, Q), Q), Q),
+    return residue_make(mod_mul(mod_int(p, P), mod_recip(mod_int(q, P), P), P),
+                        mod_mul(mod_int(p, Q), mod_recip(mod_int(q, Q), Q), Q),
                         (double)p / (double)q);
 }
 
-static Number residue_real(double x) { /* mantissa times a power of two: exact for every finite double */
+/* Mantissa times a power of two: exact for every finite double. */
+static Number residue_real(double x) {
     int exponent;
     if (!isfinite(x)) return residue_make(NONE, NONE, x);
     int64_t m = (int64_t)ldexp(frexp(x, &exponent), 53);
     exponent -= 53;
-    uint32_t base_p = exponent < 0 ? mod_recip(2, P) : 2, base_q = exponent < 0 ? mod_recip(2, Q) : 2;
+    uint32_t base_p = exponent < 0 ? mod_recip(2, P) : 2,
+             base_q = exponent < 0 ? mod_recip(2, Q) : 2;
     uint64_t n = (uint64_t)(exponent < 0 ? -exponent : exponent);
-    return residue_make(mod_mul(mod_int(m, P), mod_power(base_p, n, P), P), mod_mul(mod_int(m, Q), mod_power(base_q, n, Q), Q), x);
+    return residue_make(mod_mul(mod_int(m, P), mod_power(base_p, n, P), P),
+                        mod_mul(mod_int(m, Q), mod_power(base_q, n, Q), Q), x);
 }
 
 static Number residue_add(Number a, Number b) {
-    return residue_make(mod_add(a.residue.p, b.residue.p, P), mod_add(a.residue.q, b.residue.q, Q), a.residue.order + b.residue.order);
+    return residue_make(mod_add(a.residue.p, b.residue.p, P), mod_add(a.residue.q, b.residue.q, Q),
+                        a.residue.order + b.residue.order);
 }
 
 static Number residue_mul(Number a, Number b) {
-    return residue_make(mod_mul(a.residue.p, b.residue.p, P), mod_mul(a.residue.q, b.residue.q, Q), a.residue.order * b.residue.order);
+    return residue_make(mod_mul(a.residue.p, b.residue.p, P), mod_mul(a.residue.q, b.residue.q, Q),
+                        a.residue.order * b.residue.order);
 }
 
 static bool residue_known(Number a) { return a.residue.p != NONE; }
@@ -225,15 +252,19 @@ static bool residue_equal(Number a, Number b) { return a.residue.p == b.residue.
 static double residue_approx(Number a) { return a.residue.order; }
 static Number residue_lowest(void) { return residue_make(NONE, NONE, -INFINITY); }
 
-/* An infinity has no residue but an order; what is unknown has neither and stays so. Of equals the one with an
-   exponent is kept. */
+/* An infinity has no residue but an order; what is unknown has neither and stays so. Of equals the
+   one with an exponent is kept. */
 static Number residue_choose(Number a, Number b, bool a_wins) {
     if (isnan(a.residue.order) || isnan(b.residue.order)) return residue_unknown();
     if (residue_known(a) && a.residue.p == b.residue.p) return a.residue.q == NONE ? b : a;
     return a_wins ? a : b;
 }
-static Number residue_most(Number a, Number b) { return residue_choose(a, b, a.residue.order >= b.residue.order); }
-static Number residue_least(Number a, Number b) { return residue_choose(a, b, a.residue.order <= b.residue.order); }
+static Number residue_most(Number a, Number b) {
+    return residue_choose(a, b, a.residue.order >= b.residue.order);
+}
+static Number residue_least(Number a, Number b) {
+    return residue_choose(a, b, a.residue.order <= b.residue.order);
+}
 static Number residue_negate(Number a) { return residue_mul(a, residue_ratio(-1, 1)); }
 
 static Number residue_recip(Number a) {
@@ -241,8 +272,9 @@ static Number residue_recip(Number a) {
     return residue_make(mod_recip(a.residue.p, P), mod_recip(a.residue.q, Q), 1 / a.residue.order);
 }
 
-/* A function without laws: a hash of the p part, which every form of a value agrees on. Its exponent is another hash.
-   */
+/* A function without laws: a hash of the p part, which every form of a value agrees on. Its
+   exponent is another hash.
+ */
 static Number residue_hash(unsigned f, uint32_t a, uint32_t b, double order) {
     if (isnan(order)) return residue_unknown();
     uint64_t h = random_at(((uint64_t)f << 32 | a) + 0x5eed, b);
@@ -321,12 +353,15 @@ static Number residue_power(Number a, Number b) {
         Number base = n < 0 ? residue_recip(a) : a;
         uint64_t k = (uint64_t)fabs(n);
         if (!residue_known(base)) return base;
-        return residue_make(mod_power(base.residue.p, k, P), base.residue.q == NONE ? (k ? NONE : 1) : mod_power(base.residue.q, k, Q),
-                            order);
+        return residue_make(
+            mod_power(base.residue.p, k, P),
+            base.residue.q == NONE ? (k ? NONE : 1) : mod_power(base.residue.q, k, Q), order);
     }
     if (b.residue.p == residue_ratio(1, 2).residue.p) return residue_sqrt(a);
     return residue_hash(FN_COUNT, a.residue.p, b.residue.p, order);
 }
 
-const Numbers numbers_residue = {"residue",     residue_ratio, residue_real,   residue_add,   residue_mul,   residue_most,  residue_least,
-                                 residue_power, residue_call,  residue_lowest, residue_known, residue_equal, residue_approx};
+const Numbers numbers_residue = {"residue",     residue_ratio,  residue_real,  residue_add,
+                                 residue_mul,   residue_most,   residue_least, residue_power,
+                                 residue_call,  residue_lowest, residue_known, residue_equal,
+                                 residue_approx};

@@ -1,20 +1,22 @@
-/* number.h -- the number systems in which a definition can be evaluated, one struct of functions each, and what is
-   known of every Function.
+/* number.h -- the number systems in which a definition can be evaluated, one struct of functions
+   each, and what is known of every Function.
      real      doubles: the oracle of kernels
-     ratio     rationals of int64, exact: a difference is a counterexample. Overflow, and functions that leave the
-               rationals, give "not known"
-     residue   residues modulo a prime p and, for exponents, modulo q = (p - 1)/2, with a double alongside that
-               decides max, abs, sign and floor. exp maps Z_q to Z_p (Zhang et al., "A multi-level superoptimizer for
-               tensor programs", 2024), sigmoid and tanh follow from it, sqrt is multiplicative; what else is not
-               rational is a hash of (function, residue). Equal values by the laws of fields and exp have equal
-               residues, as long as the doubles alongside stay finite: draw inputs of small size. */
+     ratio     rationals of int64, exact: a difference is a counterexample. Overflow, and functions
+               that leave the rationals, give "not known"
+     residue   residues modulo a prime p and, for exponents, modulo q = (p - 1)/2, with a double
+               alongside that decides max, abs, sign and floor. exp maps Z_q to Z_p (Zhang et al.,
+               "A multi-level superoptimizer for tensor programs", 2024), sigmoid and tanh follow
+               from it, sqrt is multiplicative; what else is not rational is a hash of (function,
+               residue). Equal values by the laws of fields and exp have equal residues, as long as
+               the doubles alongside stay finite: draw inputs of small size. */
 #ifndef ISOMER_NUMBER_H
 #define ISOMER_NUMBER_H
 #include "ops/core/expr.h"
 
 enum { RESIDUE_P = 2147483579, RESIDUE_Q = 1073741789, RESIDUE_NONE = 2147483647 };
 typedef struct Residue {
-    uint32_t p, q; /* RESIDUE_NONE: p not known (division by zero); q not known (a value that came out of exp) */
+    uint32_t p, q; /* RESIDUE_NONE: p not known (division by zero); q not known (a value that came
+                      out of exp) */
     double order;
 } Residue;
 typedef struct Ratio {
@@ -36,14 +38,16 @@ typedef struct Numbers {
     Number (*least)(Number, Number);
     Number (*power)(Number, Number);
     Number (*call)(Function, Number);
-    Number (*lowest)(void);        /* -infinity, the maximum of nothing */
-    bool (*known)(Number);         /* false: overflow, division by zero, a function outside this system, NaN */
+    Number (*lowest)(void); /* -infinity, the maximum of nothing */
+    /* false: overflow, division by zero, a function outside this system, NaN. */
+    bool (*known)(Number);
     bool (*equal)(Number, Number); /* real: bitwise or both NaN or both zero; residue: p alone */
     double (*approx)(Number);
 } Numbers;
 extern const Numbers numbers_real, numbers_ratio, numbers_residue;
 
-/* What is known of a function, stated once: for the prover, for facts on ranges, for the number systems. */
+/* What is known of a function, stated once: for the prover, for facts on ranges, for the number
+   systems. */
 typedef struct FunctionFacts {
     const char *name;
     double (*real)(double);

@@ -1,13 +1,14 @@
-/* poly.c -- arithmetic of integer polynomials. A polynomial is one record of TABLE_POLY: for each monomial the
-   words coefficient (not 0), degree d, and (d + 1) / 2 words that hold its symbols as uint32, ascending, the odd
-   place 0. Monomials stand by falling degree, then by ascending symbols, which is the graded lexicographic order:
-   it is kept by multiplication, so the first monomial is the leading one. The zero polynomial is number 0 and has
-   no record. */
+/* poly.c -- arithmetic of integer polynomials. A polynomial is one record of TABLE_POLY: for each
+   monomial the words coefficient (not 0), degree d, and (d + 1) / 2 words that hold its symbols as
+   uint32, ascending, the odd place 0. Monomials stand by falling degree, then by ascending symbols,
+   which is the graded lexicographic order: it is kept by multiplication, so the first monomial is
+   the leading one. The zero polynomial is number 0 and has no record. */
 #include "ops/core/poly.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What is larger counts as overflow: sizes of a hostile model must not fill the memory. Honest ones have a few terms. */
+/* What is larger counts as overflow: sizes of a hostile model must not fill the memory. Honest ones
+   have a few terms. */
 enum { HEAD = 2, WORDS_MOST = 1 << 15, TERMS_MOST = 1 << 13, DEGREE_MOST = 256 };
 static size_t words(uint32_t degree) { return HEAD + (degree + 1) / 2; }
 
@@ -16,7 +17,9 @@ static Poly overflowed(World *w) {
     return 0;
 }
 
-static Poly put(World *w, const int64_t *v, size_t n) { return n ? intern_put(w->table[TABLE_POLY], v, n * sizeof *v) : 0; }
+static Poly put(World *w, const int64_t *v, size_t n) {
+    return n ? intern_put(w->table[TABLE_POLY], v, n * sizeof *v) : 0;
+}
 
 PolyScan poly_scan(const World *w, Poly p) {
     size_t bytes = 0;
@@ -87,7 +90,9 @@ static Poly add_scaled(World *w, Poly pa, Poly pb, int64_t s) {
 
 Poly poly_add(World *w, Poly a, Poly b) { return !a ? b : !b ? a : add_scaled(w, a, b, 1); }
 Poly poly_sub(World *w, Poly a, Poly b) { return a == b ? 0 : !b ? a : add_scaled(w, a, b, -1); }
-Poly poly_scale(World *w, Poly a, int64_t s) { return s == 1 ? a : !s ? 0 : add_scaled(w, 0, a, s); }
+Poly poly_scale(World *w, Poly a, int64_t s) {
+    return s == 1 ? a : !s ? 0 : add_scaled(w, 0, a, s);
+}
 
 static int by_order(const void *a, const void *b) { return order(a, b); }
 
@@ -152,7 +157,8 @@ static Poly product(World *w, PolyScan a, PolyScan b) {
             uint32_t *s = ARENA_NEW(w->scratch, uint32_t, x.degree + y.degree);
             join_symbols(s, &x, &y);
             m[n] = (Monomial){0, x.degree + y.degree, s};
-            if (__builtin_mul_overflow(x.coefficient, y.coefficient, &m[n].coefficient)) return overflowed(w);
+            if (__builtin_mul_overflow(x.coefficient, y.coefficient, &m[n].coefficient))
+                return overflowed(w);
         }
     }
     return merge(w, n, m);
@@ -180,7 +186,8 @@ bool poly_constant(const World *w, Poly p, int64_t *v) {
 Symbol poly_is_symbol(const World *w, Poly p) {
     PolyScan s = poly_scan(w, p);
     Monomial m;
-    return poly_next(&s, &m) && m.degree == 1 && m.coefficient == 1 && s.at == s.end ? m.symbol[0] : 0;
+    return poly_next(&s, &m) && m.degree == 1 && m.coefficient == 1 && s.at == s.end ? m.symbol[0]
+                                                                                     : 0;
 }
 
 bool poly_has(const World *w, Poly p, Symbol x) {
@@ -195,7 +202,8 @@ int64_t poly_content(const World *w, Poly p) {
     PolyScan s = poly_scan(w, p);
     uint64_t g = 0;
     for (Monomial m; poly_next(&s, &m);)
-        for (uint64_t c = m.coefficient < 0 ? 0 - (uint64_t)m.coefficient : (uint64_t)m.coefficient; c;) {
+        for (uint64_t c = m.coefficient < 0 ? 0 - (uint64_t)m.coefficient : (uint64_t)m.coefficient;
+             c;) {
             uint64_t r = g % c;
             g = c;
             c = r;
@@ -215,7 +223,8 @@ static bool take_symbols(uint32_t *to, const Monomial *x, const Monomial *y) {
     return true;
 }
 
-bool poly_monomial_quotient(World *w, const Monomial *x, const Monomial *y, int64_t coefficient, Poly *quotient) {
+bool poly_monomial_quotient(World *w, const Monomial *x, const Monomial *y, int64_t coefficient,
+                            Poly *quotient) {
     ArenaMark mark = arena_mark(w->scratch);
     uint32_t *s = ARENA_NEW(w->scratch, uint32_t, x->degree + 1);
     bool ok = take_symbols(s, x, y);
@@ -235,7 +244,9 @@ bool poly_divide(World *w, Poly a, Poly b, Poly *quotient) {
         PolyScan sa = poly_scan(w, a);
         poly_next(&sa, &x);
         if (y.coefficient == -1 && x.coefficient == INT64_MIN) break;
-        if (x.coefficient % y.coefficient || !poly_monomial_quotient(w, &x, &y, x.coefficient / y.coefficient, &t)) break;
+        if (x.coefficient % y.coefficient ||
+            !poly_monomial_quotient(w, &x, &y, x.coefficient / y.coefficient, &t))
+            break;
         q = poly_add(w, q, t);
         a = poly_sub(w, a, poly_mul(w, t, b));
     }

@@ -1,5 +1,7 @@
-/* poly.h -- integer polynomials over symbols, hash-consed: equal polynomials are the same number, whatever order they were made in. Coefficients are int64; what
-   leaves them, and a polynomial of absurdly many terms, sets world->overflow and yields 0. A symbol is a name or is interned by its definition, so that floor(n/2) met twice is one symbol. */
+/* poly.h -- integer polynomials over symbols, hash-consed: equal polynomials are the same number,
+   whatever order they were made in. Coefficients are int64; what leaves them, and a polynomial of
+   absurdly many terms, sets world->overflow and yields 0. A symbol is a name or is interned by its
+   definition, so that floor(n/2) met twice is one symbol. */
 #ifndef ISOMER_POLY_H
 #define ISOMER_POLY_H
 #include "ops/base/text.h"
@@ -11,10 +13,13 @@ typedef enum SymbolKind {
     SYM_BOUND, /* a bound variable k of sum or max, 0 <= k < arg[0]; word: a fresh serial */
     SYM_FLOOR, /* floor(arg[0] / arg[1]), arg[1] > 0 */
     SYM_MIN,   /* min(arg[0], arg[1]) */
-    SYM_DIGIT, /* word: p; digit p of arg[0] in the mixed radix arg[1..narg-1], most significant first: floor(e / product of the radices behind p) mod radix p */
+    SYM_DIGIT, /* word: p; digit p of arg[0] in the mixed radix arg[1..narg-1], most significant
+                  first: floor(e / product of the radices behind p) mod radix p */
     SYM_DATA,  /* a number that depends on data; word: a fresh serial */
-    SYM_READ,  /* of the prover: an element of input `word`, at the index arg[0..narg-1], as an integer */
-    SYM_PLACE /* of the prover: the place 0..n-1 that the index arg[0] means on an axis of n = arg[1] places; arg[0] + n if negative, the nearest one if outside */
+    SYM_READ,  /* of the prover: an element of input `word`, at the index arg[0..narg-1], as an
+                  integer */
+    SYM_PLACE  /* of the prover: the place 0..n-1 that the index arg[0] means on an axis of n =
+                  arg[1] places; arg[0] + n if negative, the nearest one if outside */
 } SymbolKind;
 typedef struct SymbolDef {
     SymbolKind kind;
@@ -26,7 +31,8 @@ Symbol symbol_index(World *, uint32_t n);
 Symbol symbol_bound(World *, Poly extent); /* fresh */
 Symbol symbol_data(World *);               /* fresh */
 SymbolDef symbol_def(const World *, Symbol);
-int symbol_compare(const World *, Symbol, Symbol); /* by printed text: does not depend on the order of interning, up to serials */
+/* By printed text: does not depend on the order of interning, up to serials. */
+int symbol_compare(const World *, Symbol, Symbol);
 
 Poly poly_int(World *, int64_t);
 Poly poly_symbol(World *, Symbol);
@@ -35,20 +41,25 @@ Poly poly_add(World *, Poly, Poly);
 Poly poly_sub(World *, Poly, Poly);
 Poly poly_mul(World *, Poly, Poly);
 Poly poly_scale(World *, Poly, int64_t);
-/* floor(a/b): exact quotients, numbers and b = 1 are computed, the rest is a symbol; b = 0 sets overflow. */
+/* floor(a/b): exact quotients, numbers and b = 1 are computed, the rest is a symbol; b = 0 sets
+   overflow. */
 Poly poly_floor(World *, Poly a, Poly b);
 Poly poly_min(World *, Poly, Poly);
 Poly poly_digit(World *, Poly e, const Poly *radix, int n, int position);
 Poly poly_read(World *, uint32_t input, const Poly *index, int n);
 Poly poly_place(World *, Poly index, Poly n);
-bool poly_divide(World *, Poly a, Poly b, Poly *quotient); /* true: b divides a exactly, with integer coefficients */
-bool poly_constant(const World *, Poly, int64_t *);        /* true: it is a number */
-Symbol poly_is_symbol(const World *, Poly);                /* the symbol it is, or 0 */
-bool poly_has(const World *, Poly, Symbol);                /* directly, not inside the definition of another symbol */
-bool poly_mentions(const World *, Poly, Symbol); /* also inside definitions of floor, min and digits; not in extents of bound variables */
-int64_t poly_content(const World *, Poly);       /* gcd of the coefficients, >= 0; 0 for zero */
+/* true: b divides a exactly, with integer coefficients. */
+bool poly_divide(World *, Poly a, Poly b, Poly *quotient);
+bool poly_constant(const World *, Poly, int64_t *); /* true: it is a number */
+Symbol poly_is_symbol(const World *, Poly);         /* the symbol it is, or 0 */
+/* directly, not inside the definition of another symbol. */
+bool poly_has(const World *, Poly, Symbol);
+/* Also inside definitions of floor, min and digits; not in extents of bound variables. */
+bool poly_mentions(const World *, Poly, Symbol);
+int64_t poly_content(const World *, Poly); /* gcd of the coefficients, >= 0; 0 for zero */
 
-/* Reading monomials, in canonical order (higher degree first, then by symbol numbers):  for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) .. */
+/* Reading monomials, in canonical order (higher degree first, then by symbol numbers):
+   for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) .. */
 typedef struct Monomial {
     int64_t coefficient;
     uint32_t degree;
@@ -59,23 +70,30 @@ typedef struct PolyScan {
 } PolyScan;
 PolyScan poly_scan(const World *, Poly);
 bool poly_next(PolyScan *, Monomial *);
-Poly poly_from(World *, int n, const Monomial *); /* monomials in any order, symbols in any order; equal ones are added up */
+/* Monomials in any order, symbols in any order; equal ones are added up. */
+Poly poly_from(World *, int n, const Monomial *);
 
 /* Coefficient * (symbols of x / symbols of y); false: y's do not divide. */
-bool poly_monomial_quotient(World *, const Monomial *x, const Monomial *y, int64_t coefficient, Poly *);
+bool poly_monomial_quotient(World *, const Monomial *x, const Monomial *y, int64_t coefficient,
+                            Poly *);
 
 /* Simultaneous; defined symbols are rebuilt from their substituted arguments. */
 Poly poly_subst(World *, Poly, int n, const Symbol from[], const Poly to[]);
 #define SIZE_UNKNOWN INT64_MIN
-typedef struct Sizes { /* values by symbol number, SIZE_UNKNOWN where there is none; symbols from n on have none */
+/* Values by symbol number, SIZE_UNKNOWN where there is none; symbols from n on have none. */
+typedef struct Sizes {
     uint32_t n;
     const int64_t *value;
 } Sizes;
 /* Defined symbols are computed; false: a symbol without value, division by 0 or overflow. */
 bool poly_eval(const World *, Poly, Sizes, int64_t *);
-/* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of interning. */
+/* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of
+   interning. */
 void poly_print(const World *, Poly, Text *);
-void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *); /* likewise; bound[j] is printed as kj */
-bool poly_parse(World *, Scan *, Poly *);    /* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol */
-int poly_compare(const World *, Poly, Poly); /* a total order that does not depend on the order of interning */
+/* likewise; bound[j] is printed as kj. */
+void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *);
+/* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol. */
+bool poly_parse(World *, Scan *, Poly *);
+/* A total order that does not depend on the order of interning. */
+int poly_compare(const World *, Poly, Poly);
 #endif

@@ -1,7 +1,8 @@
-/* poly_text.c -- polynomials as text. Factors of a monomial stand by name, monomials by falling degree and then by
-   text, so that what is printed depends on names and not on the order of interning. Grammar: sum = term (("+" |
-   "-") term)*; term = factor ("*" factor)*; factor = "-" factor | atom ("^" integer)?; atom = integer | name | "("
-   sum ")" | "floor(" term "/" factor ")" | "min(" sum "," sum ")" | "digit(" sum ", [" sum, .. "], " integer ")". */
+/* poly_text.c -- polynomials as text. Factors of a monomial stand by name, monomials by falling
+   degree and then by text, so that what is printed depends on names and not on the order of
+   interning. Grammar: sum = term (("+" | "-") term)*; term = factor ("*" factor)*; factor = "-"
+   factor | atom ("^" integer)?; atom = integer | name | "(" sum ")" | "floor(" term "/" factor ")"
+   | "min(" sum "," sum ")" | "digit(" sum ", [" sum, .. "], " integer ")". */
 #include "ops/core/poly.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -107,7 +108,9 @@ static void print_symbol(const Printer *p, Symbol s, Text *t) {
     }
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static int by_part(const void *pa, const void *pb) {
     const Part *a = pa, *b = pb;
@@ -194,7 +197,9 @@ typedef struct Parser {
 static bool parse_sum(Parser *, Poly *);
 static bool parse_factor(Parser *, Poly *);
 
-static bool expect(Parser *p, char c) { return scan_char(p->s, c) || scan_fail(p->s, p->s->at, "expected '%c'", c); }
+static bool expect(Parser *p, char c) {
+    return scan_char(p->s, c) || scan_fail(p->s, p->s->at, "expected '%c'", c);
+}
 
 static bool take(Parser *p, char c) { return scan_char(p->s, c); }
 
@@ -225,7 +230,9 @@ static bool parse_floor(Parser *p, Poly *out) {
 
 static bool parse_min(Parser *p, Poly *out) {
     Poly a, b;
-    if (!expect(p, '(') || !parse_sum(p, &a) || !expect(p, ',') || !parse_sum(p, &b) || !expect(p, ')')) return false;
+    if (!expect(p, '(') || !parse_sum(p, &a) || !expect(p, ',') || !parse_sum(p, &b) ||
+        !expect(p, ')'))
+        return false;
     *out = poly_min(p->w, a, b);
     return true;
 }
@@ -259,7 +266,8 @@ static bool parse_name(Parser *p, Poly *out) {
         at++;
     }
     size_t n = (size_t)(at - start);
-    if (n >= sizeof name) return scan_fail(p->s, start, "name longer than %d characters", NAME_MAX_LENGTH - 1);
+    if (n >= sizeof name)
+        return scan_fail(p->s, start, "name longer than %d characters", NAME_MAX_LENGTH - 1);
     memcpy(name, start, n);
     name[n] = 0;
     p->s->at = at;
@@ -283,7 +291,8 @@ static bool parse_atom(Parser *p, Poly *out) {
     }
     if (isalpha(c) || c == '_') return parse_name(p, out);
     if (scan_char(p->s, '(')) return parse_sum(p, out) && expect(p, ')');
-    return scan_fail(p->s, p->s->at, "expected a size: a number, a name, floor(a/b), min(a, b) or (");
+    return scan_fail(p->s, p->s->at,
+                     "expected a size: a number, a name, floor(a/b), min(a, b) or (");
 }
 
 static bool parse_factor(Parser *p, Poly *out) {
@@ -301,7 +310,8 @@ static bool parse_factor(Parser *p, Poly *out) {
         blank(p->s);
         const char *at = p->s->at;
         if (!scan_int(p->s, &power)) return scan_fail(p->s, at, "expected a power");
-        if (power < 0 || power > POWER_MAX) return scan_fail(p->s, at, "power not in 0..%d", POWER_MAX);
+        if (power < 0 || power > POWER_MAX)
+            return scan_fail(p->s, at, "power not in 0..%d", POWER_MAX);
         for (*out = poly_int(p->w, 1); power > 0; power--) *out = poly_mul(p->w, *out, base);
     }
     p->depth--;

@@ -1,7 +1,8 @@
-/* symbol.c -- symbols, and what is defined by them: floor, min, digits, substitution and evaluation. A symbol is
-   one record of TABLE_SYMBOL: kind, word, the number of arguments, the arguments. What can be computed when it is
-   made is; what is left is one symbol for each definition. Every rewriting here is an identity over the integers
-   wherever the left side is defined. */
+/* symbol.c -- symbols, and what is defined by them: floor, min, digits, substitution and
+   evaluation. A symbol is one record of TABLE_SYMBOL: kind, word, the number of arguments, the
+   arguments. What can be computed when it is made is; what is left is one symbol for each
+   definition. Every rewriting here is an identity over the integers wherever the left side is
+   defined. */
 #include "ops/core/poly.h"
 #include <string.h>
 
@@ -19,9 +20,13 @@ static Symbol symbol_put(World *w, SymbolKind kind, uint32_t word, uint32_t narg
     return s;
 }
 
-Symbol symbol_named(World *w, const char *name) { return symbol_put(w, SYM_NAMED, world_word(w, name), 0, NULL); }
+Symbol symbol_named(World *w, const char *name) {
+    return symbol_put(w, SYM_NAMED, world_word(w, name), 0, NULL);
+}
 Symbol symbol_index(World *w, uint32_t n) { return symbol_put(w, SYM_INDEX, n, 0, NULL); }
-Symbol symbol_bound(World *w, Poly extent) { return symbol_put(w, SYM_BOUND, w->fresh++, 1, &extent); }
+Symbol symbol_bound(World *w, Poly extent) {
+    return symbol_put(w, SYM_BOUND, w->fresh++, 1, &extent);
+}
 Symbol symbol_data(World *w) { return symbol_put(w, SYM_DATA, w->fresh++, 0, NULL); }
 
 SymbolDef symbol_def(const World *w, Symbol s) {
@@ -29,7 +34,9 @@ SymbolDef symbol_def(const World *w, Symbol s) {
     return (SymbolDef){(SymbolKind)v[0], v[1], v[2], v + HEAD};
 }
 
-static bool computed(SymbolKind k) { return k == SYM_FLOOR || k == SYM_MIN || k == SYM_DIGIT || k == SYM_PLACE; }
+static bool computed(SymbolKind k) {
+    return k == SYM_FLOOR || k == SYM_MIN || k == SYM_DIGIT || k == SYM_PLACE;
+}
 static bool has_arguments(SymbolKind k) { return computed(k) || k == SYM_READ; }
 
 bool poly_mentions(const World *w, Poly p, Symbol x) {
@@ -51,8 +58,9 @@ static bool floor_int(int64_t a, int64_t b, int64_t *q) {
     return true;
 }
 
-/* Which of the two monomials leads, in an order that is kept by multiplication and does not depend on interning:
-   higher degree, then the greater power of the symbol that comes first by name among those in which they differ. */
+/* Which of the two monomials leads, in an order that is kept by multiplication and does not depend
+   on interning: higher degree, then the greater power of the symbol that comes first by name among
+   those in which they differ. */
 static bool leads(const World *w, const Monomial *a, const Monomial *b) {
     if (a->degree != b->degree) return a->degree > b->degree;
     Symbol best = 0;
@@ -81,7 +89,8 @@ static bool leading(const World *w, Poly p, Monomial *lead) {
     return true;
 }
 
-/* a = b*q + r, where no monomial of r is a multiple of b's leading one and its coefficient is reduced by b's. b is not 0. */
+/* a = b*q + r, where no monomial of r is a multiple of b's leading one and its coefficient is
+   reduced by b's. b is not 0. */
 static void divide_rest(World *w, Poly a, Poly b, Poly *q, Poly *r) {
     Monomial y, x;
     *q = *r = 0;
@@ -89,7 +98,8 @@ static void divide_rest(World *w, Poly a, Poly b, Poly *q, Poly *r) {
     while (leading(w, a, &x) && !w->overflow) {
         int64_t c;
         Poly t, one = poly_from(w, 1, &x);
-        if (!floor_int(x.coefficient, y.coefficient, &c) || !c || !poly_monomial_quotient(w, &x, &y, c, &t)) {
+        if (!floor_int(x.coefficient, y.coefficient, &c) || !c ||
+            !poly_monomial_quotient(w, &x, &y, c, &t)) {
             *r = poly_add(w, *r, one);
             a = poly_sub(w, a, one);
             continue;
@@ -130,7 +140,8 @@ static void cancel_content(World *w, Poly *a, Poly *b) {
     }
 }
 
-/* For a positive number b: floor((g*A + c) / (g*B)) = floor((A + floor(c/g)) / B). True: there was such a g > 1. */
+/* For a positive number b: floor((g*A + c) / (g*B)) = floor((A + floor(c/g)) / B). True: there was
+   such a g > 1. */
 static bool cancel_but_constant(World *w, Poly *a, int64_t *b) {
     PolyScan s = poly_scan(w, *a);
     int64_t c = 0, g = *b, low;
@@ -153,14 +164,17 @@ static bool cancel_but_constant(World *w, Poly *a, int64_t *b) {
     return true;
 }
 
-/* For a positive number b: floor((floor(x/y) + m) / b) = floor((x + m*y) / (y*b)), y a positive number. True: done. */
+/* For a positive number b: floor((floor(x/y) + m) / b) = floor((x + m*y) / (y*b)), y a positive
+   number. True: done. */
 static bool flatten(World *w, Poly *a, int64_t *b) {
     PolyScan s = poly_scan(w, *a);
     for (Monomial m; poly_next(&s, &m);) {
         if (m.degree != 1 || m.coefficient != 1) continue;
         SymbolDef d = symbol_def(w, m.symbol[0]);
         int64_t y, yb;
-        if (d.kind != SYM_FLOOR || !poly_constant(w, d.arg[1], &y) || y <= 0 || __builtin_mul_overflow(y, *b, &yb)) continue;
+        if (d.kind != SYM_FLOOR || !poly_constant(w, d.arg[1], &y) || y <= 0 ||
+            __builtin_mul_overflow(y, *b, &yb))
+            continue;
         Poly rest = poly_sub(w, *a, poly_symbol(w, m.symbol[0]));
         *a = poly_add(w, d.arg[0], poly_scale(w, rest, y));
         *b = yb;
@@ -185,7 +199,8 @@ Poly poly_floor(World *w, Poly a, Poly b) {
     divide_rest(w, a, b, &whole, &r);
     a = r;
     if (poly_constant(w, b, &nb) && !w->overflow) {
-        if (cancel_but_constant(w, &a, &nb) || flatten(w, &a, &nb)) return poly_add(w, whole, poly_floor(w, a, poly_int(w, nb)));
+        if (cancel_but_constant(w, &a, &nb) || flatten(w, &a, &nb))
+            return poly_add(w, whole, poly_floor(w, a, poly_int(w, nb)));
     } else {
         Poly b_before = b;
         cancel_content(w, &a, &b);
@@ -216,11 +231,13 @@ static bool within(const World *w, Poly r, Poly radix) {
     Symbol s = poly_is_symbol(w, r);
     if (!s) return false;
     SymbolDef d = symbol_def(w, s);
-    return (d.kind == SYM_BOUND && d.arg[0] == radix) || (d.kind == SYM_DIGIT && d.arg[1 + d.word] == radix);
+    return (d.kind == SYM_BOUND && d.arg[0] == radix) ||
+           (d.kind == SYM_DIGIT && d.arg[1 + d.word] == radix);
 }
 
 /* A constant e: the digit needs the radices from its own on. */
-static bool digit_number(const World *w, Poly e, const Poly *radix, int n, int position, int64_t *digit) {
+static bool digit_number(const World *w, Poly e, const Poly *radix, int n, int position,
+                         int64_t *digit) {
     int64_t x, r, q;
     if (!poly_constant(w, e, &x)) return false;
     for (int i = n - 1; i > position; i--)
@@ -274,7 +291,8 @@ static int64_t place_of(int64_t index, int64_t n) {
 
 Poly poly_place(World *w, Poly index, Poly n) {
     int64_t i, count;
-    if (poly_constant(w, index, &i) && poly_constant(w, n, &count) && count > 0) return poly_int(w, place_of(i, count));
+    if (poly_constant(w, index, &i) && poly_constant(w, n, &count) && count > 0)
+        return poly_int(w, place_of(i, count));
     if (index && within(w, index, n)) return index;
     return poly_symbol(w, symbol_put(w, SYM_PLACE, 0, 2, (Poly[]){index, n}));
 }
@@ -341,7 +359,8 @@ static bool symbol_value(const World *w, Symbol s, Sizes z, int64_t *v) {
     }
     if (!poly_eval(w, d.arg[0], z, &a)) return false;
     if (d.kind == SYM_PLACE) return poly_eval(w, d.arg[1], z, &b) && (*v = place_of(a, b), true);
-    for (uint32_t i = d.kind == SYM_DIGIT ? d.narg - 1 : 1; i > d.word + (d.kind == SYM_DIGIT); i--) {
+    for (uint32_t i = d.kind == SYM_DIGIT ? d.narg - 1 : 1; i > d.word + (d.kind == SYM_DIGIT);
+         i--) {
         if (!poly_eval(w, d.arg[i], z, &b)) return false;
         if (d.kind == SYM_MIN) a = a < b ? a : b;
         else if (!floor_int(a, b, &a)) return false;
@@ -361,7 +380,8 @@ bool poly_eval(const World *w, Poly p, Sizes z, int64_t *v) {
     for (Monomial m; poly_next(&s, &m);) {
         int64_t t = m.coefficient, x;
         for (uint32_t i = 0; i < m.degree; i++)
-            if (!symbol_value(w, m.symbol[i], z, &x) || __builtin_mul_overflow(t, x, &t)) return false;
+            if (!symbol_value(w, m.symbol[i], z, &x) || __builtin_mul_overflow(t, x, &t))
+                return false;
         if (__builtin_add_overflow(sum, t, &sum)) return false;
     }
     *v = sum;

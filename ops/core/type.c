@@ -1,4 +1,5 @@
-/* type.c -- the table of element types, and tensor types as records of TABLE_TYPE: the struct itself, what is not used zeroed. */
+/* type.c -- the table of element types, and tensor types as records of TABLE_TYPE: the struct
+   itself, what is not used zeroed. */
 #include "ops/core/type.h"
 #include <string.h>
 
@@ -37,7 +38,9 @@ TypeId type_intern(World *w, const Type *t) {
     return intern_put(w->table[TABLE_TYPE], &r, sizeof r);
 }
 
-const Type *type_get(const World *w, TypeId id) { return intern_get(w->table[TABLE_TYPE], id, NULL); }
+const Type *type_get(const World *w, TypeId id) {
+    return intern_get(w->table[TABLE_TYPE], id, NULL);
+}
 
 Poly type_count(World *w, const Type *t) {
     Poly n = poly_int(w, 1);

@@ -3,8 +3,8 @@
 #define ISOMER_TYPE_H
 #include "ops/core/poly.h"
 
-/* X(id, ONNX's TensorProto.DataType, name in the text form, bits an element, class): F float, I signed, U
-   unsigned, B bool, S string, C complex */
+/* X(id, ONNX's TensorProto.DataType, name in the text form, bits an element, class): F float, I
+   signed, U unsigned, B bool, S string, C complex */
 #define DTYPES(X)                                  \
     X(DT_NONE, 0, "?", 0, '-')                     \
     X(DT_FLOAT, 1, "F", 32, 'F')                   \

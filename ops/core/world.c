@@ -1,6 +1,6 @@
-/* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie in its arena;
-   the indices of the tables and the columns lie on the heap, so that a reset of the arena leaves them. Invariant:
-   a column's rows from `valid` on hold nothing that may be read. */
+/* world.c -- the tables of one thread and the columns beside them. Records and the World itself lie
+   in its arena; the indices of the tables and the columns lie on the heap, so that a reset of the
+   arena leaves them. Invariant: a column's rows from `valid` on hold nothing that may be read. */
 #include "ops/core/world.h"
 #include <string.h>
 
@@ -44,7 +44,8 @@ void world_reset(World *w, WorldMark m) {
 
 void column_init(World *w, Column *c, Table table, size_t size) {
     *c = (Column){.table = table, .size = size};
-    if (w->ncolumn == (int)(sizeof w->column / sizeof *w->column)) escape_raise(arena_escape(w->arena), E_LIMIT, "too many columns");
+    if (w->ncolumn == (int)(sizeof w->column / sizeof *w->column))
+        escape_raise(arena_escape(w->arena), E_LIMIT, "too many columns");
     w->column[w->ncolumn++] = c;
 }
 
@@ -53,7 +54,9 @@ void *column_at(World *w, Column *c, uint32_t id) {
         uint32_t room = c->room ? c->room : 64;
         while (room <= id) room += room / 2;
         char *data = mem_realloc(c->data, room * c->size);
-        if (!data) escape_raise(arena_escape(w->arena), E_MEMORY, "no memory for a column of %u rows", room);
+        if (!data)
+            escape_raise(arena_escape(w->arena), E_MEMORY, "no memory for a column of %u rows",
+                         room);
         c->data = data;
         c->room = room;
     }
@@ -64,6 +67,10 @@ void *column_at(World *w, Column *c, uint32_t id) {
     return c->data + id * c->size;
 }
 
-uint32_t world_word(World *w, const char *text) { return intern_put(w->table[TABLE_WORD], text, strlen(text) + 1); }
+uint32_t world_word(World *w, const char *text) {
+    return intern_put(w->table[TABLE_WORD], text, strlen(text) + 1);
+}
 
-const char *world_text(const World *w, uint32_t word) { return intern_get(w->table[TABLE_WORD], word, NULL); }
+const char *world_text(const World *w, uint32_t word) {
+    return intern_get(w->table[TABLE_WORD], word, NULL);
+}

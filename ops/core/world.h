@@ -1,13 +1,15 @@
-/* world.h -- the interned tables of one thread. Everything that is a number (Poly, Ex, TypeId, AttrsId, Sig,
-   Value) is an index into one of them and means nothing outside its World. Tables only grow; mark/reset truncates
-   all of them at once, which is how backtracking frees. No World is shared by threads. */
+/* world.h -- the interned tables of one thread. Everything that is a number (Poly, Ex, TypeId,
+   AttrsId, Sig, Value) is an index into one of them and means nothing outside its World. Tables
+   only grow; mark/reset truncates all of them at once, which is how backtracking frees. No World is
+   shared by threads. */
 #ifndef ISOMER_WORLD_H
 #define ISOMER_WORLD_H
 #include "ops/base/intern.h"
 
-typedef uint32_t Symbol; /* an integer unknown: size, attribute, index, digit, floor(a/b), ..; 0: none */
-typedef uint32_t Poly;   /* integer polynomial over symbols; 0 is the zero polynomial */
-typedef uint32_t Ex;     /* scalar expression (expr.h); 0: none */
+typedef uint32_t
+    Symbol; /* an integer unknown: size, attribute, index, digit, floor(a/b), ..; 0: none */
+typedef uint32_t Poly; /* integer polynomial over symbols; 0 is the zero polynomial */
+typedef uint32_t Ex;   /* scalar expression (expr.h); 0: none */
 
 typedef enum Table {
     TABLE_WORD,
@@ -22,7 +24,8 @@ typedef enum Table {
     TABLE_COUNT
 } Table;
 
-/* A column beside a table: `size` bytes per id, zeroed when first asked for, and again after the id was truncated away and given anew. */
+/* A column beside a table: `size` bytes per id, zeroed when first asked for, and again after the id
+   was truncated away and given anew. */
 typedef struct Column {
     Table table;
     size_t size;
@@ -32,15 +35,18 @@ typedef struct Column {
 
 typedef struct World {
     Arena *arena;
-    Arena *scratch; /* for the time of one call: whoever takes of it marks and resets it, nested calls nest */
+    /* For the time of one call: whoever takes of it marks and resets it, nested calls nest. */
+    Arena *scratch;
     Intern *table[TABLE_COUNT];
     int ncolumn;
     Column *column[24];
     uint32_t fresh;  /* next serial of bound, data and random symbols */
-    uint32_t resets; /* how often world_reset ran: what was kept of the arena for an older id is stale when it changed */
-    bool overflow;   /* an operation on polynomials left int64 since this was last cleared: its result must not be used */
-    void *ops;       /* owned by ops/signature.c */
-    void *graphs;    /* owned by graphs/ */
+    uint32_t resets; /* how often world_reset ran: what was kept of the arena for an older id is
+                        stale when it changed */
+    bool overflow; /* an operation on polynomials left int64 since this was last cleared: its result
+                      must not be used */
+    void *ops;     /* owned by ops/signature.c */
+    void *graphs;  /* owned by graphs/ */
 } World;
 typedef struct WorldMark {
     ArenaMark arena;
@@ -50,8 +56,9 @@ typedef struct WorldMark {
 World *world_new(Escape *, size_t limit); /* limit: bytes of its arena, 0: none */
 void world_free(World *);
 WorldMark world_mark(const World *);
-void world_reset(World *, WorldMark);                    /* forgets every id given since the mark */
-void column_init(World *, Column *, Table, size_t size); /* the Column belongs to the caller and must outlive the World */
+void world_reset(World *, WorldMark); /* forgets every id given since the mark */
+/* The Column belongs to the caller and must outlive the World. */
+void column_init(World *, Column *, Table, size_t size);
 void *column_at(World *, Column *, uint32_t id);
 uint32_t world_word(World *, const char *); /* an interned name */
 const char *world_text(const World *, uint32_t word);

@@ -1,8 +1,9 @@
-/* affine.c -- what an epilogue does to the accumulator before it does anything else is often y = scale[c]*acc +
-   shift[c] with numbers that are known: a bias, a batch normalisation. Each value of the program is computed for
-   every channel as a pair (scale, shift), scale 0 where the accumulator is not read, or is not of that form. The
-   last affine value through which everything reads the accumulator becomes the accumulator of the program that is
-   left; a kernel scales its weights and starts from the shifts. */
+/* affine.c -- what an epilogue does to the accumulator before it does anything else is often y =
+   scale[c]*acc + shift[c] with numbers that are known: a bias, a batch normalisation. Each value of
+   the program is computed for every channel as a pair (scale, shift), scale 0 where the accumulator
+   is not read, or is not of that form. The last affine value through which everything reads the
+   accumulator becomes the accumulator of the program that is left; a kernel scales its weights and
+   starts from the shifts. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,8 @@ typedef struct Analysis {
 } Analysis;
 
 /* A float that is known for each channel, or for all. */
-static const float *known_vector(const Build *b, const View *v, int view, int axis, int64_t *stride) {
+static const float *known_vector(const Build *b, const View *v, int view, int axis,
+                                 int64_t *stride) {
     for (int i = 0; i < v->rank; i++)
         if (i != axis && v->dim[i] > 1 && v->stride[i] != 0) return NULL;
     if (v->dtype != DT_FLOAT || !b->weights || !b->weights[view]) return NULL;
@@ -27,7 +29,8 @@ static const float *known_vector(const Build *b, const View *v, int view, int ax
 static Form form_of_source(Analysis *n, const Build *b, int i, int axis) {
     const Scalar *c = &n->step->code[i];
     int64_t stride = 0;
-    const float *known = c->op == C_VIEW ? known_vector(b, &n->step->view[c->a], c->a, axis, &stride) : NULL;
+    const float *known =
+        c->op == C_VIEW ? known_vector(b, &n->step->view[c->a], c->a, axis, &stride) : NULL;
     if (c->op == C_VIEW && !known) return OTHER;
     for (int64_t k = 0; k < n->channels; k++) {
         n->scale[i][k] = c->op == C_ACC;
@@ -54,18 +57,22 @@ static Form form_of_result(Analysis *n, int i) {
     const bool two = c->op < C_NEG;
     const Form a = n->form[c->a], b = two ? n->form[c->b] : VECTOR;
     if (a == OTHER || b == OTHER) return OTHER;
-    if ((c->op == C_MUL && a == AFFINE && b == AFFINE) || (c->op == C_DIV && b == AFFINE)) return OTHER;
+    if ((c->op == C_MUL && a == AFFINE && b == AFFINE) || (c->op == C_DIV && b == AFFINE))
+        return OTHER;
     if ((c->op == C_SQRT || c->op == C_RECIP) && a == AFFINE) return OTHER;
     const int other = two ? c->b : c->a;
     for (int64_t k = 0; k < n->channels; k++) {
         double *s = &n->scale[i][k], *t = &n->shift[i][k];
-        if (!combine(c->op, n->scale[c->a][k], n->shift[c->a][k], n->scale[other][k], n->shift[other][k], s, t)) return OTHER;
+        if (!combine(c->op, n->scale[c->a][k], n->shift[c->a][k], n->scale[other][k],
+                     n->shift[other][k], s, t))
+            return OTHER;
         if (!isfinite((float)*s) || !isfinite((float)*t)) return OTHER;
     }
     return a == AFFINE || b == AFFINE ? AFFINE : VECTOR;
 }
 
-/* The program left when value `cut` is the accumulator. False: the accumulator is read beside it. */
+/* The program left when value `cut` is the accumulator. False: the accumulator is read beside
+   it. */
 static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
     bool needed[AFFINE_CODE] = {false};
     int number[AFFINE_CODE];
@@ -81,7 +88,8 @@ static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
         if (!needed[i]) continue;
         if (i != cut && c.op == C_ACC) return false;
         if (i == cut) c = (Scalar){.op = C_ACC};
-        else if (c.op > C_CONST) c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0, c.a = (uint8_t)number[c.a];
+        else if (c.op > C_CONST)
+            c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0, c.a = (uint8_t)number[c.a];
         number[i] = *n;
         out[(*n)++] = c;
     }
@@ -89,7 +97,8 @@ static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
 }
 
 static void take(Build *b, const Analysis *n, int cut, Affine *out) {
-    float *scale = ARENA_NEW(b->arena, float, n->channels), *shift = ARENA_NEW(b->arena, float, n->channels);
+    float *scale = ARENA_NEW(b->arena, float, n->channels),
+          *shift = ARENA_NEW(b->arena, float, n->channels);
     bool scales = false;
     for (int64_t k = 0; k < n->channels; k++) {
         scale[k] = (float)n->scale[cut][k], shift[k] = (float)n->shift[cut][k];
@@ -108,10 +117,13 @@ bool affine_split(Build *b, int axis, Affine *out) {
     if (!room) return false;
     for (int i = 0; i < s->ncode; i++) {
         n.scale[i] = room + 2 * i * n.channels, n.shift[i] = n.scale[i] + n.channels;
-        n.form[i] = s->code[i].op <= C_CONST ? form_of_source(&n, b, i, axis) : form_of_result(&n, i);
+        n.form[i] =
+            s->code[i].op <= C_CONST ? form_of_source(&n, b, i, axis) : form_of_result(&n, i);
     }
     for (int i = s->ncode - 1; i > 0 && cut < 0; i--)
-        if (n.form[i] == AFFINE && s->code[i].op != C_ACC && copy_rest(s, i, out->code, &out->ncode)) cut = i;
+        if (n.form[i] == AFFINE && s->code[i].op != C_ACC &&
+            copy_rest(s, i, out->code, &out->ncode))
+            cut = i;
     if (cut >= 0) take(b, &n, cut, out);
     mem_realloc(room, 0);
     return cut >= 0;

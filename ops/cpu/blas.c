@@ -1,6 +1,7 @@
-/* blas.c -- matrix products by OpenBLAS, opened with dlopen so that the environment can be put right first: OPENBLAS_CORETYPE may
-   name an older core, and is read when the library is loaded. Float and double go to gemm or gemv as the views lie (a row or
-   a column stride of 1 is enough), batch axes are joined or folded into the rows; other views are packed dense. 16-bit floats are
+/* blas.c -- matrix products by OpenBLAS, opened with dlopen so that the environment can be put
+   right first: OPENBLAS_CORETYPE may name an older core, and is read when the library is loaded.
+   Float and double go to gemm or gemv as the views lie (a row or a column stride of 1 is enough),
+   batch axes are joined or folded into the rows; other views are packed dense. 16-bit floats are
    computed as float; integers by plain loops over int64, exactly. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
@@ -10,16 +11,17 @@
 #include <string.h>
 
 enum { ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112 }; /* as in cblas.h */
-#define DEFINE_CALLS(T, p)                                                                                                              \
-    typedef void (*Gemm_##p)(int order, int ta, int tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, \
-                             T *c, int ldc);                                                                                            \
-    typedef void (*Gemv_##p)(int order, int t, int m, int n, T alpha, const T *a, int lda, const T *x, int dx, T beta, T *y, int dy);
+#define DEFINE_CALLS(T, p)                                                                        \
+    typedef void (*Gemm_##p)(int order, int ta, int tb, int m, int n, int k, T alpha, const T *a, \
+                             int lda, const T *b, int ldb, T beta, T *c, int ldc);                \
+    typedef void (*Gemv_##p)(int order, int t, int m, int n, T alpha, const T *a, int lda,        \
+                             const T *x, int dx, T beta, T *y, int dy);
 DEFINE_CALLS(float, s)
 DEFINE_CALLS(double, d)
 
-/* OpenBLAS's serial build hands out its packing buffers without a lock: two threads in it at once get wrong
-   products. The library is one for the whole process, and so is this; it also keeps two threads from changing the
-   environment at once. */
+/* OpenBLAS's serial build hands out its packing buffers without a lock: two threads in it at once
+   get wrong products. The library is one for the whole process, and so is this; it also keeps two
+   threads from changing the environment at once. */
 static pthread_mutex_t serial_build = PTHREAD_MUTEX_INITIALIZER;
 
 struct Blas {
@@ -53,7 +55,9 @@ static void environment_restore(const Saved *s) {
 
 /* The serial build first: threads of its own would fight with the others. */
 static void *open_library(const char *path) {
-    static const char *const usual[] = {"/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so"};
+    static const char *const usual[] = {
+        "/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0", "libopenblas.so.0",
+        "libopenblas.so"};
     if (path) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         void *library = dlopen(usual[i], RTLD_NOW | RTLD_LOCAL);
@@ -70,7 +74,8 @@ static void copy_text(void *library, const char *function, char *to, size_t n) {
 
 Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
     pthread_mutex_lock(&serial_build);
-    const Saved core = environment_set("OPENBLAS_CORETYPE", o->coretype), threads = environment_set("OPENBLAS_NUM_THREADS", "1");
+    const Saved core = environment_set("OPENBLAS_CORETYPE", o->coretype),
+                threads = environment_set("OPENBLAS_NUM_THREADS", "1");
     void *library = open_library(o->path);
     environment_restore(&threads);
     environment_restore(&core);
@@ -90,7 +95,8 @@ Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
     copy_text(library, "openblas_get_config", b->config, sizeof b->config);
     b->locks = strstr(b->config, "SINGLE_THREADED") != NULL;
     if (b->sgemm && b->sgemv && b->dgemm && b->dgemv) return b;
-    snprintf(why, n, "the OpenBLAS found lacks cblas_sgemm, cblas_sgemv, cblas_dgemm or cblas_dgemv");
+    snprintf(why, n,
+             "the OpenBLAS found lacks cblas_sgemm, cblas_sgemv, cblas_dgemm or cblas_dgemv");
     blas_close(b);
     return NULL;
 }
@@ -104,20 +110,23 @@ void blas_close(Blas *b) {
 void blas_identity(const Blas *b, char *text, size_t n) {
     if (!b) snprintf(text, n, "no OpenBLAS");
     else
-        snprintf(text, n, "%.*s core %s", (int)strcspn(b->config, " ") + 1 + (int)strcspn(b->config + strcspn(b->config, " ") + 1, " "),
+        snprintf(text, n, "%.*s core %s",
+                 (int)strcspn(b->config, " ") + 1 +
+                     (int)strcspn(b->config + strcspn(b->config, " ") + 1, " "),
                  b->config, b->core);
 }
 
 /* ---- one product */
-typedef struct Matrix { /* of a two-axis view: row-major with this leading dimension, or the transpose of such */
-    int order;          /* AS_IS or TRANSPOSED */
+/* Of a two-axis view: row-major with this leading dimension, or the transpose of such. */
+typedef struct Matrix {
+    int order; /* AS_IS or TRANSPOSED */
     int ld;
 } Matrix;
 typedef struct Product {
     Class class;
     int size;
     int64_t m, n, k;
-    Matrix a, b, y;         /* y TRANSPOSED: its transpose is computed from the transposed operands */
+    Matrix a, b, y; /* y TRANSPOSED: its transpose is computed from the transposed operands */
     int64_t dx_a, dx_b, dy; /* strides of vectors */
     Blas *blas;
 } Product;
@@ -148,18 +157,23 @@ static bool view_matrix(const View *v, Matrix *m) {
 }
 static int flip(int order) { return order == AS_IS ? TRANSPOSED : AS_IS; }
 
-#define DEFINE_PRODUCT(T, p)                                                                                                          \
-    static void product_##p(const Product *g, T *y, const T *a, const T *b) {                                                         \
-        const int m = (int)g->m, n = (int)g->n, k = (int)g->k;                                                                        \
-        if (m == 1 && g->dy > 0 && g->dx_a > 0)                                                                                       \
-            g->blas->p##gemv(ROW_MAJOR, flip(g->b.order), g->b.order == AS_IS ? k : n, g->b.order == AS_IS ? n : k, 1, b, g->b.ld, a, \
-                             (int)g->dx_a, 0, y, (int)g->dy);                                                                         \
-        else if (n == 1 && g->dy > 0 && g->dx_b > 0)                                                                                  \
-            g->blas->p##gemv(ROW_MAJOR, g->a.order, g->a.order == AS_IS ? m : k, g->a.order == AS_IS ? k : m, 1, a, g->a.ld, b,       \
-                             (int)g->dx_b, 0, y, (int)g->dy);                                                                         \
-        else if (g->y.order == AS_IS)                                                                                                 \
-            g->blas->p##gemm(ROW_MAJOR, g->a.order, g->b.order, m, n, k, 1, a, g->a.ld, b, g->b.ld, 0, y, g->y.ld);                   \
-        else g->blas->p##gemm(ROW_MAJOR, flip(g->b.order), flip(g->a.order), n, m, k, 1, b, g->b.ld, a, g->a.ld, 0, y, g->y.ld);      \
+#define DEFINE_PRODUCT(T, p)                                                                    \
+    static void product_##p(const Product *g, T *y, const T *a, const T *b) {                   \
+        const int m = (int)g->m, n = (int)g->n, k = (int)g->k;                                  \
+        if (m == 1 && g->dy > 0 && g->dx_a > 0)                                                 \
+            g->blas->p##gemv(ROW_MAJOR, flip(g->b.order), g->b.order == AS_IS ? k : n,          \
+                             g->b.order == AS_IS ? n : k, 1, b, g->b.ld, a, (int)g->dx_a, 0, y, \
+                             (int)g->dy);                                                       \
+        else if (n == 1 && g->dy > 0 && g->dx_b > 0)                                            \
+            g->blas->p##gemv(ROW_MAJOR, g->a.order, g->a.order == AS_IS ? m : k,                \
+                             g->a.order == AS_IS ? k : m, 1, a, g->a.ld, b, (int)g->dx_b, 0, y, \
+                             (int)g->dy);                                                       \
+        else if (g->y.order == AS_IS)                                                           \
+            g->blas->p##gemm(ROW_MAJOR, g->a.order, g->b.order, m, n, k, 1, a, g->a.ld, b,      \
+                             g->b.ld, 0, y, g->y.ld);                                           \
+        else                                                                                    \
+            g->blas->p##gemm(ROW_MAJOR, flip(g->b.order), flip(g->a.order), n, m, k, 1, b,      \
+                             g->b.ld, a, g->a.ld, 0, y, g->y.ld);                               \
     }
 DEFINE_PRODUCT(float, s)
 DEFINE_PRODUCT(double, d)
@@ -189,7 +203,9 @@ static int gemm_run(const Kernel *k, void *const slot[], void *work) {
     int64_t index[STEP_RANK] = {0}, offset[3] = {0};
     const bool lock = g->p.blas && g->p.blas->locks;
     if (lock) pthread_mutex_lock(&serial_build);
-    do run_product(g, y + offset[0] * g->p.size, a + offset[1] * g->p.size, b + offset[2] * g->p.size);
+    do
+        run_product(g, y + offset[0] * g->p.size, a + offset[1] * g->p.size,
+                    b + offset[2] * g->p.size);
     while (nest_next(&g->batch, 0, index, offset));
     if (lock) pthread_mutex_unlock(&serial_build);
     tail_run(&g->tail, slot, work);
@@ -214,17 +230,19 @@ static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, 
     return operand_pack(b, index, dtype, o) && view_matrix(&o->view, m);
 }
 
-/* Where b is the same for all of the last batch axis and a and y continue from one matrix to the next, those
-   matrices are one taller one. */
+/* Where b is the same for all of the last batch axis and a and y continue from one matrix to the
+   next, those matrices are one taller one. */
 static void fold_batch(MatMul *g) {
     Nest *n = &g->batch;
     const View *y = &g->tail.into, *a = &g->a.view;
     while (n->rank > 0) {
         const int l = n->rank - 1;
         const int64_t *s = n->stride + l;
-        const bool tall =
-            s[2 * STEP_RANK] == 0 && s[0] == y->stride[y->rank - 2] * g->p.m && s[STEP_RANK] == a->stride[a->rank - 2] * g->p.m;
-        if (!tall || g->p.m == 1 || g->p.a.order != AS_IS || g->p.y.order != AS_IS || g->p.m * n->dim[l] > INT32_MAX) return;
+        const bool tall = s[2 * STEP_RANK] == 0 && s[0] == y->stride[y->rank - 2] * g->p.m &&
+                          s[STEP_RANK] == a->stride[a->rank - 2] * g->p.m;
+        if (!tall || g->p.m == 1 || g->p.a.order != AS_IS || g->p.y.order != AS_IS ||
+            g->p.m * n->dim[l] > INT32_MAX)
+            return;
         g->p.m *= n->dim[l];
         n->rank--;
     }
@@ -241,13 +259,21 @@ static bool blas_build(Build *b, Kernel *k) {
     const View *v = b->step->view;
     const int r = v[0].rank - 2, c = v[0].rank - 1;
     Product *p = &g->p;
-    *p = (Product){.class = view_class(v, 3), .m = v[0].dim[r], .n = v[0].dim[c], .k = v[1].dim[c], .blas = b->device->blas};
+    *p = (Product){.class = view_class(v, 3),
+                   .m = v[0].dim[r],
+                   .n = v[0].dim[c],
+                   .k = v[1].dim[c],
+                   .blas = b->device->blas};
     const int dtype = class_dtype(p->class);
     const bool exact = p->class == CLASS_INT || p->class == CLASS_UINT;
     p->size = dtype_size(dtype);
-    if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) || !read_matrix(b, 2, dtype, exact, &g->b, &p->b)) return false;
+    if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) ||
+        !read_matrix(b, 2, dtype, exact, &g->b, &p->b))
+        return false;
     const bool dense = exact || p->k == 0 || !view_matrix(&v[0], &p->y);
-    if (!tail_new(b, dtype, dense ? TAIL_DENSE : TAIL_ANY, &g->tail) || !view_matrix(&g->tail.into, &p->y)) return false;
+    if (!tail_new(b, dtype, dense ? TAIL_DENSE : TAIL_ANY, &g->tail) ||
+        !view_matrix(&g->tail.into, &p->y))
+        return false;
     const View *y = &g->tail.into;
     p->dx_a = p->k == 1 ? 1 : g->a.view.stride[c], p->dx_b = p->k == 1 ? 1 : g->b.view.stride[r];
     g->batch = batch_nest(b, y, &g->a.view, &g->b.view);
@@ -266,7 +292,9 @@ static bool gemm_possible(const Device *d, const Step *s) {
     const Class class = view_class(s->view, 3);
     return d->blas || class == CLASS_INT || class == CLASS_UINT;
 }
-static int gemm_choices(const Device *d, const Step *s) { return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0; }
+static int gemm_choices(const Device *d, const Step *s) {
+    return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0;
+}
 /* oneDNN's way first where it has one: it packs known weights, and is faster for few rows. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;

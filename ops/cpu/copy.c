@@ -1,11 +1,13 @@
-/* copy.c -- strided copies. Axes are joined first; then rows of consecutive elements are moved whole, and where the input
-   runs fastest along another axis than the output, those two axes are walked in square tiles of about a cache line, so that
-   neither side is read or written an element a line. Where the element types differ, the copy is an element-wise program. */
+/* copy.c -- strided copies. Axes are joined first; then rows of consecutive elements are moved
+   whole, and where the input runs fastest along another axis than the output, those two axes are
+   walked in square tiles of about a cache line, so that neither side is read or written an element
+   a line. Where the element types differ, the copy is an element-wise program. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 typedef struct Plane {
-    int64_t n[2], y[2], x[2]; /* sizes and strides: axis 0 is the output's fastest, axis 1 the input's fastest or the next */
+    int64_t n[2], y[2], x[2]; /* sizes and strides: axis 0 is the output's fastest, axis 1 the
+                                 input's fastest or the next */
 } Plane;
 struct Copy {
     Vector *convert;
@@ -17,8 +19,11 @@ struct Copy {
 };
 
 enum { SHORT = 16 };
-static void exchange(Plane *p) { *p = (Plane){.n = {p->n[1], p->n[0]}, .y = {p->y[1], p->y[0]}, .x = {p->x[1], p->x[0]}}; }
-/* In the nest the two axes of the plane go last. Few repetitions of each element are made the outer loop. */
+static void exchange(Plane *p) {
+    *p = (Plane){.n = {p->n[1], p->n[0]}, .y = {p->y[1], p->y[0]}, .x = {p->x[1], p->x[0]}};
+}
+/* In the nest the two axes of the plane go last. Few repetitions of each element are made the outer
+   loop. */
 static void take_plane(Copy *c) {
     Nest *n = &c->outer;
     int64_t *const ys = n->stride, *const xs = n->stride + STEP_RANK;
@@ -33,8 +38,10 @@ static void take_plane(Copy *c) {
     n->rank--;
     if (other < 0) return;
     c->plane.n[1] = n->dim[other], c->plane.y[1] = ys[other], c->plane.x[1] = xs[other];
-    if (c->plane.n[0] < SHORT && c->plane.x[0] == 0 && c->plane.n[1] > c->plane.n[0]) exchange(&c->plane);
-    for (int a = other; a + 1 < n->rank; a++) n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
+    if (c->plane.n[0] < SHORT && c->plane.x[0] == 0 && c->plane.n[1] > c->plane.n[0])
+        exchange(&c->plane);
+    for (int a = other; a + 1 < n->rank; a++)
+        n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
     n->rank--;
 }
 
@@ -57,25 +64,26 @@ typedef struct Complex128 {
     double re, im;
 } Complex128;
 enum { TILE = 16 };
-#define DEFINE_PLANE(T)                                                                                                 \
-    static void rows_##T(const Plane *p, T *restrict y, const T *restrict x) {                                          \
-        for (int64_t j = 0; j < p->n[1]; j++, y += p->y[1], x += p->x[1]) {                                             \
-            if (p->y[0] == 1 && p->x[0] == 1) memcpy(y, x, (size_t)p->n[0] * sizeof(T));                                \
-            else if (p->y[0] == 1 && p->x[0] == 0)                                                                      \
-                for (int64_t i = 0; i < p->n[0]; i++) y[i] = *x;                                                        \
-            else if (p->y[0] == 1)                                                                                      \
-                for (int64_t i = 0; i < p->n[0]; i++) y[i] = x[i * p->x[0]];                                            \
-            else                                                                                                        \
-                for (int64_t i = 0; i < p->n[0]; i++) y[i * p->y[0]] = x[i * p->x[0]];                                  \
-        }                                                                                                               \
-    }                                                                                                                   \
-    static void tiles_##T(const Plane *p, T *restrict y, const T *restrict x) {                                         \
-        for (int64_t j = 0; j < p->n[1]; j += TILE)                                                                     \
-            for (int64_t i = 0; i < p->n[0]; i += TILE) {                                                               \
-                const int64_t h = p->n[1] - j < TILE ? p->n[1] - j : TILE, w = p->n[0] - i < TILE ? p->n[0] - i : TILE; \
-                const Plane t = {.n = {w, h}, .y = {p->y[0], p->y[1]}, .x = {p->x[0], p->x[1]}};                        \
-                rows_##T(&t, y + j * p->y[1] + i * p->y[0], x + j * p->x[1] + i * p->x[0]);                             \
-            }                                                                                                           \
+#define DEFINE_PLANE(T)                                                                          \
+    static void rows_##T(const Plane *p, T *restrict y, const T *restrict x) {                   \
+        for (int64_t j = 0; j < p->n[1]; j++, y += p->y[1], x += p->x[1]) {                      \
+            if (p->y[0] == 1 && p->x[0] == 1) memcpy(y, x, (size_t)p->n[0] * sizeof(T));         \
+            else if (p->y[0] == 1 && p->x[0] == 0)                                               \
+                for (int64_t i = 0; i < p->n[0]; i++) y[i] = *x;                                 \
+            else if (p->y[0] == 1)                                                               \
+                for (int64_t i = 0; i < p->n[0]; i++) y[i] = x[i * p->x[0]];                     \
+            else                                                                                 \
+                for (int64_t i = 0; i < p->n[0]; i++) y[i * p->y[0]] = x[i * p->x[0]];           \
+        }                                                                                        \
+    }                                                                                            \
+    static void tiles_##T(const Plane *p, T *restrict y, const T *restrict x) {                  \
+        for (int64_t j = 0; j < p->n[1]; j += TILE)                                              \
+            for (int64_t i = 0; i < p->n[0]; i += TILE) {                                        \
+                const int64_t h = p->n[1] - j < TILE ? p->n[1] - j : TILE,                       \
+                              w = p->n[0] - i < TILE ? p->n[0] - i : TILE;                       \
+                const Plane t = {.n = {w, h}, .y = {p->y[0], p->y[1]}, .x = {p->x[0], p->x[1]}}; \
+                rows_##T(&t, y + j * p->y[1] + i * p->y[0], x + j * p->x[1] + i * p->x[0]);      \
+            }                                                                                    \
     }
 DEFINE_PLANE(uint8_t)
 DEFINE_PLANE(uint16_t)
@@ -84,9 +92,13 @@ DEFINE_PLANE(uint64_t)
 DEFINE_PLANE(Complex128)
 
 static void run_plane(const Copy *c, char *y, const char *x) {
-#define CASE(T) \
-    case sizeof(T): (c->tiled ? tiles_##T : rows_##T)(&c->plane, (T *)(void *)y, (const T *)(const void *)x); break;
-    switch (c->size) { CASE(uint8_t) CASE(uint16_t) CASE(uint32_t) CASE(uint64_t) CASE(Complex128) default : break; }
+#define CASE(T)                                                                                   \
+    case sizeof(T):                                                                               \
+        (c->tiled ? tiles_##T : rows_##T)(&c->plane, (T *)(void *)y, (const T *)(const void *)x); \
+        break;
+    switch (c->size) {
+        CASE(uint8_t) CASE(uint16_t) CASE(uint32_t) CASE(uint64_t) CASE(Complex128) default : break;
+    }
 #undef CASE
 }
 

@@ -1,8 +1,10 @@
-/* cpu.c -- the CPU as a back end: the device, dispatch over the kinds of steps, identity, and running with denormals flushed.
+/* cpu.c -- the CPU as a back end: the device, dispatch over the kinds of steps, identity, and
+   running with denormals flushed.
 
-   Options: words separated by commas: generic (no special instruction sets), blas=PATH, coretype=NAME (as OPENBLAS_CORETYPE; auto:
-   OpenBLAS decides), blas=none, dnn=none. ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time,
-   from the first run after a wait to the next wait. Everything is done by the thread that calls. */
+   Options: words separated by commas: generic (no special instruction sets), blas=PATH,
+   coretype=NAME (as OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none.
+   ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time, from the
+   first run after a wait to the next wait. Everything is done by the thread that calls. */
 #include "ops/cpu/cpu.h"
 #include <cpuid.h>
 #include <immintrin.h>
@@ -12,22 +14,27 @@
 #include <time.h>
 
 static const Maker *const makers[STEP_KIND_COUNT] = {
-    [S_GEMM] = &gemm_maker, [S_CONV] = &conv_maker, [S_POOL] = &pool_maker, [S_EWISE] = &vector_maker,    [S_REDUCE] = &reduce_maker,
-    [S_COPY] = &copy_maker, [S_FILL] = &fill_maker, [S_LOOP] = &loop_maker, [S_SOFTMAX] = &softmax_maker, [S_OP] = &op_maker,
+    [S_GEMM] = &gemm_maker,    [S_CONV] = &conv_maker,     [S_POOL] = &pool_maker,
+    [S_EWISE] = &vector_maker, [S_REDUCE] = &reduce_maker, [S_COPY] = &copy_maker,
+    [S_FILL] = &fill_maker,    [S_LOOP] = &loop_maker,     [S_SOFTMAX] = &softmax_maker,
+    [S_OP] = &op_maker,
 };
 
 /* ---- the device */
 static const Simd *choose_simd(bool generic) {
     if (generic) return &simd_base;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return &simd_avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &simd_avx2 : &simd_base;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &simd_avx2
+                                                                           : &simd_base;
 }
 
-/* OpenBLAS does not know processors younger than itself and takes them for the oldest; what they can do says which core fits. */
+/* OpenBLAS does not know processors younger than itself and takes them for the oldest; what they
+   can do says which core fits. */
 static const char *fitting_core(void) {
-    if (choose_simd(false) == &simd_avx512) return __builtin_cpu_supports("avx512bf16") ? "Cooperlake" : "SkylakeX";
+    if (choose_simd(false) == &simd_avx512)
+        return __builtin_cpu_supports("avx512bf16") ? "Cooperlake" : "SkylakeX";
     return choose_simd(false) == &simd_avx2 ? "Haswell" : NULL;
 }
 
@@ -42,7 +49,8 @@ static bool read_option(Options *o, char *word) {
     if (value) *value++ = 0;
     if (!value && strcmp(word, "generic") == 0) o->generic = true;
     else if (value && strcmp(word, "coretype") == 0) o->blas.coretype = value;
-    else if (value && strcmp(word, "blas") == 0) o->no_blas = strcmp(value, "none") == 0, o->blas.path = o->no_blas ? NULL : value;
+    else if (value && strcmp(word, "blas") == 0)
+        o->no_blas = strcmp(value, "none") == 0, o->blas.path = o->no_blas ? NULL : value;
     else if (value && strcmp(word, "dnn") == 0 && strcmp(value, "none") == 0) o->no_dnn = true;
     else return false;
     return true;
@@ -54,7 +62,8 @@ static bool read_options(Options *o, const char *text, char *why, size_t n) {
         return snprintf(why, n, "the options are too long"), false;
     char *rest = NULL;
     for (char *word = strtok_r(o->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-        if (!read_option(o, word)) return snprintf(why, n, "'%s' is no option of the CPU back end", word), false;
+        if (!read_option(o, word))
+            return snprintf(why, n, "'%s' is no option of the CPU back end", word), false;
     return true;
 }
 
@@ -84,7 +93,8 @@ static void processor_name(char name[49]) {
     unsigned r[12] = {0};
     name[0] = 0;
     if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) return;
-    for (unsigned i = 0; i < 3; i++) __get_cpuid(0x80000002u + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]);
+    for (unsigned i = 0; i < 3; i++)
+        __get_cpuid(0x80000002u + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]);
     char *to = name;
     const char *from = (const char *)r;
     for (size_t i = 0; i < sizeof r && from[i] != 0; i++)
@@ -99,7 +109,10 @@ static int cpu_identity(Device *d, char *text, size_t n) {
     __get_cpuid(1, &a, &b, &c, &e);
     blas_identity(d->blas, blas, sizeof blas);
     dnn_identity(d->dnn, dnn, sizeof dnn);
-    return snprintf(text, n, "cpu %s (%x), %s kernels, %s, %s, 1 thread", name, a, d->simd->name, blas, dnn) < (int)n ? 0 : -1;
+    return snprintf(text, n, "cpu %s (%x), %s kernels, %s, %s, 1 thread", name, a, d->simd->name,
+                    blas, dnn) < (int)n
+               ? 0
+               : -1;
 }
 
 /* ---- memory: 64-byte aligned, the address of the block before it */
@@ -136,15 +149,21 @@ static bool well_formed(const Step *s) {
     if ((int)s->kind < 0 || s->kind >= STEP_KIND_COUNT || s->nview < 1) return false;
     for (int i = 0; i < s->nview; i++)
         if (!view_well_formed(s, i)) return false;
-    static const int least[STEP_KIND_COUNT] = {[S_GEMM] = 3, [S_CONV] = 3, [S_POOL] = 2, [S_REDUCE] = 2, [S_COPY] = 2, [S_SOFTMAX] = 2};
+    static const int least[STEP_KIND_COUNT] = {
+        [S_GEMM] = 3, [S_CONV] = 3, [S_POOL] = 2, [S_REDUCE] = 2, [S_COPY] = 2, [S_SOFTMAX] = 2};
     return s->nview >= least[s->kind] && (s->kind != S_FILL || s->ncode > 0);
 }
-static int cpu_choices(Device *d, const Step *s) { return well_formed(s) ? makers[s->kind]->choices(d, s) : 0; }
+static int cpu_choices(Device *d, const Step *s) {
+    return well_formed(s) ? makers[s->kind]->choices(d, s) : 0;
+}
 
-static int run_nothing(const Kernel *k, void *const slot[], void *work) { return (void)k, (void)slot, (void)work, 0; }
+static int run_nothing(const Kernel *k, void *const slot[], void *work) {
+    return (void)k, (void)slot, (void)work, 0;
+}
 
 static bool build(Build *b, int choice, Kernel *k) {
-    if (b->step->kind == S_OP || view_count(&b->step->view[0]) > 0) return makers[b->step->kind]->build(b, choice, k);
+    if (b->step->kind == S_OP || view_count(&b->step->view[0]) > 0)
+        return makers[b->step->kind]->build(b, choice, k);
     k->run = run_nothing;
     return true;
 }
@@ -157,9 +176,11 @@ static void cpu_forget(Kernel *k) {
 }
 static int cpu_packed(const Kernel *k, int view) { return view < 64 && k->packed >> view & 1; }
 
-static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
+static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                           size_t *workspace, char *why, size_t n) {
     if (n) why[0] = 0;
-    if (choice < 0 || choice >= cpu_choices(d, s)) return snprintf(why, n, "the CPU back end has no such way to run this step"), NULL;
+    if (choice < 0 || choice >= cpu_choices(d, s))
+        return snprintf(why, n, "the CPU back end has no such way to run this step"), NULL;
     Escape escape = {.error = {0}};
     Arena *volatile arena = NULL, *volatile scratch = NULL;
     Kernel *volatile unfinished = NULL;
@@ -175,7 +196,14 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
     Kernel *k = ARENA_NEW(arena, Kernel, 1);
     unfinished = k;
     k->device = d, k->arena = arena;
-    Build b = {.device = d, .arena = arena, .scratch = scratch, .kernel = k, .step = s, .weights = weights, .why = why, .nwhy = n};
+    Build b = {.device = d,
+               .arena = arena,
+               .scratch = scratch,
+               .kernel = k,
+               .step = s,
+               .weights = weights,
+               .why = why,
+               .nwhy = n};
     const bool built = build(&b, choice, k);
     arena_free(scratch);
     if (built) return *workspace = b.workspace, k;

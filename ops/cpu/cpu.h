@@ -1,8 +1,10 @@
-/* cpu.h -- what the files of the CPU back end share: the device, the making of a kernel, operands, tails.
+/* cpu.h -- what the files of the CPU back end share: the device, the making of a kernel, operands,
+   tails.
 
-   Everything a kernel needs is made once, in its arena, by a Build; running only reads it. Slot -1 stands for the kernel's
-   own scratch, so that every intermediate result is a View like any other: "pack this operand", "compute there, then finish
-   into y" are copies and element-wise programs over views. */
+   Everything a kernel needs is made once, in its arena, by a Build; running only reads it. Slot -1
+   stands for the kernel's own scratch, so that every intermediate result is a View like any other:
+   "pack this operand", "compute there, then finish into y" are copies and element-wise programs
+   over views. */
 #ifndef ISOMER_CPU_H
 #define ISOMER_CPU_H
 #include "ops/base/arena.h"
@@ -47,66 +49,84 @@ typedef struct Build {
     char *why;
     size_t nwhy;
 } Build;
-bool build_fail(Build *, const char *why);                             /* false */
-View build_scratch(Build *, int dtype, int rank, const int64_t dim[]); /* a dense view in the scratch */
-View build_scratch_like(Build *, int dtype, const View *);             /* a packed one, its axes in the order of these strides */
-size_t build_bytes(Build *, size_t bytes);                             /* offset of so many bytes in the scratch, 64-byte aligned */
+bool build_fail(Build *, const char *why); /* false */
+/* A dense view in the scratch. */
+View build_scratch(Build *, int dtype, int rank, const int64_t dim[]);
+/* A packed one, its axes in the order of these strides. */
+View build_scratch_like(Build *, int dtype, const View *);
+/* Offset of so many bytes in the scratch, 64-byte aligned. */
+size_t build_bytes(Build *, size_t bytes);
 
-/* ---- shared.c: bytes that never change, once per device, by a digest of what they were made of; NULL: not there, no memory. 64-byte aligned. */
+/* ---- shared.c: bytes that never change, once per device, by a digest of what they were made of;
+   NULL: not there, no memory. 64-byte aligned. */
 void *shared_find(Device *, const char key[33]);
 void *shared_new(Device *, const char key[33], size_t bytes); /* to be filled at once */
 void shared_drop(Device *, void *);
 void *cpu_hold(Device *, const void *bytes, size_t n);
-Share *build_share(Build *); /* an empty place: what is put there is dropped when the kernel is forgotten */
+/* An empty place: what is put there is dropped when the kernel is forgotten. */
+Share *build_share(Build *);
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
-int dtype_size(int dtype);                 /* bytes; 0: not a type of dense elements of whole bytes */
+/* bytes; 0: not a type of dense elements of whole bytes. */
+int dtype_size(int dtype);
 Class view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
 int class_dtype(Class);
 bool view_is_dense(const View *);
-bool view_is_packed(const View *);        /* dense when its axes are put into some order */
-bool view_is_channels_last(const View *); /* axis 1 has stride 1, and neighbouring places are further apart */
+bool view_is_packed(const View *); /* dense when its axes are put into some order */
+/* Axis 1 has stride 1, and neighbouring places are further apart. */
+bool view_is_channels_last(const View *);
 static inline void *view_at(const View *v, void *const slot[], void *work) {
     return (char *)(v->slot < 0 ? work : slot[v->slot]) + v->offset * dtype_size(v->dtype);
 }
-/* Loops over all elements of view[0] and of n-1 others of its sizes: axes of length 1 dropped, the rest in the order of view[0]'s strides,
-   greatest first, and joined where every view allows it. stride[v*STEP_RANK + axis], in elements. count is 0 if there is nothing to do. */
+/* Loops over all elements of view[0] and of n-1 others of its sizes: axes of length 1 dropped, the
+   rest in the order of view[0]'s strides, greatest first, and joined where every view allows it.
+   stride[v*STEP_RANK + axis], in elements. count is 0 if there is nothing to do. */
 typedef struct Nest {
     int rank, n;
     int64_t count, dim[STEP_RANK], *stride;
 } Nest;
 Nest nest_new(Arena *, const View *const view[], int n);
-bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]); /* steps the axes before the last `inner`; false: all done */
+/* Steps the axes before the last `inner`; false: all done. */
+bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
 
 /* ---- vector.c: element-wise programs */
 typedef struct Vector Vector;
-/* view[0] is written; `acc` is what C_ACC reads, NULL where it does not occur. NULL: cannot, why is said. */
-Vector *vector_new(Build *, const View *view, int nview, const View *acc, const Scalar *code, int ncode);
+/* view[0] is written; `acc` is what C_ACC reads, NULL where it does not occur. NULL: cannot, why is
+   said. */
+Vector *vector_new(Build *, const View *view, int nview, const View *acc, const Scalar *code,
+                   int ncode);
 void vector_run(const Vector *, void *const slot[], void *work);
 
 /* ---- copy.c */
 typedef struct Copy Copy;
-Copy *copy_new(Build *, const View *y, const View *x); /* converts where the types differ. NULL: cannot */
+/* Converts where the types differ. NULL: cannot. */
+Copy *copy_new(Build *, const View *y, const View *x);
 void copy_run(const Copy *, void *const slot[], void *work);
 
-/* What a kernel reads: a view as it is, or a dense copy of another type made at each run, or once if the contents are known. */
+/* What a kernel reads: a view as it is, or a dense copy of another type made at each run, or once
+   if the contents are known. */
 typedef struct Operand {
     View view;
     Copy *copy;
     const void *constant;
 } Operand;
 Operand operand_as_is(Build *, int index);
-bool operand_pack(Build *, int index, int dtype, Operand *);                  /* dense, of this type */
-bool operand_pack_as(Build *, int index, const View *, int dtype, Operand *); /* the same of another view of view[index]'s slot */
-bool operand_packed(Build *, int index, const View *, int dtype, Operand *);  /* packed, its axes in the order that they have */
-bool operand_typed(Build *, int index, int dtype, Operand *);                 /* as it is if it has the type, else packed */
+/* dense, of this type. */
+bool operand_pack(Build *, int index, int dtype, Operand *);
+/* The same of another view of view[index]'s slot. */
+bool operand_pack_as(Build *, int index, const View *, int dtype, Operand *);
+/* packed, its axes in the order that they have. */
+bool operand_packed(Build *, int index, const View *, int dtype, Operand *);
+/* As it is if it has the type, else packed. */
+bool operand_typed(Build *, int index, int dtype, Operand *);
 static inline const void *operand_at(const Operand *o, void *const slot[], void *work) {
     if (o->constant) return o->constant;
     if (o->copy) copy_run(o->copy, slot, work);
     return view_at(&o->view, slot, work);
 }
-/* Where a kernel that computes in `dtype` writes, and the epilogue that then brings it into view[0]. */
+/* Where a kernel that computes in `dtype` writes, and the epilogue that then brings it into
+   view[0]. */
 typedef struct Tail {
     View into;
     Vector *finish;
@@ -118,13 +138,15 @@ typedef enum TailShape {
     TAIL_DENSE
 } TailShape; /* what the kernel can write: all strides, a packed view, a dense one */
 bool tail_new(Build *, int dtype, TailShape, Tail *);
-bool tail_plain(Build *, int dtype, TailShape, Tail *); /* the same without the epilogue, which the kernel does itself */
+/* The same without the epilogue, which the kernel does itself. */
+bool tail_plain(Build *, int dtype, TailShape, Tail *);
 static inline void tail_run(const Tail *t, void *const slot[], void *work) {
     if (t->finish) vector_run(t->finish, slot, work);
 }
 
-/* ---- affine.c: the epilogue's first part as scale[c]*acc + shift[c], c the index along `axis`, where that is
-   known now (Build.weights); the rest is a program again. scale NULL: 1. False: there is no such part. */
+/* ---- affine.c: the epilogue's first part as scale[c]*acc + shift[c], c the index along `axis`,
+   where that is known now (Build.weights); the rest is a program again. scale NULL: 1. False: there
+   is no such part. */
 enum { AFFINE_CODE = 64 };
 typedef struct Affine {
     const float *scale, *shift;
@@ -134,7 +156,15 @@ typedef struct Affine {
 bool affine_split(Build *, int axis, Affine *);
 
 /* ---- fused.c: an epilogue as [bias along an axis,] [activation,] [line alpha*x + beta] */
-typedef enum ActKind { ACT_RELU, ACT_SIGMOID, ACT_TANH, ACT_CLIP, ACT_SWISH, ACT_HARDSWISH, ACT_LINE } ActKind;
+typedef enum ActKind {
+    ACT_RELU,
+    ACT_SIGMOID,
+    ACT_TANH,
+    ACT_CLIP,
+    ACT_SWISH,
+    ACT_HARDSWISH,
+    ACT_LINE
+} ActKind;
 typedef struct Act {
     ActKind kind;
     float alpha, beta; /* clip: its bounds */
@@ -156,8 +186,8 @@ typedef struct Maker {
     int (*choices)(const Device *, const Step *);
     bool (*build)(Build *, int choice, Kernel *); /* sets run, forget, self */
 } Maker;
-extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker, copy_maker, softmax_maker, loop_maker,
-    op_maker;
+extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
+    copy_maker, softmax_maker, loop_maker, op_maker;
 
 /* ---- taps.c */
 bool taps_possible(const Step *);
@@ -165,7 +195,8 @@ bool taps_build(Build *, Kernel *);
 
 /* ---- third parties */
 typedef struct BlasOptions {
-    const char *path, *coretype; /* path: NULL for the usual places; coretype: NULL for what fits the machine, else as OPENBLAS_CORETYPE */
+    const char *path, *coretype; /* path: NULL for the usual places; coretype: NULL for what fits
+                                    the machine, else as OPENBLAS_CORETYPE */
 } BlasOptions;
 Blas *blas_open(const BlasOptions *, char *why, size_t n);
 void blas_close(Blas *);
@@ -173,7 +204,8 @@ void blas_identity(const Blas *, char *text, size_t n);
 Dnn *dnn_open(char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);
-typedef enum DnnWay { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnWay; /* views as they lie; any layout, with reorders; Winograd, likewise */
+/* Views as they lie; any layout, with reorders; Winograd, likewise. */
+typedef enum DnnWay { DNN_PLAIN, DNN_ANY, DNN_WINOGRAD } DnnWay;
 bool dnn_conv_possible(const Device *, const Step *, DnnWay);
 bool dnn_conv_build(Build *, DnnWay, Kernel *);
 int dnn_pool_choices(const Device *, const Step *);

@@ -1,16 +1,19 @@
-/* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row of outputs is accumulated at
-   once, one input row and one kernel cell after the other. Also the choice among this, taps.c and oneDNN's ways.
-   Up to three spatial axes; fewer are padded in front with axes of length 1. */
+/* direct.c -- convolution and pooling as they are defined, for every element type and shape: a row
+   of outputs is accumulated at once, one input row and one kernel cell after the other. Also the
+   choice among this, taps.c and oneDNN's ways. Up to three spatial axes; fewer are padded in front
+   with axes of length 1. */
 #include "ops/cpu/cpu.h"
 
 enum { SPATIAL = 3 };
 typedef struct Window {
-    int64_t in[SPATIAL], out[SPATIAL], kernel[SPATIAL], stride[SPATIAL], pad[SPATIAL], dilation[SPATIAL];
+    int64_t in[SPATIAL], out[SPATIAL], kernel[SPATIAL], stride[SPATIAL], pad[SPATIAL],
+        dilation[SPATIAL];
     int64_t x[SPATIAL], y[SPATIAL], w[SPATIAL]; /* strides in memory */
 } Window;
 
 /* param: strides, pads at the beginnings, pads at the ends, dilations; the kernel's sizes apart. */
-static Window window_new(const View *y, const View *x, const int64_t *kernel, const int64_t *param) {
+static Window window_new(const View *y, const View *x, const int64_t *kernel,
+                         const int64_t *param) {
     Window g;
     const int n = x->rank - 2, skip = SPATIAL - n;
     for (int a = 0; a < SPATIAL; a++) {
@@ -36,7 +39,8 @@ static inline bool window_at(const Window *g, int a, int64_t o, int64_t k, int64
 }
 /* The outputs of the last axis whose cell k lies inside: lo..hi-1. */
 static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
-    const int64_t s = g->stride[2], shift = k * g->dilation[2] - g->pad[2], room = g->in[2] - 1 - shift;
+    const int64_t s = g->stride[2], shift = k * g->dilation[2] - g->pad[2],
+                  room = g->in[2] - 1 - shift;
     *lo = shift >= 0 ? 0 : (-shift + s - 1) / s;
     *hi = room < 0 ? 0 : room / s + 1;
     if (*hi > g->out[2]) *hi = g->out[2];
@@ -55,7 +59,8 @@ typedef struct Conv {
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Conv;
 
-static void conv_plane(const Conv *c, void *acc, const char *x, const char *w, int64_t od, int64_t oh) {
+static void conv_plane(const Conv *c, void *acc, const char *x, const char *w, int64_t od,
+                       int64_t oh) {
     const Window *g = &c->g;
     int64_t d, h, lo, hi;
     for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
@@ -66,7 +71,9 @@ static void conv_plane(const Conv *c, void *acc, const char *x, const char *w, i
                 window_row(g, kw, &lo, &hi);
                 if (lo >= hi) continue;
                 const int64_t i = lo * g->stride[2] - g->pad[2] + kw * g->dilation[2];
-                c->scale_add((char *)acc + lo * c->size, x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * c->size, g->stride[2] * g->x[2],
+                c->scale_add((char *)acc + lo * c->size,
+                             x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * c->size,
+                             g->stride[2] * g->x[2],
                              w + (kd * g->w[0] + kh * g->w[1] + kw * g->w[2]) * c->size, hi - lo);
             }
         }
@@ -79,7 +86,8 @@ static void conv_channel(const Conv *c, void *acc, char *y, const char *x, const
         for (int64_t oh = 0; oh < g->out[1]; oh++) {
             reduce_start(acc, c->class, REDUCE_SUM, g->out[2]);
             for (int64_t i = 0; i < c->ins; i++)
-                conv_plane(c, acc, x + i * c->x.view.stride[1] * c->size, w + i * c->w.view.stride[1] * c->size, od, oh);
+                conv_plane(c, acc, x + i * c->x.view.stride[1] * c->size,
+                           w + i * c->w.view.stride[1] * c->size, od, oh);
             c->store(y + (od * g->y[0] + oh * g->y[1]) * c->size, g->y[2], acc, g->out[2]);
         }
 }
@@ -91,8 +99,10 @@ static int conv_run(const Kernel *k, void *const slot[], void *work) {
     for (int64_t n = 0; n < c->batch; n++)
         for (int64_t o = 0; o < c->outs; o++) {
             const int64_t first = o / (c->outs / c->group) * c->ins;
-            conv_channel(c, (char *)work + c->acc, y + (n * c->tail.into.stride[0] + o * c->tail.into.stride[1]) * c->size,
-                         x + (n * c->x.view.stride[0] + first * c->x.view.stride[1]) * c->size, w + o * c->w.view.stride[0] * c->size);
+            conv_channel(c, (char *)work + c->acc,
+                         y + (n * c->tail.into.stride[0] + o * c->tail.into.stride[1]) * c->size,
+                         x + (n * c->x.view.stride[0] + first * c->x.view.stride[1]) * c->size,
+                         w + o * c->w.view.stride[0] * c->size);
         }
     tail_run(&c->tail, slot, work);
     return 0;
@@ -104,10 +114,14 @@ static bool direct_conv_build(Build *b, Kernel *k) {
     c->class = view_class(v, 3);
     const int dtype = class_dtype(c->class);
     c->size = dtype_size(dtype);
-    if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) || !tail_new(b, dtype, TAIL_ANY, &c->tail)) return false;
+    if (!operand_typed(b, 1, dtype, &c->x) || !operand_typed(b, 2, dtype, &c->w) ||
+        !tail_new(b, dtype, TAIL_ANY, &c->tail))
+        return false;
     c->g = window_new(&c->tail.into, &c->x.view, v[2].dim + 2, b->step->param + 1);
-    for (int a = 0, n = v[1].rank - 2; a < n; a++) c->g.w[SPATIAL - n + a] = c->w.view.stride[2 + a];
-    c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1], c->group = b->step->param[0];
+    for (int a = 0, n = v[1].rank - 2; a < n; a++)
+        c->g.w[SPATIAL - n + a] = c->w.view.stride[2 + a];
+    c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1],
+    c->group = b->step->param[0];
     c->acc = build_bytes(b, (size_t)(c->g.out[2] * c->size));
     c->scale_add = b->device->simd->scale_add[c->class];
     c->store = b->device->simd->store[c->class][dtype];
@@ -116,22 +130,38 @@ static bool direct_conv_build(Build *b, Kernel *k) {
     return true;
 }
 
-static bool spatial(const Step *s) { return s->view[1].rank >= 3 && s->view[1].rank <= 2 + SPATIAL && s->view[0].rank == s->view[1].rank; }
+static bool spatial(const Step *s) {
+    return s->view[1].rank >= 3 && s->view[1].rank <= 2 + SPATIAL &&
+           s->view[0].rank == s->view[1].rank;
+}
 static bool conv_possible(const Step *s) {
     const int n = s->view[1].rank - 2;
-    return spatial(s) && s->nparam == 1 + 4 * n && s->param[0] > 0 && s->view[0].dim[1] % s->param[0] == 0 &&
-           s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] && dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
+    return spatial(s) && s->nparam == 1 + 4 * n && s->param[0] > 0 &&
+           s->view[0].dim[1] % s->param[0] == 0 &&
+           s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] &&
+           dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
            dtype_numeric(s->view[2].dtype);
 }
 /* The ways to run a convolution, the one expected to be fastest first. */
-typedef enum Way { WAY_PLAIN = DNN_PLAIN, WAY_ANY = DNN_ANY, WAY_WINOGRAD = DNN_WINOGRAD, WAY_TAPS, WAY_DIRECT, WAYS } Way;
+typedef enum Way {
+    WAY_PLAIN = DNN_PLAIN,
+    WAY_ANY = DNN_ANY,
+    WAY_WINOGRAD = DNN_WINOGRAD,
+    WAY_TAPS,
+    WAY_DIRECT,
+    WAYS
+} Way;
 static int conv_ways(const Device *d, const Step *s, Way way[WAYS]) {
     int n = 0;
-    const int64_t ins = s->view[2].dim[1], cells = view_count(&s->view[2]) / (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
+    const int64_t ins = s->view[2].dim[1],
+                  cells = view_count(&s->view[2]) /
+                          (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
     const bool small = s->param[0] > 1 && ins <= 2, pointwise = cells == 1 && s->param[0] == 1;
-    const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]), first = pointwise || last;
+    const bool last = view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
+               first = pointwise || last;
     if (small && !last && taps_possible(s)) way[n++] = WAY_TAPS;
-    const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
+    const bool wide = s->view[2].dim[0] >= 64 && ins >= 64 &&
+                      view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28;
     if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) way[n++] = WAY_WINOGRAD;
     if (first && dnn_conv_possible(d, s, DNN_PLAIN)) way[n++] = WAY_PLAIN;
     if (dnn_conv_possible(d, s, DNN_ANY)) way[n++] = WAY_ANY;
@@ -146,7 +176,8 @@ static Step squeezed(Arena *arena, const Step *s) {
     const int n = s->view[1].rank - 2;
     int axis[STEP_RANK] = {0, 1}, kept = 2;
     for (int i = 0; i < n; i++) {
-        const bool one = s->view[0].dim[2 + i] == 1 && s->view[1].dim[2 + i] == 1 && s->view[2].dim[2 + i] == 1 && s->param[1 + n + i] == 0;
+        const bool one = s->view[0].dim[2 + i] == 1 && s->view[1].dim[2 + i] == 1 &&
+                         s->view[2].dim[2 + i] == 1 && s->param[1 + n + i] == 0;
         if (!one || kept + n - i == 3) axis[kept++] = 2 + i;
     }
     if (kept == 2 + n) return *s;
@@ -157,11 +188,14 @@ static Step squeezed(Arena *arena, const Step *s) {
     for (int i = 0; i < s->nview; i++) view[i] = view_axes(&s->view[i], kept, axis);
     param[0] = s->param[0];
     for (int list = 0; list < 4; list++)
-        for (int i = 2; i < kept; i++) param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
+        for (int i = 2; i < kept; i++)
+            param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
     return small;
 }
 static bool build_way(Build *b, Way way, Kernel *k) {
-    return way == WAY_DIRECT ? direct_conv_build(b, k) : way == WAY_TAPS ? taps_build(b, k) : dnn_conv_build(b, (DnnWay)way, k);
+    return way == WAY_DIRECT ? direct_conv_build(b, k)
+           : way == WAY_TAPS ? taps_build(b, k)
+                             : dnn_conv_build(b, (DnnWay)way, k);
 }
 static int conv_choices(const Device *d, const Step *s) {
     Way way[WAYS];
@@ -209,8 +243,9 @@ static void pool_row(const Pool *p, void *acc, const char *x, int64_t od, int64_
                 window_row(g, kw, &lo, &hi);
                 if (lo >= hi) continue;
                 const int64_t i = lo * g->stride[2] - g->pad[2] + kw * g->dilation[2];
-                p->merge((char *)acc + lo * p->wide_size, x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * p->size, g->stride[2] * g->x[2],
-                         hi - lo);
+                p->merge((char *)acc + lo * p->wide_size,
+                         x + (d * g->x[0] + h * g->x[1] + i * g->x[2]) * p->size,
+                         g->stride[2] * g->x[2], hi - lo);
             }
         }
     }
@@ -224,22 +259,27 @@ static void pool_plane(const Pool *p, void *acc, char *y, const char *x) {
             pool_row(p, acc, x, od, oh);
             if (p->kind == REDUCE_MEAN)
                 for (int64_t ow = 0; ow < g->out[2]; ow++)
-                    reduce_divide((char *)acc + ow * p->wide_size, p->wide, p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], 1);
+                    reduce_divide((char *)acc + ow * p->wide_size, p->wide,
+                                  p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], 1);
             p->store(y + (od * g->y[0] + oh * g->y[1]) * p->size, g->y[2], acc, g->out[2]);
         }
 }
 
 /* All channels of an output at once, where they lie beside each other. */
-static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od, int64_t oh, int64_t ow) {
+static void pool_cells(const Pool *p, void *acc, const char *x, int64_t channels, int64_t od,
+                       int64_t oh, int64_t ow) {
     const Window *g = &p->g;
     int64_t d, h, w;
     reduce_start(acc, p->wide, p->kind, channels);
     for (int64_t kd = 0; kd < g->kernel[0]; kd++)
         for (int64_t kh = 0; kh < g->kernel[1]; kh++)
             for (int64_t kw = 0; kw < g->kernel[2]; kw++)
-                if (window_at(g, 0, od, kd, &d) && window_at(g, 1, oh, kh, &h) && window_at(g, 2, ow, kw, &w))
-                    p->merge(acc, x + (d * g->x[0] + h * g->x[1] + w * g->x[2]) * p->size, 1, channels);
-    if (p->kind == REDUCE_MEAN) reduce_divide(acc, p->wide, p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], channels);
+                if (window_at(g, 0, od, kd, &d) && window_at(g, 1, oh, kh, &h) &&
+                    window_at(g, 2, ow, kw, &w))
+                    p->merge(acc, x + (d * g->x[0] + h * g->x[1] + w * g->x[2]) * p->size, 1,
+                             channels);
+    if (p->kind == REDUCE_MEAN)
+        reduce_divide(acc, p->wide, p->cells[0][od] * p->cells[1][oh] * p->cells[2][ow], channels);
 }
 static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
     const Pool *p = k->self;
@@ -252,8 +292,9 @@ static int pool_run_channels(const Kernel *k, void *const slot[], void *work) {
             for (int64_t oh = 0; oh < g->out[1]; oh++)
                 for (int64_t ow = 0; ow < g->out[2]; ow++) {
                     pool_cells(p, acc, x + n * xv->stride[0] * p->size, yv->dim[1], od, oh, ow);
-                    p->store(y + (n * yv->stride[0] + od * g->y[0] + oh * g->y[1] + ow * g->y[2]) * p->size, yv->stride[1], acc,
-                             yv->dim[1]);
+                    p->store(y + (n * yv->stride[0] + od * g->y[0] + oh * g->y[1] + ow * g->y[2]) *
+                                     p->size,
+                             yv->stride[1], acc, yv->dim[1]);
                 }
     tail_run(&p->tail, slot, work);
     return 0;
@@ -266,7 +307,8 @@ static int pool_run(const Kernel *k, void *const slot[], void *work) {
     const View *yv = &p->tail.into, *xv = &p->x.view;
     for (int64_t n = 0; n < yv->dim[0]; n++)
         for (int64_t c = 0; c < yv->dim[1]; c++)
-            pool_plane(p, (char *)work + p->acc, y + (n * yv->stride[0] + c * yv->stride[1]) * p->size,
+            pool_plane(p, (char *)work + p->acc,
+                       y + (n * yv->stride[0] + c * yv->stride[1]) * p->size,
                        x + (n * xv->stride[0] + c * xv->stride[1]) * p->size);
     tail_run(&p->tail, slot, work);
     return 0;
@@ -297,7 +339,8 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
     for (int a = 0; a < SPATIAL; a++) {
         const int i = a - (SPATIAL - n);
-        p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0, i >= 0 ? s->param[1 + 3 * n + i] : 0);
+        p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0,
+                                  i >= 0 ? s->param[1 + 3 * n + i] : 0);
     }
     const bool channels = view_is_channels_last(&p->x.view);
     p->acc = build_bytes(b, (size_t)((channels ? s->view[0].dim[1] : p->g.out[2]) * p->wide_size));
@@ -310,9 +353,12 @@ static bool direct_pool_build(Build *b, Kernel *k) {
 
 static bool pool_possible(const Step *s) {
     const int n = s->view[1].rank - 2;
-    return spatial(s) && s->nparam == 2 + 5 * n && dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
+    return spatial(s) && s->nparam == 2 + 5 * n && dtype_numeric(s->view[0].dtype) &&
+           dtype_numeric(s->view[1].dtype);
 }
-static int pool_choices(const Device *d, const Step *s) { return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0; }
+static int pool_choices(const Device *d, const Step *s) {
+    return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0;
+}
 static bool pool_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (choice < dnn_pool_choices(b->device, b->step)) {

@@ -1,8 +1,10 @@
-/* dnn.c -- convolution, pooling and matrix products by oneDNN 2.6 (C API); every call of it is in this file. Choices: 0 plain,
-   the views as they lie; 1 any layout, with reorders around; 2 (convolution) Winograd, likewise. Weights known at compile time
-   are packed then. A kernel is a short chain of primitives over memories, each of which is a view, a piece of the scratch or a
-   constant. Epilogues of bias and one activation are fused; all others run as an element-wise pass over the output.
-   oneDNN's threads are OpenMP's: their number is set to 1 around every call, and restored. */
+/* dnn.c -- convolution, pooling and matrix products by oneDNN 2.6 (C API); every call of it is in
+   this file. Choices: 0 plain, the views as they lie; 1 any layout, with reorders around; 2
+   (convolution) Winograd, likewise. Weights known at compile time are packed then. A kernel is a
+   short chain of primitives over memories, each of which is a view, a piece of the scratch or a
+   constant. Epilogues of bias and one activation are fused; all others run as an element-wise pass
+   over the output. oneDNN's threads are OpenMP's: their number is set to 1 around every call, and
+   restored. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
@@ -31,7 +33,8 @@ typedef struct Link {
 } Link;
 typedef struct Chain {
     Dnn *dnn;
-    int nlink, nmemory, threads; /* threads: to be restored when building ends, also where it ends for want of memory; 1: nothing to do */
+    int nlink, nmemory, threads; /* threads: to be restored when building ends, also where it ends
+                                    for want of memory; 1: nothing to do */
     dnnl_primitive_desc_t pd;    /* while building */
     Link link[MAX_LINKS];
     Memory memory[MAX_MEMORIES];
@@ -69,7 +72,9 @@ void dnn_close(Dnn *d) {
 void dnn_identity(const Dnn *d, char *text, size_t n) {
     const dnnl_version_t *v = dnnl_version();
     if (!d) snprintf(text, n, "no oneDNN");
-    else snprintf(text, n, "oneDNN %d.%d.%d isa %x", v->major, v->minor, v->patch, (unsigned)dnnl_get_effective_cpu_isa());
+    else
+        snprintf(text, n, "oneDNN %d.%d.%d isa %x", v->major, v->minor, v->patch,
+                 (unsigned)dnnl_get_effective_cpu_isa());
 }
 
 /* ---- chains */
@@ -86,7 +91,9 @@ static int chain_run(const Kernel *k, void *const slot[], void *work) {
         if (now != at && dnnl_memory_set_data_handle(m->memory, at) != dnnl_success) status = -1;
     }
     for (int i = 0; i < c->nlink && status == 0; i++)
-        if (dnnl_primitive_execute(c->link[i].primitive, c->dnn->stream, c->link[i].n, c->link[i].arg) != dnnl_success) status = -1;
+        if (dnnl_primitive_execute(c->link[i].primitive, c->dnn->stream, c->link[i].n,
+                                   c->link[i].arg) != dnnl_success)
+            status = -1;
     if (dnnl_stream_wait(c->dnn->stream) != dnnl_success) status = -1;
     give_threads(c->dnn, threads);
     if (status == 0) tail_run(&c->tail, slot, work);
@@ -102,15 +109,18 @@ static void chain_free(Chain *c) {
 }
 static void chain_forget(Kernel *k) { chain_free(k->self); }
 
-static dnnl_memory_t add_memory(Chain *c, const dnnl_memory_desc_t *md, const View *view, Copy *copy) {
+static dnnl_memory_t add_memory(Chain *c, const dnnl_memory_desc_t *md, const View *view,
+                                Copy *copy) {
     Memory *m = &c->memory[c->nmemory];
     *m = (Memory){.view = *view, .copy = copy};
-    if (dnnl_memory_create(&m->memory, md, c->dnn->engine, DNNL_MEMORY_NONE) != dnnl_success) return NULL;
+    if (dnnl_memory_create(&m->memory, md, c->dnn->engine, DNNL_MEMORY_NONE) != dnnl_success)
+        return NULL;
     c->nmemory++;
     return m->memory;
 }
 static View scratch_bytes(Build *b, size_t bytes) {
-    return (View){.slot = SLOT_SCRATCH, .dtype = DT_UINT8, .offset = (int64_t)build_bytes(b, bytes)};
+    return (View){
+        .slot = SLOT_SCRATCH, .dtype = DT_UINT8, .offset = (int64_t)build_bytes(b, bytes)};
 }
 static dnnl_memory_t add_scratch(Build *b, Chain *c, const dnnl_memory_desc_t *md) {
     const View v = scratch_bytes(b, dnnl_memory_desc_get_size(md));
@@ -128,10 +138,12 @@ static void add_arg(Chain *c, int arg, dnnl_memory_t memory) {
     l->arg[l->n++] = (dnnl_exec_arg_t){arg, memory};
 }
 
-static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *from_md, dnnl_memory_t to,
-                        const dnnl_memory_desc_t *to_md) {
+static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *from_md,
+                        dnnl_memory_t to, const dnnl_memory_desc_t *to_md) {
     dnnl_primitive_desc_t pd;
-    if (!from || !to || dnnl_reorder_primitive_desc_create(&pd, from_md, c->dnn->engine, to_md, c->dnn->engine, NULL) != dnnl_success)
+    if (!from || !to ||
+        dnnl_reorder_primitive_desc_create(&pd, from_md, c->dnn->engine, to_md, c->dnn->engine,
+                                           NULL) != dnnl_success)
         return false;
     const bool ok = add_link(c, pd);
     dnnl_primitive_desc_destroy(pd);
@@ -139,13 +151,16 @@ static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *
     return ok;
 }
 
-static bool reorder_now(Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md, dnnl_memory_t to) {
+static bool reorder_now(Chain *c, const dnnl_memory_desc_t *from_md, const void *from,
+                        const dnnl_memory_desc_t *to_md, dnnl_memory_t to) {
     Chain once = {.dnn = c->dnn, .threads = 1};
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     dnnl_memory_t source = add_memory(&once, from_md, &nowhere, NULL);
-    bool ok = source && dnnl_memory_set_data_handle(source, (void *)(uintptr_t)from) == dnnl_success &&
+    bool ok = source &&
+              dnnl_memory_set_data_handle(source, (void *)(uintptr_t)from) == dnnl_success &&
               add_reorder(&once, source, from_md, to, to_md);
-    ok = ok && dnnl_primitive_execute(once.link[0].primitive, c->dnn->stream, once.link[0].n, once.link[0].arg) == dnnl_success;
+    ok = ok && dnnl_primitive_execute(once.link[0].primitive, c->dnn->stream, once.link[0].n,
+                                      once.link[0].arg) == dnnl_success;
     ok = ok && dnnl_stream_wait(c->dnn->stream) == dnnl_success;
     chain_free(&once);
     return ok;
@@ -154,12 +169,14 @@ static bool reorder_now(Chain *c, const dnnl_memory_desc_t *from_md, const void 
 /* Bytes from the first to the last element of a strided layout. */
 static size_t md_reach(const dnnl_memory_desc_t *md) {
     int64_t last = 0;
-    for (int i = 0; i < md->ndims; i++) last += (md->dims[i] - 1) * md->format_desc.blocking.strides[i];
+    for (int i = 0; i < md->ndims; i++)
+        last += (md->dims[i] - 1) * md->format_desc.blocking.strides[i];
     return (size_t)(last + 1) * sizeof(float);
 }
 
 /* What is packed is known by its two layouts and its contents. */
-static void packed_key(const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md, char key[33]) {
+static void packed_key(const dnnl_memory_desc_t *from_md, const void *from,
+                       const dnnl_memory_desc_t *to_md, char key[33]) {
     struct {
         dnnl_memory_desc_t from, to;
         char bytes[33];
@@ -171,7 +188,8 @@ static void packed_key(const dnnl_memory_desc_t *from_md, const void *from, cons
 }
 
 /* A reorder done now, once for all kernels that want the same. */
-static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from_md, const void *from, const dnnl_memory_desc_t *to_md) {
+static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from_md,
+                              const void *from, const dnnl_memory_desc_t *to_md) {
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     Share *share = build_share(b);
     char key[33];
@@ -180,8 +198,11 @@ static dnnl_memory_t pack_now(Build *b, Chain *c, const dnnl_memory_desc_t *from
     if (!to) return NULL;
     c->memory[c->nmemory - 1].constant = true;
     const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
-    if (!there && !(share->bytes = shared_new(b->device, key, dnnl_memory_desc_get_size(to_md)))) return NULL;
-    if (dnnl_memory_set_data_handle(to, share->bytes) == dnnl_success && (there || reorder_now(c, from_md, from, to_md, to))) return to;
+    if (!there && !(share->bytes = shared_new(b->device, key, dnnl_memory_desc_get_size(to_md))))
+        return NULL;
+    if (dnnl_memory_set_data_handle(to, share->bytes) == dnnl_success &&
+        (there || reorder_now(c, from_md, from, to_md, to)))
+        return to;
     shared_drop(b->device, share->bytes);
     share->bytes = NULL;
     return NULL;
@@ -201,7 +222,8 @@ static dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t *md) {
     dnnl_memory_desc_init_by_tag(&any, md->ndims, md->dims, dnnl_f32, dnnl_format_tag_any);
     return any;
 }
-/* Axes of length 1 may carry any stride in a View: here they get the one a dense view would have. */
+/* Axes of length 1 may carry any stride in a View: here they get the one a dense view would
+   have. */
 static View plain_view(const View *v) {
     View p = *v;
     int64_t next = 1;
@@ -218,11 +240,13 @@ typedef struct Input {
     bool packed;       /* they were packed */
     dnnl_memory_desc_t md;
 } Input;
-/* Described as it lies, or packed where oneDNN cannot read such strides or the type is a 16-bit float. */
+/* Described as it lies, or packed where oneDNN cannot read such strides or the type is a 16-bit
+   float. */
 static bool input_of(Build *b, int index, const View *as, Input *in) {
     *in = (Input){.view = plain_view(as)};
     if (as->dtype == DT_FLOAT && describe(&in->view, &in->md)) {
-        if (b->weights && b->weights[index]) in->known = (const float *)b->weights[index] + in->view.offset;
+        if (b->weights && b->weights[index])
+            in->known = (const float *)b->weights[index] + in->view.offset;
         return true;
     }
     Operand o;
@@ -241,7 +265,8 @@ static bool packed_input_of(Build *b, int index, Input *in) {
     return describe(&in->view, &in->md);
 }
 
-/* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered at each run. */
+/* The memory a primitive reads in layout `md`: the input itself, one packed now, or one reordered
+   at each run. */
 static dnnl_memory_t feed(Build *b, Chain *c, Input *in, const dnnl_memory_desc_t *md) {
     const bool same = dnnl_memory_desc_equal(&in->md, md);
     in->packed = in->known && (!same || in->view.slot == SLOT_SCRATCH);
@@ -255,8 +280,9 @@ static dnnl_memory_t feed(Build *b, Chain *c, Input *in, const dnnl_memory_desc_
 /* ---- epilogues that oneDNN computes itself */
 static dnnl_primitive_attr_t make_attributes(const Fused *f) {
     static const dnnl_alg_kind_t kind[] = {
-        [ACT_RELU] = dnnl_eltwise_relu,    [ACT_SIGMOID] = dnnl_eltwise_logistic, [ACT_TANH] = dnnl_eltwise_tanh,
-        [ACT_CLIP] = dnnl_eltwise_clip_v2, [ACT_SWISH] = dnnl_eltwise_swish,      [ACT_HARDSWISH] = dnnl_eltwise_hardswish,
+        [ACT_RELU] = dnnl_eltwise_relu,   [ACT_SIGMOID] = dnnl_eltwise_logistic,
+        [ACT_TANH] = dnnl_eltwise_tanh,   [ACT_CLIP] = dnnl_eltwise_clip_v2,
+        [ACT_SWISH] = dnnl_eltwise_swish, [ACT_HARDSWISH] = dnnl_eltwise_hardswish,
         [ACT_LINE] = dnnl_eltwise_linear,
     };
     dnnl_primitive_attr_t attr = NULL;
@@ -264,7 +290,9 @@ static dnnl_primitive_attr_t make_attributes(const Fused *f) {
     if (dnnl_primitive_attr_create(&attr) != dnnl_success) return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     if (f->whole && f->nact && dnnl_post_ops_create(&ops) == dnnl_success) {
-        for (int i = 0; i < f->nact; i++) dnnl_post_ops_append_eltwise(ops, 1.0f, kind[f->act[i].kind], f->act[i].alpha, f->act[i].beta);
+        for (int i = 0; i < f->nact; i++)
+            dnnl_post_ops_append_eltwise(ops, 1.0f, kind[f->act[i].kind], f->act[i].alpha,
+                                         f->act[i].beta);
         dnnl_primitive_attr_set_post_ops(attr, ops);
         dnnl_post_ops_destroy(ops);
     }
@@ -276,14 +304,20 @@ static bool link_operation(Build *b, Chain *c, Input *x, Input *w, Input *bias, 
     if (!c->pd) return false;
     const dnnl_memory_desc_t *x_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0),
                              *y_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0);
-    const dnnl_memory_desc_t *scratch_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_scratchpad_md, 0);
-    dnnl_memory_t from = feed(b, c, x, x_md), plain = add_memory(c, &y->md, &y->view, NULL), to = plain;
-    dnnl_memory_t weights = w ? feed(b, c, w, dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) : NULL;
-    dnnl_memory_t extra = bias ? feed(b, c, bias, &bias->md) : NULL, scratch = add_scratch(b, c, scratch_md);
+    const dnnl_memory_desc_t *scratch_md =
+        dnnl_primitive_desc_query_md(c->pd, dnnl_query_scratchpad_md, 0);
+    dnnl_memory_t from = feed(b, c, x, x_md), plain = add_memory(c, &y->md, &y->view, NULL),
+                  to = plain;
+    dnnl_memory_t weights =
+        w ? feed(b, c, w, dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) : NULL;
+    dnnl_memory_t extra = bias ? feed(b, c, bias, &bias->md) : NULL,
+                  scratch = add_scratch(b, c, scratch_md);
     if (!dnnl_memory_desc_equal(&y->md, y_md)) to = add_scratch(b, c, y_md);
-    bool ok = from && plain && to && scratch && (!w || weights) && (!bias || extra) && add_link(c, c->pd);
+    bool ok =
+        from && plain && to && scratch && (!w || weights) && (!bias || extra) && add_link(c, c->pd);
     if (ok) {
-        add_arg(c, DNNL_ARG_SRC, from), add_arg(c, DNNL_ARG_DST, to), add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
+        add_arg(c, DNNL_ARG_SRC, from), add_arg(c, DNNL_ARG_DST, to),
+            add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
         if (w) add_arg(c, DNNL_ARG_WEIGHTS, weights);
         if (bias) add_arg(c, DNNL_ARG_BIAS, extra);
         ok = to == plain || add_reorder(c, to, y_md, plain, &y->md);
@@ -291,14 +325,17 @@ static bool link_operation(Build *b, Chain *c, Input *x, Input *w, Input *bias, 
     return ok;
 }
 
-/* Starts a chain: the tail with or without the epilogue (by way of memory of that shape), and the output's description. */
+/* Starts a chain: the tail with or without the epilogue (by way of memory of that shape), and the
+   output's description. */
 static Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
     Chain *c = ARENA_NEW(b->arena, Chain, 1);
     c->dnn = b->device->dnn;
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
     b->passing = true;
-    if (!(fused ? tail_plain(b, DT_FLOAT, shape, &c->tail) : tail_new(b, DT_FLOAT, shape, &c->tail))) return NULL;
+    if (!(fused ? tail_plain(b, DT_FLOAT, shape, &c->tail)
+                : tail_new(b, DT_FLOAT, shape, &c->tail)))
+        return NULL;
     y->view = plain_view(&c->tail.into);
     if (describe(&y->view, &y->md)) return c;
     return build_fail(b, "oneDNN cannot write such strides"), NULL;
@@ -341,11 +378,13 @@ static bool bias_input(Build *b, const Fused *f, int axis, int rank, Input *in) 
 
 /* ---- convolution */
 /* The pads at the ends that make oneDNN's formula give exactly the output's size. */
-static void exact_pads(int n, const View *y, const View *x, const int64_t *kernel, const int64_t *param, dnnl_dims_t stride,
-                       dnnl_dims_t dilation, dnnl_dims_t begin, dnnl_dims_t end) {
+static void exact_pads(int n, const View *y, const View *x, const int64_t *kernel,
+                       const int64_t *param, dnnl_dims_t stride, dnnl_dims_t dilation,
+                       dnnl_dims_t begin, dnnl_dims_t end) {
     for (int i = 0; i < n; i++) {
         stride[i] = param[i], begin[i] = param[n + i], dilation[i] = param[3 * n + i] - 1;
-        end[i] = (y->dim[2 + i] - 1) * stride[i] + (kernel[i] - 1) * (dilation[i] + 1) + 1 - x->dim[2 + i] - begin[i];
+        end[i] = (y->dim[2 + i] - 1) * stride[i] + (kernel[i] - 1) * (dilation[i] + 1) + 1 -
+                 x->dim[2 + i] - begin[i];
     }
 }
 /* o, c/g, k.. becomes g, o/g, c/g, k.. */
@@ -360,21 +399,26 @@ static View grouped(const View *w, int64_t group) {
 }
 static bool winograd_like(const Step *s) {
     const int64_t *p = s->param;
-    return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 && p[1] == 1 && p[2] == 1 && p[7] == 1 &&
-           p[8] == 1;
+    return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 &&
+           p[1] == 1 && p[2] == 1 && p[7] == 1 && p[8] == 1;
 }
 bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
-    return d->dnn && all_float(s, 3) && (way != DNN_WINOGRAD || (winograd_like(s) && d->simd == &simd_avx512));
+    return d->dnn && all_float(s, 3) &&
+           (way != DNN_WINOGRAD || (winograd_like(s) && d->simd == &simd_avx512));
 }
-/* oneDNN's implementations by matrix product apply all activations but relu an element at a time. */
+/* oneDNN's implementations by matrix product apply all activations but relu an element at a
+   time. */
 static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
     const char *name = NULL;
     if (!pd || !f->nact || (f->nact == 1 && f->act[0].kind == ACT_RELU)) return false;
-    return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name && strstr(name, "gemm");
+    return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+           name && strstr(name, "gemm");
 }
 static bool is_reference(const_dnnl_primitive_desc_t pd) {
     const char *name = NULL;
-    return pd && dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name && strncmp(name, "ref", 3) == 0;
+    return pd &&
+           dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+           name && strncmp(name, "ref", 3) == 0;
 }
 static bool known_input(const View *dense, const float *known, Input *in) {
     *in = (Input){.view = plain_view(dense), .known = known};
@@ -394,35 +438,42 @@ static bool conv_operands(Build *b, const Fused *f, const Affine *affine, Input 
         weights = o.view;
     }
     weights = grouped(&weights, s->param[0]);
-    if (!(o.constant ? known_input(&weights, o.constant, w) : input_of(b, 2, &weights, w))) return false;
+    if (!(o.constant ? known_input(&weights, o.constant, w) : input_of(b, 2, &weights, w)))
+        return false;
     const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, 1, &s->view[0].dim[1]);
     if (affine) return known_input(&line, affine->shift, bias);
     return !f->whole || !f->bias || bias_input(b, f, 1, 1, bias);
 }
-static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Affine *affine, bool *slow) {
+static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Affine *affine,
+                       bool *slow) {
     const Step *s = b->step;
     const View *v = s->view;
     const int n = v[1].rank - 2;
     const bool has_bias = affine || (f->whole && f->bias);
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f->whole, way == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
-    if (!c || !(way ? input_of(b, 1, &v[1], &x) : packed_input_of(b, 1, &x)) || !conv_operands(b, f, affine, &w, &bias))
+    if (!c || !(way ? input_of(b, 1, &v[1], &x) : packed_input_of(b, 1, &x)) ||
+        !conv_operands(b, f, affine, &w, &bias))
         return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end;
     exact_pads(n, &v[0], &v[1], v[2].dim + 2, s->param + 1, stride, dilation, begin, end);
-    const dnnl_memory_desc_t x_md = way ? any_layout(&x.md) : x.md, y_md = way ? any_layout(&y.md) : y.md,
+    const dnnl_memory_desc_t x_md = way ? any_layout(&x.md) : x.md,
+                             y_md = way ? any_layout(&y.md) : y.md,
                              w_md = way || w.known ? any_layout(&w.md) : w.md;
     dnnl_convolution_desc_t desc;
-    if (dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_inference,
-                                                   way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
-                                                   has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
+    if (dnnl_dilated_convolution_forward_desc_init(
+            &desc, dnnl_forward_inference,
+            way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct, &x_md, &w_md,
+            has_bias ? &bias.md : NULL, &y_md, stride, dilation, begin, end) == dnnl_success)
         c->pd = create(&desc, c->dnn, f);
     *slow = slow_activation(c->pd, f);
-    const bool ok = !*slow && !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
+    const bool ok =
+        !*slow && !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
     if (ok && w.packed) k->packed = WEIGHTS;
     return chain_end(b, k, ok);
 }
-/* The affine part goes into weights that are known; then what is left is fused, or runs afterwards. */
+/* The affine part goes into weights that are known; then what is left is fused, or runs
+   afterwards. */
 bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
     const size_t before = b->workspace;
     const Step *whole = b->step;
@@ -443,17 +494,21 @@ bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
 }
 
 /* ---- pooling */
-/* Where the last windows reach over the padding, its cells are no longer countable by oneDNN's rule. */
+/* Where the last windows reach over the padding, its cells are no longer countable by oneDNN's
+   rule. */
 static bool pads_countable(const Step *s) {
     const int n = s->view[1].rank - 2;
     const int64_t *p = s->param + 1;
     if (s->param[0] == POOL_MAX || !s->param[1 + 5 * n]) return true;
     for (int i = 0; i < n; i++)
-        if ((s->view[0].dim[2 + i] - 1) * p[n + i] + (p[i] - 1) * p[4 * n + i] + 1 > s->view[1].dim[2 + i] + p[2 * n + i] + p[3 * n + i])
+        if ((s->view[0].dim[2 + i] - 1) * p[n + i] + (p[i] - 1) * p[4 * n + i] + 1 >
+            s->view[1].dim[2 + i] + p[2 * n + i] + p[3 * n + i])
             return false;
     return true;
 }
-int dnn_pool_choices(const Device *d, const Step *s) { return d->dnn && all_float(s, 2) && pads_countable(s) ? 2 : 0; }
+int dnn_pool_choices(const Device *d, const Step *s) {
+    return d->dnn && all_float(s, 2) && pads_countable(s) ? 2 : 0;
+}
 bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
@@ -461,7 +516,8 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
     const int n = v[1].rank - 2;
     Input x, y;
     Chain *c = chain_new(b, k, false, choice ? TAIL_ANY : TAIL_PACKED, &y);
-    if (!c || !(choice ? input_of(b, 1, &v[1], &x) : packed_input_of(b, 1, &x))) return chain_end(b, k, false);
+    if (!c || !(choice ? input_of(b, 1, &v[1], &x) : packed_input_of(b, 1, &x)))
+        return chain_end(b, k, false);
     dnnl_dims_t stride, dilation, begin, end, kernel;
     exact_pads(n, &v[0], &v[1], s->param + 1, s->param + 1 + n, stride, dilation, begin, end);
     for (int i = 0; i < n; i++) kernel[i] = s->param[1 + i];
@@ -475,19 +531,25 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
                                                         : dnnl_nCdhw16c) != dnnl_success)
         return chain_end(b, k, false);
     dnnl_pooling_v2_desc_t desc;
-    if (dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &x_md, &y_md, stride, kernel, dilation, begin, end) ==
-        dnnl_success)
+    if (dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &x_md, &y_md, stride,
+                                          kernel, dilation, begin, end) == dnnl_success)
         c->pd = create(&desc, c->dnn, &none);
     return chain_end(b, k, !is_reference(c->pd) && link_operation(b, c, &x, NULL, NULL, &y));
 }
 
 /* ---- matrix products */
-/* The three views with their batch axes joined into at most one, or into the rows where b is shared; false: neither. */
+/* The three views with their batch axes joined into at most one, or into the rows where b is
+   shared; false: neither. */
 static bool flatten(const Step *s, View out[3]) {
     const int r = s->view[0].rank;
     for (int i = 0; i < 3; i++) {
-        out[i] = (View){.slot = s->view[i].slot, .dtype = s->view[i].dtype, .rank = 2, .offset = s->view[i].offset};
-        for (int a = 0; a < 2; a++) out[i].dim[a] = s->view[i].dim[r - 2 + a], out[i].stride[a] = s->view[i].stride[r - 2 + a];
+        out[i] = (View){.slot = s->view[i].slot,
+                        .dtype = s->view[i].dtype,
+                        .rank = 2,
+                        .offset = s->view[i].offset};
+        for (int a = 0; a < 2; a++)
+            out[i].dim[a] = s->view[i].dim[r - 2 + a],
+            out[i].stride[a] = s->view[i].stride[r - 2 + a];
     }
     for (int a = r - 3; a >= 0; a--) {
         const int64_t n = s->view[0].dim[a], m = out[0].dim[0];
@@ -519,12 +581,15 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     there.view = views;
     if (!flatten(&there, into)) return chain_end(b, k, false);
     y.view = plain_view(&into[0]);
-    if (!describe(&y.view, &y.md) || !input_of(b, 1, &flat[1], &x) || !input_of(b, 2, &flat[2], &w) ||
+    if (!describe(&y.view, &y.md) || !input_of(b, 1, &flat[1], &x) ||
+        !input_of(b, 2, &flat[2], &w) ||
         (has_bias && !bias_input(b, &f, s->view[0].rank - 1, 2, &bias)))
         return chain_end(b, k, false);
     const dnnl_memory_desc_t w_md = w.known ? any_layout(&w.md) : w.md;
     dnnl_matmul_desc_t desc;
-    if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) == dnnl_success) c->pd = create(&desc, c->dnn, &f);
+    if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) ==
+        dnnl_success)
+        c->pd = create(&desc, c->dnn, &f);
     const bool ok = link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
     if (ok && w.packed) k->packed = WEIGHTS;
     return chain_end(b, k, ok);

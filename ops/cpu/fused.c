@@ -1,5 +1,6 @@
-/* fused.c -- epilogues that a library computes itself: a bias along one axis, one activation, then a line alpha*x
-   + beta. Numbers may be constants of the program or views of one element that is known now. */
+/* fused.c -- epilogues that a library computes itself: a bias along one axis, one activation, then
+   a line alpha*x + beta. Numbers may be constants of the program or views of one element that is
+   known now. */
 #include "ops/cpu/cpu.h"
 
 static bool bias_like(const View *v, const View *y, int axis) {
@@ -13,7 +14,9 @@ static bool is_linear(const Step *s, int i, int axis, Fused *f) {
     if (c->op == C_ACC) return true;
     if (c->op != C_ADD) return false;
     const int view = s->code[c->a].op == C_ACC ? c->b : s->code[c->b].op == C_ACC ? c->a : -1;
-    if (view < 0 || s->code[view].op != C_VIEW || !bias_like(&s->view[s->code[view].a], &s->view[0], axis)) return false;
+    if (view < 0 || s->code[view].op != C_VIEW ||
+        !bias_like(&s->view[s->code[view].a], &s->view[0], axis))
+        return false;
     f->bias = s->code[view].a;
     return true;
 }
@@ -47,7 +50,8 @@ static bool is_clip(const Build *b, const Step *s, int i, int *x, Act *act) {
 static bool is_swish(const Step *s, int i, int *x, Act *act) {
     const Scalar *c = &s->code[i];
     if (c->op != C_MUL) return false;
-    const int sigmoid = s->code[c->b].op == C_SIGMOID ? c->b : c->a, other = sigmoid == c->b ? c->a : c->b;
+    const int sigmoid = s->code[c->b].op == C_SIGMOID ? c->b : c->a,
+              other = sigmoid == c->b ? c->a : c->b;
     if (s->code[sigmoid].op != C_SIGMOID || s->code[sigmoid].a != other) return false;
     *x = other;
     *act = (Act){ACT_SWISH, 1, 0};
@@ -92,10 +96,13 @@ static bool match_act(const Build *b, const Step *s, int i, int *x, Fused *f) {
     const int in = peel_line(b, s, i, &scale, &shift);
     f->nact = 0;
     for (size_t k = 0; k < sizeof simple / sizeof *simple; k++)
-        if (s->code[in].op == simple[k].op) f->act[0] = (Act){simple[k].act, 0, 0}, f->nact = 1, *x = s->code[in].a;
-    if (!f->nact && is_hardswish(b, s, in, x, &times)) f->act[0] = (Act){ACT_HARDSWISH, 0, 0}, f->nact = 1;
+        if (s->code[in].op == simple[k].op)
+            f->act[0] = (Act){simple[k].act, 0, 0}, f->nact = 1, *x = s->code[in].a;
+    if (!f->nact && is_hardswish(b, s, in, x, &times))
+        f->act[0] = (Act){ACT_HARDSWISH, 0, 0}, f->nact = 1;
     if (!f->nact) f->nact = is_clip(b, s, in, x, &f->act[0]) || is_swish(s, in, x, &f->act[0]);
-    if (f->nact && (scale * times != 1 || shift != 0)) f->act[f->nact++] = (Act){ACT_LINE, (float)(scale * times), (float)shift};
+    if (f->nact && (scale * times != 1 || shift != 0))
+        f->act[f->nact++] = (Act){ACT_LINE, (float)(scale * times), (float)shift};
     return f->nact > 0;
 }
 Fused fused_match(const Build *b, const Step *s, int axis) {

@@ -1,4 +1,5 @@
-/* loops.c -- steps that other parts of the library interpret: loop programs, and operators with a reference kernel of their own. */
+/* loops.c -- steps that other parts of the library interpret: loop programs, and operators with a
+   reference kernel of their own. */
 #include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
 #include "ops/op_kernel.h"
@@ -9,7 +10,8 @@ static int loop_choices(const Device *d, const Step *s) {
     (void)d;
     for (int i = 0; i < s->nview; i++)
         if (s->view[i].rank >= 0 && !dtype_numeric(s->view[i].dtype)) return 0;
-    return s->nparam > LOOP_HEAD && s->param[0] == LOOP_MAGIC && s->param[2] == 0; /* no parameters: a step has no values for them */
+    /* No parameters: a step has no values for them. */
+    return s->nparam > LOOP_HEAD && s->param[0] == LOOP_MAGIC && s->param[2] == 0;
 }
 static int loop_step_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;

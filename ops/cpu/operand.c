@@ -1,4 +1,5 @@
-/* operand.c -- element types, classes, loop nests over views, and how kernels read operands and write results. */
+/* operand.c -- element types, classes, loop nests over views, and how kernels read operands and
+   write results. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <stdio.h>
@@ -44,7 +45,9 @@ View build_scratch_like(Build *b, int dtype, const View *like) {
     return v;
 }
 
-bool dtype_numeric(int dtype) { return dtype > 0 && dtype < SIMD_TYPES && simd_base.load[CLASS_FLOAT][dtype] != NULL; }
+bool dtype_numeric(int dtype) {
+    return dtype > 0 && dtype < SIMD_TYPES && simd_base.load[CLASS_FLOAT][dtype] != NULL;
+}
 
 int dtype_size(int dtype) { return dtype_bits((DType)dtype) / 8; }
 
@@ -57,7 +60,10 @@ Class view_class(const View *view, int n) {
             : d == DT_UINT64                                       ? CLASS_UINT
                                                                    : CLASS_INT] = true;
     }
-    return has[CLASS_DOUBLE] ? CLASS_DOUBLE : has[CLASS_FLOAT] ? CLASS_FLOAT : has[CLASS_UINT] ? CLASS_UINT : CLASS_INT;
+    return has[CLASS_DOUBLE]  ? CLASS_DOUBLE
+           : has[CLASS_FLOAT] ? CLASS_FLOAT
+           : has[CLASS_UINT]  ? CLASS_UINT
+                              : CLASS_INT;
 }
 
 int class_dtype(Class c) {
@@ -93,7 +99,8 @@ bool view_is_channels_last(const View *v) {
 
 static bool joinable(const Nest *s, int outer, int inner) {
     for (int v = 0; v < s->n; v++)
-        if (s->stride[v * STEP_RANK + outer] != s->stride[v * STEP_RANK + inner] * s->dim[inner]) return false;
+        if (s->stride[v * STEP_RANK + outer] != s->stride[v * STEP_RANK + inner] * s->dim[inner])
+            return false;
     return true;
 }
 
@@ -115,7 +122,8 @@ static int axes_in_order(const View *y, int axis[]) {
 }
 
 Nest nest_new(Arena *arena, const View *const view[], int n) {
-    Nest s = {.n = n, .count = view_count(view[0]), .stride = ARENA_NEW(arena, int64_t, n * STEP_RANK)};
+    Nest s = {
+        .n = n, .count = view_count(view[0]), .stride = ARENA_NEW(arena, int64_t, n * STEP_RANK)};
     int axis[STEP_RANK];
     const int rank = axes_in_order(view[0], axis);
     for (int i = 0; i < rank; i++) {
@@ -161,7 +169,8 @@ static char *aligned_room(Arena *a, size_t bytes) {
     return room + (64 - (uintptr_t)room % 64) % 64;
 }
 
-/* What a packed copy is made of: the bytes that the view reaches, how it lies in them, and the result's type. */
+/* What a packed copy is made of: the bytes that the view reaches, how it lies in them, and the
+   result's type. */
 static void packed_key(const View *from, const View *y, const char *bytes, char key[33]) {
     struct {
         View from;
@@ -171,21 +180,29 @@ static void packed_key(const View *from, const View *y, const char *bytes, char 
     int64_t low, high;
     view_extent(from, &low, &high);
     memset(&of, 0, sizeof of);
-    of.from = *from, of.from.slot = 0, of.from.offset -= low / dtype_size(from->dtype), of.dtype = y->dtype;
+    of.from = *from, of.from.slot = 0, of.from.offset -= low / dtype_size(from->dtype),
+    of.dtype = y->dtype;
     hash_hex(bytes + low, (size_t)(high - low), of.bytes);
     hash_hex(&of, sizeof of, key);
 }
 
-/* What is known now is copied now: once for all kernels that want the same, or into the scratch where it is only passed on. */
+/* What is known now is copied now: once for all kernels that want the same, or into the scratch
+   where it is only passed on. */
 static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
-    Build now = {.device = b->device, .arena = b->scratch, .kernel = b->kernel, .step = b->step, .why = b->why, .nwhy = b->nwhy};
+    Build now = {.device = b->device,
+                 .arena = b->scratch,
+                 .kernel = b->kernel,
+                 .step = b->step,
+                 .why = b->why,
+                 .nwhy = b->nwhy};
     const size_t bytes = (size_t)(view_count(from) * dtype_size(o->view.dtype));
     View source = *from, y = o->view;
     char key[33];
     y.slot = 0, y.offset = 0, source.slot = 1;
     Copy *copy = copy_new(&now, &y, &source);
     if (!copy) return false;
-    char *work = aligned_room(b->scratch, now.workspace), *room = b->passing ? aligned_room(b->scratch, bytes) : NULL;
+    char *work = aligned_room(b->scratch, now.workspace),
+         *room = b->passing ? aligned_room(b->scratch, bytes) : NULL;
     if (!b->passing) {
         Share *share = build_share(b);
         packed_key(&source, &y, b->weights[index], key);
@@ -216,7 +233,9 @@ bool operand_packed(Build *b, int index, const View *from, int dtype, Operand *o
     o->copy = copy_new(b, &o->view, from);
     return o->copy != NULL;
 }
-bool operand_pack(Build *b, int index, int dtype, Operand *o) { return operand_pack_as(b, index, &b->step->view[index], dtype, o); }
+bool operand_pack(Build *b, int index, int dtype, Operand *o) {
+    return operand_pack_as(b, index, &b->step->view[index], dtype, o);
+}
 
 bool operand_typed(Build *b, int index, int dtype, Operand *o) {
     if (b->step->view[index].dtype != dtype) return operand_pack(b, index, dtype, o);
@@ -233,7 +252,9 @@ static bool may_overlap(const View *a, const View *b) {
 
 bool epilogue_reads_output(const Step *s) {
     for (int i = 0; i < s->ncode; i++)
-        if (s->code[i].op == C_VIEW && s->code[i].a < s->nview && may_overlap(&s->view[s->code[i].a], &s->view[0])) return true;
+        if (s->code[i].op == C_VIEW && s->code[i].a < s->nview &&
+            may_overlap(&s->view[s->code[i].a], &s->view[0]))
+            return true;
     return false;
 }
 
@@ -243,7 +264,8 @@ static bool tail_fits(const View *y, int dtype, TailShape shape) {
 }
 static View tail_scratch(Build *b, int dtype, TailShape shape) {
     const View *y = &b->step->view[0];
-    return shape == TAIL_DENSE ? build_scratch(b, dtype, y->rank, y->dim) : build_scratch_like(b, dtype, y);
+    return shape == TAIL_DENSE ? build_scratch(b, dtype, y->rank, y->dim)
+                               : build_scratch_like(b, dtype, y);
 }
 
 bool tail_plain(Build *b, int dtype, TailShape shape, Tail *t) {
@@ -263,6 +285,7 @@ bool tail_new(Build *b, int dtype, TailShape shape, Tail *t) {
     const bool direct = tail_fits(y, dtype, shape) && !epilogue_reads_output(s);
     *t = (Tail){.into = direct ? *y : tail_scratch(b, dtype, shape)};
     if (direct && !s->ncode) return true;
-    t->finish = vector_new(b, s->view, s->nview, &t->into, s->ncode ? s->code : &acc, s->ncode ? s->ncode : 1);
+    t->finish = vector_new(b, s->view, s->nview, &t->into, s->ncode ? s->code : &acc,
+                           s->ncode ? s->ncode : 1);
     return t->finish != NULL;
 }

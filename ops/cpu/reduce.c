@@ -1,6 +1,7 @@
-/* reduce.c -- reductions over the trailing axes of a view with any strides. If the kept axes run faster through memory, whole blocks
-   of outputs are accumulated side by side ("across"); else one output at a time ("along"). Sums and products of floats are kept in
-   doubles, so the order hardly shows. */
+/* reduce.c -- reductions over the trailing axes of a view with any strides. If the kept axes run
+   faster through memory, whole blocks of outputs are accumulated side by side ("across"); else one
+   output at a time ("along"). Sums and products of floats are kept in doubles, so the order hardly
+   shows. */
 #include "ops/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
 }
 
 /* `columns` neighbouring outputs. */
-static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x, int64_t x_stride, int64_t columns) {
+static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char *x,
+                          int64_t x_stride, int64_t columns) {
     Wide acc[COLUMNS];
     int64_t index[STEP_RANK] = {0}, offset[1] = {0};
     reduce_start(acc, r->wide, r->kind, columns);
@@ -96,12 +98,14 @@ static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char
 
 static void reduce_row(const Reduce *r, char *y, const char *x) {
     const Nest *n = &r->kept;
-    const int64_t columns = n->dim[n->rank - 1], ys = n->stride[n->rank - 1], xs = n->stride[STEP_RANK + n->rank - 1];
+    const int64_t columns = n->dim[n->rank - 1], ys = n->stride[n->rank - 1],
+                  xs = n->stride[STEP_RANK + n->rank - 1];
     const int64_t step = r->across ? COLUMNS : 1;
     for (int64_t at = 0; at < columns; at += step) {
         char *to = y + at * ys * r->out_size;
         const char *from = x + at * xs * r->in_size;
-        if (r->across) reduce_across(r, to, ys, from, xs, columns - at < step ? columns - at : step);
+        if (r->across)
+            reduce_across(r, to, ys, from, xs, columns - at < step ? columns - at : step);
         else reduce_along(r, to, from);
     }
 }
@@ -119,7 +123,9 @@ static int reduce_run(const Kernel *k, void *const slot[], void *work) {
 
 static int reduce_choices(const Device *d, const Step *s) {
     (void)d;
-    if (s->view[0].rank > s->view[1].rank || s->nparam < 1 || s->param[0] < 0 || s->param[0] >= REDUCE_KINDS) return 0;
+    if (s->view[0].rank > s->view[1].rank || s->nparam < 1 || s->param[0] < 0 ||
+        s->param[0] >= REDUCE_KINDS)
+        return 0;
     return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
 }
 
@@ -142,8 +148,10 @@ static void make_nests(Build *b, Reduce *r) {
     r->count = r->reduced.count;
     at_least_one_axis(&r->kept);
     at_least_one_axis(&r->reduced);
-    const int64_t k = r->kept.stride[STEP_RANK + r->kept.rank - 1], j = r->reduced.stride[r->reduced.rank - 1];
-    r->across = r->kept.dim[r->kept.rank - 1] > 1 && (r->reduced.dim[r->reduced.rank - 1] == 1 || llabs(k) < llabs(j));
+    const int64_t k = r->kept.stride[STEP_RANK + r->kept.rank - 1],
+                  j = r->reduced.stride[r->reduced.rank - 1];
+    r->across = r->kept.dim[r->kept.rank - 1] > 1 &&
+                (r->reduced.dim[r->reduced.rank - 1] == 1 || llabs(k) < llabs(j));
 }
 
 static bool reduce_build(Build *b, int choice, Kernel *k) {

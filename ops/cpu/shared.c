@@ -1,6 +1,7 @@
-/* shared.c -- contents that never change, once per device: constants and what was packed of them. Plans of an original
-   and of its candidates hold mostly the same weights. A block is found by the digest of what it was made of, counted,
-   and freed with its last user. Invariant: a block in the list is filled, or is being filled by its only user. */
+/* shared.c -- contents that never change, once per device: constants and what was packed of them.
+   Plans of an original and of its candidates hold mostly the same weights. A block is found by the
+   digest of what it was made of, counted, and freed with its last user. Invariant: a block in the
+   list is filled, or is being filled by its only user. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -17,7 +18,9 @@ static Shared **bucket(Device *d, const char key[33]) {
 }
 
 /* What precedes the bytes. */
-static Shared *head_of(void *bytes) { return (Shared *)(uintptr_t)((char *)bytes - sizeof(Shared)); }
+static Shared *head_of(void *bytes) {
+    return (Shared *)(uintptr_t)((char *)bytes - sizeof(Shared));
+}
 
 void *shared_find(Device *d, const char key[33]) {
     for (Shared *s = *bucket(d, key); s; s = s->next)

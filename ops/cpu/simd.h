@@ -1,10 +1,12 @@
-/* simd.h -- the inner loops over runs of elements, once for each instruction set: simd_base.c is for any machine, simd_avx2.c and
-   simd_avx512.c are the same text (simd_body.h) compiled for theirs. The device takes one table when it is opened.
+/* simd.h -- the inner loops over runs of elements, once for each instruction set: simd_base.c is
+   for any machine, simd_avx2.c and simd_avx512.c are the same text (simd_body.h) compiled for
+   theirs. The device takes one table when it is opened.
 
-   Elements are computed in one of four classes: float (float32 and the 16-bit floats), double, int64 (all integers but uint64, and
-   bool), uint64. Loads and stores convert between a class and an element type as ONNX's Cast does: integers wrap, floats
-   truncate toward zero and saturate (NaN gives 0), bool is "is not zero", 16-bit floats round to nearest even.
-   Outputs may be the very operand (in place); any other overlap is not allowed. */
+   Elements are computed in one of four classes: float (float32 and the 16-bit floats), double,
+   int64 (all integers but uint64, and bool), uint64. Loads and stores convert between a class and
+   an element type as ONNX's Cast does: integers wrap, floats truncate toward zero and saturate (NaN
+   gives 0), bool is "is not zero", 16-bit floats round to nearest even. Outputs may be the very
+   operand (in place); any other overlap is not allowed. */
 #ifndef ISOMER_CPU_SIMD_H
 #define ISOMER_CPU_SIMD_H
 #include "ops/core/type.h"
@@ -27,12 +29,17 @@ typedef struct Simd {
     const char *name;
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
-    void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n); /* NULL: no numeric type */
+    /* NULL: no numeric type. */
+    void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n);
     void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);
-    /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see class_wide). Mean sums. */
+    /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see
+       class_wide). Mean sums. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
-    void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n); /* likewise all of x[0..n-1] into the one acc[0] */
-    void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w, int64_t n); /* y[i] += w[0] * x[i*stride] */
+    /* Likewise all of x[0..n-1] into the one acc[0]. */
+    void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n);
+    /* y[i] += w[0] * x[i*stride]. */
+    void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
+                                   int64_t n);
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
                  int64_t n);                               /* y[i] = sum of w[t]*x[offset[t]+i] */
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */

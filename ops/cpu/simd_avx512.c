@@ -1,4 +1,5 @@
-/* simd_avx512.c -- the inner loops of simd.h, compiled for AVX-512 (F, BW, DQ, VL). The Makefile gives the flags. */
+/* simd_avx512.c -- the inner loops of simd.h, compiled for AVX-512 (F, BW, DQ, VL). The Makefile
+   gives the flags. */
 #define SIMD_TABLE simd_avx512
 #define SIMD_NAME "avx512"
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)

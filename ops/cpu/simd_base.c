@@ -1,4 +1,5 @@
-/* simd_base.c -- the inner loops of simd.h, compiled for any machine. The Makefile gives the flags. */
+/* simd_base.c -- the inner loops of simd.h, compiled for any machine. The Makefile gives the
+   flags. */
 #define SIMD_TABLE simd_base
 #define SIMD_NAME "generic"
 #define FMA(a, b, c) ((a) * (b) + (c))

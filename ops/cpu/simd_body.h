@@ -1,5 +1,6 @@
 /* simd_body.h -- the text of the inner loops (simd.h). Included once for each instruction set, with
-   SIMD_TABLE the table's name, SIMD_NAME its text and FMA(a, b, c) = a*b + c in float. Everything else is static. */
+   SIMD_TABLE the table's name, SIMD_NAME its text and FMA(a, b, c) = a*b + c in float. Everything
+   else is static. */
 #include "ops/cpu/simd.h"
 #include "ops/cpu/simd_math.h"
 
@@ -80,7 +81,8 @@
     X(C_CEIL, 1, ceil(x))              \
     X(C_ROUND, 1, rint(x))             \
     X(C_ISINF, 1, fabs(x) == (double)INFINITY)
-/* Integers wrap modulo 2^64, so the arithmetic is unsigned; what has no meaning for integers is computed in double. */
+/* Integers wrap modulo 2^64, so the arithmetic is unsigned; what has no meaning for integers is
+   computed in double. */
 #define FOR_INTEGERS(X)                        \
     X(C_ADD, 2, (uint64_t)x + (uint64_t)z)     \
     X(C_SUB, 2, (uint64_t)x - (uint64_t)z)     \
@@ -117,7 +119,9 @@
     X(C_SIGN, 1, x != 0)
 
 /* Division by zero gives 0, and the least integer divided by -1 wraps: nothing traps. */
-static inline int64_t int_div(int64_t x, int64_t z) { return z == 0 ? 0 : z == -1 ? (int64_t)(0 - (uint64_t)x) : x / z; }
+static inline int64_t int_div(int64_t x, int64_t z) {
+    return z == 0 ? 0 : z == -1 ? (int64_t)(0 - (uint64_t)x) : x / z;
+}
 static inline int64_t int_mod(int64_t x, int64_t z) {
     const int64_t r = z == 0 || z == -1 ? 0 : x % z;
     return r != 0 && (r < 0) != (z < 0) ? r + z : r;
@@ -150,24 +154,43 @@ FOR_ALL(DEFINE_UINT)
 FOR_INTEGERS(DEFINE_UINT)
 FOR_UINT(DEFINE_UINT)
 
-/* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or double, it from an integer) */
+/* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
+   double, it from an integer) */
 #define SAME(x) (x)
 #define TO_BOOL(x) ((x) != 0)
 #define SATURATE(T, low, high) (x != x ? 0 : x <= (low) ? (T)(low) : x >= (high) ? (T)(high) : (T)x)
-#define TYPES(X)                                                                                                                \
-    X(DT_FLOAT, float, SAME, (float)x, (float)x)                                                                                \
-    X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                                                            \
-    X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))                                             \
-    X(DT_BFLOAT16, uint16_t, bfloat_float, float_bfloat((float)x), float_bfloat((float)x))                                      \
-    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)                                                                                \
-    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x)                                                                    \
-    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)                                                                    \
-    X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x)                                                             \
-    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)                                                               \
-    X(DT_INT32, int32_t, SAME, (x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x <= -2147483648.0f ? INT32_MIN : (int32_t)x), x) \
-    X(DT_UINT32, uint32_t, SAME, (x != x || x <= 0 ? 0 : x >= 4294967296.0f ? UINT32_MAX : (uint32_t)x), x)                     \
-    X(DT_INT64, int64_t, SAME, (x != x ? 0 : x >= 0x1p63f ? INT64_MAX : x <= -0x1p63f ? INT64_MIN : (int64_t)x), x)             \
-    X(DT_UINT64, uint64_t, SAME, (x != x || x <= 0 ? 0 : x >= 0x1p64f ? UINT64_MAX : (uint64_t)x), x)
+#define TYPES(X)                                                                           \
+    X(DT_FLOAT, float, SAME, (float)x, (float)x)                                           \
+    X(DT_DOUBLE, double, SAME, (double)x, (double)x)                                       \
+    X(DT_FLOAT16, uint16_t, half_float, float_half((float)x), float_half((float)x))        \
+    X(DT_BFLOAT16, uint16_t, bfloat_float, float_bfloat((float)x), float_bfloat((float)x)) \
+    X(DT_BOOL, uint8_t, TO_BOOL, x != 0, x != 0)                                           \
+    X(DT_INT8, int8_t, SAME, SATURATE(int8_t, -128, 127), x)                               \
+    X(DT_UINT8, uint8_t, SAME, SATURATE(uint8_t, 0, 255), x)                               \
+    X(DT_INT16, int16_t, SAME, SATURATE(int16_t, -32768, 32767), x)                        \
+    X(DT_UINT16, uint16_t, SAME, SATURATE(uint16_t, 0, 65535), x)                          \
+    X(DT_INT32, int32_t, SAME,                                                             \
+      (x != x                ? 0                                                           \
+       : x >= 2147483648.0f  ? INT32_MAX                                                   \
+       : x <= -2147483648.0f ? INT32_MIN                                                   \
+                             : (int32_t)x),                                                \
+      x)                                                                                   \
+    X(DT_UINT32, uint32_t, SAME,                                                           \
+      (x != x || x <= 0     ? 0                                                            \
+       : x >= 4294967296.0f ? UINT32_MAX                                                   \
+                            : (uint32_t)x),                                                \
+      x)                                                                                   \
+    X(DT_INT64, int64_t, SAME,                                                             \
+      (x != x          ? 0                                                                 \
+       : x >= 0x1p63f  ? INT64_MAX                                                         \
+       : x <= -0x1p63f ? INT64_MIN                                                         \
+                       : (int64_t)x),                                                      \
+      x)                                                                                   \
+    X(DT_UINT64, uint64_t, SAME,                                                           \
+      (x != x || x <= 0 ? 0                                                                \
+       : x >= 0x1p64f   ? UINT64_MAX                                                       \
+                        : (uint64_t)x),                                                      \
+      x)
 
 #define DEFINE_MOVES(class, T, dt, S, from, to)                                             \
     static void load_##class##_##dt(void *py, const void *px, int64_t stride, int64_t n) {  \
@@ -246,18 +269,20 @@ enum { LANES = 32 };
             acc[0] = (W)(value);                                      \
         }                                                             \
     }
-#define DEFINE_BOTH(name, W, T, value) DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
-#define DEFINE_MERGES(class, W, T, U)                                                                    \
-    DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)                                                          \
-    DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z)                                              \
-    DEFINE_BOTH(class##_min, T, T, x < z || x != x ? x : z)                                              \
-    DEFINE_BOTH(class##_prod, W, T, (U)z *(U)x)                                                          \
-    static void class##_scale_add(void *py, const void *px, int64_t stride, const void *pw, int64_t n) { \
-        T *y = py;                                                                                       \
-        const T *x = px, w = *(const T *)pw;                                                             \
-        if (stride == 1) {                                                                               \
-            EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                              \
-        } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                                  \
+#define DEFINE_BOTH(name, W, T, value) \
+    DEFINE_MERGE(name, W, T, value) DEFINE_TOTAL(name, W, T, value)
+#define DEFINE_MERGES(class, W, T, U)                                                       \
+    DEFINE_BOTH(class##_sum, W, T, (U)z + (U)x)                                             \
+    DEFINE_BOTH(class##_max, T, T, x > z || x != x ? x : z)                                 \
+    DEFINE_BOTH(class##_min, T, T, x < z || x != x ? x : z)                                 \
+    DEFINE_BOTH(class##_prod, W, T, (U)z *(U)x)                                             \
+    static void class##_scale_add(void *py, const void *px, int64_t stride, const void *pw, \
+                                  int64_t n) {                                              \
+        T *y = py;                                                                          \
+        const T *x = px, w = *(const T *)pw;                                                \
+        if (stride == 1) {                                                                  \
+            EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                 \
+        } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                     \
     }
 #define MULTIPLY_floats(x, w, y) ((x) * (w) + (y))
 #define MULTIPLY_float(w, x, y) FMA(w, x, y)
@@ -269,10 +294,12 @@ DEFINE_MERGES(double, double, double, double)
 DEFINE_MERGES(int, int64_t, int64_t, uint64_t)
 DEFINE_MERGES(uint, uint64_t, uint64_t, uint64_t)
 
-/* ---- sums of shifted runs: blocks of VECTORS accumulators stay in registers; the rest of a run goes one element at a time */
+/* ---- sums of shifted runs: blocks of VECTORS accumulators stay in registers; the rest of a run
+   goes one element at a time */
 enum { VECTORS = 4, WIDTH = 16 };
 typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
-static void taps(float *y, const float *x, const int64_t offset[], const float w[], int64_t ntap, int64_t n) {
+static void taps(float *y, const float *x, const int64_t offset[], const float w[], int64_t ntap,
+                 int64_t n) {
     int64_t at = 0;
     for (; at + VECTORS * WIDTH <= n; at += VECTORS * WIDTH) {
         Floats a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
@@ -285,10 +312,12 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
         to[0] = a0, to[1] = a1, to[2] = a2, to[3] = a3;
     }
     for (int64_t i = at; i < n; i++) y[i] = 0;
-    for (int64_t t = 0; t < ntap; t++) float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
+    for (int64_t t = 0; t < ntap; t++)
+        float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
 }
 
-/* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in LANES partial sums */
+/* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
+   LANES partial sums */
 #define DEFINE_SOFTMAX(name, T, EXP, max)                            \
     static void name(void *py, const void *px, int64_t rows) {       \
         T *y = py;                                                   \
@@ -327,8 +356,11 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 #define STORE_UINT(dt, S, from, to, to_int) [dt] = store_uint_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
-#define TOTALS(class) \
-    { total_##class##_sum, total_##class##_sum, total_##class##_max, total_##class##_min, total_##class##_prod }
+#define TOTALS(class)                                                                       \
+    {                                                                                       \
+        total_##class##_sum, total_##class##_sum, total_##class##_max, total_##class##_min, \
+            total_##class##_prod                                                            \
+    }
 const Simd SIMD_TABLE = {
     .name = SIMD_NAME,
     .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT)},

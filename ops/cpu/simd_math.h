@@ -1,7 +1,8 @@
-/* simd_math.h -- elementary functions without branches, so that loops over them become vector code, and conversions of 16-bit
-   floats. exp, tanh and sigmoid of floats are our own (about 1 ulp, 2 for tanh and sigmoid); the others come from the C library,
-   whose vector forms (libmvec, at most 4 ulp) the compiler calls where it knows the `declare simd` prototypes.
-   FMA is defined by who includes this. */
+/* simd_math.h -- elementary functions without branches, so that loops over them become vector code,
+   and conversions of 16-bit floats. exp, tanh and sigmoid of floats are our own (about 1 ulp, 2 for
+   tanh and sigmoid); the others come from the C library, whose vector forms (libmvec, at most 4
+   ulp) the compiler calls where it knows the `declare simd` prototypes. FMA is defined by who
+   includes this. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -42,12 +43,14 @@ static inline uint32_t float_bits(float f) {
     return u;
 }
 
-/* x = n*ln 2 + r with |r| <= ln(2)/2: gives e^r - 1 and n. Adding 1.5*2^23 rounds to an integer and leaves it in the low bits. */
+/* x = n*ln 2 + r with |r| <= ln(2)/2: gives e^r - 1 and n. Adding 1.5*2^23 rounds to an integer and
+   leaves it in the low bits. */
 static inline float exp_reduced(float x, int32_t *n) {
     const float t = FMA(x, 1.44269504f, 12582912.0f), k = t - 12582912.0f;
     float r = FMA(k, -0.693145752f, x), p = 1.0f / 5040;
     r = FMA(k, -1.42860677e-6f, r);
-    p = FMA(p, r, 1.0f / 720), p = FMA(p, r, 1.0f / 120), p = FMA(p, r, 1.0f / 24), p = FMA(p, r, 1.0f / 6), p = FMA(p, r, 0.5f);
+    p = FMA(p, r, 1.0f / 720), p = FMA(p, r, 1.0f / 120), p = FMA(p, r, 1.0f / 24),
+    p = FMA(p, r, 1.0f / 6), p = FMA(p, r, 0.5f);
     *n = (int32_t)(float_bits(t) - 0x4B400000u);
     return FMA(p * r, r, r);
 }
@@ -62,7 +65,8 @@ static inline float exp_float(float x) {
 }
 static inline float sigmoid_float(float x) { return 1.0f / (1.0f + exp_float(-x)); }
 
-/* tanh x = (e^2x - 1) / (e^2x + 1), with e^y - 1 = 2^n (e^r - 1) + (2^n - 1), which loses nothing near 0. */
+/* tanh x = (e^2x - 1) / (e^2x + 1), with e^y - 1 = 2^n (e^r - 1) + (2^n - 1), which loses nothing
+   near 0. */
 static inline float tanh_float(float x) {
     const float y = fabsf(x) * 2.0f, c = y > 40.0f ? 40.0f : y;
     int32_t n;
@@ -70,7 +74,8 @@ static inline float tanh_float(float x) {
     return copysignf(e / (e + 2.0f), x);
 }
 
-/* IEEE half: the exponent is moved by a subtraction of floats, so that subnormal halves come out normal. */
+/* IEEE half: the exponent is moved by a subtraction of floats, so that subnormal halves come out
+   normal. */
 static inline float half_float(uint16_t h) {
     const uint32_t magic = 0x38800000u, m = (uint32_t)(h & 0x7fff) << 13;
     const float small = bits_float(m + magic) - bits_float(magic);
@@ -81,7 +86,8 @@ static inline float half_float(uint16_t h) {
 static inline uint16_t float_half(float f) {
     const uint32_t u = float_bits(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
     const uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - 0x38000000u) >> 13;
-    const uint32_t small = float_bits(bits_float(a) + 0.5f) - 0x3f000000u; /* below 2^-14: the sum rounds at 2^-24 */
+    /* Below 2^-14: the sum rounds at 2^-24. */
+    const uint32_t small = float_bits(bits_float(a) + 0.5f) - 0x3f000000u;
     const uint32_t special = a > 0x7f800000u ? 0x7e00u : 0x7c00u;
     return (uint16_t)(sign | (a >= 0x477ff000u ? special : a < 0x38800000u ? small : normal));
 }

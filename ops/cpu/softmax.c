@@ -1,5 +1,5 @@
-/* softmax.c -- softmax along the last axis, a row at a time, in float or double. Rows that are not consecutive in memory are
-   packed first and unpacked after. */
+/* softmax.c -- softmax along the last axis, a row at a time, in float or double. Rows that are not
+   consecutive in memory are packed first and unpacked after. */
 #include "ops/cpu/cpu.h"
 
 typedef struct Softmax {
@@ -13,14 +13,15 @@ typedef struct Softmax {
 static int softmax_choices(const Device *d, const Step *s) {
     (void)d;
     const Class c = view_class(s->view, 2);
-    return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) && (c == CLASS_FLOAT || c == CLASS_DOUBLE) &&
-           s->view[0].rank > 0;
+    return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&
+           (c == CLASS_FLOAT || c == CLASS_DOUBLE) && s->view[0].rank > 0;
 }
 static int softmax_run(const Kernel *k, void *const slot[], void *work) {
     const Softmax *s = k->self;
     const char *x = operand_at(&s->x, slot, work);
     char *y = view_at(&s->tail.into, slot, work);
-    for (int64_t r = 0; r < s->rows; r++) s->row(y + r * s->columns * s->size, x + r * s->columns * s->size, s->columns);
+    for (int64_t r = 0; r < s->rows; r++)
+        s->row(y + r * s->columns * s->size, x + r * s->columns * s->size, s->columns);
     tail_run(&s->tail, slot, work);
     return 0;
 }

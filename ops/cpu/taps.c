@@ -1,7 +1,9 @@
-/* taps.c -- convolution with few input channels a group (depthwise, grouped) without leaving the plain layout. The channels of a group
-   are copied once into a padded plane, split by the remainders of row and column modulo the strides. There the cell (kh, kw) of channel c
-   is a constant offset from any output, whatever the strides and dilations, so a whole output plane (its rows as long as the
-   padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i], with the accumulators in registers. */
+/* taps.c -- convolution with few input channels a group (depthwise, grouped) without leaving the
+   plain layout. The channels of a group are copied once into a padded plane, split by the
+   remainders of row and column modulo the strides. There the cell (kh, kw) of channel c is a
+   constant offset from any output, whatever the strides and dilations, so a whole output plane (its
+   rows as long as the padded ones) is one run: y[i] = sum over taps of w[t] * x[offset[t] + i],
+   with the accumulators in registers. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -9,40 +11,50 @@ enum { MAX_TAPS_INPUTS = 16 };
 typedef struct Taps {
     Operand x, w;
     Tail tail;
-    int64_t in[2], out[2], stride[2], pad[2], phase[2]; /* phase: rows and columns of one remainder's plane */
+    int64_t in[2], out[2], stride[2], pad[2],
+        phase[2]; /* phase: rows and columns of one remainder's plane */
     int64_t batch, outs, ins, group, ntap, run;
     int64_t *offset;
     size_t planes, result, nplanes; /* in the scratch; nplanes floats a channel */
-    void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps, int64_t n);
+    void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
+                 int64_t n);
 } Taps;
 
-/* A channel into its planes; every channel goes to the same places, the others stay the zeros of the padding. */
-static void scatter_channel(const Taps *t, float *restrict plane, const float *restrict x, int64_t row_stride, int64_t column_stride) {
+/* A channel into its planes; every channel goes to the same places, the others stay the zeros of
+   the padding. */
+static void scatter_channel(const Taps *t, float *restrict plane, const float *restrict x,
+                            int64_t row_stride, int64_t column_stride) {
     for (int64_t i = 0; i < t->in[0]; i++) {
         const int64_t p = i + t->pad[0], r = p / t->stride[0];
         if (r >= t->phase[0]) break;
         float *row = plane + ((p % t->stride[0]) * t->stride[1] * t->phase[0] + r) * t->phase[1];
         const float *restrict from = x + i * row_stride;
         for (int64_t s = 0; s < t->stride[1]; s++) {
-            const int64_t first = (s - t->pad[1] % t->stride[1] + t->stride[1]) % t->stride[1]; /* the first column of this remainder */
-            float *restrict to = row + s * t->phase[0] * t->phase[1] + (first + t->pad[1]) / t->stride[1];
-            int64_t n = (t->in[1] - first + t->stride[1] - 1) / t->stride[1], room = t->phase[1] - (first + t->pad[1]) / t->stride[1];
+            /* The first column of this remainder. */
+            const int64_t first = (s - t->pad[1] % t->stride[1] + t->stride[1]) % t->stride[1];
+            float *restrict to =
+                row + s * t->phase[0] * t->phase[1] + (first + t->pad[1]) / t->stride[1];
+            int64_t n = (t->in[1] - first + t->stride[1] - 1) / t->stride[1],
+                    room = t->phase[1] - (first + t->pad[1]) / t->stride[1];
             n = n < room ? n : room;
-            if (t->stride[1] * column_stride == 1) memcpy(to, from, n > 0 ? (size_t)n * sizeof *to : 0);
+            if (t->stride[1] * column_stride == 1)
+                memcpy(to, from, n > 0 ? (size_t)n * sizeof *to : 0);
             else if (t->stride[1] * column_stride == 2)
                 for (int64_t j = 0; j < n; j++) to[j] = from[first * column_stride + 2 * j];
             else
-                for (int64_t j = 0; j < n; j++) to[j] = from[(first + j * t->stride[1]) * column_stride];
+                for (int64_t j = 0; j < n; j++)
+                    to[j] = from[(first + j * t->stride[1]) * column_stride];
         }
     }
 }
 
-static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x, const float *w) {
+static void run_group(const Taps *t, float *planes, float *result, float *y, const float *x,
+                      const float *w) {
     const View *yv = &t->tail.into;
     const int r = t->x.view.rank - 2, c = t->x.view.rank - 1;
     for (int64_t i = 0; i < t->ins; i++)
-        scatter_channel(t, planes + (size_t)i * t->nplanes, x + i * t->x.view.stride[1], r > 1 ? t->x.view.stride[r] : 0,
-                        t->x.view.stride[c]);
+        scatter_channel(t, planes + (size_t)i * t->nplanes, x + i * t->x.view.stride[1],
+                        r > 1 ? t->x.view.stride[r] : 0, t->x.view.stride[c]);
     for (int64_t o = 0; o < t->outs / t->group; o++, y += yv->stride[1]) {
         t->taps(result, planes, t->offset, w + o * t->ntap, t->ntap, t->run);
         for (int64_t i = 0; i < t->out[0]; i++) {
@@ -58,7 +70,8 @@ static void run_group(const Taps *t, float *planes, float *result, float *y, con
 static int taps_run(const Kernel *k, void *const slot[], void *work) {
     const Taps *t = k->self;
     const float *x = operand_at(&t->x, slot, work), *w = operand_at(&t->w, slot, work);
-    float *y = view_at(&t->tail.into, slot, work), *planes = (float *)(void *)((char *)work + t->planes);
+    float *y = view_at(&t->tail.into, slot, work),
+          *planes = (float *)(void *)((char *)work + t->planes);
     float *result = (float *)(void *)((char *)work + t->result);
     const View *yv = &t->tail.into;
     const int64_t of_group = t->outs / t->group;
@@ -66,7 +79,8 @@ static int taps_run(const Kernel *k, void *const slot[], void *work) {
     for (int64_t n = 0; n < t->batch; n++)
         for (int64_t g = 0; g < t->group; g++)
             run_group(t, planes, result, y + n * yv->stride[0] + g * of_group * yv->stride[1],
-                      x + n * t->x.view.stride[0] + g * t->ins * t->x.view.stride[1], w + g * of_group * t->ntap);
+                      x + n * t->x.view.stride[0] + g * t->ins * t->x.view.stride[1],
+                      w + g * of_group * t->ntap);
     tail_run(&t->tail, slot, work);
     return 0;
 }
@@ -78,7 +92,8 @@ bool taps_possible(const Step *s) {
     return view_class(v, 3) == CLASS_FLOAT;
 }
 
-/* Axis a (0 rows, 1 columns) from the step's axis i, or one of length 1. Gives the kernel's reach in planes. */
+/* Axis a (0 rows, 1 columns) from the step's axis i, or one of length 1. Gives the kernel's reach
+   in planes. */
 static void take_axis(Taps *t, const Step *s, int a, int i) {
     const int n = s->view[1].rank - 2;
     const int64_t *p = s->param + 1;
@@ -93,13 +108,15 @@ static void take_axis(Taps *t, const Step *s, int a, int i) {
 static void place_taps(Taps *t, const Step *s) {
     const int n = s->view[1].rank - 2;
     const int64_t kh = n > 1 ? s->view[2].dim[2] : 1, kw = s->view[2].dim[n + 1];
-    const int64_t dh = n > 1 ? s->param[1 + 3 * n] : 1, dw = s->param[4 * n], plane = t->phase[0] * t->phase[1];
+    const int64_t dh = n > 1 ? s->param[1 + 3 * n] : 1, dw = s->param[4 * n],
+                  plane = t->phase[0] * t->phase[1];
     for (int64_t c = 0, at = 0; c < t->ins; c++)
         for (int64_t h = 0; h < kh; h++)
             for (int64_t w = 0; w < kw; w++) {
                 const int64_t rows = h * dh, columns = w * dw;
                 const int64_t which = (rows % t->stride[0]) * t->stride[1] + columns % t->stride[1];
-                t->offset[at++] = c * (int64_t)t->nplanes + which * plane + rows / t->stride[0] * t->phase[1] + columns / t->stride[1];
+                t->offset[at++] = c * (int64_t)t->nplanes + which * plane +
+                                  rows / t->stride[0] * t->phase[1] + columns / t->stride[1];
             }
 }
 
@@ -120,7 +137,8 @@ bool taps_build(Build *b, Kernel *k) {
     t->planes = build_bytes(b, t->nplanes * (size_t)t->ins * sizeof(float));
     t->result = build_bytes(b, (size_t)t->run * sizeof(float));
     t->taps = b->device->simd->taps;
-    if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2])) t->w = operand_as_is(b, 2);
+    if (v[2].dtype == DT_FLOAT && view_is_dense(&v[2]) && !(b->weights && b->weights[2]))
+        t->w = operand_as_is(b, 2);
     else if (!operand_pack(b, 2, DT_FLOAT, &t->w)) return false;
     return operand_typed(b, 1, DT_FLOAT, &t->x) && tail_new(b, DT_FLOAT, TAIL_ANY, &t->tail);
 }

@@ -1,8 +1,9 @@
-/* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two innermost joined
-   axes, at most BLOCK elements. Each instruction is one call of an inner loop (simd.h) over the tile. A view that
-   is contiguous there and of the class's own type is used where it lies; others are loaded, converted, into a
-   register of the scratch. Constants and views of one element are loaded once a run. The last instruction stores
-   into y directly where it can. Values of the scratch are reused after their last use. */
+/* vector.c -- element-wise programs, interpreted a tile at a time: a tile is some rows of the two
+   innermost joined axes, at most BLOCK elements. Each instruction is one call of an inner loop
+   (simd.h) over the tile. A view that is contiguous there and of the class's own type is used where
+   it lies; others are loaded, converted, into a register of the scratch. Constants and views of one
+   element are loaded once a run. The last instruction stores into y directly where it can. Values
+   of the scratch are reused after their last use. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -10,15 +11,16 @@ enum { BLOCK = 512, MAX_CODE = 256 };
 
 typedef struct Source {
     View view;
-    int size;                   /* bytes of an element in memory */
-    bool native, once, literal; /* of the class's type; the same for all tiles; a constant of the program */
-    size_t at;                  /* its register: offset in the scratch */
+    int size; /* bytes of an element in memory */
+    bool native, once,
+        literal; /* of the class's type; the same for all tiles; a constant of the program */
+    size_t at;   /* its register: offset in the scratch */
     double k;
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } Source;
 typedef struct Instruction {
     void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: the value is a source */
-    int a, b;                                                     /* earlier values, or the source */
+    int a, b; /* earlier values, or the source */
     size_t at;
 } Instruction;
 struct Vector {
@@ -47,7 +49,8 @@ static int add_source(Making *m, const View *view) {
     return m->v->nsource++;
 }
 
-static bool gather_sources(Making *m, const View *view, int nview, const View *acc, const Scalar *code, int ncode) {
+static bool gather_sources(Making *m, const View *view, int nview, const View *acc,
+                           const Scalar *code, int ncode) {
     for (int i = 0; i < MAX_CODE; i++) m->source_of_view[i] = -1;
     m->acc_source = -1;
     m->used[m->nused++] = view[0];
@@ -57,12 +60,15 @@ static bool gather_sources(Making *m, const View *view, int nview, const View *a
             if (k >= nview) return build_fail(m->b, "the program reads a view that is not there");
             if (m->source_of_view[k] < 0) m->source_of_view[k] = add_source(m, &view[k]);
         } else if (code[i].op == C_ACC) {
-            if (!acc) return build_fail(m->b, "the program reads an accumulator where there is none");
+            if (!acc)
+                return build_fail(m->b, "the program reads an accumulator where there is none");
             if (m->acc_source < 0) m->acc_source = add_source(m, acc);
         }
     }
     for (int i = 0; i < m->nused; i++)
-        if (!dtype_numeric(m->used[i].dtype)) return build_fail(m->b, "an element-wise program over an element type that is not numeric");
+        if (!dtype_numeric(m->used[i].dtype))
+            return build_fail(m->b,
+                              "an element-wise program over an element type that is not numeric");
     return true;
 }
 
@@ -144,7 +150,8 @@ static void make_nest(Making *m) {
     const View *views[2 * MAX_CODE + 2];
     View nothing = {.rank = v->y.view.rank};
     views[0] = &v->y.view;
-    for (int i = 0; i < v->nsource; i++) views[i + 1] = v->source[i].literal ? &nothing : &v->source[i].view;
+    for (int i = 0; i < v->nsource; i++)
+        views[i + 1] = v->source[i].literal ? &nothing : &v->source[i].view;
     v->nest = nest_new(m->b->arena, views, v->nsource + 1);
     Nest *n = &v->nest;
     if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
@@ -159,8 +166,11 @@ static void make_nest(Making *m) {
     v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
 }
 
-Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code, int ncode) {
-    if (ncode < 1 || ncode > MAX_CODE) return build_fail(b, "an element-wise program of no or of more than 256 instructions"), NULL;
+Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
+                   int ncode) {
+    if (ncode < 1 || ncode > MAX_CODE)
+        return build_fail(b, "an element-wise program of no or of more than 256 instructions"),
+               NULL;
     Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
     Vector *v = m.v;
     v->source = ARENA_NEW(b->arena, Source, ncode);
@@ -169,7 +179,9 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     if (!gather_sources(&m, view, nview, acc, code, ncode)) return NULL;
     v->class = view_class(m.used, m.nused);
     v->size = (size_t)dtype_size(class_dtype(v->class));
-    v->y = (Source){.view = view[0], .size = dtype_size(view[0].dtype), .native = view[0].dtype == class_dtype(v->class)};
+    v->y = (Source){.view = view[0],
+                    .size = dtype_size(view[0].dtype),
+                    .native = view[0].dtype == class_dtype(v->class)};
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate(&m, code, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
@@ -227,18 +239,21 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
             continue;
         }
         for (int64_t r = 0; r < t->rows; r++)
-            s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size, stride[1], t->columns);
+            s->load(to + (size_t)(r * t->columns) * v->size, from + r * stride[0] * s->size,
+                    stride[1], t->columns);
         t->source[i] = to;
     }
 }
 
-static void store_tile(const Vector *v, const Tile *t, const void *from, char *to, const int64_t stride[2]) {
+static void store_tile(const Vector *v, const Tile *t, const void *from, char *to,
+                       const int64_t stride[2]) {
     if (contiguous(t->rows, t->columns, stride)) {
         v->store(to, 1, from, t->rows * t->columns);
         return;
     }
     for (int64_t r = 0; r < t->rows; r++)
-        v->store(to + r * stride[0] * v->y.size, stride[1], (const char *)from + (size_t)(r * t->columns) * v->size, t->columns);
+        v->store(to + r * stride[0] * v->y.size, stride[1],
+                 (const char *)from + (size_t)(r * t->columns) * v->size, t->columns);
 }
 
 static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
@@ -281,7 +296,8 @@ void vector_run(const Vector *v, void *const slot[], void *work) {
     char *base[MAX_CODE + 2];
     int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0};
     base[0] = view_at(&v->y.view, slot, work);
-    for (int i = 0; i < v->nsource; i++) base[i + 1] = v->source[i].literal ? NULL : view_at(&v->source[i].view, slot, work);
+    for (int i = 0; i < v->nsource; i++)
+        base[i + 1] = v->source[i].literal ? NULL : view_at(&v->source[i].view, slot, work);
     base[v->nsource + 1] = work;
     load_once(v, &t, slot, work);
     do run_inner(v, &t, base, offset);

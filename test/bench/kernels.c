@@ -1,6 +1,7 @@
-/* kernels.c -- times the CPU back end's kernels on layers of real models, each choice: microseconds (the minimum
-   over rounds) and GFLOP/s, or GB/s where memory is what counts. Usage: build/test/bench/kernels [FILTER] [OPTIONS
-   OF THE BACK END] Build: make build/test/bench/kernels */
+/* kernels.c -- times the CPU back end's kernels on layers of real models, each choice: microseconds
+   (the minimum over rounds) and GFLOP/s, or GB/s where memory is what counts. Usage:
+   build/test/bench/kernels [FILTER] [OPTIONS OF THE BACK END] Build: make
+   build/test/bench/kernels */
 #include "ops/backend.h"
 #include "ops/core/type.h"
 #include "ops/view.h"
@@ -42,7 +43,8 @@ static void report(const char *name, const Bench *b, const char *filter) {
         int64_t last = 0;
         for (int a = 0; a < v->rank; a++) last += (v->dim[a] - 1) * v->stride[a];
         slot[i] = cpu->alloc(device, (size_t)(last + 1) * 8);
-        for (int64_t j = 0; j <= last && v->dtype == DT_FLOAT; j++) ((float *)slot[i])[j] = (float)((j * 7919) % 1000) / 500 - 1;
+        for (int64_t j = 0; j <= last && v->dtype == DT_FLOAT; j++)
+            ((float *)slot[i])[j] = (float)((j * 7919) % 1000) / 500 - 1;
     }
     if (b->known) weights[2] = slot[2];
     for (int choice = 0, n = cpu->choices(device, &b->step); choice < n; choice++) {
@@ -52,7 +54,8 @@ static void report(const char *name, const Bench *b, const char *filter) {
         if (!k) continue;
         void *work = cpu->alloc(device, room);
         const double us = time_kernel(k, slot, work);
-        if (b->flops > 0) printf("%-34s %d %10.1f us %8.1f GFLOP/s\n", name, choice, us, b->flops / us * 1e-3);
+        if (b->flops > 0)
+            printf("%-34s %d %10.1f us %8.1f GFLOP/s\n", name, choice, us, b->flops / us * 1e-3);
         else printf("%-34s %d %10.1f us %8.1f GB/s\n", name, choice, us, b->bytes / us * 1e-3);
         fflush(stdout);
         cpu->forget(k);
@@ -72,14 +75,17 @@ static void start(Bench *b, StepKind kind, int nview) {
     b->step.view = b->view, b->step.param = b->param, b->step.code = b->code;
 }
 static void code(Bench *b, int op, int x, int y, double k) {
-    b->code[b->step.ncode++] = (Scalar){.op = (uint8_t)op, .a = (uint8_t)x, .b = (uint8_t)y, .k = k};
+    b->code[b->step.ncode++] =
+        (Scalar){.op = (uint8_t)op, .a = (uint8_t)x, .b = (uint8_t)y, .k = k};
 }
 
-static void conv(const char *filter, const char *name, int64_t c, int64_t size, int64_t o, int64_t k, int64_t s, int64_t g, bool fused) {
+static void conv(const char *filter, const char *name, int64_t c, int64_t size, int64_t o,
+                 int64_t k, int64_t s, int64_t g, bool fused) {
     Bench b = {.known = true};
     const int64_t pad = k / 2, out = (size + 2 * pad - k) / s + 1;
     start(&b, S_CONV, fused ? 4 : 3);
-    b.view[0] = dense(0, 1, o, out, out), b.view[1] = dense(1, 1, c, size, size), b.view[2] = dense(2, o, c / g, k, k);
+    b.view[0] = dense(0, 1, o, out, out), b.view[1] = dense(1, 1, c, size, size),
+    b.view[2] = dense(2, o, c / g, k, k);
     const int64_t param[] = {g, s, s, pad, pad, pad, pad, 1, 1};
     memcpy(b.param, param, sizeof param);
     b.step.nparam = 9;
@@ -87,25 +93,30 @@ static void conv(const char *filter, const char *name, int64_t c, int64_t size, 
     if (fused) {
         b.view[3] = b.view[0], b.view[3].slot = 3;
         for (int a = 0; a < 4; a++) b.view[3].stride[a] = a == 1;
-        code(&b, C_ACC, 0, 0, 0), code(&b, C_VIEW, 3, 0, 0), code(&b, C_ADD, 0, 1, 0), code(&b, C_RELU, 2, 0, 0);
+        code(&b, C_ACC, 0, 0, 0), code(&b, C_VIEW, 3, 0, 0), code(&b, C_ADD, 0, 1, 0),
+            code(&b, C_RELU, 2, 0, 0);
     }
     report(name, &b, filter);
 }
-static void gemm(const char *filter, const char *name, int64_t batch, int64_t m, int64_t n, int64_t k, bool known) {
+static void gemm(const char *filter, const char *name, int64_t batch, int64_t m, int64_t n,
+                 int64_t k, bool known) {
     Bench b = {.known = known, .flops = 2.0 * (double)(batch * m * n * k)};
     start(&b, S_GEMM, 3);
-    b.view[0] = dense(0, batch, m, n, 0), b.view[1] = dense(1, batch, m, k, 0), b.view[2] = dense(2, batch, k, n, 0);
+    b.view[0] = dense(0, batch, m, n, 0), b.view[1] = dense(1, batch, m, k, 0),
+    b.view[2] = dense(2, batch, k, n, 0);
     if (known) b.view[2].stride[0] = 0;
     report(name, &b, filter);
 }
-static void ewise(const char *filter, const char *name, int64_t rows, int64_t columns, int views, int op) {
+static void ewise(const char *filter, const char *name, int64_t rows, int64_t columns, int views,
+                  int op) {
     Bench b = {.bytes = 4.0 * (double)(rows * columns) * (1 + views)};
     start(&b, S_EWISE, 1 + views);
     for (int i = 0; i <= views; i++) b.view[i] = dense(i, rows, columns, 0, 0);
     if (op == STEP_KIND_COUNT + SCALAR_OP_COUNT) { /* gelu */
-        code(&b, C_VIEW, 1, 0, 0), code(&b, C_CONST, 0, 0, 0.70710678118654752), code(&b, C_MUL, 0, 1, 0), code(&b, C_ERF, 2, 0, 0);
-        code(&b, C_CONST, 0, 0, 1), code(&b, C_ADD, 3, 4, 0), code(&b, C_MUL, 0, 5, 0), code(&b, C_CONST, 0, 0, 0.5),
-            code(&b, C_MUL, 6, 7, 0);
+        code(&b, C_VIEW, 1, 0, 0), code(&b, C_CONST, 0, 0, 0.70710678118654752),
+            code(&b, C_MUL, 0, 1, 0), code(&b, C_ERF, 2, 0, 0);
+        code(&b, C_CONST, 0, 0, 1), code(&b, C_ADD, 3, 4, 0), code(&b, C_MUL, 0, 5, 0),
+            code(&b, C_CONST, 0, 0, 0.5), code(&b, C_MUL, 6, 7, 0);
     } else {
         code(&b, C_VIEW, 1, 0, 0);
         if (views > 1) code(&b, C_VIEW, 2, 0, 0);
@@ -119,7 +130,8 @@ static void channels(const char *filter, const char *name, int64_t c, int64_t n)
     start(&b, S_EWISE, 3);
     for (int i = 0; i < 3; i++) b.view[i] = dense(i, 1, c, n, n);
     for (int a = 0; a < 4; a++) b.view[2].stride[a] = a == 1;
-    code(&b, C_VIEW, 1, 0, 0), code(&b, C_VIEW, 2, 0, 0), code(&b, C_ADD, 0, 1, 0), code(&b, C_RELU, 2, 0, 0);
+    code(&b, C_VIEW, 1, 0, 0), code(&b, C_VIEW, 2, 0, 0), code(&b, C_ADD, 0, 1, 0),
+        code(&b, C_RELU, 2, 0, 0);
     report(name, &b, filter);
 }
 /* a + the transpose of b */
@@ -131,15 +143,18 @@ static void add_transposed(const char *filter, const char *name, int64_t rows, i
     code(&b, C_VIEW, 1, 0, 0), code(&b, C_VIEW, 2, 0, 0), code(&b, C_ADD, 0, 1, 0);
     report(name, &b, filter);
 }
-static void unary_kind(const char *filter, const char *name, StepKind kind, View y, View x, int64_t param) {
+static void unary_kind(const char *filter, const char *name, StepKind kind, View y, View x,
+                       int64_t param) {
     Bench b = {.bytes = 4.0 * (double)(view_count(&x) + view_count(&y))};
     start(&b, kind, 2);
     b.view[0] = y, b.view[1] = x, b.param[0] = param, b.step.nparam = 1;
     report(name, &b, filter);
 }
-static void pool(const char *filter, const char *name, int64_t c, int64_t size, int64_t k, int64_t s, int64_t pad, PoolKind kind) {
+static void pool(const char *filter, const char *name, int64_t c, int64_t size, int64_t k,
+                 int64_t s, int64_t pad, PoolKind kind) {
     Bench b = {.known = false};
-    const int64_t out = (size + 2 * pad - k) / s + 1, param[] = {kind, k, k, s, s, pad, pad, pad, pad, 1, 1, 0};
+    const int64_t out = (size + 2 * pad - k) / s + 1,
+                  param[] = {kind, k, k, s, s, pad, pad, pad, pad, 1, 1, 0};
     start(&b, S_POOL, 2);
     b.view[0] = dense(0, 1, c, out, out), b.view[1] = dense(1, 1, c, size, size);
     memcpy(b.param, param, sizeof param);
@@ -153,7 +168,8 @@ int main(int argc, char **argv) {
     Error e = {0};
     cpu = backend_open("cpu", &e);
     device = cpu ? cpu->open(argc > 2 ? argv[2] : "", text, sizeof text) : NULL;
-    if (!device || cpu->identity(device, text, sizeof text)) return fprintf(stderr, "%s\n", text), 5;
+    if (!device || cpu->identity(device, text, sizeof text))
+        return fprintf(stderr, "%s\n", text), 5;
     printf("%s\n", text);
     conv(f, "conv 7x7s2 3-64@224", 3, 224, 64, 7, 2, 1, false);
     conv(f, "conv 1x1 64-256@56", 64, 56, 256, 1, 1, 1, false);
@@ -182,10 +198,14 @@ int main(int argc, char **argv) {
     channels(f, "bias relu 256@56", 256, 56);
     channels(f, "bias relu 2048@7", 2048, 7);
     channels(f, "bias relu 2048@3", 2048, 3);
-    unary_kind(f, "softmax 1536x128", S_SOFTMAX, dense(0, 1536, 128, 0, 0), dense(1, 1536, 128, 0, 0), 0);
-    unary_kind(f, "sum 3136x256 along", S_REDUCE, dense(0, 3136, 0, 0, 0), dense(1, 3136, 256, 0, 0), REDUCE_SUM);
-    unary_kind(f, "max 3136x256 along", S_REDUCE, dense(0, 3136, 0, 0, 0), dense(1, 3136, 256, 0, 0), REDUCE_MAX);
-    unary_kind(f, "mean 2048@7", S_REDUCE, dense(0, 2048, 0, 0, 0), dense(1, 2048, 49, 0, 0), REDUCE_MEAN);
+    unary_kind(f, "softmax 1536x128", S_SOFTMAX, dense(0, 1536, 128, 0, 0),
+               dense(1, 1536, 128, 0, 0), 0);
+    unary_kind(f, "sum 3136x256 along", S_REDUCE, dense(0, 3136, 0, 0, 0),
+               dense(1, 3136, 256, 0, 0), REDUCE_SUM);
+    unary_kind(f, "max 3136x256 along", S_REDUCE, dense(0, 3136, 0, 0, 0),
+               dense(1, 3136, 256, 0, 0), REDUCE_MAX);
+    unary_kind(f, "mean 2048@7", S_REDUCE, dense(0, 2048, 0, 0, 0), dense(1, 2048, 49, 0, 0),
+               REDUCE_MEAN);
     View across = dense(1, 256, 3136, 0, 0);
     across.stride[0] = 1, across.stride[1] = 256;
     unary_kind(f, "sum 3136x256 across", S_REDUCE, dense(0, 256, 0, 0, 0), across, REDUCE_SUM);

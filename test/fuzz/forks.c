@@ -1,7 +1,10 @@
-/* forks.c -- optimize-model many times from one process that has read the rules: optimize-forks, linked around the program's own objects (the Makefile's --wrap). A line "MESSAGES\tARGUMENT\t.." on
-   standard input is one run: a child process calls the program's main with these arguments, its standard error in the file MESSAGES; the answer is a line "STATUS SECONDS KB": as wait4 gives it, by
-   the clock, most memory. All is done as the program does it, but that the library of rules is in the World before the model instead of behind it: a child starts with the World and the rules of
-   its parent. Memory that the
+/* forks.c -- optimize-model many times from one process that has read the rules: optimize-forks,
+   linked around the program's own objects (the Makefile's --wrap). A line "MESSAGES\tARGUMENT\t.."
+   on standard input is one run: a child process calls the program's main with these arguments, its
+   standard error in the file MESSAGES; the answer is a line "STATUS SECONDS KB": as wait4 gives it,
+   by the clock, most memory. All is done as the program does it, but that the library of rules is
+   in the World before the model instead of behind it: a child starts with the World and the rules
+   of its parent. Memory that the
    parent took raises where the child's would, and is not given back by a child. */
 #include "ops/backend.h"
 #include "search/library.h"
@@ -48,7 +51,8 @@ World *__wrap_graph_world_new(Escape *escape, size_t limit) {
 }
 
 bool __wrap_library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
-    if (!ready.is_child || w != ready.w || o->rules || o->nenable || o->ndisable || o->allow) return __real_library_open(w, a, o, l, e);
+    if (!ready.is_child || w != ready.w || o->rules || o->nenable || o->ndisable || o->allow)
+        return __real_library_open(w, a, o, l, e);
     *l = ready.library;
     return true;
 }
@@ -72,7 +76,8 @@ static bool prepare(void) {
     if (cpu) device = cpu->open("", reason, sizeof reason);
     if (device) cpu->close(device);
     if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &none, &ready.library, &e)) {
-        if (__sanitizer_purge_allocator) __sanitizer_purge_allocator(); /* what was freed here need not be watched in every child */
+        /* What was freed here need not be watched in every child. */
+        if (__sanitizer_purge_allocator) __sanitizer_purge_allocator();
         return true;
     }
     fprintf(stderr, "optimize-forks: %s: %s\n", e.place, e.reason);
@@ -82,8 +87,11 @@ static bool prepare(void) {
 static void child(int argc, char **argv) {
     struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS + 5};
     struct itimerval clock = {.it_value.tv_sec = SECONDS};
-    int messages = open(argv[0], O_WRONLY | O_CREAT | O_TRUNC, 0666), nothing = open("/dev/null", O_RDWR);
-    if (dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 || dup2(messages, STDERR_FILENO) < 0) _exit(99);
+    int messages = open(argv[0], O_WRONLY | O_CREAT | O_TRUNC, 0666),
+        nothing = open("/dev/null", O_RDWR);
+    if (dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 ||
+        dup2(messages, STDERR_FILENO) < 0)
+        _exit(99);
     if (setrlimit(RLIMIT_CPU, &cpu) || setitimer(ITIMER_REAL, &clock, NULL)) _exit(99);
     ready.is_child = true;
     int code = __real_main(argc, argv);
@@ -101,7 +109,9 @@ static bool serve(char *line) {
     char *argv[WORDS + 1], *rest = NULL;
     int argc = 0, status;
     struct rusage used;
-    for (char *word = strtok_r(line, "\t\n", &rest); word && argc < WORDS; word = strtok_r(NULL, "\t\n", &rest)) argv[argc++] = word;
+    for (char *word = strtok_r(line, "\t\n", &rest); word && argc < WORDS;
+         word = strtok_r(NULL, "\t\n", &rest))
+        argv[argc++] = word;
     argv[argc] = NULL;
     double start = now();
     pid_t pid = argc ? fork() : -1;

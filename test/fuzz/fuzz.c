@@ -10,6 +10,7 @@ void fuzz_need(bool holds, const char *what) {
 }
 
 void fuzz_refused(const Error *e) {
-    bool documented = e->kind == E_INVALID || e->kind == E_LIMIT || e->kind == E_MEMORY || e->kind == E_ENVIRONMENT;
+    bool documented = e->kind == E_INVALID || e->kind == E_LIMIT || e->kind == E_MEMORY ||
+                      e->kind == E_ENVIRONMENT;
     fuzz_need(documented && e->reason[0], "what is refused has a kind and a reason");
 }

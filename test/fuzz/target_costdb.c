@@ -1,4 +1,5 @@
-/* target_costdb.c -- any bytes as a file of costs. What opens answers and takes an entry, or says why it does not. */
+/* target_costdb.c -- any bytes as a file of costs. What opens answers and takes an entry, or says
+   why it does not. */
 #include "graphs/costdb.h"
 #include "test/fuzz/fuzz.h"
 #include <math.h>
@@ -9,9 +10,11 @@
 static void use(CostDb *d) {
     Error e = {0};
     double seconds = 1;
-    if (costdb_get(d, "step", "cpu", "gemm", &seconds)) fuzz_need(seconds >= 0, "a time is not negative");
+    if (costdb_get(d, "step", "cpu", "gemm", &seconds))
+        fuzz_need(seconds >= 0, "a time is not negative");
     if (!costdb_put(d, "plan", "cpu", "new", 0.5, &e)) fuzz_refused(&e);
-    else if (costdb_get(d, "plan", "cpu", "new", &seconds)) fuzz_need(seconds <= 0.5, "what was put is there");
+    else if (costdb_get(d, "plan", "cpu", "new", &seconds))
+        fuzz_need(seconds <= 0.5, "what was put is there");
 }
 
 int fuzz_costdb(const uint8_t *data, size_t size) {
@@ -19,7 +22,8 @@ int fuzz_costdb(const uint8_t *data, size_t size) {
     const char *folder = getenv("TMPDIR"), *suffix[] = {"", "-wal", "-shm", "-journal"};
     char path[300], beside[320];
     if (size > FUZZ_BYTES) return 0;
-    snprintf(path, sizeof path, "%.250s/isomer-costs-%ld", folder ? folder : "/tmp", (long)getpid());
+    snprintf(path, sizeof path, "%.250s/isomer-costs-%ld", folder ? folder : "/tmp",
+             (long)getpid());
     FILE *f = fopen(path, "wb");
     fuzz_need(f && fwrite(data, 1, size, f) == size, "a file of costs");
     fclose(f);

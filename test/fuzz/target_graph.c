@@ -1,4 +1,5 @@
-/* target_graph.c -- any bytes as the text form of graphs. What is read is printed, and what is printed is read and printed as the same. */
+/* target_graph.c -- any bytes as the text form of graphs. What is read is printed, and what is
+   printed is read and printed as the same. */
 #include "graphs/graph_text.h"
 #include "test/fuzz/fuzz.h"
 #include <string.h>
@@ -8,7 +9,9 @@ static bool read_text(World *w, const char *text, size_t n, const char **name, G
     Scan s = scan_new("text", text, n, e);
     bool ok = graph_parse(w, w->arena, &s, name, g, &names, e);
     fuzz_need(ok == (e->kind == E_NONE), "a graph or an error");
-    if (!ok) fuzz_refused(e), fuzz_need(e->line > 0 && e->column > 0, "an error has its line and column");
+    if (!ok)
+        fuzz_refused(e),
+            fuzz_need(e->line > 0 && e->column > 0, "an error has its line and column");
     return ok;
 }
 
@@ -22,7 +25,8 @@ static void read_and_print(Escape *escape, World *volatile *w, const char *text,
     graph_print(*w, name, &g, &first);
     fuzz_need(read_text(*w, first.data, first.size, &again, &h, &e), "what was printed is read");
     graph_print(*w, again, &h, &second);
-    fuzz_need(first.size == second.size && memcmp(first.data, second.data, first.size) == 0, "printing is canonical");
+    fuzz_need(first.size == second.size && memcmp(first.data, second.data, first.size) == 0,
+              "printing is canonical");
 }
 
 int fuzz_graph(const uint8_t *data, size_t size) {

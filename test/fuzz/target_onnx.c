@@ -1,5 +1,5 @@
-/* target_onnx.c -- any bytes as a model. What opens is written back unchanged byte for byte, and written anew node
-   by node it opens again. */
+/* target_onnx.c -- any bytes as a model. What opens is written back unchanged byte for byte, and
+   written anew node by node it opens again. */
 #include "graphs/onnx/export.h"
 #include "test/fuzz/fuzz.h"
 #include <stdio.h>
@@ -40,12 +40,14 @@ static void write_back(Opened *o, Arena *a, bool anew, char **bytes, size_t *n) 
     ModelWrite x = {.graph = model_graph(o->m), .map = &(ValueMap){0}, .regenerate = anew};
     if (model_bytes(o->m, &x, a, bytes, n, &o->error)) return;
     fuzz_need(anew, "an unchanged model is written");
-    if (o->error.kind != E_CHECK) fuzz_refused(&o->error); /* a node that the operator set of the file cannot say */
+    /* A node that the operator set of the file cannot say. */
+    if (o->error.kind != E_CHECK) fuzz_refused(&o->error);
     *bytes = NULL;
 }
 
 /* Writing may need more memory than it is given; the bytes are then NULL. */
-static void write_both(const Opened *o, Escape *escape, Arena *a, const uint8_t *data, size_t size, char **bytes, size_t *n) {
+static void write_both(const Opened *o, Escape *escape, Arena *a, const uint8_t *data, size_t size,
+                       char **bytes, size_t *n) {
     Opened again = *o;
     *escape = (Escape){0};
     if (setjmp(escape->here)) {
@@ -53,7 +55,8 @@ static void write_both(const Opened *o, Escape *escape, Arena *a, const uint8_t 
         return;
     }
     write_back(&again, a, false, bytes, n);
-    fuzz_need(*n == size && memcmp(*bytes, data, size) == 0, "an unchanged model is the same bytes");
+    fuzz_need(*n == size && memcmp(*bytes, data, size) == 0,
+              "an unchanged model is the same bytes");
     write_back(&again, a, true, bytes, n);
 }
 
@@ -67,7 +70,8 @@ int fuzz_onnx(const uint8_t *data, size_t size) {
         Arena *a = arena_new(&escape, FUZZ_MEMORY);
         write_both((const Opened *)&o, &escape, a, data, size, &bytes, &n);
         if (bytes && !open_bytes(&other, bytes, n, &second)) {
-            fprintf(stderr, "%s: %s\n", (const char *)second.error.place, (const char *)second.error.reason);
+            fprintf(stderr, "%s: %s\n", (const char *)second.error.place,
+                    (const char *)second.error.reason);
             fuzz_need(second.error.kind != E_INVALID, "what was written opens again");
         }
         drop(&second);

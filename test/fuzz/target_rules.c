@@ -1,5 +1,5 @@
-/* target_rules.c -- any bytes as rules. What is read is identified, built at its first lengths, checked as if it
-   were to be used, printed, and read back as the same. */
+/* target_rules.c -- any bytes as rules. What is read is identified, built at its first lengths,
+   checked as if it were to be used, printed, and read back as the same. */
 #include "rules/rule.h"
 #include "test/fuzz/fuzz.h"
 #include <string.h>
@@ -17,12 +17,15 @@ static void print_again(Arena *a, const RuleSet *set) {
     Error e = {0};
     for (int k = 0; k < set->n; k++) rule_print(&set->v[k], &first);
     if (!first.size) return;
-    fuzz_need(read_text(a, first.data, first.size, &again, &e) && again.n == set->n, "what was printed is read");
+    fuzz_need(read_text(a, first.data, first.size, &again, &e) && again.n == set->n,
+              "what was printed is read");
     for (int k = 0; k < set->n; k++) {
         rule_print(&again.v[k], &second);
-        fuzz_need(strcmp(set->v[k].id, again.v[k].id) == 0, "a printed rule has the same identifier");
+        fuzz_need(strcmp(set->v[k].id, again.v[k].id) == 0,
+                  "a printed rule has the same identifier");
     }
-    fuzz_need(first.size == second.size && memcmp(first.data, second.data, first.size) == 0, "printing is canonical");
+    fuzz_need(first.size == second.size && memcmp(first.data, second.data, first.size) == 0,
+              "printing is canonical");
 }
 
 static void use_rule(World *w, const Rule *r) {

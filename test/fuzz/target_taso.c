@@ -1,5 +1,5 @@
-/* target_taso.c -- any bytes as a file of TASO's substitutions. Its rules are text of ours: what is read prints
-   and is built at its first lengths, or says why not. */
+/* target_taso.c -- any bytes as a file of TASO's substitutions. Its rules are text of ours: what is
+   read prints and is built at its first lengths, or says why not. */
 #include "rules/taso.h"
 #include "test/fuzz/fuzz.h"
 
@@ -24,7 +24,8 @@ static void read_and_use(Escape *escape, World *volatile *w, const uint8_t *data
     bool ok = taso_parse((*w)->arena, "file", data, n, &set, &refused, &e);
     fuzz_need(ok == (e.kind == E_NONE), "rules or an error");
     if (!ok) fuzz_refused(&e);
-    for (int k = 0; k < refused.n; k++) fuzz_need(refused.v[k].reason && refused.v[k].reason[0], "a refused rule has a reason");
+    for (int k = 0; k < refused.n; k++)
+        fuzz_need(refused.v[k].reason && refused.v[k].reason[0], "a refused rule has a reason");
     for (int k = 0; ok && k < set.n; k++) use_rule(*w, &set.v[k]);
 }
 

@@ -1,5 +1,5 @@
-/* null_backend.c -- the smallest plug-in: its device holds memory and copies, and can run no step but fill, which it does not do. It sees
-   ops/steps.h and nothing else of ours. */
+/* null_backend.c -- the smallest plug-in: its device holds memory and copies, and can run no step
+   but fill, which it does not do. It sees ops/steps.h and nothing else of ours. */
 #include "ops/steps.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,12 @@ static Device *null_open(const char *options, char *why, size_t n) {
     return calloc(1, sizeof(Device));
 }
 static void null_close(Device *d) { free(d); }
-static int null_identity(Device *d, char *text, size_t n) { return (void)d, snprintf(text, n, "null") < (int)n ? 0 : -1; }
-static void *null_alloc(Device *d, size_t bytes) { return (void)d, aligned_alloc(64, (bytes + 64) / 64 * 64); }
+static int null_identity(Device *d, char *text, size_t n) {
+    return (void)d, snprintf(text, n, "null") < (int)n ? 0 : -1;
+}
+static void *null_alloc(Device *d, size_t bytes) {
+    return (void)d, aligned_alloc(64, (bytes + 64) / 64 * 64);
+}
 static void null_release(Device *d, void *p) { (void)d, free(p); }
 static int null_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     (void)d, (void)direction;
@@ -26,13 +30,16 @@ static int null_copy(Device *d, void *to, const void *from, size_t bytes, CopyDi
     return 0;
 }
 static int null_choices(Device *d, const Step *s) { return (void)d, s->kind == S_FILL; }
-static Kernel *null_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
+static Kernel *null_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                            size_t *workspace, char *why, size_t n) {
     (void)d, (void)choice, (void)weights;
     *workspace = 0;
     if (s->kind != S_FILL) return snprintf(why, n, "the null back end runs nothing"), NULL;
     return calloc(1, sizeof(Kernel));
 }
-static int null_run(Kernel *k, void *const slot[], void *workspace) { return (void)slot, (void)workspace, k->runs++, 0; }
+static int null_run(Kernel *k, void *const slot[], void *workspace) {
+    return (void)slot, (void)workspace, k->runs++, 0;
+}
 static int null_wait(Device *d, double *ns) {
     (void)d;
     if (ns) *ns = 0;

@@ -1,4 +1,5 @@
-/* old_backend.c -- a plug-in that was built for another interface version and does not notice: it must be refused. */
+/* old_backend.c -- a plug-in that was built for another interface version and does not notice: it
+   must be refused. */
 #include "ops/steps.h"
 
 static const Backend backend = {.abi = BACKEND_ABI + 1, .size = sizeof(Backend), .name = "old"};

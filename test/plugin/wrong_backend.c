@@ -1,5 +1,6 @@
-/* wrong_backend.c -- a plug-in that runs every step by the plain reference and does one thing wrong: convolutions
-   of which the weights were scaled (a weight above 100) come out 1 % too large. For tests of what must catch it. */
+/* wrong_backend.c -- a plug-in that runs every step by the plain reference and does one thing
+   wrong: convolutions of which the weights were scaled (a weight above 100) come out 1 % too large.
+   For tests of what must catch it. */
 #include "test/steps_reference.h"
 #include <stdio.h>
 
@@ -25,21 +26,32 @@ char dtype_class(DType t) {
     return classes[t];
 }
 
-static Device *wrong_open(const char *options, char *why, size_t n) { return (void)options, (void)why, (void)n, calloc(1, sizeof(Device)); }
+static Device *wrong_open(const char *options, char *why, size_t n) {
+    return (void)options, (void)why, (void)n, calloc(1, sizeof(Device));
+}
 static void wrong_close(Device *d) { free(d); }
-static int wrong_identity(Device *d, char *text, size_t n) { return (void)d, snprintf(text, n, "wrong") < (int)n ? 0 : -1; }
-static void *wrong_alloc(Device *d, size_t bytes) { return (void)d, aligned_alloc(64, (bytes + 64) / 64 * 64); }
+static int wrong_identity(Device *d, char *text, size_t n) {
+    return (void)d, snprintf(text, n, "wrong") < (int)n ? 0 : -1;
+}
+static void *wrong_alloc(Device *d, size_t bytes) {
+    return (void)d, aligned_alloc(64, (bytes + 64) / 64 * 64);
+}
 static void wrong_release(Device *d, void *p) { (void)d, free(p); }
-static int wrong_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
+static int wrong_copy(Device *d, void *to, const void *from, size_t bytes,
+                      CopyDirection direction) {
     (void)d, (void)direction;
     return memmove(to, from, bytes), 0;
 }
-static int wrong_choices(Device *d, const Step *s) { return (void)d, s->kind != S_LOOP && s->kind != S_OP; }
+static int wrong_choices(Device *d, const Step *s) {
+    return (void)d, s->kind != S_LOOP && s->kind != S_OP;
+}
 
-static Kernel *wrong_compile(Device *d, const Step *s, int choice, const void *const weights[], size_t *workspace, char *why, size_t n) {
+static Kernel *wrong_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                             size_t *workspace, char *why, size_t n) {
     (void)choice, (void)weights;
     *workspace = 0;
-    if (!wrong_choices(d, s) || s->nview > 16 || s->nparam > 64 || s->ncode > 256) return snprintf(why, n, "not this step"), NULL;
+    if (!wrong_choices(d, s) || s->nview > 16 || s->nparam > 64 || s->ncode > 256)
+        return snprintf(why, n, "not this step"), NULL;
     Kernel *k = calloc(1, sizeof *k);
     k->step = *s;
     memcpy(k->view, s->view, sizeof *s->view * (size_t)s->nview);
@@ -55,7 +67,8 @@ static int wrong_run(Kernel *k, void *const slot[], void *workspace) {
     const View *y = &k->step.view[0];
     int64_t count, index[STEP_RANK] = {0}, at = 0;
     Num *out = ref_run(&k->step, slot, &count);
-    bool wrong = k->step.kind == S_CONV && ((const float *)slot[k->step.view[2].slot])[k->step.view[2].offset] > 100;
+    bool wrong = k->step.kind == S_CONV &&
+                 ((const float *)slot[k->step.view[2].slot])[k->step.view[2].offset] > 100;
     (void)workspace;
     if (count > 0 && y->dtype == DT_FLOAT) do {
             int64_t place = y->offset;
@@ -86,4 +99,6 @@ static const Backend backend = {.abi = BACKEND_ABI,
                                 .run = wrong_run,
                                 .wait = wrong_wait,
                                 .forget = wrong_forget};
-__attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi) { return abi == BACKEND_ABI ? &backend : NULL; }
+__attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi) {
+    return abi == BACKEND_ABI ? &backend : NULL;
+}

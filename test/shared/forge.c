@@ -1,5 +1,5 @@
-/* forge.c -- the verdict's digest is made here as rules/canonical.c makes it; were the two to differ, the tests
-   would see the wrong check fire. */
+/* forge.c -- the verdict's digest is made here as rules/canonical.c makes it; were the two to
+   differ, the tests would see the wrong check fire. */
 #include "test/shared/forge.h"
 #include <stdio.h>
 
@@ -7,7 +7,8 @@ void rule_forge(Arena *a, Rule *rule, const char *defs) {
     Text t = text_new(a);
     snprintf(rule->defs, sizeof rule->defs, "%s", defs);
     rule->verdict = VERDICT_PROVED;
-    text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict, classes_text(a, rule->classes), rule->condition, rule->defs);
+    text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict,
+             classes_text(a, rule->classes), rule->condition, rule->defs);
     if (*rule->all) text_add(&t, "all %s\n", rule->all);
     hash_hex(t.data, t.size, rule->digest);
 }

@@ -1,4 +1,5 @@
-/* rule_mutants.c -- the right side is taken apart into words, line by line; one word is changed, and the text is read again. */
+/* rule_mutants.c -- the right side is taken apart into words, line by line; one word is changed,
+   and the text is read again. */
 #include "test/shared/rule_mutants.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static void line_words(Side *s, Line *l, const char *text, size_t n) {
     for (size_t k = 0; k < n && l->n < WORDS;) {
         size_t start = k;
         int depth = 0;
-        for (; k < n && (depth || text[k] != ' '); k++) depth += (text[k] == '[') - (text[k] == ']');
+        for (; k < n && (depth || text[k] != ' '); k++)
+            depth += (text[k] == '[') - (text[k] == ']');
         if (k > start) l->word[l->n++] = arena_string(s->arena, text + start, k - start);
         while (k < n && text[k] == ' ') k++;
     }
@@ -68,7 +70,8 @@ static int first_input(const Line *l) { return equals_at(l) + 2; }
 
 static int inputs(const Line *l) {
     int n = 0;
-    for (int k = first_input(l); k < l->n && (l->word[k][0] == '%' || l->word[k][0] == '_'); k++) n++;
+    for (int k = first_input(l); k < l->n && (l->word[k][0] == '%' || l->word[k][0] == '_'); k++)
+        n++;
     return n;
 }
 
@@ -88,7 +91,8 @@ static bool swap(Side *s) {
     Line *l = draw_line(s);
     int n = inputs(l);
     if (!is_node(l) || n < 2) return false;
-    int a = (int)random_below(s->random, (uint64_t)n), b = (int)random_below(s->random, (uint64_t)n);
+    int a = (int)random_below(s->random, (uint64_t)n),
+        b = (int)random_below(s->random, (uint64_t)n);
     if (a == b || !strcmp(l->word[first_input(l) + a], l->word[first_input(l) + b])) return false;
     exchange(&l->word[first_input(l) + a], &l->word[first_input(l) + b]);
     return true;
@@ -96,16 +100,21 @@ static bool swap(Side *s) {
 
 static char **draw_attr(Side *s, Line *l) {
     int from = first_input(l) + inputs(l);
-    return is_node(l) && from < l->n ? &l->word[from + (int)random_below(s->random, (uint64_t)(l->n - from))] : NULL;
+    return is_node(l) && from < l->n
+               ? &l->word[from + (int)random_below(s->random, (uint64_t)(l->n - from))]
+               : NULL;
 }
 
 /* The k-th integer of the word becomes another by `by`. */
 static char *number_changed(Side *s, const char *word, int k, int by) {
     for (const char *p = strchr(word, '='); p && *p; p++) {
-        if (!isdigit((unsigned char)*p) || isalnum((unsigned char)p[-1]) || p[-1] == '_' || p[-1] == '.') continue;
+        if (!isdigit((unsigned char)*p) || isalnum((unsigned char)p[-1]) || p[-1] == '_' ||
+            p[-1] == '.')
+            continue;
         char *end;
         long v = strtol(p, &end, 10);
-        if (k-- == 0) return arena_format(s->arena, "%.*s%ld%s", (int)(p - word), word, v + by, end);
+        if (k-- == 0)
+            return arena_format(s->arena, "%.*s%ld%s", (int)(p - word), word, v + by, end);
         p = end - 1;
     }
     return NULL;
@@ -114,7 +123,8 @@ static char *number_changed(Side *s, const char *word, int k, int by) {
 static bool change_number(Side *s, bool axis) {
     char **a = draw_attr(s, draw_line(s));
     if (!a || (!strncmp(*a, "ax", 2) || !strncmp(*a, "perm", 4)) != axis) return false;
-    char *changed = number_changed(s, *a, (int)random_below(s->random, 5), random_below(s->random, 2) ? 1 : -1);
+    char *changed =
+        number_changed(s, *a, (int)random_below(s->random, 5), random_below(s->random, 2) ? 1 : -1);
     if (!changed) return false;
     *a = changed;
     return true;
@@ -135,7 +145,8 @@ static bool replace_operator(Side *s) {
         {"relu", "tanh", "sigmoid", "exp", "sqrt", "neg"},
         {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum", "reduce_max"},
         {"gelu", "swish", "relu", "erf", "hardswish", "abs"},
-        {"identitykernel", "averagekernel", "averagekernel", "averagekernel", "averagekernel", "averagekernel"},
+        {"identitykernel", "averagekernel", "averagekernel", "averagekernel", "averagekernel",
+         "averagekernel"},
     };
     Line *l = draw_line(s);
     if (!is_node(l)) return false;
@@ -203,11 +214,13 @@ static bool drop_operator(Side *s) {
 static bool move_split(Side *s) {
     Line *l = draw_line(s);
     char **a = draw_attr(s, l), *comma;
-    if (!a || strncmp(*a, "sizes=[", 7) || !(comma = strchr(*a, ',')) || strchr(comma + 1, ',')) return false;
+    if (!a || strncmp(*a, "sizes=[", 7) || !(comma = strchr(*a, ',')) || strchr(comma + 1, ','))
+        return false;
     int p = (int)(comma - *a - 7), q = (int)strlen(comma + 2) - 1;
     const char *first = *a + 7, *second = comma + 2;
-    *a = random_below(s->random, 2) ? arena_format(s->arena, "sizes=[%.*s, %.*s]", q, second, p, first)
-                                    : arena_format(s->arena, "sizes=[%.*s + 1, %.*s - 1]", p, first, q, second);
+    *a = random_below(s->random, 2)
+             ? arena_format(s->arena, "sizes=[%.*s, %.*s]", q, second, p, first)
+             : arena_format(s->arena, "sizes=[%.*s + 1, %.*s - 1]", p, first, q, second);
     return true;
 }
 
@@ -266,7 +279,9 @@ static const char *flat_text(Arena *a, World *w, const Rule *rule, const char *n
     Error e = {0};
     Text t = text_new(a);
     for (int g = 0; g < rule->ngroup; g++)
-        length[g] = rule->group[g].most < 2 ? rule->group[g].most : rule->group[g].least > 2 ? rule->group[g].least : 2;
+        length[g] = rule->group[g].most < 2    ? rule->group[g].most
+                    : rule->group[g].least > 2 ? rule->group[g].least
+                                               : 2;
     if (!rule_instance(w, a, rule, length, &i, &e)) return NULL;
     text_add(&t, "rule %s\n", name);
     for (int k = 0; k < i.ninput; k++) {
@@ -285,7 +300,8 @@ static const char *flat_text(Arena *a, World *w, const Rule *rule, const char *n
 static bool read_one(Arena *a, const char *text, Rule *out) {
     RuleSet set = {.arena = a};
     Error e = {0};
-    if (!text || !rules_parse(a, "mutant", text, strlen(text), &set, &e) || set.n != 1) return false;
+    if (!text || !rules_parse(a, "mutant", text, strlen(text), &set, &e) || set.n != 1)
+        return false;
     *out = set.v[0];
     return true;
 }

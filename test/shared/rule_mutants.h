@@ -1,4 +1,5 @@
-/* rule_mutants.h -- true rules made wrong in one place of their right sides, as rule text: what a prover must not prove. */
+/* rule_mutants.h -- true rules made wrong in one place of their right sides, as rule text: what a
+   prover must not prove. */
 #ifndef ISOMER_TEST_RULE_MUTANTS_H
 #define ISOMER_TEST_RULE_MUTANTS_H
 #include "ops/base/random.h"
@@ -23,7 +24,7 @@ typedef enum Mutation {
 } Mutation;
 const char *mutation_word(Mutation);
 
-/* One mutant of the rule named NAME-k, without axis blocks, in *out; which place is drawn. false: this mutation
-   has no place in it, or what comes out is no rule, or is the same rule. */
+/* One mutant of the rule named NAME-k, without axis blocks, in *out; which place is drawn. false:
+   this mutation has no place in it, or what comes out is no rule, or is the same rule. */
 bool rule_mutant(Arena *, const Rule *, int k, Mutation, Random *, Rule *out);
 #endif

@@ -1,5 +1,5 @@
-/* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them for one symbol,
-   until everything holds or the tries are used up. */
+/* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them
+   for one symbol, until everything holds or the tries are used up. */
 #include "test/shared/rule_trial.h"
 #include <math.h>
 #include <stdio.h>
@@ -21,23 +21,29 @@ static void collect(Trial *t, TrialNeeds needs) {
     int room = i->nneed_from + i->nneed_to + i->nwhere + (i->ninput + i->from.nout) * RANK_MAX;
     Lit *list = ARENA_NEW(t->arena, Lit, room);
     for (int k = 0; k < i->ninput; k++)
-        for (int d = 0; d < value_type(t->w, i->input[k])->dim.n; d++) add_lit(t, list, value_type(t->w, i->input[k])->dim.v[d], false);
+        for (int d = 0; d < value_type(t->w, i->input[k])->dim.n; d++)
+            add_lit(t, list, value_type(t->w, i->input[k])->dim.v[d], false);
     for (int k = 0; k < i->nneed_from; k++) list[t->nlit++] = i->need_from[k];
     for (int k = 0; k < i->nwhere; k++) list[t->nlit++] = i->where[k];
     for (int k = 0; k < i->nneed_to && needs != TRIAL_LEFT; k++) list[t->nlit++] = i->need_to[k];
     for (int k = 0; k < i->from.nout && needs == TRIAL_BOTH; k++) {
         const Type *a = value_type(t->w, i->from.out[k]), *b = value_type(t->w, i->to.out[k]);
         for (int d = 0; d < a->dim.n; d++)
-            if (a->dim.v[d] != b->dim.v[d]) add_lit(t, list, poly_sub(t->w, a->dim.v[d], b->dim.v[d]), true);
+            if (a->dim.v[d] != b->dim.v[d])
+                add_lit(t, list, poly_sub(t->w, a->dim.v[d], b->dim.v[d]), true);
     }
     t->lit = list;
 }
 
 bool trial_open(Trial *t, const Rule *rule, const int length[], TrialNeeds needs, uint64_t seed) {
-    *t = (Trial){.w = graph_world_new(NULL, 0), .arena = arena_new(NULL, 0), .random = {seed, 0}, .rule = rule};
+    *t = (Trial){.w = graph_world_new(NULL, 0),
+                 .arena = arena_new(NULL, 0),
+                 .random = {seed, 0},
+                 .rule = rule};
     Error e = {0};
     if (!rule_instance(t->w, t->arena, rule, length, &t->instance, &e)) return give_up(t, e.reason);
-    if (t->instance.nsymbol > TRIAL_SYMBOLS || t->instance.ninput > INPUTS || t->instance.from.nout > OUTPUTS)
+    if (t->instance.nsymbol > TRIAL_SYMBOLS || t->instance.ninput > INPUTS ||
+        t->instance.from.nout > OUTPUTS)
         return give_up(t, "too large");
     collect(t, needs);
     return true;
@@ -64,7 +70,9 @@ static Values values(Trial *t) {
     return v;
 }
 
-static bool evaluated(Trial *t, Values v, Poly p, int64_t *out) { return poly_eval(t->w, p, (Sizes){v.n, v.by_symbol}, out); }
+static bool evaluated(Trial *t, Values v, Poly p, int64_t *out) {
+    return poly_eval(t->w, p, (Sizes){v.n, v.by_symbol}, out);
+}
 
 static bool holds(Trial *t, Values v) {
     for (int k = 0; k < t->nlit; k++) {
@@ -98,7 +106,8 @@ static void repair(Trial *t, Values v, const Lit *lit, int64_t least) {
     for (int k = 0; k < n; k++) {
         Symbol s = t->instance.symbol[(first + k) % n];
         if (!poly_mentions(t->w, lit->p, s) || !solve(t, v, lit->p, s, &x)) continue;
-        if (x > GREATEST || x < (t->instance.is_size[(first + k) % n] ? least : -GREATEST)) continue;
+        if (x > GREATEST || x < (t->instance.is_size[(first + k) % n] ? least : -GREATEST))
+            continue;
         v.by_symbol[s] = x;
         return;
     }
@@ -150,7 +159,8 @@ static Ex sized_real(Trial *t, Ex x) {
     if (ex_number(t->w, x, &v)) return ex_real(t->w, (double)(float)v);
     ex_get(t->w, x, &n);
     for (int k = 0; n.kind == EX_PARAM && k < t->instance.nreal; k++)
-        if (!strcmp(t->instance.real[k], world_text(t->w, n.word))) return ex_rational(t->w, 1, 2 << k);
+        if (!strcmp(t->instance.real[k], world_text(t->w, n.word)))
+            return ex_rational(t->w, 1, 2 << k);
     return x;
 }
 
@@ -182,7 +192,8 @@ static bool copy_node(Copy *c, NodeId id) {
 
 bool trial_graph(Trial *t, const Graph *side, Graph *out) {
     NodeList live = graph_live(t->w, t->arena, side);
-    Value past = 1, *in = ARENA_NEW(t->arena, Value, side->nin), *outs = ARENA_NEW(t->arena, Value, side->nout);
+    Value past = 1, *in = ARENA_NEW(t->arena, Value, side->nin),
+          *outs = ARENA_NEW(t->arena, Value, side->nout);
     for (int k = 0; k < side->nin; k++) past = side->in[k] >= past ? side->in[k] + 1 : past;
     for (int k = 0; k < live.n; k++) {
         Value end = live.v[k] + (Value)node_get(t->w, live.v[k]).nout;
@@ -191,7 +202,8 @@ bool trial_graph(Trial *t, const Graph *side, Graph *out) {
     Copy c = {t, ARENA_NEW(t->arena, Value, past)};
     for (int k = 0; k < live.n; k++)
         if (!copy_node(&c, live.v[k])) return false;
-    for (int k = 0; k < side->nin; k++) in[k] = c.to[side->in[k]] ? c.to[side->in[k]] : copy_input(t, side->in[k]);
+    for (int k = 0; k < side->nin; k++)
+        in[k] = c.to[side->in[k]] ? c.to[side->in[k]] : copy_input(t, side->in[k]);
     for (int k = 0; k < side->nout; k++) outs[k] = c.to[side->out[k]];
     *out = (Graph){side->nin, side->nout, in, outs};
     return true;
@@ -211,20 +223,24 @@ static bool computed(Trial *t, const Graph *g, void **in, double **out) {
         if (n < 0 || n > ELEMENTS) return give_up(t, "too many elements");
         out[k] = ARENA_NEW(t->arena, double, n + 1);
     }
-    return oracle_run(t->w, g, (Sizes){0, NULL}, true, (const void *const *)in, (void *const *)out, &e) || give_up(t, e.reason);
+    return oracle_run(t->w, g, (Sizes){0, NULL}, true, (const void *const *)in, (void *const *)out,
+                      &e) ||
+           give_up(t, e.reason);
 }
 
 /* Numbers from 0.1 to 1.1, one of four negative, save for what is a variance by its name. */
 static void *data(Trial *t, Value v) {
     const char *name = input_name(t->w, v);
-    bool large = t->large && random_below(&t->random, 3) == 0, positive = !strcmp(name, "in-v") || !strcmp(name, "in-var");
+    bool large = t->large && random_below(&t->random, 3) == 0,
+         positive = !strcmp(name, "in-v") || !strcmp(name, "in-var");
     DType type = value_type(t->w, v)->dtype;
     int64_t n = elements(t, v);
     float *real = ARENA_NEW(t->arena, float, n + 1);
     bool *truth = ARENA_NEW(t->arena, bool, n + 1);
     int64_t *whole = ARENA_NEW(t->arena, int64_t, n + 1);
     for (int64_t j = 0; j < n; j++) {
-        real[j] = (float)((0.1 + random_unit(&t->random)) * (positive || random_below(&t->random, 4) ? 1 : -1));
+        real[j] = (float)((0.1 + random_unit(&t->random)) *
+                          (positive || random_below(&t->random, 4) ? 1 : -1));
         if (t->zeros && random_below(&t->random, 4) == 0) real[j] = 0;
         truth[j] = real[j] > 0.6F;
         if (large) real[j] *= LARGE;
@@ -233,7 +249,9 @@ static void *data(Trial *t, Value v) {
     return type == DT_BOOL ? (void *)truth : type == DT_INT64 ? (void *)whole : (void *)real;
 }
 
-static bool close_to(double a, double b) { return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * (1 + fabs(a)); }
+static bool close_to(double a, double b) {
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * (1 + fabs(a));
+}
 
 static bool same_sizes(Trial *t, Value a, Value b) {
     const Type *x = value_type(t->w, a), *y = value_type(t->w, b);
@@ -267,7 +285,8 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
     for (int k = 0; k < a->nout; k++)
         for (int64_t j = 0; j < elements(t, a->out[k]); j++)
             if (!close_to(x[k][j], y[k][j])) {
-                give_up(t, arena_format(t->arena, "output %d element %ld: %.17g became %.17g", k, (long)j, x[k][j], y[k][j]));
+                give_up(t, arena_format(t->arena, "output %d element %ld: %.17g became %.17g", k,
+                                        (long)j, x[k][j], y[k][j]));
                 return TRIAL_DIFFERENT;
             }
     return TRIAL_SAME;
@@ -285,7 +304,9 @@ TrialResult trial_rule(Trial *t, int n, int *done) {
         ArenaMark mark = arena_mark(t->arena);
         WorldMark world = world_mark(t->w);
         TrialResult one =
-            trial_graph(t, &t->instance.from, &a) && trial_graph(t, &t->instance.to, &b) ? trial_compare(t, &a, &b) : TRIAL_ERROR;
+            trial_graph(t, &t->instance.from, &a) && trial_graph(t, &t->instance.to, &b)
+                ? trial_compare(t, &a, &b)
+                : TRIAL_ERROR;
         if (one != TRIAL_ERROR) {
             result = one;
             ++*done;

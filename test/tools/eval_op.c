@@ -1,10 +1,12 @@
-/* eval_op -- evaluates operators in doubles, from their definitions, expansions or reference kernels, so that a test
-   can compare what they mean with another implementation.
-     eval-op table     one line an operator: name, inputs, a (algebraic) or k (known), flags; then per attribute a
-                       line: attr name kind default | drawn values; per spelling: onnx type since until items
+/* eval_op -- evaluates operators in doubles, from their definitions, expansions or reference
+   kernels, so that a test can compare what they mean with another implementation.
+     eval-op table     one line an operator: name, inputs, a (algebraic) or k (known), flags; then
+                       per attribute a line: attr name kind default | drawn values; per spelling:
+                       onnx type since until items
      eval-op plan      as run, but through a plan and the CPU back end
-     eval-op run       cases on standard input:  op NAME OUTPUTS / attr NAME VALUE / in TYPE | numbers / in _ / run
-                       answers:                  out TYPE | numbers, once an output, or: error REASON; then: end */
+     eval-op run       cases on standard input: op NAME OUTPUTS / attr NAME VALUE / in TYPE |
+                       numbers / in _ / run answers: out TYPE | numbers, once an output, or: error
+                       REASON; then: end */
 #include "graphs/execute.h"
 #include "graphs/rewrite.h"
 #include "ops/backend.h"
@@ -28,7 +30,9 @@ typedef struct Case {
     uint32_t ntensor;
 } Case;
 
-static bool fail(Case *c, const char *why) { return error_set(&c->error, E_INVALID, "", "%s", why ? why : "?"); }
+static bool fail(Case *c, const char *why) {
+    return error_set(&c->error, E_INVALID, "", "%s", why ? why : "?");
+}
 
 static void read_attr(Case *c, const char *line) {
     char name[64] = "";
@@ -77,27 +81,39 @@ static bool run_kernel(Case *c, const Node *n, const Tensor in[], Tensor out[]) 
         bool is_out = k < n->nout;
         view[k] = (View){.slot = k, .rank = -1};
         if (!is_out && !n->in[k - n->nout]) continue;
-        const Type *t = is_out ? value_type(c->w, n->out + (Value)k) : value_type(c->w, n->in[k - n->nout]);
+        const Type *t =
+            is_out ? value_type(c->w, n->out + (Value)k) : value_type(c->w, n->in[k - n->nout]);
         const Tensor *x = is_out ? &out[k] : &in[k - n->nout];
         view[k] = view_dense(k, (int32_t)t->dtype, x->rank, x->dim);
         slot[k] = ARENA_NEW(c->w->arena, char, (int64_t)element_bytes(t->dtype, tensor_count(x)));
-        for (int64_t j = 0; !is_out && j < tensor_count(x); j++) element_set_real(t->dtype, slot[k], j, x->v[j].real);
+        for (int64_t j = 0; !is_out && j < tensor_count(x); j++)
+            element_set_real(t->dtype, slot[k], j, x->v[j].real);
     }
-    Step step = {.kind = S_OP, .nview = nview, .nparam = nparam, .view = view, .param = param, .op = n->op->name};
+    Step step = {.kind = S_OP,
+                 .nview = nview,
+                 .nparam = nparam,
+                 .view = view,
+                 .param = param,
+                 .op = n->op->name};
     if (nparam < 1 || n->op->kernel(&step, slot)) return fail(c, "the kernel refuses");
     for (int k = 0; k < n->nout; k++)
-        for (int64_t j = 0; j < tensor_count(&out[k]); j++) out[k].v[j].real = element_real((DType)view[k].dtype, slot[k], j);
+        for (int64_t j = 0; j < tensor_count(&out[k]); j++)
+            out[k].v[j].real = element_real((DType)view[k].dtype, slot[k], j);
     return true;
 }
 static bool run_node(Case *c, const Node *n) {
     Tensor in[INPUTS];
     for (int k = 0; k < n->nin; k++) in[k] = n->in[k] ? c->tensor[n->in[k]] : (Tensor){.rank = -1};
-    for (int j = 0; j < n->nout; j++) c->tensor[n->out + (Value)j] = tensor_of(c->w, value_type(c->w, n->out + (Value)j));
+    for (int j = 0; j < n->nout; j++)
+        c->tensor[n->out + (Value)j] = tensor_of(c->w, value_type(c->w, n->out + (Value)j));
     Eval eval = {.w = c->w, .num = &numbers_real, .nin = n->nin, .in = in};
     if (!sig_define(c->w, n->sig, 0))
-        return n->op->kernel ? run_kernel(c, n, in, &c->tensor[n->out]) : fail(c, "no definition and no kernel");
+        return n->op->kernel ? run_kernel(c, n, in, &c->tensor[n->out])
+                             : fail(c, "no definition and no kernel");
     for (int j = 0; j < n->nout; j++)
-        if (!eval_tensor(&eval, sig_define(c->w, n->sig, j), &c->tensor[n->out + (Value)j], &c->error)) return false;
+        if (!eval_tensor(&eval, sig_define(c->w, n->sig, j), &c->tensor[n->out + (Value)j],
+                         &c->error))
+            return false;
     return true;
 }
 static bool run_graph(Case *c, Graph *g) {
@@ -136,12 +152,14 @@ static bool run_plan(Case *c, Graph *g) {
     for (int j = 0; j < g->nout; j++) {
         const Type *t = value_type(c->w, g->out[j]);
         c->tensor[g->out[j]] = tensor_of(c->w, t);
-        out[j] = ARENA_NEW(c->w->arena, char, (int64_t)element_bytes(t->dtype, tensor_count(&c->tensor[g->out[j]])));
+        out[j] = ARENA_NEW(c->w->arena, char,
+                           (int64_t)element_bytes(t->dtype, tensor_count(&c->tensor[g->out[j]])));
     }
     bool good = runner && runner_run(runner, (const void *const *)in, out, &c->error);
     for (int j = 0; good && j < g->nout; j++) {
         Tensor *y = &c->tensor[g->out[j]];
-        for (int64_t k = 0; k < tensor_count(y); k++) y->v[k].real = element_real(value_type(c->w, g->out[j])->dtype, out[j], k);
+        for (int64_t k = 0; k < tensor_count(y); k++)
+            y->v[k].real = element_real(value_type(c->w, g->out[j])->dtype, out[j], k);
     }
     if (runner) runner_free(runner);
     if (device) cpu->close(device);
@@ -153,7 +171,8 @@ static bool run(Case *c, bool planned) {
     if (c->error.kind) return false;
     if (!c->op) return fail(c, "no such operator");
     if (!node_attrs(c->w, c->op, c->in[0], c->given, c->attr, &why)) return fail(c, why);
-    Value first = node_make(c->w, c->op, c->attr, c->nin, c->in, c->nout, &why), out[OUTPUTS], in[INPUTS];
+    Value first = node_make(c->w, c->op, c->attr, c->nin, c->in, c->nout, &why), out[OUTPUTS],
+          in[INPUTS];
     if (!first) return fail(c, why);
     Graph g = {.nout = node_get(c->w, first).nout, .in = in, .out = out};
     for (int k = 0; k < c->nin; k++)
@@ -164,7 +183,8 @@ static bool run(Case *c, bool planned) {
         Text t = text_new(c->w->arena);
         type_print(c->w, value_type(c->w, g.out[j]), &t);
         printf("out %s |", t.data);
-        for (int64_t k = 0; k < tensor_count(&c->tensor[g.out[j]]); k++) printf(" %.17g", c->tensor[g.out[j]].v[k].real);
+        for (int64_t k = 0; k < tensor_count(&c->tensor[g.out[j]]); k++)
+            printf(" %.17g", c->tensor[g.out[j]].v[k].real);
         printf("\n");
     }
     return true;
@@ -202,8 +222,10 @@ static int print_table(void) {
         const Op *op = op_number(k);
         printf("op %s %c %u | %s\n", op->name, op_algebraic(op) ? 'a' : 'k', op->flags, op->in);
         for (const AttrDef *d = op->attrs; d && d->name; d++)
-            printf("attr %s %s %d | %s | %s\n", d->name, kinds[d->kind], d->fill, d->init ? d->init : "", d->draw ? d->draw : "");
-        for (const OnnxMap *m = op->onnx; m && m->type; m++) printf("onnx %s %d %d | %s\n", m->type, m->since, m->until, m->attrs);
+            printf("attr %s %s %d | %s | %s\n", d->name, kinds[d->kind], d->fill,
+                   d->init ? d->init : "", d->draw ? d->draw : "");
+        for (const OnnxMap *m = op->onnx; m && m->type; m++)
+            printf("onnx %s %d %d | %s\n", m->type, m->since, m->until, m->attrs);
     }
     return 0;
 }

@@ -1,7 +1,7 @@
-/* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN OUT" each,
-   answered by a line "CODE IN MESSAGE"; with -r every node that we understand is written anew instead of copied;
-   with -n a third of all float values, chosen at random, become -(-value). `onnx_roundtrip -s|-v FILE..`: how many
-   nodes are understood; -v: and why the others are not. */
+/* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN
+   OUT" each, answered by a line "CODE IN MESSAGE"; with -r every node that we understand is written
+   anew instead of copied; with -n a third of all float values, chosen at random, become -(-value).
+   `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
 #include "graphs/onnx/onnx.h"
 #include "ops/base/random.h"
 #include <stdio.h>
@@ -24,7 +24,8 @@ static Value negated(World *w, Value v) {
     return node_make(w, op_find("neg"), NULL, 1, &v, 1, &why);
 }
 
-/* Values that are not changed by this, at places that touch inputs, outputs, constants, opaque nodes and what lies between. */
+/* Values that are not changed by this, at places that touch inputs, outputs, constants, opaque
+   nodes and what lies between. */
 static bool negate_twice(World *w, Model *m, Graph *out, ValueMap *map, Error *e) {
     Random random = {1, 0};
     const Graph *g = model_graph(m);
@@ -46,14 +47,18 @@ static bool negate_twice(World *w, Model *m, Graph *out, ValueMap *map, Error *e
 static int work(const char *in, const char *out, Mode mode, char *text, size_t n) {
     Escape escape = {0};
     Error e = {0};
-    if (setjmp(escape.here)) return error_print(&escape.error, text, n), error_exit_code(&escape.error);
+    if (setjmp(escape.here))
+        return error_print(&escape.error, text, n), error_exit_code(&escape.error);
     World *w = graph_world_new(&escape, 0);
     Model *m = model_open(w, in, &e);
-    ModelWrite x = {.graph = m ? model_graph(m) : NULL, .map = &(ValueMap){0}, .regenerate = mode == REGENERATE};
+    ModelWrite x = {.graph = m ? model_graph(m) : NULL,
+                    .map = &(ValueMap){0},
+                    .regenerate = mode == REGENERATE};
     Graph graph;
     ValueMap map;
     const char *why;
-    if (m && mode == NEGATE && model_exportable(m, op_find("neg"), &why) && negate_twice(w, m, &graph, &map, &e))
+    if (m && mode == NEGATE && model_exportable(m, op_find("neg"), &why) &&
+        negate_twice(w, m, &graph, &map, &e))
         x.graph = &graph, x.map = &map;
     if (m && out && e.kind == E_NONE) model_write(m, &x, out, &e);
     else if (m) print_stats(w, m, in, mode == VERBOSE);

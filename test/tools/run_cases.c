@@ -1,8 +1,10 @@
-/* run_cases -- runs models on given inputs through importer, plan and CPU, many in one process. Standard input, fields by tabs:
+/* run_cases -- runs models on given inputs through importer, plan and CPU, many in one process.
+   Standard input, fields by tabs:
      case MODEL                   begins one
      in NAME FILE FROM BYTES N..  the sizes of an input, and where its bytes are
      run FILE                     runs it; outputs are appended to FILE
-   Answers: out TYPE BYTES N.. once an output, then done; or: cannot OPERATOR: REASON; or: failed REASON. */
+   Answers: out TYPE BYTES N.. once an output, then done; or: cannot OPERATOR: REASON; or: failed
+   REASON. */
 #include "graphs/oracle.h"
 #include "graphs/stage.h"
 #include "ops/backend.h"
@@ -51,16 +53,18 @@ static void read_case(Cases *c, char *line) {
 }
 static void read_in(Cases *c, char *line) {
     Input *in = &c->in[c->nin < INPUTS ? c->nin++ : INPUTS - 1];
-    char *save, *name = strtok_r(line, "\t", &save), *path = strtok_r(NULL, "\t", &save), *from = strtok_r(NULL, "\t", &save),
-                *bytes = strtok_r(NULL, "\t", &save);
+    char *save, *name = strtok_r(line, "\t", &save), *path = strtok_r(NULL, "\t", &save),
+                *from = strtok_r(NULL, "\t", &save), *bytes = strtok_r(NULL, "\t", &save);
     memset(in, 0, sizeof *in);
     if (!bytes) return;
     snprintf(in->name, sizeof in->name, "%s", name);
     in->bytes = (size_t)strtoull(bytes, NULL, 10);
-    for (char *n = strtok_r(NULL, "\t", &save); n && in->rank < 16; n = strtok_r(NULL, "\t", &save)) in->dim[in->rank++] = atoll(n);
+    for (char *n = strtok_r(NULL, "\t", &save); n && in->rank < 16; n = strtok_r(NULL, "\t", &save))
+        in->dim[in->rank++] = atoll(n);
     in->data = calloc(in->bytes + 16, 1);
     FILE *f = fopen(path, "rb");
-    if (!f || fseek(f, atol(from), SEEK_SET) || fread(in->data, 1, in->bytes, f) != in->bytes) in->bytes = 0;
+    if (!f || fseek(f, atol(from), SEEK_SET) || fread(in->data, 1, in->bytes, f) != in->bytes)
+        in->bytes = 0;
     if (f) fclose(f);
 }
 
@@ -85,8 +89,10 @@ static bool inputs_fit(const Cases *c, World *w, const Model *m, const void **in
         const Input *x = input_named(c, model_input_name(m, k));
         const Type *t = value_type(w, g->in[k]);
         int64_t dim[RANK_MAX], n;
-        if (!x || !t->known || t->dim.n != x->rank || !oracle_dims(w, t, (Sizes){0}, dim, &n) || element_bytes(t->dtype, n) != x->bytes)
-            return printf("cannot input: %s is no tensor of numbers\n", model_input_name(m, k)), false;
+        if (!x || !t->known || t->dim.n != x->rank || !oracle_dims(w, t, (Sizes){0}, dim, &n) ||
+            element_bytes(t->dtype, n) != x->bytes)
+            return printf("cannot input: %s is no tensor of numbers\n", model_input_name(m, k)),
+                   false;
         in[k] = x->data;
     }
     return true;
@@ -117,7 +123,8 @@ static bool run_model(const Cases *c, World *w, const Model *m, const char *path
     if (!inputs_fit(c, w, m, in)) return false;
     for (int k = 0; k < g->nout; k++) {
         int64_t dim[RANK_MAX], n;
-        if (!oracle_dims(w, value_type(w, g->out[k]), (Sizes){0}, dim, &n)) return printf("cannot output: a size is not known\n"), false;
+        if (!oracle_dims(w, value_type(w, g->out[k]), (Sizes){0}, dim, &n))
+            return printf("cannot output: a size is not known\n"), false;
         out[k] = arena_alloc(w->arena, element_bytes(value_type(w, g->out[k])->dtype, n) + 16);
     }
     Plan *plan = plan_build(w, w->arena, g, (Sizes){0}, &e);
@@ -130,8 +137,10 @@ static bool run_model(const Cases *c, World *w, const Model *m, const char *path
 static void run(Cases *c, const char *path) {
     World *w = graph_world_new(NULL, 0);
     Error e = {0};
-    const OpenValues open = {
-        .size = size_of, .size_user = c, .value = stage_value, .value_user = stage_new(w, c->backend, c->device, input_of, c)};
+    const OpenValues open = {.size = size_of,
+                             .size_user = c,
+                             .value = stage_value,
+                             .value_user = stage_new(w, c->backend, c->device, input_of, c)};
     Model *m = model_open_values(w, c->model, &open, &e);
     if (m) run_model(c, w, m, path);
     else failed("open", &e);

@@ -2,7 +2,6 @@
    order, each result into a buffer of its own in the World's scratch. */
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
-#include "graphs/tables.h"
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include <stdio.h>
@@ -17,10 +16,34 @@ typedef struct Oracle {
     Arena *arena;
     Sizes sizes;
     bool wide;
-    Value least; /* buffers are by value - least */
-    Buffer *buffer;
+    NodeList live;
+    int *first; /* by live node: the buffer of its first result, those of the others behind it */
+    Buffer *buffer; /* as few as there are results: a World may hold many more values */
     Error *error;
 } Oracle;
+
+/* Of a result of a live node; NULL: of another value. */
+static Buffer *buffer_of(const Oracle *o, Value v) {
+    NodeId node = value_node(o->w, v);
+    int low = 0, high = o->live.n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (o->live.v[middle] < node) low = middle + 1;
+        else high = middle;
+    }
+    bool found = low < o->live.n && o->live.v[low] == node;
+    return found ? &o->buffer[o->first[low] + (int)(v - node)] : NULL;
+}
+
+static void buffers_new(Oracle *o) {
+    int n = 0;
+    o->first = ARENA_NEW(o->arena, int, o->live.n);
+    for (int k = 0; k < o->live.n; k++) {
+        o->first[k] = n;
+        n += node_get(o->w, o->live.v[k]).nout;
+    }
+    o->buffer = ARENA_NEW(o->arena, Buffer, n);
+}
 
 bool oracle_dims(World *w, const Type *t, Sizes sizes, int64_t dim[], int64_t *count) {
     *count = 1;
@@ -55,7 +78,7 @@ static bool buffer_new(Oracle *o, Value v, Buffer *b) {
 }
 
 static bool take_bytes(Oracle *o, Value v, const void *bytes) {
-    Buffer *b = &o->buffer[v - o->least];
+    Buffer *b = buffer_of(o, v);
     DType given = value_type(o->w, v)->dtype, kept = kept_as(o, given);
     if (!buffer_new(o, v, b)) return false;
     int64_t n = view_count(&b->view);
@@ -71,7 +94,8 @@ static bool take_bytes(Oracle *o, Value v, const void *bytes) {
 
 /* view[k] and slot[k] of a value; rank -1 for an input left out. */
 static void take_view(Oracle *o, Value v, int k, View *view, void **slot) {
-    if (v) view[k] = o->buffer[v - o->least].view, slot[k] = o->buffer[v - o->least].data;
+    const Buffer *b = v ? buffer_of(o, v) : NULL;
+    if (b) view[k] = b->view, slot[k] = b->data;
     else view[k].rank = -1;
     view[k].slot = k;
 }
@@ -114,9 +138,9 @@ static bool run_node(Oracle *o, NodeId id) {
     const void *bytes;
     if (constant_get(o->w, id, NULL, &bytes)) return take_bytes(o, id, bytes);
     if (input_name(o->w, id))
-        return o->buffer[id - o->least].data || cannot(o, id, "is not among the graph's inputs");
+        return buffer_of(o, id)->data || cannot(o, id, "is not among the graph's inputs");
     for (int port = 0; port < n.nout; port++) {
-        Buffer *b = &o->buffer[n.out + (Value)port - o->least];
+        Buffer *b = buffer_of(o, n.out + (Value)port);
         if (!buffer_new(o, n.out + (Value)port, b)) return false;
         b->data = arena_alloc(o->arena, element_bytes((DType)b->view.dtype, view_count(&b->view)));
     }
@@ -131,16 +155,14 @@ static bool run_node(Oracle *o, NodeId id) {
 static bool run_all(Oracle *o, const Graph *given, const void *const in[], void *const out[]) {
     Graph g;
     if (!graph_expand(o->w, o->arena, given, &g, NULL, o->error)) return false;
-    NodeList live = graph_live(o->w, o->arena, &g);
-    Value past;
-    graph_span(o->w, &g, live, &o->least, &past);
-    o->buffer = ARENA_NEW(o->arena, Buffer, past - o->least);
-    for (int k = 0; k < g.nin; k++)
-        if (!take_bytes(o, g.in[k], in[k])) return false;
-    for (int k = 0; k < live.n; k++)
-        if (!run_node(o, live.v[k])) return false;
+    o->live = graph_live(o->w, o->arena, &g);
+    buffers_new(o);
+    for (int k = 0; k < g.nin; k++) /* one that nothing reads is not live */
+        if (buffer_of(o, g.in[k]) && !take_bytes(o, g.in[k], in[k])) return false;
+    for (int k = 0; k < o->live.n; k++)
+        if (!run_node(o, o->live.v[k])) return false;
     for (int k = 0; k < g.nout; k++) {
-        const Buffer *b = &o->buffer[g.out[k] - o->least];
+        const Buffer *b = buffer_of(o, g.out[k]);
         memcpy(out[k], b->data, element_bytes((DType)b->view.dtype, view_count(&b->view)));
     }
     return true;

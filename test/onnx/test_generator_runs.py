@@ -52,8 +52,8 @@ def test_ten_kills_at_size_4(tmp_path):
     start = time.time()
     text = generate(*TASO, "--size", 4, "-j", "2", timeout=2500)
     seconds = time.time() - start
-    killed, again = kill_and_resume(4, 10, seconds, tmp_path, 2)
-    print(f"{killed} of 10 runs of size 4 killed, at random moments of {seconds:.0f} s; {text.count('rule taso')} rules, the same bytes: {again == text}")
+    killed, again = kill_and_resume(4, 10, seconds / 2, tmp_path, 2)  # a resumed run takes less than a fresh one
+    print(f"{killed} of 10 runs of size 4 killed, at random moments of {seconds / 2:.0f} s; {text.count('rule taso')} rules, the same bytes: {again == text}")
     assert killed >= 5 and again == text
 
 

@@ -56,6 +56,37 @@ void kernel_move(const View *to, void *const slot[], int64_t to_place, const Vie
     else kernel_set_real(to, slot, to_place, kernel_real(from, slot, from_place));
 }
 
+KernelRow kernel_row(const View *v, void *const slot[], const int64_t i[]) {
+    return (KernelRow){v->dtype, slot[v->slot], kernel_at(v, i), v->stride[v->rank - 1]};
+}
+#define DEFINE_DOT(NAME, A, B)                                                         \
+    static double NAME(const void *given_a, const void *given_b, int64_t n) {          \
+        const A *a = given_a;                                                          \
+        const B *b = given_b;                                                          \
+        double sum[4] = {0}, rest = 0;                                                 \
+        int64_t k = 0;                                                                 \
+        for (; k + 4 <= n; k += 4)                                                     \
+            for (int j = 0; j < 4; j++) sum[j] += (double)a[k + j] * (double)b[k + j]; \
+        for (; k < n; k++) rest += (double)a[k] * (double)b[k];                        \
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;                           \
+    }
+DEFINE_DOT(dot_floats, float, float)
+DEFINE_DOT(dot_double_float, double, float)
+static const char *start_of(KernelRow x, int64_t width) {
+    return (const char *)x.data + x.place * width;
+}
+double kernel_dot(KernelRow a, KernelRow b, int64_t n) {
+    double sum = 0;
+    if (a.stride == 1 && b.stride == 1 && b.dtype == DT_FLOAT) {
+        if (a.dtype == DT_FLOAT) return dot_floats(start_of(a, 4), start_of(b, 4), n);
+        if (a.dtype == DT_DOUBLE) return dot_double_float(start_of(a, 8), start_of(b, 4), n);
+    }
+    for (int64_t k = 0; k < n; k++)
+        sum += element_real((DType)a.dtype, a.data, a.place + k * a.stride) *
+               element_real((DType)b.dtype, b.data, b.place + k * b.stride);
+    return sum;
+}
+
 void kernel_each(const Step *step, void *const slot[], double (*real)(double)) {
     const View *y = &step->view[0], *x = &step->view[1];
     int64_t i[STEP_RANK];

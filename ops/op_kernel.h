@@ -22,6 +22,14 @@ double kernel_real(const View *, void *const slot[], int64_t place);
 int64_t kernel_integer(const View *, void *const slot[], int64_t place);
 void kernel_set_real(const View *, void *const slot[], int64_t place, double);
 void kernel_set_integer(const View *, void *const slot[], int64_t place, int64_t);
+/* A row of numbers: n of them at data[k * stride], of any numeric type. */
+typedef struct KernelRow {
+    int32_t dtype;
+    const void *data; /* the slot's, from which `place` counts */
+    int64_t place, stride;
+} KernelRow;
+KernelRow kernel_row(const View *, void *const slot[], const int64_t i[]); /* along the last axis */
+double kernel_dot(KernelRow, KernelRow, int64_t n); /* in double, in four sums that are added up */
 /* The greatest finite number of a float of 16 bits or less; 0: others. */
 double kernel_greatest(int32_t dtype);
 double kernel_bits_real(int64_t bits); /* a parameter that op.h's bits_of made */

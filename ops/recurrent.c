@@ -127,19 +127,18 @@ static void set_state(const Cell *c, int j, int64_t k, double x) {
 static double from_x(const Cell *c, int gate, int64_t k) {
     const View *x = input(c, X), *w = input(c, W), *bias = input(c, BIAS);
     int64_t row = gate * c->hidden + k;
-    double y = bias ? get(c, bias, (int64_t[]){c->d, row}) : 0;
-    for (int64_t j = 0; j < x->dim[2]; j++)
-        y += get(c, x, batch_first(c) ? (int64_t[]){c->b, c->t, j} : (int64_t[]){c->t, c->b, j}) *
-             get(c, w, (int64_t[]){c->d, row, j});
-    return y;
+    KernelRow now = kernel_row(
+        x, c->slot, batch_first(c) ? (int64_t[]){c->b, c->t, 0} : (int64_t[]){c->t, c->b, 0});
+    return (bias ? get(c, bias, (int64_t[]){c->d, row}) : 0) +
+           kernel_dot(now, kernel_row(w, c->slot, (int64_t[]){c->d, row, 0}), x->dim[2]);
 }
 /* h is a row of numbers. */
 static double from_h(const Cell *c, int gate, int64_t k, const double h[]) {
     const View *r = input(c, R), *bias = input(c, BIAS);
     int64_t row = gate * c->hidden + k;
-    double y = bias ? get(c, bias, (int64_t[]){c->d, c->gates * c->hidden + row}) : 0;
-    for (int64_t j = 0; j < c->hidden; j++) y += h[j] * get(c, r, (int64_t[]){c->d, row, j});
-    return y;
+    return (bias ? get(c, bias, (int64_t[]){c->d, c->gates * c->hidden + row}) : 0) +
+           kernel_dot((KernelRow){DT_DOUBLE, h, 0, 1},
+                      kernel_row(r, c->slot, (int64_t[]){c->d, row, 0}), c->hidden);
 }
 static double peephole(const Cell *c, int which, int64_t k, double x) {
     const View *p = input(c, PEEPHOLES);

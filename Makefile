@@ -128,9 +128,9 @@ test: programs-of-tests
 check-ndebug:
 	$(MAKE) test BUILD=$(BUILD)/ndebug EXTRA=-DNDEBUG
 asan:
-	$(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 EXTRA="-fsanitize=address -fno-omit-frame-pointer"
+	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 EXTRA="-fsanitize=address -fno-omit-frame-pointer"
 ubsan:
-	$(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
+	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
 
 coverage:
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/coverage

@@ -52,7 +52,7 @@ void *cpu_hold(Device *d, const void *bytes, size_t n) {
     char key[33];
     hash_hex(bytes, n, key);
     void *held = shared_find(d, key);
-    if (!held && (held = shared_new(d, key, n))) memcpy(held, bytes, n);
+    if (!held && (held = shared_new(d, key, n)) && n) memcpy(held, bytes, n);
     return held;
 }
 

@@ -8,6 +8,9 @@ CORPUS = "test/cases/verifier/corpus_b.rules"
 TASO = "test/cases/taso/graph_subst.pb"
 
 
+WITHIN_LIMITS = pytest.mark.skipif(os.path.basename(BUILD) == "asan", reason="AddressSanitizer reserves terabytes of address space")
+
+
 def verdicts(path):
     return [(x["index"], x["name"], x["verdict"], x["where"]) for x in json.load(open(path))]
 
@@ -96,6 +99,7 @@ def test_worker_killed(tmp_path, whole):
         assert resumed(path, whole) == len(whole) - len(lost)
 
 
+@WITHIN_LIMITS
 def test_out_of_memory(tmp_path, whole):
     path = str(tmp_path / "v.json")
     result = run("--json", path, "--memory", "48", CORPUS)
@@ -165,6 +169,7 @@ def test_no_division_by_zero_where_another_will_do(tmp_path):
     assert "0" not in data and "nan" not in text and "inf" not in text and "rationals" in text
 
 
+@WITHIN_LIMITS
 def test_no_memory_for_the_rules(tmp_path):
     """What does not fit is a resource limit, not an abort."""
     def limit():

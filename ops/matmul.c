@@ -1,26 +1,35 @@
 /* matmul: y[.., m, n] = sum k: a[.., m, k] * b[.., k, n].
-   A factor may lack leading axes (shared weights); stretching a 1 is the business of
-   `broadcast`. */
+   A factor may lack leading axes (shared weights); stretching a 1 is the business of `broadcast`.
+   matmulinteger: of integers of 8 bits less their zeros, which are one number, or one for each row
+   of a or column of b. qlinearmatmul: likewise, its result quantized again. */
 #include "op.h"
 
-static const char *shape(Call *c) {
-    Dims a = c->in[0]->dim, b = c->in[1]->dim;
-    const char *why = dtypes_agree(c, "FIU");
-    if (why) return why;
+/* Of the products of inputs 0 and `second`. */
+static const char *shape_product(Call *c, int second, DType dtype) {
+    Dims a = c->in[0]->dim, b = c->in[second]->dim;
     if (a.n < 2 || b.n < 2) return "matmul needs matrices";
     need_eq(c, a.v[a.n - 1], b.v[b.n - 2]);
     for (int k = 3; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
-    c->out[0] = *c->in[0];
-    c->out[0].dim = dims_with(dims_with(a.n >= b.n ? a : b, -2, a.v[a.n - 2]), -1, b.v[b.n - 1]);
+    c->out[0] =
+        (Type){.dtype = dtype,
+               .dim = dims_with(dims_with(a.n >= b.n ? a : b, -2, a.v[a.n - 2]), -1, b.v[b.n - 1])};
     return NULL;
 }
+static const char *shape(Call *c) {
+    const char *why = dtypes_agree(c, "FIU");
+    return why ? why : shape_product(c, 1, c->in[0]->dtype);
+}
 
-static Ex define(Call *c, Dims i) {
-    Dims a = c->in[0]->dim, b = c->in[1]->dim, k = bound(c, dims_tail(a, 1));
+/* Zeros are inputs too; -1: there are none. */
+static Ex define_product(Call *c, Dims i, int second, int zero_a, int zero_b) {
+    Dims a = c->in[0]->dim, b = c->in[second]->dim, k = bound(c, dims_tail(a, 1));
     Ex left = at(c, 0, dims_with(dims_tail(i, a.n), -1, k.v[0]));
-    Ex right = at(c, 1, dims_with(dims_tail(i, b.n), -2, k.v[0]));
+    Ex right = at(c, second, dims_with(dims_tail(i, b.n), -2, k.v[0]));
+    if (zero_a >= 0) left = less_zero(c, left, at_place(c, zero_a, i.v[i.n - 2]));
+    if (zero_b >= 0) right = less_zero(c, right, at_place(c, zero_b, i.v[i.n - 1]));
     return sum(c, k, (Cond){0}, mul(c, left, right));
 }
+static Ex define(Call *c, Dims i) { return define_product(c, i, 1, -1, -1); }
 
 /* A factor without the output's leading axes repeats along them. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
@@ -38,3 +47,46 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
 static const OnnxMap onnx[] = {{"", "MatMul", 1, 0, "inputs:stretch"}, {0}};
 const Op op_matmul = {"matmul",         "a b",          "y",         .shape = shape,
                       .define = define, .lower = lower, .onnx = onnx};
+
+static const char *fit_sides(Call *c, int second, int first_a, int first_b, int n) {
+    Dims a = c->in[0]->dim, b = c->in[second]->dim;
+    const char *why = NULL;
+    for (int k = 0; k < n && !why; k++)
+        if (!(why = place_fits(c, first_a + k, a.v[a.n - 2])))
+            why = place_fits(c, first_b + k, b.v[b.n - 1]);
+    return why;
+}
+static const char *shape_integer(Call *c) {
+    const char *why = shape_product(c, 1, DT_INT32);
+    if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not for these element types";
+    return why ? why : fit_sides(c, 1, 2, 3, 1);
+}
+static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
+static const OnnxMap onnx_integer[] = {{"", "MatMulInteger", 10, 0, "factors:stretch"}, {0}};
+const Op op_matmulinteger = {"matmulinteger", "a b a_zero? b_zero?", "y", NULL, shape_integer,
+                             define_integer,  .onnx = onnx_integer};
+
+enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
+static const char *shape_qlinear(Call *c) {
+    const char *why = shape_product(c, B, c->in[Y_ZERO]->dtype);
+    if (!is_byte(c->in[A]) || !is_byte(c->in[B]) || !is_byte(c->in[Y_ZERO]))
+        return "not for these element types";
+    if (!dims_single(c, c->in[Y_SCALE]->dim) || !dims_single(c, c->in[Y_ZERO]->dim))
+        return "scale and zero of the result are one number";
+    return why ? why : fit_sides(c, B, A_SCALE, B_SCALE, 2);
+}
+static Ex define_qlinear(Call *c, Dims i) {
+    Poly row = i.v[i.n - 2], column = i.v[i.n - 1];
+    Ex scale = mul(c, at_place(c, A_SCALE, row), at_place(c, B_SCALE, column));
+    Ex y =
+        mul(c, define_product(c, i, B, A_ZERO, B_ZERO), divide(c, scale, at_place(c, Y_SCALE, 0)));
+    return whole_near(c, y, at_place(c, Y_ZERO, 0));
+}
+static const OnnxMap onnx_qlinear[] = {{"", "QLinearMatMul", 10, 0, "factors:stretch"}, {0}};
+const Op op_qlinearmatmul = {"qlinearmatmul",
+                             "a a_scale a_zero b b_scale b_zero y_scale y_zero",
+                             "y",
+                             NULL,
+                             shape_qlinear,
+                             define_qlinear,
+                             .onnx = onnx_qlinear};

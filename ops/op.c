@@ -141,6 +141,10 @@ int axis_at(Call *c, int attr, int k, int rank) {
 int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
 
 bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
+bool is_byte(const Type *t) {
+    char class = dtype_class(t->dtype);
+    return (class == 'I' || class == 'U') && dtype_bits(t->dtype) == 8;
+}
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
         if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)
@@ -171,6 +175,10 @@ Dims dims_without(Dims d, int axis) {
     Dims r = {.n = d.n - 1};
     for (int k = 0; k < r.n; k++) r.v[k] = d.v[k < axis ? k : k + 1];
     return r;
+}
+bool dims_single(Call *c, Dims d) {
+    int64_t n;
+    return d.n == 0 || (d.n == 1 && is_const(c, d.v[0], &n) && n == 1);
 }
 Dims dims_join(Call *c, Dims a, Dims b) {
     for (int k = 1; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
@@ -276,3 +284,24 @@ Ex take(Call *c, Poly k, Ex index, Ex a) {
 }
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_SUM, k, cond, a); }
 Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MOST, k, cond, a); }
+
+Ex at_place(Call *c, int input, Poly k) {
+    if (input >= c->nin || !c->in[input]) return 0;
+    Dims d = c->in[input]->dim;
+    return at(c, input, dims_single(c, d) ? (Dims){.n = d.n} : (Dims){1, {k}});
+}
+const char *place_fits(Call *c, int input, Poly n) {
+    if (input >= c->nin || !c->in[input] || dims_single(c, c->in[input]->dim)) return NULL;
+    if (c->in[input]->dim.n != 1) return "a scale or zero of more than one axis";
+    need_eq(c, c->in[input]->dim.v[0], n);
+    return NULL;
+}
+Ex less_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
+Ex whole_near(Call *c, Ex x, Ex zero) {
+    int bits = dtype_bits(c->out[0].dtype);
+    bool sign = dtype_class(c->out[0].dtype) == 'I';
+    int64_t least_one = sign ? -((int64_t)1 << (bits - 1)) : 0, all = (int64_t)1 << bits;
+    Ex y = fn(c, FN_ROUND, x);
+    if (zero) y = add(c, y, zero);
+    return max2(c, min2(c, y, num(c, least_one + all - 1, 1)), num(c, least_one, 1));
+}

@@ -39,6 +39,7 @@ int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_
 /* Element types; the classes are those of dtype_class: F floats, I signed, U unsigned integers, B
    bool, .. */
 bool is_float(const Type *);
+bool is_byte(const Type *); /* integers of 8 bits */
 /* Inputs of one element type, of these classes ("FIU"): NULL, or why not. */
 const char *dtypes_agree(Call *, const char *classes);
 /* likewise, and out[0] becomes the type of input 0. */
@@ -50,6 +51,7 @@ Dims dims_tail(Dims, int n);          /* the last n */
 Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count from the end */
 Dims dims_cons(Poly, Dims);           /* one more entry in front */
 Dims dims_without(Dims, int axis);    /* one entry (from 0) less */
+bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
 /* How many windows fit into n + pads; requires stride, dilation >= 1 and a result >= 0. */
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
 
@@ -91,4 +93,13 @@ Ex take(Call *, Poly k, Ex index, Ex);
 /* Over all k of bound() for which the condition holds; 0 over none. */
 Ex sum(Call *, Dims k, Cond, Ex);
 Ex most(Call *, Dims k, Cond, Ex); /* maximum; -infinity over an empty domain */
+
+/* Quantized numbers. An input that holds one number, or one for each place of an axis: the number
+   of place k; 0: the input is left out. */
+Ex at_place(Call *, int input, Poly k);
+/* Why an input is no such one for an axis of n places; NULL: it is one, or left out. */
+const char *place_fits(Call *, int input, Poly n);
+Ex less_zero(Call *, Ex x, Ex zero); /* x - zero, or x without a zero */
+/* round(x) + zero, limited to what the integers of out[0] are. */
+Ex whole_near(Call *, Ex x, Ex zero);
 #endif

@@ -46,7 +46,7 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
      X:SPECIAL           done by name; the list:
        pads:auto_pad       auto_pad (NOTSET, VALID, SAME_UPPER, SAME_LOWER) becomes pads; needs
                            kernel, strides, dilations
-       kernel_shape:check  if present, equal to the sizes of input 1 behind its first two
+       kernel_shape:check  if present, equal to the sizes of input w behind its first two
        perm:reversed       the attribute perm, if absent all axes reversed
        axes:all            axes as in the other items of this entry, if absent or empty every axis
                            (none with noop_with_empty_axes=1)
@@ -63,6 +63,7 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            (matmul); a rank 1 operand gets an axis, which a reshape drops afterwards
        broadcast:axis      up to opset 6: with broadcast=1, input 1's axes are placed from `axis` on
                            (absent: at the end); else sizes are equal
+       factors:stretch     likewise inputs a and b, written out in what is exported
        c:stretch           input 2 is broadcast to the output's sizes
        slice:axes          starts, ends, axes, steps (attributes or inputs 1..4) become starts,
                            sizes, steps for every axis, clamped as ONNX says
@@ -91,7 +92,7 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            size that depends on data; likewise n:compress and kept:nms
        training:attribute  training_mode is 1; training:input: input 2 is true; training:off: it is
                            false or left out
-       rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input 1: where it
+       rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input w: where it
                            has others no run gets past the node
        axis:dft, length:dft  input 2, or else -2; input 1, or else 0
        shape:like          the sizes of input 0, which is dropped

@@ -20,21 +20,17 @@ static const AttrDef dequantize_attrs[] = {
 };
 enum { X, SCALE, ZERO };
 
-static bool is_single(Call *c, Dims d) {
-    int64_t n;
-    return d.n == 0 || (d.n == 1 && is_const(c, d.v[0], &n) && n == 1);
-}
 static const char *shape_of(Call *c) {
     Dims x = c->in[X]->dim, scale = c->in[SCALE]->dim;
     int a = axis(c, AXIS, x.n);
     int64_t block;
     if (!is_const(c, intof(c, BLOCK), &block) || block < 0) return "block is a number";
     Dims zero = c->nin > ZERO && c->in[ZERO] ? c->in[ZERO]->dim : scale;
-    bool single = is_single(c, scale) && is_single(c, zero);
+    bool single = dims_single(c, scale) && dims_single(c, zero);
     if (!single && zero.n != scale.n) return "scale and zero of different ranks";
     for (int k = 0; k < scale.n && !single; k++) need_eq(c, scale.v[k], zero.v[k]);
     c->out[0] = (Type){.dtype = (DType)word(c, TO), .dim = x};
-    if (is_single(c, scale)) return NULL;
+    if (dims_single(c, scale)) return NULL;
     if (a < 0) return "axis out of range";
     if (block ? scale.n != x.n : scale.n != 1) return "a scale of another rank";
     if (!block) need_eq(c, scale.v[0], x.v[a]);

@@ -14,6 +14,8 @@ bool op_algebraic(const Op *); /* has define or expand */
 int op_arity(const Op *, bool *variadic);
 /* Declared inputs, optional ones counted, a variadic as one. */
 int op_input_count(const Op *);
+/* The place of the input that is declared under this name; -1: there is none. */
+int op_input_named(const Op *, const char *name);
 int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
 
 typedef uint32_t Sig; /* interned; 0: none */

@@ -55,6 +55,15 @@ int op_input_count(const Op *op) {
     bool variadic;
     return names(op->in, &needed, &variadic);
 }
+int op_input_named(const Op *op, const char *name) {
+    int k = 0;
+    for (const char *s = op->in; *(s += strspn(s, " ")); k++) {
+        size_t length = strcspn(s, " ");
+        if (length == strlen(name) && !strncmp(s, name, length)) return k;
+        s += length;
+    }
+    return -1;
+}
 int op_output_count(const Op *op, bool *variadic) {
     int needed;
     return names(op->out, &needed, variadic);

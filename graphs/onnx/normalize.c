@@ -330,14 +330,16 @@ static Value make_fold(Import *s, int n, Value in[]) {
     return y;
 }
 
-static Value make_matmul(Import *s, Value in[]) {
-    Dims a = value_type(s->w, in[0])->dim, b = value_type(s->w, in[1])->dim;
+static Value make_matmul(Import *s, int n, Value in[], int second) {
+    Dims a = value_type(s->w, in[0])->dim, b = value_type(s->w, in[second])->dim;
+    Value factor[2] = {in[0], in[second]};
     Poly one = poly_int(s->w, 1);
     if (a.n < 1 || b.n < 1) return import_fail(s, "a scalar in a matrix product"), 0;
-    if (a.n == 1) in[0] = reshape_to(s, in[0], (Dims){2, {one, a.v[0]}});
-    if (b.n == 1) in[1] = reshape_to(s, in[1], (Dims){2, {b.v[0], one}});
-    if (!in[0] || !in[1] || !stretch_all(s, 2, in, 2)) return 0;
-    Value y = make(s, 2, in, 1);
+    if (a.n == 1) factor[0] = reshape_to(s, factor[0], (Dims){2, {one, a.v[0]}});
+    if (b.n == 1) factor[1] = reshape_to(s, factor[1], (Dims){2, {b.v[0], one}});
+    if (!factor[0] || !factor[1] || !stretch_all(s, 2, factor, 2)) return 0;
+    in[0] = factor[0], in[second] = factor[1];
+    Value y = make(s, n, in, 1);
     if (!y || (a.n > 1 && b.n > 1)) return y;
     Dims d = value_type(s->w, y)->dim;
     if (b.n == 1) d.n--;
@@ -392,7 +394,8 @@ static Value build(Import *s, int n, Value in[], int nout) {
     for (int k = 0; k < n; k++)
         if (in[k] && !(s->op->flags & OP_ANY_TYPE) && !import_type(s, in[k])) return 0;
     if (s->fold) return make_fold(s, n, in);
-    if (s->stretch && n == 2) return make_matmul(s, in);
+    int second = s->stretch ? op_input_named(s->op, "b") : -1;
+    if (second > 0 && second < n && in[0] && in[second]) return make_matmul(s, n, in, second);
     if (s->stretch_c) return make_gemm(s, n, in);
     if (s->flatten && n == 1) return make_flat(s, in[0]);
     if (s->keepdims) return make_kept(s, n, in);

@@ -76,7 +76,7 @@ static bool auto_pad(Import *s, int attr) {
     Poly *v = ARENA_NEW(s->w->arena, Poly, 2 * n);
     if (strcmp(how, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
     if (!given_attr(s, "kernel", &kernel)) {
-        if (!(w = dims_of(s, 1)) || w->n != x->n)
+        if (!(w = dims_of(s, op_input_named(s->op, "w"))) || w->n != x->n)
             return import_fail(s, "auto_pad needs the kernel");
         kernel = (PolyList){n, w->v + 2};
     }
@@ -97,7 +97,7 @@ static bool kernel_check(Import *s, int attr) {
     PolyList list;
     (void)attr;
     if (!their(s, "kernel_shape", &t)) return true;
-    const Dims *w = dims_of(s, 1);
+    const Dims *w = dims_of(s, op_input_named(s->op, "w"));
     if (!w || !their_list(&t, &list, s) || list.n != w->n - 2)
         return import_fail(s, "kernel_shape does not fit the kernel");
     for (int k = 0; k < list.n; k++)
@@ -402,6 +402,7 @@ static const struct {
     {"axis", "flatten", axis_flatten},
     {"inputs", "fold", fold},
     {"inputs", "stretch", stretch},
+    {"factors", "stretch", stretch},
     {"c", "stretch", stretch_c},
     {"broadcast", "axis", broadcast_axis},
     {"slice", "axes", slice_axes},

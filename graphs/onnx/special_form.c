@@ -38,8 +38,9 @@ bool special_rank_3(Import *s, int attr) {
     return (void)attr, x && demanded(s, x->dim.n, 3);
 }
 bool special_rank_kernel(Import *s, int attr) {
-    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
-               *w = x ? import_type(s, s->in[1]) : NULL;
+    int kernel = op_input_named(s->op, "w");
+    const Type *x = kernel >= 0 && kernel < s->nin ? import_type(s, s->in[0]) : NULL,
+               *w = x ? import_type(s, s->in[kernel]) : NULL;
     return (void)attr, w && demanded(s, x->dim.n, w->dim.n);
 }
 

@@ -7,7 +7,7 @@ from operator_cases_known import *  # noqa: F401, F403, makers found by name
 
 TOOL = os.path.join(os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "eval_op")
 ROUNDS, OPSET = 12, 19
-TYPES = {"U8": np.uint8, "F": np.float32, "I64": np.int64, "I32": np.int32, "B": np.bool_, "F64": np.float64}
+TYPES = {"U8": np.uint8, "I8": np.int8, "F": np.float32, "I64": np.int64, "I32": np.int32, "B": np.bool_, "F64": np.float64}
 NAMES = {np.dtype(v): k for k, v in TYPES.items()}
 INTERNAL = {"input", "constant", "opaque", "uniform", "normal", "bernoulli"}  # the last draw at random: test_random.py
 

@@ -181,3 +181,92 @@ def lppool(case):
     pool(case)
     case.attrs["p"] = case.onnx_attrs["p"] = int(case.draw("p"))
     case.type = "LpPool"
+
+
+def byte_type(case):
+    return case.random.choice([np.uint8, np.int8])
+
+
+def small(case, *shape, dtype):
+    """Integers of 8 bits, a zero or a scale's neighbourhood among them."""
+    return case.integers(*shape, low=np.iinfo(dtype).min, high=np.iinfo(dtype).max + 1, dtype=dtype)
+
+
+def zero_of(case, n, dtype, many=True):
+    return small(case, *[(), (1,), (n,)][case.below(3 if many else 2)], dtype=dtype)
+
+
+def scale_of(case, n, many=True):
+    return np.asarray(case.tensor(*[(), (1,), (n,)][case.below(3 if many else 2)], low=0.01, high=0.1), np.float32)
+
+
+def wide(x, zero, axis):
+    """x less its zero, which is one number or one for each place of an axis."""
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    return x.astype("i8") - (0 if zero is None else zero.reshape(shape).astype("i8"))
+
+
+def quantized(product, scale, zero):
+    return np.clip(np.rint(product * scale) + zero, np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max).astype(zero.dtype)
+
+
+def factors(case):
+    batch = [2, 3][:case.below(3)]
+    a, b = small(case, *batch, 3, 5, dtype=byte_type(case)), small(case, *batch[case.below(len(batch) + 1):], 5, 4, dtype=byte_type(case))
+    return (a, b) if case.below(2) else (a[(0,) * len(batch)].copy(), b)
+
+
+def matmulinteger(case):
+    a, b = factors(case)
+    zeros = [zero_of(case, n, x.dtype) if case.below(3) else None for n, x in ((3, a), (4, b))]
+    case.inputs = [a, b, *zeros]
+    case.expected = [(wide(a, zeros[0], -2) @ wide(b, zeros[1], -1)).astype(np.int32)]
+
+
+def qlinearmatmul(case):
+    a, b = factors(case)
+    case.inputs = [a, scale_of(case, 3), zero_of(case, 3, a.dtype), b, scale_of(case, 4), zero_of(case, 4, b.dtype),
+                   scale_of(case, 1) * 40, zero_of(case, 1, byte_type(case))]
+    scale = case.inputs[1].reshape(-1, 1).astype("f8") * case.inputs[4] / case.inputs[6]
+    case.expected = [quantized(wide(a, case.inputs[2], -2) @ wide(b, case.inputs[5], -1), scale, case.inputs[7])]
+
+
+def windows_of_bytes(case):
+    from operator_cases import conv
+    conv(case)
+    kind = byte_type(case)
+    x, w = (small(case, *a.shape, dtype=t) for a, t in zip(case.inputs, (np.uint8, kind) if case.below(2) else (np.uint8, np.uint8)))
+    return x, w
+
+
+def convinteger(case):
+    """ONNX Runtime has it for one type of both; the meaning is that of a convolution of what is left of the zeros."""
+    x, w = windows_of_bytes(case)
+    case.type, case.inputs = "ConvInteger", [x, w, zero_of(case, 1, x.dtype, False) if case.below(2) else None, zero_of(case, len(w), w.dtype) if case.below(2) else None]
+    case.expected = [convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[3], 0)).astype(np.int32)]
+
+
+def convolved(case, x, w):
+    """By ONNX Runtime, in doubles."""
+    import onnxruntime
+    from onnx import helper
+    names = [helper.make_tensor_value_info(n, 11, a.shape) for n, a in (("x", x), ("w", w))]
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], **case.onnx_attrs)], "g", names, [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=8)
+    try:
+        return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x.astype("f8"), "w": w.astype("f8")})[0]
+    except Exception:
+        from onnx.reference import ReferenceEvaluator
+        return ReferenceEvaluator(model).run(None, {"x": x.astype("f8"), "w": w.astype("f8")})[0]
+
+
+def qlinearconv(case):
+    x, w = windows_of_bytes(case)
+    bias = case.integers(len(w), low=-500, high=500, dtype=np.int32) if case.below(2) else None
+    case.inputs = [x, scale_of(case, 1), zero_of(case, 1, x.dtype, False), w, scale_of(case, len(w)), zero_of(case, len(w), w.dtype),
+                   scale_of(case, 1) * 40, zero_of(case, 1, byte_type(case), False), bias]
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    product = convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[5], 0)) + (0 if bias is None else bias.reshape(channels))
+    scale = case.inputs[1].reshape(-1)[0].astype("f8") * case.inputs[4].reshape(channels) / case.inputs[6].reshape(-1)[0]
+    case.expected = [quantized(product, scale, case.inputs[7].reshape(-1)[0])]

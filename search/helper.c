@@ -1,6 +1,7 @@
 /* helper.c -- the Python programs of scripts/: found from the folder of the rule library, as both
    are installed together. */
 #include "search/helper.h"
+#include "rules/installed.h"
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@ static const char *const places[] = {"/../scripts", "/../../scripts", "/../../..
                                      "/../share/isomer/scripts"};
 
 char *helper_find(Arena *a, const char *name) {
-    char folder[LIBRARY_PATH];
-    for (size_t k = 0; library_folder(folder) && k < sizeof places / sizeof *places; k++) {
+    char folder[INSTALLED_PATH];
+    for (size_t k = 0; installed_folder(folder) && k < sizeof places / sizeof *places; k++) {
         char *path = arena_format(a, "%s%s/%s", folder, places[k], name);
         if (!access(path, X_OK)) return path;
     }

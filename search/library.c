@@ -1,69 +1,8 @@
-/* library.c -- finds the files, reads and checks their rules. A rule without a valid verdict ends
-   the run: nothing unproved is ever applied. */
+/* library.c -- reads and checks the rules of a run. A rule without a valid verdict ends the run:
+   nothing unproved is ever applied. */
 #include "search/library.h"
-#include <dlfcn.h>
-#include <glob.h>
-#include <stdlib.h>
+#include "rules/installed.h"
 #include <string.h>
-#include <unistd.h>
-
-enum { PATH_LENGTH = 4096 };
-
-/* Folders in which a library may lie, and the generated rules beside it, relative to the folder of
-   the program or shared library: built here, installed. */
-static const struct Place {
-    const char *library, *generated;
-} places[] = {{"/../rules/library", "/../rules/generated/search"},
-              {"/../../rules/library", "/../../rules/generated/search"},
-              {"/../../../rules/library", "/../../../rules/generated/search"},
-              {"/../share/isomer/rules", "/../share/isomer/rules/generated"}};
-
-/* The folder of the file that this code was loaded from. */
-static bool own_folder(char *out) {
-    Dl_info info;
-    ssize_t n = readlink("/proc/self/exe", out, PATH_LENGTH - 1);
-    if (dladdr((const void *)(uintptr_t)&own_folder, &info) && info.dli_fname &&
-        strstr(info.dli_fname, ".so")) {
-        if (strlen(info.dli_fname) >= PATH_LENGTH || !realpath(info.dli_fname, out)) return false;
-    } else if (n <= 0) {
-        return false;
-    } else {
-        out[n] = 0;
-    }
-    char *slash = strrchr(out, '/');
-    if (slash) *slash = 0;
-    return slash != NULL;
-}
-
-bool library_folder(char *out) { return own_folder(out); }
-
-static bool read_all(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
-    glob_t found;
-    bool good = true;
-    *files = 0;
-    if (glob(pattern, 0, NULL, &found)) return true;
-    for (size_t k = 0; k < found.gl_pathc && good; k++, ++*files)
-        good = rules_read(a, found.gl_pathv[k], set, e);
-    globfree(&found);
-    return good;
-}
-
-static bool read_library(Arena *a, RuleSet *set, Error *e) {
-    char folder[PATH_LENGTH];
-    int files = 0;
-    if (own_folder(folder))
-        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-            int generated;
-            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
-                          &files, e))
-                return false;
-            if (files)
-                return read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
-                                set, &generated, e);
-        }
-    return error_set(e, E_ENVIRONMENT, "rules",
-                     "no library of rules beside this program; give --rules FILE or --rules none");
-}
 
 int library_find(const Library *l, const char *name) {
     for (int k = 0; k < l->n; k++)
@@ -129,7 +68,7 @@ const Instance *library_instance(const Library *l, int rule, int nlength, const 
 
 bool library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
     *l = (Library){.set.arena = a};
-    if (!o->rules && !read_library(a, &l->set, e)) return false;
+    if (!o->rules && !installed_rules(a, &l->set, e)) return false;
     if (o->rules && strcmp(o->rules, "none") && !rules_read(a, o->rules, &l->set, e)) return false;
     l->n = l->set.n;
     l->rule = ARENA_NEW(a, LibraryRule, l->n);

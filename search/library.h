@@ -22,9 +22,6 @@ typedef struct Library {
     LibraryRule *rule; /* in the order of the files' names, then of their text */
     Instance *instance;
 } Library;
-enum { LIBRARY_PATH = 4096 };
-/* LIBRARY_PATH bytes: the folder of the file that this code was loaded from. */
-bool library_folder(char *out);
 /* Every rule must pass rule_check: E_CHECK names the one that does not. E_ENVIRONMENT: no library
    found. E_USAGE: an option names no rule. */
 bool library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);

@@ -1,0 +1,60 @@
+/* installed.c -- folders in which rules may lie, relative to the folder of the program or shared
+   library: built here, then installed. The first that has any is taken. */
+#include "rules/installed.h"
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct Place {
+    const char *library, *generated;
+} places[] = {{"/../rules/library", "/../rules/generated/search"},
+              {"/../../rules/library", "/../../rules/generated/search"},
+              {"/../../../rules/library", "/../../../rules/generated/search"},
+              {"/../share/isomer/rules", "/../share/isomer/rules/generated"}};
+
+bool installed_folder(char *out) {
+    Dl_info info;
+    ssize_t n = readlink("/proc/self/exe", out, INSTALLED_PATH - 1);
+    if (dladdr((const void *)(uintptr_t)&installed_folder, &info) && info.dli_fname &&
+        strstr(info.dli_fname, ".so")) {
+        if (strlen(info.dli_fname) >= INSTALLED_PATH || !realpath(info.dli_fname, out))
+            return false;
+    } else if (n <= 0) {
+        return false;
+    } else {
+        out[n] = 0;
+    }
+    char *slash = strrchr(out, '/');
+    if (slash) *slash = 0;
+    return slash != NULL;
+}
+
+static bool read_all(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
+    glob_t found;
+    bool good = true;
+    *files = 0;
+    if (glob(pattern, 0, NULL, &found)) return true;
+    for (size_t k = 0; k < found.gl_pathc && good; k++, ++*files)
+        good = rules_read(a, found.gl_pathv[k], set, e);
+    globfree(&found);
+    return good;
+}
+
+bool installed_rules(Arena *a, RuleSet *set, Error *e) {
+    char folder[INSTALLED_PATH];
+    int files = 0;
+    if (installed_folder(folder))
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+            int generated;
+            if (!read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].library), set,
+                          &files, e))
+                return false;
+            if (files)
+                return read_all(a, arena_format(a, "%s%s/*.rules", folder, places[k].generated),
+                                set, &generated, e);
+        }
+    return error_set(e, E_ENVIRONMENT, "rules",
+                     "no library of rules beside this program: name a file of rules");
+}

@@ -1,0 +1,12 @@
+/* installed.h -- the rules that come with the programs: the library and the search set, beside the
+   program that was built or installed with it. */
+#ifndef ISOMER_RULES_INSTALLED_H
+#define ISOMER_RULES_INSTALLED_H
+#include "rules/rule.h"
+
+enum { INSTALLED_PATH = 4096 };
+/* INSTALLED_PATH bytes: the folder of the file that this code was loaded from. */
+bool installed_folder(char *out);
+/* Appends them in the order of the files' names. E_ENVIRONMENT: there are none. */
+bool installed_rules(Arena *, RuleSet *, Error *);
+#endif

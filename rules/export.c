@@ -1,0 +1,90 @@
+/* export.c -- which rules are handed on: those whose verdict is proved and still holds
+   (rule_check), of the classes, conditions and operators that are asked for. */
+#include "rules/export.h"
+#include "rules/outline.h"
+#include <string.h>
+
+static const ExportFormat *const formats[] = {
+#define X(name) &export_##name,
+    EXPORT_FORMATS(X)
+#undef X
+};
+
+const ExportFormat *export_format(const char *name) {
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (!strcmp(formats[k]->name, name)) return formats[k];
+    return NULL;
+}
+
+const char *export_format_names(Arena *a) {
+    Text t = text_new(a);
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        text_add(&t, "%s%s", k ? ", " : "", formats[k]->name);
+    return t.data;
+}
+
+const char *export_source(const Rule *rule) {
+    const char *slash = strrchr(rule->file, '/');
+    return slash ? slash + 1 : rule->file;
+}
+
+void export_leave(Export *x, ExportReasons *list, const Rule *rule, const char *reason) {
+    int k = 0;
+    while (k < list->n && strcmp(list->v[k].text, reason)) k++;
+    if (k == list->room) {
+        ExportReason *more = ARENA_NEW(x->arena, ExportReason, list->room = 2 * list->room + 4);
+        if (list->n) memcpy(more, list->v, sizeof *more * (size_t)list->n);
+        list->v = more;
+    }
+    if (k == list->n)
+        list->v[list->n++] =
+            (ExportReason){arena_string(x->arena, reason, strlen(reason)), rule->name, 0};
+    list->v[k].count++;
+}
+
+/* Why its verdict does not count; NULL: it does. */
+static const char *objection(Export *x, const Rule *rule) {
+    Error e = {0};
+    if (rule->verdict == VERDICT_REFUTED) return "refuted";
+    if (rule->verdict == VERDICT_UNKNOWN) return "neither proved nor refuted";
+    if (rule->verdict == VERDICT_NONE) return "no verdict";
+    if (rule_check(x->w, rule, &e)) return NULL;
+    const char *own = arena_format(x->arena, "rule %s: ", rule->name);
+    bool named = !strncmp(e.reason, own, strlen(own));
+    return arena_format(x->arena, "%s", e.reason + (named ? strlen(own) : 0));
+}
+
+static bool has_operator(const ExportOptions *o, const char *name) {
+    for (int k = 0; k < o->nop; k++)
+        if (!strcmp(o->op[k]->name, name)) return true;
+    return o->nop == 0;
+}
+
+static bool only_these(const ExportOptions *o, const OutlineSide *side) {
+    for (int k = 0; k < side->n; k++)
+        if (!has_operator(o, side->v[k].op)) return false;
+    return true;
+}
+
+static bool wanted(const ExportOptions *o, const Rule *rule, const Outline *line) {
+    return (o->any_class || !(rule->classes & ~o->classes)) &&
+           (o->conditional || !(line->where.n + line->condition.n)) && only_these(o, &line->from) &&
+           only_these(o, &line->to);
+}
+
+bool export_choose(World *w, Arena *a, const RuleSet *set, const ExportOptions *o, Export *x,
+                   Error *e) {
+    *x = (Export){.w = w, .arena = a, .rule = ARENA_NEW(a, const Rule *, set->n)};
+    for (int k = 0; k < set->n; k++) {
+        Outline line;
+        const char *why = objection(x, &set->v[k]);
+        if (why) {
+            export_leave(x, &x->unproved, &set->v[k], why);
+            continue;
+        }
+        if (!outline_read(a, &set->v[k], &line, e)) return false;
+        if (wanted(o, &set->v[k], &line)) x->rule[x->n++] = &set->v[k];
+        else x->passed_over++;
+    }
+    return true;
+}

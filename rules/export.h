@@ -1,0 +1,52 @@
+/* export.h -- proved rules in the formats of others (rules/EXPORT.md). What is not proved, or whose
+   verdict does not hold any more, is never handed on: it is left out and counted. A new format is
+   one file, rules/export_NAME.c, and one line here. */
+#ifndef ISOMER_RULES_EXPORT_H
+#define ISOMER_RULES_EXPORT_H
+#include "rules/rule.h"
+
+#define EXPORT_FORMATS(X) X(json)
+
+typedef struct ExportReason { /* why rules were left out */
+    const char *text, *first; /* the first rule's name */
+    int count;
+} ExportReason;
+typedef struct ExportReasons {
+    int n, room;
+    ExportReason *v;
+} ExportReasons;
+
+typedef struct Export {
+    World *w;
+    Arena *arena;
+    int n;
+    const Rule **rule;      /* chosen, in the order in which they were read */
+    int passed_over;        /* proved, but not what the options ask for */
+    ExportReasons unproved; /* without a verdict that holds */
+    ExportReasons lost;     /* that the format cannot say; of pieces where a rule gives several */
+    int written;            /* rules, or pieces of them, in the result */
+} Export;
+typedef struct ExportOptions {
+    unsigned classes; /* rules whose class is among these; exact ones always */
+    bool any_class;   /* all of them */
+    bool conditional; /* also those with conditions on sizes */
+    int nop;          /* 0: any */
+    const Op *const *op;
+} ExportOptions;
+
+/* Checks every verdict and chooses by the options. False only where a rule's text cannot be
+   read. */
+bool export_choose(World *, Arena *, const RuleSet *, const ExportOptions *, Export *, Error *);
+void export_leave(Export *, ExportReasons *, const Rule *, const char *reason);
+
+typedef struct ExportFormat {
+    const char *name, *what; /* of what the path becomes: "a file", .. for the help */
+    bool (*write)(Export *, const char *path, Error *);
+} ExportFormat;
+#define X(name) extern const ExportFormat export_##name;
+EXPORT_FORMATS(X)
+#undef X
+const ExportFormat *export_format(const char *name); /* NULL: none */
+const char *export_format_names(Arena *);            /* "json, .." */
+const char *export_source(const Rule *);             /* its file's name without folders */
+#endif

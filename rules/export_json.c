@@ -1,0 +1,328 @@
+/* export_json.c -- rules as JSON, one a line: what stands in the rule, axis blocks as they are, and
+   the same at each lengths of its blocks with every attribute and the type of every value.
+   rules/rules.schema.json is the schema. */
+#include "ops/base/intern.h"
+#include "rules/export.h"
+#include "rules/outline.h"
+#include <cjson/cJSON.h>
+#include <string.h>
+
+enum { ATTRS = 32 };
+typedef struct Writer {
+    Export *x;
+    World *w;
+    Arena *arena; /* of one rule */
+    bool *used;   /* by operator */
+    bool failed;  /* memory ran out in cJSON */
+} Writer;
+
+/* ---- cJSON, whose failures are noticed */
+
+static cJSON *kept(Writer *j, cJSON *made) {
+    j->failed |= !made;
+    return made;
+}
+static void put(Writer *j, cJSON *to, const char *name, cJSON *what) {
+    if (!kept(j, what)) return;
+    if (to && (name ? cJSON_AddItemToObject(to, name, what) : cJSON_AddItemToArray(to, what)))
+        return;
+    cJSON_Delete(what);
+    j->failed = true;
+}
+static cJSON *object(Writer *j, cJSON *in, const char *name) {
+    cJSON *made = cJSON_CreateObject();
+    put(j, in, name, made);
+    return j->failed ? NULL : made;
+}
+static cJSON *array(Writer *j, cJSON *in, const char *name) {
+    cJSON *made = cJSON_CreateArray();
+    put(j, in, name, made);
+    return j->failed ? NULL : made;
+}
+static void text(Writer *j, cJSON *in, const char *name, const char *value) {
+    put(j, in, name, cJSON_CreateString(value));
+}
+static void number(Writer *j, cJSON *in, const char *name, double value) {
+    put(j, in, name, cJSON_CreateNumber(value));
+}
+static void texts(Writer *j, cJSON *in, const char *name, const OutlineList *list) {
+    cJSON *all = array(j, in, name);
+    for (int k = 0; k < list->n; k++) text(j, all, NULL, list->v[k]);
+}
+
+/* ---- as written */
+
+static void put_attr(Writer *j, cJSON *in, const OutlineAttr *a) {
+    if (a->is_list) texts(j, in, a->name, &a->value);
+    else text(j, in, a->name, a->value.v[0]);
+}
+
+static void put_side(Writer *j, cJSON *rule, const char *name, const OutlineSide *side) {
+    cJSON *x = object(j, rule, name), *nodes = array(j, x, "nodes");
+    for (int k = 0; k < side->n; k++) {
+        const OutlineNode *n = &side->v[k];
+        cJSON *node = object(j, nodes, NULL);
+        texts(j, node, "results", &n->out);
+        text(j, node, "operator", n->op);
+        texts(j, node, "inputs", &n->in);
+        cJSON *attrs = object(j, node, "attributes");
+        for (int a = 0; a < n->nattr; a++) put_attr(j, attrs, &n->attr[a]);
+        j->used[op_index(op_find(n->op))] = true;
+    }
+    texts(j, x, "outputs", &side->out);
+}
+
+static bool covers_all(const Rule *rule, const OutlineList *all, int group) {
+    for (int k = 0; k < rule->nblock; k++)
+        for (int b = 0; b < all->n; b++)
+            if (rule->block[k].group == group && !strcmp(rule->block[k].name, all->v[b]))
+                return true;
+    return false;
+}
+
+static void put_axes(Writer *j, cJSON *to, const Rule *rule, const OutlineList *all) {
+    cJSON *axes = array(j, to, "axes");
+    for (int g = 0; g < rule->ngroup; g++) {
+        cJSON *group = object(j, axes, NULL), *blocks = array(j, group, "blocks");
+        for (int k = 0; k < rule->nblock; k++)
+            if (rule->block[k].group == g) text(j, blocks, NULL, rule->block[k].name);
+        number(j, group, "least", rule->group[g].least);
+        number(j, group, "most", rule->group[g].most);
+        put(j, group, "all_ranks", cJSON_CreateBool(covers_all(rule, all, g)));
+    }
+}
+
+static void put_proof(Writer *j, cJSON *to, const Rule *rule, const Outline *o) {
+    cJSON *proof = object(j, to, "proof");
+    text(j, proof, "verdict", "proved");
+    text(j, proof, "class", classes_text(j->arena, rule->classes));
+    texts(j, proof, "where", &o->condition);
+    texts(j, proof, "all", &o->all);
+    text(j, proof, "definitions", rule->defs);
+    text(j, proof, "digest", rule->digest);
+}
+
+static void put_inputs(Writer *j, cJSON *to, const Outline *o) {
+    cJSON *inputs = array(j, to, "inputs");
+    for (int k = 0; k < o->ninput; k++) {
+        cJSON *in = object(j, inputs, NULL);
+        text(j, in, "name", o->input[k].name);
+        text(j, in, "element", o->input[k].element);
+        texts(j, in, "shape", &o->input[k].size);
+    }
+}
+
+/* ---- at lengths of its blocks */
+
+static const char *poly_text(Writer *j, Poly p) {
+    Text t = text_new(j->arena);
+    poly_print(j->w, p, &t);
+    return t.data;
+}
+
+static void put_lits(Writer *j, cJSON *to, const char *name, int n, const Lit *lit) {
+    cJSON *all = array(j, to, name);
+    for (int k = 0; k < n; k++)
+        text(j, all, NULL,
+             arena_format(j->arena, lit[k].eq ? "%s == 0" : "%s >= 0", poly_text(j, lit[k].p)));
+}
+
+static void put_type(Writer *j, cJSON *to, const Type *t) {
+    text(j, to, "element", dtype_name(t->dtype));
+    cJSON *shape = array(j, to, "shape");
+    for (int d = 0; d < t->dim.n; d++) text(j, shape, NULL, poly_text(j, t->dim.v[d]));
+}
+
+static void put_node_attrs(Writer *j, cJSON *to, const Node *n) {
+    Attr attr[ATTRS];
+    cJSON *attrs = object(j, to, "attributes");
+    sig_attr(j->w, n->sig, attr);
+    for (int k = 0; k < attrs_count(n->op->attrs); k++) {
+        const AttrDef *def = &n->op->attrs[k];
+        Text t = text_new(j->arena);
+        if (def->kind == A_INTS) {
+            cJSON *list = array(j, attrs, def->name);
+            for (int i = 0; i < attr[k].ints.n; i++)
+                text(j, list, NULL, poly_text(j, attr[k].ints.v[i]));
+            continue;
+        }
+        attr_print(j->w, def, &attr[k], &t);
+        text(j, attrs, def->name, t.data ? t.data : "");
+    }
+}
+
+static const char *value_name(Writer *j, const int *at, Value v) {
+    const char *name = v ? input_name(j->w, v) : "_";
+    return name ? name : arena_format(j->arena, "$%d", at[v]);
+}
+
+/* Nodes in the order of their making, results are $1, $2, ..; inputs keep their names. */
+static void put_graph(Writer *j, cJSON *to, const char *name, const Graph *g) {
+    NodeList live = graph_live(j->w, j->arena, g);
+    int *at = ARENA_NEW(j->arena, int, node_count(j->w) + 1), results = 0;
+    cJSON *side = object(j, to, name), *nodes = array(j, side, "nodes");
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(j->w, live.v[k]);
+        if (input_name(j->w, n.out)) continue;
+        cJSON *node = object(j, nodes, NULL), *out = array(j, node, "results");
+        text(j, node, "operator", n.op->name);
+        cJSON *in = array(j, node, "inputs");
+        for (int i = 0; i < n.nin; i++) text(j, in, NULL, value_name(j, at, n.in[i]));
+        put_node_attrs(j, node, &n);
+        for (int i = 0; i < n.nout; i++) {
+            Value v = n.out + (Value)i;
+            at[v] = ++results;
+            cJSON *value = object(j, out, NULL);
+            text(j, value, "name", value_name(j, at, v));
+            put_type(j, value, value_type(j->w, v));
+        }
+    }
+    cJSON *outputs = array(j, side, "outputs");
+    for (int k = 0; k < g->nout; k++) text(j, outputs, NULL, value_name(j, at, g->out[k]));
+}
+
+static void put_variables(Writer *j, cJSON *to, const Instance *i) {
+    cJSON *sizes = array(j, to, "sizes"), *integers = array(j, to, "integers"),
+          *reals = array(j, to, "reals");
+    for (int k = 0; k < i->nsymbol; k++)
+        text(j, i->is_size[k] ? sizes : integers, NULL,
+             world_text(j->w, symbol_def(j->w, i->symbol[k]).word));
+    for (int k = 0; k < i->nreal; k++) text(j, reals, NULL, i->real[k]);
+}
+
+static void put_instance(Writer *j, cJSON *list, const Instance *i) {
+    cJSON *to = object(j, list, NULL), *lengths = array(j, to, "lengths");
+    for (int g = 0; g < i->rule->ngroup; g++) number(j, lengths, NULL, i->length[g]);
+    put_variables(j, to, i);
+    cJSON *inputs = array(j, to, "inputs");
+    for (int k = 0; k < i->ninput; k++) {
+        cJSON *in = object(j, inputs, NULL);
+        text(j, in, "name", input_name(j->w, i->input[k]));
+        put_type(j, in, value_type(j->w, i->input[k]));
+    }
+    put_graph(j, to, "from", &i->from);
+    put_graph(j, to, "to", &i->to);
+    put_lits(j, to, "needs_from", i->nneed_from, i->need_from);
+    put_lits(j, to, "needs_to", i->nneed_to, i->need_to);
+    put_lits(j, to, "where", i->nwhere, i->where);
+}
+
+static bool put_instances(Writer *j, cJSON *to, const Rule *rule, Error *e) {
+    int length[RULE_BLOCKS];
+    cJSON *list = array(j, to, "instances");
+    rule_lengths_first(rule, length);
+    do {
+        Instance i;
+        WorldMark mark = world_mark(j->w);
+        if (!rule_instance(j->w, j->arena, rule, length, &i, e)) return false;
+        put_instance(j, list, &i);
+        world_reset(j->w, mark);
+    } while (rule_lengths_next(rule, length));
+    return true;
+}
+
+/* ---- a rule; the operators */
+
+static bool print(Writer *j, cJSON *x, Text *t) {
+    char *line = j->failed ? NULL : cJSON_PrintUnformatted(x);
+    if (line) text_bytes(t, line, strlen(line));
+    j->failed |= !line;
+    cJSON_free(line);
+    return !j->failed;
+}
+
+static bool put_rule(Writer *j, cJSON *to, const Rule *rule, Error *e) {
+    Outline o;
+    if (!outline_read(j->arena, rule, &o, e)) return false;
+    text(j, to, "name", rule->name);
+    text(j, to, "id", rule->id);
+    text(j, to, "source", export_source(rule));
+    text(j, to, "section", rule->section);
+    text(j, to, "comment", rule->comment);
+    put_axes(j, to, rule, &o.all);
+    put_inputs(j, to, &o);
+    put_side(j, to, "from", &o.from);
+    put_side(j, to, "to", &o.to);
+    texts(j, to, "where", &o.where);
+    put_proof(j, to, rule, &o);
+    return put_instances(j, to, rule, e);
+}
+
+static void put_operator(Writer *j, cJSON *to, const Op *op) {
+    char digest[33];
+    sig_digest(j->w, op, digest);
+    text(j, to, "name", op->name);
+    text(j, to, "inputs", op->in);
+    text(j, to, "results", op->out);
+    text(j, to, "definition", digest);
+    cJSON *attrs = array(j, to, "attributes"), *onnx = array(j, to, "onnx");
+    static const char *const kinds[] = {"integer", "integers",     "word",
+                                        "real",    "element type", "bytes"};
+    static const char *const fills[] = {"once", "spatial axis", "side of each spatial axis",
+                                        "axis"};
+    for (const AttrDef *d = op->attrs; d && d->name; d++) {
+        cJSON *a = object(j, attrs, NULL);
+        text(j, a, "name", d->name);
+        text(j, a, "kind", kinds[d->kind]);
+        if (d->words) text(j, a, "words", d->words);
+        if (d->init) text(j, a, "default", d->init);
+        if (d->init && d->kind == A_INTS) text(j, a, "repeated_for", fills[d->fill]);
+    }
+    for (const OnnxMap *m = op->onnx; m && m->type; m++) {
+        cJSON *a = object(j, onnx, NULL);
+        text(j, a, "domain", m->domain ? m->domain : "");
+        text(j, a, "type", m->type);
+        number(j, a, "since", m->since);
+        if (m->until) number(j, a, "until", m->until);
+    }
+}
+
+/* The rules' lines; an arena each. */
+static bool put_rules(Writer *j, Text *t, Error *e) {
+    for (int k = 0; k < j->x->n; k++) {
+        cJSON *x = cJSON_CreateObject();
+        ArenaMark mark = arena_mark(j->arena);
+        bool good = kept(j, x) && put_rule(j, x, j->x->rule[k], e);
+        text_add(t, k ? ",\n" : "\n");
+        good = good && print(j, x, t);
+        cJSON_Delete(x);
+        arena_reset(j->arena, mark);
+        if (!good) return false;
+    }
+    return true;
+}
+
+static bool put_operators(Writer *j, Text *t) {
+    bool first = true, good = true;
+    for (int k = 0; k < op_count() && good; k++) {
+        if (!j->used[k]) continue;
+        cJSON *x = cJSON_CreateObject();
+        if (kept(j, x)) put_operator(j, x, op_number(k));
+        text_add(t, first ? "\n" : ",\n");
+        first = false;
+        good = print(j, x, t);
+        cJSON_Delete(x);
+    }
+    return good;
+}
+
+static bool write_file(Export *x, const char *path, Error *e) {
+    Writer j = {.x = x, .w = x->w, .arena = arena_new(arena_escape(x->arena), 0)};
+    Text rules = text_new(x->arena), operators = text_new(x->arena), all = text_new(x->arena);
+    j.used = ARENA_NEW(x->arena, bool, op_count());
+    bool good = put_rules(&j, &rules, e) && put_operators(&j, &operators);
+    arena_free(j.arena);
+    if (j.failed) return error_set(e, E_MEMORY, path, "no memory for its JSON");
+    if (!good) return false;
+    text_add(&all, "{\"format\":\"isomer-rules\",\"version\":1,\"isomer\":\"%s\",\"operators\":[",
+             ISOMER_VERSION);
+    if (operators.size) text_bytes(&all, operators.data, operators.size);
+    text_add(&all, "\n],\"rules\":[");
+    if (rules.size) text_bytes(&all, rules.data, rules.size);
+    text_add(&all, "\n]}\n");
+    x->written = x->n;
+    return file_write(path, all.data, all.size, e);
+}
+
+const ExportFormat export_json = {"json", "a JSON file, complete (rules/rules.schema.json)",
+                                  write_file};

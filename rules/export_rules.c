@@ -1,0 +1,197 @@
+/* export_rules.c -- the program export-rules: hands proved rules on in a format of others. What has
+   no verdict that holds is left out, and counted on the standard error. */
+#include "ops/base/options.h"
+#include "rules/export.h"
+#include "rules/installed.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Options {
+    const char *out, *format, *classes, *operators, *help;
+    bool unconditional, list, strict, version;
+    StringList files;
+} Options;
+typedef struct Program {
+    Arena *arena;
+    World *w;
+    Options o;
+    const ExportFormat *format;
+    ExportOptions choice;
+    RuleSet set;
+    Export x;
+    Error error;
+} Program;
+
+static const ProgramText program = {
+    .name = "export-rules",
+    .usage = "export-rules [FILE...] -o OUT --format F [options]",
+    .summary = "Hands proved rules on in a format of others. Without FILE: the rules that "
+               "optimize-model uses.",
+    .more = "Only rules whose verdict is proved, and rests on the definitions that the operators "
+            "have here, are exported. What is left out is counted on the standard error with its "
+            "reason; --strict makes a rule without such a verdict an error. What each format "
+            "loses, and what its user has to check, is in rules/EXPORT.md.\n\n"
+            "All rules that hold without conditions and compute the same numbers:\n"
+            "  export-rules -o exact.json --format json --class exact --unconditional",
+};
+
+static bool parse(Program *p, int argc, char **argv, Text *help) {
+    Options *o = &p->o;
+    const OptionDef table[] = {
+        {.name = "output",
+         .letter = 'o',
+         .kind = OPT_TEXT,
+         .into = &o->out,
+         .value = "OUT",
+         .help = "What is written, whole or not at all."},
+        {.name = "format",
+         .kind = OPT_TEXT,
+         .into = &o->format,
+         .value = "F",
+         .help = arena_format(p->arena, "The format: %s.", export_format_names(p->arena))},
+        {.name = "class",
+         .kind = OPT_TEXT,
+         .into = &o->classes,
+         .value = "C,..",
+         .help = "Only rules whose numerical class is among these: exact, reassociates, rounds, "
+                 "divides, drops."},
+        {.name = "unconditional",
+         .kind = OPT_FLAG,
+         .into = &o->unconditional,
+         .help = "Only rules without conditions on sizes."},
+        {.name = "operators",
+         .kind = OPT_TEXT,
+         .into = &o->operators,
+         .value = "A,B,..",
+         .help = "Only rules that use no other operators."},
+        {.name = "list",
+         .kind = OPT_FLAG,
+         .into = &o->list,
+         .help = "Print the rules that are chosen, a line each: identifier, class, name."},
+        {.name = "strict",
+         .kind = OPT_FLAG,
+         .into = &o->strict,
+         .help = "Write nothing, and end with status 1, if any rule has no verdict that holds."},
+        OPTION_VERSION(&o->version),
+        OPTION_HELP(&o->help),
+        {0},
+    };
+    if (!options_parse(p->arena, table, argc, argv, &o->files, &p->error)) return false;
+    return !o->help || options_document(help, &program, table, o->help, &p->error);
+}
+
+/* ---- what is asked for */
+
+static bool read_operators(Program *p) {
+    const char *text = p->o.operators;
+    const Op **list = ARENA_NEW(p->arena, const Op *, strlen(text) + 1);
+    for (;; text++) {
+        size_t n = strcspn(text, ",");
+        const char *name = arena_string(p->arena, text, n);
+        const Op *op = op_find(name);
+        if (!op)
+            return error_set(&p->error, E_USAGE, "--operators", "there is no operator %s", name);
+        list[p->choice.nop++] = op;
+        text += n;
+        if (!*text) break;
+    }
+    p->choice.op = list;
+    return true;
+}
+
+static bool read_options(Program *p) {
+    const Options *o = &p->o;
+    if (!o->list && !o->out)
+        return error_set(&p->error, E_USAGE, "--output", "what is to be written is missing");
+    if (!o->list && !o->format)
+        return error_set(&p->error, E_USAGE, "--format", "a format is missing: %s",
+                         export_format_names(p->arena));
+    if (o->format && !(p->format = export_format(o->format)))
+        return error_set(&p->error, E_USAGE, "--format", "there is no format %s, but %s", o->format,
+                         export_format_names(p->arena));
+    if (o->classes && !classes_parse(o->classes, &p->choice.classes))
+        return error_set(&p->error, E_USAGE, "--class",
+                         "%s: expected exact, reassociates, rounds, divides, drops", o->classes);
+    p->choice.any_class = !o->classes;
+    p->choice.conditional = !o->unconditional;
+    return !o->operators || read_operators(p);
+}
+
+static bool read_rules(Program *p) {
+    for (int k = 0; k < p->o.files.n; k++)
+        if (!rules_read(p->arena, p->o.files.v[k], &p->set, &p->error)) return false;
+    return p->o.files.n || installed_rules(p->arena, &p->set, &p->error);
+}
+
+/* ---- what is said */
+
+static void print_reasons(const ExportReasons *list, const char *what) {
+    for (int k = 0; k < list->n; k++) {
+        const ExportReason *r = &list->v[k];
+        fprintf(stderr, "export-rules: %s: %d: %s (first: %s)\n", what, r->count, r->text,
+                r->first);
+    }
+}
+
+static int count(const ExportReasons *list) {
+    int n = 0;
+    for (int k = 0; k < list->n; k++) n += list->v[k].count;
+    return n;
+}
+
+static void print_list(const Program *p) {
+    for (int k = 0; k < p->x.n; k++)
+        printf("%s %s %s\n", p->x.rule[k]->id, classes_text(p->arena, p->x.rule[k]->classes),
+               p->x.rule[k]->name);
+}
+
+static bool run(Program *p) {
+    if (!read_options(p) || !read_rules(p)) return false;
+    if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
+    int unproved = count(&p->x.unproved);
+    print_reasons(&p->x.unproved, "left out, not proved");
+    if (p->o.strict && unproved)
+        return error_set(&p->error, E_CHECK, "--strict",
+                         "%d of %d rules have no verdict that holds", unproved, p->set.n);
+    if (p->o.list) print_list(p);
+    if (!p->o.out) return true;
+    if (!p->format->write(&p->x, p->o.out, &p->error)) return false;
+    print_reasons(&p->x.lost, "left out, not expressible");
+    fprintf(stderr,
+            "export-rules: %d rules: %d chosen, %d not asked for, %d not proved; %d written, %d "
+            "not expressible\n",
+            p->set.n, p->x.n, p->x.passed_over, unproved, p->x.written, count(&p->x.lost));
+    return true;
+}
+
+static int command(Program *p, Escape *escape, int argc, char **argv) {
+    char text[800];
+    if (setjmp(escape->here)) {
+        p->error = escape->error;
+    } else {
+        p->set.arena = p->arena = arena_new(escape, 0);
+        p->w = graph_world_new(escape, 0);
+        Text help = text_new(p->arena);
+        if (!parse(p, argc, argv, &help)) {
+        } else if (p->o.help) {
+            printf("%s", help.data);
+        } else if (p->o.version) {
+            options_version(&help, program.name);
+            printf("%s  cJSON %s\n", help.data, cJSON_Version());
+        } else run(p);
+    }
+    if (p->error.kind == E_NONE) return fflush(stdout) || ferror(stdout) ? 5 : 0;
+    error_print(&p->error, text, sizeof text);
+    fprintf(stderr, "export-rules: %s\n", text);
+    return error_exit_code(&p->error);
+}
+
+int main(int argc, char **argv) {
+    Escape escape = {0};
+    Program p = {0};
+    int code = command(&p, &escape, argc, argv);
+    if (p.w) world_free(p.w);
+    if (p.arena) arena_free(p.arena);
+    return code;
+}

@@ -1,0 +1,171 @@
+/* outline.c -- see outline.h. An entry ends at a comma outside parentheses; the value of an
+   attribute at the end of its line, or before the next NAME= (a polynomial may have blanks). */
+#include "rules/outline.h"
+#include "graphs/graph_text.h"
+#include <ctype.h>
+#include <string.h>
+
+/* Room for one more in an array that doubles. */
+static void *grown(Arena *a, void *v, int n, int *room, size_t size) {
+    if (n < *room) return v;
+    *room = 2 * *room + 4;
+    void *more = arena_alloc(a, size * (size_t)*room);
+    if (n) memcpy(more, v, size * (size_t)n);
+    return more;
+}
+
+static void add(Arena *a, OutlineList *list, const char *text) {
+    list->v = grown(a, list->v, list->n, &list->room, sizeof *list->v);
+    list->v[list->n++] = text;
+}
+
+static const char *trimmed(Arena *a, const char *p, const char *end) {
+    while (p < end && isspace((unsigned char)*p)) p++;
+    while (end > p && isspace((unsigned char)end[-1])) end--;
+    return arena_string(a, p, (size_t)(end - p));
+}
+
+/* Up to `]` or the end; where it stopped. */
+static const char *entries(Arena *a, const char *p, const char *end, OutlineList *out) {
+    const char *start = p;
+    for (int depth = 0; p < end && (depth || *p != ']'); p++) {
+        depth += (*p == '(') - (*p == ')');
+        if (depth || *p != ',') continue;
+        add(a, out, trimmed(a, start, p));
+        start = p + 1;
+    }
+    const char *last = trimmed(a, start, p);
+    if (*last || out->n) add(a, out, last);
+    return p;
+}
+
+static bool list_read(Scan *s, Arena *a, OutlineList *out) {
+    s->at = entries(a, s->at, s->end, out);
+    return scan_char(s, ']') || scan_fail(s, s->at, "] is missing");
+}
+
+/* ---- inputs: %x : F [n, c, h..] */
+
+static bool inputs_read(Scan *s, Arena *a, Outline *o) {
+    const char *name;
+    char element[16];
+    while (value_parse(s, a, &name)) {
+        OutlineInput in = {.name = name};
+        if (!scan_char(s, ':') || !scan_name(s, element, sizeof element) || !scan_char(s, '['))
+            return scan_fail(s, s->at, "expected %%NAME : TYPE [SIZES]");
+        in.element = arena_string(a, element, strlen(element));
+        if (!list_read(s, a, &in.size)) return false;
+        o->input = grown(a, o->input, o->ninput, &o->room, sizeof in);
+        o->input[o->ninput++] = in;
+    }
+    return scan_end(s) || scan_fail(s, s->at, "expected %%NAME : TYPE [SIZES]");
+}
+
+/* ---- nodes: %a %b = split %y axis=1 sizes=[p, q] */
+
+static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* NAME= follows, but not ==. */
+static bool attr_follows(const char *p, const char *end) {
+    const char *q = p;
+    while (q < end && is_letter(*q)) q++;
+    return q > p && q + 1 < end && q[0] == '=' && q[1] != '=';
+}
+
+static const char *value_end(const char *p, const char *end) {
+    for (; p < end && *p != '\n' && *p != '#'; p++)
+        if (*p == ' ' && attr_follows(p + 1, end)) break;
+    return p;
+}
+
+static bool attr_read(Scan *s, Arena *a, OutlineNode *n) {
+    char name[128];
+    OutlineAttr x = {0};
+    if (!scan_name(s, name, sizeof name) || !scan_char(s, '='))
+        return scan_fail(s, s->at, "expected NAME=VALUE");
+    x.name = arena_string(a, name, strlen(name));
+    if (scan_char(s, '[')) {
+        x.is_list = true;
+        if (!list_read(s, a, &x.value)) return false;
+    } else {
+        const char *end = value_end(s->at, s->end);
+        add(a, &x.value, trimmed(a, s->at, end));
+        s->at = end;
+    }
+    n->attr = grown(a, n->attr, n->nattr, &n->room, sizeof x);
+    n->attr[n->nattr++] = x;
+    return true;
+}
+
+static bool operands_read(Scan *s, Arena *a, OutlineList *out) {
+    const char *name;
+    for (;;) {
+        if (value_parse(s, a, &name)) add(a, out, name);
+        else if (scan_word(s, "_")) add(a, out, "_");
+        else return !s->error || s->error->kind == E_NONE;
+        scan_blank_line(s);
+        if (s->at < s->end && *s->at == '\n') return true;
+    }
+}
+
+static bool node_read(Scan *s, Arena *a, OutlineNode *n) {
+    char op[128];
+    if (!operands_read(s, a, &n->out)) return false;
+    if (!n->out.n || !scan_char(s, '=') || !scan_name(s, op, sizeof op))
+        return scan_fail(s, s->at, "expected %%y = OPERATOR .. or out %%y ..");
+    if (!strcmp(op, "constant")) return scan_fail(s, s->at, "a constant's contents in a rule");
+    n->op = arena_string(a, op, strlen(op));
+    scan_blank_line(s);
+    if (s->at < s->end && (*s->at == '%' || *s->at == '_') && !operands_read(s, a, &n->in))
+        return false;
+    for (scan_blank_line(s); s->at < s->end && attr_follows(s->at, s->end); scan_blank_line(s))
+        if (!attr_read(s, a, n)) return false;
+    return true;
+}
+
+static bool side_read(Scan *s, Arena *a, OutlineSide *side) {
+    while (!scan_word(s, "out")) {
+        OutlineNode n = {0};
+        if (scan_end(s)) return scan_fail(s, s->at, "a line `out` is missing");
+        if (!node_read(s, a, &n)) return false;
+        side->v = grown(a, side->v, side->n, &side->room, sizeof n);
+        side->v[side->n++] = n;
+    }
+    return operands_read(s, a, &side->out) &&
+           (scan_end(s) || scan_fail(s, s->at, "this does not belong to the rule"));
+}
+
+/* ---- */
+
+static Scan part_scan(const Rule *rule, const RulePart *part, Error *e) {
+    return scan_new(rule->file, part->text, strlen(part->text), e);
+}
+
+/* A place in the part becomes one in the file. */
+static bool placed(const RulePart *part, Error *e) {
+    if (e && e->line) e->line += part->line - 1;
+    return false;
+}
+
+static void all_read(Arena *a, const char *text, OutlineList *out) {
+    OutlineList blocks = {0};
+    entries(a, text, text + strlen(text), &blocks);
+    for (int k = 0; k < blocks.n; k++)
+        add(a, out, arena_string(a, blocks.v[k], strcspn(blocks.v[k], ".")));
+}
+
+bool outline_read(Arena *a, const Rule *rule, Outline *out, Error *e) {
+    Error own = {0};
+    *out = (Outline){0};
+    if (!e) e = &own;
+    Scan in = part_scan(rule, &rule->inputs, e), from = part_scan(rule, &rule->from, e),
+         to = part_scan(rule, &rule->to, e);
+    if (!inputs_read(&in, a, out)) return placed(&rule->inputs, e);
+    if (!side_read(&from, a, &out->from)) return placed(&rule->from, e);
+    if (!side_read(&to, a, &out->to)) return placed(&rule->to, e);
+    const char *where = rule->where.text ? rule->where.text : "";
+    entries(a, where, where + strlen(where), &out->where);
+    entries(a, rule->condition, rule->condition + strlen(rule->condition), &out->condition);
+    all_read(a, rule->all, &out->all);
+    return true;
+}

@@ -1,0 +1,215 @@
+"""export-rules as a program: what each format says can be read back, and nothing without a verdict that holds is ever handed on."""
+import json, os, re, subprocess
+import pytest
+
+BUILD = os.environ.get("ISOMER_BUILD", "build")
+PROGRAM = os.path.join(BUILD, "export-rules")
+SEAL = os.path.join(BUILD, "test", "tools", "seal_rules")
+LIBRARY = sorted(os.path.join("rules/library", name) for name in os.listdir("rules/library"))
+SEARCH = ["rules/generated/search/gains.rules"]
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, errors="replace", timeout=120)
+
+
+def exported(out, *arguments):
+    done = run("-o", out, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "rules.json"
+    assert "not proved: " not in exported(path, "--format", "json")
+    return path
+
+
+# ---- json
+
+def validate(x, schema, root, where="$"):
+    """The part of JSON Schema that rules.schema.json uses."""
+    known = {"$schema", "title", "$defs", "$ref", "anyOf", "enum", "type", "pattern", "required", "properties", "additionalProperties", "items"}
+    assert set(schema) <= known, where
+    if "$ref" in schema:
+        return validate(x, root["$defs"][schema["$ref"].split("/")[-1]], root, where)
+    if "anyOf" in schema:
+        for option in schema["anyOf"]:
+            try:
+                return validate(x, option, root, where)
+            except AssertionError:
+                pass
+        assert False, where
+    if "enum" in schema:
+        assert x in schema["enum"], where
+        return
+    types = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    assert type(x) is types[schema["type"]], where
+    if "pattern" in schema:
+        assert re.search(schema["pattern"], x), f"{where}: {x}"
+    if type(x) is list:
+        for k, item in enumerate(x):
+            validate(item, schema["items"], root, f"{where}[{k}]")
+    if type(x) is dict:
+        more, properties = schema.get("additionalProperties", True), schema.get("properties", {})
+        assert set(schema.get("required", [])) <= set(x), where
+        for name, item in x.items():
+            assert name in properties or more is not False, f"{where}.{name}"
+            validate(item, properties.get(name, more), root, f"{where}.{name}")
+
+
+def test_json_schema(whole):
+    schema = json.load(open("rules/rules.schema.json"))
+    document = json.load(open(whole))
+    validate(document, schema, schema)
+    assert len(document["rules"]) == sum(open(path).read().count("\nproved ") for path in LIBRARY + SEARCH)
+    used = {n["operator"] for r in document["rules"] for s in ("from", "to") for n in r[s]["nodes"]}
+    assert used == {o["name"] for o in document["operators"]}
+    broken = json.loads(json.dumps(document))
+    broken["rules"][3]["proof"]["digest"] = "0"
+    with pytest.raises(AssertionError):
+        validate(broken, schema, schema)
+
+
+def value(name):
+    return "%" + name if re.fullmatch(r"[\w.-]+", name) else '%"' + name + '"'
+
+
+def side_text(side):
+    for n in side["nodes"]:
+        words = [value(r) for r in n["results"]] + ["=", n["operator"]] + [i if i == "_" else value(i) for i in n["inputs"]]
+        for name, x in n["attributes"].items():
+            words.append(f"{name}={x}" if isinstance(x, str) else f"{name}=[{', '.join(x)}]")
+        yield "  " + " ".join(words)
+    yield "  out " + " ".join(map(value, side["outputs"]))
+
+
+def rule_text(r):
+    """A rule of the JSON in the notation of rules/README.md."""
+    lines = [f"# {line}" if line else "" for line in r["section"].split("\n")[:-1]] + [""] if r["section"] else []
+    lines += [f"# {line}" for line in r["comment"].split("\n")[:-1]]
+    lines.append(f"rule {r['name']}")
+    if r["axes"]:
+        span = lambda g: f"{g['least']}" if g["least"] == g["most"] else f"{g['least']}..{g['most']}"
+        lines.append("  axes " + ", ".join(f"{' '.join(g['blocks'])} = {span(g)}" for g in r["axes"]))
+    if r["inputs"]:
+        lines.append("  " + " ".join(f"{value(i['name'])} : {i['element']} [{', '.join(i['shape'])}]" for i in r["inputs"]))
+    lines += ["from", *side_text(r["from"]), "to", *side_text(r["to"])]
+    if r["where"]:
+        lines.append("where " + ", ".join(r["where"]))
+    p = r["proof"]
+    covers = f"all=[{', '.join(b + '..' for b in p['all'])}] " if p["all"] else ""
+    lines.append(f"proved class={p['class']} {covers}where=[{', '.join(p['where'])}] defs={p['definitions']} digest={p['digest']}")
+    return "\n".join(lines) + "\n"
+
+
+def squeezed(text):
+    """Without blanks and line ends, which mean nothing inside a rule, and without comments."""
+    return re.sub(r"\s+", "", re.sub(r"(?m)^\s*#.*$", "", text))
+
+
+def test_json_is_lossless(whole, tmp_path):
+    files = {}
+    for r in json.load(open(whole))["rules"]:
+        files.setdefault(r["source"], []).append(rule_text(r))
+    paths = []
+    for path in LIBRARY + SEARCH:
+        text = "\n".join(files.pop(os.path.basename(path)))
+        assert squeezed(text) == squeezed(open(path).read()), path
+        paths.append(tmp_path / os.path.basename(path))
+        paths[-1].write_text(text)
+    assert not files
+    exported(tmp_path / "again.json", "--format", "json", *paths)
+    assert (tmp_path / "again.json").read_bytes() == whole.read_bytes()
+
+
+def test_deterministic(whole, tmp_path):
+    exported(tmp_path / "again.json", "--format", "json")
+    assert (tmp_path / "again.json").read_bytes() == whole.read_bytes()
+
+
+# ---- what is chosen
+
+def names(path):
+    return [r["name"] for r in json.load(open(path))["rules"]]
+
+
+def test_filters(whole, tmp_path):
+    rules, out = json.load(open(whole))["rules"], tmp_path / "some.json"
+    exported(out, "--format", "json", "--class", "exact,divides")
+    assert names(out) == [r["name"] for r in rules if r["proof"]["class"] in ("exact", "divides")]
+    exported(out, "--format", "json", "--unconditional")
+    assert names(out) == [r["name"] for r in rules if not r["where"] + r["proof"]["where"]]
+    allowed = {"relu", "concat", "split", "add"}
+    exported(out, "--format", "json", "--operators", ",".join(allowed))
+    used = lambda r: {n["operator"] for s in ("from", "to") for n in r[s]["nodes"]}
+    assert names(out) == [r["name"] for r in rules if used(r) <= allowed]
+    assert names(out)
+    listed = run("--list", "--class", "exact", "rules/library/merge.rules").stdout.splitlines()
+    assert listed[0].split()[1:] == ["exact", "conv-merge-outputs"] and len(listed) == 5
+
+
+# ---- what must never be handed on
+
+GOOD = open("rules/library/merge.rules").read()
+RULE = """rule planted
+  %x : F [n]
+from
+  %y = relu %x
+  out %y
+to
+  %y = neg %x
+  out %y
+"""
+
+
+def forged(tmp_path, *defs):
+    """The false rule with a verdict whose own digest fits."""
+    (tmp_path / "open.rules").write_text(RULE)
+    subprocess.run([SEAL, tmp_path / "open.rules", tmp_path / "sealed.rules", *defs], check=True)
+    return (tmp_path / "sealed.rules").read_text()
+
+
+PLANTED = {
+    "no verdict": lambda t: RULE,
+    "refuted": lambda t: RULE + "refuted\n",
+    "neither proved nor refuted": lambda t: RULE + "unknown\n",
+    "its verdict was not written by verify-rules": lambda t: forged(t).replace("class=reassociates+rounds", "class=exact"),
+    "its verdict was not written by verify-rules for": lambda t: forged(t).replace("relu %x", "abs %x"),
+    "its verdict was not written by verify-rules for this": lambda t: forged(t).replace("where=[]", "where=[n >= 1]"),
+    "the definition of an operator in it changed": lambda t: forged(t, "0123456789abcdef0123456789abcdef"),
+}
+
+
+@pytest.mark.parametrize("reason", PLANTED)
+def test_never_exported(tmp_path, reason):
+    path, out = tmp_path / "planted.rules", tmp_path / "out"
+    path.write_text(PLANTED[reason](tmp_path) + "\n" + GOOD)
+    message = exported(out, "--format", "json", path)
+    assert "planted" not in names(out) and len(names(out)) == 5
+    assert f"left out, not proved: 1: {reason}" in message and "(first: planted)" in message
+    out.unlink()
+    strict = run("-o", out, "--format", "json", "--strict", path)
+    assert strict.returncode == 1 and "1 of 6 rules have no verdict that holds" in strict.stderr and not out.exists()
+
+
+def test_errors(tmp_path):
+    corrupt = tmp_path / "corrupt.rules"
+    corrupt.write_text(RULE + "proved class=exact where=[] defs=12 digest=34\n")
+    cases = [
+        (["--format", "nonsense"], 2, "there is no format nonsense, but json"),
+        ([], 2, "a format is missing"),
+        (["--format", "json", "--class", "nearly"], 2, "--class: nearly: expected exact"),
+        (["--format", "json", "--operators", "relu,frob"], 2, "there is no operator frob"),
+        (["--format", "json", tmp_path / "absent.rules"], 5, "absent.rules"),
+        (["--format", "json", corrupt], 3, f"{corrupt}:9:1: expected defs= and digest="),
+        (["--format", "json", "test/cases/taso/graph_subst.pb"], 3, "graph_subst.pb"),
+    ]
+    for arguments, status, message in cases:
+        done = run("-o", tmp_path / "out", *arguments)
+        assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+        assert not (tmp_path / "out").exists()
+    assert run("--format", "json").returncode == 2
+    unwritable = run("-o", tmp_path / "no" / "folder.json", "--format", "json")
+    assert unwritable.returncode == 5 and "folder.json" in unwritable.stderr

@@ -69,6 +69,8 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            sizes, steps for every axis, clamped as ONNX says
        pads:axes           pads (attribute, or input 1; with axes in input 3) become begins and ends
                            for every axis; value: attribute, or input 2
+       pads:center         input 1 has the sizes of some axes (axes; all): so much more or less is
+                           padded or cut, the greater half at the end
        sizes:equal         sizes=split|input:1, if absent equal pieces (the last one smaller,
                            num_outputs)
        shape:onnx          input 1 or attribute shape, with 0 and -1 as ONNX says (allowzero)

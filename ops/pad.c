@@ -59,6 +59,7 @@ static const OnnxMap onnx[] = {
     {"", "Pad", 11, 0, "mode==constant pads:axes"},
     {"", "Pad", 2, 10, "mode==constant pads:axes"},
     {"", "Pad", 1, 1, "mode==constant pads=paddings value"},
+    {"", "CenterCropPad", 18, 0, "pads:center"},
     {0},
 };
 const Op op_pad = {"pad", "x", "y", attrs, shape, define, .lower = lower, .onnx = onnx};

@@ -259,6 +259,26 @@ static bool pads_axes(Import *s, int attr) {
     return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
+static bool pads_center(Import *s, int attr) {
+    PolyList sizes, axes;
+    const Dims *x = dims_of(s, 0);
+    if (!x || !input_list(s, 1, &sizes)) return import_fail(s, "sizes are missing");
+    bool some = list_from(s, "axes", -1, &axes), seen[RANK_MAX] = {0};
+    if (s->why || sizes.n > x->n || sizes.n != (some ? axes.n : x->n))
+        return import_fail(s, "a wrong number of sizes");
+    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    Poly v[2 * RANK_MAX] = {0}, none = whole(s, 0), two = whole(s, 2);
+    for (int k = 0, a; k < sizes.n; k++) {
+        a = k;
+        if (some && !axis_number(s, axes, k, x->n, &a)) return false;
+        Poly more = poly_sub(s->w, sizes.v[k], x->v[a]), less = poly_sub(s->w, none, more);
+        v[a] = poly_sub(s->w, poly_floor(s->w, above(s, more, none), two),
+                        poly_floor(s->w, above(s, less, none), two));
+        v[a + x->n] = poly_sub(s->w, more, v[a]);
+    }
+    return give_ints(s, attr, 2 * x->n, v), true;
+}
+
 static bool equal_sizes(Import *s, int attr) {
     int parts = s->n->x.nout, at = our_attr(s->op, "axis");
     if (their_int(s, "num_outputs", parts) != parts)
@@ -407,6 +427,7 @@ static const struct {
     {"broadcast", "axis", broadcast_axis},
     {"slice", "axes", slice_axes},
     {"pads", "axes", pads_axes},
+    {"pads", "center", pads_center},
     {"sizes", "equal", equal_sizes},
     {"shape", "onnx", shape_onnx},
     {"shape", "squeeze", shape_squeeze},

@@ -270,3 +270,51 @@ def qlinearconv(case):
     product = convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[5], 0)) + (0 if bias is None else bias.reshape(channels))
     scale = case.inputs[1].reshape(-1)[0].astype("f8") * case.inputs[4].reshape(channels) / case.inputs[6].reshape(-1)[0]
     case.expected = [quantized(product, scale, case.inputs[7].reshape(-1)[0])]
+
+
+def affinegrid(case):
+    sizes = [2, 3, *([4, 5, 3][:2 + case.below(2)])]
+    case.attrs = {"sizes": sizes, "align": case.draw("align")}
+    case.inputs, case.type, case.opset = [case.tensor(2, len(sizes) - 2, len(sizes) - 1)], "AffineGrid", 20
+    case.onnx_inputs, case.onnx_attrs = [case.inputs[0], np.array(sizes, np.int64)], {"align_corners": int(case.attrs["align"] == "yes")}
+
+
+def col2im(case):
+    ns = 1 + case.below(3)
+    block, attrs = [1 + case.below(3) for _ in range(ns)], {n: case.draw(n, 2 * ns if n == "pads" else ns) for n in ("strides", "pads", "dilations")}
+    image = [d * (k - 1) + 1 + case.below(4) for k, d in zip(block, attrs["dilations"])]
+    places = [(n + attrs["pads"][j] + attrs["pads"][j + ns] - d * (k - 1) - 1) // s + 1
+              for j, (n, k, d, s) in enumerate(zip(image, block, attrs["dilations"], attrs["strides"]))]
+    case.inputs = [case.tensor(2, 2 * int(np.prod(block)), int(np.prod(places)))]
+    case.attrs, case.onnx_attrs, case.type, case.opset = dict(attrs, image=image, block=block), attrs, "Col2Im", 18
+    case.onnx_inputs = case.inputs + [np.array(image, np.int64), np.array(block, np.int64)]
+
+
+def optimizer(case, kinds, names, apply):
+    """Of one or two tensors, from the first step or a later one; apply: the reference's function of one tensor."""
+    case.attrs.update({name: case.draw(name) for name in names})
+    n, shapes = 1 + case.below(2), [(2, 3), (4,)]
+    r, t = np.float32(0.1), np.int64(case.below(3))
+    tensors = [[case.tensor(*shapes[j], low=0.1 if kind > 1 else -2.0) for j in range(n)] for kind in range(kinds)]
+    case.inputs = [np.array(r), np.array(t), *(x for kind in tensors for x in kind)]
+    results = [apply(r, t, *(kind[j] for kind in tensors), **{name: number(case.attrs[name]) for name in names}) for j in range(n)]
+    case.expected = [np.asarray(results[j][k], np.float32) for k in range(kinds - 1) for j in range(n)]
+    case.outputs = len(case.expected)
+
+
+def momentum(case):
+    from onnx.reference.ops.aionnx_preview_training import op_momentum as reference
+    case.attrs["mode"] = case.draw("mode")
+    step = reference._apply_nesterov if case.attrs["mode"] == "nesterov" else reference._apply_momentum
+    optimizer(case, 3, ["alpha", "beta", "norm"], lambda *a, alpha, beta, norm: step(*a, norm, alpha, beta))
+
+
+def adagrad(case):
+    from onnx.reference.ops.aionnx_preview_training.op_adagrad import _apply_adagrad
+    optimizer(case, 3, ["decay", "epsilon", "norm"], lambda *a, decay, epsilon, norm: _apply_adagrad(*a, norm, epsilon, decay))
+
+
+def adam(case):
+    from onnx.reference.ops.aionnx_preview_training.op_adam import _apply_adam
+    names = ["alpha", "beta", "epsilon", "norm", "post"]
+    optimizer(case, 4, names, lambda *a, alpha, beta, epsilon, norm, post: _apply_adam(*a, norm, post, alpha, beta, epsilon))

@@ -1,0 +1,41 @@
+/* affinegrid: where a picture is read that an affine map moves: grid [n, .., axes] = theta [n,
+   axes, axes + 1] times the place of each element of a picture of `sizes` [n, c, ..], and 1. Places
+   go from -1 to 1, the last axis first: between the middles of the first and last elements with
+   `align`, else between their outer edges. */
+#include "op.h"
+enum { SIZES, ALIGN };
+static const AttrDef attrs[] = {[SIZES] = {.name = "sizes", .kind = A_INTS},
+                                [ALIGN] = {"align", A_WORD, "no", "no yes", .draw = "no yes"},
+                                {0}};
+
+static const char *shape(Call *c) {
+    Dims theta = c->in[0]->dim, d = ints_dims(c, SIZES);
+    int ns = d.n - 2;
+    if (theta.n != 3 || ns < 1 || ints(c, SIZES).n >= RANK_MAX)
+        return "affinegrid needs theta [n, axes, axes + 1] and sizes [n, c, ..]";
+    need_eq(c, theta.v[0], d.v[0]);
+    need_eq(c, theta.v[1], poly_int(c->w, ns));
+    need_eq(c, theta.v[2], poly_int(c->w, ns + 1));
+    c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = {.n = ns + 2, .v = {d.v[0]}}};
+    for (int k = 0; k < ns; k++) c->out[0].dim.v[k + 1] = d.v[k + 2];
+    c->out[0].dim.v[ns + 1] = poly_int(c->w, ns);
+    return is_float(c->in[0]) ? NULL : "not for this element type";
+}
+/* Place i of n as a number from -1 to 1. */
+static Ex place(Call *c, Poly i, Poly n) {
+    Poly twice = poly(c, word(c, ALIGN) ? "2*i" : "2*i + 1", i);
+    Poly whole = word(c, ALIGN) ? poly(c, "n - 1", n) : n;
+    return sub(c, divide(c, size(c, twice), size(c, whole)), num(c, 1, 1));
+}
+static Ex define(Call *c, Dims i) {
+    int ns = i.n - 2;
+    Dims at_theta = {3, {i.v[0], i.v[ns + 1], poly_int(c->w, ns)}};
+    Ex y = at(c, 0, at_theta);
+    for (int k = 0; k < ns; k++) {
+        Ex factor = at(c, 0, dims_with(at_theta, 2, poly_int(c->w, ns - 1 - k)));
+        y = add(c, y, mul(c, factor, place(c, i.v[k + 1], c->out[0].dim.v[k + 1])));
+    }
+    return y;
+}
+static const OnnxMap onnx[] = {{"", "AffineGrid", 20, 0, "sizes=input:1 align=align_corners"}, {0}};
+const Op op_affinegrid = {"affinegrid", "theta", "grid", attrs, shape, define, .onnx = onnx};

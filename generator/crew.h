@@ -22,7 +22,7 @@ typedef void (*CrewWork)(Hand *, void *user, uint64_t part);
 struct Crew {
     int n;
     Hand *hand;
-    /* of the task in hand */
+    /* Of the current task. */
     CrewWork work;
     void *user;
     uint64_t parts, grain;

@@ -1,16 +1,6 @@
-/* opset.c -- reads a set file: which inputs and operators terms are made of. generator/README.md
-   has its grammar.
-
-     sizes m n c h w                     the names of sizes, then their values at each stage, the
-                                         first stage first
-     at 3 1 2 3 4
-     input matrix : F [m, m]             a sort and a type; a sort may have several
-     op matmul : matrix matrix           attributes, arguments' sorts (a capital: any), results'
-                                         sorts (as the first
-     op split axis=0 sizes=[p, q] : A -> A A where p = m | n      argument), unknowns' choices, how
-                                                                  many in a term
-     op conv pads=P:[1, 1, 1, 1] : image kernel most 2            P: in rules any list may stand for
-                                                                  it */
+/* opset.c -- reads a set file: the inputs and operators that terms are made of. Its notation, one
+   line a statement, is specified in generator/README.md. Lines are read in order: sizes and their
+   values, then inputs, then operators. */
 #include "generator/space.h"
 #include "ops/base/text.h"
 #include <string.h>

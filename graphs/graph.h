@@ -1,13 +1,14 @@
-/* graph.h -- graphs are values. A node is (signature, input values), hash-consed: equal nodes are
-   the same node. A node owns consecutive value ids, one per output; ids ascend topologically, so
-   nothing walks recursively. A Graph is only lists of values: inputs (nodes of the operator
-   `input`) and outputs; what is live follows. */
+/* graph.h -- graphs as immutable values. A node is a signature with input values; nodes are
+   hash-consed, so that equal nodes are the same node. A node owns consecutive value numbers, one
+   for each output. A node's number is greater than those of its inputs, so that ascending order is
+   a topological order and nothing walks recursively. A Graph is two lists of values, its inputs and
+   its outputs; its nodes are those that the outputs need. */
 #ifndef ISOMER_GRAPH_H
 #define ISOMER_GRAPH_H
 #include "ops/signature.h"
 
-typedef uint32_t Value;  /* one tensor; 0: input left out */
-typedef uint32_t NodeId; /* the number of the node's first value */
+typedef uint32_t Value;  /* one tensor; 0: none, or an optional input that is left out */
+typedef uint32_t NodeId; /* a node, by the number of its first value */
 typedef struct Node {
     Sig sig;
     const Op *op;
@@ -15,27 +16,28 @@ typedef struct Node {
     const Value *in;
     Value out; /* outputs are out .. out + nout - 1 */
 } Node;
-typedef struct Graph { /* arrays belong to the arena they were made in; value semantics */
+typedef struct Graph { /* copied by value; the arrays belong to the arena they were made in */
     int nin, nout;
     const Value *in, *out;
 } Graph;
 
-/* A World (world_new) plus everything ops/ and graphs/ keep beside its tables; world_free frees
-   all. */
+/* A World (world_new) with what ops/ and graphs/ keep beside its tables; world_free frees all. */
 World *graph_world_new(Escape *, size_t limit);
 
-/* Makes or finds a node. attr: in the order of op->attrs, all of them (node_attrs fills defaults);
-   inputs may end early where the rest are optional. nout counts for variadic outputs. Result: its
-   first value; 0 and *why (static text) when shape() refuses. */
+/* Makes a node, or finds the equal one, and returns its first value; 0 and *why (static text) if
+   shape() refuses. attr holds all attributes in the order of op->attrs (node_attrs fills in the
+   defaults). The inputs may end early if the rest are optional. nout matters for operators with a
+   variable number of outputs only. */
 Value node_make(World *, const Op *, const Attr *attr, int nin, const Value in[], int nout,
                 const char **why);
 /* The same operator and attributes on other inputs. */
 Value node_rebuild(World *, NodeId, const Value in[], const char **why);
-/* Fills attr[k] where !given[k]; false: *missing names one without default. */
+/* Fills in the defaults of the attributes k with !given[k]; `first` is input 0, whose rank some
+   defaults depend on. false: *missing is the name of an attribute without a default. */
 bool node_attrs(World *, const Op *, Value first, const bool given[], Attr *attr,
                 const char **missing);
-NodeId value_node(const World *, Value);
-int value_port(const World *, Value);
+NodeId value_node(const World *, Value); /* the node that computes it */
+int value_port(const World *, Value);    /* which of the node's outputs it is, from 0 */
 Node node_get(const World *, NodeId);
 NodeId node_count(const World *); /* the greatest value number */
 const Type *value_type(const World *, Value);
@@ -44,8 +46,8 @@ TypeId value_type_id(const World *, Value);
 Value graph_input(World *, const char *name, const Type *);
 const char *input_name(const World *, Value); /* NULL: not an input */
 
-/* Contents: bytes keyed by their hash; they are not copied, and must outlive the World (mapped
-   file, arena). blob 0: none. */
+/* The bytes of constants, stored once for equal contents. They are not copied and must outlive the
+   World (a mapped file, an arena). 0: none. */
 typedef uint32_t Blob;
 Blob blob_put(World *, const void *bytes, size_t n);
 const void *blob_get(const World *, Blob, size_t *n);
@@ -54,21 +56,21 @@ bool constant_get(const World *, Value, Type *, const void **bytes); /* false: n
 Blob constant_blob(const World *, Value);                            /* 0: not a constant */
 Value constant_float(World *, float);                                /* rank 0 */
 
-/* A graph's inputs are usually nodes of the operator `input`; other values may be inputs too: then
-   what they are made of is not part of the graph. Live nodes of a graph, ascending (a topological
-   order). Arrays in the arena. */
+/* The nodes that a graph's outputs need, ascending; the array lives in the arena. A graph's inputs
+   are usually nodes of the operator `input`. Any other value may be an input, too; the nodes that
+   compute it are then not part of the graph. */
 typedef struct NodeList {
     int n;
     NodeId *v;
 } NodeList;
 NodeList graph_live(World *, Arena *, const Graph *);
-/* Who uses a value, over the live nodes; outputs of the graph are not nodes and are counted
-   apart. */
+/* Who uses a value: the nodes user[first[v]] .. user[first[v] + count[v] - 1] of the list, and
+   outputs[v] outputs of the graph. v < n. */
 typedef struct Uses {
     int *first, *count;
     NodeId *user;
     int *outputs;
     uint32_t n;
-} Uses; /* users of v: user[first[v]] .. count[v]; outputs[v]: how often a graph output */
+} Uses;
 Uses graph_uses(World *, Arena *, const Graph *, NodeList);
 #endif

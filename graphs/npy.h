@@ -12,6 +12,6 @@ typedef struct Npy {
 } Npy;
 bool npy_read(Arena *, const char *path, Npy *, Error *); /* the data lives in the arena */
 bool npy_parse(Arena *, const char *place, const char *data, size_t n, Npy *, Error *);
-/* bfloat16, which NumPy lacks, as <u2. */
+/* bfloat16, which NumPy does not have, is written as <u2. */
 bool npy_write(Arena *, const char *path, const Npy *, Error *);
 #endif

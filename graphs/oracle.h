@@ -10,7 +10,7 @@
    doubles. E_INVALID with the node for what cannot be run. */
 bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
                 Error *);
-bool oracle_dims(World *, const Type *, Sizes, int64_t dim[],
-                 /* false: a size has no value, is negative, or they are too many. */
-                 int64_t *count);
+/* The sizes of a type and the number of elements; false: a size has no value or is negative, or
+   there are too many elements. */
+bool oracle_dims(World *, const Type *, Sizes, int64_t dim[], int64_t *count);
 #endif

@@ -24,7 +24,7 @@ bool constant_parse(World *, Arena *, Scan *, LineConstant **out);
 /* 0: the scan's error says why; type: with its sizes bound. */
 Value constant_build(World *, const LineConstant *, const Type *, Scan *);
 void constant_print(World *, Value, Text *);
-/* hex"00ff"; false without error: none there. */
+/* Takes hex"00ff"; false without error: none there. */
 bool hex_parse(Scan *, Arena *, const void **bytes, size_t *n);
 void hex_print(const void *bytes, size_t n, Text *);
 #endif

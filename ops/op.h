@@ -1,81 +1,84 @@
-/* op.h -- the language in which operators are written. An operator is one file ops/NAME.c ending
-   with one constant `const Op op_NAME`, and one line in ops.def; it includes this header only, and
-   nothing but operators includes it: its names are short. */
+/* op.h -- the language in which operators are written. An operator is one file ops/NAME.c, which
+   ends with one constant `const Op op_NAME`, and one line in ops.def. Operators include this header
+   only, and nothing else includes it; that is why its names are short. */
 #ifndef ISOMER_OP_H
 #define ISOMER_OP_H
 #include "ops/operator.h"
 
-/* Shapes. Everything is built in the World of the call and returned by value; nothing fails: a
-   result beyond int64 makes the whole signature fail afterwards. Sizes are in elements; `attr`
-   counts the operator's attributes from 0. */
+/* ---- Shapes. Everything is built in the World of the call and returned by value. No function
+   fails: where a result leaves int64, the whole signature is refused afterwards. Sizes are in
+   elements; `attr` is the position of an attribute in the operator's table, from 0. */
 
-/* poly: sums and products of letters, whole numbers and parentheses, "s*i + d*k - p"; each letter
-   a-z is bound to the next argument (a Poly) where it first appears. */
+/* A polynomial from a formula of letters a-z, whole numbers, + - * and parentheses, such as
+   "s*i + d*k - p". The arguments behind it are Polys, one for each different letter, in the order
+   in which the letters first appear. */
 Poly poly(Call *, const char *formula, ...);
 Poly quot(Call *, Poly a, Poly b);            /* floor(a/b) */
 Poly least(Call *, Poly a, Poly b);           /* min(a, b) */
 Poly total(Call *, PolyList, int n);          /* v[0] + .. + v[n-1] */
 Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1]; 1 if there are none */
 
-/* What shape() requires of sizes: kept in call->need unless it holds for all sizes. A need that no
-   size can meet makes the signature fail. */
+/* What shape() requires of sizes. A requirement is kept in call->need unless it holds for all
+   sizes; one that no size can meet makes the signature refused. */
 void need_eq(Call *, Poly a, Poly b);   /* a = b */
 void need_ge(Call *, Poly a, Poly b);   /* a >= b */
-bool is_const(Call *, Poly, int64_t *); /* a number; only then is it stored */
+bool is_const(Call *, Poly, int64_t *); /* true: it is a number, which is stored */
 
-/* Attributes: what the node states, or the default. */
-PolyList ints(Call *, int attr);  /* of an A_INTS, or the one entry of an A_INT */
+/* ---- Attributes: what the node states, or the default. */
+PolyList ints(Call *, int attr);  /* the entries of an A_INTS, or the one entry of an A_INT */
 Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Dims */
-Poly intof(Call *, int attr);     /* of an A_INT; 0 if it has no value */
-/* Of an A_WORD: its place in the attribute's list of words. */
-int word(Call *, int attr);
-Ex real(Call *, int attr); /* of an A_REAL */
-/* An A_REAL that is a number as the bits of a double: for params. */
+Poly intof(Call *, int attr);     /* an A_INT; 0 if it has no value */
+int word(Call *, int attr);       /* an A_WORD: the position of the word in the attribute's list */
+Ex real(Call *, int attr);        /* an A_REAL */
+/* An A_REAL as the bits of a double, for params(); false: it is no number. */
 bool bits_of(Call *, int attr, int64_t *out);
-/* A constant A_INT as an axis, negative from the end; -1: it is none. */
+/* An A_INT as an axis of a tensor of this rank; negative ones count from the end. -1: it is no
+   number, or no such axis. */
 int axis(Call *, int attr, int rank);
-int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_INTS */
+int axis_at(Call *, int attr, int k, int rank); /* the same for entry k of an A_INTS */
 
-/* Element types; the classes are those of dtype_class: F floats, I signed, U unsigned integers, B
-   bool, .. */
+/* ---- Element types. Classes are the letters of dtype_class: F floats, I signed and U unsigned
+   integers, B bool, .. */
 bool is_float(const Type *);
 bool is_byte(const Type *); /* integers of 8 bits */
-/* Inputs of one element type, of these classes ("FIU"): NULL, or why not. */
+/* NULL if all inputs have one element type, of one of these classes ("FIU"); else why not. */
 const char *dtypes_agree(Call *, const char *classes);
-/* likewise, and out[0] becomes the type of input 0. */
+/* The same check; then out[0] becomes the type of input 0. */
 const char *same_type(Call *, const char *classes);
 
-/* Lists of sizes or of indices. */
-Dims dims_join(Call *, Dims, Dims);   /* the longer one; the shorter must equal its last axes */
+/* ---- Lists of sizes or of indices. */
+/* The longer one; it is required that the shorter equals its last axes. */
+Dims dims_join(Call *, Dims, Dims);
 Dims dims_tail(Dims, int n);          /* the last n */
 Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count from the end */
 Dims dims_cons(Poly, Dims);           /* one more entry in front */
-Dims dims_without(Dims, int axis);    /* one entry (from 0) less */
+Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
 bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
-/* How many windows fit into n + pads; requires stride, dilation >= 1 and a result >= 0. */
+/* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
 
-/* Values of integer operators without a definition. value_each: f on corresponding elements;
-   missing leading axes broadcast. */
+/* ---- Values of integer operators without a definition (Op.value). */
+/* f on corresponding elements of the inputs; missing leading axes broadcast. */
 bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y));
-int decide_eq(Call *, Poly a, Poly b); /* 1: for all sizes, 0: for none, -1: not decided */
+/* Whether a = b, a >= b: 1: for all sizes, 0: for none, -1: not decided. */
+int decide_eq(Call *, Poly a, Poly b);
 int decide_ge(Call *, Poly a, Poly b);
-bool is_natural(Call *, Poly); /* shown to be >= 0 whatever the sizes are */
+bool is_natural(Call *, Poly); /* true: shown to be >= 0 for all sizes */
 
-/* Definitions: one output element as an expression over the output's indices. First indices and
-   conditions. */
-Dims bound(Call *, Dims n); /* fresh k with 0 <= k < n, for sum and most */
-/* mixed-radix digits of e: defined once, not summed. */
+/* ---- Definitions: one output element as an expression over the output's indices. */
+/* Indices and conditions. */
+Dims bound(Call *, Dims n); /* fresh variables k with 0 <= k < n, for sum and most */
+/* The mixed-radix digits of e: symbols defined by e, not variables to sum over. */
 Dims digits(Call *, Poly e, Dims radix);
-Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on axes from.. */
+Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on the axes from `from` on */
 Cond when_eq(Call *, Poly a, Poly b);          /* a = b */
 Cond when_ge(Call *, Poly a, Poly b);          /* a >= b */
 Cond both(Call *, Cond, Cond);
 
-/* Then numbers, over the reals. */
+/* Real numbers. */
 Ex num(Call *, int64_t p, int64_t q); /* p/q, q > 0 */
 Ex size(Call *, Poly);                /* a size as a number */
-/* The element at i of an input; what is outside it must not be asked for: guard it. */
+/* The element of an input at index i. An index outside the input must be guarded (when). */
 Ex at(Call *, int input, Dims i);
 Ex add(Call *, Ex, Ex);
 Ex sub(Call *, Ex, Ex);
@@ -85,21 +88,23 @@ Ex max2(Call *, Ex, Ex);
 Ex min2(Call *, Ex, Ex);
 Ex power(Call *, Ex, Ex); /* a to the power of b */
 Ex fn(Call *, Function, Ex);
-/* Cond ? a : b, the condition being of indices and sizes. */
+/* The first where the condition, on indices and sizes, holds; else the second. */
 Ex when(Call *, Cond, Ex, Ex otherwise);
-Ex where(Call *, Ex c, Ex a, Ex b); /* c != 0 ? a : b, c being data */
-/* The last at k = the place that index means (ex_place); k: bound() of the axis. */
+Ex where(Call *, Ex c, Ex a, Ex b); /* a where c, which is data, is not 0; else b */
+/* The last argument with k, a bound() variable of an axis, replaced by the place on that axis that
+   `index`, which is data, means (ex_place). */
 Ex take(Call *, Poly k, Ex index, Ex);
-/* Over all k of bound() for which the condition holds; 0 over none. */
-Ex sum(Call *, Dims k, Cond, Ex);
-Ex most(Call *, Dims k, Cond, Ex); /* maximum; -infinity over an empty domain */
+/* Over all values of the bound() variables k for which the condition holds. */
+Ex sum(Call *, Dims k, Cond, Ex);  /* the sum; 0 over none */
+Ex most(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
 
-/* Quantized numbers. An input that holds one number, or one for each place of an axis: the number
-   of place k; 0: the input is left out. */
+/* ---- Quantized numbers. */
+/* Element k of an input that holds one number, or one for each place of an axis; 0: the input is
+   left out. */
 Ex at_place(Call *, int input, Poly k);
-/* Why an input is no such one for an axis of n places; NULL: it is one, or left out. */
+/* NULL if an input is such a one for an axis of n places, or is left out; else why not. */
 const char *place_fits(Call *, int input, Poly n);
-Ex less_zero(Call *, Ex x, Ex zero); /* x - zero, or x without a zero */
-/* round(x) + zero, limited to what the integers of out[0] are. */
+Ex less_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero */
+/* round(x) + zero, limited to the integers that out[0] can hold. */
 Ex whole_near(Call *, Ex x, Ex zero);
 #endif

@@ -1,7 +1,8 @@
 /* operator.h -- what one operator is: shape() and define(), plus tables. define() writes one output
-   element as an expression over symbolic indices, once per signature; kernels' oracle,
-   fingerprints, prover, shape values, FLOPs, views and default kernels read that tree. Operators
-   themselves include op.h, which adds the language they are written in. */
+   element as an expression over symbolic indices, once per signature. That expression is all that
+   others read: the prover, the oracle of kernels, the fingerprints of the rule generator, shape
+   computations, operation counts, views and default kernels. Operators themselves include op.h,
+   which adds the language they are written in. */
 #ifndef ISOMER_OPERATOR_H
 #define ISOMER_OPERATOR_H
 #include "ops/core/attr.h"
@@ -14,14 +15,16 @@ typedef struct Needs {
     int n, room;
     Lit *v;
 } Needs;
-typedef struct Call { /* an operator meets attributes and types: a signature */
+/* One call of an operator's functions: the operator with attributes and input types (a
+   signature). */
+typedef struct Call {
     World *w;
     const Op *op;
     const Attr *attr;      /* attr[i] is op->attrs[i], defaults filled in */
     const Type *const *in; /* in[k] == NULL: optional input left out */
     Type *out;             /* nout of them, written by shape() */
-    /* What shape() requires of sizes: the importer assumes it, the prover solves it, search must
-       entail it. */
+    /* What shape() requires of sizes. The importer assumes it (a valid model satisfies it), the
+       prover solves it, and search applies a rule only where it follows from what is known. */
     Needs *need;
     int nin, nout, port; /* port: the output that define() writes */
 } Call;
@@ -30,7 +33,7 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
    whose items all succeed; when none does, the node is opaque. The exporter takes the first entry
    valid at the model's opset that it can invert, so the plain spelling stands first. attrs is a
    list of items separated by blanks. An attribute of the node that no item names makes the entry
-   fail; so does a used output that the operator has not.
+   fail, and so does a used output that our operator does not have.
      NAME                our attribute NAME is the attribute of that name; if the node lacks it, our
                          default
      NAME=THEIRS         likewise under another name; NAME=THEIRS|input:K: the attribute, or else
@@ -40,12 +43,12 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
      NAME=input:K[]      the same; a single number is written as a list of one
      NAME=THEIRS^        like NAME=THEIRS; a word is written in capitals
      NAME=VALUE!         a fixed value of ours in text form: axis=1!
-     THEIRS==VALUE       the node has not this attribute, or it is VALUE; exported only if given
-                         with a preceding +: +mode==constant
-     THEIRS:ignore       has no bearing on the outputs we keep; not exported
-     X:SPECIAL           done by name; the list:
-       pads:auto_pad       auto_pad (NOTSET, VALID, SAME_UPPER, SAME_LOWER) becomes pads; needs
-                           kernel, strides, dilations
+     THEIRS==VALUE       the node lacks this attribute, or it is VALUE; exported only if written
+                         with a + before it: +mode==constant
+     THEIRS:ignore       has no effect on the outputs we keep; not exported
+     X:SPECIAL           a special case, done by name (graphs/onnx/special*.c):
+       pads:auto_pad       auto_pad (NOTSET, VALID, SAME_UPPER, SAME_LOWER) becomes pads; requires
+                           the attributes kernel, strides and dilations
        kernel_shape:check  if present, equal to the sizes of input w behind its first two
        perm:reversed       the attribute perm, if absent all axes reversed
        axes:all            axes as in the other items of this entry, if absent or empty every axis
@@ -94,8 +97,8 @@ typedef struct Call { /* an operator meets attributes and types: a signature */
                            size that depends on data; likewise n:compress and kept:nms
        training:attribute  training_mode is 1; training:input: input 2 is true; training:off: it is
                            false or left out
-       rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input w: where it
-                           has others no run gets past the node
+       rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input w; a node
+                           that breaks this is opaque
        axis:dft, length:dft  input 2, or else -2; input 1, or else 0
        shape:like          the sizes of input 0, which is dropped
        dtype:like          the attribute dtype, or else the element type of input 0
@@ -119,29 +122,31 @@ enum {
     OP_BROADCASTS = 4, /* in ONNX its inputs broadcast like NumPy: the importer inserts `broadcast`,
                           the exporter drops it */
     OP_NO_COST = 8,    /* never costs anything by itself (input, constant) */
-    OP_BY_DATA = 32, /* data decide what it reads, or results share work: its kernel is faster than
-                        a loop over its definition */
-    OP_ANY_TYPE = 16 /* takes inputs of unknown rank */
+    OP_BY_DATA = 32,   /* its reference kernel is run rather than a loop over its definition: data
+                          decide what it reads, or its elements share work */
+    OP_ANY_TYPE = 16   /* takes inputs of unknown rank */
 };
 struct Op {
-    const char *name, *in, *out;  /* "x w b?" "ys..": names, optional (?), variadic (..) */
+    const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */
     const AttrDef *attrs;         /* ends with {0}; NULL: none */
-    const char *(*shape)(Call *); /* writes out[]; NULL, or why these types cannot meet */
-    /* One element of output c->port at index i; 0: not for this signature. NULL, and no expand: a
-       known operator, which shapes and kernels understand but rules do not. */
+    const char *(*shape)(Call *); /* writes c->out[]; NULL, or why it refuses these types */
+    /* The element of output c->port at index i; 0: this signature has no definition. An operator
+       with neither define nor expand is "known": it has shapes and a kernel, but no rules. */
     Ex (*define)(Call *, Dims i);
-    const char *expand; /* composite: its graph in text form (graphs/TEXT.md), in place of define */
-    /* Of integer operators without define, or where it says too little: the elements of out[0] from
-       those of the inputs (v == NULL: not known). false: cannot say. */
+    const char *expand; /* a composite: its graph in text form (graphs/TEXT.md), not define */
+    /* For shape computations of integer operators without a definition, or where that does not
+       suffice: the elements of output 0 from those of the inputs (in[k].v == NULL: not known).
+       false: not known. */
     bool (*value)(Call *, const PolyList in[], Poly *out);
-    /* Its own steps (lower.h) into out[0..nout-1] from in[0..nin-1] (absent inputs: rank -1), where
-       the definition's structure gives worse ones: matmul to S_GEMM, .. 1: done, 0: not for these
-       views or attributes (the default is taken), -1: steps->why says what failed. NULL: the
-       default. Sizes of attributes: step_size. */
+    /* Writes steps (lower.h) that compute out[0..nout-1] from in[0..nin-1] (inputs left out have
+       rank -1), where those that follow from the definition are slower: matmul as S_GEMM, .. 1:
+       done; 0: not for these views or attributes, take the default; -1: failed, steps->why says
+       how. NULL: always the default. step_size gives the sizes of attributes. */
     int (*lower)(Call *, const View in[], const View out[], StepBuf *);
-    OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and where data
-                        decide what is read */
-    int (*params)(Call *, int64_t *out, int room); /* what it needs beyond views; how many, or -1 */
+    OpKernel kernel; /* reference kernel, run as an S_OP step: of known operators, and of those
+                        with OP_BY_DATA */
+    /* What the kernel needs beyond views, into out[0..room-1]; returns how many, or -1. */
+    int (*params)(Call *, int64_t *out, int room);
     const OnnxMap *onnx;
     unsigned flags;
 };

@@ -29,9 +29,9 @@ typedef struct SigInfo {
     int nneed;
     const Lit *need; /* what must hold of sizes */
 } SigInfo;
-/* attr in the order of op->attrs, all filled in. nout: for variadic outputs, else ignored. Never
-   fails: a refused signature has `why`. Axes that are numbers are written from the front; equal
-   meanings are the same signature. */
+/* attr holds all attributes in the order of op->attrs; nout matters for operators with a variable
+   number of outputs only. Never fails: a refused signature has `why`. Attributes are normalised
+   (negative axes count from the front, ..), so that equal meanings are the same signature. */
 Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
 const SigInfo *sig_info(World *, Sig);
 void sig_attr(const World *, Sig, Attr *out); /* the attributes, in order */

@@ -1,5 +1,5 @@
-/* steps.h -- what is costed, executed, recorded and shipped: plain data, no Poly, no World; all
-   that a back end sees.
+/* steps.h -- steps: what is priced, run and recorded. They are plain data, without symbolic sizes,
+   and all that a back end sees.
 
    A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot,
    an element offset, sizes and element strides. A stride of 0 repeats an element (broadcast); the
@@ -23,21 +23,22 @@
                                                   differ
    S_FILL     y                                   -; every element becomes code[0].k
    S_SOFTMAX  y x                                 -; along the last axis
-   S_LOOP     y x1 x2 ..                          a loop program (core/loop.h): anything an
-                                                  operator's definition says
-   S_OP       y.. x..                             nout, then what the operator `op` says in its own
-                                                  file
+   S_LOOP     y x1 x2 ..                          a loop program (core/loop.h), which can compute
+                                                  any definition
+   S_OP       y.. x..                             number of outputs, then those of the operator `op`
+                                                  (Op.params); runs its reference kernel
 
    Epilogue: GEMM, CONV, POOL, REDUCE may carry `code`: instruction 0 is C_ACC (the element just
    computed), the last instruction is what is stored; C_VIEW k reads view[k], k beyond the views
-   named above, which has y's rank and sizes (stride 0 where broadcast). Accumulation is in float
-   for float32. A program runs in the widest class among y, the accumulator and the views it reads:
-   double, float (16-bit floats too), uint64, int64 (all other integers and bool); it is converted
-   to y's type when it is stored, as S_COPY does: integers wrap, floats truncate toward zero and
-   saturate (NaN gives 0), bool is "is not zero". Integer division truncates, C_MOD has the
-   divisor's sign, both give 0 for a divisor 0. min, max and relu of programs and reductions pass
-   NaN on; the maximum of a pool, and an activation that a kernel fuses into its convolution or
-   product, need not. y may be an input's very view, in place (S_EWISE). */
+   named above, which has y's rank and sizes (stride 0 where broadcast). GEMM, CONV, POOL and REDUCE
+   of float32 accumulate in float. A program runs in the widest class among y, the accumulator and
+   the views it reads: double, float (16-bit floats too), uint64, int64 (all other integers and
+   bool); it is converted to y's type when it is stored, as S_COPY does: integers wrap; floats that
+   become integers are truncated toward zero and saturate (NaN gives 0); bool is "is not zero".
+   Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0. min, max
+   and relu of programs and reductions propagate NaN; the maximum of a pool, and an activation that
+   a kernel fuses into its convolution or product, need not. S_EWISE may work in place: y may be the
+   same view as an input. */
 #ifndef ISOMER_STEPS_H
 #define ISOMER_STEPS_H
 #include <stddef.h>
@@ -75,8 +76,8 @@ typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
 typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
 
 /* One instruction of an element-wise program: instruction i computes value i from values a and b
-   (both < i), the constant k or a view. Booleans are 0 and 1. X(id, text, operands) where v: view
-   number in a; k: constant; u: a; b: a and b. */
+   (both < i), the constant k or a view. Booleans are 0 and 1. X(id, text, operands); operands are
+   '-': none; 'v': the view numbered a; 'k': the constant k; 'u': value a; 'b': values a and b. */
 #define SCALAR_OPS(X)            \
     X(C_ACC, "acc", '-')         \
     X(C_VIEW, "view", 'v')       \
@@ -138,39 +139,44 @@ typedef struct Kernel Kernel;
 typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
 
 /* What a back end can do. Functions that return int give 0 for done and a negative number for
-   failure; `why` receives a sentence. One Device is used by one thread at a time. A kernel may be
-   run any number of times, and refers to nothing of the Step it was compiled from. */
+   failure, if nothing else is said; `why`, of n bytes, receives the reason as a sentence. A Device
+   is used by one thread at a time. A kernel may be run any number of times, and does not refer to
+   the Step it was compiled from. */
 typedef struct Backend {
-    uint32_t abi, size; /* BACKEND_ABI, sizeof(Backend): both checked by who opens the plug-in */
+    uint32_t abi, size; /* BACKEND_ABI and sizeof(Backend), checked when a plug-in is opened */
     const char *name;
+    /* options: text that only the back end understands (--backend-options). NULL: failed. */
     Device *(*open)(const char *options, char *why, size_t n);
     void (*close)(Device *);
-    /* CPU or GPU, core, library versions: part of every stored cost's key. */
+    /* A text that tells devices of different speed apart (processor, kernels, library versions);
+       stored costs are valid for this identity only. */
     int (*identity)(Device *, char *text, size_t n);
-    /* NULL: out of memory; at least 64-byte aligned. */
+    /* Memory on the device, at least 64-byte aligned; NULL: there is none. release frees it. */
     void *(*alloc)(Device *, size_t bytes);
     void (*release)(Device *, void *);
     int (*copy)(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-    /* How many ways to run it, from 0 (cannot) up; choice 0 is the default. */
+    /* In how many ways the step can be run, numbered from 0, the default; 0: not at all. */
     int (*choices)(Device *, const Step *);
-    /* weights[j] is the contents of view[j]'s slot where they are known now and never change, else
-       NULL: they may be packed. *workspace is the scratch the kernel wants, in bytes, at each run.
-       NULL: cannot, *why* says so. */
+    /* A kernel for the step, to be freed by `forget`; NULL: failed. weights[j] holds the contents
+       of view[j]'s slot if they are known and never change (the kernel may keep them in a form of
+       its own), else NULL. *workspace receives the bytes of scratch memory that each run needs. */
     Kernel *(*compile)(Device *, const Step *, int choice, const void *const weights[],
                        size_t *workspace, char *why, size_t n);
-    /* queued; nothing is allocated here. */
+    /* Starts the kernel; it may still be running when this returns. slot[k] is the memory of slot
+       k. Allocates nothing. */
     int (*run)(Kernel *, void *const slot[], void *workspace);
-    /* Until all is done; ns (may be NULL): time on the device's clock. */
+    /* Returns when all kernels have ended; *ns (may be NULL): the device's clock, nanoseconds. */
     int (*wait)(Device *, double *ns);
     void (*forget)(Kernel *);
-    int channels_last; /* convolutions are faster over views whose channels have stride 1 */
-    /* The rest may be NULL. Memory on the device with these contents, which nothing writes: the
-       same for all who hold equal ones; each drops it once. */
+    int channels_last; /* not 0: convolutions are faster over views whose channels have stride 1 */
+    /* The following may be NULL. hold: memory on the device with these n bytes, which nobody may
+       write; equal contents share it. Every hold is undone by one drop. */
     void *(*hold)(Device *, const void *bytes, size_t n);
     void (*drop)(Device *, void *);
-    /* Not 0: the kernel does not read this view when it runs: it packed what it knew of it. */
+    /* Not 0: the kernel does not read this view when it runs, because it keeps the contents in a
+       form of its own. */
     int (*packed)(const Kernel *, int view);
 } Backend;
-/* The one symbol a plug-in exports; NULL: another ABI. */
+/* The one symbol that a plug-in exports; it returns NULL for an ABI that it does not have. */
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 int64_t view_count(const View *);
-/* row-major from the start of the slot. */
+/* Row-major from the start of the slot. */
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]);
 /* Axes in this order; the others are dropped. */
 View view_axes(const View *, int n, const int axis[]);

@@ -1,14 +1,14 @@
-/* rule.h -- a substitution rule as text, and as two graphs over shared variables once its axis
-   blocks have a length. The notation is specified in rules/README.md. A rule is directed. Its
-   identifier is the hash of its canonical form; verdicts (what was proved, under which conditions,
-   with which digest of the operators' definitions) stand behind it and are part of the file, not of
-   the identifier. */
+/* rule.h -- a substitution rule: as text, and, for given lengths of its axis blocks, as two graphs
+   over shared variables (an Instance). rules/README.md specifies the notation. A rule has a
+   direction, from its left side to its right side. Its identifier is the hash of its canonical
+   form. The verdict (what was proved, under which conditions, with which digest of the operators'
+   definitions) follows the rule in the file and is not part of the identifier. */
 #ifndef ISOMER_RULE_H
 #define ISOMER_RULE_H
 #include "graphs/graph_text.h"
 
-enum { RULE_BLOCKS = 6, RULE_ID = 17 };
-/* How much floating-point results may differ from the original's, as bits; exact is none of them.
+enum { RULE_BLOCKS = 6 /* at most in a rule */, RULE_ID = 17 /* bytes of an identifier */ };
+/* What floating point may change in the results, as a set of bits; the empty set is "exact".
    X(id, word) */
 #define RULE_CLASSES(X)                                                                         \
     X(CLASS_REASSOCIATES, "reassociates") /* sums and products in another order */              \
@@ -26,8 +26,8 @@ typedef enum RuleClass {
 } RuleClass;
 
 /* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A
-   verdict covers the lengths least..most of every group, and every length from least on of those
-   that it names in `all`. */
+   verdict covers the lengths least..most of every group, and all lengths from least on for the
+   groups that it names in `all`. */
 typedef struct RuleBlock {
     const char *name;
     int group;
@@ -45,20 +45,19 @@ typedef struct RulePart { /* lines of the rule's text, with the number of the fi
 typedef struct Rule {
     const char *name, *file;
     int line;
-    const char *section; /* comments that stand by themselves before it, without #; "" if none */
-    /* The # lines above it, without #: the model or case it is for; "" if none. */
-    const char *comment;
+    const char *section; /* comments separated from it by a blank line, without #; "" if none */
+    const char *comment; /* the # lines right above it, without #; "" if none */
     int nblock, ngroup;
     RuleBlock block[RULE_BLOCKS];
     RuleGroup group[RULE_BLOCKS];
     RulePart inputs, from, to, where; /* where: conditions the author demands; text NULL if none */
     char id[RULE_ID];                 /* 16 hexadecimal digits */
     Verdict verdict;
-    unsigned classes;
-    const char *condition; /* conditions under which it was proved, beside `where`; "" none */
-    /* "b.., h..": a block of each group for which it was proved at all ranks; "" none. */
-    const char *all;
-    char defs[33], digest[33]; /* of the definitions it rests on; over rule, verdict and defs */
+    unsigned classes;      /* bits of RuleClass */
+    const char *condition; /* further conditions under which it was proved; "" if none */
+    const char *all;       /* "b.., h..": a block of each group proved at all ranks; "" if none */
+    char defs[33];         /* digest of the definitions of its operators, in hexadecimal */
+    char digest[33];       /* digest of the rule, the verdict and defs */
 } Rule;
 typedef struct RuleSet {
     int n;
@@ -66,53 +65,53 @@ typedef struct RuleSet {
     Arena *arena;
 } RuleSet;
 
-/* Appends the rules of a file or text. Verdicts are parsed, not believed: rule_check does that. Two
-   rules of one name are an error. */
+/* Appends the rules of a file or of a text (`file` names it in errors). E_INVALID with line and
+   column; two rules of one name are an error. Verdicts are only parsed here: rule_check says
+   whether one holds. */
 bool rules_read(Arena *, const char *path, RuleSet *, Error *);
 bool rules_parse(Arena *, const char *file, const char *text, size_t n, RuleSet *, Error *);
 const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none */
-/* With comment and verdict; rules_parse reads it back. */
+/* With comment and verdict, as rules_parse reads it. */
 void rule_print(const Rule *, Text *);
-/* "exact", "reassociates+rounds" */
+/* "exact", or words joined by +, "reassociates+rounds"; classes_parse: false: no such word. */
 const char *classes_text(Arena *, unsigned classes);
 bool classes_parse(const char *text, unsigned *classes);
-/* Refuses (E_CHECK, place = file and rule) a rule without proof, a tampered verdict, or definitions
-   that changed since the proof. */
+/* True if the rule is proved and its verdict holds. E_CHECK with file and rule: it has no proof,
+   the verdict was edited, or a definition has changed since. */
 bool rule_check(World *, const Rule *, Error *);
 void rule_seal(World *, Arena *, Rule *); /* computes defs and digest after a verdict was set */
 
 /* A rule with block lengths fixed: two graphs in a World whose inputs are shared placeholders. */
 typedef struct Instance {
     const Rule *rule;
-    int length[RULE_BLOCKS]; /* of each group */
+    int length[RULE_BLOCKS]; /* of each group of axis blocks */
     int ninput;
     const Value *input;           /* in the order of declaration */
-    Graph from, to;               /* equal numbers of outputs; inputs: those above */
-    Graph from_stated, to_stated; /* the same at first; they stay so where a reader expands
-                                     composites in from and to */
+    Graph from, to;               /* over these inputs, with equally many outputs */
+    Graph from_stated, to_stated; /* the same as written: from and to may be replaced by graphs with
+                                     composites expanded, these stay */
     int nwhere;
-    const Lit *where;
+    const Lit *where; /* the author's conditions */
     int nsymbol;
     const Symbol *symbol; /* named sizes and integer attributes that occur, ascending */
-    /* It is a dimension of an input, so >= 0; other integers may be negative. */
-    const bool *is_size;
+    const bool *is_size;  /* the symbol is a size of an input, so >= 0; others may be negative */
     int nneed_from, nneed_to;
-    const Lit *need_from, *need_to; /* collected needs of shape() on either side */
+    const Lit *need_from, *need_to; /* what shape() requires on either side */
     int nreal;
     const char *const *real; /* real variables (EX_PARAM) */
 } Instance;
-/* E_INVALID when the rule does not type at these lengths (the reason names the node). */
+/* Builds the graphs. E_INVALID if they do not type at these lengths; the reason names the node. */
 bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
-/* The same with variables that no model has: what is matched in a model's World must be made so. */
+/* The same with variables of names that no model uses: for matching in a model's World. */
 bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
-/* All combinations of lengths: start with the first, until false. */
+/* Goes through all combinations of lengths that the rule states; false: there are no more. */
 void rule_lengths_first(const Rule *, int length[]);
 bool rule_lengths_next(const Rule *, int length[]);
-/* Likewise with those that the verdict covers beside: what does not type (it has too many axes) is
-   to be passed over. */
+/* The same with the lengths that the verdict covers by `all`. Some may not type, because they have
+   too many axes; the caller skips these. */
 bool rule_covered_next(const Rule *, int length[]);
-bool rule_is_stated(const Rule *, const int length[]); /* of these lengths the rule itself speaks */
+bool rule_is_stated(const Rule *, const int length[]); /* the rule states these lengths itself */
 bool rule_for_all(const Rule *, int group);            /* the verdict names the group in `all` */
-/* Computes id; a rule that does not type gets one from its text. */
+/* Computes the identifier; a rule that does not type gets one from its text. */
 void rule_identify(Arena *, Rule *);
 #endif

@@ -1,9 +1,20 @@
 /* isomer.h -- libisomer.so: finds a faster ONNX model that computes the same.
 
-   The library never exits, prints or touches signal handlers. Calls share nothing: several threads
-   may optimize at once, each with options and result of its own. Functions return an exit code of
-   the programs: 0 done, 1 a check failed, 2 wrong options, 3 invalid input, 4 a limit was reached,
-   5 the environment (files, back ends, measuring commands), 130 cancelled. */
+     IsomerOptions options;
+     IsomerResult result;
+     isomer_options(&options);
+     if (isomer_optimize("in.onnx", "out.onnx", &options, &result)) puts(result.message);
+     else puts(result.table);
+     isomer_result_free(&result);
+
+   The library never exits, prints or touches signal handlers. Several threads may optimize at once,
+   each with options and a result of its own. While the first call loads OpenBLAS it sets
+   OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS in the environment and then restores them; no other
+   thread should read or change the environment meanwhile.
+
+   Functions return what the programs exit with: 0 done, 1 a check failed, 2 wrong options, 3
+   invalid input, 4 a limit was reached, 5 the environment (files, back ends, measuring commands),
+   130 cancelled. */
 #ifndef ISOMER_H
 #define ISOMER_H
 #include <stddef.h>
@@ -17,77 +28,82 @@ typedef struct IsomerTexts {
     int n;
     const char *const *v;
 } IsomerTexts;
+/* Set by isomer_options; then change what you need. Texts stay the caller's. */
 typedef struct IsomerOptions {
     size_t size; /* sizeof(IsomerOptions), set by isomer_options */
 
-    /* The model. Sizes given here are for costing and checking; they never change it. */
-    IsomerTexts input_shape; /* "x:1,3,224,224" */
-    IsomerTexts dim;         /* "batch=8": by the name of a size */
+    /* Sizes that the model leaves open. They are used to time and to check, and do not change it.
+     */
+    IsomerTexts input_shape; /* "x:1,3,224,224": of an input */
+    IsomerTexts dim;         /* "batch=8": of every size of this name */
 
     /* The rules. */
-    const char *rules;           /* a file of proved rules; "none"; NULL: the library */
-    IsomerTexts enable, disable; /* by name or identifier; enable: these only */
-    const char *allow;           /* classes beyond the default: "drops" */
+    const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
+    IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these */
+    const char *allow;           /* "drops": also rules after which NaN and Inf may vanish */
 
-    /* What a graph costs. */
-    const char *cost;         /* "measured", "flops" or "nodes" */
-    const char *cost_db;      /* file of measured costs; NULL: in the user's cache folder */
-    const char *measure_with; /* "onnxruntime", or a command that times ONNX files; NULL: our own
-                                 executor */
-    const char *backend;      /* of our own executor: "cpu" or a plug-in */
-    int frozen;               /* nothing is timed */
+    /* What is minimised. */
+    const char *cost;         /* "measured" time, "flops" (time by a model of the machine) or
+                                 "nodes" */
+    const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
+    const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
+                                 (search/README.md); NULL: our own executor */
+    const char *backend;      /* of our own executor: "cpu", or the path of a plug-in */
+    int frozen;               /* not 0: nothing is timed; times not in cost_db are estimated */
 
     /* The search and its limits. */
-    int64_t steps;      /* budget in steps */
-    double time_limit;  /* seconds, 0: none */
-    int64_t fold_limit; /* larger constants (bytes) stay computed at each run; < 0: our default */
-    int64_t max_growth; /* bytes by which the file may grow; < 0: 1 MiB and a tenth of it */
+    int64_t steps;      /* at most so many graphs are expanded */
+    double time_limit;  /* seconds; 0: none */
+    int64_t fold_limit; /* a constant of more bytes is not computed beforehand; < 0: no limit */
+    int64_t max_growth; /* bytes by which the file may grow; < 0: 1 MiB and a tenth of the file */
 
     /* The check of what is to be written. */
-    int check;              /* how many inputs the results are compared on, 0: none */
-    uint64_t seed;          /* of the inputs that are drawn */
-    double rtol, atol;      /* relative to an output's largest magnitude, and absolute; < 0: by the
-                               classes of the rules used */
-    const char *input;      /* a .npz file: the first sample, and sizes; NULL: all is drawn */
+    int check;              /* on how many sets of inputs the models are compared; 0: none */
+    uint64_t seed;          /* of random inputs */
+    double rtol, atol;      /* allowed difference: relative to an output's largest magnitude, and
+                               absolute; < 0: by the classes of the rules used */
+    const char *input;      /* a .npz file with the first set of inputs; NULL: all are random */
     const char *check_with; /* a second opinion: "onnxruntime" (the Python package); NULL: none */
 
-    /* What is written beside the model; NULL or 0: not. */
+    /* Files written beside the model, and texts of the result; NULL or 0: not made. */
     const char *report;    /* JSON; search/REPORT.md */
     const char *html;      /* a page: what changed as pictures (by Graphviz's dot), costs, rules */
     const char *dot;       /* both graphs in Graphviz's language */
-    int diff;              /* the result's `changes` has every node removed, added or changed */
-    IsomerTexts explain;   /* and for these nodes, which rules made them, from what */
-    const char *proof_log; /* the derivation */
-    const char *replay;    /* a derivation to follow instead of searching */
+    int diff;              /* result.changes lists every node removed, added or changed */
+    IsomerTexts explain;   /* result.changes says which rules made these nodes, and from what */
+    const char *proof_log; /* every step from the original to the result, to be replayed */
+    const char *replay;    /* a proof log to follow instead of searching */
 
     int external;               /* weights go into one file beside the result, OUT.data */
-    int64_t external_threshold; /* those of so many bytes */
-    int dry_run;                /* nothing is written but report and proof log */
+    int64_t external_threshold; /* only weights of at least so many bytes */
+    int dry_run;                /* the model is not written; the files named above are */
 
-    const volatile int *cancel;                     /* may be NULL; becomes nonzero: stop */
-    void (*progress)(void *user, const char *line); /* may be NULL */
+    const volatile int *cancel; /* the run stops when *cancel becomes nonzero; may be NULL */
+    /* Receives a line that says what is being done; may be NULL. */
+    void (*progress)(void *user, const char *line);
     void *user;
 } IsomerOptions;
 typedef struct IsomerResult {
     int code;
-    char message[700]; /* place and reason of a failure */
-    char *table;       /* what was done, for people; NULL on failure */
-    char *report;      /* the same as JSON */
-    char *changes;     /* node by node, where asked for */
-    int changed;       /* the output differs from the input */
-    char warning[300]; /* what the user should know although all went well; "" */
+    char message[700]; /* place and reason of a failure; "" */
+    char *table;       /* what was done, as a table to print; NULL on failure */
+    char *report;      /* what was done, as JSON (search/REPORT.md); NULL on failure */
+    char *changes;     /* for `diff` and `explain`, else NULL */
+    int changed;       /* 1: the output differs from the input */
+    char warning[300]; /* what the user should know although nothing failed; "" */
 } IsomerResult;
 
 ISOMER_API const char *isomer_version(void);
-/* The same, and a line for each library that is linked, cut at n bytes. */
+/* The version, then a line for each library that is linked; text has n bytes. */
 ISOMER_API void isomer_versions(char *text, size_t n);
-ISOMER_API void isomer_options(IsomerOptions *); /* defaults */
-/* Reads `in`, writes `out` (may be the same path; ignored in a dry run): all of it or nothing. The
-   result's texts are freed by isomer_result_free. */
+ISOMER_API void isomer_options(IsomerOptions *); /* sets every option to its default */
+/* Reads the model `in` and writes `out`, wholly or not at all; both may be the same path, and `out`
+   is ignored in a dry run. If nothing gains 3 %, `out` is a copy of `in`. Returns result->code.
+   Free the result with isomer_result_free, also after a failure. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
                                IsomerResult *);
-/* The rules that these options choose, as the result's table: name, identifier, class, whether it
-   is on. */
+/* No model is read: result->table lists every rule with its name, identifier and class, and whether
+   these options choose it. */
 ISOMER_API int isomer_list_rules(const IsomerOptions *, IsomerResult *);
 ISOMER_API void isomer_result_free(IsomerResult *);
 #ifdef __cplusplus

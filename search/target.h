@@ -11,11 +11,9 @@ typedef struct Timing { /* of one file of a batch */
     double seconds; /* < 0: failed */
     char reason[200];
 } Timing;
-/* Run by the shell; E_ENVIRONMENT: cannot be started. */
+/* Starts the command by the shell; NULL and E_ENVIRONMENT: it cannot be started. */
 Target *target_start(const char *command, Error *);
-bool target_measure(Target *, int n, Timing *, double timeout_seconds,
-                    /* One batch; false: the process died, timed out or answered nonsense
-                       (E_ENVIRONMENT) */
-                    Error *);
+/* Times one batch; false and E_ENVIRONMENT: the process died, timed out or answered nonsense. */
+bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

@@ -24,10 +24,9 @@ typedef struct Cell {
 int cells_make(Prover *, Dom ctx, int n, const Nf *, int nexcept, const Symbol *except,
                Cell out[CELLS_MAX]); /* guards that mention an exception are left */
 Nf cell_restrict(Prover *, Nf, Dom known);
-int lead_term(Prover *, Nf,
-              /* A term that is not constant, chosen without regard to names and, if possible, to
-                 indices and domains; -1: none. */
-              Ratio *c);
+/* The number of a term that is not constant, and its coefficient; chosen without regard to names
+   and, if possible, to indices and domains. -1: there is none. */
+int lead_term(Prover *, Nf, Ratio *c);
 /* The greatest rational that divides all coefficients into integers; > 0. */
 Ratio coefficient_content(Prover *, int n, const Nf *);
 /* A positive coefficient and nonnegative atoms (any atoms, if `any`) that all terms of the forms

@@ -50,8 +50,7 @@ typedef struct AtomInfo {
     const Part *part;   /* closed */
     const Symbol *free; /* variables it depends on, in the order in which they appear */
     uint64_t mask;      /* a hash that does not depend on the names of variables */
-    uint64_t
-        heads; /* a hash of which inputs and functions occur, whatever their indices and domains */
+    uint64_t heads;     /* a hash of the inputs and functions that occur, not of indices, domains */
 } AtomInfo;
 typedef struct Term {
     Ratio c;
@@ -79,9 +78,9 @@ typedef struct Switches {
     bool rename_apart; /* variables of two factors are different */
     bool feasibility;  /* only terms that are shown to be nowhere are dropped */
     bool indicator;    /* matched terms cancel only where their domains agree */
-    bool nonempty; /* a part of a maximum counts only where its domain is shown not to be empty */
-    bool
-        spectator; /* longer axis blocks need no proof only where the further axes are spectators */
+    bool nonempty;     /* a part of a maximum counts only where its domain is shown not empty */
+    bool spectator;    /* longer axis blocks hold without a proof only if the added axes are
+                          spectators */
 } Switches;
 extern const Switches switches_all;
 

@@ -1,23 +1,20 @@
 /* reals.c -- the last resort for a difference that did not cancel: is it 0 for all real values of
-   its atoms? Every atom becomes a real constant of Z3, of which only true facts are said, so that
-   "unsatisfiable" (the difference is not 0) carries over to what the atoms stand for; what is not
-   understood, a sum over variables for instance, is a constant that nothing is said of. Facts:
-     maximum                  m is the value of one of its parts and at least each of them: Z3
-                              splits cases. Over variables: m is the value at some point, of which
-                              is known only that it is in the part's domain, and another maximum is
-                              at least what it has at that point
-     powers, total as in normal.h   v = x^-1: x*v = 1 where x != 0, else v = 0; v = x^(1/q): v >= 0
-                                    and v^q = x where
-                              x >= 0, else v = 0
-     function f               equal arguments give equal values; not decreasing: a <= b gives f(a)
-                              <= f(b), with the value at 0 as one more point; odd: the same of a and
-                              -b; values within [low, high]
-     floor, ceil, round, sign and delta are integers, near their argument or by its sign exp, its
-     inverse log, erf and sigmoid are strictly increasing, so that the order of the values gives
-     that of the arguments;
-                              exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at
-                              most 1; with e = exp(t) and s = sigmoid(t), s*(1 + e) = e.
-   In exact mode (import.h) only maxima and equal arguments are used. */
+   its atoms? Every atom becomes a real constant of Z3 about which only true facts are stated, so
+   that "unsatisfiable" (the difference is not 0) carries over to what the atoms stand for. About
+   what is not understood, a sum over variables for instance, nothing is stated. The facts:
+   - Maximum m: it is the value of one of its parts and at least each of them (Z3 splits cases).
+     Over variables, m is the value at some point, of which only is known that it is in the part's
+     domain; any other maximum over these parts is at least its value at that point.
+   - Powers, total as in normal.h. v = x^-1: x*v = 1 where x != 0, else v = 0. v = x^(1/q): v >= 0
+     and v^q = x where x >= 0, else v = 0.
+   - Functions: equal arguments give equal values. Of a function that does not decrease: a <= b
+   gives f(a) <= f(b), with 0 as one more point. Of an odd one: the same for a and -b. Values lie
+   within [low, high].
+   - floor, ceil, round, sign and delta are integers, next to their argument or given by its sign.
+   - exp, log, erf and sigmoid increase strictly: the order of values gives that of the arguments.
+   - exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at most 1; with e = exp(t)
+   and s = sigmoid(t), s*(1 + e) = e. In exact mode (import.h) only maxima and equal arguments are
+   used. */
 #include "verifier/reals.h"
 #include <math.h>
 #include <string.h>

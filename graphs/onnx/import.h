@@ -55,14 +55,12 @@ int64_t their_int(Import *, const char *name, int64_t otherwise);
 const char *their_word(Import *, const char *name, const char *otherwise);
 bool their_list(const Their *, PolyList *out, Import *);
 int our_attr(const Op *, const char *name);
-bool input_list(Import *, int k,
-                /* The elements of ONNX input k, marked as taken; false and why: absent or not
-                   computable. */
-                PolyList *out);
-bool list_from(Import *, const char *name, int input,
-               /* The attribute, or else that input (-1: none); false: neither is there, or (why)
-                  not computable. */
-               PolyList *out);
+/* The elements of ONNX input k, which is marked as taken; false and why: it is left out or cannot
+   be computed. */
+bool input_list(Import *, int k, PolyList *out);
+/* The attribute, or else that input (-1: none); false: neither is there, or (why) it cannot be
+   computed. */
+bool list_from(Import *, const char *name, int input, PolyList *out);
 void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const Their *);
 /* A constant input as an attribute; true also if it is left out. */

@@ -74,10 +74,9 @@ NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error s
 const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
 const char *node_place(Model *, const OnnxNode *);
-Poly size_named(Model *, const char *text,
-                /* A size by its name in the file: of the inputs' a named symbol, else one that
-                   depends on data. */
-                bool input);
+/* A size by its name in the file: the named symbol if an input has it, else one that depends on
+   data. */
+Poly size_named(Model *, const char *text, bool input);
 /* The type that a ValueInfoProto gives; not known where it says nothing. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 /* *out = 0: a tensor that cannot be a constant of ours. */

@@ -33,7 +33,7 @@ typedef struct Wire {
 
 enum { WIRE_DEPTH = 64 }; /* how deep messages may nest: TypeProto and subgraphs are recursive */
 
-/* read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice. */
+/* Read-only; E_ENVIRONMENT if it cannot be read; an empty file is an empty slice. */
 bool file_map(const char *path, Slice *, Error *);
 void file_unmap(Slice);
 void file_rest(Slice); /* of file_map: its pages may go until they are read again */

@@ -5,7 +5,7 @@
 #include "text.h"
 
 typedef struct Intern Intern;
-/* The arena holds its records; freed with it, the index by intern_free. */
+/* Records live in the arena; the index beside them is freed by intern_free. */
 Intern *intern_new(Arena *);
 void intern_free(Intern *);
 /* The record's number, new or old; the bytes are copied, 8-byte aligned. */
@@ -17,7 +17,7 @@ uint32_t intern_count(const Intern *);                             /* the greate
 void intern_reset(Intern *, uint32_t count);
 uint64_t hash_bytes(const void *, size_t n);         /* XXH3, 64 bits, the same everywhere */
 void hash_hex(const void *, size_t n, char out[33]); /* XXH3, 128 bits, in hexadecimal */
-/* hash_hex of all of it, joined; no piece is zeros. */
+/* hash_hex of the pieces joined; none of them may be zeros (at NULL). */
 void hash_pieces(const Pieces *, char out[33]);
 void hash_version(char text[24]); /* xxHash's */
 #endif

@@ -37,17 +37,15 @@ void options_help(Text *, const char *usage, const char *summary, const OptionDe
 
 /* What a program says of itself, beside its table. */
 typedef struct ProgramText {
-    const char *name, *usage,
-        *summary;     /* of the summary the first sentence says what the program is for */
-    const char *more; /* of the manual page: paragraphs with an empty line between; what begins with
-                         two spaces stands as it is; NULL: nothing */
+    const char *name, *usage;
+    const char *summary; /* its first sentence says what the program is for */
+    const char *more;    /* further paragraphs of the manual page, separated by empty lines; lines
+                            that begin with two spaces are kept as they are; NULL: none */
 } ProgramText;
 /* Its help in a form: text, man (a manual page), bash or zsh (completion). E_USAGE: another one. */
 bool options_document(Text *, const ProgramText *, const OptionDef *, const char *form, Error *);
-void options_version(
-    /* The first lines of --version; a line " NAME VERSION" for each library that is linked
-       follows. */
-    Text *, const char *program);
+/* The first lines of --version; the program adds a line "  NAME VERSION" for each library. */
+void options_version(Text *, const char *program);
 /* The two entries that every table ends with: `help` is a const char *, NULL when not asked for;
    `version` a bool. */
 #define OPTION_VERSION(version_into)                                 \

@@ -52,7 +52,7 @@ Poly poly_place(World *, Poly index, Poly n);
 bool poly_divide(World *, Poly a, Poly b, Poly *quotient);
 bool poly_constant(const World *, Poly, int64_t *); /* true: it is a number */
 Symbol poly_is_symbol(const World *, Poly);         /* the symbol it is, or 0 */
-/* directly, not inside the definition of another symbol. */
+/* The symbol occurs in it, other than in the definition of another symbol. */
 bool poly_has(const World *, Poly, Symbol);
 /* Also inside definitions of floor, min and digits; not in extents of bound variables. */
 bool poly_mentions(const World *, Poly, Symbol);
@@ -90,7 +90,7 @@ bool poly_eval(const World *, Poly, Sizes, int64_t *);
 /* "2*n*m + floor((h + 1)/2) - 1": poly_parse reads it back; does not depend on the order of
    interning. */
 void poly_print(const World *, Poly, Text *);
-/* likewise; bound[j] is printed as kj. */
+/* The same; bound[j] is printed as kj. */
 void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *);
 /* + - * ^ ( ) integers, names, floor(a/b), min(a, b); a new name becomes a symbol. */
 bool poly_parse(World *, Scan *, Poly *);

@@ -6,8 +6,8 @@
 #define ISOMER_WORLD_H
 #include "ops/base/intern.h"
 
-typedef uint32_t
-    Symbol; /* an integer unknown: size, attribute, index, digit, floor(a/b), ..; 0: none */
+/* An integer unknown: a size, attribute, index, digit, floor(a/b), ..; 0: none. */
+typedef uint32_t Symbol;
 typedef uint32_t Poly; /* integer polynomial over symbols; 0 is the zero polynomial */
 typedef uint32_t Ex;   /* scalar expression (expr.h); 0: none */
 

@@ -68,7 +68,7 @@ Share *build_share(Build *);
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
-/* bytes; 0: not a type of dense elements of whole bytes. */
+/* Bytes of an element; 0: a type whose elements are no whole bytes. */
 int dtype_size(int dtype);
 Class view_class(const View *view, int n); /* the widest: double, float, uint64, int64 */
 int class_dtype(Class);
@@ -112,11 +112,11 @@ typedef struct Operand {
     const void *constant;
 } Operand;
 Operand operand_as_is(Build *, int index);
-/* dense, of this type. */
+/* Copied to a dense view of this type. */
 bool operand_pack(Build *, int index, int dtype, Operand *);
 /* The same of another view of view[index]'s slot. */
 bool operand_pack_as(Build *, int index, const View *, int dtype, Operand *);
-/* packed, its axes in the order that they have. */
+/* Packed, with the axes in the order in which they lie. */
 bool operand_packed(Build *, int index, const View *, int dtype, Operand *);
 /* As it is if it has the type, else packed. */
 bool operand_typed(Build *, int index, int dtype, Operand *);

@@ -47,10 +47,10 @@ static const ProgramText program = {
     .name = "run-model",
     .usage = "run-model MODEL.onnx [options]",
     .summary = "Runs an ONNX model on random or given inputs and prints a digest of every output.",
-    .more = "What cannot be run is named: exit status 3, with the node and the reason.\n\n"
-            "A model at a size of its own, every step's time and arithmetic:\n"
+    .more = "Where a node cannot be run, it is named with the reason, and the exit status is 3.\n\n"
+            "A model at given sizes, with the time and arithmetic of every step:\n"
             "  run-model model.onnx --input-shape x:1,3,224,224 --profile\n"
-            "On data from files, the outputs as files:\n"
+            "Inputs from files, outputs to files:\n"
             "  run-model model.onnx --input x=image.npy --output-dir results",
 };
 
@@ -66,22 +66,22 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_LIST,
          .into = &o->shape,
          .value = "NAME:1,3,..",
-         .help = "The sizes of an input; an open first axis is 1 without it."},
+         .help = "Sizes of an input. Default: an open first axis is 1; other sizes must be given."},
         {.name = "dim",
          .kind = OPT_LIST,
          .into = &o->dim,
          .value = "NAME=N",
-         .help = "A named size."},
+         .help = "The value of a size by its name in the model."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->seed,
          .value = "N",
-         .help = "Of random inputs."},
+         .help = "Seed of random inputs. Default: 0."},
         {.name = "output-dir",
          .kind = OPT_TEXT,
          .into = &o->output_dir,
          .value = "DIR",
-         .help = "Writes every output there, as NAME.npy."},
+         .help = "Writes every output to DIR/NAME.npy."},
         {.name = "repeat",
          .kind = OPT_INT,
          .into = &o->repeat,
@@ -97,25 +97,24 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->backend,
          .value = "NAME",
-         .help = "cpu, or a plug-in."},
+         .help = "The back end: cpu (the default), or the path of a plug-in."},
         {.name = "backend-options",
          .kind = OPT_TEXT,
          .into = &o->backend_options,
          .value = "TEXT",
-         .help = "Handed to the back end."},
+         .help = "Options of the back end; of cpu: see ops/cpu/README.md."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,
          .value = "FILE",
-         .help = "Every step runs the way that is fastest by this cost file (of optimize-model); "
-                 "what it lacks is measured and kept there. "
-                 "Default: the usual way."},
+         .help = "Runs every step in the way that is fastest by this cost file of optimize-model; "
+                 "measures what it does not have, and keeps it there. Default: the first way."},
         {.name = "dump",
          .letter = 'd',
          .kind = OPT_TEXT,
          .into = &o->dump,
          .value = "graph|dot|plan",
-         .help = "Prints the graph or its plan and does not run it."},
+         .help = "Prints the graph, also in Graphviz's language, or its plan; does not run it."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},

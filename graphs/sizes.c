@@ -2,6 +2,7 @@
    other is only compared with it once all symbols have values. */
 #include "graphs/sizes.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,11 +52,20 @@ static int named_input(Bind *b, const char *option, const char **rest) {
     return -1;
 }
 
+static bool no_input(Bind *b, const char *option) {
+    char names[200] = "";
+    for (int k = 0; k < b->g->nin; k++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", k ? ", " : "", b->name[k]);
+    }
+    return error_set(b->error, E_USAGE, option,
+                     "no input of the model has this name; its inputs: %s", names);
+}
+
 static bool set_shape(Bind *b, const char *option) {
     const char *at;
     int input = named_input(b, option, &at), axis = 0;
-    if (input < 0)
-        return error_set(b->error, E_USAGE, option, "no input of the model has this name");
+    if (input < 0) return no_input(b, option);
     const Type *t = value_type(b->w, b->g->in[input]);
     if (!t->known)
         return error_set(b->error, E_USAGE, option, "the rank of this input is not known");

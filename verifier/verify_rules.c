@@ -42,13 +42,13 @@ static const ProgramText program = {
     .name = "verify-rules",
     .usage = "verify-rules FILE... [options]",
     .summary = "Proves each rule for all sizes, or refutes it by a counterexample.",
-    .more = "A verdict is PROVED, where needed with the conditions under which it holds, REFUTED "
-            "or UNKNOWN. What --output writes has a "
-            "digest over rule, verdict and the definitions of the "
-            "operators; optimize-model uses rules with a valid verdict only. The exit status is 1 "
-            "when any rule is not proved.\n\n"
-            "Rules as generate-rules writes them, on two processes:\n"
-            "  verify-rules -j 2 candidates.rules -o verified.rules",
+    .more =
+        "A verdict is PROVED (if need be under conditions, which are printed), REFUTED or UNKNOWN. "
+        "With --output it carries a digest of the rule, the verdict and the definitions of the "
+        "operators; optimize-model uses only rules whose verdict is still valid. The exit "
+        "status is 1 when any rule is not proved.\n\n"
+        "Verifying the output of generate-rules with two processes:\n"
+        "  verify-rules -j 2 candidates.rules -o verified.rules",
 };
 
 static bool parse(Program *p, int argc, char **argv, StringList *files, Text *help) {
@@ -59,27 +59,28 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
          .kind = OPT_TEXT,
          .into = &o->out,
          .value = "FILE",
-         .help = "Write the rules with their verdicts."},
+         .help = "Writes the rules with their verdicts."},
         {.name = "json",
          .kind = OPT_TEXT,
          .into = &o->json,
          .value = "FILE",
-         .help = "Write the verdicts as JSON."},
+         .help = "Writes the verdicts as JSON (verifier/README.md)."},
         {.name = "counterexample-dir",
          .kind = OPT_TEXT,
          .into = &o->directory,
          .value = "DIR",
-         .help = "Write the counterexample of each refuted rule to DIR/ID.txt."},
+         .help = "Writes the counterexample of each refuted rule to DIR/ID.txt."},
         {.name = "explain",
          .kind = OPT_TEXT,
          .into = &o->explain,
          .value = "ID",
-         .help = "Print the normal forms of the rule of this identifier or name."},
+         .help = "Prints the normal forms of the rule of this identifier or name."},
         {.name = "budget",
          .kind = OPT_INT,
          .into = &o->budget,
          .value = "N",
-         .help = "Z3 resource units for each combination of block lengths.",
+         .help = "Z3 resource units for each combination of block lengths. Default: chosen by the "
+                 "prover.",
          .least = 1,
          .most = 4e18},
         {.name = "jobs",
@@ -87,30 +88,29 @@ static bool parse(Program *p, int argc, char **argv, StringList *files, Text *he
          .kind = OPT_INT,
          .into = &o->jobs,
          .value = "N",
-         .help = "Worker processes.",
+         .help = "Worker processes. Default: 1.",
          .least = 1,
          .most = 256},
         {.name = "memory",
          .kind = OPT_INT,
          .into = &o->memory,
          .value = "MB",
-         .help = "Memory of each worker.",
+         .help = "Memory of each worker, in MiB. Default: 4096.",
          .least = 16,
          .most = 1 << 20},
         {.name = "no-preconditions",
          .kind = OPT_FLAG,
          .into = &o->no_preconditions,
-         .help = "Take each rule as it stands: add no condition."},
+         .help = "Takes each rule as it stands: adds no condition."},
         {.name = "resume",
          .kind = OPT_FLAG,
          .into = &o->resume,
-         .help = "Go on where a run with the same --json or -o file ended: what it decided is not "
-                 "worked out again."},
+         .help = "Goes on where a run with the same --json or -o file ended, with its answers."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
          .into = &o->quiet,
-         .help = "Print only rules that are not proved, and the last line."},
+         .help = "Prints only rules that are not proved, and the last line."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},
@@ -307,7 +307,7 @@ static bool verify_all(Program *p) {
     return workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
 }
 static bool run(Program *p, const StringList *files) {
-    if (!files->n) return error_set(&p->error, E_USAGE, "verify-rules", "no file given");
+    if (!files->n) return error_set(&p->error, E_USAGE, "", "no file is given: %s", program.usage);
     p->file = ARENA_NEW(p->arena, File, files->n);
     for (int k = 0; k < files->n; k++) {
         if (!read_file(p, files->v[k])) return false;

@@ -51,13 +51,13 @@ void options_version(Text *, const char *program);
 #define OPTION_VERSION(version_into)                                 \
     {                                                                \
         .name = "version", .kind = OPT_FLAG, .into = (version_into), \
-        .help = "Prints the version, and those of what is linked."   \
+        .help = "Prints the version, and those of the libraries."    \
     }
-#define OPTION_HELP(help_into)                                                                  \
-    {                                                                                           \
-        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),                   \
-        .value = "text|man|bash|zsh",                                                           \
-        .help = "Prints this, as a manual page, or as what a shell needs to complete options.", \
-        .when_bare = "text"                                                                     \
+#define OPTION_HELP(help_into)                                                         \
+    {                                                                                  \
+        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),          \
+        .value = "text|man|bash|zsh",                                                  \
+        .help = "Prints this help, a manual page, or the completion file of a shell.", \
+        .when_bare = "text"                                                            \
     }
 #endif

@@ -5,7 +5,9 @@
 #define ISOMER_RULES_EXPORT_H
 #include "rules/rule.h"
 
-#define EXPORT_FORMATS(X) X(json)
+#define EXPORT_FORMATS(X) \
+    X(json)               \
+    X(taso)
 
 typedef struct ExportReason { /* why rules were left out */
     const char *text, *first; /* the first rule's name */

@@ -364,9 +364,11 @@ static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]
     static const struct {
         TasoKind kind;
         const char *name;
-    } plain[] = {{TASO_RELU, "relu"},  {TASO_SIGMOID, "sigmoid"}, {TASO_TANH, "tanh"},
-                 {TASO_EW_ADD, "add"}, {TASO_EW_MUL, "mul"},      {TASO_MATMUL, "matmul"},
-                 {TASO_MUL, "mul"}};
+    } plain[] = {
+#define X(kind, name) {TASO_##kind, name},
+        TASO_PLAIN(X)
+#undef X
+    };
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if ((int)plain[k].kind == op->kind) return line(plain[k].name);
     switch (op->kind) {

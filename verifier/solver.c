@@ -38,6 +38,8 @@ struct Solver {
     uint64_t budget;
     SolverStats stats;
     Witness *witness;
+    struct Lemmas *lemmas; /* of the question at hand */
+    uint8_t (*multiplied)[64];
     int native_failures; /* questions that nonlinear arithmetic did not settle: after some it is not
                             asked any more */
 };
@@ -52,7 +54,7 @@ static void set_limit(Solver *s, int mode, unsigned limit) {
     Z3_params p = Z3_mk_params(s->z);
     Z3_params_inc_ref(s->z, p);
     Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), limit);
-    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), 10000);
+    Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), LAST_RESORT_MS);
     Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "arith.solver"), 2);
     Z3_solver_set_params(s->z, s->s[mode], p);
     Z3_params_dec_ref(s->z, p);
@@ -100,11 +102,12 @@ static void *grown(Solver *s, void *v, uint32_t *room, uint32_t need, size_t siz
 static Z3_ast variable(Solver *s, Symbol x) {
     return Z3_mk_const(s->z, Z3_mk_int_symbol(s->z, (int)x), s->integer);
 }
+static Poly monic(World *w, const Monomial *m) {
+    return poly_from(w, 1, &(Monomial){1, m->degree, m->symbol});
+}
 static Z3_ast opaque(Solver *s, const Monomial *m) {
-    char name[256];
-    size_t n = 0;
-    for (uint32_t k = 0; k < m->degree && n < sizeof name - 12; k++)
-        n += (size_t)snprintf(name + n, sizeof name - n, "*%u", m->symbol[k]);
+    char name[16];
+    snprintf(name, sizeof name, "*%u", monic(s->w, m));
     return Z3_mk_const(s->z, Z3_mk_string_symbol(s->z, name), s->integer);
 }
 static Z3_ast monomial(Solver *s, const Monomial *m, int mode) {
@@ -281,9 +284,6 @@ typedef struct Lemmas {
     const Lit *lit[LITS_MAX]; /* the first nasserted hold, the others may or may not */
 } Lemmas;
 
-static Poly monic(World *w, const Monomial *m) {
-    return poly_from(w, 1, &(Monomial){1, m->degree, m->symbol});
-}
 static bool in_play(const Lemmas *l, Poly m) {
     for (int k = 0; k < l->nmono; k++)
         if (l->mono[k] == m) return true;
@@ -379,8 +379,11 @@ static void assert_monomial(Solver *s, Lits holds, Poly mono) {
 }
 /* True: there were nonlinear monomials, so that "satisfiable" says nothing. */
 static bool assert_lemmas(Solver *s, Lits holds, Lits maybe) {
-    Lemmas *l = ARENA_NEW(s->arena, Lemmas, 2), *fresh = l + 1;
-    uint8_t(*done)[64] = arena_alloc(s->arena, LITS_MAX * 64);
+    if (!s->lemmas) s->lemmas = ARENA_NEW(s->arena, Lemmas, 2);
+    if (!s->multiplied) s->multiplied = arena_alloc(s->arena, LITS_MAX * 64);
+    Lemmas *l = s->lemmas, *fresh = l + 1;
+    uint8_t(*done)[64] = memset(s->multiplied, 0, LITS_MAX * 64);
+    memset(l, 0, 2 * sizeof *l);
     l->s = fresh->s = s;
     add_lits(l, holds);
     add_lits(l, (Lits){s->nfact, s->fact});
@@ -445,7 +448,14 @@ static Z3_lbool check(Solver *s, int mode, unsigned limit) {
     s->stats.queries++;
     return r;
 }
+/* What does not fit the arrays below is not asked. */
+static bool fits(const Question *q) {
+    bool fit = q->maybe.n <= LITS_MAX || q->tag != 'e';
+    for (int k = 0; k < q->n; k++) fit &= q->member[k].dom.n <= LITS_MAX;
+    return fit && q->n <= LITS_MAX;
+}
 static bool ask(Solver *s, const Question *q) {
+    if (!fits(q)) return false;
     define_lits(s, q->holds);
     define_lits(s, q->maybe);
     Z3_solver linear = solver_of(s, LINEAR);

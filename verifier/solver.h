@@ -6,6 +6,9 @@
 #define ISOMER_SOLVER_H
 #include "verifier/witness.h"
 
+/* Questions are bounded in Z3's resource units. Only where these stop counting does the clock end
+   one. */
+enum { LAST_RESORT_MS = 60000 };
 typedef struct SolverStats {
     int queries, cached, nonlinear;
     uint64_t spent; /* Z3's resource units */

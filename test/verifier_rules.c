@@ -63,7 +63,7 @@ static void test_data(void **state) {
 }
 static void test_reals(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/reals.rules", 45, 47);
+    check_corpus("test/cases/verifier/reals.rules", 48, 51);
 }
 static void test_axioms(void **state) {
     (void)state;

@@ -143,6 +143,7 @@ static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
 static Body body_close(Prover *p, Term t) {
     int height;
     uint64_t mask;
+    prover_spend(p, 1 + t.nfactor);
     Symbol *order = ARENA_NEW(p->arena, Symbol, t.nvar + 1),
            *var = ARENA_NEW(p->arena, Symbol, t.nvar + 1);
     Poly *to = ARENA_NEW(p->arena, Poly, t.nvar + 1);

@@ -104,8 +104,9 @@ typedef struct Prover {
     int nsize; /* symbols that are known to be at least 0 (or 1) everywhere */
     const Symbol *size;
     const int64_t *low;
-    int depth;  /* of nested simplification */
-    int nindex; /* the indices of the output in question, which may be split into digits */
+    uint64_t steps; /* see prover_spend */
+    int depth;      /* of nested simplification */
+    int nindex;     /* the indices of the output in question, which may be split into digits */
     const Symbol *index;
     Split split;      /* the first such wish; variable 0: none */
     bool maybe_empty; /* a maximum was met whose domain was not shown to be inhabited */
@@ -116,6 +117,8 @@ typedef struct Prover {
 void normal_init(Prover *); /* w, arena, solver are set */
 void normal_done(Prover *);
 _Noreturn void prover_fail(Prover *, const char *why);
+/* Counts work, so that what grows without end gives up after the same step on every machine. */
+void prover_spend(Prover *, int steps);
 
 Ratio ratio(int64_t p, int64_t q);
 Ratio ratio_plus(Prover *, Ratio, Ratio);
@@ -191,6 +194,9 @@ Term term_times(Prover *, Term, Term); /* variables must differ */
 /* Times atom^power: merged with a power of the same atom where that is an identity. */
 Term term_factor(Prover *, Term, Atom, Ratio power);
 bool term_mentions_any(Prover *, Term, int n, const Symbol *); /* in its atoms */
+/* An open term as a product: out[0] is what has none of its variables, the others (room: nvar + 1)
+   are sums that share none. Returns how many there are with out[0]. */
+int term_independent(Prover *, Term, Term *out);
 void nf_print(Prover *, Nf, Text *);
 void dom_print(Prover *, Dom, Text *);
 #endif

@@ -359,11 +359,47 @@ static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
         add_value(r, FN_EXP, translate(r, sum), n == 1 ? product[0] : Z3_mk_mul(r->z, n, product),
                   r->yes);
 }
+static bool inhabited_nf(Prover *, Nf);
+/* No maximum in it is over a domain, which might be empty. */
+static bool inhabited(Prover *p, Atom x) {
+    const AtomInfo *a = atom_info(p, x);
+    bool all = inhabited_nf(p, a->a) && inhabited_nf(p, a->b) && (a->kind != AT_MAX || a->npart);
+    for (int k = 0; k < a->npart && all; k++)
+        all = !a->part[k].nvar && !a->part[k].dom && inhabited_nf(p, a->part[k].nf);
+    return all;
+}
+static bool inhabited_nf(Prover *p, Nf nf) {
+    int n = nf_size(p, nf);
+    bool all = true;
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        for (int j = 0; j < t->nfactor && all; j++) all = inhabited(p, t->factor[j].atom);
+    }
+    return all;
+}
+/* A product of sums that share no variable is the product of their values. What stands before a sum
+   is looked at only if it exists where the sum is empty, too. */
+static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
+    Prover *p = r->p;
+    Term *part = ARENA_NEW(p->arena, Term, b->term.nvar + 1);
+    int n = b->term.nvar ? term_independent(p, nf_term(p, nf_of(p, b->term), 0), part) : 0;
+    bool good = n > 0 && !part->dom && (n > 2 || part->nfactor) && part->nfactor + n <= POWER_MAX;
+    for (int k = 0; good && k < part->nfactor; k++) good = inhabited(p, part->factor[k].atom);
+    if (!good || p->exact) return opaque(r, b);
+    Z3_ast value[POWER_MAX];
+    unsigned m = 0;
+    for (int k = 0; k < part->nfactor; k++) value[m++] = factor(r, &part->factor[k]);
+    for (int k = 1; k < n; k++) value[m++] = translate(r, nf_of(p, part[k]));
+    Z3_ast v = Z3_mk_mul(r->z, m, value);
+    if (nf_nonnegative(p, nf_of(p, b->term))) say(r, le(r, r->zero, v));
+    return v;
+}
 static Z3_ast monic(Reals *r, const BodyInfo *b) {
     const Term *t = &b->term;
     Z3_ast v = known(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
     if (v) return v;
-    if (t->nvar || t->dom) return remember(r, b, opaque(r, b));
+    if (t->nvar || t->dom) return remember(r, b, product_of_sums(r, b));
     for (int k = 0; k < t->nfactor; k++) value[k] = factor(r, &t->factor[k]);
     relate_exponents(r, t, value);
     return remember(r, b, t->nfactor ? Z3_mk_mul(r->z, (unsigned)t->nfactor, value) : r->one);
@@ -390,7 +426,7 @@ static bool ask(Reals *r, Nf nf) {
     Z3_params q = Z3_mk_params(r->z);
     Z3_params_inc_ref(r->z, q);
     Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "rlimit"), LIMIT);
-    Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "timeout"), 2000);
+    Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "timeout"), LAST_RESORT_MS);
     Z3_solver_set_params(r->z, r->s, q);
     Z3_params_dec_ref(r->z, q);
     return Z3_solver_check(r->z, r->s) == Z3_L_FALSE;

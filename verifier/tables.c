@@ -3,6 +3,9 @@
 #include "verifier/tables.h"
 #include <string.h>
 
+/* Twice what any proof of our rules takes; seconds. */
+enum { STEPS_MAX = 1000000 };
+
 const Switches switches_all = {true, true, true, true, true, true};
 
 void normal_init(Prover *p) {
@@ -24,6 +27,10 @@ void normal_done(Prover *p) {
 void prover_fail(Prover *p, const char *why) {
     p->why = why;
     escape_raise(p->escape, E_LIMIT, "%s", why);
+}
+void prover_spend(Prover *p, int steps) {
+    p->steps += (uint64_t)steps;
+    if (p->steps > STEPS_MAX) prover_fail(p, "the proof takes too many steps");
 }
 
 void words_put(Prover *p, Words *w, uint32_t x) {
@@ -242,6 +249,7 @@ static Dom dom_false_set(Prover *p) {
 Lits dom_lits(Prover *p, Dom d) { return d ? *(Lits *)slot_get(&p->tables->doms, d) : (Lits){0}; }
 Dom dom_make(Prover *p, int n, const Lit *l) {
     if (!n) return DOM_TRUE;
+    prover_spend(p, n);
     uint32_t *v = arena_alloc_raw(p->arena, sizeof *v * (size_t)n);
     int count = 0;
     for (int k = 0; k < n; k++)

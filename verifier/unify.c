@@ -81,6 +81,7 @@ static Dom both_domains(Unify *u, const Solution *s) {
 /* One pass over the equations; true: something was done. */
 static bool solve_pass(Unify *u, Solution *s, Poly *eq, int *n) {
     Prover *p = u->p;
+    prover_spend(p, 1 + *n);
     for (int k = 0; k < *n; k++) {
         Poly e = without_sizes(p, subst(p, eq[k], map_of(s)));
         bool open = poly_mentions_any(p, e, u->t->nvar, u->t->var);

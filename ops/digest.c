@@ -26,7 +26,9 @@ typedef enum ListForm {
     DEFAULTS,
     LIST_FORMS
 } ListForm;
-enum { RANKS = 6, PATTERNS = 4, AXES = 3 };
+/* Every rank, every axis; at ranks and axes beyond the common ones sizes are symbols only. Of many
+   words at most two at a time are not the first. */
+enum { RANKS = RANK_MAX + 1, PATTERNS = 4, COMMON_RANK = 5, COMMON_AXIS = 2, WORDS_ALL = 64 };
 typedef struct Variant {
     DType dtype;
     int rank, pattern; /* of input 0; how the ranks of the other inputs follow */
@@ -137,12 +139,20 @@ static int take(int *n, int radix) {
     *n /= radix;
     return digit;
 }
+static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->axis <= COMMON_AXIS; }
+/* How many word attributes do not have their first value. */
+static int words_changed(const Family *f, int words) {
+    int n = 0;
+    for (const AttrDef *d = f->op->attrs; d && d->name; d++)
+        if (d->kind == A_WORD) n += take(&words, word_count(d)) > 0;
+    return n;
+}
 static void print_inputs(Family *f, int nin) {
     static const DType dtypes[] = {DT_FLOAT, DT_INT64};
     int patterns = nin > 1 ? PATTERNS : 1, axes = 1, words = 1,
         lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++) {
-        if (d->axes) axes = AXES;
+        if (d->axes) axes = RANK_MAX;
         if (d->kind == A_WORD) words *= word_count(d);
     }
     for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
@@ -153,7 +163,9 @@ static void print_inputs(Family *f, int nin) {
         v.list = (ListForm)take(&k, lists);
         v.axis = take(&k, axes);
         v.words = k;
-        if (v.axis < v.rank || v.axis == 0) print_variant(f, v, nin);
+        if (v.axis > 0 && v.axis >= v.rank) continue;
+        if (v.sizes != SYMBOLS && !is_common(&v)) continue;
+        if (words <= WORDS_ALL || words_changed(f, v.words) <= 2) print_variant(f, v, nin);
     }
 }
 static void print_family(World *w, const Op *op, Text *text) {

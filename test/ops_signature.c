@@ -271,8 +271,17 @@ static Ex thrice_where_tall(Call *c, Dims i) {
     Ex x = at(c, 0, i);
     return i.n == 4 ? mul(c, num(c, 3, 1), x) : add(c, x, x);
 }
+static Ex thrice_at_most_axes(Call *c, Dims i) {
+    Ex x = at(c, 0, i);
+    return i.n == RANK_MAX ? mul(c, num(c, 3, 1), x) : add(c, x, x);
+}
+static Ex thrice_along_the_last(Call *c, Dims i) {
+    Ex x = at(c, 0, i);
+    return axis(c, 0, i.n) == RANK_MAX - 1 ? mul(c, num(c, 3, 1), x) : add(c, x, x);
+}
 static void test_digests(void **state) {
     World *w = *state;
+    static const AttrDef axis[] = {{"axis", A_INT, "-1", .axes = true}, {0}};
     char all[256][33];
     assert_true(op_count() < 256);
     for (int k = 0; k < op_count(); k++) {
@@ -285,6 +294,13 @@ static void test_digests(void **state) {
     sig_digest(w, &(Op){"twice", "x", "y", .shape = twice_shape, .define = twice_again}, b);
     sig_digest(w, &(Op){"twice", "x", "y", .shape = twice_shape, .define = thrice_where_tall}, c);
     assert_string_equal(a, b);
+    assert_string_not_equal(a, c);
+    sig_digest(w, &(Op){"twice", "x", "y", .shape = twice_shape, .define = thrice_at_most_axes}, c);
+    assert_string_not_equal(a, c);
+    sig_digest(w, &(Op){"twice", "x", "y", axis, .shape = twice_shape, .define = twice}, a);
+    sig_digest(
+        w, &(Op){"twice", "x", "y", axis, .shape = twice_shape, .define = thrice_along_the_last},
+        c);
     assert_string_not_equal(a, c);
     defined(w, signature(w, "conv; F [q, r, s]; F [t, r, u]", 1), 0);
     sig_digest(w, op_find("conv"), again);

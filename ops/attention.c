@@ -219,6 +219,7 @@ static int kernel(const Step *s, void *const slot[]) {
 #define FOUR_AXES "heads=0! groups=0!"
 #define THREE_AXES "heads=q_num_heads groups=kv_num_heads"
 #define WINDOW " left=left_window_size right=right_window_size"
+#define FLEX " cap=0! causal=no! shown=0! left=-1! right=-1! softmax_precision:ignore import:only"
 static const OnnxMap onnx[] = {
     {"", "Attention", 25, 0, FOUR_AXES " scale=0!" SHARED WINDOW},
     {"", "Attention", 25, 0, FOUR_AXES " scale" SHARED WINDOW},
@@ -228,6 +229,7 @@ static const OnnxMap onnx[] = {
     {"", "Attention", 23, 24, FOUR_AXES " scale" SHARED " left=-1! right=-1!"},
     {"", "Attention", 23, 24, THREE_AXES " scale=0!" SHARED " left=-1! right=-1!"},
     {"", "Attention", 23, 24, THREE_AXES " scale" SHARED " left=-1! right=-1!"},
+    {"ai.onnx.preview", "FlexAttention", 1, 0, FOUR_AXES " scale" FLEX},
     {0},
 };
 const Op op_attention = {

@@ -62,7 +62,7 @@ static int kernel_compress(const Step *s, void *const slot[]) {
     }
     return to == y->dim[a] ? 0 : -1;
 }
-static const OnnxMap onnx_compress[] = {{"", "Compress", 9, 0, "axis n:compress"}, {0}};
+static const OnnxMap onnx_compress[] = {{"", "Compress", 9, 0, "axis axis:list n:compress"}, {0}};
 const Op op_compress = {
     "compress",
     "x condition",

@@ -94,7 +94,9 @@ typedef struct Call {
        to:quantized        output_dtype, else the element type of input 2, else U8; to:scale:
                            output_dtype, else input 1's
        n:nonzero           how many there are: counted where the data is at hand (running), else a
-                           size that depends on data; likewise n:compress and kept:nms
+                           size that depends on data; likewise n:compress, n:unique and kept:nms
+       axis:list           without an axis the node works on x as a list
+       import:only         this spelling is read, never written
        training:attribute  training_mode is 1; training:input: input 2 is true; training:off: it is
                            false or left out
        rank:3, rank:kernel ONNX demands that input 0 has three axes, or as many as input w; a node

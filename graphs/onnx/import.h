@@ -99,6 +99,8 @@ bool special_shape_like(Import *, int attr);
 bool special_dtype_like(Import *, int attr);
 bool special_count_nonzero(Import *, int attr); /* special_count.c */
 bool special_count_compress(Import *, int attr);
+bool special_count_unique(Import *, int attr);
+bool special_axis_list(Import *, int attr);
 bool special_count_nms(Import *, int attr);
 
 /* stretch.c: NumPy's broadcasting made explicit. */

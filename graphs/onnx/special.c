@@ -146,6 +146,7 @@ static bool axis_flatten(Import *s, int attr) {
 }
 
 static bool fold(Import *s, int attr) { return (void)attr, s->fold = true; }
+static bool import_only(Import *s, int attr) { return (void)s, (void)attr, true; }
 static bool stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
 static bool stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
@@ -452,6 +453,9 @@ static const struct {
     {"dtype", "like", special_dtype_like},
     {"n", "nonzero", special_count_nonzero},
     {"n", "compress", special_count_compress},
+    {"n", "unique", special_count_unique},
+    {"axis", "list", special_axis_list},
+    {"import", "only", import_only},
     {"kept", "nms", special_count_nms},
     {"value", "tensor", special_value_tensor},
     {"range", "count", special_range_count},

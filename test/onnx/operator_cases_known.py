@@ -318,3 +318,15 @@ def adam(case):
     from onnx.reference.ops.aionnx_preview_training.op_adam import _apply_adam
     names = ["alpha", "beta", "epsilon", "norm", "post"]
     optimizer(case, 4, names, lambda *a, alpha, beta, epsilon, norm, post: _apply_adam(*a, norm, post, alpha, beta, epsilon))
+
+
+def unique(case):
+    case.attrs = {"axis": int(case.draw("axis")), "sorted": case.draw("sorted")}
+    x = case.integers(*[4, 3, 2][:1 + case.below(3)], low=0, high=2 + case.below(2), dtype=case.random.choice([np.float32, np.int64]))
+    case.attrs["axis"] = axis = min(case.attrs["axis"], x.ndim - 1)
+    case.inputs, case.outputs = [x], 4
+    y, first, which, count = np.unique(x, True, True, True, axis=axis)
+    rank = np.arange(len(first)) if case.attrs["sorted"] == "yes" else np.argsort(np.argsort(first))
+    back = np.argsort(rank)
+    case.attrs["n"] = len(first)
+    case.expected = [np.take(y, back, axis=axis), first[back], rank[which.reshape(-1)], count[back]]

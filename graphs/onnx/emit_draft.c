@@ -204,12 +204,14 @@ static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     return true;
 }
 
+/* A list that is empty by default is written only if it is not. */
 bool draft_put(Draft *d, const char *name, int attr) {
     const AttrDef *def = &d->node.op->attrs[attr];
     const Attr *a = &d->attr[attr];
     int64_t i;
     double real;
-    if (def->kind == A_INTS) return draft_ints(d, name, a->ints);
+    bool stated = a->ints.n || !def->init || strcmp(def->init, "[]") != 0;
+    if (def->kind == A_INTS) return !stated || draft_ints(d, name, a->ints);
     if (def->kind == A_INT)
         return poly_constant(d->w, a->ints.v[0], &i)
                    ? draft_int(d, name, i)

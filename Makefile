@@ -1,5 +1,14 @@
 # Isomer. Everything is found by its folder: a new source file needs no line here.
-#   make [all] | demo | test | bench | prove | rules | check-mutants | check-ndebug | asan | ubsan | coverage | fuzz | mutate-models | test-heavy | install | clean      CC=clang, BUILD=dir, WERROR=1
+#   make [all]           the library, the programs, manual pages and shell completion, in build/
+#   make test            every test; ONLY="ops_ test_models": those whose names start so
+#   make demo            installs what is missing, builds, optimizes two public models
+#   make install         into PREFIX (/usr/local), below DESTDIR
+#   make prove           proves rules/library again; make rules: generates rules/generated again
+#   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
+#   make asan | ubsan | check-ndebug | coverage    the tests in other builds
+#   make test-heavy | check-mutants | fuzz | mutate-models    tests that take long
+#   make clean
+# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags.
 
 CC ?= cc
 BUILD ?= build
@@ -17,7 +26,7 @@ COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
 LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
 
 comma := ,
-# A program is a source file with this name; it exists as soon as the file does.
+# The programs: each is built if its source file is there.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c generator/generate_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
 sources = $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
@@ -41,7 +50,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-# What programs say of themselves: manual pages and completion, from their tables of options.
+# Manual pages and shell completion, printed by the programs from their tables of options.
 NAMES := $(notdir $(PROGRAMS))
 MANUALS := $(NAMES:%=$(BUILD)/man/%.1)
 COMPLETIONS := $(NAMES:%=$(BUILD)/completions/%) $(NAMES:%=$(BUILD)/completions/_%)
@@ -87,7 +96,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
 	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
 
-# What tests in other languages talk to.
+# Small programs that the tests in Python run.
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(LIBS)
 
@@ -113,7 +122,8 @@ $(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
 
-# Their times change when the compiler or its flags do, so that all is compiled again, and when a file comes or goes, so that all is linked.
+# Two files whose times change only when their contents do: `flags` when the compiler or its flags change, so that everything is compiled
+# again; `list` when a source file comes or goes, so that everything is linked again.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
 $(BUILD)/flags $(BUILD)/list: force
@@ -154,7 +164,7 @@ mutate-models:
 	$(MAKE) $(BUILD)/asan-ubsan/optimize-forks BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
-# What takes too long for every day: every place where memory or a file can fail, 50 kills, a shared cost file for a minute, a million nodes, ten kills of a size-4 run.
+# What make test takes a sample of (test/README.md).
 test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests search_faults test_untrusted test_generator_runs
 
@@ -172,7 +182,8 @@ roundtrip: programs-of-tests $(BUILD)/optimize-forks
 # Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
-# Generates candidates over each operator set, proves and minimises them, and keeps what is proved (rules/generated/README.md). What is there already is not made again. WITHOUT=--without-size-4 takes minutes.
+# Generates candidates over each operator set, proves and minimises them, and keeps what is proved (rules/generated/README.md). Steps whose
+# results are in build/rules are not repeated. With WITHOUT=--without-size-4 it takes minutes.
 rules: all
 	BUILD=$(BUILD) scripts/rules $(WITHOUT)
 # Proves the library again and writes the verdicts into it: after a rule was written, or an operator's definition changed.

@@ -1,4 +1,6 @@
-/* crew.c -- parts are claimed from a counter; whoever is done claims the next. */
+/* crew.c -- threads that share work cut into numbered parts. A thread that is done with a part
+   takes the next number from a common counter. Each has a World of its own; results wait in its
+   arena until the crew rests. */
 #include "generator/crew.h"
 #include "ops/base/random.h"
 #include <string.h>

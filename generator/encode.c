@@ -17,7 +17,6 @@ typedef struct Encode {
 
 int code_compare(const Code *a, const Code *b) { return memcmp(a->b, b->b, CODE_BYTES); }
 uint64_t code_hash(const Code *c) { return hash_bytes(c->b, CODE_BYTES); }
-int code_size(const Code *c) { return c->b[0] >> 4; }
 
 static Ref argument(const Encode *e, int i, int k) {
     bool swapped = (e->swaps >> i & 1) && k < 2;

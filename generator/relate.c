@@ -1,4 +1,5 @@
-/* relate.c -- given rules one by one against known ones, in an e-graph. */
+/* relate.c -- which of the given rules follow from known ones: each is asked in an e-graph that has
+   the known rules as equations (rules/follow.h), one after the other. */
 #include "generator/relate.h"
 #include <string.h>
 

@@ -53,7 +53,6 @@ static inline bool code_same(const Code *a, const Code *b) {
     return x[0] == y[0] && x[1] == y[1];
 }
 uint64_t code_hash(const Code *);
-int code_size(const Code *); /* operators */
 /* The least code over swaps of commutative arguments. named: variables keep their numbers (their
    kinds are then not part of the code). renamed[v] (may be NULL): the new number of variable v,
    TERM_VARS if it does not occur. false: the term has more than CODE_BYTES - 1 symbols. */

@@ -323,12 +323,3 @@ bool region_graph(World *w, Arena *a, const Region *r, Graph *out, ValueMap *map
     if (map) *map = own;
     return true;
 }
-
-bool region_values(World *w, Arena *a, const Region *r, const Graph *g, Value out[], Error *e) {
-    Graph own;
-    Value *in = ARENA_NEW(a, Value, r->nin);
-    for (int k = 0; k < r->nin; k++) in[k] = placeholder(w, r, k);
-    if (!graph_substitute(w, a, g, r->nin, in, r->in, &own, NULL, e)) return false;
-    memcpy(out, own.out, (size_t)own.nout * sizeof *out);
-    return true;
-}

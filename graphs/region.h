@@ -23,8 +23,4 @@ int regions_find(World *, Arena *, const Graph *, int limit, Region **out);
 /* The region with placeholders r0, r1, .. (k0, k1, .. for constants) for its inputs. Equal regions
    give the same values. map (may be NULL): from the graph's values to the placeholders' graph. */
 bool region_graph(World *, Arena *, const Region *, Graph *out, ValueMap *map, Error *);
-/* What a graph over the region's placeholders is on the region's own inputs: values for
-   region->out, to substitute them. */
-bool region_values(World *, Arena *, const Region *, const Graph *placeholders, Value out[],
-                   Error *);
 #endif

@@ -1,5 +1,5 @@
-/* optimize_model.c -- the program optimize-model: options in, one call of the library, a table
-   out. */
+/* optimize_model.c -- the program optimize-model: turns options into IsomerOptions, makes one call
+   of the library (isomer.h) and prints its table. */
 #include "ops/base/options.h"
 #include "search/isomer.h"
 #include <signal.h>

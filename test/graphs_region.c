@@ -9,12 +9,11 @@
 #include <cmocka.h>
 
 static Graph put_back(World *w, const Graph *g, const Region *r) {
-    Graph part, out;
+    Graph part, own, out;
     Error e = {0};
-    Value *to = ARENA_NEW(w->arena, Value, r->nout);
     assert_true(region_graph(w, w->arena, r, &part, NULL, &e));
-    assert_true(region_values(w, w->arena, r, &part, to, &e));
-    assert_true(graph_substitute(w, w->arena, g, r->nout, r->out, to, &out, NULL, &e));
+    assert_true(graph_substitute(w, w->arena, &part, r->nin, part.in, r->in, &own, NULL, &e));
+    assert_true(graph_substitute(w, w->arena, g, r->nout, r->out, own.out, &out, NULL, &e));
     return out;
 }
 

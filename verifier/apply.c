@@ -1,4 +1,6 @@
-/* apply.c -- splitting into cells, and the functions that are no powers and no maxima. */
+/* apply.c -- functions of normal forms other than powers (powers.c) and maxima (maximum.c), and the
+   splitting of forms into cells of their free guards, within which a function sees no such guard
+   (apply.h). */
 #include "verifier/apply.h"
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* equations.c -- equations and bounds of integer variables, read off polynomials. */
+/* equations.c -- equations and bounds of integer variables, read off polynomials: which variable an
+   equation can be solved for, what bounds a literal gives, what values that leaves. */
 #include "verifier/simplify.h"
 
 enum { CANDIDATES_MAX = 40 };

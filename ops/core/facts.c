@@ -282,15 +282,15 @@ static bool prove(Facts *f, Poly p, int splits) {
     return false;
 }
 
-/* sign*p + plus >= 0 */
-static bool ask(Facts *f, Poly p, int sign, int64_t plus) {
+/* Whether sign*p >= 0 is shown. What is learned for it is forgotten again. */
+static bool ask(Facts *f, Poly p, int sign) {
     World *w = f->w;
     Facts saved = *f;
     ArenaMark mine = arena_mark(f->arena);
     WorldMark mark = world_mark(w);
     bool before = w->overflow;
     w->overflow = false;
-    p = reduce(f, poly_add(w, poly_scale(w, p, sign), poly_int(w, plus)));
+    p = reduce(f, poly_scale(w, p, sign));
     bool ok = !w->overflow;
     if (ok) {
         facts_learn(f, p);
@@ -304,26 +304,4 @@ static bool ask(Facts *f, Poly p, int sign, int64_t plus) {
     return ok;
 }
 
-bool facts_entail(Facts *f, Lit l) { return ask(f, l.p, 1, 0) && (!l.eq || ask(f, l.p, -1, 0)); }
-
-/* An equation without solution: the content of what is not constant does not divide the
-   constant. */
-static bool indivisible(Facts *f, Poly p) {
-    World *w = f->w;
-    bool before = w->overflow;
-    int64_t c = 0;
-    w->overflow = false;
-    p = reduce(f, p);
-    PolyScan s = poly_scan(w, p);
-    for (Monomial m; poly_next(&s, &m);)
-        if (!m.degree) c = m.coefficient;
-    int64_t g = poly_content(w, poly_sub(w, p, poly_int(w, c)));
-    bool yes = !w->overflow && (g ? c % g != 0 : c != 0);
-    w->overflow = before;
-    return yes;
-}
-
-bool facts_refute(Facts *f, Lit l) {
-    if (!l.eq) return ask(f, l.p, -1, -1);
-    return indivisible(f, l.p) || ask(f, l.p, 1, -1) || ask(f, l.p, -1, -1);
-}
+bool facts_entail(Facts *f, Lit l) { return ask(f, l.p, 1) && (!l.eq || ask(f, l.p, -1)); }

@@ -14,7 +14,6 @@ void facts_assume(Facts *, Lit);
 void facts_at_least(Facts *, Symbol, int64_t);
 /* By solved equalities, then bounds of monomials, then adding assumed inequalities. */
 bool facts_entail(Facts *, Lit);
-bool facts_refute(Facts *, Lit); /* its negation is entailed */
 /* Solved symbols substituted away: equal results mean equal under the facts. p itself where that
    overflows. */
 Poly facts_reduce(Facts *, Poly);

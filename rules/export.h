@@ -7,7 +7,8 @@
 
 #define EXPORT_FORMATS(X) \
     X(json)               \
-    X(taso)
+    X(taso)               \
+    X(onnx)
 
 typedef struct ExportReason { /* why rules were left out */
     const char *text, *first; /* the first rule's name */

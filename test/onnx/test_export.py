@@ -1,6 +1,6 @@
 """export-rules as a program: what each format says can be read back, and nothing without a verdict that holds is ever handed on."""
 import json, os, re, subprocess
-import pytest
+import numpy, onnxruntime, pytest
 
 BUILD = os.environ.get("ISOMER_BUILD", "build")
 PROGRAM = os.path.join(BUILD, "export-rules")
@@ -11,7 +11,7 @@ SEARCH = ["rules/generated/search/gains.rules"]
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, errors="replace", timeout=120)
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, errors="replace", timeout=250)
 
 
 def exported(out, *arguments):
@@ -165,6 +165,84 @@ def test_taso_comes_back(tmp_path):
     assert ids(tmp_path / "b.json", False) == ids(tmp_path / "a.json", False)
 
 
+# ---- onnx
+
+TOLERANCE = 1e-5  # of an output's greatest element; exact rules: 1e-6, since a runtime may add up in another order at another size
+LIMITS = ["X_shape.NumDimensions() == 4 was false", "Pad should be smaller than kernel"]  # of ONNX Runtime
+ELEMENTS = {"F": numpy.float32, "I64": numpy.int64, "B": numpy.bool_}
+
+
+def drawn(entry, seed):
+    """Numbers from 0.1 to 1.1, one of four negative, but for a variance; integers are places 0 and 1."""
+    random, feed = numpy.random.default_rng(seed), {}
+    for i in entry["inputs"]:
+        x = random.uniform(0.1, 1.1, i["shape"]) * numpy.where((random.random(i["shape"]) < 0.25) & (i["name"] not in ("v", "var")), -1, 1)
+        feed[i["name"]] = numpy.asarray(x if i["element"] == "F" else random.integers(0, 2, i["shape"]), ELEMENTS[i["element"]])
+    return feed
+
+
+def results(path, feed):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    assert {i.name: list(i.shape) for i in session.get_inputs()} == {name: list(x.shape) for name, x in feed.items()}, path
+    return session.run(None, feed)
+
+
+def difference(folder, entry, seed):
+    """The greatest one, relative to the output's greatest element; None: ONNX Runtime does not run it."""
+    feed, most = drawn(entry, seed), 0
+    try:
+        pair = [results(os.path.join(folder, entry[side]), feed) for side in ("from", "to")]
+    except Exception as e:
+        assert any(limit in str(e) for limit in LIMITS), f"{entry['from']}: {e}"
+        return None
+    assert len(pair[0]) == len(pair[1]) > 0
+    for x, y in zip(*pair):
+        assert x.shape == y.shape and x.dtype == y.dtype and x.size, entry["from"]
+        assert (numpy.isfinite(x) == numpy.isfinite(y)).all(), entry["from"]
+        x, y = (z[numpy.isfinite(x)].astype(float) for z in (x, y))
+        if x.size:
+            most = max(most, abs(x - y).max() / max(abs(x).max(), 1e-30))
+    return most
+
+
+def test_onnx_of_the_library(tmp_path):
+    folder = tmp_path / "models"
+    rules, chosen, _, _, written, lost = counts(exported(folder, "--format", "onnx", *LIBRARY))
+    index = json.load(open(folder / "index.json"))
+    models = index["models"]
+    assert len(models) == written > 400 and lost == 6
+    assert sorted(os.listdir(folder)) == sorted([m[s] for m in models for s in ("from", "to")] + ["index.json"])
+    refused = 0
+    for k, entry in enumerate(models):
+        found = difference(folder, entry, k)
+        refused += found is None
+        if found is not None:
+            assert found <= (1e-6 if entry["class"] == "exact" else TOLERANCE), f"{entry['from']}: {found}"
+    assert refused == 8
+
+
+def test_onnx_shows_a_false_rule(tmp_path):
+    forged(tmp_path)
+    exported(tmp_path / "models", "--format", "onnx", tmp_path / "sealed.rules")
+    (entry,) = json.load(open(tmp_path / "models" / "index.json"))["models"]
+    assert difference(tmp_path / "models", entry, 1) > 0.1
+
+
+def test_onnx_folder(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    exported(a, "--format", "onnx", "rules/library/merge.rules")
+    b.mkdir()
+    exported(b, "--format", "onnx", "rules/library/merge.rules")
+    assert sorted(os.listdir(a)) == sorted(os.listdir(b))
+    assert all((a / name).read_bytes() == (b / name).read_bytes() for name in os.listdir(a))
+    again = run("-o", a, "--format", "onnx", "rules/library/pool.rules")
+    assert again.returncode == 5 and str(a) in again.stderr
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"] and sorted(os.listdir(a)) == sorted(os.listdir(b))
+
+
 # ---- what is chosen
 
 def names(path):
@@ -234,7 +312,7 @@ def test_errors(tmp_path):
     corrupt = tmp_path / "corrupt.rules"
     corrupt.write_text(RULE + "proved class=exact where=[] defs=12 digest=34\n")
     cases = [
-        (["--format", "nonsense"], 2, "there is no format nonsense, but json, taso"),
+        (["--format", "nonsense"], 2, "there is no format nonsense, but json, taso, onnx"),
         ([], 2, "a format is missing"),
         (["--format", "json", "--class", "nearly"], 2, "--class: nearly: expected exact"),
         (["--format", "json", "--operators", "relu,frob"], 2, "there is no operator frob"),

@@ -1,0 +1,213 @@
+/* export_onnx.c -- rules as pairs of small ONNX models, so that any runtime can try them: at each
+   stated lengths of its blocks a rule gets numbers for its variables (sample.h), and both sides
+   become models with the same inputs and outputs, by the writer that writes optimized models. A
+   folder is made beside the result and renamed when it is whole. */
+#include "graphs/onnx/onnx.h"
+#include "graphs/onnx/wire.h"
+#include "rules/export.h"
+#include "rules/sample.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPSET = 24, IR_VERSION = 12 };
+typedef struct Writer {
+    Export *x;
+    World *w;
+    Arena *arena;       /* of one pair */
+    const char *folder; /* temporary */
+    Text index;
+    int n, room;
+    char **made; /* files, to be removed if it fails */
+} Writer;
+
+/* ---- a model with the inputs and outputs of a side, and nothing known between them */
+
+static void put_message(Text *t, uint32_t number, const Text *inner) {
+    wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size);
+}
+static void put_text(Text *t, uint32_t number, const char *s) {
+    wire_put_bytes(t, number, s, strlen(s));
+}
+
+/* Sizes are numbers. */
+static void put_value(Writer *o, Text *graph, uint32_t number, const char *name, const Type *t) {
+    Text shape = text_new(o->arena), tensor = text_new(o->arena), type = text_new(o->arena),
+         info = text_new(o->arena);
+    for (int k = 0; k < t->dim.n; k++) {
+        int64_t n = 0;
+        Text dim = text_new(o->arena);
+        poly_constant(o->w, t->dim.v[k], &n);
+        wire_put_int(&dim, 1, (uint64_t)n);
+        put_message(&shape, 1, &dim);
+    }
+    wire_put_int(&tensor, 1, (uint64_t)t->dtype);
+    put_message(&tensor, 2, &shape);
+    put_message(&type, 1, &tensor);
+    put_text(&info, 1, name);
+    put_message(&info, 2, &type);
+    put_message(graph, number, &info);
+}
+
+static const char *result_name(Writer *o, int k) { return arena_format(o->arena, "result_%d", k); }
+
+static Text frame(Writer *o, const Graph *g, const char *name) {
+    Text node = text_new(o->arena), graph = text_new(o->arena), opset = text_new(o->arena),
+         model = text_new(o->arena);
+    for (int k = 0; k < g->nin; k++) put_text(&node, 1, input_name(o->w, g->in[k]));
+    for (int k = 0; k < g->nout; k++) put_text(&node, 2, result_name(o, k));
+    put_text(&node, 4, "SideOfARule");
+    put_message(&graph, 1, &node);
+    put_text(&graph, 2, name);
+    for (int k = 0; k < g->nin; k++)
+        put_value(o, &graph, 11, input_name(o->w, g->in[k]), value_type(o->w, g->in[k]));
+    for (int k = 0; k < g->nout; k++)
+        put_value(o, &graph, 12, result_name(o, k), value_type(o->w, g->out[k]));
+    wire_put_int(&model, 1, IR_VERSION);
+    put_text(&model, 2, "isomer");
+    put_message(&model, 7, &graph);
+    wire_put_int(&opset, 2, OPSET);
+    put_message(&model, 8, &opset);
+    return model;
+}
+
+static bool keep(Writer *o, const char *path) {
+    if (o->n == o->room) {
+        char **more = ARENA_NEW(o->x->arena, char *, o->room = 2 * o->room + 64);
+        if (o->n) memcpy(more, o->made, sizeof *more * (size_t)o->n);
+        o->made = more;
+    }
+    o->made[o->n++] = arena_string(o->x->arena, path, strlen(path));
+    return true;
+}
+
+/* The frame with its node replaced. *why: ONNX has no words for it. */
+static bool write_side(Writer *o, const Graph *g, const char *name, const char *path,
+                       const char **why, Error *e) {
+    Text bytes = frame(o, g, name);
+    OpenValues open = {.bytes = bytes.data, .nbytes = bytes.size};
+    Model *m = model_open_values(o->w, name, &open, e);
+    if (!m) return false;
+    Graph side = {g->nin, g->nout, model_graph(m)->in, g->out};
+    ValueMap map = value_map_new(o->w, o->arena);
+    for (int k = 0; k < g->nout; k++) map.to[model_graph(m)->out[k]] = g->out[k];
+    ModelWrite x = {.graph = &side, .map = &map};
+    bool good = model_writable(m, &x, why);
+    good = good && keep(o, path) && model_write(m, &x, path, e);
+    model_close(m);
+    return good;
+}
+
+/* ---- the index */
+
+static void put_inputs(Writer *o, const Graph *g) {
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(o->w, g->in[k]);
+        text_add(&o->index, "%s{\"name\":\"%s\",\"element\":\"%s\",\"shape\":[", k ? "," : "",
+                 input_name(o->w, g->in[k]), dtype_name(t->dtype));
+        for (int d = 0; d < t->dim.n; d++) {
+            text_add(&o->index, d ? "," : "");
+            poly_print(o->w, t->dim.v[d], &o->index);
+        }
+        text_add(&o->index, "]}");
+    }
+}
+
+static void put_entry(Writer *o, const Instance *i, const Sample *s, const char *stem) {
+    Text *t = &o->index;
+    text_add(t, "%s\n{\"rule\":\"%s\",\"id\":\"%s\",\"class\":\"%s\",\"variables\":{",
+             t->size ? "," : "", i->rule->name, i->rule->id,
+             classes_text(o->arena, i->rule->classes));
+    for (int k = 0; k < i->nsymbol; k++)
+        text_add(t, "%s\"%s\":%lld", k ? "," : "",
+                 world_text(o->w, symbol_def(o->w, i->symbol[k]).word), (long long)s->value[k]);
+    text_add(t, "},\"inputs\":[");
+    put_inputs(o, &s->from);
+    text_add(t, "],\"from\":\"%s.from.onnx\",\"to\":\"%s.to.onnx\"}", stem, stem);
+}
+
+/* ---- */
+
+static const char *stem_of(Writer *o, const Instance *i) {
+    Text t = text_new(o->arena);
+    text_add(&t, "%s", i->rule->name);
+    for (int g = 0; g < i->rule->ngroup; g++) text_add(&t, ".%d", i->length[g]);
+    return t.data;
+}
+
+static bool write_pair(Writer *o, const Instance *i, const char **why, Error *e) {
+    Sample s;
+    Error none = {0};
+    const char *stem = stem_of(o, i);
+    if (!sample_make(o->w, o->arena, i, &s, &none)) {
+        *why = arena_string(o->arena, none.reason, strlen(none.reason));
+        return true;
+    }
+    const char *from = arena_format(o->arena, "%s/%s.from.onnx", o->folder, stem),
+               *to = arena_format(o->arena, "%s/%s.to.onnx", o->folder, stem);
+    int before = o->n;
+    bool good =
+        write_side(o, &s.from, stem, from, why, e) && write_side(o, &s.to, stem, to, why, e);
+    if (good) put_entry(o, i, &s, stem), o->x->written++;
+    for (; *why && o->n > before; o->n--) unlink(o->made[o->n - 1]);
+    return good || *why;
+}
+
+static bool write_rule(Writer *o, const Rule *rule, Error *e) {
+    int length[RULE_BLOCKS];
+    rule_lengths_first(rule, length);
+    do {
+        Instance i;
+        const char *why = NULL;
+        WorldMark mark = world_mark(o->w);
+        ArenaMark own = arena_mark(o->arena);
+        bool good =
+            rule_instance(o->w, o->arena, rule, length, &i, e) && write_pair(o, &i, &why, e);
+        if (why) export_leave(o->x, &o->x->lost, rule, why);
+        arena_reset(o->arena, own);
+        world_reset(o->w, mark);
+        if (!good) return false;
+    } while (rule_lengths_next(rule, length));
+    return true;
+}
+
+static bool write_index(Writer *o, Error *e) {
+    const char *path = arena_format(o->x->arena, "%s/index.json", o->folder);
+    Text all = text_new(o->x->arena);
+    text_add(&all, "{\"format\":\"isomer-rule-models\",\"version\":1,\"opset\":%d,\"models\":[",
+             OPSET);
+    if (o->index.size) text_bytes(&all, o->index.data, o->index.size);
+    text_add(&all, "\n]}\n");
+    return keep(o, path) && file_write(path, all.data, all.size, e);
+}
+
+static bool fail(const char *path, Error *e) {
+    return error_set(e, E_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
+}
+
+static bool write_all(Writer *o, const char *path, Error *e) {
+    for (int k = 0; k < o->x->n; k++)
+        if (!write_rule(o, o->x->rule[k], e)) return false;
+    return write_index(o, e) && (!chmod(o->folder, 0755) || fail(path, e)) &&
+           (!rename(o->folder, path) || fail(path, e));
+}
+
+static bool write_folder(Export *x, const char *path, Error *e) {
+    char *folder = arena_format(x->arena, "%s.XXXXXX", path);
+    if (!mkdtemp(folder)) return fail(path, e);
+    Writer o = {.x = x,
+                .w = x->w,
+                .arena = arena_new(arena_escape(x->arena), 0),
+                .folder = folder,
+                .index = text_new(x->arena)};
+    bool good = write_all(&o, path, e);
+    for (; !good && o.n; o.n--) unlink(o.made[o.n - 1]);
+    if (!good) rmdir(folder);
+    arena_free(o.arena);
+    return good;
+}
+
+const ExportFormat export_onnx = {"onnx", "a new folder of pairs of ONNX models", write_folder};

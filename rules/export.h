@@ -8,7 +8,8 @@
 #define EXPORT_FORMATS(X) \
     X(json)               \
     X(taso)               \
-    X(onnx)
+    X(onnx)               \
+    X(egglog)
 
 typedef struct ExportReason { /* why rules were left out */
     const char *text, *first; /* the first rule's name */

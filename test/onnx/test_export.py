@@ -243,6 +243,53 @@ def test_onnx_folder(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a", "b"] and sorted(os.listdir(a)) == sorted(os.listdir(b))
 
 
+# ---- egglog
+
+def parsed(text):
+    """S-expressions as lists of lists and words."""
+    stack = [[]]
+    for word in re.findall(r'"[^"]*"|[()]|[^\s()"]+', re.sub(r"(?m)(^|\) ?);.*$", r"\1", text)):
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            stack[-2].append(stack.pop())
+        else:
+            stack[-1].append(word)
+    assert len(stack) == 1
+    return stack[0]
+
+
+def leaves(x):
+    """Variables, and heads of calls with their number of arguments."""
+    for k, item in enumerate(x):
+        if isinstance(item, list):
+            yield from leaves(item)
+        elif k == 0:
+            yield item, len(x) - 1
+        elif not re.match(r'"|-?\d', item):
+            yield item, None
+
+
+def test_egglog(tmp_path):
+    out = tmp_path / "rules.egg"
+    _, _, _, _, written, lost = counts(exported(out, "--format", "egglog", *LIBRARY))
+    commands = parsed(out.read_text())
+    places = {c[1]: len(c[2]) for c in commands if c[0] in ("constructor", "function")}
+    rules = [c for c in commands if c[0] == "rule"]
+    assert len(rules) == written > 400 and len({r[-1] for r in rules}) == written and lost < written // 10
+    for _, query, actions, *_ in rules:
+        bound = {name for name, n in leaves([["query", *query]]) if n is None}
+        for action in actions:
+            if action[0] == "let":
+                bound.add(action[1])
+            assert {name for name, n in leaves([action]) if n is None} <= bound, action
+        for name, n in leaves([["rule", *query, *actions]]):
+            assert n is None or name in ("rule", "=", "<=", ">=", "+", "*", "/", "min", "let", "union") or places[name] == n, name
+        assert sum(a[0] == "union" for a in actions) >= 1
+    exported(tmp_path / "again.egg", "--format", "egglog", *LIBRARY)
+    assert (tmp_path / "again.egg").read_bytes() == out.read_bytes()
+
+
 # ---- what is chosen
 
 def names(path):
@@ -312,7 +359,7 @@ def test_errors(tmp_path):
     corrupt = tmp_path / "corrupt.rules"
     corrupt.write_text(RULE + "proved class=exact where=[] defs=12 digest=34\n")
     cases = [
-        (["--format", "nonsense"], 2, "there is no format nonsense, but json, taso, onnx"),
+        (["--format", "nonsense"], 2, "there is no format nonsense, but json, taso, onnx, egglog"),
         ([], 2, "a format is missing"),
         (["--format", "json", "--class", "nearly"], 2, "--class: nearly: expected exact"),
         (["--format", "json", "--operators", "relu,frob"], 2, "there is no operator frob"),

@@ -1,0 +1,311 @@
+/* export_egglog.c -- rules as a program of egglog's (Zhang et al., PLDI 2023), one a lengths: what
+   the left side has is the query, the right side the actions, results are united pairwise, so that
+   rules with several results are said like all others. Integers are i64, lists are Cons and Nil;
+   an entry that is a polynomial is a variable with an equation. rank, dim and element are the
+   taker's to fill. */
+#include "rules/export.h"
+#include <string.h>
+
+enum { ATTRS = 32 };
+typedef struct Writer {
+    Export *x;
+    World *w;
+    Arena *arena; /* of one rule */
+    bool *used;   /* by operator */
+    const char *why;
+    Text facts; /* equations of what the query names by a fresh variable */
+    int fresh;
+    bool query;
+} Writer;
+
+static void cannot(Writer *o, const char *why) {
+    if (!o->why) o->why = why;
+}
+
+/* ---- numbers */
+
+static void put_poly(Writer *o, Poly p, Text *t);
+
+static void put_symbol(Writer *o, Symbol s, Text *t) {
+    SymbolDef d = symbol_def(o->w, s);
+    if (d.kind == SYM_NAMED) {
+        const char *name = world_text(o->w, d.word);
+        text_add(t, "?%s", name);
+        return;
+    }
+    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN) cannot(o, "a size that is no polynomial");
+    text_add(t, d.kind == SYM_MIN ? "(min " : "(/ ");
+    for (uint32_t k = 0; k < d.narg; k++) {
+        text_add(t, k ? " " : "");
+        put_poly(o, d.arg[k], t);
+    }
+    text_add(t, ")");
+    if (d.kind != SYM_FLOOR) return; /* egglog divides towards 0 */
+    text_add(&o->facts, " (>= ");
+    put_poly(o, d.arg[0], &o->facts);
+    text_add(&o->facts, " 0)");
+}
+
+static void put_poly(Writer *o, Poly p, Text *t) {
+    Monomial m;
+    int n = 0;
+    Text sum = text_new(o->arena);
+    for (PolyScan s = poly_scan(o->w, p); poly_next(&s, &m); n++) {
+        Text term = text_new(o->arena);
+        text_add(&term, "%lld", (long long)m.coefficient);
+        for (uint32_t k = 0; k < m.degree; k++) {
+            Text more = text_new(o->arena);
+            bool one = !k && m.coefficient == 1;
+            if (!one) text_add(&more, "(* %s ", term.data);
+            put_symbol(o, m.symbol[k], &more);
+            text_add(&more, one ? "" : ")");
+            term = more;
+        }
+        if (!n) sum = term;
+        else {
+            Text more = text_new(o->arena);
+            text_add(&more, "(+ %s %s)", sum.data, term.data);
+            sum = more;
+        }
+    }
+    text_add(t, "%s", n ? sum.data : "0");
+}
+
+/* In a query what is no number and no variable is named, and its value is an equation. */
+static void put_entry(Writer *o, Poly p, Text *t) {
+    int64_t n;
+    Symbol s = poly_is_symbol(o->w, p);
+    bool simple = poly_constant(o->w, p, &n) || (s && symbol_def(o->w, s).kind == SYM_NAMED);
+    if (!o->query || simple) {
+        put_poly(o, p, t);
+        return;
+    }
+    text_add(t, "e%d", ++o->fresh);
+    int own = o->fresh;
+    Text value = text_new(o->arena);
+    put_poly(o, p, &value);
+    text_add(&o->facts, " (= e%d %s)", own, value.data);
+}
+
+static void put_real(Writer *o, Ex x, Text *t) {
+    ExNode n;
+    double v;
+    ex_get(o->w, x, &n);
+    if (ex_number(o->w, x, &v)) {
+        Text own = text_new(o->arena);
+        text_add(&own, "%.17g", (double)(float)v);
+        text_add(t, strpbrk(own.data, ".en") ? "%s" : "%s.0", own.data);
+        if (strpbrk(own.data, "in") || strchr(own.data, 'e'))
+            cannot(o, "a number with an exponent");
+    } else if (n.kind == EX_PARAM) {
+        text_add(t, "?%s", world_text(o->w, n.word));
+    } else cannot(o, "a number that is computed from others");
+}
+
+/* ---- nodes */
+
+static void put_attr(Writer *o, const AttrDef *def, const Attr *a, Text *t) {
+    text_add(t, " ");
+    if (def->kind == A_INT) put_entry(o, a->ints.v[0], t);
+    else if (def->kind == A_REAL) put_real(o, a->real, t);
+    else if (def->kind == A_INTS) {
+        for (int k = 0; k < a->ints.n; k++) {
+            text_add(t, "(Cons ");
+            put_entry(o, a->ints.v[k], t);
+            text_add(t, " ");
+        }
+        text_add(t, "(Nil)");
+        for (int k = 0; k < a->ints.n; k++) text_add(t, ")");
+    } else {
+        text_add(t, "\"");
+        attr_print(o->w, def, a, t);
+        text_add(t, "\"");
+    }
+}
+
+static bool many_inputs(const Op *op) { return strstr(op->in, "..") != NULL; }
+static bool many_results(const Op *op) { return strchr(op->out, ' ') || strstr(op->out, ".."); }
+
+static int count_words(const char *text) {
+    int n = 0;
+    for (const char *p = text; *p; p += strcspn(p, " "), p += strspn(p, " ")) n++;
+    return n;
+}
+
+static void put_input(Writer *o, char side, Value v, Text *t) {
+    const char *name = v ? input_name(o->w, v) : NULL;
+    if (!v) text_add(t, "(absent)");
+    else if (name) text_add(t, "x-%s", name);
+    else text_add(t, "%c%u", side, v);
+}
+
+static void put_node(Writer *o, char side, const Node *n, int port, Text *t) {
+    Attr attr[ATTRS];
+    sig_attr(o->w, n->sig, attr);
+    o->used[op_index(n->op)] = true;
+    text_add(t, "(op-%s", n->op->name);
+    if (many_results(n->op)) text_add(t, " %d", port);
+    int places = many_inputs(n->op) ? n->nin : count_words(n->op->in);
+    for (int k = 0; k < places; k++) {
+        text_add(t, many_inputs(n->op) ? " (More " : " ");
+        put_input(o, side, k < n->nin ? n->in[k] : 0, t);
+    }
+    if (many_inputs(n->op)) text_add(t, " (None)");
+    for (int k = 0; k < places && many_inputs(n->op); k++) text_add(t, ")");
+    for (int k = 0; k < attrs_count(n->op->attrs); k++) put_attr(o, &n->op->attrs[k], &attr[k], t);
+    text_add(t, ")");
+}
+
+static bool is_used(Writer *o, const Graph *g, NodeList live, Value v) {
+    for (int k = 0; k < g->nout; k++)
+        if (g->out[k] == v) return true;
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(o->w, live.v[k]);
+        for (int j = 0; j < n.nin; j++)
+            if (n.in[j] == v) return true;
+    }
+    return false;
+}
+
+static void put_side(Writer *o, const Graph *g, const char *form, char side, Text *t) {
+    NodeList live = graph_live(o->w, o->arena, g);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(o->w, live.v[k]);
+        if (input_name(o->w, n.out)) continue;
+        for (int port = 0; port < n.nout; port++) {
+            Value v = n.out + (Value)port;
+            if (n.nout > 1 && !is_used(o, g, live, v)) continue;
+            text_add(t, "\n   (%s %c%u ", form, side, v);
+            put_node(o, side, &n, port, t);
+            text_add(t, ")");
+        }
+    }
+}
+
+/* ---- a rule */
+
+static void put_inputs(Writer *o, const Instance *i, Text *t) {
+    for (int k = 0; k < i->ninput; k++) {
+        const char *name = input_name(o->w, i->input[k]);
+        const Type *type = value_type(o->w, i->input[k]);
+        text_add(t, "\n   (= \"%s\" (element x-%s)) (= %d (rank x-%s))", dtype_name(type->dtype),
+                 name, type->dim.n, name);
+        for (int d = 0; d < type->dim.n; d++) {
+            text_add(t, " (= ");
+            put_entry(o, type->dim.v[d], t);
+            text_add(t, " (dim x-%s %d))", name, d);
+        }
+    }
+}
+
+static void put_where(Writer *o, const Instance *i, Text *t) {
+    for (int k = 0; k < i->nwhere; k++) {
+        text_add(t, i->where[k].eq ? "\n   (= 0 " : "\n   (<= 0 ");
+        put_poly(o, i->where[k].p, t);
+        text_add(t, ")");
+    }
+}
+
+/* A variable must stand by itself somewhere on the left, not only inside a sum. */
+static void check_bound(Writer *o, const Instance *i, const char *query) {
+    for (int k = 0; k < i->nsymbol; k++) {
+        const char *name = world_text(o->w, symbol_def(o->w, i->symbol[k]).word);
+        const char *a = arena_format(o->arena, "(= ?%s (dim ", name),
+                   *b = arena_format(o->arena, "(Cons ?%s ", name),
+                   *c = arena_format(o->arena, " ?%s", name);
+        bool alone = strstr(query, a) || strstr(query, b);
+        for (const char *p = query; !alone && (p = strstr(p, c)); p++) {
+            const char *line = p;
+            char next = p[strlen(c)];
+            while (line > query && line[-1] != '(') line--;
+            alone = (next == ' ' || next == ')') && !strncmp(line, "op-", 3);
+        }
+        if (!alone) cannot(o, "a size or attribute that the left side has only in a polynomial");
+    }
+}
+
+static bool put_rule(Writer *o, const Instance *i, Text *t) {
+    Text query = text_new(o->arena), where = text_new(o->arena), act = text_new(o->arena);
+    o->why = NULL;
+    o->fresh = 0;
+    o->facts = text_new(o->arena);
+    o->query = true;
+    text_add(&query, " ");
+    put_side(o, &i->from, "=", 'l', &query);
+    put_inputs(o, i, &query);
+    put_where(o, i, &where);
+    o->query = false;
+    put_side(o, &i->to, "let", 'r', &act);
+    for (int k = 0; k < i->from.nout; k++) {
+        text_add(&act, "\n   (union ");
+        put_input(o, 'l', i->from.out[k], &act);
+        text_add(&act, " ");
+        put_input(o, 'r', i->to.out[k], &act);
+        text_add(&act, ")");
+    }
+    check_bound(o, i, query.data);
+    if (o->why) return false;
+    text_add(t, "\n; %s class=%s id=%s\n(rule (%s%s%s%s)\n  (%s)\n  :ruleset proved :name \"%s",
+             i->rule->name, classes_text(o->arena, i->rule->classes), i->rule->id, query.data,
+             where.size ? where.data : "", o->facts.size ? "\n  " : "",
+             o->facts.size ? o->facts.data : "", act.data, i->rule->name);
+    for (int g = 0; g < i->rule->ngroup; g++) text_add(t, ".%d", i->length[g]);
+    text_add(t, "\")\n");
+    return true;
+}
+
+static bool put_rules(Writer *o, Text *t, Error *e) {
+    for (int k = 0; k < o->x->n; k++) {
+        int length[RULE_BLOCKS];
+        rule_lengths_first(o->x->rule[k], length);
+        do {
+            Instance i;
+            WorldMark mark = world_mark(o->w);
+            ArenaMark own = arena_mark(o->arena);
+            if (!rule_instance(o->w, o->arena, o->x->rule[k], length, &i, e)) return false;
+            if (put_rule(o, &i, t)) o->x->written++;
+            else export_leave(o->x, &o->x->lost, o->x->rule[k], o->why);
+            arena_reset(o->arena, own);
+            world_reset(o->w, mark);
+        } while (rule_lengths_next(o->x->rule[k], length));
+    }
+    return true;
+}
+
+static void put_declaration(const Op *op, Text *t) {
+    static const char *const sorts[] = {" i64", " Ints", " String", " f64", " String", " String"};
+    text_add(t, "(constructor op-%s (%s%s", op->name, many_results(op) ? "i64 " : "",
+             many_inputs(op) ? "Tensors" : "");
+    for (int k = 0; k < count_words(op->in) && !many_inputs(op); k++)
+        text_add(t, k ? " Tensor" : "Tensor");
+    for (const AttrDef *d = op->attrs; d && d->name; d++) text_add(t, "%s", sorts[d->kind]);
+    text_add(t, ") Tensor) ; %s%s;", many_results(op) ? "result; " : "", op->in);
+    for (const AttrDef *d = op->attrs; d && d->name; d++) text_add(t, " %s", d->name);
+    text_add(t, "\n");
+}
+
+static bool write_file(Export *x, const char *path, Error *e) {
+    Writer o = {.x = x, .w = x->w, .arena = arena_new(arena_escape(x->arena), 0)};
+    Text rules = text_new(x->arena), all = text_new(x->arena);
+    o.used = ARENA_NEW(x->arena, bool, op_count());
+    bool good = put_rules(&o, &rules, e);
+    arena_free(o.arena);
+    if (!good) return false;
+    text_add(&all,
+             "; Proved rules of isomer %s (rules/EXPORT.md).\n"
+             "(sort Tensor)\n(sort Tensors)\n(sort Ints)\n"
+             "(constructor absent () Tensor)\n(constructor Nil () Ints)\n"
+             "(constructor Cons (i64 Ints) Ints)\n(constructor None () Tensors)\n"
+             "(constructor More (Tensor Tensors) Tensors)\n"
+             "(function rank (Tensor) i64 :no-merge)\n"
+             "(function dim (Tensor i64) i64 :no-merge)\n"
+             "(function element (Tensor) String :no-merge)\n",
+             ISOMER_VERSION);
+    for (int k = 0; k < op_count(); k++)
+        if (o.used[k]) put_declaration(op_number(k), &all);
+    text_add(&all, "(ruleset proved)\n");
+    if (rules.size) text_bytes(&all, rules.data, rules.size);
+    return file_write(path, all.data, all.size, e);
+}
+
+const ExportFormat export_egglog = {"egglog", "a program for egglog", write_file};

@@ -53,6 +53,11 @@ void options_version(Text *, const char *program);
         .name = "version", .kind = OPT_FLAG, .into = (version_into), \
         .help = "Prints the version, and those of the libraries."    \
     }
+#define OPTION_JOBS(jobs_into, jobs_are)                                                   \
+    {                                                                                      \
+        .name = "jobs", .letter = 'j', .kind = OPT_INT, .into = (jobs_into), .value = "N", \
+        .help = (jobs_are), .least = 1, .most = 256                                        \
+    }
 #define OPTION_HELP(help_into)                                                         \
     {                                                                                  \
         .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),          \

@@ -9,6 +9,7 @@ enum { SEARCH_MAX = 256, BASIS_ROOM = 1024 };
 typedef struct Rewriting {
     Code code;
     Term y;
+    unsigned ranks;
     uint32_t next;
 } Rewriting;
 struct Basis {
@@ -48,8 +49,8 @@ static void make_room(Basis *b) {
     for (uint32_t k = 0; k < b->n; k++) link_rewriting(b, k);
 }
 
-static void add_rewriting(Basis *b, const Term *from, const Term *to) {
-    Rewriting r = {.y = *to};
+static void add_rewriting(Basis *b, const Term *from, const Term *to, unsigned ranks) {
+    Rewriting r = {.y = *to, .ranks = ranks};
     uint8_t renamed[TERM_VARS];
     if (!from->n || !term_canonical(b->s->form, from, false, &r.code, renamed)) return;
     r.y.nvar = 0;
@@ -78,24 +79,24 @@ static bool identified(const Space *s, const Term *t, const Ref to[], Term *out)
     return build_term(s->form, &b, t, to, &root) && build_finish(s->form, &b, root, t, out);
 }
 
-static void partitions(Basis *b, const Term *x, const Term *y, int v, Ref to[]) {
+static void partitions(Basis *b, const Term *x, const Term *y, unsigned ranks, int v, Ref to[]) {
     Term p, q;
     if (v < x->nvar) {
         for (int u = 0; u < v; u++)
             if (to[u] == u && x->kind[u] == x->kind[v])
-                to[v] = (Ref)u, partitions(b, x, y, v + 1, to);
+                to[v] = (Ref)u, partitions(b, x, y, ranks, v + 1, to);
         to[v] = (Ref)v;
-        partitions(b, x, y, v + 1, to);
+        partitions(b, x, y, ranks, v + 1, to);
         return;
     }
     if (!identified(b->s, x, to, &p) || !identified(b->s, y, to, &q)) return;
-    add_rewriting(b, &p, &q);
-    add_rewriting(b, &q, &p);
+    add_rewriting(b, &p, &q, ranks);
+    add_rewriting(b, &q, &p, ranks);
 }
 
-void basis_add(Basis *b, const Term *x, const Term *y) {
+void basis_add(Basis *b, const Term *x, const Term *y, unsigned ranks) {
     Ref to[TERM_VARS];
-    partitions(b, x, y, 0, to);
+    partitions(b, x, y, ranks, 0, to);
 }
 
 /* ---- derivation */
@@ -128,6 +129,7 @@ typedef struct Derivation {
     Code target, seen[SEARCH_MAX];
     Term term[SEARCH_MAX];
     int n, most, limit, steps[SEARCH_MAX], at;
+    unsigned ranks;
 } Derivation;
 
 static bool add_term(Derivation *d, const Term *t, int steps) {
@@ -158,19 +160,22 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
          k = d->b->v[k - 1].next) {
         const Rewriting *x = &d->b->v[k - 1];
         Term out;
-        if (!code_same(&x->code, &code) || !region_replace(s, t, r, &x->y, env, &out)) continue;
+        if ((d->ranks & ~x->ranks) || !code_same(&x->code, &code) ||
+            !region_replace(s, t, r, &x->y, env, &out))
+            continue;
         if (add_term(d, &out, d->steps[d->at] + 1)) return true;
     }
     return false;
 }
 
 int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, int limit, int most,
-                 BasisTrace *trace) {
+                 unsigned ranks, BasisTrace *trace) {
     Derivation d = {.b = b,
                     .s = s,
                     .trace = trace,
                     .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX,
-                    .most = most};
+                    .most = most,
+                    .ranks = ranks};
     if (!term_canonical(s->form, y, true, &d.target, NULL)) return -1;
     if (add_term(&d, x, 0)) return 0;
     for (; d.at < d.n; d.at++) {

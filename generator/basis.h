@@ -7,8 +7,8 @@
 typedef struct Basis Basis;
 Basis *basis_new(Space *, Arena *);
 /* The equation holds for all terms in place of its variables; equal variables are tried too. a and
-   b share variables. */
-void basis_add(Basis *, const Term *a, const Term *b);
+   b share variables. ranks: the axis blocks it was lifted to, as bits (lift.h). */
+void basis_add(Basis *, const Term *a, const Term *b, unsigned ranks);
 /* What a derivation asked for: it comes out the same while no equation with one of these codes is
    added. */
 typedef struct BasisTrace {
@@ -20,10 +20,10 @@ uint32_t basis_count(const Basis *);
 /* By equations added when there were `since`. */
 bool basis_touched(const Basis *, uint32_t since, const BasisTrace *);
 /* Steps from a to b, each one use of an equation, within `limit` terms of at most `most` operators:
-   how many, -1: not found (or not so near). The Space is the calling thread's own; the trace, which
-   may be NULL, grows. */
+   how many, -1: not found (or not so near). ranks: by those that have these axis blocks. The
+   Space is the calling thread's own; the trace, which may be NULL, grows. */
 int basis_derive(const Basis *, Space *, const Term *a, const Term *b, int limit, int most,
-                 BasisTrace *);
+                 unsigned ranks, BasisTrace *);
 /* Both sides of result k of a candidate as terms over its variables; false: too large. */
 bool candidate_terms(const Space *, const Candidate *, int k, Term *from, Term *to);
 #endif

@@ -8,6 +8,7 @@
 typedef enum BlockForm { BLOCK_ALL, BLOCK_SPATIAL, BLOCK_FRONT, BLOCK_FORMS } BlockForm;
 enum { FRONT_MOST = 2 };
 static const RuleGroup lengths[BLOCK_FORMS] = {{0, 4}, {1, 3}, {0, FRONT_MOST}};
+static const unsigned ranks[BLOCK_FORMS] = {RANKS_ALL, RANKS_SPATIAL, RANKS_FRONT};
 static const char letter[] = "hkuvwz"; /* of blocks: those of lifted sizes come after them */
 
 typedef struct Blocks {
@@ -153,14 +154,25 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
     return true;
 }
 
-bool lift_print_blocks(Lift *l, const Graph *g, Text *out) {
-    int whole = l->nwhole;
+/* A free list has one entry for each spatial axis. */
+static bool may_have(const Lift *l, int form) { return !l->nwhole || form == BLOCK_SPATIAL; }
+
+unsigned lift_fits_blocks(Lift *l, const Graph *g) {
+    unsigned fits = 0;
+    for (int f = 0; f < BLOCK_FORMS; f++) {
+        Blocks b = {.l = l, .g = g, .form = (BlockForm)f};
+        Text part[3] = {text_new(l->arena), text_new(l->arena), text_new(l->arena)};
+        if (may_have(l, f) && find_blocks(&b) && print_form(&b, part)) fits |= ranks[f];
+    }
+    return fits;
+}
+
+unsigned lift_print_blocks(Lift *l, const Graph *g, Text *out) {
     for (int f = 0; f < BLOCK_FORMS; f++) {
         l->npositive = 0;
-        if (whole && f != BLOCK_SPATIAL)
-            continue; /* a free list has one entry for each spatial axis */
-        if (try_form(l, g, (BlockForm)f, out)) return true;
+        if (may_have(l, f) && try_form(l, g, (BlockForm)f, out))
+            return f == BLOCK_ALL ? RANKS_ALL | RANKS_SPATIAL | RANKS_FRONT : ranks[f];
     }
     l->npositive = 0;
-    return false;
+    return 0;
 }

@@ -141,13 +141,14 @@ static int candidate_compare(const void *a, const void *b) {
     return memcmp(x, y, sizeof *x);
 }
 
-static bool derived(const Basis *b, Space *s, const Candidate *c, BasisTrace *trace) {
+static bool derived(const Basis *b, Space *s, const Candidate *c, unsigned ranks,
+                    BasisTrace *trace) {
     int most = candidate_size(c) < TERM_OPS ? candidate_size(c) + 1 : TERM_OPS;
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
         if (!candidate_terms(s, c, k, &x, &y)) return false;
-        if (basis_derive(b, s, &x, &y, DERIVE_TERMS, most, trace) < 0 &&
-            basis_derive(b, s, &y, &x, DERIVE_TERMS, most, trace) < 0)
+        if (basis_derive(b, s, &x, &y, DERIVE_TERMS, most, ranks, trace) < 0 &&
+            basis_derive(b, s, &y, &x, DERIVE_TERMS, most, ranks, trace) < 0)
             return false;
     }
     return true;
@@ -155,10 +156,10 @@ static bool derived(const Basis *b, Space *s, const Candidate *c, BasisTrace *tr
 
 /* Only what holds for all positive sizes that type gives others: conditions do not compose, but
    that no size is 0 is one condition for all. */
-static void use(Generator *g, Basis *b, const Candidate *c) {
+static void use(Generator *g, Basis *b, const Candidate *c, unsigned ranks) {
     for (int k = 0; k < c->from.nout; k++) {
         Term x, y;
-        if (candidate_terms(g->s, c, k, &x, &y)) basis_add(b, &x, &y);
+        if (candidate_terms(g->s, c, k, &x, &y)) basis_add(b, &x, &y, ranks);
     }
 }
 
@@ -175,6 +176,7 @@ static void keep(Generator *g, const char *text, int size) {
 typedef struct Attempt {
     const Candidate *c;
     bool derived, lifted;
+    unsigned ranks;
     LiftResult result;
     LiftMode mode;
     const char *text;
@@ -185,16 +187,33 @@ typedef struct Lifting {
     Attempt v[BATCH_LIFTS];
 } Lifting;
 
+static void lift(Hand *x, Attempt *a) {
+    Text t = text_new(x->batch);
+    if (a->lifted) return;
+    a->result = lift_rule(x->lift, a->c, &a->mode, &a->ranks, &t);
+    a->text = t.data;
+    a->lifted = true;
+}
+
+/* The axis blocks that it may have and that what gives it has not. */
+static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
+    unsigned missing = 0, may = lift_ranks(x->lift, a->c);
+    for (unsigned one = RANKS_ALL; one <= RANKS_FRONT; one *= 2)
+        if (may & one && !derived(b, x->s, a->c, one, &a->trace)) missing |= one;
+    return missing;
+}
+
+/* A rule with axis blocks says more than what gives it at the ranks of the set alone. */
 static void attempt(Hand *x, void *user, uint64_t k) {
     Lifting *l = user;
     Attempt *a = &l->v[k];
+    const Basis *b = l->g->basis;
     a->trace = (BasisTrace){.arena = x->batch};
-    a->derived = !l->g->o->all && derived(l->g->basis, x->s, a->c, &a->trace);
-    if (a->derived || a->lifted) return;
-    Text t = text_new(x->batch);
-    a->result = lift_rule(x->lift, a->c, &a->mode, &t);
-    a->text = t.data;
-    a->lifted = true;
+    a->derived = !l->g->o->all && derived(b, x->s, a->c, 0, &a->trace);
+    unsigned missing = a->derived ? ranks_missing(b, x, a) : 0;
+    if (a->derived && !missing) return;
+    lift(x, a);
+    a->derived = a->derived && !(a->result == LIFT_TRUE && a->ranks & missing);
 }
 
 static void conclude(Generator *g, const Attempt *a) {
@@ -207,7 +226,7 @@ static void conclude(Generator *g, const Attempt *a) {
     if (a->result != LIFT_TRUE || a->mode > LIFT_NUMBERS)
         classes_conditional(g->classes, a->c->type, a->c->source, g->level == g->o->size);
     if (a->result != LIFT_TRUE) return;
-    if (a->mode <= LIFT_NUMBERS) use(g, g->basis, a->c);
+    if (a->mode <= LIFT_NUMBERS) use(g, g->basis, a->c, a->ranks);
     g->report->mode[a->mode]++;
     keep(g, arena_string(g->arena, a->text, strlen(a->text)), a->c->from.b.n + a->c->to.b.n);
 }

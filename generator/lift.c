@@ -337,22 +337,37 @@ static bool has_unknowns(const Lift *l, const Candidate *c) {
     return false;
 }
 
-static LiftResult lift_once(Lift *l, const Candidate *c, Text *out) {
+static LiftResult lift_once(Lift *l, const Candidate *c, unsigned *ranks, Text *out) {
     Graph g;
     ArenaMark mark = arena_mark(l->arena);
     l->w->overflow = false;
     l->npositive = 0;
     bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
     LiftResult r = typed ? lift_try(l, &g, SAMPLES) : LIFT_FALSE;
-    if (r == LIFT_TRUE &&
-        (l->mode > LIFT_NUMBERS || l->npositive || !lift_print_blocks(l, &g, out)))
-        lift_print(l, &g, out);
+    if (r == LIFT_TRUE) {
+        *ranks = l->mode <= LIFT_NUMBERS && !l->npositive ? lift_print_blocks(l, &g, out) : 0;
+        if (!*ranks) lift_print(l, &g, out);
+    }
     world_reset(l->w, l->mark);
     arena_reset(l->arena, mark);
     return r;
 }
 
-LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
+unsigned lift_ranks(Lift *l, const Candidate *c) {
+    Graph g;
+    ArenaMark mark = arena_mark(l->arena);
+    unsigned ranks = 0;
+    l->w->overflow = false;
+    for (int m = 0; m <= LIFT_NUMBERS; m++) {
+        l->mode = (LiftMode)m;
+        if (lift_at(l, c, &g)) ranks |= lift_fits_blocks(l, &g);
+        world_reset(l->w, l->mark);
+    }
+    arena_reset(l->arena, mark);
+    return ranks;
+}
+
+LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, unsigned *ranks, Text *out) {
     enum { TIES = 4, PROGRAMS_MAX = 12 << 20 };
     if (arena_bytes(l->programs) > PROGRAMS_MAX) programs_close(l), programs_open(l);
     LiftResult y = LIFT_FALSE;
@@ -362,7 +377,7 @@ LiftResult lift_rule(Lift *l, const Candidate *c, LiftMode *mode, Text *out) {
         if (m == LIFT_TIED && !has_unknowns(l, c)) continue;
         l->mode = *mode = (LiftMode)m;
         for (l->tie = 0; l->tie < (m == LIFT_TIED ? TIES : 1); l->tie++) {
-            LiftResult r = lift_once(l, c, out);
+            LiftResult r = lift_once(l, c, ranks, out);
             if (r == LIFT_TRUE) return r;
             if (r == LIFT_UNTRIED) y = r;
         }

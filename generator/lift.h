@@ -11,6 +11,8 @@
 
 /* UNTRIED: no small sizes fit. */
 typedef enum LiftResult { LIFT_TRUE, LIFT_FALSE, LIFT_UNTRIED } LiftResult;
+/* Where a lifted rule has an axis block, as bits; a rule of all axes has it everywhere. */
+enum { RANKS_ALL = 1, RANKS_SPATIAL = 2, RANKS_FRONT = 4 };
 /* Decreasing generality. */
 typedef enum LiftMode {
     LIFT_LISTS,
@@ -24,7 +26,9 @@ typedef struct Lift Lift;
 /* Reads the set again into a World of its own. */
 Lift *lift_new(Escape *, const Space *like, uint64_t seed);
 void lift_free(Lift *);
-/* The most general true form as the body of a rule: its inputs, `from`, `to`; *mode says which.
-   FALSE: at no mode. */
-LiftResult lift_rule(Lift *, const Candidate *, LiftMode *mode, Text *out);
+/* The most general true form as the body of a rule: its inputs, `from`, `to`; with its mode and its
+   axis blocks. FALSE: at no mode. */
+LiftResult lift_rule(Lift *, const Candidate *, LiftMode *mode, unsigned *ranks, Text *out);
+/* The axis blocks that it may come to have; nothing is tried. */
+unsigned lift_ranks(Lift *, const Candidate *);
 #endif

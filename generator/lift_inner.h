@@ -31,14 +31,16 @@ struct Lift {
     Poly to[LIFT_SYMBOLS];
     WholeList whole[LIFT_WHOLE];
     int npositive;
-    Symbol positive[LIFT_POSITIVE]; /* sizes at which it is false when they are 0 */
+    Poly positive[LIFT_POSITIVE]; /* sums of sizes: it is false where one of them is 0 */
 };
 enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
 /* Outputs k and k + nout/2 agree at random sizes and points. */
 LiftResult lift_try(Lift *, const Graph *, int samples);
 void lift_print(Lift *, const Graph *, Text *);
-/* The same with axis blocks; false: nothing is printed, it depends on its rank. */
-bool lift_print_blocks(Lift *, const Graph *, Text *);
+/* The same with axis blocks, and which; 0: nothing is printed, it depends on its rank. */
+unsigned lift_print_blocks(Lift *, const Graph *, Text *);
+/* Those that it could have; nothing is tried. */
+unsigned lift_fits_blocks(Lift *, const Graph *);
 
 typedef struct Renaming { /* of sizes to letters, but for those in `letters` */
     int n, next;

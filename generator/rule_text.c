@@ -123,7 +123,7 @@ void lift_print(Lift *l, const Graph *g, Text *out) {
     lift_print_side(l, g, g->out + g->nout / 2, g->nout / 2, &names, NULL, NULL, out);
     for (int k = 0; k < l->npositive; k++) {
         text_add(out, k ? ", " : "where ");
-        poly_print(l->w, lift_renamed(l, &names, poly_symbol(l->w, l->positive[k])), out);
+        poly_print(l->w, lift_renamed(l, &names, l->positive[k]), out);
         text_add(out, " >= 1%s", k + 1 == l->npositive ? "\n" : "");
     }
 }

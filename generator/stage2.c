@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIES = 240, TRIES_LARGE = 160, TRIES_ZERO = 12, SAMPLES_ZERO = 2, SMALL = 600 };
+enum { TRIES = 240, TRIES_LARGE = 160, TRIES_ZERO = 12, SAMPLES_ZERO = 2, SMALL = 600, FEW = 4 };
 typedef struct Sample {
     Lift *l;
     Sizes sizes;
@@ -93,12 +93,6 @@ static int collect(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
             for (int j = 0; j < attr[a].ints.n; j++) collect_poly(l, attr[a].ints.v[j], &n, out);
     }
     return n;
-}
-
-static bool is_positive(const Lift *l, Symbol s) {
-    for (int k = 0; k < l->npositive; k++)
-        if (l->positive[k] == s) return true;
-    return false;
 }
 
 static bool needs_hold(Sample *s, LitList needs) {
@@ -212,23 +206,51 @@ static LiftResult try_sizes(Sample *s, const Graph *g, NodeList live, LitList ne
     return done ? LIFT_TRUE : LIFT_UNTRIED;
 }
 
-/* Each size is 0 in turn: where that makes it false, it must be positive. */
+/* The sizes in `zero` are 0, the others are not; false: so is the rule. */
+static bool try_zero(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
+                     const Symbol symbol[], uint64_t zero, uint64_t at, bool *any) {
+    for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO; try++) {
+        s->seed = random_at(s->l->draw, TRIES + at * TRIES_ZERO + (uint64_t)try);
+        draw_sizes(s, n, symbol, try);
+        for (int k = 0; k < n && k < 64; k++)
+            if (zero >> k & 1) s->value[symbol[k]] = 0;
+        LiftResult r = try_here(s, g, live, needs);
+        if (r == LIFT_FALSE) return false;
+        done += r == LIFT_TRUE;
+        *any |= r == LIFT_TRUE;
+    }
+    return true;
+}
+
+/* The next larger set of as many. */
+static uint64_t next_set(uint64_t set) {
+    uint64_t least = set & -set, ripple = set + least;
+    return ripple | ((set ^ ripple) >> 2) / least;
+}
+
+static Poly sum_of(World *w, const Symbol symbol[], uint64_t set) {
+    Poly sum = 0;
+    for (int k = 0; set >> k; k++)
+        if (set >> k & 1) sum = poly_add(w, sum, poly_symbol(w, symbol[k]));
+    return sum;
+}
+
+/* Each size is 0 in turn, then every two of them, of a few sizes every set: where that makes it
+   false, they must not all be 0. Sets are tried after those that are parts of them. */
 static bool try_zeros(Sample *s, const Graph *g, NodeList live, LitList needs, int n,
                       const Symbol symbol[], bool *any) {
     Lift *l = s->l;
+    uint64_t positive[LIFT_POSITIVE], at = 0;
+    int npositive = 0, sizes = n < 62 ? n : 62;
     s->boundary = false;
-    for (int k = 0; k < n; k++)
-        for (int try = 0, done = 0;
-             try < TRIES_ZERO && done < SAMPLES_ZERO && !is_positive(l, symbol[k]); try++) {
-            s->seed = random_at(l->draw, (uint64_t)(TRIES + k * TRIES_ZERO + try));
-            draw_sizes(s, n, symbol, try);
-            s->value[symbol[k]] = 0;
-            LiftResult r = try_here(s, g, live, needs);
-            done += r == LIFT_TRUE;
-            *any |= r == LIFT_TRUE;
-            if (r != LIFT_FALSE) continue;
+    for (int many = 1; many <= sizes && (many <= 2 || sizes <= FEW); many++)
+        for (uint64_t set = (1ull << many) - 1; set < 1ull << sizes; set = next_set(set), at++) {
+            bool known = false;
+            for (int k = 0; k < npositive; k++) known |= (set & positive[k]) == positive[k];
+            if (known || try_zero(s, g, live, needs, n, symbol, set, at, any)) continue;
             if (l->npositive == LIFT_POSITIVE) return false;
-            l->positive[l->npositive++] = symbol[k];
+            positive[npositive++] = set;
+            l->positive[l->npositive++] = sum_of(l->w, symbol, set);
         }
     return true;
 }

@@ -246,11 +246,11 @@ static void derivations_use_equations_inside(void **state) {
     three.root = ref_out(2, 0);
     other = two;
     other.in[1].op = term_of(f->s, "tanh", 0, 0, 1).in[0].op;
-    assert_int_equal(basis_derive(b, f->s, &three, &one, 100, 5, NULL), -1);
-    basis_add(b, &two, &one);
-    assert_int_equal(basis_derive(b, f->s, &three, &one, 100, 5, NULL), 2);
-    assert_int_equal(basis_derive(b, f->s, &one, &three, 100, 3, NULL), 2);
-    assert_int_equal(basis_derive(b, f->s, &other, &one, 100, 5, NULL), -1);
+    assert_int_equal(basis_derive(b, f->s, &three, &one, 100, 5, 0, NULL), -1);
+    basis_add(b, &two, &one, 0);
+    assert_int_equal(basis_derive(b, f->s, &three, &one, 100, 5, 0, NULL), 2);
+    assert_int_equal(basis_derive(b, f->s, &one, &three, 100, 3, 0, NULL), 2);
+    assert_int_equal(basis_derive(b, f->s, &other, &one, 100, 5, 0, NULL), -1);
 }
 
 /* An equation gives its instances: x + y = y + x - like rules with x for y. */
@@ -260,11 +260,11 @@ static void derivations_identify_variables(void **state) {
     Term xy = term_of(f->s, "matmul", 0, 1, 2), sum = term_of(f->s, "sub", 0, 1, 2), xx = xy,
          xs = sum;
     xx.in[0].arg[1] = xs.in[0].arg[1] = 0;
-    basis_add(b, &xy, &sum);
-    assert_int_equal(basis_derive(b, f->s, &xx, &xs, 10, 5, NULL), 1);
+    basis_add(b, &xy, &sum, 0);
+    assert_int_equal(basis_derive(b, f->s, &xx, &xs, 10, 5, 0, NULL), 1);
     Basis *c = basis_new(f->s, f->w->arena);
-    basis_add(c, &xx, &xs);
-    assert_int_equal(basis_derive(c, f->s, &xy, &sum, 10, 5, NULL), -1);
+    basis_add(c, &xx, &xs, 0);
+    assert_int_equal(basis_derive(c, f->s, &xy, &sum, 10, 5, 0, NULL), -1);
 }
 
 int main(void) {

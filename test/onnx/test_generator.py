@@ -257,6 +257,25 @@ def test_a_wrong_rule_is_noticed():
         check("wrong", [("x1", ["a"])], ["  %1 = relu %x1", "  out %1"], ["  out %x1"], 1)
 
 
+NO_PART = """sizes m n
+at 3 2
+at 2 5
+input rows : F [m, n]
+input column : F [m]
+op concat axis=1 : rows rows
+op softmax : rows
+op reduce_sum axes=[1] : rows -> column
+op fill value=1 shape=[m] : -> column
+"""
+
+
+def test_sizes_that_are_0_together_are_a_condition(tmp_path):
+    """The sums of softmax are 1 but where there is nothing to sum: alone, that is one size; of a concatenation, two at once."""
+    (tmp_path / "no_part.set").write_text(NO_PART)
+    rules = [r for r in generate("--ops", tmp_path / "no_part.set", "--size", 3).split("\n\n") if "fill" in r]
+    assert [r.rstrip().split("\n")[-1] for r in rules] == ["where b >= 1", "where b + c >= 1"]
+
+
 # ---- errors
 
 @pytest.mark.parametrize("options, message, code", [

@@ -18,12 +18,17 @@ typedef struct Entry { /* of a value */
     Value edge;              /* towards the root of its tree of reasons; 0: it is the root */
     int reason;              /* of that edge: number of an EquationUse, or of the above */
     bool flipped;            /* that edge: the equation holds from `edge` to this value */
+    bool made;               /* of a node: by an application, and no other is like it */
     uint32_t stamp;
 } Entry;
 typedef struct Use {
     NodeId node;
     int next;
 } Use;
+typedef struct Reason {
+    const EquationUse *use;
+    int application; /* -1: they are not kept */
+} Reason;
 struct EGraph {
     World *w;
     Arena *arena;
@@ -33,9 +38,12 @@ struct EGraph {
     int nuse, use_room, ndirty, dirty_room, nreason, reason_room, nnode, node_room, live;
     Use *use;
     Value *dirty;
-    const EquationUse **reason;
+    Reason *reason;
     NodeId *node; /* all that are known, as they came */
     Intern *applied;
+    bool record;
+    int napplication, application_room, now; /* now: 1 + the application that is being made */
+    EGraphApplication *application;
 };
 
 EGraph *egraph_new(World *w, Arena *a, Facts *facts) {
@@ -72,6 +80,18 @@ Value egraph_find(EGraph *g, Value v) {
 }
 
 int egraph_nodes(const EGraph *g) { return g->live; }
+void egraph_record(EGraph *g) { g->record = true; }
+const EGraphApplication *egraph_applications(const EGraph *g, int *n) {
+    *n = g->napplication;
+    return g->application;
+}
+bool egraph_given(const EGraph *g, NodeId id) { return !g->v[id].made; }
+NodeList egraph_live(EGraph *g, Arena *a) {
+    NodeList list = {0, ARENA_NEW(a, NodeId, g->nnode)};
+    for (Value v = 1; v < g->room; v++)
+        if (g->v[v].known && value_node(g->w, v) == v && !g->v[v].outdated) list.v[list.n++] = v;
+    return list;
+}
 
 /* ---- union */
 
@@ -127,9 +147,8 @@ static bool unite(EGraph *g, Value a, Value b, int reason) {
 
 bool egraph_unite(EGraph *g, Value a, Value b, const EquationUse *use) {
     if (!use) return unite(g, a, b, GIVEN);
-    g->reason =
-        grown(g->arena, g->reason, g->nreason, &g->reason_room, sizeof(const EquationUse *));
-    g->reason[g->nreason++] = use;
+    g->reason = grown(g->arena, g->reason, g->nreason, &g->reason_room, sizeof *g->reason);
+    g->reason[g->nreason++] = (Reason){use, g->now - 1};
     return unite(g, a, b, g->nreason - 1);
 }
 
@@ -147,7 +166,7 @@ static void add_use(EGraph *g, Value class, NodeId node) {
 static void make_known(EGraph *g, const Node *n) {
     for (int k = 0; k < n->nout; k++) {
         Value v = n->out + (Value)k;
-        *entry(g, v) = (Entry){.known = true, .parent = v, .next = v};
+        *entry(g, v) = (Entry){.known = true, .parent = v, .next = v, .made = g->now > 0};
     }
     g->node = grown(g->arena, g->node, g->nnode, &g->node_room, sizeof *g->node);
     g->node[g->nnode++] = n->out;
@@ -173,6 +192,12 @@ static void use_inputs(EGraph *g, const Node *n) {
         if (n->in[k]) add_use(g, n->in[k], n->out);
 }
 
+/* b was made for a, or was known before. */
+static void alike(Entry *a, Entry *b, bool known) {
+    b->made = a->made && (b->made || !known);
+    a->made = b->made;
+}
+
 /* A known node whose inputs do not stand is made again over what stands for them; both are
    equal. */
 static void settle(EGraph *g, NodeId id) {
@@ -193,10 +218,12 @@ static void settle(EGraph *g, NodeId id) {
     g->live--;
     if (!y) return;
     Node m = node_get(g->w, value_node(g->w, y));
-    if (!entry(g, m.out)->known) {
+    bool known = entry(g, m.out)->known;
+    if (!known) {
         make_known(g, &m);
         use_inputs(g, &m);
     }
+    alike(&g->v[id], &g->v[m.out], known);
     for (int k = 0; k < n.nout; k++) unite(g, n.out + (Value)k, m.out + (Value)k, reason);
 }
 
@@ -311,17 +338,9 @@ static bool new_match(EGraph *g, Arena *a, const EquationUse *use, const Match *
 
 static bool collect(void *user, const Match *m) {
     Found *f = user;
-    const Instance *i = &f->use->instance;
     if (!new_match(f->g, f->arena, f->use, m)) return true;
     f->v = grown(f->arena, f->v, f->n, &f->room, sizeof *f->v);
-    f->v[f->n++] = (struct FoundMatch){
-        f->use,
-        {.instance = m->instance,
-         .input = arena_copy(f->arena, m->input, sizeof *m->input * (size_t)i->ninput),
-         .root = arena_copy(f->arena, m->root, sizeof *m->root * (size_t)i->from.nout),
-         .symbol = arena_copy(f->arena, m->symbol, sizeof *m->symbol * (size_t)i->nsymbol),
-         .real = arena_copy(f->arena, m->real, sizeof *m->real * (size_t)i->nreal),
-         .rounds = m->rounds}};
+    f->v[f->n++] = (struct FoundMatch){f->use, match_keep(f->arena, m)};
     return --f->most > 0;
 }
 
@@ -348,6 +367,24 @@ static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
     return (MatchClasses){nodes, root, next};
 }
 
+static void keep_application(EGraph *g, const EquationUse *use, const Match *m) {
+    if (!g->record) return;
+    g->application = grown(g->arena, g->application, g->napplication, &g->application_room,
+                           sizeof *g->application);
+    g->application[g->napplication++] = (EGraphApplication){use, match_keep(g->arena, m)};
+    g->now = g->napplication;
+}
+
+static void unite_sides(EGraph *g, const EquationUse *use, const Match *m, const Value left[],
+                        const Value right[]) {
+    keep_application(g, use, m);
+    for (int k = 0; k < use->instance.from.nout; k++) {
+        egraph_add(g, left[k]);
+        egraph_add(g, right[k]);
+        egraph_unite(g, left[k], right[k], use);
+    }
+}
+
 /* Both sides are made, so that every equality has its reason, and united. */
 static void apply(EGraph *g, const EquationUse *use, const Match *m) {
     ArenaMark mark = arena_mark(g->w->scratch);
@@ -358,11 +395,8 @@ static void apply(EGraph *g, const EquationUse *use, const Match *m) {
           *right = ARENA_NEW(g->w->scratch, Value, use->instance.from.nout);
     if (match_apply(g->w, g->w->scratch, g->facts, m, right, &ignored) &&
         match_apply(g->w, g->w->scratch, g->facts, &back, left, &ignored))
-        for (int k = 0; k < use->instance.from.nout; k++) {
-            egraph_add(g, left[k]);
-            egraph_add(g, right[k]);
-            egraph_unite(g, left[k], right[k], use);
-        }
+        unite_sides(g, use, m, left, right);
+    g->now = 0;
     arena_reset(g->w->scratch, mark);
 }
 
@@ -428,7 +462,9 @@ static void explain_edge(Explain *x, Value from, bool backward) {
     if (intern_put(x->seen, key, sizeof key) <= before) return;
     if (e->reason >= 0) {
         x->out.v = grown(x->arena, x->out.v, x->out.n, &x->room, sizeof *x->out.v);
-        x->out.v[x->out.n++] = (EGraphStep){x->g->reason[e->reason], backward != e->flipped};
+        x->out.v[x->out.n++] =
+            (EGraphStep){x->g->reason[e->reason].use, x->g->reason[e->reason].application,
+                         backward != e->flipped};
     }
     if (e->reason != CONGRUENT && e->reason != SWAPPED) return;
     Node m = node_get(x->g->w, value_node(x->g->w, from)),

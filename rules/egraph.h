@@ -27,12 +27,19 @@ typedef struct EGraphLimits {
 } EGraphLimits;
 typedef struct EGraphStep {
     const EquationUse *use;
-    bool backward; /* the explanation reads it from right to left */
+    int application; /* its number, where they are kept; else -1 */
+    bool backward;   /* the explanation reads it from right to left */
 } EGraphStep;
 typedef struct EGraphSteps {
     int n;
     EGraphStep *v;
 } EGraphSteps;
+
+/* One use of an equation, as it was made; the match lies in the e-graph's arena. */
+typedef struct EGraphApplication {
+    const EquationUse *use;
+    Match match; /* over what stood for the classes then */
+} EGraphApplication;
 
 typedef struct EGraph EGraph;
 /* facts: what conditions and needs of rules are shown by. */
@@ -45,6 +52,11 @@ Value egraph_find(EGraph *, Value); /* of a value that was added */
 bool egraph_unite(EGraph *, Value a, Value b, const EquationUse *use);
 void egraph_rebuild(EGraph *);    /* until equal inputs give equal results again */
 int egraph_nodes(const EGraph *); /* that are not outdated */
+/* From here on applications are kept. */
+void egraph_record(EGraph *);
+const EGraphApplication *egraph_applications(const EGraph *, int *n);
+bool egraph_given(const EGraph *, NodeId); /* no application made it, or one like it */
+NodeList egraph_live(EGraph *, Arena *);   /* nodes that are not outdated, ascending */
 /* Uses the equations on[k] (NULL: all), whose conditions hold, wherever they match, until nothing
    changes (true), the limits are reached, or `done` says so. */
 typedef bool (*EGraphDone)(void *user, EGraph *);

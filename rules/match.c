@@ -425,3 +425,13 @@ void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
     solve(s);
     arena_reset(m->w->scratch, mark);
 }
+
+Match match_keep(Arena *a, const Match *m) {
+    const Instance *i = m->instance;
+    return (Match){.instance = i,
+                   .input = arena_copy(a, m->input, sizeof *m->input * (size_t)i->ninput),
+                   .root = arena_copy(a, m->root, sizeof *m->root * (size_t)i->from.nout),
+                   .symbol = arena_copy(a, m->symbol, sizeof *m->symbol * (size_t)i->nsymbol),
+                   .real = arena_copy(a, m->real, sizeof *m->real * (size_t)i->nreal),
+                   .rounds = m->rounds};
+}

@@ -33,6 +33,7 @@ Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
 
+Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
 /* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the
    reason: it does not type there, or a condition, a need or an equality of types is not
    entailed. */

@@ -42,7 +42,6 @@ Value derivation_before(const Derivation *, Value);
 /* The nodes of the left side: from the roots down to the inputs. */
 int match_inner(World *, const Match *, NodeId *list, int room);
 
-Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
 /* Applies matches in the current graph, all in one round of the log; those that do not hold
    (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
    the rest. strict: leaving one out is an error (replay). */

@@ -218,6 +218,12 @@ double cost_flops(World *w, const Graph *g, Sizes sizes, const bool constant[]) 
     return sum_nodes(w, g, sizes, constant, true);
 }
 
+double cost_node(World *w, const Node *n, Sizes sizes) {
+    if (n->op->flags & (OP_NO_COST | OP_RANDOM)) return 0;
+    double price = node_price(w, n, sizes);
+    return price > 0 ? price : 0;
+}
+
 /* ---- whole plans */
 
 typedef struct Whole {

@@ -32,6 +32,7 @@ bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 /* By the model, node by node: needs no back end. */
 double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
+double cost_node(World *, const Node *, Sizes); /* of one node, by the model */
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
 typedef struct WholeGraph {
     World *w;

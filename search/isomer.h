@@ -52,6 +52,7 @@ typedef struct IsomerOptions {
     int frozen;               /* not 0: nothing is timed; times not in cost_db are estimated */
 
     /* The search and its limits. */
+    const char *search; /* on the costs of our own executor: "backtrack", "egraph" or "both" */
     int64_t steps;      /* at most so many graphs are expanded */
     double time_limit;  /* seconds; 0: none */
     int64_t fold_limit; /* a constant of more bytes is not computed beforehand; < 0: no limit */

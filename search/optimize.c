@@ -354,6 +354,7 @@ void isomer_options(IsomerOptions *o) {
     *o = (IsomerOptions){.size = sizeof *o,
                          .cost = "measured",
                          .backend = "cpu",
+                         .search = "backtrack",
                          .steps = 2000,
                          .fold_limit = -1,
                          .max_growth = -1,

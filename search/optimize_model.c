@@ -15,8 +15,8 @@ typedef struct Options {
     bool external;
     int64_t steps, seed, max_growth, fold_limit, check, external_threshold;
     double time_limit, rtol, atol;
-    const char *rules, *cost, *cost_db, *measure_with, *allow, *report, *proof_log, *replay,
-        *backend, *html, *dot, *progress, *check_with, *input, *help;
+    const char *rules, *cost, *search, *cost_db, *measure_with, *allow, *report, *proof_log,
+        *replay, *backend, *html, *dot, *progress, *check_with, *input, *help;
     StringList shape, dim, enable, disable, explain, files;
 } Options;
 
@@ -110,6 +110,12 @@ static void option_table(Options *o, OptionDef table[]) {
          .value = "NAME",
          .help = "The back end of our own executor: cpu (the default), or the path of a plug-in."},
         {.kind = OPT_HEAD, .help = "Search"},
+        {.name = "search",
+         .kind = OPT_TEXT,
+         .into = &o->search,
+         .value = "backtrack|egraph|both",
+         .help = "On the costs of our own executor: by backtracking (the default), by an e-graph, "
+                 "or by both, which takes longer."},
         {.name = "steps",
          .kind = OPT_INT,
          .into = &o->steps,
@@ -293,6 +299,7 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->measure_with = o->measure_with;
     x->backend = o->backend;
     x->frozen = o->frozen;
+    x->search = o->search;
     x->steps = o->steps;
     x->time_limit = o->time_limit;
     x->seed = (uint64_t)o->seed;
@@ -352,7 +359,9 @@ static bool valid(const Options *o, Error *e) {
                                           : "no model is given";
     if (o->files.n < least || o->files.n > most)
         return error_set(e, E_USAGE, "", "%s: %s", wrong, program.usage);
-    return one_of("--cost", o->cost, cost, e) && one_of("--progress", o->progress, progress, e);
+    static const char *const search[] = {"backtrack", "egraph", "both", NULL};
+    return one_of("--cost", o->cost, cost, e) && one_of("--search", o->search, search, e) &&
+           one_of("--progress", o->progress, progress, e);
 }
 
 static int refuse(const Error *e) {
@@ -373,7 +382,8 @@ static bool versions(Text *t) {
 int main(int argc, char **argv) {
     IsomerOptions x;
     isomer_options(&x);
-    Options o = {.steps = x.steps,
+    Options o = {.search = x.search,
+                 .steps = x.steps,
                  .max_growth = x.max_growth,
                  .fold_limit = x.fold_limit,
                  .progress = "auto",

@@ -6,6 +6,7 @@
 #include "graphs/region.h"
 #include "search/backtrack.h"
 #include "search/cost.h"
+#include "search/saturate.h"
 #include "search/trial.h"
 #include <string.h>
 
@@ -15,6 +16,9 @@ enum {
     REGION = 200,
     PATIENCE = 6,
     CANDIDATES = 6,
+    SATURATE_ROUNDS = 8,
+    SATURATE_NODES = 3000,
+    SATURATE_MATCHES = 200,
     CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, beside those
                             of the first */
 };
@@ -47,6 +51,11 @@ static Price region_price(void *user, const Graph *g) {
     return p;
 }
 
+static double node_price(void *user, const Node *n) {
+    const Own *o = user;
+    return counts_nodes(o->r) ? 1 : cost_node(o->r->w, n, o->r->sizes);
+}
+
 static bool must_stop(void *user) {
     const Run *r = ((const Own *)user)->r;
     return (r->o->cancel && *r->o->cancel) ||
@@ -57,6 +66,20 @@ static int solved(const Own *o, const char *hash) {
     for (int k = 0; k < o->nsolved; k++)
         if (!strcmp(o->hash[k], hash)) return k;
     return -1;
+}
+
+/* By the ways that --search names; of two the cheaper graph, at one price that of backtracking. */
+static void solve_by(Own *o, const Backtrack *b, int k) {
+    const char *how = o->r->o->search ? o->r->o->search : "backtrack";
+    bool both = !strcmp(how, "both");
+    Solution other;
+    Saturate s = {{SATURATE_ROUNDS, SATURATE_NODES, SATURATE_MATCHES}, node_price};
+    if (strcmp(how, "egraph") != 0) backtrack(b, &o->start[k], &o->solution[k]);
+    if (!strcmp(how, "backtrack")) return;
+    saturate(b, &s, &o->start[k], &other);
+    run_say(o->r, "e-graph: %.3f -> %.3f ms, %d rule applications", other.before.seconds * 1e3,
+            other.after.seconds * 1e3, other.steps);
+    if (!both || other.after.seconds < o->solution[k].after.seconds) o->solution[k] = other;
 }
 
 static bool solve(Own *o, const Region *region) {
@@ -78,7 +101,7 @@ static bool solve(Own *o, const Region *region) {
                          .alpha = ALPHA,
                          .steps = r->o->steps - r->stats.steps,
                          .patience = PATIENCE};
-    backtrack(&b, &o->start[k], &o->solution[k]);
+    solve_by(o, &b, k);
     r->stats.steps += o->solution[k].steps;
     r->stats.candidates += o->solution[k].graphs;
     run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode,

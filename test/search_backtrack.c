@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "graphs/graph_text.h"
 #include "graphs/needs.h"
 #include "search/backtrack.h"
 #include "search/derive.h"
+#include "test/search_fixture.h"
 #include <string.h>
 
 static const char rules[] = "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %t = neg "
@@ -25,47 +25,9 @@ static const char rules[] = "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nf
                             "value=1/3 shape=[]\n  %y = mul %x %k\n  out %y\n"
                             "to\n  %k = fill value=3 shape=[]\n  %y = div %x %k\n  out %y\n";
 
-typedef struct Fixture {
-    Arena *arena;
-    World *w;
-    Library library;
-    Error error;
-    double neg; /* its price */
-} Fixture;
-
-static void open_fixture(Fixture *f) {
-    memset(f, 0, sizeof *f);
+static void open_priced(Fixture *f) {
+    open_fixture(f, rules);
     f->neg = 1;
-    f->arena = arena_new(NULL, 0);
-    f->w = graph_world_new(NULL, 0);
-    f->library.set.arena = f->arena;
-    assert_true(rules_parse(f->arena, "test", rules, strlen(rules), &f->library.set, &f->error));
-    Library *l = &f->library;
-    l->n = l->set.n;
-    l->rule = ARENA_NEW(f->arena, LibraryRule, l->n);
-    l->instance = ARENA_NEW(f->arena, Instance, 100);
-    for (int k = 0; k < l->n; k++) {
-        int length[RULE_BLOCKS];
-        l->rule[k] = (LibraryRule){&l->set.v[k], true, l->ninstance, 0};
-        rule_lengths_first(&l->set.v[k], length);
-        do
-            assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length,
-                                            &l->instance[l->ninstance++], &f->error));
-        while (rule_lengths_next(&l->set.v[k], length));
-        l->rule[k].count = l->ninstance - l->rule[k].first;
-    }
-}
-
-static void close_fixture(Fixture *f) {
-    world_free(f->w);
-    arena_free(f->arena);
-}
-
-static Graph parse(Fixture *f, const char *text) {
-    Graph g;
-    Scan s = scan_new("test", text, strlen(text), &f->error);
-    assert_true(graph_parse(f->w, f->arena, &s, NULL, &g, NULL, &f->error));
-    return g;
 }
 
 static const char *printed(Fixture *f, const Graph *g) {
@@ -106,7 +68,7 @@ static Solution search(Fixture *f, const Graph *g, double alpha, int64_t steps) 
 static void gains_are_taken_together(void **state) {
     (void)state;
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     Text t = text_new(f.arena);
     text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = sqrt %%x\n");
     for (int k = 0; k < 20; k++)
@@ -127,7 +89,7 @@ static void a_step_up_is_taken_within_alpha(void **state) {
     (void)state;
     static const char text[] = "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n";
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     Graph g = parse(&f, text);
     Solution s = search(&f, &g, 1.05, 100);
     assert_string_equal(printed(&f, &s.graph),
@@ -144,7 +106,7 @@ static void budget_and_repetition(void **state) {
     Arena *kept = arena_new(NULL, 0);
     for (int round = 0; round < 2; round++) {
         Fixture f;
-        open_fixture(&f);
+        open_priced(&f);
         if (round) parse(&f, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
         Graph g = parse(&f, text);
         Solution none = search(&f, &g, 1.05, 0), s = search(&f, &g, 1.05, 50);
@@ -162,7 +124,7 @@ static void budget_and_repetition(void **state) {
 static void gains_are_told_from_losses(void **state) {
     (void)state;
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     f.neg = 1000;
     Text t = text_new(f.arena);
     text_add(&t, "graph g %%x : F [3]\nbody\n %%k = fill value=1 shape=[]\n %%a0 = abs %%x\n");
@@ -182,7 +144,7 @@ static void gains_are_told_from_losses(void **state) {
 static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     (void)state;
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     Graph g = parse(&f, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
     f.neg = 5.9;
     Solution s = search(&f, &g, 1.05, 100);
@@ -203,7 +165,7 @@ static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
 static void what_costs_too_much_is_freed(void **state) {
     (void)state;
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     f.neg = 1000;
     Graph g = parse(&f, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
     NodeId before = node_count(f.w);
@@ -217,7 +179,7 @@ static void what_costs_too_much_is_freed(void **state) {
 static void rejected_graphs_are_freed(void **state) {
     (void)state;
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     Graph g = parse(&f, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q "
                         "= add %x %v\n out %p %q\n");
     f.library.rule[3].on = false;
@@ -246,8 +208,8 @@ static void logs_are_replayed_and_doubted(void **state) {
                                "%x %k\n %b = neg %a\n %c = neg %b\n %d = "
                                "abs %c\n %e = mul %d %k\n out %e\n";
     Fixture f, again;
-    open_fixture(&f);
-    open_fixture(&again);
+    open_priced(&f);
+    open_priced(&again);
     parse(&again, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
     Graph g = parse(&f, text), h = parse(&again, text);
     bool on[] = {true, false, true, false, false};
@@ -276,7 +238,7 @@ static void logs_are_replayed_and_doubted(void **state) {
 static void a_round_may_nest(void **state) {
     (void)state;
     Fixture f;
-    open_fixture(&f);
+    open_priced(&f);
     Graph g = parse(&f, "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n "
                         "%b = mul %a %k\n %c = mul %b %k\n out %c\n"),
           out;
@@ -307,8 +269,8 @@ static void the_nearest_float_rounds(void **state) {
         "graph g %x : F [3]\nbody\n %k = constant F [] {0.33333334}\n %a = mul %x %k\n out %a\n";
     const bool on[] = {false, false, false, false, true};
     Fixture f, again;
-    open_fixture(&f);
-    open_fixture(&again);
+    open_priced(&f);
+    open_priced(&again);
     Graph g = parse(&f, text), h = parse(&again, text);
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
     assert_true(derive_fixpoint(&d, on, 100, &f.error));

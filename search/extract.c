@@ -1,0 +1,212 @@
+/* extract.c -- two choices to begin with: the nodes that no rule made, elsewhere those that are
+   cheapest as trees (bottom-up, until nothing changes); and the cheapest as trees everywhere. Each
+   is improved by moves: a node is chosen for the classes of all its results at once (the results of
+   a split belong together), and that stays if the graph, shared parts counted once, becomes
+   cheaper. A choice that goes in a circle costs infinitely much. */
+#include "search/extract.h"
+#include <math.h>
+#include <string.h>
+
+enum { MOVES = 40000 };
+typedef struct Chooser {
+    const Extract *x;
+    Arena *arena;
+    NodeList nodes;
+    Value room;
+    double *price;            /* by node */
+    bool *constant;           /* by class: constants alone decide it */
+    double *tree;             /* by class: of the cheapest tree */
+    NodeId *cheap;            /* by class: its root */
+    NodeId *choice;           /* by class */
+    Value *built;             /* by node: its first result in the chosen graph */
+    uint8_t *state, *reached; /* by node, while a graph is walked: 1 entered, 2 done; as it was for
+                                 the choice that stands */
+} Chooser;
+
+static Value class_of(const Chooser *c, Value v) { return egraph_find(c->x->g, v); }
+
+static bool inputs_constant(const Chooser *c, const Node *n) {
+    bool all = !(n->op->flags & OP_RANDOM) && !input_name(c->x->w, n->out);
+    for (int k = 0; k < n->nin; k++) all &= !n->in[k] || c->constant[class_of(c, n->in[k])];
+    return all;
+}
+
+static void find_constants(Chooser *c) {
+    for (bool change = true; change;) {
+        change = false;
+        for (int k = 0; k < c->nodes.n; k++) {
+            Node n = node_get(c->x->w, c->nodes.v[k]);
+            if (!inputs_constant(c, &n)) continue;
+            for (int j = 0; j < n.nout; j++) {
+                Value v = class_of(c, n.out + (Value)j);
+                if (c->constant[v]) continue;
+                c->constant[v] = change = true;
+                c->tree[v] = 0;
+                c->cheap[v] = n.out;
+            }
+        }
+    }
+}
+
+static double tree_price(const Chooser *c, const Node *n) {
+    double sum = c->price[n->out];
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k]) sum += c->tree[class_of(c, n->in[k])];
+    return sum;
+}
+
+static void find_trees(Chooser *c) {
+    for (bool change = true; change;) {
+        change = false;
+        for (int k = 0; k < c->nodes.n; k++) {
+            Node n = node_get(c->x->w, c->nodes.v[k]);
+            double price = tree_price(c, &n);
+            for (int j = 0; j < n.nout; j++) {
+                Value v = class_of(c, n.out + (Value)j);
+                if (c->constant[v] || !(price < c->tree[v])) continue;
+                c->tree[v] = price;
+                c->cheap[v] = n.out;
+                change = true;
+            }
+        }
+    }
+}
+
+/* ---- a choice as a graph */
+
+static double walk(Chooser *c, Value v) {
+    NodeId id = c->choice[class_of(c, v)];
+    if (!id || c->state[id] == 1) return INFINITY;
+    if (c->state[id] == 2) return 0;
+    Node n = node_get(c->x->w, id);
+    double sum = c->price[id];
+    c->state[id] = 1;
+    for (int k = 0; k < n.nin && isfinite(sum); k++)
+        if (n.in[k]) sum += walk(c, n.in[k]);
+    c->state[id] = 2;
+    return sum;
+}
+
+static double graph_price(Chooser *c, int nout, const Value out[]) {
+    double sum = 0;
+    memset(c->state, 0, c->room);
+    for (int k = 0; k < nout && isfinite(sum); k++) sum += walk(c, out[k]);
+    return sum;
+}
+
+/* ---- choices */
+
+static void choose_cheap(Chooser *c) { memcpy(c->choice, c->cheap, sizeof *c->choice * c->room); }
+
+static void choose_given(Chooser *c) {
+    choose_cheap(c);
+    for (int k = c->nodes.n - 1; k >= 0; k--) { /* the first of a class comes last */
+        Node n = node_get(c->x->w, c->nodes.v[k]);
+        for (int j = 0; j < n.nout && egraph_given(c->x->g, n.out); j++)
+            c->choice[class_of(c, n.out + (Value)j)] = n.out;
+    }
+}
+
+/* Whether a class that is reached has another choice. */
+static bool matters(const Chooser *c, const Node *n) {
+    for (int j = 0; j < n->nout; j++) {
+        Value v = class_of(c, n->out + (Value)j);
+        if (c->choice[v] != n->out && !c->constant[v] && c->reached[c->choice[v]]) return true;
+    }
+    return false;
+}
+
+static bool move(Chooser *c, const Node *n, int nout, const Value out[], double *price) {
+    NodeId before[16];
+    if (n->nout > 16) return false;
+    for (int j = 0; j < n->nout; j++) {
+        Value v = class_of(c, n->out + (Value)j);
+        before[j] = c->choice[v];
+        c->choice[v] = n->out;
+    }
+    double now = graph_price(c, nout, out);
+    if (now < *price) {
+        *price = now;
+        memcpy(c->reached, c->state, c->room);
+        return true;
+    }
+    for (int j = n->nout - 1; j >= 0; j--) c->choice[class_of(c, n->out + (Value)j)] = before[j];
+    return false;
+}
+
+static double improve(Chooser *c, int nout, const Value out[]) {
+    double price = graph_price(c, nout, out);
+    int moves = 0;
+    memcpy(c->reached, c->state, c->room);
+    for (bool change = true; change && moves < MOVES;) {
+        change = false;
+        for (int k = 0; k < c->nodes.n && moves < MOVES; k++) {
+            Node n = node_get(c->x->w, c->nodes.v[k]);
+            if (!matters(c, &n)) continue;
+            moves++;
+            change |= move(c, &n, nout, out, &price);
+        }
+    }
+    return price;
+}
+
+/* ---- the whole */
+
+static void open_chooser(Chooser *c) {
+    World *w = c->x->w;
+    c->nodes = egraph_live(c->x->g, c->arena);
+    c->room = node_count(w) + 64;
+    c->price = ARENA_NEW(c->arena, double, c->room);
+    c->tree = ARENA_NEW(c->arena, double, c->room);
+    c->constant = ARENA_NEW(c->arena, bool, c->room);
+    c->cheap = ARENA_NEW(c->arena, NodeId, c->room);
+    c->choice = ARENA_NEW(c->arena, NodeId, c->room);
+    c->built = ARENA_NEW(c->arena, Value, c->room);
+    c->state = ARENA_NEW(c->arena, uint8_t, c->room);
+    c->reached = ARENA_NEW(c->arena, uint8_t, c->room);
+    for (Value v = 0; v < c->room; v++) c->tree[v] = INFINITY;
+    find_constants(c);
+    for (int k = 0; k < c->nodes.n; k++) {
+        Node n = node_get(w, c->nodes.v[k]);
+        bool free = input_name(w, n.out) || inputs_constant(c, &n);
+        c->price[n.out] = free ? 0 : c->x->price(c->x->user, &n);
+    }
+    find_trees(c);
+}
+
+/* The chosen graph in the World; the choice has no circle. */
+static Value build(Chooser *c, Value v) {
+    NodeId id = c->choice[class_of(c, v)];
+    Node n = node_get(c->x->w, id);
+    const char *why = "";
+    Value *in = ARENA_NEW(c->arena, Value, n.nin);
+    int port = 0;
+    while (class_of(c, id + (Value)port) != class_of(c, v)) port++;
+    if (!c->built[id]) {
+        for (int k = 0; k < n.nin; k++) in[k] = n.in[k] ? build(c, n.in[k]) : 0;
+        c->built[id] = input_name(c->x->w, id) ? id : node_rebuild(c->x->w, id, in, &why);
+    }
+    return c->built[id] ? c->built[id] + (Value)port : id + (Value)port;
+}
+
+static void keep(Chooser *c, int nout, const Value out[], double price, Extracted *best) {
+    if (best->out && price >= best->price) return;
+    Value *made = ARENA_NEW(c->x->arena, Value, nout);
+    memset(c->built, 0, c->room * sizeof *c->built);
+    for (int k = 0; k < nout && isfinite(price); k++) made[k] = build(c, out[k]);
+    best->price = price;
+    best->out = isfinite(price) ? made : out;
+}
+
+Extracted extract(const Extract *x, int nout, const Value out[]) {
+    Chooser c = {.x = x, .arena = arena_new(arena_escape(x->arena), 0)};
+    Extracted best = {NULL, INFINITY, 0};
+    open_chooser(&c);
+    choose_given(&c);
+    best.given = graph_price(&c, nout, out);
+    keep(&c, nout, out, improve(&c, nout, out), &best);
+    choose_cheap(&c);
+    keep(&c, nout, out, improve(&c, nout, out), &best);
+    arena_free(c.arena);
+    return best;
+}

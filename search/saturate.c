@@ -1,0 +1,151 @@
+/* saturate.c -- a graph goes into an e-graph, rules are used until nothing changes or the limits
+   are reached, a cheap graph is extracted. Why it equals the first one, the e-graph explains by
+   uses of rules; those, in the order in which they were made, are looked for in the graph itself,
+   by the classes of their results and inputs, and applied there. A use that is not found there (its
+   left side was replaced meanwhile) is passed over: the derivation then leads elsewhere, to a graph
+   that is equal all the same. */
+#include "search/saturate.h"
+#include "search/derive.h"
+#include "search/extract.h"
+#include <string.h>
+
+enum { PASSES = 2 };
+typedef struct Saturation {
+    const Backtrack *b;
+    Arena *arena; /* of the e-graph and what is made for it */
+    EGraph *g;
+    int nuse;
+    EquationUse *use;
+    const Instance **instance; /* of the library, by use */
+} Saturation;
+
+/* Rules are used in their own direction only: so they can be applied. */
+static void collect_uses(Saturation *s) {
+    const Library *l = s->b->library;
+    s->use = ARENA_NEW(s->arena, EquationUse, l->ninstance);
+    s->instance = ARENA_NEW(s->arena, const Instance *, l->ninstance);
+    for (int r = 0; r < l->n; r++)
+        for (int k = l->rule[r].first; l->rule[r].on && k < l->rule[r].first + l->rule[r].count;
+             k++) {
+            EquationUse both[2];
+            equation_uses(s->b->w, &l->instance[k], both);
+            s->instance[s->nuse] = &l->instance[k];
+            s->use[s->nuse++] = both[0];
+        }
+}
+
+static bool stopped(void *user, EGraph *g) {
+    const Backtrack *b = user;
+    (void)g;
+    return b->stop && b->stop(b->user);
+}
+
+/* By number of application: it explains why the graph equals the extracted one. */
+static bool *needed_uses(const Saturation *s, const Graph *start, const Value out[], int *n) {
+    egraph_applications(s->g, n);
+    bool *needed = ARENA_NEW(s->arena, bool, *n);
+    for (int k = 0; k < start->nout; k++) egraph_add(s->g, out[k]);
+    egraph_rebuild(s->g);
+    for (int k = 0; k < start->nout; k++) {
+        EGraphSteps why = egraph_explain(s->g, s->arena, start->out[k], out[k]);
+        for (int j = 0; j < why.n; j++)
+            if (why.v[j].application >= 0) needed[why.v[j].application] = true;
+    }
+    return needed;
+}
+
+/* ---- the way there */
+
+typedef struct Wanted {
+    const Saturation *s;
+    const EGraphApplication *a;
+    bool found;
+    Match match;
+} Wanted;
+
+static bool same_classes(EGraph *g, int n, const Value a[], const Value b[]) {
+    for (int k = 0; k < n; k++)
+        if (egraph_find(g, a[k]) != egraph_find(g, b[k])) return false;
+    return true;
+}
+
+static bool is_wanted(void *user, const Match *m) {
+    Wanted *x = user;
+    EGraph *g = x->s->g;
+    const Match *of = &x->a->match;
+    if (!same_classes(g, m->instance->from.nout, m->root, of->root) ||
+        !same_classes(g, m->instance->ninput, m->input, of->input))
+        return true;
+    x->found = true;
+    x->match = match_keep(x->s->b->arena, m);
+    return false;
+}
+
+static bool find_in(Saturation *s, const Graph *g, const EGraphApplication *a, Match *out) {
+    const Backtrack *b = s->b;
+    Arena *arena = arena_new(arena_escape(b->arena), 0);
+    Wanted x = {.s = s, .a = a};
+    for (int k = 0; k < g->nout; k++) egraph_add(s->g, g->out[k]);
+    egraph_rebuild(s->g);
+    matcher_run(matcher_new(b->w, arena, g, b->facts), s->instance[a->use - s->use], is_wanted, &x);
+    arena_free(arena);
+    *out = x.match;
+    return x.found;
+}
+
+static bool cheaper(Price a, Price b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.nodes < b.nodes;
+}
+
+/* One application more; the rounds up to the cheapest graph count. */
+static bool follow(Saturation *s, const EGraphApplication *a, Graph *g, int *nround,
+                   Solution *out) {
+    const Backtrack *b = s->b;
+    Match match;
+    Graph next;
+    int applied;
+    Error ignored = {0};
+    if (!find_in(s, g, a, &match)) return false;
+    Match *kept = arena_copy(b->arena, &match, sizeof match);
+    if (!derive_graph(b->w, b->arena, b->facts, b->library, g, 1, kept, &next, &applied,
+                      &ignored) ||
+        !applied)
+        return false;
+    out->round[(*nround)++] = (SolutionRound){1, kept, *g};
+    *g = next;
+    Price price = b->price(b->user, g);
+    out->graphs++;
+    if (!cheaper(price, out->after)) return true;
+    out->after = price;
+    out->graph = *g;
+    out->n = *nround;
+    return true;
+}
+
+static void derive_there(Saturation *s, const Value to[], const Graph *start, Solution *out) {
+    int n, nround = 0;
+    const bool *wanted = needed_uses(s, start, to, &n);
+    const EGraphApplication *a = egraph_applications(s->g, &n);
+    bool *done = ARENA_NEW(s->arena, bool, n);
+    Graph g = *start;
+    out->round = ARENA_NEW(s->b->arena, SolutionRound, n);
+    for (int pass = 0; pass < PASSES; pass++)
+        for (int k = 0; k < n && nround < s->b->steps && !stopped((void *)s->b, s->g); k++)
+            if (wanted[k] && !done[k]) done[k] = follow(s, &a[k], &g, &nround, out);
+    out->steps = nround;
+}
+
+void saturate(const Backtrack *b, const Saturate *how, const Graph *start, Solution *out) {
+    Saturation s = {.b = b, .arena = arena_new(arena_escape(b->arena), 0)};
+    Price price = b->price(b->user, start);
+    *out = (Solution){.graph = *start, .before = price, .after = price, .graphs = 1};
+    s.g = egraph_new(b->w, s.arena, b->facts);
+    for (int k = 0; k < start->nout; k++) egraph_add(s.g, start->out[k]);
+    egraph_record(s.g);
+    collect_uses(&s);
+    egraph_saturate(s.g, s.nuse, s.use, NULL, how->limits, stopped, (void *)b);
+    Extract x = {b->w, s.arena, s.g, how->node, b->user};
+    Extracted best = extract(&x, start->nout, start->out);
+    if (best.price < best.given) derive_there(&s, best.out, start, out);
+    arena_free(s.arena);
+}

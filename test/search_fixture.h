@@ -1,0 +1,50 @@
+/* search_fixture.h -- for tests of the search: a World with rules of the test's own, believed
+   without proof. */
+#ifndef ISOMER_TEST_SEARCH_FIXTURE_H
+#define ISOMER_TEST_SEARCH_FIXTURE_H
+#include "graphs/graph_text.h"
+#include "search/library.h"
+#include <string.h>
+
+typedef struct Fixture {
+    Arena *arena;
+    World *w;
+    Library library;
+    Error error;
+    double neg; /* its price, where the test wants that */
+} Fixture;
+
+static void open_fixture(Fixture *f, const char *rules) {
+    memset(f, 0, sizeof *f);
+    f->arena = arena_new(NULL, 0);
+    f->w = graph_world_new(NULL, 0);
+    f->library.set.arena = f->arena;
+    assert_true(rules_parse(f->arena, "test", rules, strlen(rules), &f->library.set, &f->error));
+    Library *l = &f->library;
+    l->n = l->set.n;
+    l->rule = ARENA_NEW(f->arena, LibraryRule, l->n);
+    l->instance = ARENA_NEW(f->arena, Instance, 100);
+    for (int k = 0; k < l->n; k++) {
+        int length[RULE_BLOCKS];
+        l->rule[k] = (LibraryRule){&l->set.v[k], true, l->ninstance, 0};
+        rule_lengths_first(&l->set.v[k], length);
+        do
+            assert_true(rule_instance_apart(f->w, f->arena, &l->set.v[k], length,
+                                            &l->instance[l->ninstance++], &f->error));
+        while (rule_lengths_next(&l->set.v[k], length));
+        l->rule[k].count = l->ninstance - l->rule[k].first;
+    }
+}
+
+static void close_fixture(Fixture *f) {
+    world_free(f->w);
+    arena_free(f->arena);
+}
+
+static Graph parse(Fixture *f, const char *text) {
+    Graph g;
+    Scan s = scan_new("test", text, strlen(text), &f->error);
+    assert_true(graph_parse(f->w, f->arena, &s, NULL, &g, NULL, &f->error));
+    return g;
+}
+#endif

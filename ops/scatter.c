@@ -1,7 +1,8 @@
 /* scatter: a copy of x into which updates are written, or with which they are joined, at places
    that a tensor of indices says; negative ones count from the end. scatterelements: y[i..] with the
    index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
-   Where a place is met twice, in order. */
+   Where a place is met twice, in order. cachewrite: updates stand in a row on one axis, from
+   start[b] on for each place of axis 0, going round at the end or not. */
 #include "op.h"
 enum { NONE, ADD, MUL, MAX, MIN };
 #define REDUCTION \
@@ -38,6 +39,14 @@ static void copy(const View *y, const View *x, void *const slot[]) {
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
         kernel_move(y, slot, kernel_at(y, i), x, kernel_at(x, i));
 }
+/* Update i, at another place on axis a. */
+static void put_along(const View *y, void *const slot[], const View *u, int64_t i[], int a,
+                      int64_t at, int64_t how) {
+    int64_t from = kernel_at(u, i), before = i[a];
+    i[a] = at;
+    put(y, slot, kernel_at(y, i), u, from, how);
+    i[a] = before;
+}
 static const char *shape_common(Call *c) {
     c->out[0] = *c->in[0];
     if (!is_index(c->in[1])) return "indices must be integers";
@@ -70,13 +79,10 @@ static int kernel_elements(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK];
     copy(y, &s->view[1], slot);
     for (bool more = kernel_first(index, i); more; more = kernel_next(index, i)) {
-        int64_t from = kernel_at(u, i), at = kernel_integer(index, slot, kernel_at(index, i)),
-                before = i[a];
+        int64_t at = kernel_integer(index, slot, kernel_at(index, i));
         if (at < 0) at += y->dim[a];
         if (at < 0 || at >= y->dim[a]) return -1;
-        i[a] = at;
-        put(y, slot, kernel_at(y, i), u, from, s->param[2]);
-        i[a] = before;
+        put_along(y, slot, u, i, a, at, s->param[2]);
     }
     return 0;
 }
@@ -133,3 +139,53 @@ static const OnnxMap onnx_nd[] = {
 const Op op_scatternd = {
     "scatternd",         "x index updates", "y", nd_attrs, shape_nd, .kernel = kernel_nd,
     .params = params_nd, .onnx = onnx_nd};
+
+enum { CACHE_AXIS, CIRCULAR };
+static const AttrDef cache_attrs[] = {
+    [CACHE_AXIS] = {"axis", A_INT, "-2", .axes = true, .draw = "1 2 -2"},
+    [CIRCULAR] = {"mode", A_WORD, "linear", "linear circular", .draw = "linear circular"},
+    {0}};
+static const char *shape_cache(Call *c) {
+    Dims x = c->in[0]->dim, u = c->in[1]->dim;
+    int a = axis(c, CACHE_AXIS, x.n);
+    if (a < 1 || u.n != x.n)
+        return "cachewrite needs tensors of one rank and an axis behind axis 0";
+    for (int k = 0; k < x.n; k++)
+        if (k != a) need_eq(c, u.v[k], x.v[k]);
+    need_ge(c, x.v[a], u.v[a]);
+    c->out[0] = *c->in[0];
+    if (c->in[1]->dtype != c->in[0]->dtype) return "updates of another element type";
+    if (!c->in[2]) return NULL;
+    if (c->in[2]->dim.n != 1 || !is_index(c->in[2])) return "one start for each place of axis 0";
+    need_eq(c, c->in[2]->dim.v[0], x.v[0]);
+    return NULL;
+}
+static int params_cache(Call *c, int64_t *out, int room) {
+    if (room < 2) return -1;
+    out[0] = axis(c, CACHE_AXIS, c->in[0]->dim.n);
+    out[1] = word(c, CIRCULAR);
+    return 2;
+}
+static int kernel_cache(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *u = &s->view[2],
+               *start = s->nview > 3 && s->view[3].rank >= 0 ? &s->view[3] : NULL;
+    int a = (int)s->param[1];
+    int64_t i[STEP_RANK];
+    copy(y, &s->view[1], slot);
+    for (bool more = kernel_first(u, i); more; more = kernel_next(u, i)) {
+        int64_t at = i[a] + (start ? kernel_integer(start, slot, kernel_at(start, i)) : 0);
+        if (s->param[2]) at %= y->dim[a];
+        if (at < 0 || at >= y->dim[a]) return -1;
+        put_along(y, slot, u, i, a, at, NONE);
+    }
+    return 0;
+}
+static const OnnxMap onnx_cache[] = {{"", "TensorScatter", 24, 0, "axis mode"}, {0}};
+const Op op_cachewrite = {"cachewrite",
+                          "x updates start?",
+                          "y",
+                          cache_attrs,
+                          shape_cache,
+                          .kernel = kernel_cache,
+                          .params = params_cache,
+                          .onnx = onnx_cache};

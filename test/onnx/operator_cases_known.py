@@ -330,3 +330,21 @@ def unique(case):
     back = np.argsort(rank)
     case.attrs["n"] = len(first)
     case.expected = [np.take(y, back, axis=axis), first[back], rank[which.reshape(-1)], count[back]]
+
+
+def cachewrite(case):
+    axis, mode, n = int(case.draw("axis")), case.draw("mode"), case.below(4)
+    shape = [2, 3, 4, 2][:3 + case.below(2)]
+    size, update = shape[axis], list(shape)
+    update[axis] = n = min(n + 1, size)
+    start = case.integers(2, low=0, high=size if mode == "circular" else size - n + 1)
+    case.attrs, case.inputs = {"axis": axis, "mode": mode}, [case.tensor(*shape), case.tensor(*update), start if case.below(3) else None]
+    y = case.inputs[0].copy()
+    for b in range(2):
+        for k in range(n):
+            at = [slice(None)] * (len(shape) - 1)
+            at[axis - 1 if axis > 0 else axis] = (k + (0 if case.inputs[2] is None else int(start[b]))) % size
+            source = list(at)
+            source[axis - 1 if axis > 0 else axis] = k
+            y[b][tuple(at)] = case.inputs[1][b][tuple(source)]
+    case.expected = [y]

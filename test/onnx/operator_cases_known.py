@@ -348,3 +348,12 @@ def cachewrite(case):
             source[axis - 1 if axis > 0 else axis] = k
             y[b][tuple(at)] = case.inputs[1][b][tuple(source)]
     case.expected = [y]
+
+
+def roialign(case):
+    case.attrs = {name: case.draw(name) for name in case.op.attrs}
+    low = case.tensor(4, 2, low=-1, high=6)
+    boxes = np.concatenate([low, low + case.tensor(4, 2, low=0.5, high=7)], 1).astype(np.float32)
+    case.inputs, case.type, case.opset = [case.tensor(2, 3, 6, 7), boxes, case.integers(4, low=0, high=2)], "RoiAlign", 16
+    case.onnx_attrs = {"output_height": int(case.attrs["height"]), "output_width": int(case.attrs["width"]), "sampling_ratio": int(case.attrs["samples"]),
+                       "spatial_scale": number(case.attrs["scale"]), "coordinate_transformation_mode": case.attrs["align"], "mode": case.attrs["mode"]}

@@ -8,9 +8,8 @@ static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .dra
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
     int a = axis(c, AXIS, x.n);
-    char class = dtype_class(c->in[1]->dtype);
     if (a < 0) return "axis out of range";
-    if (class != 'I' && class != 'U') return "indices must be integers";
+    if (!is_whole(c->in[1])) return "indices must be integers";
     if (x.n - 1 + index.n > RANK_MAX) return "more than 8 axes";
     for (int k = 0; k < a; k++) y.v[y.n++] = x.v[k];
     for (int k = 0; k < index.n; k++) y.v[y.n++] = index.v[k];

@@ -141,10 +141,11 @@ int axis_at(Call *c, int attr, int k, int rank) {
 int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
 
 bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
-bool is_byte(const Type *t) {
+bool is_whole(const Type *t) {
     char class = dtype_class(t->dtype);
-    return (class == 'I' || class == 'U') && dtype_bits(t->dtype) == 8;
+    return class == 'I' || class == 'U';
 }
+bool is_byte(const Type *t) { return is_whole(t) && dtype_bits(t->dtype) == 8; }
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
         if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)

@@ -40,7 +40,8 @@ int axis_at(Call *, int attr, int k, int rank); /* the same for entry k of an A_
 /* ---- Element types. Classes are the letters of dtype_class: F floats, I signed and U unsigned
    integers, B bool, .. */
 bool is_float(const Type *);
-bool is_byte(const Type *); /* integers of 8 bits */
+bool is_whole(const Type *); /* integers */
+bool is_byte(const Type *);  /* integers of 8 bits */
 /* NULL if all inputs have one element type, of one of these classes ("FIU"); else why not. */
 const char *dtypes_agree(Call *, const char *classes);
 /* The same check; then out[0] becomes the type of input 0. */

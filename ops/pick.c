@@ -7,17 +7,13 @@ enum { AXIS };
 static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
                                      {0}};
 
-static bool is_index(const Type *t) {
-    char class = dtype_class(t->dtype);
-    return class == 'I' || class == 'U';
-}
 static int64_t folded(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
 
 static const char *shape_elements(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     int a = axis(c, AXIS, x.n);
     if (a < 0) return "axis out of range";
-    if (!is_index(c->in[1]) || index.n != x.n) return "gatherelements needs integers of x's rank";
+    if (!is_whole(c->in[1]) || index.n != x.n) return "gatherelements needs integers of x's rank";
     for (int k = 0; k < x.n; k++)
         if (k != a) need_ge(c, x.v[k], index.v[k]);
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = index};
@@ -67,7 +63,7 @@ static const char *shape_nd(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
     int64_t q = addressed(c), batch = 0;
     is_const(c, intof(c, BATCH), &batch);
-    if (q < 0 || !is_index(c->in[1])) return "gathernd's index does not fit";
+    if (q < 0 || !is_whole(c->in[1])) return "gathernd's index does not fit";
     if (index.n - 1 + x.n - batch - q > RANK_MAX) return "more than 8 axes";
     for (int k = 0; k < batch; k++) need_eq(c, x.v[k], index.v[k]);
     for (int k = 0; k < index.n - 1; k++) y.v[y.n++] = index.v[k];

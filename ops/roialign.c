@@ -20,10 +20,9 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, roi = c->in[1]->dim, batch = c->in[2]->dim;
-    char class = dtype_class(c->in[2]->dtype);
     if (x.n != 4 || roi.n != 2 || batch.n != 1)
         return "roialign needs x [n, c, h, w], boxes [r, 4] and their pictures [r]";
-    if (!is_float(c->in[0]) || !is_float(c->in[1]) || (class != 'I' && class != 'U'))
+    if (!is_float(c->in[0]) || !is_float(c->in[1]) || !is_whole(c->in[2]))
         return "not for these element types";
     need_eq(c, roi.v[1], poly(c, "4"));
     need_eq(c, batch.v[0], roi.v[0]);

@@ -8,10 +8,6 @@ enum { NONE, ADD, MUL, MAX, MIN };
 #define REDUCTION \
     { "reduction", A_WORD, "none", "none add mul max min", .draw = "none add mul max min" }
 
-static bool is_index(const Type *t) {
-    char class = dtype_class(t->dtype);
-    return class == 'I' || class == 'U';
-}
 static double real_join(int64_t how, double a, double b) {
     return how == ADD   ? a + b
            : how == MUL ? a * b
@@ -49,7 +45,7 @@ static void put_along(const View *y, void *const slot[], const View *u, int64_t 
 }
 static const char *shape_common(Call *c) {
     c->out[0] = *c->in[0];
-    if (!is_index(c->in[1])) return "indices must be integers";
+    if (!is_whole(c->in[1])) return "indices must be integers";
     return c->in[2]->dtype == c->in[0]->dtype ? NULL : "updates of another element type";
 }
 
@@ -156,7 +152,7 @@ static const char *shape_cache(Call *c) {
     c->out[0] = *c->in[0];
     if (c->in[1]->dtype != c->in[0]->dtype) return "updates of another element type";
     if (!c->in[2]) return NULL;
-    if (c->in[2]->dim.n != 1 || !is_index(c->in[2])) return "one start for each place of axis 0";
+    if (c->in[2]->dim.n != 1 || !is_whole(c->in[2])) return "one start for each place of axis 0";
     need_eq(c, c->in[2]->dim.v[0], x.v[0]);
     return NULL;
 }

@@ -14,7 +14,8 @@ enum { APPLICATION_ID = 0x49534f4d, VERSION = 1, BUSY_MS = 10000 }; /* "ISOM" */
 struct CostDb {
     sqlite3 *db;
     sqlite3_stmt *get, *put;
-    char *path;
+    Held held;
+    char path[];
 };
 
 static const char schema[] = "CREATE TABLE IF NOT EXISTS cost (kind TEXT NOT NULL, device TEXT NOT "
@@ -81,38 +82,42 @@ static bool prepare(CostDb *d, Error *e) {
            failed(d, e);
 }
 
-CostDb *costdb_open(const char *path, Error *e) {
-    CostDb *d = mem_realloc(NULL, sizeof *d);
+static void close_file(void *costs) { costdb_close(costs); }
+
+static bool open_file(CostDb *d, bool named, Error *e) {
+    if (named) make_folders(d->path);
+    if (sqlite3_open_v2(d->path, &d->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return error_set(e, E_ENVIRONMENT, named ? d->path : "costs", "%s",
+                         d->db ? sqlite3_errmsg(d->db) : "out of memory");
+    sqlite3_busy_timeout(d->db, BUSY_MS);
+    return check_version(d, e) &&
+           execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
+           execute(d, schema, e) && prepare(d, e);
+}
+
+CostDb *costdb_open(Escape *escape, const char *path, Error *e) {
+    const char *name = path ? path : ":memory:";
+    CostDb *d = mem_realloc(NULL, sizeof *d + strlen(name) + 1);
     if (!d) {
         error_set(e, E_MEMORY, "costs", "out of memory");
         return NULL;
     }
-    *d = (CostDb){.path = strdup(path ? path : ":memory:")};
-    if (d->path && path) make_folders(d->path);
-    if (!d->path ||
-        sqlite3_open_v2(d->path, &d->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK) {
-        error_set(e, E_ENVIRONMENT, path ? path : "costs", "%s",
-                  d->db ? sqlite3_errmsg(d->db) : "out of memory");
-        costdb_close(d);
-        return NULL;
-    }
-    sqlite3_busy_timeout(d->db, BUSY_MS);
-    if (check_version(d, e) &&
-        execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
-        execute(d, schema, e) && prepare(d, e))
-        return d;
+    *d = (CostDb){.db = NULL};
+    strcpy(d->path, name);
+    escape_hold(escape, &d->held, close_file, d);
+    if (open_file(d, path, e)) return d;
     costdb_close(d);
     return NULL;
 }
 
 void costdb_close(CostDb *d) {
     if (!d) return;
+    escape_let_go(&d->held);
     sqlite3_finalize(d->get);
     sqlite3_finalize(d->put);
     sqlite3_close(d->db);
-    free(d->path);
     mem_realloc(d, 0);
 }
 

@@ -8,7 +8,7 @@
 typedef struct CostDb CostDb;
 /* Makes the file and its folder where they are missing. E_INVALID: not such a file, or of another
    version; E_ENVIRONMENT: cannot be opened or written. path NULL: in memory only. */
-CostDb *costdb_open(const char *path, Error *);
+CostDb *costdb_open(Escape *, const char *path, Error *); /* the Escape closes it too */
 void costdb_close(CostDb *);
 /* kind: "step", "plan" or "target"; device: identity of the back end or of the measuring command;
    key: what was measured, of any length (its hash is stored). */

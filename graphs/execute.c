@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 struct Runner {
+    Held self;
     const Plan *plan;
     const Backend *backend;
     Device *device;
@@ -186,6 +187,8 @@ static bool prepare(Runner *r, Error *e) {
     return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
 }
 
+static void free_runner(void *runner) { runner_free(runner); }
+
 /* Running out of memory is an error like any other: kernels and device memory are given back. */
 Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
@@ -200,13 +203,15 @@ Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error 
     a = arena_new(&escape, 0);
     r = ARENA_NEW(a, Runner, 1);
     *r = (Runner){.plan = p, .backend = backend, .device = device, .arena = a};
-    if (prepare(r, e)) return r;
-    runner_free(r);
-    return NULL;
+    if (!prepare(r, e)) return runner_free(r), NULL;
+    arena_keep(a);
+    escape_hold(p->arena ? arena_escape(p->arena) : NULL, &r->self, free_runner, r);
+    return r;
 }
 
 void runner_free(Runner *r) {
     if (!r) return;
+    escape_let_go(&r->self);
     for (int k = 0; r->kernel && k < r->plan->nstep; k++)
         if (r->kernel[k]) r->backend->forget(r->kernel[k]);
     for (int k = 0; r->held && k < r->plan->nslot; k++) give_back(r, k);

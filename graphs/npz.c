@@ -24,13 +24,17 @@ static bool read_entry(Arena *a, zip_t *z, zip_uint64_t k, const char *path, Npz
     return npy_parse(a, arena_format(a, "%s: %s", path, s.name), bytes, s.size, &out->tensor, e);
 }
 
+static void discard(void *z) { zip_discard(z); }
+
 bool npz_read(Arena *a, const char *path, int *n, NpzEntry **out, Error *e) {
     int why = 0;
+    Held *file = ARENA_NEW(a, Held, 1);
     zip_t *z = zip_open(path, ZIP_RDONLY, &why);
     if (!z)
         return error_set(
             e, why == ZIP_ER_NOENT || why == ZIP_ER_OPEN ? E_ENVIRONMENT : E_INVALID, path,
             why == ZIP_ER_NOENT ? "there is no such file" : "no .npz file that can be read");
+    escape_hold(arena_escape(a), file, discard, z);
     zip_int64_t count = zip_get_num_entries(z, 0);
     bool good = count >= 0 && count <= NPZ_MOST;
     if (!good) wrong(e, path, "the number of its entries");
@@ -38,7 +42,7 @@ bool npz_read(Arena *a, const char *path, int *n, NpzEntry **out, Error *e) {
     *out = good ? ARENA_NEW(a, NpzEntry, count) : NULL;
     for (zip_int64_t k = 0; good && k < count; k++, ++*n)
         good = read_entry(a, z, (zip_uint64_t)k, path, &(*out)[k], e);
-    zip_discard(z);
+    held_free(file);
     return good;
 }
 

@@ -34,6 +34,7 @@ typedef struct Run {
     Sizes sizes;
     const Backend *backend;
     Device *device;
+    OpenDevice open;
     CostDb *costs;
     Chooser *chooser;
     Plan *plan;
@@ -289,17 +290,18 @@ static bool open_model(Run *r) {
 }
 
 static bool open_backend(Run *r) {
-    char why[256] = "";
-    r->backend = backend_open(r->o.backend, r->error);
-    if (!r->backend) return false;
-    r->device = r->backend->open(r->o.backend_options, why, sizeof why);
-    return r->device || error_set(r->error, E_ENVIRONMENT, r->o.backend, "%s", why);
+    if (!device_open(&r->open, arena_escape(r->arena), r->o.backend, r->o.backend_options,
+                     r->error))
+        return false;
+    r->backend = r->open.backend;
+    r->device = r->open.device;
+    return true;
 }
 
 static bool choose_kernels(Run *r) {
     const ChooseOptions o = {.measured = true};
     if (!r->o.cost_db) return true;
-    r->costs = costdb_open(r->o.cost_db, r->error);
+    r->costs = costdb_open(arena_escape(r->arena), r->o.cost_db, r->error);
     r->chooser =
         r->costs ? chooser_new(r->arena, r->costs, r->backend, r->device, &o, r->error) : NULL;
     if (r->chooser) choose_plan(r->chooser, r->w->scratch, r->plan);
@@ -443,16 +445,6 @@ static bool run(Run *r) {
     return !r->o.profile || profile(r);
 }
 
-static void run_free(Run *r) {
-    runner_free(r->runner);
-    chooser_free(r->chooser);
-    costdb_close(r->costs);
-    if (r->device) r->backend->close(r->device);
-    if (r->model) model_close(r->model);
-    world_free(r->w);
-    arena_free(r->arena);
-}
-
 static bool parse_options(Run *r, int argc, char *argv[]) {
     OptionDef table[32];
     r->o = (Options){.repeat = 1, .backend = "cpu", .backend_options = ""};
@@ -494,7 +486,7 @@ int main(int argc, char *argv[]) {
             r->o.help || r->o.version ? document(r) : run(r);
         }
     }
-    run_free(r);
+    escape_free(&escape);
     free(r);
     if (error.kind == E_NONE) return fflush(stdout) || ferror(stdout) ? 5 : 0;
     error_print(&error, text, sizeof text);

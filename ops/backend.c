@@ -34,13 +34,33 @@ const Backend *backend_open(const char *name, Error *e) {
     return NULL;
 }
 
+static void close_device(void *open) {
+    OpenDevice *d = open;
+    d->backend->close(d->device);
+    d->device = NULL;
+}
+
+bool device_open(OpenDevice *d, Escape *escape, const char *name, const char *options, Error *e) {
+    char why[256] = "";
+    *d = (OpenDevice){.backend = backend_open(name, e)};
+    if (!d->backend) return false;
+    d->device = d->backend->open(options, why, sizeof why);
+    if (!d->device) return error_set(e, E_ENVIRONMENT, name, "the back end does not open: %s", why);
+    escape_hold(escape, &d->held, close_device, d);
+    return true;
+}
+
+void device_close(OpenDevice *d) {
+    if (d->device) held_free(&d->held);
+}
+
 void backend_version(const char *name, Text *t) {
     Error e = {0};
-    char identity[512] = "", why[256] = "";
-    const Backend *b = backend_open(name, &e);
-    Device *d = b ? b->open("", why, sizeof why) : NULL;
-    if (!d || b->identity(d, identity, sizeof identity))
-        text_add(t, "  back end %s does not open: %s\n", name, b ? why : e.reason);
+    char identity[512] = "";
+    OpenDevice d;
+    if (!device_open(&d, NULL, name, "", &e)) text_add(t, "  back end %s: %s\n", name, e.reason);
+    else if (d.backend->identity(d.device, identity, sizeof identity))
+        text_add(t, "  back end %s does not tell what it runs on\n", name);
     else text_add(t, "  back end %s\n", identity);
-    if (d) b->close(d);
+    device_close(&d);
 }

@@ -9,6 +9,14 @@
    or a name in the loader's search path. It stays loaded. NULL: E_ENVIRONMENT if there is no such
    file, or it is no back end of this ABI. */
 const Backend *backend_open(const char *name_or_path, Error *);
+/* A device of a back end; closed by device_close, or with the Escape. False: E_ENVIRONMENT. */
+typedef struct OpenDevice {
+    const Backend *backend;
+    Device *device;
+    Held held;
+} OpenDevice;
+bool device_open(OpenDevice *, Escape *, const char *backend, const char *options, Error *);
+void device_close(OpenDevice *); /* if it is open */
 /* A line of --version: what it says of itself, or why it does not open. */
 void backend_version(const char *name_or_path, Text *);
 #endif

@@ -296,10 +296,7 @@ Changes *changes_find(Run *r, const Derivation *d) {
     *c = (Changes){.r = r, .arena = r->arena, .d = d};
     c->origin = ARENA_NEW(c->arena, NodeSet, d->nstep),
     c->earlier = ARENA_NEW(c->arena, NodeSet, d->nstep);
-    if (!read_both(c)) {
-        changes_free(c);
-        return NULL;
-    }
+    if (!read_both(c)) return NULL;
     find_varying(c);
     for (int step = 0; step < d->nstep; step++) find_origin(c, step);
     pair_kept(c);
@@ -307,11 +304,6 @@ Changes *changes_find(Run *r, const Derivation *d) {
     find_steps(c);
     find_places(c);
     return c;
-}
-
-void changes_free(Changes *c) {
-    for (int k = 0; c && k < 2; k++)
-        if (c->side[k].names) intern_free(c->side[k].names), c->side[k].names = NULL;
 }
 
 const char *change_label(const FileNode *f) {

@@ -37,9 +37,8 @@ typedef struct Changes {
     int nplace;
 } Changes;
 /* The derivation is finished and can be written, or nothing was applied. Everything lives in the
-   run's arena, but for what changes_free frees. NULL: the run's error says why. */
+   run's arena. NULL: the run's error says why. */
 Changes *changes_find(Run *, const Derivation *);
-void changes_free(Changes *);
 const char *change_label(const FileNode *);                 /* its name, or its first output's */
 const Rule *change_rule(const Changes *, const FileNode *); /* NULL: none made or took it */
 int changes_count(const Changes *, int side, Change);

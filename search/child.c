@@ -38,8 +38,10 @@ static int run(char *const argv[], int in, int out) {
 }
 
 int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *n) {
+    Held *file = ARENA_NEW(a, Held, 2);
     int from = memory_file(in ? in->data : "", in ? in->size : 0), to = memory_file("", 0),
         status = -1, why;
+    file_hold(a, &file[0], from), file_hold(a, &file[1], to);
     struct stat s = {.st_size = 0};
     if (from >= 0 && to >= 0) status = run(argv, from, to);
     why = errno;
@@ -47,8 +49,7 @@ int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *
     *out = arena_alloc(a, (size_t)s.st_size + 1);
     *n = (size_t)s.st_size;
     if (status >= 0 && pread(to, *out, *n, 0) != s.st_size) status = -1, why = EIO;
-    if (from >= 0) close(from);
-    if (to >= 0) close(to);
+    held_free(&file[0]), held_free(&file[1]);
     errno = why;
     return status;
 }

@@ -18,6 +18,7 @@ struct Cost {
     Sizes sizes;
     CostDb *db;
     CostOptions options;
+    OpenDevice open;
     const Backend *backend;
     Device *device;
     Chooser *chooser;
@@ -341,15 +342,12 @@ bool cost_whole(Cost *c, int n, const WholeGraph graphs[], double seconds[], Err
 
 Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o, Error *e) {
     Cost *c = ARENA_NEW(a, Cost, 1);
-    char why[256] = "";
     *c = (Cost){.w = w, .arena = a, .sizes = sizes, .db = db, .options = *o};
-    c->backend = backend_open(o->backend, e);
-    if (!c->backend) return NULL;
-    c->device = c->backend->open(NULL, why, sizeof why);
-    if (!c->device) error_set(e, E_ENVIRONMENT, o->backend, "the back end does not open: %s", why);
-    else
-        c->chooser = chooser_new(a, db, c->backend, c->device,
-                                 &(ChooseOptions){o->measured, o->frozen, o->seed}, e);
+    if (!device_open(&c->open, arena_escape(a), o->backend, NULL, e)) return NULL;
+    c->backend = c->open.backend;
+    c->device = c->open.device;
+    c->chooser = chooser_new(a, db, c->backend, c->device,
+                             &(ChooseOptions){o->measured, o->frozen, o->seed}, e);
     if (c->chooser) return c;
     cost_free(c);
     return NULL;
@@ -358,8 +356,7 @@ Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o
 void cost_free(Cost *c) {
     if (!c) return;
     chooser_free(c->chooser);
-    if (c->device) c->backend->close(c->device);
-    c->device = NULL;
+    device_close(&c->open);
     c->chooser = NULL;
 }
 

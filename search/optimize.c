@@ -96,7 +96,7 @@ static bool open_costs(Run *r) {
     bool needed = r->o->measure_with || run_measures(r);
     if (!needed || r->o->replay) return true;
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
-    r->db = costdb_open(r->o->cost_db ? r->o->cost_db : path, r->error);
+    r->db = costdb_open(r->escape, r->o->cost_db ? r->o->cost_db : path, r->error);
     return r->db != NULL;
 }
 
@@ -153,8 +153,8 @@ static bool inline_decided(Run *r, bool *again) {
     if (!*again) return true;
     int fd = run_memory_file(&file);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
-    if (r->memory) close(r->memory);
-    r->memory = fd;
+    if (r->memory) held_free(&r->held);
+    file_hold(r->arena, &r->held, r->memory = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     r->from = arena_string(r->arena, path, strlen(path));
     model_close(r->model);
@@ -375,32 +375,16 @@ typedef struct Guarded {
     Escape escape;
     Error error;
     Run run;
-    Arena *arena;
 } Guarded;
-
-static void close_run(Guarded *c) {
-    run_ruleset_end(&c->run);
-    while (c->run.trial) trial_close(c->run.trial);
-    if (c->run.arena != c->arena) arena_free(c->run.arena); /* of a candidate that was being made */
-    changes_free(c->run.changes);
-    model_close(c->run.model);
-    costdb_close(c->run.db);
-    if (c->run.w) world_free(c->run.w);
-    if (c->run.memory) close(c->run.memory);
-    arena_free(c->arena);
-}
 
 static bool list_rules(Run *r, IsomerResult *out) { return library(r) && run_list_rules(r, out); }
 
-/* Everything that must be freed is in *c, which does not live on this stack frame's registers
-   across the jump. */
 static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {
         c->error = c->escape.error;
         return false;
     }
-    c->arena = arena_new(&c->escape, 0);
-    c->run.arena = c->arena;
+    c->run.arena = arena_new(&c->escape, 0);
     c->run.w = graph_world_new(&c->escape, 0);
     c->run.escape = &c->escape;
     return what(&c->run, out);
@@ -435,7 +419,7 @@ static int call(const char *in, const char *out, const IsomerOptions *o,
         error_print(&c->error, result->message, sizeof result->message);
         isomer_result_free(result);
     }
-    close_run(c);
+    escape_free(&c->escape);
     result->code = error_exit_code(&c->error);
     mem_realloc(c, 0);
     uselocale(host);

@@ -396,7 +396,7 @@ int main(int argc, char **argv) {
     OptionDef table[OPTIONS];
     Error e = {0};
     Escape escape = {0};
-    if (setjmp(escape.here)) return refuse(&escape.error);
+    if (setjmp(escape.here)) return escape_free(&escape), refuse(&escape.error);
     Arena *a = arena_new(&escape, 0);
     option_table(&o, table);
     bool parsed = options_parse(a, table, argc, argv, &o.files, &e);

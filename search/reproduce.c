@@ -210,7 +210,7 @@ static bool write_all(Pairs *p, const Error *found) {
 
 void run_reproduce(Run *r, const Derivation *d, const char *class) {
     Error found = *r->error;
-    char why[256] = "";
+    OpenDevice *open = ARENA_NEW(r->arena, OpenDevice, 1);
     Arena *a = r->arena;
     Pairs p = {
         .r = r,
@@ -220,12 +220,12 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
         .options = {.seed = r->o->seed, .class = class, .given = run_given_data, .given_user = r}};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
-    p.options.backend = backend_open(r->o->backend, r->error);
-    if (p.options.backend) p.options.device = p.options.backend->open(NULL, why, sizeof why);
-    bool good = p.options.device && !(mkdir(p.folder, 0777) && errno != EEXIST);
+    bool good = device_open(open, r->escape, r->o->backend, NULL, r->error);
+    p.options.backend = open->backend, p.options.device = open->device;
+    good = good && !(mkdir(p.folder, 0777) && errno != EEXIST);
     find_pairs(&p);
     good = good && write_all(&p, &found);
-    if (p.options.device) p.options.backend->close(p.options.device);
+    device_close(open);
     *r->error = found;
     size_t n = strlen(r->error->reason);
     if (good)

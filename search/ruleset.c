@@ -7,8 +7,6 @@
 #include "search/cost.h"
 #include "search/helper.h"
 #include "search/target.h"
-#include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +27,10 @@ typedef struct Candidate {
 
 typedef struct RuleSearch {
     Run *r;
-    Target *target;
+    Target *target;               /* NULL: not started */
+    Held held;                    /* its process */
     const char *command, *device; /* of the target; its name in the cost file */
-    char *folder;
+    RunFolder *folder;
     int n, room;
     Candidate *v; /* v[0] is the original */
     bool *fires;  /* by rule */
@@ -90,7 +89,7 @@ static bool build(RuleSearch *s, Candidate *c, bool *usable, Arena *kept) {
         return true;
     }
     hash_pieces(&file, c->digest);
-    c->path = arena_format(kept, "%s/%s.onnx", s->folder, c->digest);
+    c->path = arena_format(kept, "%s/%s.onnx", s->folder->path, c->digest);
     return access(c->path, F_OK) == 0 || model_write(r->model, &x, c->path, r->error);
 }
 
@@ -149,8 +148,16 @@ static bool estimate(RuleSearch *s, Candidate *c) {
     return true;
 }
 
+static void stop_target(void *search) {
+    RuleSearch *s = search;
+    target_stop(s->target);
+    s->target = NULL;
+}
+
 static bool start_target(RuleSearch *s) {
-    if (!s->target) s->target = target_start(s->command, s->r->error);
+    if (s->target) return true;
+    s->target = target_start(s->command, s->r->error);
+    if (s->target) escape_hold(s->r->escape, &s->held, stop_target, s);
     return s->target != NULL;
 }
 
@@ -314,41 +321,17 @@ static bool name_target(RuleSearch *s) {
 
 static bool start(RuleSearch *s) {
     Run *r = s->r;
-    const char *tmp = getenv("TMPDIR");
     Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
-    char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder for candidates");
-    s->folder = folder;
+    if (!(s->folder = run_folder(r))) return false;
     s->fires = ARENA_NEW(r->arena, bool, r->library.n);
     Candidate c = {.on = ARENA_NEW(r->arena, bool, r->library.n), .ratio = 1};
     if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
     hash_pieces(&file, c.digest);
-    c.path = arena_format(r->arena, "%s/%s.onnx", s->folder, c.digest);
+    c.path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c.digest);
     if (!model_write(r->model, &same, c.path, r->error)) return false;
     add(s, c);
     return true;
-}
-
-static void remove_files(const char *folder) {
-    char path[PATH_MAX];
-    DIR *d = opendir(folder);
-    for (struct dirent *f; d && (f = readdir(d));)
-        if (snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < (int)sizeof path)
-            unlink(path);
-    if (d) closedir(d);
-}
-
-void run_ruleset_end(Run *r) {
-    RuleSearch *s = r->ruleset;
-    if (!s) return;
-    r->ruleset = NULL;
-    target_stop(s->target);
-    if (!s->folder) return;
-    model_remove_external(r->model, s->folder);
-    remove_files(s->folder);
-    rmdir(s->folder);
 }
 
 static bool choose(RuleSearch *s, Derivation *d) {
@@ -365,9 +348,10 @@ static bool choose(RuleSearch *s, Derivation *d) {
 }
 
 bool run_ruleset(Run *r, Derivation *d) {
-    RuleSearch *s = r->ruleset = ARENA_NEW(r->arena, RuleSearch, 1);
+    RuleSearch *s = ARENA_NEW(r->arena, RuleSearch, 1);
     s->r = r;
     bool good = name_target(s) && start(s) && choose(s, d);
-    run_ruleset_end(r);
+    if (s->target) held_free(&s->held);
+    if (s->folder) held_free(&s->folder->held);
     return good;
 }

@@ -46,6 +46,7 @@ typedef struct Run {
     const char *in, *out;
     const char *from; /* what is read: `in`, or a file in memory without the Ifs that are decided */
     int memory;       /* that file; 0: none */
+    Held held;        /* the same */
     Model *model;
     Graph original, start; /* as imported; with small constants computed, as rules see it */
     NodeId known;          /* the last node made before any rule was applied */
@@ -63,9 +64,6 @@ typedef struct Run {
     KindCost kinds[STEP_KIND_COUNT];
     struct Changes *changes; /* where they are shown (show.c) */
     struct Pictures *pictures;
-    struct Trial *trial; /* open now, in a list; they and the search on a target hold what no arena
-                            gives back: freed even where memory ran out */
-    struct RuleSearch *ruleset;
     char *helper; /* of --check-with */
     int ngiven;   /* --input: data for the check's first sample */
     NpzEntry *given;
@@ -90,12 +88,16 @@ int64_t run_constant_bytes(Run *, const Graph *);
 bool run_writable(Run *, const Derivation *);
 /* A file that no folder holds; -1: there is no memory for it. */
 int run_memory_file(const Pieces *);
+typedef struct RunFolder { /* folder.c: under $TMPDIR; held_free removes it and its files */
+    Held held;
+    Run *r;
+    char *path;
+} RunFolder;
+RunFolder *run_folder(Run *); /* NULL: the error is set */
 /* From --input-shape and --dim; the rest is guessed. */
 bool run_sizes(Run *);
 bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
-/* Stops the target and removes the candidates, if they are still there. */
-void run_ruleset_end(Run *);
-bool run_own(Run *, Derivation *); /* own.c: search by the costs of our own plans */
+bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */
 /* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the
    run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);

@@ -5,9 +5,7 @@
 #include "search/helper.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
 
@@ -90,26 +88,20 @@ static bool verdict(Run *r, int status, char *said) {
 }
 
 bool run_second(Run *r, const Derivation *d) {
-    const char *tmp = getenv("TMPDIR");
-    char *folder = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path,
-         *said;
+    char *path, *said;
     size_t n;
     ModelWrite x = {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (!r->o->check_with || !d->applied) return true;
-    if (!mkdtemp(folder))
-        return error_set(r->error, E_ENVIRONMENT, folder, "cannot make a folder: %s",
-                         strerror(errno));
-    path = arena_format(r->arena, "%s/result.onnx", folder);
-    bool good = model_write(r->model, &x, path, r->error) && write_given(r, folder);
+    RunFolder *folder = run_folder(r);
+    if (!folder) return false;
+    path = arena_format(r->arena, "%s/result.onnx", folder->path);
+    bool good = model_write(r->model, &x, path, r->error) && write_given(r, folder->path);
     if (good) {
         run_say(r, "asking %s", r->o->check_with);
-        int status = child_run(r->arena, command(r, folder, path), NULL, &said, &n);
+        int status = child_run(r->arena, command(r, folder->path, path), NULL, &said, &n);
         good = verdict(r, status, said);
     }
-    unlink(path);
-    for (int k = 0; k < r->ngiven; k++) unlink(given_file(r, folder, k));
-    model_remove_external(r->model, folder);
-    rmdir(folder);
+    held_free(&folder->held);
     return good;
 }

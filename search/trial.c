@@ -28,12 +28,13 @@ typedef struct Side {
 } Side;
 struct Trial {
     Run *r;
-    Trial *next; /* of those that are open */
     World *w;
     Arena *arena;
     Sizes sizes;
     Side side[2]; /* the original, the result */
-    int result;   /* its file in memory; 0: none */
+    int result;   /* its file in memory */
+    Held held;    /* the same */
+    OpenDevice open;
     CheckOptions options;
     int ncompared, *index; /* by compared output: which of the graph's it is */
 };
@@ -90,7 +91,8 @@ static bool open_result(Trial *c, const Derivation *d) {
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
                          "no memory to hold the result while it is checked");
-    snprintf(path, sizeof path, "/proc/self/fd/%d", c->result = fd);
+    file_hold(r->arena, &c->held, c->result = fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open_side(c, 1, path);
 }
 
@@ -366,20 +368,16 @@ static bool verdict(Trial *t, const CheckResult *c) {
 }
 
 static bool open_device(Trial *c) {
-    char why[256] = "";
-    c->options.backend = backend_open(c->r->o->backend, c->r->error);
-    if (!c->options.backend) return false;
-    c->options.device = c->options.backend->open(NULL, why, sizeof why);
-    return c->options.device || error_set(c->r->error, E_ENVIRONMENT, c->r->o->backend,
-                                          "the back end does not open: %s", why);
+    if (!device_open(&c->open, c->r->escape, c->r->o->backend, NULL, c->r->error)) return false;
+    c->options.backend = c->open.backend;
+    c->options.device = c->open.device;
+    return true;
 }
 
 Trial *trial_open(Run *r, const Derivation *d) {
     Trial *c = ARENA_NEW(r->arena, Trial, 1);
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
-    c->next = r->trial;
-    r->trial = c;
     c->options = (CheckOptions){.samples = r->o->check,
                                 .seed = r->o->seed,
                                 .class = trial_class(d),
@@ -395,13 +393,8 @@ Trial *trial_open(Run *r, const Derivation *d) {
 
 void trial_close(Trial *c) {
     if (!c) return;
-    for (Trial **at = &c->r->trial; *at; at = &(*at)->next)
-        if (*at == c) {
-            *at = c->next;
-            break;
-        }
-    if (c->result) close(c->result);
-    if (c->options.device) c->options.backend->close(c->options.device);
+    if (c->result) held_free(&c->held);
+    device_close(&c->open);
     model_close(c->side[0].model);
     model_close(c->side[1].model);
     world_free(c->w);

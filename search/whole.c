@@ -76,12 +76,6 @@ static bool run_both(Escape *escape, Half h[2], Difference *d) {
     return compare(h, d);
 }
 
-static void half_free(Half *h) {
-    runner_free(h->runner);
-    model_close(h->model);
-    if (h->w) world_free(h->w);
-}
-
 static bool one_sample(const WholeOptions *o, int sample, Difference *d) {
     Escape escape = {.error = {.kind = E_NONE}};
     volatile bool ran = false;
@@ -89,7 +83,7 @@ static bool one_sample(const WholeOptions *o, int sample, Difference *d) {
     if (!h) return false;
     for (int k = 0; k < 2; k++) h[k] = (Half){.o = o, .sample = sample};
     if (!setjmp(escape.here)) ran = run_both(&escape, h, d);
-    for (int k = 0; k < 2; k++) half_free(&h[k]);
+    escape_free(&escape);
     mem_realloc(h, 0);
     return ran;
 }

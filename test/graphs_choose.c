@@ -92,7 +92,7 @@ typedef struct Fixture {
 static int set_up(void **state) {
     Fixture *f = calloc(1, sizeof *f);
     f->arena = arena_new(NULL, 0);
-    f->db = costdb_open(NULL, &f->error);
+    f->db = costdb_open(NULL, NULL, &f->error);
     f->device.factor[0] = 4, f->device.factor[1] = 0, f->device.factor[2] = 1,
     f->device.factor[3] = 60;
     *state = f;

@@ -42,14 +42,14 @@ static int tear_down(void **state) {
 static void entries_last_and_the_least_counts(void **state) {
     Fixture *f = *state;
     double s = 0;
-    CostDb *d = costdb_open(f->path, &f->error);
+    CostDb *d = costdb_open(NULL, f->path, &f->error);
     assert_non_null(d);
     assert_false(costdb_get(d, "step", "cpu", "gemm", &s));
     assert_true(costdb_put(d, "step", "cpu", "gemm", 3e-3, &f->error));
     assert_true(costdb_put(d, "step", "cpu", "gemm", 2e-3, &f->error));
     assert_true(costdb_put(d, "step", "cpu", "gemm", 4e-3, &f->error));
     costdb_close(d);
-    d = costdb_open(f->path, &f->error);
+    d = costdb_open(NULL, f->path, &f->error);
     assert_non_null(d);
     assert_true(costdb_get(d, "step", "cpu", "gemm", &s));
     assert_true(s == 2e-3);
@@ -59,7 +59,7 @@ static void entries_last_and_the_least_counts(void **state) {
 static void kind_device_and_key_tell_entries_apart(void **state) {
     Fixture *f = *state;
     double s;
-    CostDb *d = costdb_open(f->path, &f->error);
+    CostDb *d = costdb_open(NULL, f->path, &f->error);
     assert_true(costdb_put(d, "step", "cpu", "gemm", 1, &f->error));
     assert_false(costdb_get(d, "plan", "cpu", "gemm", &s));
     assert_false(costdb_get(d, "step", "gpu", "gemm", &s));
@@ -70,12 +70,12 @@ static void kind_device_and_key_tell_entries_apart(void **state) {
 static void two_processes_share_a_file(void **state) {
     Fixture *f = *state;
     double s;
-    CostDb *d = costdb_open(f->path, &f->error);
+    CostDb *d = costdb_open(NULL, f->path, &f->error);
     assert_non_null(d);
     pid_t pid = fork();
     if (pid == 0) {
         Error e = {0};
-        CostDb *other = costdb_open(f->path, &e);
+        CostDb *other = costdb_open(NULL, f->path, &e);
         _exit(other && costdb_put(other, "step", "cpu", "theirs", 5, &e) ? 0 : 1);
     }
     int status = 1;
@@ -97,7 +97,7 @@ static void a_foreign_file_is_refused_and_left_alone(void **state) {
     static const char text[] = "this is a letter and no database, and long enough to be looked at: "
                                "0123456789012345678901234567890123456789";
     put_file(f, text, sizeof text);
-    assert_null(costdb_open(f->path, &f->error));
+    assert_null(costdb_open(NULL, f->path, &f->error));
     assert_int_equal(f->error.kind, E_INVALID);
     assert_string_equal(f->error.place, f->path);
     char *now;
@@ -114,7 +114,7 @@ static void a_damaged_file_is_refused(void **state) {
     Fixture *f = *state;
     char *bytes;
     size_t n;
-    CostDb *d = costdb_open(f->path, &f->error);
+    CostDb *d = costdb_open(NULL, f->path, &f->error);
     for (int k = 0; k < 200; k++)
         assert_true(costdb_put(d, "step", "cpu", arena_format(f->arena, "%d", k), k, &f->error));
     costdb_close(d);
@@ -122,13 +122,13 @@ static void a_damaged_file_is_refused(void **state) {
     char *bad = arena_copy(f->arena, bytes, n);
     memset(bad + 100, 0xff, 200);
     put_file(f, bad, n);
-    assert_null(costdb_open(f->path, &f->error));
+    assert_null(costdb_open(NULL, f->path, &f->error));
     assert_int_equal(f->error.kind, E_INVALID);
     f->error = (Error){0};
     bad = arena_copy(f->arena, bytes, n);
     bad[63] = 9; /* user_version, big-endian at 60 */
     put_file(f, bad, n);
-    assert_null(costdb_open(f->path, &f->error));
+    assert_null(costdb_open(NULL, f->path, &f->error));
     assert_int_equal(f->error.kind, E_INVALID);
     assert_non_null(strstr(f->error.reason, "version"));
 }
@@ -136,7 +136,7 @@ static void a_damaged_file_is_refused(void **state) {
 static void a_place_that_cannot_be_written_is_the_environments_fault(void **state) {
     Fixture *f = *state;
     put_file(f, "", 0);
-    assert_null(costdb_open(arena_format(f->arena, "%s/below/a-file", f->path), &f->error));
+    assert_null(costdb_open(NULL, arena_format(f->arena, "%s/below/a-file", f->path), &f->error));
     assert_int_equal(f->error.kind, E_ENVIRONMENT);
 }
 

@@ -135,6 +135,48 @@ static void every_allocation_may_fail(void **state) {
     assert_true(n > 20);
 }
 
+static char given_back[8];
+
+static void note(void *letter) { strcat(given_back, letter); }
+
+static void the_latest_is_given_back_first(void **state) {
+    (void)state;
+    Escape escape = {.error = {0}};
+    Held held[4];
+    char letter[][2] = {"a", "b", "c", "d"};
+    given_back[0] = 0;
+    for (int k = 0; k < 4; k++) escape_hold(&escape, &held[k], note, letter[k]);
+    escape_let_go(&held[1]);
+    escape_let_go(&held[1]);
+    held_free(&held[3]);
+    assert_string_equal(given_back, "d");
+    escape_free(&escape);
+    assert_string_equal(given_back, "dca");
+    escape_free(&escape);
+    assert_string_equal(given_back, "dca");
+    escape_hold(NULL, &held[0], note, letter[0]); /* held by nobody */
+    held_free(&held[0]);
+    assert_string_equal(given_back, "dcaa");
+}
+
+static void an_escape_frees_what_was_made_under_it(void **state) {
+    (void)state;
+    const size_t before = mem_bytes();
+    Escape escape = {.error = {0}};
+    Arena *kept = arena_new(&escape, 0), *freed = arena_new(&escape, 0);
+    arena_alloc(arena_new(&escape, 0), 1 << 20);
+    intern_put(intern_new(freed), "x", 1);
+    intern_free(intern_new(kept));
+    arena_alloc(kept, 100000);
+    assert_true(mem_bytes() >= before + (1 << 20) + 100000);
+    arena_keep(kept);
+    assert_null(arena_escape(kept));
+    escape_free(&escape);
+    assert_true(mem_bytes() >= before + 100000 && mem_bytes() < before + (1 << 20));
+    arena_free(kept);
+    assert_true(mem_bytes() == before);
+}
+
 /* ---- interning */
 
 static uint32_t put_number(Intern *t, uint64_t seed, uint64_t i) {
@@ -451,6 +493,8 @@ int main(void) {
         cmocka_unit_test(marks_take_back_what_followed),
         cmocka_unit_test(the_limit_escapes),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(the_latest_is_given_back_first),
+        cmocka_unit_test(an_escape_frees_what_was_made_under_it),
         cmocka_unit_test(equal_bytes_have_equal_numbers),
         cmocka_unit_test(empty_tables_find_nothing),
         cmocka_unit_test(resets_forget_exactly_what_followed),

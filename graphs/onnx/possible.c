@@ -97,8 +97,7 @@ int branch_forced(Model *m, int node) {
     *t = (Attempt){.arena = NULL};
     bool done = try_both(t, m, file, possible);
     Error error = t->escape.error;
-    attempt_end(t);
-    arena_free(t->arena);
+    escape_free(&t->escape);
     mem_realloc(t, 0);
     if (!done) escape_raise(escape, error.kind, "%s", error.reason);
     return possible[0] == possible[1] ? -1 : possible[1];

@@ -277,6 +277,13 @@ Model *model_open_at(World *w, const char *path, InputSize size, const void *use
     return model_open_values(w, path, &(OpenValues){.size = size, .size_user = user}, e);
 }
 
+static void unmap(void *model) {
+    Model *m = model;
+    for (MappedFile *f = m->external; f; f = f->next) file_unmap(f->bytes);
+    if (!m->borrowed) file_unmap(m->x.bytes);
+    m->external = NULL, m->x.bytes = (Slice){0};
+}
+
 Model *model_open_values(World *w, const char *path, const OpenValues *open, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
     const char *beside = open->beside ? open->beside : path, *slash = strrchr(beside, '/');
@@ -285,6 +292,7 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
     m->borrowed = open->bytes != NULL;
     if (m->borrowed) m->x.bytes = (Slice){open->bytes, open->nbytes};
     else if (!file_map(path, &m->x.bytes, e)) return NULL;
+    escape_hold(arena_escape(w->arena), &m->held, unmap, m);
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
     m->open = *open;
     m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
@@ -295,10 +303,10 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
 
 void model_close(Model *m) {
     if (!m) return;
-    for (MappedFile *f = m->external; f; f = f->next) file_unmap(f->bytes);
-    if (!m->borrowed) file_unmap(m->x.bytes);
+    escape_let_go(&m->held);
+    unmap(m);
     intern_free(m->names), intern_free(m->sizes);
-    m->external = NULL, m->x.bytes = (Slice){0}, m->names = m->sizes = NULL;
+    m->names = m->sizes = NULL;
 }
 
 void model_rest(const Model *m) {

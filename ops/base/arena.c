@@ -7,6 +7,7 @@
    keeps some of the chunks it pops, behind the others, for the next allocations: search marks and
    resets thousands of times a second. */
 #include "ops/base/arena.h"
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ typedef struct Chunk {
 
 struct Arena {
     Escape *escape;
+    Held held;
     size_t limit, bytes, peak;
     Chunk *chunks;
     size_t count, room;
@@ -64,18 +66,26 @@ static bool must_fail(void) {
     return left == 1;
 }
 
+static _Atomic size_t in_use;
+
+size_t mem_bytes(void) { return atomic_load(&in_use); }
+
 void *mem_realloc(void *p, size_t bytes) {
-    if (!bytes) {
-        free(p);
-        return NULL;
-    }
-    return must_fail() ? NULL : realloc(p, bytes);
+    const size_t before = malloc_usable_size(p);
+    void *q = NULL;
+    if (!bytes) free(p);
+    else if (must_fail() || !(q = realloc(p, bytes))) return NULL;
+    atomic_fetch_add_explicit(&in_use, malloc_usable_size(q) - before, memory_order_relaxed);
+    return q;
 }
+
+static void give_back(void *arena) { arena_free(arena); }
 
 Arena *arena_new(Escape *escape, size_t limit) {
     Arena *a = mem_realloc(NULL, sizeof *a);
     if (!a) escape_raise(escape, E_MEMORY, "no memory for an arena");
     *a = (Arena){.escape = escape, .limit = limit};
+    escape_hold(escape, &a->held, give_back, a);
     return a;
 }
 
@@ -97,10 +107,16 @@ static void pop(Arena *a) {
 
 void arena_free(Arena *a) {
     if (!a) return;
+    escape_let_go(&a->held);
     while (a->count) pop(a);
     drop_spares(a);
     mem_realloc(a->chunks, 0);
     mem_realloc(a, 0);
+}
+
+void arena_keep(Arena *a) {
+    escape_let_go(&a->held);
+    a->escape = NULL;
 }
 
 static void grow_chunks(Arena *a) {

@@ -1,6 +1,6 @@
 /* arena.h -- memory that is freed in the reverse order of its allocation, all at once. Everything
    whose lifetime is a World, a plan or a search lives in one. Failure does not return: it goes to
-   the arena's Escape (error.h), or aborts where none was given (tests). */
+   the arena's Escape (error.h), which holds the arena, or aborts where none was given (tests). */
 #ifndef ISOMER_ARENA_H
 #define ISOMER_ARENA_H
 #include "error.h"
@@ -12,7 +12,9 @@ typedef struct ArenaMark {
 } ArenaMark;
 
 Arena *arena_new(Escape *escape, size_t limit); /* bytes, beyond which it raises E_LIMIT; 0: none */
-void arena_free(Arena *);                       /* NULL is allowed */
+void arena_free(Arena *);                       /* NULL is allowed; its Escape does it too */
+/* It outlives its Escape: its owner frees it, and nothing is allocated in it any more. */
+void arena_keep(Arena *);
 /* Zeroed, 16-byte aligned, never NULL, also for 0 bytes. */
 void *arena_alloc(Arena *, size_t bytes);
 /* The same, but not zeroed: for what is filled at once. */
@@ -30,6 +32,7 @@ Escape *arena_escape(const Arena *);
 
 /* The one function by which all our code allocates. As realloc; 0 bytes: frees and returns NULL. */
 void *mem_realloc(void *, size_t bytes);
+size_t mem_bytes(void); /* in use by all threads, as the system's allocator rounded them up */
 /* For tests. The n-th allocation from now on fails, once; 0: none does. Without such a call n is
    the value of ISOMER_FAIL_ALLOC in the environment. */
 void mem_fail_at(int64_t n);

@@ -222,7 +222,7 @@ Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, 
     l->view = arena_copy(arena, view, (size_t)nview * sizeof *view);
     l->data = ARENA_NEW(arena, char *, nview);
     l->row = arena_alloc(arena, l->block->size * LOOP_LANES);
-    if (decode(l, p, l->view, error)) return l;
+    if (decode(l, p, l->view, error)) return arena_keep(arena), l;
     arena_free(arena);
     return NULL;
 }

@@ -4,10 +4,19 @@
 #include "ops/core/world.h"
 #include <string.h>
 
+static void free_columns(void *world) {
+    World *w = world;
+    for (int c = 0; c < w->ncolumn; c++) {
+        (void)mem_realloc(w->column[c]->data, 0);
+        *w->column[c] = (Column){0};
+    }
+}
+
 World *world_new(Escape *escape, size_t limit) {
     Arena *arena = arena_new(escape, limit);
     World *w = ARENA_NEW(arena, World, 1);
     w->arena = arena;
+    escape_hold(escape, &w->held, free_columns, w);
     w->scratch = arena_new(escape, limit);
     arena_alloc(w->scratch, 1); /* keeps its first chunk through every reset */
     for (int t = 0; t < TABLE_COUNT; t++) w->table[t] = intern_new(arena);
@@ -16,10 +25,8 @@ World *world_new(Escape *escape, size_t limit) {
 
 void world_free(World *w) {
     if (!w) return;
-    for (int c = 0; c < w->ncolumn; c++) {
-        (void)mem_realloc(w->column[c]->data, 0);
-        *w->column[c] = (Column){0};
-    }
+    escape_let_go(&w->held);
+    free_columns(w);
     for (int t = 0; t < TABLE_COUNT; t++) intern_free(w->table[t]);
     arena_free(w->scratch);
     arena_free(w->arena);

@@ -206,6 +206,7 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
                .nwhy = n};
     const bool built = build(&b, choice, k);
     arena_free(scratch);
+    arena_keep(arena);
     if (built) return *workspace = b.workspace, k;
     if (n && !why[0]) snprintf(why, n, "the CPU back end cannot run this step");
     k->forget = NULL;

@@ -27,7 +27,7 @@ int fuzz_costdb(const uint8_t *data, size_t size) {
     FILE *f = fopen(path, "wb");
     fuzz_need(f && fwrite(data, 1, size, f) == size, "a file of costs");
     fclose(f);
-    CostDb *d = costdb_open(path, &e);
+    CostDb *d = costdb_open(NULL, path, &e);
     fuzz_need((d != NULL) == (e.kind == E_NONE), "a file of costs or an error");
     if (d) use(d);
     else fuzz_refused(&e);

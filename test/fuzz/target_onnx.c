@@ -19,7 +19,6 @@ static bool open_bytes(Escape *escape, const void *bytes, size_t n, volatile Ope
     int fd = memfd_create("model", MFD_CLOEXEC);
     fuzz_need(fd >= 0 && write(fd, bytes, n) == (ssize_t)n, "a file in memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    *escape = (Escape){0};
     if (setjmp(escape->here)) o->error = escape->error;
     else {
         o->w = graph_world_new(escape, FUZZ_MEMORY);
@@ -29,11 +28,6 @@ static bool open_bytes(Escape *escape, const void *bytes, size_t n, volatile Ope
     fuzz_need((o->m != NULL) == (o->error.kind == E_NONE), "a model or an error");
     if (!o->m) fuzz_refused((const Error *)&o->error);
     return o->m;
-}
-
-static void drop(volatile Opened *o) {
-    model_close(o->m);
-    world_free(o->w);
 }
 
 static void write_back(Opened *o, Arena *a, bool anew, char **bytes, size_t *n) {
@@ -49,7 +43,6 @@ static void write_back(Opened *o, Arena *a, bool anew, char **bytes, size_t *n) 
 static void write_both(const Opened *o, Escape *escape, Arena *a, const uint8_t *data, size_t size,
                        char **bytes, size_t *n) {
     Opened again = *o;
-    *escape = (Escape){0};
     if (setjmp(escape->here)) {
         *bytes = NULL;
         return;
@@ -61,7 +54,7 @@ static void write_both(const Opened *o, Escape *escape, Arena *a, const uint8_t 
 }
 
 int fuzz_onnx(const uint8_t *data, size_t size) {
-    Escape escape, other;
+    Escape escape = {.error = {0}}, other = {.error = {0}};
     volatile Opened o = {0}, second = {0};
     char *bytes = NULL;
     size_t n = 0;
@@ -74,9 +67,8 @@ int fuzz_onnx(const uint8_t *data, size_t size) {
                     (const char *)second.error.reason);
             fuzz_need(second.error.kind != E_INVALID, "what was written opens again");
         }
-        drop(&second);
-        arena_free(a);
     }
-    drop(&o);
+    escape_free(&other);
+    escape_free(&escape);
     return 0;
 }

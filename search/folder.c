@@ -1,0 +1,35 @@
+/* folder.c -- a folder for files that only live as long as a run. The model's weights may lie
+   beside what is written there, in folders of their own. */
+#include "search/run.h"
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void remove_all(void *folder) {
+    const RunFolder *f = folder;
+    char path[PATH_MAX];
+    model_remove_external(f->r->model, f->path);
+    DIR *d = opendir(f->path);
+    for (struct dirent *x; d && (x = readdir(d));)
+        if (snprintf(path, sizeof path, "%s/%s", f->path, x->d_name) < (int)sizeof path)
+            unlink(path);
+    if (d) closedir(d);
+    rmdir(f->path);
+}
+
+RunFolder *run_folder(Run *r) {
+    const char *tmp = getenv("TMPDIR");
+    RunFolder *f = ARENA_NEW(r->arena, RunFolder, 1);
+    f->r = r;
+    f->path = arena_format(r->arena, "%s/isomer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(f->path))
+        return error_set(r->error, E_ENVIRONMENT, f->path, "cannot make a folder: %s",
+                         strerror(errno)),
+               NULL;
+    escape_hold(r->escape, &f->held, remove_all, f);
+    return f;
+}

@@ -1,5 +1,6 @@
 /* export_rules.c -- the program export-rules: hands proved rules on in a format of others. What has
    no verdict that holds is left out, and counted on the standard error. */
+#include "graphs/onnx/onnx.h"
 #include "ops/base/options.h"
 #include "rules/export.h"
 #include "rules/installed.h"
@@ -178,6 +179,7 @@ static int command(Program *p, Escape *escape, int argc, char **argv) {
             printf("%s", help.data);
         } else if (p->o.version) {
             options_version(&help, program.name);
+            onnx_versions(&help);
             printf("%s  cJSON %s\n", help.data, cJSON_Version());
         } else run(p);
     }

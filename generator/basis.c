@@ -144,6 +144,7 @@ static bool add_term(Derivation *d, const Term *t, int steps) {
     return code_same(&c, &d->target);
 }
 
+/* True ends the search: the target is reached, or no other term may be added. */
 static bool rewrite(void *user, const Term *t, const Region *r) {
     Derivation *d = user;
     const Space *s = d->s;
@@ -163,7 +164,7 @@ static bool rewrite(void *user, const Term *t, const Region *r) {
         if ((d->ranks & ~x->ranks) || !code_same(&x->code, &code) ||
             !region_replace(s, t, r, &x->y, env, &out))
             continue;
-        if (add_term(d, &out, d->steps[d->at] + 1)) return true;
+        if (add_term(d, &out, d->steps[d->at] + 1) || d->n == d->limit) return true;
     }
     return false;
 }
@@ -180,7 +181,8 @@ int basis_derive(const Basis *b, Space *s, const Term *x, const Term *y, int lim
     if (add_term(&d, x, 0)) return 0;
     for (; d.at < d.n; d.at++) {
         Term t = d.term[d.at];
-        if (term_regions(s, &t, TERM_OPS + 1, rewrite, &d)) return d.steps[d.n - 1];
+        if (term_regions(s, &t, TERM_OPS + 1, rewrite, &d))
+            return code_same(&d.seen[d.n - 1], &d.target) ? d.steps[d.n - 1] : -1;
     }
     return -1;
 }

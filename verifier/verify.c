@@ -338,6 +338,7 @@ static void note_proved(Verify *v, const int length[]) {
    others what the rule states? */
 static void find_all(Verify *v) {
     Rule rule = *v->rule;
+    rule.all = ""; /* an earlier verdict is not believed */
     for (int g = 0; g < rule.ngroup; g++) {
         int length[RULE_BLOCKS], k = 0, tried = 0;
         bool covered = true;

@@ -209,6 +209,9 @@ Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error 
     return r;
 }
 
+const Backend *runner_backend(const Runner *r) { return r->backend; }
+const Device *runner_device(const Runner *r) { return r->device; }
+
 void runner_free(Runner *r) {
     if (!r) return;
     escape_let_go(&r->self);

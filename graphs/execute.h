@@ -13,5 +13,7 @@ bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
 bool runner_time(Runner *, double *seconds, Error *);
 /* One run, seconds[step], after a run has set the inputs. */
 bool runner_profile(Runner *, double *seconds, Error *);
+const Backend *runner_backend(const Runner *);
+const Device *runner_device(const Runner *);
 void runner_free(Runner *);
 #endif

@@ -17,17 +17,22 @@
 #define FAR 4.0      /* times the limit: one call says enough */
 enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000, STEP_VIEWS = 64, TIMED = 64, PAGE = 4096 };
 
-static double clock_now(void) {
+static double clock_now(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Keeps the thread on the core it is on; undone by unpin. */
-static void pin(cpu_set_t *before) {
+static clockid_t clock_of(const Backend *b, const Device *d) {
+    return b->threads && b->threads(d) > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+}
+
+/* Keeps the thread on the core it is on, if it is timed alone; undone by unpin. */
+static void pin(clockid_t clock, cpu_set_t *before) {
     cpu_set_t one;
     int cpu = sched_getcpu();
     CPU_ZERO(before);
+    if (clock != CLOCK_THREAD_CPUTIME_ID) return;
     if (sched_getaffinity(0, sizeof *before, before) || cpu < 0) return;
     CPU_ZERO(&one);
     CPU_SET((unsigned)cpu, &one);
@@ -41,15 +46,16 @@ static void unpin(const cpu_set_t *before) {
 typedef struct Timed {
     bool (*run)(void *);
     void *what;
+    clockid_t clock;
     int calls;
     double best[2]; /* of the even and of the odd rounds */
 } Timed;
 
 static bool sample(Timed *t, int calls, double *seconds) {
-    double start = clock_now();
+    double start = clock_now(t->clock);
     for (int k = 0; k < calls; k++)
         if (!t->run(t->what)) return false;
-    *seconds = (clock_now() - start) / calls;
+    *seconds = (clock_now(t->clock) - start) / calls;
     return true;
 }
 
@@ -140,16 +146,6 @@ static int64_t view_extent(const View *v) {
     return last + 1;
 }
 
-/* Values around 1, so that nothing is denormal and logarithms and roots are ordinary. */
-static void fill(void *data, DType t, int64_t n, uint64_t seed) {
-    bool real = dtype_class(t) == 'F';
-    for (int64_t k = 0; k < n; k++) {
-        uint64_t x = random_at(seed, (uint64_t)k);
-        if (real) element_set_real(t, data, k, 0.5 + (double)(x >> 40) / (double)(1 << 24));
-        else element_set_integer(t, data, k, (int64_t)(x & 1));
-    }
-}
-
 /* Bytes that the views of slot j reach: parts of one result share a slot and lie at offsets in
    it. */
 static size_t slot_bytes(const StepRun *s, int nview, int j) {
@@ -178,7 +174,7 @@ static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, boo
     int64_t n = v->rank < 0 ? 0 : view_extent(v);
     size_t bytes = slot_bytes(s, nview, j), own = element_bytes((DType)v->dtype, n);
     void *host = arena_alloc(a, bytes > own ? bytes : own);
-    if (element_readable((DType)v->dtype)) fill(host, (DType)v->dtype, n, seed + (uint64_t)j);
+    element_fill((DType)v->dtype, host, n, seed + (uint64_t)j);
     s->memory[j] = s->backend->alloc(s->device, bytes + PAGE);
     s->slot[j] = (char *)s->memory[j] + place_in_page(j);
     if (known) *weight = host;
@@ -219,8 +215,9 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
 static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed,
                         double limit, Arena *a, Error *e) {
     Step own = own_slots(step, s);
-    Timed t = {run_kernel, s, 1, {INFINITY, INFINITY}};
-    pin(&s->before);
+    const clockid_t clock = clock_of(s->backend, s->device);
+    Timed t = {run_kernel, s, clock, 1, {INFINITY, INFINITY}};
+    pin(clock, &s->before);
     bool good = prepare(s, &own, choice, known, seed, a, e) && time_all(1, &t, limit, seed);
     return good ? fmin(t.best[0], t.best[1]) : -1;
 }
@@ -275,14 +272,16 @@ bool profile_runners(int n, Runner *const runner[], const void *const *const in[
     Timed t[TIMED];
     RunnerRun r[TIMED];
     cpu_set_t before;
+    const clockid_t clock =
+        n ? clock_of(runner_backend(runner[0]), runner_device(runner[0])) : CLOCK_THREAD_CPUTIME_ID;
     if (n > TIMED)
         return error_set(e, E_LIMIT, "timing", "%d plans at a time, at most %d can be", n,
                          (int)TIMED);
     for (int k = 0; k < n; k++) {
         r[k] = (RunnerRun){runner[k], in[k], out[k], e};
-        t[k] = (Timed){run_runner, &r[k], 1, {INFINITY, INFINITY}};
+        t[k] = (Timed){run_runner, &r[k], clock, 1, {INFINITY, INFINITY}};
     }
-    pin(&before);
+    pin(clock, &before);
     bool good = time_all(n, t, INFINITY, 1);
     unpin(&before);
     for (int k = 0; k < n; k++) seconds[k] = good ? fmin(t[k].best[0], t[k].best[1]) : -1;

@@ -20,7 +20,7 @@
 
 typedef struct Options {
     bool version, profile;
-    int64_t repeat, seed;
+    int64_t repeat, seed, threads;
     const char *output_dir, *backend, *backend_options, *dump, *cost_db, *help;
     StringList input, shape, dim, files;
 } Options;
@@ -99,6 +99,13 @@ static void option_table(Options *o, OptionDef table[]) {
          .into = &o->backend,
          .value = "NAME",
          .help = "The back end: cpu (the default), or the path of a plug-in."},
+        {.name = "threads",
+         .kind = OPT_INT,
+         .into = &o->threads,
+         .value = "N",
+         .help = "Runs on N threads, 1 (the default) to 64; the outputs are the same bytes.",
+         .least = 1,
+         .most = 64},
         {.name = "backend-options",
          .kind = OPT_TEXT,
          .into = &o->backend_options,
@@ -290,8 +297,8 @@ static bool open_model(Run *r) {
 }
 
 static bool open_backend(Run *r) {
-    if (!device_open(&r->open, arena_escape(r->arena), r->o.backend, r->o.backend_options,
-                     r->error))
+    const char *options = backend_options(r->arena, r->o.threads, r->o.backend_options);
+    if (!device_open(&r->open, arena_escape(r->arena), r->o.backend, options, r->error))
         return false;
     r->backend = r->open.backend;
     r->device = r->open.device;
@@ -309,11 +316,13 @@ static bool choose_kernels(Run *r) {
 }
 
 static bool make_plan(Run *r) {
-    NodeId at = plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error);
-    if (at) return report_obstacle(r, at);
     r->plan = plan_build(r->w, r->arena, r->graph, r->sizes, r->error);
-    if (r->plan && r->backend->channels_last) plan_channels_last(r->w, r->plan, NULL);
-    return r->plan && choose_kernels(r);
+    if (!r->plan) {
+        *r->error = (Error){.kind = E_NONE};
+        return report_obstacle(r, plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error));
+    }
+    if (r->backend->channels_last) plan_channels_last(r->w, r->plan, NULL);
+    return choose_kernels(r);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -447,7 +456,7 @@ static bool run(Run *r) {
 
 static bool parse_options(Run *r, int argc, char *argv[]) {
     OptionDef table[32];
-    r->o = (Options){.repeat = 1, .backend = "cpu", .backend_options = ""};
+    r->o = (Options){.repeat = 1, .threads = 1, .backend = "cpu", .backend_options = ""};
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
     return r->o.help || r->o.version || r->o.files.n == 1 ||

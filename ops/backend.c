@@ -54,6 +54,11 @@ void device_close(OpenDevice *d) {
     if (d->device) held_free(&d->held);
 }
 
+const char *backend_options(Arena *a, int64_t threads, const char *more) {
+    if (!more) more = "";
+    return threads == 1 ? more : arena_format(a, "threads=%d,%s", (int)threads, more);
+}
+
 void backend_version(const char *name, Text *t) {
     Error e = {0};
     char identity[512] = "";

@@ -17,6 +17,9 @@ typedef struct OpenDevice {
 } OpenDevice;
 bool device_open(OpenDevice *, Escape *, const char *backend, const char *options, Error *);
 void device_close(OpenDevice *); /* if it is open */
+/* The text for Backend.open: these options, and threads=N where it is not 1; more (may be NULL):
+   the user's. */
+const char *backend_options(Arena *, int64_t threads, const char *more);
 /* A line of --version: what it says of itself, or why it does not open. */
 void backend_version(const char *name_or_path, Text *);
 #endif

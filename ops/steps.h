@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STEP_RANK = 8, BACKEND_ABI = 1 };
+enum { STEP_RANK = 8, BACKEND_ABI = 1, BACKEND_THREADS = 64 /* more are refused */ };
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
    whole table. */
@@ -176,6 +176,9 @@ typedef struct Backend {
     /* Not 0: the kernel does not read this view when it runs, because it keeps the contents in a
        form of its own. */
     int (*packed)(const Kernel *, int view);
+    /* How many threads run a kernel, the calling one among them. NULL or 1: that one alone, whose
+       CPU time then is what a run takes. */
+    int (*threads)(const Device *);
 } Backend;
 /* The one symbol that a plug-in exports; it returns NULL for an ABI that it does not have. */
 __attribute__((visibility("default"))) const Backend *isomer_backend(uint32_t abi);

@@ -1,9 +1,9 @@
 """Measures ONNX files in ONNX Runtime: one long-lived process, as --measure-with expects.
 
 Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for each path, in the order asked, then an
-empty line. One thread, denormals flushed, the same inputs for all files of a batch; every round visits all files once in a new random
+empty line. One thread or as many as --threads says, denormals flushed, the same inputs for all files of a batch; every round visits all files once in a new random
 order: a call to warm up, then samples for some milliseconds. Time is the thread's CPU clock, because long calls are always preempted on a
-busy machine.
+busy machine; with more threads the time that passes.
 
 SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a file's share of its round, times the
 fastest round: where a machine's speed changes by the second, as with neighbours on the same host, that repeats within 1.5 % where the
@@ -17,10 +17,11 @@ SAMPLE, VISIT = 0.2e-3, 10e-3
 
 class Measured:
     """One file of a batch: its session, or the reason why there is none, and the best sample of each visit."""
-    def __init__(self, path, feed):
+    def __init__(self, path, feed, threads):
         self.path, self.reason, self.visits = path, None, []
+        self.clock = time.thread_time if threads == 1 else time.perf_counter
         try:
-            self.session = session(path)
+            self.session = session(path, threads)
             self.values = feed.draw(self.session.get_inputs())
             first = min(self.sample(1) for _ in range(2))
             self.calls = max(1, math.ceil(SAMPLE / max(first, 1e-6)))
@@ -30,18 +31,18 @@ class Measured:
 
     def sample(self, calls):
         """Seconds per call."""
-        start = time.thread_time()
+        start = self.clock()
         for _ in range(calls):
             self.session.run(None, self.values)
-        return (time.thread_time() - start) / calls
+        return (self.clock() - start) / calls
 
     def visit(self):
         self.session.run(None, self.values)
         self.visits.append(min(self.sample(self.calls) for _ in range(self.samples)))
 
 
-def measure(paths, feed, rounds):
-    files = [Measured(path, feed) for path in paths]
+def measure(paths, feed, rounds, threads=1):
+    files = [Measured(path, feed, threads) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
     for _ in range(rounds):
         order.shuffle(runs)
@@ -69,6 +70,7 @@ def answer(files, statistic, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--threads", type=int, default=1, help="of ONNX Runtime, within an operator")
     parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
     add_feed_options(parser)
     options = parser.parse_args()
@@ -81,10 +83,10 @@ def main():
         if path:
             batch.append(path)
             continue
-        answer(measure(batch, feed, max(1, options.rounds)), options.statistic, out)
+        answer(measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out)
         batch = []
     if batch:
-        answer(measure(batch, feed, max(1, options.rounds)), options.statistic, out)
+        answer(measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out)
 
 
 if __name__ == "__main__":

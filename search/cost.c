@@ -5,8 +5,8 @@
 #include "graphs/execute.h"
 #include "graphs/profile.h"
 #include "graphs/rewrite.h"
-#include "ops/base/random.h"
 #include "ops/core/element.h"
+#include "ops/view.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -237,15 +237,9 @@ typedef struct Whole {
 } Whole;
 
 static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
-    int64_t n = 1;
-    for (int k = 0; k < v->rank; k++) n *= v->dim[k];
-    char *data = arena_alloc(a, element_bytes((DType)v->dtype, n) + 16);
-    if (!element_readable((DType)v->dtype)) return data;
-    for (int64_t k = 0; k < n; k++) {
-        double x = (double)(random_at(seed, (uint64_t)k) >> 40) / (double)(1 << 24);
-        if (dtype_class((DType)v->dtype) == 'F') element_set_real((DType)v->dtype, data, k, x);
-        else element_set_integer((DType)v->dtype, data, k, x < 0.5);
-    }
+    const int64_t n = view_count(v);
+    void *data = arena_alloc(a, element_bytes((DType)v->dtype, n) + 16);
+    element_fill((DType)v->dtype, data, n, seed);
     return data;
 }
 
@@ -343,7 +337,8 @@ bool cost_whole(Cost *c, int n, const WholeGraph graphs[], double seconds[], Err
 Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o, Error *e) {
     Cost *c = ARENA_NEW(a, Cost, 1);
     *c = (Cost){.w = w, .arena = a, .sizes = sizes, .db = db, .options = *o};
-    if (!device_open(&c->open, arena_escape(a), o->backend, NULL, e)) return NULL;
+    const char *options = backend_options(a, o->threads, NULL);
+    if (!device_open(&c->open, arena_escape(a), o->backend, options, e)) return NULL;
     c->backend = c->open.backend;
     c->device = c->open.device;
     c->chooser = chooser_new(a, db, c->backend, c->device,

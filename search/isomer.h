@@ -50,6 +50,7 @@ typedef struct IsomerOptions {
                                  (search/README.md); NULL: our own executor */
     const char *backend;      /* of our own executor: "cpu", or the path of a plug-in */
     int frozen;               /* not 0: nothing is timed; times not in cost_db are estimated */
+    int threads;              /* of the target, 1 to 64: our own executor's or "onnxruntime"'s */
 
     /* The search and its limits. */
     const char *search; /* on the costs of our own executor: "backtrack", "egraph" or "both" */

@@ -93,6 +93,9 @@ bool run_measures(const Run *r) { return !r->o->cost || !strcmp(r->o->cost, "mea
 
 static bool open_costs(Run *r) {
     char *path = NULL;
+    if (r->o->threads < 1 || r->o->threads > BACKEND_THREADS)
+        return error_set(r->error, E_USAGE, "--threads", "from 1 to %d, not %d",
+                         (int)BACKEND_THREADS, r->o->threads);
     bool needed = r->o->measure_with || run_measures(r);
     if (!needed || r->o->replay) return true;
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
@@ -355,6 +358,7 @@ void isomer_options(IsomerOptions *o) {
                          .cost = "measured",
                          .backend = "cpu",
                          .search = "backtrack",
+                         .threads = 1,
                          .steps = 2000,
                          .fold_limit = -1,
                          .max_growth = -1,

@@ -13,7 +13,7 @@ typedef struct Options {
     bool version, quiet, frozen, dry_run, diff, list_rules;
     int verbose;
     bool external;
-    int64_t steps, seed, max_growth, fold_limit, check, external_threshold;
+    int64_t threads, steps, seed, max_growth, fold_limit, check, external_threshold;
     double time_limit, rtol, atol;
     const char *rules, *cost, *search, *cost_db, *measure_with, *allow, *report, *proof_log,
         *replay, *backend, *html, *dot, *progress, *check_with, *input, *help;
@@ -104,6 +104,15 @@ static void option_table(Options *o, OptionDef table[]) {
          .value = "onnxruntime|CMD",
          .help = "The target instead of our own executor: the Python package onnxruntime, or a "
                  "command that times ONNX files (search/README.md)."},
+        {.name = "threads",
+         .kind = OPT_INT,
+         .into = &o->threads,
+         .value = "N",
+         .help = "Threads of the target whose time counts, 1 (the default) to 64: of our own "
+                 "executor or "
+                 "of onnxruntime. Results are checked on one.",
+         .least = 1,
+         .most = 64},
         {.name = "backend",
          .kind = OPT_TEXT,
          .into = &o->backend,
@@ -300,6 +309,7 @@ static void fill(const Options *o, IsomerOptions *x) {
     x->backend = o->backend;
     x->frozen = o->frozen;
     x->search = o->search;
+    x->threads = (int)o->threads;
     x->steps = o->steps;
     x->time_limit = o->time_limit;
     x->seed = (uint64_t)o->seed;
@@ -383,6 +393,7 @@ int main(int argc, char **argv) {
     IsomerOptions x;
     isomer_options(&x);
     Options o = {.search = x.search,
+                 .threads = x.threads,
                  .steps = x.steps,
                  .max_growth = x.max_growth,
                  .fold_limit = x.fold_limit,

@@ -346,6 +346,7 @@ bool run_own(Run *r, Derivation *d) {
     CostOptions o = {.measured = run_measures(r),
                      .frozen = r->o->frozen,
                      .backend = r->o->backend,
+                     .threads = r->o->threads,
                      .seed = r->o->seed};
     Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
     if (!own.cost) return false;

@@ -45,8 +45,11 @@ static void add_price(void *user, StepKind kind, double seconds) {
 /* Prices that are in the cost file or follow from the model: nothing is timed for a report. */
 static void price(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
-    const CostOptions o = {
-        .measured = r->db != NULL, .frozen = true, .backend = r->o->backend, .seed = r->o->seed};
+    const CostOptions o = {.measured = r->db != NULL,
+                           .frozen = true,
+                           .backend = r->o->backend,
+                           .threads = r->o->threads,
+                           .seed = r->o->seed};
     Cost *cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, &ignored);
     for (int side = 0; cost && side < 2; side++)
         cost_kinds(cost, graphs[side], add_price, &(Prices){r, side});

@@ -304,7 +304,11 @@ static bool climb(RuleSearch *s, int *best) {
 static bool name_target(RuleSearch *s) {
     Run *r = s->r;
     s->command = s->device = r->o->measure_with;
-    if (strcmp(s->command, "onnxruntime")) return true;
+    const int threads = r->o->threads;
+    if (strcmp(s->command, "onnxruntime")) {
+        if (threads > 1) s->device = arena_format(r->arena, "%s, %d threads", s->command, threads);
+        return true;
+    }
     char *helper = helper_find(r->arena, "measure-onnxruntime");
     if (!helper)
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",
@@ -312,6 +316,7 @@ static bool name_target(RuleSearch *s) {
     Words w = {.arena = r->arena};
     words_add(&w, s->device);
     words_add_shapes(&w, r);
+    if (threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", threads));
     s->device = words_command(&w);
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");

@@ -22,8 +22,10 @@ static Device *devices[2]; /* the machine's best, and generic */
 static void options_are_checked(void **state) {
     (void)state;
     char text[300];
-    static const char *const bad[] = {"fast", "blas=/no/such/library.so", "coretype",
-                                      "generic,speed=2"};
+    static const char *const bad[] = {"fast",      "blas=/no/such/library.so",
+                                      "coretype",  "generic,speed=2",
+                                      "threads=0", "threads=65",
+                                      "threads=x", "grain=0"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         text[0] = 0;
         assert_null(cpu->open(bad[i], text, sizeof text));
@@ -383,8 +385,8 @@ static void loop_programs_run(void **state) {
               .view = v,
               .param = words,
               .nparam = sizeof words / sizeof *words};
-    run_step(devices[0], &s, (void *const[]){y, x});
     static const float want[N] = {101, 20, 101};
+    run_step(devices[0], &s, (void *const[]){y, x});
     assert_memory_equal(y, want, sizeof want);
     s.nview = 3;
     assert_int_equal(cpu->choices(devices[0], &s), 1);

@@ -1,6 +1,7 @@
 /* ops_cpu.c -- the CPU back end against the reference of steps_reference.h: every kind of step at
    randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
-   without special instruction sets. All bytes of the output's buffer that the step does not own
+   without special instruction sets; and with three threads, which must give the same bytes. All
+   bytes of the output's buffer that the step does not own
    must stay as they were. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
@@ -26,7 +27,7 @@ typedef struct Case {
     Device *device;
 } Case;
 typedef struct Fixture {
-    Device *device[2]; /* the machine's best, and generic */
+    Device *device[4]; /* the machine's best, and generic; the same with threads */
 } Fixture;
 
 static int64_t draw(Case *c, int64_t low, int64_t high) {
@@ -207,6 +208,14 @@ static bool run_choice(Case *c, const Backend *b, Device *d, int choice, int kno
     return true;
 }
 
+static void check_threads(Case *c, Device *d, int choice, int known, const char *what) {
+    const size_t n = c->bytes[0] + 2 * GUARD;
+    char *one = memcpy(test_malloc(n), c->buffer[0], n);
+    const bool ran = run_choice(c, backend_open("cpu", NULL), d, choice, known);
+    if (!ran || memcmp(one, c->buffer[0], n)) fail_msg("other bytes with threads: %s", what);
+    test_free(one);
+}
+
 /* Every choice on both devices, with and without known weights. Returns how many were run. */
 static int check_case(Case *c, const Fixture *f) {
     const Backend *b = backend_open("cpu", NULL);
@@ -220,13 +229,14 @@ static int check_case(Case *c, const Fixture *f) {
         const int n = b->choices(f->device[d], &c->step);
         if (n < 1) fail_msg("no way to run %s", what);
         for (int choice = 0; choice < n; choice++) {
-            const bool done = run_choice(c, b, f->device[d], choice,
-                                         (int)(draw(c, 0, 7) | (chance(c, 50) ? 0x1f8 : 0)) * 2);
+            const int known = 2 * (int)(draw(c, 0, 7) | (chance(c, 50) ? 0x1f8 : 0));
+            const bool done = run_choice(c, b, f->device[d], choice, known);
             if (!done && choice == 0) fail_msg("choice 0 refused: %s", what);
             if (!done) continue;
             ran++;
             if (compare(c, want, count, text, sizeof text))
                 fail_msg("choice %d, device %d: %s: %s", choice, d, text, what);
+            check_threads(c, f->device[d + 2], choice, known, what);
         }
     }
     free(want);
@@ -562,15 +572,15 @@ static int setup(void **state) {
     static Fixture f;
     char why[300];
     const Backend *b = backend_open("cpu", NULL);
-    f.device[0] = b->open("", why, sizeof why);
-    f.device[1] = b->open("generic", why, sizeof why);
-    if (!f.device[0] || !f.device[1]) return fprintf(stderr, "%s\n", why), -1;
+    const char *options[] = {"", "generic", "threads=3,grain=1", "generic,threads=2,grain=1"};
+    for (int i = 0; i < 4; i++)
+        if (!(f.device[i] = b->open(options[i], why, sizeof why)))
+            return fprintf(stderr, "%s\n", why), -1;
     *state = &f;
     return 0;
 }
 static int teardown(void **state) {
-    const Fixture *f = *state;
-    for (int i = 0; i < 2; i++) backend_open("cpu", NULL)->close(f->device[i]);
+    for (int i = 0; i < 4; i++) backend_open("cpu", NULL)->close(((Fixture *)*state)->device[i]);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* element.c -- elements of tensors as doubles and integers. Small floats are encoded by scaling to
    their unit in the last place and rounding once. */
 #include "ops/core/element.h"
+#include "ops/base/random.h"
 #include <math.h>
 #include <string.h>
 
@@ -208,6 +209,26 @@ void element_set_real(DType t, void *p, int64_t i, double x) {
             element_set_integer(t, p, i, clamp(x, -ldexp(1, bits - 1), ldexp(1, bits - 1) - 1));
         if (dtype_class(t) == 'U') element_set_integer(t, p, i, clamp(x, 0, ldexp(1, bits) - 1));
     }
+}
+
+/* Quick: kernels are compared on all their elements. */
+static void fill_float(float *p, int64_t n, uint32_t seed) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t x = (uint32_t)i * 2654435761u + seed;
+        x = (x ^ x >> 15) * 2246822519u;
+        p[i] = 0.5f + (float)(x >> 8) * 0x1p-24f;
+    }
+}
+
+void element_fill(DType t, void *p, int64_t n, uint64_t seed) {
+    const bool real = dtype_class(t) == 'F';
+    if (t == DT_FLOAT) fill_float(p, n, (uint32_t)random_at(seed, 0));
+    else
+        for (int64_t i = 0; i < n && element_readable(t); i++) {
+            const uint64_t x = random_at(seed, (uint64_t)i);
+            if (real) element_set_real(t, p, i, 0.5 + (double)(x >> 40) / (double)(1 << 24));
+            else element_set_integer(t, p, i, (int64_t)(x & 1));
+        }
 }
 
 size_t element_bytes(DType t, int64_t count) {

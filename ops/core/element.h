@@ -13,5 +13,8 @@ int64_t element_integer(DType, const void *, int64_t i);
 /* Rounded to nearest even; integers: towards zero, saturating. */
 void element_set_real(DType, void *, int64_t i, double);
 void element_set_integer(DType, void *, int64_t i, int64_t);
+/* Random elements for timing and comparing kernels: floats around 1, so that nothing is denormal
+   and logarithms and roots are ordinary, integers 0 and 1. What is not readable stays as it is. */
+void element_fill(DType, void *, int64_t n, uint64_t seed);
 size_t element_bytes(DType, int64_t count); /* of that many elements, packed; 0 for strings */
 #endif

@@ -51,6 +51,8 @@ bool loop_compile_some(World *, Ex, Sizes, int rank, const int64_t dim[], const 
    does not fit them, or memory. Not shared by threads while it runs. */
 typedef struct Loop Loop;
 Loop *loop_new(LoopProgram, int nview, const View view[], const Numbers *, Error *);
+/* From now on it computes from <= index < to of the output's axis only. */
+void loop_limit(Loop *, int axis, int64_t from, int64_t to);
 void loop_run(Loop *, void *const slot[], const Number param[]);
 void loop_free(Loop *);
 #endif

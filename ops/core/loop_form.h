@@ -55,7 +55,7 @@ struct Loop {
     const Numbers *num;
     const BlockOps *block;
     int nview, rank, nvar, nreg, nnode, root, lane;
-    int64_t extent[LOOP_VARS], value[LOOP_VARS];
+    int64_t from[LOOP_VARS], extent[LOOP_VARS], value[LOOP_VARS]; /* from: of the output's axes */
     View *view;
     char **data; /* of each view, while running */
     Register *reg;

@@ -343,7 +343,7 @@ static void write_row(Loop *l, int64_t at) {
     const View *v = &l->view[0];
     int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane],
             stride = l->lane < 0 ? 0 : v->stride[l->lane];
-    for (int64_t base = 0; base < n; base += LOOP_LANES) {
+    for (int64_t base = l->lane < 0 ? 0 : l->from[l->lane]; base < n; base += LOOP_LANES) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) l->value[l->lane] = base;
         visit(l, l->root, 0, lanes);
@@ -352,12 +352,19 @@ static void write_row(Loop *l, int64_t at) {
     }
 }
 
+void loop_limit(Loop *l, int axis, int64_t from, int64_t to) {
+    l->from[axis] = from;
+    l->extent[axis] = to;
+}
+
 void loop_run(Loop *l, void *const slot[], const Number param[]) {
     const View *v = &l->view[0];
     int64_t rows = 1, at = 0;
     for (int k = 0; k < l->rank; k++) {
-        l->value[k] = 0;
-        rows *= k == l->lane ? l->extent[k] > 0 : l->extent[k];
+        const int64_t n = l->extent[k] - l->from[k];
+        l->value[k] = k == l->lane ? 0 : l->from[k];
+        at += l->value[k] * v->stride[k];
+        rows *= k == l->lane ? n > 0 : n;
     }
     if (rows <= 0) return;
     prepare(l, slot, param);
@@ -368,8 +375,8 @@ void loop_run(Loop *l, void *const slot[], const Number param[]) {
             if (k == l->lane) continue;
             at += v->stride[k];
             if (++l->value[k] < l->extent[k]) break;
-            at -= v->stride[k] * l->extent[k];
-            l->value[k] = 0;
+            at -= v->stride[k] * (l->extent[k] - l->from[k]);
+            l->value[k] = l->from[k];
         }
     }
 }

@@ -295,13 +295,21 @@ static bool gemm_possible(const Device *d, const Step *s) {
 static int gemm_choices(const Device *d, const Step *s) {
     return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0;
 }
+/* A product with the same b for all of the batch: cut along the batch, the rows or the columns. */
+static bool split_gemm(Build *b, Kernel *k) {
+    const View *y = &b->step->view[0];
+    int batch = 0;
+    while (batch < y->rank - 2 && y->dim[batch] == 1) batch++;
+    const Cut cut[] = {{batch, batch < y->rank - 2 ? 1 : 16, true}, {y->rank - 1, 64, true}};
+    return split_build(b, dnn_gemm_build, 0, cut, 2, k);
+}
 /* oneDNN's way first where it has one: it packs known weights, and is faster for few rows. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (choice == 0 && dnn_gemm_choices(b->device, b->step)) {
-        if (dnn_gemm_build(b, 0, k)) return true;
+        if (split_gemm(b, k)) return true;
         b->workspace = before;
     }
     return blas_build(b, k);
 }
-const Maker gemm_maker = {gemm_choices, gemm_build};
+const Maker gemm_maker = {.choices = gemm_choices, .build = gemm_build};

@@ -130,4 +130,4 @@ static bool copy_build(Build *b, int choice, Kernel *k) {
     k->self = copy_new(b, &b->step->view[0], &b->step->view[1]);
     return k->self != NULL;
 }
-const Maker copy_maker = {copy_choices, copy_build};
+const Maker copy_maker = {.choices = copy_choices, .build = copy_build, .rows = true};

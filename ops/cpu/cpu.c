@@ -2,9 +2,10 @@
    running with denormals flushed.
 
    Options: words separated by commas: generic (no special instruction sets), blas=PATH,
-   coretype=NAME (as OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none.
-   ISOMER_CPU=generic in the environment means generic. The clock is the thread's CPU time, from the
-   first run after a wait to the next wait. Everything is done by the thread that calls. */
+   coretype=NAME (as OPENBLAS_CORETYPE; auto: OpenBLAS decides), blas=none, dnn=none, threads=N,
+   grain=NS (the least part of a step for a thread, in nanoseconds; for tests). ISOMER_CPU=generic
+   in the environment means generic. The clock runs from the first run after a wait to the next
+   wait: the thread's CPU time, or with more threads the time that passes. */
 #include "ops/cpu/cpu.h"
 #include <cpuid.h>
 #include <immintrin.h>
@@ -38,12 +39,20 @@ static const char *fitting_core(void) {
     return choose_simd(false) == &simd_avx2 ? "Haswell" : NULL;
 }
 
+enum { GRAIN = 10000 };
 typedef struct Options {
     char text[512];
     BlasOptions blas;
     bool generic, no_blas, no_dnn;
+    int64_t threads, grain;
 } Options;
 
+/* From 1 to most. */
+static bool read_number(const char *text, int64_t most, int64_t *n) {
+    char *end;
+    *n = strtoll(text, &end, 10);
+    return end != text && !*end && *n >= 1 && *n <= most;
+}
 static bool read_option(Options *o, char *word) {
     char *value = strchr(word, '=');
     if (value) *value++ = 0;
@@ -52,12 +61,15 @@ static bool read_option(Options *o, char *word) {
     else if (value && strcmp(word, "blas") == 0)
         o->no_blas = strcmp(value, "none") == 0, o->blas.path = o->no_blas ? NULL : value;
     else if (value && strcmp(word, "dnn") == 0 && strcmp(value, "none") == 0) o->no_dnn = true;
+    else if (value && strcmp(word, "threads") == 0)
+        return read_number(value, TEAM_MOST, &o->threads);
+    else if (value && strcmp(word, "grain") == 0) return read_number(value, 1000000000, &o->grain);
     else return false;
     return true;
 }
 static bool read_options(Options *o, const char *text, char *why, size_t n) {
     const char *wish = getenv("ISOMER_CPU");
-    *o = (Options){.generic = wish && strcmp(wish, "generic") == 0};
+    *o = (Options){.generic = wish && strcmp(wish, "generic") == 0, .threads = 1, .grain = GRAIN};
     if (snprintf(o->text, sizeof o->text, "%s", text ? text : "") >= (int)sizeof o->text)
         return snprintf(why, n, "the options are too long"), false;
     char *rest = NULL;
@@ -69,6 +81,7 @@ static bool read_options(Options *o, const char *text, char *why, size_t n) {
 
 static void cpu_close(Device *d) {
     if (!d) return;
+    team_free(d->team);
     blas_close(d->blas);
     dnn_close(d->dnn);
     mem_realloc(d, 0);
@@ -78,12 +91,14 @@ static Device *cpu_open(const char *text, char *why, size_t n) {
     if (!read_options(&o, text, why, n)) return NULL;
     Device *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
-    *d = (Device){.simd = choose_simd(o.generic)};
+    *d = (Device){.simd = choose_simd(o.generic), .threads = (int)o.threads, .grain = o.grain};
     if (!o.blas.coretype) o.blas.coretype = o.generic ? "Prescott" : fitting_core();
     else if (strcmp(o.blas.coretype, "auto") == 0) o.blas.coretype = NULL;
     d->blas = o.no_blas ? NULL : blas_open(&o.blas, why, n);
-    d->dnn = o.no_dnn || (!d->blas && !o.no_blas) ? NULL : dnn_open(why, n);
-    if ((d->blas || o.no_blas) && (d->dnn || o.no_dnn)) return d;
+    d->dnn = o.no_dnn || (!d->blas && !o.no_blas) ? NULL : dnn_open(d->threads, why, n);
+    const bool good = (d->blas || o.no_blas) && (d->dnn || o.no_dnn);
+    if (good && d->threads > 1) d->team = team_new(d->threads, why, n);
+    if (good && (d->threads == 1 || d->team)) return d;
     cpu_close(d);
     return NULL;
 }
@@ -109,8 +124,8 @@ static int cpu_identity(Device *d, char *text, size_t n) {
     __get_cpuid(1, &a, &b, &c, &e);
     blas_identity(d->blas, blas, sizeof blas);
     dnn_identity(d->dnn, dnn, sizeof dnn);
-    return snprintf(text, n, "cpu %s (%x), %s kernels, %s, %s, 1 thread", name, a, d->simd->name,
-                    blas, dnn) < (int)n
+    return snprintf(text, n, "cpu %s (%x), %s kernels, %s, %s, %d thread%s", name, a, d->simd->name,
+                    blas, dnn, d->threads, d->threads > 1 ? "s" : "") < (int)n
                ? 0
                : -1;
 }
@@ -162,8 +177,9 @@ static int run_nothing(const Kernel *k, void *const slot[], void *work) {
 }
 
 static bool build(Build *b, int choice, Kernel *k) {
+    const Maker *maker = makers[b->step->kind];
     if (b->step->kind == S_OP || view_count(&b->step->view[0]) > 0)
-        return makers[b->step->kind]->build(b, choice, k);
+        return maker->rows ? split_rows(b, maker->build, choice, k) : maker->build(b, choice, k);
     k->run = run_nothing;
     return true;
 }
@@ -171,7 +187,7 @@ static bool build(Build *b, int choice, Kernel *k) {
 static void cpu_forget(Kernel *k) {
     if (!k) return;
     if (k->forget) k->forget(k);
-    for (Share *s = k->shares; s; s = s->next) shared_drop(k->device, s->bytes);
+    kernel_drop(k);
     arena_free(k->arena);
 }
 static int cpu_packed(const Kernel *k, int view) { return view < 64 && k->packed >> view & 1; }
@@ -214,27 +230,27 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
     return NULL;
 }
 
-static double thread_time(void) {
+static double clock_now(const Device *d) {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(d->team ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
 static int cpu_run(Kernel *k, void *const slot[], void *work) {
     Device *d = k->device;
-    if (!d->timing) d->timing = true, d->start = thread_time();
+    if (!d->timing) d->timing = true, d->start = clock_now(d);
     const unsigned before = _mm_getcsr();
-    _mm_setcsr(before | FLUSH_TO_ZERO | DENORMALS_ARE_ZERO);
+    _mm_setcsr(before | FLUSH_DENORMALS);
     const int status = k->run(k, slot, work);
     _mm_setcsr(before);
     return status;
 }
 static int cpu_wait(Device *d, double *ns) {
-    if (ns) *ns = d->timing ? thread_time() - d->start : 0;
+    if (ns) *ns = d->timing ? clock_now(d) - d->start : 0;
     d->timing = false;
     return 0;
 }
+static int cpu_threads(const Device *d) { return d->threads; }
 extern const Backend cpu_backend;
 const Backend cpu_backend = {
     .abi = BACKEND_ABI,
@@ -255,4 +271,5 @@ const Backend cpu_backend = {
     .hold = cpu_hold,
     .drop = shared_drop,
     .packed = cpu_packed,
+    .threads = cpu_threads,
 };

@@ -15,13 +15,21 @@ enum { SLOT_SCRATCH = -1 };
 typedef struct Blas Blas;     /* blas.c */
 typedef struct Dnn Dnn;       /* dnn.c */
 typedef struct Shared Shared; /* shared.c */
-enum { SHARED_LISTS = 256 };
+typedef struct Team Team;     /* team.c */
+enum {
+    SHARED_LISTS = 256,
+    TEAM_MOST = BACKEND_THREADS,
+    FLUSH_DENORMALS = 0x8040 /* of results, operands */
+};
 struct Device {
     const Simd *simd;
-    Blas *blas; /* NULL: no OpenBLAS */
-    Dnn *dnn;   /* NULL: no oneDNN */
+    Team *team; /* NULL: one thread */
+    int threads;
+    int64_t grain; /* nanoseconds, guessed, below which no part of a step is worth a thread */
+    Blas *blas;    /* NULL: no OpenBLAS */
+    Dnn *dnn;      /* NULL: no oneDNN */
     bool timing;
-    double start; /* of the first run since the last wait, nanoseconds of the thread's clock */
+    double start; /* of the first run since the last wait, nanoseconds of the device's clock */
     Shared *shared[SHARED_LISTS];
 };
 typedef struct Share { /* of what a kernel holds */
@@ -46,6 +54,7 @@ typedef struct Build {
     const Step *step; /* the caller's, gone afterwards */
     const void *const *weights;
     size_t workspace;
+    int part; /* of the step, where it is cut (split.c) */
     char *why;
     size_t nwhy;
 } Build;
@@ -65,6 +74,7 @@ void shared_drop(Device *, void *);
 void *cpu_hold(Device *, const void *bytes, size_t n);
 /* An empty place: what is put there is dropped when the kernel is forgotten. */
 Share *build_share(Build *);
+void kernel_drop(Kernel *); /* all of them */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
@@ -89,6 +99,8 @@ typedef struct Nest {
 Nest nest_new(Arena *, const View *const view[], int n);
 /* Steps the axes before the last `inner`; false: all done. */
 bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
+/* Goes to the step of this number. */
+void nest_goto(const Nest *, int inner, int64_t number, int64_t index[], int64_t offset[]);
 
 /* ---- vector.c: element-wise programs */
 typedef struct Vector Vector;
@@ -182,12 +194,36 @@ void reduce_start(void *acc, Class wide, ReduceKind, int64_t n);
 void reduce_divide(void *acc, Class wide, int64_t count, int64_t n);
 
 /* ---- one maker for each kind of step */
+typedef bool Make(Build *, int choice, Kernel *); /* sets run, forget, self */
 typedef struct Maker {
     int (*choices)(const Device *, const Step *);
-    bool (*build)(Build *, int choice, Kernel *); /* sets run, forget, self */
+    Make *build;
+    bool rows; /* split_rows cuts its steps; else it does so itself */
 } Maker;
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
     copy_maker, softmax_maker, loop_maker, op_maker;
+
+/* ---- team.c */
+/* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. */
+Team *team_new(int threads, char *why, size_t n);
+void team_free(Team *);
+typedef void TeamPart(void *user, int part);
+/* part(user, k) once for each k below n, by any thread; back when all is done. By one thread at a
+   time. */
+void team_run(Team *, int n, TeamPart *, void *user);
+
+/* ---- split.c */
+typedef struct Cut {
+    int axis;     /* of the output */
+    int64_t unit; /* parts begin at multiples of it */
+    bool compare; /* whether the parts give the bytes of the whole is to be tried */
+} Cut;
+/* How many parts of this step are worth a thread each; 1: it is not cut. */
+int split_parts(const Build *);
+/* make, for parts of the step where it pays and one of the cuts, the better ones first, allows it;
+   else for the whole. */
+bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
+bool split_rows(Build *, Make *make, int choice, Kernel *);
 
 /* ---- taps.c */
 bool taps_possible(const Step *);
@@ -201,7 +237,7 @@ typedef struct BlasOptions {
 Blas *blas_open(const BlasOptions *, char *why, size_t n);
 void blas_close(Blas *);
 void blas_identity(const Blas *, char *text, size_t n);
-Dnn *dnn_open(char *why, size_t n);
+Dnn *dnn_open(int threads, char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);
 /* Views as they lie; any layout, with reorders; Winograd, likewise. */

@@ -192,10 +192,29 @@ static Step squeezed(Arena *arena, const Step *s) {
             param[1 + list * (kept - 2) + i - 2] = s->param[1 + list * n + axis[i] - 2];
     return small;
 }
-static bool build_way(Build *b, Way way, Kernel *k) {
+static bool build_whole(Build *b, int way, Kernel *k) {
     return way == WAY_DIRECT ? direct_conv_build(b, k)
            : way == WAY_TAPS ? taps_build(b, k)
                              : dnn_conv_build(b, (DnnWay)way, k);
+}
+/* The first spatial axis longer than 1: parts of it lie together where channels are last. */
+static int spatial_axis(const View *y) {
+    int axis = 2;
+    while (axis < y->rank - 1 && y->dim[axis] == 1) axis++;
+    return axis;
+}
+/* Cut along the batch, or the outermost axis that keeps views as they must lie: channels (whole
+   groups) where a plane of each lies by itself, else rows; those of Winograd's tiles stay whole. */
+static bool build_way(Build *b, Way way, Kernel *k) {
+    const Step *s = b->step;
+    const View *y = &s->view[0];
+    const bool compare = way != WAY_TAPS && way != WAY_DIRECT,
+               planes = !compare || (way == WAY_PLAIN && !view_is_channels_last(y) &&
+                                     !view_is_channels_last(&s->view[1]));
+    const int64_t group = s->param[0], unit = group > 1 ? y->dim[1] / group : compare ? 16 : 1;
+    const Cut rows = {spatial_axis(y), way == WAY_WINOGRAD ? 4 : 1, compare},
+              cut[] = {{0, 1, compare}, planes ? (Cut){1, unit, compare} : rows};
+    return split_build(b, build_whole, (int)way, cut, 2, k);
 }
 static int conv_choices(const Device *d, const Step *s) {
     Way way[WAYS];
@@ -216,7 +235,7 @@ static bool conv_build(Build *b, int choice, Kernel *k) {
     b->step = whole;
     return done;
 }
-const Maker conv_maker = {conv_choices, conv_build};
+const Maker conv_maker = {.choices = conv_choices, .build = conv_build};
 
 /* ---- pooling */
 typedef struct Pool {
@@ -359,7 +378,7 @@ static bool pool_possible(const Step *s) {
 static int pool_choices(const Device *d, const Step *s) {
     return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0;
 }
-static bool pool_build(Build *b, int choice, Kernel *k) {
+static bool pool_build_whole(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
     if (choice < dnn_pool_choices(b->device, b->step)) {
         if (dnn_pool_build(b, choice, k)) return true;
@@ -368,4 +387,11 @@ static bool pool_build(Build *b, int choice, Kernel *k) {
     }
     return direct_pool_build(b, k);
 }
-const Maker pool_maker = {pool_choices, pool_build};
+static bool pool_build(Build *b, int choice, Kernel *k) {
+    const View *v = b->step->view;
+    const bool last = view_is_channels_last(&v[0]) || view_is_channels_last(&v[1]);
+    const Cut cut[] = {{0, 1, true},
+                       last ? (Cut){spatial_axis(&v[0]), 1, true} : (Cut){1, 16, true}};
+    return split_build(b, pool_build_whole, choice, cut, 2, k);
+}
+const Maker pool_maker = {.choices = pool_choices, .build = pool_build};

@@ -15,7 +15,8 @@
 enum { MAX_LINKS = 5, MAX_MEMORIES = 8, WEIGHTS = 1 << 2 };
 struct Dnn {
     dnnl_engine_t engine;
-    dnnl_stream_t stream;
+    int nstream;
+    dnnl_stream_t stream[TEAM_MOST]; /* for each part of a step */
     void (*set_threads)(int);
     int (*threads)(void);
 };
@@ -33,8 +34,8 @@ typedef struct Link {
 } Link;
 typedef struct Chain {
     Dnn *dnn;
-    int nlink, nmemory, threads; /* threads: to be restored when building ends, also where it ends
-                                    for want of memory; 1: nothing to do */
+    dnnl_stream_t stream;
+    int nlink, nmemory, threads; /* to be restored however building ends; 1: nothing to do */
     dnnl_primitive_desc_t pd;    /* while building */
     Link link[MAX_LINKS];
     Memory memory[MAX_MEMORIES];
@@ -50,22 +51,24 @@ static void give_threads(const Dnn *d, int before) {
     if (d->set_threads && before != 1) d->set_threads(before);
 }
 
-Dnn *dnn_open(char *why, size_t n) {
+Dnn *dnn_open(int threads, char *why, size_t n) {
     Dnn *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Dnn){0};
     *(void **)&d->set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *(void **)&d->threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-    if (dnnl_engine_create(&d->engine, dnnl_cpu, 0) == dnnl_success &&
-        dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags) == dnnl_success)
-        return d;
+    const bool engine = dnnl_engine_create(&d->engine, dnnl_cpu, 0) == dnnl_success;
+    while (engine && d->nstream < threads &&
+           !dnnl_stream_create(&d->stream[d->nstream], d->engine, dnnl_stream_default_flags))
+        d->nstream++;
+    if (d->nstream == threads) return d;
     snprintf(why, n, "oneDNN has no engine for this CPU");
     dnn_close(d);
     return NULL;
 }
 void dnn_close(Dnn *d) {
     if (!d) return;
-    dnnl_stream_destroy(d->stream);
+    for (int i = 0; i < d->nstream; i++) dnnl_stream_destroy(d->stream[i]);
     dnnl_engine_destroy(d->engine);
     mem_realloc(d, 0);
 }
@@ -91,10 +94,10 @@ static int chain_run(const Kernel *k, void *const slot[], void *work) {
         if (now != at && dnnl_memory_set_data_handle(m->memory, at) != dnnl_success) status = -1;
     }
     for (int i = 0; i < c->nlink && status == 0; i++)
-        if (dnnl_primitive_execute(c->link[i].primitive, c->dnn->stream, c->link[i].n,
-                                   c->link[i].arg) != dnnl_success)
+        if (dnnl_primitive_execute(c->link[i].primitive, c->stream, c->link[i].n, c->link[i].arg) !=
+            dnnl_success)
             status = -1;
-    if (dnnl_stream_wait(c->dnn->stream) != dnnl_success) status = -1;
+    if (dnnl_stream_wait(c->stream) != dnnl_success) status = -1;
     give_threads(c->dnn, threads);
     if (status == 0) tail_run(&c->tail, slot, work);
     return status;
@@ -153,15 +156,15 @@ static bool add_reorder(Chain *c, dnnl_memory_t from, const dnnl_memory_desc_t *
 
 static bool reorder_now(Chain *c, const dnnl_memory_desc_t *from_md, const void *from,
                         const dnnl_memory_desc_t *to_md, dnnl_memory_t to) {
-    Chain once = {.dnn = c->dnn, .threads = 1};
+    Chain once = {.dnn = c->dnn, .stream = c->stream, .threads = 1};
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     dnnl_memory_t source = add_memory(&once, from_md, &nowhere, NULL);
     bool ok = source &&
               dnnl_memory_set_data_handle(source, (void *)(uintptr_t)from) == dnnl_success &&
               add_reorder(&once, source, from_md, to, to_md);
-    ok = ok && dnnl_primitive_execute(once.link[0].primitive, c->dnn->stream, once.link[0].n,
+    ok = ok && dnnl_primitive_execute(once.link[0].primitive, c->stream, once.link[0].n,
                                       once.link[0].arg) == dnnl_success;
-    ok = ok && dnnl_stream_wait(c->dnn->stream) == dnnl_success;
+    ok = ok && dnnl_stream_wait(c->stream) == dnnl_success;
     chain_free(&once);
     return ok;
 }
@@ -330,6 +333,7 @@ static bool link_operation(Build *b, Chain *c, Input *x, Input *w, Input *bias, 
 static Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
     Chain *c = ARENA_NEW(b->arena, Chain, 1);
     c->dnn = b->device->dnn;
+    c->stream = c->dnn->stream[b->part];
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
     b->passing = true;

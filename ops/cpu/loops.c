@@ -13,23 +13,55 @@ static int loop_choices(const Device *d, const Step *s) {
     /* No parameters: a step has no values for them. */
     return s->nparam > LOOP_HEAD && s->param[0] == LOOP_MAGIC && s->param[2] == 0;
 }
+typedef struct Loops { /* one for each part of the output */
+    int n;
+    Loop *loop[TEAM_MOST];
+} Loops;
+typedef struct Job {
+    const Loops *loops;
+    void *const *slot;
+} Job;
+static void run_part(void *job, int k) {
+    const Job *j = job;
+    loop_run(j->loops->loop[k], j->slot, NULL);
+}
 static int loop_step_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;
-    loop_run(k->self, slot, NULL);
+    const Loops *l = k->self;
+    Job j = {l, slot};
+    if (l->n == 1) run_part(&j, 0);
+    else team_run(k->device->team, l->n, run_part, &j);
     return 0;
 }
-static void loop_forget(Kernel *k) { loop_free(k->self); }
+static void loop_forget(Kernel *k) {
+    Loops *l = k->self;
+    for (int i = 0; i < l->n; i++) loop_free(l->loop[i]);
+}
+/* Cut along the longest axis of the output. */
 static bool loop_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Error e = {0};
     const Step *s = b->step;
-    k->run = loop_step_run;
-    k->self = loop_new((LoopProgram){s->nparam, s->param}, s->nview, s->view, &numbers_real, &e);
-    if (!k->self) return build_fail(b, e.reason);
-    k->forget = loop_forget;
-    return true;
+    const View *y = &s->view[0];
+    Loops *l = ARENA_NEW(b->arena, Loops, 1);
+    int axis = 0, parts = split_parts(b);
+    for (int a = 1; a < y->rank; a++)
+        if (y->dim[a] > y->dim[axis]) axis = a;
+    const int64_t size = y->rank ? y->dim[axis] : 1;
+    if (size < parts) parts = (int)size;
+    k->self = l, k->run = loop_step_run, k->forget = loop_forget;
+    for (; l->n < parts; l->n++) {
+        Loop *one = l->loop[l->n] =
+            loop_new((LoopProgram){s->nparam, s->param}, s->nview, s->view, &numbers_real, &e);
+        if (!one) break;
+        if (parts > 1) loop_limit(one, axis, size * l->n / parts, size * (l->n + 1) / parts);
+    }
+    if (l->n == parts) return true;
+    loop_forget(k);
+    k->forget = NULL;
+    return build_fail(b, e.reason);
 }
-const Maker loop_maker = {loop_choices, loop_build};
+const Maker loop_maker = {.choices = loop_choices, .build = loop_build};
 
 /* ---- operators without a definition */
 typedef struct Reference {
@@ -61,4 +93,4 @@ static bool op_build(Build *b, int choice, Kernel *k) {
     k->self = r;
     return true;
 }
-const Maker op_maker = {op_choices, op_build};
+const Maker op_maker = {.choices = op_choices, .build = op_build};

@@ -152,6 +152,15 @@ bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
     return false;
 }
 
+void nest_goto(const Nest *s, int inner, int64_t number, int64_t index[], int64_t offset[]) {
+    for (int v = 0; v < s->n; v++) offset[v] = 0;
+    for (int a = s->rank - inner - 1; a >= 0; a--) {
+        index[a] = number % s->dim[a];
+        number /= s->dim[a];
+        for (int v = 0; v < s->n; v++) offset[v] += index[a] * s->stride[v * STEP_RANK + a];
+    }
+}
+
 Operand operand_as_is(Build *b, int index) { return (Operand){.view = b->step->view[index]}; }
 
 /* The bytes of its slot between which a view's elements lie. */

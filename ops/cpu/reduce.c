@@ -176,4 +176,4 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     k->self = r;
     return true;
 }
-const Maker reduce_maker = {reduce_choices, reduce_build};
+const Maker reduce_maker = {.choices = reduce_choices, .build = reduce_build, .rows = true};

@@ -61,3 +61,8 @@ Share *build_share(Build *b) {
     s->next = b->kernel->shares;
     return b->kernel->shares = s;
 }
+
+void kernel_drop(Kernel *k) {
+    for (Share *s = k->shares; s; s = s->next) shared_drop(k->device, s->bytes);
+    k->shares = NULL;
+}

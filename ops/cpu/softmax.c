@@ -40,4 +40,4 @@ static bool softmax_build(Build *b, int choice, Kernel *k) {
     else if (!operand_pack(b, 1, class_dtype(class), &s->x)) return false;
     return tail_new(b, class_dtype(class), TAIL_DENSE, &s->tail);
 }
-const Maker softmax_maker = {softmax_choices, softmax_build};
+const Maker softmax_maker = {.choices = softmax_choices, .build = softmax_build, .rows = true};

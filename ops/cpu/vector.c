@@ -30,7 +30,8 @@ struct Vector {
     Source y, *source;
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
-    int64_t tile_rows, tile_columns;
+    int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
+    size_t registers;                              /* bytes, from the first source's on */
     Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
 };
 
@@ -164,6 +165,11 @@ static void make_nest(Making *m) {
     v->tile_columns = columns < BLOCK ? columns : BLOCK;
     v->rows_axis = n->rank > 1 && columns > 0 && columns <= BLOCK / 2;
     v->tile_rows = v->rows_axis ? BLOCK / columns : 1;
+    const int axis = n->rank - 1 - v->rows_axis;
+    const int64_t step = v->rows_axis ? v->tile_rows : v->tile_columns;
+    v->tiles = step ? (n->dim[axis] + step - 1) / step : 0;
+    v->outer = 1;
+    for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
 }
 
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
@@ -190,7 +196,9 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
         s->native = dtype == class_dtype(v->class) && !s->literal;
         s->load = b->device->simd->load[v->class][dtype];
     }
+    const size_t before = b->workspace;
     assign_registers(&m);
+    v->registers = b->workspace - before;
     make_nest(&m);
     return v;
 }
@@ -201,10 +209,10 @@ typedef struct Tile {
     void *source[MAX_CODE], *value[MAX_CODE];
 } Tile;
 
-static void load_once(const Vector *v, Tile *t, void *const slot[], void *work) {
+static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
-        t->source[i] = (char *)work + s->at;
+        t->source[i] = registers + s->at;
         if (!s->once) continue;
         if (!s->literal) s->load(t->source[i], view_at(&s->view, slot, work), 0, BLOCK);
         else if (v->class == CLASS_INT || v->class == CLASS_UINT) {
@@ -275,13 +283,15 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
 }
 
-/* Tiles along the last axis, or along the last but one in groups of whole rows. */
-static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[]) {
+/* Tiles along the last axis, or along the last but one in groups of whole rows: from the first to
+   before the last. */
+static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[],
+                      int64_t first, int64_t last) {
     const Nest *n = &v->nest;
     const int axis = n->rank - 1 - v->rows_axis;
     const int64_t length = n->dim[axis], step = v->rows_axis ? v->tile_rows : v->tile_columns;
     int64_t offset[MAX_CODE + 1];
-    for (int64_t at = 0; at < length; at += step) {
+    for (int64_t at = first * step; at < length && at < last * step; at += step) {
         const int64_t part = length - at < step ? length - at : step;
         t->rows = v->rows_axis ? part : 1;
         t->columns = v->rows_axis ? v->tile_columns : part;
@@ -290,19 +300,31 @@ static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_
     }
 }
 
-void vector_run(const Vector *v, void *const slot[], void *work) {
+/* Part k of n of the tiles: whole tiles, so that they are the same for any n. */
+static void run_part(const Vector *v, void *const slot[], void *work, int k, int n) {
     if (v->nest.count == 0) return;
     Tile t;
-    char *base[MAX_CODE + 2];
-    int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0};
+    char *base[MAX_CODE + 2], *registers = (char *)work + (size_t)k * v->registers;
+    int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0}, at = 0, end = v->outer * v->tiles;
     base[0] = view_at(&v->y.view, slot, work);
     for (int i = 0; i < v->nsource; i++)
         base[i + 1] = v->source[i].literal ? NULL : view_at(&v->source[i].view, slot, work);
-    base[v->nsource + 1] = work;
-    load_once(v, &t, slot, work);
-    do run_inner(v, &t, base, offset);
-    while (nest_next(&v->nest, 1 + v->rows_axis, index, offset));
+    base[v->nsource + 1] = registers;
+    load_once(v, &t, slot, work, registers);
+    if (n > 1) {
+        at = end * k / n, end = end * (k + 1) / n;
+        nest_goto(&v->nest, 1 + v->rows_axis, at / v->tiles, index, offset);
+    }
+    while (at < end) {
+        const int64_t first = n > 1 ? at % v->tiles : 0, left = end - at,
+                      last = left < v->tiles - first ? first + left : v->tiles;
+        run_inner(v, &t, base, offset, first, last);
+        at += last - first;
+        nest_next(&v->nest, 1 + v->rows_axis, index, offset);
+    }
 }
+
+void vector_run(const Vector *v, void *const slot[], void *work) { run_part(v, slot, work, 0, 1); }
 
 /* ---- steps */
 static int vector_choices(const Device *d, const Step *s) {
@@ -315,19 +337,50 @@ static int run_program(const Kernel *k, void *const slot[], void *work) {
     vector_run(k->self, slot, work);
     return 0;
 }
+
+typedef struct Program { /* in parts, each with registers of its own */
+    Vector *vector;
+    int parts;
+} Program;
+typedef struct Job {
+    const Program *program;
+    void *const *slot;
+    void *work;
+} Job;
+static void run_program_part(void *job, int k) {
+    const Job *j = job;
+    run_part(j->program->vector, j->slot, j->work, k, j->program->parts);
+}
+static int run_parts(const Kernel *k, void *const slot[], void *work) {
+    const Program *p = k->self;
+    Job j = {p, slot, work};
+    team_run(k->device->team, p->parts, run_program_part, &j);
+    return 0;
+}
+
+static bool build_program(Build *b, int nview, const Scalar *code, int ncode, Kernel *k) {
+    Vector *v = vector_new(b, b->step->view, nview, NULL, code, ncode);
+    const int parts = split_parts(b);
+    k->run = run_program;
+    k->self = v;
+    if (!v || parts < 2) return v != NULL;
+    Program *p = ARENA_NEW(b->arena, Program, 1);
+    const int64_t tiles = v->outer * v->tiles;
+    *p = (Program){v, tiles < parts ? (int)tiles : parts};
+    build_bytes(b, (size_t)(p->parts - 1) * v->registers);
+    k->run = run_parts;
+    k->self = p;
+    return true;
+}
 static bool vector_build(Build *b, int choice, Kernel *k) {
     (void)choice;
-    k->run = run_program;
-    k->self = vector_new(b, b->step->view, b->step->nview, NULL, b->step->code, b->step->ncode);
-    return k->self != NULL;
+    return build_program(b, b->step->nview, b->step->code, b->step->ncode, k);
 }
-const Maker vector_maker = {vector_choices, vector_build};
+const Maker vector_maker = {.choices = vector_choices, .build = vector_build};
 
 static bool fill_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Scalar constant = {.op = C_CONST, .k = b->step->code[0].k};
-    k->run = run_program;
-    k->self = vector_new(b, b->step->view, 1, NULL, &constant, 1);
-    return k->self != NULL;
+    return build_program(b, 1, &constant, 1, k);
 }
-const Maker fill_maker = {vector_choices, fill_build};
+const Maker fill_maker = {.choices = vector_choices, .build = fill_build};

@@ -155,6 +155,24 @@ def test_our_own_executor_as_target(optimize, tmp_path):
         assert (tmp_path / "again.onnx").read_bytes() == out.read_bytes()
 
 
+def test_threads_of_the_target(optimize, costs, tmp_path):
+    """Times of one number of threads say nothing of another; a frozen cost file gives the same bytes ten times, and a model of the machine for any number."""
+    model, shape = roots(tmp_path / "m.onnx"), ["--input-shape", "x:1,8,64,64"]
+    outs = [tmp_path / f"o{k}.onnx" for k in range(13)]
+    for k, threads in ((11, 1), (12, 2)):
+        assert optimize(model, outs[k], *shape, "--cost", "flops", "--threads", threads).returncode == 0
+    assert outs[11].read_bytes() == outs[12].read_bytes()
+    said = optimize(model, outs[10], *shape, "--threads", 2)
+    assert said.returncode == 0, said.stderr
+    with sqlite3.connect(costs) as file:
+        assert {device for device, in file.execute("select device from cost where device like '%, 2 threads%'")}
+    for out in outs[:10]:
+        again = optimize(model, out, *shape, "--threads", 2, "--frozen")
+        assert again.returncode == 0 and "not in the cost file" not in again.stdout and out.read_bytes() == outs[10].read_bytes(), again.stdout
+    other = optimize(model, tmp_path / "other.onnx", *shape, "--threads", 3, "--frozen")
+    assert other.returncode == 0 and "not in the cost file" in other.stdout + other.stderr, other.stdout
+
+
 def test_what_no_rule_touches_is_copied(optimize, dear, tmp_path):
     """The constant of shape [1] was made a scalar for the rules to see; the node that no rule took keeps it as it was."""
     model = onnx.load(net(tmp_path / "m.onnx"))
@@ -294,6 +312,9 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
     with sqlite3.connect(costs) as file:
         devices = {device for device, in file.execute("select device from cost where device like '%onnxruntime%'")}
     assert devices == {f"'onnxruntime' '--input-shape' '{SHAPE[1]}'"}
+    assert optimize(model, tmp_path / "o.onnx", *SHAPE, *command, "--threads", 2, env=dict(os.environ, ISOMER_VENV=sys.prefix)).returncode == 0
+    with sqlite3.connect(costs) as file:
+        assert f"'onnxruntime' '--input-shape' '{SHAPE[1]}' '--threads=2'" in {device for device, in file.execute("select device from cost")}
     done = optimize(net(tmp_path / "n.onnx", blocks=2), tmp_path / "none.onnx", *SHAPE, *command, env=dict(os.environ, ISOMER_VENV=os.devnull, PATH=os.devnull))
     assert done.returncode == 5 and "--measure-with" in done.stderr and not (tmp_path / "none.onnx").exists(), done.stderr
 
@@ -447,7 +468,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, rules):
     assert not any(temporary.iterdir())
 
 
-@pytest.mark.parametrize("words", [[], ["a.onnx"], ["a", "b", "c"], ["a", "b", "--steps", "x"], ["a", "b", "--cost", "guess"], ["--no-such"]])
+@pytest.mark.parametrize("words", [[], ["a.onnx"], ["a", "b", "c"], ["a", "b", "--steps", "x"], ["a", "b", "--cost", "guess"], ["a", "b", "--threads", "0"], ["--no-such"]])
 def test_usage(words):
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=10)
     assert done.returncode == 2 and done.stderr

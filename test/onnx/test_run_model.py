@@ -63,6 +63,21 @@ def test_profile_names_nodes_and_counts(model):
     assert any(line.split()[0].isdigit() and " conv F[1,6,8,8]" in line for line in done.stdout.splitlines())
 
 
+@pytest.mark.parametrize("grain", ["", "grain=1"])
+def test_threads_give_the_same_digests(model, grain):
+    one, *more = (run(model, "--input-shape", "x:2,4,70,90", "--threads", n, "--backend-options", grain) for n in (1, 2, 3, 7))
+    assert one.returncode == 0 and all(done.stdout == one.stdout and done.returncode == 0 for done in more)
+
+
+@pytest.mark.skipif("ISOMER_MODELS" not in os.environ, reason="no models")
+@pytest.mark.parametrize("name", ["silero_vad_16k_op15", "light_squeezenet", "light_shufflenet", "ch_ppocr_mobile_v2.0_cls_infer"])
+def test_threads_give_the_same_digests_of_real_models(name):
+    path = os.path.join(os.environ["ISOMER_MODELS"], name + ".onnx")
+    sizes = {"silero": ["--input-shape", "input:1,512", "--input-shape", "state:2,1,128"], "ch_ppo": ["--input-shape", "x:1,3,48,192"]}.get(name[:6], [])
+    one, two = (run(path, *sizes, "--threads", n) for n in (1, 2))
+    assert one.returncode == two.returncode == 0 and one.stdout == two.stdout, one.stderr
+
+
 def test_dumps(model):
     assert run(model, "--input-shape", "x:1,4,8,8", "--dump", "graph").stdout.startswith("graph model\n  %x : F [1, 4, 8, 8]\n")
     assert run(model, "--input-shape", "x:1,4,8,8", "--dump", "plan").stdout.startswith("plan: ")
@@ -71,7 +86,7 @@ def test_dumps(model):
 
 @pytest.mark.parametrize("arguments, code, text", [
     (["--no-such-option"], 2, "no-such-option"), ([], 2, "is needed"), (["--input-shape", "y:1"], 2, "y:1"), (["--input-shape", "x:1,5,8,8"], 2, "has the size 4"),
-    (["--input-shape", "x:1,4,8,8", "--input", "z=1"], 2, "z=1"), (["--input-shape", "x:1,4,8,8", "--input", "x=abc"], 2, "abc"),
+    (["--input-shape", "x:1,4,8,8", "--input", "z=1"], 2, "z=1"), (["--threads", "0"], 2, "threads"), (["--threads", "65"], 2, "threads"), (["--input-shape", "x:1,4,8,8", "--input", "x=abc"], 2, "abc"),
     (["--input", "x=missing.npy"], 5, "missing.npy"), (["--input-shape", "x:1,4,8,8", "--backend", "/no/such.so"], 5, "no/such.so"),
     (["--input-shape", "x:1,4,1000000,100000000"], 3, "too large")])
 def test_failures_have_a_code_and_a_place(model, arguments, code, text):

@@ -1,0 +1,326 @@
+/* split.c -- a step in parts, one for each thread of the device: each part is a step of its own
+   over a range of one of the output's axes, compiled as any other, with its own scratch. Reductions
+   are never cut, so each element is computed as it is in the whole: the same bytes for any number
+   of threads. oneDNN may take another algorithm for a part than for the whole, so there both are
+   made and run once on random numbers, and the parts are taken only if they give the same bytes. A
+   convolution or a pool that is cut along a spatial axis reads the rows its windows reach; what of
+   them is padding becomes the part's own. */
+#include "ops/core/element.h"
+#include "ops/cpu/cpu.h"
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct Split {
+    int n;
+    Kernel *part, whole; /* whole: where they are compared */
+    size_t *work;        /* where the scratch of each begins */
+} Split;
+typedef struct Job {
+    const Split *split;
+    void *const *slot;
+    char *work;
+    atomic_int status;
+} Job;
+
+static void run_part(void *job, int k) {
+    Job *j = job;
+    const Kernel *p = &j->split->part[k];
+    if (p->run(p, j->slot, j->work + j->split->work[k])) atomic_store(&j->status, -1);
+}
+static int split_run(const Kernel *k, void *const slot[], void *work) {
+    const Split *s = k->self;
+    Job j = {.split = s, .slot = slot, .work = work};
+    team_run(k->device->team, s->n, run_part, &j);
+    return atomic_load(&j.status);
+}
+static int whole_run(const Kernel *k, void *const slot[], void *work) {
+    const Split *s = k->self;
+    return s->whole.run(&s->whole, slot, work);
+}
+static void forget(Kernel *k) {
+    if (k->forget) k->forget(k);
+    k->forget = NULL;
+    kernel_drop(k);
+}
+static void forget_parts(Split *s) {
+    for (int i = 0; i < s->n; i++) forget(&s->part[i]);
+    s->n = 0;
+}
+static void split_forget(Kernel *k) {
+    Split *s = k->self;
+    forget_parts(s);
+    forget(&s->whole);
+}
+
+/* ---- how many parts */
+/* A guess of what the step takes on one thread. */
+static int64_t nanoseconds(const Step *s) {
+    const View *v = s->view;
+    const int64_t y = view_count(v), x = s->nview > 1 && v[1].rank >= 0 ? view_count(&v[1]) : 0;
+    switch (s->kind) {
+    case S_GEMM: return y * v[1].dim[v[1].rank - 1] / 50;
+    case S_CONV: return v[2].dim[0] ? y * (view_count(&v[2]) / v[2].dim[0]) / 50 : 0;
+    case S_POOL: return y > x ? y : x;
+    case S_LOOP: return 10 * (y + x);
+    case S_SOFTMAX: return y;
+    case S_EWISE: return y * (4 + s->ncode) / 8;
+    default: return (y > x ? y : x) / 2;
+    }
+}
+int split_parts(const Build *b) {
+    const Device *d = b->device;
+    if (!d->team) return 1;
+    const int64_t parts = nanoseconds(b->step) / d->grain;
+    return parts < 2 ? 1 : parts < d->threads ? (int)parts : d->threads;
+}
+
+/* Where part k of n begins. */
+static int64_t begin(int64_t size, int64_t unit, int n, int k) {
+    return k == n ? size : size / unit * k / n * unit;
+}
+static int64_t largest(int64_t size, int64_t unit, int n) {
+    int64_t most = 0;
+    for (int k = 0; k < n; k++) {
+        const int64_t part = begin(size, unit, n, k + 1) - begin(size, unit, n, k);
+        if (part > most) most = part;
+    }
+    return most;
+}
+
+/* The first cut that is nearly as even as the best one. */
+static const Cut *best_cut(const View *y, const Cut cut[], int ncut, int *n) {
+    const Cut *best = NULL;
+    double gain = 1.1;
+    int parts = 1;
+    for (int i = 0; i < ncut; i++) {
+        const int64_t size = y->dim[cut[i].axis], units = size / cut[i].unit;
+        const int m = units < *n ? (int)units : *n;
+        if (m < 2) continue;
+        const double here = (double)size / (double)largest(size, cut[i].unit, m);
+        if (here > 1.1 * gain || (!best && here > gain)) best = &cut[i], gain = here, parts = m;
+    }
+    *n = parts;
+    return best;
+}
+
+/* ---- parts of views and parameters */
+/* x[from..] that the windows of outputs first..first+size-1 reach along a spatial axis; parameters
+   of that axis: strides, pads at beginning and end, dilations, each n apart. False: padding only.
+ */
+static bool cut_window(View *x, int axis, int64_t kernel, int64_t *param, int n, int64_t first,
+                       int64_t size) {
+    const int i = axis - 2;
+    const int64_t stride = param[i], dilation = param[3 * n + i], in = x->dim[axis],
+                  low = first * stride - param[n + i],
+                  high = low + (size - 1) * stride + (kernel - 1) * dilation + 1,
+                  from = low > 0 ? low : 0, to = high < in ? high : in;
+    if (from >= to) return false;
+    *x = view_part(x, axis, from, to - from);
+    param[n + i] = from - low;
+    if (to < in) param[2 * n + i] = 0;
+    return true;
+}
+
+static bool cut_conv(const Step *s, View *v, int64_t *param, int axis, int64_t first,
+                     int64_t size) {
+    const int64_t group = param[0], outs = s->view[0].dim[1] / group, ins = s->view[2].dim[1];
+    if (axis == 0) v[1] = view_part(&v[1], 0, first, size);
+    if (axis >= 2)
+        return cut_window(&v[1], axis, v[2].dim[axis], param + 1, v[1].rank - 2, first, size);
+    if (axis != 1) return true;
+    v[2] = view_part(&v[2], 0, first, size);
+    if (group == 1) return true;
+    v[1] = view_part(&v[1], 1, first / outs * ins, size / outs * ins);
+    param[0] = size / outs;
+    return true;
+}
+
+/* Of the inputs that have not simply the output's axes. */
+static bool cut_inputs(const Step *s, View *v, int64_t *param, int axis, int64_t first,
+                       int64_t size) {
+    const int last = s->view[0].rank - 1, n = s->view[1].rank - 2;
+    switch (s->kind) {
+    case S_GEMM:
+        if (axis != last) v[1] = view_part(&v[1], axis, first, size);
+        if (axis != last - 1) v[2] = view_part(&v[2], axis, first, size);
+        return true;
+    case S_CONV: return cut_conv(s, v, param, axis, first, size);
+    case S_POOL:
+        if (axis >= 2)
+            return cut_window(&v[1], axis, param[axis - 1], param + 1 + n, n, first, size);
+        v[1] = view_part(&v[1], axis, first, size);
+        return true;
+    default: v[1] = view_part(&v[1], axis, first, size); return true;
+    }
+}
+
+static bool part_of(Arena *a, const Step *s, int axis, int64_t first, int64_t size, Step *out) {
+    const int own = s->kind == S_GEMM || s->kind == S_CONV ? 3 : 2;
+    View *v = arena_copy(a, s->view, sizeof *v * (size_t)s->nview);
+    int64_t *param = ARENA_NEW(a, int64_t, s->nparam + 1);
+    if (s->nparam) memcpy(param, s->param, sizeof *param * (size_t)s->nparam);
+    v[0] = view_part(&v[0], axis, first, size);
+    for (int i = own; i < s->nview; i++)
+        if (v[i].rank == s->view[0].rank) v[i] = view_part(&v[i], axis, first, size);
+    *out = *s;
+    out->view = v;
+    out->param = param;
+    return cut_inputs(s, v, param, axis, first, size);
+}
+
+/* ---- making */
+/* What the C library computes may differ in the last bit at the end of a run of elements, where no
+   whole vector is left: such an epilogue is not cut, as the ends would be others. */
+static bool can_cut(const Step *s, bool compare) {
+    if (compare && s->view[0].dtype != DT_FLOAT) return false; /* it hides the last bits */
+    for (int i = 0; i < s->ncode; i++) {
+        const int op = s->code[i].op;
+        if (op == C_POW || op == C_LOG || op == C_ERF || op == C_SIN || op == C_COS) return false;
+        if (s->view[0].dtype == DT_DOUBLE && (op == C_EXP || op == C_SIGMOID || op == C_TANH))
+            return false;
+    }
+    return true;
+}
+
+static bool make_parts(Build *b, Make *make, int choice, const Cut *cut, Split *s, int n) {
+    const Step *whole = b->step;
+    const int64_t size = whole->view[0].dim[cut->axis];
+    for (int i = 0; i < n; i++) {
+        const int64_t first = begin(size, cut->unit, n, i);
+        Kernel *part = &s->part[i];
+        Step step;
+        part->device = b->device, part->arena = b->arena;
+        s->n = i + 1;
+        Build own = *b;
+        own.kernel = part, own.step = &step, own.workspace = 0, own.part = i;
+        if (!part_of(b->scratch, whole, cut->axis, first, begin(size, cut->unit, n, i + 1) - first,
+                     &step) ||
+            !make(&own, choice, part))
+            return false;
+        s->work[i] = build_bytes(b, own.workspace);
+    }
+    return true;
+}
+
+/* ---- comparing */
+enum { ROUNDS = 4, ROUNDS_MOST = 100, ENOUGH = 1 << 16 };
+typedef struct Memory { /* slots as the step has them, but those that are known */
+    int n;
+    void **slot;
+    size_t *bytes; /* 0: known, or not there */
+} Memory;
+
+static size_t reach(const View *v) {
+    int64_t last = v->offset;
+    for (int a = 0; a < v->rank; a++) last += (v->dim[a] - 1) * v->stride[a];
+    return (size_t)(last + 1) * (size_t)dtype_size(v->dtype);
+}
+static Memory memory_new(const Build *b) {
+    const Step *s = b->step;
+    Memory m = {0};
+    for (int i = 0; i < s->nview; i++)
+        if (s->view[i].slot >= m.n) m.n = s->view[i].slot + 1;
+    m.slot = ARENA_NEW(b->scratch, void *, m.n);
+    m.bytes = ARENA_NEW(b->scratch, size_t, m.n);
+    for (int i = 0; i < s->nview; i++) {
+        const int slot = s->view[i].slot;
+        const size_t bytes = reach(&s->view[i]);
+        if (b->weights && b->weights[i]) m.slot[slot] = (void *)(uintptr_t)b->weights[i];
+        else if (bytes > m.bytes[slot]) m.bytes[slot] = bytes;
+    }
+    for (int k = 0; k < m.n; k++)
+        if (m.bytes[k]) m.slot[k] = arena_alloc(b->scratch, m.bytes[k]);
+    return m;
+}
+/* Round 0: numbers around 1. Then of both signs, the input's of several magnitudes, so that not all
+   results are beyond what an activation keeps apart. only: this slot; -1: all. */
+static void memory_fill(const Memory *m, const Step *s, int round, int only) {
+    for (int i = s->nview - 1; i >= 0; i--) {
+        const View *v = &s->view[i];
+        if (only >= 0 && v->slot != only) continue;
+        const int64_t n =
+            m->bytes[v->slot] ? (int64_t)(reach(v) / (size_t)dtype_size(v->dtype)) : 0;
+        const uint64_t seed = (uint64_t)(round * s->nview + v->slot);
+        float *x = m->slot[v->slot];
+        element_fill((DType)v->dtype, x, n, seed);
+        const float scale = i == 1 ? 1.0f / (float)(1 << 4 * (round % 3)) : 1;
+        for (int64_t k = 0; k < n && round && v->dtype == DT_FLOAT; k++) x[k] = (x[k] - 1) * scale;
+    }
+}
+
+/* Both write the same bytes, in some rounds, and more of them where there are few. */
+static bool same_bytes(const Build *b, const Kernel *whole, size_t whole_work, const Kernel *parts,
+                       size_t parts_work) {
+    const int y = b->step->view[0].slot;
+    const Memory m = memory_new(b);
+    char *work = arena_alloc(b->scratch, (whole_work > parts_work ? whole_work : parts_work) + 64);
+    char *before = arena_alloc(b->scratch, m.bytes[y]);
+    const int64_t n = view_count(&b->step->view[0]);
+    bool same = true;
+    work += (64 - (uintptr_t)work % 64) % 64;
+    for (int round = 0; same && (round < ROUNDS || (round * n < ENOUGH && round < ROUNDS_MOST));
+         round++) {
+        memory_fill(&m, b->step, round, -1);
+        same = !whole->run(whole, m.slot, work);
+        memcpy(before, m.slot[y], m.bytes[y]);
+        memory_fill(&m, b->step, round, y); /* nothing else is written */
+        same = same && !parts->run(parts, m.slot, work) && !memcmp(before, m.slot[y], m.bytes[y]);
+    }
+    return same;
+}
+
+/* Beside the whole. */
+static bool build_compared(Build *b, Make *make, int choice, const Cut *along, int n, Kernel *k) {
+    Split *s = k->self;
+    const size_t before = b->workspace;
+    Build own = *b;
+    own.kernel = &s->whole;
+    s->whole.device = b->device, s->whole.arena = b->arena;
+    if (!make(&own, choice, &s->whole)) return split_forget(k), k->forget = NULL, false;
+    b->workspace = before;
+    const bool made = make_parts(b, make, choice, along, s, n);
+    if (made && same_bytes(b, &s->whole, own.workspace, k, b->workspace)) {
+        forget(&s->whole);
+        return true;
+    }
+    forget_parts(s);
+    b->workspace = own.workspace;
+    k->run = whole_run;
+    return true;
+}
+
+bool split_build(Build *b, Make *make, int choice, const Cut cut[], int ncut, Kernel *k) {
+    int n = split_parts(b);
+    const Cut *along = n > 1 ? best_cut(&b->step->view[0], cut, ncut, &n) : NULL;
+    if (!along || !can_cut(b->step, along->compare)) return make(b, choice, k);
+    Split *s = ARENA_NEW(b->arena, Split, 1);
+    s->part = ARENA_NEW(b->arena, Kernel, n);
+    s->work = ARENA_NEW(b->arena, size_t, n);
+    k->self = s, k->run = split_run, k->forget = split_forget;
+    const size_t before = b->workspace;
+    if (along->compare) {
+        if (!build_compared(b, make, choice, along, n, k)) return false;
+    } else if (!make_parts(b, make, choice, along, s, n)) {
+        forget_parts(s);
+        k->forget = NULL;
+        b->workspace = before;
+        return make(b, choice, k);
+    }
+    k->packed = s->n ? UINT64_MAX : s->whole.packed;
+    for (int i = 0; i < s->n; i++) k->packed &= s->part[i].packed;
+    return true;
+}
+
+/* Cuts of a step whose output axes are axes of its inputs: the greatest strides first. */
+bool split_rows(Build *b, Make *make, int choice, Kernel *k) {
+    const View *y = &b->step->view[0];
+    const int softmax = b->step->kind == S_SOFTMAX;
+    Cut cut[STEP_RANK];
+    int n = 0;
+    for (int a = 0; a < y->rank - softmax; a++) {
+        int at = n++;
+        for (; at > 0 && y->stride[cut[at - 1].axis] < y->stride[a]; at--) cut[at] = cut[at - 1];
+        cut[at] = (Cut){.axis = a, .unit = b->step->kind == S_REDUCE ? 2 : 1};
+    }
+    return split_build(b, make, choice, cut, n, k);
+}

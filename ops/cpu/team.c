@@ -1,0 +1,110 @@
+/* team.c -- threads that take the parts of a kernel. The caller takes parts too, so that all is
+   done even if no other thread comes to run, and waits only for parts that were taken. A ticket
+   holds a job's number and how many of its parts are left: who counts it down by compare and swap
+   has that part of that job, and the job stands until all its parts are done. Who waits looks for
+   some microseconds, as the next step comes soon, and then sleeps. */
+#include "ops/cpu/cpu.h"
+#include <immintrin.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { PARTS = 0xFFFF, LOOKS = 2000 };
+struct Team {
+    int nthread; /* beside the caller */
+    pthread_t thread[TEAM_MOST];
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    atomic_uint_least64_t ticket; /* the job's number times 65536, parts not taken */
+    atomic_int left, sleepers;    /* parts not done; threads asleep, or about to be */
+    atomic_bool ends, waits;      /* waits: the caller sleeps until `left` is 0 */
+    TeamPart *part;               /* of the job; read only by who has a part of it */
+    void *user;
+};
+
+static bool any(Team *t) { return atomic_load(&t->ticket) & PARTS; }
+
+static void wake_all(Team *t, pthread_cond_t *who) {
+    pthread_mutex_lock(&t->lock);
+    pthread_cond_broadcast(who);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static bool take_part(Team *t) {
+    uint_least64_t now = atomic_load(&t->ticket);
+    do
+        if (!(now & PARTS)) return false;
+    while (!atomic_compare_exchange_weak(&t->ticket, &now, now - 1));
+    t->part(t->user, (int)(now & PARTS) - 1);
+    if (atomic_fetch_sub(&t->left, 1) == 1 && atomic_load(&t->waits)) wake_all(t, &t->done);
+    return true;
+}
+
+static void sleep_until_any(Team *t) {
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->sleepers, 1);
+    while (!any(t) && !atomic_load(&t->ends)) pthread_cond_wait(&t->wake, &t->lock);
+    atomic_fetch_sub(&t->sleepers, 1);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *member(void *team) {
+    Team *t = team;
+    _mm_setcsr(_mm_getcsr() | FLUSH_DENORMALS);
+    while (!atomic_load(&t->ends)) {
+        for (int look = 0; look < LOOKS && !any(t); look++) _mm_pause();
+        if (!take_part(t)) sleep_until_any(t);
+    }
+    return NULL;
+}
+
+static void sleep_until_done(Team *t) {
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->waits, true);
+    while (atomic_load(&t->left)) pthread_cond_wait(&t->done, &t->lock);
+    atomic_store(&t->waits, false);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void team_run(Team *t, int n, TeamPart *part, void *user) {
+    const uint_least64_t job = (atomic_load(&t->ticket) >> 16) + 1;
+    t->part = part;
+    t->user = user;
+    atomic_store(&t->left, n);
+    atomic_store(&t->ticket, job << 16 | (uint_least64_t)n);
+    if (atomic_load(&t->sleepers)) wake_all(t, &t->wake);
+    while (take_part(t)) {}
+    for (int look = 0; look < LOOKS && atomic_load(&t->left); look++) _mm_pause();
+    if (atomic_load(&t->left)) sleep_until_done(t);
+}
+
+/* Signals are the caller's alone. */
+Team *team_new(int threads, char *why, size_t n) {
+    Team *t = mem_realloc(NULL, sizeof *t);
+    sigset_t all, before;
+    if (!t) return snprintf(why, n, "out of memory"), NULL;
+    *t = (Team){.lock = PTHREAD_MUTEX_INITIALIZER,
+                .wake = PTHREAD_COND_INITIALIZER,
+                .done = PTHREAD_COND_INITIALIZER};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (t->nthread < threads - 1 && !pthread_create(&t->thread[t->nthread], NULL, member, t))
+        t->nthread++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (t->nthread == threads - 1) return t;
+    snprintf(why, n, "no more than %d threads can be had", t->nthread + 1);
+    team_free(t);
+    return NULL;
+}
+
+void team_free(Team *t) {
+    if (!t) return;
+    atomic_store(&t->ends, true);
+    wake_all(t, &t->wake);
+    for (int k = 0; k < t->nthread; k++) pthread_join(t->thread[k], NULL);
+    pthread_cond_destroy(&t->wake);
+    pthread_cond_destroy(&t->done);
+    pthread_mutex_destroy(&t->lock);
+    mem_realloc(t, 0);
+}

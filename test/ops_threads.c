@@ -1,0 +1,113 @@
+/* ops_threads.c -- steps cut for several threads give the bytes of one, again and again; how the
+   threads share parts is what ThreadSanitizer looks at here. test/ops_cpu.c compares every kind of
+   step at drawn sizes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "ops/backend.h"
+#include "ops/core/loop.h"
+#include "ops/core/type.h"
+#include "ops/view.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const Backend *cpu;
+static Device *one;
+
+static void run_step(Device *d, const Step *step, void *const slot[]) {
+    size_t bytes;
+    char why[200];
+    Kernel *kernel = cpu->compile(d, step, 0, NULL, &bytes, why, sizeof why);
+    void *scratch = kernel ? cpu->alloc(d, bytes + 1) : NULL;
+    if (!scratch || cpu->run(kernel, slot, scratch)) fail_msg("%s", why);
+    cpu->release(d, scratch);
+    cpu->forget(kernel);
+}
+
+static View matrix(int slot, int64_t rows, int64_t columns) {
+    return view_dense(slot, DT_FLOAT, 2, (const int64_t[]){rows, columns});
+}
+
+/* A program of functions that the C library computes, over rows of which no tile is full, and a
+   known product: the same bytes for any number of threads, and again and again. */
+static void any_number_of_threads_gives_the_same_bytes(void **state) {
+    (void)state;
+    enum { ROWS = 37, N = 211, K = 129 };
+    float *x = test_malloc(sizeof *x * ROWS * N), *y[2], *a = test_malloc(sizeof *a * ROWS * K);
+    for (int i = 0; i < ROWS * N; i++) x[i] = sinf((float)i) + 1.5f;
+    for (int i = 0; i < ROWS * K; i++) a[i] = cosf((float)i);
+    float *w = test_malloc(sizeof *w * K * N);
+    for (int i = 0; i < K * N; i++) w[i] = sinf(0.7f * (float)i);
+    for (int k = 0; k < 2; k++) y[k] = test_malloc(sizeof *x * ROWS * N);
+    const View in[] = {matrix(0, ROWS, N), matrix(1, ROWS, N)},
+               product[] = {matrix(0, ROWS, N), matrix(1, ROWS, K), matrix(2, K, N)};
+    const Scalar code[] = {{.op = C_VIEW, .a = 1},
+                           {.op = C_ERF, .a = 0},
+                           {.op = C_LOG, .a = 0},
+                           {.op = C_ADD, .a = 1, .b = 2},
+                           {.op = C_SIN, .a = 3}};
+    const Step steps[] = {{.kind = S_EWISE, .nview = 2, .view = in, .code = code, .ncode = 5},
+                          {.kind = S_GEMM, .nview = 3, .view = product}};
+    for (int threads = 2; threads < 6; threads++) {
+        char text[64];
+        snprintf(text, sizeof text, "grain=1,threads=%d", threads);
+        Device *many = cpu->open(text, NULL, 0);
+        assert_non_null(many);
+        assert_int_equal(cpu->threads(many), threads);
+        for (int k = 0; k < 2; k++)
+            for (int again = 0; again < 20; again++) {
+                run_step(one, &steps[k], (void *const[]){y[0], k ? a : x, w});
+                run_step(many, &steps[k], (void *const[]){y[1], k ? a : x, w});
+                assert_memory_equal(y[0], y[1], sizeof *x * ROWS * N);
+            }
+        cpu->close(many);
+    }
+    test_free(x), test_free(a), test_free(w), test_free(y[0]), test_free(y[1]);
+}
+
+/* Rows of a loop program, cut along the rows and, for one row, along the lanes. */
+static void loop_programs_are_cut(void **state) {
+    (void)state;
+    enum { N = 500 };
+    float x[N], y[N] = {0};
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    /* y[i] = x[i] + x[N-1-i] */
+    static const int64_t words[] = {LOOP_MAGIC, 1, 0,     1, 1,  0, 3,      2, 0,     N,
+                                    EX_AT,      0, 0,     1, 0,  1, 1,      0, EX_AT, 0,
+                                    0,          1, N - 1, 1, -1, 0, EX_ADD, 0, 0,     1};
+    const View v[] = {view_dense(0, DT_FLOAT, 1, (const int64_t[]){N}),
+                      view_dense(1, DT_FLOAT, 1, (const int64_t[]){N})};
+    const Step s = {.kind = S_LOOP,
+                    .nview = 2,
+                    .view = v,
+                    .param = words,
+                    .nparam = sizeof words / sizeof *words};
+    Device *three = cpu->open("threads=3,grain=1", NULL, 0);
+    assert_non_null(three);
+    run_step(three, &s, (void *const[]){y, x});
+    for (int i = 0; i < N; i++) assert_float_equal(y[i], N - 1, 0);
+    cpu->close(three);
+}
+
+static int setup(void **state) {
+    (void)state;
+    cpu = backend_open("cpu", NULL);
+    one = cpu->open("", NULL, 0);
+    return one ? 0 : -1;
+}
+static int teardown(void **state) {
+    (void)state;
+    cpu->close(one);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+        cmocka_unit_test(loop_programs_are_cut),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

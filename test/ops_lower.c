@@ -121,9 +121,10 @@ static void draw_inputs(Trial *t) {
     }
 }
 
-/* Truth values first, or whole numbers second, are what some operators take and others refuse. */
+/* Truth values first, whole numbers second, or bytes: some operators take them, others refuse. */
 static void draw_types(Trial *t) {
     int64_t kind = draw(t, 0, 9);
+    for (int k = 0; k < t->nin && kind == 7; k++) t->in[k].dtype = DT_INT8;
     if (kind == 8) t->in[0].dtype = DT_BOOL;
     if (kind == 9 && t->nin > 1) t->in[1].dtype = DT_INT64;
 }
@@ -157,6 +158,35 @@ static void fit_convtranspose(Trial *t) {
     t->attr[EXTRA].ints = (PolyList){ns, number};
 }
 
+/* Blocks that lie in a picture as often as x says. */
+static void fit_col2im(Trial *t) {
+    enum { IMAGE, STRIDES = 2, PADS, DILATIONS, AXES = 2 };
+    Poly *number = ARENA_NEW(t->w->arena, Poly, 3 * AXES), *x = t->in[0].dim.v;
+    int64_t places = 1, elements = 1;
+    for (int k = 0; k < AXES; k++) {
+        int64_t block = draw(t, 1, 3), image = block + draw(t, 0, 3), stride = draw(t, 1, 2);
+        number[k] = poly_int(t->w, image);
+        number[AXES + k] = poly_int(t->w, block);
+        number[2 * AXES + k] = poly_int(t->w, stride);
+        places *= (image - block) / stride + 1;
+        elements *= block;
+    }
+    for (int k = IMAGE; k <= STRIDES; k++) t->attr[k].ints = (PolyList){AXES, number + AXES * k};
+    t->attr[PADS].ints = t->attr[DILATIONS].ints = (PolyList){0};
+    x[1] = poly_int(t->w, elements * draw(t, 1, 3)), x[2] = poly_int(t->w, places);
+    t->in[0].dim.n = 3;
+}
+
+/* One tensor, its gradient and what is kept of each: the rate and the number of steps first. */
+static void fit_optimizer(Trial *t, int kinds) {
+    t->nin = 2 + kinds;
+    t->nout = (int)draw(t, 1, kinds - 1);
+    t->in[0].dtype = DT_FLOAT;
+    for (int k = 2; k < t->nin; k++) t->in[k] = t->in[0];
+    t->in[0] = t->in[1] = (Type){.dtype = DT_FLOAT, .known = true};
+    t->in[1].dtype = DT_INT64;
+}
+
 static bool value_of(Trial *t, Poly p, int64_t *v) {
     return poly_eval(t->w, p, (Sizes){SYMBOLS, t->size}, v);
 }
@@ -185,10 +215,13 @@ static bool draw_trial(Trial *t) {
     t->nout = (int)draw(t, 1, OUTPUTS);
     draw_inputs(t);
     draw_types(t);
+    if (!strcmp(t->op->name, "momentum") || !strcmp(t->op->name, "adagrad")) fit_optimizer(t, 3);
+    if (!strcmp(t->op->name, "adam")) fit_optimizer(t, 4);
     if (!strcmp(t->op->name, "rotary")) fit_rotary(t);
     for (int k = 0; k < attrs_count(t->op->attrs); k++)
         if (!draw_attr(t, &t->op->attrs[k], &t->attr[k])) return false;
     if (!strcmp(t->op->name, "convtranspose") && draw(t, 0, 1)) fit_convtranspose(t);
+    if (!strcmp(t->op->name, "col2im") && draw(t, 0, 1)) fit_col2im(t);
     for (int k = 0; k < t->nin; k++) id[k] = type_intern(t->w, &t->in[k]);
     t->sig = sig_intern(t->w, t->op, t->attr, t->nin, id, t->nout);
     const SigInfo *info = sig_info(t->w, t->sig);
@@ -216,7 +249,7 @@ static void draw_data(Trial *t) {
                             ? -1
                             : 1);
             if (t->in[k].dtype == DT_BOOL) v = v > 0;
-            if (t->in[k].dtype == DT_INT64) /* Places on any axis. */
+            if (t->in[k].dtype == DT_INT8 || t->in[k].dtype == DT_INT64) /* Places on any axis. */
                 v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1);
             t->flat[k][j] = (float)v;
             t->number[k][j].real = v;

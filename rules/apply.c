@@ -12,8 +12,7 @@ typedef struct Application {
     Facts *facts;
     const Match *match;
     Error *error;
-    uint32_t n;
-    Value *to; /* by value of the right side */
+    Value least, *to; /* by value of the right side, from the least on */
 } Application;
 
 static bool refuse(Application *a, const char *what, const char *detail) {
@@ -77,13 +76,13 @@ static bool make_node(Application *a, NodeId id) {
     Value *in = ARENA_NEW(a->arena, Value, node.nin);
     const char *why = "";
     attrs_at(a, &node, attr);
-    for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? a->to[node.in[k]] : 0;
+    for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? a->to[node.in[k] - a->least] : 0;
     Value y = node_make(a->w, node.op, attr, node.nin, in, node.nout, &why);
     if (!y) return refuse(a, node.op->name, why);
     const SigInfo *s = sig_info(a->w, node_get(a->w, value_node(a->w, y)).sig);
     for (int k = 0; k < s->nneed; k++)
         if (!entailed(a, s->need[k], "not shown here:")) return false;
-    for (int k = 0; k < node.nout; k++) a->to[node.out + (Value)k] = y + (Value)k;
+    for (int k = 0; k < node.nout; k++) a->to[node.out - a->least + (Value)k] = y + (Value)k;
     return true;
 }
 
@@ -99,25 +98,31 @@ static bool same_type(Application *a, Value old, Value new) {
     return true;
 }
 
+static void widen(Application *a, Value *end, Value v, Value n) {
+    if (v < a->least) a->least = v;
+    if (v + n > *end) *end = v + n;
+}
+
 bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
     const Instance *i = match->instance;
-    Application a = {w, arena, facts, match, e, 0, NULL};
+    Application a = {w, arena, facts, match, e, UINT32_MAX, NULL};
+    Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
     for (int k = 0; k < i->nwhere; k++)
         if (!entailed(&a, (Lit){poly_at(&a, i->where[k].p), i->where[k].eq},
                       "condition not shown here:"))
             return false;
-    for (int k = 0; k < i->ninput; k++) a.n = i->input[k] > a.n ? i->input[k] : a.n;
+    for (int k = 0; k < i->ninput; k++) widen(&a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);
-        a.n = node.out + (Value)node.nout > a.n ? node.out + (Value)node.nout : a.n;
+        widen(&a, &end, node.out, (Value)node.nout);
     }
-    a.to = ARENA_NEW(arena, Value, a.n + 1);
-    for (int k = 0; k < i->ninput; k++) a.to[i->input[k]] = match->input[k];
+    a.to = ARENA_NEW(arena, Value, end > a.least ? end - a.least : 0);
+    for (int k = 0; k < i->ninput; k++) a.to[i->input[k] - a.least] = match->input[k];
     for (int k = 0; k < live.n; k++)
         if (!make_node(&a, live.v[k])) return false;
     for (int k = 0; k < i->to.nout; k++) {
-        to[k] = a.to[i->to.out[k]];
+        to[k] = a.to[i->to.out[k] - a.least];
         if (!same_type(&a, match->root[k], to[k])) return false;
     }
     return true;

@@ -35,6 +35,7 @@ typedef struct State {
     const Instance *i;
     MatchFound found;
     void *user;
+    const Value *at; /* by root: the only value that is tried; NULL: all are */
     int nbound, ngoal, nequation, root;
     Bound bound[VALUES];
     Goal goal[GOALS];
@@ -381,7 +382,10 @@ static void next_root(State *s) {
         Node p = node_get(w, value_node(w, pattern));
         int o = op_index(p.op), n = s->m->count[o];
         const NodeId *list = s->m->nodes + s->m->first[o];
-        for (int k = 0; k < p.nin; k++) { /* the users of an input that is bound are fewer */
+        const NodeId only = s->at ? value_node(w, s->at[s->root]) : 0;
+        if (only) n = 1, list = &only;
+        for (int k = 0; k < p.nin && !only;
+             k++) { /* the users of an input that is bound are fewer */
             Value in = p.in[k] ? bound_value(s, p.in[k]) : 0;
             if (!in || in >= s->m->uses.n || s->m->uses.count[in] >= n) continue;
             n = s->m->uses.count[in];
@@ -412,18 +416,24 @@ static void solve(State *s) {
     s->goal[s->ngoal++] = g;
 }
 
-void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
+void matcher_run_at(Matcher *m, const Instance *i, const Value root[], MatchFound found,
+                    void *user) {
     ArenaMark mark = arena_mark(m->w->scratch);
     State *s = ARENA_NEW(m->w->scratch, State, 1);
     s->m = m;
     s->i = i;
     s->found = found;
     s->user = user;
+    s->at = root;
     s->symbol = ARENA_NEW(m->w->scratch, Poly, i->nsymbol);
     s->is_bound = ARENA_NEW(m->w->scratch, bool, i->nsymbol);
     s->real = ARENA_NEW(m->w->scratch, Ex, i->nreal);
     solve(s);
     arena_reset(m->w->scratch, mark);
+}
+
+void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
+    matcher_run_at(m, i, NULL, found, user);
 }
 
 Match match_keep(Arena *a, const Match *m) {

@@ -32,6 +32,8 @@ Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
    returns false to stop; a match is valid during the callback only. */
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
+/* Those with these roots alone; root NULL: all. */
+void matcher_run_at(Matcher *, const Instance *, const Value root[], MatchFound, void *user);
 
 Match match_keep(Arena *, const Match *); /* a copy that outlives the callback */
 /* Builds the right side in the world: to[k] is what replaces match->root[k]. False, with the

@@ -82,8 +82,7 @@ static NodeId first_root(World *w, const Match *m) {
     return first;
 }
 
-/* Whether all inputs stand before the first root. */
-static bool ordered(World *w, const Match *m) {
+bool match_ordered(World *w, const Match *m) {
     NodeId root = first_root(w, m);
     for (int k = 0; k < m->instance->ninput; k++)
         if (m->input[k] >= root) return false;
@@ -197,12 +196,18 @@ static bool rebuild(Round *r, NodeId id) {
     return true;
 }
 
+/* What one node takes of the scratch memory is given back before the next. */
+static bool visit(Round *r, NodeId id) {
+    const Match *m = r->at[id - r->least];
+    ArenaMark mark = arena_mark(r->d->w->scratch);
+    bool good = (!m || apply(r, m)) && rebuild(r, id);
+    arena_reset(r->d->w->scratch, mark);
+    return good;
+}
+
 static bool walk(Round *r, NodeList live) {
-    for (int k = 0; k < live.n; k++) {
-        const Match *m = r->at[live.v[k] - r->least];
-        if (m && !apply(r, m)) return false;
-        if (!rebuild(r, live.v[k])) return false;
-    }
+    for (int k = 0; k < live.n; k++)
+        if (!visit(r, live.v[k])) return false;
     return true;
 }
 
@@ -227,7 +232,7 @@ static bool place_matches(Round *r, NodeList live) {
     bool *taken = ARENA_NEW(w->scratch, bool, n);
     for (int k = 0; k < r->n; k++) {
         const Match *m = &r->match[k];
-        bool fits = r->n == 1 || ordered(w, m);
+        bool fits = r->n == 1 || match_ordered(w, m);
         for (int j = 0; j < m->instance->from.nout; j++)
             fits &= !taken[value_node(w, m->root[j]) - r->least];
         if (!fits && r->strict)
@@ -348,7 +353,7 @@ static bool collect(void *user, const Match *m) {
 
 static bool all_ordered(World *w, int n, const Match v[]) {
     for (int k = 0; k < n; k++)
-        if (v[k].instance->from.nout > 1 || !ordered(w, &v[k])) return false;
+        if (v[k].instance->from.nout > 1 || !match_ordered(w, &v[k])) return false;
     return true;
 }
 
@@ -440,7 +445,8 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
     Wanted x = {.arena = a, .step = s};
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);
-    if (s->nroot == i->from.nout && s->ninput == i->ninput) matcher_run(matcher, i, is_wanted, &x);
+    if (s->nroot == i->from.nout && s->ninput == i->ninput)
+        matcher_run_at(matcher, i, x.root, is_wanted, &x);
     *out = x.match;
     return x.found || error_set(e, E_CHECK, s->name, "does not match where the proof log has it");
 }

@@ -41,6 +41,8 @@ int derivation_step(const Derivation *, Value);
 Value derivation_before(const Derivation *, Value);
 /* The nodes of the left side: from the roots down to the inputs. */
 int match_inner(World *, const Match *, NodeId *list, int room);
+/* Whether all inputs stand before the first root: only such matches share a round with others. */
+bool match_ordered(World *, const Match *);
 
 /* Applies matches in the current graph, all in one round of the log; those that do not hold
    (conditions not entailed), change nothing or meet another's roots are left out: *applied counts

@@ -29,6 +29,7 @@ typedef struct Own {
     CostPart part; /* the region that is being solved */
     int nregion, nsolved;
     Region *region;
+    int *at;           /* by region: which of those that are solved it is */
     const char **hash; /* of what is solved, and how */
     Graph *start;
     Solution *solution;
@@ -112,43 +113,77 @@ static bool solve(Own *o, const Region *region) {
 
 /* ---- again in the whole graph */
 
-/* What the values of a region's graph are in the whole one: base[k] stands for its input k. */
-static bool image(Run *r, const Graph *g, const Value base[], ValueMap *map) {
-    NodeList live = graph_live(r->w, r->w->scratch, g);
-    map->n = node_count(r->w) + 1;
-    map->to = ARENA_NEW(r->w->scratch, Value, map->n);
-    for (int k = 0; k < g->nin; k++) map->to[g->in[k]] = base[k];
+/* Matches of one round in regions of the whole graph, and what the values of a region's graph are
+   there; map.to is 0 but for the region in hand. */
+typedef struct Again {
+    Run *r;
+    Derivation *d;
+    Arena *arena;
+    ValueMap map;
+    int n, room;
+    Match *match;
+} Again;
+
+static void make_room(Again *x) {
+    const uint32_t n = node_count(x->r->w) + 1;
+    if (n <= x->map.n) return;
+    x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
+}
+
+/* base[k] stands for the graph's input k. */
+static bool image(Again *x, const Graph *g, NodeList live, const Value base[]) {
+    Run *r = x->r;
+    Value *to = x->map.to;
+    for (int k = 0; k < g->nin; k++) to[g->in[k]] = base[k];
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(r->w, live.v[k]);
         const char *why = "";
         if (input_name(r->w, n.out)) continue;
         Value *in = ARENA_NEW(r->w->scratch, Value, n.nin);
-        for (int j = 0; j < n.nin; j++) in[j] = map_value(map, n.in[j]);
+        for (int j = 0; j < n.nin; j++) in[j] = map_value(&x->map, n.in[j]);
         Value y = node_rebuild(r->w, n.out, in, &why);
         if (!y) return error_set(r->error, E_INVALID, n.op->name, "%s", why);
-        for (int port = 0; port < n.nout; port++) map->to[n.out + (Value)port] = y + (Value)port;
+        for (int port = 0; port < n.nout; port++) to[n.out + (Value)port] = y + (Value)port;
     }
     return true;
 }
 
-static void translate(Run *r, const Match *m, const ValueMap *map, Match *out) {
+static void forget_image(Again *x, const Graph *g, NodeList live) {
+    for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = 0;
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(x->r->w, live.v[k]);
+        for (int port = 0; port < n.nout; port++) x->map.to[n.out + (Value)port] = 0;
+    }
+}
+
+static void translate(Again *x, const Match *m) {
     const Instance *i = m->instance;
-    Value *in = ARENA_NEW(r->w->scratch, Value, i->ninput),
-          *root = ARENA_NEW(r->w->scratch, Value, i->from.nout);
-    for (int k = 0; k < i->ninput; k++) in[k] = map_value(map, m->input[k]);
-    for (int k = 0; k < i->from.nout; k++) root[k] = map_value(map, m->root[k]);
+    if (x->n == x->room) {
+        Match *more = ARENA_NEW(x->arena, Match, x->room = 2 * x->room + 16);
+        if (x->n) memcpy(more, x->match, sizeof *more * (size_t)x->n);
+        x->match = more;
+    }
+    Match *out = &x->match[x->n++];
+    Value *in = ARENA_NEW(x->arena, Value, i->ninput),
+          *root = ARENA_NEW(x->arena, Value, i->from.nout);
+    for (int k = 0; k < i->ninput; k++) in[k] = map_value(&x->map, m->input[k]);
+    for (int k = 0; k < i->from.nout; k++) root[k] = map_value(&x->map, m->root[k]);
     *out = *m;
     out->input = in;
     out->root = root;
 }
 
-static bool replay_round(Run *r, Derivation *d, const SolutionRound *x, const Value base[]) {
-    ValueMap map;
+/* Appends the matches of a region's round. */
+static bool gather(Again *x, const Region *region, const SolutionRound *round) {
+    Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
-    bool good = image(r, &x->graph, base, &map);
-    Match *match = ARENA_NEW(r->w->scratch, Match, x->n);
-    for (int k = 0; good && k < x->n; k++) translate(r, &x->match[k], &map, &match[k]);
-    good = good && derive_round(d, x->n, match, false, NULL, r->error);
+    Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
+    NodeList live = graph_live(r->w, r->w->scratch, &round->graph);
+    make_room(x);
+    for (int j = 0; j < region->nin; j++) base[j] = map_value(&x->d->map, region->in[j]);
+    bool good = image(x, &round->graph, live, base);
+    for (int k = 0; good && k < round->n; k++) translate(x, &round->match[k]);
+    forget_image(x, &round->graph, live);
     arena_reset(r->w->scratch, mark);
     return good;
 }
@@ -158,14 +193,39 @@ static const Solution *solution_of(const Own *o, int k, Take take) {
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
 
-static bool replay_region(Own *o, Derivation *d, const Region *region, const Solution *s,
-                          const ValueMap *since) {
-    Value *base = ARENA_NEW(o->r->arena, Value, region->nin);
-    for (int k = 0; k < s->n; k++) {
-        for (int j = 0; j < region->nin; j++) base[j] = map_value(since, region->in[j]);
-        if (!replay_round(o->r, d, &s->round[k], base)) return false;
+/* Round k of all regions at once, since they are apart; a match that is to have a round alone gets
+   it, behind them. *more: there was one. */
+static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena *a, bool *more) {
+    Again x = {.r = o->r, .d = d, .arena = a};
+    bool *alone = ARENA_NEW(a, bool, o->nregion), good = true;
+    *more = false;
+    for (int j = 0; good && j < o->nregion; j++) {
+        const Solution *s = solution_of(o, o->at[j], take[o->at[j]]);
+        if (!s || k >= s->n) continue;
+        const int before = x.n;
+        *more = true;
+        good = gather(&x, &o->region[j], &s->round[k]);
+        alone[j] = good && x.n == before + 1 && !match_ordered(o->r->w, &x.match[before]);
+        if (alone[j]) x.n = before;
     }
-    return true;
+    good = good && (!x.n || derive_round(d, x.n, x.match, false, NULL, o->r->error));
+    for (int j = 0; good && j < o->nregion; j++) {
+        if (!alone[j]) continue;
+        x.n = 0;
+        good = gather(&x, &o->region[j], &solution_of(o, o->at[j], take[o->at[j]])->round[k]) &&
+               derive_round(d, 1, x.match, false, NULL, o->r->error);
+    }
+    return good;
+}
+
+static bool replay_regions(Own *o, Derivation *d, const Take take[]) {
+    bool good = true, more = true;
+    for (int k = 0; good && more; k++) {
+        Arena *a = arena_new(o->r->escape, 0);
+        good = replay_round(o, d, take, k, a, &more);
+        arena_free(a);
+    }
+    return good;
 }
 
 /* ---- the whole */
@@ -175,8 +235,13 @@ static bool solve_all(Own *o) {
     o->hash = ARENA_NEW(r->arena, const char *, o->nregion);
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
     o->solution = ARENA_NEW(r->arena, Solution, o->nregion);
-    for (int k = 0; k < o->nregion; k++)
-        if (solved(o, o->region[k].hash) < 0 && !solve(o, &o->region[k])) return false;
+    o->at = ARENA_NEW(r->arena, int, o->nregion);
+    for (int k = 0; k < o->nregion; k++) {
+        o->at[k] = solved(o, o->region[k].hash);
+        if (o->at[k] >= 0) continue;
+        o->at[k] = o->nsolved;
+        if (!solve(o, &o->region[k])) return false;
+    }
     r->stats.regions = o->nregion;
     r->stats.regions_unique = o->nsolved;
     return true;
@@ -191,11 +256,7 @@ static bool derive(Own *o, const Take take[], Derivation *made, Derivation *fini
     Error why = {0};
     *usable = false;
     Derivation from_start = derivation_new(r->w, r->arena, r->facts, &r->library, &r->start);
-    for (int k = 0; k < o->nregion; k++) {
-        int at = solved(o, o->region[k].hash);
-        const Solution *s = solution_of(o, at, take[at]);
-        if (s && !replay_region(o, &from_start, &o->region[k], s, &from_start.map)) return false;
-    }
+    if (!replay_regions(o, &from_start, take)) return false;
     if (!from_start.applied) return true;
     *made = run_derivation(r);
     if (!derive_replay(made, &from_start.log, r->error)) return false;
@@ -248,7 +309,7 @@ static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
 static void promises(Own *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
-        int at = solved(o, o->region[k].hash);
+        int at = o->at[k];
         o->gain[at] += o->solution[at].before.seconds - o->solution[at].after.seconds;
     }
 }

@@ -9,7 +9,7 @@ typedef struct Resize {
     int n;
     const Symbol *from;
     const Poly *to;
-    ValueMap map;
+    Value least, *made; /* by value of the old graph, from the least on */
 } Resize;
 
 static Value input_resized(Resize *r, Value v) {
@@ -31,7 +31,7 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
         if (attr[k].real)
             attr[k].real = ex_subst(r->w, attr[k].real, r->n, r->from, r->to, NULL, 0);
     }
-    for (int k = 0; k < node->nin; k++) in[k] = map_value(&r->map, node->in[k]);
+    for (int k = 0; k < node->nin; k++) in[k] = node->in[k] ? r->made[node->in[k] - r->least] : 0;
     return node_make(r->w, node->op, attr, node->nin, in, node->nout, why);
 }
 
@@ -41,25 +41,22 @@ static bool resized(Resize *r, NodeId id, Error *e) {
     Value y =
         input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
     if (!y) return error_set(e, E_INVALID, node.op->name, "does not fit these sizes: %s", why);
-    for (int k = 0; k < node.nout; k++) r->map.to[node.out + (Value)k] = y + (Value)k;
+    for (int k = 0; k < node.nout; k++) r->made[node.out - r->least + (Value)k] = y + (Value)k;
     return true;
 }
 
 bool graph_resize(World *w, Arena *a, const Graph *g, int n, const Symbol from[], const Poly to[],
                   Graph *out, Error *e) {
-    Resize r = {w, a, n, from, to, {node_count(w) + 1, NULL}};
     NodeList live = graph_live(w, a, g);
-    for (int k = 0; k < live.n; k++) {
-        Node node = node_get(w, live.v[k]);
-        if (node.out + (Value)node.nout > r.map.n) r.map.n = node.out + (Value)node.nout;
-    }
-    for (int k = 0; k < g->nin; k++) r.map.n = g->in[k] >= r.map.n ? g->in[k] + 1 : r.map.n;
-    r.map.to = ARENA_NEW(a, Value, r.map.n);
+    const Value least = live.n ? live.v[0] : 1;
+    const Node last = live.n ? node_get(w, live.v[live.n - 1]) : (Node){0};
+    Resize r = {w, a, n, from, to, least, NULL};
+    r.made = ARENA_NEW(a, Value, live.n ? last.out + (Value)last.nout - least : 0);
     for (int k = 0; k < live.n; k++)
         if (!resized(&r, live.v[k], e)) return false;
     Value *in = ARENA_NEW(a, Value, g->nin), *result = ARENA_NEW(a, Value, g->nout);
     for (int k = 0; k < g->nin; k++) in[k] = input_resized(&r, g->in[k]);
-    for (int k = 0; k < g->nout; k++) result[k] = map_value(&r.map, g->out[k]);
+    for (int k = 0; k < g->nout; k++) result[k] = r.made[g->out[k] - least];
     *out = (Graph){g->nin, g->nout, in, result};
     return true;
 }

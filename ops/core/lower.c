@@ -377,16 +377,15 @@ static bool reduction_view(Program *p) {
 }
 
 static bool lower_program(StepBuf *b, Ex e, const View in[], const View *out) {
-    Program *p = ARENA_NEW(b->arena, Program, 1);
-    *p = (Program){
+    Program p = {
         .b = b, .space = space_of(b->w, b->sizes, out), .in = in, .nview = 1, .view = {*out}};
-    if (!find_reduced(p, e) || (p->reduced && !reduction_view(p))) return false;
-    int last = emit(p, e);
-    if (last < 0 || last != p->ncode - 1) return false;
-    if (p->ncode == 1 && p->code[0].op == C_CONST) return step_fill(b, out, p->code[0].k), true;
-    Step *s = step_add(b, p->reduced ? S_REDUCE : S_EWISE, p->nview, p->view);
-    if (p->reduced) step_param(b, s, 1, &(int64_t){p->kind});
-    if (p->reduced != e) step_code(b, s, p->ncode, p->code);
+    if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
+    int last = emit(&p, e);
+    if (last < 0 || last != p.ncode - 1) return false;
+    if (p.ncode == 1 && p.code[0].op == C_CONST) return step_fill(b, out, p.code[0].k), true;
+    Step *s = step_add(b, p.reduced ? S_REDUCE : S_EWISE, p.nview, p.view);
+    if (p.reduced) step_param(b, s, 1, &(int64_t){p.kind});
+    if (p.reduced != e) step_code(b, s, p.ncode, p.code);
     return true;
 }
 

@@ -111,6 +111,11 @@ $(BUILD)/ops/cpu/simd_base.o $(BUILD)/ops/cpu/copy.o $(BUILD)/ops/cpu/taps.o: pr
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) -ffp-contract=fast -mavx2 -mfma
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
 
+# The build of the kernels, a part of the key of every time measured with them: their sources, compiler and flags.
+KERNELS := $(sort $(wildcard ops/*.[ch] ops/cpu/*.[ch] ops/core/loop*.[ch]))
+$(BUILD)/ops/cpu/cpu.o: $(BUILD)/kernels
+$(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/kernels)"'
+
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
 	$(COMPILE) $(ISA) $(WARNINGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
@@ -122,11 +127,13 @@ $(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
 
-# Two files whose times change only when their contents do: `flags` when the compiler or its flags change, so that everything is compiled
-# again; `list` when a source file comes or goes, so that everything is linked again.
+# Three files whose times change only when their contents do: `flags` when the compiler or its flags change, so that everything is compiled
+# again; `list` when a source file comes or goes, so that everything is linked again; `kernels` when the kernels do.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
-$(BUILD)/flags $(BUILD)/list: force
+$(BUILD)/kernels: STATE = $(shell { cat $(KERNELS); grep 'ISA :=' Makefile; $(CC) --version | head -1; \
+    echo '$(LANGUAGE) $(OPTIMIZE) $(EXTRA) $(CFLAGS) $(LOOPS)'; } | sha256sum | cut -c1-12)
+$(BUILD)/flags $(BUILD)/list $(BUILD)/kernels: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 

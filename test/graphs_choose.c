@@ -152,6 +152,28 @@ static void nothing_is_measured_when_frozen(void **state) {
 }
 
 /* 2 % less is no reason to leave the usual way; and where that cannot be run the model speaks. */
+static int other_identity(Device *d, char *text, size_t n) {
+    return (void)d, snprintf(text, n, "slow, other kernels") < (int)n ? 0 : -1;
+}
+
+/* A time measured on another build of the kernels says nothing of this one. */
+static void times_of_another_device_are_not_used(void **state) {
+    Fixture *f = *state;
+    Backend other = backend;
+    other.identity = other_identity;
+    PlanStep s = step_of(f->arena, 11);
+    const bool known[2] = {false, false};
+    assert_true(choose(f, true, false, &s, NULL) > 0);
+    for (int same = 0; same < 2; same++) {
+        Chooser *c = chooser_new(f->arena, f->db, same ? &backend : &other, &f->device,
+                                 &(ChooseOptions){true, true, 1}, &f->error);
+        const double seconds = choose_step(c, f->arena, &s, known);
+        assert_int_equal(chooser_missing(c), !same);
+        assert_int_equal(seconds == choose_model(S_COPY, 0, 6e9), !same);
+        chooser_free(c);
+    }
+}
+
 static void ties_and_failures(void **state) {
     Fixture *f = *state;
     char text[64] = "";
@@ -205,8 +227,8 @@ static void parts_of_one_slot_have_room(void **state) {
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(the_fastest_way_is_taken_and_kept), CASE(nothing_is_measured_when_frozen),
-        CASE(ties_and_failures), CASE(timing_survives_a_lack_of_memory),
-        CASE(parts_of_one_slot_have_room)};
+        CASE(the_fastest_way_is_taken_and_kept),    CASE(nothing_is_measured_when_frozen),
+        CASE(times_of_another_device_are_not_used), CASE(ties_and_failures),
+        CASE(timing_survives_a_lack_of_memory),     CASE(parts_of_one_slot_have_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,8 +124,9 @@ static int cpu_identity(Device *d, char *text, size_t n) {
     __get_cpuid(1, &a, &b, &c, &e);
     blas_identity(d->blas, blas, sizeof blas);
     dnn_identity(d->dnn, dnn, sizeof dnn);
-    return snprintf(text, n, "cpu %s (%x), %s kernels, %s, %s, %d thread%s", name, a, d->simd->name,
-                    blas, dnn, d->threads, d->threads > 1 ? "s" : "") < (int)n
+    return snprintf(text, n, "cpu %s (%x), %s kernels %s, %s, %s, %d thread%s", name, a,
+                    d->simd->name, ISOMER_KERNELS, blas, dnn, d->threads,
+                    d->threads > 1 ? "s" : "") < (int)n
                ? 0
                : -1;
 }

@@ -6,9 +6,18 @@ interleaved in random order and with a re-saved copy of the original as control;
 of the rounds' shares say (see measure_onnxruntime.py), which a machine of changing speed disturbs less. What was measured is kept in
 build/bench/results.json, so that naming models renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
+
 import argparse, datetime, json, math, os, platform, random, re, shlex, subprocess, sys, time
 import measure_onnxruntime, numpy, onnx, onnxruntime
-from onnx_tools import ROOT, Feed, add_feed_options, feed_options, model_table, session, shape_options
+from onnx_tools import (
+    ROOT,
+    Feed,
+    add_feed_options,
+    feed_options,
+    model_table,
+    session,
+    shape_options,
+)
 
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 WORK = os.path.join(BUILD, "bench")
@@ -16,11 +25,23 @@ SCRIPTS = os.path.join(ROOT, "scripts")
 TIME = re.compile(r"^time: least ([\d.]+) (s|ms|us)\b", re.M)  # of run-model --repeat
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 COLUMNS = [
-    ("model", "name"), ("nodes", "nodes"), ("own: nodes", "own.nodes"), ("before, ms", "own.before"), ("after, ms", "own.after"),
-    ("ratio", "own.ratio"), ("search cold / warm, s", "own.search"), ("peak, MB", "own.peak"), ("ONNX Runtime: nodes", "ort.nodes"),
-    ("before, ms", "ort.before"), ("after, ms", "ort.after"), ("ratio", "ort.ratio"), ("by medians", "ort.median_ratio"),
-    ("control", "ort.control"), ("search, s", "ort.search"),
-    ("peak, MB", "ort.peak"), ("agrees", "agrees"),
+    ("model", "name"),
+    ("nodes", "nodes"),
+    ("own: nodes", "own.nodes"),
+    ("before, ms", "own.before"),
+    ("after, ms", "own.after"),
+    ("ratio", "own.ratio"),
+    ("search cold / warm, s", "own.search"),
+    ("peak, MB", "own.peak"),
+    ("ONNX Runtime: nodes", "ort.nodes"),
+    ("before, ms", "ort.before"),
+    ("after, ms", "ort.after"),
+    ("ratio", "ort.ratio"),
+    ("by medians", "ort.median_ratio"),
+    ("control", "ort.control"),
+    ("search, s", "ort.search"),
+    ("peak, MB", "ort.peak"),
+    ("agrees", "agrees"),
 ]
 
 
@@ -32,7 +53,9 @@ def peak_of(pid):
     """Peak resident MB of the program a process runs; what rusage says would include this script, from before exec."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)
+            return next(
+                (int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0
+            )
     except OSError:
         return 0.0
 
@@ -41,7 +64,9 @@ def call(command, limit=1800):
     """(seconds, peak MB, output) of a program that must succeed."""
     start, peak = time.monotonic(), 0.0
     with open(os.path.join(WORK, "log"), "w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT
+        )
         while process.poll() is None:
             peak = max(peak, peak_of(process.pid))
             if time.monotonic() - start > limit:
@@ -50,13 +75,20 @@ def call(command, limit=1800):
         log.seek(0)
         said = log.read().strip()
     if process.returncode:
-        raise Failed(f"{os.path.basename(command[0])} ended with {process.returncode}: {said[-300:]}")
+        raise Failed(
+            f"{os.path.basename(command[0])} ended with {process.returncode}: {said[-300:]}"
+        )
     return time.monotonic() - start, peak, said
 
 
 def prepared(row):
     """The model to measure: fetched, and with random weights if it has none."""
-    path = subprocess.run([os.path.join(SCRIPTS, "fetch-models"), row["name"]], check=True, capture_output=True, text=True).stdout.strip()
+    path = subprocess.run(
+        [os.path.join(SCRIPTS, "fetch-models"), row["name"]],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
     if not row["name"].startswith("light_"):
         return path
     target = os.path.join(WORK, row["name"])
@@ -66,7 +98,12 @@ def prepared(row):
 
 
 def optimize(row, source, target, extra):
-    seconds, peak, _ = call([os.path.join(BUILD, "optimize-model"), source, target] + shape_options(row) + ["-q"] + extra)
+    seconds, peak, _ = call(
+        [os.path.join(BUILD, "optimize-model"), source, target]
+        + shape_options(row)
+        + ["-q"]
+        + extra
+    )
     return seconds, peak
 
 
@@ -88,7 +125,17 @@ def own_times(row, paths, rounds):
     options, best = run_options(row, paths[0]), [math.inf] * len(paths)
     for _ in range(rounds):
         for i in random.sample(range(len(paths)), len(paths)):
-            _, _, said = call([os.path.join(BUILD, "run-model"), paths[i], "--repeat", "3", "--cost-db", os.path.join(WORK, "costs.sqlite")] + options)
+            _, _, said = call(
+                [
+                    os.path.join(BUILD, "run-model"),
+                    paths[i],
+                    "--repeat",
+                    "3",
+                    "--cost-db",
+                    os.path.join(WORK, "costs.sqlite"),
+                ]
+                + options
+            )
             found = TIME.search(said)
             if not found:
                 raise Failed("run-model says no time")
@@ -104,7 +151,9 @@ def ort_times(row, paths, rounds):
     reasons = [f"{file.path}: {file.reason}" for file in files if file.reason]
     if reasons:
         raise Failed(" ".join(reasons))
-    return measure_onnxruntime.seconds(files, "minimum"), measure_onnxruntime.seconds(files, "ratio")
+    return measure_onnxruntime.seconds(files, "minimum"), measure_onnxruntime.seconds(
+        files, "ratio"
+    )
 
 
 def agrees(row, source, target):
@@ -122,29 +171,71 @@ def nodes(path):
 def bench(row, rounds, targets):
     name, source = row["name"][:-5], prepared(row)
     result = {"name": name, "nodes": nodes(source), "agrees": True, "failures": []}
+
     def part(key, work):
         try:
             result[key] = work()
         except Failed as failure:
             result["failures"].append(f"{key}: {failure}")
+
     def own():
         target, costs = os.path.join(WORK, name + ".own.onnx"), os.path.join(WORK, "costs.sqlite")
         cold, _ = optimize(row, source, target, ["--cost-db", costs])
-        warm, peak = optimize(row, source, target, ["--cost-db", costs, "--report", os.path.join(WORK, name + ".own.json")])
+        warm, peak = optimize(
+            row,
+            source,
+            target,
+            ["--cost-db", costs, "--report", os.path.join(WORK, name + ".own.json")],
+        )
         result["agrees"] &= agrees(row, source, target)
         before, after = own_times(row, [source, target], rounds)
-        return {"nodes": nodes(target), "search": [cold, warm], "peak": peak, "before": before, "after": after, "ratio": before / after}
+        return {
+            "nodes": nodes(target),
+            "search": [cold, warm],
+            "peak": peak,
+            "before": before,
+            "after": after,
+            "ratio": before / after,
+        }
+
     def ort():
-        target, control = os.path.join(WORK, name + ".ort.onnx"), os.path.join(WORK, name + ".control.onnx")
-        command = shlex.join([os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7", "--statistic", "ratio"] + feed_options(row))
-        search, peak = optimize(row, source, target, ["--cost-db", os.path.join(WORK, "costs.sqlite"), "--measure-with", command,
-                                                      "--report", os.path.join(WORK, name + ".ort.json")])
+        target, control = os.path.join(WORK, name + ".ort.onnx"), os.path.join(
+            WORK, name + ".control.onnx"
+        )
+        command = shlex.join(
+            [os.path.join(SCRIPTS, "measure-onnxruntime"), "--rounds", "7", "--statistic", "ratio"]
+            + feed_options(row)
+        )
+        search, peak = optimize(
+            row,
+            source,
+            target,
+            [
+                "--cost-db",
+                os.path.join(WORK, "costs.sqlite"),
+                "--measure-with",
+                command,
+                "--report",
+                os.path.join(WORK, name + ".ort.json"),
+            ],
+        )
         result["agrees"] &= agrees(row, source, target)
         onnx.save(onnx.load(source), control)
-        (before, again, after), (before_median, _, after_median) = ort_times(row, [source, control, target], rounds)
+        (before, again, after), (before_median, _, after_median) = ort_times(
+            row, [source, control, target], rounds
+        )
         os.remove(control)
-        return {"nodes": nodes(target), "search": search, "peak": peak, "before": before, "after": after, "ratio": before / after,
-                "median_ratio": before_median / after_median, "control": before / again}
+        return {
+            "nodes": nodes(target),
+            "search": search,
+            "peak": peak,
+            "before": before,
+            "after": after,
+            "ratio": before / after,
+            "median_ratio": before_median / after_median,
+            "control": before / again,
+        }
+
     for key, work in (("own", own), ("ort", ort)):
         if key in targets:
             part(key, work)
@@ -164,28 +255,56 @@ def cell(result, key):
         return f"{value * 1e3:.3g}"
     if last == "search":
         return " / ".join(f"{v:.1f}" for v in (value if isinstance(value, list) else [value]))
-    return f"{value:.2f}" if last in ("ratio", "median_ratio", "control") else f"{value:.0f}" if last == "peak" else str(value)
+    return (
+        f"{value:.2f}"
+        if last in ("ratio", "median_ratio", "control")
+        else f"{value:.0f}" if last == "peak" else str(value)
+    )
 
 
 def mean(results, key):
     ratios = [r[key]["ratio"] for r in results if key in r]
-    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} over {len(ratios)} models" if ratios else "-"
+    return (
+        f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} over {len(ratios)} models"
+        if ratios
+        else "-"
+    )
 
 
 def cpu():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
-        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+        return next(
+            (line.split(":")[1].strip() for line in file if line.startswith("model name")),
+            platform.machine(),
+        )
 
 
 def render(results, rounds):
-    lines = ["# Benchmark", "", "Written by `make bench`; how, and what the columns are, is said in `scripts/bench.py`.", "",
-             f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in random "
-             "order. Ratios are before / after; control is the original against a re-saved copy of itself. Light models have random weights.", "",
-             "| " + " | ".join(title for title, _ in COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-    lines += ["| " + " | ".join(cell(result, key) for _, key in COLUMNS) + " |" for result in results]
-    lines += ["", f"Geometric mean of the ratios: own executor {mean(results, 'own')}, ONNX Runtime {mean(results, 'ort')}."]
+    lines = [
+        "# Benchmark",
+        "",
+        "Written by `make bench`; how, and what the columns are, is said in `scripts/bench.py`.",
+        "",
+        f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in random "
+        "order. Ratios are before / after; control is the original against a re-saved copy of itself. Light models have random weights.",
+        "",
+        "| " + " | ".join(title for title, _ in COLUMNS) + " |",
+        "|" + "---|" * len(COLUMNS),
+    ]
+    lines += [
+        "| " + " | ".join(cell(result, key) for _, key in COLUMNS) + " |" for result in results
+    ]
+    lines += [
+        "",
+        f"Geometric mean of the ratios: own executor {mean(results, 'own')}, ONNX Runtime {mean(results, 'ort')}.",
+    ]
     failures = [f"- {r['name']}: {failure}" for r in results for failure in r["failures"]]
-    return "\n".join(lines + (["", "Not measured:"] + failures if failures else [])).replace(ROOT + os.sep, "") + "\n"
+    return (
+        "\n".join(lines + (["", "Not measured:"] + failures if failures else [])).replace(
+            ROOT + os.sep, ""
+        )
+        + "\n"
+    )
 
 
 def sections(path):
@@ -197,9 +316,13 @@ def sections(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="only these models (or prefixes); the others' rows are kept")
+    parser.add_argument(
+        "names", nargs="*", help="only these models (or prefixes); the others' rows are kept"
+    )
     parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--target", choices=["own", "ort"], action="append", help="only this target")
+    parser.add_argument(
+        "--target", choices=["own", "ort"], action="append", help="only this target"
+    )
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
     os.makedirs(WORK, exist_ok=True)
@@ -214,7 +337,12 @@ def main():
         result = bench(row, options.rounds, options.target or ["own", "ort"])
         bad |= bool(result["failures"]) or not result["agrees"]
         kept[name] = {**kept.get(name, {}), **result}
-        print("  ".join(f"{title} {cell(kept[name], key)}" for title, key in COLUMNS), *result["failures"], sep="\n  ", flush=True)
+        print(
+            "  ".join(f"{title} {cell(kept[name], key)}" for title, key in COLUMNS),
+            *result["failures"],
+            sep="\n  ",
+            flush=True,
+        )
         with open(kept_path, "w", encoding="utf-8") as file:
             json.dump(kept, file, indent=1)
         order = [r["name"][:-5] for r in model_table()]

@@ -4,6 +4,7 @@ Each run is a process of its own; of its time, the processor's is the measure (u
 beside it. Naming runs (SET:SIZE:JOBS) renews their rows only: what was measured is kept in build/bench/generator.json. Size 5 of taso is never run
 by itself. --beside NAME=COMMAND measures another program's run in the same way, a shell command.
 """
+
 import argparse, datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -12,13 +13,23 @@ KEPT = os.path.join(BUILD, "bench", "generator.json")
 TITLE = "## Rule generator"
 RUNS = ["taso:3:1", "taso:4:1", "taso:4:2", "attention:3:1", "cnn:3:1", "elementwise:3:1"]
 # TASO's generator, measured on a machine of two cores: size, graphs, kept, wall, peak.
-TASO = [(2, "58,176", "27", "0.35", "34"), (3, "16,405,411", "619", "110", "7,100"), (4, "about 4.6 billion", "-", "-", "over 18,000: out of memory")]
+TASO = [
+    (2, "58,176", "27", "0.35", "34"),
+    (3, "16,405,411", "619", "110", "7,100"),
+    (4, "about 4.6 billion", "-", "-", "over 18,000: out of memory"),
+]
 
 
 def timed(command):
     """Seconds of the processor, seconds of the clock, peak in MB of a command that must succeed."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    process = subprocess.Popen(command, shell=isinstance(command, str), cwd=ROOT, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        shell=isinstance(command, str),
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -32,8 +43,22 @@ def measure(run):
     name, size, jobs = run.split(":")
     with tempfile.TemporaryDirectory() as folder:
         figures = os.path.join(folder, "json")
-        took = timed([os.path.join(BUILD, "generate-rules"), "--ops", f"generator/sets/{name}.set", "--size", size, "--jobs", jobs, "-q",
-                      "-o", os.path.join(folder, "rules"), "--json", figures])
+        took = timed(
+            [
+                os.path.join(BUILD, "generate-rules"),
+                "--ops",
+                f"generator/sets/{name}.set",
+                "--size",
+                size,
+                "--jobs",
+                jobs,
+                "-q",
+                "-o",
+                os.path.join(folder, "rules"),
+                "--json",
+                figures,
+            ]
+        )
         with open(figures, encoding="utf-8") as file:
             return {**json.load(file), **took}
 
@@ -46,42 +71,102 @@ def row(run, r):
     name, size, jobs = run.split(":")
     terms, classes = (sum(level[k] for level in r["levels"]) for k in ("terms", "classes"))
     last = r["levels"][-1]
-    parts = {"terms": last["terms_seconds"], "classes": last["classes_seconds"],
-             "rules": r["seconds"] - sum(level["terms_seconds"] + level["classes_seconds"] for level in r["levels"])}
-    shares = ", ".join(f"{k} {100 * v / r['seconds']:.0f} %" for k, v in sorted(parts.items(), key=lambda x: -x[1]))
-    return [name, size, jobs, number(terms), number(classes), number(r["raw"]), number(r["candidates"]), number(r["rules"]), number(r["coincidences"]),
-            number(r["cpu"], 1), number(r["wall"], 1), number(r["peak"]), number(1e6 * r["cpu"] / terms, 1), number(r["peak"] * 2**20 / classes), shares]
+    parts = {
+        "terms": last["terms_seconds"],
+        "classes": last["classes_seconds"],
+        "rules": r["seconds"]
+        - sum(level["terms_seconds"] + level["classes_seconds"] for level in r["levels"]),
+    }
+    shares = ", ".join(
+        f"{k} {100 * v / r['seconds']:.0f} %" for k, v in sorted(parts.items(), key=lambda x: -x[1])
+    )
+    return [
+        name,
+        size,
+        jobs,
+        number(terms),
+        number(classes),
+        number(r["raw"]),
+        number(r["candidates"]),
+        number(r["rules"]),
+        number(r["coincidences"]),
+        number(r["cpu"], 1),
+        number(r["wall"], 1),
+        number(r["peak"]),
+        number(1e6 * r["cpu"] / terms, 1),
+        number(r["peak"] * 2**20 / classes),
+        shares,
+    ]
 
 
 def table(header, rows):
-    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(map(str, r)) + " |" for r in rows]
+    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + [
+        "| " + " | ".join(map(str, r)) + " |" for r in rows
+    ]
 
 
 def growth(kept):
     """What grows how, between the sizes of taso at one job."""
-    sizes = sorted(int(run.split(":")[1]) for run in kept if run.startswith("taso:") and run.endswith(":1"))
+    sizes = sorted(
+        int(run.split(":")[1]) for run in kept if run.startswith("taso:") and run.endswith(":1")
+    )
     for a, b in zip(sizes, sizes[1:]):
         x, y = kept[f"taso:{a}:1"], kept[f"taso:{b}:1"]
         count = lambda r, k: sum(level[k] for level in r["levels"])
-        yield (f"From size {a} to {b}: terms times {count(y, 'terms') / count(x, 'terms'):.0f}, classes times {count(y, 'classes') / count(x, 'classes'):.0f}, "
-               f"seconds of the processor times {y['cpu'] / x['cpu']:.0f}, memory times {y['peak'] / x['peak']:.1f}.")
+        yield (
+            f"From size {a} to {b}: terms times {count(y, 'terms') / count(x, 'terms'):.0f}, classes times {count(y, 'classes') / count(x, 'classes'):.0f}, "
+            f"seconds of the processor times {y['cpu'] / x['cpu']:.0f}, memory times {y['peak'] / x['peak']:.1f}."
+        )
 
 
 def render(kept, others, note):
     rows = [row(run, kept[run]) for run in sorted(kept)]
-    header = ["set", "size", "jobs", "terms", "classes", "raw pairs", "candidates", "written", "apart at the second stage", "CPU s", "wall s", "peak MB",
-              "µs a term", "bytes a class", "wall time of"]
-    lines = [TITLE, "", "Written by `scripts/bench-generator`, part of `make bench`. " +
-             f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f} when it ended; {platform.machine()}.", ""]
+    header = [
+        "set",
+        "size",
+        "jobs",
+        "terms",
+        "classes",
+        "raw pairs",
+        "candidates",
+        "written",
+        "apart at the second stage",
+        "CPU s",
+        "wall s",
+        "peak MB",
+        "µs a term",
+        "bytes a class",
+        "wall time of",
+    ]
+    lines = [
+        TITLE,
+        "",
+        "Written by `scripts/bench-generator`, part of `make bench`. "
+        + f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f} when it ended; {platform.machine()}.",
+        "",
+    ]
     lines += table(header, rows) + [""] + list(growth(kept))
     pair = [kept.get(f"taso:4:{jobs}") for jobs in (1, 2)]
     if all(pair):
-        lines += ["", f"Two jobs over one at size 4 of taso: wall {pair[0]['wall'] / pair[1]['wall']:.2f} times as fast (the rules are lifted by one)."]
-    lines += ["", "TASO's own generator, for comparison (two cores, one thread; 20 named inputs, convolutions with fused relu among its operators):", ""]
+        lines += [
+            "",
+            f"Two jobs over one at size 4 of taso: wall {pair[0]['wall'] / pair[1]['wall']:.2f} times as fast (the rules are lifted by one).",
+        ]
+    lines += [
+        "",
+        "TASO's own generator, for comparison (two cores, one thread; 20 named inputs, convolutions with fused relu among its operators):",
+        "",
+    ]
     lines += table(["size", "graphs", "kept", "wall s", "peak MB"], TASO)
     if others:
         lines += ["", "Other programs, run beside these:", ""]
-        lines += table(["program", "CPU s", "wall s", "peak MB"], [(n, number(r["cpu"], 1), number(r["wall"], 1), number(r["peak"])) for n, r in others.items()])
+        lines += table(
+            ["program", "CPU s", "wall s", "peak MB"],
+            [
+                (n, number(r["cpu"], 1), number(r["wall"], 1), number(r["peak"]))
+                for n, r in others.items()
+            ],
+        )
     return "\n".join(lines + (["", note] if note else [])) + "\n"
 
 
@@ -93,7 +178,7 @@ def put_section(path, text):
         new = old.rstrip("\n") + "\n\n" + text
     else:
         end = re.compile(r"^## ", re.M).search(old, start + len(TITLE))
-        new = old[:start] + text + ("\n" + old[end.start():] if end else "")
+        new = old[:start] + text + ("\n" + old[end.start() :] if end else "")
     with open(path, "w", encoding="utf-8") as file:
         file.write(new)
 
@@ -106,7 +191,11 @@ def main():
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
     os.makedirs(os.path.dirname(KEPT), exist_ok=True)
-    kept = json.load(open(KEPT, encoding="utf-8")) if os.path.exists(KEPT) else {"runs": {}, "beside": {}, "note": ""}
+    kept = (
+        json.load(open(KEPT, encoding="utf-8"))
+        if os.path.exists(KEPT)
+        else {"runs": {}, "beside": {}, "note": ""}
+    )
     kept["note"] = options.note or kept["note"]
     for run in options.runs or ([] if options.beside or options.note else RUNS):
         kept["runs"][run] = measure(run)

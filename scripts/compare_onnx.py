@@ -6,7 +6,9 @@ The checker must accept what it accepted before; inputs, outputs (names, types, 
 drawn inputs each output must have the same shape and type and agree: max|difference| <= tolerance * max|original|, 1e-4, or 1e-2 for
 models of float16; integers, booleans and strings are equal, NaN and infinities are at the same places.
 """
+
 import argparse, sys
+
 try:
     import numpy, onnx, onnxruntime  # noqa: F401
     from onnx_tools import Feed, add_feed_options, one_line, session
@@ -21,9 +23,18 @@ class NoOpinion(Exception):
 
 def interface(model):
     initialized = {tensor.name for tensor in model.graph.initializer}
-    return {"inputs": [(v.name, v.type.SerializeToString(deterministic=True)) for v in model.graph.input if v.name not in initialized],
-            "outputs": [(v.name, v.type.SerializeToString(deterministic=True)) for v in model.graph.output],
-            "opset imports": sorted((o.domain, o.version) for o in model.opset_import), "IR version": model.ir_version}
+    return {
+        "inputs": [
+            (v.name, v.type.SerializeToString(deterministic=True))
+            for v in model.graph.input
+            if v.name not in initialized
+        ],
+        "outputs": [
+            (v.name, v.type.SerializeToString(deterministic=True)) for v in model.graph.output
+        ],
+        "opset imports": sorted((o.domain, o.version) for o in model.opset_import),
+        "IR version": model.ir_version,
+    }
 
 
 def checker_says(path):
@@ -39,7 +50,9 @@ def checker_says(path):
 def uses_float16(model):
     half = onnx.TensorProto.FLOAT16
     return any(t.data_type == half for t in model.graph.initializer) or any(
-        node.op_type == "Cast" and any(a.i == half for a in node.attribute) for node in model.graph.node)
+        node.op_type == "Cast" and any(a.i == half for a in node.attribute)
+        for node in model.graph.node
+    )
 
 
 def difference(a, b):
@@ -49,7 +62,15 @@ def difference(a, b):
     if a.shape != b.shape or a.dtype != b.dtype:
         return 0.0, 0.0, f"{a.dtype}{list(a.shape)} has become {b.dtype}{list(b.shape)}"
     if a.dtype.kind not in "f":
-        return 0.0, 0.0, "" if numpy.array_equal(a, b) else f"{int(numpy.sum(a != b))} of {a.size} values differ"
+        return (
+            0.0,
+            0.0,
+            (
+                ""
+                if numpy.array_equal(a, b)
+                else f"{int(numpy.sum(a != b))} of {a.size} values differ"
+            ),
+        )
     if not numpy.array_equal(numpy.isnan(a), numpy.isnan(b)):
         return 0.0, 0.0, "NaN at other places"
     endless = numpy.isinf(a) | numpy.isinf(b)
@@ -80,10 +101,14 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
             bad = bool(reason) or error > tolerance * size
             failed += bad
             worst = max(worst, error / size if size else 0.0)
-            print(f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g} {error / size if size else 0.0:12.3g}"
-                  + (f"  FAIL {reason}" if bad else ""))
+            print(
+                f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g} {error / size if size else 0.0:12.3g}"
+                + (f"  FAIL {reason}" if bad else "")
+            )
     if not failed:
-        print(f"agrees on {draws} draws, greatest difference relative to an output's greatest element {worst:.3g}, {tolerance:g} allowed")
+        print(
+            f"agrees on {draws} draws, greatest difference relative to an output's greatest element {worst:.3g}, {tolerance:g} allowed"
+        )
     return failed
 
 
@@ -113,15 +138,19 @@ def main():
             print(f"FAIL the {what} have changed: {value} to {interface(after)[what]}")
     tolerance = options.rtol or (1e-2 if uses_float16(before) else 1e-4)
     try:
-        failed += compare_outputs(options.original, options.optimized, Feed(options), options.draws, tolerance)
+        failed += compare_outputs(
+            options.original, options.optimized, Feed(options), options.draws, tolerance
+        )
     except NoOpinion as reason:
         print(reason)
         return 5
     except Exception as error:
         failed += 1
         print(f"FAIL {one_line(error)}")
-    print(f"{options.optimized}: {'ok' if not failed else f'{failed} failures'} (tolerance {tolerance:g}, "
-          f"{len(before.graph.node)} nodes before, {len(after.graph.node)} after)")
+    print(
+        f"{options.optimized}: {'ok' if not failed else f'{failed} failures'} (tolerance {tolerance:g}, "
+        f"{len(before.graph.node)} nodes before, {len(after.graph.node)} after)"
+    )
     return 1 if failed else 0
 
 

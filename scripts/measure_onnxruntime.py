@@ -9,6 +9,7 @@ SECONDS is the minimum over all rounds, or with --statistic ratio the median ove
 fastest round: where a machine's speed changes by the second, as with neighbours on the same host, that repeats within 1.5 % where the
 minimum of long calls repeats within 5 %.
 """
+
 import argparse, math, os, random, statistics, sys, time
 from onnx_tools import Feed, add_feed_options, one_line, session
 
@@ -17,6 +18,7 @@ SAMPLE, VISIT = 0.2e-3, 10e-3
 
 class Measured:
     """One file of a batch: its session, or the reason why there is none, and the best sample of each visit."""
+
     def __init__(self, path, feed, threads):
         self.path, self.reason, self.visits = path, None, []
         self.clock = time.thread_time if threads == 1 else time.perf_counter
@@ -57,20 +59,31 @@ def seconds(files, statistic):
     if statistic == "minimum" or not runs:
         return [min(file.visits) if file.reason is None else None for file in files]
     rounds = [statistics.fmean(times) for times in zip(*(file.visits for file in runs))]
-    return [statistics.median(own / mean for own, mean in zip(file.visits, rounds)) * min(rounds) if file.reason is None else None
-            for file in files]
+    return [
+        (
+            statistics.median(own / mean for own, mean in zip(file.visits, rounds)) * min(rounds)
+            if file.reason is None
+            else None
+        )
+        for file in files
+    ]
 
 
 def answer(files, statistic, out):
     for file, value in zip(files, seconds(files, statistic)):
-        print(f"{value:.9f} {file.path}" if value is not None else f"FAIL {file.path} {file.reason}", file=out)
+        print(
+            f"{value:.9f} {file.path}" if value is not None else f"FAIL {file.path} {file.reason}",
+            file=out,
+        )
     print(file=out, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--threads", type=int, default=1, help="of ONNX Runtime, within an operator")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="of ONNX Runtime, within an operator"
+    )
     parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
     add_feed_options(parser)
     options = parser.parse_args()
@@ -83,10 +96,14 @@ def main():
         if path:
             batch.append(path)
             continue
-        answer(measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out)
+        answer(
+            measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out
+        )
         batch = []
     if batch:
-        answer(measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out)
+        answer(
+            measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out
+        )
 
 
 if __name__ == "__main__":

@@ -4,18 +4,50 @@ A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT sa
 input is of integers, HI left out then) or a file .npy. All else is drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw
 depends on the seed and the input's name only, so that two models with the same inputs get the same values.
 """
+
 import csv, os, re, zlib
 import numpy
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-NUMPY = {"float": "float32", "double": "float64", "float16": "float16", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64",
-         "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "bool": "bool", "string": "object"}
+NUMPY = {
+    "float": "float32",
+    "double": "float64",
+    "float16": "float16",
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "uint8": "uint8",
+    "uint16": "uint16",
+    "uint32": "uint32",
+    "uint64": "uint64",
+    "bool": "bool",
+    "string": "object",
+}
 
 
 def add_feed_options(parser):
-    parser.add_argument("--input-shape", action="append", default=[], metavar="NAME:1,3,..", help="sizes of an input")
-    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="size of a named dimension; 1 when not given")
-    parser.add_argument("--input", action="append", default=[], metavar="NAME=WHAT", help="a number, a range LO..HI or a file .npy")
+    parser.add_argument(
+        "--input-shape",
+        action="append",
+        default=[],
+        metavar="NAME:1,3,..",
+        help="sizes of an input",
+    )
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="size of a named dimension; 1 when not given",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=WHAT",
+        help="a number, a range LO..HI or a file .npy",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the drawn inputs")
 
 
@@ -26,13 +58,19 @@ class Feed:
         for text in options.input_shape:
             name, _, sizes = text.rpartition(":")
             self.shapes[name] = [int(size) for size in sizes.split(",") if size.strip()]
-        self.sizes = {name: int(size) for name, _, size in (re.split("([=:])", text, maxsplit=1) for text in options.dim)}
+        self.sizes = {
+            name: int(size)
+            for name, _, size in (re.split("([=:])", text, maxsplit=1) for text in options.dim)
+        }
         self.values = dict(text.split("=", 1) for text in options.input)
 
     def shape(self, name, declared):
         if name in self.shapes:
             return self.shapes[name]
-        return [size if isinstance(size, int) and size >= 0 else self.sizes.get(size, 1) for size in declared or []]
+        return [
+            size if isinstance(size, int) and size >= 0 else self.sizes.get(size, 1)
+            for size in declared or []
+        ]
 
     def draw(self, inputs, seed=0):
         """Arrays for a session's inputs (onnxruntime's NodeArg); the seed is added to that of the options."""
@@ -63,6 +101,7 @@ class Feed:
 def session(path, threads=1):
     """ONNX Runtime on one thread with all its optimizations, denormals flushed as our executor does."""
     import onnxruntime
+
     onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = threads
@@ -85,9 +124,13 @@ def model_table():
 
 
 def shape_options(row):
-    return [word for shape in row["shapes"].split() if shape != "-" for word in ("--input-shape", shape)]
+    return [
+        word for shape in row["shapes"].split() if shape != "-" for word in ("--input-shape", shape)
+    ]
 
 
 def feed_options(row):
     """The options that make a model of the table run."""
-    return shape_options(row) + [word for value in row["values"].split() if value != "-" for word in ("--input", value)]
+    return shape_options(row) + [
+        word for value in row["values"].split() if value != "-" for word in ("--input", value)
+    ]

@@ -5,12 +5,15 @@ for each, so that errors cancel and everything can be folded. Each of these (flo
 values that keep activations in range: weights of variance 2 / fan-in, scales and variances near 1, the rest small. Draws depend on the
 seed and the tensor's name only.
 """
+
 import math, sys, zlib
 import numpy, onnx
 from onnx import numpy_helper
 
 VIEWS = {"Reshape", "Unsqueeze", "Squeeze", "Identity", "Flatten", "Transpose"}
-SCALE = {("BatchNormalization", 1)}  # smaller where branches are summed: residual networks add up to infinity otherwise
+SCALE = {
+    ("BatchNormalization", 1)
+}  # smaller where branches are summed: residual networks add up to infinity otherwise
 NEAR_ONE = {("BatchNormalization", 4), ("Mul", 0), ("Mul", 1), ("Div", 1), ("Sqrt", 0)}
 WEIGHT = {("Conv", 1), ("ConvTranspose", 1), ("Gemm", 1), ("MatMul", 0), ("MatMul", 1)}
 
@@ -61,7 +64,9 @@ def equal_constants(graph):
     for node in list(graph.node):
         if node.op_type != "ConstantOfShape" or node.input[0] not in known:
             continue
-        fill = [numpy_helper.to_array(a.t) for a in node.attribute if a.name == "value"] or [numpy.zeros(1, "float32")]
+        fill = [numpy_helper.to_array(a.t) for a in node.attribute if a.name == "value"] or [
+            numpy.zeros(1, "float32")
+        ]
         shape = tuple(int(n) for n in numpy_helper.to_array(known[node.input[0]]))
         if fill[0].dtype.kind == "f" and math.prod(shape) > 1:
             graph.node.remove(node)
@@ -90,7 +95,11 @@ def main():
     for name, shape, kind in replaced:
         # Up to IR version 3 every initializer is declared as an input too.
         if model.ir_version < 4 and name not in inputs:
-            graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(kind), shape))
+            graph.input.append(
+                onnx.helper.make_tensor_value_info(
+                    name, onnx.helper.np_dtype_to_tensor_dtype(kind), shape
+                )
+            )
     drop_unused(graph, {value.name for value in graph.output})
     onnx.checker.check_model(model)
     onnx.save(model, target)

@@ -5,6 +5,7 @@ rules/generated, with the table of its README.md; everything else stays in BUILD
 and newer than what it reads is not done again.
 
 usage: rules.py [--without-size-4] [--jobs N]"""
+
 import argparse
 import glob
 import json
@@ -14,7 +15,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-SETS = sorted(os.path.basename(path)[:-4] for path in glob.glob(os.path.join(ROOT, "generator/sets/*.set")))
+SETS = sorted(
+    os.path.basename(path)[:-4] for path in glob.glob(os.path.join(ROOT, "generator/sets/*.set"))
+)
 KEPT = os.path.join(ROOT, "rules/generated")
 HEAD = "<!-- table -->"
 
@@ -44,19 +47,47 @@ def chain(name, size, jobs):
     stem = os.path.join(BUILD, "rules", f"{name}-{size}")
     source = os.path.join(ROOT, "generator/sets", name + ".set")
     if not fresh([stem + ".candidates", stem + ".json"], [source]):
-        run("generate-rules", "--ops", f"generator/sets/{name}.set", "--size", str(size), "--jobs", str(jobs),
-            "-o", stem + ".candidates", "--json", stem + ".json")
+        run(
+            "generate-rules",
+            "--ops",
+            f"generator/sets/{name}.set",
+            "--size",
+            str(size),
+            "--jobs",
+            str(jobs),
+            "-o",
+            stem + ".candidates",
+            "--json",
+            stem + ".json",
+        )
     prove(stem + ".candidates", stem + ".verdicts", jobs)
     kept = os.path.join(KEPT, f"{name}-{size}.rules")
     out = ["-o", kept] if size == 3 else ["--basis", kept]
     if not fresh([kept, stem + ".counts"], [stem + ".verdicts"]):
-        run("generate-rules", "--proved", stem + ".verdicts", *out, "--rest", stem + ".unproved", "--json", stem + ".counts")
+        run(
+            "generate-rules",
+            "--proved",
+            stem + ".verdicts",
+            *out,
+            "--rest",
+            stem + ".unproved",
+            "--json",
+            stem + ".counts",
+        )
     with open(stem + ".json", encoding="utf-8") as file:
         made = json.load(file)
     with open(stem + ".counts", encoding="utf-8") as file:
         counts = json.load(file)
-    columns = [made["raw"], made["candidates"], counts["rules"], counts["proved"], counts["conditional"], counts["refuted"],
-               counts["unknown"], counts["basis"]]
+    columns = [
+        made["raw"],
+        made["candidates"],
+        counts["rules"],
+        counts["proved"],
+        counts["conditional"],
+        counts["refuted"],
+        counts["unknown"],
+        counts["basis"],
+    ]
     return f"| {name} | {size} | " + " | ".join(f"{int(value):,}" for value in columns) + " |"
 
 
@@ -64,7 +95,18 @@ def directed(stem, kept, jobs):
     """Proves rules that were turned round, keeps them, and says how many."""
     prove(stem + ".candidates", stem + ".verdicts", jobs)
     os.makedirs(os.path.dirname(kept), exist_ok=True)
-    run("generate-rules", "--proved", stem + ".verdicts", "--all", "-o", kept, "--rest", stem + ".unproved", "--json", stem + ".counts")
+    run(
+        "generate-rules",
+        "--proved",
+        stem + ".verdicts",
+        "--all",
+        "-o",
+        kept,
+        "--rest",
+        stem + ".unproved",
+        "--json",
+        stem + ".counts",
+    )
     with open(stem + ".counts", encoding="utf-8") as file:
         return json.load(file)["proved"]
 
@@ -75,8 +117,18 @@ def search_set(jobs):
     library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
     gains, trades = os.path.join(BUILD, "rules", "gains"), os.path.join(BUILD, "rules", "trades")
     beside = [word for path in library for word in ("--beside", path)]
-    run("generate-rules", "--search", gains + ".candidates", "--trades", trades + ".candidates", *beside, *proved)
-    return directed(gains, os.path.join(KEPT, "search", "gains.rules"), jobs), directed(trades, os.path.join(KEPT, "trades.rules"), jobs)
+    run(
+        "generate-rules",
+        "--search",
+        gains + ".candidates",
+        "--trades",
+        trades + ".candidates",
+        *beside,
+        *proved,
+    )
+    return directed(gains, os.path.join(KEPT, "search", "gains.rules"), jobs), directed(
+        trades, os.path.join(KEPT, "trades.rules"), jobs
+    )
 
 
 def write_table(lines, wanted):
@@ -84,9 +136,17 @@ def write_table(lines, wanted):
     path = os.path.join(KEPT, "README.md")
     with open(path, encoding="utf-8") as file:
         text = file.read().split(HEAD)[0]
-    table = ["| set | size | raw | not reduced | written | proved | of them conditional | refuted | unknown | basis |",
-             "|---|---|---|---|---|---|---|---|---|---|", *lines]
-    text += HEAD + "\n" + "\n".join(table) + f"\n\nSearch set: {wanted[0]} gains; {wanted[1]} trades beside it.\n"
+    table = [
+        "| set | size | raw | not reduced | written | proved | of them conditional | refuted | unknown | basis |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        *lines,
+    ]
+    text += (
+        HEAD
+        + "\n"
+        + "\n".join(table)
+        + f"\n\nSearch set: {wanted[0]} gains; {wanted[1]} trades beside it.\n"
+    )
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     print("\n".join(table) + f"\nsearch set: {wanted[0]} gains, {wanted[1]} trades")
@@ -99,7 +159,16 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     os.makedirs(os.path.join(BUILD, "rules"), exist_ok=True)
-    run("generate-rules", "--ops", "generator/sets/taso.set", "--size", "2", "-q", "-o", "rules/generated/taso-2.candidates")
+    run(
+        "generate-rules",
+        "--ops",
+        "generator/sets/taso.set",
+        "--size",
+        "2",
+        "-q",
+        "-o",
+        "rules/generated/taso-2.candidates",
+    )
     lines = [chain(name, 3, options.jobs) for name in SETS]
     if not options.without_size_4:
         lines.append(chain("taso", 4, options.jobs))

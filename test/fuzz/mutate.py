@@ -6,14 +6,28 @@ slice cut out, a length, a number, a name put in another's place, or a field dup
 that the change reaches what is behind the parser. What must hold: a documented exit code, a message where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60 seconds
 and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS (.cache/models).
 """
+
 import collections, glob, os, random, subprocess, sys, time
 
 BUILD, MODELS = os.environ.get("BUILD", "build"), os.environ.get("ISOMER_MODELS", ".cache/models")
-PROGRAM, KEEP, TESTDATA = os.path.join(BUILD, "optimize-forks"), os.path.join(BUILD, "mutants"), "/usr/share/libonnx-testdata/data"
+PROGRAM, KEEP, TESTDATA = (
+    os.path.join(BUILD, "optimize-forks"),
+    os.path.join(BUILD, "mutants"),
+    "/usr/share/libonnx-testdata/data",
+)
 CODES, MEMORY_KB, LARGEST, REAL = {0, 1, 3, 4, 5}, 4 << 20, 6_000_000, 0.15
 # Which fields hold messages: {message: {field: message}}
-INNER = {"model": {7: "graph", 8: "opset", 25: "function"}, "function": {7: "node", 9: "opset"}, "graph": {1: "node", 5: "tensor", 11: "info", 12: "info", 13: "info"}, "node": {5: "attribute"},
-         "attribute": {5: "tensor", 6: "graph", 11: "graph"}, "info": {2: "type"}, "type": {1: "tensortype"}, "tensortype": {2: "shape"}, "shape": {1: "dim"}}
+INNER = {
+    "model": {7: "graph", 8: "opset", 25: "function"},
+    "function": {7: "node", 9: "opset"},
+    "graph": {1: "node", 5: "tensor", 11: "info", 12: "info", 13: "info"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 11: "graph"},
+    "info": {2: "type"},
+    "type": {1: "tensortype"},
+    "tensortype": {2: "shape"},
+    "shape": {1: "dim"},
+}
 
 
 def varint(value):
@@ -50,7 +64,26 @@ def fields(data):
 
 
 def number(rng):
-    return rng.choice([0, 1, 2, 3, 7, 127, 128, 255, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1, rng.randrange(2**16)])
+    return rng.choice(
+        [
+            0,
+            1,
+            2,
+            3,
+            7,
+            127,
+            128,
+            255,
+            2**31 - 1,
+            2**31,
+            2**32,
+            2**62,
+            2**63 - 1,
+            2**63,
+            2**64 - 1,
+            rng.randrange(2**16),
+        ]
+    )
 
 
 def flip(rng, data):
@@ -74,10 +107,18 @@ def change_field(rng, one, names):
         name = rng.choice(names)
         return varint(tag << 3 | 2) + varint(len(name)) + name
     if kind == 0:
-        value = max(0, take_varint(contents, 0)[0] + rng.choice([-1, 1])) if how < 2 else number(rng)
+        value = (
+            max(0, take_varint(contents, 0)[0] + rng.choice([-1, 1])) if how < 2 else number(rng)
+        )
         return varint(tag << 3) + varint(value)
     if kind == 2 and how == 0:
-        return varint(tag << 3 | 2) + varint(number(rng) if rng.random() < 0.5 else max(0, len(contents) + rng.randrange(-3, 4))) + contents
+        return (
+            varint(tag << 3 | 2)
+            + varint(
+                number(rng) if rng.random() < 0.5 else max(0, len(contents) + rng.randrange(-3, 4))
+            )
+            + contents
+        )
     if kind == 2 and how == 1:
         inner = cut(rng, contents)
         return varint(tag << 3 | 2) + varint(len(inner)) + inner
@@ -104,15 +145,27 @@ def change_message(rng, name, data, names):
     else:
         k = rng.randrange(len(parts))
         how = rng.randrange(6)
-        new = [[parts[k][2]] * 2, [], [rng.choice(parts)[2]], [parts[k][2], rng.choice(parts)[2]]][how] if how < 4 else [change_field(rng, parts[k], names)]
-    return b"".join(part[2] for part in parts[:k]) + b"".join(new) + b"".join(part[2] for part in parts[k + 1:])
+        new = (
+            [[parts[k][2]] * 2, [], [rng.choice(parts)[2]], [parts[k][2], rng.choice(parts)[2]]][
+                how
+            ]
+            if how < 4
+            else [change_field(rng, parts[k], names)]
+        )
+    return (
+        b"".join(part[2] for part in parts[:k])
+        + b"".join(new)
+        + b"".join(part[2] for part in parts[k + 1 :])
+    )
 
 
 def names_in(data):
     """Of the values and operators of the main graph."""
     graphs = [part[3] for part in fields(data) if part[:2] == (7, 2)]
     nodes = [part[3] for graph in graphs for part in fields(graph) if part[:2] == (1, 2)]
-    return [part[3] for node in nodes for part in fields(node) if part[0] in (1, 2, 4) and part[1] == 2]
+    return [
+        part[3] for node in nodes for part in fields(node) if part[0] in (1, 2, 4) and part[1] == 2
+    ]
 
 
 def mutate(rng, data, names):
@@ -128,12 +181,21 @@ class Server:
     """optimize-forks: a child of it for each run."""
 
     def __init__(self):
-        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:malloc_context_size=8:quarantine_size_mb=32", UBSAN_OPTIONS="print_stacktrace=1", LD_BIND_NOW="1")
-        self.process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+        environment = dict(
+            os.environ,
+            ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:malloc_context_size=8:quarantine_size_mb=32",
+            UBSAN_OPTIONS="print_stacktrace=1",
+            LD_BIND_NOW="1",
+        )
+        self.process = subprocess.Popen(
+            [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+        )
 
     def run(self, path, out, messages):
         """(exit code, or minus the signal; seconds; KB)"""
-        self.process.stdin.write("\t".join([messages, path, out, "--cost", "flops", "--steps", "50", "-q"]) + "\n")
+        self.process.stdin.write(
+            "\t".join([messages, path, out, "--cost", "flops", "--steps", "50", "-q"]) + "\n"
+        )
         self.process.stdin.flush()
         status, seconds, kb = self.process.stdout.readline().split()
         return os.waitstatus_to_exitcode(int(status)), float(seconds), int(kb)
@@ -148,24 +210,37 @@ def complaint(code, messages, kb, out):
         return f"{kb} KB"
     if code and not messages.strip():
         return "no message"
-    return "" if os.path.exists(out) == (code == 0) else "an output where none should be, or none where one should"
+    return (
+        ""
+        if os.path.exists(out) == (code == 0)
+        else "an output where none should be, or none where one should"
+    )
 
 
 class Sources:
     """Files to start from, read once."""
 
     def __init__(self):
-        self.real = [p for p in sorted(glob.glob(os.path.join(MODELS, "*.onnx"))) if os.path.getsize(p) <= LARGEST]
-        self.small = [p for p in sorted(glob.glob(f"{TESTDATA}/**/*.onnx", recursive=True)) if os.path.getsize(p) <= LARGEST]
+        self.real = [
+            p
+            for p in sorted(glob.glob(os.path.join(MODELS, "*.onnx")))
+            if os.path.getsize(p) <= LARGEST
+        ]
+        self.small = [
+            p
+            for p in sorted(glob.glob(f"{TESTDATA}/**/*.onnx", recursive=True))
+            if os.path.getsize(p) <= LARGEST
+        ]
         self.files = {p: self.read(p) for p in self.real}
-        self.weights = [(len(self.files[p][1]) + 100) ** -1.5 for p in self.real]  # large graphs take longer
+        self.weights = [
+            (len(self.files[p][1]) + 100) ** -1.5 for p in self.real
+        ]  # large graphs take longer
 
     @staticmethod
     def read(path):
         with open(path, "rb") as file:
             data = file.read()
         return data, names_in(data)
-
 
     def mutant(self, seed, k):
         rng = random.Random(f"{seed}/{k}")
@@ -177,18 +252,25 @@ class Sources:
 
 
 def main():
-    count, seed, first, limit = (int(v) for v in (sys.argv[1:] + ["100", "1", "0", "1000000"][len(sys.argv) - 1:])[:4])
+    count, seed, first, limit = (
+        int(v) for v in (sys.argv[1:] + ["100", "1", "0", "1000000"][len(sys.argv) - 1 :])[:4]
+    )
     sources, server = Sources(), Server()
     if not sources.real and not sources.small:
         print("no models: scripts/fetch-models fetches them")
         return 5
     os.makedirs(KEEP, exist_ok=True)
     codes, reals, bad, slowest, most, start = collections.Counter(), 0, 0, 0, 0, time.monotonic()
-    path, out, texts = (os.path.join(KEEP, f"{name}-{os.getpid()}") for name in ("in.onnx", "out.onnx", "messages"))
+    path, out, texts = (
+        os.path.join(KEEP, f"{name}-{os.getpid()}") for name in ("in.onnx", "out.onnx", "messages")
+    )
 
     def tell():
-        print(f"{sum(codes.values())} mutants from {first} on, seed {seed}, {reals} of {len(sources.real)} real models, the others of {len(sources.small)} files: {bad} bad; exit codes "
-              f"{dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most {most // 1024} MB; {time.monotonic() - start:.0f} s in all", flush=True)
+        print(
+            f"{sum(codes.values())} mutants from {first} on, seed {seed}, {reals} of {len(sources.real)} real models, the others of {len(sources.small)} files: {bad} bad; exit codes "
+            f"{dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most {most // 1024} MB; {time.monotonic() - start:.0f} s in all",
+            flush=True,
+        )
 
     for k in range(first, first + count):
         if time.monotonic() - start > limit:
@@ -210,7 +292,9 @@ def main():
         if os.path.exists(out):
             os.unlink(out)
         if code == 1 and not why:
-            print(f"mutant {k} of {os.path.basename(name)}: {messages[:1000]}", flush=True)  # documented, but what a rule or a kernel got wrong is worth a look
+            print(
+                f"mutant {k} of {os.path.basename(name)}: {messages[:1000]}", flush=True
+            )  # documented, but what a rule or a kernel got wrong is worth a look
         if (k - first) % 500 == 499:
             tell()
     server.process.stdin.close()

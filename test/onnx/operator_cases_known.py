@@ -1,4 +1,5 @@
 """Cases of operators that are known with a kernel and take many attributes; operator_cases.py finds them by name."""
+
 from fractions import Fraction
 import numpy as np
 
@@ -9,12 +10,21 @@ def number(text):
 
 def attention(case):
     case.attrs.update({name: case.draw(name) for name in ("scale", "cap", "causal")})
-    case.onnx_attrs = {"is_causal": int(case.attrs["causal"] == "yes"), "softcap": float(number(case.attrs["cap"]))}
+    case.onnx_attrs = {
+        "is_causal": int(case.attrs["causal"] == "yes"),
+        "softcap": float(number(case.attrs["cap"])),
+    }
     if number(case.attrs["scale"]):
         case.onnx_attrs["scale"] = float(number(case.attrs["scale"]))
     group, past = case.random.choice([1, 2, 4]), case.below(3)
-    case.inputs = [case.tensor(2, 4, 3, 6), case.tensor(2, group, 5, 6), case.tensor(2, group, 5, 7)]
-    case.inputs.append(case.random.choice([case.tensor(3, 5 + past), case.tensor(2, 1, 3, 5 + past)]))
+    case.inputs = [
+        case.tensor(2, 4, 3, 6),
+        case.tensor(2, group, 5, 6),
+        case.tensor(2, group, 5, 7),
+    ]
+    case.inputs.append(
+        case.random.choice([case.tensor(3, 5 + past), case.tensor(2, 1, 3, 5 + past)])
+    )
     if past:
         case.inputs += [case.tensor(2, group, past, 6), case.tensor(2, group, past, 7)]
     case.type, case.opset, case.outputs = "Attention", 24, 4
@@ -28,21 +38,40 @@ def rotaryat(case):
         case.attrs["heads"], x = 3, case.tensor(2, 4, 3 * e)
     else:
         x = case.tensor(2, 3, 4, e)
-    case.inputs = [x, case.tensor(6, h), case.tensor(6, h), np.array([[case.below(6) for _ in range(4)] for _ in range(2)], np.int64)]
+    case.inputs = [
+        x,
+        case.tensor(6, h),
+        case.tensor(6, h),
+        np.array([[case.below(6) for _ in range(4)] for _ in range(2)], np.int64),
+    ]
     case.type, case.opset = "RotaryEmbedding", 23
-    case.onnx_attrs = {"interleaved": int(case.attrs["interleaved"] == "yes"), "rotary_embedding_dim": 2 * h, "num_heads": case.attrs.get("heads", 0)}
+    case.onnx_attrs = {
+        "interleaved": int(case.attrs["interleaved"] == "yes"),
+        "rotary_embedding_dim": 2 * h,
+        "num_heads": case.attrs.get("heads", 0),
+    }
 
 
 def resample(case):
     for name in ("mode", "coordinate", "rounding", "a", "exclude"):
         case.attrs[name] = case.draw(name)
-    x, scales = case.tensor(1, 1, 4, 5), [1, 1, case.random.choice([0.6, 0.75, 1.3, 2]), case.random.choice([0.5, 0.7, 1.6, 3])]
+    x, scales = case.tensor(1, 1, 4, 5), [
+        1,
+        1,
+        case.random.choice([0.6, 0.75, 1.3, 2]),
+        case.random.choice([0.5, 0.7, 1.6, 3]),
+    ]
     if case.attrs["mode"] != "cubic":
         case.attrs["exclude"] = "no"  # ONNX Runtime takes it for cubic only
     case.attrs["sizes"] = [int(np.float32(n) * np.float32(f)) for n, f in zip(x.shape, scales)]
     case.inputs, case.type = [x, np.zeros(0, np.float32), np.array(scales, np.float32)], "Resize"
-    case.onnx_attrs = {"mode": case.attrs["mode"], "coordinate_transformation_mode": case.attrs["coordinate"], "nearest_mode": case.attrs["rounding"],
-                       "cubic_coeff_a": float(number(case.attrs["a"])), "exclude_outside": int(case.attrs["exclude"] == "yes")}
+    case.onnx_attrs = {
+        "mode": case.attrs["mode"],
+        "coordinate_transformation_mode": case.attrs["coordinate"],
+        "nearest_mode": case.attrs["rounding"],
+        "cubic_coeff_a": float(number(case.attrs["a"])),
+        "exclude_outside": int(case.attrs["exclude"] == "yes"),
+    }
 
 
 def dropmask(case):
@@ -59,19 +88,35 @@ def dropout(case):
 
 def batchtrain(case):
     case.attrs = {name: case.draw(name) for name in ("epsilon", "momentum")}
-    shape = [2, 3, 4, 5][:2 + case.below(3)]
-    case.inputs = [case.tensor(*shape), case.tensor(3), case.tensor(3), case.tensor(3), case.tensor(3, low=0.1)]
+    shape = [2, 3, 4, 5][: 2 + case.below(3)]
+    case.inputs = [
+        case.tensor(*shape),
+        case.tensor(3),
+        case.tensor(3),
+        case.tensor(3),
+        case.tensor(3, low=0.1),
+    ]
     x, scale, bias, mean, var = (a.astype("f8") for a in case.inputs)
-    axes, momentum, channels = (0, *range(2, x.ndim)), number(case.attrs["momentum"]), (3,) + (1,) * (x.ndim - 2)
+    axes, momentum, channels = (
+        (0, *range(2, x.ndim)),
+        number(case.attrs["momentum"]),
+        (3,) + (1,) * (x.ndim - 2),
+    )
     now = [x.mean(axes), x.var(axes)]
-    y = (x - now[0].reshape(channels)) / np.sqrt(now[1].reshape(channels) + number(case.attrs["epsilon"]))
+    y = (x - now[0].reshape(channels)) / np.sqrt(
+        now[1].reshape(channels) + number(case.attrs["epsilon"])
+    )
     y = y * scale.reshape(channels) + bias.reshape(channels)
-    case.expected = [a.astype(np.float32) for a in (y, *(momentum * a + (1 - momentum) * b for a, b in zip((mean, var), now)))]
+    case.expected = [
+        a.astype(np.float32)
+        for a in (y, *(momentum * a + (1 - momentum) * b for a, b in zip((mean, var), now)))
+    ]
     case.outputs = 3
 
 
 def maxplace(case):
     from operator_cases import pool
+
     pool(case)
     case.attrs["columns"] = case.draw("columns")
     case.onnx_attrs["storage_order"] = int(case.attrs["columns"] == "yes")
@@ -79,7 +124,7 @@ def maxplace(case):
 
 
 def nll(case):
-    classes, shape = 5, [2, 3, 4][:case.below(3)]
+    classes, shape = 5, [2, 3, 4][: case.below(3)]
     case.attrs = {"reduction": case.draw("reduction")}
     case.onnx_attrs = {"reduction": case.attrs["reduction"]}
     if case.below(2):
@@ -99,8 +144,16 @@ def crossentropy(case):
 
 def gridsample(case):
     case.attrs = {name: case.draw(name) for name in ("mode", "outside", "align")}
-    case.inputs, case.type, case.opset = [case.tensor(2, 2, 4, 5), case.tensor(2, 3, 4, 2, low=-1.6, high=1.6)], "GridSample", 20
-    case.onnx_attrs = {"mode": case.attrs["mode"], "padding_mode": case.attrs["outside"], "align_corners": int(case.attrs["align"] == "yes")}
+    case.inputs, case.type, case.opset = (
+        [case.tensor(2, 2, 4, 5), case.tensor(2, 3, 4, 2, low=-1.6, high=1.6)],
+        "GridSample",
+        20,
+    )
+    case.onnx_attrs = {
+        "mode": case.attrs["mode"],
+        "padding_mode": case.attrs["outside"],
+        "align_corners": int(case.attrs["align"] == "yes"),
+    }
 
 
 def linearattention(case):
@@ -109,27 +162,49 @@ def linearattention(case):
     case.attrs = {"kv_heads": g, "q_heads": h, "scale": case.draw("scale"), "rule": rule}
     case.inputs = [case.tensor(b, t, h * dk), case.tensor(b, t, g * dk), case.tensor(b, t, g * dv)]
     case.inputs.append(case.tensor(b, g, dk, dv) if case.below(2) else None)
-    case.inputs.append(case.tensor(b, t, case.random.choice([g, g * dk])) if "gated" in rule else None)
+    case.inputs.append(
+        case.tensor(b, t, case.random.choice([g, g * dk])) if "gated" in rule else None
+    )
     case.inputs.append(case.tensor(b, t, case.random.choice([1, g])) if "delta" in rule else None)
-    case.inputs = [x if x is None else x / 4 for x in case.inputs]  # else the state grows beyond what float32 keeps
+    case.inputs = [
+        x if x is None else x / 4 for x in case.inputs
+    ]  # else the state grows beyond what float32 keeps
     case.type, case.opset, case.outputs = "LinearAttention", 27, 2
-    case.onnx_attrs = {"kv_num_heads": g, "q_num_heads": h, "scale": number(case.attrs["scale"]), "update_rule": rule}
+    case.onnx_attrs = {
+        "kv_num_heads": g,
+        "q_num_heads": h,
+        "scale": number(case.attrs["scale"]),
+        "update_rule": rule,
+    }
 
 
 def causalconv(case):
     case.attrs["activation"] = case.onnx_attrs["activation"] = case.draw("activation")
     k = 1 + case.below(3)
-    case.inputs = [case.tensor(2, 3, 5), case.tensor(3, 1, k), case.tensor(3) if case.below(2) else None, case.tensor(2, 3, k - 1) if case.below(2) else None]
+    case.inputs = [
+        case.tensor(2, 3, 5),
+        case.tensor(3, 1, k),
+        case.tensor(3) if case.below(2) else None,
+        case.tensor(2, 3, k - 1) if case.below(2) else None,
+    ]
     case.type, case.opset, case.outputs = "CausalConvWithState", 27, 2
 
 
 def dft(case):
-    case.attrs = {"axis": int(case.draw("axis")), "inverse": case.draw("inverse"), "length": int(case.draw("length"))}
+    case.attrs = {
+        "axis": int(case.draw("axis")),
+        "inverse": case.draw("inverse"),
+        "length": int(case.draw("length")),
+    }
     case.inputs = [case.tensor(3, 4, 2 if case.attrs["inverse"] == "yes" else 1 + case.below(2))]
     x = case.inputs[0].astype("f8")
     signal = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
     turn = np.fft.ifft if case.attrs["inverse"] == "yes" else np.fft.fft
-    y = turn(signal, n=case.attrs["length"] or None, axis=case.attrs["axis"] if case.attrs["axis"] >= 0 else -1)
+    y = turn(
+        signal,
+        n=case.attrs["length"] or None,
+        axis=case.attrs["axis"] if case.attrs["axis"] >= 0 else -1,
+    )
     case.expected = [np.stack([y.real, y.imag], -1).astype(np.float32)]
 
 
@@ -137,7 +212,9 @@ def window(case):
     case.attrs = {"size": int(case.draw("size")), "periodic": case.draw("periodic")}
     size, case.type = case.attrs["size"], case.op.onnx[0][0]
     n = size if case.attrs["periodic"] == "yes" else size - 1
-    a = {"hann": (0.5, 0.5, 0), "hamming": (25 / 46, 21 / 46, 0), "blackman": (0.42, 0.5, 0.08)}[case.op.name]
+    a = {"hann": (0.5, 0.5, 0), "hamming": (25 / 46, 21 / 46, 0), "blackman": (0.42, 0.5, 0.08)}[
+        case.op.name
+    ]
     angle = 2 * np.pi * np.arange(size) / max(n, 1)
     case.expected = [(a[0] - a[1] * np.cos(angle) + a[2] * np.cos(2 * angle)).astype(np.float32)]
 
@@ -156,7 +233,9 @@ def eyelike(case):
 
 
 def mean(case):
-    case.inputs, case.type = [case.tensor(2, 3, 4), case.tensor(2, 3, 4), case.tensor(4)][:1 + case.below(3)], "Mean"
+    case.inputs, case.type = [case.tensor(2, 3, 4), case.tensor(2, 3, 4), case.tensor(4)][
+        : 1 + case.below(3)
+    ], "Mean"
 
 
 def swiglu(case):
@@ -167,7 +246,11 @@ def swiglu(case):
 
 
 def cumprod(case):
-    case.attrs = {"axis": int(case.draw("axis")), "exclusive": case.draw("exclusive"), "reverse": case.draw("reverse")}
+    case.attrs = {
+        "axis": int(case.draw("axis")),
+        "exclusive": case.draw("exclusive"),
+        "reverse": case.draw("reverse"),
+    }
     case.inputs, axis = [case.tensor(2, 3, 4)], case.attrs["axis"]
     x = np.flip(case.inputs[0], axis) if case.attrs["reverse"] == "yes" else case.inputs[0]
     y = np.cumprod(x.astype("f8"), axis)
@@ -178,6 +261,7 @@ def cumprod(case):
 
 def lppool(case):
     from operator_cases import pool
+
     pool(case)
     case.attrs["p"] = case.onnx_attrs["p"] = int(case.draw("p"))
     case.type = "LpPool"
@@ -197,7 +281,9 @@ def zero_of(case, n, dtype, many=True):
 
 
 def scale_of(case, n, many=True):
-    return np.asarray(case.tensor(*[(), (1,), (n,)][case.below(3 if many else 2)], low=0.01, high=0.1), np.float32)
+    return np.asarray(
+        case.tensor(*[(), (1,), (n,)][case.below(3 if many else 2)], low=0.01, high=0.1), np.float32
+    )
 
 
 def wide(x, zero, axis):
@@ -208,12 +294,16 @@ def wide(x, zero, axis):
 
 
 def quantized(product, scale, zero):
-    return np.clip(np.rint(product * scale) + zero, np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max).astype(zero.dtype)
+    return np.clip(
+        np.rint(product * scale) + zero, np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max
+    ).astype(zero.dtype)
 
 
 def factors(case):
-    batch = [2, 3][:case.below(3)]
-    a, b = small(case, *batch, 3, 5, dtype=byte_type(case)), small(case, *batch[case.below(len(batch) + 1):], 5, 4, dtype=byte_type(case))
+    batch = [2, 3][: case.below(3)]
+    a, b = small(case, *batch, 3, 5, dtype=byte_type(case)), small(
+        case, *batch[case.below(len(batch) + 1) :], 5, 4, dtype=byte_type(case)
+    )
     return (a, b) if case.below(2) else (a[(0,) * len(batch)].copy(), b)
 
 
@@ -226,67 +316,127 @@ def matmulinteger(case):
 
 def qlinearmatmul(case):
     a, b = factors(case)
-    case.inputs = [a, scale_of(case, 3), zero_of(case, 3, a.dtype), b, scale_of(case, 4), zero_of(case, 4, b.dtype),
-                   scale_of(case, 1) * 40, zero_of(case, 1, byte_type(case))]
+    case.inputs = [
+        a,
+        scale_of(case, 3),
+        zero_of(case, 3, a.dtype),
+        b,
+        scale_of(case, 4),
+        zero_of(case, 4, b.dtype),
+        scale_of(case, 1) * 40,
+        zero_of(case, 1, byte_type(case)),
+    ]
     scale = case.inputs[1].reshape(-1, 1).astype("f8") * case.inputs[4] / case.inputs[6]
-    case.expected = [quantized(wide(a, case.inputs[2], -2) @ wide(b, case.inputs[5], -1), scale, case.inputs[7])]
+    case.expected = [
+        quantized(wide(a, case.inputs[2], -2) @ wide(b, case.inputs[5], -1), scale, case.inputs[7])
+    ]
 
 
 def windows_of_bytes(case):
     from operator_cases import conv
+
     conv(case)
     kind = byte_type(case)
-    x, w = (small(case, *a.shape, dtype=t) for a, t in zip(case.inputs, (np.uint8, kind) if case.below(2) else (np.uint8, np.uint8)))
+    x, w = (
+        small(case, *a.shape, dtype=t)
+        for a, t in zip(case.inputs, (np.uint8, kind) if case.below(2) else (np.uint8, np.uint8))
+    )
     return x, w
 
 
 def convinteger(case):
     """ONNX Runtime has it for one type of both; the meaning is that of a convolution of what is left of the zeros."""
     x, w = windows_of_bytes(case)
-    case.type, case.inputs = "ConvInteger", [x, w, zero_of(case, 1, x.dtype, False) if case.below(2) else None, zero_of(case, len(w), w.dtype) if case.below(2) else None]
-    case.expected = [convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[3], 0)).astype(np.int32)]
+    case.type, case.inputs = "ConvInteger", [
+        x,
+        w,
+        zero_of(case, 1, x.dtype, False) if case.below(2) else None,
+        zero_of(case, len(w), w.dtype) if case.below(2) else None,
+    ]
+    case.expected = [
+        convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[3], 0)).astype(np.int32)
+    ]
 
 
 def convolved(case, x, w):
     """By ONNX Runtime, in doubles."""
     import onnxruntime
     from onnx import helper
+
     names = [helper.make_tensor_value_info(n, 11, a.shape) for n, a in (("x", x), ("w", w))]
-    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], **case.onnx_attrs)], "g", names, [helper.make_empty_tensor_value_info("y")])
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], **case.onnx_attrs)],
+        "g",
+        names,
+        [helper.make_empty_tensor_value_info("y")],
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=8)
     try:
-        return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x.astype("f8"), "w": w.astype("f8")})[0]
+        return onnxruntime.InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        ).run(None, {"x": x.astype("f8"), "w": w.astype("f8")})[0]
     except Exception:
         from onnx.reference import ReferenceEvaluator
+
         return ReferenceEvaluator(model).run(None, {"x": x.astype("f8"), "w": w.astype("f8")})[0]
 
 
 def qlinearconv(case):
     x, w = windows_of_bytes(case)
     bias = case.integers(len(w), low=-500, high=500, dtype=np.int32) if case.below(2) else None
-    case.inputs = [x, scale_of(case, 1), zero_of(case, 1, x.dtype, False), w, scale_of(case, len(w)), zero_of(case, len(w), w.dtype),
-                   scale_of(case, 1) * 40, zero_of(case, 1, byte_type(case), False), bias]
+    case.inputs = [
+        x,
+        scale_of(case, 1),
+        zero_of(case, 1, x.dtype, False),
+        w,
+        scale_of(case, len(w)),
+        zero_of(case, len(w), w.dtype),
+        scale_of(case, 1) * 40,
+        zero_of(case, 1, byte_type(case), False),
+        bias,
+    ]
     channels = (1, -1) + (1,) * (x.ndim - 2)
-    product = convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[5], 0)) + (0 if bias is None else bias.reshape(channels))
-    scale = case.inputs[1].reshape(-1)[0].astype("f8") * case.inputs[4].reshape(channels) / case.inputs[6].reshape(-1)[0]
+    product = convolved(case, wide(x, case.inputs[2], 0), wide(w, case.inputs[5], 0)) + (
+        0 if bias is None else bias.reshape(channels)
+    )
+    scale = (
+        case.inputs[1].reshape(-1)[0].astype("f8")
+        * case.inputs[4].reshape(channels)
+        / case.inputs[6].reshape(-1)[0]
+    )
     case.expected = [quantized(product, scale, case.inputs[7].reshape(-1)[0])]
 
 
 def affinegrid(case):
-    sizes = [2, 3, *([4, 5, 3][:2 + case.below(2)])]
+    sizes = [2, 3, *([4, 5, 3][: 2 + case.below(2)])]
     case.attrs = {"sizes": sizes, "align": case.draw("align")}
-    case.inputs, case.type, case.opset = [case.tensor(2, len(sizes) - 2, len(sizes) - 1)], "AffineGrid", 20
-    case.onnx_inputs, case.onnx_attrs = [case.inputs[0], np.array(sizes, np.int64)], {"align_corners": int(case.attrs["align"] == "yes")}
+    case.inputs, case.type, case.opset = (
+        [case.tensor(2, len(sizes) - 2, len(sizes) - 1)],
+        "AffineGrid",
+        20,
+    )
+    case.onnx_inputs, case.onnx_attrs = [case.inputs[0], np.array(sizes, np.int64)], {
+        "align_corners": int(case.attrs["align"] == "yes")
+    }
 
 
 def col2im(case):
     ns = 1 + case.below(3)
-    block, attrs = [1 + case.below(3) for _ in range(ns)], {n: case.draw(n, 2 * ns if n == "pads" else ns) for n in ("strides", "pads", "dilations")}
+    block, attrs = [1 + case.below(3) for _ in range(ns)], {
+        n: case.draw(n, 2 * ns if n == "pads" else ns) for n in ("strides", "pads", "dilations")
+    }
     image = [d * (k - 1) + 1 + case.below(4) for k, d in zip(block, attrs["dilations"])]
-    places = [(n + attrs["pads"][j] + attrs["pads"][j + ns] - d * (k - 1) - 1) // s + 1
-              for j, (n, k, d, s) in enumerate(zip(image, block, attrs["dilations"], attrs["strides"]))]
+    places = [
+        (n + attrs["pads"][j] + attrs["pads"][j + ns] - d * (k - 1) - 1) // s + 1
+        for j, (n, k, d, s) in enumerate(zip(image, block, attrs["dilations"], attrs["strides"]))
+    ]
     case.inputs = [case.tensor(2, 2 * int(np.prod(block)), int(np.prod(places)))]
-    case.attrs, case.onnx_attrs, case.type, case.opset = dict(attrs, image=image, block=block), attrs, "Col2Im", 18
+    case.attrs, case.onnx_attrs, case.type, case.opset = (
+        dict(attrs, image=image, block=block),
+        attrs,
+        "Col2Im",
+        18,
+    )
     case.onnx_inputs = case.inputs + [np.array(image, np.int64), np.array(block, np.int64)]
 
 
@@ -295,34 +445,74 @@ def optimizer(case, kinds, names, apply):
     case.attrs.update({name: case.draw(name) for name in names})
     n, shapes = 1 + case.below(2), [(2, 3), (4,)]
     r, t = np.float32(0.1), np.int64(case.below(3))
-    tensors = [[case.tensor(*shapes[j], low=0.1 if kind > 1 else -2.0) for j in range(n)] for kind in range(kinds)]
+    tensors = [
+        [case.tensor(*shapes[j], low=0.1 if kind > 1 else -2.0) for j in range(n)]
+        for kind in range(kinds)
+    ]
     case.inputs = [np.array(r), np.array(t), *(x for kind in tensors for x in kind)]
-    results = [apply(r, t, *(kind[j] for kind in tensors), **{name: number(case.attrs[name]) for name in names}) for j in range(n)]
-    case.expected = [np.asarray(results[j][k], np.float32) for k in range(kinds - 1) for j in range(n)]
+    results = [
+        apply(
+            r,
+            t,
+            *(kind[j] for kind in tensors),
+            **{name: number(case.attrs[name]) for name in names}
+        )
+        for j in range(n)
+    ]
+    case.expected = [
+        np.asarray(results[j][k], np.float32) for k in range(kinds - 1) for j in range(n)
+    ]
     case.outputs = len(case.expected)
 
 
 def momentum(case):
     from onnx.reference.ops.aionnx_preview_training import op_momentum as reference
+
     case.attrs["mode"] = case.draw("mode")
-    step = reference._apply_nesterov if case.attrs["mode"] == "nesterov" else reference._apply_momentum
-    optimizer(case, 3, ["alpha", "beta", "norm"], lambda *a, alpha, beta, norm: step(*a, norm, alpha, beta))
+    step = (
+        reference._apply_nesterov if case.attrs["mode"] == "nesterov" else reference._apply_momentum
+    )
+    optimizer(
+        case,
+        3,
+        ["alpha", "beta", "norm"],
+        lambda *a, alpha, beta, norm: step(*a, norm, alpha, beta),
+    )
 
 
 def adagrad(case):
     from onnx.reference.ops.aionnx_preview_training.op_adagrad import _apply_adagrad
-    optimizer(case, 3, ["decay", "epsilon", "norm"], lambda *a, decay, epsilon, norm: _apply_adagrad(*a, norm, epsilon, decay))
+
+    optimizer(
+        case,
+        3,
+        ["decay", "epsilon", "norm"],
+        lambda *a, decay, epsilon, norm: _apply_adagrad(*a, norm, epsilon, decay),
+    )
 
 
 def adam(case):
     from onnx.reference.ops.aionnx_preview_training.op_adam import _apply_adam
+
     names = ["alpha", "beta", "epsilon", "norm", "post"]
-    optimizer(case, 4, names, lambda *a, alpha, beta, epsilon, norm, post: _apply_adam(*a, norm, post, alpha, beta, epsilon))
+    optimizer(
+        case,
+        4,
+        names,
+        lambda *a, alpha, beta, epsilon, norm, post: _apply_adam(
+            *a, norm, post, alpha, beta, epsilon
+        ),
+    )
 
 
 def unique(case):
     case.attrs = {"axis": int(case.draw("axis")), "sorted": case.draw("sorted")}
-    x = case.integers(*[4, 3, 2][:1 + case.below(3)], low=0, high=2 + case.below(2), dtype=case.random.choice([np.float32, np.int64]))
+    x = case.integers(
+        *[4, 3, 2][: 1 + case.below(3)],
+        low=0,
+        high=2 + case.below(2),
+        dtype=case.random.choice([np.float32, np.int64])
+    )
     case.attrs["axis"] = axis = min(case.attrs["axis"], x.ndim - 1)
     case.inputs, case.outputs = [x], 4
     y, first, which, count = np.unique(x, True, True, True, axis=axis)
@@ -334,16 +524,22 @@ def unique(case):
 
 def cachewrite(case):
     axis, mode, n = int(case.draw("axis")), case.draw("mode"), case.below(4)
-    shape = [2, 3, 4, 2][:3 + case.below(2)]
+    shape = [2, 3, 4, 2][: 3 + case.below(2)]
     size, update = shape[axis], list(shape)
     update[axis] = n = min(n + 1, size)
     start = case.integers(2, low=0, high=size if mode == "circular" else size - n + 1)
-    case.attrs, case.inputs = {"axis": axis, "mode": mode}, [case.tensor(*shape), case.tensor(*update), start if case.below(3) else None]
+    case.attrs, case.inputs = {"axis": axis, "mode": mode}, [
+        case.tensor(*shape),
+        case.tensor(*update),
+        start if case.below(3) else None,
+    ]
     y = case.inputs[0].copy()
     for b in range(2):
         for k in range(n):
             at = [slice(None)] * (len(shape) - 1)
-            at[axis - 1 if axis > 0 else axis] = (k + (0 if case.inputs[2] is None else int(start[b]))) % size
+            at[axis - 1 if axis > 0 else axis] = (
+                k + (0 if case.inputs[2] is None else int(start[b]))
+            ) % size
             source = list(at)
             source[axis - 1 if axis > 0 else axis] = k
             y[b][tuple(at)] = case.inputs[1][b][tuple(source)]
@@ -354,6 +550,16 @@ def roialign(case):
     case.attrs = {name: case.draw(name) for name in case.op.attrs}
     low = case.tensor(4, 2, low=-1, high=6)
     boxes = np.concatenate([low, low + case.tensor(4, 2, low=0.5, high=7)], 1).astype(np.float32)
-    case.inputs, case.type, case.opset = [case.tensor(2, 3, 6, 7), boxes, case.integers(4, low=0, high=2)], "RoiAlign", 16
-    case.onnx_attrs = {"output_height": int(case.attrs["height"]), "output_width": int(case.attrs["width"]), "sampling_ratio": int(case.attrs["samples"]),
-                       "spatial_scale": number(case.attrs["scale"]), "coordinate_transformation_mode": case.attrs["align"], "mode": case.attrs["mode"]}
+    case.inputs, case.type, case.opset = (
+        [case.tensor(2, 3, 6, 7), boxes, case.integers(4, low=0, high=2)],
+        "RoiAlign",
+        16,
+    )
+    case.onnx_attrs = {
+        "output_height": int(case.attrs["height"]),
+        "output_width": int(case.attrs["width"]),
+        "sampling_ratio": int(case.attrs["samples"]),
+        "spatial_scale": number(case.attrs["scale"]),
+        "coordinate_transformation_mode": case.attrs["align"],
+        "mode": case.attrs["mode"],
+    }

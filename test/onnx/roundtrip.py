@@ -8,6 +8,7 @@ Small files go through children of one process that has read the rules (test/fuz
 
 Usage: roundtrip.py [--every N] [--table FILE] [node|testdata|models ..]. Exit status 1: something failed.
 """
+
 import argparse, collections, glob, os, subprocess, sys, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy, onnx
@@ -16,29 +17,53 @@ from written import differs, read, run_any
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", os.environ.get("BUILD", "build")))
-OPTIMIZE, FORKS, TOOL = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "optimize-forks"), os.path.join(BUILD, "test", "tools", "onnx_roundtrip")
+OPTIMIZE, FORKS, TOOL = (
+    os.path.join(BUILD, "optimize-model"),
+    os.path.join(BUILD, "optimize-forks"),
+    os.path.join(BUILD, "test", "tools", "onnx_roundtrip"),
+)
 EAGER = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
 TESTDATA = "/usr/share/libonnx-testdata/data"
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-Case = collections.namedtuple("Case", "name path data rtol atol")  # data(): [(feed, expected)], or None: compare-onnx draws it
+Case = collections.namedtuple(
+    "Case", "name path data rtol atol"
+)  # data(): [(feed, expected)], or None: compare-onnx draws it
 
 
 # ---- where models come from
 
+
 def node_cases(folder, every=1):
     from onnx.backend.test.case.node import collect_testcases
+
     for case in collect_testcases(None)[::every]:
         path = os.path.join(folder, f"{case.name}.onnx")
         onnx.save(case.model, path)
         names = [info.name for info in case.model.graph.input]
-        yield Case(case.name, path, lambda c=case, n=names: [(dict(zip(n, inputs)), outputs) for inputs, outputs in c.data_sets], case.rtol, case.atol)
+        yield Case(
+            case.name,
+            path,
+            lambda c=case, n=names: [
+                (dict(zip(n, inputs)), outputs) for inputs, outputs in c.data_sets
+            ],
+            case.rtol,
+            case.atol,
+        )
 
 
 def value_of(path, info):
     kind = info.type.WhichOneof("value")
-    proto = {"tensor_type": onnx.TensorProto, "sequence_type": onnx.SequenceProto, "optional_type": onnx.OptionalProto}[kind]()
+    proto = {
+        "tensor_type": onnx.TensorProto,
+        "sequence_type": onnx.SequenceProto,
+        "optional_type": onnx.OptionalProto,
+    }[kind]()
     proto.ParseFromString(read(path))
-    return {"tensor_type": numpy_helper.to_array, "sequence_type": numpy_helper.to_list, "optional_type": numpy_helper.to_optional}[kind](proto)
+    return {
+        "tensor_type": numpy_helper.to_array,
+        "sequence_type": numpy_helper.to_list,
+        "optional_type": numpy_helper.to_optional,
+    }[kind](proto)
 
 
 def stored_data(path):
@@ -48,7 +73,9 @@ def stored_data(path):
     for folder in sorted(glob.glob(os.path.join(os.path.dirname(path), "test_data_set_*"))):
         at = lambda what, k: os.path.join(folder, f"{what}_{k}.pb")
         feed = {info.name: value_of(at("input", k), info) for k, info in enumerate(inputs)}
-        sets.append((feed, [value_of(at("output", k), info) for k, info in enumerate(model.graph.output)]))
+        sets.append(
+            (feed, [value_of(at("output", k), info) for k, info in enumerate(model.graph.output)])
+        )
     return sets
 
 
@@ -68,14 +95,32 @@ SOURCES = {"node": node_cases, "testdata": testdata_cases, "models": model_cases
 
 # ---- what must hold
 
+
 def interface(path):
     """All of a model that its users see and its data does not say; initializers that IR 3 lists among the inputs are none."""
     model = onnx.load(path, load_external_data=False)
-    graph, fixed = model.graph, {t.name for t in model.graph.initializer} if model.ir_version < 4 else ()
-    parts = [("input", [i for i in graph.input if i.name not in fixed]), ("output", graph.output), ("opset", model.opset_import),
-             ("metadata", list(model.metadata_props) + list(graph.metadata_props)), ("function", model.functions), ("training", model.training_info)]
+    graph, fixed = model.graph, (
+        {t.name for t in model.graph.initializer} if model.ir_version < 4 else ()
+    )
+    parts = [
+        ("input", [i for i in graph.input if i.name not in fixed]),
+        ("output", graph.output),
+        ("opset", model.opset_import),
+        ("metadata", list(model.metadata_props) + list(graph.metadata_props)),
+        ("function", model.functions),
+        ("training", model.training_info),
+    ]
     seen = {name: [p.SerializeToString(deterministic=True) for p in list_] for name, list_ in parts}
-    seen["texts"] = [model.ir_version, model.producer_name, model.producer_version, model.domain, model.model_version, model.doc_string, graph.name, graph.doc_string]
+    seen["texts"] = [
+        model.ir_version,
+        model.producer_name,
+        model.producer_version,
+        model.domain,
+        model.model_version,
+        model.doc_string,
+        graph.name,
+        graph.doc_string,
+    ]
     return seen
 
 
@@ -95,16 +140,31 @@ def changed_well(case, out):
         return drawn(case, out)
     for feed, want in case.data():
         why = differs(run_any(out, feed), want, max(case.rtol, 1e-3), max(case.atol, 1e-5))
-        if why and not differs(run_any(case.path, feed), want, max(case.rtol, 1e-3), max(case.atol, 1e-5)):
+        if why and not differs(
+            run_any(case.path, feed), want, max(case.rtol, 1e-3), max(case.atol, 1e-5)
+        ):
             return why
     return ""
 
 
 def drawn(case, out):
     import onnx_tools
+
     row = next((r for r in onnx_tools.model_table() if r["name"] == case.name), None)
-    command = [sys.executable, os.path.join(ROOT, "scripts", "compare_onnx.py"), case.path, out, "--draws", "2"]
-    done = subprocess.run(command + (onnx_tools.feed_options(row) if row else []), capture_output=True, text=True, timeout=300)
+    command = [
+        sys.executable,
+        os.path.join(ROOT, "scripts", "compare_onnx.py"),
+        case.path,
+        out,
+        "--draws",
+        "2",
+    ]
+    done = subprocess.run(
+        command + (onnx_tools.feed_options(row) if row else []),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     return (done.stdout[-300:] + done.stderr[-300:]) if done.returncode else ""
 
 
@@ -114,7 +174,9 @@ class Server(threading.local):
     def run(self, arguments):
         """(exit code, or minus the signal; messages)"""
         if not hasattr(self, "process"):
-            self.process = subprocess.Popen([FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.process = subprocess.Popen(
+                [FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
         with tempfile.NamedTemporaryFile("r", errors="replace") as messages:
             self.process.stdin.write("\t".join([messages.name, *arguments]) + "\n")
             self.process.stdin.flush()
@@ -129,22 +191,38 @@ def optimize(case, out, *options):
     if case.data is not None and os.path.exists(FORKS):
         code, messages = SERVER.run(["-q", case.path, out, *options])
         return f"exit {code}: {messages.strip()[-300:]}" if code else ""
-    done = subprocess.run([OPTIMIZE, "-q", case.path, out, *options], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [OPTIMIZE, "-q", case.path, out, *options], capture_output=True, text=True, timeout=300
+    )
     return f"exit {done.returncode}: {done.stderr.strip()[-300:]}" if done.returncode else ""
 
 
 def all_rules(case, out):
     with tempfile.TemporaryDirectory() as folder:
-        return optimize(case, out, "--measure-with", f"exec '{EAGER}'", "--cost-db", os.path.join(folder, "costs"), *options_of(case))
+        return optimize(
+            case,
+            out,
+            "--measure-with",
+            f"exec '{EAGER}'",
+            "--cost-db",
+            os.path.join(folder, "costs"),
+            *options_of(case),
+        )
 
 
 def options_of(case):
     if case.data is not None:
         return []
     import onnx_tools
+
     row = next((r for r in onnx_tools.model_table() if r["name"] == case.name), None)
     options = onnx_tools.feed_options(row) if row else []
-    return [x for pair in zip(options[::2], options[1::2]) if pair[0] in ("--input-shape", "--dim") for x in pair]
+    return [
+        x
+        for pair in zip(options[::2], options[1::2])
+        if pair[0] in ("--input-shape", "--dim")
+        for x in pair
+    ]
 
 
 def trip(case, folder):
@@ -170,7 +248,9 @@ def trip(case, folder):
 
 def opaque_operators(paths):
     """{operator: (nodes, an example of why)} of what is not understood, and how many nodes there are."""
-    done = subprocess.run([TOOL, "-v", *paths], capture_output=True, text=True, timeout=600, check=True)
+    done = subprocess.run(
+        [TOOL, "-v", *paths], capture_output=True, text=True, timeout=600, check=True
+    )
     count, why, nodes = collections.Counter(), {}, 0
     for line in done.stdout.splitlines():
         if line.startswith("  "):
@@ -193,34 +273,72 @@ def whole_trip(source, every=1, jobs=2):
         verdicts = list(pool.map(lambda case: trip(case, tempfile.mkdtemp(dir=folder)), cases))
         count = collections.Counter(verdict for verdict, _ in verdicts)
         opaque, nodes = opaque_operators([case.path for case in cases])
-    failed = [f"{case.name}: {what}" for case, (verdict, what) in zip(cases, verdicts) if verdict == "failed"]
-    return {"cases": len(cases), "unchanged": count["unchanged"], "changed": count["changed"], "failed": failed, "nodes": nodes, "opaque": opaque,
-            "seconds": time.monotonic() - start}
+    failed = [
+        f"{case.name}: {what}"
+        for case, (verdict, what) in zip(cases, verdicts)
+        if verdict == "failed"
+    ]
+    return {
+        "cases": len(cases),
+        "unchanged": count["unchanged"],
+        "changed": count["changed"],
+        "failed": failed,
+        "nodes": nodes,
+        "opaque": opaque,
+        "seconds": time.monotonic() - start,
+    }
 
 
-TITLE = {"node": "ONNX's node cases", "testdata": "libonnx-testdata", "models": "models of scripts/models.tsv"}
+TITLE = {
+    "node": "ONNX's node cases",
+    "testdata": "libonnx-testdata",
+    "models": "models of scripts/models.tsv",
+}
 
 
 def table(results, every):
     sample = f", of each only every {every}th file" if every > 1 else ""
-    lines = ["# Round trip", "",
-             f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file through `optimize-model --rules none` (byte-identical), then with every rule",
-             "applied wherever it matches: unchanged, or valid with the same interface and agreeing outputs.", "",
-             "| files | cases | unchanged | rewritten and agreeing | failed | nodes | opaque nodes |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "# Round trip",
+        "",
+        f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file through `optimize-model --rules none` (byte-identical), then with every rule",
+        "applied wherever it matches: unchanged, or valid with the same interface and agreeing outputs.",
+        "",
+        "| files | cases | unchanged | rewritten and agreeing | failed | nodes | opaque nodes |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for source, r in results.items():
         opaque = sum(n for n, _ in r["opaque"].values())
-        lines.append(f"| {TITLE[source]} | {r['cases']} | {r['unchanged']} | {r['changed']} | {len(r['failed'])} | {r['nodes']} | {opaque} |")
+        lines.append(
+            f"| {TITLE[source]} | {r['cases']} | {r['unchanged']} | {r['changed']} | {len(r['failed'])} | {r['nodes']} | {opaque} |"
+        )
     for source, r in results.items():
-        lines += ["", f"## Opaque operators: {TITLE[source]}", "", "| operator | nodes | for example because |", "|---|---|---|"]
-        lines += [f"| {name} | {n} | {why} |" for name, (n, why) in sorted(r["opaque"].items(), key=lambda x: (-x[1][0], x[0]))]
+        lines += [
+            "",
+            f"## Opaque operators: {TITLE[source]}",
+            "",
+            "| operator | nodes | for example because |",
+            "|---|---|---|",
+        ]
+        lines += [
+            f"| {name} | {n} | {why} |"
+            for name, (n, why) in sorted(r["opaque"].items(), key=lambda x: (-x[1][0], x[0]))
+        ]
         if r["failed"]:
             lines += ["", "Failed:", ""] + [f"- {f}" for f in r["failed"]]
     return "\n".join(lines) + "\n"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", nargs="*", metavar="node|testdata|models", help="which files; all of them where none is named")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "source",
+        nargs="*",
+        metavar="node|testdata|models",
+        help="which files; all of them where none is named",
+    )
     parser.add_argument("--every", type=int, default=1, help="only every N-th file")
     parser.add_argument("--table", help="where the result is written as a table")
     options, results = parser.parse_args(), {}
@@ -231,8 +349,13 @@ def main():
         result = whole_trip(source, options.every)
         if result:
             results[source] = result
-            print(f"{source}: {result['cases']} cases, {result['unchanged']} unchanged, {result['changed']} changed, {len(result['failed'])} failed; "
-                  f"{result['seconds']:.0f} s", *result["failed"][:60], sep="\n  ", flush=True)
+            print(
+                f"{source}: {result['cases']} cases, {result['unchanged']} unchanged, {result['changed']} changed, {len(result['failed'])} failed; "
+                f"{result['seconds']:.0f} s",
+                *result["failed"][:60],
+                sep="\n  ",
+                flush=True,
+            )
     if options.table:
         with open(options.table, "w") as file:
             file.write(table(results, options.every))

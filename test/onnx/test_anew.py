@@ -1,9 +1,12 @@
 """Node cases and real models written anew node by node: import and export together keep the meaning."""
+
 import pytest
 from written import check_node_cases, check_real_models
 
 
-@pytest.mark.parametrize("constant, least", [(False, 600), (True, 700)], ids=["inputs", "constants"])
+@pytest.mark.parametrize(
+    "constant, least", [(False, 600), (True, 700)], ids=["inputs", "constants"]
+)
 def test_node_cases_written_anew(tmp_path, constant, least):
     check_node_cases(tmp_path, constant, "-r", least)
 

@@ -1,4 +1,5 @@
 """If, Loop and Scan: run as the data decides them, with captured names, in long loops and one inside the other; a decided If gives way to its branch."""
+
 import os, subprocess
 import numpy, onnx, onnx.parser, onnxruntime, pytest
 from test_run_model import ROOT, run
@@ -30,7 +31,11 @@ def check(path, tmp_path, **values):
     assert done.returncode == 0, done.stderr
     for info, want in zip(session(path).get_outputs(), session(path).run(None, values)):
         have = numpy.load(tmp_path / "out" / f"{info.name}.npy")
-        assert have.shape == want.shape and have.dtype == want.dtype and numpy.allclose(have, want, rtol=1e-4, atol=1e-6), info.name
+        assert (
+            have.shape == want.shape
+            and have.dtype == want.dtype
+            and numpy.allclose(have, want, rtol=1e-4, atol=1e-6)
+        ), info.name
 
 
 BRANCHES = """(float[n] x, bool c) => (float[m] y) {
@@ -62,36 +67,74 @@ LOOP = """(float[3] x, int64 most, float limit) => (float[3] last, float[p,3] al
 }"""
 
 
-@pytest.mark.parametrize("most, limit", [(5, 100), (200, 100), (10 ** 6, 1.0)], ids=["short", "long", "until"])
+@pytest.mark.parametrize(
+    "most, limit", [(5, 100), (200, 100), (10**6, 1.0)], ids=["short", "long", "until"]
+)
 def test_loops(tmp_path, most, limit):
     path = model(tmp_path / "m.onnx", LOOP)
-    check(path, tmp_path, x=numpy.array([.1, .2, .3], "f4"), most=numpy.array(most, "i8"), limit=numpy.array(limit, "f4"))
+    check(
+        path,
+        tmp_path,
+        x=numpy.array([0.1, 0.2, 0.3], "f4"),
+        most=numpy.array(most, "i8"),
+        limit=numpy.array(limit, "f4"),
+    )
 
 
 def test_a_loop_that_grows(tmp_path):
     """What it carries has other sizes in every turn."""
-    path = model(tmp_path / "m.onnx", """(float[2] x, int64 most) => (float[p] y) {
+    path = model(
+        tmp_path / "m.onnx",
+        """(float[2] x, int64 most) => (float[p] y) {
       go = Constant <value = bool {1}> ()
       y = Loop (most, go, x) <body = b (int64 i, bool before, float[q] v) => (bool after, float[r] w) { w = Concat <axis = 0> (v, x) after = Identity (before) }>
-    }""")
+    }""",
+    )
     check(path, tmp_path, x=numpy.array([1, 2], "f4"), most=numpy.array(40, "i8"))
 
 
 def test_scan_backwards_along_another_axis(tmp_path):
-    path = model(tmp_path / "m.onnx", """(float[2] s, float[2,5] x) => (float[2] t, float[2,5] y) {
+    path = model(
+        tmp_path / "m.onnx",
+        """(float[2] s, float[2,5] x) => (float[2] t, float[2,5] y) {
       t, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1], scan_output_axes = [1],
                    body = b (float[2] before, float[2] now) => (float[2] after, float[2] shown) { after = Add (before, now) shown = Mul (after, s) }> (s, x)
-    }""")
+    }""",
+    )
     check(path, tmp_path, s=numpy.array([1, 2], "f4"), x=numpy.arange(10, dtype="f4").reshape(2, 5))
 
 
 def test_what_a_branch_cannot_run_is_named(tmp_path):
     path = tmp_path / "m.onnx"
-    then = onnx.helper.make_graph([onnx.helper.make_node("Strange", ["x"], ["a"], "odd", domain="other")], "t", [], [onnx.helper.make_tensor_value_info("a", 1, None)])
-    other = onnx.helper.make_graph([onnx.helper.make_node("Neg", ["x"], ["b"])], "e", [], [onnx.helper.make_tensor_value_info("b", 1, None)])
-    graph = onnx.helper.make_graph([onnx.helper.make_node("If", ["c"], ["y"], "choice", then_branch=then, else_branch=other)], "g",
-                                   [onnx.helper.make_tensor_value_info("x", 1, [3]), onnx.helper.make_tensor_value_info("c", 9, [])], [onnx.helper.make_tensor_value_info("y", 1, None)])
-    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("other", 1)], ir_version=8), path)
+    then = onnx.helper.make_graph(
+        [onnx.helper.make_node("Strange", ["x"], ["a"], "odd", domain="other")],
+        "t",
+        [],
+        [onnx.helper.make_tensor_value_info("a", 1, None)],
+    )
+    other = onnx.helper.make_graph(
+        [onnx.helper.make_node("Neg", ["x"], ["b"])],
+        "e",
+        [],
+        [onnx.helper.make_tensor_value_info("b", 1, None)],
+    )
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("If", ["c"], ["y"], "choice", then_branch=then, else_branch=other)],
+        "g",
+        [
+            onnx.helper.make_tensor_value_info("x", 1, [3]),
+            onnx.helper.make_tensor_value_info("c", 9, []),
+        ],
+        [onnx.helper.make_tensor_value_info("y", 1, None)],
+    )
+    onnx.save(
+        onnx.helper.make_model(
+            graph,
+            opset_imports=[onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("other", 1)],
+            ir_version=8,
+        ),
+        path,
+    )
     done = run(path, "--input", "c=1")
     assert done.returncode == 3 and "odd Strange" in done.stderr, done.stderr
     assert run(path, "--input", "c=0").returncode == 0
@@ -113,18 +156,26 @@ DECIDED = """(float[n,4] x) => (float[n,4] o) <int64 i = {1}, int64 four = {4}> 
 
 
 def optimize(*words):
-    return subprocess.run([OPTIMIZE, *map(str, words), "--cost", "flops"], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [OPTIMIZE, *map(str, words), "--cost", "flops"], capture_output=True, text=True, timeout=120
+    )
 
 
 def test_a_decided_if_gives_way(tmp_path):
     path, out = model(tmp_path / "m.onnx", DECIDED), tmp_path / "o.onnx"
     done = optimize(path, out)
-    assert done.returncode == 0 and "decided" in done.stdout and "compared by numbers" in done.stdout, done.stdout + done.stderr
+    assert (
+        done.returncode == 0 and "decided" in done.stdout and "compared by numbers" in done.stdout
+    ), (done.stdout + done.stderr)
     onnx.checker.check_model(str(out), full_check=True)
     graph = onnx.load(out).graph
-    assert {"inner_mul", "inner_exp"} <= {n.name for n in graph.node} and not any(n.op_type in ("If", "Sigmoid", "Neg") for n in graph.node)
+    assert {"inner_mul", "inner_exp"} <= {n.name for n in graph.node} and not any(
+        n.op_type in ("If", "Sigmoid", "Neg") for n in graph.node
+    )
     x = numpy.random.default_rng(0).normal(size=(3, 4)).astype("f4")
-    assert numpy.array_equal(session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0])
+    assert numpy.array_equal(
+        session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0]
+    )
 
 
 RANKS = """(float[b,3,n] x) => (float[p,q,r] o{MORE}) <int64[1] last = {{2}}, int64[1] end = {{-1}}, int64 one = {{1}}, float[2,3,1] w = {{1,2,3,4,5,6}}> {{
@@ -167,7 +218,10 @@ def test_what_no_output_needs_decides_nothing(tmp_path):
 
 def test_without_rules_even_that_if_stays(tmp_path):
     path, out = model(tmp_path / "m.onnx", DECIDED), tmp_path / "o.onnx"
-    assert optimize(path, out, "--rules", "none").returncode == 0 and out.read_bytes() == path.read_bytes()
+    assert (
+        optimize(path, out, "--rules", "none").returncode == 0
+        and out.read_bytes() == path.read_bytes()
+    )
 
 
 def test_an_if_whose_names_would_collide_stays(tmp_path):
@@ -182,7 +236,9 @@ def test_an_if_whose_names_would_collide_stays(tmp_path):
     assert done.returncode == 0, done.stderr
     onnx.checker.check_model(str(out), full_check=True)
     x = numpy.array([-1, 0, 1, 2], "f4")
-    assert numpy.array_equal(session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0])
+    assert numpy.array_equal(
+        session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0]
+    )
 
 
 def test_what_stands_around_an_open_if_is_checked_whole(tmp_path):

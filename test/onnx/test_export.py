@@ -1,4 +1,5 @@
 """export-rules as a program: what each format says can be read back, and nothing without a verdict that holds is ever handed on."""
+
 import json, os, re, subprocess
 import numpy, onnxruntime, pytest
 
@@ -11,7 +12,13 @@ SEARCH = ["rules/generated/search/gains.rules"]
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, errors="replace", timeout=250)
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=250,
+    )
 
 
 def exported(out, *arguments):
@@ -29,9 +36,23 @@ def whole(tmp_path_factory):
 
 # ---- json
 
+
 def validate(x, schema, root, where="$"):
     """The part of JSON Schema that rules.schema.json uses."""
-    known = {"$schema", "title", "$defs", "$ref", "anyOf", "enum", "type", "pattern", "required", "properties", "additionalProperties", "items"}
+    known = {
+        "$schema",
+        "title",
+        "$defs",
+        "$ref",
+        "anyOf",
+        "enum",
+        "type",
+        "pattern",
+        "required",
+        "properties",
+        "additionalProperties",
+        "items",
+    }
     assert set(schema) <= known, where
     if "$ref" in schema:
         return validate(x, root["$defs"][schema["$ref"].split("/")[-1]], root, where)
@@ -64,7 +85,9 @@ def test_json_schema(whole):
     schema = json.load(open("rules/rules.schema.json"))
     document = json.load(open(whole))
     validate(document, schema, schema)
-    assert len(document["rules"]) == sum(open(path).read().count("\nproved ") for path in LIBRARY + SEARCH)
+    assert len(document["rules"]) == sum(
+        open(path).read().count("\nproved ") for path in LIBRARY + SEARCH
+    )
     used = {n["operator"] for r in document["rules"] for s in ("from", "to") for n in r[s]["nodes"]}
     assert used == {o["name"] for o in document["operators"]}
     broken = json.loads(json.dumps(document))
@@ -79,7 +102,11 @@ def value(name):
 
 def side_text(side):
     for n in side["nodes"]:
-        words = [value(r) for r in n["results"]] + ["=", n["operator"]] + [i if i == "_" else value(i) for i in n["inputs"]]
+        words = (
+            [value(r) for r in n["results"]]
+            + ["=", n["operator"]]
+            + [i if i == "_" else value(i) for i in n["inputs"]]
+        )
         for name, x in n["attributes"].items():
             words.append(f"{name}={x}" if isinstance(x, str) else f"{name}=[{', '.join(x)}]")
         yield "  " + " ".join(words)
@@ -88,20 +115,36 @@ def side_text(side):
 
 def rule_text(r):
     """A rule of the JSON in the notation of rules/README.md."""
-    lines = [f"# {line}" if line else "" for line in r["section"].split("\n")[:-1]] + [""] if r["section"] else []
+    lines = (
+        [f"# {line}" if line else "" for line in r["section"].split("\n")[:-1]] + [""]
+        if r["section"]
+        else []
+    )
     lines += [f"# {line}" for line in r["comment"].split("\n")[:-1]]
     lines.append(f"rule {r['name']}")
     if r["axes"]:
-        span = lambda g: f"{g['least']}" if g["least"] == g["most"] else f"{g['least']}..{g['most']}"
-        lines.append("  axes " + ", ".join(f"{' '.join(g['blocks'])} = {span(g)}" for g in r["axes"]))
+        span = lambda g: (
+            f"{g['least']}" if g["least"] == g["most"] else f"{g['least']}..{g['most']}"
+        )
+        lines.append(
+            "  axes " + ", ".join(f"{' '.join(g['blocks'])} = {span(g)}" for g in r["axes"])
+        )
     if r["inputs"]:
-        lines.append("  " + " ".join(f"{value(i['name'])} : {i['element']} [{', '.join(i['shape'])}]" for i in r["inputs"]))
+        lines.append(
+            "  "
+            + " ".join(
+                f"{value(i['name'])} : {i['element']} [{', '.join(i['shape'])}]"
+                for i in r["inputs"]
+            )
+        )
     lines += ["from", *side_text(r["from"]), "to", *side_text(r["to"])]
     if r["where"]:
         lines.append("where " + ", ".join(r["where"]))
     p = r["proof"]
     covers = f"all=[{', '.join(b + '..' for b in p['all'])}] " if p["all"] else ""
-    lines.append(f"proved class={p['class']} {covers}where=[{', '.join(p['where'])}] defs={p['definitions']} digest={p['digest']}")
+    lines.append(
+        f"proved class={p['class']} {covers}where=[{', '.join(p['where'])}] defs={p['definitions']} digest={p['digest']}"
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -132,13 +175,16 @@ def test_deterministic(whole, tmp_path):
 
 # ---- taso
 
+
 def counts(message):
     """Of the last line: rules, chosen, not asked for, not proved, written, not expressible."""
     return [int(n) for n in re.findall(r"\d+", message.splitlines()[-1])]
 
 
 def proved_as_they_stand(path):
-    done = subprocess.run([VERIFY, "-q", "--no-preconditions", path], capture_output=True, text=True, timeout=250)
+    done = subprocess.run(
+        [VERIFY, "-q", "--no-preconditions", path], capture_output=True, text=True, timeout=250
+    )
     return done.stdout.splitlines()[-1]
 
 
@@ -146,7 +192,10 @@ def test_taso_of_the_library(tmp_path):
     out = tmp_path / "rules.pb"
     rules, chosen, _, _, written, lost = counts(exported(out, "--format", "taso"))
     assert written > 150 and chosen - lost > 130
-    assert proved_as_they_stand(out) == f"{written} proved (0 with a precondition), 0 refuted, 0 unknown"
+    assert (
+        proved_as_they_stand(out)
+        == f"{written} proved (0 with a precondition), 0 refuted, 0 unknown"
+    )
     exported(tmp_path / "again.pb", "--format", "taso")
     assert (tmp_path / "again.pb").read_bytes() == out.read_bytes()
 
@@ -154,21 +203,30 @@ def test_taso_of_the_library(tmp_path):
 def test_taso_comes_back(tmp_path):
     """Of TASO's 133 rules 4 are wrong, and 7 need a condition that its form cannot say. What remains comes back, each once."""
     verified, out = tmp_path / "taso.rules", tmp_path / "out.pb"
-    subprocess.run([VERIFY, "-q", "test/cases/taso/graph_subst.pb", "-o", verified], capture_output=True, timeout=250)
+    subprocess.run(
+        [VERIFY, "-q", "test/cases/taso/graph_subst.pb", "-o", verified],
+        capture_output=True,
+        timeout=250,
+    )
     assert counts(exported(out, "--format", "taso", verified)) == [133, 129, 0, 4, 119, 7]
     assert proved_as_they_stand(out) == "119 proved (0 with a precondition), 0 refuted, 0 unknown"
     again = tmp_path / "again.rules"
     subprocess.run([VERIFY, "-q", out, "-o", again], capture_output=True, timeout=250)
     exported(tmp_path / "a.json", "--format", "json", verified)
     exported(tmp_path / "b.json", "--format", "json", again)
-    ids = lambda path, condition: {r["id"] for r in json.load(open(path))["rules"] if bool(r["proof"]["where"]) == condition}
+    ids = lambda path, condition: {
+        r["id"] for r in json.load(open(path))["rules"] if bool(r["proof"]["where"]) == condition
+    }
     assert ids(tmp_path / "b.json", False) == ids(tmp_path / "a.json", False)
 
 
 # ---- onnx
 
 TOLERANCE = 1e-5  # of an output's greatest element; exact rules: 1e-6, since a runtime may add up in another order at another size
-LIMITS = ["X_shape.NumDimensions() == 4 was false", "Pad should be smaller than kernel"]  # of ONNX Runtime
+LIMITS = [
+    "X_shape.NumDimensions() == 4 was false",
+    "Pad should be smaller than kernel",
+]  # of ONNX Runtime
 ELEMENTS = {"F": numpy.float32, "I64": numpy.int64, "B": numpy.bool_}
 
 
@@ -176,8 +234,12 @@ def drawn(entry, seed):
     """Numbers from 0.1 to 1.1, one of four negative, but for a variance; integers are places 0 and 1."""
     random, feed = numpy.random.default_rng(seed), {}
     for i in entry["inputs"]:
-        x = random.uniform(0.1, 1.1, i["shape"]) * numpy.where((random.random(i["shape"]) < 0.25) & (i["name"] not in ("v", "var")), -1, 1)
-        feed[i["name"]] = numpy.asarray(x if i["element"] == "F" else random.integers(0, 2, i["shape"]), ELEMENTS[i["element"]])
+        x = random.uniform(0.1, 1.1, i["shape"]) * numpy.where(
+            (random.random(i["shape"]) < 0.25) & (i["name"] not in ("v", "var")), -1, 1
+        )
+        feed[i["name"]] = numpy.asarray(
+            x if i["element"] == "F" else random.integers(0, 2, i["shape"]), ELEMENTS[i["element"]]
+        )
     return feed
 
 
@@ -186,7 +248,9 @@ def results(path, feed):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    assert {i.name: list(i.shape) for i in session.get_inputs()} == {name: list(x.shape) for name, x in feed.items()}, path
+    assert {i.name: list(i.shape) for i in session.get_inputs()} == {
+        name: list(x.shape) for name, x in feed.items()
+    }, path
     return session.run(None, feed)
 
 
@@ -214,13 +278,17 @@ def test_onnx_of_the_library(tmp_path):
     index = json.load(open(folder / "index.json"))
     models = index["models"]
     assert len(models) == written > 400 and lost == 6
-    assert sorted(os.listdir(folder)) == sorted([m[s] for m in models for s in ("from", "to")] + ["index.json"])
+    assert sorted(os.listdir(folder)) == sorted(
+        [m[s] for m in models for s in ("from", "to")] + ["index.json"]
+    )
     refused = 0
     for k, entry in enumerate(models):
         found = difference(folder, entry, k)
         refused += found is None
         if found is not None:
-            assert found <= (1e-6 if entry["class"] == "exact" else TOLERANCE), f"{entry['from']}: {found}"
+            assert found <= (
+                1e-6 if entry["class"] == "exact" else TOLERANCE
+            ), f"{entry['from']}: {found}"
     assert refused == 8
 
 
@@ -240,10 +308,13 @@ def test_onnx_folder(tmp_path):
     assert all((a / name).read_bytes() == (b / name).read_bytes() for name in os.listdir(a))
     again = run("-o", a, "--format", "onnx", "rules/library/pool.rules")
     assert again.returncode == 5 and str(a) in again.stderr
-    assert sorted(os.listdir(tmp_path)) == ["a", "b"] and sorted(os.listdir(a)) == sorted(os.listdir(b))
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"] and sorted(os.listdir(a)) == sorted(
+        os.listdir(b)
+    )
 
 
 # ---- egglog
+
 
 def parsed(text):
     """S-expressions as lists of lists and words."""
@@ -276,7 +347,11 @@ def test_egglog(tmp_path):
     commands = parsed(out.read_text())
     places = {c[1]: len(c[2]) for c in commands if c[0] in ("constructor", "function")}
     rules = [c for c in commands if c[0] == "rule"]
-    assert len(rules) == written > 400 and len({r[-1] for r in rules}) == written and lost < written // 10
+    assert (
+        len(rules) == written > 400
+        and len({r[-1] for r in rules}) == written
+        and lost < written // 10
+    )
     for _, query, actions, *_ in rules:
         bound = {name for name, n in leaves([["query", *query]]) if n is None}
         for action in actions:
@@ -284,13 +359,18 @@ def test_egglog(tmp_path):
                 bound.add(action[1])
             assert {name for name, n in leaves([action]) if n is None} <= bound, action
         for name, n in leaves([["rule", *query, *actions]]):
-            assert n is None or name in ("rule", "=", "<=", ">=", "+", "*", "/", "min", "let", "union") or places[name] == n, name
+            assert (
+                n is None
+                or name in ("rule", "=", "<=", ">=", "+", "*", "/", "min", "let", "union")
+                or places[name] == n
+            ), name
         assert sum(a[0] == "union" for a in actions) >= 1
     exported(tmp_path / "again.egg", "--format", "egglog", *LIBRARY)
     assert (tmp_path / "again.egg").read_bytes() == out.read_bytes()
 
 
 # ---- what is chosen
+
 
 def names(path):
     return [r["name"] for r in json.load(open(path))["rules"]]
@@ -336,10 +416,18 @@ PLANTED = {
     "no verdict": lambda t: RULE,
     "refuted": lambda t: RULE + "refuted\n",
     "neither proved nor refuted": lambda t: RULE + "unknown\n",
-    "its verdict was not written by verify-rules": lambda t: forged(t).replace("class=reassociates+rounds", "class=exact"),
-    "its verdict was not written by verify-rules for": lambda t: forged(t).replace("relu %x", "abs %x"),
-    "its verdict was not written by verify-rules for this": lambda t: forged(t).replace("where=[]", "where=[n >= 1]"),
-    "the definition of an operator in it changed": lambda t: forged(t, "0123456789abcdef0123456789abcdef"),
+    "its verdict was not written by verify-rules": lambda t: forged(t).replace(
+        "class=reassociates+rounds", "class=exact"
+    ),
+    "its verdict was not written by verify-rules for": lambda t: forged(t).replace(
+        "relu %x", "abs %x"
+    ),
+    "its verdict was not written by verify-rules for this": lambda t: forged(t).replace(
+        "where=[]", "where=[n >= 1]"
+    ),
+    "the definition of an operator in it changed": lambda t: forged(
+        t, "0123456789abcdef0123456789abcdef"
+    ),
 }
 
 
@@ -352,7 +440,11 @@ def test_never_exported(tmp_path, reason):
     assert f"left out, not proved: 1: {reason}" in message and "(first: planted)" in message
     out.unlink()
     strict = run("-o", out, "--format", "json", "--strict", path)
-    assert strict.returncode == 1 and "1 of 6 rules have no verdict that holds" in strict.stderr and not out.exists()
+    assert (
+        strict.returncode == 1
+        and "1 of 6 rules have no verdict that holds" in strict.stderr
+        and not out.exists()
+    )
 
 
 def test_errors(tmp_path):

@@ -2,6 +2,7 @@
 
 Every rule is tried at four sets of sizes: names are drawn, what the types, attributes and operators say of them is checked, both sides are computed and compared.
 """
+
 import itertools, os, random, re, subprocess
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ SETS = {"taso": 3, "elementwise": 3, "attention": 3, "cnn": 3}
 
 # ---- reading
 
+
 def read_rules(text):
     for block in text.strip().split("\n\n"):
         lines = block.split("\n")
@@ -19,13 +21,22 @@ def read_rules(text):
         axes = re.match(r"  axes ([\w ]+) = (\d)\.\.(\d)$", lines[1])
         if axes:  # one rule for each length of its blocks
             for n in range(int(axes[2]), int(axes[3]) + 1):
-                short = [re.sub("|".join(rf"\b{b}\.\." for b in axes[1].split()), lambda m: ", ".join(f"{m[0][0]}{k + 90}" for k in range(n)), x) for x in lines[2:]]
+                short = [
+                    re.sub(
+                        "|".join(rf"\b{b}\.\." for b in axes[1].split()),
+                        lambda m: ", ".join(f"{m[0][0]}{k + 90}" for k in range(n)),
+                        x,
+                    )
+                    for x in lines[2:]
+                ]
                 short = [re.sub(r"\[, ", "[", re.sub(r", (?=[,\]])", "", x)) for x in short]
                 yield from read_rules("\n".join([f"rule {name}/{n}"] + short))
             continue
         start, end = lines.index("from"), lines.index("to")
         inputs = re.findall(r"%(\w+) : F \[([^\]]*)\]", "\n".join(lines[1:start]))
-        yield name, [(n, [d.strip() for d in dims.split(",")] if dims else []) for n, dims in inputs], lines[start + 1:end], lines[end + 1:]
+        yield name, [
+            (n, [d.strip() for d in dims.split(",")] if dims else []) for n, dims in inputs
+        ], lines[start + 1 : end], lines[end + 1 :]
 
 
 def read_line(line):
@@ -41,7 +52,11 @@ class Unfit(Exception):
 
 
 def number(text, sizes):
-    v = eval(text.replace("^", "**").replace("floor", "int"), {"__builtins__": {}, "int": lambda x: int(np.floor(x)), "min": min}, dict(sizes))
+    v = eval(
+        text.replace("^", "**").replace("floor", "int"),
+        {"__builtins__": {}, "int": lambda x: int(np.floor(x)), "min": min},
+        dict(sizes),
+    )
     return v
 
 
@@ -51,6 +66,7 @@ def integers(text, sizes):
 
 # ---- operators
 
+
 def need(condition):
     if not condition:
         raise Unfit
@@ -59,34 +75,68 @@ def need(condition):
 def windows(x, kernel, strides, pads, dilations, fill):
     """x [n, c, spatial..] -> [n, c, out.., kernel..]"""
     k = len(kernel)
-    x = np.pad(x, [(0, 0), (0, 0)] + [(pads[j], pads[j + k]) for j in range(k)], constant_values=fill)
-    out = [(x.shape[j + 2] - dilations[j] * (kernel[j] - 1) - 1) // strides[j] + 1 for j in range(k)]
+    x = np.pad(
+        x, [(0, 0), (0, 0)] + [(pads[j], pads[j + k]) for j in range(k)], constant_values=fill
+    )
+    out = [
+        (x.shape[j + 2] - dilations[j] * (kernel[j] - 1) - 1) // strides[j] + 1 for j in range(k)
+    ]
     need(all(x.shape[j + 2] >= dilations[j] * (kernel[j] - 1) + 1 for j in range(k)))
     y = np.empty(x.shape[:2] + tuple(out) + tuple(kernel))
     for place in itertools.product(*(range(n) for n in kernel)):
-        part = tuple(slice(dilations[j] * place[j], dilations[j] * place[j] + strides[j] * (out[j] - 1) + 1, strides[j]) for j in range(k))
+        part = tuple(
+            slice(
+                dilations[j] * place[j],
+                dilations[j] * place[j] + strides[j] * (out[j] - 1) + 1,
+                strides[j],
+            )
+            for j in range(k)
+        )
         y[(Ellipsis,) + place] = x[(slice(None), slice(None)) + part]
     return y
 
 
 def lists(a, sizes, spatial):
     get = lambda name, default: integers(a[name], sizes) if name in a else default
-    s, p, d = get("strides", [1] * spatial), get("pads", [0] * 2 * spatial), get("dilations", [1] * spatial)
-    need(len(s) == spatial and len(p) == 2 * spatial and len(d) == spatial and min(s + d) >= 1 and min(p) >= 0)
+    s, p, d = (
+        get("strides", [1] * spatial),
+        get("pads", [0] * 2 * spatial),
+        get("dilations", [1] * spatial),
+    )
+    need(
+        len(s) == spatial
+        and len(p) == 2 * spatial
+        and len(d) == spatial
+        and min(s + d) >= 1
+        and min(p) >= 0
+    )
     return s, p, d
 
 
 def conv(x, a, sizes):
     image, w = x[0], x[1]
     group = int(number(a.get("group", "1"), sizes))
-    need(group >= 1 and image.shape[1] == group * w.shape[1] and w.shape[0] % group == 0 and w.ndim == image.ndim)
+    need(
+        group >= 1
+        and image.shape[1] == group * w.shape[1]
+        and w.shape[0] % group == 0
+        and w.ndim == image.ndim
+    )
     k = image.ndim - 2
     v = windows(image, w.shape[2:], *lists(a, sizes, k), 0.0)
     per, out = w.shape[0] // group, []
     for g in range(group):
-        part = v[:, g * w.shape[1]:(g + 1) * w.shape[1]]
+        part = v[:, g * w.shape[1] : (g + 1) * w.shape[1]]
         axes = [1] + list(range(2 + k, 2 + 2 * k))
-        out.append(np.moveaxis(np.tensordot(part, w[g * per:(g + 1) * per], axes=(axes, [1] + list(range(2, 2 + k)))), -1, 1))
+        out.append(
+            np.moveaxis(
+                np.tensordot(
+                    part, w[g * per : (g + 1) * per], axes=(axes, [1] + list(range(2, 2 + k)))
+                ),
+                -1,
+                1,
+            )
+        )
     y = np.concatenate(out, axis=1)
     if len(x) > 2:
         need(x[2].shape == (w.shape[0],))
@@ -110,13 +160,19 @@ def pool(x, a, sizes, kind):
 def trailing(x):
     """Missing leading axes broadcast; nothing else does."""
     short = min(x, key=np.ndim)
-    need(all(v.shape[v.ndim - short.ndim:] == short.shape for v in x))
+    need(all(v.shape[v.ndim - short.ndim :] == short.shape for v in x))
     return x
 
 
 def concat(x, a, sizes):
     axis = int(a["axis"])
-    need(all(v.ndim == x[0].ndim and np.delete(v.shape, axis).tolist() == np.delete(x[0].shape, axis).tolist() for v in x))
+    need(
+        all(
+            v.ndim == x[0].ndim
+            and np.delete(v.shape, axis).tolist() == np.delete(x[0].shape, axis).tolist()
+            for v in x
+        )
+    )
     return np.concatenate(x, axis=axis)
 
 
@@ -133,7 +189,10 @@ def pad(x, a, sizes):
 
 
 def matmul(x, a, sizes):
-    need(x[0].shape[-1] == x[1].shape[-2] and (min(v.ndim for v in x) == 2 or x[0].shape[:-2] == x[1].shape[:-2]))
+    need(
+        x[0].shape[-1] == x[1].shape[-2]
+        and (min(v.ndim for v in x) == 2 or x[0].shape[:-2] == x[1].shape[:-2])
+    )
     return x[0] @ x[1]
 
 
@@ -152,17 +211,36 @@ def binary(f):
 
 
 OPS = {
-    "conv": conv, "matmul": matmul, "concat": concat, "split": split, "pad": pad, "softmax": softmax,
-    "maxpool": lambda x, a, s: pool(x, a, s, "max"), "averagepool": lambda x, a, s: pool(x, a, s, "mean"),
+    "conv": conv,
+    "matmul": matmul,
+    "concat": concat,
+    "split": split,
+    "pad": pad,
+    "softmax": softmax,
+    "maxpool": lambda x, a, s: pool(x, a, s, "max"),
+    "averagepool": lambda x, a, s: pool(x, a, s, "mean"),
     "transpose": lambda x, a, s: np.transpose(x[0], integers(a["perm"], s)),
     "reduce_sum": lambda x, a, s: x[0].sum(axis=tuple(integers(a["axes"], s))),
     "reduce_mean": lambda x, a, s: x[0].mean(axis=tuple(integers(a["axes"], s))),
-    "fill": lambda x, a, s: np.full(integers(a["shape"], s), number(a.get("value", "0"), s), dtype=float),
+    "fill": lambda x, a, s: np.full(
+        integers(a["shape"], s), number(a.get("value", "0"), s), dtype=float
+    ),
     "band": lambda x, a, s: np.eye(int(number(a["n"], s))),
-    "add": binary(np.add), "sub": binary(np.subtract), "mul": binary(np.multiply), "div": binary(np.divide),
-    "max": binary(np.maximum), "min": binary(np.minimum), "neg": unary(np.negative), "abs": unary(np.abs),
-    "relu": unary(lambda v: np.maximum(v, 0)), "exp": unary(np.exp), "log": unary(np.log), "sqrt": unary(np.sqrt),
-    "reciprocal": unary(lambda v: 1 / v), "sigmoid": unary(lambda v: 1 / (1 + np.exp(-v))), "tanh": unary(np.tanh),
+    "add": binary(np.add),
+    "sub": binary(np.subtract),
+    "mul": binary(np.multiply),
+    "div": binary(np.divide),
+    "max": binary(np.maximum),
+    "min": binary(np.minimum),
+    "neg": unary(np.negative),
+    "abs": unary(np.abs),
+    "relu": unary(lambda v: np.maximum(v, 0)),
+    "exp": unary(np.exp),
+    "log": unary(np.log),
+    "sqrt": unary(np.sqrt),
+    "reciprocal": unary(lambda v: 1 / v),
+    "sigmoid": unary(lambda v: 1 / (1 + np.exp(-v))),
+    "tanh": unary(np.tanh),
 }
 
 
@@ -179,15 +257,24 @@ def compute(side, inputs, sizes):
 
 # ---- rules
 
+
 def names(inputs, sides):
-    text = " ".join(d for _, dims in inputs for d in dims) + " " + " ".join(re.findall(r"=(\[[^\]]*\]|\S+)", " ".join(sides)))
-    return sorted(set(re.findall(r"\b[a-z]\d*\b", text))), sorted(set(re.findall(r"\b[A-Z]\d*\b", text)))
+    text = (
+        " ".join(d for _, dims in inputs for d in dims)
+        + " "
+        + " ".join(re.findall(r"=(\[[^\]]*\]|\S+)", " ".join(sides)))
+    )
+    return sorted(set(re.findall(r"\b[a-z]\d*\b", text))), sorted(
+        set(re.findall(r"\b[A-Z]\d*\b", text))
+    )
 
 
 def draw(random, inputs, sides, lengths):
     small, free = names(inputs, sides)
     sizes = {n: random.randint(1, 4) for n in small}
-    values = {n: f"[{', '.join(str(random.randint(1, 2)) for _ in range(lengths[n]))}]" for n in free}
+    values = {
+        n: f"[{', '.join(str(random.randint(1, 2)) for _ in range(lengths[n]))}]" for n in free
+    }
     bound = [re.sub(r"=([A-Z]\d*)\b", lambda m: "=" + values[m[1]], line) for line in sides]
     return sizes, bound
 
@@ -195,7 +282,9 @@ def draw(random, inputs, sides, lengths):
 def check(name, inputs, left, right, seed):
     r, g = random.Random(seed), np.random.default_rng(seed)
     rank = max((len(d) for _, d in inputs), default=0)
-    lengths = {n: 2 * (rank - 2) if n[0] == "P" else rank - 2 for n in names(inputs, left + right)[1]}
+    lengths = {
+        n: 2 * (rank - 2) if n[0] == "P" else rank - 2 for n in names(inputs, left + right)[1]
+    }
     done = 0
     for _ in range(3000):
         if done == 4:
@@ -206,7 +295,7 @@ def check(name, inputs, left, right, seed):
             need(all(d >= 1 for s in shapes for d in s))
             x = {n: g.normal(size=s) for (n, _), s in zip(inputs, shapes)}
             with np.errstate(all="ignore"):
-                a, b = compute(bound[:len(left)], x, sizes), compute(bound[len(left):], x, sizes)
+                a, b = compute(bound[: len(left)], x, sizes), compute(bound[len(left) :], x, sizes)
         except Unfit:
             continue
         assert [v.shape for v in a] == [v.shape for v in b], name
@@ -219,7 +308,12 @@ def check(name, inputs, left, right, seed):
 
 
 def generate(*options, program=None, timeout=280):
-    run = subprocess.run([*(program or [f"{BUILD}/generate-rules"]), *map(str, options), "-q"], capture_output=True, text=True, timeout=timeout)
+    run = subprocess.run(
+        [*(program or [f"{BUILD}/generate-rules"]), *map(str, options), "-q"],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -229,7 +323,12 @@ def proved(text, names, folder):
     blocks = {b.split()[1]: b for b in text.strip().split("\n\n")}
     file = folder / "doubtful.rules"
     file.write_text("\n\n".join(blocks[n] for n in names) + "\n")
-    run = subprocess.run([f"{BUILD}/verify-rules", "--no-preconditions", str(file)], capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [f"{BUILD}/verify-rules", "--no-preconditions", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     return {line.split()[2] for line in run.stdout.split("\n") if line.startswith("PROVED")}
 
 
@@ -252,7 +351,13 @@ def test_rules_hold_in_float64(name, tmp_path):
 def test_a_wrong_rule_is_noticed():
     inputs = [("x1", ["a", "b"]), ("x2", ["b", "a"])]
     with pytest.raises(AssertionError):
-        check("wrong", inputs, ["  %1 = matmul %x1 %x2", "  out %1"], ["  %1 = add %x1 %x1", "  %2 = matmul %1 %x2", "  out %2"], 1)
+        check(
+            "wrong",
+            inputs,
+            ["  %1 = matmul %x1 %x2", "  out %1"],
+            ["  %1 = add %x1 %x1", "  %2 = matmul %1 %x2", "  out %2"],
+            1,
+        )
     with pytest.raises(AssertionError):
         check("wrong", [("x1", ["a"])], ["  %1 = relu %x1", "  out %1"], ["  out %x1"], 1)
 
@@ -272,26 +377,48 @@ op fill value=1 shape=[m] : -> column
 def test_sizes_that_are_0_together_are_a_condition(tmp_path):
     """The sums of softmax are 1 but where there is nothing to sum: alone, that is one size; of a concatenation, two at once."""
     (tmp_path / "no_part.set").write_text(NO_PART)
-    rules = [r for r in generate("--ops", tmp_path / "no_part.set", "--size", 3).split("\n\n") if "fill" in r]
+    rules = [
+        r
+        for r in generate("--ops", tmp_path / "no_part.set", "--size", 3).split("\n\n")
+        if "fill" in r
+    ]
     assert [r.rstrip().split("\n")[-1] for r in rules] == ["where b >= 1", "where b + c >= 1"]
 
 
 # ---- errors
 
-@pytest.mark.parametrize("options, message, code", [
-    (["--ops", "no/such.set", "--size", "2"], "cannot read", 5),
-    (["--ops", "generator/sets/taso.set", "--size", "0"], "--size", 2),
-    (["--ops", "generator/sets/taso.set", "--size", "99"], "--size", 2),
-    (["--ops", "generator/sets/taso.set"], "no size given", 2),
-    (["--size", "2"], "no operator set given", 2),
-    (["--ops", "generator/sets/taso.set", "--size", "1", "--memory-limit", "many"], "expected a size", 2),
-    (["--ops", "generator/sets/taso.set", "--size", "1", "--shard", "2/2"], "0 <= I < N", 2),
-    (["--ops", "generator/sets/taso.set", "--size", "1", "-o", "/dev/full"], "No space left", 5),
-    (["--ops", "generator/sets", "--size", "1"], "cannot read", 5),
-    (["--ops", "generator/sets/taso.set", "--size", "1", "--resume", "/dev/null"], "cannot read the folder", 5),
-    (["--ops", "generator/sets/taso.set", "--size", "1", "--jobs", "0"], "--jobs", 2),
-])
+
+@pytest.mark.parametrize(
+    "options, message, code",
+    [
+        (["--ops", "no/such.set", "--size", "2"], "cannot read", 5),
+        (["--ops", "generator/sets/taso.set", "--size", "0"], "--size", 2),
+        (["--ops", "generator/sets/taso.set", "--size", "99"], "--size", 2),
+        (["--ops", "generator/sets/taso.set"], "no size given", 2),
+        (["--size", "2"], "no operator set given", 2),
+        (
+            ["--ops", "generator/sets/taso.set", "--size", "1", "--memory-limit", "many"],
+            "expected a size",
+            2,
+        ),
+        (["--ops", "generator/sets/taso.set", "--size", "1", "--shard", "2/2"], "0 <= I < N", 2),
+        (
+            ["--ops", "generator/sets/taso.set", "--size", "1", "-o", "/dev/full"],
+            "No space left",
+            5,
+        ),
+        (["--ops", "generator/sets", "--size", "1"], "cannot read", 5),
+        (
+            ["--ops", "generator/sets/taso.set", "--size", "1", "--resume", "/dev/null"],
+            "cannot read the folder",
+            5,
+        ),
+        (["--ops", "generator/sets/taso.set", "--size", "1", "--jobs", "0"], "--jobs", 2),
+    ],
+)
 def test_errors_are_clear(options, message, code):
-    run = subprocess.run([f"{BUILD}/generate-rules", *options], capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [f"{BUILD}/generate-rules", *options], capture_output=True, text=True, timeout=60
+    )
     assert run.returncode == code, run.stderr
     assert message in run.stderr

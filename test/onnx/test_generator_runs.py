@@ -1,5 +1,6 @@
 """Whole runs of generate-rules: the same bytes however the work is cut or interrupted, the same classes for any seed, and from representatives what all
 terms give."""
+
 import json, os, random, shutil, subprocess, time
 import pytest
 from test_generator import BUILD, generate
@@ -14,12 +15,30 @@ def alone():
     return generate(*TASO, "--size", 3)
 
 
-@pytest.mark.skipif(not os.path.exists(f"{BUILD}/generate-rules-mpi") or not shutil.which("mpirun"), reason="no MPI here")
-@pytest.mark.parametrize("processes, more", [(1, []), (2, []), (4, []), (3, ["--memory-limit", "100K"]), (3, ["--resume"])])
+@pytest.mark.skipif(
+    not os.path.exists(f"{BUILD}/generate-rules-mpi") or not shutil.which("mpirun"),
+    reason="no MPI here",
+)
+@pytest.mark.parametrize(
+    "processes, more",
+    [(1, []), (2, []), (4, []), (3, ["--memory-limit", "100K"]), (3, ["--resume"])],
+)
 def test_mpi_gives_the_same(alone, processes, more, tmp_path):
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    mpirun = ["mpirun", *root, "--oversubscribe", "-n", str(processes), f"{BUILD}/generate-rules-mpi"]
-    assert generate(*TASO, "--size", 3, *more, *([tmp_path] if more == ["--resume"] else []), program=mpirun) == alone
+    mpirun = [
+        "mpirun",
+        *root,
+        "--oversubscribe",
+        "-n",
+        str(processes),
+        f"{BUILD}/generate-rules-mpi",
+    ]
+    assert (
+        generate(
+            *TASO, "--size", 3, *more, *([tmp_path] if more == ["--resume"] else []), program=mpirun
+        )
+        == alone
+    )
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
@@ -30,7 +49,21 @@ def test_jobs_give_the_same(alone, jobs):
 
 def kill_and_resume(size, kills, longest, folder, seed):
     """How many runs were killed before they ended, and what the last one wrote, left alone."""
-    command, killed, r = [f"{BUILD}/generate-rules", *TASO, "--size", str(size), "--resume", str(folder), "-j", "2", "-q"], 0, random.Random(seed)
+    command, killed, r = (
+        [
+            f"{BUILD}/generate-rules",
+            *TASO,
+            "--size",
+            str(size),
+            "--resume",
+            str(folder),
+            "-j",
+            "2",
+            "-q",
+        ],
+        0,
+        random.Random(seed),
+    )
     for _ in range(kills):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -52,12 +85,17 @@ def test_ten_kills_at_size_4(tmp_path):
     start = time.time()
     text = generate(*TASO, "--size", 4, "-j", "2", timeout=2500)
     seconds = time.time() - start
-    killed, again = kill_and_resume(4, 10, seconds / 2, tmp_path, 2)  # a resumed run takes less than a fresh one
-    print(f"{killed} of 10 runs of size 4 killed, at random moments of {seconds / 2:.0f} s; {text.count('rule taso')} rules, the same bytes: {again == text}")
+    killed, again = kill_and_resume(
+        4, 10, seconds / 2, tmp_path, 2
+    )  # a resumed run takes less than a fresh one
+    print(
+        f"{killed} of 10 runs of size 4 killed, at random moments of {seconds / 2:.0f} s; {text.count('rule taso')} rules, the same bytes: {again == text}"
+    )
     assert killed >= 5 and again == text
 
 
 # ---- the same classes
+
 
 def figures(tmp_path, *options):
     generate(*options, "-o", tmp_path / "out", "--json", tmp_path / "json")
@@ -67,7 +105,10 @@ def figures(tmp_path, *options):
 @pytest.mark.parametrize("name", ["attention", "cnn", "elementwise", "taso"])
 def test_another_seed_finds_the_same_classes(name, tmp_path):
     """But for what only the second stage tells apart, which both count."""
-    a, b = (figures(tmp_path, "--ops", f"generator/sets/{name}.set", "--size", 3, "--seed", seed) for seed in (1, 20))
+    a, b = (
+        figures(tmp_path, "--ops", f"generator/sets/{name}.set", "--size", 3, "--seed", seed)
+        for seed in (1, 20)
+    )
     for x, y in zip(a["levels"], b["levels"]):
         assert abs(x["classes"] - y["classes"]) <= a["coincidences"] + b["coincidences"]
         assert abs(x["terms"] - y["terms"]) <= 0.001 * x["terms"]
@@ -77,10 +118,13 @@ def test_another_seed_finds_the_same_classes(name, tmp_path):
 @pytest.mark.parametrize("size", [2, 3])
 def test_representatives_give_what_all_terms_give(size, tmp_path):
     """Every rule found by extending every term follows, at all lengths of its axis blocks, from those found by extending representatives, and what
-    shares a part with them: relu(I x) = I relu(x), too, which other rules give for matrices only."""
+    shares a part with them: relu(I x) = I relu(x), too, which other rules give for matrices only.
+    """
     rules = generate(*TASO, "--size", size, "--exhaustive")
     (tmp_path / "given.rules").write_text(rules)
-    lines = generate(*TASO, "--size", size, "--derive", tmp_path / "given.rules").strip().split("\n")
+    lines = (
+        generate(*TASO, "--size", size, "--derive", tmp_path / "given.rules").strip().split("\n")
+    )
     lost = [line for line in lines if line.startswith("not derived")]
     assert len(lines) == rules.count("rule taso") + 1 > 100
     assert not lost, lost

@@ -1,4 +1,5 @@
 """The program generate-rules on rules that are there: what follows from proved ones, their basis, what search wants."""
+
 import os
 import re
 import subprocess
@@ -10,7 +11,14 @@ KEPT = os.path.join(ROOT, "rules/generated")
 
 def run(*arguments, program="generate-rules"):
     """Exit code, output and errors of a program of the build folder."""
-    done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
+    done = subprocess.run(
+        [os.path.join(BUILD, program), *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -34,13 +42,18 @@ def test_taso_s_file_beside_the_proved_rules():
     for line in out.splitlines()[:-1]:
         if line.startswith("derived"):
             used = line.split(": ", 1)[1].split(", ")
-            assert used == ["arguments exchanged"] or all(step.removesuffix(" backward") in known for step in used)
+            assert used == ["arguments exchanged"] or all(
+                step.removesuffix(" backward") in known for step in used
+            )
 
 
 def test_a_proof_that_was_edited_derives_nothing(tmp_path):
     """The verdicts of the known rules are checked first."""
     path = tmp_path / "edited.rules"
-    path.write_text(read(os.path.join(KEPT, "taso-3.rules")).replace("class=exact", "class=rounds", 1), encoding="utf-8")
+    path.write_text(
+        read(os.path.join(KEPT, "taso-3.rules")).replace("class=exact", "class=rounds", 1),
+        encoding="utf-8",
+    )
     code, _, err = run("--derive", "test/cases/taso/graph_subst.pb", str(path))
     assert code == 1 and "taso-3-" in err
 
@@ -74,9 +87,18 @@ def test_basis_and_search_set(tmp_path):
     """What follows is left out; search gets the side that is cheaper, turned round if need be, and nothing that the library gives."""
     three = "%x : F [n, m]   %y : F [n, m]   %z : F [n, m]"
     source, proved = tmp_path / "source.rules", tmp_path / "proved.rules"
-    source.write_text(rule("thrice", THRICE, ONCE) + rule("twice", TWICE, ONCE) + rule("apart", TOGETHER, APART, three), encoding="utf-8")
+    source.write_text(
+        rule("thrice", THRICE, ONCE)
+        + rule("twice", TWICE, ONCE)
+        + rule("apart", TOGETHER, APART, three),
+        encoding="utf-8",
+    )
     assert run(str(source), "-o", str(proved), program="verify-rules")[0] == 0
-    basis, gains, trades = tmp_path / "basis.rules", tmp_path / "gains.rules", tmp_path / "trades.rules"
+    basis, gains, trades = (
+        tmp_path / "basis.rules",
+        tmp_path / "gains.rules",
+        tmp_path / "trades.rules",
+    )
     assert run("-q", "--proved", str(proved), "--basis", str(basis))[0] == 0
     assert names(read(basis)) == ["twice", "apart"]
     assert run("-q", "--search", str(gains), "--trades", str(trades), str(proved))[0] == 0
@@ -95,5 +117,7 @@ def test_search_has_the_gains_beside_the_library():
     assert code == 0
     listed = [line.split()[1] for line in out.splitlines() if line.startswith(("on ", "off "))]
     assert set(gains) <= set(listed) and "conv-merge-outputs" in listed
-    code, out, _ = run("--list-rules", "--rules", "rules/library/merge.rules", program="optimize-model")
+    code, out, _ = run(
+        "--list-rules", "--rules", "rules/library/merge.rules", program="optimize-model"
+    )
     assert code == 0 and not set(gains) & set(out.split())

@@ -1,4 +1,5 @@
 """The real models whole: run-model gives ONNX Runtime's outputs, and of the nodes outside subgraphs at least 95 % are understood."""
+
 import argparse, os, re, subprocess, sys
 import numpy, onnx, onnxruntime, pytest
 from written import ROOT, real_models
@@ -10,11 +11,16 @@ BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
 PROGRAM, OPTIMIZE = os.path.join(BUILD, "run-model"), os.path.join(BUILD, "optimize-model")
 TABLE = {row["name"]: row for row in model_table()}
 MODELS = [path for path in real_models() if os.path.basename(path) in TABLE]
-RTOL, ATOL = 1e-4, 1e-7  # of the largest element of an output; a probability of 1e-5 is 1e-8 off in ONNX Runtime itself
+RTOL, ATOL = (
+    1e-4,
+    1e-7,
+)  # of the largest element of an output; a probability of 1e-5 is 1e-8 off in ONNX Runtime itself
 HALF = {"silero_vad_half.onnx": 1e-2}  # computes in float16
 SHARE = 0.95
 
-needs_models = pytest.mark.skipif(not MODELS, reason="no models here: scripts/fetch-models fetches them")
+needs_models = pytest.mark.skipif(
+    not MODELS, reason="no models here: scripts/fetch-models fetches them"
+)
 each_model = pytest.mark.parametrize("path", MODELS, ids=map(os.path.basename, MODELS))
 
 
@@ -31,9 +37,16 @@ def own_outputs(path, feed, folder):
         file = folder / f"{len(words)}.npy"
         numpy.save(file, value)
         words += ["--input", f"{name}={file}"]
-    done = subprocess.run([PROGRAM, path, *words, "--output-dir", folder / "out"], capture_output=True, text=True, timeout=280)
+    done = subprocess.run(
+        [PROGRAM, path, *words, "--output-dir", folder / "out"],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
     assert done.returncode == 0, done.stderr
-    return lambda name: numpy.load(folder / "out" / f"{name.replace('/', '_').replace(':', '_')}.npy")
+    return lambda name: numpy.load(
+        folder / "out" / f"{name.replace('/', '_').replace(':', '_')}.npy"
+    )
 
 
 @needs_models
@@ -47,7 +60,10 @@ def test_it_runs_as_onnx_runtime_does(path, tmp_path):
     for info, want in zip(session.get_outputs(), session.run(None, feed)):
         have = got(info.name)
         assert have.shape == want.shape and have.dtype == want.dtype, info.name
-        apart, largest = numpy.abs(have.astype("f8") - want.astype("f8")).max(), numpy.abs(want.astype("f8")).max()
+        apart, largest = (
+            numpy.abs(have.astype("f8") - want.astype("f8")).max(),
+            numpy.abs(want.astype("f8")).max(),
+        )
         print(f"{name} {info.name}: {apart:.2g} of {largest:.2g}")
         assert apart <= limit * largest + ATOL, f"{info.name}: {apart} of {largest}"
 
@@ -56,10 +72,23 @@ def test_it_runs_as_onnx_runtime_does(path, tmp_path):
 @each_model
 def test_most_nodes_are_understood(path):
     """As optimize-model counts them, decided Ifs replaced by their branches; a node that has a subgraph is not counted."""
-    words = [OPTIMIZE, path, "unused.onnx", "--dry-run", "--cost", "flops", "--steps", "1", "--check=0"]
+    words = [
+        OPTIMIZE,
+        path,
+        "unused.onnx",
+        "--dry-run",
+        "--cost",
+        "flops",
+        "--steps",
+        "1",
+        "--check=0",
+    ]
     said = subprocess.run(words, capture_output=True, text=True, timeout=280).stdout
     understood, nodes = map(int, re.search(r"(\d+) of (\d+) nodes understood", said).groups())
-    nodes -= sum(node.op_type in ("If", "Loop", "Scan") for node in onnx.load(path, load_external_data=False).graph.node)
+    nodes -= sum(
+        node.op_type in ("If", "Loop", "Scan")
+        for node in onnx.load(path, load_external_data=False).graph.node
+    )
     share = understood / nodes
     print(f"{os.path.basename(path)}: {understood} of {nodes}, {share:.3f}")
     assert share >= SHARE

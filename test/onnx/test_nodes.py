@@ -1,4 +1,5 @@
 """ONNX's own node tests through importer, plan and CPU: each case passes, or is not supported for a named reason; none may fail."""
+
 import collections, os, subprocess, warnings
 import numpy
 import onnx
@@ -9,21 +10,37 @@ TOOL = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tool
 PACKED = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}
 LEAST = 1788
 RTOL = {"float16": 4e-3, "bfloat16": 3e-2}  # a few units in the last place, else 1e-3
-NOISE = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}  # expected: what numpy's transform in float32 leaves of zeros
-RANDOM = ("bernoulli", "randomnormal", "randomuniform", "multinomial")  # their outputs are compared by nobody
+NOISE = {
+    "test_dft_inverse": 1e-5,
+    "test_dft_inverse_opset19": 1e-5,
+}  # expected: what numpy's transform in float32 leaves of zeros
+RANDOM = (
+    "bernoulli",
+    "randomnormal",
+    "randomuniform",
+    "multinomial",
+)  # their outputs are compared by nobody
 
 
 def tensor(value):
     """As an array; None: it holds no numbers."""
     if isinstance(value, onnx.TensorProto):
         value = numpy_helper.to_array(value)
-    return numpy.asarray(value) if isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.kind not in "OUS" else None
+    return (
+        numpy.asarray(value)
+        if isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.kind not in "OUS"
+        else None
+    )
 
 
 def packed(array):
     """Bytes as a tensor of ONNX has them: elements below 8 bits packed, the first in the low bits."""
     bits = PACKED.get(array.dtype.name)
-    return numpy_helper.from_array(numpy.ascontiguousarray(array)).raw_data if bits else numpy.ascontiguousarray(array).tobytes()
+    return (
+        numpy_helper.from_array(numpy.ascontiguousarray(array)).raw_data
+        if bits
+        else numpy.ascontiguousarray(array).tobytes()
+    )
 
 
 def unpacked(kind, shape, data):
@@ -33,6 +50,7 @@ def unpacked(kind, shape, data):
 
 def cases():
     from onnx.backend.test.case.node import collect_testcases
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return collect_testcases(None)
@@ -46,7 +64,9 @@ class Tool:
 
     def ask(self, case):
         if not self.process or self.process.poll() is not None:
-            self.process = subprocess.Popen([TOOL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.process = subprocess.Popen(
+                [TOOL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
         model, blob = str(self.folder / "m.onnx"), str(self.folder / "in.bin")
         lines, at = [f"case\t{model}"], 0
         with open(model, "wb") as f:
@@ -57,7 +77,9 @@ class Tool:
                 if value is not None:
                     data = packed(value)
                     f.write(data)
-                    lines.append("\t".join(map(str, ["in", info.name, blob, at, len(data), *value.shape])))
+                    lines.append(
+                        "\t".join(map(str, ["in", info.name, blob, at, len(data), *value.shape]))
+                    )
                     at += len(data)
         open(self.out, "wb").close()
         self.process.stdin.write("\n".join([*lines, f"run\t{self.out}", ""]))
@@ -89,8 +111,14 @@ def differs(case, have, want):
         if any(word in case.name for word in RANDOM):
             continue
         exact, kind = a.dtype.kind in "iub", a.dtype.name
-        a, b = (a.astype("f8"), b.astype("f8")) if a.dtype.name not in ("int64", "uint64") else (a, b)
-        rtol, atol = (0, 0) if exact else (max(case.rtol, RTOL.get(kind, 1e-3)), NOISE.get(case.name, case.atol))
+        a, b = (
+            (a.astype("f8"), b.astype("f8")) if a.dtype.name not in ("int64", "uint64") else (a, b)
+        )
+        rtol, atol = (
+            (0, 0)
+            if exact
+            else (max(case.rtol, RTOL.get(kind, 1e-3)), NOISE.get(case.name, case.atol))
+        )
         if not numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
             return f"differs by {numpy.nanmax(numpy.abs(a.astype('f8') - b.astype('f8')))}"
     return ""
@@ -120,7 +148,9 @@ def test_node_cases(tmp_path):
             opaque[name][why] += 1
     for name, reasons in sorted(opaque.items()):
         print(f"{sum(reasons.values()):4} {name}: " + "; ".join(reasons))
-    print(f"{count['passed']} passed, {count['cannot']} not supported, {count['failed']} failed of {len(results)}")
+    print(
+        f"{count['passed']} passed, {count['cannot']} not supported, {count['failed']} failed of {len(results)}"
+    )
     failed = [f"{name}: {what}" for name, (verdict, what) in results.items() if verdict == "failed"]
     assert not failed, f"{len(failed)} failed\n" + "\n".join(failed)
     assert count["passed"] >= LEAST

@@ -1,21 +1,50 @@
 """Every operator means what ONNX says: definitions, expansions and reference kernels against ONNX Runtime (else ONNX's reference), on attributes
 drawn from the operator's own table (operator_cases.py)."""
+
 import subprocess
 import numpy as np
 import onnxruntime, pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
-from operator_cases import INTEGERS, INTERNAL, MAKERS, OPS, ROUNDS, TOOL, TYPES, Case, plain, text, typed, whole_numbers
+from operator_cases import (
+    INTEGERS,
+    INTERNAL,
+    MAKERS,
+    OPS,
+    ROUNDS,
+    TOOL,
+    TYPES,
+    Case,
+    plain,
+    text,
+    typed,
+    whole_numbers,
+)
 
-REFERENCE = {"LayerNormalization", "GridSample", "Col2Im"}  # ONNX Runtime 1.31 ends here with a signal; clamps no place where it is cubic; adds up other places on one axis
+REFERENCE = {
+    "LayerNormalization",
+    "GridSample",
+    "Col2Im",
+}  # ONNX Runtime 1.31 ends here with a signal; clamps no place where it is cubic; adds up other places on one axis
 
 
 def ours(case, how="run"):
     lines = [f"op {case.op.name} {case.outputs}"]
     lines += [f"attr {name} {text(value)}" for name, value in case.attrs.items()]
     for array in case.inputs:
-        lines.append("in _" if array is None else f"in {typed(array)} | " + " ".join(repr(v) for v in array.astype(float).ravel().tolist()))
-    done = subprocess.run([TOOL, how], input="\n".join(lines + ["run", ""]), capture_output=True, text=True, timeout=60)
+        lines.append(
+            "in _"
+            if array is None
+            else f"in {typed(array)} | "
+            + " ".join(repr(v) for v in array.astype(float).ravel().tolist())
+        )
+    done = subprocess.run(
+        [TOOL, how],
+        input="\n".join(lines + ["run", ""]),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     results = []
     for line in done.stdout.splitlines():
         if line.startswith("error"):
@@ -24,7 +53,9 @@ def ours(case, how="run"):
             head, _, data = line[4:].partition("|")
             kind, _, sizes = head.strip().partition(" ")
             shape = [int(n) for n in sizes.strip("[]").split(",") if n.strip()]
-            results.append(np.array([float(v) for v in data.split()]).astype(TYPES[kind]).reshape(shape))
+            results.append(
+                np.array([float(v) for v in data.split()]).astype(TYPES[kind]).reshape(shape)
+            )
     assert done.returncode == 0 and results, done.stdout + done.stderr
     return results
 
@@ -36,16 +67,24 @@ def theirs(case):
     names = ["" if a is None else f"x{k}" for k, a in enumerate(arrays)]
     outputs = [f"y{k}" for k in range(case.outputs)]
     node = helper.make_node(case.type, names, outputs, **case.onnx_attrs)
-    infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in zip(names, arrays) if n]
+    infos = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+        for n, a in zip(names, arrays)
+        if n
+    ]
     graph = helper.make_graph([node], "g", infos, [onnx_output(name) for name in outputs])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8
+    )
     feed = {n: a for n, a in zip(names, arrays) if n}
     try:
         if case.type in REFERENCE:
             return ReferenceEvaluator(model).run(None, feed)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feed)
+        return onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        ).run(None, feed)
     except Exception:
         return ReferenceEvaluator(model).run(None, feed)
 
@@ -62,8 +101,18 @@ def agree(case, how="run"):
     got = ours(case, how)
     assert len(got) == len(want)
     for a, b in zip(got, want):
-        assert a.shape == np.shape(b) and a.dtype == np.asarray(b).dtype, (case.attrs, a.shape, np.shape(b))
-        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5, err_msg=str((case.attrs, [x.shape for x in case.inputs if x is not None])))
+        assert a.shape == np.shape(b) and a.dtype == np.asarray(b).dtype, (
+            case.attrs,
+            a.shape,
+            np.shape(b),
+        )
+        np.testing.assert_allclose(
+            a,
+            b,
+            rtol=2e-5,
+            atol=2e-5,
+            err_msg=str((case.attrs, [x.shape for x in case.inputs if x is not None])),
+        )
 
 
 @pytest.mark.parametrize("name", [n for n in OPS if n not in INTERNAL])

@@ -1,20 +1,39 @@
 """What every program says of itself: --help in all its forms is one table, --version names what is linked."""
+
 import os, re, shutil, subprocess
 import pytest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.abspath(os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build")))
-PROGRAMS = [name for name in ("export-rules", "generate-rules", "optimize-model", "run-model", "verify-rules") if os.path.exists(os.path.join(BUILD, name))]
-LINKED = {"libsqlite3": "SQLite", "libcjson": "cJSON", "libprotobuf-c": "protobuf-c", "libdnnl": "oneDNN", "libz3": "Z3", "libzip": "libzip", "libopenblas": "OpenBLAS", "libxxhash": "xxHash"}
+PROGRAMS = [
+    name
+    for name in ("export-rules", "generate-rules", "optimize-model", "run-model", "verify-rules")
+    if os.path.exists(os.path.join(BUILD, name))
+]
+LINKED = {
+    "libsqlite3": "SQLite",
+    "libcjson": "cJSON",
+    "libprotobuf-c": "protobuf-c",
+    "libdnnl": "oneDNN",
+    "libz3": "Z3",
+    "libzip": "libzip",
+    "libopenblas": "OpenBLAS",
+    "libxxhash": "xxHash",
+}
 
 
 def run(name, *words):
-    return subprocess.run([os.path.join(BUILD, name), *words], capture_output=True, text=True, timeout=30)
+    return subprocess.run(
+        [os.path.join(BUILD, name), *words], capture_output=True, text=True, timeout=30
+    )
 
 
 def options(name):
     said = run(name, "--help")
-    assert said.returncode == 0 and said.stdout == run(name, "-h").stdout == run(name, "--help=text").stdout
+    assert (
+        said.returncode == 0
+        and said.stdout == run(name, "-h").stdout == run(name, "--help=text").stdout
+    )
     return re.findall(r"^ +(?:-\w, )?--([\w-]+)", said.stdout, re.M)
 
 
@@ -26,16 +45,32 @@ def test_there_are_programs():
 def test_manual_page(name, tmp_path):
     page = run(name, "--help=man")
     assert page.returncode == 0 and f".TH {name} 1 " in page.stdout
-    assert re.findall(r"^(?:\\fB\\-\w\\fR, )?\\fB\\-\\-(.*?)\\fR", page.stdout, re.M) == [option.replace("-", "\\-") for option in options(name)]
+    assert re.findall(r"^(?:\\fB\\-\w\\fR, )?\\fB\\-\\-(.*?)\\fR", page.stdout, re.M) == [
+        option.replace("-", "\\-") for option in options(name)
+    ]
     for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"):
         assert f"\n.SH {heading}\n" in page.stdout
-    assert re.search(r"\n\.TP\n130\ninterrupted\n", page.stdout) and page.stdout == open(os.path.join(BUILD, "man", f"{name}.1"), encoding="utf-8").read()
+    assert (
+        re.search(r"\n\.TP\n130\ninterrupted\n", page.stdout)
+        and page.stdout == open(os.path.join(BUILD, "man", f"{name}.1"), encoding="utf-8").read()
+    )
     (tmp_path / f"{name}.1").write_text(page.stdout)
-    judges = [["mandoc", "-T", "lint", "-W", "warning", tmp_path / f"{name}.1"], ["man", "--warnings", "-l", tmp_path / f"{name}.1"]]
+    judges = [
+        ["mandoc", "-T", "lint", "-W", "warning", tmp_path / f"{name}.1"],
+        ["man", "--warnings", "-l", tmp_path / f"{name}.1"],
+    ]
     there = [judge for judge in judges if shutil.which(judge[0])]
     for judge in there:
-        done = subprocess.run(judge, capture_output=True, text=True, timeout=60, env=dict(os.environ, LC_ALL="C", MANPAGER="cat"))
-        assert done.returncode == 0 and not done.stderr and (judge[0] == "man" or not done.stdout), done.stdout[-2000:] + done.stderr
+        done = subprocess.run(
+            judge,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=dict(os.environ, LC_ALL="C", MANPAGER="cat"),
+        )
+        assert (
+            done.returncode == 0 and not done.stderr and (judge[0] == "man" or not done.stdout)
+        ), (done.stdout[-2000:] + done.stderr)
     if not there:
         pytest.skip("neither mandoc nor man is here to judge the page")
 
@@ -47,7 +82,9 @@ COMP_CWORD={len(words)}
 _{name.replace("-", "_")}
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30, cwd=ROOT)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, timeout=30, cwd=ROOT
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout.split()
 
@@ -60,16 +97,24 @@ def test_completion_in_bash(name):
 
 
 def test_completion_knows_values():
-    assert complete("optimize-model", "--cost", "") == ["measured", "flops", "nodes"] and complete("optimize-model", "--cost", "f") == ["flops"]
-    assert complete("optimize-model", "--rules", "no") == ["none"] and "README.md" in complete("optimize-model", "--rules", "R")
-    assert complete("optimize-model", "--steps", "") == [] and complete("optimize-model", "a.onnx", "--report", "Make") == ["Makefile"]
+    assert complete("optimize-model", "--cost", "") == ["measured", "flops", "nodes"] and complete(
+        "optimize-model", "--cost", "f"
+    ) == ["flops"]
+    assert complete("optimize-model", "--rules", "no") == ["none"] and "README.md" in complete(
+        "optimize-model", "--rules", "R"
+    )
+    assert complete("optimize-model", "--steps", "") == [] and complete(
+        "optimize-model", "a.onnx", "--report", "Make"
+    ) == ["Makefile"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_completion_in_zsh(name):
     """Every option is in it; zsh itself reads it where it is here."""
     said = run(name, "--help=zsh").stdout
-    assert said.startswith(f"#compdef {name}\n") and all(re.search(rf"--{option}(=-?)?\[", said) for option in options(name))
+    assert said.startswith(f"#compdef {name}\n") and all(
+        re.search(rf"--{option}(=-?)?\[", said) for option in options(name)
+    )
     assert subprocess.run(["bash", "-n"], input=said, text=True, timeout=30).returncode == 0
     if shutil.which("zsh"):
         assert subprocess.run(["zsh", "-n"], input=said, text=True, timeout=30).returncode == 0
@@ -78,15 +123,30 @@ def test_completion_in_zsh(name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_other_forms_of_help_are_refused(name):
     done = run(name, "--help=html")
-    assert done.returncode == 2 and "expected text, man, bash or zsh" in done.stderr and not done.stdout
+    assert (
+        done.returncode == 2
+        and "expected text, man, bash or zsh" in done.stderr
+        and not done.stdout
+    )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_version_names_what_is_linked(name):
     done = run(name, "--version")
-    needed = re.findall(r"NEEDED +(\w+[-\w]*)\.so", subprocess.run(["objdump", "-p", os.path.join(BUILD, name)], capture_output=True, text=True, timeout=30).stdout)
+    needed = re.findall(
+        r"NEEDED +(\w+[-\w]*)\.so",
+        subprocess.run(
+            ["objdump", "-p", os.path.join(BUILD, name)], capture_output=True, text=True, timeout=30
+        ).stdout,
+    )
     assert done.returncode == 0 and re.match(rf"{name} \d+\.\d+\.\d+\n", done.stdout)
     for library in needed:
         if library in LINKED:
-            assert re.search(rf"\b{LINKED[library]} \d+\.\d+", done.stdout), f"{library} is linked, and not in:\n{done.stdout}"
-    assert "glibc 2." in done.stdout and re.search(r"xxHash \d", done.stdout) and any(library in LINKED for library in needed)
+            assert re.search(
+                rf"\b{LINKED[library]} \d+\.\d+", done.stdout
+            ), f"{library} is linked, and not in:\n{done.stdout}"
+    assert (
+        "glibc 2." in done.stdout
+        and re.search(r"xxHash \d", done.stdout)
+        and any(library in LINKED for library in needed)
+    )

@@ -1,4 +1,5 @@
 """run-model against ONNX Runtime on small models, its options, and how it fails."""
+
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -8,12 +9,22 @@ PROGRAM = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "run-model
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=60
+    )
 
 
 def save(path, nodes, inputs, outputs, weights=(), opset=17):
-    graph = helper.make_graph(nodes, "test", inputs, outputs, [numpy_helper.from_array(v, k) for k, v in dict(weights).items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    graph = helper.make_graph(
+        nodes,
+        "test",
+        inputs,
+        outputs,
+        [numpy_helper.from_array(v, k) for k, v in dict(weights).items()],
+    )
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path
+    )
     return path
 
 
@@ -24,15 +35,32 @@ def tensor(name, shape, dtype=TensorProto.FLOAT):
 @pytest.fixture
 def model(tmp_path):
     rng = numpy.random.default_rng(0)
-    weights = {"w": rng.normal(size=(6, 4, 3, 3)).astype("f"), "b": rng.normal(size=6).astype("f"), "s": rng.normal(size=(6, 1, 1)).astype("f"),
-               "scale": rng.random(6).astype("f"), "shift": rng.random(6).astype("f"), "mean": rng.random(6).astype("f"), "var": (rng.random(6) + .5).astype("f")}
-    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1, 1, 1, 1]),
-             helper.make_node("BatchNormalization", ["c", "scale", "shift", "mean", "var"], ["n"], "norm"),
-             helper.make_node("Relu", ["n"], ["r"], "relu"),
-             helper.make_node("Mul", ["r", "s"], ["m"], "mul"),
-             helper.make_node("Concat", ["m", "r", "x"], ["k"], "concat", axis=1),
-             helper.make_node("GlobalAveragePool", ["k"], ["g"], "pool")]
-    return save(tmp_path / "m.onnx", nodes, [tensor("x", ["batch", 4, "h", "w"])], [tensor("g", None), tensor("k", None)], weights)
+    weights = {
+        "w": rng.normal(size=(6, 4, 3, 3)).astype("f"),
+        "b": rng.normal(size=6).astype("f"),
+        "s": rng.normal(size=(6, 1, 1)).astype("f"),
+        "scale": rng.random(6).astype("f"),
+        "shift": rng.random(6).astype("f"),
+        "mean": rng.random(6).astype("f"),
+        "var": (rng.random(6) + 0.5).astype("f"),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1, 1, 1, 1]),
+        helper.make_node(
+            "BatchNormalization", ["c", "scale", "shift", "mean", "var"], ["n"], "norm"
+        ),
+        helper.make_node("Relu", ["n"], ["r"], "relu"),
+        helper.make_node("Mul", ["r", "s"], ["m"], "mul"),
+        helper.make_node("Concat", ["m", "r", "x"], ["k"], "concat", axis=1),
+        helper.make_node("GlobalAveragePool", ["k"], ["g"], "pool"),
+    ]
+    return save(
+        tmp_path / "m.onnx",
+        nodes,
+        [tensor("x", ["batch", 4, "h", "w"])],
+        [tensor("g", None), tensor("k", None)],
+        weights,
+    )
 
 
 def test_it_agrees_with_onnx_runtime(model, tmp_path):
@@ -40,55 +68,100 @@ def test_it_agrees_with_onnx_runtime(model, tmp_path):
     numpy.save(tmp_path / "x.npy", x)
     done = run(model, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    for name, expected in zip("gk", onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(["g", "k"], {"x": x})):
+    for name, expected in zip(
+        "gk",
+        onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(
+            ["g", "k"], {"x": x}
+        ),
+    ):
         got = numpy.load(tmp_path / "out" / f"{name}.npy")
-        assert got.shape == expected.shape and numpy.abs(got - expected).max() <= 1e-5 * numpy.abs(expected).max()
+        assert (
+            got.shape == expected.shape
+            and numpy.abs(got - expected).max() <= 1e-5 * numpy.abs(expected).max()
+        )
 
 
 def test_the_same_seed_gives_the_same_digest(model):
-    first, again, other = (run(model, "--input-shape", "x:1,4,8,8", "--seed", seed).stdout for seed in (3, 3, 4))
+    first, again, other = (
+        run(model, "--input-shape", "x:1,4,8,8", "--seed", seed).stdout for seed in (3, 3, 4)
+    )
     assert first == again != other
     assert "g: F [1, 16, 1, 1] " in first and "k: F [1, 16, 8, 8] " in first and " mean " in first
 
 
 def test_ways_to_give_an_input(model):
     zero = run(model, "--input-shape", "1,4,8,8", "--input", "x=0")
-    assert zero.returncode == 0 and zero.stdout == run(model, "--dim", "h=8", "--dim", "w=8", "--input", "x=0..0").stdout
+    assert (
+        zero.returncode == 0
+        and zero.stdout == run(model, "--dim", "h=8", "--dim", "w=8", "--input", "x=0..0").stdout
+    )
     assert zero.stdout != run(model, "--input-shape", "1,4,8,8", "--input", "x=-1..1").stdout
 
 
 def test_profile_names_nodes_and_counts(model):
     done = run(model, "--input-shape", "x:1,4,8,8", "--profile", "--repeat", "3")
     assert done.returncode == 0 and "GFLOP/s" in done.stdout and "median" in done.stdout
-    assert any(line.split()[0].isdigit() and " conv F[1,6,8,8]" in line for line in done.stdout.splitlines())
+    assert any(
+        line.split()[0].isdigit() and " conv F[1,6,8,8]" in line
+        for line in done.stdout.splitlines()
+    )
 
 
 @pytest.mark.parametrize("grain", ["", "grain=1"])
 def test_threads_give_the_same_digests(model, grain):
-    one, *more = (run(model, "--input-shape", "x:2,4,70,90", "--threads", n, "--backend-options", grain) for n in (1, 2, 3, 7))
-    assert one.returncode == 0 and all(done.stdout == one.stdout and done.returncode == 0 for done in more)
+    one, *more = (
+        run(model, "--input-shape", "x:2,4,70,90", "--threads", n, "--backend-options", grain)
+        for n in (1, 2, 3, 7)
+    )
+    assert one.returncode == 0 and all(
+        done.stdout == one.stdout and done.returncode == 0 for done in more
+    )
 
 
 @pytest.mark.skipif("ISOMER_MODELS" not in os.environ, reason="no models")
-@pytest.mark.parametrize("name", ["silero_vad_16k_op15", "light_squeezenet", "light_shufflenet", "ch_ppocr_mobile_v2.0_cls_infer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "silero_vad_16k_op15",
+        "light_squeezenet",
+        "light_shufflenet",
+        "ch_ppocr_mobile_v2.0_cls_infer",
+    ],
+)
 def test_threads_give_the_same_digests_of_real_models(name):
     path = os.path.join(os.environ["ISOMER_MODELS"], name + ".onnx")
-    sizes = {"silero": ["--input-shape", "input:1,512", "--input-shape", "state:2,1,128"], "ch_ppo": ["--input-shape", "x:1,3,48,192"]}.get(name[:6], [])
+    sizes = {
+        "silero": ["--input-shape", "input:1,512", "--input-shape", "state:2,1,128"],
+        "ch_ppo": ["--input-shape", "x:1,3,48,192"],
+    }.get(name[:6], [])
     one, two = (run(path, *sizes, "--threads", n) for n in (1, 2))
     assert one.returncode == two.returncode == 0 and one.stdout == two.stdout, one.stderr
 
 
 def test_dumps(model):
-    assert run(model, "--input-shape", "x:1,4,8,8", "--dump", "graph").stdout.startswith("graph model\n  %x : F [1, 4, 8, 8]\n")
+    assert run(model, "--input-shape", "x:1,4,8,8", "--dump", "graph").stdout.startswith(
+        "graph model\n  %x : F [1, 4, 8, 8]\n"
+    )
     assert run(model, "--input-shape", "x:1,4,8,8", "--dump", "plan").stdout.startswith("plan: ")
     assert run(model, "--input-shape", "x:1,4,8,8", "--dump", "dot").stdout.startswith("digraph ")
 
 
-@pytest.mark.parametrize("arguments, code, text", [
-    (["--no-such-option"], 2, "no-such-option"), ([], 2, "is needed"), (["--input-shape", "y:1"], 2, "y:1"), (["--input-shape", "x:1,5,8,8"], 2, "has the size 4"),
-    (["--input-shape", "x:1,4,8,8", "--input", "z=1"], 2, "z=1"), (["--threads", "0"], 2, "threads"), (["--threads", "65"], 2, "threads"), (["--input-shape", "x:1,4,8,8", "--input", "x=abc"], 2, "abc"),
-    (["--input", "x=missing.npy"], 5, "missing.npy"), (["--input-shape", "x:1,4,8,8", "--backend", "/no/such.so"], 5, "no/such.so"),
-    (["--input-shape", "x:1,4,1000000,100000000"], 3, "too large")])
+@pytest.mark.parametrize(
+    "arguments, code, text",
+    [
+        (["--no-such-option"], 2, "no-such-option"),
+        ([], 2, "is needed"),
+        (["--input-shape", "y:1"], 2, "y:1"),
+        (["--input-shape", "x:1,5,8,8"], 2, "has the size 4"),
+        (["--input-shape", "x:1,4,8,8", "--input", "z=1"], 2, "z=1"),
+        (["--threads", "0"], 2, "threads"),
+        (["--threads", "65"], 2, "threads"),
+        (["--input-shape", "x:1,4,8,8", "--input", "x=abc"], 2, "abc"),
+        (["--input", "x=missing.npy"], 5, "missing.npy"),
+        (["--input-shape", "x:1,4,8,8", "--backend", "/no/such.so"], 5, "no/such.so"),
+        (["--input-shape", "x:1,4,1000000,100000000"], 3, "too large"),
+    ],
+)
 def test_failures_have_a_code_and_a_place(model, arguments, code, text):
     done = run(model, *arguments)
     assert done.returncode == code and text in done.stderr, (done.returncode, done.stderr)
@@ -103,8 +176,13 @@ def test_an_array_of_another_type_or_shape_is_refused(model, tmp_path):
 
 
 def test_what_cannot_be_run_is_named(tmp_path):
-    nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Odd", ["r"], ["y"], "the odd one", domain="some.where")]
-    path = save(tmp_path / "m.onnx", nodes, [tensor("x", [3])], [tensor("y", None, TensorProto.INT64)])
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Odd", ["r"], ["y"], "the odd one", domain="some.where"),
+    ]
+    path = save(
+        tmp_path / "m.onnx", nodes, [tensor("x", [3])], [tensor("y", None, TensorProto.INT64)]
+    )
     done = run(path)
     assert done.returncode == 3 and "the odd one (Odd)" in done.stderr
 

@@ -1,4 +1,5 @@
 """The tools that judge us must themselves notice what is wrong: measure-onnxruntime, compare-onnx, randomize-weights, fetch-models."""
+
 import hashlib, os, subprocess
 import numpy, onnx, pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -7,29 +8,61 @@ SCRIPTS = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
 
 
 def tool(name, *arguments, stdin="", **environment):
-    return subprocess.run([os.path.join(SCRIPTS, name), *arguments], input=stdin, capture_output=True, text=True, timeout=120,
-                          env=dict(os.environ, **environment))
+    return subprocess.run(
+        [os.path.join(SCRIPTS, name), *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=dict(os.environ, **environment),
+    )
 
 
 def scaled(path, factor, output="y", name="n", opset=13):
     """y = x * factor over 2 by n floats."""
-    x, y = (helper.make_tensor_value_info(each, TensorProto.FLOAT, [2, name]) for each in ("x", output))
-    graph = helper.make_graph([helper.make_node("Mul", ["x", "f"], [output])], "g", [x], [y],
-                              [numpy_helper.from_array(numpy.array([factor], "float32"), "f")])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    x, y = (
+        helper.make_tensor_value_info(each, TensorProto.FLOAT, [2, name]) for each in ("x", output)
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["x", "f"], [output])],
+        "g",
+        [x],
+        [y],
+        [numpy_helper.from_array(numpy.array([factor], "float32"), "f")],
+    )
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path
+    )
     return str(path)
 
 
 def test_compare_accepts_rounding(tmp_path):
-    done = tool("compare-onnx", scaled(tmp_path / "a.onnx", 2.0), scaled(tmp_path / "b.onnx", 2.00001), "--dim", "n=5")
+    done = tool(
+        "compare-onnx",
+        scaled(tmp_path / "a.onnx", 2.0),
+        scaled(tmp_path / "b.onnx", 2.00001),
+        "--dim",
+        "n=5",
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("change, said", [
-    ({"factor": 2.01}, "FAIL"), ({"factor": float("nan")}, "NaN"), ({"output": "z"}, "the outputs have changed"),
-    ({"name": "m"}, "the inputs have changed"), ({"opset": 14}, "the opset imports have changed")])
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"factor": 2.01}, "FAIL"),
+        ({"factor": float("nan")}, "NaN"),
+        ({"output": "z"}, "the outputs have changed"),
+        ({"name": "m"}, "the inputs have changed"),
+        ({"opset": 14}, "the opset imports have changed"),
+    ],
+)
 def test_compare_refuses(tmp_path, change, said):
-    done = tool("compare-onnx", scaled(tmp_path / "a.onnx", 2.0), scaled(tmp_path / "b.onnx", **{"factor": 2.0, **change}))
+    done = tool(
+        "compare-onnx",
+        scaled(tmp_path / "a.onnx", 2.0),
+        scaled(tmp_path / "b.onnx", **{"factor": 2.0, **change}),
+    )
     assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
 
 
@@ -44,7 +77,9 @@ def test_compare_asks_the_checker(tmp_path):
 def test_measure_answers_batches_in_order(tmp_path):
     good, bad = scaled(tmp_path / "a.onnx", 2.0), tmp_path / "b.onnx"
     bad.write_bytes(b"no model")
-    done = tool("measure-onnxruntime", "--rounds", "3", "--dim", "n=7", stdin=f"{good}\n{bad}\n\n{good}\n\n")
+    done = tool(
+        "measure-onnxruntime", "--rounds", "3", "--dim", "n=7", stdin=f"{good}\n{bad}\n\n{good}\n\n"
+    )
     lines = done.stdout.split("\n")
     assert done.returncode == 0 and len(lines) == 6, done.stdout + done.stderr
     assert lines[0].split()[1] == good and 0 < float(lines[0].split()[0]) < 1
@@ -53,8 +88,16 @@ def test_measure_answers_batches_in_order(tmp_path):
 
 
 def test_measure_sees_the_slower_model(tmp_path):
-    done = tool("measure-onnxruntime", "--rounds", "5", "--input-shape", "x:2,1000000", stdin="\n".join(
-        [scaled(tmp_path / "a.onnx", 2.0), chained(tmp_path / "b.onnx", 40), "", ""]))
+    done = tool(
+        "measure-onnxruntime",
+        "--rounds",
+        "5",
+        "--input-shape",
+        "x:2,1000000",
+        stdin="\n".join(
+            [scaled(tmp_path / "a.onnx", 2.0), chained(tmp_path / "b.onnx", 40), "", ""]
+        ),
+    )
     fast, slow = (float(line.split()[0]) for line in done.stdout.split("\n")[:2])
     assert slow > 5 * fast
 
@@ -64,7 +107,9 @@ def chained(path, n):
     model = onnx.load(scaled(path, 1.0))
     del model.graph.node[:]
     for i in range(n):
-        model.graph.node.append(helper.make_node("Tanh", [f"v{i}" if i else "x"], [f"v{i + 1}" if i + 1 < n else "y"]))
+        model.graph.node.append(
+            helper.make_node("Tanh", [f"v{i}" if i else "x"], [f"v{i + 1}" if i + 1 < n else "y"])
+        )
     del model.graph.initializer[:]
     onnx.save(model, path)
     return str(path)
@@ -74,17 +119,28 @@ def test_randomize_replaces_what_is_equal_only(tmp_path):
     path, kept = scaled(tmp_path / "a.onnx", 2.0), numpy.arange(4, dtype="float32")
     model = onnx.load(path)
     graph = model.graph
-    graph.initializer.extend([numpy_helper.from_array(numpy.array([3, 3], "int64"), "shape"), numpy_helper.from_array(kept, "kept"),
-                              numpy_helper.from_array(numpy.full(4, 7, "float32"), "equal")])
+    graph.initializer.extend(
+        [
+            numpy_helper.from_array(numpy.array([3, 3], "int64"), "shape"),
+            numpy_helper.from_array(kept, "kept"),
+            numpy_helper.from_array(numpy.full(4, 7, "float32"), "equal"),
+        ]
+    )
     graph.node.append(helper.make_node("ConstantOfShape", ["shape"], ["filled"]))
     for name in ("kept", "equal", "filled"):
         graph.node.append(helper.make_node("Relu", [name], [name + "_out"]))
-        graph.output.append(helper.make_tensor_value_info(name + "_out", TensorProto.FLOAT, ["k"] if name != "filled" else ["k", "k"]))
+        graph.output.append(
+            helper.make_tensor_value_info(
+                name + "_out", TensorProto.FLOAT, ["k"] if name != "filled" else ["k", "k"]
+            )
+        )
     onnx.save(model, path)
     for target in ("b", "c"):
         assert tool("randomize-weights", path, str(tmp_path / target), "5").returncode == 0
     assert (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
-    weights = {t.name: numpy_helper.to_array(t) for t in onnx.load(tmp_path / "b").graph.initializer}
+    weights = {
+        t.name: numpy_helper.to_array(t) for t in onnx.load(tmp_path / "b").graph.initializer
+    }
     assert (weights["kept"] == kept).all() and weights["f"] == 2
     assert len(set(weights["equal"])) == 4 and len(set(weights["filled"].flat)) == 9
     assert "ConstantOfShape" not in {node.op_type for node in onnx.load(tmp_path / "b").graph.node}
@@ -100,6 +156,15 @@ def test_fetch_knows_its_names():
 def test_fetch_does_not_trust_a_changed_file(tmp_path):
     """With a cached file that is not the table's and no way to the index it must fail, not print the path."""
     (tmp_path / "magika.onnx").write_bytes(b"tampered")
-    done = tool("fetch-models", "magika.onnx", ISOMER_MODELS=str(tmp_path), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
+    done = tool(
+        "fetch-models",
+        "magika.onnx",
+        ISOMER_MODELS=str(tmp_path),
+        PIP_NO_INDEX="1",
+        PIP_FIND_LINKS=str(tmp_path),
+    )
     assert done.returncode == 5 and "magika.onnx" not in done.stdout
-    assert hashlib.sha256(b"tampered").hexdigest() == hashlib.sha256((tmp_path / "magika.onnx").read_bytes()).hexdigest()
+    assert (
+        hashlib.sha256(b"tampered").hexdigest()
+        == hashlib.sha256((tmp_path / "magika.onnx").read_bytes()).hexdigest()
+    )

@@ -1,11 +1,14 @@
 """Files that nobody vouches for, through the whole of optimize-model: a clear error that names the place, or a clean pass, within bounds of time and memory."""
+
 import os, resource, subprocess, time
 import onnx, pytest
 from onnx import helper
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
-PROGRAM, ROUNDTRIP = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "test", "tools", "onnx_roundtrip")
+PROGRAM, ROUNDTRIP = os.path.join(BUILD, "optimize-model"), os.path.join(
+    BUILD, "test", "tools", "onnx_roundtrip"
+)
 INVALID, LIMIT, ENVIRONMENT = 3, 4, 5
 SECONDS, MEMORY = 60, 4 << 30
 SANITIZED = "asan" in BUILD or os.environ.get("ISOMER_VALGRIND")
@@ -19,8 +22,27 @@ def bounded():
 def optimize(model, folder, *options):
     """(exit code, messages); the output is there exactly if the code is 0."""
     out = os.path.join(folder, "out.onnx")
-    command = [PROGRAM, model, out, "--cost", "flops", "--steps", "50", "--cost-db", os.path.join(folder, "costs"), "-q", *options]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, preexec_fn=bounded)
+    command = [
+        PROGRAM,
+        model,
+        out,
+        "--cost",
+        "flops",
+        "--steps",
+        "50",
+        "--cost-db",
+        os.path.join(folder, "costs"),
+        "-q",
+        *options,
+    ]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS,
+        preexec_fn=bounded,
+    )
     assert os.path.exists(out) == (done.returncode == 0), done.stderr
     if done.returncode == 0:
         os.unlink(out)
@@ -52,6 +74,7 @@ def node(kind, inputs, outputs, **attributes):
 
 # ---- external data
 
+
 def external(folder, location, offset=None, length=None):
     weight = tensor("weight", [0.0] * 6, dims=[2, 3])
     weight.ClearField("float_data")
@@ -72,13 +95,24 @@ def folder(tmp_path):
     return str(inside)
 
 
-@pytest.mark.parametrize("location", ["../secret", "a/../../secret", "./../secret", "/etc/passwd", "..", ".", "", "a/../weights"])
+@pytest.mark.parametrize(
+    "location",
+    ["../secret", "a/../../secret", "./../secret", "/etc/passwd", "..", ".", "", "a/../weights"],
+)
 def test_external_data_stays_in_the_folder(folder, location):
     code, message = optimize(external(folder, location), folder)
-    assert code in (INVALID, ENVIRONMENT) and "model.onnx" in message or location == "." and code == ENVIRONMENT, message
+    assert (
+        code in (INVALID, ENVIRONMENT)
+        and "model.onnx" in message
+        or location == "."
+        and code == ENVIRONMENT
+    ), message
 
 
-@pytest.mark.parametrize("target, link, location", [("../secret", "link", "link"), ("..", "up", "up/secret"), ("/etc", "etc", "etc/passwd")])
+@pytest.mark.parametrize(
+    "target, link, location",
+    [("../secret", "link", "link"), ("..", "up", "up/secret"), ("/etc", "etc", "etc/passwd")],
+)
 def test_links_do_not_lead_outside(folder, target, link, location):
     os.symlink(target, os.path.join(folder, link))
     code, message = optimize(external(folder, location), folder)
@@ -90,8 +124,17 @@ def test_links_inside_are_followed(folder):
     assert optimize(external(folder, "link"), folder) == (0, "")
 
 
-@pytest.mark.parametrize("offset, length, want", [(4, 24, "behind"), (2**64 - 1, 24, "behind"), (0, 23, "23 bytes"), ("x", 24, "number"), (2**70, 24, "number"),
-                                                  (0, -1, "number")])
+@pytest.mark.parametrize(
+    "offset, length, want",
+    [
+        (4, 24, "behind"),
+        (2**64 - 1, 24, "behind"),
+        (0, 23, "23 bytes"),
+        ("x", 24, "number"),
+        (2**70, 24, "number"),
+        (0, -1, "number"),
+    ],
+)
 def test_external_data_fits_its_file(folder, offset, length, want):
     code, message = optimize(external(folder, "weights", offset, length), folder)
     assert code == INVALID and want in message and "'weight'" in message
@@ -106,13 +149,18 @@ def test_a_pipe_is_not_waited_for(folder):
 
 # ---- structure
 
-@pytest.mark.parametrize("nodes, want", [
-    ([("Add", ["x", "b"], ["a"]), ("Relu", ["a"], ["b"])], "'b'"),
-    ([("Relu", ["x"], ["a"]), ("Abs", ["x"], ["a"])], "'a' is defined twice"),
-    ([("Relu", ["x"], ["x"])], "'x' is defined twice"),
-    ([("Relu", ["a"], ["a"])], "'a'"),
-    ([("Add", ["x", "missing"], ["a"])], "'missing'"),
-    ([("", ["x"], ["a"])], "without operator")])
+
+@pytest.mark.parametrize(
+    "nodes, want",
+    [
+        ([("Add", ["x", "b"], ["a"]), ("Relu", ["a"], ["b"])], "'b'"),
+        ([("Relu", ["x"], ["a"]), ("Abs", ["x"], ["a"])], "'a' is defined twice"),
+        ([("Relu", ["x"], ["x"])], "'x' is defined twice"),
+        ([("Relu", ["a"], ["a"])], "'a'"),
+        ([("Add", ["x", "missing"], ["a"])], "'missing'"),
+        ([("", ["x"], ["a"])], "without operator"),
+    ],
+)
 def test_wrong_structure_is_named(tmp_path, nodes, want):
     path = save(tmp_path, [node(*n) for n in nodes], [info("x")], [info(nodes[-1][2][0])])
     code, message = optimize(path, tmp_path)
@@ -120,14 +168,21 @@ def test_wrong_structure_is_named(tmp_path, nodes, want):
 
 
 def test_missing_outputs_are_named(tmp_path):
-    code, message = optimize(save(tmp_path, [node("Relu", ["x"], ["a"])], [info("x")], [info("y")]), tmp_path)
+    code, message = optimize(
+        save(tmp_path, [node("Relu", ["x"], ["a"])], [info("x")], [info("y")]), tmp_path
+    )
     assert code == INVALID and "'y'" in message
 
 
 def test_truncated_anywhere(tmp_path):
     """A protobuf message cut between two fields is one: such a file passes only if it still is a model."""
-    path = save(tmp_path, [node("Conv", ["x", "w"], ["c"], pads=[1] * 4), node("Relu", ["c"], ["y"])], [info("x", (1, 3, 8, 8))],
-                [info("y", None)], [tensor("w", [0.5] * 27, dims=[1, 3, 3, 3])])
+    path = save(
+        tmp_path,
+        [node("Conv", ["x", "w"], ["c"], pads=[1] * 4), node("Relu", ["c"], ["y"])],
+        [info("x", (1, 3, 8, 8))],
+        [info("y", None)],
+        [tensor("w", [0.5] * 27, dims=[1, 3, 3, 3])],
+    )
     with open(path, "rb") as file:
         whole = file.read()
     cuts = {}
@@ -135,11 +190,21 @@ def test_truncated_anywhere(tmp_path):
         cuts[str(tmp_path / f"{n}.onnx")] = n
         with open(tmp_path / f"{n}.onnx", "wb") as file:
             file.write(whole[:n])
-    done = subprocess.run([ROUNDTRIP], input="".join(f"{cut} {tmp_path}/again\n" for cut in cuts), capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(
+        [ROUNDTRIP],
+        input="".join(f"{cut} {tmp_path}/again\n" for cut in cuts),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
     answers = [line.split(" ", 2) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and [answer[1] for answer in answers] == list(cuts)
     for code, cut, message in answers:
-        assert code == "0" and cuts[cut] > len(whole) - 8 or code == "3" and (cut in message), (code, cut, message)
+        assert code == "0" and cuts[cut] > len(whole) - 8 or code == "3" and (cut in message), (
+            code,
+            cut,
+            message,
+        )
     for n in range(0, len(whole), 97):
         assert optimize(str(tmp_path / f"{n}.onnx"), tmp_path)[0] == INVALID
 
@@ -148,37 +213,136 @@ def test_truncated_anywhere(tmp_path):
 
 HUGE = 2**62
 SIZES = {
-    "doubled 70 times": lambda f: save(f, [node("Concat", [f"t{i}"] * 2, [f"t{i + 1}"], axis=0) for i in range(70)], [info("t0")], [info("t70", None)]),
-    "doubled 70 times, symbolic": lambda f: save(f, [node("Concat", [f"t{i}"] * 2, [f"t{i + 1}"], axis=0) for i in range(70)], [info("t0", ("a", "b"))],
-                                                 [info("t70", None)]),
-    "squared 70 times": lambda f: save(f, [node("Shape", ["x"], ["t0"])] + [node("Mul", [f"t{i}"] * 2, [f"t{i + 1}"]) for i in range(70)]
-                                       + [node("ConstantOfShape", ["t70"], ["y"])], [info("x", ("a", "b"))], [info("y", None)]),
-    "a product of sums": lambda f: save(f, [node("Concat", [f"x{d}_{k}" for k in range(20)], [f"c{d}"], axis=0) for d in range(6)]
-                                        + [node("Shape", [f"c{d}"], [f"s{d}"]) for d in range(6)] + [node("Concat", [f"s{d}" for d in range(6)], ["s"], axis=0)]
-                                        + [node("ConstantOfShape", ["s"], ["z"]), node("Flatten", ["z"], ["y"], axis=6)],
-                                        [info(f"x{d}_{k}", (f"a{d}_{k}",)) for d in range(6) for k in range(20)], [info("y", None)]),
-    "a constant of 10^12": lambda f: save(f, [node("ConstantOfShape", ["s"], ["z"]), node("Mul", ["z", "z"], ["q"]), node("Add", ["q", "x"], ["y"])],
-                                          [info("x")], [info("y", None)], [tensor("s", [10**5, 10**5, 100], 7)]),
-    "a constant of 2^124": lambda f: save(f, [node("ConstantOfShape", ["s"], ["z"]), node("Add", ["z", "x"], ["y"])], [info("x")], [info("y", None)],
-                                          [tensor("s", [HUGE, HUGE], 7)]),
-    "a constant of negative size": lambda f: save(f, [node("ConstantOfShape", ["s"], ["z"]), node("Add", ["z", "x"], ["y"])], [info("x")], [info("y", None)],
-                                                  [tensor("s", [-5, 3], 7)]),
-    "a weight expanded to 4 GB": lambda f: save(f, [node("Expand", ["w", "s"], ["z"]), node("Add", ["z", "x"], ["y"])], [info("x", (1, 1))], [info("y", None)],
-                                                [tensor("s", [2**15, 2**15], 7), tensor("w", [1.0], dims=[1, 1])]),
-    "weights multiplied to 16 GB": lambda f: save(f, [node("MatMul", ["u", "v"], ["z"]), node("Relu", ["z"], ["q"]), node("Add", ["q", "x"], ["y"])], [info("x", (1, 1))],
-                                                  [info("y", None)], [tensor("u", [1.0] * 65536, dims=[65536, 1]), tensor("v", [1.0] * 65536, dims=[1, 65536])]),
-    "a range of 10^12": lambda f: save(f, [node("Range", ["a", "b", "c"], ["r"]), node("Mul", ["r", "r"], ["y"])], [info("x")], [info("y", None)],
-                                       [tensor(n, [v], 7, []) for n, v in (("a", 0), ("b", 10**12), ("c", 1))]),
-    "pads of 2^62": lambda f: save(f, [node("Conv", ["x", "w"], ["y"], pads=[HUGE] * 4)], [info("x", (1, 3, 8, 8))], [info("y", None)],
-                                   [tensor("w", [0.0] * 108, dims=[4, 3, 3, 3])]),
-    "strides and dilations beyond sense": lambda f: save(f, [node("Conv", ["x", "w"], ["y"], pads=[-HUGE] * 4, strides=[2**63 - 1, 1], dilations=[0, -1])],
-                                                         [info("x", (1, 3, 8, 8))], [info("y", None)], [tensor("w", [0.0] * 108, dims=[4, 3, 3, 3])]),
-    "an input of 2^60": lambda f: save(f, [node("Relu", ["x"], ["t"]), node("Relu", ["t"], ["y"])], [info("x", (2**30, 2**29))], [info("y", None)]),
-    "an axis of 2^62": lambda f: save(f, [node("Softmax", ["x"], ["t"], axis=HUGE), node("Concat", ["t", "t"], ["y"], axis=-HUGE)], [info("x")], [info("y", None)]),
-    "a split into 10^6": lambda f: save(f, [node("Split", ["x"], [f"y{i}" for i in range(10**5)], axis=0)], [info("x", (10**5, 2))], [info("y0", None)]),
-    "64 axes": lambda f: save(f, [node("Relu", ["x"], ["y"])], [info("x", (2,) * 64)], [info("y", None)]),
-    "tiled 2^62 times": lambda f: save(f, [node("Tile", ["x", "s"], ["z"]), node("Mul", ["z", "z"], ["y"])], [info("x", (1, 1))], [info("y", None)],
-                                       [tensor("s", [2**31, 2**31], 7)]),
+    "doubled 70 times": lambda f: save(
+        f,
+        [node("Concat", [f"t{i}"] * 2, [f"t{i + 1}"], axis=0) for i in range(70)],
+        [info("t0")],
+        [info("t70", None)],
+    ),
+    "doubled 70 times, symbolic": lambda f: save(
+        f,
+        [node("Concat", [f"t{i}"] * 2, [f"t{i + 1}"], axis=0) for i in range(70)],
+        [info("t0", ("a", "b"))],
+        [info("t70", None)],
+    ),
+    "squared 70 times": lambda f: save(
+        f,
+        [node("Shape", ["x"], ["t0"])]
+        + [node("Mul", [f"t{i}"] * 2, [f"t{i + 1}"]) for i in range(70)]
+        + [node("ConstantOfShape", ["t70"], ["y"])],
+        [info("x", ("a", "b"))],
+        [info("y", None)],
+    ),
+    "a product of sums": lambda f: save(
+        f,
+        [node("Concat", [f"x{d}_{k}" for k in range(20)], [f"c{d}"], axis=0) for d in range(6)]
+        + [node("Shape", [f"c{d}"], [f"s{d}"]) for d in range(6)]
+        + [node("Concat", [f"s{d}" for d in range(6)], ["s"], axis=0)]
+        + [node("ConstantOfShape", ["s"], ["z"]), node("Flatten", ["z"], ["y"], axis=6)],
+        [info(f"x{d}_{k}", (f"a{d}_{k}",)) for d in range(6) for k in range(20)],
+        [info("y", None)],
+    ),
+    "a constant of 10^12": lambda f: save(
+        f,
+        [
+            node("ConstantOfShape", ["s"], ["z"]),
+            node("Mul", ["z", "z"], ["q"]),
+            node("Add", ["q", "x"], ["y"]),
+        ],
+        [info("x")],
+        [info("y", None)],
+        [tensor("s", [10**5, 10**5, 100], 7)],
+    ),
+    "a constant of 2^124": lambda f: save(
+        f,
+        [node("ConstantOfShape", ["s"], ["z"]), node("Add", ["z", "x"], ["y"])],
+        [info("x")],
+        [info("y", None)],
+        [tensor("s", [HUGE, HUGE], 7)],
+    ),
+    "a constant of negative size": lambda f: save(
+        f,
+        [node("ConstantOfShape", ["s"], ["z"]), node("Add", ["z", "x"], ["y"])],
+        [info("x")],
+        [info("y", None)],
+        [tensor("s", [-5, 3], 7)],
+    ),
+    "a weight expanded to 4 GB": lambda f: save(
+        f,
+        [node("Expand", ["w", "s"], ["z"]), node("Add", ["z", "x"], ["y"])],
+        [info("x", (1, 1))],
+        [info("y", None)],
+        [tensor("s", [2**15, 2**15], 7), tensor("w", [1.0], dims=[1, 1])],
+    ),
+    "weights multiplied to 16 GB": lambda f: save(
+        f,
+        [
+            node("MatMul", ["u", "v"], ["z"]),
+            node("Relu", ["z"], ["q"]),
+            node("Add", ["q", "x"], ["y"]),
+        ],
+        [info("x", (1, 1))],
+        [info("y", None)],
+        [tensor("u", [1.0] * 65536, dims=[65536, 1]), tensor("v", [1.0] * 65536, dims=[1, 65536])],
+    ),
+    "a range of 10^12": lambda f: save(
+        f,
+        [node("Range", ["a", "b", "c"], ["r"]), node("Mul", ["r", "r"], ["y"])],
+        [info("x")],
+        [info("y", None)],
+        [tensor(n, [v], 7, []) for n, v in (("a", 0), ("b", 10**12), ("c", 1))],
+    ),
+    "pads of 2^62": lambda f: save(
+        f,
+        [node("Conv", ["x", "w"], ["y"], pads=[HUGE] * 4)],
+        [info("x", (1, 3, 8, 8))],
+        [info("y", None)],
+        [tensor("w", [0.0] * 108, dims=[4, 3, 3, 3])],
+    ),
+    "strides and dilations beyond sense": lambda f: save(
+        f,
+        [
+            node(
+                "Conv",
+                ["x", "w"],
+                ["y"],
+                pads=[-HUGE] * 4,
+                strides=[2**63 - 1, 1],
+                dilations=[0, -1],
+            )
+        ],
+        [info("x", (1, 3, 8, 8))],
+        [info("y", None)],
+        [tensor("w", [0.0] * 108, dims=[4, 3, 3, 3])],
+    ),
+    "an input of 2^60": lambda f: save(
+        f,
+        [node("Relu", ["x"], ["t"]), node("Relu", ["t"], ["y"])],
+        [info("x", (2**30, 2**29))],
+        [info("y", None)],
+    ),
+    "an axis of 2^62": lambda f: save(
+        f,
+        [node("Softmax", ["x"], ["t"], axis=HUGE), node("Concat", ["t", "t"], ["y"], axis=-HUGE)],
+        [info("x")],
+        [info("y", None)],
+    ),
+    "a split into 10^6": lambda f: save(
+        f,
+        [node("Split", ["x"], [f"y{i}" for i in range(10**5)], axis=0)],
+        [info("x", (10**5, 2))],
+        [info("y0", None)],
+    ),
+    "64 axes": lambda f: save(
+        f, [node("Relu", ["x"], ["y"])], [info("x", (2,) * 64)], [info("y", None)]
+    ),
+    "tiled 2^62 times": lambda f: save(
+        f,
+        [node("Tile", ["x", "s"], ["z"]), node("Mul", ["z", "z"], ["y"])],
+        [info("x", (1, 1))],
+        [info("y", None)],
+        [tensor("s", [2**31, 2**31], 7)],
+    ),
 }
 
 
@@ -191,7 +355,9 @@ def test_absurd_sizes_pass_or_are_refused(tmp_path, case):
 
 def test_absurd_tensors_are_refused(tmp_path):
     for dims, want in (([HUGE, HUGE], "absurd"), ([-1], "negative"), ([7], "less data")):
-        model = helper.make_model(helper.make_graph([node("Relu", ["x"], ["y"])], "g", [info("x")], [info("y")]))
+        model = helper.make_model(
+            helper.make_graph([node("Relu", ["x"], ["y"])], "g", [info("x")], [info("y")])
+        )
         model.graph.initializer.add(name="w", data_type=1, dims=dims)
         (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
         code, message = optimize(str(tmp_path / "model.onnx"), tmp_path)
@@ -199,6 +365,7 @@ def test_absurd_tensors_are_refused(tmp_path):
 
 
 # ---- many nodes, deep ones
+
 
 def varint(value):
     out = b""
@@ -213,19 +380,27 @@ def field(number, content):
 
 def nested(depth):
     """If inside If; the protobuf library itself refuses to write this."""
-    graph = field(1, field(1, b"x") + field(2, b"r0") + field(4, b"Identity")) + field(12, field(1, b"r0"))
+    graph = field(1, field(1, b"x") + field(2, b"r0") + field(4, b"Identity")) + field(
+        12, field(1, b"r0")
+    )
     for level in range(1, depth):
         attribute = field(1, b"then_branch") + field(6, graph) + b"\xa0\x01\x05"
-        graph = field(1, field(1, b"c") + field(2, b"r%d" % level) + field(4, b"If") + field(5, attribute)) + field(12, field(1, b"r%d" % level))
+        graph = field(
+            1, field(1, b"c") + field(2, b"r%d" % level) + field(4, b"If") + field(5, attribute)
+        ) + field(12, field(1, b"r%d" % level))
     return graph
 
 
 def test_nesting_is_bounded(tmp_path):
     for depth, want in ((10, 0), (60, 0), (70, INVALID), (2000, INVALID)):
-        path = save(tmp_path, [node("Relu", ["x"], ["q"])], [info("x"), info("c", (), 9)], [info("q", None)])
+        path = save(
+            tmp_path, [node("Relu", ["x"], ["q"])], [info("x"), info("c", (), 9)], [info("q", None)]
+        )
         model = onnx.load(path)
         inner = field(5, field(1, b"then_branch") + field(6, nested(depth)) + b"\xa0\x01\x05")
-        graph = model.graph.SerializeToString() + field(1, field(1, b"c") + field(2, b"y") + field(3, b"node_y") + field(4, b"If") + inner)
+        graph = model.graph.SerializeToString() + field(
+            1, field(1, b"c") + field(2, b"y") + field(3, b"node_y") + field(4, b"If") + inner
+        )
         model.ClearField("graph")
         (tmp_path / "model.onnx").write_bytes(model.SerializeToString() + field(7, graph))
         code, message = optimize(path, tmp_path)
@@ -234,7 +409,10 @@ def test_nesting_is_bounded(tmp_path):
 
 def chain(folder, kind, count):
     """Written by hand: the protobuf library needs a minute for a million nodes."""
-    nodes = b"".join(field(1, field(1, b"t%d" % i) + field(2, b"t%d" % (i + 1)) + field(4, kind)) for i in range(count))
+    nodes = b"".join(
+        field(1, field(1, b"t%d" % i) + field(2, b"t%d" % (i + 1)) + field(4, kind))
+        for i in range(count)
+    )
     one = onnx.load(save(folder, [node("Relu", ["x"], ["q"])], [info("t0")], [info(f"t{count}")]))
     del one.graph.node[:]
     graph = one.graph.SerializeToString() + nodes
@@ -249,15 +427,43 @@ def chain(folder, kind, count):
 def test_a_million_nodes(tmp_path, kind):
     path = chain(str(tmp_path), kind, 10**6 if os.environ.get("ISOMER_HEAVY") else 10**5)
     start = time.monotonic()
-    done = subprocess.run([ROUNDTRIP], input=f"{path} {tmp_path}/out.onnx\n", capture_output=True, text=True, timeout=SECONDS, preexec_fn=bounded)
+    done = subprocess.run(
+        [ROUNDTRIP],
+        input=f"{path} {tmp_path}/out.onnx\n",
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        preexec_fn=bounded,
+    )
     assert done.returncode == 0 and done.stdout.startswith("0 "), done.stdout + done.stderr
     assert time.monotonic() - start < SECONDS
 
 
-@pytest.mark.parametrize("kind, attribute", [("Conv", {"auto_pad": 1}), ("ConvTranspose", {"auto_pad": [1]}), ("ReduceMax", {"keepdims": 1.5}), ("Flatten", {"axis": "one"}),
-                                             ("ReduceMax", {"keepdims": "0"}), ("ReduceSum", {"noop_with_empty_axes": [1, 2]})])
+@pytest.mark.parametrize(
+    "kind, attribute",
+    [
+        ("Conv", {"auto_pad": 1}),
+        ("ConvTranspose", {"auto_pad": [1]}),
+        ("ReduceMax", {"keepdims": 1.5}),
+        ("Flatten", {"axis": "one"}),
+        ("ReduceMax", {"keepdims": "0"}),
+        ("ReduceSum", {"noop_with_empty_axes": [1, 2]}),
+    ],
+)
 def test_an_attribute_of_another_kind_makes_a_node_opaque(tmp_path, kind, attribute):
     two = ("w",) if "Conv" in kind else ()
-    path = save(tmp_path, [node(kind, ["x", *two], ["y"], **attribute)], [info(name, (1, 1, 5, 5)) for name in ("x", *two)], [info("y", None)])
-    done = subprocess.run([PROGRAM, path, tmp_path / "out.onnx", "--dry-run", "--cost", "flops"], capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == 0 and "0 of 1 nodes understood" in done.stdout, done.stdout + done.stderr
+    path = save(
+        tmp_path,
+        [node(kind, ["x", *two], ["y"], **attribute)],
+        [info(name, (1, 1, 5, 5)) for name in ("x", *two)],
+        [info("y", None)],
+    )
+    done = subprocess.run(
+        [PROGRAM, path, tmp_path / "out.onnx", "--dry-run", "--cost", "flops"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0 and "0 of 1 nodes understood" in done.stdout, (
+        done.stdout + done.stderr
+    )

@@ -1,4 +1,5 @@
 """verify-rules as a program: what it keeps when it is interrupted, when a worker dies or memory runs out, and what its JSON says."""
+
 import json, os, resource, signal, subprocess, time
 import pytest
 
@@ -8,7 +9,9 @@ CORPUS = "test/cases/verifier/corpus_b.rules"
 TASO = "test/cases/taso/graph_subst.pb"
 
 
-WITHIN_LIMITS = pytest.mark.skipif(os.path.basename(BUILD) == "asan", reason="AddressSanitizer reserves terabytes of address space")
+WITHIN_LIMITS = pytest.mark.skipif(
+    os.path.basename(BUILD) == "asan", reason="AddressSanitizer reserves terabytes of address space"
+)
 
 
 def verdicts(path):
@@ -16,7 +19,9 @@ def verdicts(path):
 
 
 def run(*arguments, **options):
-    return subprocess.run([PROGRAM, "-q", *arguments], capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run(
+        [PROGRAM, "-q", *arguments], capture_output=True, text=True, timeout=300, **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,12 @@ def children(pid):
 
 def start(path, lines, *more):
     """A run that has reported so many rules."""
-    p = subprocess.Popen([PROGRAM, "--json", path, *more, CORPUS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen(
+        [PROGRAM, "--json", path, *more, CORPUS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     for _ in range(lines):
         assert p.stdout.readline()
     return p
@@ -48,7 +58,9 @@ def end(p):
 def resumed(path, whole):
     """What the second run had to do: the rest. All verdicts are those of one run that was left alone."""
     known = len(open(path + ".journal").read().splitlines())
-    again = subprocess.run([PROGRAM, "--resume", "--json", path, CORPUS], capture_output=True, text=True, timeout=300)
+    again = subprocess.run(
+        [PROGRAM, "--resume", "--json", path, CORPUS], capture_output=True, text=True, timeout=300
+    )
     assert again.returncode == 1, again.stderr
     assert verdicts(path) == whole
     assert not os.path.exists(path + ".journal")
@@ -65,7 +77,9 @@ def test_interrupted(tmp_path, whole, number):
     so_far = verdicts(path)
     done = [x for x in so_far if x[2] != "unknown"]
     assert 19 < len(done) < len(whole) and set(map(str, done)) <= set(map(str, whole))
-    assert all(x["why"] == "not reached" for x in json.load(open(path)) if x["verdict"] == "unknown")
+    assert all(
+        x["why"] == "not reached" for x in json.load(open(path)) if x["verdict"] == "unknown"
+    )
     assert resumed(path, whole) == len(done)
 
 
@@ -93,8 +107,15 @@ def test_worker_killed(tmp_path, whole):
     assert code == 1
     found = verdicts(path)
     lost = [x for x in found if x[2] == "unknown"]
-    assert len(found) == len(whole) and len(lost) <= 2 and [x for x in found if x not in lost] == [x for x in whole if x[1] not in [y[1] for y in lost]]
-    assert all("its worker ended" in x["why"] for x in json.load(open(path)) if x["verdict"] == "unknown")
+    assert (
+        len(found) == len(whole)
+        and len(lost) <= 2
+        and [x for x in found if x not in lost]
+        == [x for x in whole if x[1] not in [y[1] for y in lost]]
+    )
+    assert all(
+        "its worker ended" in x["why"] for x in json.load(open(path)) if x["verdict"] == "unknown"
+    )
     if lost:
         assert resumed(path, whole) == len(whole) - len(lost)
 
@@ -115,9 +136,13 @@ def test_resume_asks_the_same_question(tmp_path):
     """A verdict under other options, or of another rule of that name, is no answer."""
     path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
     with open(rules, "w") as f:
-        f.write("rule a\n  %x : F [n, n]\nfrom\n  %y = relu %x\n  out %y\nto\n  %z = relu %x\n  %y = relu %z\n  out %y\n")
-        f.write("rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F [G*q, c, 3]\nfrom\n  %s = conv %x %u group=G\n  %t = conv %x %v group=G\n"
-                "  %y = concat %s %t axis=1\n  out %y\nto\n  %w = concat %u %v axis=0\n  %y = conv %x %w group=G\n  out %y\nwhere p >= 1, q >= 1, k >= 3\n")
+        f.write(
+            "rule a\n  %x : F [n, n]\nfrom\n  %y = relu %x\n  out %y\nto\n  %z = relu %x\n  %y = relu %z\n  out %y\n"
+        )
+        f.write(
+            "rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F [G*q, c, 3]\nfrom\n  %s = conv %x %u group=G\n  %t = conv %x %v group=G\n"
+            "  %y = concat %s %t axis=1\n  out %y\nto\n  %w = concat %u %v axis=0\n  %y = conv %x %w group=G\n  out %y\nwhere p >= 1, q >= 1, k >= 3\n"
+        )
     assert run("--json", path, rules).returncode == 0
     assert [x[2:] for x in verdicts(path)] == [("proved", []), ("proved", ["G == 1"])]
     key = "0" * 16
@@ -153,16 +178,24 @@ def test_index_counts_refused_rules(tmp_path):
         f.write(rules[0] + strange + rules[1])
     result = run("--json", path, pb, CORPUS)
     found = json.load(open(path))
-    assert [x["index"] for x in found[:3]] == [0, 1, 2] and [x["index"] for x in found[3:]] == list(range(77))
+    assert [x["index"] for x in found[:3]] == [0, 1, 2] and [x["index"] for x in found[3:]] == list(
+        range(77)
+    )
     assert [x["verdict"] for x in found[:3]] == ["proved", "unknown", "proved"]
-    assert found[1]["id"] is None and "cannot be expressed" in found[1]["why"] and "UNKNOWN" in result.stdout
+    assert (
+        found[1]["id"] is None
+        and "cannot be expressed" in found[1]["why"]
+        and "UNKNOWN" in result.stdout
+    )
     assert [x["name"] for x in found[:3]] == ["taso-0", "taso-1", "taso-2"]
 
 
 def test_no_division_by_zero_where_another_will_do(tmp_path):
     path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
     with open(rules, "w") as f:
-        f.write("rule wrong\n  %a : F [n]   %b : F [n]\nfrom\n  %m = mul %a %b\n  %d = div %m %b\n  out %d\nto\n  %d = neg %a\n  out %d\n")
+        f.write(
+            "rule wrong\n  %a : F [n]   %b : F [n]\nfrom\n  %m = mul %a %b\n  %d = div %m %b\n  out %d\nto\n  %d = neg %a\n  out %d\n"
+        )
     assert run("--json", path, rules).returncode == 1
     text = json.load(open(path))[0]["counterexample"]
     data = text.split("input %b")[1].split("{")[1].split("}")[0].split(", ")
@@ -172,11 +205,17 @@ def test_no_division_by_zero_where_another_will_do(tmp_path):
 @WITHIN_LIMITS
 def test_no_memory_for_the_rules(tmp_path):
     """What does not fit is a resource limit, not an abort."""
+
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (65 << 20, 65 << 20))
+
     path = tmp_path / "many.rules"
-    path.write_text("\n".join(f"rule r{k}\n  %x : F [n{k}]\nfrom\n  %y = relu %x\n  out %y\nto\n  %y = relu %x\n  out %y\n"
-                              for k in range(40000)))
+    path.write_text(
+        "\n".join(
+            f"rule r{k}\n  %x : F [n{k}]\nfrom\n  %y = relu %x\n  out %y\nto\n  %y = relu %x\n  out %y\n"
+            for k in range(40000)
+        )
+    )
     done = run(str(path), preexec_fn=limit)
     assert done.returncode == 4, done
     assert done.stderr.startswith("verify-rules: ") and "memory" in done.stderr

@@ -1,6 +1,7 @@
 """Operator versions. Every spelling of our tables against the schemas of onnx.defs, at each version of ONNX for which it holds: attributes exist, and what
 is meant where one is left out is what the schema says. Then the traps: what became an input, what changed its meaning, what is new, each run at the
 versions around it and compared with ONNX Runtime or the reference."""
+
 import collections, fractions
 import numpy, onnx, onnx.parser, pytest
 from operator_cases import OPS
@@ -31,7 +32,11 @@ def theirs_of(item):
         return (None, name, None) if special == "ignore" else (None, None, None)
     ours, _, source = item.partition("=")
     source = (source or ours).partition("|")[0]
-    return (ours, None, None) if source.endswith("!") or source.startswith("input:") else (ours, source.rstrip("^"), None)
+    return (
+        (ours, None, None)
+        if source.endswith("!") or source.startswith("input:")
+        else (ours, source.rstrip("^"), None)
+    )
 
 
 def plain(value):
@@ -67,7 +72,11 @@ def test_every_spelling_is_the_schemas():
             if theirs is None or theirs not in schema.attributes:
                 continue
             attribute = schema.attributes[theirs]
-            default = onnx.helper.get_attribute_value(attribute.default_value) if attribute.default_value.type else None
+            default = (
+                onnx.helper.get_attribute_value(attribute.default_value)
+                if attribute.default_value.type
+                else None
+            )
             if value is None and ours is not None:
                 value = op.attrs[ours][1] or None
             if default is None or value is None or attribute.required:
@@ -91,19 +100,33 @@ def test_every_attribute_that_a_spelling_reads_exists():
                 read[op.name, name, item].add(version)
                 if theirs in schema.attributes:
                     there[op.name, name, item].add(version)
-    wrong = [f"{key}: versions {sorted(versions - there[key])} have no such attribute" for key, versions in read.items() if versions - there[key]]
+    wrong = [
+        f"{key}: versions {sorted(versions - there[key])} have no such attribute"
+        for key, versions in read.items()
+        if versions - there[key]
+    ]
     assert not wrong, "\n".join(wrong)
 
 
 def test_no_required_attribute_is_passed_over():
     wrong = []
-    by_name = {"pads:axes": {"pads"}, "slice:axes": {"starts", "ends"}, "letters:equation": {"equation"}, "shape:unsqueeze": {"axes"}, "sizes:resize": {"scales"}}
+    by_name = {
+        "pads:axes": {"pads"},
+        "slice:axes": {"starts", "ends"},
+        "letters:equation": {"equation"},
+        "shape:unsqueeze": {"axes"},
+        "sizes:resize": {"scales"},
+    }
     for op, name, version, items in spellings():
         schema = schema_at(name, version)
-        named = {theirs_of(item)[1] for item in items}.union(*(by_name.get(item, set()) for item in items))
+        named = {theirs_of(item)[1] for item in items}.union(
+            *(by_name.get(item, set()) for item in items)
+        )
         for attribute in schema.attributes.values() if schema else []:
             if attribute.required and attribute.name not in named:
-                wrong.append(f"{op.name}: {name} {version}: {attribute.name} must be given and is not read")
+                wrong.append(
+                    f"{op.name}: {name} {version}: {attribute.name} must be given and is not read"
+                )
     assert not wrong, "\n".join(wrong)
 
 
@@ -133,7 +156,12 @@ TRAPS = {
     "clip_10": text(10, X, "y = Clip <min = 0.0, max = 0.5> (x)"),
     "clip_11": text(11, X, "y = Clip (x, , m)", "float m = {0.5}"),
     "slice_9": text(9, X, "y = Slice <axes = [2], starts = [1], ends = [-1]> (x)"),
-    "slice_10": text(10, X, "y = Slice (x, s, e, a, t)", "int64[1] s = {3}, int64[1] e = {-9}, int64[1] a = {2}, int64[1] t = {-2}"),
+    "slice_10": text(
+        10,
+        X,
+        "y = Slice (x, s, e, a, t)",
+        "int64[1] s = {3}, int64[1] e = {-9}, int64[1] a = {2}, int64[1] t = {-2}",
+    ),
     "pad_10": text(10, X, "y = Pad <pads = [0,1,0,0,0,2], value = 3.0> (x)"),
     "pad_11": text(11, X, "y = Pad (x, p, v)", "int64[6] p = {0,1,0,0,0,2}, float v = {3.0}"),
     "pad_18": text(18, X, "y = Pad (x, p, , a)", "int64[2] p = {1,2}, int64[1] a = {-1}"),
@@ -143,38 +171,91 @@ TRAPS = {
     "topk_10": text(10, X, "y, i = TopK (x, k)", "int64[1] k = {2}"),
     "topk_11": text(11, X, "y, i = TopK <largest = 0> (x, k)", "int64[1] k = {2}"),
     "reshape_5": text(7, X, "y = Reshape (x, s)", "int64[2] s = {0, -1}"),
-    "reshape_14": text(14, "float[0,3] x", "y = Reshape <allowzero = 1> (x, s)", "int64[2] s = {3, 0}"),
+    "reshape_14": text(
+        14, "float[0,3] x", "y = Reshape <allowzero = 1> (x, s)", "int64[2] s = {3, 0}"
+    ),
     "softmax_12": text(12, X, "y = Softmax (x)"),
     "softmax_13": text(13, X, "y = Softmax (x)"),
     "logsoftmax_12": text(12, X, "y = LogSoftmax <axis = 1> (x)"),
     "logsoftmax_13": text(13, X, "y = LogSoftmax <axis = 1> (x)"),
-    "batchnorm_9": text(9, SPATIAL, "y = BatchNormalization (x, s, b, m, v)", "float[2] s = {1,2}, float[2] b = {0,1}, float[2] m = {0.5,0}, float[2] v = {1,4}"),
-    "batchnorm_15": text(15, SPATIAL, "y = BatchNormalization (x, s, b, m, v)", "float[2] s = {1,2}, float[2] b = {0,1}, float[2] m = {0.5,0}, float[2] v = {1,4}"),
+    "batchnorm_9": text(
+        9,
+        SPATIAL,
+        "y = BatchNormalization (x, s, b, m, v)",
+        "float[2] s = {1,2}, float[2] b = {0,1}, float[2] m = {0.5,0}, float[2] v = {1,4}",
+    ),
+    "batchnorm_15": text(
+        15,
+        SPATIAL,
+        "y = BatchNormalization (x, s, b, m, v)",
+        "float[2] s = {1,2}, float[2] b = {0,1}, float[2] m = {0.5,0}, float[2] v = {1,4}",
+    ),
     "shape_13": text(13, X, "s = Shape (x) y = Cast <to = 1> (s)"),
     "shape_15": text(15, X, "s = Shape <start = -2, end = 2> (x) y = Cast <to = 1> (s)"),
     "resize_10": text(10, SPATIAL, "y = Resize (x, f)", "float[4] f = {1,1,2,2}"),
-    "resize_11": text(11, SPATIAL, "y = Resize <mode = \"linear\"> (x, r, f)", "float[0] r = {}, float[4] f = {1,1,2,1.5}"),
-    "resize_13": text(13, SPATIAL, "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> (x, , , n)", "int64[4] n = {1,2,6,3}"),
-    "resize_18": text(18, SPATIAL, "y = Resize <axes = [3, 2], mode = \"linear\"> (x, , , n)", "int64[2] n = {6,3}"),
-    "resize_19": text(19, SPATIAL, "y = Resize <mode = \"cubic\"> (x, , f)", "float[4] f = {1,1,1.5,0.8}"),
-    "averagepool_7": text(7, SPATIAL, "y = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1> (x)"),
-    "averagepool_10": text(10, SPATIAL, "y = AveragePool <kernel_shape = [3,3], strides = [2,2], ceil_mode = 1> (x)"),
-    "averagepool_19": text(19, SPATIAL, "y = AveragePool <kernel_shape = [2,2], dilations = [2,2]> (x)"),
+    "resize_11": text(
+        11,
+        SPATIAL,
+        'y = Resize <mode = "linear"> (x, r, f)',
+        "float[0] r = {}, float[4] f = {1,1,2,1.5}",
+    ),
+    "resize_13": text(
+        13,
+        SPATIAL,
+        'y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , , n)',
+        "int64[4] n = {1,2,6,3}",
+    ),
+    "resize_18": text(
+        18, SPATIAL, 'y = Resize <axes = [3, 2], mode = "linear"> (x, , , n)', "int64[2] n = {6,3}"
+    ),
+    "resize_19": text(
+        19, SPATIAL, 'y = Resize <mode = "cubic"> (x, , f)', "float[4] f = {1,1,1.5,0.8}"
+    ),
+    "averagepool_7": text(
+        7,
+        SPATIAL,
+        "y = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1> (x)",
+    ),
+    "averagepool_10": text(
+        10, SPATIAL, "y = AveragePool <kernel_shape = [3,3], strides = [2,2], ceil_mode = 1> (x)"
+    ),
+    "averagepool_19": text(
+        19, SPATIAL, "y = AveragePool <kernel_shape = [2,2], dilations = [2,2]> (x)"
+    ),
     "broadcast_7": text(7, X, "y = Add (x, w)", "float[3,1] w = {1,2,3}"),
-    "gemm_9": text(9, "float[2,3] x", "y = Gemm <transB = 1> (x, w, c)", "float[4,3] w = {1,2,3,4,5,6,7,8,9,1,2,3}, float[4] c = {1,2,3,4}"),
-    "gemm_11": text(11, "float[2,3] x", "y = Gemm <alpha = 0.5> (x, w)", "float[3,2] w = {1,2,3,4,5,6}"),
+    "gemm_9": text(
+        9,
+        "float[2,3] x",
+        "y = Gemm <transB = 1> (x, w, c)",
+        "float[4,3] w = {1,2,3,4,5,6,7,8,9,1,2,3}, float[4] c = {1,2,3,4}",
+    ),
+    "gemm_11": text(
+        11, "float[2,3] x", "y = Gemm <alpha = 0.5> (x, w)", "float[3,2] w = {1,2,3,4,5,6}"
+    ),
     "hardswish_14": text(14, X, "y = HardSwish (x)"),
-    "layernorm_17": text(17, X, "y = LayerNormalization <axis = 1> (x, s)", "float[3,4] s = {1,2,3,4,5,6,7,8,9,1,2,3}"),
+    "layernorm_17": text(
+        17,
+        X,
+        "y = LayerNormalization <axis = 1> (x, s)",
+        "float[3,4] s = {1,2,3,4,5,6,7,8,9,1,2,3}",
+    ),
     "mish_18": text(18, X, "y = Mish (x)"),
-    "gelu_20": text(20, X, "y = Gelu <approximate = \"tanh\"> (x)"),
-    "groupnorm_21": text(21, SPATIAL, "y = GroupNormalization <num_groups = 2> (x, s, b)", "float[2] s = {1,2}, float[2] b = {0,1}"),
+    "gelu_20": text(20, X, 'y = Gelu <approximate = "tanh"> (x)'),
+    "groupnorm_21": text(
+        21,
+        SPATIAL,
+        "y = GroupNormalization <num_groups = 2> (x, s, b)",
+        "float[2] s = {1,2}, float[2] b = {0,1}",
+    ),
     "rmsnorm_23": text(23, X, "y = RMSNormalization (x, s)", "float[4] s = {1,2,3,4}"),
     "swish_24": text(24, X, "y = Swish <alpha = 2.0> (x)"),
 }
 
 
 def ask(tool, model, feed):
-    case = collections.namedtuple("Case", "model data_sets")(model, [([feed[info.name] for info in model.graph.input], [])])
+    case = collections.namedtuple("Case", "model data_sets")(
+        model, [([feed[info.name] for info in model.graph.input], [])]
+    )
     return tool.ask(case)
 
 
@@ -199,14 +280,18 @@ def test_trap(name, tool, tmp_path):
 def test_group_normalization_18_is_refused(tool):
     """Its scale is for groups: from version 21 on it is for channels."""
     weights = "float[2] s = {1,2}, float[2] b = {0,1}"
-    model = onnx.parser.parse_model(text(18, SPATIAL, "y = GroupNormalization <num_groups = 2> (x, s, b)", weights))
+    model = onnx.parser.parse_model(
+        text(18, SPATIAL, "y = GroupNormalization <num_groups = 2> (x, s, b)", weights)
+    )
     verdict, why = ask(tool, model, {"x": numpy.zeros((1, 2, 4, 4), "f4")})
     assert verdict == "cannot" and "GroupNormalization" in why and "version 18" in why
 
 
 def test_initializers_among_the_inputs(tool):
     """Below IR version 4 every initializer is an input too, and is none."""
-    model = onnx.parser.parse_model(text(9, "float[2,3] x", "y = Mul (x, w)", "float[3] w = {1,2,3}"))
+    model = onnx.parser.parse_model(
+        text(9, "float[2,3] x", "y = Mul (x, w)", "float[3] w = {1,2,3}")
+    )
     model.ir_version = 3
     model.graph.output[0].type.tensor_type.ClearField("shape")
     x = numpy.arange(6, dtype="f4").reshape(2, 3)

@@ -1,11 +1,14 @@
 """Models that are read and written again: what the tests of that share (test_roundtrip, test_anew, test_negated)."""
+
 import glob, os, subprocess, sys
 import numpy, onnx, onnx.parser
 from onnx import numpy_helper
 from test_nodes import RANDOM
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
-TOOL = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "onnx_roundtrip")
+TOOL = os.path.join(
+    ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "onnx_roundtrip"
+)
 TESTDATA = "/usr/share/libonnx-testdata/data"
 
 
@@ -17,8 +20,16 @@ def real_models():
 def write_all(models, folder, *options):
     """{model: (where it was written, exit code, message)}"""
     pairs = [(model, os.path.join(folder, f"{k}.onnx")) for k, model in enumerate(models)]
-    done = subprocess.run([TOOL, *options], input="".join(f"{a} {b}\n" for a, b in pairs), capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, f"exit {done.returncode} after {done.stdout[-300:]} {done.stderr[-2000:]}"
+    done = subprocess.run(
+        [TOOL, *options],
+        input="".join(f"{a} {b}\n" for a, b in pairs),
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert (
+        done.returncode == 0
+    ), f"exit {done.returncode} after {done.stdout[-300:]} {done.stderr[-2000:]}"
     answers = [line.split(" ", 2) for line in done.stdout.splitlines()]
     assert [answer[1] for answer in answers] == models
     return {model: (out, int(answer[0]), answer[2]) for (model, out), answer in zip(pairs, answers)}
@@ -31,16 +42,21 @@ def read(path):
 
 # ---- written anew: import and export together keep the meaning
 
+
 def run_onnxruntime(path, feed):
     import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feed)
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(
+        None, feed
+    )
 
 
 def run_reference(path, feed):
     from onnx.reference import ReferenceEvaluator
+
     return ReferenceEvaluator(path).run(None, feed)
 
 
@@ -57,11 +73,20 @@ HALF = 2e-3  # two units in the last place: ONNX Runtime rounds at other places 
 def differs(have, want, rtol, atol):
     """Why two values, or lists of values, are not the same; an empty string: they are."""
     if isinstance(have, (list, tuple)) or isinstance(want, (list, tuple)):
-        if not isinstance(have, (list, tuple)) or not isinstance(want, (list, tuple)) or len(have) != len(want):
+        if (
+            not isinstance(have, (list, tuple))
+            or not isinstance(want, (list, tuple))
+            or len(have) != len(want)
+        ):
             return f"{type(have).__name__} instead of {type(want).__name__}, or of another length"
         return next(filter(None, (differs(a, b, rtol, atol) for a, b in zip(have, want))), "")
     if isinstance(have, dict) or isinstance(want, dict):
-        return differs([list(have.keys()), list(have.values())], [list(want.keys()), list(want.values())], rtol, atol)
+        return differs(
+            [list(have.keys()), list(have.values())],
+            [list(want.keys()), list(want.values())],
+            rtol,
+            atol,
+        )
     if have is None or want is None:
         return "" if have is want else "nothing instead of something"
     a, b = numpy.asarray(have), numpy.asarray(want)
@@ -69,9 +94,17 @@ def differs(have, want, rtol, atol):
         return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
     if a.dtype.kind in "fc":
         rtol = max(rtol, HALF) if a.dtype == numpy.float16 else rtol
-        return "" if numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True) else f"differs by {numpy.nanmax(numpy.abs(a.astype('c16') - b.astype('c16')))}"
+        return (
+            ""
+            if numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+            else f"differs by {numpy.nanmax(numpy.abs(a.astype('c16') - b.astype('c16')))}"
+        )
     if a.dtype.kind == "V" or a.dtype.name not in numpy.sctypeDict:  # types of ml_dtypes
-        return "" if numpy.allclose(a.astype("f8"), b.astype("f8"), rtol=rtol, atol=atol, equal_nan=True) else "differs"
+        return (
+            ""
+            if numpy.allclose(a.astype("f8"), b.astype("f8"), rtol=rtol, atol=atol, equal_nan=True)
+            else "differs"
+        )
     return "" if (a.astype(object) == b.astype(object)).all() else "differs"
 
 
@@ -80,23 +113,54 @@ def own_cases():
     a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(3, dtype="f4").reshape(1, 3)
     c = numpy.arange(3, dtype="f4").reshape(3, 1)
     slicing = "<int64[1] s = {-1}, int64[1] e = {-100}, int64[1] k = {1}, int64[1] t = {-1}>"
-    yield "slice_to_the_begin", f"(float[2,3] x) => (float[2,3] y) {slicing} {{ y = Slice(x, s, e, k, t) }}", [a], a[:, ::-1]
-    yield "slice_backwards_by_two", f"(float[2,3] x) => (float[2,2] y) {slicing.replace('t = {-1}', 't = {-2}')} {{ y = Slice(x, s, e, k, t) }}", [a], a[:, ::-2]
-    yield "both_are_stretched", "(float[1,1,3] x, float[3,1] z) => (float[1,3,3] y) { y = Add(x, z) }", [b.reshape(1, 1, 3), c], b.reshape(1, 1, 3) + c
-    yield ("stretched_before", "(float[1,3] x, float[1,3] z) => (float[2,3] y) <int64[2] s = {2, 3}> { e = Expand(x, s) y = Add(e, z) }",
-           [b, b], numpy.broadcast_to(b + b, (2, 3)))
-    yield "per_channel", "(float[1,2,3] x, float[1,2,1] z) => (float[1,2,3] y) { y = Mul(x, z) }", [a.reshape(1, 2, 3), a[:1, :2].reshape(1, 2, 1)], \
-        a.reshape(1, 2, 3) * a[:1, :2].reshape(1, 2, 1)
-    yield "vector_times_matrix", "(float[2] x, float[2,3] z) => (float[3] y) { y = MatMul(x, z) }", [a[0, :2], a], a[0, :2] @ a
-    yield "symbolic_reshape", "(float[n,m,3] x) => (float[p,q] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }", [a.reshape(1, 2, 3)], a.reshape(1, 6)
+    yield "slice_to_the_begin", f"(float[2,3] x) => (float[2,3] y) {slicing} {{ y = Slice(x, s, e, k, t) }}", [
+        a
+    ], a[
+        :, ::-1
+    ]
+    yield "slice_backwards_by_two", f"(float[2,3] x) => (float[2,2] y) {slicing.replace('t = {-1}', 't = {-2}')} {{ y = Slice(x, s, e, k, t) }}", [
+        a
+    ], a[
+        :, ::-2
+    ]
+    yield "both_are_stretched", "(float[1,1,3] x, float[3,1] z) => (float[1,3,3] y) { y = Add(x, z) }", [
+        b.reshape(1, 1, 3),
+        c,
+    ], b.reshape(
+        1, 1, 3
+    ) + c
+    yield (
+        "stretched_before",
+        "(float[1,3] x, float[1,3] z) => (float[2,3] y) <int64[2] s = {2, 3}> { e = Expand(x, s) y = Add(e, z) }",
+        [b, b],
+        numpy.broadcast_to(b + b, (2, 3)),
+    )
+    yield "per_channel", "(float[1,2,3] x, float[1,2,1] z) => (float[1,2,3] y) { y = Mul(x, z) }", [
+        a.reshape(1, 2, 3),
+        a[:1, :2].reshape(1, 2, 1),
+    ], a.reshape(1, 2, 3) * a[:1, :2].reshape(1, 2, 1)
+    yield "vector_times_matrix", "(float[2] x, float[2,3] z) => (float[3] y) { y = MatMul(x, z) }", [
+        a[0, :2],
+        a,
+    ], a[
+        0, :2
+    ] @ a
+    yield "symbolic_reshape", "(float[n,m,3] x) => (float[p,q] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }", [
+        a.reshape(1, 2, 3)
+    ], a.reshape(
+        1, 6
+    )
 
 
 def node_cases():
     """(name, model, feed, expected outputs, rtol, atol) of ours and of the operators' own tests; sequences and optionals are not for us."""
     for name, text, inputs, want in own_cases():
         model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {name} {text}')
-        yield name, model, {info.name: value for info, value in zip(model.graph.input, inputs)}, [want], 1e-6, 0
+        yield name, model, {info.name: value for info, value in zip(model.graph.input, inputs)}, [
+            want
+        ], 1e-6, 0
     from onnx.backend.test.case.node import collect_testcases
+
     for case in collect_testcases(None):
         inputs, outputs = case.data_sets[0]
         if all(isinstance(value, numpy.ndarray) for value in [*inputs, *outputs]):
@@ -121,7 +185,9 @@ def frozen(model, feed):
 def check_node_cases(tmp_path, constant, option, least):
     """All node cases, written anew as the option of the tool says, mean what they meant; at least so many did change."""
     cases, changed, wrong, beyond = {}, 0, [], []  # beyond: the original does not run here either
-    for name, model, *rest in (case for case in node_cases() if not any(word in case[0] for word in RANDOM)):
+    for name, model, *rest in (
+        case for case in node_cases() if not any(word in case[0] for word in RANDOM)
+    ):
         if constant:
             model, rest[0] = frozen(model, rest[0])
         path = str(tmp_path / f"{name}.onnx")
@@ -156,14 +222,27 @@ def check_real_models(tmp_path, option):
     """False: there are none here."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     import onnx_tools
+
     rows = {row["name"]: row for row in onnx_tools.model_table()}
     models = [model for model in real_models() if os.path.basename(model) in rows]
     if not models:
         return False
     wrong = []
     for model, (out, code, message) in write_all(models, tmp_path, option).items():
-        command = [sys.executable, os.path.join(ROOT, "scripts", "compare_onnx.py"), model, out, "--draws", "1"]
-        done = subprocess.run(command + onnx_tools.feed_options(rows[os.path.basename(model)]), capture_output=True, text=True, timeout=200)
+        command = [
+            sys.executable,
+            os.path.join(ROOT, "scripts", "compare_onnx.py"),
+            model,
+            out,
+            "--draws",
+            "1",
+        ]
+        done = subprocess.run(
+            command + onnx_tools.feed_options(rows[os.path.basename(model)]),
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
         if code or done.returncode:
             wrong.append(f"{model}: {message}\n{done.stdout[-600:]}{done.stderr[-600:]}")
     assert not wrong, "\n".join(wrong)

@@ -7,7 +7,7 @@ that the change reaches what is behind the parser. What must hold: a documented 
 and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS (.cache/models).
 """
 
-import collections, glob, os, random, subprocess, sys, time
+import collections, glob, os, random, shutil, subprocess, sys, time
 
 BUILD, MODELS = os.environ.get("BUILD", "build"), os.environ.get("ISOMER_MODELS", ".cache/models")
 PROGRAM, KEEP, TESTDATA = (
@@ -299,7 +299,7 @@ def main():
             tell()
     server.process.stdin.close()
     for left in glob.glob(f"{KEEP}/*-{os.getpid()}*"):
-        os.unlink(left)
+        shutil.rmtree(left) if os.path.isdir(left) else os.unlink(left)
     tell()
     return 1 if bad else 0
 

@@ -6,8 +6,8 @@
    the best or more is freed by resetting the World to before it was made. Invariant: what the World
    holds is the start, the states, and what they share. */
 #include "search/backtrack.h"
+#include "ops/base/heap.h"
 #include "search/derive.h"
-#include <string.h>
 
 #define TIE 1.03 /* what costs at most this much more is as good */
 enum { MATCHES_MOST = 4096, DESCENTS = 16 };
@@ -23,40 +23,15 @@ typedef struct Search {
     const Backtrack *b;
     int n, room, best, steps, graphs; /* best: the state of least cost */
     State *state;
-    int heaped, heap_room;
-    int *heap;
+    Heap waiting; /* states, the cheapest first */
     Intern *seen; /* outputs of graphs */
 } Search;
 
-/* ---- the queue */
-
-static bool cheaper(const Search *s, int a, int b) {
+static bool cheaper(const void *search, int a, int b) {
+    const Search *s = search;
     const Price *x = &s->state[a].price, *y = &s->state[b].price;
     if (x->seconds != y->seconds) return x->seconds < y->seconds;
     return x->nodes != y->nodes ? x->nodes < y->nodes : a < b;
-}
-
-static void heap_push(Search *s, int state) {
-    if (s->heaped == s->heap_room) {
-        int *more = ARENA_NEW(s->b->arena, int, s->heap_room = 2 * s->heap_room + 64);
-        if (s->heaped) memcpy(more, s->heap, sizeof *more * (size_t)s->heaped);
-        s->heap = more;
-    }
-    int k = s->heaped++;
-    for (; k && cheaper(s, state, s->heap[(k - 1) / 2]); k = (k - 1) / 2)
-        s->heap[k] = s->heap[(k - 1) / 2];
-    s->heap[k] = state;
-}
-
-static int heap_pop(Search *s) {
-    int top = s->heap[0], last = s->heap[--s->heaped], k = 0;
-    for (int c; (c = 2 * k + 1) < s->heaped; k = c) {
-        if (c + 1 < s->heaped && cheaper(s, s->heap[c + 1], s->heap[c])) c++;
-        if (!cheaper(s, s->heap[c], last)) break;
-        s->heap[k] = s->heap[c];
-    }
-    s->heap[k] = last;
-    return top;
 }
 
 /* ---- states */
@@ -64,15 +39,11 @@ static int heap_pop(Search *s) {
 static size_t outputs_size(const Graph *g) { return sizeof *g->out * (size_t)g->nout; }
 
 static void add_state(Search *s, State x) {
-    if (s->n == s->room) {
-        State *more = ARENA_NEW(s->b->arena, State, s->room = 2 * s->room + 64);
-        if (s->n) memcpy(more, s->state, sizeof *more * (size_t)s->n);
-        s->state = more;
-    }
+    ARENA_GROW(s->b->arena, s->state, s->room, s->n + 1);
     s->state[s->n] = x;
     intern_put(s->seen, x.graph.out, outputs_size(&x.graph));
     if (cheaper(s, s->n, s->best)) s->best = s->n;
-    heap_push(s, s->n++);
+    heap_push(&s->waiting, s->n++);
 }
 
 /* The graph after these matches. False: they do not hold, change nothing, or lead to a state. Only
@@ -117,11 +88,7 @@ typedef struct Found {
 static bool keep(void *user, const Match *m) {
     Found *f = user;
     if (f->n == MATCHES_MOST) return false;
-    if (f->n == f->room) {
-        Match *more = ARENA_NEW(f->scratch, Match, f->room = 2 * f->room + 32);
-        if (f->n) memcpy(more, f->v, sizeof *more * (size_t)f->n);
-        f->v = more;
-    }
+    ARENA_GROW(f->scratch, f->v, f->room, f->n + 1);
     f->v[f->n++] = match_keep(f->arena, m);
     return true;
 }
@@ -195,11 +162,13 @@ static void trace(const Search *s, int at, Solution *out) {
 
 void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
     Search s = {.b = b, .seen = intern_new(b->arena)};
+    s.waiting = (Heap){.arena = b->arena, .before = cheaper, .user = &s};
     int idle = 0;
     add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});
     descend(&s);
-    while (s.heaped && s.steps < b->steps && idle < b->patience && !(b->stop && b->stop(b->user))) {
-        int at = heap_pop(&s), best = s.best;
+    while (s.waiting.n && s.steps < b->steps && idle < b->patience &&
+           !(b->stop && b->stop(b->user))) {
+        int at = heap_pop(&s.waiting), best = s.best;
         /* The start is looked at in any case: what everything at once led to need not be the best
            of what single matches do. */
         if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best &&

@@ -1,5 +1,6 @@
 /* ops_base.c -- errors, arenas, interning, random numbers and scanning. The n-th allocation is made
    to fail for every n of a small run; byte counts return to what they were. */
+#include "ops/base/heap.h"
 #include "ops/base/intern.h"
 #include "ops/base/random.h"
 #include "ops/base/text.h"
@@ -486,6 +487,52 @@ static void messages_show_line_and_caret(void **state) {
     assert_int_equal(e.reason[5], '?');
 }
 
+static bool lower_key(const void *keys, int a, int b) {
+    const int *key = keys;
+    return key[a] != key[b] ? key[a] < key[b] : a < b;
+}
+
+/* Pushed in any order and taken between pushes, equal keys among them. */
+static void heaps_give_the_first_of_what_is_left(void **state) {
+    (void)state;
+    enum { N = 500 };
+    Arena *a = arena_new(NULL, 0);
+    int key[N];
+    bool inside[N] = {false};
+    Heap h = {.arena = a, .before = lower_key, .user = key};
+    Random r = {7, 0};
+    for (int k = 0; k < N; k++) {
+        key[k] = (int)random_below(&r, 40);
+        heap_push(&h, k);
+        inside[k] = true;
+        if (k % 3) continue;
+        int first = heap_pop(&h);
+        for (int j = 0; j < N; j++) assert_false(inside[j] && lower_key(key, j, first));
+        inside[first] = false;
+    }
+    for (int before = -1; h.n;) {
+        int next = heap_pop(&h);
+        assert_true(inside[next] && (before < 0 || lower_key(key, before, next)));
+        inside[next] = false;
+        before = next;
+    }
+    for (int k = 0; k < N; k++) assert_false(inside[k]);
+    arena_free(a);
+}
+
+static void lists_grow_and_keep_what_they_hold(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    uint32_t *v = NULL, n = 0, room = 0;
+    for (; n < 1000; n++) {
+        ARENA_GROW(a, v, room, n + 1);
+        v[n] = n;
+    }
+    assert_true(room >= n);
+    for (uint32_t k = 0; k < room; k++) assert_int_equal(v[k], k < n ? k : 0);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_keep_the_first_and_print_their_place),
@@ -499,6 +546,8 @@ int main(void) {
         cmocka_unit_test(empty_tables_find_nothing),
         cmocka_unit_test(resets_forget_exactly_what_followed),
         cmocka_unit_test(hashes_are_those_of_xxh3),
+        cmocka_unit_test(heaps_give_the_first_of_what_is_left),
+        cmocka_unit_test(lists_grow_and_keep_what_they_hold),
         cmocka_unit_test(draws_are_reproducible),
         cmocka_unit_test(draws_are_uniform),
         cmocka_unit_test(texts_grow),

@@ -1,28 +1,10 @@
 /* replay_order.c -- Kahn's algorithm with a heap of the nodes that are ready. */
 #include "graphs/onnx/replay_order.h"
+#include "ops/base/heap.h"
 
-typedef struct Heap {
-    int n;
-    int *v;
-    const Item *item;
-} Heap;
-static bool before(const Heap *h, int a, int b) {
-    return h->item[a].place != h->item[b].place ? h->item[a].place < h->item[b].place : a > b;
-}
-static void heap_push(Heap *h, int x) {
-    int k = h->n++;
-    for (; k && before(h, x, h->v[(k - 1) / 2]); k = (k - 1) / 2) h->v[k] = h->v[(k - 1) / 2];
-    h->v[k] = x;
-}
-static int heap_pop(Heap *h) {
-    int top = h->v[0], x = h->v[--h->n], k = 0;
-    for (int c; (c = 2 * k + 1) < h->n; k = c) {
-        if (c + 1 < h->n && before(h, h->v[c + 1], h->v[c])) c++;
-        if (!before(h, h->v[c], x)) break;
-        h->v[k] = h->v[c];
-    }
-    h->v[k] = x;
-    return top;
+static bool before(const void *items, int a, int b) {
+    const Item *item = items;
+    return item[a].place != item[b].place ? item[a].place < item[b].place : a > b;
 }
 
 /* 1 + the item that makes each name. */
@@ -61,15 +43,15 @@ static Users find_users(Arena *a, int n, const Item item[]) {
 
 int replay_order(Arena *a, int n, const Item item[], int *out, bool *done) {
     Users u = find_users(a, n, item);
-    Heap heap = {0, ARENA_NEW(a, int, n), item};
+    Heap ready = {.arena = a, .before = before, .user = item};
     int count = 0;
     for (int k = 0; k < n; k++)
-        if (!u.waits[k]) heap_push(&heap, k);
-    while (heap.n) {
-        int k = heap_pop(&heap);
+        if (!u.waits[k]) heap_push(&ready, k);
+    while (ready.n) {
+        int k = heap_pop(&ready);
         out[count++] = k, done[k] = true;
         for (int j = u.first[k]; j >= 0; j = u.next[j])
-            if (!--u.waits[u.user[j]]) heap_push(&heap, u.user[j]);
+            if (!--u.waits[u.user[j]]) heap_push(&ready, u.user[j]);
     }
     return count;
 }

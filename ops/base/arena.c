@@ -191,6 +191,11 @@ void *arena_copy(Arena *a, const void *from, size_t bytes) {
     return bytes ? memcpy(p, from, bytes) : p;
 }
 
+void *arena_widen(Arena *a, const void *v, size_t bytes, size_t wide) {
+    void *p = arena_alloc(a, wide);
+    return bytes ? memcpy(p, v, bytes) : p;
+}
+
 char *arena_string(Arena *a, const char *from, size_t length) {
     char *p = arena_alloc_raw(a, length + 1);
     if (length) memcpy(p, from, length);

@@ -38,4 +38,16 @@ size_t mem_bytes(void); /* in use by all threads, as the system's allocator roun
 void mem_fail_at(int64_t n);
 void mem_fail_if(bool (*fails)(void)); /* instead, `fails` is asked each time; NULL: none fails */
 #define ARENA_NEW(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
+/* The list v, which has room for `room` elements, gets room for `need` of them and as many again;
+   what is new is zero. v and room are variables, and are read more than once. */
+#define ARENA_GROW(arena, v, room, need)                                                        \
+    do {                                                                                        \
+        if ((need) > (room)) {                                                                  \
+            const size_t more_ = 2 * (size_t)(need) + 8;                                        \
+            (v) = arena_widen((arena), (v), (size_t)(room) * sizeof *(v), more_ * sizeof *(v)); \
+            (room) = (__typeof__(room))more_;                                                   \
+        }                                                                                       \
+    } while (0)
+/* A copy of `bytes` bytes (v may be NULL if 0) with zeros up to `wide`. */
+void *arena_widen(Arena *, const void *v, size_t bytes, size_t wide);
 #endif

@@ -3,9 +3,9 @@
    what is needed is computed, by the oracle (floats) or as a shape value (integers), so that the
    result does not depend on the machine. */
 #include "graphs/fold.h"
+#include "graphs/constants.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
-#include "graphs/tables.h"
 #include "ops/core/element.h"
 #include <string.h>
 
@@ -13,30 +13,26 @@ typedef struct Fold {
     World *w;
     Arena *arena;
     int64_t growth;
-    Value least;
-    bool *constant,
-        *needed; /* by value - least: it is made of constants only; something that stays uses it */
+    Constants constants; /* that can be computed */
+    bool *needed;        /* by value - least of the constants: something that stays uses it */
     int n, room;
     Value *from, *to;
 } Fold;
 
-static bool numeric_type(Fold *f, Value v, int64_t *bytes) {
-    const Type *t = value_type(f->w, v);
+static bool numeric_type(World *w, Value v, int64_t *bytes) {
+    const Type *t = value_type(w, v);
     int64_t dim[RANK_MAX], count;
-    if (!element_readable(t->dtype) || !oracle_dims(f->w, t, (Sizes){0}, dim, &count)) return false;
+    if (!element_readable(t->dtype) || !oracle_dims(w, t, (Sizes){0}, dim, &count)) return false;
     *bytes = (int64_t)element_bytes(t->dtype, count);
     return true;
 }
 
-static bool foldable(Fold *f, const Node *n) {
+static bool computable(World *w, const Node *n) {
     int64_t bytes;
-    if (constant_get(f->w, n->out, NULL, NULL)) return true;
-    if (input_name(f->w, n->out) || n->op->flags & OP_RANDOM) return false;
+    if (constant_get(w, n->out, NULL, NULL)) return true;
     if (!op_algebraic(n->op) && !n->op->kernel) return false;
-    for (int k = 0; k < n->nin; k++)
-        if (n->in[k] && !f->constant[n->in[k] - f->least]) return false;
     for (int port = 0; port < n->nout; port++)
-        if (!numeric_type(f, n->out + (Value)port, &bytes)) return false;
+        if (!numeric_type(w, n->out + (Value)port, &bytes)) return false;
     return true;
 }
 
@@ -46,7 +42,7 @@ static int64_t source_bytes(Fold *f, Value v) {
     NodeList live = graph_live(f->w, f->w->scratch, &(Graph){0, 1, NULL, &v});
     int64_t sum = 0, bytes;
     for (int k = 0; k < live.n; k++)
-        if (constant_get(f->w, live.v[k], NULL, NULL) && numeric_type(f, live.v[k], &bytes))
+        if (constant_get(f->w, live.v[k], NULL, NULL) && numeric_type(f->w, live.v[k], &bytes))
             sum += bytes;
     arena_reset(f->w->scratch, mark);
     return sum;
@@ -83,7 +79,7 @@ static Value computed(Fold *f, Value v, int64_t bytes) {
 
 static bool fold_value(Fold *f, Value v) {
     int64_t bytes = 0;
-    if (!numeric_type(f, v, &bytes) || bytes > source_bytes(f, v) + f->growth) return false;
+    if (!numeric_type(f->w, v, &bytes) || bytes > source_bytes(f, v) + f->growth) return false;
     Value y = computed(f, v, bytes);
     if (!y) return false;
     f->from[f->n] = v;
@@ -91,12 +87,14 @@ static bool fold_value(Fold *f, Value v) {
     return true;
 }
 
+static bool needed(const Fold *f, Value v) { return f->needed[v - f->constants.least]; }
+
 /* All results that are needed become constants, or none does. */
 static bool fold_node(Fold *f, const Node *n) {
     int before = f->n;
-    if (!f->constant[n->out - f->least]) return false;
+    if (!constants_hold(&f->constants, n->out)) return false;
     for (int port = 0; port < n->nout; port++)
-        if (f->needed[n->out + (Value)port - f->least] && !fold_value(f, n->out + (Value)port)) {
+        if (needed(f, n->out + (Value)port) && !fold_value(f, n->out + (Value)port)) {
             f->n = before;
             return false;
         }
@@ -105,41 +103,32 @@ static bool fold_node(Fold *f, const Node *n) {
 
 static bool node_needed(const Fold *f, const Node *n) {
     for (int port = 0; port < n->nout; port++)
-        if (f->needed[n->out + (Value)port - f->least]) return true;
+        if (needed(f, n->out + (Value)port)) return true;
     return false;
 }
 
-static void fold_all(Fold *f, const Graph *g, NodeList live) {
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(f->w, live.v[k]);
-        bool constant = foldable(f, &n);
-        for (int port = 0; port < n.nout; port++)
-            f->constant[n.out + (Value)port - f->least] = constant;
-    }
-    for (int k = 0; k < g->nout; k++) f->needed[g->out[k] - f->least] = true;
+static void fold_all(Fold *f, const Graph *g) {
+    const NodeList live = f->constants.live;
+    for (int k = 0; k < g->nout; k++) f->needed[g->out[k] - f->constants.least] = true;
     for (int k = live.n; k-- > 0;) {
         Node n = node_get(f->w, live.v[k]);
         if (!n.nin && (constant_get(f->w, n.out, NULL, NULL) || input_name(f->w, n.out))) continue;
         if (!node_needed(f, &n) || fold_node(f, &n)) continue;
         for (int j = 0; j < n.nin; j++)
-            if (n.in[j]) f->needed[n.in[j] - f->least] = true;
+            if (n.in[j]) f->needed[n.in[j] - f->constants.least] = true;
     }
 }
 
 bool graph_fold(World *w, Arena *a, const Graph *g, int64_t growth, Graph *out, ValueMap *map,
                 Error *e) {
-    NodeList live = graph_live(w, a, g);
-    Value least, past;
-    graph_span(w, g, live, &least, &past);
-    uint32_t n = past - least;
     Fold f = {.w = w,
               .arena = a,
               .growth = growth,
-              .least = least,
-              .constant = ARENA_NEW(a, bool, n),
-              .needed = ARENA_NEW(a, bool, n)};
+              .constants = constants_find(w, a, g, NULL, computable)};
+    const uint32_t n = f.constants.past - f.constants.least;
+    f.needed = ARENA_NEW(a, bool, n);
     f.from = ARENA_NEW(a, Value, n);
     f.to = ARENA_NEW(a, Value, n);
-    fold_all(&f, g, live);
+    fold_all(&f, g);
     return graph_substitute(w, a, g, f.n, f.from, f.to, out, map, e);
 }

@@ -4,6 +4,7 @@
    values cross, between half the limit and the limit. Equal regions are found by printing them over
    placeholders. */
 #include "graphs/region.h"
+#include "graphs/constants.h"
 #include "graphs/graph_text.h"
 #include "ops/core/element.h"
 #include <limits.h>
@@ -53,20 +54,18 @@ static void find_levels(Divide *d) {
     }
 }
 
+static bool inside(World *w, const Node *n) {
+    return !barrier(n->op) || constant_get(w, n->out, NULL, NULL);
+}
+
 /* What is computed from constants alone belongs to the first of its users: a broadcast of a bias to
    where it is added. */
-static void lift_constants(Divide *d) {
-    bool *fed = ARENA_NEW(d->w->scratch, bool, d->live.n); /* by data */
-    for (int k = 0; k < d->live.n; k++) {
-        Node n = node_get(d->w, d->live.v[k]);
-        fed[k] =
-            input_name(d->w, n.out) || (d->level[k] < 0 && !constant_get(d->w, n.out, NULL, NULL));
-        for (int j = 0; j < n.nin; j++) fed[k] |= n.in[j] && fed[d->place[n.in[j]]];
-    }
+static void lift_constants(Divide *d, const Graph *g) {
+    const Constants c = constants_find(d->w, d->w->scratch, g, NULL, inside);
     for (int k = d->live.n - 1; k >= 0; k--) {
         Node n = node_get(d->w, d->live.v[k]);
         int least = INT_MAX;
-        for (int port = 0; port < n.nout && !fed[k]; port++)
+        for (int port = 0; port < n.nout && constants_hold(&c, n.out); port++)
             for (int j = 0; j < d->uses.count[n.out + (Value)port]; j++) {
                 const int user = d->place[d->uses.user[d->uses.first[n.out + (Value)port] + j]];
                 least = d->level[user] < least ? d->level[user] : least;
@@ -296,7 +295,7 @@ int regions_find(World *w, Arena *a, const Graph *g, int limit, Region **out) {
     d.piece = ARENA_NEW(w->scratch, int, d.live.n);
     index_values(&d);
     find_levels(&d);
-    lift_constants(&d);
+    lift_constants(&d, g);
     find_groups(&d);
     cut_groups(&d, limit);
     *out = ARENA_NEW(a, Region, d.npiece);

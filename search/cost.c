@@ -2,6 +2,7 @@
    (graphs/choose.h). */
 #include "search/cost.h"
 #include "graphs/choose.h"
+#include "graphs/constants.h"
 #include "graphs/execute.h"
 #include "graphs/profile.h"
 #include "graphs/rewrite.h"
@@ -27,32 +28,8 @@ struct Cost {
 
 /* ---- what depends on constants alone */
 
-typedef struct Constants {
-    NodeList live;
-    Value least;
-    bool *is; /* by value - least */
-} Constants;
-
-static Constants constants_find(World *w, Arena *a, const Graph *g, const bool constant[]) {
-    Constants c = {.live = graph_live(w, a, g)};
-    c.least = c.live.n ? c.live.v[0] : 1;
-    uint32_t n = c.live.n ? c.live.v[c.live.n - 1] - c.least +
-                                (uint32_t)node_get(w, c.live.v[c.live.n - 1]).nout
-                          : 0;
-    c.is = ARENA_NEW(a, bool, n);
-    for (int k = 0; k < c.live.n; k++) {
-        Node node = node_get(w, c.live.v[k]);
-        bool all = !(node.op->flags & OP_RANDOM) && !input_name(w, node.out);
-        for (int j = 0; j < node.nin; j++) all &= !node.in[j] || c.is[node.in[j] - c.least];
-        for (int port = 0; port < node.nout; port++) c.is[node.out + (Value)port - c.least] = all;
-        for (int j = 0; constant && input_name(w, node.out) && j < g->nin; j++)
-            if (g->in[j] == node.out) c.is[node.out - c.least] = constant[j];
-    }
-    return c;
-}
-
 static bool computed(World *w, const Constants *c, Value v) {
-    return v && c->is[v - c->least] && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
+    return constants_hold(c, v) && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
 }
 
 /* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a
@@ -65,17 +42,17 @@ static Value repeated(World *w, Value v) {
 
 /* Values computed from constants alone that others read become placeholders. */
 static bool without_constants(World *w, Arena *a, const Graph *g, const Constants *c, Graph *out) {
-    Value *from = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16),
-          *to = ARENA_NEW(a, Value, 4 * c->live.n + g->nout + 16);
+    const uint32_t room = c->past - c->least;
+    Value *from = ARENA_NEW(a, Value, room), *to = ARENA_NEW(a, Value, room);
+    bool *listed = ARENA_NEW(a, bool, room);
     int n = 0;
     char name[32];
     for (int k = 0; k < c->live.n; k++) {
         Node node = node_get(w, c->live.v[k]);
-        for (int j = 0; j < node.nin && !c->is[node.out - c->least]; j++) {
+        for (int j = 0; j < node.nin && !constants_hold(c, node.out); j++) {
             const Value v = repeated(w, node.in[j]);
-            bool known = !computed(w, c, v);
-            for (int i = 0; i < n && !known; i++) known = from[i] == v;
-            if (known || n >= 4 * c->live.n) continue;
+            if (!computed(w, c, v) || listed[v - c->least]) continue;
+            listed[v - c->least] = true;
             snprintf(name, sizeof name, "constant %u", v);
             from[n] = v;
             to[n++] = graph_input(w, name, value_type(w, v));
@@ -127,7 +104,7 @@ static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[]
 static int count_nodes(World *w, const Constants *c) {
     int n = 0;
     for (int k = 0; k < c->live.n; k++)
-        n += !c->is[c->live.v[k] - c->least] && !input_name(w, c->live.v[k]);
+        n += !constants_hold(c, c->live.v[k]) && !input_name(w, c->live.v[k]);
     return n;
 }
 
@@ -145,7 +122,7 @@ static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *no
     ArenaMark mark = arena_mark(c->w->scratch);
     Arena *a = arena_new(arena_escape(c->arena), 0);
     Error ignored = {0};
-    Constants constants = constants_find(c->w, a, g, constant);
+    Constants constants = constants_find(c->w, a, g, constant, NULL);
     Graph cut;
     double seconds = -1;
     Plan *p = without_constants(c->w, a, g, &constants, &cut)
@@ -200,11 +177,12 @@ static double node_price(World *w, const Node *n, Sizes sizes) {
 
 static double sum_nodes(World *w, const Graph *g, Sizes sizes, const bool constant[], bool flops) {
     Arena *a = arena_new(arena_escape(w->arena), 0);
-    Constants c = constants_find(w, a, g, constant);
+    Constants c = constants_find(w, a, g, constant, NULL);
     double sum = 0;
     for (int k = 0; k < c.live.n; k++) {
         Node n = node_get(w, c.live.v[k]);
-        if (c.is[n.out - c.least] || n.op->flags & OP_NO_COST || n.op->flags & OP_RANDOM) continue;
+        if (constants_hold(&c, n.out) || n.op->flags & OP_NO_COST || n.op->flags & OP_RANDOM)
+            continue;
         double one = flops ? sig_flops(w, n.sig, sizes) : node_price(w, &n, sizes);
         sum += one > 0 ? one : 0;
     }

@@ -4,6 +4,7 @@
    repeats is. Constants that were computed before the search, only so that rules could see them,
    become what the file has again: then whatever no rule touched is the very node that was read, and
    is copied. */
+#include "graphs/constants.h"
 #include "graphs/fold.h"
 #include "ops/core/element.h"
 #include "search/run.h"
@@ -12,48 +13,14 @@
 typedef struct Finish {
     Run *r;
     Derivation *d;
-    NodeList live;
-    Value least;
-    bool *constant; /* by value - least */
-    int n, room;
+    Constants constants; /* of the derivation's graph */
+    bool *needed;        /* by value - least of the constants: something that stays reads it */
+    int n;
     Value *from, *to;
 } Finish;
 
-static void add(Finish *f, Value from, Value to) {
-    if (f->n == f->room) {
-        int room = 2 * f->room + 32;
-        Value *a = ARENA_NEW(f->r->arena, Value, room), *b = ARENA_NEW(f->r->arena, Value, room);
-        if (f->n)
-            memcpy(a, f->from, sizeof *a * (size_t)f->n),
-                memcpy(b, f->to, sizeof *b * (size_t)f->n);
-        f->from = a;
-        f->to = b;
-        f->room = room;
-    }
-    f->from[f->n] = from;
-    f->to[f->n++] = to;
-}
-
-static bool listed(const Finish *f, Value v) {
-    for (int k = 0; k < f->n; k++)
-        if (f->from[k] == v) return true;
-    return false;
-}
-
-static bool is_constant(const Finish *f, Value v) { return v && f->constant[v - f->least]; }
-
-static void find_constants(Finish *f) {
-    World *w = f->r->w;
-    uint32_t n = f->live.n ? f->live.v[f->live.n - 1] - f->least + 1 : 0;
-    for (int k = 0; k < f->live.n; k++) n += (uint32_t)node_get(w, f->live.v[k]).nout;
-    f->constant = ARENA_NEW(w->scratch, bool, n);
-    for (int k = 0; k < f->live.n; k++) {
-        Node node = node_get(w, f->live.v[k]);
-        bool all = !input_name(w, node.out) && !(node.op->flags & OP_RANDOM);
-        for (int j = 0; j < node.nin; j++) all &= !node.in[j] || is_constant(f, node.in[j]);
-        for (int port = 0; port < node.nout; port++)
-            f->constant[node.out + (Value)port - f->least] = all;
-    }
+static void need(Finish *f, Value v) {
+    if (constants_hold(&f->constants, v)) f->needed[v - f->constants.least] = true;
 }
 
 static bool too_large(const Finish *f, Value v) {
@@ -63,29 +30,26 @@ static bool too_large(const Finish *f, Value v) {
            (int64_t)element_bytes(t->dtype, n) > limit;
 }
 
-/* What of a constant value is to be computed: a broadcast's input in its place; nothing where no
+/* What of a constant that is needed is computed: a broadcast's input in its place; nothing where no
    rule made it. */
-static void want(Finish *f, Value v) {
-    World *w = f->r->w;
-    Node n = node_get(w, v);
-    if (!is_constant(f, v) || constant_get(w, v, NULL, NULL) || !strcmp(n.op->name, "fill")) return;
-    if (!strcmp(n.op->name, "broadcast")) want(f, n.in[0]);
+static void want(Finish *f, const Node *n, Value v) {
+    if (constant_get(f->r->w, v, NULL, NULL) || !strcmp(n->op->name, "fill")) return;
+    if (!strcmp(n->op->name, "broadcast")) need(f, n->in[0]);
     else if (too_large(f, v))
-        for (int k = 0; k < n.nin; k++) {
-            if (n.in[k]) want(f, n.in[k]);
-        }
-    else if (derivation_tag(f->d, v) && !listed(f, v)) add(f, v, 0);
+        for (int k = 0; k < n->nin; k++) need(f, n->in[k]);
+    else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
 }
 
+/* From the outputs down: what a node needs is known before its inputs are met. */
 static void find_wanted(Finish *f) {
-    World *w = f->r->w;
-    for (int k = 0; k < f->live.n; k++) {
-        Node n = node_get(w, f->live.v[k]);
-        if (is_constant(f, n.out)) continue;
-        for (int j = 0; j < n.nin; j++)
-            if (n.in[j]) want(f, n.in[j]);
+    const Constants *c = &f->constants;
+    for (int k = 0; k < f->d->graph.nout; k++) need(f, f->d->graph.out[k]);
+    for (int k = c->live.n; k-- > 0;) {
+        Node n = node_get(f->r->w, c->live.v[k]);
+        for (int j = 0; j < n.nin && !constants_hold(c, n.out); j++) need(f, n.in[j]);
+        for (int port = 0; port < n.nout; port++)
+            if (f->needed[n.out + (Value)port - c->least]) want(f, &n, n.out + (Value)port);
     }
-    for (int k = 0; k < f->d->graph.nout; k++) want(f, f->d->graph.out[k]);
 }
 
 /* A constant all of whose elements are equal as a fill; 0: it is none. */
@@ -131,15 +95,20 @@ static bool compute(Finish *f, Error *e) {
 
 /* Constants that stand for a computed value of the file. */
 static bool restore(Finish *f, Error *e) {
-    World *w = f->r->w;
+    Run *r = f->r;
+    Arena *a = r->w->scratch;
+    NodeList live = graph_live(r->w, a, &f->d->graph), old = graph_live(r->w, a, &r->original);
+    bool *open = ARENA_NEW(a, bool, node_count(r->w) + 1); /* a live constant, not yet replaced */
+    for (int k = 0; k < live.n; k++) open[live.v[k]] = constant_get(r->w, live.v[k], NULL, NULL);
+    f->from = ARENA_NEW(a, Value, live.n);
+    f->to = ARENA_NEW(a, Value, live.n);
     f->n = 0;
-    NodeList live = graph_live(w, f->r->arena, &f->d->graph),
-             old = graph_live(w, f->r->arena, &f->r->original);
     for (int k = 0; k < old.n; k++) {
-        Value now = map_value(&f->r->prefold, old.v[k]);
-        if (now == old.v[k] || !constant_get(w, now, NULL, NULL) || listed(f, now)) continue;
-        for (int j = 0; j < live.n; j++)
-            if (live.v[j] == now) add(f, now, old.v[k]);
+        const Value now = map_value(&r->prefold, old.v[k]);
+        if (now == old.v[k] || !open[now]) continue;
+        open[now] = false;
+        f->from[f->n] = now;
+        f->to[f->n++] = old.v[k];
     }
     return replace(f, e);
 }
@@ -158,13 +127,16 @@ int64_t run_constant_bytes(Run *r, const Graph *g) {
 }
 
 bool run_finish(Run *r, Derivation *d, Error *e) {
-    ArenaMark mark = arena_mark(r->w->scratch);
-    Finish f = {.r = r, .d = d, .live = graph_live(r->w, r->arena, &d->graph)};
-    f.least = f.live.n ? f.live.v[0] : 1;
-    find_constants(&f);
+    Arena *a = r->w->scratch;
+    ArenaMark mark = arena_mark(a);
+    Finish f = {.r = r, .d = d, .constants = constants_find(r->w, a, &d->graph, NULL, NULL)};
+    const uint32_t room = f.constants.past - f.constants.least;
+    f.needed = ARENA_NEW(a, bool, room);
+    f.from = ARENA_NEW(a, Value, room);
+    f.to = ARENA_NEW(a, Value, room);
     find_wanted(&f);
     bool good = compute(&f, e) && restore(&f, e);
-    arena_reset(r->w->scratch, mark);
+    arena_reset(a, mark);
     return good;
 }
 

@@ -1,0 +1,28 @@
+/* constants.c -- one pass over the live nodes, ascending and thus topological: the results of a
+   node are made of constants where all its inputs are. */
+#include "graphs/constants.h"
+#include "graphs/tables.h"
+
+bool constants_hold(const Constants *c, Value v) { return v && c->is[v - c->least]; }
+
+static bool made_of_constants(const Constants *c, const Node *n) {
+    if (n->op->flags & OP_RANDOM) return false;
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] && !constants_hold(c, n->in[k])) return false;
+    return true;
+}
+
+Constants constants_find(World *w, Arena *a, const Graph *g, const bool given[],
+                         bool (*can)(World *, const Node *)) {
+    Constants c = {.live = graph_live(w, a, g)};
+    graph_span(w, g, c.live, &c.least, &c.past);
+    c.is = ARENA_NEW(a, bool, c.past - c.least);
+    for (int k = 0; k < g->nin && given; k++) c.is[g->in[k] - c.least] = given[k];
+    for (int k = 0; k < c.live.n; k++) {
+        Node n = node_get(w, c.live.v[k]);
+        if (input_name(w, n.out)) continue;
+        bool all = made_of_constants(&c, &n) && (!can || can(w, &n));
+        for (int port = 0; port < n.nout; port++) c.is[n.out + (Value)port - c.least] |= all;
+    }
+    return c;
+}

@@ -1,21 +1,18 @@
-"""Cases of operators that are known with a kernel and take many attributes; operator_cases.py finds them by name."""
+"""Cases of operators that are known with a kernel and take many attributes; operator_cases.py finds
+them by name."""
 
-from fractions import Fraction
 import numpy as np
-
-
-def number(text):
-    return float(Fraction(text))
+from operator_case import number
 
 
 def attention(case):
     case.attrs.update({name: case.draw(name) for name in ("scale", "cap", "causal")})
     case.onnx_attrs = {
         "is_causal": int(case.attrs["causal"] == "yes"),
-        "softcap": float(number(case.attrs["cap"])),
+        "softcap": number(case.attrs["cap"]),
     }
     if number(case.attrs["scale"]):
-        case.onnx_attrs["scale"] = float(number(case.attrs["scale"]))
+        case.onnx_attrs["scale"] = number(case.attrs["scale"])
     group, past = case.random.choice([1, 2, 4]), case.below(3)
     case.inputs = [
         case.tensor(2, 4, 3, 6),
@@ -69,7 +66,7 @@ def resample(case):
         "mode": case.attrs["mode"],
         "coordinate_transformation_mode": case.attrs["coordinate"],
         "nearest_mode": case.attrs["rounding"],
-        "cubic_coeff_a": float(number(case.attrs["a"])),
+        "cubic_coeff_a": number(case.attrs["a"]),
         "exclude_outside": int(case.attrs["exclude"] == "yes"),
     }
 
@@ -345,7 +342,8 @@ def windows_of_bytes(case):
 
 
 def convinteger(case):
-    """ONNX Runtime has it for one type of both; the meaning is that of a convolution of what is left of the zeros."""
+    """ONNX Runtime has it for one type of both; the meaning is that of a convolution of what is
+    left of the zeros."""
     x, w = windows_of_bytes(case)
     case.type, case.inputs = "ConvInteger", [
         x,
@@ -441,7 +439,8 @@ def col2im(case):
 
 
 def optimizer(case, kinds, names, apply):
-    """Of one or two tensors, from the first step or a later one; apply: the reference's function of one tensor."""
+    """Of one or two tensors, from the first step or a later one; apply: the reference's function of
+    one tensor."""
     case.attrs.update({name: case.draw(name) for name in names})
     n, shapes = 1 + case.below(2), [(2, 3), (4,)]
     r, t = np.float32(0.1), np.int64(case.below(3))

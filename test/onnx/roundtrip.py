@@ -1,17 +1,21 @@
-"""Every model there is through optimize-model: ONNX's node cases, the files of libonnx-testdata, the models of scripts/models.tsv.
+"""Every model there is through optimize-model: ONNX's node cases, the files of libonnx-testdata,
+the models of scripts/models.tsv.
 
-With --rules none the file must come back byte for byte. With every rule applied wherever it matches (the target prefer-rewritten sees to that),
-what comes back must be valid, have the same inputs, outputs, names, types, operator sets and metadata, and give the expected outputs in ONNX
-Runtime or the reference, where the original does there.
+With --rules none the file must come back byte for byte. With every rule applied wherever it matches
+(the target prefer-rewritten sees to that), what comes back must be valid, have the same inputs,
+outputs, names, types, operator sets and metadata, and give the expected outputs in ONNX Runtime or
+the reference, where the original does there.
 
-Small files go through children of one process that has read the rules (test/fuzz/forks.c), the models of scripts/models.tsv each through a program of its own.
+Small files go through children of one process that has read the rules (test/fuzz/forks.c), the
+models of scripts/models.tsv each through a program of its own.
 
-Usage: roundtrip.py [--every N] [--table FILE] [node|testdata|models ..]. Exit status 1: something failed.
+Usage: roundtrip.py [--every N] [--table FILE] [node|testdata|models ..]. Exit status 1: something
+failed.
 """
 
 import argparse, collections, glob, os, subprocess, sys, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor
-import numpy, onnx
+import onnx
 from onnx import numpy_helper
 from written import differs, read, run_any
 
@@ -97,7 +101,8 @@ SOURCES = {"node": node_cases, "testdata": testdata_cases, "models": model_cases
 
 
 def interface(path):
-    """All of a model that its users see and its data does not say; initializers that IR 3 lists among the inputs are none."""
+    """All of a model that its users see and its data does not say; initializers that IR 3 lists
+    among the inputs are none."""
     model = onnx.load(path, load_external_data=False)
     graph, fixed = model.graph, (
         {t.name for t in model.graph.initializer} if model.ir_version < 4 else ()
@@ -247,7 +252,8 @@ def trip(case, folder):
 
 
 def opaque_operators(paths):
-    """{operator: (nodes, an example of why)} of what is not understood, and how many nodes there are."""
+    """{operator: (nodes, an example of why)} of what is not understood, and how many nodes there
+    are."""
     done = subprocess.run(
         [TOOL, "-v", *paths], capture_output=True, text=True, timeout=600, check=True
     )
@@ -264,7 +270,8 @@ def opaque_operators(paths):
 
 
 def whole_trip(source, every=1, jobs=2):
-    """{"cases", "unchanged", "changed", "failed": [..], "nodes", "opaque", "seconds"} of one source."""
+    """{"cases", "unchanged", "changed", "failed": [..], "nodes", "opaque", "seconds"} of one
+    source."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         cases = list(SOURCES[source](folder, every))
@@ -301,8 +308,14 @@ def table(results, every):
     lines = [
         "# Round trip",
         "",
-        f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file through `optimize-model --rules none` (byte-identical), then with every rule",
-        "applied wherever it matches: unchanged, or valid with the same interface and agreeing outputs.",
+        (
+            f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each"
+            " file through `optimize-model --rules none` (byte-identical), then with every rule"
+        ),
+        (
+            "applied wherever it matches: unchanged, or valid with the same interface and agreeing"
+            " outputs."
+        ),
         "",
         "| files | cases | unchanged | rewritten and agreeing | failed | nodes | opaque nodes |",
         "|---|---|---|---|---|---|---|",
@@ -310,7 +323,8 @@ def table(results, every):
     for source, r in results.items():
         opaque = sum(n for n, _ in r["opaque"].values())
         lines.append(
-            f"| {TITLE[source]} | {r['cases']} | {r['unchanged']} | {r['changed']} | {len(r['failed'])} | {r['nodes']} | {opaque} |"
+            f"| {TITLE[source]} | {r['cases']} | {r['unchanged']} | {r['changed']} |"
+            f" {len(r['failed'])} | {r['nodes']} | {opaque} |"
         )
     for source, r in results.items():
         lines += [
@@ -350,8 +364,9 @@ def main():
         if result:
             results[source] = result
             print(
-                f"{source}: {result['cases']} cases, {result['unchanged']} unchanged, {result['changed']} changed, {len(result['failed'])} failed; "
-                f"{result['seconds']:.0f} s",
+                f"{source}: {result['cases']} cases, {result['unchanged']} unchanged,"
+                f" {result['changed']} changed, {len(result['failed'])} failed;"
+                f" {result['seconds']:.0f} s",
                 *result["failed"][:60],
                 sep="\n  ",
                 flush=True,

@@ -1,4 +1,5 @@
-"""Node cases and real models written anew node by node: import and export together keep the meaning."""
+"""Node cases and real models written anew node by node: import and export together keep the
+meaning."""
 
 import pytest
 from written import check_node_cases, check_real_models

@@ -1,4 +1,5 @@
-"""If, Loop and Scan: run as the data decides them, with captured names, in long loops and one inside the other; a decided If gives way to its branch."""
+"""If, Loop and Scan: run as the data decides them, with captured names, in long loops and one
+inside the other; a decided If gives way to its branch."""
 
 import os, subprocess
 import numpy, onnx, onnx.parser, onnxruntime, pytest
@@ -44,7 +45,9 @@ BRANCHES = """(float[n] x, bool c) => (float[m] y) {
               else_branch = e () => (float[q] b) {
                 zero = Constant <value = float {0.0}> ()
                 positive = Greater (s, zero)
-                b = If (positive) <then_branch = tt () => (float[r] d) { d = Concat <axis = 0> (x, x) }, else_branch = ee () => (float[u] f) { f = Neg (x) }>
+                b = If (positive) <
+                    then_branch = tt () => (float[r] d) { d = Concat <axis = 0> (x, x) },
+                    else_branch = ee () => (float[u] f) { f = Neg (x) }>
               }>
 }"""
 
@@ -57,7 +60,8 @@ def test_branches_and_captured_names(tmp_path, c, sign):
 
 LOOP = """(float[3] x, int64 most, float limit) => (float[3] last, float[p,3] all) {
   go = Constant <value = bool {1}> ()
-  last, all = Loop (most, go, x) <body = b (int64 i, bool before, float[3] v) => (bool after, float[3] w, float[3] shown) {
+  last, all = Loop (most, go, x) <
+      body = b (int64 i, bool before, float[3] v) => (bool after, float[3] w, float[3] shown) {
     tenth = Constant <value = float {0.01}> ()
     w = Add (v, tenth)
     shown = Mul (w, x)
@@ -87,7 +91,11 @@ def test_a_loop_that_grows(tmp_path):
         tmp_path / "m.onnx",
         """(float[2] x, int64 most) => (float[p] y) {
       go = Constant <value = bool {1}> ()
-      y = Loop (most, go, x) <body = b (int64 i, bool before, float[q] v) => (bool after, float[r] w) { w = Concat <axis = 0> (v, x) after = Identity (before) }>
+      y = Loop (most, go, x) <
+          body = b (int64 i, bool before, float[q] v) => (bool after, float[r] w) {
+        w = Concat <axis = 0> (v, x)
+        after = Identity (before)
+      }>
     }""",
     )
     check(path, tmp_path, x=numpy.array([1, 2], "f4"), most=numpy.array(40, "i8"))
@@ -97,8 +105,12 @@ def test_scan_backwards_along_another_axis(tmp_path):
     path = model(
         tmp_path / "m.onnx",
         """(float[2] s, float[2,5] x) => (float[2] t, float[2,5] y) {
-      t, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1], scan_output_axes = [1],
-                   body = b (float[2] before, float[2] now) => (float[2] after, float[2] shown) { after = Add (before, now) shown = Mul (after, s) }> (s, x)
+      t, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1],
+                   scan_output_axes = [1],
+                   body = b (float[2] before, float[2] now) => (float[2] after, float[2] shown) {
+                     after = Add (before, now)
+                     shown = Mul (after, s)
+                   }> (s, x)
     }""",
     )
     check(path, tmp_path, s=numpy.array([1, 2], "f4"), x=numpy.arange(10, dtype="f4").reshape(2, 5))
@@ -149,7 +161,8 @@ DECIDED = """(float[n,4] x) => (float[n,4] o) <int64 i = {1}, int64 four = {4}> 
   [choice] y = If (c) <then_branch = t () => (float[n,4] a) <float[4] w = {1,2,3,4}> {
       [inner_mul] m = Mul (x, w)
       t_c = Constant <value = bool {0}> ()
-      a = If (t_c) <then_branch = tt () => (float[n,4] tta) { tta = Neg (m) }, else_branch = te () => (float[n,4] tea) { [inner_exp] tea = Exp (m) }>
+      a = If (t_c) <then_branch = tt () => (float[n,4] tta) { tta = Neg (m) },
+                    else_branch = te () => (float[n,4] tea) { [inner_exp] tea = Exp (m) }>
     }, else_branch = e () => (float[n,4] b) { b = Sigmoid (x) }>
   o = Add (y, x)
 }"""
@@ -178,11 +191,14 @@ def test_a_decided_if_gives_way(tmp_path):
     )
 
 
-RANKS = """(float[b,3,n] x) => (float[p,q,r] o{MORE}) <int64[1] last = {{2}}, int64[1] end = {{-1}}, int64 one = {{1}}, float[2,3,1] w = {{1,2,3,4,5,6}}> {{
+RANKS = """(float[b,3,n] x) => (float[p,q,r] o{MORE})
+<int64[1] last = {{2}}, int64[1] end = {{-1}}, int64 one = {{1}},
+ float[2,3,1] w = {{1,2,3,4,5,6}}> {{
   sh = Shape (x)
   k = Gather (sh, end)
   c = Equal (k, one)
-  [choice] y = If (c) <then_branch = t () => (float[ta,tb] a) {{ a = Squeeze (x, last) }}, else_branch = e () => (float[ea,eb,ec] d) {{ d = Identity (x) }}>
+  [choice] y = If (c) <then_branch = t () => (float[ta,tb] a) {{ a = Squeeze (x, last) }},
+                       else_branch = e () => (float[ea,eb,ec] d) {{ d = Identity (x) }}>
   u = Unsqueeze (y, end)
   v = Conv (u, w)
   {BODY}
@@ -190,7 +206,8 @@ RANKS = """(float[b,3,n] x) => (float[p,q,r] o{MORE}) <int64[1] last = {{2}}, in
 
 
 def ifs_left(tmp_path, body, more=""):
-    """How many Ifs there are in the result; x of [2, 3, 1] gives what it gave before, of [2, 3, 5] it fails as before."""
+    """How many Ifs there are in the result; x of [2, 3, 1] gives what it gave before, of [2, 3, 5]
+    it fails as before."""
     path, out = model(tmp_path / "m.onnx", RANKS.format(BODY=body, MORE=more)), tmp_path / "o.onnx"
     done = optimize(path, out, "--input-shape", "x:2,3,1")
     assert done.returncode == 0, done.stderr
@@ -227,8 +244,10 @@ def test_without_rules_even_that_if_stays(tmp_path):
 def test_an_if_whose_names_would_collide_stays(tmp_path):
     """Two branches that are taken define one name: only as long as they stay apart."""
     text = """(float[4] x) => (float[4] o) <bool c = {1}> {
-      y = If (c) <then_branch = t () => (float[4] same) { same = Relu (x) }, else_branch = e () => (float[4] b) { b = Neg (x) }>
-      z = If (c) <then_branch = t () => (float[4] same) { same = Exp (y) }, else_branch = e () => (float[4] b) { b = Neg (y) }>
+      y = If (c) <then_branch = t () => (float[4] same) { same = Relu (x) },
+                  else_branch = e () => (float[4] b) { b = Neg (x) }>
+      z = If (c) <then_branch = t () => (float[4] same) { same = Exp (y) },
+                  else_branch = e () => (float[4] b) { b = Neg (y) }>
       o = Add (z, x)
     }"""
     path, out = model(tmp_path / "m.onnx", text), tmp_path / "o.onnx"
@@ -242,10 +261,13 @@ def test_an_if_whose_names_would_collide_stays(tmp_path):
 
 
 def test_what_stands_around_an_open_if_is_checked_whole(tmp_path):
-    text = """(float[1,3,8,8] x, bool c) => (float[p,q,r,s] o) <float[3] g = {1,2,3}, float[3] h = {0,1,0}, float[3] m = {0,0,1}, float[3] v = {1,4,1}, float[3,3,1,1] w = {1,2,3,4,5,6,7,8,9}> {
+    text = """(float[1,3,8,8] x, bool c) => (float[p,q,r,s] o)
+    <float[3] g = {1,2,3}, float[3] h = {0,1,0}, float[3] m = {0,0,1}, float[3] v = {1,4,1},
+     float[3,3,1,1] w = {1,2,3,4,5,6,7,8,9}> {
       k = Conv (x, w)
       n = BatchNormalization (k, g, h, m, v)
-      y = If (c) <then_branch = t () => (float[1,3,8,8] a) { a = Relu (n) }, else_branch = e () => (float[1,3,8,8] b) { b = Neg (n) }>
+      y = If (c) <then_branch = t () => (float[1,3,8,8] a) { a = Relu (n) },
+                  else_branch = e () => (float[1,3,8,8] b) { b = Neg (n) }>
       o = Exp (y)
     }"""
     path, out = model(tmp_path / "m.onnx", text), tmp_path / "o.onnx"

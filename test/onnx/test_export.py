@@ -1,4 +1,5 @@
-"""export-rules as a program: what each format says can be read back, and nothing without a verdict that holds is ever handed on."""
+"""export-rules as a program: what each format says can be read back, and nothing without a verdict
+that holds is ever handed on."""
 
 import json, os, re, subprocess
 import numpy, onnxruntime, pytest
@@ -143,7 +144,8 @@ def rule_text(r):
     p = r["proof"]
     covers = f"all=[{', '.join(b + '..' for b in p['all'])}] " if p["all"] else ""
     lines.append(
-        f"proved class={p['class']} {covers}where=[{', '.join(p['where'])}] defs={p['definitions']} digest={p['digest']}"
+        f"proved class={p['class']} {covers}where=[{', '.join(p['where'])}] defs={p['definitions']}"
+        f" digest={p['digest']}"
     )
     return "\n".join(lines) + "\n"
 
@@ -201,7 +203,8 @@ def test_taso_of_the_library(tmp_path):
 
 
 def test_taso_comes_back(tmp_path):
-    """Of TASO's 133 rules 4 are wrong, and 7 need a condition that its form cannot say. What remains comes back, each once."""
+    """Of TASO's 133 rules 4 are wrong, and 7 need a condition that its form cannot say. What
+    remains comes back, each once."""
     verified, out = tmp_path / "taso.rules", tmp_path / "out.pb"
     subprocess.run(
         [VERIFY, "-q", "test/cases/taso/graph_subst.pb", "-o", verified],
@@ -222,7 +225,9 @@ def test_taso_comes_back(tmp_path):
 
 # ---- onnx
 
-TOLERANCE = 1e-5  # of an output's greatest element; exact rules: 1e-6, since a runtime may add up in another order at another size
+# Of an output's greatest element; exact rules: 1e-6, since a runtime may add up in another order
+# at another size.
+TOLERANCE = 1e-5
 LIMITS = [
     "X_shape.NumDimensions() == 4 was false",
     "Pad should be smaller than kernel",
@@ -231,7 +236,8 @@ ELEMENTS = {"F": numpy.float32, "I64": numpy.int64, "B": numpy.bool_}
 
 
 def drawn(entry, seed):
-    """Numbers from 0.1 to 1.1, one of four negative, but for a variance; integers are places 0 and 1."""
+    """Numbers from 0.1 to 1.1, one of four negative, but for a variance; integers are places 0 and
+    1."""
     random, feed = numpy.random.default_rng(seed), {}
     for i in entry["inputs"]:
         x = random.uniform(0.1, 1.1, i["shape"]) * numpy.where(
@@ -255,7 +261,8 @@ def results(path, feed):
 
 
 def difference(folder, entry, seed):
-    """The greatest one, relative to the output's greatest element; None: ONNX Runtime does not run it."""
+    """The greatest one, relative to the output's greatest element; None: ONNX Runtime does not run
+    it."""
     feed, most = drawn(entry, seed), 0
     try:
         pair = [results(os.path.join(folder, entry[side]), feed) for side in ("from", "to")]
@@ -416,14 +423,14 @@ PLANTED = {
     "no verdict": lambda t: RULE,
     "refuted": lambda t: RULE + "refuted\n",
     "neither proved nor refuted": lambda t: RULE + "unknown\n",
-    "its verdict was not written by verify-rules": lambda t: forged(t).replace(
-        "class=reassociates+rounds", "class=exact"
+    "its verdict was not written by verify-rules": (
+        lambda t: forged(t).replace("class=reassociates+rounds", "class=exact")
     ),
-    "its verdict was not written by verify-rules for": lambda t: forged(t).replace(
-        "relu %x", "abs %x"
+    "its verdict was not written by verify-rules for": (
+        lambda t: forged(t).replace("relu %x", "abs %x")
     ),
-    "its verdict was not written by verify-rules for this": lambda t: forged(t).replace(
-        "where=[]", "where=[n >= 1]"
+    "its verdict was not written by verify-rules for this": (
+        lambda t: forged(t).replace("where=[]", "where=[n >= 1]")
     ),
     "the definition of an operator in it changed": lambda t: forged(
         t, "0123456789abcdef0123456789abcdef"

@@ -1,6 +1,8 @@
-"""Rules of generate-rules computed by numpy in float64: a reader, an evaluator and sizes of its own, nothing shared with the generator.
+"""Rules of generate-rules computed by numpy in float64: a reader, an evaluator and sizes of its
+own, nothing shared with the generator.
 
-Every rule is tried at four sets of sizes: names are drawn, what the types, attributes and operators say of them is checked, both sides are computed and compared.
+Every rule is tried at four sets of sizes: names are drawn, what the types, attributes and operators
+say of them is checked, both sides are computed and compared.
 """
 
 import itertools, os, random, re, subprocess
@@ -334,7 +336,8 @@ def proved(text, names, folder):
 
 @pytest.mark.parametrize("name", sorted(SETS))
 def test_rules_hold_in_float64(name, tmp_path):
-    """Every rule of size 3 at four sets of sizes. The few that are false are known as such: the verifier proves none of them as it stands."""
+    """Every rule of size 3 at four sets of sizes. The few that are false are known as such: the
+    verifier proves none of them as it stands."""
     text = generate("--ops", f"generator/sets/{name}.set", "--size", SETS[name])
     rules, false, tried = list(read_rules(text)), set(), []
     assert len(rules) > 300
@@ -375,7 +378,8 @@ op fill value=1 shape=[m] : -> column
 
 
 def test_sizes_that_are_0_together_are_a_condition(tmp_path):
-    """The sums of softmax are 1 but where there is nothing to sum: alone, that is one size; of a concatenation, two at once."""
+    """The sums of softmax are 1 but where there is nothing to sum: alone, that is one size; of a
+    concatenation, two at once."""
     (tmp_path / "no_part.set").write_text(NO_PART)
     rules = [
         r

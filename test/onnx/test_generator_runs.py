@@ -1,5 +1,5 @@
-"""Whole runs of generate-rules: the same bytes however the work is cut or interrupted, the same classes for any seed, and from representatives what all
-terms give."""
+"""Whole runs of generate-rules: the same bytes however the work is cut or interrupted, the same
+classes for any seed, and from representatives what all terms give."""
 
 import json, os, random, shutil, subprocess, time
 import pytest
@@ -89,7 +89,8 @@ def test_ten_kills_at_size_4(tmp_path):
         4, 10, seconds / 2, tmp_path, 2
     )  # a resumed run takes less than a fresh one
     print(
-        f"{killed} of 10 runs of size 4 killed, at random moments of {seconds / 2:.0f} s; {text.count('rule taso')} rules, the same bytes: {again == text}"
+        f"{killed} of 10 runs of size 4 killed, at random moments of {seconds / 2:.0f} s;"
+        f" {text.count('rule taso')} rules, the same bytes: {again == text}"
     )
     assert killed >= 5 and again == text
 
@@ -117,8 +118,9 @@ def test_another_seed_finds_the_same_classes(name, tmp_path):
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_representatives_give_what_all_terms_give(size, tmp_path):
-    """Every rule found by extending every term follows, at all lengths of its axis blocks, from those found by extending representatives, and what
-    shares a part with them: relu(I x) = I relu(x), too, which other rules give for matrices only.
+    """Every rule found by extending every term follows, at all lengths of its axis blocks, from
+    those found by extending representatives, and what shares a part with them: relu(I x) = I
+    relu(x), too, which other rules give for matrices only.
     """
     rules = generate(*TASO, "--size", size, "--exhaustive")
     (tmp_path / "given.rules").write_text(rules)

@@ -1,4 +1,5 @@
-"""The program generate-rules on rules that are there: what follows from proved ones, their basis, what search wants."""
+"""The program generate-rules on rules that are there: what follows from proved ones, their basis,
+what search wants."""
 
 import os
 import re
@@ -84,7 +85,8 @@ TOGETHER = "  %1 = add %y %z\n  %2 = mul %x %1\n  out %2\n"
 
 
 def test_basis_and_search_set(tmp_path):
-    """What follows is left out; search gets the side that is cheaper, turned round if need be, and nothing that the library gives."""
+    """What follows is left out; search gets the side that is cheaper, turned round if need be, and
+    nothing that the library gives."""
     three = "%x : F [n, m]   %y : F [n, m]   %z : F [n, m]"
     source, proved = tmp_path / "source.rules", tmp_path / "proved.rules"
     source.write_text(

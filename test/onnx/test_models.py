@@ -1,4 +1,5 @@
-"""The real models whole: run-model gives ONNX Runtime's outputs, and of the nodes outside subgraphs at least 95 % are understood."""
+"""The real models whole: run-model gives ONNX Runtime's outputs, and of the nodes outside subgraphs
+at least 95 % are understood."""
 
 import argparse, os, re, subprocess, sys
 import numpy, onnx, onnxruntime, pytest
@@ -71,7 +72,8 @@ def test_it_runs_as_onnx_runtime_does(path, tmp_path):
 @needs_models
 @each_model
 def test_most_nodes_are_understood(path):
-    """As optimize-model counts them, decided Ifs replaced by their branches; a node that has a subgraph is not counted."""
+    """As optimize-model counts them, decided Ifs replaced by their branches; a node that has a
+    subgraph is not counted."""
     words = [
         OPTIMIZE,
         path,

@@ -1,4 +1,5 @@
-"""ONNX's own node tests through importer, plan and CPU: each case passes, or is not supported for a named reason; none may fail."""
+"""ONNX's own node tests through importer, plan and CPU: each case passes, or is not supported for a
+named reason; none may fail."""
 
 import collections, os, subprocess, warnings
 import numpy
@@ -34,7 +35,7 @@ def tensor(value):
 
 
 def packed(array):
-    """Bytes as a tensor of ONNX has them: elements below 8 bits packed, the first in the low bits."""
+    """Bytes as a tensor of ONNX has them: elements below 8 bits packed, the first in low bits."""
     bits = PACKED.get(array.dtype.name)
     return (
         numpy_helper.from_array(numpy.ascontiguousarray(array)).raw_data
@@ -149,7 +150,8 @@ def test_node_cases(tmp_path):
     for name, reasons in sorted(opaque.items()):
         print(f"{sum(reasons.values()):4} {name}: " + "; ".join(reasons))
     print(
-        f"{count['passed']} passed, {count['cannot']} not supported, {count['failed']} failed of {len(results)}"
+        f"{count['passed']} passed, {count['cannot']} not supported, {count['failed']} failed of"
+        f" {len(results)}"
     )
     failed = [f"{name}: {what}" for name, (verdict, what) in results.items() if verdict == "failed"]
     assert not failed, f"{len(failed)} failed\n" + "\n".join(failed)

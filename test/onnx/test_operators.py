@@ -1,15 +1,14 @@
-"""Every operator means what ONNX says: definitions, expansions and reference kernels against ONNX Runtime (else ONNX's reference), on attributes
-drawn from the operator's own table (operator_cases.py)."""
+"""Every operator means what ONNX says: definitions, expansions and reference kernels against ONNX
+Runtime (else ONNX's reference), on attributes drawn from the operator's own table
+(operator_cases.py)."""
 
 import subprocess
 import numpy as np
 import onnxruntime, pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
-from operator_cases import (
-    INTEGERS,
+from operator_case import (
     INTERNAL,
-    MAKERS,
     OPS,
     ROUNDS,
     TOOL,
@@ -20,12 +19,11 @@ from operator_cases import (
     typed,
     whole_numbers,
 )
+from operator_cases import INTEGERS, MAKERS
 
-REFERENCE = {
-    "LayerNormalization",
-    "GridSample",
-    "Col2Im",
-}  # ONNX Runtime 1.31 ends here with a signal; clamps no place where it is cubic; adds up other places on one axis
+# ONNX Runtime 1.31 ends here with a signal; clamps no place where it is cubic; adds up other places
+# on one axis.
+REFERENCE = {"LayerNormalization", "GridSample", "Col2Im"}
 
 
 def ours(case, how="run"):
@@ -125,7 +123,7 @@ def test_operator(name):
 
 @pytest.mark.parametrize("name", [n for n in OPS if n not in INTERNAL])
 def test_operator_as_planned(name):
-    """What the CPU runs: the operator's own steps, or those that its definition's structure gives."""
+    """What the CPU runs: the operator's own steps, or those that its definition gives."""
     for seed in range(100, 100 + ROUNDS // 2):
         case = Case(name, seed)
         (whole_numbers if name == "mod" else MAKERS.get(name, plain))(case)

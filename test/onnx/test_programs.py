@@ -1,4 +1,5 @@
-"""What every program says of itself: --help in all its forms is one table, --version names what is linked."""
+"""What every program says of itself: --help in all its forms is one table, --version names what is
+linked."""
 
 import os, re, shutil, subprocess
 import pytest

@@ -1,4 +1,5 @@
-"""What is drawn at random: the right sizes and types, the distribution that was asked for, and the same again for the same seed."""
+"""What is drawn at random: the right sizes and types, the distribution that was asked for, and the
+same again for the same seed."""
 
 import collections
 import numpy, onnx.parser, pytest
@@ -22,7 +23,10 @@ BODIES = {
 
 
 def drawn(tool, name, seed):
-    text = f'<ir_version: 8, opset_import: ["" : 15]> g (float[50,60] x) => (float[50,60] y) {{ y = {BODIES[name][0].format(seed=seed)} }}'
+    text = (
+        '<ir_version: 8, opset_import: ["" : 15]> g (float[50,60] x) => (float[50,60] y)'
+        f" {{ y = {BODIES[name][0].format(seed=seed)} }}"
+    )
     model = onnx.parser.parse_model(text)
     case = collections.namedtuple("Case", "model data_sets")(
         model, [([numpy.full((50, 60), 0.25, "f4")], [])]

@@ -13,7 +13,8 @@ from written import TESTDATA, read, real_models, write_all
 def test_unchanged_is_byte_identical(models, tmp_path):
     if not models:
         pytest.skip(
-            "no models here: scripts/fetch-models fetches them, the package libonnx-testdata has the others"
+            "no models here: scripts/fetch-models fetches them, the package libonnx-testdata has"
+            " the others"
         )
     changed = [
         f"{model}: {code} {message}"

@@ -1,4 +1,5 @@
-"""A sample of make roundtrip: some of ONNX's node cases, of libonnx-testdata and of the models through optimize-model."""
+"""A sample of make roundtrip: some of ONNX's node cases, of libonnx-testdata and of the models
+through optimize-model."""
 
 import pytest
 import roundtrip
@@ -9,7 +10,8 @@ def test_round_trip(source, every):
     result = roundtrip.whole_trip(source, every)
     if result is None:
         pytest.skip(
-            "no such files here: scripts/fetch-models fetches the models, the package libonnx-testdata has the others"
+            "no such files here: scripts/fetch-models fetches the models, the package"
+            " libonnx-testdata has the others"
         )
     assert not result["failed"], "\n".join(result["failed"])
     assert result["cases"] == result["unchanged"] + result["changed"]

@@ -1,4 +1,5 @@
-"""The tools that judge us must themselves notice what is wrong: measure-onnxruntime, compare-onnx, randomize-weights, fetch-models."""
+"""The tools that judge us must themselves notice what is wrong: measure-onnxruntime, compare-onnx,
+randomize-weights, fetch-models."""
 
 import hashlib, os, subprocess
 import numpy, onnx, pytest
@@ -154,7 +155,8 @@ def test_fetch_knows_its_names():
 
 
 def test_fetch_does_not_trust_a_changed_file(tmp_path):
-    """With a cached file that is not the table's and no way to the index it must fail, not print the path."""
+    """With a cached file that is not the table's and no way to the index it must fail, not print
+    the path."""
     (tmp_path / "magika.onnx").write_bytes(b"tampered")
     done = tool(
         "fetch-models",

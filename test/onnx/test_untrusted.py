@@ -1,4 +1,5 @@
-"""Files that nobody vouches for, through the whole of optimize-model: a clear error that names the place, or a clean pass, within bounds of time and memory."""
+"""Files that nobody vouches for, through the whole of optimize-model: a clear error that names the
+place, or a clean pass, within bounds of time and memory."""
 
 import os, resource, subprocess, time
 import onnx, pytest
@@ -175,7 +176,8 @@ def test_missing_outputs_are_named(tmp_path):
 
 
 def test_truncated_anywhere(tmp_path):
-    """A protobuf message cut between two fields is one: such a file passes only if it still is a model."""
+    """A protobuf message cut between two fields is one: such a file passes only if it still is a
+    model."""
     path = save(
         tmp_path,
         [node("Conv", ["x", "w"], ["c"], pads=[1] * 4), node("Relu", ["c"], ["y"])],

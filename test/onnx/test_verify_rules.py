@@ -1,6 +1,7 @@
-"""verify-rules as a program: what it keeps when it is interrupted, when a worker dies or memory runs out, and what its JSON says."""
+"""verify-rules as a program: what it keeps when it is interrupted, when a worker dies or memory
+runs out, and what its JSON says."""
 
-import json, os, resource, signal, subprocess, time
+import json, os, resource, signal, subprocess
 import pytest
 
 BUILD = os.environ.get("ISOMER_BUILD", "build")
@@ -56,7 +57,8 @@ def end(p):
 
 
 def resumed(path, whole):
-    """What the second run had to do: the rest. All verdicts are those of one run that was left alone."""
+    """What the second run had to do: the rest. All verdicts are those of one run that was left
+    alone."""
     known = len(open(path + ".journal").read().splitlines())
     again = subprocess.run(
         [PROGRAM, "--resume", "--json", path, CORPUS], capture_output=True, text=True, timeout=300
@@ -132,17 +134,35 @@ def test_out_of_memory(tmp_path, whole):
     assert resumed(path, whole) == len(whole) - len(lost)
 
 
+TWO = """rule a
+  %x : F [n, n]
+from
+  %y = relu %x
+  out %y
+to
+  %z = relu %x
+  %y = relu %z
+  out %y
+rule groups
+  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F [G*q, c, 3]
+from
+  %s = conv %x %u group=G
+  %t = conv %x %v group=G
+  %y = concat %s %t axis=1
+  out %y
+to
+  %w = concat %u %v axis=0
+  %y = conv %x %w group=G
+  out %y
+where p >= 1, q >= 1, k >= 3
+"""
+
+
 def test_resume_asks_the_same_question(tmp_path):
     """A verdict under other options, or of another rule of that name, is no answer."""
     path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
     with open(rules, "w") as f:
-        f.write(
-            "rule a\n  %x : F [n, n]\nfrom\n  %y = relu %x\n  out %y\nto\n  %z = relu %x\n  %y = relu %z\n  out %y\n"
-        )
-        f.write(
-            "rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F [G*q, c, 3]\nfrom\n  %s = conv %x %u group=G\n  %t = conv %x %v group=G\n"
-            "  %y = concat %s %t axis=1\n  out %y\nto\n  %w = concat %u %v axis=0\n  %y = conv %x %w group=G\n  out %y\nwhere p >= 1, q >= 1, k >= 3\n"
-        )
+        f.write(TWO)
     assert run("--json", path, rules).returncode == 0
     assert [x[2:] for x in verdicts(path)] == [("proved", []), ("proved", ["G == 1"])]
     key = "0" * 16
@@ -190,16 +210,37 @@ def test_index_counts_refused_rules(tmp_path):
     assert [x["name"] for x in found[:3]] == ["taso-0", "taso-1", "taso-2"]
 
 
+WRONG = """rule wrong
+  %a : F [n]   %b : F [n]
+from
+  %m = mul %a %b
+  %d = div %m %b
+  out %d
+to
+  %d = neg %a
+  out %d
+"""
+
+
 def test_no_division_by_zero_where_another_will_do(tmp_path):
     path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
     with open(rules, "w") as f:
-        f.write(
-            "rule wrong\n  %a : F [n]   %b : F [n]\nfrom\n  %m = mul %a %b\n  %d = div %m %b\n  out %d\nto\n  %d = neg %a\n  out %d\n"
-        )
+        f.write(WRONG)
     assert run("--json", path, rules).returncode == 1
     text = json.load(open(path))[0]["counterexample"]
     data = text.split("input %b")[1].split("{")[1].split("}")[0].split(", ")
     assert "0" not in data and "nan" not in text and "inf" not in text and "rationals" in text
+
+
+MANY = """rule r{k}
+  %x : F [n{k}]
+from
+  %y = relu %x
+  out %y
+to
+  %y = relu %x
+  out %y
+"""
 
 
 @WITHIN_LIMITS
@@ -210,12 +251,7 @@ def test_no_memory_for_the_rules(tmp_path):
         resource.setrlimit(resource.RLIMIT_AS, (65 << 20, 65 << 20))
 
     path = tmp_path / "many.rules"
-    path.write_text(
-        "\n".join(
-            f"rule r{k}\n  %x : F [n{k}]\nfrom\n  %y = relu %x\n  out %y\nto\n  %y = relu %x\n  out %y\n"
-            for k in range(40000)
-        )
-    )
+    path.write_text("\n".join(MANY.format(k=k) for k in range(40000)))
     done = run(str(path), preexec_fn=limit)
     assert done.returncode == 4, done
     assert done.stderr.startswith("verify-rules: ") and "memory" in done.stderr

@@ -1,10 +1,11 @@
-"""Operator versions. Every spelling of our tables against the schemas of onnx.defs, at each version of ONNX for which it holds: attributes exist, and what
-is meant where one is left out is what the schema says. Then the traps: what became an input, what changed its meaning, what is new, each run at the
-versions around it and compared with ONNX Runtime or the reference."""
+"""Operator versions. Every spelling of our tables against the schemas of onnx.defs, at each version
+of ONNX for which it holds: attributes exist, and what is meant where one is left out is what the
+schema says. Then the traps: what became an input, what changed its meaning, what is new, each run
+at the versions around it and compared with ONNX Runtime or the reference."""
 
 import collections, fractions
 import numpy, onnx, onnx.parser, pytest
-from operator_cases import OPS
+from operator_case import OPS
 from test_nodes import Tool
 from written import differs, run_any
 
@@ -23,7 +24,8 @@ def schema_at(name, version):
 
 
 def theirs_of(item):
-    """(our attribute or None, their attribute or None, value or None) that an item of a table speaks of."""
+    """(our attribute or None, their attribute or None, value or None) that an item of a table
+    speaks of."""
     if "==" in item:
         name, value = item.lstrip("+").split("==")
         return None, name, value
@@ -137,7 +139,10 @@ SPATIAL = "float[1,2,4,4] x"
 
 
 def text(opset, signature, body, weights=""):
-    return f'<ir_version: 8, opset_import: ["" : {opset}]> trap ({signature}) => (float[] y) {weights and "<" + weights + ">"} {{ {body} }}'
+    return (
+        f'<ir_version: 8, opset_import: ["" : {opset}]> trap ({signature}) => (float[] y)'
+        f' {weights and "<" + weights + ">"} {{ {body} }}'
+    )
 
 
 TRAPS = {
@@ -202,7 +207,8 @@ TRAPS = {
     "resize_13": text(
         13,
         SPATIAL,
-        'y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , , n)',
+        'y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
+        " (x, , , n)",
         "int64[4] n = {1,2,6,3}",
     ),
     "resize_18": text(

@@ -1,4 +1,5 @@
-"""Models that are read and written again: what the tests of that share (test_roundtrip, test_anew, test_negated)."""
+"""Models that are read and written again: what the tests of that share (test_roundtrip, test_anew,
+test_negated)."""
 
 import glob, os, subprocess, sys
 import numpy, onnx, onnx.parser
@@ -67,7 +68,9 @@ def run_any(path, feed):
         return run_reference(path, feed)
 
 
-HALF = 2e-3  # two units in the last place: ONNX Runtime rounds at other places when it is asked for one result more
+# Two units in the last place: ONNX Runtime rounds at other places when it is asked for one result
+# more.
+HALF = 2e-3
 
 
 def differs(have, want, rtol, atol):
@@ -113,52 +116,74 @@ def own_cases():
     a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(3, dtype="f4").reshape(1, 3)
     c = numpy.arange(3, dtype="f4").reshape(3, 1)
     slicing = "<int64[1] s = {-1}, int64[1] e = {-100}, int64[1] k = {1}, int64[1] t = {-1}>"
-    yield "slice_to_the_begin", f"(float[2,3] x) => (float[2,3] y) {slicing} {{ y = Slice(x, s, e, k, t) }}", [
-        a
-    ], a[
-        :, ::-1
-    ]
-    yield "slice_backwards_by_two", f"(float[2,3] x) => (float[2,2] y) {slicing.replace('t = {-1}', 't = {-2}')} {{ y = Slice(x, s, e, k, t) }}", [
-        a
-    ], a[
-        :, ::-2
-    ]
-    yield "both_are_stretched", "(float[1,1,3] x, float[3,1] z) => (float[1,3,3] y) { y = Add(x, z) }", [
-        b.reshape(1, 1, 3),
-        c,
-    ], b.reshape(
-        1, 1, 3
-    ) + c
+    yield (
+        "slice_to_the_begin",
+        f"(float[2,3] x) => (float[2,3] y) {slicing} {{ y = Slice(x, s, e, k, t) }}",
+        [a],
+        a[:, ::-1],
+    )
+    yield (
+        "slice_backwards_by_two",
+        f"(float[2,3] x) => (float[2,2] y) {slicing.replace('t = {-1}', 't = {-2}')}"
+        " { y = Slice(x, s, e, k, t) }",
+        [a],
+        a[:, ::-2],
+    )
+    yield (
+        "both_are_stretched",
+        "(float[1,1,3] x, float[3,1] z) => (float[1,3,3] y) { y = Add(x, z) }",
+        [
+            b.reshape(1, 1, 3),
+            c,
+        ],
+        b.reshape(1, 1, 3) + c,
+    )
     yield (
         "stretched_before",
-        "(float[1,3] x, float[1,3] z) => (float[2,3] y) <int64[2] s = {2, 3}> { e = Expand(x, s) y = Add(e, z) }",
+        "(float[1,3] x, float[1,3] z) => (float[2,3] y) <int64[2] s = {2, 3}>"
+        " { e = Expand(x, s) y = Add(e, z) }",
         [b, b],
         numpy.broadcast_to(b + b, (2, 3)),
     )
-    yield "per_channel", "(float[1,2,3] x, float[1,2,1] z) => (float[1,2,3] y) { y = Mul(x, z) }", [
-        a.reshape(1, 2, 3),
-        a[:1, :2].reshape(1, 2, 1),
-    ], a.reshape(1, 2, 3) * a[:1, :2].reshape(1, 2, 1)
-    yield "vector_times_matrix", "(float[2] x, float[2,3] z) => (float[3] y) { y = MatMul(x, z) }", [
-        a[0, :2],
-        a,
-    ], a[
-        0, :2
-    ] @ a
-    yield "symbolic_reshape", "(float[n,m,3] x) => (float[p,q] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }", [
-        a.reshape(1, 2, 3)
-    ], a.reshape(
-        1, 6
+    yield (
+        "per_channel",
+        "(float[1,2,3] x, float[1,2,1] z) => (float[1,2,3] y) { y = Mul(x, z) }",
+        [
+            a.reshape(1, 2, 3),
+            a[:1, :2].reshape(1, 2, 1),
+        ],
+        a.reshape(1, 2, 3) * a[:1, :2].reshape(1, 2, 1),
+    )
+    yield (
+        "vector_times_matrix",
+        "(float[2] x, float[2,3] z) => (float[3] y) { y = MatMul(x, z) }",
+        [
+            a[0, :2],
+            a,
+        ],
+        a[0, :2] @ a,
+    )
+    yield (
+        "symbolic_reshape",
+        "(float[n,m,3] x) => (float[p,q] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }",
+        [a.reshape(1, 2, 3)],
+        a.reshape(1, 6),
     )
 
 
 def node_cases():
-    """(name, model, feed, expected outputs, rtol, atol) of ours and of the operators' own tests; sequences and optionals are not for us."""
+    """(name, model, feed, expected outputs, rtol, atol) of ours and of the operators' own tests;
+    sequences and optionals are not for us."""
     for name, text, inputs, want in own_cases():
         model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {name} {text}')
-        yield name, model, {info.name: value for info, value in zip(model.graph.input, inputs)}, [
-            want
-        ], 1e-6, 0
+        yield (
+            name,
+            model,
+            {info.name: value for info, value in zip(model.graph.input, inputs)},
+            [want],
+            1e-6,
+            0,
+        )
     from onnx.backend.test.case.node import collect_testcases
 
     for case in collect_testcases(None):
@@ -169,7 +194,8 @@ def node_cases():
 
 
 def frozen(model, feed):
-    """The model with all its inputs but the first as initializers, and what is left of the feed; a short list of integers as only input too."""
+    """The model with all its inputs but the first as initializers, and what is left of the feed; a
+    short list of integers as only input too."""
     first = next(iter(feed), None)
     alone = len(feed) == 1 and feed[first].dtype.kind in "iu" and feed[first].size <= 8
     fixed = [name for name in feed if name and (name != first or alone)]
@@ -183,7 +209,8 @@ def frozen(model, feed):
 
 
 def check_node_cases(tmp_path, constant, option, least):
-    """All node cases, written anew as the option of the tool says, mean what they meant; at least so many did change."""
+    """All node cases, written anew as the option of the tool says, mean what they meant; at least
+    so many did change."""
     cases, changed, wrong, beyond = {}, 0, [], []  # beyond: the original does not run here either
     for name, model, *rest in (
         case for case in node_cases() if not any(word in case[0] for word in RANDOM)

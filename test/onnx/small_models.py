@@ -1,0 +1,166 @@
+"""What tests of optimize-model share: small models, targets that give times, rules with forged
+verdicts, and what a refusal looks like."""
+
+import os, subprocess
+import numpy, onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+BUILD = os.path.abspath(os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build")))
+PROGRAM = os.path.join(BUILD, "optimize-model")
+LIBRARY = os.path.join(ROOT, "rules", "library")
+SHAPE = ["--input-shape", "x:1,3,40,40"]
+
+
+WRONG = """rule wrong-batchnorm
+  axes h k = 1..3
+  %x : F [n, c, h..]   %w : F [o, q, k..]
+  %scale : F [o]   %shift : F [o]   %mean : F [o]   %var : F [o]
+from
+  %y = conv %x %w group=G strides=S pads=P dilations=D
+  %z = batchnorm %y %scale %shift %mean %var epsilon=E
+  out %z
+to
+  %g = reshape %scale shape=[o, 1, k..=1]
+  %h = broadcast %g shape=[o, q, k..]
+  %u = mul %w %h
+  %z = conv %x %u %shift group=G strides=S pads=P dilations=D
+  out %z
+"""
+TARGET = """#!/usr/bin/env python3
+import sys
+batch = []
+for line in sys.stdin:
+    p = line.rstrip('\\n')
+    if p:
+        batch.append(p)
+        continue
+    for p in batch:
+        open(%r, 'a').write('x')
+        data = open(p, 'rb').read()
+        t = %s
+        print(('%%.6f %%s' %% (t, p)) if t else 'FAIL %%s it does not run' %% p)
+    print(flush=True)
+    batch = []
+"""
+
+
+def save(path, nodes, inputs, outputs, weights, opset=13, **fields):
+    graph = helper.make_graph(
+        nodes, "test", inputs, outputs, [numpy_helper.from_array(v, k) for k, v in weights.items()]
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, **fields
+    )
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def tensor(name, shape, dtype=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def net(path, blocks=6, size=24, scale=1.0, opset=13):
+    """Blocks of Conv, BatchNormalization and a hard-swish chain, at open sizes."""
+    rng = numpy.random.default_rng(0)
+    nodes, weights, last = (
+        [],
+        {
+            "three": numpy.float32([3]),
+            "six": numpy.float32([6]),
+            "lo": numpy.float32(0),
+            "hi": numpy.float32(6),
+        },
+        "x",
+    )
+    for k in range(blocks):
+        width = 3 if k == 0 else size
+        weights |= {
+            f"w{k}": (scale * rng.normal(size=(size, width, 3, 3)) / width).astype("f"),
+            f"s{k}": rng.random(size).astype("f") + 0.5,
+            f"b{k}": rng.normal(size=size).astype("f"),
+            f"m{k}": rng.normal(size=size).astype("f"),
+            f"v{k}": rng.random(size).astype("f") + 0.5,
+        }
+        nodes += [
+            helper.make_node("Conv", [last, f"w{k}"], [f"c{k}"], f"conv{k}", pads=[1, 1, 1, 1]),
+            helper.make_node(
+                "BatchNormalization",
+                [f"c{k}", f"s{k}", f"b{k}", f"m{k}", f"v{k}"],
+                [f"n{k}"],
+                f"norm{k}",
+            ),
+            helper.make_node("Add", [f"n{k}", "three"], [f"a{k}"], f"add{k}"),
+            helper.make_node("Clip", [f"a{k}", "lo", "hi"], [f"l{k}"], f"clip{k}"),
+            helper.make_node("Mul", [f"n{k}", f"l{k}"], [f"p{k}"], f"mul{k}"),
+            helper.make_node("Div", [f"p{k}", "six"], [f"y{k}"], f"div{k}"),
+        ]
+        last = f"y{k}"
+    return save(
+        path,
+        nodes,
+        [tensor("x", ["batch", 3, "h", "w"])],
+        [tensor(last, ["batch", size, "h", "w"])],
+        weights,
+        opset,
+    )
+
+
+def roots(path):
+    """Powers that are better square roots, on any machine; a second power is a product to our
+    kernels anyway."""
+    nodes = []
+    for k in range(4):
+        nodes += [
+            helper.make_node("Pow", [f"y{k - 1}" if k else "x", "half"], [f"p{k}"]),
+            helper.make_node("MaxPool", [f"p{k}"], [f"y{k}"], kernel_shape=[1, 1]),
+        ]
+    return save(
+        path,
+        nodes,
+        [tensor("x", ["n", 8, "h", "w"])],
+        [tensor("y3", ["n", 8, "h", "w"])],
+        {"half": numpy.float32([0.5])},
+    )
+
+
+def target(path, times):
+    """A measuring command that gives times by what a file's text holds; logs how often it was
+    asked."""
+    script = path / "target"
+    script.write_text(TARGET % (str(path / "asked"), times))
+    script.chmod(0o755)
+    return str(script)
+
+
+def forged(tmp_path, text, *defs):
+    """With a verdict that the loader believes; defs: one of operators that meant something else."""
+    (tmp_path / "in.rules").write_text(text)
+    subprocess.run(
+        [
+            os.path.join(BUILD, "test", "tools", "seal_rules"),
+            tmp_path / "in.rules",
+            tmp_path / "forged.rules",
+            *defs,
+        ],
+        check=True,
+        timeout=30,
+    )
+    return tmp_path / "forged.rules"
+
+
+def refused(done, code, *said, out=None):
+    assert done.returncode == code, done.stdout + done.stderr
+    assert all(word in done.stderr for word in said), done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 3
+    assert out is None or not out.exists()
+
+
+def agree(a, b, x):
+    one, two = (
+        onnxruntime.InferenceSession(str(p), providers=["CPUExecutionProvider"]).run(
+            None, {"x": x}
+        )[0]
+        for p in (a, b)
+    )
+    assert one.shape == two.shape and numpy.abs(one - two).max() <= 1e-4 * numpy.abs(one).max()

@@ -1,0 +1,316 @@
+"""Weights in files of their own: they stay there, are moved there when asked, and no file of others
+is touched."""
+
+import os, resource, signal, subprocess
+import numpy, onnx, pytest
+from onnx import TensorProto as T, helper as h
+import roundtrip, written
+from unusual_models import X, constant, core, info, make, weights
+
+
+def run(path, out, *options):
+    return subprocess.run(
+        [roundtrip.OPTIMIZE, "-q", path, out, *options], capture_output=True, text=True, timeout=120
+    )
+
+
+def externals(path):
+    """{name: (file, offset, length)} of the initializers whose data is not inside."""
+    found = {}
+    for t in onnx.load(path, load_external_data=False).graph.initializer:
+        if t.data_location == T.EXTERNAL:
+            entries = {e.key: e.value for e in t.external_data}
+            found[t.name] = (
+                entries["location"],
+                int(entries.get("offset", 0)),
+                int(entries.get("length", 0)),
+            )
+    return found
+
+
+def spread(folder):
+    """The core and a large matrix; weights in two files, one of them in a folder of its own, with
+    offsets, without lengths, one in a subgraph and one in a Constant."""
+    (folder / "sub").mkdir(parents=True)
+    large = numpy.random.default_rng(3).uniform(-1, 1, (6, 500)).astype("f4")
+    inside = h.make_graph(
+        [h.make_node("Add", ["mid", "k"], ["z"])],
+        "t",
+        [],
+        [info("z", None)],
+        [constant("k", numpy.full((1, 1, 6, 6), 2, "f4"))],
+    )
+    model = make(
+        [
+            *core(y="mid"),
+            h.make_node("If", ["cond"], ["q"], then_branch=inside, else_branch=inside),
+            h.make_node("MatMul", ["q", "large"], ["p"]),
+            h.make_node(
+                "Constant", [], ["last"], value=constant("last", numpy.ones((1, 500), "f4"))
+            ),
+            h.make_node("Mul", ["p", "last"], ["y"]),
+        ],
+        initializers=[*weights(), constant("large", large), constant("cond", True)],
+        outputs=[info("y", (1, 4, 6, 500))],
+    )
+    files = {"one": bytearray(b"header.."), "sub/two": bytearray()}
+    graphs = [(t, "one" if k % 2 else "sub/two") for k, t in enumerate(model.graph.initializer[:6])]
+    graphs += [(model.graph.node[2].attribute[k].g.initializer[0], "sub/two") for k in (0, 1)] + [
+        (model.graph.node[4].attribute[0].t, "one")
+    ]
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    for k, (t, name) in enumerate(graphs):
+        entries = {
+            "location": name,
+            "offset": str(len(files[name])),
+            **({} if k == 1 else {"length": str(len(t.raw_data))}),
+            "checksum": "0",
+        }
+        files[name] += t.raw_data + bytes(-len(t.raw_data) % 64)
+        t.data_location = T.EXTERNAL
+        for key, value in entries.items():
+            t.external_data.add(key=key, value=value)
+        t.ClearField("raw_data")
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    want = written.run_onnxruntime(whole.SerializeToString(), {"x": X})
+    assert not written.differs(
+        written.run_onnxruntime(str(folder / "m.onnx"), {"x": X}), want, 0, 0
+    )
+    return folder / "m.onnx", want
+
+
+@pytest.mark.parametrize("there", [".", "away"])
+def test_external_data_stays_external(tmp_path, there):
+    path, want = spread(tmp_path / "models")
+    out = path.parent / there / "out.onnx"
+    out.parent.mkdir(exist_ok=True)
+    assert not run(path, out, "--rules", "none").stderr and out.read_bytes() == path.read_bytes()
+    assert not written.differs(written.run_onnxruntime(str(out), {"x": X}), want, 0, 0)
+    done = roundtrip.all_rules(roundtrip.Case("", path, lambda: [], 0, 0), out)
+    assert not done and out.read_bytes() != path.read_bytes()
+    onnx.checker.check_model(str(out))
+    assert externals(out)["large"] == externals(path)["large"]
+    assert not written.differs(written.run_onnxruntime(str(out), {"x": X}), want, 1e-4, 1e-5)
+    assert (out.parent / "sub" / "two").read_bytes() == (path.parent / "sub" / "two").read_bytes()
+
+
+def test_external_data_of_others_is_not_overwritten(tmp_path):
+    path, _ = spread(tmp_path / "models")
+    (tmp_path / "one").write_bytes(b"mine")
+    done = run(path, tmp_path / "out.onnx", "--rules", "none")
+    assert done.returncode == 5 and "one: is there already" in done.stderr
+    assert (tmp_path / "one").read_bytes() == b"mine" and not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize("missing", ["one", "sub/two"])
+def test_missing_external_data_is_named(tmp_path, missing):
+    path, _ = spread(tmp_path / "models")
+    (path.parent / missing).unlink()
+    done = run(path, tmp_path / "out.onnx", "--rules", "none")
+    assert done.returncode == 5 and missing in done.stderr and not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    "least, rules", [(0, "none"), (1000, "none"), (1000, "on"), (10**6, "none")]
+)
+def test_saved_as_external_data(tmp_path, least, rules):
+    path, want = tmp_path / "in.onnx", None
+    nodes = [*core(y="mid"), h.make_node("MatMul", ["mid", "large"], ["y"])]
+    text = onnx.TensorProto(
+        name="large",
+        dims=[6, 70],
+        data_type=T.FLOAT,
+        float_data=[float(k % 7) for k in range(420)],
+        doc_string="kept",
+    )
+    path.write_bytes(
+        make(
+            nodes, initializers=[*weights(), text], outputs=[info("y", (1, 4, 6, 70))]
+        ).SerializeToString()
+    )
+    want, out = written.run_onnxruntime(str(path), {"x": X}), tmp_path / "out.onnx"
+    options = ["--save-as-external-data", "--external-threshold", str(least)]
+    done = (
+        run(path, out, "--rules", "none", *options)
+        if rules == "none"
+        else run(
+            path,
+            out,
+            "--measure-with",
+            f"exec '{roundtrip.EAGER}'",
+            "--cost-db",
+            tmp_path / "costs",
+            *options,
+        )
+    )
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(out))
+    assert not written.differs(written.run_onnxruntime(str(out), {"x": X}), want, 1e-5, 1e-6)
+    found = externals(out)
+    assert set(found) == (
+        {t.name for t in weights()} | {"large"}
+        if least == 0
+        else {"large"} if least == 1000 else set()
+    )
+    for file, offset, length in found.values():
+        assert file == "out.onnx.data" and offset % 4096 == 0 and (length >= least or not least)
+    assert (tmp_path / "out.onnx.data").exists() == bool(found)
+    assert all(
+        t.doc_string == "kept"
+        for t in onnx.load(out, load_external_data=False).graph.initializer
+        if t.name == "large"
+    )
+    again = tmp_path / "again.onnx"  # what is outside already moves into the new file
+    if found:
+        assert run(out, again, "--rules", "none", *options).returncode == 0 and {
+            f for f, _, _ in externals(again).values()
+        } == {"again.onnx.data"}
+        assert not written.differs(written.run_onnxruntime(str(again), {"x": X}), want, 1e-5, 1e-6)
+
+
+def test_saved_external_data_belongs_to_its_model(tmp_path):
+    """Whatever happens, OUT and the data that it names are of one run: the data of a model that
+    stands is never replaced, and goes only after the model."""
+
+    def source(name, value):  # its data is small, the rest is not
+        path, rest = tmp_path / name, [
+            constant(f"c{k}", numpy.full(2000, k, "f4")) for k in range(20)
+        ]
+        nodes = [
+            *core(y="mid"),
+            h.make_node("MatMul", ["mid", "large"], ["y"]),
+            h.make_node("Sum", [c.name for c in rest], ["sum"]),
+        ]
+        path.write_bytes(
+            make(
+                nodes,
+                initializers=[
+                    *weights(),
+                    constant("large", numpy.full((6, 500), value, "f4")),
+                    *rest,
+                ],
+                outputs=[info("y", (1, 4, 6, 500)), info("sum", (2000,))],
+            ).SerializeToString()
+        )
+        return path
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+
+    def write(path, **more):
+        return subprocess.run(
+            [
+                roundtrip.OPTIMIZE,
+                "-q",
+                path,
+                out,
+                "--rules",
+                "none",
+                "--cost",
+                "flops",
+                "--save-as-external-data",
+                "--external-threshold",
+                "9000",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            **more,
+        )
+
+    def files():
+        return {f for f in os.listdir(folder)}
+
+    def now():
+        return written.run_onnxruntime(str(out), {"x": X})
+
+    folder = tmp_path / "out"
+    folder.mkdir()
+    first, second, out = source("first.onnx", 1), source("second.onnx", 2), folder / "o.onnx"
+    wants = [written.run_onnxruntime(str(path), {"x": X}) for path in (first, second)]
+    assert (
+        write(first).returncode == 0
+        and files() == {"o.onnx", "o.onnx.data"}
+        and not written.differs(now(), wants[0], 0, 0)
+    )
+    bytes_of = {name: (folder / name).read_bytes() for name in files()}
+    assert (
+        write(first).returncode == 0
+        and {name: (folder / name).read_bytes() for name in files()} == bytes_of
+    )
+    done = write(second, preexec_fn=small)  # the data is written, the model is not
+    assert (
+        done.returncode == 5
+        and "o.onnx:" in done.stderr
+        and {name: (folder / name).read_bytes() for name in files()} == bytes_of
+    )
+    assert (
+        write(second).returncode == 0
+        and files() == {"o.onnx", "o.onnx.data1"}
+        and not written.differs(now(), wants[1], 0, 0)
+    )
+    (folder / "o.onnx.data").write_bytes(b"mine")
+    assert (
+        write(first).returncode == 0
+        and files() == {"o.onnx", "o.onnx.data", "o.onnx.data2"}
+        and not written.differs(now(), wants[0], 0, 0)
+    )
+    assert (folder / "o.onnx.data").read_bytes() == b"mine"
+
+
+def huge(folder, external):
+    """A table of more than 2 GiB, as a file with a hole, and the core beside it."""
+    rows, size = 600_000_000, 2_400_000_000
+    nodes = [*core(y="mid"), h.make_node("Gather", ["table", "at"], ["z"])]
+    model = make(
+        nodes,
+        outputs=[info("mid", None), info("z", None)],
+        initializers=[*weights(), constant("at", numpy.array([0, rows - 1]))],
+    )
+    table = onnx.TensorProto(name="table", dims=[rows], data_type=T.FLOAT)
+    if external:
+        table.data_location = T.EXTERNAL
+        for key, value in {"location": "table", "offset": "0", "length": str(size)}.items():
+            table.external_data.add(key=key, value=value)
+        model.graph.initializer.append(table)
+        (folder / "m.onnx").write_bytes(model.SerializeToString())
+    with open(folder / ("table" if external else "m.onnx"), "wb") as file:
+        file.write(b"" if external else model.SerializeToString())
+        file.truncate(size)
+    return folder / "m.onnx"
+
+
+def test_weights_beyond_two_gigabytes(tmp_path):
+    path, out = huge(tmp_path, True), tmp_path / "out.onnx"
+    assert (
+        run(path, out, "--rules", "none").returncode == 0 and out.read_bytes() == path.read_bytes()
+    )
+    done = run(
+        path,
+        out,
+        "--measure-with",
+        f"exec '{roundtrip.EAGER}'",
+        "--cost-db",
+        tmp_path / "costs",
+        "--check=0",
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        externals(out)["table"] == ("table", 0, 2_400_000_000)
+        and out.read_bytes() != path.read_bytes()
+    )
+
+
+def test_a_file_beyond_two_gigabytes_is_refused(tmp_path):
+    path = huge(tmp_path, False)
+    done = run(path, tmp_path / "out.onnx", "--rules", "none")
+    assert (
+        done.returncode == 4
+        and "2 GiB" in done.stderr
+        and "external data" in done.stderr
+        and not (tmp_path / "out.onnx").exists()
+    )

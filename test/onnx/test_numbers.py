@@ -1,0 +1,281 @@
+"""The result is compared with the original by numbers: wrong rules and kernels are caught, ONNX
+Runtime is asked too, a disagreement leaves a reproducer."""
+
+import json, os, re, sys
+import numpy, onnx, onnxruntime
+from onnx import TensorProto, helper
+from small_models import BUILD, PROGRAM, SHAPE, WRONG, forged, net, refused, save, target, tensor
+
+
+def test_a_wrong_rule_is_caught_by_numbers(optimize, dear, tmp_path):
+    out = tmp_path / "o.onnx"
+    done = optimize(
+        net(tmp_path / "m.onnx"),
+        out,
+        *SHAPE,
+        *dear,
+        "--rules",
+        forged(tmp_path, WRONG),
+        library=False
+    )
+    refused(done, 1, "y5", "differs from the original", out=out)
+
+
+def test_a_wrong_kernel_is_caught_by_numbers(optimize, dear, tmp_path):
+    """The plug-in is wrong where a weight is large, which folding a large scale makes it."""
+    out = tmp_path / "o.onnx"
+    weights = {
+        "w": numpy.full((4, 3, 1, 1), 50, "f"),
+        "s": numpy.full(4, 9, "f"),
+        "b": numpy.zeros(4, "f"),
+        "m": numpy.ones(4, "f"),
+        "v": numpy.ones(4, "f"),
+    }
+    model = save(
+        tmp_path / "m.onnx",
+        [
+            helper.make_node("Conv", ["x", "w"], ["c"]),
+            helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"]),
+        ],
+        [tensor("x", [1, 3, 8, 8])],
+        [tensor("y", None)],
+        weights,
+    )
+    plugin = os.path.join(BUILD, "test", "plugin", "wrong_backend.so")
+    done = optimize(model, out, "--backend", plugin, "--enable", "conv-batchnorm", *dear)
+    refused(done, 1, "y", "differs from the original", out=out)
+
+
+def test_second_opinion_agrees(optimize, dear, tmp_path):
+    model, report = net(tmp_path / "m.onnx", blocks=2), tmp_path / "r.json"
+    done = optimize(
+        model, tmp_path / "o.onnx", *SHAPE, *dear, "--check-with", "onnxruntime", "--report", report
+    )
+    assert done.returncode == 0 and "onnxruntime: agrees on 1 draws" in done.stdout, done.stderr
+    assert "agrees" in json.loads(report.read_text())["check"]["onnxruntime"]
+
+
+def test_second_opinion_catches_a_wrong_rule(optimize, dear, tmp_path):
+    """Our own check is off: the rule is applied, and only the other runtime is there to notice."""
+    model, out, temporary = (
+        net(tmp_path / "m.onnx", blocks=2),
+        tmp_path / "o.onnx",
+        tmp_path / "tmp",
+    )
+    temporary.mkdir()
+    wrong = ["--rules", forged(tmp_path, WRONG), "--check=0"]
+    assert optimize(model, out, *SHAPE, *dear, *wrong, library=False).returncode == 0
+    out.unlink()
+    done = optimize(
+        model,
+        out,
+        *SHAPE,
+        *dear,
+        *wrong,
+        "--check-with",
+        "onnxruntime",
+        library=False,
+        env=dict(os.environ, TMPDIR=str(temporary))
+    )
+    refused(done, 1, "onnxruntime disagrees", "y1", out=out)
+    assert not list(temporary.glob("isomer*"))
+
+
+def test_second_opinion_that_is_not_there(optimize, tmp_path):
+    model, out, python = (
+        net(tmp_path / "m.onnx", blocks=1),
+        tmp_path / "o.onnx",
+        tmp_path / "bin" / "python",
+    )
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\nexec python3 -S -I "$@"\n')
+    python.chmod(0o755)
+    done = optimize(
+        model,
+        out,
+        "--cost",
+        "flops",
+        "--check-with",
+        "onnxruntime",
+        env=dict(os.environ, ISOMER_VENV=str(tmp_path)),
+    )
+    refused(done, 5, "--check-with", "onnxruntime gives no opinion", "No module named", out=out)
+    refused(
+        optimize(model, out, "--cost", "flops", "--check-with", "an oracle"),
+        2,
+        "expected onnxruntime",
+        out=out,
+    )
+
+
+def test_every_output_has_its_differences(optimize, dear, tmp_path):
+    model = onnx.load(net(tmp_path / "m.onnx", blocks=2))
+    model.graph.output.extend([tensor("n0", None), tensor("x2", None)])
+    model.graph.node.append(helper.make_node("Identity", ["x"], ["x2"], "same"))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    done = optimize(
+        tmp_path / "m.onnx", "--dry-run", *SHAPE, *dear, "--report", tmp_path / "r.json"
+    )
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads((tmp_path / "r.json").read_text())["check"]["outputs"]
+    assert (
+        list(outputs) == ["y1", "n0", "x2"]
+        and outputs["y1"]["max_relative"] > 0
+        and outputs["n0"]["max_relative"] > 0
+    )
+    assert outputs["y1"] != outputs["n0"] and outputs["x2"]["max_absolute"] in (None, 0)
+
+
+def test_a_disagreement_leaves_a_reproducer(optimize, dear, tmp_path):
+    """The planted rule forgets the mean: of six blocks the region is one convolution, with the data
+    that shows it."""
+    out = tmp_path / "o.onnx"
+    done = optimize(
+        net(tmp_path / "m.onnx"),
+        out,
+        *SHAPE,
+        *dear,
+        "--rules",
+        forged(tmp_path, WRONG),
+        library=False
+    )
+    refused(done, 1, "differs from the original", "see " + str(out) + ".disagreement", out=out)
+    text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
+    assert (
+        "# the smallest part found that differs: the value n0" in text
+        and "rule wrong-batchnorm\n" in text
+        and "proved class=" in text
+    )
+    original, result = text[text.index("graph original") :].split("graph result")
+    assert (
+        original.count(" = conv ") == 1 == result.count(" = conv ")
+        and "batchnorm" in original
+        and "batchnorm" not in result
+    )
+    (file,) = re.findall(r"^# input \S+: (\S+)$", text, re.M)
+    x = numpy.load(tmp_path / "o.onnx.disagreement" / file)
+    assert x.shape == (1, 3, 40, 40) and x.dtype == numpy.float32 and x.std() > 0
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"]
+    )
+    assert session.run(None, {"x": x})[0].shape[0] == 1
+
+
+def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
+    done = optimize(
+        net(tmp_path / "m.onnx", blocks=1),
+        tmp_path / "o.onnx",
+        "--dry-run",
+        *SHAPE,
+        *dear,
+        "--rules",
+        forged(tmp_path, WRONG),
+        library=False
+    )
+    refused(done, 1, "differs from the original", out=tmp_path / "o.onnx.disagreement")
+
+
+def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
+    """No rule is wrong here: the result's weights are large, and there the plug-in is."""
+    weights = {
+        "w": numpy.full((4, 3, 1, 1), 50, "f"),
+        "s": numpy.full(4, 9, "f"),
+        "b": numpy.zeros(4, "f"),
+        "m": numpy.ones(4, "f"),
+        "v": numpy.ones(4, "f"),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"]),
+        helper.make_node("Relu", ["y"], ["z"]),
+    ]
+    model = save(
+        tmp_path / "m.onnx", nodes, [tensor("x", [1, 3, 8, 8])], [tensor("z", None)], weights
+    )
+    done = optimize(
+        model,
+        tmp_path / "o.onnx",
+        "--backend",
+        os.path.join(os.path.dirname(PROGRAM), "test", "plugin", "wrong_backend.so"),
+        *dear,
+        "--enable",
+        "conv-batchnorm"
+    )
+    refused(done, 1, "differs from the original", "disagreement", out=tmp_path / "o.onnx")
+    text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
+    assert (
+        "that differs: the value y" in text
+        and "rule conv-batchnorm" in text
+        and "relu" not in text[text.index("graph original") :]
+    )
+
+
+def gathers(path):
+    """Indices from 5 to 7 of 8: random ones, 0 or 1, would not show what is wrong there."""
+    nodes = [
+        helper.make_node("Gather", ["t", "i"], ["g"]),
+        helper.make_node("Pow", ["g", "two"], ["p"]),
+        helper.make_node("Pow", ["p", "two"], ["y"]),
+    ]
+    return save(
+        path,
+        nodes,
+        [tensor("t", ["n", 4]), tensor("i", ["k"], TensorProto.INT64)],
+        [tensor("y", None)],
+        {"two": numpy.float32([2])},
+    )
+
+
+def test_the_users_own_data_is_checked(optimize, tmp_path):
+    """The data is far larger than what is drawn, and so is the greatest difference that is
+    reported; its sizes are those of the run."""
+    model, data, report = gathers(tmp_path / "m.onnx"), tmp_path / "f.npz", tmp_path / "r.json"
+    numpy.savez_compressed(data, t=numpy.full((8, 4), 1e4, "f"), i=numpy.int64([5, 7, 6]))
+    words = [
+        model,
+        tmp_path / "o.onnx",
+        "--measure-with",
+        target(tmp_path, "1 + data.count(b'Pow')"),
+        "--report",
+        report,
+    ]
+    assert optimize(*words).returncode == 0
+    drawn = json.loads(report.read_text())
+    done = optimize(
+        *words,
+        "--input",
+        data,
+        "--check-with",
+        "onnxruntime",
+        env=dict(os.environ, ISOMER_VENV=sys.prefix)
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    assert (
+        said["operator_flops"]["mul"]["after"] == 24 != drawn["operator_flops"]["mul"]["after"]
+        and "agrees" in said["check"]["onnxruntime"]
+    )
+
+
+def test_data_that_does_not_fit(optimize, tmp_path):
+    model, out = gathers(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+
+    def given(**arrays):
+        numpy.savez(tmp_path / "f.npz", **arrays)
+        return optimize(model, out, "--cost", "flops", "--input", tmp_path / "f.npz")
+
+    refused(given(z=numpy.zeros(3, "f")), 2, "z:3", "no input of the model has this name", out=out)
+    refused(given(z=numpy.float32(3)), 2, "f.npz", "no input of the model is named z", out=out)
+    refused(given(i=numpy.zeros(3, "f")), 3, "f.npz", "the input i is I64", out=out)
+    refused(given(t=numpy.zeros((8, 5), "f")), 2, "t", out=out)
+    refused(given(t=numpy.zeros((8, 4), "c8")), 3, "f.npz: t.npy", out=out)
+    (tmp_path / "f.npz").write_bytes((tmp_path / "f.npz").read_bytes()[:-30])
+    refused(
+        optimize(model, out, "--cost", "flops", "--input", tmp_path / "f.npz"), 3, "f.npz", out=out
+    )
+    refused(
+        optimize(model, out, "--cost", "flops", "--input", tmp_path / "none.npz"),
+        5,
+        "none.npz",
+        out=out,
+    )

@@ -1,0 +1,203 @@
+"""What optimize-model refuses: the documented code, a message that names the place, no output."""
+
+import os, re, resource, signal, subprocess, time
+import numpy, onnx, pytest
+from onnx import helper, numpy_helper
+from small_models import PROGRAM, SHAPE, WRONG, forged, net, refused, tensor
+
+
+@pytest.mark.parametrize(
+    "pattern, replacement, said",
+    [
+        (r"proved class=\S+", "proved class=exact", "verdict"),
+        (r"proved [^\n]*\n", "", "not proved"),
+        (r"digest=\w{4}", "digest=0000", "verdict"),
+        (r"defs=\w{4}", "defs=0000", "verdict"),
+        (r"where=\[[^]]*\]", "where=[0 >= 1]", "verdict"),
+        (r"%r = mul %mean %f", "%r = mul %var %f", "verdict"),
+    ],
+)
+def test_a_tampered_verdict_is_refused(optimize, tmp_path, rules, pattern, replacement, said):
+    text = rules.read_text()
+    start = text.index("rule conv-batchnorm")
+    changed = re.sub(pattern, replacement, text[start:], count=1)
+    assert changed != text[start:]
+    (tmp_path / "t.rules").write_text(text[:start] + changed)
+    done = optimize(
+        net(tmp_path / "m.onnx"),
+        tmp_path / "o.onnx",
+        "--rules",
+        tmp_path / "t.rules",
+        library=False,
+    )
+    refused(done, 1, "t.rules:", "rule conv-batchnorm", said, out=tmp_path / "o.onnx")
+
+
+def test_a_changed_definition_voids_the_proof(optimize, tmp_path):
+    """The verdict is whole, but says that it was given for other meanings of the operators."""
+    out = tmp_path / "o.onnx"
+    done = optimize(
+        net(tmp_path / "m.onnx"),
+        out,
+        "--rules",
+        forged(tmp_path, WRONG, "0123456789abcdef" * 2),
+        library=False,
+    )
+    refused(done, 1, "forged.rules:1", "rule wrong-batchnorm", "definition", out=out)
+
+
+def test_a_log_that_does_not_fit_is_refused(optimize, dear, tmp_path):
+    model, log, out = net(tmp_path / "m.onnx"), tmp_path / "p.log", tmp_path / "o.onnx"
+    assert optimize(model, out, *SHAPE, *dear, "--proof-log", log).returncode == 0
+    written = out.read_bytes()
+    again = optimize(model, out, "--replay", log)
+    assert again.returncode == 0 and out.read_bytes() == written, again.stderr
+    out.unlink()
+    text = log.read_text()
+    other = net(tmp_path / "other.onnx", blocks=5)
+    refused(optimize(other, out, "--replay", log), 1, "another model", out=out)
+    changes = [
+        (r"roots (\d+)", lambda m: f"roots {int(m[1]) + 1}", 1, "match"),
+        (r"inputs (\d+)", lambda m: f"inputs {int(m[1]) + 1}", 1, "match"),
+        (r"apply [\w-]+ \w{4}", lambda m: m[0][:-4] + "0000", 1, "not among the rules"),
+        (r"rules \w{4}", lambda m: "rules 0000", 1, "other rules"),
+        (r"end\n", lambda m: "", 3, "expected round, apply or end"),
+    ]
+    for pattern, replacement, code, said in changes:
+        log.write_text(re.sub(pattern, replacement, text, count=1))
+        refused(optimize(model, out, "--replay", log), code, said, out=out)
+
+
+def test_truncated_files_are_refused(optimize, tmp_path):
+    whole, out = net(tmp_path / "m.onnx", blocks=2).read_bytes(), tmp_path / "o.onnx"
+    for n in (1, 17, len(whole) // 3, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "t.onnx").write_bytes(whole[:n])
+        refused(optimize(tmp_path / "t.onnx", out), 3, "t.onnx", out=out)
+    model = onnx.load(tmp_path / "m.onnx")
+    helper.set_model_props(model, {"key": "a text is the last thing in the file"})
+    (tmp_path / "t.onnx").write_bytes(model.SerializeToString()[:-1])
+    refused(optimize(tmp_path / "t.onnx", out), 3, "t.onnx", "truncated", out=out)
+
+
+def relu(path, inputs=("x",), outputs=("y",), more=(), initializers=(), dims=(1, 4)):
+    nodes = [
+        helper.make_node(
+            "Add" if len(inputs) > 1 else "Relu", list(inputs), list(outputs), "first"
+        ),
+        *more,
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [tensor("x", dims)], [tensor("y", None)], list(initializers)
+    )
+    path.write_bytes(
+        helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+        ).SerializeToString()
+    )
+    return path
+
+
+def test_broken_graphs_are_refused(optimize, tmp_path):
+    model, out = tmp_path / "b.onnx", tmp_path / "o.onnx"
+    relu(model, inputs=("x", "z"), more=[helper.make_node("Relu", ["y"], ["z"], "second")])
+    refused(optimize(model, out), 3, "first", "z", "cycle", out=out)
+    relu(model, more=[helper.make_node("Relu", ["x"], ["y"], "second")])
+    refused(optimize(model, out), 3, "y", "twice", out=out)
+    relu(model, inputs=("x", "w"))
+    refused(optimize(model, out), 3, "first", "w", "neither", out=out)
+    big = numpy_helper.from_array(numpy.zeros(4, "f"), "w")
+    big.dims[:] = [1 << 40, 1 << 40]
+    relu(model, inputs=("x", "w"), initializers=[big])
+    refused(optimize(model, out), 3, "b.onnx", "absurd", out=out)
+    relu(model, dims=(1, 1 << 61))
+    refused(optimize(model, out), 3, "b.onnx", "absurd", out=out)
+    big.dims[:] = [-4]
+    relu(model, inputs=("x", "w"), initializers=[big])
+    refused(optimize(model, out), 3, "b.onnx", out=out)
+
+
+def test_a_full_disk_leaves_nothing(optimize, tmp_path):
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "out" / "o.onnx"
+    out.parent.mkdir()
+    done = optimize(
+        model, out, "--rules", "none", "--cost", "flops", library=False, preexec_fn=small
+    )
+    refused(done, 5, "o.onnx", out=out)
+    assert os.listdir(out.parent) == []
+
+
+def test_an_interrupt_leaves_nothing(tmp_path, rules):
+    out, temporary = tmp_path / "o.onnx", tmp_path / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [
+            PROGRAM,
+            net(tmp_path / "m.onnx"),
+            out,
+            "--rules",
+            rules,
+            "--cost-db",
+            tmp_path / "c.sqlite",
+            "--measure-with",
+            "sleep 60",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ, TMPDIR=str(temporary)),
+    )
+    for _ in range(200):
+        if any(temporary.iterdir()):
+            break
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130 and "interrupted" in said and not out.exists(), said
+    assert not any(temporary.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["a.onnx"],
+        ["a", "b", "c"],
+        ["a", "b", "--steps", "x"],
+        ["a", "b", "--cost", "guess"],
+        ["a", "b", "--threads", "0"],
+        ["--no-such"],
+    ],
+)
+def test_usage(words):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=10)
+    assert done.returncode == 2 and done.stderr
+
+
+def test_wrong_values_of_options(optimize, tmp_path):
+    model, out = net(tmp_path / "m.onnx", blocks=1), tmp_path / "o.onnx"
+    refused(optimize(model, out, "--input-shape", "z:1,2"), 2, "z", out=out)
+    refused(optimize(model, out, "--dim", "depth=3"), 2, "depth", out=out)
+    refused(optimize(model, out, "--enable", "no-such-rule"), 2, "no-such-rule", out=out)
+    refused(optimize(model, out, "--allow", "anything"), 2, "anything", out=out)
+    refused(optimize(tmp_path / "missing.onnx", out), 5, "missing.onnx", out=out)
+    refused(optimize(model, tmp_path / "no" / "folder.onnx"), 5, "folder.onnx")
+    refused(
+        optimize(
+            model,
+            out,
+            *SHAPE,
+            "--max-growth",
+            "0",
+            "--cost",
+            "flops",
+            "--backend",
+            "no-such-backend",
+        ),
+        5,
+        "no-such-backend",
+        out=out,
+    )

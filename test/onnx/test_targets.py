@@ -1,0 +1,191 @@
+"""Where optimize-model takes its times from: our executor, a command, ONNX Runtime, a frozen cost
+file."""
+
+import json, os, re, sqlite3, subprocess, sys
+import numpy, onnx, pytest
+from small_models import PROGRAM, SHAPE, agree, net, roots, target
+
+
+def test_our_own_executor_as_target(optimize, tmp_path):
+    model, out, log, report = (
+        roots(tmp_path / "m.onnx"),
+        tmp_path / "o.onnx",
+        tmp_path / "p.log",
+        tmp_path / "r.json",
+    )
+    done = optimize(
+        model, out, "--input-shape", "x:1,8,64,64", "--proof-log", log, "--report", report
+    )
+    assert done.returncode == 0 and re.search(r"pow +4 +0\n", done.stdout), (
+        done.stdout + done.stderr
+    )
+    said = json.loads(report.read_text())
+    assert (
+        said["measured_seconds"]["after"] < said["measured_seconds"]["before"]
+        and said["steps"] > 0
+        and said["regions"] > 0
+    )
+    agree(model, out, numpy.random.default_rng(1).random((2, 8, 5, 6), dtype="f"))
+    for extra in (["--frozen"], ["--replay", log]):
+        again = optimize(model, tmp_path / "again.onnx", "--input-shape", "x:1,8,64,64", *extra)
+        assert again.returncode == 0 and "not in the cost file" not in again.stdout, (
+            again.stdout + again.stderr
+        )
+        assert (tmp_path / "again.onnx").read_bytes() == out.read_bytes()
+
+
+def test_threads_of_the_target(optimize, costs, tmp_path):
+    """Times of one number of threads say nothing of another; a frozen cost file gives the same
+    bytes ten times, and a model of the machine for any number."""
+    model, shape = roots(tmp_path / "m.onnx"), ["--input-shape", "x:1,8,64,64"]
+    outs = [tmp_path / f"o{k}.onnx" for k in range(13)]
+    for k, threads in ((11, 1), (12, 2)):
+        assert (
+            optimize(model, outs[k], *shape, "--cost", "flops", "--threads", threads).returncode
+            == 0
+        )
+    assert outs[11].read_bytes() == outs[12].read_bytes()
+    said = optimize(model, outs[10], *shape, "--threads", 2)
+    assert said.returncode == 0, said.stderr
+    with sqlite3.connect(costs) as file:
+        assert {
+            device
+            for device, in file.execute("select device from cost where device like '%, 2 threads%'")
+        }
+    for out in outs[:10]:
+        again = optimize(model, out, *shape, "--threads", 2, "--frozen")
+        assert (
+            again.returncode == 0
+            and "not in the cost file" not in again.stdout
+            and out.read_bytes() == outs[10].read_bytes()
+        ), again.stdout
+    other = optimize(model, tmp_path / "other.onnx", *shape, "--threads", 3, "--frozen")
+    assert (
+        other.returncode == 0 and "not in the cost file" in other.stdout + other.stderr
+    ), other.stdout
+
+
+def test_frozen_without_measurements_says_so(optimize, tmp_path, rules):
+    done = subprocess.run(
+        [
+            PROGRAM,
+            roots(tmp_path / "m.onnx"),
+            tmp_path / "o.onnx",
+            "--input-shape",
+            "x:1,8,64,64",
+            "--frozen",
+            "--rules",
+            rules,
+            "--cost-db",
+            tmp_path / "new.sqlite",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and "were not in the cost file" in done.stdout
+
+
+def test_a_target_decides(optimize, tmp_path):
+    """On this target BatchNormalization is dear and HardSigmoid does not run: only the one is
+    rewritten."""
+    command = target(
+        tmp_path, "0 if b'HardSigmoid' in data else 1 + data.count(b'BatchNormalization')"
+    )
+    model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+    done = optimize(model, out, *SHAPE, "--measure-with", command, "--report", report)
+    assert done.returncode == 0, done.stderr
+    assert {rule["name"] for rule in json.loads(report.read_text())["rules"]} == {"conv-batchnorm"}
+    assert not any(node.op_type == "BatchNormalization" for node in onnx.load(out).graph.node)
+    asked = len((tmp_path / "asked").read_text())
+    again = optimize(model, tmp_path / "again.onnx", *SHAPE, "--measure-with", command, "--frozen")
+    assert again.returncode == 0 and (tmp_path / "again.onnx").read_bytes() == out.read_bytes()
+    assert len((tmp_path / "asked").read_text()) == asked
+
+
+def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    done = optimize(
+        model,
+        out,
+        "--measure-with",
+        target(tmp_path, "1.0 if b'BatchNormalization' in data else 0.98"),
+    )
+    assert done.returncode == 0 and out.read_bytes() == model.read_bytes(), done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[:2]] == [
+        "operator",
+        "file",
+    ], "the table tells of a file that is not written"
+
+
+def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
+    """The helper is found, and told this run's sizes; what it was asked is in the cost file under
+    its own name."""
+    model, command = net(tmp_path / "m.onnx", blocks=1), [
+        "--enable",
+        "conv-batchnorm",
+        "--measure-with",
+        "onnxruntime",
+    ]
+    assert (
+        optimize(
+            model,
+            tmp_path / "o.onnx",
+            *SHAPE,
+            *command,
+            env=dict(os.environ, ISOMER_VENV=sys.prefix),
+        ).returncode
+        == 0
+    )
+    with sqlite3.connect(costs) as file:
+        devices = {
+            device
+            for device, in file.execute("select device from cost where device like '%onnxruntime%'")
+        }
+    assert devices == {f"'onnxruntime' '--input-shape' '{SHAPE[1]}'"}
+    assert (
+        optimize(
+            model,
+            tmp_path / "o.onnx",
+            *SHAPE,
+            *command,
+            "--threads",
+            2,
+            env=dict(os.environ, ISOMER_VENV=sys.prefix),
+        ).returncode
+        == 0
+    )
+    with sqlite3.connect(costs) as file:
+        assert f"'onnxruntime' '--input-shape' '{SHAPE[1]}' '--threads=2'" in {
+            device for device, in file.execute("select device from cost")
+        }
+    done = optimize(
+        net(tmp_path / "n.onnx", blocks=2),
+        tmp_path / "none.onnx",
+        *SHAPE,
+        *command,
+        env=dict(os.environ, ISOMER_VENV=os.devnull, PATH=os.devnull),
+    )
+    assert (
+        done.returncode == 5
+        and "--measure-with" in done.stderr
+        and not (tmp_path / "none.onnx").exists()
+    ), done.stderr
+
+
+@pytest.mark.parametrize(
+    "command, said",
+    [
+        ("exit 1", "ended"),
+        ("cat", "neither"),
+        (
+            "sh -c 'while read p; do [ -z \"$p\" ] && echo || echo FAIL $p no; done'",
+            "does not run: no",
+        ),
+    ],
+)
+def test_a_broken_target_is_the_environments_fault(optimize, tmp_path, command, said):
+    done = optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", "--measure-with", command)
+    assert (
+        done.returncode == 5 and said in done.stderr and not (tmp_path / "o.onnx").exists()
+    ), done.stderr

@@ -1,10 +1,13 @@
-"""Optimizes every model of scripts/models.tsv for our executor and for ONNX Runtime, times both before and after, writes the table.
+"""Optimizes every model of scripts/models.tsv for our executor and for ONNX Runtime, times both
+before and after, writes the table.
 
-Light models get random weights first. Per model: optimize-model twice for our executor (the second time on a warm cost file) and once with
-ONNX Runtime as the target; compare-onnx on both results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants
-interleaved in random order and with a re-saved copy of the original as control; the minimum counts, and beside it stands what the medians
-of the rounds' shares say (see measure_onnxruntime.py), which a machine of changing speed disturbs less. What was measured is kept in
-build/bench/results.json, so that naming models renews their rows only. Exit status 1 if something failed or an output disagrees.
+Light models get random weights first. Per model: optimize-model twice for our executor (the second
+time on a warm cost file) and once with ONNX Runtime as the target; compare-onnx on both results;
+own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants interleaved in random
+order and with a re-saved copy of the original as control; the minimum counts, and beside it stands
+what the medians of the rounds' shares say (see measure_onnxruntime.py), which a machine of changing
+speed disturbs less. What was measured is kept in build/bench/results.json, so that naming models
+renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
 
 import argparse, datetime, json, math, os, platform, random, re, shlex, subprocess, sys, time
@@ -50,7 +53,8 @@ class Failed(Exception):
 
 
 def peak_of(pid):
-    """Peak resident MB of the program a process runs; what rusage says would include this script, from before exec."""
+    """Peak resident MB of the program a process runs; what rusage says would include this script,
+    from before exec."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
             return next(
@@ -121,7 +125,8 @@ def run_options(row, source):
 
 
 def own_times(row, paths, rounds):
-    """Least seconds of each file, every step run the way that is fastest by the cost file, as the search priced it."""
+    """Least seconds of each file, every step run the way that is fastest by the cost file, as the
+    search priced it."""
     options, best = run_options(row, paths[0]), [math.inf] * len(paths)
     for _ in range(rounds):
         for i in random.sample(range(len(paths)), len(paths)):
@@ -285,8 +290,12 @@ def render(results, rounds):
         "",
         "Written by `make bench`; how, and what the columns are, is said in `scripts/bench.py`.",
         "",
-        f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in random "
-        "order. Ratios are before / after; control is the original against a re-saved copy of itself. Light models have random weights.",
+        (
+            f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__},"
+            f" minimum of {rounds} interleaved rounds in random order. Ratios are before / after;"
+            " control is the original against a re-saved copy of itself. Light models have random"
+            " weights."
+        ),
         "",
         "| " + " | ".join(title for title, _ in COLUMNS) + " |",
         "|" + "---|" * len(COLUMNS),
@@ -296,7 +305,10 @@ def render(results, rounds):
     ]
     lines += [
         "",
-        f"Geometric mean of the ratios: own executor {mean(results, 'own')}, ONNX Runtime {mean(results, 'ort')}.",
+        (
+            f"Geometric mean of the ratios: own executor {mean(results, 'own')}, ONNX Runtime"
+            f" {mean(results, 'ort')}."
+        ),
     ]
     failures = [f"- {r['name']}: {failure}" for r in results for failure in r["failures"]]
     return (

@@ -1,8 +1,11 @@
-"""Measures generate-rules and writes the section of the generator into test/bench/RESULTS.md; the other sections stay.
+"""Measures generate-rules and writes the section of the generator into test/bench/RESULTS.md; the
+other sections stay.
 
-Each run is a process of its own; of its time, the processor's is the measure (user and system: other programs run beside it), the clock's stands
-beside it. Naming runs (SET:SIZE:JOBS) renews their rows only: what was measured is kept in build/bench/generator.json. Size 5 of taso is never run
-by itself. --beside NAME=COMMAND measures another program's run in the same way, a shell command.
+Each run is a process of its own; of its time, the processor's is the measure (user and system:
+other programs run beside it), the clock's stands beside it. Naming runs (SET:SIZE:JOBS) renews
+their rows only: what was measured is kept in build/bench/generator.json. Size 5 of taso is never
+run by itself. --beside NAME=COMMAND measures another program's run in the same way, a shell
+command.
 """
 
 import argparse, datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
@@ -74,8 +77,10 @@ def row(run, r):
     parts = {
         "terms": last["terms_seconds"],
         "classes": last["classes_seconds"],
-        "rules": r["seconds"]
-        - sum(level["terms_seconds"] + level["classes_seconds"] for level in r["levels"]),
+        "rules": (
+            r["seconds"]
+            - sum(level["terms_seconds"] + level["classes_seconds"] for level in r["levels"])
+        ),
     }
     shares = ", ".join(
         f"{k} {100 * v / r['seconds']:.0f} %" for k, v in sorted(parts.items(), key=lambda x: -x[1])
@@ -114,8 +119,9 @@ def growth(kept):
         x, y = kept[f"taso:{a}:1"], kept[f"taso:{b}:1"]
         count = lambda r, k: sum(level[k] for level in r["levels"])
         yield (
-            f"From size {a} to {b}: terms times {count(y, 'terms') / count(x, 'terms'):.0f}, classes times {count(y, 'classes') / count(x, 'classes'):.0f}, "
-            f"seconds of the processor times {y['cpu'] / x['cpu']:.0f}, memory times {y['peak'] / x['peak']:.1f}."
+            f"From size {a} to {b}: terms times {count(y, 'terms') / count(x, 'terms'):.0f},"
+            f" classes times {count(y, 'classes') / count(x, 'classes'):.0f}, seconds of the"
+            f" processor times {y['cpu'] / x['cpu']:.0f}, memory times {y['peak'] / x['peak']:.1f}."
         )
 
 
@@ -142,7 +148,8 @@ def render(kept, others, note):
         TITLE,
         "",
         "Written by `scripts/bench-generator`, part of `make bench`. "
-        + f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f} when it ended; {platform.machine()}.",
+        + f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}"
+        f" when it ended; {platform.machine()}.",
         "",
     ]
     lines += table(header, rows) + [""] + list(growth(kept))
@@ -150,11 +157,17 @@ def render(kept, others, note):
     if all(pair):
         lines += [
             "",
-            f"Two jobs over one at size 4 of taso: wall {pair[0]['wall'] / pair[1]['wall']:.2f} times as fast (the rules are lifted by one).",
+            (
+                f"Two jobs over one at size 4 of taso: wall {pair[0]['wall'] / pair[1]['wall']:.2f}"
+                " times as fast (the rules are lifted by one)."
+            ),
         ]
     lines += [
         "",
-        "TASO's own generator, for comparison (two cores, one thread; 20 named inputs, convolutions with fused relu among its operators):",
+        (
+            "TASO's own generator, for comparison (two cores, one thread; 20 named inputs,"
+            " convolutions with fused relu among its operators):"
+        ),
         "",
     ]
     lines += table(["size", "graphs", "kept", "wall s", "peak MB"], TASO)

@@ -1,10 +1,12 @@
-"""Compares an optimized ONNX model with its original: valid, same interface, same outputs in ONNX Runtime. Exit status 1 if not,
-3 if a file cannot be read, 5 if nothing can be said: ONNX Runtime is not there, or does not run the original. compare-onnx --available
-says only whether it is there: optimize-model --check-with onnxruntime asks so, then for this comparison.
+"""Compares an optimized ONNX model with its original: valid, same interface, same outputs in ONNX
+Runtime. Exit status 1 if not, 3 if a file cannot be read, 5 if nothing can be said: ONNX Runtime is
+not there, or does not run the original. compare-onnx --available says only whether it is there:
+optimize-model --check-with onnxruntime asks so, then for this comparison.
 
-The checker must accept what it accepted before; inputs, outputs (names, types, declared sizes) and opset imports must be equal; on several
-drawn inputs each output must have the same shape and type and agree: max|difference| <= tolerance * max|original|, 1e-4, or 1e-2 for
-models of float16; integers, booleans and strings are equal, NaN and infinities are at the same places.
+The checker must accept what it accepted before; inputs, outputs (names, types, declared sizes) and
+opset imports must be equal; on several drawn inputs each output must have the same shape and type
+and agree: max|difference| <= tolerance * max|original|, 1e-4, or 1e-2 for models of float16;
+integers, booleans and strings are equal, NaN and infinities are at the same places.
 """
 
 import argparse, sys
@@ -102,12 +104,13 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
             failed += bad
             worst = max(worst, error / size if size else 0.0)
             print(
-                f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g} {error / size if size else 0.0:12.3g}"
-                + (f"  FAIL {reason}" if bad else "")
+                f"{each.name[:40]:40} {draw:4} {size:12.4g} {error:12.4g}"
+                f" {error / size if size else 0.0:12.3g}" + (f"  FAIL {reason}" if bad else "")
             )
     if not failed:
         print(
-            f"agrees on {draws} draws, greatest difference relative to an output's greatest element {worst:.3g}, {tolerance:g} allowed"
+            f"agrees on {draws} draws, greatest difference relative to an output's greatest element"
+            f" {worst:.3g}, {tolerance:g} allowed"
         )
     return failed
 
@@ -148,8 +151,8 @@ def main():
         failed += 1
         print(f"FAIL {one_line(error)}")
     print(
-        f"{options.optimized}: {'ok' if not failed else f'{failed} failures'} (tolerance {tolerance:g}, "
-        f"{len(before.graph.node)} nodes before, {len(after.graph.node)} after)"
+        f"{options.optimized}: {'ok' if not failed else f'{failed} failures'} (tolerance"
+        f" {tolerance:g}, {len(before.graph.node)} nodes before, {len(after.graph.node)} after)"
     )
     return 1 if failed else 0
 

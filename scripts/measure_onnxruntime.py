@@ -1,13 +1,16 @@
 """Measures ONNX files in ONNX Runtime: one long-lived process, as --measure-with expects.
 
-Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for each path, in the order asked, then an
-empty line. One thread or as many as --threads says, denormals flushed, the same inputs for all files of a batch; every round visits all files once in a new random
-order: a call to warm up, then samples for some milliseconds. Time is the thread's CPU clock, because long calls are always preempted on a
-busy machine; with more threads the time that passes.
+Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for
+each path, in the order asked, then an empty line. One thread or as many as --threads says,
+denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
+new random order: a call to warm up, then samples for some milliseconds. Time is the thread's CPU
+clock, because long calls are always preempted on a busy machine; with more threads the time that
+passes.
 
-SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a file's share of its round, times the
-fastest round: where a machine's speed changes by the second, as with neighbours on the same host, that repeats within 1.5 % where the
-minimum of long calls repeats within 5 %.
+SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a
+file's share of its round, times the fastest round: where a machine's speed changes by the second,
+as with neighbours on the same host, that repeats within 1.5 % where the minimum of long calls
+repeats within 5 %.
 """
 
 import argparse, math, os, random, statistics, sys, time
@@ -17,7 +20,8 @@ SAMPLE, VISIT = 0.2e-3, 10e-3
 
 
 class Measured:
-    """One file of a batch: its session, or the reason why there is none, and the best sample of each visit."""
+    """One file of a batch: its session, or the reason why there is none, and the best sample of
+    each visit."""
 
     def __init__(self, path, feed, threads):
         self.path, self.reason, self.visits = path, None, []

@@ -1,8 +1,10 @@
-"""What the Python tools of the tests share: the options that describe a feed, inputs drawn in the domain of a model, sessions.
+"""What the Python tools of the tests share: the options that describe a feed, inputs drawn in the
+domain of a model, sessions.
 
-A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT say; WHAT is a number, a range LO..HI (whole numbers when the
-input is of integers, HI left out then) or a file .npy. All else is drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw
-depends on the seed and the input's name only, so that two models with the same inputs get the same values.
+A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT say; WHAT is a number,
+a range LO..HI (whole numbers when the input is of integers, HI left out then) or a file .npy. All
+else is drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on the seed and
+the input's name only, so that two models with the same inputs get the same values.
 """
 
 import csv, os, re, zlib
@@ -73,7 +75,8 @@ class Feed:
         ]
 
     def draw(self, inputs, seed=0):
-        """Arrays for a session's inputs (onnxruntime's NodeArg); the seed is added to that of the options."""
+        """Arrays for a session's inputs (onnxruntime's NodeArg); the seed is added to that of the
+        options."""
         return {each.name: self.one(each, seed) for each in inputs}
 
     def one(self, each, seed):
@@ -99,7 +102,8 @@ class Feed:
 
 
 def session(path, threads=1):
-    """ONNX Runtime on one thread with all its optimizations, denormals flushed as our executor does."""
+    """ONNX Runtime on one thread with all its optimizations, denormals flushed as our executor
+    does."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)

@@ -1,9 +1,10 @@
 """Gives a model random weights.  Usage: randomize-weights IN OUT SEED
 
-The light models of the onnx package have no weights: a ConstantOfShape with a constant shape, or a constant with equal elements, stands
-for each, so that errors cancel and everything can be folded. Each of these (floats, more than one element) becomes an initializer with
-values that keep activations in range: weights of variance 2 / fan-in, scales and variances near 1, the rest small. Draws depend on the
-seed and the tensor's name only.
+The light models of the onnx package have no weights: a ConstantOfShape with a constant shape, or a
+constant with equal elements, stands for each, so that errors cancel and everything can be folded.
+Each of these (floats, more than one element) becomes an initializer with values that keep
+activations in range: weights of variance 2 / fan-in, scales and variances near 1, the rest small.
+Draws depend on the seed and the tensor's name only.
 """
 
 import math, sys, zlib
@@ -54,7 +55,8 @@ def draw(graph, name, shape, kind, seed):
 
 
 def equal_constants(graph):
-    """(name, shape, numpy type) of each initializer to replace; ConstantOfShape nodes that have become unneeded are removed."""
+    """(name, shape, numpy type) of each initializer to replace; ConstantOfShape nodes that have
+    become unneeded are removed."""
     known = {tensor.name: tensor for tensor in graph.initializer}
     for tensor in list(graph.initializer):
         values = numpy_helper.to_array(tensor)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Rules from operator sets, in one go: generate-rules finds candidates, verify-rules proves them, generate-rules
-chooses the proof basis and the search set, which is proved again where rules are turned round. What is kept goes to
-rules/generated, with the table of its README.md; everything else stays in BUILD/rules. A step whose results are there
-and newer than what it reads is not done again.
+"""Rules from operator sets, in one go: generate-rules finds candidates, verify-rules proves them,
+generate-rules chooses the proof basis and the search set, which is proved again where rules are
+turned round. What is kept goes to rules/generated, with the table of its README.md; everything else
+stays in BUILD/rules. A step whose results are there and newer than what it reads is not done again.
 
 usage: rules.py [--without-size-4] [--jobs N]"""
 
@@ -137,7 +137,10 @@ def write_table(lines, wanted):
     with open(path, encoding="utf-8") as file:
         text = file.read().split(HEAD)[0]
     table = [
-        "| set | size | raw | not reduced | written | proved | of them conditional | refuted | unknown | basis |",
+        (
+            "| set | size | raw | not reduced | written | proved | of them conditional | refuted |"
+            " unknown | basis |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|",
         *lines,
     ]

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST [SECONDS]]], at most N and not beyond SECONDS.
+"""Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST [SECONDS]]], at
+most N and not beyond SECONDS.
 
-The k-th mutant depends on the seed and k only. One in seven is of a real model (the smaller the likelier), the others of libonnx-testdata's files. A mutant has one to four changes, each of bits, a
-slice cut out, a length, a number, a name put in another's place, or a field duplicated, dropped, moved or replaced; where a field of an inner message changes, the lengths around it are mended, so
-that the change reaches what is behind the parser. What must hold: a documented exit code, a message where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60 seconds
-and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS (.cache/models).
+The k-th mutant depends on the seed and k only. One in seven is of a real model (the smaller the
+likelier), the others of libonnx-testdata's files. A mutant has one to four changes, each of bits, a
+slice cut out, a length, a number, a name put in another's place, or a field duplicated, dropped,
+moved or replaced; where a field of an inner message changes, the lengths around it are mended, so
+that the change reaches what is behind the parser. What must hold: a documented exit code, a message
+where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60 seconds and 4
+GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build), ISOMER_MODELS
+(.cache/models).
 """
 
 import collections, glob, os, random, shutil, subprocess, sys, time
@@ -183,7 +188,8 @@ class Server:
     def __init__(self):
         environment = dict(
             os.environ,
-            ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:malloc_context_size=8:quarantine_size_mb=32",
+            ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:malloc_context_size=8"
+            ":quarantine_size_mb=32",
             UBSAN_OPTIONS="print_stacktrace=1",
             LD_BIND_NOW="1",
         )
@@ -267,8 +273,10 @@ def main():
 
     def tell():
         print(
-            f"{sum(codes.values())} mutants from {first} on, seed {seed}, {reals} of {len(sources.real)} real models, the others of {len(sources.small)} files: {bad} bad; exit codes "
-            f"{dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most {most // 1024} MB; {time.monotonic() - start:.0f} s in all",
+            f"{sum(codes.values())} mutants from {first} on, seed {seed}, {reals} of"
+            f" {len(sources.real)} real models, the others of {len(sources.small)} files: {bad}"
+            f" bad; exit codes {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most"
+            f" {most // 1024} MB; {time.monotonic() - start:.0f} s in all",
             flush=True,
         )
 

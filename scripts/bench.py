@@ -12,6 +12,7 @@ renews their rows only. Exit status 1 if something failed or an output disagrees
 
 import argparse, datetime, json, math, os, platform, random, re, shlex, subprocess, sys, time
 import measure_onnxruntime, numpy, onnx, onnxruntime
+from markdown_page import page, table
 from onnx_tools import (
     ROOT,
     Feed,
@@ -297,12 +298,11 @@ def render(results, rounds):
             " weights."
         ),
         "",
-        "| " + " | ".join(title for title, _ in COLUMNS) + " |",
-        "|" + "---|" * len(COLUMNS),
     ]
-    lines += [
-        "| " + " | ".join(cell(result, key) for _, key in COLUMNS) + " |" for result in results
-    ]
+    lines += table(
+        [title for title, _ in COLUMNS],
+        [[cell(result, key) for _, key in COLUMNS] for result in results],
+    )
     lines += [
         "",
         (
@@ -311,12 +311,8 @@ def render(results, rounds):
         ),
     ]
     failures = [f"- {r['name']}: {failure}" for r in results for failure in r["failures"]]
-    return (
-        "\n".join(lines + (["", "Not measured:"] + failures if failures else [])).replace(
-            ROOT + os.sep, ""
-        )
-        + "\n"
-    )
+    lines += ["", "Not measured:"] + failures if failures else []
+    return page(line.replace(ROOT + os.sep, "") for line in lines)
 
 
 def sections(path):

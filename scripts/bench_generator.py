@@ -9,6 +9,7 @@ command.
 """
 
 import argparse, datetime, json, os, platform, re, resource, subprocess, sys, tempfile, time
+from markdown_page import page, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -104,12 +105,6 @@ def row(run, r):
     ]
 
 
-def table(header, rows):
-    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + [
-        "| " + " | ".join(map(str, r)) + " |" for r in rows
-    ]
-
-
 def growth(kept):
     """What grows how, between the sizes of taso at one job."""
     sizes = sorted(
@@ -180,7 +175,7 @@ def render(kept, others, note):
                 for n, r in others.items()
             ],
         )
-    return "\n".join(lines + (["", note] if note else [])) + "\n"
+    return page(lines + (["", note] if note else []))
 
 
 def put_section(path, text):

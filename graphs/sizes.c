@@ -1,5 +1,7 @@
 /* sizes.c -- options to sizes. A size that is one symbol takes the number given for its axis; any
-   other is only compared with it once all symbols have values. */
+   other is only compared with it once all symbols have values. Guesses start from usual numbers;
+   then one size after the other takes the number at which the fewest needs of the graph fail. */
+#include "graphs/needs.h"
 #include "graphs/sizes.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,6 +124,102 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[], St
     return complete(&b, notes);
 }
 
+/* ---- guesses */
+
+enum { GUESS_NAMED = 64, GUESS_DATA = 16, GUESS_ROUNDS = 4, GUESS_WORK = 10000000 };
+typedef struct Guess {
+    World *w;
+    LitList needs;
+    uint32_t n;
+    int64_t *value;
+    int64_t work; /* needs looked at */
+} Guess;
+
+static bool open_size(const World *w, Symbol s) {
+    SymbolKind kind = symbol_def(w, s).kind;
+    return kind == SYM_NAMED || kind == SYM_DATA;
+}
+
+static bool fails(const Guess *g, Lit need) {
+    int64_t v;
+    return poly_eval(g->w, need.p, (Sizes){g->n, g->value}, &v) && (need.eq ? v != 0 : v < 0);
+}
+
+static int failures(Guess *g) {
+    int n = 0;
+    for (int k = 0; k < g->needs.n; k++) n += fails(g, g->needs.v[k]);
+    g->work += g->needs.n;
+    return n;
+}
+
+static void try_value(Guess *g, Symbol s, int64_t value, int *least) {
+    const int64_t before = g->value[s];
+    if (!*least || value < 0 || value > INT32_MAX || g->work > GUESS_WORK) return;
+    g->value[s] = value;
+    int n = failures(g);
+    if (n < *least) *least = n;
+    else g->value[s] = before;
+}
+
+/* Where an equation that fails is linear in s, its solution. */
+static void try_solution(Guess *g, Symbol s, Lit need, int *least) {
+    const Sizes sizes = {g->n, g->value};
+    const int64_t before = g->value[s];
+    int64_t at[2];
+    bool known = poly_eval(g->w, need.p, sizes, &at[0]);
+    g->value[s] = before + 1;
+    known = known && poly_eval(g->w, need.p, sizes, &at[1]);
+    g->value[s] = before;
+    int64_t slope = known ? at[1] - at[0] : 0;
+    if (slope && at[0] % slope == 0) try_value(g, s, before - at[0] / slope, least);
+}
+
+/* Gives s the first number of those that are usual at which the fewest needs fail. */
+static void improve(Guess *g, Symbol s, int *least) {
+    for (int k = 0; k < g->needs.n && *least; k++)
+        if (g->needs.v[k].eq && fails(g, g->needs.v[k]) && poly_mentions(g->w, g->needs.v[k].p, s))
+            try_solution(g, s, g->needs.v[k], least);
+    for (int64_t v = 1; v < 64; v++) try_value(g, s, v, least);
+    for (int64_t v = 64; v <= 1024; v += 32) try_value(g, s, v, least);
+    for (int64_t v = 2048; v <= 1 << 16; v *= 2) try_value(g, s, v, least);
+}
+
+static bool is_involved(const Guess *g, Symbol s) {
+    bool any = false;
+    for (int k = 0; k < g->needs.n && !any; k++)
+        any = fails(g, g->needs.v[k]) && poly_mentions(g->w, g->needs.v[k].p, s);
+    return any;
+}
+
+static void first_guesses(Guess *g, const Graph *graph, bool *open) {
+    for (int k = 0; k < graph->nin; k++) {
+        const Type *t = value_type(g->w, graph->in[k]);
+        Symbol s = t->known && t->dim.n ? poly_is_symbol(g->w, t->dim.v[0]) : 0;
+        if (s && open[s]) g->value[s] = 1;
+    }
+    for (Symbol s = 1; s < g->n; s++)
+        if (open[s] && g->value[s] == SIZE_UNKNOWN)
+            g->value[s] = symbol_def(g->w, s).kind == SYM_DATA ? GUESS_DATA : GUESS_NAMED;
+}
+
+bool sizes_guess(World *w, Arena *a, const Graph *graph, Sizes *sizes) {
+    Guess g = {
+        .w = w, .needs = graph_needs(w, a, graph), .n = intern_count(w->table[TABLE_SYMBOL]) + 1};
+    bool *open = ARENA_NEW(a, bool, g.n);
+    g.value = ARENA_NEW(a, int64_t, g.n);
+    for (Symbol s = 0; s < g.n; s++) {
+        g.value[s] = s < sizes->n ? sizes->value[s] : SIZE_UNKNOWN;
+        open[s] = s && g.value[s] == SIZE_UNKNOWN && open_size(w, s);
+    }
+    first_guesses(&g, graph, open);
+    *sizes = (Sizes){g.n, g.value};
+    int least = failures(&g);
+    for (int round = 0; least && round < GUESS_ROUNDS; round++)
+        for (Symbol s = 1; least && s < g.n && g.work <= GUESS_WORK; s++)
+            if (open[s] && is_involved(&g, s)) improve(&g, s, &least);
+    return !least;
+}
+
 /* ---- before a model is open */
 
 /* Number `axis` of "NAME:1,3,224,224"; negative: not of this input, or not there. */
@@ -149,5 +247,5 @@ int64_t size_given(const void *user, const char *input, int axis, const char *pa
     for (int k = o->dims.n; n && k-- > 0;)
         if (!strncmp(o->dims.v[k], param, n) && o->dims.v[k][n] == '=')
             return strtoll(o->dims.v[k] + n + 1, NULL, 10);
-    return axis == 0 ? 1 : -1;
+    return -1;
 }

@@ -13,8 +13,13 @@
 bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], StringList shapes,
                 StringList dims, Sizes *out, Text *notes, Error *);
 
-/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. An input's first
-   axis is 1 where nothing gives it. user: a SizeOptions. */
+/* Numbers for the sizes that have none: of an open first axis 1, of others 64 or, where data
+   decides them, 16, unless a node of the graph needs other ones. False: none were found at which
+   all needs are met; *sizes is complete all the same. It lives in the arena. */
+bool sizes_guess(World *, Arena *, const Graph *, Sizes *sizes);
+
+/* The same options before a model is open: an InputSize of graphs/onnx/onnx.h. user: a
+   SizeOptions. */
 typedef struct SizeOptions {
     StringList shapes, dims;
 } SizeOptions;

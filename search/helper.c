@@ -33,10 +33,8 @@ static void add_shape(Words *w, Run *r, int k) {
     text_add(&sizes, "%s:", model_input_name(r->model, k));
     for (int axis = 0; t->known && axis < t->dim.n; axis++) {
         int64_t n;
-        Symbol s = poly_is_symbol(r->w, t->dim.v[axis]);
-        bool batch = axis == 0 && s && !r->bound;
         if (!poly_eval(r->w, t->dim.v[axis], r->sizes, &n)) return;
-        text_add(&sizes, axis ? ",%" PRId64 : "%" PRId64, batch && n == RUN_GUESS ? 1 : n);
+        text_add(&sizes, axis ? ",%" PRId64 : "%" PRId64, n);
     }
     if (!t->known || !t->dim.n) return;
     words_add(w, "--input-shape");

@@ -17,10 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    VISIBLE = 64
-}; /* bytes that computing what depends on constants alone may add before the search */
-enum { GUESS_DATA = 16 }; /* a size that depends on data */
+/* Bytes that computing what depends on constants alone may add before the search. */
+enum { VISIBLE = 64 };
 
 static double now(void) {
     struct timespec t;
@@ -111,19 +109,12 @@ bool run_sizes(Run *r) {
     for (int k = 0; k < r->original.nin; k++) name[k] = model_input_name(r->model, k);
     StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v},
                dims = {r->o->dim.n, (const char **)(uintptr_t)r->o->dim.v};
-    r->bound =
-        sizes_bind(r->w, r->arena, &r->original, name, shapes, dims, &r->sizes, NULL, &missing);
-    if (!r->bound && !r->sizes.n) {
+    if (!sizes_bind(r->w, r->arena, &r->original, name, shapes, dims, &r->sizes, NULL, &missing) &&
+        !r->sizes.n) {
         *r->error = missing;
         return false;
     }
-    int64_t *value = arena_copy(r->arena, r->sizes.value, sizeof *value * r->sizes.n);
-    for (Symbol s = 1; s < r->sizes.n; s++) {
-        SymbolKind kind = symbol_def(r->w, s).kind;
-        if (value[s] == SIZE_UNKNOWN && (kind == SYM_DATA || kind == SYM_NAMED))
-            value[s] = kind == SYM_DATA ? GUESS_DATA : RUN_GUESS;
-    }
-    r->sizes.value = value;
+    sizes_guess(r->w, r->arena, &r->original, &r->sizes);
     return true;
 }
 

@@ -33,17 +33,6 @@ typedef struct Pairs {
     const char *folder;
 } Pairs;
 
-/* The check's sizes: of an open first axis one. */
-static Sizes sizes_of(Run *r, Arena *a) {
-    int64_t *value = arena_copy(a, r->sizes.value, sizeof *value * r->sizes.n);
-    for (int k = 0; !r->bound && k < r->original.nin; k++) {
-        const Type *t = value_type(r->w, r->original.in[k]);
-        Symbol s = t->known && t->dim.n ? poly_is_symbol(r->w, t->dim.v[0]) : 0;
-        if (s && s < r->sizes.n && value[s] == RUN_GUESS) value[s] = 1;
-    }
-    return (Sizes){r->sizes.n, value};
-}
-
 static bool is_live(NodeList live, Value v, const World *w) {
     int low = 0, high = live.n;
     NodeId id = value_node(w, v);
@@ -216,7 +205,7 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
         .r = r,
         .d = d,
         .arena = a,
-        .sizes = sizes_of(r, a),
+        .sizes = r->sizes,
         .options = {.seed = r->o->seed, .class = class, .given = run_given_data, .given_user = r}};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);

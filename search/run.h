@@ -11,8 +11,6 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
-enum { RUN_GUESS = 64 }; /* a size that nothing gives */
-
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
     double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
@@ -53,7 +51,6 @@ typedef struct Run {
     ValueMap prefold;      /* from original to start */
     Facts *facts;
     Sizes sizes; /* every named size that an option gives, or a guess: for costing only */
-    bool bound;  /* no guess was needed */
     Library library;
     CostDb *db;
     char digest[33]; /* of the file's bytes */

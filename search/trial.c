@@ -31,6 +31,7 @@ struct Trial {
     World *w;
     Arena *arena;
     Sizes sizes;
+    bool fits;    /* the sizes are ones that the original allows */
     Side side[2]; /* the original, the result */
     int result;   /* its file in memory */
     Held held;    /* the same */
@@ -94,25 +95,6 @@ static bool open_result(Trial *c, const Derivation *d) {
     file_hold(r->arena, &c->held, c->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open_side(c, 1, path);
-}
-
-/* What no option gives is guessed, data-dependent sizes too: any value will do where it fits. */
-static void guess_sizes(Trial *c) {
-    const Graph *g = &c->side[0].graph;
-    uint32_t n = intern_count(c->w->table[TABLE_SYMBOL]) + 1;
-    int64_t *value = ARENA_NEW(c->arena, int64_t, n);
-    for (Symbol s = 0; s < n; s++) value[s] = SIZE_UNKNOWN;
-    for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(c->w, g->in[k]);
-        Symbol s = t->known && t->dim.n ? poly_is_symbol(c->w, t->dim.v[0]) : 0;
-        if (s) value[s] = 1;
-    }
-    for (Symbol s = 1; s < n; s++) {
-        SymbolKind kind = symbol_def(c->w, s).kind;
-        if (value[s] == SIZE_UNKNOWN && (kind == SYM_NAMED || kind == SYM_DATA))
-            value[s] = kind == SYM_DATA ? 16 : 64;
-    }
-    c->sizes = (Sizes){n, value};
 }
 
 /* ---- cutting */
@@ -271,6 +253,8 @@ static bool prune(Trial *c, Graph g[2]) {
 
 /* False with *why: numbers can say nothing of it. */
 static bool compare(Trial *c, CheckResult *result, const char **why) {
+    if (!c->fits)
+        return *why = "no sizes were found that the model allows; --input-shape gives them", false;
     if (!cut_opaque(c, why)) return false;
     for (int cuts = 0; cuts < CUTS; cuts++) {
         Graph g[2];
@@ -384,7 +368,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
                                 .given = run_given_data,
                                 .given_user = r};
     if (open_side(c, 0, r->from) && open_result(c, d)) {
-        guess_sizes(c);
+        c->fits = sizes_guess(c->w, c->arena, &c->side[0].graph, &c->sizes);
         return c;
     }
     trial_close(c);

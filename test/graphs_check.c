@@ -281,9 +281,43 @@ static void sizes_come_from_options(void **state) {
     assert_int_equal(size_given(&o, "x", 2, ""), 8);
     assert_int_equal(size_given(&o, "a:b", 1, ""), 6);
     assert_int_equal(size_given(&o, "y", 1, "w"), 4);
-    assert_int_equal(size_given(&o, "y", 0, ""), 1);
+    assert_true(size_given(&o, "y", 0, "") < 0);
     assert_true(size_given(&o, "y", 1, "") < 0);
     world_free(w);
+}
+
+static int64_t guessed(World *w, const char *text, const char *name, bool *fits) {
+    Graph g = graph_of(w, text);
+    Sizes s = {0};
+    int64_t n = -1;
+    *fits = sizes_guess(w, w->arena, &g, &s);
+    assert_true(poly_eval(w, poly_named(w, name), s, &n));
+    return n;
+}
+
+static void guessed_sizes_meet_what_the_graph_needs(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t h;
+        bool fits;
+    } of[] = {
+        {"graph g %x : F [n, h]\nbody\n %y = relu %x\n out %y\n", 64, true},
+        {"graph g %x : F [h, n]\nbody\n %y = relu %x\n out %y\n", 1, true},
+        {"graph g %x : F [n, h] %u : F [999, 3]\nbody\n %y = matmul %x %u\n out %y\n", 999, true},
+        {"graph g %x : F [n, h]\nbody\n %y = slice %x starts=[0, 90] sizes=[n, 1]\n out %y\n", 96,
+         true},
+        {"graph g %x : F [2, h]\nbody\n %y = reshape %x shape=[14]\n out %y\n", 7, true},
+        {"graph g %x : F [2, h]\nbody\n %y = reshape %x shape=[15]\n out %y\n", 64, false},
+    };
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        World *w = graph_world_new(NULL, 0);
+        bool fits;
+        int64_t h = guessed(w, of[k].text, "h", &fits);
+        if (h != of[k].h || fits != of[k].fits) print_message("%zu: %d\n", k, (int)h);
+        assert_true(fits == of[k].fits && h == of[k].h);
+        world_free(w);
+    }
 }
 
 int main(void) {
@@ -297,6 +331,7 @@ int main(void) {
         cmocka_unit_test(npy_files_come_back),
         cmocka_unit_test(damaged_npy_files_are_refused),
         cmocka_unit_test(sizes_come_from_options),
+        cmocka_unit_test(guessed_sizes_meet_what_the_graph_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

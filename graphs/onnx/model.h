@@ -39,6 +39,7 @@ typedef struct OnnxNode {
 typedef struct SizeName {
     const char *text;
     Poly poly;
+    int64_t number; /* by OpenValues.size, plus 1; 0: none */
 } SizeName;
 
 typedef struct MappedFile {
@@ -57,8 +58,9 @@ struct Model {
     uint32_t room;
     SizeName *size;
     uint32_t size_room;
-    bool borrowed;   /* the file's bytes belong to the caller */
-    OpenValues open; /* numbers for what is open; its functions may be NULL */
+    bool borrowed;     /* the file's bytes belong to the caller */
+    OpenValues open;   /* numbers for what is open; its functions may be NULL */
+    bool first_is_one; /* what is left open of an input's first axis */
     int nnode;
     OnnxNode *node;
     int ninput;

@@ -13,7 +13,8 @@ typedef struct ModelStats {
 Model *model_open(World *, const char *path, Error *);
 /* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be
    understood: for running, never for writing. size() gives the one of an axis of an input, whose
-   name in the file is param ("" if it has none); negative: it stays open. */
+   name in the file is param ("" if it has none); negative: what another axis of this name has, else
+   1 on the first axis, else it stays open. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
 Model *model_open_at(World *, const char *path, InputSize, const void *user, Error *);
 /* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value()

@@ -120,6 +120,19 @@ static bool read_input(Model *m, int i, Error *e) {
     return true;
 }
 
+/* A size that several inputs name is one number, whichever of them it is given for. */
+static bool learn_sizes(Model *m, Error *e) {
+    for (int pass = 0; m->open.size && pass < 2; pass++, m->first_is_one = true)
+        for (int i = 0; i < m->x.g.input.n; i++) {
+            Slice text, info = m->x.g.input.v[i];
+            Type type;
+            if (!first_bytes(walker(m, info, m->path, e), 1, &text) ||
+                !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
+                return false;
+        }
+    return true;
+}
+
 static bool read_infos(Model *m, Error *e) {
     const SliceList *lists[] = {&m->x.g.output, &m->x.g.value_info};
     for (int k = 0; k < 2; k++)
@@ -216,6 +229,7 @@ static bool read_graph(Model *m, Error *e) {
     m->output = ARENA_NEW(a, NameId, m->x.g.output.n);
     m->nnode = m->x.g.node.n, m->node = ARENA_NEW(a, OnnxNode, m->nnode);
     if (!around_read(m, e) || !read_initializers(m, e)) return false;
+    if (!learn_sizes(m, e)) return false;
     for (int i = 0; i < m->x.g.input.n; i++)
         if (!read_input(m, i, e)) return false;
     set_inputs(m);

@@ -24,7 +24,7 @@ static const char *symbol_text(Model *m, const char *text) {
     }
 }
 
-Poly size_named(Model *m, const char *text, bool input) {
+static SizeName *size_entry(Model *m, const char *text) {
     uint32_t id = intern_put(m->sizes, text, strlen(text));
     if (id >= m->size_room) {
         uint32_t room = 2 * id + 16;
@@ -32,11 +32,24 @@ Poly size_named(Model *m, const char *text, bool input) {
         if (m->size_room) memcpy(v, m->size, sizeof *v * m->size_room);
         m->size = v, m->size_room = room;
     }
-    if (m->size[id].poly) return m->size[id].poly;
-    const char *name = input ? symbol_text(m, text) : NULL;
-    Poly p = input ? poly_named(m->w, name) : poly_symbol(m->w, symbol_data(m->w));
-    m->size[id] = (SizeName){name, p};
-    return p;
+    return &m->size[id];
+}
+
+Poly size_named(Model *m, const char *text, bool input) {
+    SizeName *s = size_entry(m, text);
+    if (s->poly) return s->poly;
+    s->text = input ? symbol_text(m, text) : NULL;
+    return s->poly = input ? poly_named(m->w, s->text) : poly_symbol(m->w, symbol_data(m->w));
+}
+
+/* What the caller gives for this axis, or else for another axis of the same name. */
+static int64_t size_from_caller(Model *m, const char *input, int axis, const char *param) {
+    int64_t n = m->open.size(m->open.size_user, input, axis, param);
+    SizeName *s = *param ? size_entry(m, param) : NULL;
+    if (n < 0 && s) n = s->number - 1;
+    if (n < 0 && axis == 0 && m->first_is_one) n = 1;
+    if (n >= 0 && s && !s->number) s->number = n + 1;
+    return n;
 }
 
 /* Exporters write ?, _, -1 or None for sizes that have no name: two of them need not be equal. */
@@ -58,7 +71,7 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
     const char *text = param.n ? slice_text(m->w->arena, param)
                                : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
     if (value < 0 && input && m->open.size)
-        value = m->open.size(m->open.size_user, name, t->dim.n, param.n ? text : "");
+        value = size_from_caller(m, name, t->dim.n, param.n ? text : "");
     if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor of absurd size");
     Poly p = value >= 0 ? poly_int(m->w, value) : size_named(m, text, input);
     if (t->dim.n < RANK_MAX) t->dim.v[t->dim.n] = p;

@@ -1,0 +1,58 @@
+"""Models that leave sizes open: the numbers chosen for timing and checking are ones that the model allows."""
+
+import json, os, subprocess
+import onnx, onnx.parser, pytest
+
+ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
+BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
+PROGRAM = os.path.join(BUILD, "optimize-model")
+
+
+def optimize(text, folder, *options):
+    """(exit code, messages, report)"""
+    path, report = os.path.join(folder, "m.onnx"), os.path.join(folder, "report.json")
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 13]>\n' + text)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, path)
+    words = [PROGRAM, path, os.path.join(folder, "out.onnx"), "--cost", "nodes"]
+    words += ["--report", report, *options]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    with open(report) as file:
+        return done.returncode, done.stdout + done.stderr, json.load(file)
+
+
+# The convolution leaves one place of axis 2, which Squeeze takes away: n is 5 to 7.
+SQUEEZED = """m (float[1, 2, n] x) => (float[1, 2] y)
+    <float[2, 2, 5] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2},
+     int64[1] axes = {2}>
+    { c = Conv<strides = [3]>(x, w)  s = Squeeze(c, axes)  a = Relu(s)  y = Relu(a) }"""
+
+
+def test_a_guessed_size_is_one_that_the_model_allows(tmp_path):
+    code, said, report = optimize(SQUEEZED, tmp_path)
+    assert code == 0 and report["changed"] and "original stands" not in said, said
+
+
+# As above, and a second convolution for which n must be 40.
+IMPOSSIBLE = """m (float[1, 2, n] x) => (float[1, 2] y)
+    <float[2, 2, 5] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2},
+     int64[1] axes = {2}, int64[3] wide = {2, 2, 40}>
+    { c = Conv<strides = [3]>(x, w)  s = Squeeze(c, axes)  v = ConstantOfShape(wide)
+      d = Conv(x, v)  t = Squeeze(d, axes)  b = Add(s, t)  a = Relu(b)  y = Relu(a) }"""
+
+
+def test_without_such_sizes_the_original_stands_and_the_message_says_why(tmp_path):
+    code, said, report = optimize(IMPOSSIBLE, tmp_path)
+    assert code == 0 and not report["changed"], said
+    assert "no sizes were found that the model allows; --input-shape gives them" in said
+
+
+# Axis 0 of one input is a size of another, which is given.
+SHARED = """m (float[n, 2] x, float[3, n] z) => (float[3, 2] y)
+    { p = MatMul(z, x)  a = Relu(p)  y = Relu(a) }"""
+
+
+@pytest.mark.parametrize("options", [["--input-shape", "z:3,5"], ["--dim", "n=5"], []])
+def test_a_size_of_several_inputs_is_one_number(options, tmp_path):
+    code, said, report = optimize(SHARED, tmp_path, *options)
+    assert code == 0 and report["changed"] and "original stands" not in said, said

@@ -60,11 +60,12 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
         int j = 0;
         Lits dom = dom_lits(p, c->v[k].dom);
         int64_t count = ratio_times(p, c->v[k].c, ratio(d, 1)).p;
-        sum += count;
         /* One array for each set of literals. */
         while (j < n && !(m[j].dom.v == dom.v && m[j].dom.n == dom.n)) j++;
         if (j == n) m[n++] = (Member){0, dom};
-        m[j].count += count;
+        if (__builtin_add_overflow(m[j].count, count, &m[j].count) ||
+            __builtin_add_overflow(sum, count, &sum))
+            prover_fail(p, "a coefficient leaves 64 bits");
     }
     if (!p->check.indicator) return sum == 0;
     int kept = 0;

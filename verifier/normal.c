@@ -352,8 +352,10 @@ static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
     for (int k = 0; k < n; k++) {
         Ratio c;
         const Term *t = &nf_body(p, a, k, &c)->term;
-        Poly product = poly_int(p->w, c.p * (denominator / c.q));
-        if (t->nvar || t->dom) return false;
+        int64_t count;
+        if (t->nvar || t->dom || __builtin_mul_overflow(c.p, denominator / c.q, &count))
+            return false;
+        Poly product = poly_int(p->w, count);
         for (int j = 0; j < t->nfactor; j++) {
             const AtomInfo *i = atom_info(p, t->factor[j].atom);
             Ratio power = t->factor[j].power;

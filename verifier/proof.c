@@ -121,6 +121,7 @@ static bool output_equal(Attempt *a, int k) {
 static bool outputs_equal(Attempt *a) {
     for (int k = 0; k < a->instance->from.nout; k++)
         if (!output_equal(a, k)) return false;
+    if (a->prover.w->overflow) prover_fail(&a->prover, "a size leaves 64 bits");
     return true;
 }
 

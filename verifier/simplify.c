@@ -160,7 +160,11 @@ static Lit at_least_zero(Prover *p, Symbol x) { return (Lit){poly_symbol(p->w, x
 static Lit less_than(Prover *p, Symbol x, Poly n) {
     return (Lit){poly_sub(p->w, poly_sub(p->w, n, poly_int(p->w, 1)), poly_symbol(p->w, x)), false};
 }
-static bool fuse_pair(Prover *p, Term *t, Symbol a, Symbol b) {
+static bool never_negative(Prover *p, Dom ctx, Poly n) {
+    return prover_entails(p, ctx, dom_make(p, 1, &(Lit){n, false}));
+}
+/* Two counts below 0 would have a product above it. */
+static bool fuse_pair(Prover *p, Dom ctx, Term *t, Symbol a, Symbol b) {
     Poly na, nb;
     Lit la[2], lb[2];
     if (!range_from_zero(p, t->dom, a, &na, la) || !range_from_zero(p, t->dom, b, &nb, lb))
@@ -171,7 +175,7 @@ static bool fuse_pair(Prover *p, Term *t, Symbol a, Symbol b) {
     for (int j = 0; j < 2; j++) r.dom = dom_without(p, dom_without(p, r.dom, la[j]), lb[j]);
     r = term_subst(p, r, (Map){1, &b, &value});
     if (term_mentions_any(p, r, 1, &a) || dom_mentions(p, r.dom, a) ||
-        !term_mentions_any(p, r, 1, &k))
+        !term_mentions_any(p, r, 1, &k) || !never_negative(p, ctx, na))
         return false;
     drop_variable(p, &r, a);
     drop_variable(p, &r, b);
@@ -181,10 +185,10 @@ static bool fuse_pair(Prover *p, Term *t, Symbol a, Symbol b) {
     *t = r;
     return true;
 }
-static bool fuse(Prover *p, Term *t) {
+static bool fuse(Prover *p, Dom ctx, Term *t) {
     for (int a = 0; a < t->nvar; a++)
         for (int b = 0; b < t->nvar; b++)
-            if (a != b && fuse_pair(p, t, t->var[a], t->var[b])) return true;
+            if (a != b && fuse_pair(p, ctx, t, t->var[a], t->var[b])) return true;
     return false;
 }
 
@@ -252,11 +256,11 @@ static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix,
     return true;
 }
 /* x := high * radix + low, low < radix, when x runs over a multiple of radix. */
-static bool split_variable(Prover *p, Term *t, Symbol x, Poly radix) {
+static bool split_variable(Prover *p, Dom ctx, Term *t, Symbol x, Poly radix) {
     Poly n, count;
     Lit lit[2];
     if (!range_from_zero(p, t->dom, x, &n, lit) || n == radix ||
-        !poly_divide(p->w, n, radix, &count))
+        !poly_divide(p->w, n, radix, &count) || !never_negative(p, ctx, radix))
         return false;
     Symbol high = variable_new(p), low = variable_new(p);
     Poly value =
@@ -275,7 +279,8 @@ static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
     Lit lit[2];
     if (p->split.variable || !among(x, p->nindex, p->index) || !range_from_zero(p, ctx, x, &n, lit))
         return;
-    if (n != radix && poly_divide(p->w, n, radix, &count)) p->split = (Split){x, radix, count};
+    if (n != radix && poly_divide(p->w, n, radix, &count) && never_negative(p, ctx, radix))
+        p->split = (Split){x, radix, count};
 }
 static bool composite(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
 
@@ -334,7 +339,7 @@ static bool resolve_digits(Prover *p, Dom ctx, Term *t) {
         }
         int m = radix ? poly_variables(p, low, &v) : 0;
         for (int j = 0; j < m; j++) {
-            if (among(v[j], t->nvar, t->var) && split_variable(p, t, v[j], radix)) return true;
+            if (among(v[j], t->nvar, t->var) && split_variable(p, ctx, t, v[j], radix)) return true;
             wish_split(p, ctx, v[j], radix);
         }
     }
@@ -438,7 +443,7 @@ void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
         if (t.nvar && (solve_equations(p, ctx, &t) || drop_pinned(p, &t))) continue;
         if (resolve_digits(p, ctx, &t)) continue;
         if (t.nvar && count_unused(p, ctx, t, out)) return;
-        if (t.nvar > 1 && fuse(p, &t)) continue;
+        if (t.nvar > 1 && fuse(p, ctx, &t)) continue;
         p->depth++;
         emit(p, ctx, t, out);
         p->depth--;

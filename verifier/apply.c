@@ -291,8 +291,8 @@ static Nf log_plain(Prover *p, Nf nf) {
     return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
 }
 static bool is_whole_atom(const AtomInfo *a) {
-    bool whole = a->word == FN_FLOOR || a->word == FN_CEIL || a->word == FN_ROUND ||
-                 a->word == FN_SIGN || a->word == FN_DELTA;
+    bool whole =
+        a->word == FN_FLOOR || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
     return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
 }
 /* The terms that are integers: integer coefficients, positive powers of what is an integer. */
@@ -320,17 +320,17 @@ static bool has_maximum(Prover *p, Nf nf) {
     }
     return false;
 }
-/* floor and ceil of an integer and the rest are the integer and that of the rest; round of 1 and
-   the rest is not: halves go to even numbers. */
+/* floor of an integer and the rest is the integer and that of the rest; round of 1 and the rest is
+   not: halves go to even numbers. */
 static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
-    if (f != FN_FLOOR && f != FN_CEIL && f != FN_ROUND) return false;
+    if (f != FN_FLOOR && f != FN_ROUND) return false;
     Nf whole = whole_terms(p, nf), rest = nf_add(p, nf, negative(p, whole));
     if (!whole || (f == FN_ROUND && rest) || has_maximum(p, rest)) return false;
     *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
     return true;
 }
-/* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); odd and even functions take the sign
-   out. */
+/* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); ceil(x) = -floor(-x); odd and even
+   functions take the sign out. */
 Nf apply_plain(Prover *p, Function f, Nf nf) {
     Nf value;
     Ratio c = ratio(1, 1);
@@ -338,6 +338,7 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
     if (f == FN_LOG && nf) return log_plain(p, nf);
     if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
+    if (f == FN_CEIL) return negative(p, apply_plain(p, FN_FLOOR, negative(p, nf)));
     if (known_value(p, f, nf, &value) || apply_whole(p, f, nf, &value)) return value;
     if (f == FN_TANH)
         return nf_add(

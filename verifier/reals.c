@@ -10,7 +10,8 @@
    - Functions: equal arguments give equal values. Of a function that does not decrease: a <= b
    gives f(a) <= f(b), with 0 as one more point. Of an odd one: the same for a and -b. Values lie
    within [low, high].
-   - floor, ceil, round, sign and delta are integers, next to their argument or given by its sign.
+   - floor (ceil(x) is -floor(-x)), round, sign and delta are integers, next to their argument or
+   given by its sign.
    - exp, log, erf and sigmoid increase strictly: the order of values gives that of the arguments.
    - exp(s)*exp(t) = exp(s + t) >= 1 + s + t; 4*sigmoid has a slope of at most 1; with e = exp(t)
    and s = sigmoid(t), s*(1 + e) = e. In exact mode (import.h) only maxima and equal arguments are
@@ -164,11 +165,10 @@ static void add_whole(Reals *r, Z3_ast v) {
 /* What the functions with values in the integers are: of ties round is only known to be no further
    than 1/2. */
 static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
-    Z3_ast next = plus(r, value, r->one), before = minus(r, value, r->one),
-           minus_one = number(r, -1);
+    Z3_ast next = plus(r, value, r->one), minus_one = number(r, -1);
     Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero),
            twice = times(r, number(r, 2), minus(r, at, value));
-    if (f != FN_FLOOR && f != FN_CEIL && f != FN_ROUND && f != FN_SIGN && f != FN_DELTA) return;
+    if (f != FN_FLOOR && f != FN_ROUND && f != FN_SIGN && f != FN_DELTA) return;
     while (r->nwhole < 3) { /* -1, 0 and 1 are integers, too */
         r->whole[r->nwhole] = number(r, r->nwhole - 1);
         r->nwhole++;
@@ -176,8 +176,6 @@ static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
     add_whole(r, value);
     if (f == FN_FLOOR)
         say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
-    if (f == FN_CEIL)
-        say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){Z3_mk_lt(r->z, before, at), le(r, at, value)}));
     if (f == FN_ROUND)
         say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
     if (f == FN_SIGN)

@@ -1,7 +1,7 @@
 /* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
    a value over canonical indices is worked out and simplified once, and put in place, with its
    indices substituted, wherever the value is read. */
-#include "verifier/import.h"
+#include "verifier/wrap.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
@@ -29,6 +29,7 @@ void import_init(Import *m) {
     m->form = ARENA_NEW(m->p->arena, Nf, m->room);
     m->done = ARENA_NEW(m->p->arena, bool, m->room);
     m->reads = ARENA_NEW(m->p->arena, Parts, m->room);
+    m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
 }
 static bool is_one(Prover *p, Poly x) {
     int64_t v;
@@ -418,7 +419,10 @@ Nf import_value(Import *m, Value v) {
         Node node = node_get(m->p->w, value_node(m->p->w, v));
         Scope s = scope_new(m, &node, v);
         Dom ctx = import_range(m, v);
-        form = simplify(m->p, ctx, tree(&s, ctx, definition(m, v, &node)));
+        Ex e = definition(m, v, &node);
+        const char *why = integers_at_risk(m, v, &node, e);
+        if (why) prover_fail(m->p, why);
+        form = simplify(m->p, ctx, tree(&s, ctx, e));
     }
     m->done[v] = true;
     return m->form[v] = form;

@@ -17,10 +17,11 @@ typedef struct Import {
     const Symbol *from;
     const Poly *to;
     Symbol index[RANK_MAX]; /* the index of an element is named by these, whatever the value */
-    uint32_t room;          /* of the two below, by value */
+    uint32_t room;          /* of those below, by value */
     Nf *form;
     bool *done;
     Parts *reads;
+    uint8_t *stays; /* see wrap.c; 0: not asked yet */
 } Import;
 
 void import_init(Import *);        /* after p .. to are set */

@@ -1,0 +1,150 @@
+/* wrap.c -- integers of n bits are numbers modulo 2^n. A normal form is over all integers, which is
+   the same thing as long as only sums and products are taken: equal polynomials are equal modulo
+   2^n. What looks at the number itself (a maximum, a function, a choice, another element type) must
+   not meet one that may have left its type: its argument is an element of an input, or one of
+   several such elements. Within one operator's definition integers are those of mathematics. */
+#include "verifier/wrap.h"
+#include "ops/core/element.h"
+
+enum { INDEX_BITS = 32 }; /* computed indices of so many bits are taken to stay in their type */
+typedef struct Walk {
+    Import *m;
+    const Node *node;
+    DType type; /* of the node's result */
+} Walk;
+
+static bool whole(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
+static DType type_of(const Walk *k, uint32_t input) {
+    return value_type(k->m->p->w, k->node->in[input])->dtype;
+}
+static bool in_range(DType t, int64_t v) {
+    int bits = dtype_bits(t);
+    if (dtype_class(t) == 'U') return v >= 0 && (bits >= 63 || v >> bits == 0);
+    return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
+}
+static bool is_minus_one(const ExNode *x) { return x->kind == EX_NUM && x->p == -1 && x->q == 1; }
+/* -e, with the e. */
+static bool is_negated(World *w, Ex e, Ex *of) {
+    ExNode x, factor;
+    ex_get(w, e, &x);
+    if (x.kind != EX_MUL) return false;
+    ex_get(w, x.a, &factor);
+    *of = x.b;
+    if (is_minus_one(&factor)) return true;
+    ex_get(w, x.b, &factor);
+    *of = x.a;
+    return is_minus_one(&factor);
+}
+/* -max(-e), a minimum. */
+static bool is_minimum(World *w, Ex e, Ex *of) {
+    ExNode x;
+    Ex most;
+    if (!is_negated(w, e, &most)) return false;
+    ex_get(w, most, &x);
+    return x.kind == EX_MOST && is_negated(w, x.a, of);
+}
+static bool tree_stays(const Walk *k, Ex e) {
+    World *w = k->m->p->w;
+    ExNode x;
+    Ex of;
+    if (!e) return true;
+    ex_get(w, e, &x);
+    switch (x.kind) {
+    case EX_NUM: return x.q == 1 && in_range(k->type, x.p);
+    case EX_AT: return type_of(k, x.word) == k->type && integer_stays(k->m, k->node->in[x.word]);
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_IF:
+    case EX_WHERE: return tree_stays(k, x.a) && tree_stays(k, x.b);
+    case EX_TAKE: return tree_stays(k, x.b);
+    case EX_MOST: return tree_stays(k, x.a);
+    default: return is_minimum(w, e, &of) && tree_stays(k, of);
+    }
+}
+static bool constant_stays(World *w, Value v, bool *stays) {
+    Type t;
+    const void *bytes;
+    if (!constant_get(w, v, &t, &bytes)) return false;
+    *stays = t.dtype != DT_UINT64 || type_count(w, &t) != poly_int(w, 1) ||
+             element_integer(t.dtype, bytes, 0) >= 0;
+    return true;
+}
+bool integer_stays(Import *m, Value v) {
+    enum { YES = 1, NO };
+    World *w = m->p->w;
+    DType type = value_type(w, v)->dtype;
+    bool stays = true;
+    if (!whole(type)) return true;
+    if (m->stays[v]) return m->stays[v] == YES;
+    for (int k = 0; k < m->ninput; k++)
+        if (m->input[k] == v) return true;
+    if (!constant_stays(w, v, &stays)) {
+        Node node = node_get(w, value_node(w, v));
+        Ex e = sig_define(w, node.sig, value_port(w, v));
+        stays = e && tree_stays(&(Walk){m, &node, type}, e);
+    }
+    m->stays[v] = stays ? YES : NO;
+    return stays;
+}
+
+static const char *risk(const Walk *, Ex, bool ring);
+
+static const char *element_risk(const Walk *k, uint32_t input, bool ring) {
+    if ((ring && type_of(k, input) == k->type) || integer_stays(k->m, k->node->in[input]))
+        return NULL;
+    return "integers may leave their type before they are compared or converted";
+}
+static const char *index_risk(const Walk *k, Ex index) {
+    ExNode x;
+    ex_get(k->m->p->w, index, &x);
+    if (x.kind == EX_AT && dtype_bits(type_of(k, x.word)) >= INDEX_BITS) return NULL;
+    return risk(k, index, false);
+}
+static bool whole_valued(Function f) {
+    return f == FN_ABS || f == FN_DELTA || f == FN_FLOOR || f == FN_CEIL || f == FN_ROUND ||
+           f == FN_SIGN;
+}
+static const char fraction[] = "a number is no integer or truth value of its type";
+/* ring: what is done with it is sums and products of the result's type only. */
+static const char *risk(const Walk *k, Ex e, bool ring) {
+    bool exact = ring && dtype_class(k->type) != 'F';
+    ExNode x;
+    const char *why = NULL;
+    if (!e) return NULL;
+    ex_get(k->m->p->w, e, &x);
+    switch (x.kind) {
+    case EX_NUM: return exact && x.q != 1 ? fraction : NULL;
+    case EX_REAL:
+    case EX_PARAM: return exact ? fraction : NULL;
+    case EX_SIZE: return NULL;
+    case EX_AT: return element_risk(k, x.word, ring);
+    case EX_TAKE: why = index_risk(k, x.a); return why ? why : risk(k, x.b, ring);
+    case EX_WHERE: why = risk(k, x.c, false); break;
+    case EX_POW:
+        if (exact) return fraction;
+        ring = false;
+        break;
+    case EX_FN:
+        if (exact && !whole_valued((Function)x.word)) return fraction;
+        return risk(k, x.a, false);
+    case EX_MOST: return risk(k, x.a, false);
+    case EX_SUM: return risk(k, x.a, ring);
+    case EX_MAX2:
+    case EX_MIN2: ring = false; break;
+    case EX_ADD:
+    case EX_MUL:
+    case EX_IF: break;
+    }
+    if (!why) why = risk(k, x.a, ring);
+    return why ? why : risk(k, x.b, ring);
+}
+const char *integers_at_risk(Import *m, Value v, const Node *node, Ex definition) {
+    Walk k = {m, node, value_type(m->p->w, v)->dtype};
+    ExNode x;
+    bool any = dtype_class(k.type) != 'F';
+    ex_get(m->p->w, definition, &x);
+    if (x.kind == EX_NUM && dtype_class(k.type) == 'B' && (x.p < 0 || x.p > 1)) return fraction;
+    for (int j = 0; j < node->nin; j++)
+        any |= node->in[j] && whole(value_type(m->p->w, node->in[j])->dtype);
+    return any ? risk(&k, definition, true) : NULL;
+}

@@ -594,7 +594,8 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) ==
         dnnl_success)
         c->pd = create(&desc, c->dnn, &f);
-    const bool ok = link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
+    const bool ok =
+        !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
     if (ok && w.packed) k->packed = WEIGHTS;
     return chain_end(b, k, ok);
 }

@@ -1,8 +1,8 @@
 /* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost
    file, then measured, or taken from the model when nothing is measured. The key is the step's
    text, the number of the way and which operands are known weights; the device's identity stands
-   beside it. A way that is clearly slower than the best so far is left after a call or two, and
-   what these took is kept, so that no run looks at it again. */
+   beside it. A way that is clearly not faster than the best so far is left early, and what it took
+   until then is kept, so that no run looks at it again. */
 #include "graphs/choose.h"
 #include "graphs/plan_inner.h"
 #include "graphs/profile.h"
@@ -11,7 +11,6 @@
 
 enum { VIEWS = 64, IDENTITY = 512 };
 #define FASTER 0.97
-#define HOPELESS 1.5 /* times the best so far */
 
 typedef struct Chosen {
     double seconds;
@@ -48,10 +47,10 @@ double choose_model(StepKind kind, double flops, double bytes) {
 
 /* ---- one way */
 
-/* Seconds of this way; < 0: neither known nor measurable. limit: beyond it the exact time does not
+/* Seconds of this way; < 0: neither known nor measurable. Beyond `beat` the exact time does not
    matter. */
 static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, const bool known[],
-                       double limit) {
+                       double beat) {
     Error ignored = {0};
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
@@ -59,7 +58,7 @@ static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, con
     bool found = c->db && costdb_get(c->db, "step", c->identity, key->data, &seconds);
     if (!found && !c->options.frozen) {
         seconds = profile_step(c->backend, c->device, &s->step, choice, known, c->options.seed,
-                               limit, &ignored);
+                               beat, &ignored);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
         if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
     }
@@ -75,7 +74,7 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
     Chosen best = {time_way(c, key, s, 0, known, INFINITY), 0};
     if (best.seconds < 0 || isinf(best.seconds)) return c->missing++, (Chosen){model, 0};
     for (int k = 1; k < n; k++) {
-        const double seconds = time_way(c, key, s, k, known, HOPELESS * best.seconds);
+        const double seconds = time_way(c, key, s, k, known, FASTER * best.seconds);
         if (seconds >= 0 && seconds < FASTER * best.seconds) best = (Chosen){seconds, k};
     }
     return best;

@@ -1,7 +1,8 @@
 /* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least
-   one. Rounds of one warm-up and three samples are repeated until the minima of the first and
-   second half agree within 3 %, at most twice as often as usual. The calling thread's CPU clock is
-   read, so that being preempted does not count. */
+   one. Rounds of one warm-up and three samples are repeated until the minima of the even and of the
+   odd ones agree: within 1 % after 5 rounds, within 3 % after 10, at most 20. What will not be
+   taken is left earlier: noise only adds, and the more rounds the less of it. The calling thread's
+   CPU clock is read, so that being preempted does not count. */
 #include "graphs/profile.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -13,9 +14,19 @@
 
 #define SAMPLE 100e-6
 #define LONG_CALL 20e-3
-#define PATIENCE 4.0 /* seconds */
-#define FAR 4.0      /* times the limit: one call says enough */
-enum { ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000, STEP_VIEWS = 64, TIMED = 64, PAGE = 4096 };
+#define STEP_PATIENCE 0.5 /* seconds for the rounds of one step */
+#define PATIENCE 4.0      /* for those of whole plans together */
+#define FAR 4.0           /* times what is to be beaten: one call says enough */
+#define TIE 1.03
+enum {
+    SOON = 5,
+    ROUNDS = 10,
+    SAMPLES = 3,
+    CALLS_MOST = 100000,
+    STEP_VIEWS = 64,
+    TIMED = 64,
+    PAGE = 4096
+};
 
 static double clock_now(clockid_t clock) {
     struct timespec t;
@@ -48,6 +59,7 @@ typedef struct Timed {
     void *what;
     clockid_t clock;
     int calls;
+    bool left;      /* it takes no part in further rounds */
     double best[2]; /* of the even and of the odd rounds */
 } Timed;
 
@@ -70,56 +82,78 @@ static bool visit(Timed *t, int round) {
     return true;
 }
 
-/* After a first look: how many calls a sample takes. *hopeless: it takes longer than the limit, and
-   is not looked at again. */
-static bool settle(Timed *t, double limit, bool *hopeless) {
+/* Times what is to be beaten: slower than this after so many rounds is left. */
+static double hopeless(int rounds) { return rounds < 3 ? 1.5 : rounds < SOON ? 1.1 : 1; }
+
+static double least(const Timed *t) { return fmin(t->best[0], t->best[1]); }
+
+/* A first look: how many calls a sample takes. */
+static bool settle(Timed *t, double beat) {
     double first, second;
     if (!sample(t, 1, &first)) return false;
     second = first;
-    if (first < FAR * limit && !sample(t, 1, &second)) return false;
+    if (first < FAR * beat && !sample(t, 1, &second)) return false;
     if (second < first) first = second;
     t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
     if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
-    *hopeless = first > limit;
-    t->best[0] = t->best[1] = first >= SAMPLE || *hopeless ? first : INFINITY;
+    t->left = first > hopeless(0) * beat;
+    t->best[0] = t->best[1] = first >= SAMPLE || t->left ? first : INFINITY;
     return true;
 }
 
-static bool steady(int n, const Timed *t) {
+/* The minima of both halves agree within this part of them. */
+static bool steady(int n, const Timed *t, double part) {
     for (int k = 0; k < n; k++)
-        if (fabs(t[k].best[0] - t[k].best[1]) > 0.03 * fmin(t[k].best[0], t[k].best[1]))
-            return false;
+        if (!t[k].left && fabs(t[k].best[0] - t[k].best[1]) > part * least(&t[k])) return false;
     return true;
+}
+
+static bool done(int n, const Timed *t, int round, int rounds) {
+    return round >= 2 * rounds || (round >= rounds && steady(n, t, 0.03)) ||
+           (round >= SOON && steady(n, t, 0.01));
 }
 
 /* Fewer where a round takes long. */
-static int rounds_for(int n, const Timed *t) {
+static int rounds_for(int n, const Timed *t, double patience) {
     double sum = 0;
     for (int k = 0; k < n; k++)
         sum += t[k].calls > 1 ? SAMPLE * (1 + SAMPLES)
                               : t[k].best[0] * (t[k].best[0] > LONG_CALL ? 1 : 1 + SAMPLES);
-    double fit = PATIENCE / sum;
+    double fit = patience / sum;
     return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
 
-static bool time_all(int n, Timed *t, double limit, uint64_t seed) {
+/* What is to be beaten: `beat`, or among several the fastest and its ties. */
+static void leave(int n, Timed *t, int round, double beat) {
+    for (int k = 0; k < n && n > 1; k++) beat = fmin(beat, TIE * least(&t[k]));
+    for (int k = n > 1; k < n; k++) t[k].left |= least(&t[k]) > hopeless(round) * beat;
+}
+
+static int shuffle(Random *r, int n, const Timed *t, int order[]) {
+    int m = 0;
+    for (int k = 0; k < n; k++)
+        if (!t[k].left) order[m++] = k;
+    for (int k = m - 1; k > 0; k--) {
+        int j = (int)random_below(r, (uint64_t)k + 1), swap = order[k];
+        order[k] = order[j];
+        order[j] = swap;
+    }
+    return m;
+}
+
+/* The first of several is never left: it is what the others are compared with. */
+static bool time_all(int n, Timed *t, double beat, double patience, uint64_t seed) {
     Random r = {seed, 0};
     int order[TIMED];
-    bool hopeless = false;
-    for (int k = 0; k < n; k++) {
-        order[k] = k;
-        if (!settle(&t[k], limit, &hopeless)) return false;
-    }
-    if (hopeless) return true;
-    int rounds = rounds_for(n, t);
-    for (int round = 0; round < 2 * rounds && !(round >= rounds && steady(n, t)); round++) {
-        for (int k = n - 1; k > 0; k--) {
-            int j = (int)random_below(&r, (uint64_t)k + 1), swap = order[k];
-            order[k] = order[j];
-            order[j] = swap;
-        }
-        for (int k = 0; k < n; k++)
+    for (int k = 0; k < n; k++)
+        if (!settle(&t[k], beat)) return false;
+    const int rounds = rounds_for(n, t, patience);
+    for (int round = 0; !done(n, t, round, rounds); round++) {
+        const int m = shuffle(&r, n, t, order);
+        for (int k = 0; k < m; k++)
             if (!visit(&t[order[k]], round)) return false;
+        if (!m) break;
+        leave(n, t, round + 1, beat);
     }
     return true;
 }
@@ -213,13 +247,14 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
 }
 
 static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed,
-                        double limit, Arena *a, Error *e) {
+                        double beat, Arena *a, Error *e) {
     Step own = own_slots(step, s);
     const clockid_t clock = clock_of(s->backend, s->device);
-    Timed t = {run_kernel, s, clock, 1, {INFINITY, INFINITY}};
+    Timed t = {run_kernel, s, clock, 1, false, {INFINITY, INFINITY}};
     pin(clock, &s->before);
-    bool good = prepare(s, &own, choice, known, seed, a, e) && time_all(1, &t, limit, seed);
-    return good ? fmin(t.best[0], t.best[1]) : -1;
+    bool good =
+        prepare(s, &own, choice, known, seed, a, e) && time_all(1, &t, beat, STEP_PATIENCE, seed);
+    return good ? least(&t) : -1;
 }
 
 static void step_free(StepRun *s) {
@@ -233,7 +268,7 @@ static void step_free(StepRun *s) {
 
 /* Running out of memory is an error like any other: kernel and device memory are given back. */
 double profile_step(const Backend *backend, Device *device, const Step *step, int choice,
-                    const bool known[], uint64_t seed, double limit, Error *e) {
+                    const bool known[], uint64_t seed, double beat, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     StepRun *volatile s = NULL;
     Arena *volatile a = NULL;
@@ -247,7 +282,7 @@ double profile_step(const Backend *backend, Device *device, const Step *step, in
     a = arena_new(&escape, 0);
     s = ARENA_NEW(a, StepRun, 1);
     *s = (StepRun){.backend = backend, .device = device};
-    double seconds = time_step(s, step, choice, known, seed, limit, a, e);
+    double seconds = time_step(s, step, choice, known, seed, beat, a, e);
     step_free(s);
     arena_free(a);
     return seconds;
@@ -279,11 +314,11 @@ bool profile_runners(int n, Runner *const runner[], const void *const *const in[
                          (int)TIMED);
     for (int k = 0; k < n; k++) {
         r[k] = (RunnerRun){runner[k], in[k], out[k], e};
-        t[k] = (Timed){run_runner, &r[k], clock, 1, {INFINITY, INFINITY}};
+        t[k] = (Timed){run_runner, &r[k], clock, 1, false, {INFINITY, INFINITY}};
     }
     pin(clock, &before);
-    bool good = time_all(n, t, INFINITY, 1);
+    bool good = time_all(n, t, INFINITY, PATIENCE, 1);
     unpin(&before);
-    for (int k = 0; k < n; k++) seconds[k] = good ? fmin(t[k].best[0], t[k].best[1]) : -1;
+    for (int k = 0; k < n; k++) seconds[k] = good ? least(&t[k]) : -1;
     return good;
 }

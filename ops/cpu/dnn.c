@@ -589,13 +589,12 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
         !input_of(b, 2, &flat[2], &w) ||
         (has_bias && !bias_input(b, &f, s->view[0].rank - 1, 2, &bias)))
         return chain_end(b, k, false);
+    Input *added = has_bias ? &bias : NULL;
     const dnnl_memory_desc_t w_md = w.known ? any_layout(&w.md) : w.md;
     dnnl_matmul_desc_t desc;
-    if (dnnl_matmul_desc_init(&desc, &x.md, &w_md, has_bias ? &bias.md : NULL, &y.md) ==
-        dnnl_success)
+    if (!dnnl_matmul_desc_init(&desc, &x.md, &w_md, added ? &added->md : NULL, &y.md))
         c->pd = create(&desc, c->dnn, &f);
-    const bool ok =
-        !is_reference(c->pd) && link_operation(b, c, &x, &w, has_bias ? &bias : NULL, &y);
+    const bool ok = !is_reference(c->pd) && link_operation(b, c, &x, &w, added, &y);
     if (ok && w.packed) k->packed = WEIGHTS;
     return chain_end(b, k, ok);
 }

@@ -1,8 +1,8 @@
 /* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least
-   one. Rounds of one warm-up and three samples are repeated until the minima of the even and of the
-   odd ones agree: within 1 % after 5 rounds, within 3 % after 10, at most 20. What will not be
-   taken is left earlier: noise only adds, and the more rounds the less of it. The calling thread's
-   CPU clock is read, so that being preempted does not count. */
+   one. Rounds of one warm-up and up to three samples are repeated until the minima of the even and
+   of the odd ones agree: within 1 % after 5 rounds, within 3 % after 10, at most 20. What will not
+   be taken is left earlier: noise only adds, and the more rounds the less of it. The calling
+   thread's CPU clock is read, so that being preempted does not count. */
 #include "graphs/profile.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define SAMPLE 100e-6
+#define VISIT 10e-3
 #define LONG_CALL 20e-3
 #define STEP_PATIENCE 0.5 /* seconds for the rounds of one step */
 #define PATIENCE 4.0      /* for those of whole plans together */
@@ -71,10 +72,18 @@ static bool sample(Timed *t, int calls, double *seconds) {
     return true;
 }
 
+/* Samples of a round: three, or what fits into VISIT, at least one. */
+static int samples_of(const Timed *t) {
+    double fit = t->calls > 1 ? SAMPLES : VISIT / t->best[0];
+    return fit >= SAMPLES ? SAMPLES : fit >= 2 ? (int)fit : 1;
+}
+
+static bool warms_up(const Timed *t) { return t->calls > 1 || t->best[0] <= LONG_CALL; }
+
 static bool visit(Timed *t, int round) {
     double seconds;
-    int samples = t->calls == 1 && t->best[0] > LONG_CALL ? 1 : SAMPLES;
-    if (samples > 1 && !sample(t, 1, &seconds)) return false;
+    const int samples = samples_of(t);
+    if (warms_up(t) && !sample(t, 1, &seconds)) return false;
     for (int k = 0; k < samples; k++) {
         if (!sample(t, t->calls, &seconds)) return false;
         if (seconds < t->best[round & 1]) t->best[round & 1] = seconds;
@@ -117,8 +126,7 @@ static bool done(int n, const Timed *t, int round, int rounds) {
 static int rounds_for(int n, const Timed *t, double patience) {
     double sum = 0;
     for (int k = 0; k < n; k++)
-        sum += t[k].calls > 1 ? SAMPLE * (1 + SAMPLES)
-                              : t[k].best[0] * (t[k].best[0] > LONG_CALL ? 1 : 1 + SAMPLES);
+        sum += (t[k].calls > 1 ? SAMPLE : t[k].best[0]) * (samples_of(&t[k]) + warms_up(&t[k]));
     double fit = patience / sum;
     return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }

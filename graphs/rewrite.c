@@ -14,13 +14,13 @@ Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->t
 
 /* ---- substitution */
 
-static bool refused(World *w, NodeId id, const char *why, Error *e) {
+static void refused(World *w, NodeId id, const char *why, Error *e) {
     char place[80];
     snprintf(place, sizeof place, "%s (value %u)", node_get(w, id).op->name, id);
-    return error_set(e, E_INVALID, place, "does not fit its new inputs: %s", why);
+    error_set(e, E_INVALID, place, "does not fit its new inputs: %s", why);
 }
 
-static bool rebuild(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
+Value node_mapped(World *w, Arena *a, NodeId id, const ValueMap *map, Error *e) {
     Node n = node_get(w, id);
     const char *why = "";
     ArenaMark mark = arena_mark(a);
@@ -29,10 +29,15 @@ static bool rebuild(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
     for (int k = 0; k < n.nin; k++) changed |= (in[k] = map_value(map, n.in[k])) != n.in[k];
     Value y = changed ? node_rebuild(w, id, in, &why) : id;
     if (a != w->arena) arena_reset(a, mark);
-    if (!y) return refused(w, id, why, e);
-    for (int port = 0; port < n.nout && y != id; port++)
+    if (!y) refused(w, id, why, e);
+    return y;
+}
+
+static bool rebuild(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
+    Value y = node_mapped(w, a, id, map, e);
+    for (int port = 0; y && y != id && port < node_get(w, id).nout; port++)
         if (!map->to[id + (Value)port]) map->to[id + (Value)port] = y + (Value)port;
-    return true;
+    return y != 0;
 }
 
 static Graph mapped(Arena *a, const Graph *g, const ValueMap *map) {

@@ -15,6 +15,9 @@ Value map_value(const ValueMap *, Value);
 bool graph_substitute(World *, Arena *, const Graph *, int n, const Value from[], const Value to[],
                       Graph *out, ValueMap *map, Error *e);
 ValueMap value_map_new(World *, Arena *); /* nothing mapped, for all values there are now */
+/* The node over what the map makes of its inputs: itself where it changes none of them. 0: it does
+   not type, *e says why. The arena is for the list of inputs. */
+Value node_mapped(World *, Arena *, NodeId, const ValueMap *, Error *);
 /* Rebuilds only these nodes under the map, and maps their results. */
 bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *);
 /* Composites replaced by their definitions, until none is left. */

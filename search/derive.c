@@ -131,11 +131,7 @@ static void tag_new(Derivation *d, Value v, const Match *m) {
 }
 
 static void keep_step(Derivation *d, const Match *m, const Value to[]) {
-    if (d->nstep == d->room) {
-        Application *more = ARENA_NEW(d->arena, Application, d->room = 2 * d->room + 16);
-        if (d->nstep) memcpy(more, d->step, sizeof *more * (size_t)d->nstep);
-        d->step = more;
-    }
+    ARENA_GROW(d->arena, d->step, d->room, d->nstep + 1);
     d->step[d->nstep++] =
         (Application){match_keep(d->arena, m),
                       arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
@@ -179,15 +175,9 @@ static bool apply(Round *r, const Match *m) {
 
 static bool rebuild(Round *r, NodeId id) {
     World *w = r->d->w;
-    Node n = node_get(w, id);
-    const char *why = "";
-    Value *in = ARENA_NEW(w->scratch, Value, n.nin);
-    bool changed = false;
-    for (int k = 0; k < n.nin; k++) changed |= (in[k] = map_value(&r->map, n.in[k])) != n.in[k];
-    if (!changed) return true;
-    Value y = node_rebuild(w, id, in, &why);
-    if (!y)
-        return error_set(r->error, E_INVALID, n.op->name, "does not fit its new inputs: %s", why);
+    const Node n = node_get(w, id);
+    Value y = node_mapped(w, w->scratch, id, &r->map, r->error);
+    if (!y || y == id) return y != 0;
     for (int port = 0; port < n.nout; port++) {
         Value v = id + (Value)port;
         if (!r->map.to[v]) r->map.to[v] = y + (Value)port;
@@ -342,11 +332,7 @@ static bool keeps_costly(const Collect *c, const Match *m) {
 static bool collect(void *user, const Match *m) {
     Collect *c = user;
     if (keeps_costly(c, m)) return true;
-    if (c->n == c->room) {
-        Match *more = ARENA_NEW(c->arena, Match, c->room = 2 * c->room + 16);
-        if (c->n) memcpy(more, c->v, sizeof *more * (size_t)c->n);
-        c->v = more;
-    }
+    ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
     c->v[c->n++] = match_keep(c->arena, m);
     return true;
 }

@@ -132,20 +132,8 @@ static void make_room(Again *x) {
 
 /* base[k] stands for the graph's input k. */
 static bool image(Again *x, const Graph *g, NodeList live, const Value base[]) {
-    Run *r = x->r;
-    Value *to = x->map.to;
-    for (int k = 0; k < g->nin; k++) to[g->in[k]] = base[k];
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(r->w, live.v[k]);
-        const char *why = "";
-        if (input_name(r->w, n.out)) continue;
-        Value *in = ARENA_NEW(r->w->scratch, Value, n.nin);
-        for (int j = 0; j < n.nin; j++) in[j] = map_value(&x->map, n.in[j]);
-        Value y = node_rebuild(r->w, n.out, in, &why);
-        if (!y) return error_set(r->error, E_INVALID, n.op->name, "%s", why);
-        for (int port = 0; port < n.nout; port++) to[n.out + (Value)port] = y + (Value)port;
-    }
-    return true;
+    for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
+    return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
 }
 
 static void forget_image(Again *x, const Graph *g, NodeList live) {
@@ -158,11 +146,7 @@ static void forget_image(Again *x, const Graph *g, NodeList live) {
 
 static void translate(Again *x, const Match *m) {
     const Instance *i = m->instance;
-    if (x->n == x->room) {
-        Match *more = ARENA_NEW(x->arena, Match, x->room = 2 * x->room + 16);
-        if (x->n) memcpy(more, x->match, sizeof *more * (size_t)x->n);
-        x->match = more;
-    }
+    ARENA_GROW(x->arena, x->match, x->room, x->n + 1);
     Match *out = &x->match[x->n++];
     Value *in = ARENA_NEW(x->arena, Value, i->ninput),
           *root = ARENA_NEW(x->arena, Value, i->from.nout);

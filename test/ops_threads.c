@@ -68,6 +68,40 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
     test_free(x), test_free(a), test_free(w), test_free(y[0]), test_free(y[1]);
 }
 
+/* y = f(x) over n elements from `first` on. */
+static void apply(Device *d, int op, int dtype, int64_t first, int64_t n, void *y, void *x) {
+    View v[] = {view_dense(0, dtype, 1, &n), view_dense(1, dtype, 1, &n)};
+    v[0].offset = v[1].offset = first;
+    const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = (uint8_t)op, .a = 0, .b = 0}};
+    const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 2};
+    run_step(d, &s, (void *const[]){y, x});
+}
+/* A function's value does not depend on where its operand lies in a run of elements, so that a run
+   may be cut anywhere. */
+static void functions_do_not_depend_on_places(void **state) {
+    (void)state;
+    enum { N = 70 };
+    static const int op[] = {C_POW, C_EXP, C_LOG, C_SIGMOID, C_TANH, C_ERF, C_SIN, C_COS};
+    float x[N], y[N], part[N];
+    double dx[N], dy[N], dpart[N];
+    for (int i = 0; i < N; i++) dx[i] = x[i] = 0.3f + 0.037f * (float)i;
+    for (int generic = 0; generic < 2; generic++) {
+        Device *d = cpu->open(generic ? "generic" : "", NULL, 0);
+        assert_non_null(d);
+        for (size_t k = 0; k < sizeof op / sizeof *op; k++) {
+            apply(d, op[k], DT_FLOAT, 0, N, y, x), apply(d, op[k], DT_DOUBLE, 0, N, dy, dx);
+            for (int64_t first = 0; first < N; first += 3)
+                for (int64_t n = 1; first + n <= N; n += 5) {
+                    apply(d, op[k], DT_FLOAT, first, n, part, x);
+                    apply(d, op[k], DT_DOUBLE, first, n, dpart, dx);
+                    assert_memory_equal(y + first, part + first, (size_t)n * sizeof *y);
+                    assert_memory_equal(dy + first, dpart + first, (size_t)n * sizeof *dy);
+                }
+        }
+        cpu->close(d);
+    }
+}
+
 /* Rows of a loop program, cut along the rows and, for one row, along the lanes. */
 static void loop_programs_are_cut(void **state) {
     (void)state;
@@ -107,6 +141,7 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+        cmocka_unit_test(functions_do_not_depend_on_places),
         cmocka_unit_test(loop_programs_are_cut),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -28,6 +28,42 @@
         }                                                                   \
     }
 
+/* The vector forms of the C library and its scalar ones differ in the last bit. These loops compute
+   whole vectors only, the last of them over copies: equal operands give equal results wherever they
+   lie. */
+enum { WHOLE = 16 };
+#define DEFINE_WHOLE(name, T, second)                                              \
+    static void name(void *py, const void *pa, const void *pb, int64_t n) {        \
+        (void)pb;                                                                  \
+        const int64_t whole = n - n % WHOLE, rest = n - whole;                     \
+        const size_t bytes = (size_t)rest * sizeof(T);                             \
+        T *y = py, a_end[WHOLE], b_end[WHOLE], y_end[WHOLE];                       \
+        const T *a = pa, *b = second;                                              \
+        for (int64_t i = 0; i < whole; i += WHOLE) name##_of(y + i, a + i, b + i); \
+        if (!rest) return;                                                         \
+        for (int i = 0; i < WHOLE; i++) a_end[i] = b_end[i] = 1;                   \
+        memcpy(a_end, a + whole, bytes), memcpy(b_end, b + whole, bytes);          \
+        name##_of(y_end, a_end, b_end);                                            \
+        memcpy(y + whole, y_end, bytes);                                           \
+    }
+#define DEFINE_LIBRARY1(name, T, value)                          \
+    static inline void name##_of(T *y, const T *a, const T *b) { \
+        (void)b;                                                 \
+        _Pragma("omp simd") for (int i = 0; i < WHOLE; i++) {    \
+            const T x = a[i];                                    \
+            y[i] = (T)(value);                                   \
+        }                                                        \
+    }                                                            \
+    DEFINE_WHOLE(name, T, pa)
+#define DEFINE_LIBRARY2(name, T, value)                          \
+    static inline void name##_of(T *y, const T *a, const T *b) { \
+        _Pragma("omp simd") for (int i = 0; i < WHOLE; i++) {    \
+            const T x = a[i], z = b[i];                          \
+            y[i] = (T)(value);                                   \
+        }                                                        \
+    }                                                            \
+    DEFINE_WHOLE(name, T, pb)
+
 /* The same formula for all classes: X(op, operands, value of x and z) */
 #define FOR_ALL(X)                       \
     X(C_MIN, 2, x < z || x != x ? x : z) \
@@ -50,57 +86,61 @@
     X(C_SIGN, 1, x > 0 ? 1 : x < 0 ? -1 : x) \
     X(C_ISNAN, 1, x != x)
 #define FOR_FLOAT(X)                   \
-    X(C_POW, 2, powf(x, z))            \
     X(C_MOD, 2, x - floorf(x / z) * z) \
     X(C_ABS, 1, fabsf(x))              \
     X(C_EXP, 1, exp_float(x))          \
-    X(C_LOG, 1, logf(x))               \
     X(C_SQRT, 1, sqrtf(x))             \
     X(C_SIGMOID, 1, sigmoid_float(x))  \
     X(C_TANH, 1, tanh_float(x))        \
-    X(C_ERF, 1, erff(x))               \
-    X(C_SIN, 1, sinf(x))               \
-    X(C_COS, 1, cosf(x))               \
     X(C_FLOOR, 1, floorf(x))           \
     X(C_CEIL, 1, ceilf(x))             \
     X(C_ROUND, 1, rintf(x))            \
     X(C_ISINF, 1, fabsf(x) == INFINITY)
-#define FOR_DOUBLE(X)                  \
+#define FOR_DOUBLE(X)                 \
+    X(C_MOD, 2, x - floor(x / z) * z) \
+    X(C_ABS, 1, fabs(x))              \
+    X(C_SQRT, 1, sqrt(x))             \
+    X(C_FLOOR, 1, floor(x))           \
+    X(C_CEIL, 1, ceil(x))             \
+    X(C_ROUND, 1, rint(x))            \
+    X(C_ISINF, 1, fabs(x) == (double)INFINITY)
+/* What the C library computes. */
+#define FOR_FLOAT_LIBRARY(X) \
+    X(C_POW, 2, powf(x, z))  \
+    X(C_LOG, 1, logf(x))     \
+    X(C_ERF, 1, erff(x))     \
+    X(C_SIN, 1, sinf(x))     \
+    X(C_COS, 1, cosf(x))
+#define FOR_DOUBLE_LIBRARY(X)          \
     X(C_POW, 2, pow(x, z))             \
-    X(C_MOD, 2, x - floor(x / z) * z)  \
-    X(C_ABS, 1, fabs(x))               \
     X(C_EXP, 1, exp(x))                \
     X(C_LOG, 1, log(x))                \
-    X(C_SQRT, 1, sqrt(x))              \
     X(C_SIGMOID, 1, 1 / (1 + exp(-x))) \
     X(C_TANH, 1, tanh(x))              \
     X(C_ERF, 1, erf(x))                \
     X(C_SIN, 1, sin(x))                \
-    X(C_COS, 1, cos(x))                \
-    X(C_FLOOR, 1, floor(x))            \
-    X(C_CEIL, 1, ceil(x))              \
-    X(C_ROUND, 1, rint(x))             \
-    X(C_ISINF, 1, fabs(x) == (double)INFINITY)
+    X(C_COS, 1, cos(x))
 /* Integers wrap modulo 2^64, so the arithmetic is unsigned; what has no meaning for integers is
    computed in double. */
-#define FOR_INTEGERS(X)                        \
-    X(C_ADD, 2, (uint64_t)x + (uint64_t)z)     \
-    X(C_SUB, 2, (uint64_t)x - (uint64_t)z)     \
-    X(C_MUL, 2, (uint64_t)x *(uint64_t)z)      \
-    X(C_NEG, 1, 0 - (uint64_t)x)               \
+#define FOR_INTEGERS(X)                    \
+    X(C_ADD, 2, (uint64_t)x + (uint64_t)z) \
+    X(C_SUB, 2, (uint64_t)x - (uint64_t)z) \
+    X(C_MUL, 2, (uint64_t)x *(uint64_t)z)  \
+    X(C_NEG, 1, 0 - (uint64_t)x)           \
+    X(C_SQRT, 1, sqrt((double)x))          \
+    X(C_FLOOR, 1, x)                       \
+    X(C_CEIL, 1, x)                        \
+    X(C_ROUND, 1, x)                       \
+    X(C_ISNAN, 1, 0)                       \
+    X(C_ISINF, 1, 0)
+#define FOR_INTEGERS_LIBRARY(X)                \
     X(C_EXP, 1, exp((double)x))                \
     X(C_LOG, 1, log((double)x))                \
-    X(C_SQRT, 1, sqrt((double)x))              \
     X(C_SIGMOID, 1, 1 / (1 + exp(-(double)x))) \
     X(C_TANH, 1, tanh((double)x))              \
     X(C_ERF, 1, erf((double)x))                \
     X(C_SIN, 1, sin((double)x))                \
-    X(C_COS, 1, cos((double)x))                \
-    X(C_FLOOR, 1, x)                           \
-    X(C_CEIL, 1, x)                            \
-    X(C_ROUND, 1, x)                           \
-    X(C_ISNAN, 1, 0)                           \
-    X(C_ISINF, 1, 0)
+    X(C_COS, 1, cos((double)x))
 #define FOR_INT(X)                                     \
     X(C_DIV, 2, int_div(x, z))                         \
     X(C_MOD, 2, int_mod(x, z))                         \
@@ -141,6 +181,10 @@ static inline int64_t int_pow(int64_t x, int64_t n) {
 #define DEFINE_DOUBLE(op, k, value) DEFINE##k(double_##op, double, value)
 #define DEFINE_INT(op, k, value) DEFINE##k(int_##op, int64_t, value)
 #define DEFINE_UINT(op, k, value) DEFINE##k(uint_##op, uint64_t, value)
+#define DEFINE_FLOAT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(float_##op, float, value)
+#define DEFINE_DOUBLE_LIBRARY(op, k, value) DEFINE_LIBRARY##k(double_##op, double, value)
+#define DEFINE_INT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(int_##op, int64_t, value)
+#define DEFINE_UINT_LIBRARY(op, k, value) DEFINE_LIBRARY##k(uint_##op, uint64_t, value)
 FOR_ALL(DEFINE_FLOAT)
 FOR_REALS(DEFINE_FLOAT)
 FOR_FLOAT(DEFINE_FLOAT)
@@ -153,6 +197,10 @@ FOR_INT(DEFINE_INT)
 FOR_ALL(DEFINE_UINT)
 FOR_INTEGERS(DEFINE_UINT)
 FOR_UINT(DEFINE_UINT)
+FOR_FLOAT_LIBRARY(DEFINE_FLOAT_LIBRARY)
+FOR_DOUBLE_LIBRARY(DEFINE_DOUBLE_LIBRARY)
+FOR_INTEGERS_LIBRARY(DEFINE_INT_LIBRARY)
+FOR_INTEGERS_LIBRARY(DEFINE_UINT_LIBRARY)
 
 /* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
    double, it from an integer) */
@@ -363,10 +411,12 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
     }
 const Simd SIMD_TABLE = {
     .name = SIMD_NAME,
-    .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT)},
-           {FOR_ALL(OP_DOUBLE) FOR_REALS(OP_DOUBLE) FOR_DOUBLE(OP_DOUBLE)},
-           {FOR_ALL(OP_INT) FOR_INTEGERS(OP_INT) FOR_INT(OP_INT)},
-           {FOR_ALL(OP_UINT) FOR_INTEGERS(OP_UINT) FOR_UINT(OP_UINT)}},
+    .op = {{FOR_ALL(OP_FLOAT) FOR_REALS(OP_FLOAT) FOR_FLOAT(OP_FLOAT) FOR_FLOAT_LIBRARY(OP_FLOAT)},
+           {FOR_ALL(OP_DOUBLE) FOR_REALS(OP_DOUBLE) FOR_DOUBLE(OP_DOUBLE)
+                FOR_DOUBLE_LIBRARY(OP_DOUBLE)},
+           {FOR_ALL(OP_INT) FOR_INTEGERS(OP_INT) FOR_INT(OP_INT) FOR_INTEGERS_LIBRARY(OP_INT)},
+           {FOR_ALL(OP_UINT) FOR_INTEGERS(OP_UINT) FOR_UINT(OP_UINT)
+                FOR_INTEGERS_LIBRARY(OP_UINT)}},
     .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
     .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},

@@ -169,19 +169,6 @@ static bool part_of(Arena *a, const Step *s, int axis, int64_t first, int64_t si
 }
 
 /* ---- making */
-/* What the C library computes may differ in the last bit at the end of a run of elements, where no
-   whole vector is left: such an epilogue is not cut, as the ends would be others. */
-static bool can_cut(const Step *s, bool compare) {
-    if (compare && s->view[0].dtype != DT_FLOAT) return false; /* it hides the last bits */
-    for (int i = 0; i < s->ncode; i++) {
-        const int op = s->code[i].op;
-        if (op == C_POW || op == C_LOG || op == C_ERF || op == C_SIN || op == C_COS) return false;
-        if (s->view[0].dtype == DT_DOUBLE && (op == C_EXP || op == C_SIGMOID || op == C_TANH))
-            return false;
-    }
-    return true;
-}
-
 static bool make_parts(Build *b, Make *make, int choice, const Cut *cut, Split *s, int n) {
     const Step *whole = b->step;
     const int64_t size = whole->view[0].dim[cut->axis];
@@ -202,7 +189,7 @@ static bool make_parts(Build *b, Make *make, int choice, const Cut *cut, Split *
     return true;
 }
 
-/* ---- comparing */
+/* ---- comparing: of floats only, as other types hide the last bits */
 enum { ROUNDS = 4, ROUNDS_MOST = 100, ENOUGH = 1 << 16 };
 typedef struct Memory { /* slots as the step has them, but those that are known */
     int n;
@@ -292,7 +279,7 @@ static bool build_compared(Build *b, Make *make, int choice, const Cut *along, i
 bool split_build(Build *b, Make *make, int choice, const Cut cut[], int ncut, Kernel *k) {
     int n = split_parts(b);
     const Cut *along = n > 1 ? best_cut(&b->step->view[0], cut, ncut, &n) : NULL;
-    if (!along || !can_cut(b->step, along->compare)) return make(b, choice, k);
+    if (!along || (along->compare && b->step->view[0].dtype != DT_FLOAT)) return make(b, choice, k);
     Split *s = ARENA_NEW(b->arena, Split, 1);
     s->part = ARENA_NEW(b->arena, Kernel, n);
     s->work = ARENA_NEW(b->arena, size_t, n);

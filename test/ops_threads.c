@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "ops/backend.h"
+#include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include "ops/core/type.h"
 #include "ops/view.h"
@@ -66,6 +67,47 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
         cpu->close(many);
     }
     test_free(x), test_free(a), test_free(w), test_free(y[0]), test_free(y[1]);
+}
+
+/* Batches of products, of which b may lie transposed or be the same for all: y has the bytes of one
+   thread. */
+static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, bool transposed,
+                     bool same) {
+    View v[] = {view_dense(0, dtype, 3, (const int64_t[]){batch, m, n}),
+                view_dense(1, dtype, 3, (const int64_t[]){batch, m, k}),
+                view_dense(2, dtype, 3, (const int64_t[]){batch, k, n})};
+    if (transposed) v[2].stride[1] = 1, v[2].stride[2] = k;
+    if (same) v[2].stride[0] = 0;
+    const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
+    const size_t bytes = (size_t)(batch * m * n) * 8;
+    void *a = test_malloc((size_t)(batch * m * k) * 8),
+         *b = test_malloc((size_t)(batch * k * n) * 8),
+         *y[2] = {test_calloc(1, bytes), test_calloc(1, bytes)};
+    element_fill((DType)dtype, a, batch * m * k, 1),
+        element_fill((DType)dtype, b, batch * k * n, 2);
+    run_step(one, &s, (void *const[]){y[0], a, b});
+    for (int threads = 1; threads <= 3; threads++) {
+        char text[64];
+        snprintf(text, sizeof text, "grain=1,threads=%d", threads);
+        Device *many = cpu->open(text, NULL, 0);
+        assert_non_null(many);
+        memset(y[1], 7, bytes);
+        run_step(many, &s, (void *const[]){y[1], a, b});
+        assert_memory_equal(y[0], y[1], bytes / 8 * (dtype == DT_FLOAT ? 4 : 8));
+        cpu->close(many);
+    }
+    test_free(a), test_free(b), test_free(y[0]), test_free(y[1]);
+}
+static void products_are_cut(void **state) {
+    (void)state;
+    static const int type[] = {DT_FLOAT, DT_DOUBLE, DT_INT64};
+    for (int t = 0; t < 3; t++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            products(type[t], 7, 33, 31, 65, transposed, false);
+            products(type[t], 3, 5, 64, 130, transposed, true);
+            products(type[t], 1, 47, 20, 150, transposed, false);
+            products(type[t], 12, 1, 20, 150, transposed, false);
+        }
 }
 
 /* y = f(x) over n elements from `first` on. */
@@ -141,6 +183,7 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+        cmocka_unit_test(products_are_cut),
         cmocka_unit_test(functions_do_not_depend_on_places),
         cmocka_unit_test(loop_programs_are_cut),
     };

@@ -542,29 +542,49 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
 }
 
 /* ---- matrix products */
-/* The three views with their batch axes joined into at most one, or into the rows where b is
-   shared; false: neither. */
+static View last_axes(const View *v) {
+    View m = {.slot = v->slot, .dtype = v->dtype, .rank = 2, .offset = v->offset};
+    for (int i = 0; i < 2; i++)
+        m.dim[i] = v->dim[v->rank - 2 + i], m.stride[i] = v->stride[v->rank - 2 + i];
+    return m;
+}
+/* Batch axis a of the step continues the rows of y and a, and b is the same for all of it. */
+static bool join_rows(const Step *s, int a, View out[3]) {
+    const int64_t n = s->view[0].dim[a], m = out[0].dim[0];
+    if (s->view[2].stride[a] != 0) return false;
+    for (int i = 0; i < 2 && m > 1; i++)
+        if (s->view[i].stride[a] != out[i].stride[0] * m) return false;
+    for (int i = 0; i < 2; i++) {
+        if (m == 1) out[i].stride[0] = s->view[i].stride[a];
+        out[i].dim[0] = m * n;
+    }
+    return true;
+}
+/* Of one matrix, n of them; stride 0: one for all. */
+static View add_batch(const View *matrix, int64_t n, int64_t stride) {
+    View v = *matrix;
+    v.rank = 3;
+    for (int i = 2; i > 0; i--) v.dim[i] = v.dim[i - 1], v.stride[i] = v.stride[i - 1];
+    v.dim[0] = stride ? n : 1, v.stride[0] = stride;
+    return v;
+}
+/* The three views with their batch axes joined into the rows where b is shared, the others into one
+   axis; false: they cannot be joined, or are rows by matrices, where OpenBLAS is faster. */
 static bool flatten(const Step *s, View out[3]) {
-    const int r = s->view[0].rank;
-    for (int i = 0; i < 3; i++) {
-        out[i] = (View){.slot = s->view[i].slot,
-                        .dtype = s->view[i].dtype,
-                        .rank = 2,
-                        .offset = s->view[i].offset};
-        for (int a = 0; a < 2; a++)
-            out[i].dim[a] = s->view[i].dim[r - 2 + a],
-            out[i].stride[a] = s->view[i].stride[r - 2 + a];
-    }
-    for (int a = r - 3; a >= 0; a--) {
-        const int64_t n = s->view[0].dim[a], m = out[0].dim[0];
-        if (n == 1) continue;
-        if (s->view[2].stride[a] != 0) return false;
-        for (int i = 0; i < 2; i++) {
-            if (m == 1) out[i].stride[0] = s->view[i].stride[a];
-            else if (s->view[i].stride[a] != out[i].stride[0] * m) return false;
-            out[i].dim[0] = m * n;
+    int64_t batch = 1, stride[3] = {0};
+    for (int i = 0; i < 3; i++) out[i] = last_axes(&s->view[i]);
+    for (int a = s->view[0].rank - 3; a >= 0; a--) {
+        const int64_t n = s->view[0].dim[a];
+        if (n == 1 || (batch == 1 && join_rows(s, a, out))) continue;
+        for (int i = 0; i < 3; i++) {
+            const int64_t here = s->view[i].stride[a];
+            if (batch > 1 && here != stride[i] * batch) return false;
+            if (batch == 1) stride[i] = here;
         }
+        batch *= n;
     }
+    if (batch > 1 && out[0].dim[0] == 1) return false;
+    for (int i = 0; i < 3 && batch > 1; i++) out[i] = add_batch(&out[i], batch, stride[i]);
     return true;
 }
 int dnn_gemm_choices(const Device *d, const Step *s) {
@@ -587,7 +607,7 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     y.view = plain_view(&into[0]);
     if (!describe(&y.view, &y.md) || !input_of(b, 1, &flat[1], &x) ||
         !input_of(b, 2, &flat[2], &w) ||
-        (has_bias && !bias_input(b, &f, s->view[0].rank - 1, 2, &bias)))
+        (has_bias && !bias_input(b, &f, s->view[0].rank - 1, flat[0].rank, &bias)))
         return chain_end(b, k, false);
     Input *added = has_bias ? &bias : NULL;
     const dnnl_memory_desc_t w_md = w.known ? any_layout(&w.md) : w.md;

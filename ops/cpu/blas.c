@@ -128,7 +128,8 @@ typedef struct Product {
     int64_t m, n, k;
     Matrix a, b, y; /* y TRANSPOSED: its transpose is computed from the transposed operands */
     int64_t dx_a, dx_b, dy; /* strides of vectors */
-    Blas *blas;
+    Blas *blas;             /* NULL: not used */
+    const Simd *simd;
 } Product;
 typedef struct MatMul {
     Operand a, b;
@@ -178,13 +179,12 @@ static int flip(int order) { return order == AS_IS ? TRANSPOSED : AS_IS; }
 DEFINE_PRODUCT(float, s)
 DEFINE_PRODUCT(double, d)
 
-/* Operands dense; so is y. */
+/* Operands dense; so is y. Sums wrap modulo 2^64. */
 static void product_integer(const Product *g, uint64_t *y, const uint64_t *a, const uint64_t *b) {
-    for (int64_t i = 0; i < g->m; i++) {
-        memset(y + i * g->n, 0, (size_t)g->n * sizeof *y);
+    memset(y, 0, (size_t)(g->m * g->n) * sizeof *y);
+    for (int64_t i = 0; i < g->m; i++)
         for (int64_t l = 0; l < g->k; l++)
-            for (int64_t j = 0; j < g->n; j++) y[i * g->n + j] += a[i * g->k + l] * b[l * g->n + j];
-    }
+            g->simd->scale_add[g->class](y + i * g->n, b + l * g->n, 1, a + i * g->k + l, g->n);
 }
 
 static void run_product(const MatMul *g, char *y, const char *a, const char *b) {
@@ -221,6 +221,11 @@ static int gemm_run_empty(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- building */
+/* Sums of integers do not depend on their order. */
+static bool exact_sums(const Step *s) {
+    const Class class = view_class(s->view, 3);
+    return class == CLASS_INT || class == CLASS_UINT;
+}
 static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, Matrix *m) {
     const View *v = &b->step->view[index];
     if (v->dtype == dtype && !dense && view_matrix(v, m)) {
@@ -254,18 +259,20 @@ static Nest batch_nest(Build *b, const View *y, const View *x1, const View *x2) 
     return nest_new(b->arena, (const View *const[]){&v[0], &v[1], &v[2]}, 3);
 }
 
-static bool blas_build(Build *b, Kernel *k) {
+static bool blas_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
     MatMul *g = ARENA_NEW(b->arena, MatMul, 1);
     const View *v = b->step->view;
     const int r = v[0].rank - 2, c = v[0].rank - 1;
     Product *p = &g->p;
+    const bool exact = exact_sums(b->step);
     *p = (Product){.class = view_class(v, 3),
                    .m = v[0].dim[r],
                    .n = v[0].dim[c],
                    .k = v[1].dim[c],
-                   .blas = b->device->blas};
+                   .blas = exact ? NULL : b->device->blas,
+                   .simd = b->device->simd};
     const int dtype = class_dtype(p->class);
-    const bool exact = p->class == CLASS_INT || p->class == CLASS_UINT;
     p->size = dtype_size(dtype);
     if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) ||
         !read_matrix(b, 2, dtype, exact, &g->b, &p->b))
@@ -289,27 +296,27 @@ static bool gemm_possible(const Device *d, const Step *s) {
     if (c < 1 || s->view[1].rank != c + 1 || s->view[2].rank != c + 1) return false;
     for (int i = 0; i < 3; i++)
         if (!dtype_numeric(s->view[i].dtype)) return false;
-    const Class class = view_class(s->view, 3);
-    return d->blas || class == CLASS_INT || class == CLASS_UINT;
+    return d->blas || exact_sums(s);
 }
 static int gemm_choices(const Device *d, const Step *s) {
     return gemm_possible(d, s) ? 1 + dnn_gemm_choices(d, s) : 0;
 }
-/* A product with the same b for all of the batch: cut along the batch, the rows or the columns. */
-static bool split_gemm(Build *b, Kernel *k) {
+/* Cut along the batch, or the rows, or the columns. */
+static bool split_gemm(Build *b, Make *make, bool compare, Kernel *k) {
     const View *y = &b->step->view[0];
     int batch = 0;
     while (batch < y->rank - 2 && y->dim[batch] == 1) batch++;
-    const Cut cut[] = {{batch, batch < y->rank - 2 ? 1 : 16, true}, {y->rank - 1, 64, true}};
-    return split_build(b, dnn_gemm_build, 0, cut, 2, k);
+    const Cut cut[] = {{batch, batch < y->rank - 2 ? 1 : 16, compare}, {y->rank - 1, 64, compare}};
+    return split_build(b, make, 0, cut, 2, k);
 }
 /* oneDNN's way first where it has one: it packs known weights, and is faster for few rows. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
+    if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);
     if (choice == 0 && dnn_gemm_choices(b->device, b->step)) {
-        if (split_gemm(b, k)) return true;
+        if (split_gemm(b, dnn_gemm_build, true, k)) return true;
         b->workspace = before;
     }
-    return blas_build(b, k);
+    return blas_build(b, choice, k);
 }
 const Maker gemm_maker = {.choices = gemm_choices, .build = gemm_build};

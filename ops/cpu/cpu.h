@@ -137,6 +137,12 @@ static inline const void *operand_at(const Operand *o, void *const slot[], void 
     if (o->copy) copy_run(o->copy, slot, work);
     return view_at(&o->view, slot, work);
 }
+/* The views of a gemm step with its batch axes joined: into the rows where b is the same for all of
+   an axis, which then are matrices of rank 2, else into one batch axis of rank 3, a factor that is
+   shared having 1 there. False: they cannot be joined, or are rows by matrices, where OpenBLAS is
+   faster. */
+bool gemm_flatten(const Step *, View out[3]);
+
 /* Where a kernel that computes in `dtype` writes, and the epilogue that then brings it into
    view[0]. */
 typedef struct Tail {

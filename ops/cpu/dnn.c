@@ -542,54 +542,9 @@ bool dnn_pool_build(Build *b, int choice, Kernel *k) {
 }
 
 /* ---- matrix products */
-static View last_axes(const View *v) {
-    View m = {.slot = v->slot, .dtype = v->dtype, .rank = 2, .offset = v->offset};
-    for (int i = 0; i < 2; i++)
-        m.dim[i] = v->dim[v->rank - 2 + i], m.stride[i] = v->stride[v->rank - 2 + i];
-    return m;
-}
-/* Batch axis a of the step continues the rows of y and a, and b is the same for all of it. */
-static bool join_rows(const Step *s, int a, View out[3]) {
-    const int64_t n = s->view[0].dim[a], m = out[0].dim[0];
-    if (s->view[2].stride[a] != 0) return false;
-    for (int i = 0; i < 2 && m > 1; i++)
-        if (s->view[i].stride[a] != out[i].stride[0] * m) return false;
-    for (int i = 0; i < 2; i++) {
-        if (m == 1) out[i].stride[0] = s->view[i].stride[a];
-        out[i].dim[0] = m * n;
-    }
-    return true;
-}
-/* Of one matrix, n of them; stride 0: one for all. */
-static View add_batch(const View *matrix, int64_t n, int64_t stride) {
-    View v = *matrix;
-    v.rank = 3;
-    for (int i = 2; i > 0; i--) v.dim[i] = v.dim[i - 1], v.stride[i] = v.stride[i - 1];
-    v.dim[0] = stride ? n : 1, v.stride[0] = stride;
-    return v;
-}
-/* The three views with their batch axes joined into the rows where b is shared, the others into one
-   axis; false: they cannot be joined, or are rows by matrices, where OpenBLAS is faster. */
-static bool flatten(const Step *s, View out[3]) {
-    int64_t batch = 1, stride[3] = {0};
-    for (int i = 0; i < 3; i++) out[i] = last_axes(&s->view[i]);
-    for (int a = s->view[0].rank - 3; a >= 0; a--) {
-        const int64_t n = s->view[0].dim[a];
-        if (n == 1 || (batch == 1 && join_rows(s, a, out))) continue;
-        for (int i = 0; i < 3; i++) {
-            const int64_t here = s->view[i].stride[a];
-            if (batch > 1 && here != stride[i] * batch) return false;
-            if (batch == 1) stride[i] = here;
-        }
-        batch *= n;
-    }
-    if (batch > 1 && out[0].dim[0] == 1) return false;
-    for (int i = 0; i < 3 && batch > 1; i++) out[i] = add_batch(&out[i], batch, stride[i]);
-    return true;
-}
 int dnn_gemm_choices(const Device *d, const Step *s) {
     View flat[3];
-    return d->dnn && all_float(s, 3) && flatten(s, flat);
+    return d->dnn && all_float(s, 3) && gemm_flatten(s, flat);
 }
 bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     (void)choice;
@@ -599,11 +554,11 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
     Chain *c = chain_new(b, k, f.whole, TAIL_ANY, &y);
-    if (!c || !flatten(s, flat)) return chain_end(b, k, false);
+    if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;
     there.view = views;
-    if (!flatten(&there, into)) return chain_end(b, k, false);
+    if (!gemm_flatten(&there, into)) return chain_end(b, k, false);
     y.view = plain_view(&into[0]);
     if (!describe(&y.view, &y.md) || !input_of(b, 1, &flat[1], &x) ||
         !input_of(b, 2, &flat[2], &w) ||

@@ -183,7 +183,7 @@ class Server(threading.local):
                 [FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         with tempfile.NamedTemporaryFile("r", errors="replace") as messages:
-            self.process.stdin.write("\t".join([messages.name, *arguments]) + "\n")
+            self.process.stdin.write("\t".join(map(str, [messages.name, *arguments])) + "\n")
             self.process.stdin.flush()
             code = os.waitstatus_to_exitcode(int(self.process.stdout.readline().split()[0]))
             return code, messages.read()

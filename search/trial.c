@@ -32,6 +32,7 @@ struct Trial {
     Arena *arena;
     Sizes sizes;
     bool fits;    /* the sizes are ones that the original allows */
+    Side sized;   /* the original as options give its sizes */
     Side side[2]; /* the original, the result */
     int result;   /* its file in memory */
     Held held;    /* the same */
@@ -53,15 +54,37 @@ static const char *class_of(unsigned classes) {
 
 static StringList texts(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
 
-static bool open_side(Trial *c, int k, const char *path) {
-    const SizeOptions given = {texts(c->r->o->input_shape), texts(c->r->o->dim)};
-    Side *s = &c->side[k];
-    const OpenValues open = {.size = size_given, .size_user = &given, .beside = c->r->in};
+static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const void *user) {
+    const OpenValues open = {.size = size, .size_user = user, .beside = c->r->in};
     s->model = model_open_values(c->w, path, &open, c->r->error);
     if (!s->model) return false;
     s->graph = *model_graph(s->model);
     model_rest(s->model);
     return true;
+}
+
+/* The size that both sides have. */
+static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
+    const Trial *c = user;
+    const Graph *g = &c->sized.graph;
+    int64_t dim[RANK_MAX], n;
+    (void)param;
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(c->w, g->in[k]);
+        if (!strcmp(model_input_name(c->sized.model, k), input) && axis < t->dim.n &&
+            oracle_dims(c->w, t, c->sizes, dim, &n))
+            return dim[axis];
+    }
+    return -1;
+}
+
+/* With a number for each size of an input: those that options give, the others guessed. Then more
+   is understood than where sizes are open. */
+static bool open_original(Trial *c) {
+    const SizeOptions given = {texts(c->r->o->input_shape), texts(c->r->o->dim)};
+    if (!open_side(c, &c->sized, c->r->from, size_given, &given)) return false;
+    c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
+    return open_side(c, &c->side[0], c->r->from, size_here, c);
 }
 
 static bool write_all(int fd, const char *bytes, size_t n) {
@@ -94,7 +117,7 @@ static bool open_result(Trial *c, const Derivation *d) {
                          "no memory to hold the result while it is checked");
     file_hold(r->arena, &c->held, c->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open_side(c, 1, path);
+    return open_side(c, &c->side[1], path, size_here, c);
 }
 
 /* ---- cutting */
@@ -280,21 +303,6 @@ static bool compare(Trial *c, CheckResult *result, const char **why) {
 
 /* ---- from beginning to end */
 
-/* The size that both sides were given. */
-static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
-    const Trial *c = user;
-    const Graph *g = &c->side[0].graph;
-    int64_t dim[RANK_MAX], n;
-    (void)param;
-    for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(c->w, g->in[k]);
-        if (!strcmp(model_input_name(c->side[0].model, k), input) && axis < t->dim.n &&
-            oracle_dims(c->w, t, c->sizes, dim, &n))
-            return dim[axis];
-    }
-    return -1;
-}
-
 /* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data
    beside the result. False: they disagree. */
 static bool whole_agrees(Trial *c, CheckResult *result) {
@@ -367,8 +375,8 @@ Trial *trial_open(Run *r, const Derivation *d) {
                                 .class = trial_class(d),
                                 .given = run_given_data,
                                 .given_user = r};
-    if (open_side(c, 0, r->from) && open_result(c, d)) {
-        c->fits = sizes_guess(c->w, c->arena, &c->side[0].graph, &c->sizes);
+    if (open_original(c) && open_result(c, d)) {
+        sizes_guess(c->w, c->arena, &c->side[0].graph, &c->sizes);
         return c;
     }
     trial_close(c);
@@ -379,6 +387,7 @@ void trial_close(Trial *c) {
     if (!c) return;
     if (c->result) held_free(&c->held);
     device_close(&c->open);
+    model_close(c->sized.model);
     model_close(c->side[0].model);
     model_close(c->side[1].model);
     world_free(c->w);

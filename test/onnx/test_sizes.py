@@ -2,6 +2,7 @@
 
 import json, os, subprocess
 import onnx, onnx.parser, pytest
+from written import real_models
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -56,3 +57,16 @@ SHARED = """m (float[n, 2] x, float[3, n] z) => (float[3, 2] y)
 def test_a_size_of_several_inputs_is_one_number(options, tmp_path):
     code, said, report = optimize(SHARED, tmp_path, *options)
     assert code == 0 and report["changed"] and "original stands" not in said, said
+
+
+# Of real models, those whose sizes are hard to guess: a step of a network that takes 512 samples
+# only, and maps that are enlarged until they are as large as others.
+@pytest.mark.parametrize("name", ["silero_vad_16k_op15.onnx", "ch_PP-OCRv4_det_infer.onnx"])
+def test_real_models_are_optimized_without_sizes(name, tmp_path):
+    path = [p for p in real_models() if os.path.basename(p) == name]
+    if not path:
+        pytest.skip("no models here: scripts/fetch-models fetches them")
+    words = [PROGRAM, path[0], tmp_path / "out.onnx", "--cost", "flops", "--steps", "40"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0 and "compared by numbers" in done.stdout, done.stdout + done.stderr
+    assert "original stands" not in done.stdout

@@ -38,6 +38,12 @@ static void options_are_checked(void **state) {
     unsetenv("OPENBLAS_CORETYPE");
     unsetenv("ISOMER_CPU");
     assert_non_null(d);
+    char threads[1000];
+    memset(threads, '1', sizeof threads - 1), threads[sizeof threads - 1] = 0;
+    setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    cpu->close(cpu->open("", NULL, 0));
+    assert_string_equal(getenv("OPENBLAS_NUM_THREADS"), threads);
+    unsetenv("OPENBLAS_NUM_THREADS");
     assert_int_equal(cpu->identity(d, text, sizeof text), 0);
     const char *build = strstr(text, "generic kernels ");
     assert_non_null(build);

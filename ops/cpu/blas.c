@@ -37,20 +37,23 @@ struct Blas {
 /* ---- opening */
 typedef struct Saved {
     const char *name;
-    bool was_set;
-    char value[256];
+    char *value; /* our own copy; NULL: it was not set */
 } Saved;
-static Saved environment_set(const char *name, const char *value) {
+/* Sets a variable, or with NULL takes it away. False: no memory; then nothing is changed. */
+static bool environment_set(const char *name, const char *value, Saved *before) {
     const char *old = getenv(name);
-    Saved s = {.name = name, .was_set = old != NULL};
-    snprintf(s.value, sizeof s.value, "%s", old ? old : "");
-    if (value) setenv(name, value, 1);
-    else unsetenv(name);
-    return s;
+    const size_t bytes = old ? strlen(old) + 1 : 0;
+    *before = (Saved){name, old ? mem_realloc(NULL, bytes) : NULL};
+    if (old && !before->value) return false;
+    if (old) memcpy(before->value, old, bytes);
+    if (!(value ? setenv(name, value, 1) : unsetenv(name))) return true;
+    before->value = mem_realloc(before->value, 0);
+    return false;
 }
-static void environment_restore(const Saved *s) {
-    if (s->was_set) setenv(s->name, s->value, 1);
+static void environment_restore(Saved *s) {
+    if (s->value) setenv(s->name, s->value, 1);
     else unsetenv(s->name);
+    s->value = mem_realloc(s->value, 0);
 }
 
 /* The serial build first: threads of its own would fight with the others. */
@@ -72,18 +75,26 @@ static void copy_text(void *library, const char *function, char *to, size_t n) {
     snprintf(to, n, "%s", text ? text() : "?");
 }
 
+/* With one thread, and the core asked for; the environment is as before when it returns. */
+static void *open_with(const BlasOptions *o, char *why, size_t n) {
+    Saved core, threads;
+    void *library = NULL;
+    if (!environment_set("OPENBLAS_CORETYPE", o->coretype, &core))
+        return snprintf(why, n, "out of memory"), NULL;
+    if (environment_set("OPENBLAS_NUM_THREADS", "1", &threads)) {
+        library = open_library(o->path);
+        if (!library) snprintf(why, n, "OpenBLAS cannot be opened: %s", dlerror());
+        environment_restore(&threads);
+    } else snprintf(why, n, "out of memory");
+    environment_restore(&core);
+    return library;
+}
+
 Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
     pthread_mutex_lock(&serial_build);
-    const Saved core = environment_set("OPENBLAS_CORETYPE", o->coretype),
-                threads = environment_set("OPENBLAS_NUM_THREADS", "1");
-    void *library = open_library(o->path);
-    environment_restore(&threads);
-    environment_restore(&core);
+    void *library = open_with(o, why, n);
     pthread_mutex_unlock(&serial_build);
-    if (!library) {
-        snprintf(why, n, "OpenBLAS cannot be opened: %s", dlerror());
-        return NULL;
-    }
+    if (!library) return NULL;
     Blas *b = mem_realloc(NULL, sizeof *b);
     if (!b) return dlclose(library), snprintf(why, n, "out of memory"), NULL;
     *b = (Blas){.library = library};

@@ -18,14 +18,19 @@
 static const Backend *cpu;
 static Device *one;
 
-static void run_step(Device *d, const Step *step, void *const slot[]) {
+/* known: by view, contents that do not change; NULL: none. */
+static void run_known(Device *d, const Step *step, const void *const known[], void *const slot[]) {
     size_t bytes;
     char why[200];
-    Kernel *kernel = cpu->compile(d, step, 0, NULL, &bytes, why, sizeof why);
+    Kernel *kernel = cpu->compile(d, step, 0, known, &bytes, why, sizeof why);
     void *scratch = kernel ? cpu->alloc(d, bytes + 1) : NULL;
     if (!scratch || cpu->run(kernel, slot, scratch)) fail_msg("%s", why);
     cpu->release(d, scratch);
     cpu->forget(kernel);
+}
+
+static void run_step(Device *d, const Step *step, void *const slot[]) {
+    run_known(d, step, NULL, slot);
 }
 
 static View matrix(int slot, int64_t rows, int64_t columns) {
@@ -69,8 +74,8 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
     test_free(x), test_free(a), test_free(w), test_free(y[0]), test_free(y[1]);
 }
 
-/* Batches of products, of which b may lie transposed or be the same for all: y has the bytes of one
-   thread. */
+/* Batches of products, of which b may lie transposed or be known and the same for all: y has the
+   bytes of one thread. */
 static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, bool transposed,
                      bool same) {
     View v[] = {view_dense(0, dtype, 3, (const int64_t[]){batch, m, n}),
@@ -85,14 +90,15 @@ static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, 
          *y[2] = {test_calloc(1, bytes), test_calloc(1, bytes)};
     element_fill((DType)dtype, a, batch * m * k, 1),
         element_fill((DType)dtype, b, batch * k * n, 2);
-    run_step(one, &s, (void *const[]){y[0], a, b});
+    const void *const known[] = {NULL, NULL, same ? b : NULL};
+    run_known(one, &s, known, (void *const[]){y[0], a, b});
     for (int threads = 1; threads <= 3; threads++) {
         char text[64];
         snprintf(text, sizeof text, "grain=1,threads=%d", threads);
         Device *many = cpu->open(text, NULL, 0);
         assert_non_null(many);
         memset(y[1], 7, bytes);
-        run_step(many, &s, (void *const[]){y[1], a, b});
+        run_known(many, &s, known, (void *const[]){y[1], a, b});
         assert_memory_equal(y[0], y[1], bytes / 8 * (dtype == DT_FLOAT ? 4 : 8));
         cpu->close(many);
     }
@@ -105,6 +111,7 @@ static void products_are_cut(void **state) {
         for (int transposed = 0; transposed < 2; transposed++) {
             products(type[t], 7, 33, 31, 65, transposed, false);
             products(type[t], 3, 5, 64, 130, transposed, true);
+            products(type[t], 1, 16, 300, 768, transposed, true);
             products(type[t], 1, 47, 20, 150, transposed, false);
             products(type[t], 12, 1, 20, 150, transposed, false);
         }

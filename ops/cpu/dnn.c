@@ -553,7 +553,9 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     const Fused f = fused_match(b, s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
-    Chain *c = chain_new(b, k, f.whole, TAIL_ANY, &y);
+    /* Its way for packed weights writes dense matrices only. */
+    const bool packs = b->weights && b->weights[2];
+    Chain *c = chain_new(b, k, f.whole, packs ? TAIL_DENSE : TAIL_ANY, &y);
     if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;

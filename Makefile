@@ -21,13 +21,14 @@ ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 
 OPTIMIZE ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion
-LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC -fvisibility=hidden -pthread
+LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC \
+    -fvisibility=hidden -pthread
 COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
 LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
 
-comma := ,
-# The programs: each is built if its source file is there.
-MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c generator/generate_rules.c verifier/verify_rules.c
+# The programs, each named after the file of its main.
+MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
+    generator/generate_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
 sources = $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -35,18 +36,20 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
 GENERATOR := $(call objects,$(call sources,generator))
 VERIFIER := $(call objects,$(call sources,verifier))
-PROGRAMS := $(foreach m,$(wildcard $(MAINS)),$(BUILD)/$(subst _,-,$(basename $(notdir $(m)))))
+PROGRAMS := $(addprefix $(BUILD)/,$(subst _,-,$(basename $(notdir $(MAINS)))))
 # Where MPI is installed there is one more program.
 MPICC ?= $(shell command -v mpicc)
 MPI_PROGRAMS := $(if $(MPICC),$(BUILD)/generate-rules-mpi)
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
-SHARED := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard test/shared/*.c) $(filter-out test/fuzz/entry.c test/fuzz/forks.c,$(wildcard test/fuzz/*.c))))
+FUZZED := $(filter-out test/fuzz/entry.c test/fuzz/forks.c,$(wildcard test/fuzz/*.c))
+SHARED := $(call objects,$(sort $(wildcard test/shared/*.c) $(FUZZED)))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
+FORKS := $(BUILD)/test/tools/optimize-forks
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
-ARCHIVES := $(BUILD)/libisomer.a $(if $(GENERATOR),$(BUILD)/libgenerator.a) $(if $(VERIFIER),$(BUILD)/libverifier.a)
+ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
-.PHONY: all roundtrip demo test bench prove rules check-mutants check-ndebug asan ubsan install clean programs-of-tests force
-.PHONY: coverage fuzz fuzzers mutate-models test-heavy
+.PHONY: all install clean force programs-of-tests test test-heavy check-ndebug asan ubsan coverage
+.PHONY: demo bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -72,14 +75,17 @@ $(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list
 $(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(BUILD)/libisomer.a
 $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
 $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
-$(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a $(BUILD)/libisomer.a
+$(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/generate-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += -lz3
 $(PROGRAMS):
 	$(COMPILE) -o $@ $^ $(LIBS)
 
-$(BUILD)/generate-rules-mpi: generator/mpi/generate_rules_mpi.c generator/generate.h $(BUILD)/libgenerator.a $(BUILD)/libisomer.a
-	OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) $(if $(WERROR),-Werror) -I. -o $@ $(filter %.c %.a,$^) $(LIBS)
+$(BUILD)/generate-rules-mpi: $(BUILD)/libgenerator.a $(BUILD)/libisomer.a
+$(BUILD)/generate-rules-mpi: generator/mpi/generate_rules_mpi.c generator/generate.h
+	OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) \
+	    $(WARNINGS) $(if $(WERROR),-Werror) -I. -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(MANUALS): $(BUILD)/man/%.1: $(BUILD)/%
 	@mkdir -p $(@D)
@@ -91,9 +97,10 @@ $(NAMES:%=$(BUILD)/completions/_%): $(BUILD)/completions/_%: $(BUILD)/%
 	@mkdir -p $(@D)
 	$< --help=zsh > $@
 
-# test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its archive too. test/shared is what tests share.
+# test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its
+# archive too. test/shared is what tests share.
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
-	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter $(BUILD)/lib$(firstword $(subst _, ,$*)).a,$(filter-out %/libisomer.a,$(ARCHIVES))) \
+	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter %/lib$(firstword $(subst _, ,$*)).a,$(ARCHIVES)) \
 	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
 
 # Small programs that the tests in Python run.
@@ -105,13 +112,18 @@ $(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
-# Kernels for one instruction set are compiled for it and chosen when the program runs; all else is for any machine.
+# Kernels for one instruction set are compiled for it and chosen when the program runs; all else is
+# for any machine.
 LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math
-$(BUILD)/ops/cpu/simd_base.o $(BUILD)/ops/cpu/copy.o $(BUILD)/ops/cpu/taps.o: private ISA := $(LOOPS)
-$(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) -ffp-contract=fast -mavx2 -mfma
-$(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
+AVX2 := -ffp-contract=fast -mavx2 -mfma
+AVX512 := -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma \
+    -mprefer-vector-width=512
+$(addprefix $(BUILD)/ops/cpu/,simd_base.o copy.o taps.o): private ISA := $(LOOPS)
+$(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)
+$(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
-# The build of the kernels, a part of the key of every time measured with them: their sources, compiler and flags.
+# The build of the kernels, a part of the key of every time measured with them: their sources,
+# compiler and flags.
 KERNELS := $(sort $(wildcard ops/*.[ch] ops/cpu/*.[ch] ops/core/loop*.[ch]))
 $(BUILD)/ops/cpu/cpu.o: $(BUILD)/kernels
 $(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/kernels)"'
@@ -127,17 +139,20 @@ $(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
 
-# Three files whose times change only when their contents do: `flags` when the compiler or its flags change, so that everything is compiled
-# again; `list` when a source file comes or goes, so that everything is linked again; `kernels` when the kernels do.
+# Three files whose times change only when their contents do: `flags` when the compiler or its flags
+# change, so that everything is compiled again; `list` when a source file comes or goes, so that
+# everything is linked again; `kernels` when the kernels do.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
-$(BUILD)/kernels: STATE = $(shell { cat $(KERNELS); grep 'ISA :=' Makefile; $(CC) --version | head -1; \
-    echo '$(LANGUAGE) $(OPTIMIZE) $(EXTRA) $(CFLAGS) $(LOOPS)'; } | sha256sum | cut -c1-12)
+$(BUILD)/kernels: STATE = $(shell { cat $(KERNELS); grep 'ISA :=' Makefile; \
+    $(CC) --version | head -1; \
+    echo '$(LANGUAGE) $(OPTIMIZE) $(EXTRA) $(CFLAGS) $(LOOPS) $(AVX2) $(AVX512)'; } | \
+    sha256sum | cut -c1-12)
 $(BUILD)/flags $(BUILD)/list $(BUILD)/kernels: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
-programs-of-tests: all $(TESTS) $(TOOLS) $(PLUGINS)
+programs-of-tests: all $(TESTS) $(TOOLS) $(FORKS) $(PLUGINS)
 test: programs-of-tests
 	@BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests $(ONLY)
 
@@ -145,35 +160,45 @@ test: programs-of-tests
 check-ndebug:
 	$(MAKE) test BUILD=$(BUILD)/ndebug EXTRA=-DNDEBUG
 asan:
-	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 EXTRA="-fsanitize=address -fno-omit-frame-pointer"
+	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/asan OPTIMIZE=-O1 \
+	    EXTRA="-fsanitize=address -fno-omit-frame-pointer"
 ubsan:
-	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
+	TEST_TIMEOUT=1800 $(MAKE) test BUILD=$(BUILD)/ubsan OPTIMIZE=-O1 \
+	    EXTRA="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
 
 coverage:
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/coverage
 
-# Fuzzing programs are clang's, under its address and undefined-behaviour sanitizers. fuzz runs each for so many seconds on test/fuzz/seeds.
+# Fuzzing programs are clang's, under its address and undefined-behaviour sanitizers. fuzz runs each
+# for so many seconds on test/fuzz/seeds.
+SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
 FUZZ ?= $(patsubst test/fuzz/target_%.c,%,$(sort $(wildcard test/fuzz/target_*.c)))
 fuzzers: $(addprefix $(BUILD)/fuzz-,$(FUZZ))
 $(BUILD)/fuzz-%: test/fuzz/entry.c $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) $(WARNINGS) -fsanitize=fuzzer -DFUZZ=fuzz_$* -o $@ $^ $(LIBS)
 fuzz:
-	$(MAKE) fuzzers FUZZ="$(FUZZ)" BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE=-O1 EXTRA="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	$(MAKE) fuzzers FUZZ="$(FUZZ)" BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE=-O1 \
+	    EXTRA="-fsanitize=fuzzer-no-link $(SANITIZED)"
 	BUILD=$(BUILD)/fuzz scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
-# N damaged model files through optimize-model, under the sanitizers; one process reads the rules, and each run is a child of it.
+# N damaged model files through optimize-model, under the sanitizers; one process reads the rules,
+# and each run is a child of it.
 N ?= 1000
 SEED ?= 1
-$(BUILD)/optimize-forks: $(BUILD)/test/fuzz/forks.o $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
-	$(COMPILE) $(addprefix -Wl$(comma)--wrap=,main graph_world_new world_free library_open escape_raise) -o $@ $^ $(LIBS)
+WRAPPED := main graph_world_new world_free library_open escape_raise
+$(FORKS): $(BUILD)/test/fuzz/forks.o $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
+	@mkdir -p $(@D)
+	$(COMPILE) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
 mutate-models:
-	$(MAKE) $(BUILD)/asan-ubsan/optimize-forks BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	$(MAKE) $(FORKS:$(BUILD)%=$(BUILD)/asan-ubsan%) BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 \
+	    EXTRA="$(SANITIZED)"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
 # What make test takes a sample of (test/README.md).
 test-heavy: programs-of-tests
-	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests search_faults test_untrusted test_generator_runs
+	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
+	    scripts/run-tests search_faults test_untrusted test_generator_runs
 
 demo:
 	scripts/install-dependencies
@@ -183,38 +208,55 @@ bench: all
 	BUILD=$(BUILD) scripts/bench
 	BUILD=$(BUILD) scripts/bench-rules
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/bench-generator
-# Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last result is kept.
-roundtrip: programs-of-tests $(BUILD)/optimize-forks
+# Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last
+# result is kept.
+roundtrip: programs-of-tests
 	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/roundtrip.py --table test/onnx/ROUNDTRIP.md
-# Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last result is kept.
+# Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last
+# result is kept.
 check-mutants: programs-of-tests
-	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt && cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
-# Generates candidates over each operator set, proves and minimises them, and keeps what is proved (rules/generated/README.md). Steps whose
-# results are in build/rules are not repeated. With WITHOUT=--without-size-4 it takes minutes.
+	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt
+	cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
+# Generates candidates over each operator set, proves and minimises them, and keeps what is proved
+# (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
+# WITHOUT=--without-size-4 it takes minutes.
 rules: all
 	BUILD=$(BUILD) scripts/rules $(WITHOUT)
-# Proves the library again and writes the verdicts into it: after a rule was written, or an operator's definition changed.
+# Proves the library again and writes the verdicts into it: after a rule was written, or an
+# operator's definition changed.
 prove: all
 	for f in rules/library/*.rules; do $(BUILD)/verify-rules -q $$f -o $$f || exit; done
 
+INSTALLED := $(DESTDIR)$(PREFIX)
+SHARE := $(INSTALLED)/share
+HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py
+GENERATED := $(wildcard rules/generated/search/*.rules)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/isomer/rules
-	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin)
-	$(if $(PROGRAMS),install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 bash-completion/completions zsh/site-functions isomer/scripts))
-	$(if $(PROGRAMS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
-	$(if $(PROGRAMS),install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(DESTDIR)$(PREFIX)/share/bash-completion/completions)
-	$(if $(PROGRAMS),install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(DESTDIR)$(PREFIX)/share/zsh/site-functions)
-	$(if $(wildcard scripts/compare-onnx),install -m 755 scripts/compare-onnx scripts/measure-onnxruntime $(DESTDIR)$(PREFIX)/share/isomer/scripts)
-	$(if $(wildcard scripts/compare-onnx),install -m 644 scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py $(DESTDIR)$(PREFIX)/share/isomer/scripts)
-	install -m 755 $(BUILD)/libisomer.so $(DESTDIR)$(PREFIX)/lib
-	$(if $(wildcard search/isomer.h),install -m 644 search/isomer.h $(DESTDIR)$(PREFIX)/include)
-	$(if $(wildcard rules/library/*.rules),install -m 644 $(wildcard rules/library/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules)
-	install -d $(DESTDIR)$(PREFIX)/share/isomer/rules/generated
-	$(if $(wildcard rules/generated/search/*.rules),install -m 644 $(wildcard rules/generated/search/*.rules) $(DESTDIR)$(PREFIX)/share/isomer/rules/generated)
-	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: isomer\nDescription: tensor graph superoptimizer\nVersion: %s\nLibs: -L$${libdir} -lisomer\nCflags: -I$${includedir}\n' \
-	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/isomer.pc
+	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig include) $(addprefix $(SHARE)/,man/man1 \
+	    bash-completion/completions zsh/site-functions isomer/scripts isomer/rules/generated)
+	install -m 755 $(PROGRAMS) $(INSTALLED)/bin
+	install -m 644 $(MANUALS) $(SHARE)/man/man1
+	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
+	install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(SHARE)/zsh/site-functions
+	install -m 755 scripts/compare-onnx scripts/measure-onnxruntime $(SHARE)/isomer/scripts
+	install -m 644 $(HELPERS) $(SHARE)/isomer/scripts
+	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib
+	install -m 644 search/isomer.h $(INSTALLED)/include
+	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
+	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
+	{ echo 'prefix=$(PREFIX)'; \
+	  echo 'libdir=$${prefix}/lib'; \
+	  echo 'includedir=$${prefix}/include'; \
+	  echo; \
+	  echo 'Name: isomer'; \
+	  echo 'Description: tensor graph superoptimizer'; \
+	  echo 'Version: $(VERSION)'; \
+	  echo 'Libs: -L$${libdir} -lisomer'; \
+	  echo 'Cflags: -I$${includedir}'; } > $(INSTALLED)/lib/pkgconfig/isomer.pc
 
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/ndebug/*' -not -path '$(BUILD)/asan/*' -not -path '$(BUILD)/ubsan/*' -not -path '$(BUILD)/coverage/*' -not -path '$(BUILD)/fuzz/*' -not -path '$(BUILD)/asan-ubsan/*' 2>/dev/null)
+# What the compiler said each object is made of; builds in folders below have their own.
+BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan)
+-include $(shell find $(BUILD) \( -false $(BELOW) \) -prune -o -name '*.d' -print 2>/dev/null)

@@ -16,7 +16,7 @@ import collections, glob, os, random, shutil, subprocess, sys, time
 
 BUILD, MODELS = os.environ.get("BUILD", "build"), os.environ.get("ISOMER_MODELS", ".cache/models")
 PROGRAM, KEEP, TESTDATA = (
-    os.path.join(BUILD, "optimize-forks"),
+    os.path.join(BUILD, "test", "tools", "optimize-forks"),
     os.path.join(BUILD, "mutants"),
     "/usr/share/libonnx-testdata/data",
 )

@@ -23,7 +23,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", os.environ.get("BUILD", "build")))
 OPTIMIZE, FORKS, TOOL = (
     os.path.join(BUILD, "optimize-model"),
-    os.path.join(BUILD, "optimize-forks"),
+    os.path.join(BUILD, "test", "tools", "optimize-forks"),
     os.path.join(BUILD, "test", "tools", "onnx_roundtrip"),
 )
 EAGER = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
@@ -193,13 +193,14 @@ SERVER = Server()
 
 
 def optimize(case, out, *options):
-    if case.data is not None and os.path.exists(FORKS):
-        code, messages = SERVER.run(["-q", case.path, out, *options])
-        return f"exit {code}: {messages.strip()[-300:]}" if code else ""
-    done = subprocess.run(
-        [OPTIMIZE, "-q", case.path, out, *options], capture_output=True, text=True, timeout=300
-    )
-    return f"exit {done.returncode}: {done.stderr.strip()[-300:]}" if done.returncode else ""
+    """Why optimize-model failed; an empty string: it did not."""
+    words = ["-q", str(case.path), str(out), *options]
+    if case.data is not None:
+        code, messages = SERVER.run(words)
+    else:
+        done = subprocess.run([OPTIMIZE, *words], capture_output=True, text=True, timeout=300)
+        code, messages = done.returncode, done.stderr
+    return f"exit {code}: {messages.strip()[-300:]}" if code else ""
 
 
 def all_rules(case, out):

@@ -42,10 +42,12 @@ typedef struct Family {
     Text *text;
     Sig last; /* signatures are numbered as they are met: what is not above it has been printed */
     Poly list[ATTRS][LISTS];
+    Poly size[INPUTS][RANKS], entry[ATTRS][LISTS]; /* symbols, each named once; 0: not yet */
 } Family;
 
-static Poly symbol(Family *f, const char *stem, int k, int a) {
-    return poly_named(f->w, arena_format(f->w->arena, "%s.%d.%d", stem, k, a));
+static Poly symbol(Family *f, Poly *known, const char *stem, int k, int a) {
+    if (!*known) *known = poly_named(f->w, arena_format(f->w->arena, "%s.%d.%d", stem, k, a));
+    return *known;
 }
 static int rank_of(const Variant *v, int input) {
     if (input == 0 || v->pattern == 0) return v->rank;
@@ -55,7 +57,8 @@ static int rank_of(const Variant *v, int input) {
 }
 static Poly size_of(Family *f, const Variant *v, int input, int a) {
     if (v->sizes == SOME_ONES && a % 2 == 0) return poly_int(f->w, 1);
-    return v->sizes == NUMBERS ? poly_int(f->w, a + 2) : symbol(f, "n", input, a);
+    if (v->sizes == NUMBERS) return poly_int(f->w, a + 2);
+    return symbol(f, &f->size[input][a], "n", input, a);
 }
 
 static int list_length(const AttrDef *d, const Variant *v) {
@@ -78,7 +81,7 @@ static Poly list_entry(Family *f, const AttrDef *d, const Variant *v, int k, int
     bool free = d->kind == A_INTS && d->fill == AS_IS;
     if (free && v->list == BACKWARDS) return poly_int(f->w, n - 1 - entry);
     if (free && v->list == SOME_ZEROS && v->rank > 0 && entry % v->rank % 2 == 0) return 0;
-    if (!free || v->list < AS_SIZES) return symbol(f, d->name, k, entry);
+    if (!free || v->list < AS_SIZES) return symbol(f, &f->entry[k][entry], d->name, k, entry);
     Poly size = size_of(f, v, 0, entry);
     if (v->list == DOUBLED) return poly_scale(f->w, size, 2);
     bool merges = v->list == MERGED && entry == n - 1 && v->rank > 1;

@@ -286,23 +286,10 @@ def huge(folder, external):
 
 def test_weights_beyond_two_gigabytes(tmp_path):
     path, out = huge(tmp_path, True), tmp_path / "out.onnx"
-    assert (
-        run(path, out, "--rules", "none").returncode == 0 and out.read_bytes() == path.read_bytes()
-    )
-    done = run(
-        path,
-        out,
-        "--measure-with",
-        f"exec '{roundtrip.EAGER}'",
-        "--cost-db",
-        tmp_path / "costs",
-        "--check=0",
-    )
+    done = run(path, out, "--cost", "nodes", "--check=0")
     assert done.returncode == 0, done.stderr
-    assert (
-        externals(out)["table"] == ("table", 0, 2_400_000_000)
-        and out.read_bytes() != path.read_bytes()
-    )
+    assert externals(out)["table"] == ("table", 0, 2_400_000_000)
+    assert out.read_bytes() != path.read_bytes()
 
 
 def test_a_file_beyond_two_gigabytes_is_refused(tmp_path):

@@ -3,7 +3,7 @@
    Under a link, every process reads the same options, and the first one writes. */
 #include "generator/generate.h"
 #include "generator/relate.h"
-#include "ops/base/options.h"
+#include "ops/base/main.h"
 #include "rules/taso.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -400,29 +400,17 @@ static bool act(Main *m, const StringList *rest) {
     return settle(m, rest) && run(m);
 }
 
-int generate_program(int argc, char **argv, const GenerateLink *link) {
-    Escape escape = {.error = {0}};
-    Arena *a = NULL;
-    Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2), .link = link};
-    if (setjmp(escape.here)) {
-        char text[700];
-        error_print(&escape.error, text, sizeof text);
-        fprintf(stderr, "generate-rules: %s\n", text);
-        return error_exit_code(&escape.error);
-    }
-    m.arena = a = arena_new(&escape, 0);
+static void command(void *user, Arena *a, int argc, char **argv) {
+    Main *m = user;
+    m->arena = a;
     StringList rest = {0};
     Text help = text_new(a);
-    bool ok = parse(&m, argc, argv, &rest, &help), first = !link || !link->rank;
-    if (ok && (m.o.help || m.o.version)) {
-        if (first) fputs(help.data, stdout);
-    } else ok = ok && act(&m, &rest);
-    if (!ok) {
-        char text[700];
-        error_print(&m.error, text, sizeof text);
-        fprintf(stderr, "generate-rules: %s\n", text);
-    }
-    int code = ok ? 0 : error_exit_code(&m.error);
-    arena_free(a);
-    return code;
+    if (!parse(m, argc, argv, &rest, &help)) return;
+    if (!m->o.help && !m->o.version) act(m, &rest);
+    else if (!m->link || !m->link->rank) fputs(help.data, stdout);
+}
+
+int generate_program(int argc, char **argv, const GenerateLink *link) {
+    Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2), .link = link};
+    return program_main(&program, argc, argv, command, &m, &m.error);
 }

@@ -10,6 +10,7 @@
 #include "graphs/sizes.h"
 #include "graphs/stage.h"
 #include "ops/backend.h"
+#include "ops/base/main.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
 #include <math.h>
@@ -480,25 +481,16 @@ static bool document(Run *r) {
     return true;
 }
 
-int main(int argc, char *argv[]) {
-    Escape escape = {.error = {.kind = E_NONE}};
+static void act(void *user, Arena *a, int argc, char **argv) {
+    Run *r = user;
+    r->arena = a;
+    if (!parse_options(r, argc, argv)) return;
+    r->w = graph_world_new(arena_escape(a), 0);
+    r->o.help || r->o.version ? document(r) : run(r);
+}
+
+int main(int argc, char **argv) {
     Error error = {.kind = E_NONE};
-    char text[700];
-    Run *r = calloc(1, sizeof *r);
-    if (!r) return 4;
-    r->error = &error;
-    if (setjmp(escape.here)) error = escape.error;
-    else {
-        r->arena = arena_new(&escape, 0);
-        if (parse_options(r, argc, argv)) {
-            r->w = graph_world_new(&escape, 0);
-            r->o.help || r->o.version ? document(r) : run(r);
-        }
-    }
-    escape_free(&escape);
-    free(r);
-    if (error.kind == E_NONE) return fflush(stdout) || ferror(stdout) ? 5 : 0;
-    error_print(&error, text, sizeof text);
-    fprintf(stderr, "run-model: %s\n", text);
-    return error_exit_code(&error);
+    Run r = {.error = &error};
+    return program_main(&program, argc, argv, act, &r, &error);
 }

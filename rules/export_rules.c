@@ -1,7 +1,7 @@
 /* export_rules.c -- the program export-rules: hands proved rules on in a format of others. What has
    no verdict that holds is left out, and counted on the standard error. */
 #include "graphs/onnx/onnx.h"
-#include "ops/base/options.h"
+#include "ops/base/main.h"
 #include "rules/export.h"
 #include "rules/installed.h"
 #include <cjson/cJSON.h>
@@ -166,34 +166,22 @@ static bool run(Program *p) {
     return true;
 }
 
-static int command(Program *p, Escape *escape, int argc, char **argv) {
-    char text[800];
-    if (setjmp(escape->here)) {
-        p->error = escape->error;
-    } else {
-        p->set.arena = p->arena = arena_new(escape, 0);
-        p->w = graph_world_new(escape, 0);
-        Text help = text_new(p->arena);
-        if (!parse(p, argc, argv, &help)) {
-        } else if (p->o.help) {
-            printf("%s", help.data);
-        } else if (p->o.version) {
-            options_version(&help, program.name);
-            onnx_versions(&help);
-            printf("%s  cJSON %s\n", help.data, cJSON_Version());
-        } else run(p);
-    }
-    if (p->error.kind == E_NONE) return fflush(stdout) || ferror(stdout) ? 5 : 0;
-    error_print(&p->error, text, sizeof text);
-    fprintf(stderr, "export-rules: %s\n", text);
-    return error_exit_code(&p->error);
+static void act(void *user, Arena *a, int argc, char **argv) {
+    Program *p = user;
+    p->set.arena = p->arena = a;
+    p->w = graph_world_new(arena_escape(a), 0);
+    Text help = text_new(a);
+    if (!parse(p, argc, argv, &help)) return;
+    if (p->o.help) {
+        printf("%s", help.data);
+    } else if (p->o.version) {
+        options_version(&help, program.name);
+        onnx_versions(&help);
+        printf("%s  cJSON %s\n", help.data, cJSON_Version());
+    } else run(p);
 }
 
 int main(int argc, char **argv) {
-    Escape escape = {0};
     Program p = {0};
-    int code = command(&p, &escape, argc, argv);
-    if (p.w) world_free(p.w);
-    if (p.arena) arena_free(p.arena);
-    return code;
+    return program_main(&program, argc, argv, act, &p, &p.error);
 }

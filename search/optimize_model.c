@@ -1,6 +1,6 @@
 /* optimize_model.c -- the program optimize-model: turns options into IsomerOptions, makes one call
    of the library (isomer.h) and prints its table. */
-#include "ops/base/options.h"
+#include "ops/base/main.h"
 #include "search/isomer.h"
 #include <signal.h>
 #include <stdio.h>
@@ -374,13 +374,6 @@ static bool valid(const Options *o, Error *e) {
            one_of("--progress", o->progress, progress, e);
 }
 
-static int refuse(const Error *e) {
-    char text[700];
-    error_print(e, text, sizeof text);
-    fprintf(stderr, "optimize-model: %s\n", text);
-    return error_exit_code(e);
-}
-
 static bool versions(Text *t) {
     enum { ROOM = 4000 };
     char *text = arena_alloc(t->arena, ROOM);
@@ -389,7 +382,14 @@ static bool versions(Text *t) {
     return true;
 }
 
-int main(int argc, char **argv) {
+typedef struct Call {
+    int code; /* of the library's call; its message is printed */
+    Error error;
+} Call;
+
+static void act(void *user, Arena *a, int argc, char **argv) {
+    Call *c = user;
+    Error *e = &c->error;
     IsomerOptions x;
     isomer_options(&x);
     Options o = {.search = x.search,
@@ -405,21 +405,17 @@ int main(int argc, char **argv) {
                  .cost = x.cost,
                  .backend = x.backend};
     OptionDef table[OPTIONS];
-    Error e = {0};
-    Escape escape = {0};
-    if (setjmp(escape.here)) return escape_free(&escape), refuse(&escape.error);
-    Arena *a = arena_new(&escape, 0);
     option_table(&o, table);
-    bool parsed = options_parse(a, table, argc, argv, &o.files, &e);
-    int code = 0;
-    if (parsed && (o.help || o.version)) {
-        Text t = text_new(a);
-        parsed = o.help ? options_document(&t, &program, table, o.help, &e) : versions(&t);
-        code = parsed ? fputs(t.data, stdout) < 0 : refuse(&e);
-    } else {
-        parsed = parsed && valid(&o, &e);
-        code = parsed ? run(&o) : refuse(&e);
-    }
-    arena_free(a);
-    return code;
+    if (!options_parse(a, table, argc, argv, &o.files, e)) return;
+    Text t = text_new(a);
+    if (o.help || o.version) {
+        if (o.help ? options_document(&t, &program, table, o.help, e) : versions(&t))
+            fputs(t.data, stdout);
+    } else if (valid(&o, e)) c->code = run(&o);
+}
+
+int main(int argc, char **argv) {
+    Call c = {0};
+    int code = program_main(&program, argc, argv, act, &c, &c.error);
+    return c.code ? c.code : code;
 }

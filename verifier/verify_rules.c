@@ -3,7 +3,7 @@
 #include "verifier/workers.h"
 #include "verifier/verdicts.h"
 #include "ops/base/intern.h"
-#include "ops/base/options.h"
+#include "ops/base/main.h"
 #include "rules/taso.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -325,35 +325,22 @@ static bool run(Program *p, const StringList *files) {
     journal_close(p->journal, wrote && all_decided(p));
     return wrote && ok && p->error.kind == E_NONE;
 }
-static int status(Program *p, bool ok) {
-    char text[800];
-    if (ok)
-        return p->count[VERDICT_PROVED] < p->set.n + p->refused.n && !p->o.help && !p->o.version;
-    error_print(&p->error, text, sizeof text);
-    fprintf(stderr, "verify-rules: %s\n", text);
-    return error_exit_code(&p->error);
-}
-/* The Program is the caller's, so that it survives a jump. */
-static int command(Program *p, Escape *escape, int argc, char **argv) {
+static void act(void *user, Arena *a, int argc, char **argv) {
+    Program *p = user;
     StringList files = {0};
-    if (setjmp(escape->here)) { /* what was decided is in the journal */
-        p->error = escape->error;
-        return status(p, false);
-    }
-    p->set.arena = p->arena = arena_new(escape, 0);
-    Text help = text_new(p->arena);
-    bool ok = parse(p, argc, argv, &files, &help);
-    if (ok && p->o.help) printf("%s", help.data);
-    else if (ok && p->o.version) {
+    p->set.arena = p->arena = a;
+    Text help = text_new(a);
+    if (!parse(p, argc, argv, &files, &help)) return;
+    if (p->o.help) printf("%s", help.data);
+    else if (p->o.version) {
         options_version(&help, program.name);
         printf("%s  Z3 %s\n  cJSON %s\n", help.data, solver_version(), cJSON_Version());
-    } else ok = ok && run(p, &files);
-    return status(p, ok);
+    } else run(p, &files);
 }
+/* Where memory runs out, what was decided is in the journal. */
 int main(int argc, char **argv) {
-    Escape escape = {0};
     Program p = {.o = {.jobs = 1, .memory = 4096}, .terminal = isatty(2)};
-    int code = command(&p, &escape, argc, argv);
-    if (!escape.error.kind) arena_free(p.arena);
-    return code;
+    int code = program_main(&program, argc, argv, act, &p, &p.error);
+    bool all = p.count[VERDICT_PROVED] == p.set.n + p.refused.n;
+    return code || all || p.o.help || p.o.version ? code : 1;
 }

@@ -151,3 +151,12 @@ def test_version_names_what_is_linked(name):
         and re.search(r"xxHash \d", done.stdout)
         and any(library in LINKED for library in needed)
     )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_output_that_cannot_be_written_is_an_error(name):
+    with open("/dev/full", "w") as full:
+        said = subprocess.run(
+            [os.path.join(BUILD, name), "--help"], stdout=full, stderr=subprocess.PIPE, timeout=30
+        )
+    assert said.returncode == 5 and b"cannot be written" in said.stderr

@@ -1,0 +1,26 @@
+/* main.h -- how every program starts and ends. Only the files that hold a program include it: what
+   it does is not for a library. */
+#ifndef ISOMER_MAIN_H
+#define ISOMER_MAIN_H
+#include "ops/base/options.h"
+#include <stdio.h>
+
+typedef void ProgramAct(void *user, Arena *, int argc, char **argv);
+/* Calls act with an arena and gives all memory back. *e is what act left there, or the Escape of
+   its memory; it is printed after the program's name. Returns the exit code; output that cannot be
+   written is an error, too. */
+static inline int program_main(const ProgramText *program, int argc, char **argv, ProgramAct *act,
+                               void *user, Error *e) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    char text[800];
+    if (setjmp(escape.here)) *e = escape.error;
+    else act(user, arena_new(&escape, 0), argc, argv);
+    escape_free(&escape);
+    if ((fflush(stdout) || ferror(stdout)) && e->kind == E_NONE)
+        error_set(e, E_ENVIRONMENT, "", "the standard output cannot be written");
+    if (e->kind == E_NONE) return 0;
+    error_print(e, text, sizeof text);
+    fprintf(stderr, "%s: %s\n", program->name, text);
+    return error_exit_code(e);
+}
+#endif

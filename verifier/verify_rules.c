@@ -241,6 +241,15 @@ static bool read_file(Program *p, const char *path) {
     return true;
 }
 
+/* ---- what is to be explained */
+
+static bool explained_is_there(Program *p) {
+    for (int k = 0; k < p->set.n; k++)
+        if (rule_named(&p->set.v[k], p->o.explain)) return true;
+    return error_set(&p->error, E_USAGE, "--explain",
+                     "no rule of the files has the identifier or the name %s", p->o.explain);
+}
+
 /* ---- going on */
 
 static bool open_journal(Program *p) {
@@ -306,6 +315,7 @@ static bool run(Program *p, const StringList *files) {
         if (!read_file(p, files->v[k])) return false;
         p->file[p->nfile++] = (File){files->v[k], p->set.n, p->refused.n};
     }
+    if (p->o.explain && !explained_is_there(p)) return false;
     p->result = ARENA_NEW(p->arena, VerifyResult, p->set.n);
     p->skip = ARENA_NEW(p->arena, bool, p->set.n);
     p->again = ARENA_NEW(p->arena, int, p->set.n);

@@ -75,8 +75,8 @@ static bool send_result(int fd, VerifyResult *r) {
         if (*texts_of(r, k) && !write_all(fd, *texts_of(r, k), x.length[k])) return false;
     return true;
 }
-static bool named(const Rule *r, const char *id) {
-    return id && (!strcmp(r->id, id) || !strcmp(r->name, id));
+bool rule_named(const Rule *r, const char *id) {
+    return !strcmp(r->id, id) || !strcmp(r->name, id);
 }
 
 /* Address space that is in use; 0: not known. */
@@ -102,7 +102,7 @@ static _Noreturn void work(const Pool *p, int from, int to) {
     while (read_all(from, &rule, sizeof rule)) {
         Arena *a = arena_new(NULL, 0);
         VerifyOptions o = *p->options;
-        o.explain = named(&p->set->v[rule], p->how->explain_id);
+        o.explain = p->how->explain_id && rule_named(&p->set->v[rule], p->how->explain_id);
         VerifyResult r = verify_rule(a, &p->set->v[rule], &o);
         if (!send_result(to, &r)) break;
         arena_free(a);

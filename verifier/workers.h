@@ -10,6 +10,7 @@ typedef struct WorkerOptions {
     const bool *skip;       /* rules that are not to be verified; NULL: none */
     const char *explain_id; /* the rule to explain, by identifier or name; NULL: none */
 } WorkerOptions;
+bool rule_named(const Rule *, const char *name_or_identifier);
 /* In the order in which rules finish. */
 typedef void (*WorkerDone)(void *user, int rule, const VerifyResult *);
 

@@ -255,3 +255,17 @@ def test_no_memory_for_the_rules(tmp_path):
     done = run(str(path), preexec_fn=limit)
     assert done.returncode == 4, done
     assert done.stderr.startswith("verify-rules: ") and "memory" in done.stderr
+
+
+def test_explain(tmp_path):
+    """By name or identifier; of a rule that is not there, an error of usage."""
+    rules = tmp_path / "r.rules"
+    rules.write_text(MANY.format(k=1) + "\n" + MANY.format(k=2))
+    done = subprocess.run([PROGRAM, "--explain", "r2", rules], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.count("left: ") == 1
+    identifier = next(x for x in done.stdout.splitlines() if " r2 " in x).split()[1]
+    done = run("--explain", identifier, rules)
+    assert done.returncode == 0 and "unknown" in done.stdout
+    done = run("--explain", "r3", rules)
+    assert done.returncode == 2 and not done.stdout
+    assert "--explain: no rule of the files" in done.stderr and "r3" in done.stderr

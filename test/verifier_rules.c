@@ -144,6 +144,27 @@ static void test_classes(void **state) {
         CLASS_REASSOCIATES | CLASS_DIVIDES);
 }
 
+/* ---- the counted limit */
+
+/* (x + x')^5 in two orders, x' the transpose of x: the sums of 32 products are paired in more ways
+   than a proof may try. */
+static const char many_steps[] =
+    "rule fifth-power\n  %x : F [n, n]\nfrom\n  %t = transpose %x perm=[1, 0]\n  %s = add %x "
+    "%t\n  %a = matmul %s %s\n  %b = matmul %a %s\n  %c = matmul %b %s\n  %d = matmul %c %s\n  "
+    "out %d\nto\n  %t = transpose %x perm=[1, 0]\n  %s = add %t %x\n  %a = matmul %s %s\n  %b = "
+    "matmul %s %a\n  %c = matmul %s %b\n  %d = matmul %s %c\n  out %d\n";
+static void test_limit_of_steps(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    assert_true(rules_parse(a, "test", many_steps, strlen(many_steps), &set, &e));
+    VerifyResult r = verdict(a, &set.v[0], switches_all, false);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    assert_string_equal(r.why, "the proof takes too many steps");
+    arena_free(a);
+}
+
 /* ---- preconditions */
 
 static bool proved_with(const char *text, Switches check) {
@@ -336,6 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_planted),
         cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_limit_of_steps),
         cmocka_unit_test(test_preconditions),
         cmocka_unit_test(test_categories),
         cmocka_unit_test(test_inferred),

@@ -309,9 +309,10 @@ def table(results, every):
     lines = [
         "# Round trip",
         "",
-        f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}): each file",
-        "through `optimize-model --rules none` (byte-identical), then with every rule applied wherever",
-        "it matches: unchanged, or valid with the same interface and agreeing outputs.",
+        f"`make roundtrip`{sample} ({time.strftime('%Y-%m-%d')}, onnx {onnx.__version__}):",
+        "each file through `optimize-model --rules none` (byte-identical), then with every rule",
+        "applied wherever it matches: unchanged, or valid with the same interface and agreeing",
+        "outputs.",
         "",
         "| files | cases | unchanged | rewritten and agreeing | failed | nodes | opaque nodes |",
         "|---|---|---|---|---|---|---|",

@@ -196,7 +196,10 @@ def test_fold_limit_of_shared_values(optimize, tmp_path):
     """Each of 40 constants that may not be folded is read twice by the next: all are met once."""
     nodes = [helper.make_node("Expand", ["one", "size"], ["a0"])]
     nodes += [helper.make_node("Add", [f"a{k}"] * 2, [f"a{k + 1}"]) for k in range(40)]
-    nodes += [helper.make_node("Add", ["x", "a40"], ["sum"]), helper.make_node("Pow", ["sum", "two"], ["y"])]
+    nodes += [
+        helper.make_node("Add", ["x", "a40"], ["sum"]),
+        helper.make_node("Pow", ["sum", "two"], ["y"]),
+    ]
     weights = {"one": numpy.float32([3]), "size": numpy.int64([64]), "two": numpy.float32([2])}
     model = save(tmp_path / "m.onnx", nodes, [tensor("x", [64])], [tensor("y", [64])], weights)
     command = target(tmp_path, "1 + data.count(b'Pow')")

@@ -1,4 +1,5 @@
-"""Models that leave sizes open: the numbers chosen for timing and checking are ones that the model allows."""
+"""Models that leave sizes open: the numbers chosen for timing and checking are ones that the model
+allows."""
 
 import json, os, subprocess
 import onnx, onnx.parser, pytest

@@ -2,8 +2,9 @@
 report."""
 
 import json, os, re, subprocess, xml.etree.ElementTree as etree
-import onnx
-from small_models import PROGRAM, ROOT, SHAPE, net
+import numpy, onnx
+from onnx import helper
+from small_models import PROGRAM, ROOT, SHAPE, net, save, target, tensor
 
 
 def count(text):

@@ -38,13 +38,42 @@ static Type stated_type(Model *m, NameId id) {
     return type;
 }
 
+/* Output k of a subgraph as it is stated there. */
+static bool branch_type(Model *m, Slice graph, int k, const char *name, Type *t) {
+    Error e = {0};
+    GraphIndex g;
+    Wire w = wire_new(graph, m->x.bytes.at, m->path, &e);
+    return index_graph(m->w->arena, &w, 1, &g) && k < g.output.n &&
+           value_info_type(m, g.output.v[k], name, false, t, &e);
+}
+
+/* What both branches of an If state of output k; a size on which they differ depends on data. */
+static Type if_type(Model *m, const OnnxNode *n, int k) {
+    Type t[2] = {{0}};
+    int found = 0;
+    for (int j = 0; j < n->x.nattr && found < 2; j++)
+        if (n->x.attr[j].graph.n == 1 && n->out[k])
+            found += branch_type(m, n->x.attr[j].graph.v[0], k, m->name[n->out[k]].text, &t[found]);
+    if (found < 2 || !t[0].known || !t[1].known || t[0].dtype != t[1].dtype ||
+        t[0].dim.n != t[1].dim.n)
+        return (Type){0};
+    for (int axis = 0; axis < t[0].dim.n; axis++)
+        if (t[0].dim.v[axis] != t[1].dim.v[axis])
+            t[0].dim.v[axis] = poly_symbol(m->w, symbol_data(m->w));
+    return t[0];
+}
+
 static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in[], Value out[]) {
     const char *why;
     if (!n->x.nout) return;
     Value y = n->random ? node_rebuild(m->w, n->random, in, &why) : 0;
     if (!y) {
         Type *types = ARENA_NEW(m->w->arena, Type, n->x.nout);
-        for (int k = 0; k < n->x.nout; k++) types[k] = stated_type(m, n->out[k]);
+        for (int k = 0; k < n->x.nout; k++) {
+            types[k] = stated_type(m, n->out[k]);
+            if (!types[k].known && !n->x.domain.n && !strcmp(n->type, "If"))
+                types[k] = if_type(m, n, k);
+        }
         if (guess->known && !types[0].known) types[0] = *guess;
         y = opaque_make(m, n->x.whole, n->x.nin + n->ncapture, in, n->x.nout, types);
         n->random = y;

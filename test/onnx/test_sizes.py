@@ -71,3 +71,23 @@ def test_real_models_are_optimized_without_sizes(name, tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0 and "compared by numbers" in done.stdout, done.stdout + done.stderr
     assert "original stands" not in done.stdout
+
+
+# What follows an If has the sizes that both branches state; n is 2 or 5.
+BRANCHES = """m (float[2, 3] x, float[5, 3] z, bool c) => (float[n, 3] y)
+    <int64[1] axes = {2}>
+    { a = Relu(x)
+      b = If(c)<then_branch = t () => (float[THEN] p) { p = MAKE },
+                else_branch = e () => (float[5, 3] q) { q = Neg(z) }>
+      d = Relu(b)  y = Relu(d) }"""
+
+
+@pytest.mark.parametrize(
+    "then, make, opaque",
+    [("2, 3", "Neg(a)", 1), ("k, 3", "Neg(a)", 1), ("2, 3, 1", "Unsqueeze(a, axes)", 3)],
+)
+def test_what_branches_state_is_known_behind_an_if(then, make, opaque, tmp_path):
+    text = BRANCHES.replace("THEN", then).replace("MAKE", make)
+    code, said, report = optimize(text, tmp_path)
+    assert code == 0 and f"{opaque} opaque" in said, said
+    assert report["changed"] == (opaque == 1) and "original stands" not in said, said

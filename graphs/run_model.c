@@ -280,6 +280,18 @@ static bool report_obstacle(Run *r, NodeId at) {
                      why ? why : planned.reason);
 }
 
+static bool known_dims(Run *r) {
+    for (int k = 0; k < r->o.dim.n; k++) {
+        const char *option = r->o.dim.v[k], *equals = strrchr(option, '=');
+        size_t n = equals ? (size_t)(equals - option) : 0;
+        if (!equals || !equals[1] || equals[1 + strspn(equals + 1, "0123456789")])
+            return error_set(r->error, E_USAGE, option, "NAME=NUMBER is expected");
+        if (!model_size_name(r->model, arena_string(r->arena, option, n)))
+            return error_set(r->error, E_USAGE, option, "no size of the model has this name");
+    }
+    return true;
+}
+
 /* The model is read with the sizes it will have, so that what depends on them is understood. */
 static bool open_model(Run *r) {
     if (!shapes_of_files(r)) return false;
@@ -293,8 +305,9 @@ static bool open_model(Run *r) {
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
-    return known_inputs(r) && sizes_bind(r->w, r->arena, r->graph, name, r->o.shape,
-                                         (StringList){0, NULL}, &r->sizes, NULL, r->error);
+    return known_inputs(r) && known_dims(r) &&
+           sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, (StringList){0, NULL}, &r->sizes,
+                      NULL, r->error);
 }
 
 static bool open_backend(Run *r) {

@@ -101,15 +101,29 @@ static bool open_costs(Run *r) {
     return r->db != NULL;
 }
 
+/* --dim with the names that sizes have here. */
+static StringList given_dims(Run *r) {
+    const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
+    for (int k = 0; k < r->o->dim.n; k++) {
+        const char *option = r->o->dim.v[k], *equals = strrchr(option, '='), *name = NULL;
+        bool number = equals && equals[1] && !equals[1 + strspn(equals + 1, "0123456789")];
+        if (number)
+            name = model_size_name(r->model,
+                                   arena_string(r->arena, option, (size_t)(equals - option)));
+        all[k] = name && *name ? arena_format(r->arena, "%s%s", name, equals) : option;
+    }
+    return (StringList){r->o->dim.n, all};
+}
+
 /* A size that is not given is guessed: it decides costs and what is checked, never the result's
    meaning. */
 bool run_sizes(Run *r) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->original.nin);
     for (int k = 0; k < r->original.nin; k++) name[k] = model_input_name(r->model, k);
-    StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v},
-               dims = {r->o->dim.n, (const char **)(uintptr_t)r->o->dim.v};
-    if (!sizes_bind(r->w, r->arena, &r->original, name, shapes, dims, &r->sizes, NULL, &missing) &&
+    StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v};
+    if (!sizes_bind(r->w, r->arena, &r->original, name, shapes, given_dims(r), &r->sizes, NULL,
+                    &missing) &&
         !r->sizes.n) {
         *r->error = missing;
         return false;

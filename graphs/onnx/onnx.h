@@ -48,6 +48,9 @@ ModelStats model_stats(const Model *);
 int64_t model_version(const Model *);
 const char *model_input_name(const Model *, int);
 const char *model_output_name(const Model *, int);
+/* What the size is called here that inputs of the file call so: a name need not be a word there;
+   "": it has got a number. NULL: there is none. */
+const char *model_size_name(const Model *, const char *);
 /* The name an original value has in the file; NULL: none. */
 const char *model_value_name(const Model *, Value);
 /* The ONNX node that a node was imported from. */

@@ -42,6 +42,12 @@ Poly size_named(Model *m, const char *text, bool input) {
     return s->poly = input ? poly_named(m->w, s->text) : poly_symbol(m->w, symbol_data(m->w));
 }
 
+const char *model_size_name(const Model *m, const char *text) {
+    uint32_t id = intern_find(m->sizes, text, strlen(text));
+    const SizeName *s = id && id < m->size_room ? &m->size[id] : NULL;
+    return s && s->text ? s->text : s && s->number ? "" : NULL;
+}
+
 /* What the caller gives for this axis, or else for another axis of the same name. */
 static int64_t size_from_caller(Model *m, const char *input, int axis, const char *param) {
     int64_t n = m->open.size(m->open.size_user, input, axis, param);

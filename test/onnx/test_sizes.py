@@ -3,11 +3,13 @@ allows."""
 
 import json, os, subprocess
 import onnx, onnx.parser, pytest
+from onnx import helper
 from written import real_models
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
-PROGRAM = os.path.join(BUILD, "optimize-model")
+BUILD = os.path.abspath(BUILD)
+PROGRAM, RUN = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "run-model")
 
 
 def optimize(text, folder, *options):
@@ -91,3 +93,23 @@ def test_what_branches_state_is_known_behind_an_if(then, make, opaque, tmp_path)
     code, said, report = optimize(text, tmp_path)
     assert code == 0 and f"{opaque} opaque" in said, said
     assert report["changed"] == (opaque == 1) and "original stands" not in said, said
+
+
+@pytest.mark.parametrize("dim, right", [("2*n+1=7", True), ("n=7", False), ("2*n+1=x", False)])
+def test_a_size_is_given_by_the_name_that_the_file_has(dim, right, tmp_path):
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"])],
+            "g",
+            [helper.make_tensor_value_info("x", 1, ["batch", "2*n+1"])],
+            [helper.make_tensor_value_info("y", 1, ["batch", "2*n+1"])],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    onnx.save(model, tmp_path / "m.onnx")
+    for words in [RUN, "m.onnx"], [PROGRAM, "m.onnx", "out.onnx", "--cost", "nodes"]:
+        words += ["--dim", dim]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == (0 if right else 2), done.stdout + done.stderr
+        assert right or dim in done.stderr

@@ -85,13 +85,7 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
 static Chosen *remembered(Chooser *c, const Text *key, bool *is_new) {
     uint32_t before = intern_count(c->texts), id = intern_put(c->texts, key->data, key->size);
     *is_new = id > before;
-    if (id >= c->room) {
-        uint32_t room = 2 * id + 256;
-        Chosen *more = ARENA_NEW(c->arena, Chosen, room);
-        if (c->room) memcpy(more, c->chosen, sizeof *more * c->room);
-        c->chosen = more;
-        c->room = room;
-    }
+    ARENA_GROW(c->arena, c->chosen, c->room, id + 1);
     return &c->chosen[id];
 }
 

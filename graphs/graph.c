@@ -230,11 +230,7 @@ static void reach(Reach *r, Value v) {
     uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, id);
     if (*seen == r->stamp) return;
     *seen = r->stamp;
-    if (r->n == r->room) {
-        NodeId *v2 = ARENA_NEW(r->arena, NodeId, r->room = 2 * r->room + 64);
-        if (r->n) memcpy(v2, r->v, (size_t)r->n * sizeof *v2);
-        r->v = v2;
-    }
+    ARENA_GROW(r->arena, r->v, r->room, r->n + 1);
     r->v[r->n++] = id;
 }
 

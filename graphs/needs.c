@@ -20,11 +20,7 @@ static void add(Collection *c, Lit l) {
     uint32_t key[2] = {l.p, l.eq};
     if (always_holds(c->w, l) || intern_find(c->seen, key, sizeof key)) return;
     intern_put(c->seen, key, sizeof key);
-    if (c->list.n == c->room) {
-        Lit *more = ARENA_NEW(c->arena, Lit, c->room = 2 * c->room + 16);
-        if (c->list.n) memcpy(more, c->list.v, (size_t)c->list.n * sizeof *more);
-        c->list.v = more;
-    }
+    ARENA_GROW(c->arena, c->list.v, c->room, c->list.n + 1);
     c->list.v[c->list.n++] = l;
 }
 

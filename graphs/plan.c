@@ -65,11 +65,7 @@ static void reach_values(Lowering *l) {
 static void add_task(Lowering *l, NodeId node, NodeId origin) {
     for (int port = 0; port < node_get(l->b.w, node).nout; port++)
         l->index[node + (Value)port] = ++l->nrow;
-    if (l->ntask == l->room) {
-        Task *more = ARENA_NEW(l->scratch, Task, l->room = 2 * l->room + 64);
-        if (l->ntask) memcpy(more, l->task, (size_t)l->ntask * sizeof *more);
-        l->task = more;
-    }
+    ARENA_GROW(l->scratch, l->task, l->room, l->ntask + 1);
     l->task[l->ntask++] = (Task){node, origin};
 }
 

@@ -100,11 +100,7 @@ typedef struct Bound {
 } Bound;
 
 static void bind(Arena *a, Bound *b, const char *name, AttrKind kind, Attr value) {
-    if (b->n == b->room) {
-        Binding *more = ARENA_NEW(a, Binding, b->room = 2 * b->room + 16);
-        if (b->n) memcpy(more, b->v, (size_t)b->n * sizeof *more);
-        b->v = more;
-    }
+    ARENA_GROW(a, b->v, b->room, b->n + 1);
     b->v[b->n++] = (Binding){arena_string(a, name, strlen(name)), kind, value};
 }
 

@@ -86,11 +86,7 @@ typedef struct Pending {
 static void push(World *w, Pending *p, Value v) {
     if (!v || done(w, v)) return;
     *row(w, v) = (Elements){{0}, w->resets + 1}; /* met; computed below */
-    if (p->n == p->room) {
-        Value *more = ARENA_NEW(w->scratch, Value, p->room = 2 * p->room + 32);
-        if (p->n) memcpy(more, p->v, (size_t)p->n * sizeof *more);
-        p->v = more;
-    }
+    ARENA_GROW(w->scratch, p->v, p->room, p->n + 1);
     p->v[p->n++] = v;
 }
 

@@ -33,11 +33,7 @@ static const void *known_bytes(const Stage *s, Value v) {
 }
 
 static void keep(Stage *s, Value v, const void *bytes) {
-    if (s->n == s->room) {
-        Known *more = ARENA_NEW(s->w->arena, Known, s->room = 2 * s->room + 16);
-        if (s->n) memcpy(more, s->known, sizeof *more * (size_t)s->n);
-        s->known = more;
-    }
+    ARENA_GROW(s->w->arena, s->known, s->room, s->n + 1);
     s->known[s->n++] = (Known){v, bytes};
 }
 

@@ -21,12 +21,7 @@ Value names_find(const Names *names, const char *name) {
 bool names_has(const Names *names, const char *name) { return entry(names, name) != NULL; }
 
 void names_set(Names *names, const char *name, Value value) {
-    if (names->n == names->room) {
-        names->room = 2 * names->room + 16;
-        struct NamedValue *more = ARENA_NEW(names->arena, struct NamedValue, names->room);
-        if (names->n) memcpy(more, names->v, (size_t)names->n * sizeof *more);
-        names->v = more;
-    }
+    ARENA_GROW(names->arena, names->v, names->room, names->n + 1);
     names->v[names->n++] =
         (struct NamedValue){arena_string(names->arena, name, strlen(name)), value};
 }

@@ -55,10 +55,7 @@ static bool values_parse(Scan *s, Arena *a, bool blanks, int *n, const char ***l
         else if (!value_parse(s, a, &name)) break;
         if (*n == NAMES_MAX)
             return scan_fail(s, s->at, "more than %d names in one line", NAMES_MAX);
-        if (*n < room) continue;
-        const char **more = ARENA_NEW(a, const char *, room = 2 * room + 4);
-        if (*n) memcpy(more, v, (size_t)*n * sizeof *v);
-        v = more;
+        ARENA_GROW(a, v, room, *n + 1);
     }
     *list = v;
     return !failed(s);
@@ -154,11 +151,7 @@ static bool block_parse(World *w, Arena *a, Scan *s, LineList *out) {
     for (skip_lines(s); !scan_word(s, "out"); skip_lines(s)) {
         if (s->at >= s->end)
             return scan_fail(s, s->at, "a block of node lines ends with a line out %%y ..");
-        if (out->n == room) {
-            NodeLine *more = ARENA_NEW(a, NodeLine, room = 2 * room + 8);
-            if (out->n) memcpy(more, out->v, (size_t)out->n * sizeof *more);
-            out->v = more;
-        }
+        ARENA_GROW(a, out->v, room, out->n + 1);
         if (!line_parse(w, a, s, &out->v[out->n++]) || !line_end(s)) return false;
     }
     return values_parse(s, a, false, &out->nout, &out->out) && line_end(s);
@@ -193,11 +186,7 @@ bool graph_parse_inputs(World *w, Arena *a, Scan *s, Names *names, Value **in, i
         if (!scan_char(s, ':')) return scan_fail(s, s->at, ": is missing after %%%s", name);
         if (!type_parse(w, s, &t))
             return failed(s) ? false : scan_fail(s, s->at, "a type is missing");
-        if (*nin == room) {
-            Value *more = ARENA_NEW(a, Value, room = 2 * room + 8);
-            if (*nin) memcpy(more, *in, (size_t)*nin * sizeof **in);
-            *in = more;
-        }
+        ARENA_GROW(a, *in, room, *nin + 1);
         names_set(names, name, (*in)[(*nin)++] = graph_input(w, name, &t));
     }
     return !failed(s);

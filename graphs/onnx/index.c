@@ -5,12 +5,7 @@
 #include <string.h>
 
 static void push(Arena *a, SliceList *list, Slice s) {
-    if (list->n == list->room) {
-        int room = list->room ? 2 * list->room : 8;
-        Slice *v = ARENA_NEW(a, Slice, room);
-        if (list->n) memcpy(v, list->v, sizeof(Slice) * (size_t)list->n);
-        list->v = v, list->room = room;
-    }
+    ARENA_GROW(a, list->v, list->room, list->n + 1);
     list->v[list->n++] = s;
 }
 

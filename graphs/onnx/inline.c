@@ -60,11 +60,7 @@ static Slice subgraph(const OnnxNode *n, const char *name) {
 
 static void count_name(Inliner *x, Slice text) {
     NameId id = text.n ? name_id(x->m, text, x->error) : 0;
-    if (id >= x->room) {
-        uint32_t room = 2 * id + 64, *v = ARENA_NEW(x->a, uint32_t, room);
-        if (x->room) memcpy(v, x->times, sizeof *v * x->room);
-        x->times = v, x->room = room;
-    }
+    ARENA_GROW(x->a, x->times, x->room, id + 1);
     x->times[id]++;
 }
 

@@ -146,12 +146,7 @@ typedef struct Scope {
 
 static void scope_define(Scope *c, Slice text) {
     NameId id = name_id(c->m, text, c->error);
-    if (c->ndefined == c->room) {
-        int room = 2 * c->room + 16;
-        NameId *v = ARENA_NEW(c->m->w->arena, NameId, room);
-        if (c->ndefined) memcpy(v, c->defined, sizeof *v * (size_t)c->ndefined);
-        c->defined = v, c->room = room;
-    }
+    ARENA_GROW(c->m->w->arena, c->defined, c->room, c->ndefined + 1);
     c->defined[c->ndefined++] = id;
     if (id && c->m->name[id].source == FROM_NOTHING) c->m->name[id].inner = true;
 }

@@ -48,27 +48,16 @@ typedef struct Player {
 } Player;
 
 static uint32_t *at32(Player *p, Table32 *t, uint32_t key) {
-    if (key >= t->room) {
-        uint32_t room = 2 * key + 256, *v = ARENA_NEW(p->a, uint32_t, room);
-        if (t->room) memcpy(v, t->v, sizeof *v * t->room);
-        t->v = v, t->room = room;
-    }
+    ARENA_GROW(p->a, t->v, t->room, key + 1);
     return &t->v[key];
 }
 
-static void *more(Arena *a, void *v, int n, int *room, size_t size) {
-    if (n < *room) return v;
-    void *larger = arena_alloc(a, size * (size_t)(2 * *room + 64));
-    if (n) memcpy(larger, v, size * (size_t)n);
-    *room = 2 * *room + 64;
-    return larger;
-}
 static void push_job(Player *p, Job job) {
-    p->job = more(p->a, p->job, p->njob, &p->job_room, sizeof job);
+    ARENA_GROW(p->a, p->job, p->job_room, p->njob + 1);
     p->job[p->njob++] = job;
 }
 static void push_item(Player *p, Item item) {
-    p->item = more(p->a, p->item, p->nitem, &p->item_room, sizeof item);
+    ARENA_GROW(p->a, p->item, p->item_room, p->nitem + 1);
     p->item[p->nitem++] = item;
 }
 
@@ -383,8 +372,8 @@ static bool copy_opaque(Player *p, Node node, int place) {
 static void add_constant(Player *p, Value v, NameId name) {
     Replay *r = p->r;
     int room = p->constant_room;
-    r->constant = more(p->a, r->constant, r->nconstant, &room, sizeof(NameId));
-    r->content = more(p->a, r->content, r->nconstant, &p->constant_room, sizeof(Value));
+    ARENA_GROW(p->a, r->constant, room, r->nconstant + 1);
+    ARENA_GROW(p->a, r->content, p->constant_room, r->nconstant + 1);
     r->constant[r->nconstant] = name, r->content[r->nconstant++] = v;
 }
 

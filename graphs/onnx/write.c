@@ -263,11 +263,7 @@ static bool note_outdated(void *user, const char *location) {
     size_t n = strlen(base);
     bool ours = !strncmp(location, base, n) && !strncmp(location + n, ".data", 5);
     if (!ours || location[n + 5 + strspn(location + n + 5, "0123456789")]) return true;
-    if (o->n == o->room) {
-        const char **more = ARENA_NEW(o->arena, const char *, o->room = 2 * o->room + 8);
-        if (o->n) memcpy(more, o->v, sizeof *more * (size_t)o->n);
-        o->v = more;
-    }
+    ARENA_GROW(o->arena, o->v, o->room, o->n + 1);
     o->v[o->n++] = arena_format(o->arena, "%.*s%s", (int)(base - o->path), o->path, location);
     return true;
 }

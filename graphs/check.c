@@ -31,7 +31,8 @@ static Tolerance tolerance_wide(const char *class, DType t) {
     return (Tolerance){algebra ? 1e-10 : 1e-5, 1e-12};
 }
 
-void difference_add(Difference *d, const Difference *x) {
+/* Of several outputs, in their order. */
+static void difference_add(Difference *d, const Difference *x) {
     d->max_abs = fmax(d->max_abs, x->max_abs);
     d->max_rel = fmax(d->max_rel, x->max_rel);
     d->count += x->count;

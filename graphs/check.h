@@ -30,8 +30,6 @@ void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, 
    Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
-void difference_add(Difference *sum, const Difference *); /* of several outputs, in their order */
-
 /* What an input is on the first sample, of so many elements; NULL: drawn like the others. */
 typedef const void *CheckGiven(const void *user, const char *input, DType, int64_t n);
 typedef struct CheckOptions {

@@ -109,7 +109,7 @@ static bool linked_outside(Model *m, const char *path) {
     return strncmp(real, folder, n) != 0 || real[n] != '/';
 }
 
-bool external_map(Model *m, const char *location, Slice *out, const char *place, Error *e) {
+static bool map_file(Model *m, const char *location, Slice *out, const char *place, Error *e) {
     const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
     for (MappedFile *f = m->external; f; f = f->next)
         if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
@@ -126,7 +126,7 @@ bool external_map(Model *m, const char *location, Slice *out, const char *place,
 bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Error *e) {
     size_t offset, length, want = tensor_size(t->dtype, t->count);
     Slice file;
-    if (!external_map(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
+    if (!map_file(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
     if (!decimal(t->offset, &offset) || !decimal(t->length, &length))
         return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
     if (!t->length.n) length = want;
@@ -146,7 +146,7 @@ typedef struct Finder {
 static bool map_one(void *user, const char *location) {
     Finder *f = user;
     Slice bytes;
-    return external_map(f->m, location, &bytes, f->m->path, f->e);
+    return map_file(f->m, location, &bytes, f->m->path, f->e);
 }
 bool external_open(Model *m, Error *e) {
     Finder f = {m, e};
@@ -180,11 +180,7 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
         bool hole = data > (off_t)at || (data < 0 && errno == ENXIO);
         off_t next = hole ? data : data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
         end = next > (off_t)at && (size_t)next < bytes.n ? (size_t)next : bytes.n;
-        if (n == room) {
-            Piece *more = ARENA_NEW(c->arena, Piece, room = 2 * room + 8);
-            if (n) memcpy(more, piece, sizeof *more * (size_t)n);
-            piece = more;
-        }
+        ARENA_GROW(c->arena, piece, room, n + 1);
         piece[n] = (Piece){hole ? NULL : bytes.at + at, end - at};
     }
     held_free(file);
@@ -198,7 +194,7 @@ static bool copy_one(void *user, const char *location) {
     Slice bytes, old;
     bool there;
     if (c->but && strcmp(location, c->but) == 0) return true;
-    if (!external_map(c->m, location, &bytes, c->m->path, c->e)) return false;
+    if (!map_file(c->m, location, &bytes, c->m->path, c->e)) return false;
     const char *from = arena_format(c->arena, "%s%s", c->m->folder, location),
                *to = arena_format(c->arena, "%s%s", c->folder, location);
     if (same_file(from, to, &there)) return true;

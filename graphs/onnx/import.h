@@ -105,12 +105,9 @@ bool special_count_nms(Import *, int attr);
 
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims);
-Value broadcast_to(Import *, Value, Dims);
 /* Leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit. */
 bool stretch_to(Import *, Value *, Dims target);
 /* To common sizes, the last `tail` axes left alone. */
 bool stretch_all(Import *, int n, Value v[], int tail);
-/* Sets `guess`: sizes that are not decided are numbers that depend on data. */
-void guess_stretched(Import *, int n, const Value v[]);
 bool dims_stretch(Import *, Dims a, Dims b, Dims *out); /* false: not decided */
 #endif

@@ -77,9 +77,6 @@ NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error s
 const char *slice_text(Arena *, Slice);
 int64_t model_opset(const Model *, Slice domain); /* 0: not imported */
 const char *node_place(Model *, const OnnxNode *);
-/* A size by its name in the file: the named symbol if an input has it, else one that depends on
-   data. */
-Poly size_named(Model *, const char *text, bool input);
 /* The type that a ValueInfoProto gives; not known where it says nothing. */
 bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, Error *);
 /* *out = 0: a tensor that cannot be a constant of ours. */
@@ -91,7 +88,6 @@ typedef bool ExternalFile(void *, const char *location);
 bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *,
                    Error *); /* every location in a file's bytes; false: at once when it says so */
 bool external_open(Model *, Error *);
-bool external_map(Model *, const char *location, Slice *, const char *place, Error *);
 bool external_bytes(Model *, const Tensor *, Slice *, const char *place, Error *);
 /* Copies beside path what the result names, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);

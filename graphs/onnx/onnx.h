@@ -11,17 +11,15 @@ typedef struct ModelStats {
 } ModelStats; /* ONNX nodes outside subgraphs: all, algebraic or known, opaque */
 /* E_INVALID with place; E_ENVIRONMENT if unreadable. */
 Model *model_open(World *, const char *path, Error *);
-/* The same with numbers for sizes of inputs that the file leaves open, which lets more nodes be
-   understood: for running, never for writing. size() gives the one of an axis of an input, whose
-   name in the file is param ("" if it has none); negative: what another axis of this name has, else
-   1 on the first axis, else it stays open. */
+/* A size that the file leaves open: of an axis of an input, whose name in the file is param ("" if
+   it has none). Negative: what another axis of this name has, else 1 on the first axis, else it
+   stays open. Numbers let more nodes be understood: for running, never for writing. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
-Model *model_open_at(World *, const char *path, InputSize, const void *user, Error *);
-/* Besides sizes, numbers: where a node's result has sizes or a form that depend on data, value()
+/* What is known beforehand. Where a node's result has sizes or a form that depend on data, value()
    may give the elements of what they depend on, computed from inputs at hand (stage.h). The graph
    is then the right one for these inputs only. */
 typedef struct OpenValues {
-    InputSize size;
+    InputSize size; /* NULL: none */
     const void *size_user;
     /* NULL: none. false: cannot. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
@@ -82,7 +80,7 @@ bool model_pieces(Model *, const ModelWrite *, Arena *, Pieces *, Error *);
 bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, Error *);
 /* Can all of it be said in the model's operator set; why lives in the World's arena. */
 bool model_writable(Model *, const ModelWrite *, const char **why);
-/* Can this operator be written in the model's opset, itself or as its expansion. */
-void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
+/* Can this operator be written in the model's opset, itself or as its expansion; *why: if not. */
 bool model_exportable(Model *, const Op *, const char **why);
+void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
 #endif

@@ -13,12 +13,7 @@ NameId name_id(Model *m, Slice s, Error *e) {
                          (size_t)(s.at - m->x.bytes.at)),
                0;
     NameId id = intern_put(m->names, s.at, s.n);
-    if (id >= m->room) {
-        uint32_t room = 2 * id + 64;
-        NameInfo *v = ARENA_NEW(m->w->arena, NameInfo, room);
-        if (m->room) memcpy(v, m->name, sizeof *v * m->room);
-        m->name = v, m->room = room;
-    }
+    ARENA_GROW(m->w->arena, m->name, m->room, id + 1);
     if (!m->name[id].text) m->name[id].text = slice_text(m->w->arena, s);
     return id;
 }
@@ -187,12 +182,7 @@ static bool usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
 }
 
 static void set_origin(Model *m, NodeId from, NodeId to, uint32_t origin) {
-    if (to >= m->norigin) {
-        NodeId room = 2 * to + 64;
-        uint32_t *v = ARENA_NEW(m->w->arena, uint32_t, room);
-        if (m->norigin) memcpy(v, m->origin, sizeof *v * m->norigin);
-        m->origin = v, m->norigin = room;
-    }
+    ARENA_GROW(m->w->arena, m->origin, m->norigin, to + 1);
     for (NodeId k = from; k <= to; k++)
         if (!m->origin[k]) m->origin[k] = origin;
 }
@@ -284,11 +274,7 @@ static bool model_read(Model *m, Error *e) {
 }
 
 Model *model_open(World *w, const char *path, Error *e) {
-    return model_open_at(w, path, NULL, NULL, e);
-}
-
-Model *model_open_at(World *w, const char *path, InputSize size, const void *user, Error *e) {
-    return model_open_values(w, path, &(OpenValues){.size = size, .size_user = user}, e);
+    return model_open_values(w, path, &(OpenValues){.size = NULL}, e);
 }
 
 static void unmap(void *model) {

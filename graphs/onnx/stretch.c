@@ -40,7 +40,7 @@ Value reshape_to(Import *s, Value x, Dims d) {
     Value constant = constant_reshaped(s, x, d);
     return constant ? constant : to_shape(s, "reshape", x, d);
 }
-Value broadcast_to(Import *s, Value x, Dims d) {
+static Value broadcast_to(Import *s, Value x, Dims d) {
     return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "broadcast", x, d);
 }
 
@@ -89,6 +89,30 @@ bool stretch_to(Import *s, Value *v, Dims target) {
     return fit(s, v, target, 0, false);
 }
 
+/* Sets `guess`: sizes that are not decided are numbers that depend on data. */
+static void guess_stretched(Import *s, int n, const Value v[]) {
+    Type type, *of = &type;
+    Dims target = {0};
+    TypeId id[3];
+    for (int k = 0; k < n; k++) {
+        Dims d = value_type(s->w, v[k])->dim, longer = d.n > target.n ? d : target;
+        for (int j = 1; j <= d.n && j <= target.n; j++) {
+            Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
+            *to = is_one(s->w, a) ? b : a;
+            if (a != b && !is_one(s->w, a) && !is_one(s->w, b))
+                *to = poly_symbol(s->w, symbol_data(s->w));
+        }
+        target = longer;
+    }
+    if (n > 3 || attrs_count(s->op->attrs)) return;
+    for (int k = 0; k < n; k++) {
+        *of = *value_type(s->w, v[k]), of->dim = target;
+        id[k] = type_intern(s->w, of);
+    }
+    const SigInfo *info = sig_info(s->w, sig_intern(s->w, s->op, NULL, n, id, 1));
+    if (!info->why) s->guess = *type_get(s->w, info->out[0]);
+}
+
 bool stretch_all(Import *s, int n, Value v[], int tail) {
     Dims target = {0};
     int widest = 0;
@@ -113,27 +137,4 @@ bool stretch_all(Import *s, int n, Value v[], int tail) {
     if (covered || target.n == 0) return true;
     v[widest] = before;
     return fit(s, &v[widest], target, tail, true);
-}
-
-void guess_stretched(Import *s, int n, const Value v[]) {
-    Type type, *of = &type;
-    Dims target = {0};
-    TypeId id[3];
-    for (int k = 0; k < n; k++) {
-        Dims d = value_type(s->w, v[k])->dim, longer = d.n > target.n ? d : target;
-        for (int j = 1; j <= d.n && j <= target.n; j++) {
-            Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
-            *to = is_one(s->w, a) ? b : a;
-            if (a != b && !is_one(s->w, a) && !is_one(s->w, b))
-                *to = poly_symbol(s->w, symbol_data(s->w));
-        }
-        target = longer;
-    }
-    if (n > 3 || attrs_count(s->op->attrs)) return;
-    for (int k = 0; k < n; k++) {
-        *of = *value_type(s->w, v[k]), of->dim = target;
-        id[k] = type_intern(s->w, of);
-    }
-    const SigInfo *info = sig_info(s->w, sig_intern(s->w, s->op, NULL, n, id, 1));
-    if (!info->why) s->guess = *type_get(s->w, info->out[0]);
 }

@@ -26,16 +26,13 @@ static const char *symbol_text(Model *m, const char *text) {
 
 static SizeName *size_entry(Model *m, const char *text) {
     uint32_t id = intern_put(m->sizes, text, strlen(text));
-    if (id >= m->size_room) {
-        uint32_t room = 2 * id + 16;
-        SizeName *v = ARENA_NEW(m->w->arena, SizeName, room);
-        if (m->size_room) memcpy(v, m->size, sizeof *v * m->size_room);
-        m->size = v, m->size_room = room;
-    }
+    ARENA_GROW(m->w->arena, m->size, m->size_room, id + 1);
     return &m->size[id];
 }
 
-Poly size_named(Model *m, const char *text, bool input) {
+/* A size by its name in the file: the named symbol if an input has it, else one that depends on
+   data. */
+static Poly size_named(Model *m, const char *text, bool input) {
     SizeName *s = size_entry(m, text);
     if (s->poly) return s->poly;
     s->text = input ? symbol_text(m, text) : NULL;

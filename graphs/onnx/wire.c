@@ -112,7 +112,7 @@ bool slice_is(Slice s, const char *text) {
 }
 bool slice_equal(Slice a, Slice b) { return a.n == b.n && (!a.n || memcmp(a.at, b.at, a.n) == 0); }
 
-void wire_put_varint(Text *t, uint64_t v) {
+static void put_varint(Text *t, uint64_t v) {
     char byte[10];
     size_t n = 0;
     for (; v > 127; v >>= 7) byte[n++] = (char)(unsigned char)(v | 128);
@@ -121,13 +121,13 @@ void wire_put_varint(Text *t, uint64_t v) {
 }
 
 void wire_put_int(Text *t, uint32_t number, uint64_t value) {
-    wire_put_varint(t, (uint64_t)number << 3 | WIRE_VARINT);
-    wire_put_varint(t, value);
+    put_varint(t, (uint64_t)number << 3 | WIRE_VARINT);
+    put_varint(t, value);
 }
 
 void wire_put_length(Text *t, uint32_t number, size_t bytes) {
-    wire_put_varint(t, (uint64_t)number << 3 | WIRE_BYTES);
-    wire_put_varint(t, bytes);
+    put_varint(t, (uint64_t)number << 3 | WIRE_BYTES);
+    put_varint(t, bytes);
 }
 
 void wire_put_bytes(Text *t, uint32_t number, const void *bytes, size_t n) {

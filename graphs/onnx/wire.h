@@ -51,7 +51,6 @@ bool slice_is(Slice, const char *text);
 bool slice_equal(Slice, Slice);
 
 /* Writing. A field is written with its tag. */
-void wire_put_varint(Text *, uint64_t);
 void wire_put_int(Text *, uint32_t number, uint64_t value);
 void wire_put_bytes(Text *, uint32_t number, const void *, size_t);
 /* Tag and length; the contents follow. */

@@ -143,7 +143,9 @@ static bool equal_at(Values *x, uint64_t hash_a, const Naming *plain, const Term
     return values_hash(x, b->root, &n, &h) && h == hash_a;
 }
 
-bool classes_match(Classes *c, const Term *a, const Code *code_b, uint8_t to[]) {
+/* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v]
+   == TERM_VARS: b does not depend on v. */
+static bool equal_renamed(Classes *c, const Term *a, const Code *code_b, uint8_t to[]) {
     Term b = term_decode(c->s->form, code_b);
     Key ka, kb;
     Naming plain;
@@ -169,7 +171,7 @@ bool classes_least(Classes *c, const Term *t, uint32_t *rep, uint8_t to[]) {
     int n = reps_of_key(c, key.hash, reps);
     for (int k = 0; k < n; k++) {
         *rep = reps[k];
-        if (classes_match(c, t, &c->rep[*rep].code, to)) return true;
+        if (equal_renamed(c, t, &c->rep[*rep].code, to)) return true;
     }
     return false;
 }
@@ -261,7 +263,7 @@ void classes_judge(Classes *view, const Record *r, size_t n, Arena *a, Fate *out
         int at = 0;
         Term t = term_decode(view->s->form, &r[k].code);
         out[k] = (Fate){.rep = -1 - (int64_t)k, .beside = known.n > 0};
-        while (at < known.n && !classes_match(view, &t, known.code[at], out[k].to)) at++;
+        while (at < known.n && !equal_renamed(view, &t, known.code[at], out[k].to)) at++;
         if (at < known.n) {
             out[k].rep = known.rep[at];
             continue;

@@ -69,8 +69,5 @@ const Symmetry *classes_symmetries(const Classes *, const Code *, int *n);
 /* In a view: the representative that equals t's root, with its variables renamed to t's; false:
    none. */
 bool classes_least(Classes *, const Term *t, uint32_t *rep, uint8_t to[]);
-/* In a view: a renaming of b's variables (kinds agree) under which b equals a at both stages. to[v]
-   == TERM_VARS: b does not depend on v. */
-bool classes_match(Classes *, const Term *a, const Code *b, uint8_t to[]);
 int record_compare(const void *, const void *);
 #endif

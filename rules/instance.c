@@ -320,7 +320,8 @@ void rule_lengths_first(const Rule *rule, int length[]) {
     for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].least;
 }
 
-bool rule_for_all(const Rule *rule, int group) {
+/* The verdict names the group in `all`. */
+static bool for_all(const Rule *rule, int group) {
     if (!rule->all) return false;
     for (int k = 0; k < rule->nblock; k++) {
         size_t n = strlen(rule->block[k].name);
@@ -333,7 +334,7 @@ bool rule_for_all(const Rule *rule, int group) {
 
 static bool next(const Rule *rule, int length[], bool covered) {
     for (int g = rule->ngroup; g-- > 0; length[g] = rule->group[g].least)
-        if (length[g]++ < (covered && rule_for_all(rule, g) ? RANK_MAX : rule->group[g].most))
+        if (length[g]++ < (covered && for_all(rule, g) ? RANK_MAX : rule->group[g].most))
             return true;
     return false;
 }

@@ -111,7 +111,6 @@ bool rule_lengths_next(const Rule *, int length[]);
    too many axes; the caller skips these. */
 bool rule_covered_next(const Rule *, int length[]);
 bool rule_is_stated(const Rule *, const int length[]); /* the rule states these lengths itself */
-bool rule_for_all(const Rule *, int group);            /* the verdict names the group in `all` */
 /* Computes the identifier; a rule that does not type gets one from its text. */
 void rule_identify(Arena *, Rule *);
 #endif

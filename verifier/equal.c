@@ -124,7 +124,7 @@ static int simpler(const Term *a, const Term *b) {
     return a->nvar != b->nvar ? a->nvar - b->nvar : a->nfactor - b->nfactor;
 }
 
-bool form_is_zero(Prover *p, Dom ctx, Nf nf) {
+static bool is_zero(Prover *p, Dom ctx, Nf nf) {
     nf = simplify(p, ctx, nf);
     int n = nf_size(p, nf);
     if (!n) return true;
@@ -155,7 +155,7 @@ bool form_is_zero(Prover *p, Dom ctx, Nf nf) {
     return zero;
 }
 bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) {
-    return a == b || form_is_zero(p, ctx, nf_add(p, a, nf_scale(p, b, ratio(-1, 1))));
+    return a == b || is_zero(p, ctx, nf_add(p, a, nf_scale(p, b, ratio(-1, 1))));
 }
 
 /* ---- maxima */

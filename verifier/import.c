@@ -35,14 +35,15 @@ static bool is_one(Prover *p, Poly x) {
     int64_t v;
     return poly_constant(p->w, x, &v) && v == 1;
 }
-Dims import_dims(Import *m, Value v) {
+/* In terms of unsolved sizes. */
+static Dims solved_dims(Import *m, Value v) {
     Dims d = value_type(m->p->w, v)->dim;
     for (int k = 0; k < d.n; k++)
         d.v[k] = m->nsolved ? poly_subst(m->p->w, d.v[k], m->nsolved, m->from, m->to) : d.v[k];
     return d;
 }
 Dom import_range(Import *m, Value v) {
-    Dims d = import_dims(m, v);
+    Dims d = solved_dims(m, v);
     Prover *p = m->p;
     Lit l[2 * RANK_MAX];
     int n = 0;
@@ -80,7 +81,7 @@ static void bind(Scope *s, Symbol from, Poly to) {
 static Scope scope_new(Import *m, const Node *node, Value v) {
     Scope s = {.m = m, .node = node, .whole = dtype_class(value_type(m->p->w, v)->dtype) != 'F'};
     World *w = m->p->w;
-    Dims d = import_dims(m, v);
+    Dims d = solved_dims(m, v);
     for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
     for (int k = 0; k < d.n; k++)
         bind(&s, symbol_index(w, (uint32_t)k),
@@ -135,16 +136,15 @@ static Nf number(Prover *p, const ExNode *x) {
     if (x->kind == EX_NUM) return nf_number(p, ratio(x->p, x->q));
     return nf_atom(p, atom_real(p, x->real));
 }
-static Map index_map(Scope *s, Value v, const ExNode *x, Poly to[RANK_MAX]) {
+static Map index_map(Scope *s, const ExNode *x, Poly to[RANK_MAX]) {
     for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
-    (void)v;
     return (Map){x->n, s->m->index, to};
 }
 static Nf access(Scope *s, const ExNode *x) {
     Poly to[RANK_MAX];
     Value v = s->node->in[x->word];
     Nf form = import_value(s->m, v);
-    return nf_subst(s->m->p, form, index_map(s, v, x, to));
+    return nf_subst(s->m->p, form, index_map(s, x, to));
 }
 static bool is_recip(Scope *s, Ex e, Ex *of) {
     ExNode x;
@@ -376,7 +376,7 @@ static int input_number(Import *m, Value v) {
 }
 static Atom element(Import *m, Value v, uint32_t word) {
     Prover *p = m->p;
-    Dims d = import_dims(m, v);
+    Dims d = solved_dims(m, v);
     Poly index[RANK_MAX];
     for (int k = 0; k < d.n; k++) index[k] = is_one(p, d.v[k]) ? 0 : poly_symbol(p->w, m->index[k]);
     return atom_input(p, word, d.n, index);
@@ -514,7 +514,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         Poly to[RANK_MAX];
         Value v = s->node->in[x.word];
         const Parts *inner = import_reads(s->m, v);
-        Map m = index_map(s, v, &x, to);
+        Map m = index_map(s, &x, to);
         out->too_many |= inner->too_many;
         for (int k = 0; k < inner->n; k++)
             add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));

@@ -25,7 +25,6 @@ typedef struct Import {
 } Import;
 
 void import_init(Import *);        /* after p .. to are set */
-Dims import_dims(Import *, Value); /* in terms of unsolved sizes */
 Dom import_range(Import *, Value); /* the index lies inside */
 /* An element of the value at index[]: an axis of size 1 has the index 0. With p->exact sums,
    products and functions are uninterpreted (but x*1, x+0, maxima, guards and moves are understood):

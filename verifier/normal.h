@@ -138,7 +138,6 @@ Dom dom_subst(Prover *, Dom, Map);
 bool dom_mentions(Prover *, Dom, Symbol);
 Lit lit_ge(Prover *, Poly a, Poly b); /* a >= b */
 Lit lit_eq(Prover *, Poly a, Poly b);
-Lit lit_subst(Prover *, Lit, Map);
 int lit_truth(Prover *, Lit *);            /* in lowest terms; 1 true, 0 false, -1 depends */
 int lit_negate(Prover *, Lit, Lit out[2]); /* its negation as one or two disjoint literals */
 bool lit_mentions(Prover *, Lit, int n, const Symbol *);

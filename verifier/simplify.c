@@ -7,7 +7,12 @@
 
 enum { STEPS_MAX = 200 };
 
-void terms_push(Prover *p, Terms *s, Term t) {
+typedef struct Terms { /* a growing list */
+    int n, room;
+    Term *v;
+} Terms;
+
+static void push(Prover *p, Terms *s, Term t) {
     if (s->n == s->room) {
         int room = 2 * s->room + 8;
         Term *v = ARENA_NEW(p->arena, Term, room);
@@ -116,6 +121,8 @@ static bool range_of(Prover *p, Dom d, Symbol x, Poly *low, Poly *high, Dom *res
     }
     return nlow == 1 && nhigh == 1;
 }
+static void simplify_term(Prover *, Dom ctx, Term, Terms *out);
+
 static bool count_unused(Prover *p, Dom ctx, Term t, Terms *out) {
     const Symbol *v;
     for (int k = 0; k < t.nvar; k++) {
@@ -415,7 +422,7 @@ static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
     if (t.dom && prover_empty(p, ctx, t.dom)) return;
     cancel_sizes(p, ctx, &t);
     if (!has_nested(p, &t)) {
-        terms_push(p, out, t);
+        push(p, out, t);
         return;
     }
     Dom here = dom_and(p, ctx, t.dom);
@@ -432,11 +439,11 @@ static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
         cancel_sizes(p, ctx, &y);
         if (dom_false(p, y.dom) || (x.dom && prover_empty(p, ctx, y.dom))) continue;
         if (reduce_term(p, ctx, &y, &reduced)) simplify_all(p, ctx, reduced, out);
-        else if (!x.nvar && !x.dom) terms_push(p, out, y);
+        else if (!x.nvar && !x.dom) push(p, out, y);
         else simplify_term(p, ctx, y, out);
     }
 }
-void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
+static void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
     if (p->depth > 90) prover_fail(p, "nested too deep");
     for (int step = 0; step < STEPS_MAX; step++) {
         if (!t.c.p || dom_false(p, t.dom)) return;

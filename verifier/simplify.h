@@ -4,12 +4,6 @@
 #define ISOMER_SIMPLIFY_H
 #include "verifier/apply.h"
 
-typedef struct Terms { /* a growing list */
-    int n, room;
-    Term *v;
-} Terms;
-void terms_push(Prover *, Terms *, Term);
-void simplify_term(Prover *, Dom ctx, Term, Terms *out);
 Nf simplify(Prover *, Dom ctx, Nf); /* and free guards that follow from ctx are dropped */
 
 /* An equation under ctx as equations that follow from it and together imply it, from B*Q + R = 0

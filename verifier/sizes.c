@@ -8,10 +8,10 @@
 
 enum { SOLVED_MAX = 200, ROUNDS_MAX = 200 };
 
-Poly size_solved(const SizeFacts *s, Poly p) {
+static Poly solved(const SizeFacts *s, Poly p) {
     return s->nsolved ? poly_subst(s->w, p, s->nsolved, s->from, s->to) : p;
 }
-Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){size_solved(s, l.p), l.eq}; }
+Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){solved(s, l.p), l.eq}; }
 
 static void add_fact(SizeFacts *s, Lit l) {
     for (int k = 0; k < s->nfact; k++)
@@ -165,7 +165,7 @@ static void derive_signs(SizeFacts *s) {
 }
 static bool plain(SizeFacts *s, Lit *l) { /* false: it is false */
     int64_t c;
-    l->p = size_solved(s, l->p);
+    l->p = solved(s, l->p);
     return !poly_constant(s->w, l->p, &c) || (l->eq ? c == 0 : c >= 0);
 }
 bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {

@@ -20,6 +20,5 @@ typedef struct SizeFacts {
 
 /* Takes need_from, where, and that sizes are not negative. False: they contradict each other. */
 bool size_facts(World *, Arena *, const Instance *, SizeFacts *);
-Poly size_solved(const SizeFacts *, Poly);
 Lit lit_solved(const SizeFacts *, Lit);
 #endif

@@ -198,7 +198,6 @@ int lit_truth(Prover *p, Lit *l) {
 }
 Lit lit_ge(Prover *p, Poly a, Poly b) { return (Lit){poly_sub(p->w, a, b), false}; }
 Lit lit_eq(Prover *p, Poly a, Poly b) { return (Lit){poly_sub(p->w, a, b), true}; }
-Lit lit_subst(Prover *p, Lit l, Map m) { return (Lit){subst(p, l.p, m), l.eq}; }
 int lit_negate(Prover *p, Lit l, Lit out[2]) {
     Poly one = poly_int(p->w, 1), minus = poly_sub(p->w, poly_scale(p->w, l.p, -1), one);
     out[0] = (Lit){minus, false};
@@ -287,7 +286,7 @@ Dom dom_subst(Prover *p, Dom d, Map m) {
     for (int k = 0; k < x.n && !any; k++) any = lit_mentions(p, x.v[k], m.n, m.from);
     if (!any) return d;
     Lit *v = ARENA_NEW(p->arena, Lit, x.n);
-    for (int k = 0; k < x.n; k++) v[k] = lit_subst(p, x.v[k], m);
+    for (int k = 0; k < x.n; k++) v[k] = (Lit){subst(p, x.v[k].p, m), x.v[k].eq};
     return dom_make(p, x.n, v);
 }
 bool dom_mentions(Prover *p, Dom d, Symbol s) {

@@ -4,7 +4,6 @@
 #include "verifier/simplify.h"
 
 bool forms_equal(Prover *, Dom ctx, Nf, Nf); /* at every point of ctx */
-bool form_is_zero(Prover *, Dom ctx, Nf);
 bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 
 /* Changes of variables that take the body of one term to that of another. `value` is one polynomial

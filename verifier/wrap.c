@@ -43,6 +43,8 @@ static bool is_minimum(World *w, Ex e, Ex *of) {
     ex_get(w, most, &x);
     return x.kind == EX_MOST && is_negated(w, x.a, of);
 }
+static bool stays(Import *, Value);
+
 static bool tree_stays(const Walk *k, Ex e) {
     World *w = k->m->p->w;
     ExNode x;
@@ -51,7 +53,7 @@ static bool tree_stays(const Walk *k, Ex e) {
     ex_get(w, e, &x);
     switch (x.kind) {
     case EX_NUM: return x.q == 1 && in_range(k->type, x.p);
-    case EX_AT: return type_of(k, x.word) == k->type && integer_stays(k->m, k->node->in[x.word]);
+    case EX_AT: return type_of(k, x.word) == k->type && stays(k->m, k->node->in[x.word]);
     case EX_MAX2:
     case EX_MIN2:
     case EX_IF:
@@ -61,37 +63,37 @@ static bool tree_stays(const Walk *k, Ex e) {
     default: return is_minimum(w, e, &of) && tree_stays(k, of);
     }
 }
-static bool constant_stays(World *w, Value v, bool *stays) {
+static bool constant_stays(World *w, Value v, bool *good) {
     Type t;
     const void *bytes;
     if (!constant_get(w, v, &t, &bytes)) return false;
-    *stays = t.dtype != DT_UINT64 || type_count(w, &t) != poly_int(w, 1) ||
-             element_integer(t.dtype, bytes, 0) >= 0;
+    *good = t.dtype != DT_UINT64 || type_count(w, &t) != poly_int(w, 1) ||
+            element_integer(t.dtype, bytes, 0) >= 0;
     return true;
 }
-bool integer_stays(Import *m, Value v) {
+/* The value is no integer, or one that never leaves its element type. */
+static bool stays(Import *m, Value v) {
     enum { YES = 1, NO };
     World *w = m->p->w;
     DType type = value_type(w, v)->dtype;
-    bool stays = true;
+    bool good = true;
     if (!whole(type)) return true;
     if (m->stays[v]) return m->stays[v] == YES;
     for (int k = 0; k < m->ninput; k++)
         if (m->input[k] == v) return true;
-    if (!constant_stays(w, v, &stays)) {
+    if (!constant_stays(w, v, &good)) {
         Node node = node_get(w, value_node(w, v));
         Ex e = sig_define(w, node.sig, value_port(w, v));
-        stays = e && tree_stays(&(Walk){m, &node, type}, e);
+        good = e && tree_stays(&(Walk){m, &node, type}, e);
     }
-    m->stays[v] = stays ? YES : NO;
-    return stays;
+    m->stays[v] = good ? YES : NO;
+    return good;
 }
 
 static const char *risk(const Walk *, Ex, bool ring);
 
 static const char *element_risk(const Walk *k, uint32_t input, bool ring) {
-    if ((ring && type_of(k, input) == k->type) || integer_stays(k->m, k->node->in[input]))
-        return NULL;
+    if ((ring && type_of(k, input) == k->type) || stays(k->m, k->node->in[input])) return NULL;
     return "integers may leave their type before they are compared or converted";
 }
 static const char *index_risk(const Walk *k, Ex index) {

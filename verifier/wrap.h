@@ -3,8 +3,6 @@
 #define ISOMER_WRAP_H
 #include "verifier/import.h"
 
-/* The value is no integer, or one that never leaves its element type. */
-bool integer_stays(Import *, Value);
 /* Why the value, of that node and definition, may differ from its definition over all integers by
    more than a multiple of 2^bits; NULL: it does not. */
 const char *integers_at_risk(Import *, Value, const Node *, Ex definition);

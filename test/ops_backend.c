@@ -120,6 +120,33 @@ static void known_weights_are_packed_once(void **state) {
     for (int i = 1; i < 3; i++) cpu->forget(k[i]);
     cpu->release(devices[0], scratch);
 }
+/* Each size of each view of a product and of a convolution, one greater: sizes that do not meet. */
+static void sizes_that_do_not_fit_are_no_choice(void **state) {
+    (void)state;
+    static const int64_t param[] = {1, 1, 1, 0, 0, 0, 0, 1, 1};
+    View gemm[] = {view_dense(0, DT_FLOAT, 3, (const int64_t[]){2, 3, 4}),
+                   view_dense(1, DT_FLOAT, 3, (const int64_t[]){2, 3, 5}),
+                   view_dense(2, DT_FLOAT, 3, (const int64_t[]){2, 5, 4})},
+         conv[] = {view_dense(0, DT_FLOAT, 4, (const int64_t[]){2, 3, 4, 4}),
+                   view_dense(1, DT_FLOAT, 4, (const int64_t[]){2, 5, 4, 4}),
+                   view_dense(2, DT_FLOAT, 4, (const int64_t[]){3, 5, 1, 1})};
+    const Step steps[] = {{.kind = S_GEMM, .nview = 3, .view = gemm},
+                          {.kind = S_CONV, .nview = 3, .view = conv, .param = param, .nparam = 9}};
+    for (int k = 0; k < 2; k++) {
+        View *v = k ? conv : gemm;
+        assert_true(cpu->choices(devices[0], &steps[k]) > 0);
+        for (int i = 0; i < 3; i++) {
+            for (int a = 0; a < (k ? 2 : 3); a++) {
+                v[i].dim[a]++;
+                assert_int_equal(cpu->choices(devices[0], &steps[k]), 0);
+                v[i].dim[a]--;
+            }
+            v[i].rank--;
+            assert_int_equal(cpu->choices(devices[0], &steps[k]), 0);
+            v[i].rank++;
+        }
+    }
+}
 static void nonsense_is_no_choice(void **state) {
     (void)state;
     View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}},
@@ -571,6 +598,7 @@ int main(void) {
         cmocka_unit_test(equal_contents_are_held_once),
         cmocka_unit_test(known_weights_are_packed_once),
         cmocka_unit_test(nonsense_is_no_choice),
+        cmocka_unit_test(sizes_that_do_not_fit_are_no_choice),
         cmocka_unit_test(operations_on_special_floats),
         cmocka_unit_test(elementary_functions_are_accurate),
         cmocka_unit_test(integers_are_exact),

@@ -302,9 +302,16 @@ static bool blas_build(Build *b, int choice, Kernel *k) {
     return true;
 }
 
+/* Of one rank, and [.., m, n], [.., m, k], [.., k, n]. */
+static bool sizes_fit(const View *y, const View *a, const View *b) {
+    const int c = y->rank - 1;
+    if (c < 1 || a->rank != c + 1 || b->rank != c + 1) return false;
+    for (int i = 0; i < c - 1; i++)
+        if (a->dim[i] != y->dim[i] || b->dim[i] != y->dim[i]) return false;
+    return a->dim[c - 1] == y->dim[c - 1] && b->dim[c] == y->dim[c] && a->dim[c] == b->dim[c - 1];
+}
 static bool gemm_possible(const Device *d, const Step *s) {
-    const int c = s->view[0].rank - 1;
-    if (c < 1 || s->view[1].rank != c + 1 || s->view[2].rank != c + 1) return false;
+    if (!sizes_fit(&s->view[0], &s->view[1], &s->view[2])) return false;
     for (int i = 0; i < 3; i++)
         if (!dtype_numeric(s->view[i].dtype)) return false;
     return d->blas || exact_sums(s);

@@ -136,7 +136,8 @@ static bool spatial(const Step *s) {
 }
 static bool conv_possible(const Step *s) {
     const int n = s->view[1].rank - 2;
-    return spatial(s) && s->nparam == 1 + 4 * n && s->param[0] > 0 &&
+    return spatial(s) && s->view[2].rank == 2 + n && s->nparam == 1 + 4 * n && s->param[0] > 0 &&
+           s->view[0].dim[0] == s->view[1].dim[0] && s->view[0].dim[1] == s->view[2].dim[0] &&
            s->view[0].dim[1] % s->param[0] == 0 &&
            s->view[2].dim[1] * s->param[0] == s->view[1].dim[1] &&
            dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype) &&

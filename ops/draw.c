@@ -36,7 +36,7 @@ static double twister_real(Twister *t) {
     uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
     return ((double)high * 67108864 + (double)low) / 9007199254740992;
 }
-/* The seed that is parameter k: a number as bits, taken to 32 bits. */
+/* A seed given as a number, of which 32 bits count; NaN and what no int64 holds are 0. */
 static void start_from(Twister *t, double seed) {
     twister_start(t, (uint32_t)(int64_t)(isfinite(seed) && fabs(seed) < 9e18 ? seed : 0));
 }

@@ -120,56 +120,6 @@ static void known_weights_are_packed_once(void **state) {
     for (int i = 1; i < 3; i++) cpu->forget(k[i]);
     cpu->release(devices[0], scratch);
 }
-/* Each size of each view of a product and of a convolution, one greater: sizes that do not meet. */
-static void sizes_that_do_not_fit_are_no_choice(void **state) {
-    (void)state;
-    static const int64_t param[] = {1, 1, 1, 0, 0, 0, 0, 1, 1};
-    View gemm[] = {view_dense(0, DT_FLOAT, 3, (const int64_t[]){2, 3, 4}),
-                   view_dense(1, DT_FLOAT, 3, (const int64_t[]){2, 3, 5}),
-                   view_dense(2, DT_FLOAT, 3, (const int64_t[]){2, 5, 4})},
-         conv[] = {view_dense(0, DT_FLOAT, 4, (const int64_t[]){2, 3, 4, 4}),
-                   view_dense(1, DT_FLOAT, 4, (const int64_t[]){2, 5, 4, 4}),
-                   view_dense(2, DT_FLOAT, 4, (const int64_t[]){3, 5, 1, 1})};
-    const Step steps[] = {{.kind = S_GEMM, .nview = 3, .view = gemm},
-                          {.kind = S_CONV, .nview = 3, .view = conv, .param = param, .nparam = 9}};
-    for (int k = 0; k < 2; k++) {
-        View *v = k ? conv : gemm;
-        assert_true(cpu->choices(devices[0], &steps[k]) > 0);
-        for (int i = 0; i < 3; i++) {
-            for (int a = 0; a < (k ? 2 : 3); a++) {
-                v[i].dim[a]++;
-                assert_int_equal(cpu->choices(devices[0], &steps[k]), 0);
-                v[i].dim[a]--;
-            }
-            v[i].rank--;
-            assert_int_equal(cpu->choices(devices[0], &steps[k]), 0);
-            v[i].rank++;
-        }
-    }
-}
-static void nonsense_is_no_choice(void **state) {
-    (void)state;
-    View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}},
-                 {.slot = 1, .dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}}};
-    Step s = {.kind = STEP_KIND_COUNT, .nview = 2, .view = v};
-    size_t room;
-    char why[100];
-    assert_int_equal(cpu->choices(devices[0], &s), 0);
-    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
-    assert_true(why[0] != 0);
-    s.kind = S_COPY;
-    assert_int_equal(cpu->choices(devices[0], &s), 1);
-    assert_null(cpu->compile(devices[0], &s, 1, NULL, &room, why, sizeof why));
-    v[1].format = 1;
-    assert_int_equal(cpu->choices(devices[0], &s), 0);
-    v[1].format = 0, v[1].dtype = DT_STRING;
-    assert_int_equal(cpu->choices(devices[0], &s), 0);
-    const Scalar code[] = {{.op = C_VIEW, .a = 7}, {.op = C_NEG, .a = 1}};
-    s.kind = S_EWISE, s.code = code, s.ncode = 1, v[1].dtype = DT_FLOAT;
-    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
-    s.code = code + 1;
-    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
-}
 
 /* ---- element-wise programs on chosen values */
 static void run_step(Device *d, const Step *s, void *const slot[]) {
@@ -597,8 +547,6 @@ int main(void) {
         cmocka_unit_test(memory_is_aligned),
         cmocka_unit_test(equal_contents_are_held_once),
         cmocka_unit_test(known_weights_are_packed_once),
-        cmocka_unit_test(nonsense_is_no_choice),
-        cmocka_unit_test(sizes_that_do_not_fit_are_no_choice),
         cmocka_unit_test(operations_on_special_floats),
         cmocka_unit_test(elementary_functions_are_accurate),
         cmocka_unit_test(integers_are_exact),

@@ -1,0 +1,85 @@
+/* ops_refused.c -- steps that the CPU back end refuses, so that no kernel reads or writes outside
+   its views. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "ops/backend.h"
+#include "ops/core/type.h"
+#include "ops/view.h"
+
+static const Backend *cpu;
+static Device *device;
+
+/* Each size of each view of a product and of a convolution, one greater: sizes that do not meet. */
+static void sizes_that_do_not_fit_are_no_choice(void **state) {
+    (void)state;
+    static const int64_t param[] = {1, 1, 1, 0, 0, 0, 0, 1, 1};
+    View gemm[] = {view_dense(0, DT_FLOAT, 3, (const int64_t[]){2, 3, 4}),
+                   view_dense(1, DT_FLOAT, 3, (const int64_t[]){2, 3, 5}),
+                   view_dense(2, DT_FLOAT, 3, (const int64_t[]){2, 5, 4})},
+         conv[] = {view_dense(0, DT_FLOAT, 4, (const int64_t[]){2, 3, 4, 4}),
+                   view_dense(1, DT_FLOAT, 4, (const int64_t[]){2, 5, 4, 4}),
+                   view_dense(2, DT_FLOAT, 4, (const int64_t[]){3, 5, 1, 1})};
+    const Step steps[] = {{.kind = S_GEMM, .nview = 3, .view = gemm},
+                          {.kind = S_CONV, .nview = 3, .view = conv, .param = param, .nparam = 9}};
+    for (int k = 0; k < 2; k++) {
+        View *v = k ? conv : gemm;
+        assert_true(cpu->choices(device, &steps[k]) > 0);
+        for (int i = 0; i < 3; i++) {
+            for (int a = 0; a < (k ? 2 : 3); a++) {
+                v[i].dim[a]++;
+                assert_int_equal(cpu->choices(device, &steps[k]), 0);
+                v[i].dim[a]--;
+            }
+            v[i].rank--;
+            assert_int_equal(cpu->choices(device, &steps[k]), 0);
+            v[i].rank++;
+        }
+    }
+}
+
+static void nonsense_is_no_choice(void **state) {
+    (void)state;
+    View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}},
+                 {.slot = 1, .dtype = DT_FLOAT, .rank = 1, .dim = {3}, .stride = {1}}};
+    Step s = {.kind = STEP_KIND_COUNT, .nview = 2, .view = v};
+    size_t room;
+    char why[100];
+    assert_int_equal(cpu->choices(device, &s), 0);
+    assert_null(cpu->compile(device, &s, 0, NULL, &room, why, sizeof why));
+    assert_true(why[0] != 0);
+    s.kind = S_COPY;
+    assert_int_equal(cpu->choices(device, &s), 1);
+    assert_null(cpu->compile(device, &s, 1, NULL, &room, why, sizeof why));
+    v[1].format = 1;
+    assert_int_equal(cpu->choices(device, &s), 0);
+    v[1].format = 0, v[1].dtype = DT_STRING;
+    assert_int_equal(cpu->choices(device, &s), 0);
+    const Scalar code[] = {{.op = C_VIEW, .a = 7}, {.op = C_NEG, .a = 1}};
+    s.kind = S_EWISE, s.code = code, s.ncode = 1, v[1].dtype = DT_FLOAT;
+    assert_null(cpu->compile(device, &s, 0, NULL, &room, why, sizeof why));
+    s.code = code + 1;
+    assert_null(cpu->compile(device, &s, 0, NULL, &room, why, sizeof why));
+}
+
+static int setup(void **state) {
+    (void)state;
+    cpu = backend_open("cpu", NULL);
+    device = cpu->open("", NULL, 0);
+    return device ? 0 : -1;
+}
+static int teardown(void **state) {
+    (void)state;
+    cpu->close(device);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_that_do_not_fit_are_no_choice),
+        cmocka_unit_test(nonsense_is_no_choice),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -3,7 +3,8 @@
 Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
-new random order: a call to warm up, then samples for some milliseconds. Time is the thread's CPU
+new random order: a call to warm up, then samples for some milliseconds. After 7 rounds those files
+are left that are 5 % slower than the fastest; the first, the original, stays. Time is the thread's CPU
 clock, because long calls are always preempted on a busy machine; with more threads the time that
 passes.
 
@@ -17,6 +18,7 @@ import argparse, math, os, random, statistics, sys, time
 from onnx_tools import Feed, add_feed_options, one_line, session
 
 SAMPLE, VISIT = 0.2e-3, 10e-3
+FEW, CLEARLY_SLOWER = 7, 1.05
 
 
 class Measured:
@@ -47,12 +49,35 @@ class Measured:
         self.visits.append(min(self.sample(self.calls) for _ in range(self.samples)))
 
 
-def measure(paths, feed, rounds, threads=1):
+def rounds_of(files):
+    """What a round took on average, over the files that were in all of them."""
+    most = max(len(file.visits) for file in files)
+    return [
+        statistics.fmean(times)
+        for times in zip(*(file.visits for file in files if len(file.visits) == most))
+    ]
+
+
+def share(file, rounds):
+    return statistics.median(own / mean for own, mean in zip(file.visits, rounds))
+
+
+def still_in(runs):
+    """The first, with which the others are compared, the fastest and what may be as fast."""
+    shares = [share(file, rounds_of(runs)) for file in runs]
+    return [
+        file for k, file in enumerate(runs) if not k or shares[k] <= CLEARLY_SLOWER * min(shares)
+    ]
+
+
+def measure(paths, feed, rounds, threads=1, few=None):
+    """After `few` rounds what is clearly slower is left."""
     files = [Measured(path, feed, threads) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
-    for _ in range(rounds):
-        order.shuffle(runs)
-        for file in runs:
+    for done in range(rounds):
+        if done == few and runs:
+            runs = still_in(runs)
+        for file in order.sample(runs, len(runs)):
             file.visit()
     return files
 
@@ -62,15 +87,8 @@ def seconds(files, statistic):
     runs = [file for file in files if file.reason is None]
     if statistic == "minimum" or not runs:
         return [min(file.visits) if file.reason is None else None for file in files]
-    rounds = [statistics.fmean(times) for times in zip(*(file.visits for file in runs))]
-    return [
-        (
-            statistics.median(own / mean for own, mean in zip(file.visits, rounds)) * min(rounds)
-            if file.reason is None
-            else None
-        )
-        for file in files
-    ]
+    rounds = rounds_of(runs)
+    return [share(file, rounds) * min(rounds) if file.reason is None else None for file in files]
 
 
 def answer(files, statistic, out):
@@ -95,19 +113,20 @@ def main():
     # What a library prints must not be taken for an answer.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+
+    def batch_done():
+        files = measure(batch, feed, max(1, options.rounds), options.threads, FEW)
+        answer(files, options.statistic, out)
+
     for line in sys.stdin:
         path = line.rstrip("\r\n")
         if path:
             batch.append(path)
             continue
-        answer(
-            measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out
-        )
-        batch = []
+        batch_done()
+        batch.clear()
     if batch:
-        answer(
-            measure(batch, feed, max(1, options.rounds), options.threads), options.statistic, out
-        )
+        batch_done()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES = 64 };
+enum { PASSES = 64, GROWING = 4 };
 
 Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *library,
                           const Graph *g) {
@@ -357,6 +357,7 @@ static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
 typedef struct Place {
     Arena *arena; /* of the matcher, its matches and uses: for one graph */
     Matcher *matcher;
+    NodeList live;
     Uses uses;
 } Place;
 
@@ -364,11 +365,11 @@ static void look(Derivation *d, Place *p) {
     arena_free(p->arena);
     p->arena = arena_new(arena_escape(d->arena), 0);
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
-    p->uses = graph_uses(d->w, p->arena, &d->graph, graph_live(d->w, p->arena, &d->graph));
+    p->live = graph_live(d->w, p->arena, &d->graph);
+    p->uses = graph_uses(d->w, p->arena, &d->graph, p->live);
 }
 
-static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int cap, bool *changed,
-                          Error *e) {
+static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int cap, Error *e) {
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = 1;
         bool merges = d->library->instance[k].from.nout > 1;
@@ -376,22 +377,40 @@ static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int 
             Collect c = {.d = d, .arena = p->arena, .uses = p->uses};
             matcher_run(p->matcher, &d->library->instance[k], collect, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
-            if (applied) look(d, p), *changed = true;
+            if (applied) look(d, p);
             if (!merges) break;
         }
     }
     return true;
 }
 
+typedef struct Passes {
+    Intern *seen; /* outputs of the graph after each */
+    int nodes, growing;
+} Passes;
+
+/* Rules that undo each other lead to a graph that was there before, as hash-consing shows, or leave
+   reshapes behind and let it grow pass after pass. */
+static bool goes_on(Passes *x, const Place *p, const Graph *g) {
+    const uint32_t before = intern_count(x->seen);
+    x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;
+    x->nodes = p->live.n;
+    return intern_put(x->seen, g->out, sizeof *g->out * (size_t)g->nout) > before &&
+           x->growing <= GROWING;
+}
+
 bool derive_fixpoint(Derivation *d, const bool on[], int cap, Error *e) {
     Place p = {0};
-    bool good = true, changed = true;
+    bool good = true;
+    Arena *a = arena_new(arena_escape(d->arena), 0);
+    Passes x = {.seen = intern_new(a)};
     look(d, &p);
-    for (int pass = 0; pass < PASSES && changed && good && d->applied < cap; pass++) {
-        changed = false;
+    for (int pass = 0; pass < PASSES && good && d->applied < cap && goes_on(&x, &p, &d->graph);
+         pass++)
         for (int r = 0; r < d->library->n && good; r++)
-            if (on[r]) good = fixpoint_rule(d, &p, &d->library->rule[r], cap, &changed, e);
-    }
+            if (on[r]) good = fixpoint_rule(d, &p, &d->library->rule[r], cap, e);
+    intern_free(x.seen);
+    arena_free(a);
     arena_free(p.arena);
     return good;
 }

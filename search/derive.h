@@ -51,8 +51,8 @@ bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied,
 /* The same on a graph by itself, without log, tags and map. */
 bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[],
                   Graph *out, int *applied, Error *);
-/* Rules on[r] in library order wherever they match, until nothing changes or `cap` applications
-   were made. Matches that would compute a costly inner value twice are left out. */
+/* Rules on[r] in library order wherever they match, until a graph comes again, it keeps growing or
+   `cap` applications were made. Not where a costly inner value would be computed twice. */
 bool derive_fixpoint(Derivation *, const bool on[], int cap, Error *);
 /* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not
    hold. */

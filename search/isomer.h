@@ -95,18 +95,22 @@ typedef struct IsomerResult {
     char warning[300]; /* what the user should know although nothing failed; "" */
 } IsomerResult;
 
-ISOMER_API const char *isomer_version(void);
-/* The version, then a line for each library that is linked; text has n bytes. */
+ISOMER_API const char *isomer_version(void); /* "1.2.3": static, never freed */
+/* The version, then a line for each library that is linked, cut to n bytes with the 0; where that
+   fails, the reason. */
 ISOMER_API void isomer_versions(char *text, size_t n);
-ISOMER_API void isomer_options(IsomerOptions *); /* sets every option to its default */
+/* Sets every option to its default; nothing of it is to be freed. */
+ISOMER_API void isomer_options(IsomerOptions *);
 /* Reads the model `in` and writes `out`, wholly or not at all; both may be the same path, and `out`
-   is ignored in a dry run. If nothing gains 3 %, `out` is a copy of `in`. Returns result->code.
-   Free the result with isomer_result_free, also after a failure. */
+   is ignored in a dry run. If nothing gains 3 %, `out` is a copy of `in`. The result is written
+   over, not read. Returns result->code; on failure result->message says where and why. Free the
+   result with isomer_result_free, also after a failure. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
                                IsomerResult *);
 /* No model is read: result->table lists every rule with its name, identifier and class, and whether
-   these options choose it. */
+   these options choose it. Returns and frees as isomer_optimize. */
 ISOMER_API int isomer_list_rules(const IsomerOptions *, IsomerResult *);
+/* Its texts; a result that was freed may be freed again. */
 ISOMER_API void isomer_result_free(IsomerResult *);
 #ifdef __cplusplus
 }

@@ -327,9 +327,20 @@ static bool only_copied(const Run *r, IsomerResult *out) {
     return true;
 }
 
+static bool one_of(Run *r, const char *option, const char *word, const char *a, const char *b,
+                   const char *c) {
+    if (!word || !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c)) return true;
+    return error_set(r->error, E_USAGE, option, "expected %s, %s or %s, not \"%s\"", a, b, c, word);
+}
+
+static bool words_known(Run *r) {
+    return one_of(r, "--cost", r->o->cost, "measured", "flops", "nodes") &&
+           one_of(r, "--search", r->o->search, "backtrack", "egraph", "both");
+}
+
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!run_given(r) || !open_model(r) || !run_given_fits(r) || !run_can_show(r) ||
-        !run_can_ask(r) || !library(r) || !open_costs(r))
+    if (!words_known(r) || !run_given(r) || !open_model(r) || !run_given_fits(r) ||
+        !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r))
         return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);

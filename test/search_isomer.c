@@ -1,0 +1,48 @@
+/* The C API: options that are no such words are refused before anything is read or written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "search/isomer.h"
+#include <string.h>
+
+static void refused(const IsomerOptions *o, const char *option) {
+    IsomerResult result;
+    assert_int_equal(isomer_optimize("no such file", NULL, o, &result), 2);
+    assert_int_equal(result.code, 2);
+    assert_non_null(strstr(result.message, option));
+    assert_null(result.table);
+    isomer_result_free(&result);
+    isomer_result_free(&result);
+}
+
+static void unknown_words_are_refused(void **state) {
+    (void)state;
+    IsomerOptions o;
+    isomer_options(&o);
+    o.search = "egraphs";
+    refused(&o, "--search");
+    o.search = NULL, o.cost = "time";
+    refused(&o, "--cost");
+}
+
+static void known_words_are_taken(void **state) {
+    (void)state;
+    static const char *const search[] = {NULL, "backtrack", "egraph", "both"};
+    for (size_t k = 0; k < sizeof search / sizeof *search; k++) {
+        IsomerOptions o;
+        IsomerResult result;
+        isomer_options(&o);
+        o.search = search[k], o.dry_run = 1;
+        assert_int_not_equal(isomer_optimize("no such file", NULL, &o, &result), 2);
+        assert_non_null(strstr(result.message, "no such file"));
+        isomer_result_free(&result);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_words_are_refused),
+                                       cmocka_unit_test(known_words_are_taken)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,9 +4,9 @@ Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FA
 each path, in the order asked, then an empty line. One thread or as many as --threads says,
 denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
 new random order: a call to warm up, then samples for some milliseconds. After 7 rounds those files
-are left that are 5 % slower than the fastest; the first, the original, stays. Time is the thread's CPU
-clock, because long calls are always preempted on a busy machine; with more threads the time that
-passes.
+are left that are 5 % slower than the fastest; the first, the original, stays. Time is the thread's
+CPU clock, because long calls are always preempted on a busy machine; with more threads the time
+that passes.
 
 SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a
 file's share of its round, times the fastest round: where a machine's speed changes by the second,

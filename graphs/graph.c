@@ -204,11 +204,6 @@ Blob constant_blob(const World *w, Value v) {
     return is_special(w, v, graph_tables(w)->constant, attr) ? attr[0].blob : 0;
 }
 
-Value constant_float(World *w, float f) {
-    return constant_make(w, &(Type){.dtype = DT_FLOAT, .known = true},
-                         blob_put(w, arena_copy(w->arena, &f, sizeof f), sizeof f));
-}
-
 /* ---- live nodes and uses */
 
 static int by_id(const void *a, const void *b) {

@@ -54,7 +54,6 @@ const void *blob_get(const World *, Blob, size_t *n);
 Value constant_make(World *, const Type *, Blob);                    /* sizes must be numbers */
 bool constant_get(const World *, Value, Type *, const void **bytes); /* false: not a constant */
 Blob constant_blob(const World *, Value);                            /* 0: not a constant */
-Value constant_float(World *, float);                                /* rank 0 */
 
 /* The nodes that a graph's outputs need, ascending; the array lives in the arena. A graph's inputs
    are usually nodes of the operator `input`. Any other value may be an input, too; the nodes that

@@ -98,7 +98,7 @@ static void contents_are_keyed_by_content_and_not_copied(void **state) {
     assert_ptr_equal(bytes, one);
     assert_int_equal(got.dim.n, 1);
     assert_false(constant_get(w, graph_input(w, "x", &t), NULL, NULL));
-    assert_int_equal(constant_float(w, 0.5f), constant_float(w, 0.5f));
+    assert_int_equal(constant_of(w, 0.5f), constant_of(w, 0.5f));
     world_free(w);
 }
 

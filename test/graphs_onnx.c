@@ -1,6 +1,6 @@
 /* Reading ONNX: what a file may contain and what is refused, on small models written here field by
    field. */
-#include "test/onnx_build.h"
+#include "test/shared/onnx_build.h"
 
 /* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */
 static Text small_graph(void) {

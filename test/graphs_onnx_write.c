@@ -1,6 +1,7 @@
 /* Writing a changed model: what stays, what goes, which names things have. The graph is
      s = x + w;  y = relu(s);  t = s * v;  z = sigmoid(t)   with outputs y and z. */
-#include "test/onnx_build.h"
+#include "test/shared/fixture.h"
+#include "test/shared/onnx_build.h"
 
 static Text two_outputs(void) {
     Text g = text_new(arena);
@@ -170,7 +171,7 @@ static void equal_constants_are_written_once(void **state) {
     World *w = graph_world_new(NULL, 0);
     Text g = two_outputs();
     Model *m = opened(w, &g);
-    Value x = model_graph(m)->in[0], two = constant_float(w, 2), three = constant_float(w, 3);
+    Value x = model_graph(m)->in[0], two = constant_of(w, 2), three = constant_of(w, 3);
     Value y = call(w, "add", 2, call(w, "mul", 2, x, two),
                    call(w, "mul", 2, call(w, "exp", 1, call(w, "mul", 2, x, three), 0), two));
     Model *after = rewritten(m, w, sum_of(w, m), y, NULL);
@@ -192,7 +193,7 @@ static void old_versions_list_initializers(void **state) {
     assert_non_null(m);
     assert_int_equal(model_graph(m)->nin, 1);
     Value x = model_graph(m)->in[0];
-    Model *after = rewritten(m, w, sum_of(w, m), call(w, "mul", 2, x, constant_float(w, 2)), NULL);
+    Model *after = rewritten(m, w, sum_of(w, m), call(w, "mul", 2, x, constant_of(w, 2)), NULL);
     assert_int_equal(model_graph(after)->nin, 1);
     assert_int_equal(count_fields(5), 2);  /* v and the 2 */
     assert_int_equal(count_fields(11), 3); /* and x */

@@ -5,7 +5,7 @@
 #include "ops/base/arena.h"
 #include "ops/core/loop.h"
 #include "ops/view.h"
-#include "steps_reference.h"
+#include "test/shared/steps_reference.h"
 #include <float.h>
 #include <immintrin.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
    must stay as they were. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
-#include "steps_reference.h"
+#include "test/shared/steps_reference.h"
 #include <immintrin.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include "graphs/needs.h"
 #include "search/backtrack.h"
 #include "search/derive.h"
-#include "test/search_fixture.h"
+#include "test/shared/search_fixture.h"
 #include <string.h>
 
 static const char rules[] = "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nfrom\n  %t = neg "
@@ -28,12 +28,6 @@ static const char rules[] = "rule double-neg\n  axes b = 0..2\n  %x : F [b..]\nf
 static void open_priced(Fixture *f) {
     open_fixture(f, rules);
     f->neg = 1;
-}
-
-static const char *printed(Fixture *f, const Graph *g) {
-    Text t = text_new(f->arena);
-    graph_print(f->w, "g", g, &t);
-    return strstr(t.data, "body\n") + 5;
 }
 
 /* neg costs 1, mul 2, add 3; abs costs 10, but 4 behind neg. */
@@ -74,9 +68,9 @@ static void gains_are_taken_together(void **state) {
     for (int k = 0; k < 20; k++)
         text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
     text_add(&t, " out %%a20\n");
-    Graph g = parse(&f, t.data);
+    Graph g = graph_of(f.w, t.data);
     Solution s = search(&f, &g, 1.05, 100);
-    assert_null(strstr(printed(&f, &s.graph), "mul"));
+    assert_null(strstr(graph_body(f.w, &s.graph), "mul"));
     assert_int_equal(s.n, 1);
     assert_int_equal(s.round[0].n, 20);
     assert_true(s.after.seconds == s.before.seconds - 40);
@@ -90,9 +84,9 @@ static void a_step_up_is_taken_within_alpha(void **state) {
     static const char text[] = "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n";
     Fixture f;
     open_priced(&f);
-    Graph g = parse(&f, text);
+    Graph g = graph_of(f.w, text);
     Solution s = search(&f, &g, 1.05, 100);
-    assert_string_equal(printed(&f, &s.graph),
+    assert_string_equal(graph_body(f.w, &s.graph),
                         "  %1 = neg %x\n  %2 = abs %1\n  %3 = sqrt %2\n  out %3\n");
     assert_true(s.after.seconds < s.before.seconds);
     close_fixture(&f);
@@ -107,12 +101,12 @@ static void budget_and_repetition(void **state) {
     for (int round = 0; round < 2; round++) {
         Fixture f;
         open_priced(&f);
-        if (round) parse(&f, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
-        Graph g = parse(&f, text);
+        if (round) graph_of(f.w, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
+        Graph g = graph_of(f.w, text);
         Solution none = search(&f, &g, 1.05, 0), s = search(&f, &g, 1.05, 50);
         assert_int_equal(none.steps, 0);
         assert_true(s.steps <= 50 && s.after.seconds <= none.after.seconds);
-        const char *now = printed(&f, &s.graph);
+        const char *now = graph_body(f.w, &s.graph);
         if (round) assert_string_equal(now, first);
         first = arena_string(kept, now, strlen(now));
         close_fixture(&f);
@@ -131,10 +125,10 @@ static void gains_are_told_from_losses(void **state) {
     for (int k = 0; k < 20; k++)
         text_add(&t, " %%m%d = mul %%a%d %%k\n %%a%d = sqrt %%m%d\n", k, k, k + 1, k);
     text_add(&t, " out %%a20\n");
-    Graph g = parse(&f, t.data);
+    Graph g = graph_of(f.w, t.data);
     Solution s = search(&f, &g, 1.0, 3);
-    assert_null(strstr(printed(&f, &s.graph), "mul"));
-    assert_null(strstr(printed(&f, &s.graph), "neg"));
+    assert_null(strstr(graph_body(f.w, &s.graph), "mul"));
+    assert_null(strstr(graph_body(f.w, &s.graph), "neg"));
     assert_int_equal(s.n, 1);
     close_fixture(&f);
 }
@@ -145,7 +139,7 @@ static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     (void)state;
     Fixture f;
     open_priced(&f);
-    Graph g = parse(&f, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
+    Graph g = graph_of(f.w, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
     f.neg = 5.9;
     Solution s = search(&f, &g, 1.05, 100);
     assert_int_equal(s.n, 0);
@@ -154,7 +148,7 @@ static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     assert_int_equal(s.cheapest->n, 1);
     assert_true(s.cheapest->after.seconds < s.after.seconds &&
                 s.cheapest->after.nodes > s.after.nodes);
-    assert_non_null(strstr(printed(&f, &s.cheapest->graph), "neg"));
+    assert_non_null(strstr(graph_body(f.w, &s.cheapest->graph), "neg"));
     f.neg = 1;
     s = search(&f, &g, 1.05, 100);
     assert_int_equal(s.n, 1);
@@ -167,7 +161,7 @@ static void what_costs_too_much_is_freed(void **state) {
     Fixture f;
     open_priced(&f);
     f.neg = 1000;
-    Graph g = parse(&f, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
+    Graph g = graph_of(f.w, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
     NodeId before = node_count(f.w);
     Solution s = search(&f, &g, 1.0, 50);
     assert_true(s.graphs > 0);
@@ -180,8 +174,9 @@ static void rejected_graphs_are_freed(void **state) {
     (void)state;
     Fixture f;
     open_priced(&f);
-    Graph g = parse(&f, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q "
-                        "= add %x %v\n out %p %q\n");
+    Graph g =
+        graph_of(f.w, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q "
+                      "= add %x %v\n out %p %q\n");
     f.library.rule[3].on = false;
     NodeId before = node_count(f.w);
     Solution s = search(&f, &g, 1.0, 50);
@@ -210,20 +205,20 @@ static void logs_are_replayed_and_doubted(void **state) {
     Fixture f, again;
     open_priced(&f);
     open_priced(&again);
-    parse(&again, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
-    Graph g = parse(&f, text), h = parse(&again, text);
+    graph_of(again.w, "graph h %z : F [9]\nbody\n %a = abs %z\n %b = neg %a\n out %b\n");
+    Graph g = graph_of(f.w, text), h = graph_of(again.w, text);
     bool on[] = {true, false, true, false, false};
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
     assert_true(derive_fixpoint(&d, on, 100, &f.error));
     assert_int_equal(d.applied, 3);
     assert_int_equal(d.fired[0], 1);
     assert_int_equal(d.fired[2], 2);
-    assert_string_equal(printed(&f, &d.graph), "  %1 = abs %x\n  out %1\n");
+    assert_string_equal(graph_body(f.w, &d.graph), "  %1 = abs %x\n  out %1\n");
     assert_int_equal(map_value(&d.map, g.out[0]), d.graph.out[0]);
     Derivation r =
         derivation_new(again.w, again.arena, facts_new(again.w, again.arena), &again.library, &h);
     assert_true(derive_replay(&r, &d.log, &again.error));
-    assert_string_equal(printed(&again, &r.graph), printed(&f, &d.graph));
+    assert_string_equal(graph_body(again.w, &r.graph), graph_body(f.w, &d.graph));
     LogStep *step = &d.log.v[0].v[0];
     uint32_t wrong = step->root[0] + 1;
     step->root = &wrong;
@@ -239,8 +234,9 @@ static void a_round_may_nest(void **state) {
     (void)state;
     Fixture f;
     open_priced(&f);
-    Graph g = parse(&f, "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n "
-                        "%b = mul %a %k\n %c = mul %b %k\n out %c\n"),
+    Graph g = graph_of(f.w,
+                       "graph g %x : F [3]\nbody\n %k = fill value=1 shape=[]\n %a = mul %x %k\n "
+                       "%b = mul %a %k\n %c = mul %b %k\n out %c\n"),
           out;
     struct {
         Arena *arena;
@@ -271,7 +267,7 @@ static void the_nearest_float_rounds(void **state) {
     Fixture f, again;
     open_priced(&f);
     open_priced(&again);
-    Graph g = parse(&f, text), h = parse(&again, text);
+    Graph g = graph_of(f.w, text), h = graph_of(again.w, text);
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
     assert_true(derive_fixpoint(&d, on, 100, &f.error));
     assert_int_equal(d.fired[4], 1);

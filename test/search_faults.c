@@ -9,7 +9,7 @@
 #include "ops/base/text.h"
 #include "graphs/costdb.h"
 #include "search/isomer.h"
-#include "test/onnx_build.h"
+#include "test/shared/onnx_build.h"
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include "search/derive.h"
 #include "search/extract.h"
 #include "search/saturate.h"
-#include "test/search_fixture.h"
+#include "test/shared/search_fixture.h"
 #include <string.h>
 
 static const char rules[] =
@@ -33,12 +33,6 @@ static const char detour[] = "graph g %x : F [3]   %y : F [3]\nbody\n"
 static const char two[] = "graph g %x : F [3]   %y : F [5]\nbody\n  %p = sqrt %x\n"
                           "  %q = sqrt %y\n  out %p %q\n";
 static const EGraphLimits wide = {.rounds = 8, .nodes = 1000, .matches = 100};
-
-static const char *printed(Fixture *f, const Graph *g) {
-    Text t = text_new(f->arena);
-    graph_print(f->w, "g", g, &t);
-    return t.data;
-}
 
 static double node_price(void *user, const Node *n) {
     static const struct {
@@ -85,7 +79,7 @@ static int replayed(Fixture *f, const Graph *start, const Solution *s) {
         assert_true(derive_round(&d, s->round[k].n, s->round[k].match, true, NULL, &f->error));
     again.fired = ARENA_NEW(f->arena, int, f->library.n);
     assert_true(derive_replay(&again, &d.log, &f->error));
-    assert_string_equal(printed(f, &again.graph), printed(f, &s->graph));
+    assert_string_equal(graph_body(f->w, &again.graph), graph_body(f->w, &s->graph));
     return again.applied;
 }
 
@@ -94,13 +88,13 @@ static void a_detour_is_found(void **state) {
     Fixture f;
     Solution back;
     open_fixture(&f, rules);
-    Graph g = parse(&f, detour);
+    Graph g = graph_of(f.w, detour);
     Backtrack b = settings(&f, 2000);
     backtrack(&b, &g, &back);
     assert_true(back.after.seconds == 16);
     Solution s = search(&f, &g, wide, 2000);
     assert_true(s.before.seconds == 16 && s.after.seconds == 5 && s.n == 4);
-    assert_non_null(strstr(printed(&f, &s.graph), "exp %x"));
+    assert_non_null(strstr(graph_body(f.w, &s.graph), "exp %x"));
     assert_int_equal(replayed(&f, &g, &s), 4);
     close_fixture(&f);
 }
@@ -110,7 +104,7 @@ static void results_are_chosen_together(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f, rules);
-    Graph g = parse(&f, two);
+    Graph g = graph_of(f.w, two);
     Solution s = search(&f, &g, wide, 2000);
     assert_true(s.before.seconds == 10 && s.after.seconds == 7);
     assert_int_equal(replayed(&f, &g, &s), 1);
@@ -121,8 +115,8 @@ static void extraction_counts_what_is_shared_once(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f, rules);
-    Graph g = parse(&f, "graph g %x : F [3]\nbody\n  %e = exp %x\n  %p = mul %e %e\n"
-                        "  %q = add %e %p\n  out %p %q\n");
+    Graph g = graph_of(f.w, "graph g %x : F [3]\nbody\n  %e = exp %x\n  %p = mul %e %e\n"
+                            "  %q = add %e %p\n  out %p %q\n");
     EGraph *e = egraph_new(f.w, f.arena, facts_new(f.w, f.arena));
     for (int k = 0; k < g.nout; k++) egraph_add(e, g.out[k]);
     Extract x = {f.w, f.arena, e, node_price, &f};
@@ -136,7 +130,7 @@ static void limits_hold(void **state) {
     (void)state;
     Fixture f;
     open_fixture(&f, rules);
-    Graph g = parse(&f, detour);
+    Graph g = graph_of(f.w, detour);
     Solution s = search(&f, &g, wide, 2);
     assert_true(s.steps == 2 && s.n == 0 && s.after.seconds == 16);
     assert_int_equal(s.graph.out[0], g.out[0]);
@@ -153,7 +147,7 @@ static void a_rule_that_is_off_is_not_used(void **state) {
         Fixture f;
         open_fixture(&f, rules);
         f.library.rule[off].on = false;
-        Graph g = parse(&f, detour);
+        Graph g = graph_of(f.w, detour);
         Solution s = search(&f, &g, wide, 2000);
         assert_true(s.after.seconds > 5);
         for (int k = 0; k < s.n; k++)
@@ -169,13 +163,13 @@ static void two_runs_give_the_same(void **state) {
     for (int k = 0; k < 2; k++) {
         Fixture f;
         open_fixture(&f, rules);
-        Graph g = parse(&f, detour);
+        Graph g = graph_of(f.w, detour);
         Solution s = search(&f, &g, wide, 2000);
         Text t = text_new(f.arena);
         for (int r = 0; r < s.n; r++)
             text_add(&t, "%s %u\n", s.round[r].match[0].instance->rule->name,
                      s.round[r].match[0].root[0]);
-        text_add(&t, "%s", printed(&f, &s.graph));
+        text_add(&t, "%s", graph_body(f.w, &s.graph));
         assert_true(t.size < sizeof text[k]);
         memcpy(text[k], t.data, t.size + 1);
         close_fixture(&f);

@@ -29,7 +29,7 @@ typedef struct Chunk {
 struct Arena {
     Escape *escape;
     Held held;
-    size_t limit, bytes, peak;
+    size_t limit, bytes;
     Chunk *chunks;
     size_t count, room;
     size_t spare, spare_bytes; /* chunks kept behind the first `count`, and their sizes; not part of
@@ -149,7 +149,6 @@ static Chunk *push_spare(Arena *a, size_t need) {
     a->spare--;
     a->spare_bytes -= c->size;
     a->bytes += c->size;
-    if (a->bytes > a->peak) a->peak = a->bytes;
     c->used = 0;
     a->count++;
     return c;
@@ -168,7 +167,6 @@ static Chunk *push(Arena *a, size_t need) {
     if (!data)
         escape_raise(a->escape, E_MEMORY, "no memory for %zu bytes (%zu in use)", size, a->bytes);
     a->bytes += size;
-    if (a->bytes > a->peak) a->peak = a->bytes;
     a->chunks[a->count] = (Chunk){data, size, 0};
     return &a->chunks[a->count++];
 }
@@ -226,7 +224,5 @@ void arena_reset(Arena *a, ArenaMark mark) {
 }
 
 size_t arena_bytes(const Arena *a) { return a->bytes; }
-
-size_t arena_peak(const Arena *a) { return a->peak; }
 
 Escape *arena_escape(const Arena *a) { return a->escape; }

@@ -24,10 +24,8 @@ char *arena_string(Arena *, const char *, size_t length); /* a copy, terminated 
 char *arena_format(Arena *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 ArenaMark arena_mark(const Arena *);
 void arena_reset(Arena *, ArenaMark); /* frees what was allocated after the mark */
-/* Bytes in use, in whole chunks, and the most that ever were. A reset keeps some MiB for later
-   allocations. */
+/* Bytes in use, in whole chunks. A reset keeps some MiB for later allocations. */
 size_t arena_bytes(const Arena *);
-size_t arena_peak(const Arena *);
 Escape *arena_escape(const Arena *);
 
 /* The one function by which all our code allocates. As realloc; 0 bytes: frees and returns NULL. */

@@ -1,7 +1,7 @@
 /* wrong_backend.c -- a plug-in that runs every step by the plain reference and does one thing
    wrong: convolutions of which the weights were scaled (a weight above 100) come out 1 % too large.
    For tests of what must catch it. */
-#include "test/steps_reference.h"
+#include "test/shared/steps_reference.h"
 #include <stdio.h>
 
 struct Device {

@@ -24,6 +24,11 @@ Graph graph_named(World *w, const char *text, Names *names) {
 
 Graph graph_of(World *w, const char *text) { return graph_named(w, text, NULL); }
 
+Value constant_of(World *w, float f) {
+    return constant_make(w, &(Type){.dtype = DT_FLOAT, .known = true},
+                         blob_put(w, arena_copy(w->arena, &f, sizeof f), sizeof f));
+}
+
 const char *graph_body(World *w, const Graph *g) {
     Text t = text_new(w->arena);
     graph_print(w, "g", g, &t);

@@ -6,6 +6,8 @@
 /* The graph of a text, in the World's arena. names (may be NULL): its values by name. */
 Graph graph_named(World *, const char *text, Names *names);
 Graph graph_of(World *, const char *text);
+/* A constant of rank 0. */
+Value constant_of(World *, float);
 /* A polynomial of n characters. */
 Poly poly_of(World *, const char *text, size_t n);
 /* What is printed behind the line `body`: nodes and outputs. */

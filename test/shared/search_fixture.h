@@ -2,8 +2,8 @@
    without proof. */
 #ifndef ISOMER_TEST_SEARCH_FIXTURE_H
 #define ISOMER_TEST_SEARCH_FIXTURE_H
-#include "graphs/graph_text.h"
 #include "search/library.h"
+#include "test/shared/fixture.h"
 #include <string.h>
 
 typedef struct Fixture {
@@ -39,12 +39,5 @@ static void open_fixture(Fixture *f, const char *rules) {
 static void close_fixture(Fixture *f) {
     world_free(f->w);
     arena_free(f->arena);
-}
-
-static Graph parse(Fixture *f, const char *text) {
-    Graph g;
-    Scan s = scan_new("test", text, strlen(text), &f->error);
-    assert_true(graph_parse(f->w, f->arena, &s, NULL, &g, NULL, &f->error));
-    return g;
 }
 #endif

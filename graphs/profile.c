@@ -18,7 +18,7 @@
 #define STEP_PATIENCE 0.5 /* seconds for the rounds of one step */
 #define PATIENCE 4.0      /* for those of whole plans together */
 #define FAR 4.0           /* times what is to be beaten: one call says enough */
-#define TIE 1.03
+#define BEHIND 1.1        /* a plan so far behind the fastest will not be taken */
 enum {
     SOON = 5,
     ROUNDS = 10,
@@ -131,9 +131,10 @@ static int rounds_for(int n, const Timed *t, double patience) {
     return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
 
-/* What is to be beaten: `beat`, or among several the fastest and its ties. */
+/* What is to be beaten: `beat`, or among several what is BEHIND the fastest: of those that are
+   compared all take part in as many rounds, since a minimum falls with every round. */
 static void leave(int n, Timed *t, int round, double beat) {
-    for (int k = 0; k < n && n > 1; k++) beat = fmin(beat, TIE * least(&t[k]));
+    for (int k = 0; k < n && n > 1; k++) beat = fmin(beat, BEHIND * least(&t[k]));
     for (int k = n > 1; k < n; k++) t[k].left |= least(&t[k]) > hopeless(round) * beat;
 }
 

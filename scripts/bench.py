@@ -10,7 +10,8 @@ speed disturbs less. What was measured is kept in build/bench/results.json, so t
 renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
 
-import argparse, datetime, json, math, os, platform, random, re, shlex, subprocess, sys, time
+import argparse, datetime, filecmp, json, math, os, platform, random, re, shlex, subprocess, sys
+import time
 import measure_onnxruntime, numpy, onnx, onnxruntime
 from markdown_page import page, table
 from onnx_tools import (
@@ -196,6 +197,7 @@ def bench(row, rounds, targets):
         result["agrees"] &= agrees(row, source, target)
         before, after = own_times(row, [source, target], rounds)
         return {
+            "same": filecmp.cmp(source, target, shallow=False),
             "nodes": nodes(target),
             "search": [cold, warm],
             "peak": peak,
@@ -232,6 +234,7 @@ def bench(row, rounds, targets):
         )
         os.remove(control)
         return {
+            "same": filecmp.cmp(source, target, shallow=False),
             "nodes": nodes(target),
             "search": search,
             "peak": peak,
@@ -249,9 +252,9 @@ def bench(row, rounds, targets):
 
 
 def cell(result, key):
-    value = result
+    value, part = result, {}
     for word in key.split("."):
-        value = value.get(word) if isinstance(value, dict) else None
+        part, value = value, value.get(word) if isinstance(value, dict) else None
     last = key.split(".")[-1]
     if value is None:
         return "-"
@@ -261,20 +264,18 @@ def cell(result, key):
         return f"{value * 1e3:.3g}"
     if last == "search":
         return " / ".join(f"{v:.1f}" for v in (value if isinstance(value, list) else [value]))
-    return (
-        f"{value:.2f}"
-        if last in ("ratio", "median_ratio", "control")
-        else f"{value:.0f}" if last == "peak" else str(value)
-    )
+    if last == "ratio" and part.get("same"):
+        return f"= ({value:.2f})"
+    if last in ("ratio", "median_ratio", "control"):
+        return f"{value:.2f}"
+    return f"{value:.0f}" if last == "peak" else str(value)
 
 
 def mean(results, key):
-    ratios = [r[key]["ratio"] for r in results if key in r]
-    return (
-        f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} over {len(ratios)} models"
-        if ratios
-        else "-"
-    )
+    """A file that was not changed counts as 1, whatever was timed of it."""
+    parts = [r[key] for r in results if key in r]
+    logs = [0.0 if part.get("same") else math.log(part["ratio"]) for part in parts]
+    return f"{math.exp(sum(logs) / len(logs)):.3f} over {len(logs)} models" if logs else "-"
 
 
 def cpu():
@@ -294,8 +295,9 @@ def render(results, rounds):
         (
             f"{datetime.date.today()}, {cpu()}, one thread, ONNX Runtime {onnxruntime.__version__},"
             f" minimum of {rounds} interleaved rounds in random order. Ratios are before / after;"
-            " control is the original against a re-saved copy of itself. Light models have random"
-            " weights."
+            " control is the original against a re-saved copy of itself. = marks a result that is"
+            " the original, byte for byte: it counts as 1, and what was timed is noise. Light"
+            " models have random weights."
         ),
         "",
     ]

@@ -74,16 +74,24 @@ static const Solution *solution_of(const Own *o, int k, Take take) {
     return take == TAKE_NOTHING ? NULL : take == TAKE_CHEAPEST && s->cheapest ? s->cheapest : s;
 }
 
+static void count_work(Run *r, const Solution *s) {
+    r->stats.steps += s->steps;
+    r->stats.candidates += s->graphs;
+}
+
 /* By the ways that --search names. Of both the cheaper; where whole models are timed, what the
-   e-graph finds stands beside what backtracking does. */
-static void solve_by(Own *o, const Backtrack *b, int k) {
+   e-graph finds stands beside what backtracking does. One budget of steps is for both. */
+static void solve_by(Own *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
     Solution other;
     Saturate s = {{SATURATE_ROUNDS, SATURATE_NODES, SATURATE_MATCHES}, node_price};
-    if (strcmp(how, "egraph") != 0) backtrack(b, &o->start[k], &o->solution[k]);
+    if (strcmp(how, "egraph") != 0) backtrack(&b, &o->start[k], &o->solution[k]);
+    count_work(o->r, &o->solution[k]);
     if (!strcmp(how, "backtrack")) return;
-    saturate(b, &s, &o->start[k], &other);
+    b.steps -= o->solution[k].steps;
+    saturate(&b, &s, &o->start[k], &other);
+    count_work(o->r, &other);
     run_say(o->r, "e-graph: %.3f -> %.3f ms, %d rule applications", other.before.seconds * 1e3,
             other.after.seconds * 1e3, other.steps);
     const bool cheaper = other.after.seconds < solution_of(o, k, TAKE_CHEAPEST)->after.seconds;
@@ -110,9 +118,7 @@ static bool solve(Own *o, const Region *region) {
                          .alpha = ALPHA,
                          .steps = r->o->steps - r->stats.steps,
                          .patience = PATIENCE};
-    solve_by(o, &b, k);
-    r->stats.steps += o->solution[k].steps;
-    r->stats.candidates += o->solution[k].graphs;
+    solve_by(o, b, k);
     run_say(r, "region of %d nodes: %.3f -> %.3f ms, %d graphs", region->nnode,
             o->solution[k].before.seconds * 1e3, o->solution[k].after.seconds * 1e3,
             o->solution[k].graphs);
@@ -270,20 +276,33 @@ static void propose(const Own *o, Take *take[], int *n) {
 static int most_gain(const Own *o, const bool named[]) {
     int most = -1;
     for (int k = 0; k < o->nsolved; k++)
-        if (!named[k] && o->solution[k].n && (most < 0 || o->gain[k] > o->gain[most])) most = k;
+        if (!named[k] && solution_of(o, k, TAKE_CHEAPEST)->n &&
+            (most < 0 || o->gain[k] > o->gain[most]))
+            most = k;
     return most;
 }
 
-/* Everything that was found; the cheapest instead of the fewest nodes; then everything but one
-   region, and that one alone. */
+/* What price alone prefers: the cheapest where it is so by more than a few nodes are worth. */
+static Take likely(const Own *o, int k) {
+    const Solution *s = &o->solution[k];
+    return s->cheapest && s->cheapest->after.seconds < GAIN * s->after.seconds ? TAKE_CHEAPEST
+                                                                               : TAKE_BEST;
+}
+
+/* What price alone prefers, which is all there is where only one candidate is looked at; everything
+   that backtracking found; the cheapest everywhere; then everything but one region, and that one
+   alone. */
 static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;
     bool *named = ARENA_NEW(a, bool, o->nsolved);
     for (int k = 0; k <= CANDIDATES; k++) take[k] = ARENA_NEW(a, Take, o->nsolved);
-    for (int k = 0; k < o->nsolved; k++) take[0][k] = TAKE_BEST, take[1][k] = TAKE_CHEAPEST;
+    for (int k = 0; k < o->nsolved; k++) take[0][k] = likely(o, k);
     n = 1;
-    propose(o, take, &n);
+    for (Take all = TAKE_BEST; all <= TAKE_CHEAPEST; all++) {
+        for (int k = 0; k < o->nsolved; k++) take[n][k] = all;
+        propose(o, take, &n);
+    }
     for (int at; n < CANDIDATES && (at = most_gain(o, named)) >= 0; named[at] = true) {
         for (int k = 0; k < o->nsolved; k++) take[n][k] = k == at ? TAKE_NOTHING : TAKE_CHEAPEST;
         propose(o, take, &n);
@@ -296,8 +315,8 @@ static int proposals(Own *o, Take *take[CANDIDATES + 1]) {
 static void promises(Own *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
-        int at = o->at[k];
-        o->gain[at] += o->solution[at].before.seconds - o->solution[at].after.seconds;
+        const Solution *s = solution_of(o, o->at[k], TAKE_CHEAPEST);
+        o->gain[o->at[k]] += s->before.seconds - s->after.seconds;
     }
 }
 

@@ -1,8 +1,8 @@
 """optimize-model --search=egraph: what backtracking does not reach."""
 
-import os, subprocess
-import onnx
-from onnx import helper
+import json, os, subprocess
+import onnx, pytest
+from onnx import TensorProto, helper
 from small_models import BUILD, save, tensor
 
 DETOUR = """rule exp-sum
@@ -55,33 +55,47 @@ to
 """
 
 
-def test_an_egraph_finds_what_costs_more_on_the_way(optimize, tmp_path):
-    """exp(x + y) exp(-y) = exp x in four steps, of which the first makes it larger: backtracking
-    does not take it. What the e-graph extracts is reached by the rules' applications: the proof log
-    replays, two runs write the same bytes, and a rule that is switched off is not used.
-    """
-    (tmp_path / "candidates.rules").write_text(DETOUR)
+@pytest.fixture(scope="module")
+def detour(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("detour")
+    (folder / "candidates.rules").write_text(DETOUR)
     subprocess.run(
         [
             os.path.join(BUILD, "verify-rules"),
-            tmp_path / "candidates.rules",
+            folder / "candidates.rules",
             "-q",
             "-o",
-            tmp_path / "detour.rules",
+            folder / "detour.rules",
         ],
         check=True,
         timeout=100,
     )
-    nodes = [
+    return folder / "detour.rules"
+
+
+def roundabout():
+    """p = exp(x + y) exp(-y) = exp x in four steps, of which the first makes it larger:
+    backtracking does not take it."""
+    return [
         helper.make_node("Add", ["x", "y"], ["s"]),
         helper.make_node("Exp", ["s"], ["e"]),
         helper.make_node("Neg", ["y"], ["n"]),
         helper.make_node("Exp", ["n"], ["f"]),
         helper.make_node("Mul", ["e", "f"], ["p"]),
     ]
+
+
+def operators(path):
+    return [n.op_type for n in onnx.load(path, load_external_data=False).graph.node]
+
+
+def test_an_egraph_finds_what_costs_more_on_the_way(optimize, detour, tmp_path):
+    """What the e-graph extracts is reached by the rules' applications: the proof log replays, two
+    runs write the same bytes, and a rule that is switched off is not used. Both ways together are
+    the work of both."""
     path = save(
         tmp_path / "in.onnx",
-        nodes,
+        roundabout(),
         [tensor("x", ["batch", 8]), tensor("y", ["batch", 8])],
         [tensor("p", ["batch", 8])],
         {},
@@ -92,14 +106,16 @@ def test_an_egraph_finds_what_costs_more_on_the_way(optimize, tmp_path):
             path,
             tmp_path / name,
             "--rules",
-            tmp_path / "detour.rules",
+            detour,
             "--allow=drops",
             "--cost=nodes",
+            "--report",
+            tmp_path / f"{name}.json",
             *more,
             library=False,
         )
         assert r.returncode == 0, r.stderr
-        return [n.op_type for n in onnx.load(tmp_path / name).graph.node]
+        return operators(tmp_path / name)
 
     assert (
         len(run("backtrack.onnx"))
@@ -125,3 +141,75 @@ def test_an_egraph_finds_what_costs_more_on_the_way(optimize, tmp_path):
         )
         == 1
     )
+    work = {
+        n: json.loads((tmp_path / f"{n}.onnx.json").read_text())
+        for n in ("backtrack", "egraph", "both")
+    }
+    for key in ("steps", "candidates"):
+        assert work["both"][key] == work["backtrack"][key] + work["egraph"][key] > 0
+
+
+def weighty(folder):
+    """Beside the roundabout a table of 68 MiB, a hole in a file: one candidate fits in memory."""
+    rows, tensors = 17 << 20, [tensor(name, [512, 1024]) for name in "xyp"]
+    (folder / "table").touch()
+    os.truncate(folder / "table", 4 * rows)
+    table = onnx.TensorProto(
+        name="table", dims=[rows], data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL
+    )
+    for key, value in {"location": "table", "offset": "0", "length": str(4 * rows)}.items():
+        table.external_data.add(key=key, value=value)
+    path = save(
+        folder / "in.onnx",
+        [*roundabout(), helper.make_node("Gather", ["table", "at"], ["q"])],
+        [*tensors[:2], tensor("at", [1], TensorProto.INT64)],
+        [tensors[2], tensor("q", [1])],
+        {},
+    )
+    model = onnx.load(path)
+    model.graph.initializer.append(table)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def opaque(folder):
+    """An operator that nobody knows, so that the model does not run, and exp(z) exp(-z) = 1, which
+    backtracking finds."""
+    path = save(
+        folder / "in.onnx",
+        [
+            *roundabout(),
+            helper.make_node("Strange", ["p"], ["o"], domain="elsewhere"),
+            helper.make_node("Exp", ["z"], ["u"]),
+            helper.make_node("Neg", ["z"], ["v"]),
+            helper.make_node("Exp", ["v"], ["w"]),
+            helper.make_node("Mul", ["u", "w"], ["one"]),
+        ],
+        [tensor(name, [512, 1024]) for name in "xyz"],
+        [tensor("o", None), tensor("one", [512, 1024])],
+        {},
+    )
+    model = onnx.load(path)
+    model.opset_import.add(domain="elsewhere", version=1)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(
+    "make, left", [(weighty, ["Exp", "Gather"]), (opaque, ["Exp", "Strange", "ConstantOfShape"])]
+)
+def test_both_takes_what_the_egraph_finds_where_one_candidate_counts(
+    optimize, detour, tmp_path, make, left
+):
+    """On measured costs: where there is memory for one candidate only, or none runs."""
+    r = optimize(
+        make(tmp_path),
+        tmp_path / "out.onnx",
+        "--rules",
+        detour,
+        "--allow=drops",
+        "--search=both",
+        library=False,
+    )
+    assert r.returncode == 0, r.stderr
+    assert operators(tmp_path / "out.onnx") == left

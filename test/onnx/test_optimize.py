@@ -27,7 +27,6 @@ def peak_of(words):
 def test_memory(tmp_path, rules):
     """Weights are not copied for each thing that is done with them. Here every weight changes, so
     that nothing is shared: both files mapped, the result and what was computed for it, both packed.
-    It took ten times the model before kernels packed what they know without keeping it.
     """
 
     def big(name, size):

@@ -92,16 +92,19 @@ static bool visit(Timed *t, int round) {
 }
 
 /* Times what is to be beaten: slower than this after so many rounds is left. */
-static double hopeless(int rounds) { return rounds < 3 ? 1.5 : rounds < SOON ? 1.1 : 1; }
+static double hopeless(int rounds) {
+    return !rounds ? 2 : rounds < 3 ? 1.5 : rounds < SOON ? 1.1 : 1;
+}
 
 static double least(const Timed *t) { return fmin(t->best[0], t->best[1]); }
 
-/* A first look: how many calls a sample takes. */
+/* A first look: how many calls a sample takes. The first call is cold, and no second one is made
+   only where that is long and far behind. */
 static bool settle(Timed *t, double beat) {
     double first, second;
     if (!sample(t, 1, &first)) return false;
     second = first;
-    if (first < FAR * beat && !sample(t, 1, &second)) return false;
+    if ((first < FAR * beat || first < VISIT) && !sample(t, 1, &second)) return false;
     if (second < first) first = second;
     t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
     if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
@@ -183,10 +186,10 @@ static bool run_kernel(void *what) {
     return !s->backend->run(s->kernel, s->slot, s->workspace) && !s->backend->wait(s->device, NULL);
 }
 
-static int64_t view_extent(const View *v) {
-    int64_t last = v->offset;
-    for (int k = 0; k < v->rank; k++) last += v->dim[k] > 0 ? (v->dim[k] - 1) * v->stride[k] : 0;
-    return last + 1;
+static int64_t view_end(const View *v) {
+    int64_t low, high = 0;
+    if (v->rank >= 0) view_extent(v, &low, &high);
+    return high;
 }
 
 /* Bytes that the views of slot j reach: parts of one result share a slot and lie at offsets in
@@ -195,8 +198,7 @@ static size_t slot_bytes(const StepRun *s, int nview, int j) {
     size_t most = 1;
     for (int k = 0; k < nview; k++) {
         const View *v = &s->view[k];
-        size_t bytes =
-            v->slot == j && v->rank >= 0 ? element_bytes((DType)v->dtype, view_extent(v)) : 0;
+        size_t bytes = v->slot == j ? element_bytes((DType)v->dtype, view_end(v)) : 0;
         if (bytes > most) most = bytes;
     }
     return most;
@@ -214,7 +216,7 @@ static size_t place_in_page(int j) {
 static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, bool known,
                       const void **weight) {
     View *v = &s->view[j];
-    int64_t n = v->rank < 0 ? 0 : view_extent(v);
+    int64_t n = view_end(v);
     size_t bytes = slot_bytes(s, nview, j), own = element_bytes((DType)v->dtype, n);
     void *host = arena_alloc(a, bytes > own ? bytes : own);
     element_fill((DType)v->dtype, host, n, seed + (uint64_t)j);

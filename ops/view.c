@@ -7,6 +7,15 @@ int64_t view_count(const View *v) {
     return n;
 }
 
+void view_extent(const View *v, int64_t *low, int64_t *high) {
+    int64_t first = v->offset, last = v->offset;
+    for (int a = 0; a < v->rank; a++) {
+        const int64_t reach = v->dim[a] > 0 ? (v->dim[a] - 1) * v->stride[a] : 0;
+        first += reach < 0 ? reach : 0, last += reach > 0 ? reach : 0;
+    }
+    *low = first, *high = last + 1;
+}
+
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]) {
     View v = {.slot = slot, .dtype = dtype, .rank = rank};
     int64_t stride = 1;

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 
 int64_t view_count(const View *);
+/* The elements of its slot between which a view's lie: from *low to before *high. Strides may be
+   negative. */
+void view_extent(const View *, int64_t *low, int64_t *high);
 /* Row-major from the start of the slot. */
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]);
 /* Axes in this order; the others are dropped. */

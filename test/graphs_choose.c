@@ -218,17 +218,32 @@ static void parts_of_one_slot_have_room(void **state) {
     Fixture *f = *state;
     int64_t size = 10;
     View v[2] = {view_dense(0, 1, 1, &size), view_dense(0, 1, 1, &size)};
-    v[1].offset = 1000;
+    v[1].offset = 100000;
     const Step s = {.kind = S_COPY, .nview = 2, .view = v};
     assert_true(profile_step(&backend, &f->device, &s, 0, NULL, 1, 0, &f->error) > 0);
-    assert_true(f->device.largest >= 1010 * sizeof(float));
+    assert_true(f->device.largest >= 100010 * sizeof(float));
+}
+
+static void a_view_may_run_backwards(void **state) {
+    Fixture *f = *state;
+    int64_t size = 100000;
+    View v[2] = {view_dense(0, 1, 1, &size), view_dense(1, 1, 1, &size)};
+    v[0].stride[0] = 0;
+    v[1].offset = size - 1, v[1].stride[0] = -1;
+    const Step s = {.kind = S_COPY, .nview = 2, .view = v};
+    f->device.largest = 0;
+    assert_true(profile_step(&backend, &f->device, &s, 0, NULL, 1, 0, &f->error) > 0);
+    assert_true(f->device.largest >= (size_t)size * sizeof(float));
 }
 
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(the_fastest_way_is_taken_and_kept),    CASE(nothing_is_measured_when_frozen),
-        CASE(times_of_another_device_are_not_used), CASE(ties_and_failures),
-        CASE(timing_survives_a_lack_of_memory),     CASE(parts_of_one_slot_have_room)};
+    const struct CMUnitTest tests[] = {CASE(the_fastest_way_is_taken_and_kept),
+                                       CASE(nothing_is_measured_when_frozen),
+                                       CASE(times_of_another_device_are_not_used),
+                                       CASE(ties_and_failures),
+                                       CASE(timing_survives_a_lack_of_memory),
+                                       CASE(parts_of_one_slot_have_room),
+                                       CASE(a_view_may_run_backwards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,24 @@ static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, 
     }
     test_free(a), test_free(b), test_free(y[0]), test_free(y[1]);
 }
+/* Rows from the last to the first: the elements of a view may lie before its offset. */
+static void a_view_may_run_backwards(void **state) {
+    (void)state;
+    enum { M = 64, K = 4096, N = 65 };
+    View v[] = {matrix(0, M, N), matrix(1, M, K), matrix(2, K, N)};
+    v[1].offset = (M - 1) * K, v[1].stride[0] = -K;
+    const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
+    float *a = test_malloc(sizeof *a * M * K), *b = test_malloc(sizeof *b * K * N);
+    float *y[2] = {test_malloc(sizeof *a * M * N), test_malloc(sizeof *a * M * N)};
+    element_fill(DT_FLOAT, a, M * K, 1), element_fill(DT_FLOAT, b, K * N, 2);
+    Device *two = cpu->open("grain=1,threads=2", NULL, 0);
+    assert_non_null(two);
+    run_step(one, &s, (void *const[]){y[0], a, b});
+    run_step(two, &s, (void *const[]){y[1], a, b});
+    assert_memory_equal(y[0], y[1], sizeof *a * M * N);
+    cpu->close(two);
+    test_free(a), test_free(b), test_free(y[0]), test_free(y[1]);
+}
 static void products_are_cut(void **state) {
     (void)state;
     static const int type[] = {DT_FLOAT, DT_DOUBLE, DT_INT64};
@@ -190,6 +208,7 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+        cmocka_unit_test(a_view_may_run_backwards),
         cmocka_unit_test(products_are_cut),
         cmocka_unit_test(functions_do_not_depend_on_places),
         cmocka_unit_test(loop_programs_are_cut),

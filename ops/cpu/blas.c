@@ -2,7 +2,7 @@
    right first: OPENBLAS_CORETYPE may name an older core, and is read when the library is loaded.
    Float and double go to gemm or gemv as the views lie (a row or a column stride of 1 is enough),
    batch axes are joined or folded into the rows; other views are packed dense. 16-bit floats are
-   computed as float; integers by plain loops over int64, exactly. */
+   computed as float; integers by the inner loops of the processor over int64, exactly. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>

@@ -163,16 +163,6 @@ void nest_goto(const Nest *s, int inner, int64_t number, int64_t index[], int64_
 
 Operand operand_as_is(Build *b, int index) { return (Operand){.view = b->step->view[index]}; }
 
-/* The bytes of its slot between which a view's elements lie. */
-static void view_extent(const View *v, int64_t *low, int64_t *high) {
-    int64_t first = v->offset, last = v->offset;
-    for (int a = 0; a < v->rank; a++) {
-        const int64_t reach = v->dim[a] > 0 ? (v->dim[a] - 1) * v->stride[a] : 0;
-        first += reach < 0 ? reach : 0, last += reach > 0 ? reach : 0;
-    }
-    *low = first * dtype_size(v->dtype), *high = (last + 1) * dtype_size(v->dtype);
-}
-
 static char *aligned_room(Arena *a, size_t bytes) {
     char *room = arena_alloc(a, bytes + 64);
     return room + (64 - (uintptr_t)room % 64) % 64;
@@ -189,9 +179,9 @@ static void packed_key(const View *from, const View *y, const char *bytes, char 
     int64_t low, high;
     view_extent(from, &low, &high);
     memset(&of, 0, sizeof of);
-    of.from = *from, of.from.slot = 0, of.from.offset -= low / dtype_size(from->dtype),
-    of.dtype = y->dtype;
-    hash_hex(bytes + low, (size_t)(high - low), of.bytes);
+    const int64_t width = dtype_size(from->dtype);
+    of.from = *from, of.from.slot = 0, of.from.offset -= low, of.dtype = y->dtype;
+    hash_hex(bytes + low * width, (size_t)((high - low) * width), of.bytes);
     hash_hex(&of, sizeof of, key);
 }
 
@@ -299,10 +289,11 @@ bool gemm_flatten(const Step *s, View out[3]) {
 
 /* ---- tails */
 static bool may_overlap(const View *a, const View *b) {
+    const int64_t wa = dtype_size(a->dtype), wb = dtype_size(b->dtype);
     int64_t a_low, a_high, b_low, b_high;
     view_extent(a, &a_low, &a_high);
     view_extent(b, &b_low, &b_high);
-    return a->slot == b->slot && a_low < b_high && b_low < a_high;
+    return a->slot == b->slot && a_low * wa < b_high * wb && b_low * wb < a_high * wa;
 }
 
 bool epilogue_reads_output(const Step *s) {

@@ -197,10 +197,10 @@ typedef struct Memory { /* slots as the step has them, but those that are known 
     size_t *bytes; /* 0: known, or not there */
 } Memory;
 
-static size_t reach(const View *v) {
-    int64_t last = v->offset;
-    for (int a = 0; a < v->rank; a++) last += (v->dim[a] - 1) * v->stride[a];
-    return (size_t)(last + 1) * (size_t)dtype_size(v->dtype);
+static int64_t elements(const View *v) {
+    int64_t low, high;
+    view_extent(v, &low, &high);
+    return high;
 }
 static Memory memory_new(const Build *b) {
     const Step *s = b->step;
@@ -211,7 +211,7 @@ static Memory memory_new(const Build *b) {
     m.bytes = ARENA_NEW(b->scratch, size_t, m.n);
     for (int i = 0; i < s->nview; i++) {
         const int slot = s->view[i].slot;
-        const size_t bytes = reach(&s->view[i]);
+        const size_t bytes = (size_t)(elements(&s->view[i]) * dtype_size(s->view[i].dtype));
         if (b->weights && b->weights[i]) m.slot[slot] = (void *)(uintptr_t)b->weights[i];
         else if (bytes > m.bytes[slot]) m.bytes[slot] = bytes;
     }
@@ -225,8 +225,7 @@ static void memory_fill(const Memory *m, const Step *s, int round, int only) {
     for (int i = s->nview - 1; i >= 0; i--) {
         const View *v = &s->view[i];
         if (only >= 0 && v->slot != only) continue;
-        const int64_t n =
-            m->bytes[v->slot] ? (int64_t)(reach(v) / (size_t)dtype_size(v->dtype)) : 0;
+        const int64_t n = m->bytes[v->slot] ? elements(v) : 0;
         const uint64_t seed = (uint64_t)(round * s->nview + v->slot);
         float *x = m->slot[v->slot];
         element_fill((DType)v->dtype, x, n, seed);

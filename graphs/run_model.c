@@ -298,6 +298,7 @@ static bool open_model(Run *r) {
     const SizeOptions given = {r->o.shape, r->o.dim};
     const OpenValues open = {.size = size_given,
                              .size_user = &given,
+                             .first_is_one = true,
                              .value = stage_value,
                              .value_user = stage_new(r->w, r->backend, r->device, stage_input, r)};
     r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);

@@ -126,7 +126,7 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[], St
 
 /* ---- guesses */
 
-enum { GUESS_NAMED = 64, GUESS_DATA = 16, GUESS_ROUNDS = 4, GUESS_WORK = 10000000 };
+enum { GUESS_NAMED = 64, GUESS_DATA = 16, GUESS_ROUNDS = 4, GUESS_WORK = 100000000 };
 typedef struct Guess {
     World *w;
     LitList needs;
@@ -142,7 +142,7 @@ static bool open_size(const World *w, Symbol s) {
 
 static bool fails(const Guess *g, Lit need) {
     int64_t v;
-    return poly_eval(g->w, need.p, (Sizes){g->n, g->value}, &v) && (need.eq ? v != 0 : v < 0);
+    return !poly_eval(g->w, need.p, (Sizes){g->n, g->value}, &v) || (need.eq ? v != 0 : v < 0);
 }
 
 static int failures(Guess *g) {
@@ -174,21 +174,31 @@ static void try_solution(Guess *g, Symbol s, Lit need, int *least) {
     if (slope && at[0] % slope == 0) try_value(g, s, before - at[0] / slope, least);
 }
 
-/* Gives s the first number of those that are usual at which the fewest needs fail. */
-static void improve(Guess *g, Symbol s, int *least) {
-    for (int k = 0; k < g->needs.n && *least; k++)
-        if (g->needs.v[k].eq && fails(g, g->needs.v[k]) && poly_mentions(g->w, g->needs.v[k].p, s))
-            try_solution(g, s, g->needs.v[k], least);
-    for (int64_t v = 1; v < 64; v++) try_value(g, s, v, least);
-    for (int64_t v = 64; v <= 1024; v += 32) try_value(g, s, v, least);
-    for (int64_t v = 2048; v <= 1 << 16; v *= 2) try_value(g, s, v, least);
+/* The needs that mention s. */
+static LitList mentioning(const Guess *g, Arena *a, Symbol s) {
+    LitList some = {.v = ARENA_NEW(a, Lit, g->needs.n)};
+    for (int k = 0; k < g->needs.n; k++)
+        if (poly_mentions(g->w, g->needs.v[k].p, s)) some.v[some.n++] = g->needs.v[k];
+    return some;
 }
 
-static bool is_involved(const Guess *g, Symbol s) {
-    bool any = false;
-    for (int k = 0; k < g->needs.n && !any; k++)
-        any = fails(g, g->needs.v[k]) && poly_mentions(g->w, g->needs.v[k].p, s);
-    return any;
+/* Gives s the first number of those that are usual at which the fewest needs fail: only those that
+   mention s are looked at. */
+static void improve(Guess *g, Symbol s, int *least) {
+    const LitList all = g->needs;
+    const ArenaMark mark = arena_mark(g->w->scratch);
+    g->needs = mentioning(g, g->w->scratch, s);
+    g->work += all.n;
+    const int before = failures(g);
+    int here = before;
+    for (int k = 0; k < g->needs.n && here; k++)
+        if (g->needs.v[k].eq && fails(g, g->needs.v[k])) try_solution(g, s, g->needs.v[k], &here);
+    for (int64_t v = 1; v < 64; v++) try_value(g, s, v, &here);
+    for (int64_t v = 64; v <= 1024; v += 32) try_value(g, s, v, &here);
+    for (int64_t v = 2048; v <= 1 << 16; v *= 2) try_value(g, s, v, &here);
+    g->needs = all;
+    *least += here - before;
+    arena_reset(g->w->scratch, mark);
 }
 
 static void first_guesses(Guess *g, const Graph *graph, bool *open) {
@@ -216,7 +226,7 @@ bool sizes_guess(World *w, Arena *a, const Graph *graph, Sizes *sizes) {
     int least = failures(&g);
     for (int round = 0; least && round < GUESS_ROUNDS; round++)
         for (Symbol s = 1; least && s < g.n && g.work <= GUESS_WORK; s++)
-            if (open[s] && is_involved(&g, s)) improve(&g, s, &least);
+            if (open[s]) improve(&g, s, &least);
     return !least;
 }
 
@@ -244,8 +254,10 @@ int64_t size_given(const void *user, const char *input, int axis, const char *pa
         int64_t value = axis_of_shape(o->shapes.v[k], input, axis);
         if (value >= 0) return value;
     }
-    for (int k = o->dims.n; n && k-- > 0;)
-        if (!strncmp(o->dims.v[k], param, n) && o->dims.v[k][n] == '=')
-            return strtoll(o->dims.v[k] + n + 1, NULL, 10);
+    for (int k = o->dims.n; n && k-- > 0;) {
+        const char *equals = strrchr(o->dims.v[k], '='); /* a name may hold one too */
+        if (equals && (size_t)(equals - o->dims.v[k]) == n && !memcmp(o->dims.v[k], param, n))
+            return strtoll(equals + 1, NULL, 10);
+    }
     return -1;
 }

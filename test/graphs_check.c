@@ -320,6 +320,25 @@ static void guessed_sizes_meet_what_the_graph_needs(void **state) {
     }
 }
 
+static void many_sizes_are_guessed(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    World *w = graph_world_new(NULL, 0);
+    Text t = text_new(w->arena);
+    bool fits;
+    text_add(&t, "graph g");
+    for (int k = 0; k < N; k++) text_add(&t, " %%x%d : F [2, h%d]", k, k);
+    text_add(&t, "\nbody\n");
+    for (int k = 0; k < N; k++)
+        text_add(&t, " %%y%d = reshape %%x%d shape=[%d]\n", k, k, 2 * k + 4);
+    text_add(&t, " out");
+    for (int k = 0; k < N; k++) text_add(&t, " %%y%d", k);
+    text_add(&t, "\n");
+    assert_int_equal(guessed(w, t.data, "h700", &fits), 702);
+    assert_true(fits);
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences_are_measured),
@@ -332,6 +351,7 @@ int main(void) {
         cmocka_unit_test(damaged_npy_files_are_refused),
         cmocka_unit_test(sizes_come_from_options),
         cmocka_unit_test(guessed_sizes_meet_what_the_graph_needs),
+        cmocka_unit_test(many_sizes_are_guessed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@ typedef struct ModelStats {
 /* E_INVALID with place; E_ENVIRONMENT if unreadable. */
 Model *model_open(World *, const char *path, Error *);
 /* A size that the file leaves open: of an axis of an input, whose name in the file is param ("" if
-   it has none). Negative: what another axis of this name has, else 1 on the first axis, else it
-   stays open. Numbers let more nodes be understood: for running, never for writing. */
+   it has none). Negative: what another axis of this name has, else it stays open. Numbers let more
+   nodes be understood: for running, never for writing. */
 typedef int64_t (*InputSize)(const void *user, const char *input, int axis, const char *param);
 /* What is known beforehand. Where a node's result has sizes or a form that depend on data, value()
    may give the elements of what they depend on, computed from inputs at hand (stage.h). The graph
@@ -21,6 +21,7 @@ typedef int64_t (*InputSize)(const void *user, const char *input, int axis, cons
 typedef struct OpenValues {
     InputSize size; /* NULL: none */
     const void *size_user;
+    bool first_is_one; /* a first axis that stays open has 1 place */
     /* NULL: none. false: cannot. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;

@@ -117,7 +117,7 @@ static bool read_input(Model *m, int i, Error *e) {
 
 /* A size that several inputs name is one number, whichever of them it is given for. */
 static bool learn_sizes(Model *m, Error *e) {
-    for (int pass = 0; m->open.size && pass < 2; pass++, m->first_is_one = true)
+    for (int pass = 0; m->open.size && pass < 2; pass++, m->first_is_one = m->open.first_is_one)
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;

@@ -70,7 +70,7 @@ static void test_reals(void **state) {
 }
 static void test_attacks(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/attacks.rules", 81, 132, 32);
+    check_corpus("test/cases/verifier/attacks.rules", 81, 132, 40);
 }
 static void test_axioms(void **state) {
     (void)state;

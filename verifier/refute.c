@@ -137,6 +137,18 @@ static bool constant(Refute *r, Value v, const void *bytes) {
     for (int64_t k = 0; k < n; k++) t->v[k] = r->num->real(element_real(d, bytes, k));
     return true;
 }
+/* Integers that leave their type are other numbers there: such data show nothing. */
+static bool in_type(const Refute *r, DType d, const Tensor *t) {
+    const char class = dtype_class(d);
+    const int64_t n = class == 'I' || class == 'U' ? tensor_count(t) : 0;
+    const double end = ldexp(1, dtype_bits(d) - (class == 'I')), exact = 0x1p53;
+    bool good = true;
+    for (int64_t k = 0; k < n && good; k++) {
+        const double x = r->num->known(t->v[k]) ? r->num->approx(t->v[k]) : 0;
+        good = x <= end && x >= (class == 'I' ? -end : 0) && (x < end || end > exact);
+    }
+    return good;
+}
 static bool run_node(Refute *r, NodeId id) {
     Node n = node_get(r->w, id);
     const void *bytes;
@@ -151,7 +163,8 @@ static bool run_node(Refute *r, NodeId id) {
         Ex e = sig_define(r->w, n.sig, k);
         Tensor *t = &r->tensor[n.out + (Value)k];
         Eval eval = {r->w, r->num, r->sizes, n.nin, in, r->i->nreal, r->param, r->param_value};
-        if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL))
+        if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL) ||
+            !in_type(r, value_type(r->w, n.out + (Value)k)->dtype, t))
             return false;
     }
     return true;

@@ -6,7 +6,9 @@
 #include "verifier/wrap.h"
 #include "ops/core/element.h"
 
-enum { INDEX_BITS = 32 }; /* computed indices of so many bits are taken to stay in their type */
+enum {
+    INDEX_BITS = 32
+}; /* computed signed indices of so many bits are taken to stay in their type */
 typedef struct Walk {
     Import *m;
     const Node *node;
@@ -99,7 +101,9 @@ static const char *element_risk(const Walk *k, uint32_t input, bool ring) {
 static const char *index_risk(const Walk *k, Ex index) {
     ExNode x;
     ex_get(k->m->p->w, index, &x);
-    if (x.kind == EX_AT && dtype_bits(type_of(k, x.word)) >= INDEX_BITS) return NULL;
+    if (x.kind == EX_AT && dtype_class(type_of(k, x.word)) == 'I' &&
+        dtype_bits(type_of(k, x.word)) >= INDEX_BITS)
+        return NULL;
     return risk(k, index, false);
 }
 static bool whole_valued(Function f) {
@@ -107,6 +111,14 @@ static bool whole_valued(Function f) {
            f == FN_SIGN;
 }
 static const char fraction[] = "a number is no integer or truth value of its type";
+/* A number that is none of the result's type, and so no other number of it can be compared with. */
+static bool foreign(const Walk *k, Ex e) {
+    ExNode x;
+    if (!e || dtype_class(k->type) == 'F') return false;
+    ex_get(k->m->p->w, e, &x);
+    return x.kind == EX_REAL || x.kind == EX_PARAM ||
+           (x.kind == EX_NUM && (x.q != 1 || (whole(k->type) && !in_range(k->type, x.p))));
+}
 /* ring: what is done with it is sums and products of the result's type only. */
 static const char *risk(const Walk *k, Ex e, bool ring) {
     bool exact = ring && dtype_class(k->type) != 'F';
@@ -118,7 +130,7 @@ static const char *risk(const Walk *k, Ex e, bool ring) {
     case EX_NUM: return exact && x.q != 1 ? fraction : NULL;
     case EX_REAL:
     case EX_PARAM: return exact ? fraction : NULL;
-    case EX_SIZE: return NULL;
+    case EX_SIZE: return ring && dtype_class(k->type) == 'B' ? fraction : NULL;
     case EX_AT: return element_risk(k, x.word, ring);
     case EX_TAKE: why = index_risk(k, x.a); return why ? why : risk(k, x.b, ring);
     case EX_WHERE: why = risk(k, x.c, false); break;
@@ -132,7 +144,10 @@ static const char *risk(const Walk *k, Ex e, bool ring) {
     case EX_MOST: return risk(k, x.a, false);
     case EX_SUM: return risk(k, x.a, ring);
     case EX_MAX2:
-    case EX_MIN2: ring = false; break;
+    case EX_MIN2:
+        if (foreign(k, x.a) || foreign(k, x.b)) return fraction;
+        ring = false;
+        break;
     case EX_ADD:
     case EX_MUL:
     case EX_IF: break;

@@ -12,6 +12,7 @@ static const struct Place {
 } places[] = {{"/../rules/library", "/../rules/generated/search"},
               {"/../../rules/library", "/../../rules/generated/search"},
               {"/../../../rules/library", "/../../../rules/generated/search"},
+              {"/../../../../rules/library", "/../../../../rules/generated/search"},
               {"/../share/isomer/rules", "/../share/isomer/rules/generated"}};
 
 bool installed_folder(char *out) {

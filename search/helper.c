@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static const char *const places[] = {"/../scripts", "/../../scripts", "/../../../scripts",
-                                     "/../share/isomer/scripts"};
+                                     "/../../../../scripts", "/../share/isomer/scripts"};
 
 char *helper_find(Arena *a, const char *name) {
     char folder[INSTALLED_PATH];

@@ -160,3 +160,9 @@ def whole_numbers(case):
     ]
     if case.op.name in ("div", "mod"):
         case.inputs[1][case.inputs[1] == 0] = 3
+
+
+def batch_to_normalize(case):
+    """x of rank 2 to 4 with 3 channels; scale, bias, mean and variance of each channel."""
+    x = case.tensor(*[2, 3, 4, 5][: 2 + case.below(3)])
+    return [x, case.tensor(3), case.tensor(3), case.tensor(3), case.tensor(3, low=0.1)]

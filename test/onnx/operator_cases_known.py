@@ -2,7 +2,7 @@
 them by name."""
 
 import numpy as np
-from operator_case import number
+from operator_case import batch_to_normalize, number
 
 
 def attention(case):
@@ -85,14 +85,7 @@ def dropout(case):
 
 def batchtrain(case):
     case.attrs = {name: case.draw(name) for name in ("epsilon", "momentum")}
-    shape = [2, 3, 4, 5][: 2 + case.below(3)]
-    case.inputs = [
-        case.tensor(*shape),
-        case.tensor(3),
-        case.tensor(3),
-        case.tensor(3),
-        case.tensor(3, low=0.1),
-    ]
+    case.inputs = batch_to_normalize(case)
     x, scale, bias, mean, var = (a.astype("f8") for a in case.inputs)
     axes, momentum, channels = (
         (0, *range(2, x.ndim)),

@@ -2,7 +2,7 @@
 and the constants made of kernels. Found by name."""
 
 import numpy as np
-from operator_case import number, OPSET
+from operator_case import batch_to_normalize, number, OPSET
 
 
 def spatial(case, attrs, kernel_attr=None):
@@ -130,14 +130,7 @@ def softmaxes(case):
 
 def batchnorm(case):
     epsilon = case.attrs["epsilon"] = case.draw("epsilon")
-    shape = [2, 3, 4, 5][: 2 + case.below(3)]
-    case.inputs = [
-        case.tensor(*shape),
-        case.tensor(3),
-        case.tensor(3),
-        case.tensor(3),
-        case.tensor(3, low=0.1),
-    ]
+    case.inputs = batch_to_normalize(case)
     case.type, case.onnx_attrs = "BatchNormalization", {"epsilon": number(epsilon)}
 
 

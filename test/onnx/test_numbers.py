@@ -7,17 +7,15 @@ from onnx import TensorProto, helper
 from small_models import BUILD, PROGRAM, SHAPE, WRONG, forged, net, refused, save, target, tensor
 
 
+def with_wrong_rule(optimize, dear, folder):
+    """(where the result would be, how the program ended)"""
+    out, rules = folder / "o.onnx", forged(folder, WRONG)
+    model = net(folder / "m.onnx")
+    return out, optimize(model, out, *SHAPE, *dear, "--rules", rules, library=False)
+
+
 def test_a_wrong_rule_is_caught_by_numbers(optimize, dear, tmp_path):
-    out = tmp_path / "o.onnx"
-    done = optimize(
-        net(tmp_path / "m.onnx"),
-        out,
-        *SHAPE,
-        *dear,
-        "--rules",
-        forged(tmp_path, WRONG),
-        library=False
-    )
+    out, done = with_wrong_rule(optimize, dear, tmp_path)
     refused(done, 1, "y5", "differs from the original", out=out)
 
 
@@ -129,16 +127,7 @@ def test_every_output_has_its_differences(optimize, dear, tmp_path):
 def test_a_disagreement_leaves_a_reproducer(optimize, dear, tmp_path):
     """The planted rule forgets the mean: of six blocks the region is one convolution, with the data
     that shows it."""
-    out = tmp_path / "o.onnx"
-    done = optimize(
-        net(tmp_path / "m.onnx"),
-        out,
-        *SHAPE,
-        *dear,
-        "--rules",
-        forged(tmp_path, WRONG),
-        library=False
-    )
+    out, done = with_wrong_rule(optimize, dear, tmp_path)
     refused(done, 1, "differs from the original", "see " + str(out) + ".disagreement", out=out)
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
     assert (

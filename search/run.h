@@ -95,6 +95,10 @@ RunFolder *run_folder(Run *); /* NULL: the error is set */
 bool run_sizes(Run *);
 bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
 bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */
+/* check_steps.c, of a finished derivation; E_CHECK: what rules made, or a constant that was
+   computed, is not what it was made of. What is too large to be computed by definitions passes. */
+bool run_check_rules(Run *, const Derivation *, const char *class);
+bool run_check_constants(Run *, const Derivation *);
 /* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the
    run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);

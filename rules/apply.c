@@ -40,8 +40,7 @@ static Ex real_at(const Application *a, Ex x) {
         return ex_make(a->w, &n);
     }
     if (n.kind == EX_NUM || n.kind == EX_REAL) return x;
-    n.a = real_at(a, n.a);
-    n.b = real_at(a, n.b);
+    for (int k = 0; k < ex_children(n.kind); k++) n.child[k] = real_at(a, n.child[k]);
     double p, q;
     if ((n.kind == EX_ADD || n.kind == EX_MUL) && ex_number(a->w, n.a, &p) &&
         ex_number(a->w, n.b, &q))

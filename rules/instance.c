@@ -219,8 +219,7 @@ static void add_real(Collection *c, Ex x) {
     ex_get(c->w, x, &n);
     if (n.kind == EX_SIZE) add_poly(c, n.size);
     if (n.kind != EX_PARAM) {
-        add_real(c, n.a);
-        add_real(c, n.b);
+        for (int k = 0; k < ex_children(n.kind); k++) add_real(c, n.child[k]);
         return;
     }
     const char *name = world_text(c->w, n.word);

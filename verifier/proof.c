@@ -213,10 +213,7 @@ static void look(Arena *arena, TreeFacts *f, Ex e) {
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
-    bool pair = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
-                x.kind == EX_POW || x.kind == EX_IF || x.kind == EX_WHERE || x.kind == EX_TAKE;
-    if (pair || x.kind == EX_FN || x.kind == EX_SUM || x.kind == EX_MOST) look(arena, f, x.a);
-    if (pair) look(arena, f, x.b);
+    for (int k = 0; k < ex_children(x.kind); k++) look(arena, f, x.child[k]);
 }
 static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
     World *w = a->prover.w;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ATTRS_MAX = 32, INPUTS_ON_STACK = 64 };
+enum { INPUTS_ON_STACK = 64 };
 typedef struct NodeRecord {
     uint32_t sig, serial;
     Value in[];

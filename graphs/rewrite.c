@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ATTRS_MAX = 32, NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
+enum { NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
 
 Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->to[v] : v; }
 

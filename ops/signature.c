@@ -70,12 +70,11 @@ static void normalise_axes(World *w, PolyList *list, int rank, Poly out[RANK_MAX
     }
     list->v = out;
 }
-enum { ATTRS_MAX = 16, INPUTS_ON_STACK = 24 };
+enum { INPUTS_ON_STACK = 24 };
 static AttrsId normal_attrs(World *w, const Op *op, const Attr *attr, int rank) {
     Attr copy[ATTRS_MAX];
     Poly room[ATTRS_MAX][RANK_MAX];
     int n = attrs_count(op->attrs);
-    if (n > ATTRS_MAX) n = ATTRS_MAX;
     for (int k = 0; k < n; k++) {
         copy[k] = attr[k];
         if (op->attrs[k].axes) normalise_axes(w, &copy[k].ints, rank, room[k]);

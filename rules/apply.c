@@ -5,7 +5,6 @@
 #include "rules/match.h"
 #include <string.h>
 
-enum { ATTRS = 32 };
 typedef struct Application {
     World *w;
     Arena *arena;
@@ -71,7 +70,7 @@ static bool entailed(Application *a, Lit lit, const char *what) {
 static bool make_node(Application *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     Value *in = ARENA_NEW(a->arena, Value, node.nin);
     const char *why = "";
     attrs_at(a, &node, attr);

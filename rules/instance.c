@@ -230,7 +230,7 @@ static void add_real(Collection *c, Ex x) {
 }
 
 static void add_attrs(Collection *c, Sig sig, const Op *op) {
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(c->w, sig, attr);
     for (int k = 0; k < attrs_count(op->attrs); k++) {
         if (op->attrs[k].kind == A_INT || op->attrs[k].kind == A_INTS)

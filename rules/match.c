@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GOALS = 256, TRAIL = 1024, EQUATIONS = 256, ATTRS = 32, VALUES = 256 };
+enum { GOALS = 256, TRAIL = 1024, EQUATIONS = 256, VALUES = 256 };
 
 struct Matcher {
     World *w;
@@ -183,7 +183,7 @@ static bool match_type(State *s, const Type *pattern, const Type *value) {
 }
 
 static bool match_attrs(State *s, const Node *pattern, const Node *value) {
-    Attr p[ATTRS], v[ATTRS];
+    Attr p[ATTRS_MAX], v[ATTRS_MAX];
     sig_attr(s->m->w, pattern->sig, p);
     sig_attr(s->m->w, value->sig, v);
     for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
@@ -212,7 +212,7 @@ static bool match_fill(State *s, const Node *fill, Value value) {
     float x;
     memcpy(&x, at, sizeof x);
     if (!isfinite(x)) return false;
-    Attr p[ATTRS];
+    Attr p[ATTRS_MAX];
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&

@@ -8,14 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    VARIABLES = TASO_VARIABLES,
-    SOLVED = 128,
-    EQUALITIES = 512,
-    ROUNDS = 200,
-    ATTRS = 16,
-    IMAGE = 4
-};
+enum { VARIABLES = TASO_VARIABLES, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, IMAGE = 4 };
 typedef struct Solution {
     int n;
     Symbol from[SOLVED];
@@ -166,8 +159,8 @@ static void print_value(Writer *x, TasoTensor t) {
 
 typedef struct Line {
     const Op *op;
-    Attr attr[ATTRS];
-    bool given[ATTRS];
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX];
 } Line;
 
 static Line line(const char *name) { return (Line){.op = op_find(name)}; }

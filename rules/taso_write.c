@@ -5,7 +5,7 @@
 #include "rules/taso_write.h"
 #include <string.h>
 
-enum { ATTRS = 32, IMAGE = 4, MATRICES = 6, OPEN_WINDOW = 3 };
+enum { IMAGE = 4, MATRICES = 6, OPEN_WINDOW = 3 };
 typedef struct Maker {
     World *w;
     Arena *arena;
@@ -127,7 +127,7 @@ static bool translated(Maker *m, const Node *n, TasoOp *op) {
                  {"band", TASO_CONSTANT_IMM, kernel_of},
                  {"identitykernel", TASO_CONSTANT_ICONV, kernel_of},
                  {"averagekernel", TASO_CONSTANT_POOL, kernel_of}};
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     sig_attr(m->w, n->sig, attr);
     if (plain(m, n, op)) return !m->why;
     if (!strcmp(n->op->name, "transpose")) {

@@ -63,7 +63,7 @@ static Value as_fill(World *w, Value v) {
     if (memcmp(bytes, (const char *)bytes + sizeof(float), (size_t)(n - 1) * sizeof(float)))
         return 0;
     const Op *op = op_find("fill");
-    Attr attr[8] = {{{0, NULL}, 0, 0, 0}};
+    Attr attr[ATTRS_MAX] = {{{0, NULL}, 0, 0, 0}};
     attr[attrs_find(op->attrs, "value")].real = ex_real(w, element_real(t.dtype, bytes, 0));
     attr[attrs_find(op->attrs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
     attr[attrs_find(op->attrs, "dtype")].word = (int)t.dtype;

@@ -39,7 +39,7 @@
 #include "verifier/spectator.h"
 #include <string.h>
 
-enum { PAIRS_MAX = 400, BOUND_MAX = 64, REALS_MAX = 128, ATTRS_MAX = 32, ONE = -1 };
+enum { PAIRS_MAX = 400, BOUND_MAX = 64, REALS_MAX = 128, ONE = -1 };
 /* Of a wide value: axis k is kept as base axis v[k], or is ONE, or e_j as -2 - j. */
 typedef struct Axes {
     int n, v[RANK_MAX];

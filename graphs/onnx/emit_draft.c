@@ -55,8 +55,8 @@ static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
 Value node_call(World *w, const char *op, int nin, const Value in[], const char *a, PolyList list,
                 const char *b, PolyList list_b) {
     const Op *o = op_find(op);
-    Attr attr[16] = {{.word = 0}};
-    bool given[16] = {0};
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
     const char *why, *names[2] = {a, b};
     PolyList lists[2] = {list, list_b};
     for (int k = 0; o && k < 2; k++) {

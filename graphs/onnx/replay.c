@@ -353,7 +353,7 @@ static void copy_maker(Player *p, Value v, int place) {
 /* An opaque node on inputs that none of its names carry, because a captured name cannot be
    replaced: the captured one means the same. */
 static bool copy_opaque(Player *p, Node node, int place) {
-    Attr a[8], b[8];
+    Attr a[ATTRS_MAX], b[ATTRS_MAX];
     int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
     if (blob < 0 || strcmp(node.op->name, "opaque") != 0) return false;
     sig_attr(p->w, node.sig, a);

@@ -34,7 +34,7 @@ static bool program_key(Sample *s, const Node *node, int port, Text *t) {
     World *w = s->l->w;
     Attr attr[ATTRS_MAX];
     const SigInfo *i = sig_info(w, node->sig);
-    key_number(t, op_index(node->op) * 64 + port * 16 + node->nin);
+    key_number(t, node->op_index * 64 + port * 16 + node->nin);
     sig_attr(w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
         key_number(t, attr[k].ints.n * 65536 + attr[k].word);

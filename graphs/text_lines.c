@@ -130,7 +130,7 @@ static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     const char *at = s->at;
     if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "an operator is missing");
     if (!(l->op = op_find(name))) return scan_fail(s, at, "there is no operator %s", name);
-    if (!strcmp(name, "constant")) return constant_parse(w, a, s, &l->constant);
+    if (l->op == &op_constant) return constant_parse(w, a, s, &l->constant);
     return values_parse(s, a, true, &l->nin, &l->in) && attrs_parse(w, a, s, l);
 }
 

@@ -27,7 +27,8 @@ typedef struct Ops {
     char (*digest)[33]; /* by operator number; "": not asked for yet */
 } Ops;
 typedef struct Record { /* what is interned, followed by the inputs' types */
-    uint32_t op, attrs, nin, nout;
+    const Op *op;
+    uint32_t attrs, nin, nout, none;
 } Record;
 
 void world_init_ops(World *w) {
@@ -130,7 +131,8 @@ static Entry *entry_new(World *w, const Op *op, AttrsId attrs, int nin, const Ty
     Attr *attr = ARENA_NEW(w->arena, Attr, attrs_count(op->attrs));
     int padded = op_input_count(op) > nin ? op_input_count(op) : nin;
     attrs_get(w, op->attrs, attrs, attr);
-    e->info = (SigInfo){.op = op, .attrs = attrs, .nin = nin, .nout = nout, .why = why};
+    e->info = (SigInfo){
+        .op = op, .op_index = op_index(op), .attrs = attrs, .nin = nin, .nout = nout, .why = why};
     e->info.in = arena_copy(w->arena, in, sizeof *in * (size_t)nin);
     e->attr = attr;
     e->in = ARENA_NEW(w->arena, const Type *, padded);
@@ -150,8 +152,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     size_t bytes = sizeof(Record) + sizeof(TypeId) * (size_t)nin;
     uint32_t stack[sizeof(Record) / 4 + INPUTS_ON_STACK];
     uint32_t *record = nin <= INPUTS_ON_STACK ? stack : arena_alloc(w->arena, bytes);
-    memcpy(record, &(Record){(uint32_t)op_index(op), attrs, (uint32_t)nin, (uint32_t)nout},
-           sizeof(Record));
+    memcpy(record, &(Record){op, attrs, (uint32_t)nin, (uint32_t)nout, 0}, sizeof(Record));
     if (nin) memcpy(record + sizeof(Record) / 4, in, sizeof(TypeId) * (size_t)nin);
     Sig sig = intern_put(w->table[TABLE_SIG], record, bytes);
     if (!entry_of(w, sig)) {
@@ -163,7 +164,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
 const SigInfo *sig_info(World *w, Sig sig) { return &entry_of(w, sig)->info; }
 void sig_attr(const World *w, Sig sig, Attr *out) {
     const Record *r = intern_get(w->table[TABLE_SIG], sig, NULL);
-    attrs_get(w, op_number((int)r->op)->attrs, r->attrs, out);
+    attrs_get(w, r->op->attrs, r->attrs, out);
 }
 
 /* A number that an expression keeps for as long as it is in the table. */

@@ -116,7 +116,7 @@ void rule_identify(Arena *a, Rule *rule) {
 
 static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     NodeList live = graph_live(w, a, g);
-    for (int k = 0; k < live.n; k++) used[op_index(node_get(w, live.v[k]).op)] = true;
+    for (int k = 0; k < live.n; k++) used[node_get(w, live.v[k]).op_index] = true;
 }
 
 /* Over the definitions of all operators in the rule, at every length that it covers, in the order

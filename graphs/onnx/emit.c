@@ -119,7 +119,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
 /* Does reshape y only put 1s where the reduction inside it took axes away? Then they are one node
    there. */
 static bool kept_reduction(World *w, Node y, Node *inner) {
-    if (strcmp(y.op->name, "reshape") != 0) return false;
+    if (y.op != &op_reshape) return false;
     *inner = node_get(w, value_node(w, y.in[0]));
     int k = inner->op->attrs ? attrs_find(inner->op->attrs, "axes") : -1;
     if (k < 0) k = inner->op->attrs ? attrs_find(inner->op->attrs, "axis") : -1;

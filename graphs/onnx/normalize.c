@@ -307,9 +307,7 @@ static Value make(Import *s, int n, const Value in[], int nout) {
     if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why))
         return import_fail(s, "no attribute %s", why), 0;
     int shape =
-        n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0)
-            ? our_attr(s->op, "shape")
-            : -1;
+        n == 1 && (s->op == &op_reshape || s->op == &op_broadcast) ? our_attr(s->op, "shape") : -1;
     if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
     bool again = s->op->flags & OP_RANDOM && s->n->random;
     Value v = again ? node_rebuild(s->w, s->n->random, in, &why)

@@ -130,7 +130,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
 static Value lift_node(Lift *l, const Instr *in, const Value value[]) {
     const Variant *v = &l->s->op[in->op];
     const OpForm *f = &l->s->form[in->op];
-    Attr attr[SPACE_ATTRS];
+    Attr attr[ATTRS_MAX];
     Value arg[TERM_ARGS] = {0};
     const char *why;
     lift_attrs(l, v, attr);

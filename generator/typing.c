@@ -93,7 +93,7 @@ static bool solve(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
 }
 
 static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], int nout) {
-    Attr attr[SPACE_ATTRS];
+    Attr attr[ATTRS_MAX];
     TypeId in[TERM_ARGS] = {0};
     memcpy(attr, v->attr, sizeof attr);
     fill_defaults(s, v, arg, narg, attr);

@@ -278,7 +278,7 @@ static void operators_of(World *w, const Graph *g, uint64_t bits[4]) {
     NodeList live = graph_live(w, w->scratch, g);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);
-        unsigned o = (unsigned)op_index(n.op);
+        unsigned o = (unsigned)n.op_index;
         if (n.nin) bits[o / 64 % 4] |= 1ull << o % 64;
     }
     arena_reset(w->scratch, mark);
@@ -355,7 +355,7 @@ static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
     for (Value v = 1; v < n; v++) {
         if (!g->v[v].known || value_node(g->w, v) != v || g->v[v].outdated) continue;
         Node node = node_get(g->w, v);
-        unsigned o = (unsigned)op_index(node.op);
+        unsigned o = (unsigned)node.op_index;
         nodes.v[nodes.n++] = v;
         operators[o / 64 % 4] |= 1ull << o % 64;
         for (int k = 0; k < node.nout;

@@ -219,8 +219,7 @@ static void add_real(Collection *c, Ex x) {
     ex_get(c->w, x, &n);
     if (n.kind == EX_SIZE) add_poly(c, n.size);
     if (n.kind != EX_PARAM) {
-        add_real(c, n.a);
-        add_real(c, n.b);
+        for (int k = 0; k < ex_children(n.kind); k++) add_real(c, n.child[k]);
         return;
     }
     const char *name = world_text(c->w, n.word);
@@ -231,7 +230,7 @@ static void add_real(Collection *c, Ex x) {
 }
 
 static void add_attrs(Collection *c, Sig sig, const Op *op) {
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(c->w, sig, attr);
     for (int k = 0; k < attrs_count(op->attrs); k++) {
         if (op->attrs[k].kind == A_INT || op->attrs[k].kind == A_INTS)

@@ -113,7 +113,7 @@ static bool node_read(Scan *s, Arena *a, OutlineNode *n) {
     if (!operands_read(s, a, &n->out)) return false;
     if (!n->out.n || !scan_char(s, '=') || !scan_name(s, op, sizeof op))
         return scan_fail(s, s->at, "expected %%y = OPERATOR .. or out %%y ..");
-    if (!strcmp(op, "constant")) return scan_fail(s, s->at, "a constant's contents in a rule");
+    if (op_find(op) == &op_constant) return scan_fail(s, s->at, "a constant's contents in a rule");
     n->op = arena_string(a, op, strlen(op));
     scan_blank_line(s);
     if (s->at < s->end && (*s->at == '%' || *s->at == '_') && !operands_read(s, a, &n->in))

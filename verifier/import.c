@@ -530,10 +530,8 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         read_tree(s, x.a, n, var, dom_and(p, d, yes), out);
         for (int k = complement(p, yes, no); k--;)
             read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
-    } else if (x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
-               x.kind == EX_POW || x.kind == EX_FN) {
-        read_tree(s, x.a, n, var, d, out);
-        if (x.kind != EX_FN) read_tree(s, x.b, n, var, d, out);
+    } else {
+        for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
     }
 }
 static bool same_part(const Part *a, const Part *b) {

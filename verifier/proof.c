@@ -192,7 +192,7 @@ static void note_stated(Arena *arena, TreeFacts *f, const Graph *stated) {
     f->stated = ARENA_NEW(arena, Ex, room + 1);
     for (int k = 0; k < live.n; k++) {
         const Op *op = node_get(f->w, live.v[k]).op;
-        Attr attr[32];
+        Attr attr[ATTRS_MAX];
         sig_attr(f->w, node_get(f->w, live.v[k]).sig, attr);
         for (int j = 0; j < attrs_count(op->attrs); j++)
             if (op->attrs[j].kind == A_REAL) f->stated[f->nstated++] = attr[j].real;
@@ -213,10 +213,7 @@ static void look(Arena *arena, TreeFacts *f, Ex e) {
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
-    bool pair = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
-                x.kind == EX_POW || x.kind == EX_IF || x.kind == EX_WHERE || x.kind == EX_TAKE;
-    if (pair || x.kind == EX_FN || x.kind == EX_SUM || x.kind == EX_MOST) look(arena, f, x.a);
-    if (pair) look(arena, f, x.b);
+    for (int k = 0; k < ex_children(x.kind); k++) look(arena, f, x.child[k]);
 }
 static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
     World *w = a->prover.w;
@@ -225,7 +222,7 @@ static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
     NodeList live = graph_live(w, a->prover.arena, g);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);
-        Attr attr[32];
+        Attr attr[ATTRS_MAX];
         sig_attr(w, n.sig, attr);
         for (int j = 0; j < n.nout; j++) look(a->prover.arena, &f, sig_define(w, n.sig, j));
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {

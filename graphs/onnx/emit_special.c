@@ -167,10 +167,9 @@ static bool tensor(Draft *d, int attr) {
 }
 
 static Value cast(World *w, Value v, DType dtype) {
-    const Op *op = op_find("cast");
     Attr attr = {.word = (int)dtype};
     const char *why;
-    return op && v && attrs_count(op->attrs) == 1 ? node_make(w, op, &attr, 1, &v, 1, &why) : 0;
+    return v ? node_make(w, &op_cast, &attr, 1, &v, 1, &why) : 0;
 }
 
 static Value scalar(Draft *d, Poly p, DType dtype) {
@@ -180,7 +179,7 @@ static Value scalar(Draft *d, Poly p, DType dtype) {
     Value list = constant ? 0 : draft_size(d, p);
     if (!constant && !list) return draft_fail(d, "a size that nothing in the model shows"), 0;
     if (!constant)
-        list = node_call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
+        list = node_call(d->w, &op_reshape, 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
     if (!constant) return dtype == DT_INT64 ? list : cast(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);

@@ -4,7 +4,6 @@
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
-enum { IMPORT_ATTRS = 16 };
 typedef enum TheirKind {
     THEIR_NONE,
     THEIR_INT,
@@ -32,9 +31,9 @@ typedef struct Import {
     OnnxNode *n;
     const Op *op;
     int nin, nout;
-    const Value *in;         /* of the ONNX node */
-    Attr attr[IMPORT_ATTRS]; /* ours, in the order of op->attrs */
-    bool given[IMPORT_ATTRS];
+    const Value *in;      /* of the ONNX node */
+    Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
+    bool given[ATTRS_MAX];
     uint64_t taken;                                   /* ONNX inputs that became attributes */
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */

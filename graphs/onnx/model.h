@@ -104,9 +104,9 @@ int branch_forced(Model *, int node);
    it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
-/* emit.c: a node by its operator's name, with up to two lists (or NULL) among its attributes; 0: it
+/* emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it
    refuses them. */
-Value node_call(World *, const char *op, int nin, const Value in[], const char *a, PolyList,
+Value node_call(World *, const Op *, int nin, const Value in[], const char *a, PolyList,
                 const char *b, PolyList);
 
 /* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind

@@ -301,15 +301,13 @@ static bool is_shape(const Type *t, PolyList shape) {
 
 static Value make(Import *s, int n, const Value in[], int nout) {
     const char *why = NULL;
-    Attr attr[IMPORT_ATTRS];
-    bool given[IMPORT_ATTRS];
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX];
     memcpy(attr, s->attr, sizeof attr), memcpy(given, s->given, sizeof given);
     if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why))
         return import_fail(s, "no attribute %s", why), 0;
     int shape =
-        n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0)
-            ? our_attr(s->op, "shape")
-            : -1;
+        n == 1 && (s->op == &op_reshape || s->op == &op_broadcast) ? our_attr(s->op, "shape") : -1;
     if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
     bool again = s->op->flags & OP_RANDOM && s->n->random;
     Value v = again ? node_rebuild(s->w, s->n->random, in, &why)
@@ -377,7 +375,7 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     int list = our_attr(s->op, "axes"), one = our_attr(s->op, "axis");
     if (!y || (list < 0 && one < 0)) return y;
     Dims d = value_type(s->w, in[0])->dim;
-    Attr attr[IMPORT_ATTRS];
+    Attr attr[ATTRS_MAX];
     sig_attr(s->w, node_get(s->w, value_node(s->w, y)).sig, attr);
     PolyList axes = attr[list >= 0 ? list : one].ints;
     for (int k = 0; k < axes.n; k++) {

@@ -13,7 +13,7 @@ static void add_type(World *w, Poly *v, int *n, const Type *t) {
 
 static Value opaque_make(Model *m, Slice bytes, int nin, const Value in[], int nout,
                          const Type types[]) {
-    const Op *op = op_find("opaque");
+    const Op *op = &op_opaque;
     Attr *attr = ARENA_NEW(m->w->arena, Attr, attrs_count(op->attrs));
     Poly *v = ARENA_NEW(m->w->arena, Poly, nout * (RANK_MAX + 2));
     const char *why;

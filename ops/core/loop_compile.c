@@ -345,7 +345,6 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
         y = depends_of(c, x->a) | cond_depends(c, &x->cond);
         for (int j = 0; j < x->n; j++) y &= ~(1ull << var[j]);
         return y;
-    case EX_WHERE: return depends_of(c, x->a) | depends_of(c, x->b) | depends_of(c, x->c);
     case EX_TAKE:
         var[0] = declare(c, poly_is_symbol(c->w, x->dims[0]));
         y = c->extent[var[0]] ? depends_of(c, x->b) & ~(1ull << var[0]) : 0;
@@ -353,11 +352,7 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
     default: break;
     }
     y = x->kind == EX_IF ? cond_depends(c, &x->cond) : 0;
-    bool one = x->kind == EX_FN, two = x->kind == EX_ADD || x->kind == EX_MUL ||
-                                       x->kind == EX_MAX2 || x->kind == EX_MIN2 ||
-                                       x->kind == EX_POW;
-    if (one || two || x->kind == EX_IF) y |= depends_of(c, x->a);
-    if (two || x->kind == EX_IF) y |= depends_of(c, x->b);
+    for (int j = 0; j < ex_children(x->kind); j++) y |= depends_of(c, x->child[j]);
     return y;
 }
 

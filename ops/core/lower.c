@@ -350,14 +350,14 @@ static bool find_reduced(Program *p, Ex e) {
         p->reduced = e;
         p->kind = x.kind == EX_SUM ? REDUCE_SUM : REDUCE_MAX;
         return true;
-    case EX_ADD:
-    case EX_MUL:
-    case EX_MAX2:
-    case EX_MIN2:
-    case EX_POW: return find_reduced(p, x.a) && find_reduced(p, x.b);
-    case EX_FN: return find_reduced(p, x.a);
-    default: return x.kind != EX_IF && x.kind != EX_WHERE && x.kind != EX_TAKE;
+    case EX_IF:
+    case EX_WHERE:
+    case EX_TAKE: return false;
+    default: break;
     }
+    for (int k = 0; k < ex_children(x.kind); k++)
+        if (!find_reduced(p, x.child[k])) return false;
+    return true;
 }
 
 /* The input of the reduction as view[1]: the output's axes, then the bound variables. */

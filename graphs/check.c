@@ -98,11 +98,9 @@ static bool take_buffers(Sampled *s) {
     return true;
 }
 
-void check_input(const CheckOptions *o, World *w, Value input, int index, int sample, int64_t n,
-                 void *out) {
-    DType t = value_type(w, input)->dtype;
-    const void *data =
-        o->given && sample == 0 ? o->given(o->given_user, input_name(w, input), t, n) : NULL;
+void check_input(const CheckOptions *o, const char *input, DType t, int index, int sample,
+                 int64_t n, void *out) {
+    const void *data = o->given ? o->given(o->given_user, input, sample, t, n) : NULL;
     if (data) memcpy(out, data, element_bytes(t, n));
     else tensor_sample(o->seed, index, sample, t, n, out);
 }
@@ -111,7 +109,8 @@ static void draw(Sampled *s, int sample) {
     int64_t n;
     for (int k = 0; k < s->a->nin; k++)
         if (tensor_size(s, s->a->in[k], &n))
-            check_input(s->o, s->w, s->a->in[k], k, sample, n, (void *)(uintptr_t)s->in[k]);
+            check_input(s->o, input_name(s->w, s->a->in[k]), value_type(s->w, s->a->in[k])->dtype,
+                        k, sample, n, (void *)(uintptr_t)s->in[k]);
 }
 
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }

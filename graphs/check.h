@@ -11,8 +11,8 @@
    Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
-/* What an input is on the first sample, of so many elements; NULL: drawn like the others. */
-typedef const void *CheckGiven(const void *user, const char *input, DType, int64_t n);
+/* What an input is on a sample, of so many elements; NULL: drawn. */
+typedef const void *CheckGiven(const void *user, const char *input, int sample, DType, int64_t n);
 typedef struct CheckOptions {
     const Backend *backend;
     Device *device;
@@ -26,8 +26,8 @@ typedef struct CheckOptions {
     CheckGiven *given; /* NULL: none is */
     const void *given_user;
 } CheckOptions;
-/* Its data on a sample. */
-void check_input(const CheckOptions *, World *, Value input, int index, int sample, int64_t n,
+/* The data of input number `index` on a sample. */
+void check_input(const CheckOptions *, const char *input, DType, int index, int sample, int64_t n,
                  void *out);
 typedef struct CheckResult {
     bool agrees;

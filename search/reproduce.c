@@ -138,7 +138,7 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
         const char *file = arena_format(p->arena, "input-%d.npy", k);
         if (!oracle_dims(p->r->w, type, p->sizes, f.dim, &n) || n > LARGE) continue;
         void *data = arena_alloc(p->arena, element_bytes(type->dtype, n));
-        check_input(&p->options, p->r->w, g->in[k], k, sample, n, data);
+        check_input(&p->options, input_name(p->r->w, g->in[k]), type->dtype, k, sample, n, data);
         f.data = data, f.bytes = element_bytes(type->dtype, n);
         text_add(t, "# input %s: %s\n", input_name(p->r->w, g->in[k]), file);
         if (!npy_write(p->arena, arena_format(p->arena, "%s/%s", p->folder, file), &f, p->r->error))

@@ -108,7 +108,9 @@ bool run_can_ask(Run *);
 bool run_second(Run *, const Derivation *);
 bool run_given(Run *);      /* given.c: reads --input, before the model is read */
 bool run_given_fits(Run *); /* there are such inputs of the model, of such types */
-const void *run_given_data(const void *run, const char *input, DType, int64_t n); /* CheckGiven */
+/* CheckGiven: on the first sample what --input gives, else what the model says an input is where a
+   caller gives nothing. */
+const void *run_given_data(const void *run, const char *input, int sample, DType, int64_t n);
 /* Costs are times, not counts. */
 bool run_measures(const Run *);
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready

@@ -78,7 +78,10 @@ static bool take_buffers(Sampled *s) {
     s->spare = ARENA_NEW(s->arena, void *, s->a->nout);
     s->moved = ARENA_NEW(s->arena, double *, s->a->nout);
     for (int k = 0; k < s->a->nin; k++) {
-        if (!tensor_size(s, s->a->in[k], &n)) return false;
+        if (!tensor_size(s, s->a->in[k], &n) || !tensor_size(s, s->b->in[k], &other)) return false;
+        if (n != other ||
+            value_type(s->w, s->a->in[k])->dtype != value_type(s->w, s->b->in[k])->dtype)
+            return error_set(s->error, E_INVALID, "check", "input %d has another type or size", k);
         s->in[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
     }
     for (int k = 0; k < s->a->nout; k++) {

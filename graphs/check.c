@@ -11,17 +11,30 @@
 
 /* ---- samples */
 
+/* One in four each: 0, tiny, about 1, large; half precision has little room for squares. */
+static double extreme(Random *r, DType t) {
+    const double large = t == DT_FLOAT16 ? 100 : 1e4, x = 2 * random_unit(r) - 1;
+    switch (random_below(r, 4)) {
+    case 0: return 0;
+    case 1: return x / large;
+    case 2: return x;
+    default: return x * large;
+    }
+}
+
+static double sample_real(Random *r, int sample, DType t) {
+    if (sample == SAMPLE_EXTREME) return extreme(r, t);
+    return sample % 3 == 0   ? random_unit(r)
+           : sample % 3 == 1 ? random_normal(r)
+                             : 2 * random_unit(r) - 1;
+}
+
 void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, void *out) {
     Random r = {random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
-    char class = dtype_class(t);
-    for (int64_t i = 0; i < n; i++) {
-        if (class == 'F')
-            element_set_real(t, out, i,
-                             sample % 3 == 0   ? random_unit(&r)
-                             : sample % 3 == 1 ? random_normal(&r)
-                                               : 2 * random_unit(&r) - 1);
+    const bool real = dtype_class(t) == 'F';
+    for (int64_t i = 0; i < n; i++)
+        if (real) element_set_real(t, out, i, sample_real(&r, sample, t));
         else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
-    }
 }
 
 /* ---- graphs */
@@ -108,12 +121,16 @@ void check_input(const CheckOptions *o, const char *input, DType t, int index, i
     else tensor_sample(o->seed, index, sample, t, n, out);
 }
 
-static void draw(Sampled *s, int sample) {
+static void draw_input(Sampled *s, int k, int sample) {
+    const Value v = s->a->in[k];
     int64_t n;
-    for (int k = 0; k < s->a->nin; k++)
-        if (tensor_size(s, s->a->in[k], &n))
-            check_input(s->o, input_name(s->w, s->a->in[k]), value_type(s->w, s->a->in[k])->dtype,
-                        k, sample, n, (void *)(uintptr_t)s->in[k]);
+    if (tensor_size(s, v, &n))
+        check_input(s->o, input_name(s->w, v), value_type(s->w, v)->dtype, k, sample, n,
+                    (void *)(uintptr_t)s->in[k]);
+}
+
+static void draw(Sampled *s, int sample) {
+    for (int k = 0; k < s->a->nin; k++) draw_input(s, k, sample);
 }
 
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }
@@ -227,7 +244,7 @@ static Tolerance run_tolerance(const Sampled *s, DType t) { return tolerance_of(
 
 /* By the executor: where they differ, roundings of the inputs and, in small graphs, of every node
    say how well the result is determined at all. */
-static bool compare_runs(Sampled *s, Runner *a, Runner *b, Difference *sum) {
+static bool compare_runs(Sampled *s, Runner *a, Runner *b, Difference *sum, Difference *kept) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, false, each);
     if (any_differs(s, each)) {
@@ -238,7 +255,7 @@ static bool compare_runs(Sampled *s, Runner *a, Runner *b, Difference *sum) {
         add_definition_moves(s, s->b, noise, s->wide_b);
         compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, true, each);
     }
-    take_up(s, each, sum, s->o->each);
+    take_up(s, each, sum, kept);
     return true;
 }
 
@@ -324,12 +341,43 @@ static bool check_sample(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
     if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
         return false;
     s->small = s->small && run_definitions(s);
-    if (!compare_runs(s, a, b, &r->run)) return false;
+    if (!compare_runs(s, a, b, &r->run, s->o->each)) return false;
     if (!s->small) return true;
     compare_definitions(s, &r->oracle);
     compare_kernels(s, s->a, s->out_a, s->wide_a, &r->kernel);
     compare_kernels(s, s->b, s->out_b, s->wide_b, &r->kernel);
     return true;
+}
+
+/* Where one of two results is finite and the other is not, for compare_runs b's becomes a's. */
+static void compare_ranges(Sampled *s, Difference *d) {
+    for (int k = 0; k < s->a->nout; k++) {
+        const DType t = output_type(s, k);
+        for (int64_t i = 0; i < s->count[k] && dtype_class(t) == 'F'; i++) {
+            const double x = element_real(t, s->out_a[k], i), y = element_real(t, s->out_b[k], i);
+            if (isfinite(x) && isfinite(y)) continue;
+            element_set_real(t, s->out_b[k], i, x);
+            if (isfinite(x) == isfinite(y) || d->first >= 0) continue;
+            *d = (Difference){.output = k, .first = i, .a = x, .b = y};
+        }
+    }
+}
+
+/* Whole numbers are those of the first sample: they may be indices. */
+static void draw_extremes(Sampled *s) {
+    for (int k = 0; k < s->a->nin; k++) {
+        const DType t = value_type(s->w, s->a->in[k])->dtype;
+        draw_input(s, k, dtype_class(t) == 'F' ? SAMPLE_EXTREME : 0);
+    }
+}
+
+static bool check_extremes(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
+    draw_extremes(s);
+    if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
+        return false;
+    compare_ranges(s, &r->range);
+    s->small = s->small && run_definitions(s);
+    return compare_runs(s, a, b, &r->extreme, NULL);
 }
 
 static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, CheckResult *r) {
@@ -355,10 +403,12 @@ static bool check(Sampled *s, CheckResult *r) {
     Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
            *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
     s->small = plan_flops(a) + plan_flops(b) <= limit;
-    bool done = rb && check_samples(s, ra, rb, samples, r);
+    bool done = rb && check_samples(s, ra, rb, samples, r) &&
+                (!s->o->extreme || check_extremes(s, ra, rb, r));
     runner_free(ra);
     runner_free(rb);
-    r->agrees = r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0;
+    r->agrees =
+        r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0 && r->extreme.first < 0;
     return done;
 }
 
@@ -366,6 +416,8 @@ static CheckResult nothing_found(void) {
     return (CheckResult){.agrees = true,
                          .run = difference_none(),
                          .oracle = difference_none(),
+                         .extreme = difference_none(),
+                         .range = difference_none(),
                          .kernel = difference_none()};
 }
 

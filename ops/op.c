@@ -104,12 +104,7 @@ static void need(Call *c, Lit l) {
     if (poly_constant(c->w, l.p, &value) && (l.eq ? value == 0 : value >= 0)) return;
     for (int k = 0; k < n->n; k++)
         if (n->v[k].p == l.p && n->v[k].eq == l.eq) return;
-    if (n->n == n->room) {
-        Lit *more = ARENA_NEW(c->w->arena, Lit, 2 * n->room + 16);
-        if (n->n) memcpy(more, n->v, sizeof(Lit) * (size_t)n->n);
-        n->v = more;
-        n->room = 2 * n->room + 16;
-    }
+    ARENA_GROW(c->w->arena, n->v, n->room, n->n + 1);
     n->v[n->n++] = l;
 }
 void need_eq(Call *c, Poly a, Poly b) { need(c, (Lit){poly_sub(c->w, a, b), true}); }

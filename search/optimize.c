@@ -159,7 +159,7 @@ static bool inline_decided(Run *r, bool *again) {
     *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
              model_inline(r->model, &r->prefold, r->arena, &file);
     if (!*again) return true;
-    int fd = run_memory_file(&file);
+    int fd = file_in_memory(file.n, file.v);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
     if (r->memory) held_free(&r->held);
     file_hold(r->arena, &r->held, r->memory = fd);

@@ -177,11 +177,7 @@ static bool has_number(const TreeFacts *f, Literal x) {
 }
 static void add_number(Arena *arena, TreeFacts *f, Literal x) {
     if (has_number(f, x)) return;
-    if (f->n == f->room) {
-        Literal *v = ARENA_NEW(arena, Literal, f->room = 2 * f->room + 16);
-        if (f->n) memcpy(v, f->number, sizeof *v * (size_t)f->n);
-        f->number = v;
-    }
+    ARENA_GROW(arena, f->number, f->room, f->n + 1);
     f->number[f->n++] = x;
 }
 /* The numbers that are attributes in the graph that the rule states. */

@@ -34,13 +34,7 @@ void prover_spend(Prover *p, int steps) {
 }
 
 void words_put(Prover *p, Words *w, uint32_t x) {
-    if (w->n == w->room) {
-        int room = 2 * w->room + 64;
-        uint32_t *v = arena_alloc_raw(p->arena, sizeof *v * (size_t)room);
-        if (w->n) memcpy(v, w->v, sizeof *v * (size_t)w->n);
-        w->v = v;
-        w->room = room;
-    }
+    ARENA_GROW(p->arena, w->v, w->room, w->n + 1);
     w->v[w->n++] = x;
 }
 void words_ratio(Prover *p, Words *w, Ratio r) {

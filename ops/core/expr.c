@@ -275,12 +275,7 @@ typedef struct Printer {
 static void print(Printer *, Ex);
 
 static void bind(Printer *p, Symbol s) {
-    if (p->n == p->room) {
-        Symbol *more = ARENA_NEW(p->w->scratch, Symbol, 2 * p->room + 8);
-        if (p->n) memcpy(more, p->bound, (size_t)p->n * sizeof *more);
-        p->bound = more;
-        p->room = 2 * p->room + 8;
-    }
+    ARENA_GROW(p->w->scratch, p->bound, p->room, p->n + 1);
     p->bound[p->n++] = s;
 }
 

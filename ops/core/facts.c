@@ -52,7 +52,7 @@ void facts_add(Facts *f, Poly p) {
     if (f->w->overflow || poly_constant(f->w, p, &c)) return;
     for (int i = 0; i < f->nfact; i++)
         if (f->fact[i].p == p) return;
-    f->fact = facts_room(f->arena, f->fact, f->nfact, &f->room_fact, sizeof *f->fact);
+    ARENA_GROW(f->arena, f->fact, f->room_fact, f->nfact + 1);
     f->fact[f->nfact++] = (Fact){p, 0};
     facts_learn(f, p);
 }
@@ -211,7 +211,7 @@ void facts_assume(Facts *f, Lit l) {
     Poly p = reduce(f, l.p);
     if (!w->overflow && !poly_constant(w, p, &c)) {
         if (l.eq) {
-            f->open = facts_room(f->arena, f->open, f->nopen, &f->room_open, sizeof *f->open);
+            ARENA_GROW(f->arena, f->open, f->room_open, f->nopen + 1);
             f->open[f->nopen++] = p;
         } else {
             facts_add(f, p);
@@ -229,7 +229,7 @@ static void give(Facts *f, Symbol s, int64_t least) {
             if (f->given[i].least < least) f->given[i].least = least;
             return;
         }
-    f->given = facts_room(f->arena, f->given, f->ngiven, &f->room_given, sizeof *f->given);
+    ARENA_GROW(f->arena, f->given, f->room_given, f->ngiven + 1);
     f->given[f->ngiven++] = (Given){s, least};
     for (int i = 0; known(f, s) && i < f->nknown; i++) f->known[i].bounded = false;
 }

@@ -32,8 +32,6 @@ struct Facts {
     Poly *open;
 };
 
-/* The array, moved if it had no room for one more. */
-void *facts_room(Arena *, void *array, int n, int *room, size_t size);
 Poly facts_shift(Facts *, Poly);
 /* P >= 0 follows, where every symbol of p is in `known`; also false on overflow. */
 bool facts_prove(Facts *, Poly);

@@ -9,14 +9,6 @@
 
 enum { DEPTH = 5, STEPS = 400, ROUNDS = 6 };
 
-void *facts_room(Arena *arena, void *array, int n, int *room, size_t size) {
-    if (n < *room) return array;
-    *room = 2 * *room + 8;
-    void *more = arena_alloc(arena, (size_t)*room * size);
-    if (n) memcpy(more, array, (size_t)n * size);
-    return more;
-}
-
 static Known *find(const Facts *f, Symbol s) {
     for (int i = 0; i < f->nknown; i++)
         if (f->known[i].symbol == s) return &f->known[i];
@@ -312,7 +304,7 @@ void facts_learn(Facts *f, Poly p) {
             SymbolDef d = symbol_def(f->w, m.symbol[i]);
             for (uint32_t k = 0; k < d.narg; k++) facts_learn(f, d.arg[k]);
             if (find(f, m.symbol[i])) continue;
-            f->known = facts_room(f->arena, f->known, f->nknown, &f->room_known, sizeof *f->known);
+            ARENA_GROW(f->arena, f->known, f->room_known, f->nknown + 1);
             f->known[f->nknown++] = (Known){.symbol = m.symbol[i]};
         }
 }

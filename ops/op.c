@@ -1,6 +1,6 @@
 /* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is
-   built in the World of the call and returned by value; a result that leaves int64 sets
-   world->overflow, and the signature as a whole is refused (signature.c). */
+   built in the World of the call and returned by value; where a result leaves int64
+   (overflow_note), the signature as a whole is refused (signature.c). */
 #include "ops/op.h"
 #include <stdarg.h>
 #include <string.h>
@@ -216,7 +216,7 @@ static bool never_negative(const World *w, Poly p) {
 }
 static void cond_add(Call *c, Cond *d, Lit l) {
     if (l.eq ? l.p == 0 : never_negative(c->w, l.p)) return;
-    if (d->n == COND_MAX) c->w->overflow = true;
+    if (d->n == COND_MAX) overflow_note(c->w);
     else d->v[d->n++] = l;
 }
 Cond inside(Call *c, Dims i, Dims n, int from) {

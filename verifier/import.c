@@ -82,7 +82,7 @@ static Scope scope_new(Import *m, const Node *node, Value v) {
 }
 static Poly placed(Scope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
-    if (s->m->p->w->overflow) prover_fail(s->m->p, "a size leaves 64 bits");
+    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size leaves 64 bits");
     return r;
 }
 static Dom condition(Scope *s, const Cond *c) {

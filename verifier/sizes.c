@@ -183,5 +183,5 @@ bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
         if (!poly_constant(w, s->fact[k].p, &c)) s->fact[n++] = s->fact[k];
     }
     s->nfact = n;
-    return !w->overflow;
+    return !overflow_noted(w);
 }

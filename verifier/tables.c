@@ -149,7 +149,7 @@ bool poly_mentions_any(Prover *p, Poly x, int n, const Symbol *v) {
 static Poly subst(Prover *p, Poly x, Map m) {
     if (!poly_mentions_any(p, x, m.n, m.from)) return x;
     Poly r = poly_subst(p->w, x, m.n, m.from, m.to);
-    if (p->w->overflow) prover_fail(p, "a size leaves 64 bits");
+    if (overflow_noted(p->w)) prover_fail(p, "a size leaves 64 bits");
     return r;
 }
 

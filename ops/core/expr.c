@@ -113,7 +113,7 @@ static bool lowest(int64_t p, int64_t q, ExNode *x) {
 Ex ex_rational(World *w, int64_t p, int64_t q) {
     ExNode x;
     if (!lowest(p, q, &x)) {
-        w->overflow = true;
+        overflow_note(w);
         x = (ExNode){.kind = EX_NUM, .p = 0, .q = 1};
     }
     return put(w, &x);

@@ -41,6 +41,6 @@ void facts_learn(Facts *, Poly);
 /* That floor, if it is one, against the facts from `fact` on; true: facts were added. */
 bool facts_round(Facts *, int known, int fact);
 /* Bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from
-   `fact` on. Clears world->overflow. */
+   `fact` on. What overflows is left out. */
 void facts_settle(Facts *, int known, int fact);
 #endif

@@ -90,6 +90,9 @@ static bool compute(Finish *f, Error *e) {
         Value fill = as_fill(w, folded.out[k]);
         f->to[k] = fill ? fill : folded.out[k];
     }
+    f->d->nfolded = f->n;
+    f->d->folded = arena_copy(f->r->arena, f->from, sizeof *f->from * (size_t)f->n);
+    f->d->constant = arena_copy(f->r->arena, f->to, sizeof *f->to * (size_t)f->n);
     return replace(f, e);
 }
 
@@ -134,6 +137,8 @@ bool run_finish(Run *r, Derivation *d, Error *e) {
     f.needed = ARENA_NEW(a, bool, room);
     f.from = ARENA_NEW(a, Value, room);
     f.to = ARENA_NEW(a, Value, room);
+    d->unfolded = d->graph;
+    d->nfolded = 0;
     find_wanted(&f);
     bool good = compute(&f, e) && restore(&f, e);
     arena_reset(a, mark);

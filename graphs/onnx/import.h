@@ -11,6 +11,7 @@ typedef enum TheirKind {
     THEIR_TEXT,
     THEIR_INTS,
     THEIR_FLOATS,
+    THEIR_TEXTS,
     THEIR_TENSOR,
     THEIR_OTHER
 } TheirKind;
@@ -22,6 +23,7 @@ typedef struct Their { /* an attribute of an ONNX node, decoded */
     int n;
     const int64_t *ints;
     const float *floats;
+    const char *const *texts;
     Slice tensor;
 } Their;
 
@@ -76,6 +78,7 @@ bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan wher
 
 /* special.c: items X:SPECIAL of ops/op.h, by name. */
 bool special_import(Import *, const char *ours, const char *special);
+bool special_known(const char *ours, const char *special); /* there is such an item */
 bool special_value_tensor(Import *, int attr);
 bool special_range_count(Import *, int attr);
 bool special_sizes_resize(Import *, int attr);
@@ -84,6 +87,9 @@ bool special_sizes_resample(Import *, int attr);
 bool special_pads_transposed(Import *, int attr);
 bool special_letters(Import *, int attr); /* special_form.c */
 bool special_hidden(Import *, int attr);
+bool special_activation(Import *, int attr);
+bool special_activations_gru(Import *, int attr);
+bool special_activations_lstm(Import *, int attr);
 bool special_rotary(Import *, int attr);
 bool special_to_quantized(Import *, int attr);
 bool special_to_scale(Import *, int attr);

@@ -14,10 +14,11 @@ typedef struct NameInfo {
     int index;  /* of the input, initializer or node */
     Slice type; /* ValueInfoProto that speaks of it; absent: none */
     Value value;
-    bool used;    /* by a node, a subgraph or as an output */
-    bool inner;   /* a subgraph defines it: not for new values */
-    bool pinned;  /* training or an annotation speaks of it: it stays, and means the same */
-    bool trained; /* training changes it: an initializer that is no constant */
+    Value fallback; /* of an input: the constant that it is where a caller gives nothing; 0: none */
+    bool used;      /* by a node, a subgraph or as an output */
+    bool inner;     /* a subgraph defines it: not for new values */
+    bool pinned;    /* training or an annotation speaks of it: it stays, and means the same */
+    bool trained;   /* training changes it: an initializer that is no constant */
 } NameInfo;
 
 typedef struct OnnxNode {

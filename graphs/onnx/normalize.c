@@ -29,6 +29,13 @@ bool import_fail(Import *s, const char *format, ...) {
 static void *pb_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
 static void pb_free(void *arena, void *p) { (void)arena, (void)p; }
 
+static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) {
+    const char **texts = ARENA_NEW(a, const char *, p->n_strings);
+    for (size_t k = 0; k < p->n_strings; k++)
+        texts[k] = arena_string(a, (const char *)p->strings[k].data, p->strings[k].len);
+    return texts;
+}
+
 static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     *t = (Their){.kind = THEIR_OTHER, .tensor = x->tensor};
     if (x->tensor.at) t->kind = THEIR_TENSOR;
@@ -43,6 +50,8 @@ static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     else if (x->type == 3 || (!x->type && p->has_s)) t->kind = THEIR_TEXT;
     else if (x->type == 6 || (!x->type && p->n_floats))
         t->kind = THEIR_FLOATS, t->n = (int)p->n_floats;
+    else if (x->type == 8 || (!x->type && p->n_strings))
+        t->kind = THEIR_TEXTS, t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
     else if (x->type == 7 || (!x->type && p->n_ints)) t->kind = THEIR_INTS, t->n = (int)p->n_ints;
     return true;
 }

@@ -439,6 +439,9 @@ static const struct {
     {"to", "like", to_like},
     {"letters", "equation", special_letters},
     {"hidden", "recurrent", special_hidden},
+    {"activation", "recurrent", special_activation},
+    {"activations", "gru", special_activations_gru},
+    {"activations", "lstm", special_activations_lstm},
     {"dim", "rotary", special_rotary},
     {"to", "quantized", special_to_quantized},
     {"to", "scale", special_to_scale},
@@ -464,6 +467,12 @@ static const struct {
     {"axes", "resize", special_axes_resize},
     {"pads", "transposed", special_pads_transposed},
 };
+
+bool special_known(const char *ours, const char *special) {
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (!strcmp(table[k].name, special) && !strcmp(table[k].ours, ours)) return true;
+    return false;
+}
 
 bool special_import(Import *s, const char *ours, const char *special) {
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)

@@ -179,19 +179,11 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
 typedef struct Collection {
     World *w;
     Arena *arena;
-    int n, room, nreal, nneed;
+    int n, room, nreal, real_room, nneed, need_room;
     Symbol *v;
     const char **real;
     Lit *need;
 } Collection;
-
-static void grow(Arena *a, void *array, int n, size_t size) {
-    void **v = array;
-    if (n && (n & (n - 1))) return;
-    void *more = arena_alloc(a, size * (size_t)(n ? 2 * n : 1));
-    if (n) memcpy(more, *v, size * (size_t)n);
-    *v = more;
-}
 
 static void add_poly(Collection *c, Poly p);
 
@@ -201,7 +193,7 @@ static void add_symbol(Collection *c, Symbol s) {
     if (d.kind != SYM_NAMED) return;
     for (int k = 0; k < c->n; k++)
         if (c->v[k] == s) return;
-    grow(c->arena, &c->v, c->n, sizeof *c->v);
+    ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
     int at = c->n++;
     for (; at && c->v[at - 1] > s; at--) c->v[at] = c->v[at - 1];
     c->v[at] = s;
@@ -225,7 +217,7 @@ static void add_real(Collection *c, Ex x) {
     const char *name = world_text(c->w, n.word);
     for (int k = 0; k < c->nreal; k++)
         if (!strcmp(c->real[k], name)) return;
-    grow(c->arena, &c->real, c->nreal, sizeof *c->real);
+    ARENA_GROW(c->arena, c->real, c->real_room, c->nreal + 1);
     c->real[c->nreal++] = name;
 }
 
@@ -241,14 +233,14 @@ static void add_attrs(Collection *c, Sig sig, const Op *op) {
 
 static void add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need) {
     NodeList live = graph_live(c->w, c->arena, g);
-    c->nneed = 0;
+    c->nneed = c->need_room = 0;
     c->need = NULL;
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(c->w, live.v[k]);
         const SigInfo *s = sig_info(c->w, node.sig);
         if (!input_name(c->w, node.out)) add_attrs(c, node.sig, node.op);
         for (int j = 0; j < s->nneed; j++) {
-            grow(c->arena, &c->need, c->nneed, sizeof *c->need);
+            ARENA_GROW(c->arena, c->need, c->need_room, c->nneed + 1);
             c->need[c->nneed++] = s->need[j];
             add_poly(c, s->need[j].p);
         }

@@ -14,8 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { CUTS = 2000 };
 
@@ -88,21 +86,6 @@ static bool open_original(Trial *c) {
     return open_side(c, &c->side[0], c->r->from, size_here, c);
 }
 
-static bool write_all(int fd, const char *bytes, size_t n) {
-    size_t done = 0;
-    for (ssize_t got = 0; done < n && got >= 0; done += got > 0 ? (size_t)got : 0)
-        got = write(fd, bytes + done, n - done);
-    return done == n;
-}
-
-int run_memory_file(const Pieces *p) {
-    int fd = memfd_create("isomer", MFD_CLOEXEC);
-    bool good = fd >= 0;
-    for (int k = 0; k < p->n && good; k++) good = write_all(fd, p->v[k].at, p->v[k].n);
-    if (fd >= 0 && !good) close(fd);
-    return good ? fd : -1;
-}
-
 /* The result's bytes as a file that no folder holds. */
 static bool open_result(Trial *c, const Derivation *d) {
     Run *r = c->r;
@@ -110,7 +93,7 @@ static bool open_result(Trial *c, const Derivation *d) {
     char path[64];
     Pieces file;
     bool good = run_pieces(r, d, a, &file, r->error);
-    int fd = good ? run_memory_file(&file) : -1;
+    int fd = good ? file_in_memory(file.n, file.v) : -1;
     arena_free(a);
     if (!good) return false;
     if (fd < 0)

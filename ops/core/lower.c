@@ -17,11 +17,7 @@ StepBuf stepbuf_new(World *w, Sizes sizes, Arena *arena) {
 }
 
 Step *step_add(StepBuf *b, StepKind kind, int nview, const View view[]) {
-    if (b->n == b->room) {
-        Step *more = ARENA_NEW(b->arena, Step, b->room = b->room ? 2 * b->room : 4);
-        if (b->n) memcpy(more, b->v, (size_t)b->n * sizeof *more);
-        b->v = more;
-    }
+    ARENA_GROW(b->arena, b->v, b->room, b->n + 1);
     Step *s = &b->v[b->n++];
     *s = (Step){.kind = kind,
                 .nview = nview,

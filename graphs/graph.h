@@ -12,7 +12,7 @@ typedef uint32_t NodeId; /* a node, by the number of its first value */
 typedef struct Node {
     Sig sig;
     const Op *op;
-    int nin, nout;
+    int op_index, nin, nout;
     const Value *in;
     Value out; /* outputs are out .. out + nout - 1 */
 } Node;

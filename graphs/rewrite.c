@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ATTRS_MAX = 32, NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
+enum { NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
 
 Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->to[v] : v; }
 
@@ -139,7 +139,7 @@ static bool broken_expansion(World *w, Arena *a, const Op *op, Error *e) {
 bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     Node n = node_get(w, id);
     if (!n.op->expand) return error_set(e, E_INVALID, n.op->name, "is no composite");
-    const LineList *lines = graph_tables(w)->expansion[op_index(n.op)];
+    const LineList *lines = graph_tables(w)->expansion[n.op_index];
     Names names = {.arena = a};
     Value *v;
     if (!lines) return broken_expansion(w, a, n.op, e);

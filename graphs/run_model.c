@@ -62,8 +62,8 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_LIST,
          .into = &o->input,
          .value = "NAME=WHAT",
-         .help =
-             "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: random."},
+         .help = "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: the "
+                 "initializer of its name, or random."},
         {.name = "input-shape",
          .kind = OPT_LIST,
          .into = &o->shape,
@@ -230,10 +230,12 @@ static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_
                      dtype_name(t->dtype));
 }
 
-static void *input_new(Run *r, int k, const char *name, DType t, int64_t n) {
+/* usual: what it is where no option speaks of it, or NULL. */
+static void *input_new(Run *r, int k, const char *name, DType t, int64_t n, const void *usual) {
     const char *what = input_option(r, name);
     void *data = arena_alloc(r->arena, element_bytes(t, n));
-    if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
+    if (!what && usual) memcpy(data, usual, element_bytes(t, n));
+    else if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
     else if (is_file(what) ? !fill_file(r, what, name, t, n, data)
                            : !fill_range(r, k, what, t, n, data))
         return NULL;
@@ -246,19 +248,21 @@ static bool fill_inputs(Run *r) {
         const char *name = model_input_name(r->model, k);
         int64_t dim[RANK_MAX], n;
         if (!tensor_size(r, r->graph->in[k], name, dim, &n)) return false;
-        r->in[k] = input_new(r, k, name, value_type(r->w, r->graph->in[k])->dtype, n);
+        const DType t = value_type(r->w, r->graph->in[k])->dtype;
+        r->in[k] = input_new(r, k, name, t, n, model_input_default(r->model, k, t, n));
         if (!r->in[k]) return false;
     }
     return true;
 }
 
 /* What sizes depend on, while the model is read: the same numbers as later. */
-static const void *stage_input(void *user, int k, const char *name, const Type *t) {
+static const void *stage_input(void *user, int k, const char *name, const Type *t,
+                               const void *usual) {
     Run *r = user;
     int64_t dim[RANK_MAX], n;
     Error before = *r->error;
     bool sized = element_readable(t->dtype) && oracle_dims(r->w, t, (Sizes){0}, dim, &n);
-    const void *data = sized ? input_new(r, k, name, t->dtype, n) : NULL;
+    const void *data = sized ? input_new(r, k, name, t->dtype, n, usual) : NULL;
     *r->error = before;
     return data;
 }

@@ -20,7 +20,6 @@ typedef struct GraphTables {
     Column seen;     /* stamp of the last walk that met a node */
     Column border;   /* stamp of the last walk that this value ends */
     Column elements; /* shapevalue.c: Elements of each value */
-    const Op *input, *constant;
     uint32_t stamp;
     LineList *
         *expansion; /* by operator number: Op.expand parsed; NULL: none, or it does not parse */

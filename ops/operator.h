@@ -90,6 +90,8 @@ typedef struct Call {
        shape:expand        input 1, joined with x's sizes by broadcasting
        letters:equation    Einsum's equation as numbers of letters
        hidden:recurrent    hidden_size, or the last size of input 2
+       activation:recurrent  activations, all tanh or all relu; activations:gru, activations:lstm:
+                           if given, the usual ones
        dim:rotary          rotary_embedding_dim, if given, is twice the last size of input 1
        to:quantized        output_dtype, else the element type of input 2, else U8; to:scale:
                            output_dtype, else input 1's

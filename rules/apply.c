@@ -8,7 +8,6 @@
 #include "rules/match.h"
 #include <string.h>
 
-enum { ATTRS = 32 };
 typedef struct Application {
     World *w;
     Arena *arena;
@@ -43,8 +42,7 @@ static Ex real_at(const Application *a, Ex x) {
         return ex_make(a->w, &n);
     }
     if (n.kind == EX_NUM || n.kind == EX_REAL) return x;
-    n.a = real_at(a, n.a);
-    n.b = real_at(a, n.b);
+    for (int k = 0; k < ex_children(n.kind); k++) n.child[k] = real_at(a, n.child[k]);
     double p, q;
     if ((n.kind == EX_ADD || n.kind == EX_MUL) && ex_number(a->w, n.a, &p) &&
         ex_number(a->w, n.b, &q))
@@ -82,7 +80,7 @@ static bool all_entailed(Application *a, int n, const Lit *lit, const char *what
 static bool make_node(Application *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     Value *in = ARENA_NEW(a->arena, Value, node.nin);
     const char *why = "";
     attrs_at(a, &node, attr);

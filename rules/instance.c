@@ -179,19 +179,11 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
 typedef struct Collection {
     World *w;
     Arena *arena;
-    int n, room, nreal, nneed;
+    int n, room, nreal, real_room, nneed, need_room;
     Symbol *v;
     const char **real;
     Lit *need;
 } Collection;
-
-static void grow(Arena *a, void *array, int n, size_t size) {
-    void **v = array;
-    if (n && (n & (n - 1))) return;
-    void *more = arena_alloc(a, size * (size_t)(n ? 2 * n : 1));
-    if (n) memcpy(more, *v, size * (size_t)n);
-    *v = more;
-}
 
 static void add_poly(Collection *c, Poly p);
 
@@ -201,7 +193,7 @@ static void add_symbol(Collection *c, Symbol s) {
     if (d.kind != SYM_NAMED) return;
     for (int k = 0; k < c->n; k++)
         if (c->v[k] == s) return;
-    grow(c->arena, &c->v, c->n, sizeof *c->v);
+    ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
     int at = c->n++;
     for (; at && c->v[at - 1] > s; at--) c->v[at] = c->v[at - 1];
     c->v[at] = s;
@@ -219,19 +211,18 @@ static void add_real(Collection *c, Ex x) {
     ex_get(c->w, x, &n);
     if (n.kind == EX_SIZE) add_poly(c, n.size);
     if (n.kind != EX_PARAM) {
-        add_real(c, n.a);
-        add_real(c, n.b);
+        for (int k = 0; k < ex_children(n.kind); k++) add_real(c, n.child[k]);
         return;
     }
     const char *name = world_text(c->w, n.word);
     for (int k = 0; k < c->nreal; k++)
         if (!strcmp(c->real[k], name)) return;
-    grow(c->arena, &c->real, c->nreal, sizeof *c->real);
+    ARENA_GROW(c->arena, c->real, c->real_room, c->nreal + 1);
     c->real[c->nreal++] = name;
 }
 
 static void add_attrs(Collection *c, Sig sig, const Op *op) {
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(c->w, sig, attr);
     for (int k = 0; k < attrs_count(op->attrs); k++) {
         if (op->attrs[k].kind == A_INT || op->attrs[k].kind == A_INTS)
@@ -243,7 +234,7 @@ static void add_attrs(Collection *c, Sig sig, const Op *op) {
 static void add_need(Collection *c, Lit need) {
     for (int k = 0; k < c->nneed; k++)
         if (c->need[k].p == need.p && c->need[k].eq == need.eq) return;
-    grow(c->arena, &c->need, c->nneed, sizeof *c->need);
+    ARENA_GROW(c->arena, c->need, c->need_room, c->nneed + 1);
     c->need[c->nneed++] = need;
     add_poly(c, need.p);
 }
@@ -261,7 +252,7 @@ static void add_nodes(Collection *c, const Graph *g) {
 /* A composite means its expansion, whose needs are its own. */
 static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need, Error *e) {
     Graph expanded;
-    c->nneed = 0;
+    c->nneed = c->need_room = 0;
     c->need = NULL;
     add_nodes(c, g);
     if (!graph_expand(c->w, c->arena, g, &expanded, NULL, e)) return false;

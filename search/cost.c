@@ -35,7 +35,7 @@ static bool computed(World *w, const Constants *c, Value v) {
 /* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a
    view (finish.c). */
 static Value repeated(World *w, Value v) {
-    while (v && !constant_get(w, v, NULL, NULL) && !strcmp(node_get(w, v).op->name, "broadcast"))
+    while (v && !constant_get(w, v, NULL, NULL) && node_get(w, v).op == &op_broadcast)
         v = node_get(w, v).in[0];
     return v;
 }

@@ -45,13 +45,21 @@ bool run_given_fits(Run *r) {
     return true;
 }
 
-const void *run_given_data(const void *run, const char *input, DType t, int64_t n) {
+static const void *usual_data(const Run *r, const char *input, DType t, int64_t n) {
+    for (int k = 0; k < r->original.nin; k++)
+        if (!strcmp(model_input_name(r->model, k), input))
+            return model_input_default(r->model, k, t, n);
+    return NULL;
+}
+
+const void *run_given_data(const void *run, const char *input, int sample, DType t, int64_t n) {
     const Run *r = run;
+    if (sample) return NULL;
     for (int k = 0; k < r->ngiven; k++) {
         const NpzEntry *x = &r->given[k];
         if (!strcmp(x->name, input) && x->tensor.dtype == t &&
             x->tensor.bytes == element_bytes(t, n))
             return x->tensor.data;
     }
-    return NULL;
+    return usual_data(r, input, t, n);
 }

@@ -83,8 +83,6 @@ bool run_fits(Run *, const Derivation *, Error *); /* run_pieces without them */
 int64_t run_constant_bytes(Run *, const Graph *);
 /* A finished derivation; false: the check_note says why the original stands. */
 bool run_writable(Run *, const Derivation *);
-/* A file that no folder holds; -1: there is no memory for it. */
-int run_memory_file(const Pieces *);
 typedef struct RunFolder { /* folder.c: under $TMPDIR; held_free removes it and its files */
     Held held;
     Run *r;
@@ -95,6 +93,10 @@ RunFolder *run_folder(Run *); /* NULL: the error is set */
 bool run_sizes(Run *);
 bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
 bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */
+/* check_steps.c, of a finished derivation; E_CHECK: what rules made, or a constant that was
+   computed, is not what it was made of. What is too large to be computed by definitions passes. */
+bool run_check_rules(Run *, const Derivation *, const char *class);
+bool run_check_constants(Run *, const Derivation *);
 /* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the
    run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);
@@ -104,7 +106,9 @@ bool run_can_ask(Run *);
 bool run_second(Run *, const Derivation *);
 bool run_given(Run *);      /* given.c: reads --input, before the model is read */
 bool run_given_fits(Run *); /* there are such inputs of the model, of such types */
-const void *run_given_data(const void *run, const char *input, DType, int64_t n); /* CheckGiven */
+/* CheckGiven: on the first sample what --input gives, else what the model says an input is where a
+   caller gives nothing. */
+const void *run_given_data(const void *run, const char *input, int sample, DType, int64_t n);
 /* Costs are times, not counts. */
 bool run_measures(const Run *);
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready

@@ -16,13 +16,15 @@ typedef struct Half {
     void **out;
 } Half;
 
-static const void *drawn(void *user, int index, const char *name, const Type *t) {
+static const void *drawn(void *user, int index, const char *name, const Type *t,
+                         const void *usual) {
     Half *h = user;
+    const CheckOptions *c = &h->o->check;
     int64_t dim[RANK_MAX], n;
-    (void)name;
+    (void)usual; /* given() knows it */
     if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return NULL;
     void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
-    tensor_sample(h->o->check.seed, index, h->sample, t->dtype, n, data);
+    check_input(c, name, t->dtype, index, h->sample, n, data);
     return data;
 }
 
@@ -40,7 +42,8 @@ static bool run_half(Half *h, const char *path) {
     const void **in = ARENA_NEW(h->w->arena, const void *, g->nin);
     h->out = ARENA_NEW(h->w->arena, void *, g->nout);
     for (int k = 0; k < g->nin; k++)
-        if (!(in[k] = drawn(h, k, NULL, value_type(h->w, g->in[k])))) return false;
+        if (!(in[k] = drawn(h, k, model_input_name(h->model, k), value_type(h->w, g->in[k]), NULL)))
+            return false;
     for (int k = 0; k < g->nout; k++) {
         const Type *t = value_type(h->w, g->out[k]);
         int64_t dim[RANK_MAX], n;
@@ -63,7 +66,7 @@ static bool compare(const Half h[2], Difference *d) {
             return false;
         if (n != other) return *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k}, true;
         tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n,
-                        tolerance_of(h[0].o->check.class, t->dtype), k, d);
+                        tolerance_of(h[0].o->check.class, t->dtype), NULL, k, d);
     }
     return true;
 }

@@ -57,7 +57,7 @@ static void left_out_inputs_have_one_spelling(void **state) {
     Graph g = graph_of(
         w, "graph g %x : F [1, 2, 5, 5] %w : F [3, 2, 3, 3]\nbody\n %a = conv %x %w\n out %a\n");
     Node n = node_get(w, g.out[0]);
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(w, n.sig, attr);
     assert_int_equal(n.nin, op_input_count(n.op));
     Value two[] = {g.in[0], g.in[1]}, three[] = {g.in[0], g.in[1], 0};

@@ -16,20 +16,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum {
-    INPUTS = 6,
-    OUTPUTS = 3,
-    ATTRS = 16,
-    SYMBOLS = 256,
-    ELEMENTS = 1 << 13,
-    WANTED = 40,
-    TRIES = 60000
-};
+enum { INPUTS = 6, OUTPUTS = 3, SYMBOLS = 256, ELEMENTS = 1 << 13, WANTED = 40, TRIES = 60000 };
 typedef struct Trial {
     World *w;
     Random random;
     const Op *op;
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     int nin, nout;
     Type in[INPUTS];
     bool given[INPUTS];

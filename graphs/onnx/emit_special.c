@@ -167,10 +167,9 @@ static bool tensor(Draft *d, int attr) {
 }
 
 static Value cast(World *w, Value v, DType dtype) {
-    const Op *op = op_find("cast");
     Attr attr = {.word = (int)dtype};
     const char *why;
-    return op && v && attrs_count(op->attrs) == 1 ? node_make(w, op, &attr, 1, &v, 1, &why) : 0;
+    return v ? node_make(w, &op_cast, &attr, 1, &v, 1, &why) : 0;
 }
 
 static Value scalar(Draft *d, Poly p, DType dtype) {
@@ -180,7 +179,7 @@ static Value scalar(Draft *d, Poly p, DType dtype) {
     Value list = constant ? 0 : draft_size(d, p);
     if (!constant && !list) return draft_fail(d, "a size that nothing in the model shows"), 0;
     if (!constant)
-        list = node_call(d->w, "reshape", 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
+        list = node_call(d->w, &op_reshape, 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
     if (!constant) return dtype == DT_INT64 ? list : cast(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);
@@ -222,6 +221,16 @@ static bool quantized(Draft *d, int attr) {
 }
 static bool to_scale(Draft *d, int attr) { return output_dtype(d, attr, draft_type(d, 1)->dtype); }
 static bool trains(Draft *d, int attr) { return (void)attr, draft_int(d, "training_mode", 1); }
+/* tanh need not be said. */
+static bool activation(Draft *d, int attr) {
+    static const char *const relu[] = {"Relu", "Relu"};
+    enum { BIDIRECTIONAL = 2 };
+    if (!d->attr[attr].word) return true;
+    const int direction = d->attr[draft_attr(d, "direction")].word;
+    Theirs *t = draft_new(d, "activations", 8);
+    t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
+    return true;
+}
 static bool trains_by_input(Draft *d, int attr) {
     Type type = {.dtype = DT_BOOL, .known = true};
     (void)attr;
@@ -237,27 +246,51 @@ static const struct {
     const char *ours, *name;
     Inverse fn;
 } table[] = {
-    {"letters", "equation", equation},  {"hidden", "recurrent", hidden},
-    {"dim", "rotary", rotary},          {"to", "quantized", quantized},
-    {"to", "scale", to_scale},          {"n", "nonzero", nothing},
-    {"n", "compress", nothing},         {"n", "unique", nothing},
-    {"axis", "list", nothing},          {"import", "only", never},
-    {"kept", "nms", nothing},           {"pads", "auto_pad", plain_pads},
-    {"kernel_shape", "check", nothing}, {"perm", "reversed", nothing},
-    {"axes", "all", some_axes},         {"axes", "spatial", spatial},
-    {"keepdims", "reinsert", keepdims}, {"axis", "flatten", flat},
-    {"inputs", "fold", stretched},      {"inputs", "stretch", stretched},
-    {"factors", "stretch", nothing},    {"c", "stretch", stretched},
-    {"broadcast", "axis", never},       {"pads", "center", never},
-    {"slice", "axes", slice},           {"pads", "axes", pads},
-    {"sizes", "equal", nothing},        {"shape", "onnx", shape_onnx},
-    {"shape", "expand", expand},        {"value", "tensor", tensor},
-    {"range", "count", range},          {"sizes", "resize", resize},
-    {"axes", "resize", nothing},        {"sizes", "resample", nothing},
-    {"pads", "transposed", plain_pads}, {"training", "attribute", trains},
-    {"training", "off", nothing},       {"training", "input", trains_by_input},
-    {"dtype", "like", dtype},           {"axis", "dft", second_input},
-    {"length", "dft", dft_length},      {"rank", "3", nothing},
+    {"letters", "equation", equation},
+    {"hidden", "recurrent", hidden},
+    {"activation", "recurrent", activation},
+    {"activations", "gru", nothing},
+    {"activations", "lstm", nothing},
+    {"dim", "rotary", rotary},
+    {"to", "quantized", quantized},
+    {"to", "scale", to_scale},
+    {"n", "nonzero", nothing},
+    {"n", "compress", nothing},
+    {"n", "unique", nothing},
+    {"axis", "list", nothing},
+    {"import", "only", never},
+    {"kept", "nms", nothing},
+    {"pads", "auto_pad", plain_pads},
+    {"kernel_shape", "check", nothing},
+    {"perm", "reversed", nothing},
+    {"axes", "all", some_axes},
+    {"axes", "spatial", spatial},
+    {"keepdims", "reinsert", keepdims},
+    {"axis", "flatten", flat},
+    {"inputs", "fold", stretched},
+    {"inputs", "stretch", stretched},
+    {"factors", "stretch", nothing},
+    {"c", "stretch", stretched},
+    {"broadcast", "axis", never},
+    {"pads", "center", never},
+    {"slice", "axes", slice},
+    {"pads", "axes", pads},
+    {"sizes", "equal", nothing},
+    {"shape", "onnx", shape_onnx},
+    {"shape", "expand", expand},
+    {"value", "tensor", tensor},
+    {"range", "count", range},
+    {"sizes", "resize", resize},
+    {"axes", "resize", nothing},
+    {"sizes", "resample", nothing},
+    {"pads", "transposed", plain_pads},
+    {"training", "attribute", trains},
+    {"training", "off", nothing},
+    {"training", "input", trains_by_input},
+    {"dtype", "like", dtype},
+    {"axis", "dft", second_input},
+    {"length", "dft", dft_length},
+    {"rank", "3", nothing},
     {"rank", "kernel", nothing},
 };
 

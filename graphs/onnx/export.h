@@ -7,11 +7,13 @@
 enum { EMIT_ATTRS = 24, EMIT_SLOTS = 8 };
 typedef struct Theirs { /* an attribute to be written */
     const char *name, *text;
-    int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints */
+    int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints, 8
+                 strings */
     int64_t i;
     float f;
     int n;
     const int64_t *ints;
+    const char *const *texts;
     Slice tensor;
 } Theirs;
 typedef struct Emit { /* one ONNX node that computes a node of ours */

@@ -4,7 +4,6 @@
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
-enum { IMPORT_ATTRS = 16 };
 typedef enum TheirKind {
     THEIR_NONE,
     THEIR_INT,
@@ -12,6 +11,7 @@ typedef enum TheirKind {
     THEIR_TEXT,
     THEIR_INTS,
     THEIR_FLOATS,
+    THEIR_TEXTS,
     THEIR_TENSOR,
     THEIR_OTHER
 } TheirKind;
@@ -23,6 +23,7 @@ typedef struct Their { /* an attribute of an ONNX node, decoded */
     int n;
     const int64_t *ints;
     const float *floats;
+    const char *const *texts;
     Slice tensor;
 } Their;
 
@@ -32,9 +33,9 @@ typedef struct Import {
     OnnxNode *n;
     const Op *op;
     int nin, nout;
-    const Value *in;         /* of the ONNX node */
-    Attr attr[IMPORT_ATTRS]; /* ours, in the order of op->attrs */
-    bool given[IMPORT_ATTRS];
+    const Value *in;      /* of the ONNX node */
+    Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
+    bool given[ATTRS_MAX];
     uint64_t taken;                                   /* ONNX inputs that became attributes */
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
@@ -77,6 +78,7 @@ bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan wher
 
 /* special.c: items X:SPECIAL of ops/op.h, by name. */
 bool special_import(Import *, const char *ours, const char *special);
+bool special_known(const char *ours, const char *special); /* there is such an item */
 bool special_value_tensor(Import *, int attr);
 bool special_range_count(Import *, int attr);
 bool special_sizes_resize(Import *, int attr);
@@ -85,6 +87,9 @@ bool special_sizes_resample(Import *, int attr);
 bool special_pads_transposed(Import *, int attr);
 bool special_letters(Import *, int attr); /* special_form.c */
 bool special_hidden(Import *, int attr);
+bool special_activation(Import *, int attr);
+bool special_activations_gru(Import *, int attr);
+bool special_activations_lstm(Import *, int attr);
 bool special_rotary(Import *, int attr);
 bool special_to_quantized(Import *, int attr);
 bool special_to_scale(Import *, int attr);

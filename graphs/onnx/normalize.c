@@ -29,6 +29,13 @@ bool import_fail(Import *s, const char *format, ...) {
 static void *pb_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
 static void pb_free(void *arena, void *p) { (void)arena, (void)p; }
 
+static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) {
+    const char **texts = ARENA_NEW(a, const char *, p->n_strings);
+    for (size_t k = 0; k < p->n_strings; k++)
+        texts[k] = arena_string(a, (const char *)p->strings[k].data, p->strings[k].len);
+    return texts;
+}
+
 static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     *t = (Their){.kind = THEIR_OTHER, .tensor = x->tensor};
     if (x->tensor.at) t->kind = THEIR_TENSOR;
@@ -43,6 +50,8 @@ static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     else if (x->type == 3 || (!x->type && p->has_s)) t->kind = THEIR_TEXT;
     else if (x->type == 6 || (!x->type && p->n_floats))
         t->kind = THEIR_FLOATS, t->n = (int)p->n_floats;
+    else if (x->type == 8 || (!x->type && p->n_strings))
+        t->kind = THEIR_TEXTS, t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
     else if (x->type == 7 || (!x->type && p->n_ints)) t->kind = THEIR_INTS, t->n = (int)p->n_ints;
     return true;
 }
@@ -301,21 +310,19 @@ static bool is_shape(const Type *t, PolyList shape) {
 
 static Value make(Import *s, int n, const Value in[], int nout) {
     const char *why = NULL;
-    Attr attr[IMPORT_ATTRS];
-    bool given[IMPORT_ATTRS];
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX];
     memcpy(attr, s->attr, sizeof attr), memcpy(given, s->given, sizeof given);
     if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why))
         return import_fail(s, "no attribute %s", why), 0;
     int shape =
-        n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0)
-            ? our_attr(s->op, "shape")
-            : -1;
+        n == 1 && (s->op == &op_reshape || s->op == &op_broadcast) ? our_attr(s->op, "shape") : -1;
     if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
     bool again = s->op->flags & OP_RANDOM && s->n->random;
     Value v = again ? node_rebuild(s->w, s->n->random, in, &why)
                     : node_make(s->w, s->op, attr, n, in, nout, &why);
     if (s->op->flags & OP_RANDOM) s->n->random = v;
-    if (s->w->overflow) return s->w->overflow = false, import_fail(s, "sizes beyond 64 bits"), 0;
+    if (overflow_noted(s->w)) return import_fail(s, "sizes beyond 64 bits"), 0;
     if (!v) import_fail(s, "%s", why);
     return v;
 }
@@ -377,7 +384,7 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     int list = our_attr(s->op, "axes"), one = our_attr(s->op, "axis");
     if (!y || (list < 0 && one < 0)) return y;
     Dims d = value_type(s->w, in[0])->dim;
-    Attr attr[IMPORT_ATTRS];
+    Attr attr[ATTRS_MAX];
     sig_attr(s->w, node_get(s->w, value_node(s->w, y)).sig, attr);
     PolyList axes = attr[list >= 0 ? list : one].ints;
     for (int k = 0; k < axes.n; k++) {
@@ -448,8 +455,10 @@ bool normalize_by_tables(Import *s, Value out[]) {
         for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++) {
             if (!entry_fits(e, s->n)) continue;
             *s = fresh, s->op = op_number(k);
-            if (entry_import(s, e->attrs, out)) return true;
-            s->w->overflow = false;
+            Overflow overflow = overflow_begin(s->w);
+            bool fits = entry_import(s, e->attrs, out);
+            overflow_end(s->w, overflow);
+            if (fits) return true;
             if (!why) why = s->why, fresh.guess = s->guess;
         }
     s->why =

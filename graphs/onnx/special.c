@@ -201,7 +201,7 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
     *size = poly_floor(s->w, poly_add(s->w, length, whole(s, step - 1)), whole(s, step));
     int64_t none;
     if (poly_constant(s->w, *size, &none) && none == 0) *start = zero;
-    return !s->w->overflow;
+    return !overflow_noted(s->w);
 }
 
 static bool slice_axes(Import *s, int attr) {
@@ -439,6 +439,9 @@ static const struct {
     {"to", "like", to_like},
     {"letters", "equation", special_letters},
     {"hidden", "recurrent", special_hidden},
+    {"activation", "recurrent", special_activation},
+    {"activations", "gru", special_activations_gru},
+    {"activations", "lstm", special_activations_lstm},
     {"dim", "rotary", special_rotary},
     {"to", "quantized", special_to_quantized},
     {"to", "scale", special_to_scale},
@@ -465,13 +468,18 @@ static const struct {
     {"pads", "transposed", special_pads_transposed},
 };
 
+bool special_known(const char *ours, const char *special) {
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (!strcmp(table[k].name, special) && !strcmp(table[k].ours, ours)) return true;
+    return false;
+}
+
 bool special_import(Import *s, const char *ours, const char *special) {
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         if (strcmp(table[k].name, special) == 0 &&
             (!table[k].ours || strcmp(table[k].ours, ours) == 0)) {
             bool ok = table[k].fn(s, our_attr(s->op, ours));
-            return ok && s->w->overflow ? s->w->overflow = false,
-                                          import_fail(s, "sizes beyond 64 bits") : ok;
+            return ok && overflow_noted(s->w) ? import_fail(s, "sizes beyond 64 bits") : ok;
         }
     return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, special);
 }

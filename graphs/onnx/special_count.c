@@ -16,13 +16,13 @@ static bool unknown_count(Import *s, int attr) {
 /* A result of the node with that many rows, computed; false: data is not at hand. */
 static bool computed(Import *s, int attr, Poly most, int nin, int nout, Type *t,
                      const void **bytes) {
-    Attr given[IMPORT_ATTRS];
-    bool is_given[IMPORT_ATTRS];
+    Attr given[ATTRS_MAX];
+    bool is_given[ATTRS_MAX];
     const char *why;
     int64_t limit;
     if (!s->m->open.value || !poly_constant(s->w, most, &limit) || limit > INT32_MAX) return false;
     give_count(s, attr, most);
-    for (int k = 0; k < IMPORT_ATTRS; k++) given[k] = s->attr[k], is_given[k] = s->given[k];
+    for (int k = 0; k < ATTRS_MAX; k++) given[k] = s->attr[k], is_given[k] = s->given[k];
     if (!node_attrs(s->w, s->op, s->in[0], is_given, given, &why)) return false;
     Value v = node_make(s->w, s->op, given, nin, s->in, nout, &why);
     return v && import_data(s, v + (Value)(nout - 1), t, bytes);

@@ -4,6 +4,7 @@
 #include "graphs/onnx/export.h"
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static bool give_word_of(Import *s, int attr, DType t) {
     s->attr[attr].word = (int)t;
@@ -93,6 +94,41 @@ bool special_hidden(Import *s, int attr) {
     their_int(s, "hidden_size", 0);
     give_ints(s, attr, 1, &r->dim.v[2]);
     return true;
+}
+
+/* The names of activations for each direction: `n` of them, from the set `usual`, if given. Case
+   does not matter. */
+static bool activations(Import *s, int n, const char *const usual[]) {
+    Their t;
+    if (!their(s, "activations", &t)) return true;
+    if (t.kind != THEIR_TEXTS || (t.n != n && t.n != 2 * n))
+        return import_fail(s, "activations is not a list of %d names for each direction", n);
+    for (int k = 0; k < t.n; k++)
+        if (strcasecmp(t.texts[k], usual[k % n]) != 0)
+            return import_fail(s, "the activation %s, where only %s is known", t.texts[k],
+                               usual[k % n]);
+    return true;
+}
+bool special_activations_gru(Import *s, int attr) {
+    static const char *const usual[] = {"sigmoid", "tanh"};
+    (void)attr;
+    return activations(s, 2, usual);
+}
+bool special_activations_lstm(Import *s, int attr) {
+    static const char *const usual[] = {"sigmoid", "tanh", "tanh"};
+    (void)attr;
+    return activations(s, 3, usual);
+}
+
+/* Of a simple recurrent network: tanh or relu, in both directions the same. */
+bool special_activation(Import *s, int attr) {
+    static const char *const tanh[] = {"tanh"}, *const relu[] = {"relu"};
+    Their t;
+    if (!their(s, "activations", &t)) return true;
+    const bool is_relu = t.kind == THEIR_TEXTS && t.n && !strcasecmp(t.texts[0], *relu);
+    if (!activations(s, 1, is_relu ? relu : tanh)) return false;
+    s->attr[attr].word = is_relu;
+    return s->given[attr] = true;
 }
 
 /* How much of a head is turned is twice what the cosines are for. */

@@ -17,11 +17,7 @@ StepBuf stepbuf_new(World *w, Sizes sizes, Arena *arena) {
 }
 
 Step *step_add(StepBuf *b, StepKind kind, int nview, const View view[]) {
-    if (b->n == b->room) {
-        Step *more = ARENA_NEW(b->arena, Step, b->room = b->room ? 2 * b->room : 4);
-        if (b->n) memcpy(more, b->v, (size_t)b->n * sizeof *more);
-        b->v = more;
-    }
+    ARENA_GROW(b->arena, b->v, b->room, b->n + 1);
     Step *s = &b->v[b->n++];
     *s = (Step){.kind = kind,
                 .nview = nview,
@@ -350,14 +346,14 @@ static bool find_reduced(Program *p, Ex e) {
         p->reduced = e;
         p->kind = x.kind == EX_SUM ? REDUCE_SUM : REDUCE_MAX;
         return true;
-    case EX_ADD:
-    case EX_MUL:
-    case EX_MAX2:
-    case EX_MIN2:
-    case EX_POW: return find_reduced(p, x.a) && find_reduced(p, x.b);
-    case EX_FN: return find_reduced(p, x.a);
-    default: return x.kind != EX_IF && x.kind != EX_WHERE && x.kind != EX_TAKE;
+    case EX_IF:
+    case EX_WHERE:
+    case EX_TAKE: return false;
+    default: break;
     }
+    for (int k = 0; k < ex_children(x.kind); k++)
+        if (!find_reduced(p, x.child[k])) return false;
+    return true;
 }
 
 /* The input of the reduction as view[1]: the output's axes, then the bound variables. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGE = 12, ATTRS = 32, INPUTS = 32, OUTPUTS = 16, GREATEST = 40, ELEMENTS = 20000 };
+enum { LARGE = 12, INPUTS = 32, OUTPUTS = 16, GREATEST = 40, ELEMENTS = 20000 };
 
 static bool give_up(Trial *t, const char *reason) {
     snprintf(t->why, sizeof t->why, "%s: %.250s", t->rule->name, reason);
@@ -173,7 +173,7 @@ static Value copy_input(Trial *t, Value v) {
 static bool copy_node(Copy *c, NodeId id) {
     Trial *t = c->t;
     Node node = node_get(t->w, id);
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     Value *in = ARENA_NEW(t->arena, Value, node.nin);
     const char *why = "";
     if (input_name(t->w, node.out)) return (c->to[id] = copy_input(t, node.out)) != 0;

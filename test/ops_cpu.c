@@ -1,8 +1,7 @@
 /* ops_cpu.c -- the CPU back end against the reference of steps_reference.h: every kind of step at
    randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
    without special instruction sets; and with three threads, which must give the same bytes. All
-   bytes of the output's buffer that the step does not own
-   must stay as they were. */
+   bytes of the output's buffer that the step does not own must stay as they were. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
 #include "test/shared/steps_reference.h"
@@ -181,8 +180,8 @@ static void describe_case(const Case *c, char *text, size_t n) {
         at += snprintf(text + at, n - (size_t)at, "%lld ", (long long)c->param[i]);
     at += snprintf(text + at, n - (size_t)at, ")");
     for (int i = 0; i < c->step.ncode; i++)
-        at += snprintf(text + at, n - (size_t)at, " op%d %d %d;", c->code[i].op, c->code[i].a,
-                       c->code[i].b);
+        at += snprintf(text + at, n - (size_t)at, " op%d %d %d %d;", c->code[i].op, c->code[i].a,
+                       c->code[i].b, c->code[i].c);
 }
 
 /* Compiles and runs one choice; false: compile refused it. known: which inputs are weights
@@ -296,6 +295,8 @@ static void ewise_case(Case *c) {
                               op == C_EQ || op == C_LT || op == C_LE);
         const int top = steps ? views - 1 : c->step.ncode - 1;
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
+        Scalar *last = &c->code[c->step.ncode - 1];
+        if (chance(c, 15)) last->op = C_WHERE, last->c = (uint8_t)top;
     }
     if (!is_real(type) || chance(c, 95)) return;
     c->step.ncode = 1;

@@ -27,8 +27,11 @@ typedef enum Class {
 enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1 };
 typedef struct Simd {
     const char *name;
-    /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST. */
+    /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
+       C_WHERE. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
+    /* y[i] = c[i] != 0 ? a[i] : b[i] */
+    void (*where[CLASS_COUNT])(void *y, const void *c, const void *a, const void *b, int64_t n);
     /* NULL: no numeric type. */
     void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n);
     void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);

@@ -98,8 +98,7 @@ static void add_view(Case *c, int dtype, int rank, const int64_t dim[], bool bro
     draw_layout(c, v, broadcast && i > 0);
 }
 static void add_code(Case *c, int op, int a, int b, double k) {
-    c->code[c->step.ncode++] =
-        (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
+    c->code[c->step.ncode++] = (Scalar){(uint8_t)op, (uint8_t)a, (uint8_t)b, (uint8_t)(a / 2), k};
 }
 
 static void case_start(Case *c, uint64_t seed, StepKind kind) {
@@ -295,8 +294,7 @@ static void ewise_case(Case *c) {
                               op == C_EQ || op == C_LT || op == C_LE);
         const int top = steps ? views - 1 : c->step.ncode - 1;
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
-        Scalar *last = &c->code[c->step.ncode - 1];
-        if (chance(c, 15)) last->op = C_WHERE, last->c = (uint8_t)top;
+        if (chance(c, 15)) c->code[c->step.ncode - 1].op = C_WHERE;
     }
     if (!is_real(type) || chance(c, 95)) return;
     c->step.ncode = 1;

@@ -28,6 +28,7 @@ typedef struct Drawn {
     char *data[VIEWS];
     size_t bytes[VIEWS];
     double tolerance; /* 0: the same bits */
+    uint64_t known;   /* inputs whose contents a kernel is told when it is made, as bits */
 } Drawn;
 typedef struct Family {
     const char *op;
@@ -163,9 +164,9 @@ static Made make(Drawn *t, Device *d, const Step *step, char *const data[]) {
     char why[200] = "";
     const void *weights[2 * VIEWS] = {0};
     Made m = {0};
-    for (int j = 0; j < step->nview && draw(t, 0, 1); j++) {
+    for (int j = 0; j < step->nview; j++) {
         const int slot = step->view[j].slot;
-        if (slot >= 0 && slot < t->nin) weights[j] = data[slot];
+        if (slot >= 0 && slot < t->nin && t->known >> slot & 1) weights[j] = data[slot];
     }
     m.kernel = cpu->compile(d, step, 0, weights, &m.bytes, why, sizeof why);
     if (!m.kernel) fail_msg("%s: %s", t->op->name, why);
@@ -263,6 +264,7 @@ static void check_family(const Family *f) {
         assert_non_null(t->op);
         t->random.seed = (uint64_t)(n * 7919 + op_index(t->op));
         t->nout = 1;
+        t->known = draw(t, 0, 1) ? (uint64_t)draw(t, 0, 255) : 0;
         defaults(t);
         f->draw(t);
         intern(t);
@@ -334,7 +336,48 @@ static void draw_where(Drawn *t) {
     }
 }
 
+/* ---- recurrent operators: directions, batches, lengths, optional inputs */
+static void left_out(Drawn *t) { t->view[t->nin++] = (View){.slot = -1, .rank = -1}; }
+static void maybe(Drawn *t, int rank, const int64_t dim[]) {
+    if (draw(t, 0, 2)) reals(t, DT_FLOAT, rank, dim, -0.5, 0.5);
+    else left_out(t);
+}
+static void draw_recurrent(Drawn *t, int64_t gates) {
+    static const int64_t hiddens[] = {1, 3, 16, 20, 64, 70};
+    static const char *const ways[] = {"forward", "reverse", "bidirectional"};
+    const int64_t way = draw(t, 0, 2), d = 1 + (way == 2), time = draw(t, 1, 6),
+                  batch = draw(t, 0, 1) ? draw(t, 1, 9) : 1, in = draw(t, 1, 40),
+                  h = hiddens[draw(t, 0, 5)], first = draw(t, 0, 1);
+    const double scale = 1.5 / sqrt((double)(h > in ? h : in));
+    t->nout = 2 + (gates == 4);
+    t->tolerance = 2e-5;
+    attribute(t, "direction", "%s", ways[way]);
+    attribute(t, "hidden", "%d", (int)h);
+    attribute(t, "batch_first", first ? "yes" : "no");
+    if (draw(t, 0, 1))
+        attribute(t,
+                  gates == 1   ? "activation"
+                  : gates == 3 ? "linear_first"
+                               : "coupled",
+                  "%s", gates == 1 ? "relu" : "yes");
+    reals(t, DT_FLOAT, 3, (int64_t[]){first ? batch : time, first ? time : batch, in}, -1, 1);
+    reals(t, DT_FLOAT, 3, (int64_t[]){d, gates * h, in}, -scale, scale);
+    reals(t, DT_FLOAT, 3, (int64_t[]){d, gates * h, h}, -scale, scale);
+    maybe(t, 2, (int64_t[]){d, 2 * gates * h});
+    if (draw(t, 0, 1)) wholes(t, DT_INT32, 1, &batch, 0, (double)time);
+    else left_out(t);
+    for (int k = 0; k < 1 + (gates == 4); k++)
+        maybe(t, 3, (int64_t[]){first ? batch : d, first ? d : batch, h});
+    if (gates == 4) maybe(t, 2, (int64_t[]){d, 3 * h});
+}
+static void draw_rnn(Drawn *t) { draw_recurrent(t, 1); }
+static void draw_gru(Drawn *t) { draw_recurrent(t, 3); }
+static void draw_lstm(Drawn *t) { draw_recurrent(t, 4); }
+
 static const Family families[] = {
+    {"rnn", draw_rnn},
+    {"gru", draw_gru},
+    {"lstm", draw_lstm},
     {"quantize", draw_quantize},
     {"dequantize", draw_dequantize},
     {"dynamicquantize", draw_dynamic},

@@ -379,6 +379,8 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
 }
 
+#include "ops/cpu/simd_recurrent.h"
+
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
    LANES partial sums */
 #define DEFINE_SOFTMAX(name, T, EXP, max)                            \
@@ -440,4 +442,9 @@ const Simd SIMD_TABLE = {
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .taps = taps,
     .softmax = {softmax_float, softmax_double},
+    .panel = panel,
+    .lstm = lstm,
+    .gru_reset = gru_reset,
+    .gru = gru,
+    .rnn = rnn,
 };

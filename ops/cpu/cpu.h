@@ -74,7 +74,8 @@ void shared_drop(Device *, void *);
 void *cpu_hold(Device *, const void *bytes, size_t n);
 /* An empty place: what is put there is dropped when the kernel is forgotten. */
 Share *build_share(Build *);
-void kernel_drop(Kernel *); /* all of them */
+void kernel_drop(Kernel *);   /* all of them */
+void kernel_forget(Kernel *); /* a kernel within another: all but its arena */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
@@ -234,6 +235,9 @@ bool split_rows(Build *, Make *make, int choice, Kernel *);
 /* ---- taps.c */
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
+
+/* ---- operators with a kernel of their own here; false: not for this step */
+bool recurrent_build(Build *, int choice, Kernel *);
 
 /* ---- third parties */
 typedef struct BlasOptions {

@@ -37,19 +37,14 @@ static int whole_run(const Kernel *k, void *const slot[], void *work) {
     const Split *s = k->self;
     return s->whole.run(&s->whole, slot, work);
 }
-static void forget(Kernel *k) {
-    if (k->forget) k->forget(k);
-    k->forget = NULL;
-    kernel_drop(k);
-}
 static void forget_parts(Split *s) {
-    for (int i = 0; i < s->n; i++) forget(&s->part[i]);
+    for (int i = 0; i < s->n; i++) kernel_forget(&s->part[i]);
     s->n = 0;
 }
 static void split_forget(Kernel *k) {
     Split *s = k->self;
     forget_parts(s);
-    forget(&s->whole);
+    kernel_forget(&s->whole);
 }
 
 /* ---- how many parts */
@@ -266,7 +261,7 @@ static bool build_compared(Build *b, Make *make, int choice, const Cut *along, i
     b->workspace = before;
     const bool made = make_parts(b, make, choice, along, s, n);
     if (made && same_bytes(b, &s->whole, own.workspace, k, b->workspace)) {
-        forget(&s->whole);
+        kernel_forget(&s->whole);
         return true;
     }
     forget_parts(s);

@@ -49,7 +49,7 @@ static void options_are_checked(void **state) {
     assert_non_null(build);
     assert_int_equal(strspn(build + strlen("generic kernels "), "0123456789abcdef"), 12);
     assert_non_null(strstr(text, "OpenBLAS"));
-    assert_non_null(strstr(text, "oneDNN 2"));
+    assert_non_null(strstr(text, "oneDNN"));
     assert_int_equal(cpu->identity(d, text, 5), -1);
     cpu->close(d);
 }

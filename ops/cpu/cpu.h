@@ -186,7 +186,7 @@ typedef enum ActKind {
 } ActKind;
 typedef struct Act {
     ActKind kind;
-    float alpha, beta; /* clip: its bounds */
+    float alpha, beta; /* clip: its bounds; hardswish: x * clip(alpha*x + beta, 0, 1) */
 } Act;
 typedef struct Fused {
     bool whole; /* the epilogue is this and nothing else */
@@ -247,6 +247,7 @@ typedef struct BlasOptions {
 Blas *blas_open(const BlasOptions *, char *why, size_t n);
 void blas_close(Blas *);
 void blas_identity(const Blas *, char *text, size_t n);
+extern const bool dnn_built; /* this is built with oneDNN */
 Dnn *dnn_open(int threads, char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);

@@ -455,7 +455,30 @@ static void draw_scatter_elements(Drawn *t) {
     wholes(t, type, rank, i, 0, 3);
 }
 
+/* ---- lines */
+static void draw_topk(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
+    t->nout = 2;
+    attribute(t, "k", "%d", (int)draw(t, 0, x[axis]));
+    attribute(t, "axis", "%d", axis);
+    attribute(t, "largest", draw(t, 0, 1) ? "yes" : "no");
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 9 : 200);
+}
+static void draw_cumulated(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x);
+    const DType type = moved[draw(t, 0, 5)];
+    attribute(t, "axis", "%d", (int)draw(t, 0, rank - 1));
+    attribute(t, "exclusive", draw(t, 0, 1) ? "yes" : "no");
+    attribute(t, "reverse", draw(t, 0, 1) ? "yes" : "no");
+    fill(t, input(t, type, rank, x), dtype_class(type) == 'F' ? real : whole, 0, 2);
+}
+
 static const Family families[] = {
+    {"topk", draw_topk},
+    {"cumsum", draw_cumulated},
+    {"cumprod", draw_cumulated},
     {"gather", draw_gather},
     {"gatherelements", draw_elements},
     {"gathernd", draw_nd},

@@ -229,6 +229,8 @@ typedef struct Cut {
 } Cut;
 /* How many parts of this step are worth a thread each; 1: it is not cut. */
 int split_parts(const Build *);
+/* How many parts, of so many that there can be, for work of so many nanoseconds; at least 1. */
+int count_parts(const Build *, int64_t most, int64_t nanoseconds);
 /* make, for parts of the step where it pays and one of the cuts, the better ones first, allows it;
    else for the whole. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
@@ -253,7 +255,7 @@ const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
 
 /* ---- operators with a kernel of their own here; false: not for this step */
 Make recurrent_build, gather_build, gathernd_build, gatherelements_build, reverse_build,
-    scatternd_build, scatterelements_build;
+    scatternd_build, scatterelements_build, topk_build, cumsum_build, cumprod_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

@@ -126,8 +126,7 @@ static bool finish(Build *b, Gather *g, const View *rows, const View inner[2], K
         b->arena, (const View *const[]) { &inner[Y], &inner[X] }, 2);
     nest_with_axis(&g->row);
     nest_with_axis(&g->inner);
-    const int64_t parts = b->device->team ? bytes / 8 / b->device->grain : 1;
-    g->parts = parts < 2 ? 1 : parts < b->device->threads ? (int)parts : b->device->threads;
+    g->parts = count_parts(b, g->row.count, bytes / 8);
     k->run = gather_run, k->self = g;
     return true;
 }

@@ -92,6 +92,9 @@ static const struct {
     {"reversesequence", reverse_build},
     {"scatternd", scatternd_build},
     {"scatterelements", scatterelements_build},
+    {"topk", topk_build},
+    {"cumsum", cumsum_build},
+    {"cumprod", cumprod_build},
 };
 static Make *own_kernel(const char *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)

@@ -374,7 +374,117 @@ static void draw_rnn(Drawn *t) { draw_recurrent(t, 1); }
 static void draw_gru(Drawn *t) { draw_recurrent(t, 3); }
 static void draw_lstm(Drawn *t) { draw_recurrent(t, 4); }
 
+/* ---- elements chosen by indices */
+static const DType moved[] = {DT_FLOAT, DT_INT64, DT_INT32, DT_UINT8, DT_FLOAT16, DT_DOUBLE};
+static void indices(Drawn *t, int rank, const int64_t dim[], int64_t n) {
+    wholes(t, draw(t, 0, 2) ? DT_INT64 : DT_INT32, rank, dim, (double)-n, (double)(n - 1));
+}
+static int some_sizes(Drawn *t, int least, int most, int64_t dim[]) {
+    const int rank = sizes(t, least, most, dim);
+    for (int a = 0; a < rank; a++) dim[a] += dim[a] == 0;
+    return rank;
+}
+static void draw_gather(Drawn *t) {
+    int64_t x[STEP_RANK], i[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1),
+              n = sizes(t, 0, 3, i);
+    attribute(t, "axis", "%d", axis);
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
+    indices(t, n, i, x[axis]);
+}
+/* An index of x's rank: no longer than x but on one axis. */
+static int index_of(Drawn *t, int rank, const int64_t x[], int64_t i[]) {
+    const int axis = (int)draw(t, 0, rank - 1);
+    for (int a = 0; a < rank; a++) i[a] = draw(t, 0, a == axis ? 9 : x[a]);
+    attribute(t, "axis", "%d", axis);
+    return axis;
+}
+static void draw_elements(Drawn *t) {
+    int64_t x[STEP_RANK], i[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), axis = index_of(t, rank, x, i);
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
+    indices(t, rank, i, x[axis]);
+}
+static int64_t least_of(const int64_t dim[], int n) {
+    int64_t least = n ? INT64_MAX : 1;
+    for (int k = 0; k < n; k++) least = dim[k] < least ? dim[k] : least;
+    return least;
+}
+static void draw_nd(Drawn *t) {
+    int64_t x[STEP_RANK], i[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), batch = (int)draw(t, 0, rank - 1) / 2,
+              q = (int)draw(t, 0, rank - batch), places = batch + (int)draw(t, 0, 2);
+    for (int a = 0; a < places; a++) i[a] = a < batch ? x[a] : draw(t, 1, 5);
+    i[places] = q;
+    attribute(t, "batch", "%d", batch);
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
+    indices(t, places + 1, i, least_of(x + batch, q));
+}
+static void draw_reverse(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 2, 4, x), batch = (int)draw(t, 0, 1);
+    attribute(t, "batch", "%d", batch);
+    attribute(t, "time", "%d", !batch);
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
+    wholes(t, DT_INT64, 1, &x[batch], 0, (double)x[!batch]);
+}
+static void draw_reduction(Drawn *t) {
+    static const char *const how[] = {"none", "add", "mul", "max", "min"};
+    attribute(t, "reduction", "%s", how[draw(t, 0, 4)]);
+}
+/* Small whole numbers, so that no sum is rounded. */
+static void draw_scatter_nd(Drawn *t) {
+    int64_t x[STEP_RANK], i[STEP_RANK], u[2 * STEP_RANK];
+    const DType type = moved[draw(t, 0, 5)];
+    const int rank = some_sizes(t, 1, 4, x), q = (int)draw(t, 0, rank), places = (int)draw(t, 0, 2);
+    for (int a = 0; a < places; a++) i[a] = u[a] = draw(t, 0, 6);
+    for (int a = q; a < rank; a++) u[places + a - q] = x[a];
+    i[places] = q;
+    draw_reduction(t);
+    wholes(t, type, rank, x, 0, 3);
+    indices(t, places + 1, i, least_of(x, q));
+    wholes(t, type, places + rank - q, u, 0, 3);
+}
+static void draw_scatter_elements(Drawn *t) {
+    int64_t x[STEP_RANK], i[STEP_RANK];
+    const DType type = moved[draw(t, 0, 5)];
+    const int rank = some_sizes(t, 1, 4, x), axis = index_of(t, rank, x, i);
+    draw_reduction(t);
+    wholes(t, type, rank, x, 0, 3);
+    indices(t, rank, i, x[axis]);
+    wholes(t, type, rank, i, 0, 3);
+}
+
+/* ---- lines */
+static void draw_topk(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
+    t->nout = 2;
+    attribute(t, "k", "%d", (int)draw(t, 0, x[axis]));
+    attribute(t, "axis", "%d", axis);
+    attribute(t, "largest", draw(t, 0, 1) ? "yes" : "no");
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 9 : 200);
+}
+static void draw_cumulated(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x);
+    const DType type = moved[draw(t, 0, 5)];
+    attribute(t, "axis", "%d", (int)draw(t, 0, rank - 1));
+    attribute(t, "exclusive", draw(t, 0, 1) ? "yes" : "no");
+    attribute(t, "reverse", draw(t, 0, 1) ? "yes" : "no");
+    fill(t, input(t, type, rank, x), dtype_class(type) == 'F' ? real : whole, 0, 2);
+}
+
 static const Family families[] = {
+    {"topk", draw_topk},
+    {"cumsum", draw_cumulated},
+    {"cumprod", draw_cumulated},
+    {"gather", draw_gather},
+    {"gatherelements", draw_elements},
+    {"gathernd", draw_nd},
+    {"reversesequence", draw_reverse},
+    {"scatternd", draw_scatter_nd},
+    {"scatterelements", draw_scatter_elements},
     {"rnn", draw_rnn},
     {"gru", draw_gru},
     {"lstm", draw_lstm},

@@ -98,6 +98,8 @@ typedef struct Nest {
     int64_t count, dim[STEP_RANK], *stride;
 } Nest;
 Nest nest_new(Arena *, const View *const view[], int n);
+/* An axis of one place where there is none. */
+void nest_with_axis(Nest *);
 /* Steps the axes before the last `inner`; false: all done. */
 bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
 /* Goes to the step of this number. */
@@ -227,6 +229,8 @@ typedef struct Cut {
 } Cut;
 /* How many parts of this step are worth a thread each; 1: it is not cut. */
 int split_parts(const Build *);
+/* How many parts, of so many that there can be, for work of so many nanoseconds; at least 1. */
+int count_parts(const Build *, int64_t most, int64_t nanoseconds);
 /* make, for parts of the step where it pays and one of the cuts, the better ones first, allows it;
    else for the whole. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
@@ -236,8 +240,22 @@ bool split_rows(Build *, Make *make, int choice, Kernel *);
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
 
+/* ---- chosen.c: places that an input of indices chooses: `count` tuples of q indices, each of
+   which counts on an axis of x from its beginning or, if negative, from its end. */
+typedef struct Chosen {
+    int q;
+    int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */
+    Operand index;                                    /* int64 [count, q], dense */
+    size_t at;                                        /* in the scratch: offsets into x */
+} Chosen;
+/* Of q axes of x from `axis` on, by the step's view `index`. */
+bool chosen_new(Build *, const View *x, int axis, int q, int index, int64_t count, Chosen *);
+/* The offset of each tuple; NULL: there is no such place. */
+const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
+
 /* ---- operators with a kernel of their own here; false: not for this step */
-bool recurrent_build(Build *, int choice, Kernel *);
+Make recurrent_build, gather_build, gathernd_build, gatherelements_build, reverse_build,
+    scatternd_build, scatterelements_build, topk_build, cumsum_build, cumprod_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

@@ -82,7 +82,20 @@ static int op_run(const Kernel *k, void *const slot[], void *work) {
 static const struct {
     const char *op;
     Make *make;
-} own_kernels[] = {{"rnn", recurrent_build}, {"gru", recurrent_build}, {"lstm", recurrent_build}};
+} own_kernels[] = {
+    {"rnn", recurrent_build},
+    {"gru", recurrent_build},
+    {"lstm", recurrent_build},
+    {"gather", gather_build},
+    {"gathernd", gathernd_build},
+    {"gatherelements", gatherelements_build},
+    {"reversesequence", reverse_build},
+    {"scatternd", scatternd_build},
+    {"scatterelements", scatterelements_build},
+    {"topk", topk_build},
+    {"cumsum", cumsum_build},
+    {"cumprod", cumprod_build},
+};
 static Make *own_kernel(const char *op) {
     for (size_t j = 0; j < sizeof own_kernels / sizeof *own_kernels; j++)
         if (strcmp(own_kernels[j].op, op) == 0) return own_kernels[j].make;

@@ -278,14 +278,12 @@ static bool make_product(Build *b, Recurrent *r, int d) {
     return true;
 }
 
-/* A guess of the nanoseconds of all steps, which are worth so many threads. */
-static int count_parts(const Build *b, const Recurrent *r) {
+/* Of all directions, each in as many parts as the other ones. */
+static int parts_of(const Build *b, const Recurrent *r) {
     const int64_t most = r->directions * r->batch,
-                  ns = r->times * most * r->hidden * r->columns / 20 + r->times * most * r->columns;
-    int64_t parts = b->device->team ? ns / b->device->grain : 1;
-    if (parts > b->device->threads) parts = b->device->threads;
-    if (parts > most) parts = most;
-    return parts < 2 ? 1 : (int)(parts / r->directions ? parts / r->directions : 1) * r->directions;
+                  ns = r->times * most * r->columns * (r->hidden / 20 + 1);
+    const int each = count_parts(b, most, ns) / r->directions;
+    return each ? each * r->directions : 1;
 }
 static void recurrent_forget(Kernel *k) {
     Recurrent *r = k->self;
@@ -309,7 +307,7 @@ static bool make(Build *b, Recurrent *r) {
     r->cell = build_bytes(b, (size_t)(rows * h) * sizeof(float));
     r->gate = build_bytes(b, (size_t)(rows * h) * sizeof(float));
     r->step = build_bytes(b, (size_t)(rows * r->columns) * sizeof(float));
-    r->parts = count_parts(b, r);
+    r->parts = parts_of(b, r);
     return true;
 }
 /* What no run reads, because it is kept packed. */

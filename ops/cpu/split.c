@@ -62,12 +62,14 @@ static int64_t nanoseconds(const Step *s) {
     default: return (y > x ? y : x) / 2;
     }
 }
-int split_parts(const Build *b) {
+int count_parts(const Build *b, int64_t most, int64_t ns) {
     const Device *d = b->device;
-    if (!d->team) return 1;
-    const int64_t parts = nanoseconds(b->step) / d->grain;
-    return parts < 2 ? 1 : parts < d->threads ? (int)parts : d->threads;
+    int64_t parts = d->team ? ns / d->grain : 1;
+    if (parts > d->threads) parts = d->threads;
+    if (parts > most) parts = most;
+    return parts < 1 ? 1 : (int)parts;
 }
+int split_parts(const Build *b) { return count_parts(b, INT64_MAX, nanoseconds(b->step)); }
 
 /* Where part k of n begins. */
 static int64_t begin(int64_t size, int64_t unit, int n, int k) {

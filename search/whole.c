@@ -6,6 +6,7 @@
 #include "graphs/oracle.h"
 #include "graphs/stage.h"
 #include "ops/core/element.h"
+#include "graphs/world.h"
 
 enum { DISTURBANCES = 8 };
 

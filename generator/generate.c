@@ -3,6 +3,7 @@
    lifted and printed. */
 #include "generator/generate_inner.h"
 #include "ops/base/random.h"
+#include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

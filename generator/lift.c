@@ -3,6 +3,7 @@
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
 #include "ops/value.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static void programs_open(Lift *l) {

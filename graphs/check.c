@@ -3,6 +3,7 @@
 #include "graphs/check.h"
 #include "graphs/execute.h"
 #include "graphs/oracle.h"
+#include "graphs/rewrite.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
@@ -114,6 +115,14 @@ static bool take_buffers(Sampled *s) {
     return true;
 }
 
+void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
+    Random r = {random_at(seed, (uint64_t)input), 0};
+    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++) {
+        const double by = random_next(&r) & 1 ? 2 * dtype_roundoff(t) : -2 * dtype_roundoff(t);
+        element_set_real(t, out, i, element_real(t, data, i) * (1 + by));
+    }
+}
+
 void check_input(const CheckOptions *o, const char *input, DType t, int index, int sample,
                  int64_t n, void *out) {
     const void *data = o->given ? o->given(o->given_user, input, sample, t, n) : NULL;
@@ -150,12 +159,7 @@ static void forget_moves(Sampled *s) {
 static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = wide ? wide_type(output_type(s, k)) : output_type(s, k);
-        for (int64_t i = 0; i < s->count[k]; i++) {
-            const double x = element_real(t, undisturbed[k], i),
-                         y = element_real(t, s->spare[k], i), by = fabs(x - y);
-            const bool same = x == y || (isnan(x) && isnan(y));
-            if (!same) s->moved[k][i] = fmax(s->moved[k][i], isnan(by) ? INFINITY : by);
-        }
+        moves_add(t, undisturbed[k], s->spare[k], s->count[k], s->moved[k]);
     }
 }
 
@@ -177,21 +181,51 @@ static const void **inputs_nearby(Sampled *s, int draw) {
         int64_t n = 0;
         near[k] = s->in[k];
         if (dtype_class(t) != 'F' || !tensor_size(s, s->a->in[k], &n)) continue;
-        Random r = {random_at(s->o->seed + (uint64_t)draw, (uint64_t)k), 0};
         void *data = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
-        for (int64_t i = 0; i < n; i++)
-            element_set_real(t, data, i,
-                             element_real(t, s->in[k], i) *
-                                 (1 + (random_next(&r) & 1 ? 2 : -2) * dtype_roundoff(t)));
+        data_nearby(s->o->seed + (uint64_t)draw, k, t, n, s->in[k], data);
         near[k] = data;
     }
     return near;
 }
 
-static bool add_run_moves(Sampled *s, Runner *runner, void *const undisturbed[]) {
+/* A graph whose constants are a rounding away, where they are floats and no large weights, which
+   many products average. */
+static bool graph_nearby(Sampled *s, const Graph *g, int draw, Graph *out) {
+    enum { WEIGHTS = 1 << 20 };
+    World *w = s->w;
+    const NodeList live = graph_live(w, s->arena, g);
+    Value *from = ARENA_NEW(s->arena, Value, live.n), *to = ARENA_NEW(s->arena, Value, live.n);
+    ValueMap map;
+    int n = 0;
+    for (int k = 0; k < live.n; k++) {
+        Type t;
+        const void *bytes;
+        int64_t count;
+        if (!constant_get(w, live.v[k], &t, &bytes) || dtype_class(t.dtype) != 'F' ||
+            !poly_constant(w, type_count(w, &t), &count) || count > WEIGHTS)
+            continue;
+        void *data = arena_alloc_raw(w->arena, element_bytes(t.dtype, count) + 8);
+        data_nearby(s->o->seed + (uint64_t)draw, s->a->nin + k, t.dtype, count, bytes, data);
+        from[n] = live.v[k];
+        to[n++] = constant_make(w, &t, blob_put(w, data, element_bytes(t.dtype, count)));
+    }
+    return graph_substitute(w, s->arena, g, n, from, to, out, &map, s->error);
+}
+
+static bool run_nearby(Sampled *s, const Graph *g, int draw) {
+    Graph near;
+    if (!graph_nearby(s, g, draw, &near)) return false;
+    const Plan *plan = plan_build(s->w, s->arena, &near, s->sizes, s->error);
+    Runner *runner = plan ? runner_new(plan, s->o->backend, s->o->device, s->error) : NULL;
+    const bool ran = runner && runner_run(runner, inputs_nearby(s, draw), s->spare, s->error);
+    runner_free(runner);
+    return ran;
+}
+
+static bool add_run_moves(Sampled *s, const Graph *g, void *const undisturbed[]) {
     for (int k = 0; k < DISTURBANCES; k++) {
         ArenaMark mark = arena_mark(s->arena);
-        const bool ran = runner_run(runner, inputs_nearby(s, k), s->spare, s->error);
+        const bool ran = run_nearby(s, g, k);
         arena_reset(s->arena, mark);
         if (!ran) return false;
         add_moves(s, undisturbed, false);
@@ -242,15 +276,15 @@ static void take_up(const Sampled *s, const Difference each[], Difference *sum, 
 
 static Tolerance run_tolerance(const Sampled *s, DType t) { return tolerance_of(s->o->class, t); }
 
-/* By the executor: where they differ, roundings of the inputs and, in small graphs, of every node
-   say how well the result is determined at all. */
-static bool compare_runs(Sampled *s, Runner *a, Runner *b, Difference *sum, Difference *kept) {
+/* By the executor: where they differ, roundings of inputs and constants and, in small graphs, of
+   every node say how well the result is determined at all. */
+static bool compare_runs(Sampled *s, Difference *sum, Difference *kept) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, false, each);
     if (any_differs(s, each)) {
         const OracleNoise noise = {.own_type = true};
         forget_moves(s);
-        if (!add_run_moves(s, a, s->out_a) || !add_run_moves(s, b, s->out_b)) return false;
+        if (!add_run_moves(s, s->a, s->out_a) || !add_run_moves(s, s->b, s->out_b)) return false;
         add_definition_moves(s, s->a, noise, s->wide_a);
         add_definition_moves(s, s->b, noise, s->wide_b);
         compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, true, each);
@@ -341,7 +375,7 @@ static bool check_sample(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
     if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
         return false;
     s->small = s->small && run_definitions(s);
-    if (!compare_runs(s, a, b, &r->run, s->o->each)) return false;
+    if (!compare_runs(s, &r->run, s->o->each)) return false;
     if (!s->small) return true;
     compare_definitions(s, &r->oracle);
     compare_kernels(s, s->a, s->out_a, s->wide_a, &r->kernel);
@@ -377,7 +411,7 @@ static bool check_extremes(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
         return false;
     compare_ranges(s, &r->range);
     s->small = s->small && run_definitions(s);
-    return compare_runs(s, a, b, &r->extreme, NULL);
+    return compare_runs(s, &r->extreme, NULL);
 }
 
 static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, CheckResult *r) {

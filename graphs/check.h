@@ -13,6 +13,10 @@
 enum { SAMPLE_EXTREME = 63 };
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
+/* Floats of `data` moved to a neighbour, up or down as the seed draws it; out may be data. Other
+   types are left alone. */
+void data_nearby(uint64_t seed, int input, DType, int64_t n, const void *data, void *out);
+
 /* What an input is on a sample, of so many elements; NULL: drawn. */
 typedef const void *CheckGiven(const void *user, const char *input, int sample, DType, int64_t n);
 typedef struct CheckOptions {

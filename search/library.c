@@ -10,7 +10,7 @@ int library_find(const Library *l, const char *name) {
     return -1;
 }
 
-static bool choose(Library *l, const LibraryOptions *o, Error *e) {
+bool library_choose(Library *l, const LibraryOptions *o, Error *e) {
     for (int k = 0; k < l->n; k++)
         l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASSES_OFF & ~o->allow);
     for (int k = 0; k < o->nenable + o->ndisable; k++) {
@@ -77,5 +77,5 @@ bool library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error
         l->rule[k].rule = &l->set.v[k];
         if (!rule_check(w, l->rule[k].rule, e)) return false;
     }
-    return choose(l, o, e) && make_instances(w, a, l, e);
+    return library_choose(l, o, e) && make_instances(w, a, l, e);
 }

@@ -8,6 +8,7 @@
 #include "ops/backend.h"
 #include "ops/base/options.h"
 #include "search/trial.h"
+#include "graphs/world.h"
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "search/run.h"
 #include "search/trial.h"
 #include "search/whole.h"
+#include "graphs/world.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

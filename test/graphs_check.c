@@ -5,6 +5,7 @@
 #include "graphs/sizes.h"
 #include "ops/backend.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

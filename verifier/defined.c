@@ -147,17 +147,14 @@ static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     return given->n && atoms_equal(p, ctx, atom_parts(p, AT_MAX, given->n, given->v),
                                    atom_parts(p, AT_MAX, given->n + 1, all));
 }
-/* What of the given holds at the point of x, its variables named like x's. */
-static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, RealSign *out) {
-    const AtomInfo *a = want_atom(p, given->nf);
+/* The argument of what is given, at the point of x, its variables named like x's. */
+static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, Nf *out) {
     Poly to[RANK_MAX * 2];
-    if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
     if (given->nvar && (given->nvar != x->nvar || given->nvar > RANK_MAX * 2)) return false;
     for (int k = 0; k < given->nvar; k++) to[k] = poly_symbol(p->w, x->var[k]);
     Map m = {given->nvar, given->var, to};
-    if (!prover_entails(p, here, dom_subst(p, given->dom, m))) return false;
-    *out = (RealSign){nf_subst(p, a->a, m), a->word == WANT_NONZERO};
-    return true;
+    *out = nf_subst(p, want_atom(p, given->nf)->a, m);
+    return prover_entails(p, here, dom_subst(p, given->dom, m));
 }
 /* Some point of the part, from variable k on, has this form and is in the part's domain. */
 static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
@@ -187,22 +184,30 @@ static bool below_maximum(Prover *p, Dom ctx, Nf a) {
     }
     return false;
 }
+/* Signs: what is not 0, what is not negative. Of what exp is taken: it is at most 0, or at most
+   what the left side takes exp of. */
 static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     Part x = part_open(p, part);
     const AtomInfo *a = want_atom(p, x.nf);
-    RealSign sign[GIVEN_MAX];
-    int n = 0;
-    if (a->word == WANT_BOUNDED)
-        return below_maximum(p, dom_and(p, ctx, x.dom), a->a) ||
-               reals_follow(p, dom_and(p, ctx, x.dom), 0, NULL,
-                            (RealSign){negated(p, a->a), false});
-    if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
     Dom here = dom_and(p, ctx, x.dom);
-    for (int k = 0; k < given->n && n < GIVEN_MAX; k++) {
+    RealSign sign[2 * GIVEN_MAX], goal = {a->a, a->word == WANT_NONZERO};
+    int n = 0;
+    bool bounded = a->word == WANT_BOUNDED;
+    if (bounded) goal.nf = negated(p, a->a);
+    if (bounded && below_maximum(p, here, a->a)) return true;
+    if (!bounded && a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
+    for (int k = 0; k < given->n && n < 2 * GIVEN_MAX - 1; k++) {
         Part g = part_open(p, &given->v[k]);
-        n += at_point(p, here, &g, &x, &sign[n]);
+        const uint32_t word = want_atom(p, g.nf)->word;
+        Nf of;
+        bool useful =
+            bounded ? word == WANT_BOUNDED : word == WANT_NONZERO || word == WANT_NONNEGATIVE;
+        if (!useful || !at_point(p, here, &g, &x, &of)) continue;
+        if (bounded) of = nf_add(p, a->a, negated(p, of));
+        if (bounded || word == WANT_NONNEGATIVE) sign[n++] = (RealSign){of, false};
+        if (bounded || word == WANT_NONZERO) sign[n++] = (RealSign){of, true};
     }
-    return reals_follow(p, here, n, sign, (RealSign){a->a, a->word == WANT_NONZERO});
+    return reals_follow(p, here, n, sign, goal);
 }
 
 /* ---- conditions on sizes with which it would follow */

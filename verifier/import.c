@@ -129,9 +129,20 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(Scope *, Dom ctx, Ex);
 
-static Nf number(Prover *p, const ExNode *x) {
-    if (x->kind == EX_NUM) return nf_number(p, ratio(x->p, x->q));
-    return nf_atom(p, atom_real(p, x->real));
+/* The type holds the number as it is. */
+static bool holds_number(DType t, Ratio x) {
+    double held = 0, v = (double)x.p / (double)x.q;
+    const int64_t exact = (int64_t)1 << 53;
+    if ((x.q & (x.q - 1)) || x.p >= exact || x.p <= -exact || !element_readable(t)) return false;
+    element_set_real(t, &held, 0, v);
+    return element_real(t, &held, 0) == v;
+}
+/* With p->literals a number that the type rounds is an unknown one. */
+static Nf number(Prover *p, DType t, const ExNode *x) {
+    if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
+    Ratio v = ratio(x->p, x->q);
+    bool rounded = p->literals && dtype_class(t) == 'F' && !holds_number(t, v);
+    return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Map index_map(Scope *s, const ExNode *x, Poly to[RANK_MAX]) {
     for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
@@ -148,14 +159,6 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
     ex_get(s->m->p->w, e, &x);
     *of = x.a;
     return x.kind == EX_FN && x.word == FN_RECIP;
-}
-/* The type holds the number as it is. */
-static bool holds_number(DType t, Ratio x) {
-    double held = 0;
-    const int64_t exact = (int64_t)1 << 53;
-    if (x.q != 1 || x.p >= exact || x.p <= -exact || !element_readable(t)) return false;
-    element_set_real(t, &held, 0, (double)x.p);
-    return element_real(t, &held, 0) == (double)x.p;
 }
 /* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
    the rest is kept as it is. */
@@ -355,7 +358,7 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
     switch (x.kind) {
     case EX_NUM:
-    case EX_REAL: return number(p, &x);
+    case EX_REAL: return number(p, s->dtype, &x);
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
     case EX_SIZE: return nf_polynomial(p, placed(s, x.size));
     case EX_AT: return access(s, &x);
@@ -401,7 +404,7 @@ static Nf constant(Import *m, Value v) {
     memcpy(&x, bytes, sizeof x);
     ExNode n;
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
-    return number(m->p, &n);
+    return number(m->p, t.dtype, &n);
 }
 static bool opaque(Import *m, Value v, Nf *form) {
     int k = input_number(m, v);

@@ -15,6 +15,8 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Import import;
     const Instance *instance;
     bool needs_only, by_reals;
+    Literals literals;
+    bool any_literals; /* it holds whatever the rounded ones are */
     bool exact;        /* both sides do the same operations */
     bool refines;      /* the right side is defined wherever the left side is */
     bool overflows;    /* it takes exp of what the left side does not */
@@ -203,10 +205,10 @@ static bool same_reads(Attempt *a) {
     return true;
 }
 static unsigned float_classes(Attempt *a, bool exact) {
-    const Literals x = literals_of(a->prover.w, a->prover.arena, a->instance);
+    const Literals x = a->literals;
     unsigned classes = CLASS_EXACT;
     if (!exact) classes |= CLASS_REASSOCIATES | (x.divide ? CLASS_DIVIDES : 0);
-    if (x.differ || (x.unfit && !exact)) classes |= CLASS_ROUNDS;
+    if (x.differ || (x.unfit && !exact && !a->any_literals)) classes |= CLASS_ROUNDS;
     if (!same_reads(a)) classes |= CLASS_DROPS;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
     if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;
@@ -261,6 +263,12 @@ static bool holds(Attempt *a) {
     return false;
 }
 static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
+/* Does it hold whatever the numbers are that their types round? */
+static void for_any_literals(Attempt *a) {
+    a->prover.literals = true;
+    import_init(&a->import);
+    a->any_literals = outputs_equal(a);
+}
 static void classify(Attempt *a) {
     import_init(&a->import);
     a->proof.classes = float_classes(a, a->exact);
@@ -294,6 +302,11 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         if (!stage(a, same_operations)) a->exact = false;
         a->proof.proved = holds(a);
     }
+    if (a->proof.proved) a->literals = literals_of(w, arena, i);
+    if (a->proof.proved && a->literals.unfit && !a->literals.differ && !a->exact &&
+        !stage(a, for_any_literals))
+        a->any_literals = false;
+    a->prover.literals = false;
     if (a->proof.proved && !stage(a, classify))
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);

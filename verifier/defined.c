@@ -68,7 +68,7 @@ static bool entailed(Prover *p, Dom ctx, Want want, Nf a) {
             (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
 }
 static void push(Wants *s, Want want, Nf a, Nf b) {
-    if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
+    if (s->n == WANTS_MAX / 2) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
 static void nonzero(Wants *s, Nf a);
@@ -119,9 +119,23 @@ int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     } else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
     return s.n;
 }
-int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
+/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): what underflows is divided by. */
+static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
     int n = 0;
-    if (f == FN_RECIP || f == FN_LOG) n = wants_of(p, ctx, WANT_NONZERO, a, 0, out);
+    Ratio c;
+    if (nf_size(p, a) != 1) return 0;
+    const Term *t = &nf_body(p, a, 0, &c)->term;
+    for (int k = 0; k < t->nfactor && !t->nvar; k++) {
+        const AtomInfo *f = atom_info(p, t->factor[k].atom);
+        if (f->kind != AT_FN || t->factor[k].power.p < 0) continue;
+        if ((f->word == FN_EXP || f->word == FN_SIGMOID) && n < WANTS_MAX / 2)
+            n += wants_of(p, ctx, WANT_BOUNDED, negated(p, f->a), 0, out + n);
+    }
+    return n;
+}
+int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
+    int n = f == FN_RECIP ? exponents_below(p, ctx, a, out) : 0;
+    if (f == FN_RECIP || f == FN_LOG) n += wants_of(p, ctx, WANT_NONZERO, a, 0, out + n);
     if (f == FN_EXP) n = wants_of(p, ctx, WANT_BOUNDED, a, 0, out);
     if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
     return n;

@@ -40,7 +40,8 @@ typedef struct IsomerOptions {
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
     IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these */
-    const char *allow;           /* "drops": also rules after which NaN and Inf may vanish */
+    const char *allow;           /* "drops", "defines", "overflows" joined by +: also rules after
+                                    which NaN and Inf may vanish or come */
 
     /* What is minimised. */
     const char *cost;         /* "measured" time, "flops" (time by a model of the machine) or

@@ -56,7 +56,9 @@ char *run_text(const Run *r, const Text *t) {
 static bool library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_parse(r->o->allow, &allow))
-        return error_set(r->error, E_USAGE, "--allow", "expected drops, not \"%s\"", r->o->allow);
+        return error_set(r->error, E_USAGE, "--allow",
+                         "expected drops, defines, overflows, joined by +, not \"%s\"",
+                         r->o->allow);
     LibraryOptions l = {.rules = r->o->rules,
                         .allow = allow,
                         .nenable = r->o->enable.n,

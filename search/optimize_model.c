@@ -73,7 +73,8 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->x.allow,
          .value = "CLASS",
-         .help = "Allows more rules: drops, those after which NaN and Inf may vanish."},
+         .help = "Allows more rules: of the classes drops, defines and overflows, joined by +, "
+                 "after which NaN and infinity may vanish or come."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,

@@ -1,7 +1,7 @@
-/* cost.h -- what a graph costs on our own executor: the sum over the steps of its plan. A step's
-   price is measured once and kept in the cost file by its text; without measuring it is a simple
-   model of arithmetic and memory traffic. What depends on constants alone is free: it is computed
-   when the winner is written. */
+/* cost.h -- what a graph costs on the built-in runtime: the sum over the steps of its plan. A
+   step's price is measured once and kept in the cost file by its text; without measuring it is a
+   simple model of arithmetic and memory traffic. What depends on constants alone is free: it is
+   computed when the winner is written. */
 #ifndef ISOMER_COST_H
 #define ISOMER_COST_H
 #include "graphs/plan.h"

@@ -43,7 +43,7 @@ struct Trial {
 
 /* The loosest class decides. */
 static const char *class_of(unsigned classes) {
-    if (classes & CLASS_DROPS) return "drops";
+    if (classes & CLASSES_OFF) return "drops";
     if (classes & CLASS_DIVIDES) return "exp";
     return classes & CLASS_ROUNDS         ? "rounds"
            : classes & CLASS_REASSOCIATES ? "reassociates"

@@ -34,6 +34,9 @@ bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 double cost_node(World *, const Node *, Sizes); /* of one node, by the model */
+/* The last cost_whole failed because a kernel does not take the drawn data: sizes depend on it, or
+   an index lies outside. */
+bool cost_refused(const Cost *);
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
 typedef struct WholeGraph {
     World *w;

@@ -377,6 +377,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
                                 .extreme = true,
                                 .seed = r->o->seed,
                                 .class = trial_class(d),
+                                .rounds = d->classes & CLASS_ROUNDS,
                                 .given = run_given_data,
                                 .given_user = r};
     if (open_original(c) && open_result(c, d)) {

@@ -7,7 +7,7 @@
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
-#   make test-heavy | check-mutants | fuzz | mutate-models    tests that take long
+#   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
 # Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
@@ -67,7 +67,8 @@ PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
-.PHONY: coverage demo fresh bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
+.PHONY: coverage demo fresh bench roundtrip prove rules check-mutants check-classes fuzz fuzzers
+.PHONY: mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -247,6 +248,19 @@ roundtrip: programs-of-tests
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt
 	cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
+# What classes promise, by machine arithmetic: of the library, all generated rules and the corpora,
+# which are proved for it. The last result is kept.
+CORPORA := $(wildcard test/cases/verifier/*.rules)
+check-classes: programs-of-tests
+	@mkdir -p $(BUILD)/classes
+	for f in $(CORPORA); do $(BUILD)/verify-rules -q $$f -o $(BUILD)/classes/$${f##*/} > /dev/null; \
+	    test $$? -le 1 || exit; done
+	{ $(BUILD)/test/tools/check_classes rules/library/*.rules; \
+	  $(BUILD)/test/tools/check_classes rules/generated/*.rules rules/generated/search/*.rules; \
+	  $(BUILD)/test/tools/check_classes $(CORPORA:test/cases/verifier/%=$(BUILD)/classes/%); } \
+	    > $(BUILD)/classes.txt; s=$$?; cat $(BUILD)/classes.txt; exit $$s
+	{ echo "Library, generated rules, corpora ($$(date +%F)):"; cat $(BUILD)/classes.txt; } \
+	    > test/cases/verifier/classes.txt
 # Generates candidates over each operator set, proves and minimises them, and keeps what is proved
 # (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
 # WITHOUT=--without-size-4 it takes minutes.

@@ -268,8 +268,9 @@ SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
 install: all
-	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig lib/cmake/isomer include) $(addprefix $(SHARE)/,man/man1 \
-	    bash-completion/completions zsh/site-functions isomer/scripts isomer/rules/generated)
+	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig lib/cmake/isomer include) \
+	    $(addprefix $(SHARE)/,man/man1 bash-completion/completions zsh/site-functions \
+	    isomer/scripts isomer/rules/generated)
 	install -m 755 $(PROGRAMS) $(INSTALLED)/bin
 	install -m 644 $(MANUALS) $(SHARE)/man/man1
 	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
@@ -300,5 +301,5 @@ clean:
 	rm -rf $(BUILD)
 
 # What the compiler said each object is made of; builds in folders below have their own.
-BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan)
+BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan deb)
 -include $(shell find $(BUILD) \( -false $(BELOW) \) -prune -o -name '*.d' -print 2>/dev/null)

@@ -4,6 +4,7 @@
 #   make demo            installs what is missing, builds, optimizes two public models
 #   make fresh           both in new systems in folders, as root: test/bench/MACHINES.md
 #   make install         into PREFIX (/usr/local), below DESTDIR
+#   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
@@ -24,7 +25,8 @@ OPTIMIZE ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion
 LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC \
     -fvisibility=hidden -pthread
-COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(FOUND) -I. -I$(BUILD)/gen
+COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g -ffile-prefix-map=$(CURDIR)=. $(EXTRA) $(CFLAGS) \
+    $(CPPFLAGS) $(FOUND) -I. -I$(BUILD)/gen
 
 # Libraries, as MODULE:NAME for pkg-config and without it. oneDNN is spoken to in its major version,
 # which its header tells; DNN=none: without it.
@@ -38,7 +40,7 @@ libraries = $(shell for l in $(1); do $(PKG_CONFIG) --$(2) $${l%:*} 2>/dev/null 
 NEEDED := libxxhash:xxhash sqlite3:sqlite3 libcjson:cjson libprotobuf-c:protobuf-c libzip:zip \
     $(if $(filter none,$(DNN)),,dnnl:dnnl)
 FOUND := $(call libraries,$(NEEDED) z3:z3 cmocka:cmocka,cflags)
-LIBS := -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lpthread
+LIBS := $(LDFLAGS) -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lpthread
 Z3 := $(call libraries,z3:z3,libs)
 CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
@@ -67,8 +69,8 @@ PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
-.PHONY: coverage demo fresh bench roundtrip prove rules check-mutants check-classes fuzz fuzzers
-.PHONY: mutate-models
+.PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
+.PHONY: fuzzers mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -88,8 +90,11 @@ $(BUILD)/%.a: $(BUILD)/list
 	@rm -f $@
 	$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list
-	$(COMPILE) -shared -Wl,-soname,libisomer.so -o $@ $(filter %.o,$^) $(LIBS)
+# Its interface is written down in isomer.abi.
+SONAME := libisomer.so.0
+$(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list search/isomer.abi
+	$(COMPILE) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=search/isomer.abi -o $@ \
+	    $(filter %.o,$^) $(LIBS)
 
 $(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(BUILD)/libisomer.a
 $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
@@ -272,35 +277,43 @@ prove: all
 	for f in rules/library/*.rules; do $(BUILD)/verify-rules -q $$f -o $$f || exit; done
 
 INSTALLED := $(DESTDIR)$(PREFIX)
+FILL := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|'
 SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
 install: all
-	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig include) $(addprefix $(SHARE)/,man/man1 \
-	    bash-completion/completions zsh/site-functions isomer/scripts isomer/rules/generated)
+	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig lib/cmake/isomer include) \
+	    $(addprefix $(SHARE)/,man/man1 bash-completion/completions zsh/site-functions \
+	    isomer/scripts isomer/rules/generated)
 	install -m 755 $(PROGRAMS) $(INSTALLED)/bin
 	install -m 644 $(MANUALS) $(SHARE)/man/man1
 	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
 	install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(SHARE)/zsh/site-functions
 	install -m 755 scripts/compare-onnx scripts/measure-onnxruntime $(SHARE)/isomer/scripts
 	install -m 644 $(HELPERS) $(SHARE)/isomer/scripts
-	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib
+	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)
+	ln -sf libisomer.so.$(VERSION) $(INSTALLED)/lib/$(SONAME)
+	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
 	install -m 644 search/isomer.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
-	{ echo 'prefix=$(PREFIX)'; \
-	  echo 'libdir=$${prefix}/lib'; \
-	  echo 'includedir=$${prefix}/include'; \
-	  echo; \
-	  echo 'Name: isomer'; \
-	  echo 'Description: tensor graph superoptimizer'; \
-	  echo 'Version: $(VERSION)'; \
-	  echo 'Libs: -L$${libdir} -lisomer'; \
-	  echo 'Cflags: -I$${includedir}'; } > $(INSTALLED)/lib/pkgconfig/isomer.pc
+	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc
+	for f in isomer-config isomer-config-version; do \
+	    $(FILL) scripts/packaging/$$f.cmake.in > $(INSTALLED)/lib/cmake/isomer/$$f.cmake || exit; \
+	done
+
+# Debian packages of the last commit, in build/deb.
+DEB := $(BUILD)/deb/isomer-$(VERSION)
+deb:
+	rm -rf $(BUILD)/deb
+	mkdir -p $(DEB)
+	git archive HEAD | tar -x -C $(DEB)
+	cp -r $(DEB)/scripts/packaging/debian $(DEB)/
+	cd $(DEB) && dpkg-buildpackage -us -uc -b
 
 clean:
 	rm -rf $(BUILD)
 
 # What the compiler said each object is made of; builds in folders below have their own.
-BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan)
+BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan deb)
 -include $(shell find $(BUILD) \( -false $(BELOW) \) -prune -o -name '*.d' -print 2>/dev/null)

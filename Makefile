@@ -28,7 +28,7 @@ LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ld
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
-    generator/generate_rules.c verifier/verify_rules.c
+    generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
 sources = $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -77,6 +77,8 @@ $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
 $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
 $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
+$(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/compare-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += -lz3
 $(PROGRAMS):

@@ -2,13 +2,15 @@
 #   make [all]           the library, the programs, manual pages and shell completion, in build/
 #   make test            every test; ONLY="ops_ test_models": those whose names start so
 #   make demo            installs what is missing, builds, optimizes two public models
+#   make fresh           both in new systems in folders, as root: test/bench/MACHINES.md
 #   make install         into PREFIX (/usr/local), below DESTDIR
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make test-heavy | check-mutants | fuzz | mutate-models    tests that take long
 #   make clean
-# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags.
+# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
+# Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
 
 CC ?= cc
 BUILD ?= build
@@ -17,20 +19,36 @@ DESTDIR ?=
 PYTHON ?= $(or $(ISOMER_VENV),.venv)/bin/python
 VERSION := 0.1.0
 DATE := 2026-11-21
-ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 
 OPTIMIZE ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion
 LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC \
     -fvisibility=hidden -pthread
-COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
-LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
+COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(FOUND) -I. -I$(BUILD)/gen
+
+# Libraries, as MODULE:NAME for pkg-config and without it. oneDNN is spoken to in its major version,
+# which its header tells; DNN=none: without it.
+DNN ?= $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | \
+    $(CC) $(EXTRA) $(CFLAGS) -E -P - 2>/dev/null | tail -n 1)
+override DNN := $(or $(filter 2 3,$(DNN)),none)
+PKG_CONFIG ?= pkg-config
+PROTOC ?= $(or $(shell command -v protoc-c),protoc)
+libraries = $(shell for l in $(1); do $(PKG_CONFIG) --$(2) $${l%:*} 2>/dev/null || \
+    [ $(2) = cflags ] || echo $$l | sed 's/.*:/-l/'; done)
+NEEDED := libxxhash:xxhash sqlite3:sqlite3 libcjson:cjson libprotobuf-c:protobuf-c libzip:zip \
+    $(if $(filter none,$(DNN)),,dnnl:dnnl)
+FOUND := $(call libraries,$(NEEDED) z3:z3 cmocka:cmocka,cflags)
+LIBS := -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lpthread
+Z3 := $(call libraries,z3:z3,libs)
+CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
-sources = $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
+UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
+    $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
+sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
@@ -48,8 +66,8 @@ FORKS := $(BUILD)/test/tools/optimize-forks
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
-.PHONY: all install clean force programs-of-tests test test-heavy check-ndebug asan ubsan coverage
-.PHONY: demo bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
+.PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
+.PHONY: coverage demo fresh bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -80,7 +98,7 @@ $(BUILD)/generate-rules: $(BUILD)/libisomer.a
 $(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/compare-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
-$(BUILD)/verify-rules: private LIBS += -lz3
+$(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):
 	$(COMPILE) -o $@ $^ $(LIBS)
 
@@ -103,7 +121,7 @@ $(NAMES:%=$(BUILD)/completions/_%): $(BUILD)/completions/_%: $(BUILD)/%
 # archive too. test/shared is what tests share.
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter %/lib$(firstword $(subst _, ,$*)).a,$(ARCHIVES)) \
-	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
+	    $(BUILD)/libisomer.a $(CMOCKA) $(LIBS) $(if $(filter verifier_%,$*),$(Z3))
 
 # Small programs that the tests in Python run.
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
@@ -142,9 +160,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c $(BUILD)/flags
 	$(COMPILE) -w -c -o $@ $<
 $(BUILD)/gen/onnx.pb-c.c: $(BUILD)/gen/onnx.pb-c.h
-$(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
+$(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	@mkdir -p $(@D)
-	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
+	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
 
 # Two files whose times change only when their contents do: `flags` when the compiler or its flags
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that
@@ -155,8 +173,15 @@ $(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
+# Of the processors, where the user does not say how many.
+PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 programs-of-tests: all $(TESTS) $(TOOLS) $(FORKS) $(PLUGINS)
-test: programs-of-tests
+# What is missing is installed first; what make finds on this machine is looked for afterwards.
+test:
+	@scripts/install-dependencies test
+	@$(MAKE) --no-print-directory $(PARALLEL) run-tests
+run-tests: programs-of-tests
 	@BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests $(ONLY)
 
 # The same tests in other builds.
@@ -204,9 +229,14 @@ test-heavy: programs-of-tests
 	    scripts/run-tests search_faults test_untrusted test_generator_runs
 
 demo:
-	scripts/install-dependencies
-	$(MAKE) all
+	@scripts/install-dependencies demo
+	@$(MAKE) --no-print-directory $(PARALLEL) all
 	scripts/demo
+# The two commands of README.md on systems that have nothing but git, make and certificates.
+SUITES ?= bookworm trixie
+ARCH ?=
+fresh:
+	for s in $(SUITES); do scripts/fresh-machine $$s $(ARCH) || exit; done
 bench: all
 	BUILD=$(BUILD) scripts/bench
 	BUILD=$(BUILD) scripts/bench-rules

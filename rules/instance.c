@@ -231,33 +231,47 @@ static void add_attrs(Collection *c, Sig sig, const Op *op) {
     }
 }
 
-static void add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need) {
+static void add_need(Collection *c, Lit need) {
+    for (int k = 0; k < c->nneed; k++)
+        if (c->need[k].p == need.p && c->need[k].eq == need.eq) return;
+    ARENA_GROW(c->arena, c->need, c->need_room, c->nneed + 1);
+    c->need[c->nneed++] = need;
+    add_poly(c, need.p);
+}
+
+static void add_nodes(Collection *c, const Graph *g) {
     NodeList live = graph_live(c->w, c->arena, g);
-    c->nneed = c->need_room = 0;
-    c->need = NULL;
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(c->w, live.v[k]);
         const SigInfo *s = sig_info(c->w, node.sig);
         if (!input_name(c->w, node.out)) add_attrs(c, node.sig, node.op);
-        for (int j = 0; j < s->nneed; j++) {
-            ARENA_GROW(c->arena, c->need, c->need_room, c->nneed + 1);
-            c->need[c->nneed++] = s->need[j];
-            add_poly(c, s->need[j].p);
-        }
+        for (int j = 0; j < s->nneed; j++) add_need(c, s->need[j]);
     }
-    *nneed = c->nneed;
-    *need = c->need;
 }
 
-static void collect(World *w, Arena *a, Instance *i) {
+/* A composite means its expansion, whose needs are its own. */
+static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need, Error *e) {
+    Graph expanded;
+    c->nneed = c->need_room = 0;
+    c->need = NULL;
+    add_nodes(c, g);
+    if (!graph_expand(c->w, c->arena, g, &expanded, NULL, e)) return false;
+    add_nodes(c, &expanded);
+    *nneed = c->nneed;
+    *need = c->need;
+    return true;
+}
+
+static bool collect(World *w, Arena *a, Instance *i, Error *e) {
     Collection c = {.w = w, .arena = a};
     i->from_stated = i->from;
     i->to_stated = i->to;
     for (int k = 0; k < i->ninput; k++)
         for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
             add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
-    add_graph(&c, &i->from, &i->nneed_from, &i->need_from);
-    add_graph(&c, &i->to, &i->nneed_to, &i->need_to);
+    if (!add_graph(&c, &i->from, &i->nneed_from, &i->need_from, e) ||
+        !add_graph(&c, &i->to, &i->nneed_to, &i->need_to, e))
+        return false;
     for (int k = 0; k < i->nwhere; k++) add_poly(&c, i->where[k].p);
     bool *is_size = ARENA_NEW(a, bool, c.n);
     for (int s = 0; s < c.n; s++)
@@ -269,6 +283,7 @@ static void collect(World *w, Arena *a, Instance *i) {
     i->is_size = is_size;
     i->nreal = c.nreal;
     i->real = c.real;
+    return true;
 }
 
 bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
@@ -281,8 +296,7 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e))
         return placed(rule, &rule->to, e), false;
     i->where = where;
-    collect(w, a, i);
-    return true;
+    return collect(w, a, i, e);
 }
 
 /* Symbols of the instance get a name that no text can have, so that a model's "n" is never a
@@ -303,8 +317,7 @@ bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[
         where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
     i->where = where;
     i->input = i->from.in;
-    collect(w, a, i);
-    return true;
+    return collect(w, a, i, e);
 }
 
 void rule_lengths_first(const Rule *rule, int length[]) {

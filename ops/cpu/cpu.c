@@ -18,7 +18,7 @@ static const Maker *const makers[STEP_KIND_COUNT] = {
     [S_GEMM] = &gemm_maker,    [S_CONV] = &conv_maker,     [S_POOL] = &pool_maker,
     [S_EWISE] = &vector_maker, [S_REDUCE] = &reduce_maker, [S_COPY] = &copy_maker,
     [S_FILL] = &fill_maker,    [S_LOOP] = &loop_maker,     [S_SOFTMAX] = &softmax_maker,
-    [S_OP] = &op_maker,
+    [S_OP] = &op_maker,        [S_SAMPLE] = &sample_maker,
 };
 
 /* ---- the device */
@@ -89,6 +89,7 @@ static void cpu_close(Device *d) {
 static Device *cpu_open(const char *text, char *why, size_t n) {
     Options o;
     if (!read_options(&o, text, why, n)) return NULL;
+    if (!dnn_built) o.no_dnn = true;
     Device *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Device){.simd = choose_simd(o.generic), .threads = (int)o.threads, .grain = o.grain};
@@ -166,7 +167,8 @@ static bool well_formed(const Step *s) {
     for (int i = 0; i < s->nview; i++)
         if (!view_well_formed(s, i)) return false;
     static const int least[STEP_KIND_COUNT] = {
-        [S_GEMM] = 3, [S_CONV] = 3, [S_POOL] = 2, [S_REDUCE] = 2, [S_COPY] = 2, [S_SOFTMAX] = 2};
+        [S_GEMM] = 3, [S_CONV] = 3,    [S_POOL] = 2,  [S_REDUCE] = 2,
+        [S_COPY] = 2, [S_SOFTMAX] = 2, [S_SAMPLE] = 2};
     return s->nview >= least[s->kind] && (s->kind != S_FILL || s->ncode > 0);
 }
 static int cpu_choices(Device *d, const Step *s) {

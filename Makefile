@@ -46,7 +46,7 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
-    generator/generate_rules.c verifier/verify_rules.c
+    generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
 UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
@@ -101,6 +101,8 @@ $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
 $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
 $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
+$(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/compare-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):
@@ -146,9 +148,14 @@ $(addprefix $(BUILD)/ops/cpu/,simd_base.o copy.o taps.o): private ISA := $(LOOPS
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
-# The build of the kernels, a part of the key of every time measured with them: their sources,
-# compiler and flags.
-KERNELS := $(sort $(wildcard ops/*.[ch] ops/cpu/*.[ch] ops/core/loop*.[ch]))
+# The build of the kernels, a part of the key of every time measured with them: what was compiled of
+# all that runs in a step. cpu.o holds it, and is left out.
+KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(sort $(wildcard ops/*.c ops/cpu/*.c) \
+    $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
+$(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
+	@scripts/digest-objects $(KERNELS) > $@
+	@cmp -s $@ $(BUILD)/kernels || cp $@ $(BUILD)/kernels
+$(BUILD)/kernels: $(BUILD)/kernels.made ;
 $(BUILD)/ops/cpu/cpu.o: $(BUILD)/kernels
 $(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/kernels)"'
 
@@ -163,16 +170,12 @@ $(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	@mkdir -p $(@D)
 	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
 
-# Three files whose times change only when their contents do: `flags` when the compiler or its flags
+# Two files whose times change only when their contents do: `flags` when the compiler or its flags
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that
-# everything is linked again; `kernels` when the kernels do.
+# everything is linked again.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
-$(BUILD)/kernels: STATE = $(shell { cat $(KERNELS); grep 'ISA :=' Makefile; \
-    $(CC) --version | head -1; \
-    echo '$(LANGUAGE) $(OPTIMIZE) $(EXTRA) $(CFLAGS) $(LOOPS) $(AVX2) $(AVX512)'; } | \
-    sha256sum | cut -c1-12)
-$(BUILD)/flags $(BUILD)/list $(BUILD)/kernels: force
+$(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 

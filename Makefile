@@ -150,8 +150,8 @@ $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
 # The build of the kernels, a part of the key of every time measured with them: what was compiled of
 # all that runs in a step. cpu.o holds it, and is left out.
-KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(sort $(wildcard ops/*.c ops/cpu/*.c) \
-    $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
+KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/cpu) \
+    $(sort $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
 $(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
 	@scripts/digest-objects $(KERNELS) > $@
 	@cmp -s $@ $(BUILD)/kernels || cp $@ $(BUILD)/kernels

@@ -128,6 +128,8 @@ def given(b, name, dtype, sizes, names, r):
     if old and r.random() < 0.6:
         return r.choice(old)
     v = b.fresh(sizes, dtype, low, high, None if r.random() < 0.6 else "input")
+    if dtype not in FLOATS and not v.stored:  # an index must not be drawn beyond what fits here
+        b.inputs[-1].high = max((int(a.max()) for a in v.arrays if a.size), default=0)
     if dtype in FLOATS and not v.stored and not positive and r.random() < 0.3:
         return before(b, v, r)
     return v

@@ -8,7 +8,8 @@
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make test-heavy | check-mutants | fuzz | mutate-models    tests that take long
 #   make clean
-# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags.
+# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
+# Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
 
 CC ?= cc
 BUILD ?= build
@@ -17,20 +18,36 @@ DESTDIR ?=
 PYTHON ?= $(or $(ISOMER_VENV),.venv)/bin/python
 VERSION := 0.1.0
 DATE := 2026-11-21
-ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 
 OPTIMIZE ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion
 LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC \
     -fvisibility=hidden -pthread
-COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) -I. -I$(BUILD)/gen
-LIBS := -Wl,--as-needed -lxxhash -lsqlite3 -lcjson -lprotobuf-c -ldnnl -lzip -ldl -lm -lpthread
+COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(FOUND) -I. -I$(BUILD)/gen
+
+# Libraries, as MODULE:NAME for pkg-config and without it. oneDNN is spoken to in its major version,
+# which its header tells; DNN=none: without it.
+DNN ?= $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | \
+    $(CC) $(EXTRA) $(CFLAGS) -E -P - 2>/dev/null | tail -n 1)
+override DNN := $(or $(filter 2 3,$(DNN)),none)
+PKG_CONFIG ?= pkg-config
+PROTOC ?= $(or $(shell command -v protoc-c),protoc)
+libraries = $(shell for l in $(1); do $(PKG_CONFIG) --$(2) $${l%:*} 2>/dev/null || \
+    [ $(2) = cflags ] || echo $$l | sed 's/.*:/-l/'; done)
+NEEDED := libxxhash:xxhash sqlite3:sqlite3 libcjson:cjson libprotobuf-c:protobuf-c libzip:zip \
+    $(if $(filter none,$(DNN)),,dnnl:dnnl)
+FOUND := $(call libraries,$(NEEDED) z3:z3 cmocka:cmocka,cflags)
+LIBS := -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lpthread
+Z3 := $(call libraries,z3:z3,libs)
+CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
-sources = $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
+UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
+    $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
+sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBRARY := $(call objects,$(call sources,$(FOLDERS))) $(BUILD)/gen/onnx.pb-c.o
@@ -78,7 +95,7 @@ $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
 $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
-$(BUILD)/verify-rules: private LIBS += -lz3
+$(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):
 	$(COMPILE) -o $@ $^ $(LIBS)
 
@@ -101,7 +118,7 @@ $(NAMES:%=$(BUILD)/completions/_%): $(BUILD)/completions/_%: $(BUILD)/%
 # archive too. test/shared is what tests share.
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter %/lib$(firstword $(subst _, ,$*)).a,$(ARCHIVES)) \
-	    $(BUILD)/libisomer.a -lcmocka $(LIBS) $(if $(filter verifier_%,$*),-lz3)
+	    $(BUILD)/libisomer.a $(CMOCKA) $(LIBS) $(if $(filter verifier_%,$*),$(Z3))
 
 # Small programs that the tests in Python run.
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
@@ -135,9 +152,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c $(BUILD)/flags
 	$(COMPILE) -w -c -o $@ $<
 $(BUILD)/gen/onnx.pb-c.c: $(BUILD)/gen/onnx.pb-c.h
-$(BUILD)/gen/onnx.pb-c.h: $(ONNX_PROTO)
+$(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	@mkdir -p $(@D)
-	protoc-c --proto_path=$(dir $<) --c_out=$(@D) $<
+	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
 
 # Three files whose times change only when their contents do: `flags` when the compiler or its flags
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that

@@ -3,6 +3,7 @@
    lifted and printed. */
 #include "generator/generate_inner.h"
 #include "ops/base/random.h"
+#include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -70,12 +71,7 @@ static bool take_task(void *user, uint64_t task) {
     x->ok = flush(x, false);
     x->mine = claim(x->g);
     if (!x->ok || runs_is_done(&x->g->runs, task)) return false;
-    if (x->ntask == x->task_room) {
-        uint64_t *more =
-            ARENA_NEW(x->hand->w->arena, uint64_t, x->task_room = 2 * x->task_room + 256);
-        if (x->ntask) memcpy(more, x->task, x->ntask * sizeof *more);
-        x->task = more;
-    }
+    ARENA_GROW(x->hand->w->arena, x->task, x->task_room, x->ntask + 1);
     x->task[x->ntask++] = task;
     return true;
 }

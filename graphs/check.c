@@ -3,6 +3,7 @@
 #include "graphs/check.h"
 #include "graphs/execute.h"
 #include "graphs/oracle.h"
+#include "graphs/rewrite.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
@@ -11,17 +12,30 @@
 
 /* ---- samples */
 
+/* One in four each: 0, tiny, about 1, large; half precision has little room for squares. */
+static double extreme(Random *r, DType t) {
+    const double large = t == DT_FLOAT16 ? 100 : 1e4, x = 2 * random_unit(r) - 1;
+    switch (random_below(r, 4)) {
+    case 0: return 0;
+    case 1: return x / large;
+    case 2: return x;
+    default: return x * large;
+    }
+}
+
+static double sample_real(Random *r, int sample, DType t) {
+    if (sample == SAMPLE_EXTREME) return extreme(r, t);
+    return sample % 3 == 0   ? random_unit(r)
+           : sample % 3 == 1 ? random_normal(r)
+                             : 2 * random_unit(r) - 1;
+}
+
 void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, void *out) {
     Random r = {random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
-    char class = dtype_class(t);
-    for (int64_t i = 0; i < n; i++) {
-        if (class == 'F')
-            element_set_real(t, out, i,
-                             sample % 3 == 0   ? random_unit(&r)
-                             : sample % 3 == 1 ? random_normal(&r)
-                                               : 2 * random_unit(&r) - 1);
+    const bool real = dtype_class(t) == 'F';
+    for (int64_t i = 0; i < n; i++)
+        if (real) element_set_real(t, out, i, sample_real(&r, sample, t));
         else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
-    }
 }
 
 /* ---- graphs */
@@ -78,7 +92,10 @@ static bool take_buffers(Sampled *s) {
     s->spare = ARENA_NEW(s->arena, void *, s->a->nout);
     s->moved = ARENA_NEW(s->arena, double *, s->a->nout);
     for (int k = 0; k < s->a->nin; k++) {
-        if (!tensor_size(s, s->a->in[k], &n)) return false;
+        if (!tensor_size(s, s->a->in[k], &n) || !tensor_size(s, s->b->in[k], &other)) return false;
+        if (n != other ||
+            value_type(s->w, s->a->in[k])->dtype != value_type(s->w, s->b->in[k])->dtype)
+            return error_set(s->error, E_INVALID, "check", "input %d has another type or size", k);
         s->in[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
     }
     for (int k = 0; k < s->a->nout; k++) {
@@ -98,6 +115,14 @@ static bool take_buffers(Sampled *s) {
     return true;
 }
 
+void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
+    Random r = {random_at(seed, (uint64_t)input), 0};
+    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++) {
+        const double by = random_next(&r) & 1 ? 2 * dtype_roundoff(t) : -2 * dtype_roundoff(t);
+        element_set_real(t, out, i, element_real(t, data, i) * (1 + by));
+    }
+}
+
 void check_input(const CheckOptions *o, const char *input, DType t, int index, int sample,
                  int64_t n, void *out) {
     const void *data = o->given ? o->given(o->given_user, input, sample, t, n) : NULL;
@@ -105,12 +130,16 @@ void check_input(const CheckOptions *o, const char *input, DType t, int index, i
     else tensor_sample(o->seed, index, sample, t, n, out);
 }
 
-static void draw(Sampled *s, int sample) {
+static void draw_input(Sampled *s, int k, int sample) {
+    const Value v = s->a->in[k];
     int64_t n;
-    for (int k = 0; k < s->a->nin; k++)
-        if (tensor_size(s, s->a->in[k], &n))
-            check_input(s->o, input_name(s->w, s->a->in[k]), value_type(s->w, s->a->in[k])->dtype,
-                        k, sample, n, (void *)(uintptr_t)s->in[k]);
+    if (tensor_size(s, v, &n))
+        check_input(s->o, input_name(s->w, v), value_type(s->w, v)->dtype, k, sample, n,
+                    (void *)(uintptr_t)s->in[k]);
+}
+
+static void draw(Sampled *s, int sample) {
+    for (int k = 0; k < s->a->nin; k++) draw_input(s, k, sample);
 }
 
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }
@@ -130,12 +159,7 @@ static void forget_moves(Sampled *s) {
 static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = wide ? wide_type(output_type(s, k)) : output_type(s, k);
-        for (int64_t i = 0; i < s->count[k]; i++) {
-            const double x = element_real(t, undisturbed[k], i),
-                         y = element_real(t, s->spare[k], i), by = fabs(x - y);
-            const bool same = x == y || (isnan(x) && isnan(y));
-            if (!same) s->moved[k][i] = fmax(s->moved[k][i], isnan(by) ? INFINITY : by);
-        }
+        moves_add(t, undisturbed[k], s->spare[k], s->count[k], s->moved[k]);
     }
 }
 
@@ -157,21 +181,51 @@ static const void **inputs_nearby(Sampled *s, int draw) {
         int64_t n = 0;
         near[k] = s->in[k];
         if (dtype_class(t) != 'F' || !tensor_size(s, s->a->in[k], &n)) continue;
-        Random r = {random_at(s->o->seed + (uint64_t)draw, (uint64_t)k), 0};
         void *data = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
-        for (int64_t i = 0; i < n; i++)
-            element_set_real(t, data, i,
-                             element_real(t, s->in[k], i) *
-                                 (1 + (random_next(&r) & 1 ? 2 : -2) * dtype_roundoff(t)));
+        data_nearby(s->o->seed + (uint64_t)draw, k, t, n, s->in[k], data);
         near[k] = data;
     }
     return near;
 }
 
-static bool add_run_moves(Sampled *s, Runner *runner, void *const undisturbed[]) {
+/* A graph whose constants are a rounding away, where they are floats and no large weights, which
+   many products average. */
+static bool graph_nearby(Sampled *s, const Graph *g, int draw, Graph *out) {
+    enum { WEIGHTS = 1 << 20 };
+    World *w = s->w;
+    const NodeList live = graph_live(w, s->arena, g);
+    Value *from = ARENA_NEW(s->arena, Value, live.n), *to = ARENA_NEW(s->arena, Value, live.n);
+    ValueMap map;
+    int n = 0;
+    for (int k = 0; k < live.n; k++) {
+        Type t;
+        const void *bytes;
+        int64_t count;
+        if (!constant_get(w, live.v[k], &t, &bytes) || dtype_class(t.dtype) != 'F' ||
+            !poly_constant(w, type_count(w, &t), &count) || count > WEIGHTS)
+            continue;
+        void *data = arena_alloc_raw(w->arena, element_bytes(t.dtype, count) + 8);
+        data_nearby(s->o->seed + (uint64_t)draw, s->a->nin + k, t.dtype, count, bytes, data);
+        from[n] = live.v[k];
+        to[n++] = constant_make(w, &t, blob_put(w, data, element_bytes(t.dtype, count)));
+    }
+    return graph_substitute(w, s->arena, g, n, from, to, out, &map, s->error);
+}
+
+static bool run_nearby(Sampled *s, const Graph *g, int draw) {
+    Graph near;
+    if (!graph_nearby(s, g, draw, &near)) return false;
+    const Plan *plan = plan_build(s->w, s->arena, &near, s->sizes, s->error);
+    Runner *runner = plan ? runner_new(plan, s->o->backend, s->o->device, s->error) : NULL;
+    const bool ran = runner && runner_run(runner, inputs_nearby(s, draw), s->spare, s->error);
+    runner_free(runner);
+    return ran;
+}
+
+static bool add_run_moves(Sampled *s, const Graph *g, void *const undisturbed[]) {
     for (int k = 0; k < DISTURBANCES; k++) {
         ArenaMark mark = arena_mark(s->arena);
-        const bool ran = runner_run(runner, inputs_nearby(s, k), s->spare, s->error);
+        const bool ran = run_nearby(s, g, k);
         arena_reset(s->arena, mark);
         if (!ran) return false;
         add_moves(s, undisturbed, false);
@@ -222,20 +276,20 @@ static void take_up(const Sampled *s, const Difference each[], Difference *sum, 
 
 static Tolerance run_tolerance(const Sampled *s, DType t) { return tolerance_of(s->o->class, t); }
 
-/* By the executor: where they differ, roundings of the inputs and, in small graphs, of every node
-   say how well the result is determined at all. */
-static bool compare_runs(Sampled *s, Runner *a, Runner *b, Difference *sum) {
+/* By the executor: where they differ, roundings of inputs and constants and, in small graphs, of
+   every node say how well the result is determined at all. */
+static bool compare_runs(Sampled *s, Difference *sum, Difference *kept) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, false, each);
     if (any_differs(s, each)) {
         const OracleNoise noise = {.own_type = true};
         forget_moves(s);
-        if (!add_run_moves(s, a, s->out_a) || !add_run_moves(s, b, s->out_b)) return false;
+        if (!add_run_moves(s, s->a, s->out_a) || !add_run_moves(s, s->b, s->out_b)) return false;
         add_definition_moves(s, s->a, noise, s->wide_a);
         add_definition_moves(s, s->b, noise, s->wide_b);
         compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, true, each);
     }
-    take_up(s, each, sum, s->o->each);
+    take_up(s, each, sum, kept);
     return true;
 }
 
@@ -321,12 +375,43 @@ static bool check_sample(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
     if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
         return false;
     s->small = s->small && run_definitions(s);
-    if (!compare_runs(s, a, b, &r->run)) return false;
+    if (!compare_runs(s, &r->run, s->o->each)) return false;
     if (!s->small) return true;
     compare_definitions(s, &r->oracle);
     compare_kernels(s, s->a, s->out_a, s->wide_a, &r->kernel);
     compare_kernels(s, s->b, s->out_b, s->wide_b, &r->kernel);
     return true;
+}
+
+/* Where one of two results is finite and the other is not, for compare_runs b's becomes a's. */
+static void compare_ranges(Sampled *s, Difference *d) {
+    for (int k = 0; k < s->a->nout; k++) {
+        const DType t = output_type(s, k);
+        for (int64_t i = 0; i < s->count[k] && dtype_class(t) == 'F'; i++) {
+            const double x = element_real(t, s->out_a[k], i), y = element_real(t, s->out_b[k], i);
+            if (isfinite(x) && isfinite(y)) continue;
+            element_set_real(t, s->out_b[k], i, x);
+            if (isfinite(x) == isfinite(y) || d->first >= 0) continue;
+            *d = (Difference){.output = k, .first = i, .a = x, .b = y};
+        }
+    }
+}
+
+/* Whole numbers are those of the first sample: they may be indices. */
+static void draw_extremes(Sampled *s) {
+    for (int k = 0; k < s->a->nin; k++) {
+        const DType t = value_type(s->w, s->a->in[k])->dtype;
+        draw_input(s, k, dtype_class(t) == 'F' ? SAMPLE_EXTREME : 0);
+    }
+}
+
+static bool check_extremes(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
+    draw_extremes(s);
+    if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
+        return false;
+    compare_ranges(s, &r->range);
+    s->small = s->small && run_definitions(s);
+    return compare_runs(s, &r->extreme, NULL);
 }
 
 static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, CheckResult *r) {
@@ -352,10 +437,12 @@ static bool check(Sampled *s, CheckResult *r) {
     Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
            *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
     s->small = plan_flops(a) + plan_flops(b) <= limit;
-    bool done = rb && check_samples(s, ra, rb, samples, r);
+    bool done = rb && check_samples(s, ra, rb, samples, r) &&
+                (!s->o->extreme || check_extremes(s, ra, rb, r));
     runner_free(ra);
     runner_free(rb);
-    r->agrees = r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0;
+    r->agrees =
+        r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0 && r->extreme.first < 0;
     return done;
 }
 
@@ -363,6 +450,8 @@ static CheckResult nothing_found(void) {
     return (CheckResult){.agrees = true,
                          .run = difference_none(),
                          .oracle = difference_none(),
+                         .extreme = difference_none(),
+                         .range = difference_none(),
                          .kernel = difference_none()};
 }
 

@@ -7,16 +7,23 @@
 #include "ops/base/random.h"
 #include "ops/steps.h"
 
-/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on.
-   Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
+/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on;
+   SAMPLE_EXTREME: zeros, tiny, usual and large numbers of either sign. Integers are 0 or 1 (they
+   may be indices), bytes 0..255. Depends on nothing but its arguments. */
+enum { SAMPLE_EXTREME = 63 };
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
+
+/* Floats of `data` moved to a neighbour, up or down as the seed draws it; out may be data. Other
+   types are left alone. */
+void data_nearby(uint64_t seed, int input, DType, int64_t n, const void *data, void *out);
 
 /* What an input is on a sample, of so many elements; NULL: drawn. */
 typedef const void *CheckGiven(const void *user, const char *input, int sample, DType, int64_t n);
 typedef struct CheckOptions {
     const Backend *backend;
     Device *device;
-    int samples; /* 0: 2 */
+    int samples;  /* 0: 2 */
+    bool extreme; /* SAMPLE_EXTREME too */
     uint64_t seed;
     const char *class;   /* NULL: "rounds" */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions
@@ -31,11 +38,13 @@ void check_input(const CheckOptions *, const char *input, DType, int index, int 
                  void *out);
 typedef struct CheckResult {
     bool agrees;
-    Difference run;    /* of b from a, by the executor */
-    Difference oracle; /* of b from a, by their definitions in double (count 0: too large, or not
-                          all operators have one) */
-    Difference kernel; /* of the executor from the definitions, over both; floats only, 1e-2 of the
-                          greatest element at least */
+    Difference run;     /* of b from a, by the executor */
+    Difference oracle;  /* of b from a, by their definitions in double (count 0: too large, or not
+                           all operators have one) */
+    Difference extreme; /* as run, on SAMPLE_EXTREME, where both are finite */
+    Difference range;   /* the first element there that is finite in one of them only */
+    Difference kernel;  /* of the executor from the definitions, over both; floats only, 1e-2 of the
+                           greatest element at least */
 } CheckResult;
 /* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run:
  *e says why; no verdict then. */

@@ -42,6 +42,14 @@ double tensor_scale(DType t, const void *a, int64_t n) {
     return scale;
 }
 
+void moves_add(DType t, const void *a, const void *b, int64_t n, double moved[]) {
+    for (int64_t i = 0; i < n; i++) {
+        const double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
+        const bool same = x == y || (isnan(x) && isnan(y));
+        if (!same) moved[i] = fmax(moved[i], isnan(by) ? INFINITY : by);
+    }
+}
+
 void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance,
                      const double moved[], int output, Difference *d) {
     double scale = tensor_scale(t, a, n), base = tolerance.atol + tolerance.rtol * scale;

@@ -26,6 +26,8 @@ enum { NOISE_MARGIN = 8 };
 Difference difference_none(void);
 void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance,
                      const double moved[], int output, Difference *d);
+/* moved[i] grows to how far b is from a there: a is a result, b what it is with other roundings. */
+void moves_add(DType, const void *a, const void *b, int64_t n, double moved[]);
 /* Takes up what x found: the greatest of both, the first of what came first. */
 void difference_add(Difference *d, const Difference *x);
 /* The greatest finite |a|; 0: there is none. */

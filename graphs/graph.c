@@ -21,17 +21,13 @@ typedef struct BlobKey {
     size_t size;
 } BlobKey;
 
-World *graph_world_new(Escape *escape, size_t limit) {
-    World *w = world_new(escape, limit);
-    world_init_ops(w);
+void graph_tables_init(World *w) {
     GraphTables *t = ARENA_NEW(w->arena, GraphTables, 1);
     w->graphs = t;
     column_init(w, &t->blob, TABLE_BLOB, sizeof(BlobInfo));
     column_init(w, &t->seen, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->border, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->elements, TABLE_NODE, sizeof(Elements));
-    expansions_parse(w, t);
-    return w;
 }
 
 /* ---- nodes and values */

@@ -21,9 +21,6 @@ typedef struct Graph { /* copied by value; the arrays belong to the arena they w
     const Value *in, *out;
 } Graph;
 
-/* A World (world_new) with what ops/ and graphs/ keep beside its tables; world_free frees all. */
-World *graph_world_new(Escape *, size_t limit);
-
 /* Makes a node, or finds the equal one, and returns its first value; 0 and *why (static text) if
    shape() refuses. attr holds all attributes in the order of op->attrs (node_attrs fills in the
    defaults). The inputs may end early if the rest are optional. nout matters for operators with a

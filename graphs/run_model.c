@@ -12,6 +12,7 @@
 #include "ops/backend.h"
 #include "ops/base/main.h"
 #include "ops/core/element.h"
+#include "graphs/world.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -108,12 +108,10 @@ static void run_shape(World *w, Entry *e) {
     Lit room[64];
     Needs needs = {.room = 64, .v = room};
     Call c = call_of(w, e, &needs);
-    bool overflow = w->overflow;
-    w->overflow = false;
+    Overflow overflow = overflow_begin(w);
     if (!e->info.why) e->info.why = e->info.op->shape(&c);
     if (!e->info.why) e->info.why = needs_fit(w, &needs);
-    if (w->overflow) e->info.why = "sizes overflow";
-    w->overflow = overflow;
+    if (overflow_end(w, overflow)) e->info.why = "sizes overflow";
     if (e->info.why) return;
     TypeId *out = ARENA_NEW(w->arena, TypeId, e->info.nout);
     for (int j = 0; j < e->info.nout; j++) {
@@ -173,14 +171,11 @@ static uint32_t *stamp_of(World *w, Ex e) { return column_at(w, &((Ops *)w->ops)
 static Ex run_define(World *w, Entry *e, int port) {
     Call c = call_of(w, e, NULL);
     Dims i = {.n = e->out[port].dim.n};
-    bool overflow = w->overflow;
+    Overflow overflow = overflow_begin(w);
     c.port = port;
-    w->overflow = false;
     for (int a = 0; a < i.n; a++) i.v[a] = poly_symbol(w, symbol_index(w, (uint32_t)a));
     Ex define = e->info.op->define(&c, i);
-    if (w->overflow) define = 0;
-    w->overflow = overflow;
-    return define;
+    return overflow_end(w, overflow) ? 0 : define;
 }
 Ex sig_define(World *w, Sig sig, int port) {
     Entry *e = entry_of(w, sig);
@@ -208,14 +203,12 @@ bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
     Entry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);
     if (e->info.why) return false;
-    bool overflow = w->overflow, good;
-    w->overflow = false;
+    bool good;
+    Overflow overflow = overflow_begin(w);
     Ex define = e->info.op->value ? 0 : sig_define(w, sig, 0);
     if (define) good = value_walk(w, define, &e->out[0], e->info.nin, e->in, in, out);
     else good = e->info.op->value && e->info.op->value(&c, in, out);
-    good = good && !w->overflow;
-    w->overflow = overflow;
-    return good;
+    return !overflow_end(w, overflow) && good;
 }
 
 void sig_digest(World *w, const Op *op, char out[33]) {

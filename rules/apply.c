@@ -1,7 +1,10 @@
 /* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with
-   the bound sizes in their attributes. Every need of the new nodes, every condition of the rule and
-   the equality of the results' types must be entailed by what is known of the model's sizes; else
-   nothing is replaced. */
+   the bound sizes in their attributes. The bindings under which a rule is applied are among those
+   under which it was proved: what the proof assumed, the left side's needs as they stand over the
+   rule's symbols and every condition, must be entailed by what is known of the model's sizes. The
+   graph's own nodes may need less, since a shape may be more lenient where a size is a number (a 1
+   is broadcast, a negative step is allowed). Every need of the new nodes and the equality of the
+   results' types must be entailed, too; else nothing is replaced. */
 #include "rules/match.h"
 #include <string.h>
 
@@ -67,6 +70,13 @@ static bool entailed(Application *a, Lit lit, const char *what) {
     return refuse(a, what, t.data);
 }
 
+/* Of the rule's symbols, which are replaced by what they are bound to. */
+static bool all_entailed(Application *a, int n, const Lit *lit, const char *what) {
+    for (int k = 0; k < n; k++)
+        if (!entailed(a, (Lit){poly_at(a, lit[k].p), lit[k].eq}, what)) return false;
+    return true;
+}
+
 static bool make_node(Application *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
@@ -106,10 +116,9 @@ bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value
     Application a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
-    for (int k = 0; k < i->nwhere; k++)
-        if (!entailed(&a, (Lit){poly_at(&a, i->where[k].p), i->where[k].eq},
-                      "condition not shown here:"))
-            return false;
+    if (!all_entailed(&a, i->nneed_from, i->need_from, "what the proof assumed, not shown here:") ||
+        !all_entailed(&a, i->nwhere, i->where, "condition not shown here:"))
+        return false;
     for (int k = 0; k < i->ninput; k++) widen(&a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);

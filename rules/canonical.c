@@ -3,6 +3,7 @@
    lengths of its blocks, so that renaming and the order of lines do not count. The digest of a
    verdict covers identifier, conditions, class and the operators' definitions. */
 #include "rules/rule.h"
+#include "graphs/world.h"
 #include <string.h>
 
 enum { SYMBOLS = 256 };

@@ -23,11 +23,7 @@ typedef struct Writer {
 } Writer;
 
 static bool keep(Writer *o, const char *path) {
-    if (o->n == o->room) {
-        char **more = ARENA_NEW(o->x->arena, char *, o->room = 2 * o->room + 64);
-        if (o->n) memcpy(more, o->made, sizeof *more * (size_t)o->n);
-        o->made = more;
-    }
+    ARENA_GROW(o->x->arena, o->made, o->room, o->n + 1);
     o->made[o->n++] = arena_string(o->x->arena, path, strlen(path));
     return true;
 }

@@ -4,6 +4,7 @@
 #include "ops/base/main.h"
 #include "rules/export.h"
 #include "rules/installed.h"
+#include "graphs/world.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
    replaced and everything is built again, until nothing is left to solve. TASO applies a rule only
    where both sides have shapes, so the inputs' types say what both demand; equalities that cannot
    be solved are conditions of the rule. */
-#include "graphs/graph.h"
+#include "graphs/world.h"
 #include "rules/taso_inner.h"
 #include <stdlib.h>
 #include <string.h>

@@ -19,11 +19,7 @@ char *helper_find(Arena *a, const char *name) {
 }
 
 void words_add(Words *w, const char *text) {
-    if (w->n + 1 >= w->room) {
-        char **more = ARENA_NEW(w->arena, char *, w->room = 2 * w->room + 16);
-        if (w->n) memcpy(more, w->v, sizeof *more * (size_t)w->n);
-        w->v = more;
-    }
+    ARENA_GROW(w->arena, w->v, w->room, w->n + 2);
     w->v[w->n++] = arena_string(w->arena, text, strlen(text));
 }
 

@@ -8,6 +8,7 @@
 #include "ops/backend.h"
 #include "ops/base/options.h"
 #include "search/trial.h"
+#include "graphs/world.h"
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,7 +160,7 @@ static bool inline_decided(Run *r, bool *again) {
     *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
              model_inline(r->model, &r->prefold, r->arena, &file);
     if (!*again) return true;
-    int fd = run_memory_file(&file);
+    int fd = file_in_memory(file.n, file.v);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
     if (r->memory) held_free(&r->held);
     file_hold(r->arena, &r->held, r->memory = fd);
@@ -172,12 +173,13 @@ static bool inline_decided(Run *r, bool *again) {
     return true;
 }
 
-/* Operators below version 7 broadcast by other rules than all that is said of them here, and what
-   those of a later ONNX will mean is not known: such a model is copied. */
+/* The operator sets of ONNX that are understood. Operators of older ones broadcast by other rules
+   than all that is said of them here, and what those of later ones will mean is not known: such a
+   model is copied. */
+enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 static bool known_version(const Run *r) {
-    enum { OLDEST = 7, NEWEST = 28 };
     int64_t version = model_version(r->model);
-    return !version || (version >= OLDEST && version <= NEWEST);
+    return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
 static bool open_model(Run *r) {
@@ -325,8 +327,8 @@ static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
 static bool only_copied(const Run *r, IsomerResult *out) {
     if (known_version(r)) return false;
     snprintf(out->warning, sizeof out->warning,
-             "%s: operator set %lld is not among 7 to 28: the file is copied as it is", r->in,
-             (long long)model_version(r->model));
+             "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
+             (long long)model_version(r->model), OPSET_OLDEST, OPSET_NEWEST);
     return true;
 }
 
@@ -400,7 +402,9 @@ typedef struct Guarded {
     Run run;
 } Guarded;
 
-static bool list_rules(Run *r, IsomerResult *out) { return library(r) && run_list_rules(r, out); }
+static bool list_rules(Run *r, IsomerResult *out) {
+    return words_known(r) && library(r) && run_list_rules(r, out);
+}
 
 static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {

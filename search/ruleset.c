@@ -40,11 +40,7 @@ typedef struct RuleSearch {
 /* ---- candidates */
 
 static Candidate *add(RuleSearch *s, Candidate c) {
-    if (s->n == s->room) {
-        Candidate *more = ARENA_NEW(s->r->arena, Candidate, s->room = 2 * s->room + 16);
-        if (s->n) memcpy(more, s->v, sizeof *more * (size_t)s->n);
-        s->v = more;
-    }
+    ARENA_GROW(s->r->arena, s->v, s->room, s->n + 1);
     s->v[s->n] = c;
     return &s->v[s->n++];
 }

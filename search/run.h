@@ -83,8 +83,6 @@ bool run_fits(Run *, const Derivation *, Error *); /* run_pieces without them */
 int64_t run_constant_bytes(Run *, const Graph *);
 /* A finished derivation; false: the check_note says why the original stands. */
 bool run_writable(Run *, const Derivation *);
-/* A file that no folder holds; -1: there is no memory for it. */
-int run_memory_file(const Pieces *);
 typedef struct RunFolder { /* folder.c: under $TMPDIR; held_free removes it and its files */
     Held held;
     Run *r;

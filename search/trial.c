@@ -10,12 +10,11 @@
 #include "search/run.h"
 #include "search/trial.h"
 #include "search/whole.h"
+#include "graphs/world.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { CUTS = 2000 };
 
@@ -88,21 +87,6 @@ static bool open_original(Trial *c) {
     return open_side(c, &c->side[0], c->r->from, size_here, c);
 }
 
-static bool write_all(int fd, const char *bytes, size_t n) {
-    size_t done = 0;
-    for (ssize_t got = 0; done < n && got >= 0; done += got > 0 ? (size_t)got : 0)
-        got = write(fd, bytes + done, n - done);
-    return done == n;
-}
-
-int run_memory_file(const Pieces *p) {
-    int fd = memfd_create("isomer", MFD_CLOEXEC);
-    bool good = fd >= 0;
-    for (int k = 0; k < p->n && good; k++) good = write_all(fd, p->v[k].at, p->v[k].n);
-    if (fd >= 0 && !good) close(fd);
-    return good ? fd : -1;
-}
-
 /* The result's bytes as a file that no folder holds. */
 static bool open_result(Trial *c, const Derivation *d) {
     Run *r = c->r;
@@ -110,7 +94,7 @@ static bool open_result(Trial *c, const Derivation *d) {
     char path[64];
     Pieces file;
     bool good = run_pieces(r, d, a, &file, r->error);
-    int fd = good ? run_memory_file(&file) : -1;
+    int fd = good ? file_in_memory(file.n, file.v) : -1;
     arena_free(a);
     if (!good) return false;
     if (fd < 0)
@@ -371,6 +355,8 @@ static bool verdict(Trial *t, const CheckResult *c) {
     keep_outputs(t);
     if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &c->run);
     return differs(t, &c->run, "the result differs from the original", 9) &&
+           differs(t, &c->extreme, "the result differs from the original on large and tiny data",
+                   9) &&
            differs(t, &c->oracle,
                    "the result differs from the original, both by definitions in double", 17) &&
            differs(t, &c->kernel, "the built-in runtime differs from the definitions in double", 9);
@@ -388,6 +374,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     *c = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
     c->arena = c->w->arena;
     c->options = (CheckOptions){.samples = r->o->check,
+                                .extreme = true,
                                 .seed = r->o->seed,
                                 .class = trial_class(d),
                                 .given = run_given_data,
@@ -426,17 +413,29 @@ bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], Error *e)
     return cost_whole(cost, n + 1, graphs, seconds, e);
 }
 
+/* NULL, or why the result may not take the original's place although it agrees on usual data: it
+   overflows elsewhere, or hides that the original does, and no class of its rules says so. */
+static const char *range_differs(Trial *c, const CheckResult *r) {
+    const Difference *x = &r->range;
+    if (x->first < 0 || !strcmp(c->options.class, "drops")) return NULL;
+    return arena_format(c->arena,
+                        "on data from -1e4 to 1e4 element %" PRId64 " of %s is %g, was %g",
+                        x->first, compared_name(c, x), x->b, x->a);
+}
+
 TrialResult trial_check(Trial *c) {
     CheckResult result;
     const char *why = NULL;
     if (!open_device(c)) return TRIAL_FAILED;
     if (compare(c, &result, &why)) {
         whole_agrees(c, &result);
-        return verdict(c, &result) ? TRIAL_AGREES : TRIAL_FAILED;
+        if (!verdict(c, &result)) return TRIAL_FAILED;
+        why = range_differs(c, &result);
+        if (!why) return TRIAL_AGREES;
+        c->r->stats.checked = false;
     }
     if (!why) return TRIAL_FAILED;
-    c->r->stats.check_note = arena_format(
-        c->r->arena, "the original stands, because what rules made of it cannot be checked: %s",
-        why);
+    c->r->stats.check_note =
+        arena_format(c->r->arena, "the original stands, because of what rules made of it: %s", why);
     return TRIAL_IMPOSSIBLE;
 }

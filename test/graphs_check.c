@@ -5,6 +5,7 @@
 #include "graphs/sizes.h"
 #include "ops/backend.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,6 +147,9 @@ static void results_of_other_types_fail(void **state) {
          "%x : F [8]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_CHECK},
         {"%x : F [n]\nbody\n %y = relu %x\n out %y\n",
          "%x : F [n]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_INVALID},
+        /* data drawn for one would be read beyond its end by the other */
+        {"%x : F [4]\nbody\n %y = reduce_sum %x axes=[0]\n out %y\n",
+         "%x : F [4000]\nbody\n %y = reduce_sum %x axes=[0]\n out %y\n", E_INVALID},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         World *w = graph_world_new(NULL, 0);
@@ -162,7 +166,7 @@ static void results_of_other_types_fail(void **state) {
         for (uint32_t s = 0; s < n; s++) value[s] = 6;
         assert_false(graphs_check(w, &a, &b, (Sizes){n, value}, &o, &r, &e));
         assert_int_equal(e.kind, cases[k].kind);
-        assert_non_null(strstr(e.reason, "output 0 has another type or size"));
+        assert_non_null(strstr(e.reason, "put 0 has another type or size"));
         cpu->close(o.device);
         world_free(w);
     }

@@ -1,6 +1,7 @@
 /* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks
    truncate, live nodes and uses are what the graph says. */
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -2,6 +2,7 @@
    field. */
 #include "test/shared/onnx_build.h"
 #include "graphs/onnx/import.h"
+#include "graphs/world.h"
 #include <stdio.h>
 
 /* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */

@@ -49,7 +49,7 @@ static void options_are_checked(void **state) {
     assert_non_null(build);
     assert_int_equal(strspn(build + strlen("generic kernels "), "0123456789abcdef"), 12);
     assert_non_null(strstr(text, "OpenBLAS"));
-    assert_non_null(strstr(text, "oneDNN 2"));
+    assert_non_null(strstr(text, "oneDNN"));
     assert_int_equal(cpu->identity(d, text, 5), -1);
     cpu->close(d);
 }
@@ -168,7 +168,7 @@ static void operations_on_special_floats(void **state) {
     float a[ODD * ODD], b[ODD * ODD], y[ODD * ODD];
     for (int i = 0; i < ODD * ODD; i++) a[i] = odd[i / ODD], b[i] = odd[i % ODD];
     for (int d = 0; d < 2; d++)
-        for (int op = C_ADD; op < SCALAR_OP_COUNT; op++) {
+        for (int op = C_ADD; op < C_WHERE; op++) {
             if (op == C_MOD) continue; /* of floats: as x - floor(x/z) z rounds */
             apply(devices[d], op, DT_FLOAT, DT_FLOAT, y, a, b, ODD * ODD);
             const double ulp = op == C_POW || op >= C_EXP ? 4 : 1;

@@ -152,7 +152,7 @@ static void test_refusals(void **state) {
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         assert_string_equal(said(*state, signature(*state, rows[k].signature, 1)),
                             rows[k].expected);
-    assert_false(((World *)*state)->overflow);
+    assert_false(overflow_noted(*state));
 }
 
 static const char *defined(World *w, Sig sig, int port) {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "ops/base/random.h"
 #include "rules/follow.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <string.h>
 

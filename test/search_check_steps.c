@@ -11,6 +11,7 @@
 #include "ops/core/element.h"
 #include "search/run.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

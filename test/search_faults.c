@@ -10,6 +10,7 @@
 #include "graphs/costdb.h"
 #include "search/isomer.h"
 #include "test/shared/onnx_build.h"
+#include "graphs/world.h"
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "graphs/graph.h"
+#include "graphs/world.h"
 #include "verifier/infer.h"
 #include "verifier/verify.h"
 #include <string.h>
@@ -71,6 +71,10 @@ static void test_reals(void **state) {
 static void test_attacks(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/attacks.rules", 81, 132, 40);
+}
+static void test_needs(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/needs.rules", 24, 0, 0);
 }
 static void test_axioms(void **state) {
     (void)state;
@@ -355,27 +359,17 @@ static void test_forgotten_condition(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planted),
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_limit_of_steps),
-        cmocka_unit_test(test_preconditions),
-        cmocka_unit_test(test_categories),
-        cmocka_unit_test(test_inferred),
-        cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_useless_precondition),
-        cmocka_unit_test(test_determinant),
-        cmocka_unit_test(test_rename_apart),
-        cmocka_unit_test(test_feasibility),
-        cmocka_unit_test(test_indicator),
-        cmocka_unit_test(test_nonempty),
-        cmocka_unit_test(test_forgotten_condition),
-        cmocka_unit_test(test_corpus),
-        cmocka_unit_test(test_further),
-        cmocka_unit_test(test_data),
-        cmocka_unit_test(test_reals),
-        cmocka_unit_test(test_attacks),
-        cmocka_unit_test(test_axioms),
-        cmocka_unit_test(test_axioms_of_groups),
+        cmocka_unit_test(test_planted),        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_limit_of_steps), cmocka_unit_test(test_preconditions),
+        cmocka_unit_test(test_categories),     cmocka_unit_test(test_inferred),
+        cmocka_unit_test(test_guesses),        cmocka_unit_test(test_useless_precondition),
+        cmocka_unit_test(test_determinant),    cmocka_unit_test(test_rename_apart),
+        cmocka_unit_test(test_feasibility),    cmocka_unit_test(test_indicator),
+        cmocka_unit_test(test_nonempty),       cmocka_unit_test(test_forgotten_condition),
+        cmocka_unit_test(test_corpus),         cmocka_unit_test(test_further),
+        cmocka_unit_test(test_data),           cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_attacks),        cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_axioms),         cmocka_unit_test(test_axioms_of_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

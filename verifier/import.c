@@ -64,17 +64,9 @@ static void bind(Scope *s, Symbol from, Poly to) {
             s->to[k] = to;
             return;
         }
-    if (s->n == s->room) {
-        int room = 2 * s->room + 16;
-        Symbol *f = ARENA_NEW(s->m->p->arena, Symbol, room);
-        Poly *t = ARENA_NEW(s->m->p->arena, Poly, room);
-        if (s->n)
-            memcpy(f, s->from, sizeof *f * (size_t)s->n),
-                memcpy(t, s->to, sizeof *t * (size_t)s->n);
-        s->from = f;
-        s->to = t;
-        s->room = room;
-    }
+    int room = s->room;
+    ARENA_GROW(s->m->p->arena, s->from, room, s->n + 1);
+    ARENA_GROW(s->m->p->arena, s->to, s->room, s->n + 1);
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
@@ -90,7 +82,7 @@ static Scope scope_new(Import *m, const Node *node, Value v) {
 }
 static Poly placed(Scope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
-    if (s->m->p->w->overflow) prover_fail(s->m->p, "a size leaves 64 bits");
+    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size leaves 64 bits");
     return r;
 }
 static Dom condition(Scope *s, const Cond *c) {
@@ -434,12 +426,7 @@ static void add_part(Prover *p, Parts *s, Part x) {
     if (dom_false(p, x.dom)) return;
     if (s->n == READS_MAX) s->too_many = true;
     if (s->too_many) return;
-    if (s->n == s->room) {
-        Part *v = ARENA_NEW(p->arena, Part, 2 * s->room + 4);
-        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
-        s->v = v;
-        s->room = 2 * s->room + 4;
-    }
+    ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = x;
 }
 /* The part, its variables renamed, under more variables and conditions. */

@@ -121,7 +121,7 @@ static bool output_equal(Attempt *a, int k) {
 static bool outputs_equal(Attempt *a) {
     for (int k = 0; k < a->instance->from.nout; k++)
         if (!output_equal(a, k)) return false;
-    if (a->prover.w->overflow) prover_fail(&a->prover, "a size leaves 64 bits");
+    if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size leaves 64 bits");
     return true;
 }
 
@@ -177,11 +177,7 @@ static bool has_number(const TreeFacts *f, Literal x) {
 }
 static void add_number(Arena *arena, TreeFacts *f, Literal x) {
     if (has_number(f, x)) return;
-    if (f->n == f->room) {
-        Literal *v = ARENA_NEW(arena, Literal, f->room = 2 * f->room + 16);
-        if (f->n) memcpy(v, f->number, sizeof *v * (size_t)f->n);
-        f->number = v;
-    }
+    ARENA_GROW(arena, f->number, f->room, f->n + 1);
     f->number[f->n++] = x;
 }
 /* The numbers that are attributes in the graph that the rule states. */
@@ -266,7 +262,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
 static void attempt(Attempt *a) {
     Prover *p = &a->prover;
     if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
-        a->proof.vacuous = !p->w->overflow;
+        a->proof.vacuous = !overflow_noted(p->w);
         a->proof.why = "the conditions on sizes contradict each other";
         return;
     }
@@ -327,11 +323,13 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
     a->prover.solver = solver_new(w, arena, o->budget);
     normal_init(&a->prover);
+    Overflow overflow = overflow_begin(w);
     if (!stage(a, attempt)) a->proof.proved = false;
     if (a->proof.proved && !stage(a, classify)) {
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASS_DROPS;
         if (a->prover.maybe_empty) a->proof.proved = false;
     }
+    overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
     normal_done(&a->prover);
     solver_free(a->prover.solver);
@@ -356,8 +354,9 @@ bool prove_useless(World *w, Arena *arena, const Instance *before, const Instanc
     SizeFacts f[2];
     Solver *s[2];
     bool small = false;
-    for (int k = 0; k < 2; k++)
-        if (!size_facts(w, arena, i[k], &f[k])) return false;
+    Overflow overflow = overflow_begin(w);
+    bool possible = size_facts(w, arena, i[0], &f[0]) && size_facts(w, arena, i[1], &f[1]);
+    if (overflow_end(w, overflow) || !possible) return false;
     for (int k = 0; k < 2; k++) {
         s[k] = solver_new(w, arena, 0);
         for (int j = 0; j < f[k].nfact; j++) solver_assume(s[k], f[k].fact[j]);

@@ -307,7 +307,9 @@ static bool prepare(Refute *r, const RefuteOptions *o) {
     r->elements = o->elements ? o->elements : COUNT_MAX;
     r->values_only = o->values_only;
     r->small = o->small;
-    if (!size_facts(w, r->arena, i, &r->facts)) return false;
+    Overflow overflow = overflow_begin(w);
+    bool possible = size_facts(w, r->arena, i, &r->facts);
+    if (overflow_end(w, overflow) || !possible) return false;
     uint32_t nsymbol = intern_count(w->table[TABLE_SYMBOL]) + 1;
     r->value = ARENA_NEW(r->arena, int64_t, nsymbol);
     for (uint32_t k = 0; k < nsymbol; k++) r->value[k] = SIZE_UNKNOWN;

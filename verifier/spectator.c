@@ -364,7 +364,7 @@ static bool same_reals(World *w, Arena *a, const Graph *x, const Graph *y) {
     return same;
 }
 
-bool spectators(World *w, Arena *arena, const Instance *base, const Instance *wide) {
+static bool alike(World *w, Arena *arena, const Instance *base, const Instance *wide) {
     if (base->ninput != wide->ninput || base->from.nout != wide->from.nout ||
         !conditions_hold(w, base, wide))
         return false;
@@ -381,5 +381,11 @@ bool spectators(World *w, Arena *arena, const Instance *base, const Instance *wi
                       .input = ARENA_NEW(arena, Axes, wide->ninput)};
     for (int k = 0; k < wide->from.nout; k++)
         if (!output_same(s, k)) return false;
-    return !w->overflow;
+    return true;
+}
+
+bool spectators(World *w, Arena *arena, const Instance *base, const Instance *wide) {
+    Overflow overflow = overflow_begin(w);
+    bool same = alike(w, arena, base, wide);
+    return !overflow_end(w, overflow) && same;
 }

@@ -322,7 +322,7 @@ static Value make(Import *s, int n, const Value in[], int nout) {
     Value v = again ? node_rebuild(s->w, s->n->random, in, &why)
                     : node_make(s->w, s->op, attr, n, in, nout, &why);
     if (s->op->flags & OP_RANDOM) s->n->random = v;
-    if (s->w->overflow) return s->w->overflow = false, import_fail(s, "sizes beyond 64 bits"), 0;
+    if (overflow_noted(s->w)) return import_fail(s, "sizes beyond 64 bits"), 0;
     if (!v) import_fail(s, "%s", why);
     return v;
 }
@@ -455,8 +455,10 @@ bool normalize_by_tables(Import *s, Value out[]) {
         for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++) {
             if (!entry_fits(e, s->n)) continue;
             *s = fresh, s->op = op_number(k);
-            if (entry_import(s, e->attrs, out)) return true;
-            s->w->overflow = false;
+            Overflow overflow = overflow_begin(s->w);
+            bool fits = entry_import(s, e->attrs, out);
+            overflow_end(s->w, overflow);
+            if (fits) return true;
             if (!why) why = s->why, fresh.guess = s->guess;
         }
     s->why =

@@ -201,7 +201,7 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
     *size = poly_floor(s->w, poly_add(s->w, length, whole(s, step - 1)), whole(s, step));
     int64_t none;
     if (poly_constant(s->w, *size, &none) && none == 0) *start = zero;
-    return !s->w->overflow;
+    return !overflow_noted(s->w);
 }
 
 static bool slice_axes(Import *s, int attr) {
@@ -479,8 +479,7 @@ bool special_import(Import *s, const char *ours, const char *special) {
         if (strcmp(table[k].name, special) == 0 &&
             (!table[k].ours || strcmp(table[k].ours, ours) == 0)) {
             bool ok = table[k].fn(s, our_attr(s->op, ours));
-            return ok && s->w->overflow ? s->w->overflow = false,
-                                          import_fail(s, "sizes beyond 64 bits") : ok;
+            return ok && overflow_noted(s->w) ? import_fail(s, "sizes beyond 64 bits") : ok;
         }
     return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, special);
 }

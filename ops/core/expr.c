@@ -113,7 +113,7 @@ static bool lowest(int64_t p, int64_t q, ExNode *x) {
 Ex ex_rational(World *w, int64_t p, int64_t q) {
     ExNode x;
     if (!lowest(p, q, &x)) {
-        w->overflow = true;
+        overflow_note(w);
         x = (ExNode){.kind = EX_NUM, .p = 0, .q = 1};
     }
     return put(w, &x);
@@ -275,12 +275,7 @@ typedef struct Printer {
 static void print(Printer *, Ex);
 
 static void bind(Printer *p, Symbol s) {
-    if (p->n == p->room) {
-        Symbol *more = ARENA_NEW(p->w->scratch, Symbol, 2 * p->room + 8);
-        if (p->n) memcpy(more, p->bound, (size_t)p->n * sizeof *more);
-        p->bound = more;
-        p->room = 2 * p->room + 8;
-    }
+    ARENA_GROW(p->w->scratch, p->bound, p->room, p->n + 1);
     p->bound[p->n++] = s;
 }
 

@@ -53,17 +53,9 @@ static void memo_put(Arena *arena, Memo *m, uint32_t key, uint32_t value) {
 }
 
 static void push(Subst *s, Symbol from, Poly to) {
-    if (s->n == s->room) {
-        int room = 2 * s->room + 16;
-        Symbol *f = ARENA_NEW(s->w->scratch, Symbol, room);
-        Poly *t = ARENA_NEW(s->w->scratch, Poly, room);
-        if (s->n)
-            memcpy(f, s->from, (size_t)s->n * sizeof *f),
-                memcpy(t, s->to, (size_t)s->n * sizeof *t);
-        s->from = f;
-        s->to = t;
-        s->room = room;
-    }
+    int room = s->room;
+    ARENA_GROW(s->w->scratch, s->from, room, s->n + 1);
+    ARENA_GROW(s->w->scratch, s->to, s->room, s->n + 1);
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }

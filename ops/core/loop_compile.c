@@ -58,11 +58,7 @@ static void fail(Compile *c, const char *why) {
 }
 
 static void put(Words *s, int64_t v) {
-    if (s->n == s->room) {
-        int64_t *more = ARENA_NEW(s->arena, int64_t, s->room = s->room ? 2 * s->room : 64);
-        if (s->n) memcpy(more, s->v, (size_t)s->n * sizeof *more);
-        s->v = more;
-    }
+    ARENA_GROW(s->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = v;
 }
 

@@ -89,6 +89,7 @@ static void cpu_close(Device *d) {
 static Device *cpu_open(const char *text, char *why, size_t n) {
     Options o;
     if (!read_options(&o, text, why, n)) return NULL;
+    if (!dnn_built) o.no_dnn = true;
     Device *d = mem_realloc(NULL, sizeof *d);
     if (!d) return snprintf(why, n, "out of memory"), NULL;
     *d = (Device){.simd = choose_simd(o.generic), .threads = (int)o.threads, .grain = o.grain};

@@ -74,7 +74,8 @@ void shared_drop(Device *, void *);
 void *cpu_hold(Device *, const void *bytes, size_t n);
 /* An empty place: what is put there is dropped when the kernel is forgotten. */
 Share *build_share(Build *);
-void kernel_drop(Kernel *); /* all of them */
+void kernel_drop(Kernel *);   /* all of them */
+void kernel_forget(Kernel *); /* a kernel within another: all but its arena */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
@@ -97,6 +98,8 @@ typedef struct Nest {
     int64_t count, dim[STEP_RANK], *stride;
 } Nest;
 Nest nest_new(Arena *, const View *const view[], int n);
+/* An axis of one place where there is none. */
+void nest_with_axis(Nest *);
 /* Steps the axes before the last `inner`; false: all done. */
 bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
 /* Goes to the step of this number. */
@@ -185,7 +188,7 @@ typedef enum ActKind {
 } ActKind;
 typedef struct Act {
     ActKind kind;
-    float alpha, beta; /* clip: its bounds */
+    float alpha, beta; /* clip: its bounds; hardswish: x * clip(alpha*x + beta, 0, 1) */
 } Act;
 typedef struct Fused {
     bool whole; /* the epilogue is this and nothing else */
@@ -226,6 +229,8 @@ typedef struct Cut {
 } Cut;
 /* How many parts of this step are worth a thread each; 1: it is not cut. */
 int split_parts(const Build *);
+/* How many parts, of so many that there can be, for work of so many nanoseconds; at least 1. */
+int count_parts(const Build *, int64_t most, int64_t nanoseconds);
 /* make, for parts of the step where it pays and one of the cuts, the better ones first, allows it;
    else for the whole. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
@@ -235,6 +240,23 @@ bool split_rows(Build *, Make *make, int choice, Kernel *);
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
 
+/* ---- chosen.c: places that an input of indices chooses: `count` tuples of q indices, each of
+   which counts on an axis of x from its beginning or, if negative, from its end. */
+typedef struct Chosen {
+    int q;
+    int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */
+    Operand index;                                    /* int64 [count, q], dense */
+    size_t at;                                        /* in the scratch: offsets into x */
+} Chosen;
+/* Of q axes of x from `axis` on, by the step's view `index`. */
+bool chosen_new(Build *, const View *x, int axis, int q, int index, int64_t count, Chosen *);
+/* The offset of each tuple; NULL: there is no such place. */
+const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
+
+/* ---- operators with a kernel of their own here; false: not for this step */
+Make recurrent_build, gather_build, gathernd_build, gatherelements_build, reverse_build,
+    scatternd_build, scatterelements_build, topk_build, cumsum_build, cumprod_build;
+
 /* ---- third parties */
 typedef struct BlasOptions {
     const char *path, *coretype; /* path: NULL for the usual places; coretype: NULL for what fits
@@ -243,6 +265,7 @@ typedef struct BlasOptions {
 Blas *blas_open(const BlasOptions *, char *why, size_t n);
 void blas_close(Blas *);
 void blas_identity(const Blas *, char *text, size_t n);
+extern const bool dnn_built; /* this is built with oneDNN */
 Dnn *dnn_open(int threads, char *why, size_t n);
 void dnn_close(Dnn *);
 void dnn_identity(const Dnn *, char *text, size_t n);

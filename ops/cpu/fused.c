@@ -99,7 +99,7 @@ static bool match_act(const Build *b, const Step *s, int i, int *x, Fused *f) {
         if (s->code[in].op == simple[k].op)
             f->act[0] = (Act){simple[k].act, 0, 0}, f->nact = 1, *x = s->code[in].a;
     if (!f->nact && is_hardswish(b, s, in, x, &times))
-        f->act[0] = (Act){ACT_HARDSWISH, 0, 0}, f->nact = 1;
+        f->act[0] = (Act){ACT_HARDSWISH, 1.0f / 6, 0.5f}, f->nact = 1;
     if (!f->nact) f->nact = is_clip(b, s, in, x, &f->act[0]) || is_swish(s, in, x, &f->act[0]);
     if (f->nact && (scale * times != 1 || shift != 0))
         f->act[f->nact++] = (Act){ACT_LINE, (float)(scale * times), (float)shift};

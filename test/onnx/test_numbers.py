@@ -246,6 +246,87 @@ def test_a_disagreement_leaves_a_reproducer(optimize, dear, tmp_path):
     assert session.run(None, {"x": x})[0].shape[0] == 1
 
 
+ALMOST = """rule almost-sub
+  axes b = 0..2
+  %x : F [b..]   %y : F [b..]
+from
+  %d = sub %x %y
+  %r = relu %d
+  out %r
+to
+  %d = sub %x %y
+  %k = fill value=1001/1000 shape=[]
+  %e = mul %d %k
+  out %e
+rule add-add
+  axes b = 0..2
+  %x : F [b..]   %s : F []   %t : F []
+from
+  %p = add %x %s
+  %y = add %p %t
+  out %y
+to
+  %c = add %s %t
+  %y = add %x %c
+  out %y
+"""
+
+
+def test_a_reproducer_keeps_values_related(optimize, tmp_path):
+    """A part of the model where x and x + 100 are inputs: the difference of the two is always 100,
+    and what is wrong is 0.1, which random data for both would not show."""
+    nodes = [
+        helper.make_node("Add", ["x", "p"], ["a"]),
+        helper.make_node("Add", ["a", "q"], ["t"]),
+        helper.make_node("Sub", ["t", "x"], ["d"]),
+        helper.make_node("Relu", ["d"], ["y"]),
+    ]
+    weights = {"p": numpy.float32(40), "q": numpy.float32(60)}
+    model, out = chain(tmp_path, nodes, ([3, 4], [3, 4]), weights), tmp_path / "o.onnx"
+    rules = forged(tmp_path, ALMOST)
+    wrong = ["--enable", "almost-sub", "--enable", "add-add", "--rules", rules]
+    cheap = ["--measure-with", target(tmp_path, "1 + 2 * data.count(b'Relu') + data.count(b'Add')")]
+    done = optimize(model, out, *wrong, *cheap, library=False)
+    refused(done, 1, "by the definitions", "y", out=out)
+    text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
+    assert "that differs: the value y" in text
+    differences = [float(d) for d in re.findall(r"greatest difference ([^,]+),", text)]
+    assert differences and all(0.099 < d < 0.101 for d in differences), text
+
+
+OVERFLOWS = """rule exp-quotient
+  axes b = 0..2
+  %x : F [b..]   %y : F [b..]
+from
+  %e = exp %x
+  %f = exp %y
+  %d = div %e %f
+  out %d
+to
+  %d = sub %x %y
+  %e = exp %d
+  out %e
+"""
+
+
+def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
+    """exp(x) / exp(y) is NaN for large x and y, and exp(x - y) is not: the two agree on usual data
+    only."""
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Exp", ["r"], ["f"]),
+        helper.make_node("Div", ["e", "f"], ["y"]),
+    ]
+    model, out = chain(tmp_path, nodes, ([64, 4], [64, 4]), {}), tmp_path / "o.onnx"
+    rules = ["--rules", forged(tmp_path, OVERFLOWS)]
+    done = optimize(model, out, *rules, "--cost", "nodes", library=False)
+    assert done.returncode == 0 and out.read_bytes() == model.read_bytes()
+    assert "the original stands" in done.stdout and "on data from -1e4 to 1e4" in done.stdout
+    done = optimize(model, out, *rules, "--cost", "nodes", "--check=0", library=False)
+    assert done.returncode == 0 and out.read_bytes() != model.read_bytes()
+
+
 def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
     done = optimize(
         net(tmp_path / "m.onnx", blocks=1),

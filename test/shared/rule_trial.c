@@ -1,6 +1,7 @@
 /* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them
    for one symbol, until everything holds or the tries are used up. */
 #include "test/shared/rule_trial.h"
+#include "graphs/world.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "ops/backend.h"
 #include "ops/core/element.h"
 #include "ops/core/eval.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "graphs/stage.h"
 #include "ops/backend.h"
 #include "ops/core/element.h"
+#include "graphs/world.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

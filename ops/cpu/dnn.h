@@ -1,0 +1,106 @@
+/* dnn.h -- what the files of oneDNN share. dnn.c has the device, chains of primitives and operands,
+   dnn_steps.c the steps. What the major versions spell differently is declared here and defined in
+   dnn_2.c and dnn_3.c, of which the Makefile takes the one that fits the header installed; where
+   there is none it takes dnn_none.c in place of all of them. */
+#ifndef ISOMER_DNN_H
+#define ISOMER_DNN_H
+#include "ops/cpu/cpu.h"
+#include <oneapi/dnnl/dnnl.h>
+
+/* A memory descriptor as every call takes it. */
+#if DNNL_VERSION_MAJOR < 3
+typedef const dnnl_memory_desc_t *Layout;
+#else
+typedef const_dnnl_memory_desc_t Layout;
+#endif
+
+enum { MAX_LINKS = 5, MAX_MEMORIES = 8, MAX_LAYOUTS = 12 };
+struct Dnn {
+    dnnl_engine_t engine;
+    int nstream;
+    dnnl_stream_t stream[TEAM_MOST]; /* for each part of a step */
+    void (*set_threads)(int);
+    int (*threads)(void);
+};
+
+typedef struct Memory {
+    dnnl_memory_t memory;
+    View view;     /* where it lies (slot, offset; slot -1: scratch) */
+    Copy *copy;    /* fills it first; may be NULL */
+    bool constant; /* its handle was set for good */
+} Memory;
+typedef struct Link {
+    dnnl_primitive_t primitive;
+    int n;
+    dnnl_exec_arg_t arg[6];
+} Link;
+typedef struct Chain {
+    Dnn *dnn;
+    dnnl_stream_t stream;
+    int nlink, nmemory, nlayout;
+    int threads;              /* to be restored however building ends; 1: nothing to do */
+    dnnl_primitive_desc_t pd; /* this and the layouts: while building */
+    Layout layout[MAX_LAYOUTS];
+    Link link[MAX_LINKS];
+    Memory memory[MAX_MEMORIES];
+    Tail tail;
+} Chain;
+/* An operand, or the output, as a primitive sees it. */
+typedef struct Input {
+    View view;
+    Copy *copy;
+    const void *known; /* contents, where the step's view lies as it is and they are known */
+    bool packed;       /* they were packed */
+    Layout md;
+} Input;
+
+/* ---- dnn_2.c, dnn_3.c */
+extern const bool dnn_has_winograd; /* for float32 */
+/* Of float32, by strides in elements; by a tag, with the sizes of another one. NULL: oneDNN has no
+   such layout. To be freed; what version 2 makes is in the arena. */
+Layout layout_strided(Arena *, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride);
+Layout layout_tagged(Arena *, Layout like, dnnl_format_tag_t);
+void layout_free(Layout);
+int layout_rank(Layout);
+/* Bytes from the first to the last element of a strided layout. */
+size_t layout_reach(Layout);
+/* Equal for equal layouts only; false: there is no telling. */
+bool layout_digest(Layout, char key[33]);
+dnnl_status_t append_activation(dnnl_post_ops_t, dnnl_alg_kind_t, float alpha, float beta);
+/* The step as oneDNN takes it: pads before and after, dilations counted from 0; kernel is read for
+   pooling only. */
+typedef struct Windows {
+    dnnl_dims_t kernel, stride, dilation, begin, end;
+} Windows;
+/* Primitive descriptors for inference; NULL: oneDNN cannot. The bias may be NULL. */
+dnnl_primitive_desc_t describe_conv(dnnl_engine_t, dnnl_alg_kind_t, Layout x, Layout w, Layout bias,
+                                    Layout y, const Windows *, dnnl_primitive_attr_t);
+dnnl_primitive_desc_t describe_pool(dnnl_engine_t, dnnl_alg_kind_t, Layout x, Layout y,
+                                    const Windows *, dnnl_primitive_attr_t);
+dnnl_primitive_desc_t describe_gemm(dnnl_engine_t, Layout x, Layout w, Layout bias, Layout y,
+                                    dnnl_primitive_attr_t);
+
+/* ---- dnn.c */
+/* Starts a chain: the tail with or without the epilogue (by way of memory of that shape), and the
+   output's description. NULL: build_fail was called. */
+Chain *chain_new(Build *, Kernel *, bool fused, TailShape, Input *y);
+/* Ends it either way; returns ok, and false after build_fail. */
+bool chain_end(Build *, Kernel *, bool ok);
+/* Links the primitive c->pd with its inputs, weights and one output. w and bias may be NULL. */
+bool chain_link(Build *, Chain *, Input *x, Input *w, Input *bias, const Input *y);
+/* A layout that lives until the chain ends: the sizes of another one by a tag. */
+Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
+/* Operand `index` seen as `as`: described as it lies, or packed where oneDNN cannot read such
+   strides or the type is a 16-bit float. */
+bool input_of(Build *, Chain *, int index, const View *as, Input *);
+/* The same, packed if it is not: oneDNN's fast ways refuse images with gaps. */
+bool packed_input_of(Build *, Chain *, int index, Input *);
+/* One whose contents are known, and lie densely. */
+bool known_input(Build *, Chain *, const View *dense, const float *known, Input *);
+/* Where it lies in `view`, with nothing packed. */
+bool output_at(Build *, Chain *, const View *, Input *);
+/* With the fused epilogue's activations; NULL: no memory. */
+dnnl_primitive_attr_t make_attributes(const Fused *);
+/* The name that oneDNN gives to what it chose; "" for NULL. */
+const char *implementation(const_dnnl_primitive_desc_t);
+#endif

@@ -1,0 +1,97 @@
+/* dnn_3.c -- what dnn.h asks of a major version, for oneDNN 3 (3.7 is tested): memory descriptors
+   are handles, and primitives are described at once. Winograd for float32 is gone. */
+#include "ops/base/intern.h"
+#include "ops/cpu/dnn.h"
+#include <string.h>
+
+const bool dnn_has_winograd = false;
+
+Layout layout_strided(Arena *arena, int rank, const dnnl_dims_t dim, const dnnl_dims_t stride) {
+    (void)arena;
+    dnnl_memory_desc_t md = NULL;
+    const bool ok =
+        dnnl_memory_desc_create_with_strides(&md, rank, dim, dnnl_f32, stride) == dnnl_success;
+    return ok ? md : NULL;
+}
+static const int64_t *layout_line(Layout md, dnnl_query_t what) {
+    const dnnl_dims_t *line = NULL;
+    const bool ok = dnnl_memory_desc_query(md, what, &line) == dnnl_success;
+    return ok && line ? *line : NULL;
+}
+Layout layout_tagged(Arena *arena, Layout like, dnnl_format_tag_t tag) {
+    (void)arena;
+    dnnl_memory_desc_t md = NULL;
+    const bool ok =
+        dnnl_memory_desc_create_with_tag(&md, layout_rank(like), layout_line(like, dnnl_query_dims),
+                                         dnnl_f32, tag) == dnnl_success;
+    return ok ? md : NULL;
+}
+void layout_free(Layout md) { dnnl_memory_desc_destroy((dnnl_memory_desc_t)(uintptr_t)md); }
+
+static int layout_number(Layout md, dnnl_query_t what) {
+    int n = 0;
+    dnnl_memory_desc_query(md, what, &n);
+    return n;
+}
+int layout_rank(Layout md) { return layout_number(md, dnnl_query_ndims_s32); }
+size_t layout_reach(Layout md) {
+    const int64_t *dim = layout_line(md, dnnl_query_dims),
+                  *stride = layout_line(md, dnnl_query_strides);
+    int64_t last = 0;
+    for (int i = 0; i < layout_rank(md); i++) last += (dim[i] - 1) * stride[i];
+    return (size_t)(last + 1) * sizeof(float);
+}
+/* Versions before 3.4 cannot write a descriptor down: a blocked layout of float32 is what these
+   queries say; others are oneDNN's secret. */
+bool layout_digest(Layout md, char key[33]) {
+    static const dnnl_query_t line[] = {dnnl_query_dims, dnnl_query_padded_dims,
+                                        dnnl_query_padded_offsets, dnnl_query_strides},
+                              block[] = {dnnl_query_inner_blks, dnnl_query_inner_idxs};
+    enum { LINES = sizeof line / sizeof *line, BLOCKS = sizeof block / sizeof *block };
+    int64_t all[3 + LINES + BLOCKS][DNNL_MAX_NDIMS];
+    dnnl_format_kind_t kind = dnnl_format_kind_undef;
+    const int rank = layout_rank(md), blocks = layout_number(md, dnnl_query_inner_nblks_s32);
+    if (dnnl_memory_desc_query(md, dnnl_query_format_kind, &kind) != dnnl_success ||
+        kind != dnnl_blocked)
+        return false;
+    memset(all, 0, sizeof all);
+    all[0][0] = rank, all[1][0] = blocks, all[2][0] = (int64_t)dnnl_memory_desc_get_size(md);
+    for (int i = 0; i < LINES + BLOCKS; i++) {
+        const int64_t *values = layout_line(md, i < LINES ? line[i] : block[i - LINES]);
+        const int n = i < LINES ? rank : blocks;
+        if (n && !values) return false;
+        for (int j = 0; j < n; j++) all[3 + i][j] = values[j];
+    }
+    hash_hex(all, sizeof all, key);
+    return true;
+}
+
+dnnl_status_t append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha,
+                                float beta) {
+    return dnnl_post_ops_append_eltwise(ops, kind, alpha, beta);
+}
+
+dnnl_primitive_desc_t describe_conv(dnnl_engine_t engine, dnnl_alg_kind_t kind, Layout x, Layout w,
+                                    Layout bias, Layout y, const Windows *at,
+                                    dnnl_primitive_attr_t attr) {
+    dnnl_primitive_desc_t pd = NULL;
+    const bool ok = dnnl_convolution_forward_primitive_desc_create(
+                        &pd, engine, dnnl_forward_inference, kind, x, w, bias, y, at->stride,
+                        at->dilation, at->begin, at->end, attr) == dnnl_success;
+    return ok ? pd : NULL;
+}
+dnnl_primitive_desc_t describe_pool(dnnl_engine_t engine, dnnl_alg_kind_t kind, Layout x, Layout y,
+                                    const Windows *at, dnnl_primitive_attr_t attr) {
+    dnnl_primitive_desc_t pd = NULL;
+    const bool ok = dnnl_pooling_forward_primitive_desc_create(
+                        &pd, engine, dnnl_forward_inference, kind, x, y, at->stride, at->kernel,
+                        at->dilation, at->begin, at->end, attr) == dnnl_success;
+    return ok ? pd : NULL;
+}
+dnnl_primitive_desc_t describe_gemm(dnnl_engine_t engine, Layout x, Layout w, Layout bias, Layout y,
+                                    dnnl_primitive_attr_t attr) {
+    dnnl_primitive_desc_t pd = NULL;
+    const bool ok =
+        dnnl_matmul_primitive_desc_create(&pd, engine, x, w, bias, y, attr) == dnnl_success;
+    return ok ? pd : NULL;
+}

@@ -1,0 +1,29 @@
+/* dnn_none.c -- built without oneDNN: the device goes on without it (as with the option dnn=none),
+   so that nothing below is asked. */
+#include "ops/cpu/cpu.h"
+#include <stdio.h>
+
+const bool dnn_built = false;
+Dnn *dnn_open(int threads, char *why, size_t n) {
+    (void)threads;
+    return snprintf(why, n, "built without oneDNN"), NULL;
+}
+void dnn_close(Dnn *d) { (void)d; }
+void dnn_identity(const Dnn *d, char *text, size_t n) {
+    (void)d;
+    snprintf(text, n, "built without oneDNN (convolutions are slower)");
+}
+bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
+    return (void)d, (void)s, (void)way, false;
+}
+bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
+    return (void)way, (void)k, build_fail(b, "built without oneDNN");
+}
+int dnn_pool_choices(const Device *d, const Step *s) { return (void)d, (void)s, 0; }
+bool dnn_pool_build(Build *b, int choice, Kernel *k) {
+    return (void)choice, (void)k, build_fail(b, "built without oneDNN");
+}
+int dnn_gemm_choices(const Device *d, const Step *s) { return (void)d, (void)s, 0; }
+bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
+    return (void)choice, (void)k, build_fail(b, "built without oneDNN");
+}

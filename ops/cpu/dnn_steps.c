@@ -1,0 +1,234 @@
+/* dnn_steps.c -- convolution, pooling and matrix products by oneDNN. Choices: 0 plain, the views as
+   they lie; 1 any layout, with reorders around; 2 (convolution, where the version has it) Winograd,
+   likewise. */
+#include "ops/cpu/dnn.h"
+#include <string.h>
+
+enum { WEIGHTS = 1 << 2 };
+
+/* What oneDNN is used for: 16-bit floats are converted around it. */
+static bool all_float(const Step *s, int n) {
+    for (int i = 0; i < n; i++)
+        if (view_count(&s->view[i]) == 0) return false;
+    return view_class(s->view, n) == CLASS_FLOAT;
+}
+/* A bias is a vector along one axis of y. */
+static bool bias_input(Build *b, Chain *c, const Fused *f, int axis, int rank, Input *in) {
+    const View *v = &b->step->view[f->bias];
+    View line = {.slot = v->slot, .dtype = DT_FLOAT, .rank = rank, .offset = v->offset};
+    for (int i = 0; i < rank; i++) line.dim[i] = 1;
+    line.dim[rank - 1] = v->dim[axis], line.stride[rank - 1] = 1;
+    return input_of(b, c, f->bias, &line, in);
+}
+
+static Layout any_layout(Build *b, Chain *c, Layout like) {
+    return chain_layout(b, c, like, dnnl_format_tag_any);
+}
+
+/* ---- convolution */
+/* The pads at the ends that make oneDNN's formula give exactly the output's size. A single window
+   moves nowhere: version 3.7 computes others than 1 wrongly there (one input channel). */
+static Windows exact_windows(int n, const View *y, const View *x, const int64_t *kernel,
+                             const int64_t *param) {
+    Windows at;
+    for (int i = 0; i < n; i++) {
+        at.kernel[i] = kernel[i];
+        at.begin[i] = param[n + i], at.dilation[i] = param[3 * n + i] - 1;
+        at.stride[i] = y->dim[2 + i] == 1 ? 1 : param[i];
+        at.end[i] = (y->dim[2 + i] - 1) * at.stride[i] + (kernel[i] - 1) * (at.dilation[i] + 1) +
+                    1 - x->dim[2 + i] - at.begin[i];
+    }
+    return at;
+}
+/* o, c/g, k.. becomes g, o/g, c/g, k.. */
+static View grouped(const View *w, int64_t group) {
+    View g = *w;
+    if (group == 1) return g;
+    g.rank++;
+    for (int i = w->rank; i > 1; i--) g.dim[i] = w->dim[i - 1], g.stride[i] = w->stride[i - 1];
+    g.dim[0] = group, g.stride[0] = w->stride[0] * (w->dim[0] / group);
+    g.dim[1] = w->dim[0] / group, g.stride[1] = w->stride[0];
+    return g;
+}
+static bool winograd_like(const Step *s) {
+    const int64_t *p = s->param;
+    return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 &&
+           p[1] == 1 && p[2] == 1 && p[7] == 1 && p[8] == 1;
+}
+/* A window along an axis reads a place of the image: version 3.7 crashes where one lies in the
+   padding alone. */
+static bool reads_image(int64_t start, int64_t kernel, int64_t dilation, int64_t size) {
+    for (int64_t i = 0; i < kernel; i++)
+        if (start + i * dilation >= 0 && start + i * dilation < size) return true;
+    return false;
+}
+static bool windows_read(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    const int64_t *p = s->param + 1;
+    for (int i = 0; i < n; i++)
+        for (int64_t o = 0; o < s->view[0].dim[2 + i]; o++)
+            if (!reads_image(o * p[i] - p[n + i], s->view[2].dim[2 + i], p[3 * n + i],
+                             s->view[1].dim[2 + i]))
+                return false;
+    return true;
+}
+bool dnn_conv_possible(const Device *d, const Step *s, DnnWay way) {
+    return d->dnn && all_float(s, 3) && windows_read(s) &&
+           (way != DNN_WINOGRAD ||
+            (dnn_has_winograd && winograd_like(s) && d->simd == &simd_avx512));
+}
+/* oneDNN's implementations by matrix product apply all activations but relu an element at a
+   time. */
+static bool slow_activation(const_dnnl_primitive_desc_t pd, const Fused *f) {
+    if (!f->nact || (f->nact == 1 && f->act[0].kind == ACT_RELU)) return false;
+    return strstr(implementation(pd), "gemm") != NULL;
+}
+static bool is_reference(const_dnnl_primitive_desc_t pd) {
+    return strncmp(implementation(pd), "ref", 3) == 0;
+}
+/* Weights and bias of the step, or those that take in the affine part of the epilogue. */
+static bool conv_operands(Build *b, Chain *c, const Fused *f, const Affine *affine, Input *w,
+                          Input *bias) {
+    const Step *s = b->step;
+    View weights = s->view[2];
+    Operand o = {.constant = NULL};
+    if (affine && affine->scale) {
+        if (!operand_pack(b, 2, DT_FLOAT, &o) || !o.constant) return false;
+        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy, in the scratch */
+        const int64_t count = view_count(&weights), each = count / weights.dim[0];
+        for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
+        weights = o.view;
+    }
+    weights = grouped(&weights, s->param[0]);
+    if (!(o.constant ? known_input(b, c, &weights, o.constant, w) : input_of(b, c, 2, &weights, w)))
+        return false;
+    const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, 1, &s->view[0].dim[1]);
+    if (affine) return known_input(b, c, &line, affine->shift, bias);
+    return !f->whole || !f->bias || bias_input(b, c, f, 1, 1, bias);
+}
+static bool conv_build(Build *b, DnnWay way, Kernel *k, const Fused *f, const Affine *affine,
+                       bool *slow) {
+    const Step *s = b->step;
+    const View *v = s->view;
+    const int n = v[1].rank - 2;
+    const bool has_bias = affine || (f->whole && f->bias);
+    Input x, w, bias, y;
+    Chain *c = chain_new(b, k, f->whole, way == DNN_PLAIN ? TAIL_PACKED : TAIL_ANY, &y);
+    if (!c || !(way ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, &x)) ||
+        !conv_operands(b, c, f, affine, &w, &bias))
+        return chain_end(b, k, false);
+    const Windows at = exact_windows(n, &v[0], &v[1], v[2].dim + 2, s->param + 1);
+    /* Weights in no layout of oneDNN's own are misread by version 3.7 (gaps, one channel). */
+    const Layout x_md = way ? any_layout(b, c, x.md) : x.md,
+                 y_md = way ? any_layout(b, c, y.md) : y.md, w_md = any_layout(b, c, w.md);
+    dnnl_primitive_attr_t attr = make_attributes(f);
+    if (attr && x_md && y_md && w_md)
+        c->pd =
+            describe_conv(c->dnn->engine,
+                          way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct,
+                          x_md, w_md, has_bias ? bias.md : NULL, y_md, &at, attr);
+    dnnl_primitive_attr_destroy(attr);
+    *slow = slow_activation(c->pd, f);
+    const bool ok =
+        !*slow && !is_reference(c->pd) && chain_link(b, c, &x, &w, has_bias ? &bias : NULL, &y);
+    if (ok && w.packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
+}
+/* The affine part goes into weights that are known; then what is left is fused, or runs
+   afterwards. */
+bool dnn_conv_build(Build *b, DnnWay way, Kernel *k) {
+    const size_t before = b->workspace;
+    const Step *whole = b->step;
+    Step rest = *whole;
+    Affine split;
+    const bool known = b->weights && b->weights[2], affine = known && affine_split(b, 1, &split);
+    if (affine) rest.code = split.code, rest.ncode = split.ncode;
+    b->step = &rest;
+    const Fused none = {0}, fused = fused_match(b, &rest, 1);
+    const bool two = affine && fused.whole && fused.bias; /* a second bias, which is not known */
+    bool slow = two, done = !two && conv_build(b, way, k, &fused, affine ? &split : NULL, &slow);
+    if (!done && slow) {
+        b->workspace = before;
+        done = conv_build(b, way, k, &none, affine ? &split : NULL, &slow);
+    }
+    b->step = whole;
+    return done;
+}
+
+/* ---- pooling */
+/* Where the last windows reach over the padding, its cells are no longer countable by oneDNN's
+   rule. */
+static bool pads_countable(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    const int64_t *p = s->param + 1;
+    if (s->param[0] == POOL_MAX || !s->param[1 + 5 * n]) return true;
+    for (int i = 0; i < n; i++)
+        if ((s->view[0].dim[2 + i] - 1) * p[n + i] + (p[i] - 1) * p[4 * n + i] + 1 >
+            s->view[1].dim[2 + i] + p[2 * n + i] + p[3 * n + i])
+            return false;
+    return true;
+}
+int dnn_pool_choices(const Device *d, const Step *s) {
+    return d->dnn && all_float(s, 2) && pads_countable(s) ? 2 : 0;
+}
+static dnnl_alg_kind_t pool_kind(const Step *s) {
+    const int n = s->view[1].rank - 2;
+    return s->param[0] == POOL_MAX ? dnnl_pooling_max
+           : s->param[1 + 5 * n]   ? dnnl_pooling_avg_include_padding
+                                   : dnnl_pooling_avg_exclude_padding;
+}
+bool dnn_pool_build(Build *b, int choice, Kernel *k) {
+    const Step *s = b->step;
+    const View *v = s->view;
+    const Fused none = {0};
+    const int n = v[1].rank - 2;
+    Input x, y;
+    Chain *c = chain_new(b, k, false, choice ? TAIL_ANY : TAIL_PACKED, &y);
+    if (!c || !(choice ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, &x)))
+        return chain_end(b, k, false);
+    const Windows at = exact_windows(n, &v[0], &v[1], s->param + 1, s->param + 1 + n);
+    const dnnl_format_tag_t tag = n == 1 ? dnnl_nCw16c : n == 2 ? dnnl_nChw16c : dnnl_nCdhw16c;
+    const Layout x_md = choice ? chain_layout(b, c, x.md, tag) : x.md,
+                 y_md = choice ? any_layout(b, c, y.md) : y.md;
+    dnnl_primitive_attr_t attr = make_attributes(&none);
+    if (attr && x_md && y_md)
+        c->pd = describe_pool(c->dnn->engine, pool_kind(s), x_md, y_md, &at, attr);
+    dnnl_primitive_attr_destroy(attr);
+    return chain_end(b, k, !is_reference(c->pd) && chain_link(b, c, &x, NULL, NULL, &y));
+}
+
+/* ---- matrix products */
+int dnn_gemm_choices(const Device *d, const Step *s) {
+    View flat[3];
+    return d->dnn && all_float(s, 3) && gemm_flatten(s, flat);
+}
+bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *s = b->step;
+    View flat[3], into[3];
+    const Fused f = fused_match(b, s, s->view[0].rank - 1);
+    const bool has_bias = f.whole && f.bias;
+    Input x, w, bias, y;
+    /* Its way for packed weights writes dense matrices only, and version 3.7 writes a single column
+       as if it had no gaps. */
+    const bool packs = (b->weights && b->weights[2]) || s->view[0].dim[s->view[0].rank - 1] == 1;
+    Chain *c = chain_new(b, k, f.whole, packs ? TAIL_DENSE : TAIL_ANY, &y);
+    if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);
+    View views[3] = {c->tail.into, s->view[1], s->view[2]};
+    Step there = *s;
+    there.view = views;
+    if (!gemm_flatten(&there, into)) return chain_end(b, k, false);
+    if (!output_at(b, c, &into[0], &y) || !input_of(b, c, 1, &flat[1], &x) ||
+        !input_of(b, c, 2, &flat[2], &w) ||
+        (has_bias && !bias_input(b, c, &f, s->view[0].rank - 1, flat[0].rank, &bias)))
+        return chain_end(b, k, false);
+    Input *added = has_bias ? &bias : NULL;
+    const Layout w_md = w.known ? any_layout(b, c, w.md) : w.md;
+    dnnl_primitive_attr_t attr = make_attributes(&f);
+    if (attr && w_md)
+        c->pd = describe_gemm(c->dnn->engine, x.md, w_md, added ? added->md : NULL, y.md, attr);
+    dnnl_primitive_attr_destroy(attr);
+    const bool ok = !is_reference(c->pd) && chain_link(b, c, &x, &w, added, &y);
+    if (ok && w.packed) k->packed = WEIGHTS;
+    return chain_end(b, k, ok);
+}

@@ -1,0 +1,128 @@
+/* ops_dnn.c -- steps that a version of oneDNN computed wrongly, or died of, as a primitive of its
+   own: every choice agrees with the kernels of a device without oneDNN, and writes nothing beside
+   its output. Found by more rounds of ops_cpu.c's cases (3.7.2, AVX-512). */
+#include "ops/backend.h"
+#include "ops/core/type.h"
+#include "ops/view.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROOM = 4096, CHOICES = 8 };
+static const float UNTOUCHED = 12345;
+
+typedef struct Work {
+    Step step;
+    View view[3];
+    int64_t param[13];
+    float values[3][ROOM];
+} Work;
+
+static void work_view(Work *w, int i, int rank, const int64_t dim[], const int64_t stride[]) {
+    w->view[i] = view_dense(i, DT_FLOAT, rank, dim);
+    if (stride) memcpy(w->view[i].stride, stride, sizeof *stride * (size_t)rank);
+    for (int j = 0; j < ROOM; j++) w->values[i][j] = (float)((j * 37 + i * 11) % 19 - 9);
+}
+
+/* Runs a choice into y; false: there is no such way. */
+static bool run_choice(Work *w, const char *options, int choice, bool known, float y[ROOM]) {
+    const Backend *cpu = backend_open("cpu", NULL);
+    char why[300] = "";
+    size_t room;
+    Device *d = cpu->open(options, why, sizeof why);
+    assert_non_null(d);
+    const void *weights[3] = {NULL, NULL, known ? w->values[2] : NULL};
+    w->step.view = w->view, w->step.param = w->param;
+    Kernel *k = cpu->compile(d, &w->step, choice, weights, &room, why, sizeof why);
+    for (int i = 0; i < ROOM; i++) y[i] = UNTOUCHED;
+    if (k) {
+        void *work = cpu->alloc(d, room), *slot[] = {y, w->values[1], w->values[2]};
+        assert_int_equal(cpu->run(k, slot, work), 0);
+        cpu->release(d, work);
+        cpu->forget(k);
+    }
+    cpu->close(d);
+    return k != NULL;
+}
+static void check_work(Work *w) {
+    float want[ROOM], got[ROOM];
+    int ran = 0;
+    assert_true(run_choice(w, "dnn=none", 0, false, want));
+    for (int choice = 0; choice < CHOICES; choice++)
+        for (int known = 0; known < 2; known++) {
+            if (!run_choice(w, "", choice, known, got)) continue;
+            ran++;
+            for (int i = 0; i < ROOM; i++)
+                if (fabsf(want[i] - got[i]) > 1e-3f)
+                    fail_msg("choice %d, weights %d: %g in place of %g at %d", choice, known,
+                             (double)got[i], (double)want[i], i);
+        }
+    assert_true(ran >= 1);
+}
+
+static void a_column_with_gaps(void **state) {
+    (void)state;
+    Work w = {.step = {.kind = S_GEMM, .nview = 3}};
+    work_view(&w, 0, 2, (int64_t[]){7, 1}, (int64_t[]){3, 21});
+    work_view(&w, 1, 2, (int64_t[]){7, 16}, NULL);
+    work_view(&w, 2, 2, (int64_t[]){16, 1}, NULL);
+    check_work(&w);
+}
+
+/* Two spatial axes, y and x and w by their sizes: kernel moves, begins, ends, dilations. */
+static void make_conv(Work *w, const int64_t y[4], const int64_t x[4], const int64_t k[4],
+                      const int64_t *k_stride, const int64_t moves[9]) {
+    *w = (Work){.step = {.kind = S_CONV, .nview = 3, .nparam = 9}};
+    work_view(w, 0, 4, y, NULL);
+    work_view(w, 1, 4, x, NULL);
+    work_view(w, 2, 4, k, k_stride);
+    memcpy(w->param, moves, sizeof *moves * 9);
+}
+static void one_window_along_an_axis(void **state) {
+    (void)state;
+    Work w;
+    make_conv(&w, (int64_t[]){1, 13, 5, 1}, (int64_t[]){1, 1, 6, 1}, (int64_t[]){13, 1, 3, 4}, NULL,
+              (int64_t[]){1, 1, 3, 0, 2, 1, 2, 1, 1});
+    check_work(&w);
+}
+static int choices(Work *w, const char *options) {
+    const Backend *cpu = backend_open("cpu", NULL);
+    Device *d = cpu->open(options, NULL, 0);
+    assert_non_null(d);
+    w->step.view = w->view, w->step.param = w->param;
+    const int n = cpu->choices(d, &w->step);
+    cpu->close(d);
+    return n;
+}
+/* It died of reading far away, now and then: it is not asked at all. */
+static void windows_in_the_padding_alone(void **state) {
+    (void)state;
+    Work w;
+    make_conv(&w, (int64_t[]){2, 8, 13, 2}, (int64_t[]){2, 20, 12, 1}, (int64_t[]){8, 5, 4, 1},
+              NULL, (int64_t[]){4, 1, 2, 2, 1, 2, 1, 1, 1});
+    check_work(&w);
+    assert_int_equal(choices(&w, ""), choices(&w, "dnn=none"));
+}
+static void weights_with_gaps(void **state) {
+    (void)state;
+    Work w;
+    make_conv(&w, (int64_t[]){1, 2, 1, 8}, (int64_t[]){1, 2, 1, 7}, (int64_t[]){2, 2, 1, 3},
+              (int64_t[]){12, 2, 12, 4}, (int64_t[]){1, 1, 1, 0, 2, 0, 1, 1, 1});
+    check_work(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_column_with_gaps),
+        cmocka_unit_test(one_window_along_an_axis),
+        cmocka_unit_test(windows_in_the_padding_alone),
+        cmocka_unit_test(weights_with_gaps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,6 +2,7 @@
 #   make [all]           the library, the programs, manual pages and shell completion, in build/
 #   make test            every test; ONLY="ops_ test_models": those whose names start so
 #   make demo            installs what is missing, builds, optimizes two public models
+#   make fresh           both in new systems in folders, as root: test/bench/MACHINES.md
 #   make install         into PREFIX (/usr/local), below DESTDIR
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
@@ -65,8 +66,8 @@ FORKS := $(BUILD)/test/tools/optimize-forks
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
-.PHONY: all install clean force programs-of-tests test test-heavy check-ndebug asan ubsan coverage
-.PHONY: demo bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
+.PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
+.PHONY: coverage demo fresh bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -169,8 +170,15 @@ $(BUILD)/flags $(BUILD)/list $(BUILD)/kernels: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
+# Of the processors, where the user does not say how many.
+PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 programs-of-tests: all $(TESTS) $(TOOLS) $(FORKS) $(PLUGINS)
-test: programs-of-tests
+# What is missing is installed first; what make finds on this machine is looked for afterwards.
+test:
+	@scripts/install-dependencies test
+	@$(MAKE) --no-print-directory $(PARALLEL) run-tests
+run-tests: programs-of-tests
 	@BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) scripts/run-tests $(ONLY)
 
 # The same tests in other builds.
@@ -218,9 +226,14 @@ test-heavy: programs-of-tests
 	    scripts/run-tests search_faults test_untrusted test_generator_runs
 
 demo:
-	scripts/install-dependencies
-	$(MAKE) all
+	@scripts/install-dependencies demo
+	@$(MAKE) --no-print-directory $(PARALLEL) all
 	scripts/demo
+# The two commands of README.md on systems that have nothing but git, make and certificates.
+SUITES ?= bookworm trixie
+ARCH ?=
+fresh:
+	for s in $(SUITES); do scripts/fresh-machine $$s $(ARCH) || exit; done
 bench: all
 	BUILD=$(BUILD) scripts/bench
 	BUILD=$(BUILD) scripts/bench-rules

@@ -52,7 +52,7 @@ typedef struct Sampled {
     double **moved; /* by output: how far roundings move each element; NOISE_MARGIN times that is
                        no difference */
     bool small;     /* the definitions are computed too */
-    bool rounded;   /* constants were made that the other graph has not */
+    bool rounded;   /* numbers were made that the other graph has not */
     int64_t *count; /* of each output */
     Error *error;
 } Sampled;
@@ -235,14 +235,23 @@ static bool add_run_moves(Sampled *s, const Graph *g, void *const undisturbed[])
 
 /* ---- comparisons */
 
-/* What of a graph is a constant of its own, one that `other` has not: rules and folding made it,
-   and rounded it. `all`: each is. */
-static const bool *rounded_constants(Sampled *s, const Graph *g, const Graph *other, bool all,
-                                     uint32_t *n, bool *any) {
+static bool has_real_attribute(const Op *op) {
+    for (int k = 0; k < attrs_count(op->attrs); k++)
+        if (op->attrs[k].kind == A_REAL) return true;
+    return false;
+}
+
+/* What of a graph rules and folding made and rounded: constants and real attributes of its own,
+   which `other` has not. `all`: each is. */
+static const bool *rounded_nodes(Sampled *s, const Graph *g, const Graph *other, bool all,
+                                 uint32_t *n, bool *any) {
     *n = node_count(s->w) + 1;
     bool *is = ARENA_NEW(s->arena, bool, *n);
     const NodeList live = graph_live(s->w, s->arena, g), known = graph_live(s->w, s->arena, other);
-    for (int k = 0; k < live.n; k++) is[live.v[k]] = !node_get(s->w, live.v[k]).nin;
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(s->w, live.v[k]);
+        is[live.v[k]] = !node.nin || has_real_attribute(node.op);
+    }
     for (int k = 0; k < known.n && !all; k++) is[known.v[k]] = false;
     for (int k = 0; k < live.n; k++) *any |= is[live.v[k]];
     return is;
@@ -302,10 +311,10 @@ static Tolerance double_tolerance(const Sampled *s, DType t) {
 static void compare_definitions(Sampled *s, Difference *sum) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     OracleNoise a = {0}, b = {0};
-    const bool all = s->o->class && !strcmp(s->o->class, "rounds");
+    const bool all = s->o->rounds;
     s->rounded = false;
-    a.rounded = rounded_constants(s, s->a, s->b, all, &a.nrounded, &s->rounded);
-    b.rounded = rounded_constants(s, s->b, s->a, all, &b.nrounded, &s->rounded);
+    a.rounded = rounded_nodes(s, s->a, s->b, all, &a.nrounded, &s->rounded);
+    b.rounded = rounded_nodes(s, s->b, s->a, all, &b.nrounded, &s->rounded);
     compare_outputs(s, s->wide_a, s->wide_b, true, double_tolerance, false, each);
     if (any_differs(s, each)) {
         forget_moves(s);

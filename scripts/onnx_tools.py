@@ -102,8 +102,8 @@ class Feed:
 
 
 def session(path, threads=1):
-    """ONNX Runtime on one thread with all its optimizations, denormals flushed as our executor
-    does."""
+    """ONNX Runtime on one thread with all its optimizations, denormals flushed as the built-in
+    runtime does."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)

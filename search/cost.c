@@ -24,6 +24,7 @@ struct Cost {
     Device *device;
     Chooser *chooser;
     int missing;
+    bool refused;
 };
 
 /* ---- what depends on constants alone */
@@ -261,7 +262,8 @@ static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[
         in[k] = x[k].in;
         out[k] = x[k].out;
     }
-    good = good && profile_runners(n, runner, in, out, seconds, e);
+    c->refused = good && !profile_runners(n, runner, in, out, seconds, e);
+    good = good && !c->refused;
     for (int k = 0; k < n; k++) {
         runner_free(x[k].runner);
         x[k].runner = NULL;
@@ -333,4 +335,5 @@ void cost_free(Cost *c) {
     c->chooser = NULL;
 }
 
+bool cost_refused(const Cost *c) { return c->refused; }
 int cost_missing(const Cost *c) { return c->missing + chooser_missing(c->chooser); }

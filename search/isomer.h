@@ -47,13 +47,13 @@ typedef struct IsomerOptions {
                                  "nodes" */
     const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
     const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
-                                 (search/README.md); NULL: our own executor */
-    const char *backend;      /* of our own executor: "cpu", or the path of a plug-in */
+                                 (search/README.md); NULL: the built-in runtime */
+    const char *backend;      /* of the built-in runtime: "cpu", or the path of a plug-in */
     int frozen;               /* not 0: nothing is timed; times not in cost_db are estimated */
-    int threads;              /* of the target, 1 to 64: our own executor's or "onnxruntime"'s */
+    int threads; /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
 
     /* The search and its limits. */
-    const char *search; /* on the costs of our own executor: "backtrack", "egraph" or "both" */
+    const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both" */
     int64_t steps;      /* at most so many graphs are expanded */
     double time_limit;  /* seconds; 0: none */
     int64_t fold_limit; /* a constant of more bytes is not computed beforehand; < 0: no limit */

@@ -12,7 +12,7 @@ int library_find(const Library *l, const char *name) {
 
 bool library_choose(Library *l, const LibraryOptions *o, Error *e) {
     for (int k = 0; k < l->n; k++)
-        l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASS_DROPS & ~o->allow);
+        l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASSES_OFF & ~o->allow);
     for (int k = 0; k < o->nenable + o->ndisable; k++) {
         bool on = k < o->nenable;
         const char *name = on ? o->enable[k] : o->disable[k - o->nenable];
@@ -20,9 +20,10 @@ bool library_choose(Library *l, const LibraryOptions *o, Error *e) {
         if (rule < 0)
             return error_set(e, E_USAGE, on ? "--enable" : "--disable", "there is no rule %s",
                              name);
-        if (on && l->rule[rule].rule->classes & CLASS_DROPS & ~o->allow)
+        if (on && l->rule[rule].rule->classes & CLASSES_OFF & ~o->allow)
             return error_set(e, E_USAGE, "--enable",
-                             "rule %s may drop NaN and Inf; it needs --allow drops", name);
+                             "rule %s may drop NaN and Inf; it needs --allow %s", name,
+                             classes_text(l->set.arena, l->rule[rule].rule->classes & CLASSES_OFF));
         l->rule[rule].on = on;
     }
     return true;

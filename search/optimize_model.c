@@ -31,7 +31,7 @@ static const ProgramText program = {
             "the original. The same bytes come out "
             "for the same bytes, options and measured times "
             "(--frozen).\n\n"
-            "With our own executor as the target, and a page that shows what was done:\n"
+            "With the built-in runtime as the target, and a page that shows what was done:\n"
             "  optimize-model in.onnx out.onnx --html report.html\n"
             "With ONNX Runtime as the target, at given sizes, and as a second opinion:\n"
             "  optimize-model in.onnx out.onnx --input-shape x:1,3,224,224 \\\n"
@@ -101,7 +101,7 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->x.measure_with,
          .value = "onnxruntime|CMD",
-         .help = "The target instead of our own executor: the Python package onnxruntime, or a "
+         .help = "The target instead of the built-in runtime: the Python package onnxruntime, or a "
                  "command that times ONNX files (search/README.md)."},
         {.name = "threads",
          .kind = OPT_INT,
@@ -117,14 +117,16 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->x.backend,
          .value = "NAME",
-         .help = "The back end of our own executor: cpu (the default), or the path of a plug-in."},
+         .help =
+             "The back end of the built-in runtime: cpu (the default), or the path of a plug-in."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_TEXT,
          .into = &o->x.search,
          .value = "backtrack|egraph|both",
-         .help = "On the costs of our own executor: by backtracking (the default), by an e-graph, "
-                 "or by both, which takes longer."},
+         .help =
+             "On the costs of the built-in runtime: by backtracking (the default), by an e-graph, "
+             "or by both, which takes longer."},
         {.name = "steps",
          .kind = OPT_INT,
          .into = &o->x.steps,

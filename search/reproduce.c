@@ -275,8 +275,11 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
     OpenDevice *open = ARENA_NEW(r->arena, OpenDevice, 1);
     Arena *a = r->arena;
     Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->sizes, .computed_on = -1};
-    p.options =
-        (CheckOptions){.seed = r->o->seed, .class = class, .given = region_data, .given_user = &p};
+    p.options = (CheckOptions){.seed = r->o->seed,
+                               .class = class,
+                               .rounds = d->classes & CLASS_ROUNDS,
+                               .given = region_data,
+                               .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     bool good = device_open(open, r->escape, r->o->backend, NULL, r->error);

@@ -43,7 +43,7 @@ struct Trial {
 
 /* The loosest class decides. */
 static const char *class_of(unsigned classes) {
-    if (classes & CLASS_DROPS) return "drops";
+    if (classes & CLASSES_OFF) return "drops";
     if (classes & CLASS_DIVIDES) return "exp";
     return classes & CLASS_ROUNDS         ? "rounds"
            : classes & CLASS_REASSOCIATES ? "reassociates"
@@ -154,7 +154,7 @@ static bool cut(Trial *c, int side, NodeId id) {
     if (a.op != b.op || a.nin != b.nin || a.nout != b.nout) return false;
     cut_side(c, here, &a);
     cut_side(c, there, &b);
-    c->r->stats.check_note = "nodes that our executor does not run were cut out";
+    c->r->stats.check_note = "nodes that the built-in runtime does not run were cut out";
     return true;
 }
 
@@ -172,7 +172,7 @@ static bool remaining(Trial *c, Side *s, Graph *out, ValueMap *map) {
     return graph_substitute(c->w, c->arena, &all, s->ncut, s->cut, s->in, out, map, c->r->error);
 }
 
-/* Of a type and rank with which our executor computes, and which can be compared. */
+/* Of a type and rank with which the built-in runtime computes, and which can be compared. */
 static bool comparable(World *w, Value v) {
     const Type *t = value_type(w, v);
     char class = dtype_class(t->dtype);
@@ -377,6 +377,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
                                 .extreme = true,
                                 .seed = r->o->seed,
                                 .class = trial_class(d),
+                                .rounds = d->classes & CLASS_ROUNDS,
                                 .given = run_given_data,
                                 .given_user = r};
     if (open_original(c) && open_result(c, d)) {

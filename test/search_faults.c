@@ -28,7 +28,7 @@ typedef struct Plan {    /* shared with the children */
 } Plan;
 static Plan *plan;
 static char folder[64], in[80], out[80], costs[80];
-static const char *target; /* --measure-with; NULL: our own executor */
+static const char *target; /* --measure-with; NULL: the built-in runtime */
 /* Reading the whole library would be most of a run's time: only one test does. */
 static const char *rules = "rules/library/activation.rules";
 static const char old_output[] = "what was there before";

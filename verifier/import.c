@@ -1,6 +1,7 @@
 /* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
    a value over canonical indices is worked out and simplified once, and put in place, with its
    indices substituted, wherever the value is read. */
+#include "verifier/defined.h"
 #include "verifier/wrap.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -8,7 +9,6 @@
 
 enum {
     PAIR_DIVIDE = 1000,
-    PAIR_CHECK = 1001,
     FACTORS_MAX = 8,
     READS_MAX = 64,
     CONSTANT_WORD = 1 << 20,
@@ -17,6 +17,8 @@ enum {
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
+    Dom range;  /* where the indices of its element lie */
+    bool wants; /* wants are collected, not what is read */
     bool whole; /* its numbers are integers or truth values, whose arithmetic does not round */
     int n, room;
     Symbol *from;
@@ -29,6 +31,7 @@ void import_init(Import *m) {
     m->form = ARENA_NEW(m->p->arena, Nf, m->room);
     m->done = ARENA_NEW(m->p->arena, bool, m->room);
     m->reads = ARENA_NEW(m->p->arena, Parts, m->room);
+    m->wants = ARENA_NEW(m->p->arena, Parts, m->room);
     m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
 }
 static bool is_one(Prover *p, Poly x) {
@@ -420,7 +423,7 @@ Nf import_value(Import *m, Value v) {
     return m->form[v] = form;
 }
 
-/* ---- what is read */
+/* ---- what is read, and what is wanted */
 
 static void add_part(Prover *p, Parts *s, Part x) {
     if (dom_false(p, x.dom)) return;
@@ -458,8 +461,28 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n,
     d = dom_and(p, d, open_variable(s, old, &more[n]));
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
+/* What a partial function wants of its arguments. */
+static void want(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Nf of[2] = {tree(s, d, x->a), 0}, found[WANTS_MAX];
+    if (x->kind == EX_POW) of[1] = tree(s, d, x->b);
+    int m = cells_make(p, d, 2, of, 0, NULL, cell);
+    for (int k = 0; k < m; k++) {
+        Dom here = dom_and(p, d, cell[k].known), ctx = dom_and(p, s->range, here);
+        Nf a = cell_restrict(p, of[0], cell[k].known), b = cell_restrict(p, of[1], cell[k].known);
+        int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
+                                      : wants_of_function(p, ctx, (Function)x->word, a, found);
+        for (int j = 0; j < count; j++) add_part(p, out, (Part){n, var, here, found[j]});
+        s->m->whole_wants |= count && s->whole;
+    }
+}
+static bool is_partial(const ExNode *x) {
+    return x->kind == EX_POW ||
+           (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG || x->word == FN_SQRT));
+}
 /* What is not chosen is not looked at; of the condition, which is no number that could be lost,
-   only the checks of indices count. */
+   only the checks of indices count, and what it wants. */
 static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Parts condition = {0};
@@ -472,7 +495,8 @@ static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom
         Ratio c;
         const Term *t = &nf_body(p, condition.v[k].nf, 0, &c)->term;
         const AtomInfo *a = t->nfactor ? atom_info(p, t->factor[0].atom) : NULL;
-        if (a && a->kind == AT_PAIR && a->word == PAIR_CHECK) add_part(p, out, condition.v[k]);
+        if (s->wants || (a && a->kind == AT_PAIR && a->word == WANT_PLACE))
+            add_part(p, out, condition.v[k]);
     }
 }
 /* What stands at the place is looked at, and that the index lies on the axis is checked. */
@@ -487,7 +511,7 @@ static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom 
         Poly e = bind_place(s, x, index, &cell[k]);
         Dom here = dom_and(p, d, cell[k].known);
         Nf check = nf_atom(
-            p, atom_nested(p, AT_PAIR, PAIR_CHECK, nf_polynomial(p, e), nf_polynomial(p, size)));
+            p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e), nf_polynomial(p, size)));
         add_part(p, out, (Part){n, var, here, check});
         read_tree(s, x->b, n, var, here, out);
     }
@@ -500,7 +524,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
     if (x.kind == EX_AT) {
         Poly to[RANK_MAX];
         Value v = s->node->in[x.word];
-        const Parts *inner = import_reads(s->m, v);
+        const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
         Map m = index_map(s, &x, to);
         out->too_many |= inner->too_many;
         for (int k = 0; k < inner->n; k++)
@@ -519,6 +543,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
             read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
     } else {
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
+        if (s->wants && is_partial(&x)) want(s, &x, n, var, d, out);
     }
 }
 static bool same_part(const Part *a, const Part *b) {
@@ -540,6 +565,14 @@ static void tidy(Import *m, Value v, Parts *s) {
     }
     *s = out;
 }
+static void look(Import *m, Value v, bool wants, Parts *out) {
+    Node node = node_get(m->p->w, value_node(m->p->w, v));
+    Scope scope = scope_new(m, &node, v);
+    scope.wants = wants;
+    scope.range = import_range(m, v);
+    read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
+    tidy(m, v, out);
+}
 const Parts *import_reads(Import *m, Value v) {
     static const Parts none = {0};
     Nf form;
@@ -547,11 +580,16 @@ const Parts *import_reads(Import *m, Value v) {
     Parts *s = &m->reads[v];
     if (s->room) return s;
     if (input_number(m, v) >= 0 && opaque(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
-    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) {
-        Node node = node_get(m->p->w, value_node(m->p->w, v));
-        Scope scope = scope_new(m, &node, v);
-        read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, s);
-        tidy(m, v, s);
-    }
+    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) look(m, v, false, s);
+    return s;
+}
+const Parts *import_wants(Import *m, Value v) {
+    static const Parts none = {0};
+    if (!v || v >= m->room || input_number(m, v) >= 0 ||
+        constant_get(m->p->w, v, NULL, &(const void *){NULL}))
+        return &none;
+    Parts *s = &m->wants[v];
+    if (!s->done) look(m, v, true, s);
+    s->done = true;
     return s;
 }

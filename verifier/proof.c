@@ -3,7 +3,7 @@
    form. An index whose digits are looked at is written as high * radix + low, which is one to one
    on 0..n-1 for every radix that divides n. */
 #include "verifier/proof.h"
-#include "verifier/import.h"
+#include "verifier/defined.h"
 #include "verifier/reals.h"
 #include <string.h>
 
@@ -14,6 +14,11 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Import import;
     const Instance *instance;
     bool needs_only, by_reals;
+    bool exact;        /* both sides do the same operations */
+    bool refines;      /* the right side is defined wherever the left side is */
+    bool defines;      /* and perhaps elsewhere */
+    const char *lacks; /* why it was not shown to refine */
+    Lack lack;
     SizeFacts facts;
     Proof proof;
     Text *explain;
@@ -21,17 +26,21 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
 
 /* ---- obligations */
 
-static void require(Attempt *a, Lit l, const char *side) {
+static void add_missing(Attempt *a, Lit l, const char *side) {
     Proof *q = &a->proof;
+    Missing *v = ARENA_NEW(a->prover.arena, Missing, q->nmissing + 1);
+    if (q->nmissing) memcpy(v, q->missing, sizeof *v * (size_t)q->nmissing);
+    v[q->nmissing++] = (Missing){l, side};
+    q->missing = v;
+}
+static void require(Attempt *a, Lit l, const char *side) {
+    const Proof *q = &a->proof;
     Lit solved = lit_solved(&a->facts, l);
     for (int k = 0; k < q->nmissing; k++)
         if (q->missing[k].lit.p == l.p && q->missing[k].lit.eq == l.eq) return;
     Dom d = dom_make(&a->prover, 1, &solved);
     if (!d || prover_entails(&a->prover, DOM_TRUE, d)) return;
-    Missing *v = ARENA_NEW(a->prover.arena, Missing, q->nmissing + 1);
-    if (q->nmissing) memcpy(v, q->missing, sizeof *v * (size_t)q->nmissing);
-    v[q->nmissing++] = (Missing){l, side};
-    q->missing = v;
+    add_missing(a, l, side);
 }
 static bool obligations(Attempt *a) {
     Prover *p = &a->prover;
@@ -123,6 +132,37 @@ static bool outputs_equal(Attempt *a) {
         if (!output_equal(a, k)) return false;
     if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size leaves 64 bits");
     return true;
+}
+
+/* ---- where both sides are defined */
+
+static void explain_wants(Attempt *a, const char *title, const Parts *s) {
+    for (int k = 0; k < s->n; k++) explain_form(a, title, s->v[k].nf);
+}
+/* Powers are total in the forms, so that these are equal everywhere; what is left to show is that
+   the right side divides by nothing that may be 0, .. where the left side does not. */
+static void refine(Attempt *a) {
+    Prover *p = &a->prover;
+    const Instance *i = a->instance;
+    a->refines = true;
+    for (int k = 0; k < i->from.nout && a->refines; k++) {
+        const Parts *x = import_wants(&a->import, i->from.out[k]),
+                    *y = import_wants(&a->import, i->to.out[k]);
+        Dom ctx = import_range(&a->import, i->from.out[k]);
+        Lack ignored;
+        explain_wants(a, "left wants", x);
+        explain_wants(a, "right wants", y);
+        a->refines = wants_follow(p, ctx, x, y, &a->lack);
+        p->lenient = true;
+        a->defines |= a->refines && !wants_follow(p, ctx, y, x, &ignored);
+        p->lenient = false;
+    }
+    if (a->refines) return;
+    Text t = text_new(p->arena);
+    text_add(&t, "the right side was not shown to be defined where the left side is");
+    if (a->lack.want) text_add(&t, ": ");
+    nf_print(p, a->lack.want, &t);
+    a->lacks = t.data;
 }
 
 /* ---- what the equality is worth in floating point */
@@ -254,6 +294,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
     if (!exact) classes |= CLASS_REASSOCIATES | (from.divides || to.divides ? CLASS_DIVIDES : 0);
     if (rounds(a, &from, &to)) classes |= CLASS_ROUNDS;
     if (!same_reads(a)) classes |= CLASS_DROPS;
+    if (!exact && a->defines) classes |= CLASS_DEFINES;
     return classes;
 }
 
@@ -291,15 +332,23 @@ static void attempt(Attempt *a) {
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
 }
-static void classify(Attempt *a) {
-    bool exact = outputs_exact(a);
-    if (a->prover.maybe_empty && !exact) {
-        a->proof.proved = false;
+/* The same operations on the same numbers are defined at the same places; integers are computed
+   with in the forms. */
+static bool holds(Attempt *a) {
+    if (a->prover.maybe_empty && !a->exact) {
         a->proof.why = "a maximum may be over nothing";
-        return;
+        return false;
     }
+    if (a->refines || (a->exact && !a->import.whole_wants)) return true;
+    a->proof.why = a->lacks ? a->lacks : "it was not shown where the right side is defined";
+    for (int k = 0; k < a->lack.ncondition; k++)
+        add_missing(a, a->lack.condition[k], "definedness");
+    return false;
+}
+static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
+static void classify(Attempt *a) {
     import_init(&a->import);
-    a->proof.classes = float_classes(a, exact);
+    a->proof.classes = float_classes(a, a->exact);
 }
 /* Runs one stage; false: the prover gave up in it. */
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
@@ -325,10 +374,13 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     normal_init(&a->prover);
     Overflow overflow = overflow_begin(w);
     if (!stage(a, attempt)) a->proof.proved = false;
-    if (a->proof.proved && !stage(a, classify)) {
-        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASS_DROPS;
-        if (a->prover.maybe_empty) a->proof.proved = false;
+    if (a->proof.proved) {
+        if (!stage(a, refine)) a->refines = false;
+        if (!stage(a, same_operations)) a->exact = false;
+        a->proof.proved = holds(a);
     }
+    if (a->proof.proved && !stage(a, classify))
+        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
     normal_done(&a->prover);

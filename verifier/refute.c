@@ -5,7 +5,7 @@
    only a difference far above rounding counts. Data without a zero come first, so that no
    counterexample hinges on a division by zero where there is another. Values that are not defined
    (1/0, the root of a negative number) are not compared at first; when nothing else is found, an
-   element that only one side defines counts too. */
+   element that the left side alone defines counts too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -191,7 +191,7 @@ static bool usable(const Refute *r, Number x) {
     return r->num->known(x) && isfinite(r->num->approx(x));
 }
 static bool differ(const Refute *r, Number a, Number b) {
-    if (r->undefined) return usable(r, a) != usable(r, b);
+    if (r->undefined) return usable(r, a) && !usable(r, b);
     if (!usable(r, a) || !usable(r, b)) return false;
     if (r->num != &numbers_real) return !r->num->equal(a, b);
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);

@@ -1,0 +1,228 @@
+/* defined.c -- where is an element defined? Where every partial function that it looks at is: 1/a
+   wants a != 0, log(a) a > 0, sqrt(a) a >= 0, a power what its exponent asks, data that say where
+   to read a place on the axis. Such wants are read off the definitions (import_wants), brought to
+   lowest terms (a product is not 0 where its factors are not, positive factors do not count), and
+   compared as sets of points, like what is read. What no set shows is asked as a question about
+   real numbers. A division by a size of 0 (a mean over nothing) is a want, too. */
+#include "verifier/defined.h"
+#include "verifier/reals.h"
+#include <string.h>
+
+enum { GIVEN_MAX = 16, CONDITIONS_MAX = 16 };
+
+/* ---- wants in lowest terms */
+
+typedef struct Wants {
+    Prover *p;
+    Dom ctx;
+    int n;
+    Nf *out;
+} Wants;
+
+static Nf negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
+
+/* A sum of what is never negative, with a term that is positive and has a point. */
+static bool positive(Prover *p, Dom ctx, Nf nf) {
+    int n = nf_size(p, nf);
+    if (nf_positive(p, nf)) return true;
+    for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
+        Term t = nf_term(p, nf, k);
+        bool good = t.c.p > 0;
+        for (int j = 0; j < t.nfactor; j++) good &= atom_positive(p, t.factor[j].atom);
+        for (int j = 0; j < t.nvar; j++) good = good && project(p, &t.dom, t.var[j], 0, NULL);
+        if (good && prover_entails(p, ctx, t.dom)) return true;
+    }
+    return false;
+}
+/* A polynomial in sizes and indices; false: it is none. */
+static bool whole(Prover *p, Nf nf, Poly *out) {
+    int n = nf_size(p, nf);
+    *out = 0;
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        Poly product = poly_int(p->w, c.p);
+        if (t->nvar || t->dom || c.q != 1) return false;
+        for (int j = 0; j < t->nfactor; j++) {
+            const AtomInfo *a = atom_info(p, t->factor[j].atom);
+            Ratio power = t->factor[j].power;
+            if ((a->kind != AT_SIZE && a->kind != AT_VALUE) || power.q != 1 || power.p < 1)
+                return false;
+            Poly x = a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : a->index[0];
+            for (int64_t i = 0; i < power.p; i++) product = poly_mul(p->w, product, x);
+        }
+        *out = poly_add(p->w, *out, product);
+    }
+    return true;
+}
+static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
+    Lit l = lit_ge(p, x, poly_int(p->w, least));
+    return prover_entails(p, ctx, dom_make(p, 1, &l));
+}
+static bool entailed(Prover *p, Dom ctx, Want want, Nf a) {
+    Poly x;
+    if (want == WANT_NONNEGATIVE)
+        return nf_nonnegative(p, a) || (whole(p, a, &x) && at_least(p, ctx, x, 0));
+    return positive(p, ctx, a) || positive(p, ctx, negated(p, a)) ||
+           (whole(p, a, &x) &&
+            (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
+}
+static void push(Wants *s, Want want, Nf a, Nf b) {
+    if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
+    s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
+}
+static void nonzero(Wants *s, Nf a);
+static void factors_nonzero(Wants *s, const Term *t) {
+    Prover *p = s->p;
+    for (int k = 0; k < t->nfactor; k++) {
+        const AtomInfo *a = atom_info(p, t->factor[k].atom);
+        if (atom_positive(p, t->factor[k].atom)) continue;
+        if (a->kind == AT_BASE) nonzero(s, a->a);
+        else if (!entailed(p, s->ctx, WANT_NONZERO, nf_atom(p, t->factor[k].atom)))
+            push(s, WANT_NONZERO, nf_atom(p, t->factor[k].atom), 0);
+    }
+}
+static void nonzero(Wants *s, Nf a) {
+    Prover *p = s->p;
+    Ratio c = ratio(1, 1);
+    if (a && entailed(p, s->ctx, WANT_NONZERO, a)) return;
+    Term t = a ? nf_term(p, a, 0) : (Term){0};
+    if (nf_size(p, a) == 1 && !t.nvar && !t.dom) {
+        factors_nonzero(s, &t);
+        return;
+    }
+    if (a) {
+        Term common = common_factor(p, 1, &a, true, 0, NULL);
+        factors_nonzero(s, &common);
+        common.c = coefficient_content(p, 1, &a);
+        if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
+        a = divide_out(p, a, common);
+    }
+    if (!a || !entailed(p, s->ctx, WANT_NONZERO, a)) push(s, WANT_NONZERO, a, 0);
+}
+static void nonnegative(Wants *s, Nf a) {
+    Prover *p = s->p;
+    if (entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
+    Term common = common_factor(p, 1, &a, false, 0, NULL);
+    Term positive = {.c = coefficient_content(p, 1, &a)};
+    for (int k = 0; k < common.nfactor; k++)
+        if (atom_positive(p, common.factor[k].atom))
+            positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
+    push(s, WANT_NONNEGATIVE, divide_out(p, a, positive), 0);
+}
+int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
+    Wants s = {p, ctx, 0, out};
+    if (want == WANT_NONZERO) nonzero(&s, a);
+    else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);
+    else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
+    return s.n;
+}
+int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
+    int n = 0;
+    if (f == FN_RECIP || f == FN_LOG) n = wants_of(p, ctx, WANT_NONZERO, a, 0, out);
+    if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
+    return n;
+}
+int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
+    Ratio c;
+    if (!nf_constant(p, b, &c)) return wants_of(p, ctx, WANT_POWER, a, b, out);
+    int n = c.p < 0 ? wants_of(p, ctx, WANT_NONZERO, a, 0, out) : 0;
+    return c.q == 1 ? n : n + wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
+}
+
+/* ---- what follows */
+
+static const AtomInfo *want_atom(Prover *p, Nf want) {
+    Ratio c;
+    return atom_info(p, nf_body(p, want, 0, &c)->term.factor[0].atom);
+}
+/* The points of x are among those given. */
+static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
+    Part *all = ARENA_NEW(p->arena, Part, given->n + 1);
+    if (given->n) memcpy(all, given->v, sizeof *all * (size_t)given->n);
+    all[given->n] = *x;
+    return given->n && atoms_equal(p, ctx, atom_parts(p, AT_MAX, given->n, given->v),
+                                   atom_parts(p, AT_MAX, given->n + 1, all));
+}
+/* What of the given holds at the point of x, its variables named like x's. */
+static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, RealSign *out) {
+    const AtomInfo *a = want_atom(p, given->nf);
+    Poly to[RANK_MAX * 2];
+    if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
+    if (given->nvar && (given->nvar != x->nvar || given->nvar > RANK_MAX * 2)) return false;
+    for (int k = 0; k < given->nvar; k++) to[k] = poly_symbol(p->w, x->var[k]);
+    Map m = {given->nvar, given->var, to};
+    if (!prover_entails(p, here, dom_subst(p, given->dom, m))) return false;
+    *out = (RealSign){nf_subst(p, a->a, m), a->word == WANT_NONZERO};
+    return true;
+}
+static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
+    Part x = part_open(p, part);
+    const AtomInfo *a = want_atom(p, x.nf);
+    RealSign sign[GIVEN_MAX];
+    int n = 0;
+    if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
+    Dom here = dom_and(p, ctx, x.dom);
+    for (int k = 0; k < given->n && n < GIVEN_MAX; k++) {
+        Part g = part_open(p, &given->v[k]);
+        n += at_point(p, here, &g, &x, &sign[n]);
+    }
+    return reals_follow(p, here, n, sign, (RealSign){a->a, a->word == WANT_NONZERO});
+}
+
+/* ---- conditions on sizes with which it would follow */
+
+static void add_condition(Prover *p, Dom ctx, Lack *lack, Lit l) {
+    const Symbol *v;
+    if (poly_variables(p, l.p, &v) || prover_entails(p, ctx, dom_make(p, 1, &l))) return;
+    for (int k = 0; k < lack->ncondition; k++)
+        if (lack->condition[k].p == l.p) return;
+    if (lack->ncondition < CONDITIONS_MAX) lack->condition[lack->ncondition++] = l;
+}
+/* Where the given parts have a point each; where a size that is divided by is not 0. */
+static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *x, Lack *lack) {
+    Poly size;
+    const AtomInfo *a = want_atom(p, x->nf);
+    lack->condition = ARENA_NEW(p->arena, Lit, CONDITIONS_MAX);
+    if (a->word == WANT_NONZERO && whole(p, a->a, &size))
+        add_condition(p, ctx, lack, lit_ge(p, size, poly_int(p->w, 1)));
+    for (int k = 0; k < given->n; k++) {
+        Part g = part_open(p, &given->v[k]);
+        for (int j = 0; j < g.nvar; j++)
+            if (!project(p, &g.dom, g.var[j], 0, NULL)) break;
+        Lits l = dom_lits(p, g.dom);
+        for (int j = 0; j < l.n; j++) add_condition(p, ctx, lack, l.v[j]);
+    }
+}
+
+/* By itself, at the place where it is looked at from the output. */
+static bool holds_anyway(Prover *p, Dom ctx, const Part *part) {
+    Part x = part_open(p, part);
+    const AtomInfo *a = want_atom(p, x.nf);
+    return (a->word == WANT_NONZERO || a->word == WANT_NONNEGATIVE) &&
+           entailed(p, dom_and(p, ctx, x.dom), (Want)a->word, a->a);
+}
+/* With the sizes that the left side divides by being at least 1. */
+static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
+    for (int k = 0; k < given->n; k++) {
+        Poly size;
+        const AtomInfo *a = want_atom(p, given->v[k].nf);
+        if (a->word == WANT_NONZERO && !given->v[k].nvar && !given->v[k].dom &&
+            whole(p, a->a, &size) && at_least(p, ctx, size, 0))
+            ctx = dom_with(p, ctx, lit_ge(p, size, poly_int(p->w, 1)));
+    }
+    return ctx;
+}
+bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, Lack *lack) {
+    if (given->too_many || wanted->too_many) return false;
+    ctx = with_sizes(p, ctx, given);
+    for (int k = 0; k < wanted->n; k++) {
+        const Part *x = &wanted->v[k];
+        if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || by_reals(p, ctx, given, x))
+            continue;
+        *lack = (Lack){.want = x->nf};
+        find_conditions(p, ctx, given, x, lack);
+        return false;
+    }
+    return true;
+}

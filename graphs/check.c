@@ -30,12 +30,21 @@ static double sample_real(Random *r, int sample, DType t) {
                              : 2 * random_unit(r) - 1;
 }
 
+Random sample_random(uint64_t seed, int input, int sample) {
+    return (Random){random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
+}
+
+void tensor_draw(uint64_t seed, int input, int sample, DType t, Domain domain, int64_t n,
+                 void *out) {
+    Random r = sample_random(seed, input, sample);
+    Domain drawn;
+    if (domain_drawn(domain, t, &drawn)) domain_fill(drawn, r, t, n, out);
+    else
+        for (int64_t i = 0; i < n; i++) element_set_real(t, out, i, sample_real(&r, sample, t));
+}
+
 void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, void *out) {
-    Random r = {random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
-    const bool real = dtype_class(t) == 'F';
-    for (int64_t i = 0; i < n; i++)
-        if (real) element_set_real(t, out, i, sample_real(&r, sample, t));
-        else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
+    tensor_draw(seed, input, sample, t, domain_any(), n, out);
 }
 
 /* ---- graphs */
@@ -52,8 +61,10 @@ typedef struct Sampled {
     double **moved; /* by output: how far roundings move each element; NOISE_MARGIN times that is
                        no difference */
     bool small;     /* the definitions are computed too */
-    bool rounded;   /* constants were made that the other graph has not */
+    bool rounded;   /* numbers were made that the other graph has not */
     int64_t *count; /* of each output */
+    Domain *domain; /* of each input of a, once it was asked for */
+    bool asked;
     Error *error;
 } Sampled;
 
@@ -84,6 +95,7 @@ static bool unlike(const Sampled *s, int k) {
 static bool take_buffers(Sampled *s) {
     int64_t n, other;
     s->in = ARENA_NEW(s->arena, const void *, s->a->nin);
+    s->domain = ARENA_NEW(s->arena, Domain, s->a->nin);
     s->out_a = ARENA_NEW(s->arena, void *, s->a->nout);
     s->out_b = ARENA_NEW(s->arena, void *, s->a->nout);
     s->wide_a = ARENA_NEW(s->arena, void *, s->a->nout);
@@ -123,19 +135,33 @@ void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data,
     }
 }
 
+static bool is_given(const CheckOptions *o, const char *input, DType t, int sample, int64_t n,
+                     void *out) {
+    return o->given && o->given(o->given_user, input, sample, t, n, out);
+}
+
 void check_input(const CheckOptions *o, const char *input, DType t, int index, int sample,
                  int64_t n, void *out) {
-    const void *data = o->given ? o->given(o->given_user, input, sample, t, n) : NULL;
-    if (data) memcpy(out, data, element_bytes(t, n));
-    else tensor_sample(o->seed, index, sample, t, n, out);
+    if (!is_given(o, input, t, sample, n, out)) tensor_sample(o->seed, index, sample, t, n, out);
+}
+
+/* Only asked where integers are drawn. */
+static Domain domain_of(Sampled *s, int k) {
+    if (dtype_class(value_type(s->w, s->a->in[k])->dtype) == 'F') return domain_any();
+    if (!s->asked)
+        memcpy(s->domain, graph_domains(s->w, s->arena, s->a, s->sizes),
+               sizeof *s->domain * (size_t)s->a->nin);
+    s->asked = true;
+    return s->domain[k];
 }
 
 static void draw_input(Sampled *s, int k, int sample) {
     const Value v = s->a->in[k];
+    const DType t = value_type(s->w, v)->dtype;
+    void *out = (void *)(uintptr_t)s->in[k];
     int64_t n;
-    if (tensor_size(s, v, &n))
-        check_input(s->o, input_name(s->w, v), value_type(s->w, v)->dtype, k, sample, n,
-                    (void *)(uintptr_t)s->in[k]);
+    if (tensor_size(s, v, &n) && !is_given(s->o, input_name(s->w, v), t, sample, n, out))
+        tensor_draw(s->o->seed, k, sample, t, domain_of(s, k), n, out);
 }
 
 static void draw(Sampled *s, int sample) {
@@ -235,14 +261,23 @@ static bool add_run_moves(Sampled *s, const Graph *g, void *const undisturbed[])
 
 /* ---- comparisons */
 
-/* What of a graph is a constant of its own, one that `other` has not: rules and folding made it,
-   and rounded it. `all`: each is. */
-static const bool *rounded_constants(Sampled *s, const Graph *g, const Graph *other, bool all,
-                                     uint32_t *n, bool *any) {
+static bool has_real_attribute(const Op *op) {
+    for (int k = 0; k < attrs_count(op->attrs); k++)
+        if (op->attrs[k].kind == A_REAL) return true;
+    return false;
+}
+
+/* What of a graph rules and folding made and rounded: constants and real attributes of its own,
+   which `other` has not. `all`: each is. */
+static const bool *rounded_nodes(Sampled *s, const Graph *g, const Graph *other, bool all,
+                                 uint32_t *n, bool *any) {
     *n = node_count(s->w) + 1;
     bool *is = ARENA_NEW(s->arena, bool, *n);
     const NodeList live = graph_live(s->w, s->arena, g), known = graph_live(s->w, s->arena, other);
-    for (int k = 0; k < live.n; k++) is[live.v[k]] = !node_get(s->w, live.v[k]).nin;
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(s->w, live.v[k]);
+        is[live.v[k]] = !node.nin || has_real_attribute(node.op);
+    }
     for (int k = 0; k < known.n && !all; k++) is[known.v[k]] = false;
     for (int k = 0; k < live.n; k++) *any |= is[live.v[k]];
     return is;
@@ -302,10 +337,10 @@ static Tolerance double_tolerance(const Sampled *s, DType t) {
 static void compare_definitions(Sampled *s, Difference *sum) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     OracleNoise a = {0}, b = {0};
-    const bool all = s->o->class && !strcmp(s->o->class, "rounds");
+    const bool all = s->o->rounds;
     s->rounded = false;
-    a.rounded = rounded_constants(s, s->a, s->b, all, &a.nrounded, &s->rounded);
-    b.rounded = rounded_constants(s, s->b, s->a, all, &b.nrounded, &s->rounded);
+    a.rounded = rounded_nodes(s, s->a, s->b, all, &a.nrounded, &s->rounded);
+    b.rounded = rounded_nodes(s, s->b, s->a, all, &b.nrounded, &s->rounded);
     compare_outputs(s, s->wide_a, s->wide_b, true, double_tolerance, false, each);
     if (any_differs(s, each)) {
         forget_moves(s);

@@ -11,8 +11,8 @@
 bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
                 Error *);
 /* What a computation in double is disturbed by: each float result of a node with inputs is moved,
-   up or down, by half a roundoff to a whole one, of its own type or of double; each constant and
-   fill for which `rounded` is set, by one of its own type. Drawn from the seed. */
+   up or down, by half a roundoff to a whole one, of its own type or of double; where `rounded` is
+   set, also of a constant, of its own type. Drawn from the seed. */
 typedef struct OracleNoise {
     uint64_t seed;
     bool own_type;

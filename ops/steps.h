@@ -23,6 +23,12 @@
                                                   differ
    S_FILL     y                                   -; every element becomes code[0].k
    S_SOFTMAX  y x                                 -; along the last axis
+   S_SAMPLE   y x                                 for each axis a number of taps, then for each
+                                                  place of y on it so many pairs of a place of x and
+                                                  the bits of a weight (double): y is the sum over
+                                                  the taps of all axes of the product of weights
+                                                  times x there. No taps: the same place. Weights
+                                                  other than 1, and more taps, of floats only
    S_LOOP     y x1 x2 ..                          a loop program (core/loop.h), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
@@ -64,6 +70,7 @@ typedef struct View {
     X(S_COPY, "copy")       \
     X(S_FILL, "fill")       \
     X(S_SOFTMAX, "softmax") \
+    X(S_SAMPLE, "sample")   \
     X(S_LOOP, "loop")       \
     X(S_OP, "op")
 typedef enum StepKind {

@@ -1,5 +1,5 @@
-"""Times single operators on our executor and on ONNX Runtime, one thread each, and writes the table
-test/bench/OPERATORS.md, the worst first.
+"""Times single operators on the built-in runtime and on ONNX Runtime, one thread each, and writes
+the table test/bench/OPERATORS.md, the worst first.
 
 Each case of bench_operator_cases.py becomes a model of one node. Rounds of both programs take
 turns, and the least time of each counts: on a shared machine noise only adds. Outputs are compared

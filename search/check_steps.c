@@ -16,6 +16,7 @@ bool run_check_rules(Run *r, const Derivation *d, const char *class) {
     const CheckOptions o = {.samples = r->o->check,
                             .seed = r->o->seed,
                             .class = class,
+                            .rounds = d->classes & CLASS_ROUNDS,
                             .given = run_given_data,
                             .given_user = r};
     const Difference *x;

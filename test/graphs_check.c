@@ -65,8 +65,11 @@ static bool agree(const char *left, const char *right, const char *class, CheckR
     Error e = {0};
     Graph a = graph_of(w, left), b = graph_of(w, right);
     const Backend *cpu = backend_open("cpu", &e);
-    CheckOptions o = {
-        .backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .class = class};
+    CheckOptions o = {.backend = cpu,
+                      .device = cpu->open("", why, sizeof why),
+                      .samples = 3,
+                      .class = class,
+                      .rounds = !strcmp(class, "rounds")};
     assert_non_null(o.device);
     bool done = graphs_check(w, &a, &b, (Sizes){0}, &o, r, &e);
     if (!done) print_message("%s: %s\n", e.place, e.reason);
@@ -117,6 +120,20 @@ static void results_that_cancel_are_judged_by_their_roundings(void **state) {
                        "mul %x %k\n out %y\n",
                        "reassociates", &r));
     assert_true(r.oracle.first >= 0 && r.oracle.limit < 1e-6);
+}
+
+/* A rule's 1/6 is written as the float nearest to it. */
+static void attributes_are_rounded_too(void **state) {
+    (void)state;
+    CheckResult r;
+    static const char exact[] =
+        "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=1/6\n out %y\n";
+    assert_true(agree(exact,
+                      "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=0.16666667\n out %y\n",
+                      "exact", &r));
+    assert_false(agree(exact,
+                       "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=0.16667\n out %y\n",
+                       "exact", &r));
 }
 
 /* Whole numbers made of floats: where a float lies at a step, either side is right. */
@@ -380,6 +397,7 @@ int main(void) {
         cmocka_unit_test(samples_do_not_depend_on_order),
         cmocka_unit_test(equal_graphs_agree_and_others_do_not),
         cmocka_unit_test(results_that_cancel_are_judged_by_their_roundings),
+        cmocka_unit_test(attributes_are_rounded_too),
         cmocka_unit_test(steps_that_roundings_cross_are_no_difference),
         cmocka_unit_test(results_of_other_types_fail),
         cmocka_unit_test(negative_data_is_sampled_too),

@@ -396,7 +396,9 @@ static void operators_without_definition_run(void **state) {
     Kernel *k = cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why);
     param[1] = 7; /* the kernel has its own copy of the step */
     index[0] = 4;
-    assert_true(cpu->run(k, (void *const[]){y, x, index}, NULL) < 0);
+    void *work = cpu->alloc(devices[0], room + 1);
+    assert_true(cpu->run(k, (void *const[]){y, x, index}, work) < 0);
+    cpu->release(devices[0], work);
     cpu->forget(k);
     s.op = "no such operator";
     assert_int_equal(cpu->choices(devices[0], &s), 0);

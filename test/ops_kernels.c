@@ -475,7 +475,43 @@ static void draw_cumulated(Drawn *t) {
     fill(t, input(t, type, rank, x), dtype_class(type) == 'F' ? real : whole, 0, 2);
 }
 
+/* ---- samples */
+static void draw_resize(Drawn *t) {
+    static const char *const coordinates[] = {"half_pixel", "asymmetric", "align_corners",
+                                              "pytorch_half_pixel"},
+                             *const roundings[] = {"round_prefer_floor", "round_prefer_ceil",
+                                                   "floor", "ceil"};
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x), linear = (int)draw(t, 0, 1);
+    char list[100] = "[";
+    for (int a = 0; a < rank; a++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d",
+                 (int)(draw(t, 0, 2) ? draw(t, 1, 12) : x[a]));
+    attribute(t, "sizes", "%s]", list);
+    attribute(t, "mode", linear ? "linear" : "nearest");
+    attribute(t, "coordinate", "%s", coordinates[draw(t, 0, 3)]);
+    attribute(t, "rounding", "%s", roundings[draw(t, 0, 3)]);
+    static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
+    const DType type = linear ? floats[draw(t, 0, 2)] : moved[draw(t, 0, 5)];
+    t->tolerance = !linear ? 0 : type == DT_FLOAT16 ? 1e-3 : 1e-6;
+    fill(t, input(t, type, rank, x), linear ? real : whole, 0, 9);
+}
+static void draw_mirror(Drawn *t) {
+    static const char *const modes[] = {"edge", "reflect", "wrap"};
+    int64_t x[STEP_RANK];
+    const int rank = some_sizes(t, 1, 4, x);
+    char list[200] = "[";
+    for (int a = 0; a < 2 * rank; a++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), a ? ", %d" : "%d",
+                 x[a % rank] > 3 ? (int)draw(t, -1, 3) : (int)draw(t, 0, 3));
+    attribute(t, "pads", "%s]", list);
+    attribute(t, "mode", "%s", modes[draw(t, 0, 2)]);
+    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
+}
+
 static const Family families[] = {
+    {"resize", draw_resize},
+    {"padmirror", draw_mirror},
     {"topk", draw_topk},
     {"cumsum", draw_cumulated},
     {"cumprod", draw_cumulated},

@@ -210,7 +210,7 @@ typedef struct Maker {
     bool rows; /* split_rows cuts its steps; else it does so itself */
 } Maker;
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
-    copy_maker, softmax_maker, loop_maker, op_maker;
+    copy_maker, softmax_maker, sample_maker, loop_maker, op_maker;
 
 /* ---- team.c */
 /* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. */
@@ -239,6 +239,10 @@ bool split_rows(Build *, Make *make, int choice, Kernel *);
 /* ---- taps.c */
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
+
+/* y[k * ys] = x[k * xs + o[k * os]] for k below n, elements being 1, 2, 4 or 8 bytes (gather.c). */
+void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
+                   int64_t os, int64_t n);
 
 /* ---- chosen.c: places that an input of indices chooses: `count` tuples of q indices, each of
    which counts on an axis of x from its beginning or, if negative, from its end. */

@@ -44,8 +44,8 @@ DEFINE_ELEMENTS(uint8_t)
 DEFINE_ELEMENTS(uint16_t)
 DEFINE_ELEMENTS(uint32_t)
 DEFINE_ELEMENTS(uint64_t)
-static void elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
-                     int64_t os, int64_t n) {
+void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
+                   int64_t os, int64_t n) {
     switch (size) {
     case 1: elements_uint8_t(y, ys, x, xs, o, os, n); break;
     case 2: elements_uint16_t(y, ys, x, xs, o, os, n); break;
@@ -64,7 +64,7 @@ static void copy_inner(const Gather *g, char *y, const char *x) {
         char *to = y + offset[0] * g->size;
         const char *from = x + offset[1] * g->size;
         if (ys == 1 && xs == 1) memcpy(to, from, (size_t)(length * g->size));
-        else elements(g->size, to, ys, from, xs, &none, 0, length);
+        else move_elements(g->size, to, ys, from, xs, &none, 0, length);
     } while (nest_next(n, 1, index, offset));
 }
 /* Some rows along the last axis of the nest, from these offsets on. */
@@ -77,7 +77,7 @@ static void copy_rows(const Run *run, const int64_t at[], int64_t n) {
     const char *x = run->x + at[X] * g->size;
     const int64_t *o = run->offset + at[OFFSETS];
     if (g->inner.count == 1) {
-        elements(g->size, y, ys, x, xs, o, os, n);
+        move_elements(g->size, y, ys, x, xs, o, os, n);
         return;
     }
     for (int64_t k = 0; k < n; k++)

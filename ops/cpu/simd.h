@@ -44,7 +44,11 @@ typedef struct Simd {
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
-                 int64_t n);                               /* y[i] = sum of w[t]*x[offset[t]+i] */
+                 int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
+    /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,
+       CLASS_DOUBLE */
+    void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,
+                     int64_t n);
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,

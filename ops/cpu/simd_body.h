@@ -379,6 +379,21 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
 }
 
+/* ---- elements gathered and weighted */
+#define DEFINE_BLEND(name, T)                                                                      \
+    static void name(void *py, const void *px, const int32_t *place, const void *pw, int64_t taps, \
+                     int64_t n) {                                                                  \
+        T *y = py;                                                                                 \
+        const T *x = px, *w = pw;                                                                  \
+        EACH y[i] = 0;                                                                             \
+        for (; taps > 0; taps--, place += n, w += n) EACH {                                        \
+                const T v = w[i], z = x[place[i]];                                                 \
+                y[i] += v != 0 ? v * z : 0;                                                        \
+            }                                                                                      \
+    }
+DEFINE_BLEND(blend_float, float)
+DEFINE_BLEND(blend_double, double)
+
 #include "ops/cpu/simd_recurrent.h"
 
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
@@ -442,6 +457,7 @@ const Simd SIMD_TABLE = {
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .taps = taps,
     .softmax = {softmax_float, softmax_double},
+    .blend = {blend_float, blend_double},
     .panel = panel,
     .lstm = lstm,
     .gru_reset = gru_reset,

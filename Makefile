@@ -8,7 +8,7 @@
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
-#   make test-heavy | check-mutants | fuzz | mutate-models    tests that take long
+#   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
 # Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
@@ -46,7 +46,7 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
-    generator/generate_rules.c verifier/verify_rules.c
+    generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
 UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
@@ -69,7 +69,8 @@ PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
-.PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
+.PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
+.PHONY: fuzzers mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -100,6 +101,8 @@ $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
 $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
 $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
+$(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/compare-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):
@@ -145,9 +148,14 @@ $(addprefix $(BUILD)/ops/cpu/,simd_base.o copy.o taps.o): private ISA := $(LOOPS
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
-# The build of the kernels, a part of the key of every time measured with them: their sources,
-# compiler and flags.
-KERNELS := $(sort $(wildcard ops/*.[ch] ops/cpu/*.[ch] ops/core/loop*.[ch]))
+# The build of the kernels, a part of the key of every time measured with them: what was compiled of
+# all that runs in a step. cpu.o holds it, and is left out.
+KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/cpu) \
+    $(sort $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
+$(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
+	@scripts/digest-objects $(KERNELS) > $@
+	@cmp -s $@ $(BUILD)/kernels || cp $@ $(BUILD)/kernels
+$(BUILD)/kernels: $(BUILD)/kernels.made ;
 $(BUILD)/ops/cpu/cpu.o: $(BUILD)/kernels
 $(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/kernels)"'
 
@@ -162,16 +170,12 @@ $(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	@mkdir -p $(@D)
 	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
 
-# Three files whose times change only when their contents do: `flags` when the compiler or its flags
+# Two files whose times change only when their contents do: `flags` when the compiler or its flags
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that
-# everything is linked again; `kernels` when the kernels do.
+# everything is linked again.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
-$(BUILD)/kernels: STATE = $(shell { cat $(KERNELS); grep 'ISA :=' Makefile; \
-    $(CC) --version | head -1; \
-    echo '$(LANGUAGE) $(OPTIMIZE) $(EXTRA) $(CFLAGS) $(LOOPS) $(AVX2) $(AVX512)'; } | \
-    sha256sum | cut -c1-12)
-$(BUILD)/flags $(BUILD)/list $(BUILD)/kernels: force
+$(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
@@ -252,6 +256,17 @@ roundtrip: programs-of-tests
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt
 	cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
+# What classes promise, by machine arithmetic: of the library, all generated rules and the corpora,
+# which are proved for it. The last result is kept.
+CORPORA := $(wildcard test/cases/verifier/*.rules)
+check-classes: programs-of-tests
+	@mkdir -p $(BUILD)/classes
+	for f in $(CORPORA); do $(BUILD)/verify-rules -q $$f -o $(BUILD)/classes/$${f##*/} > /dev/null; \
+	    test $$? -le 1 || exit; done
+	$(BUILD)/test/tools/check_classes rules/library/*.rules rules/generated/*.rules \
+	    rules/generated/search/*.rules $(CORPORA:test/cases/verifier/%=$(BUILD)/classes/%) \
+	    > $(BUILD)/classes.txt || { cat $(BUILD)/classes.txt; exit 1; }
+	{ date +%F; cat $(BUILD)/classes.txt; } > test/cases/verifier/classes.txt
 # Generates candidates over each operator set, proves and minimises them, and keeps what is proved
 # (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
 # WITHOUT=--without-size-4 it takes minutes.

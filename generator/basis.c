@@ -113,12 +113,7 @@ bool basis_touched(const Basis *b, uint32_t since, const BasisTrace *t) {
 
 static void trace_add(BasisTrace *t, uint64_t code) {
     if (!t) return;
-    if (t->n == t->room) {
-        uint64_t *more =
-            arena_alloc_raw(t->arena, (t->room = t->room ? 2 * t->room : 512) * sizeof *more);
-        if (t->n) memcpy(more, t->code, t->n * sizeof *more);
-        t->code = more;
-    }
+    ARENA_GROW(t->arena, t->code, t->room, t->n + 1);
     t->code[t->n++] = code;
 }
 

@@ -12,15 +12,8 @@ Candidates *candidates_new(Arena *a) {
     return c;
 }
 
-static void room_for(Arena *a, Candidate **v, int n, int *room) {
-    if (n < *room) return;
-    Candidate *more = arena_alloc_raw(a, (size_t)(*room = *room ? 2 * *room : 1) * sizeof *more);
-    if (n) memcpy(more, *v, (size_t)n * sizeof *more);
-    *v = more;
-}
-
 static Candidate *add(Finding *f, Arena *a) {
-    room_for(a, &f->v, f->n, &f->room);
+    ARENA_GROW(a, f->v, f->room, f->n + 1);
     Candidate *x = &f->v[f->n++];
     memset(x, 0, sizeof *x);
     x->from.b.most = x->to.b.most = 2 * TERM_OPS;
@@ -31,7 +24,7 @@ void candidates_take(Candidates *c, const Finding *f) {
     c->raw += f->raw;
     c->reduced += f->reduced;
     for (int k = 0; k < f->n; k++) {
-        room_for(c->arena, &c->v, c->n, &c->room);
+        ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
         c->v[c->n++] = f->v[k];
     }
 }

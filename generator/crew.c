@@ -3,6 +3,7 @@
    arena until the crew rests. */
 #include "generator/crew.h"
 #include "ops/base/random.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static bool hand_open(Hand *x, const Space *like, uint64_t seed, Error *e) {

@@ -2,10 +2,11 @@
    runs grow the classes; what is equal becomes candidates, those that smaller rules do not give are
    lifted and printed. */
 #include "generator/generate_inner.h"
+#include "ops/base/process.h"
 #include "ops/base/random.h"
+#include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,12 +72,7 @@ static bool take_task(void *user, uint64_t task) {
     x->ok = flush(x, false);
     x->mine = claim(x->g);
     if (!x->ok || runs_is_done(&x->g->runs, task)) return false;
-    if (x->ntask == x->task_room) {
-        uint64_t *more =
-            ARENA_NEW(x->hand->w->arena, uint64_t, x->task_room = 2 * x->task_room + 256);
-        if (x->ntask) memcpy(more, x->task, x->ntask * sizeof *more);
-        x->task = more;
-    }
+    ARENA_GROW(x->hand->w->arena, x->task, x->task_room, x->ntask + 1);
     x->task[x->ntask++] = task;
     return true;
 }
@@ -253,7 +249,6 @@ static bool run(Generator *g, Text *out) {
 
 bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *report, Error *e) {
     Generator *g = ARENA_NEW(a, Generator, 1);
-    struct rusage usage;
     *report = (GenerateReport){0};
     g->o = o;
     g->report = report;
@@ -278,6 +273,6 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     classes_free(g->classes);
     world_free(g->w);
     report->seconds = generate_now() - g->start;
-    if (!getrusage(RUSAGE_SELF, &usage)) report->peak = (size_t)usage.ru_maxrss * 1024;
+    report->peak = process_peak();
     return ok;
 }

@@ -164,11 +164,7 @@ static void use(Generator *g, Basis *b, const Candidate *c, unsigned ranks) {
 }
 
 static void keep(Generator *g, const char *text, int size) {
-    if (g->nbody == g->body_room) {
-        Body *more = ARENA_NEW(g->arena, Body, g->body_room = 2 * g->body_room + 256);
-        if (g->nbody) memcpy(more, g->body, (size_t)g->nbody * sizeof *more);
-        g->body = more;
-    }
+    ARENA_GROW(g->arena, g->body, g->body_room, g->nbody + 1);
     g->body[g->nbody++] = (Body){text, size};
 }
 

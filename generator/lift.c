@@ -3,6 +3,7 @@
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
 #include "ops/value.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static void programs_open(Lift *l) {
@@ -130,7 +131,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
 static Value lift_node(Lift *l, const Instr *in, const Value value[]) {
     const Variant *v = &l->s->op[in->op];
     const OpForm *f = &l->s->form[in->op];
-    Attr attr[SPACE_ATTRS];
+    Attr attr[ATTRS_MAX];
     Value arg[TERM_ARGS] = {0};
     const char *why;
     lift_attrs(l, v, attr);
@@ -315,7 +316,7 @@ static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
             v[j] = poly_subst(l->w, l->whole[k].v[j], l->nsolved, l->from, l->to);
         l->whole[k].v = v;
     }
-    return !l->w->overflow;
+    return !overflow_noted(l->w);
 }
 
 /* A free list whose entries got solved is no free list. */
@@ -340,7 +341,7 @@ static bool has_unknowns(const Lift *l, const Candidate *c) {
 static LiftResult lift_once(Lift *l, const Candidate *c, unsigned *ranks, Text *out) {
     Graph g;
     ArenaMark mark = arena_mark(l->arena);
-    l->w->overflow = false;
+    Overflow overflow = overflow_begin(l->w);
     l->npositive = 0;
     bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
     LiftResult r = typed ? lift_try(l, &g, SAMPLES) : LIFT_FALSE;
@@ -348,6 +349,7 @@ static LiftResult lift_once(Lift *l, const Candidate *c, unsigned *ranks, Text *
         *ranks = l->mode <= LIFT_NUMBERS && !l->npositive ? lift_print_blocks(l, &g, out) : 0;
         if (!*ranks) lift_print(l, &g, out);
     }
+    overflow_end(l->w, overflow);
     world_reset(l->w, l->mark);
     arena_reset(l->arena, mark);
     return r;
@@ -357,12 +359,13 @@ unsigned lift_ranks(Lift *l, const Candidate *c) {
     Graph g;
     ArenaMark mark = arena_mark(l->arena);
     unsigned ranks = 0;
-    l->w->overflow = false;
+    Overflow overflow = overflow_begin(l->w);
     for (int m = 0; m <= LIFT_NUMBERS; m++) {
         l->mode = (LiftMode)m;
         if (lift_at(l, c, &g)) ranks |= lift_fits_blocks(l, &g);
         world_reset(l->w, l->mark);
     }
+    overflow_end(l->w, overflow);
     arena_reset(l->arena, mark);
     return ranks;
 }

@@ -1,6 +1,7 @@
 /* minimize.c -- greedily, small rules first, of them those of more inputs: what is general comes
    before its instances. */
 #include "generator/minimize.h"
+#include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
 

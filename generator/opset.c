@@ -99,7 +99,7 @@ static bool attribute(Reader *r) {
     const char *start = r->scan.at;
     if (!scan_name(&r->scan, name, sizeof name)) return false;
     int k = attrs_find(v->op->attrs, name);
-    if (k < 0 || k >= SPACE_ATTRS || !scan_char(&r->scan, '=')) {
+    if (k < 0 || !scan_char(&r->scan, '=')) {
         r->scan.at = start;
         return fail(r, "this operator has no such attribute");
     }

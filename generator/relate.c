@@ -1,6 +1,7 @@
 /* relate.c -- which of the given rules follow from known ones: each is asked in an e-graph that has
    the known rules as equations (rules/follow.h), one after the other. */
 #include "generator/relate.h"
+#include "graphs/world.h"
 #include <string.h>
 
 const EGraphLimits minimize_limits = {.rounds = 4, .nodes = 250, .matches = 60};

@@ -52,7 +52,7 @@ typedef struct Print {
 
 static void print_attrs(Print *p, const Node *node) {
     World *w = p->l->w;
-    Attr attr[SPACE_ATTRS], init;
+    Attr attr[ATTRS_MAX], init;
     sig_attr(w, node->sig, attr);
     int rank = node->nin ? value_type(w, node->in[0])->dim.n : 0;
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {

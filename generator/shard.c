@@ -37,11 +37,7 @@ static bool temporary_folder(Runs *r, Error *e) {
 }
 
 static Run *run_new(Runs *r) {
-    if (r->n == r->room) {
-        Run *more = ARENA_NEW(r->arena, Run, r->room = r->room ? 2 * r->room : 64);
-        if (r->n) memcpy(more, r->run, (size_t)r->n * sizeof *more);
-        r->run = more;
-    }
+    ARENA_GROW(r->arena, r->run, r->room, r->n + 1);
     return &r->run[r->n++];
 }
 
@@ -103,10 +99,7 @@ bool runs_begin_level(Runs *r, int level, Error *e) {
     snprintf(prefix, sizeof prefix, "level-%d.", level);
     for (struct dirent *x; (x = readdir(d));)
         if (!strncmp(x->d_name, prefix, strlen(prefix)) && !strstr(x->d_name, ".part")) {
-            const char **more = name;
-            if (n == room) more = ARENA_NEW(r->arena, const char *, room = 2 * room + 256);
-            if (n && more != name) memcpy(more, name, (size_t)n * sizeof *more);
-            name = more;
+            ARENA_GROW(r->arena, name, room, n + 1);
             name[n++] = arena_format(r->arena, "%s/%s", r->folder, x->d_name);
         }
     closedir(d);

@@ -18,7 +18,6 @@ enum {
     SPACE_SORTS = 16,
     SPACE_SIZES = 16,
     SPACE_STAGES = 4,
-    SPACE_ATTRS = 16,
     SPACE_FREE = 4,
     ELEMENTS_MAX = 512
 };
@@ -39,10 +38,9 @@ typedef struct Variant {
     const Op *op;
     int line; /* of the set file: choices of one line share its limit */
     int most; /* how many of this line a term may have */
-    Attr attr[SPACE_ATTRS],
-        general[SPACE_ATTRS]; /* the unknowns replaced by the choice; as written */
-    bool given[SPACE_ATTRS];
-    const char *whole[SPACE_ATTRS]; /* the name under which a whole attribute is free in rules;
+    Attr attr[ATTRS_MAX], general[ATTRS_MAX]; /* the unknowns replaced by the choice; as written */
+    bool given[ATTRS_MAX];
+    const char *whole[ATTRS_MAX]; /* the name under which a whole attribute is free in rules;
                                        NULL: none */
     int nfree;
     Symbol free[SPACE_FREE]; /* unknowns of its attributes */

@@ -32,9 +32,9 @@ static bool key_poly(Sample *s, Text *t, Poly p) {
 /* Operator, port, attributes and sizes as numbers. */
 static bool program_key(Sample *s, const Node *node, int port, Text *t) {
     World *w = s->l->w;
-    Attr attr[SPACE_ATTRS];
+    Attr attr[ATTRS_MAX];
     const SigInfo *i = sig_info(w, node->sig);
-    key_number(t, op_index(node->op) * 64 + port * 16 + node->nin);
+    key_number(t, node->op_index * 64 + port * 16 + node->nin);
     sig_attr(w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
         key_number(t, attr[k].ints.n * 65536 + attr[k].word);
@@ -81,7 +81,7 @@ static void collect_poly(Lift *l, Poly p, int *n, Symbol out[]) {
 }
 static int collect(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
     int n = 0;
-    Attr attr[SPACE_ATTRS];
+    Attr attr[ATTRS_MAX];
     for (int k = 0; k < g->nin; k++)
         for (int d = 0; d < value_type(l->w, g->in[k])->dim.n; d++)
             collect_poly(l, value_type(l->w, g->in[k])->dim.v[d], &n, out);

@@ -49,12 +49,7 @@ ShapeId space_shape_put(Space *s, int sort, TypeId type) {
     ShapeInfo i = {.sort = sort, .type = type, .hash = shape_hash(s, sort, t)};
     for (int stage = 0; stage < s->nstage; stage++)
         if (!(i.count[stage] = elements(s, t, stage))) return 0;
-    if (s->nshape == s->shape_room) {
-        ShapeInfo *more =
-            ARENA_NEW(s->arena, ShapeInfo, s->shape_room = s->shape_room ? 2 * s->shape_room : 64);
-        if (s->nshape) memcpy(more, s->shape, (size_t)s->nshape * sizeof *more);
-        s->shape = more;
-    }
+    ARENA_GROW(s->arena, s->shape, s->shape_room, s->nshape + 1);
     s->shape[s->nshape++] = i;
     return (ShapeId)s->nshape;
 }
@@ -93,7 +88,7 @@ static bool solve(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
 }
 
 static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], int nout) {
-    Attr attr[SPACE_ATTRS];
+    Attr attr[ATTRS_MAX];
     TypeId in[TERM_ARGS] = {0};
     memcpy(attr, v->attr, sizeof attr);
     fill_defaults(s, v, arg, narg, attr);

@@ -36,13 +36,6 @@ static uint32_t give_up(Unroll *u) {
     return 0;
 }
 
-static void *grown(Arena *a, void *old, int n, int *room, size_t size) {
-    if (n < *room) return old;
-    void *more = arena_alloc_raw(a, size * (size_t)(*room = *room ? 2 * *room : 256));
-    if (old) memcpy(more, old, size * (size_t)n);
-    return more;
-}
-
 static bool same_number(Number a, Number b) {
     return a.residue.p == b.residue.p && a.residue.q == b.residue.q &&
            !memcmp(&a.residue.order, &b.residue.order, sizeof(double));
@@ -51,7 +44,7 @@ static bool same_number(Number a, Number b) {
 static uint32_t constant(Unroll *u, Number x) {
     for (int k = 0; k < u->nconst; k++)
         if (same_number(u->constant[k], x)) return (uint32_t)BANK_CONST << BANK_SHIFT | (uint32_t)k;
-    u->constant = grown(u->arena, u->constant, u->nconst, &u->const_room, sizeof *u->constant);
+    ARENA_GROW(u->arena, u->constant, u->const_room, u->nconst + 1);
     u->constant[u->nconst] = x;
     return (uint32_t)BANK_CONST << BANK_SHIFT | (uint32_t)u->nconst++;
 }
@@ -67,11 +60,10 @@ static uint32_t put_step(Unroll *u, ProgramStep kind, uint32_t extra, const Oper
     memcpy(key + 2, o->v, (size_t)o->n * sizeof *key);
     uint32_t old = intern_count(u->seen),
              id = intern_put(u->seen, key, ((size_t)o->n + 2) * sizeof *key);
-    u->dst = grown(u->arena, u->dst, (int)id, &u->dst_room, sizeof *u->dst);
+    ARENA_GROW(u->arena, u->dst, u->dst_room, (int)id + 1);
     if (id <= old) return u->dst[id];
     if (u->nword + o->n + 4 > PROGRAM_WORDS) return give_up(u);
-    while (u->nword + o->n + 4 > u->word_room)
-        u->word = grown(u->arena, u->word, u->word_room, &u->word_room, sizeof *u->word);
+    ARENA_GROW(u->arena, u->word, u->word_room, u->nword + o->n + 4);
     u->dst[id] = (uint32_t)BANK_TEMP << BANK_SHIFT | (uint32_t)u->ntemp++;
     uint32_t head[] = {(uint32_t)kind | extra << 8, (uint32_t)o->n, u->dst[id]};
     memcpy(u->word + u->nword, head, sizeof head);
@@ -306,8 +298,7 @@ static void direct_outputs(Unroll *u, int n, const uint32_t out[]) {
     for (int j = 0; j < n; j++) {
         bool direct = out[j] >> BANK_SHIFT == BANK_TEMP && uses[out[j] & mask] == 1;
         if (direct) continue;
-        while (u->nword + 4 > u->word_room)
-            u->word = grown(u->arena, u->word, u->word_room, &u->word_room, sizeof *u->word);
+        ARENA_GROW(u->arena, u->word, u->word_room, u->nword + 4);
         uint32_t copy[] = {PROGRAM_COPY, 1, (uint32_t)BANK_OUT << BANK_SHIFT | (uint32_t)j, out[j]};
         memcpy(u->word + u->nword, copy, sizeof copy);
         u->nword += 4;

@@ -3,90 +3,48 @@
 #include "graphs/check.h"
 #include "graphs/execute.h"
 #include "graphs/oracle.h"
+#include "graphs/rewrite.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- tolerances and differences */
+#define ORACLE_FLOPS 2e6 /* graphs up to so many operations are computed by definitions too */
 
-Tolerance tolerance_of(const char *class, DType t) {
-    static const struct {
-        const char *name;
-        double rtol;
-    } classes[] = {
-        {"exact", 1e-5}, {"reassociates", 2e-5}, {"rounds", 1e-4}, {"exp", 1e-4}, {"drops", 1e-4}};
-    double rtol = 1e-4;
-    for (size_t k = 0; class && k < sizeof classes / sizeof *classes; k++)
-        if (!strcmp(class, classes[k].name)) rtol = classes[k].rtol;
-    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
-    if (t == DT_FLOAT16) rtol = fmax(rtol * 10, 1e-2);
-    if (t == DT_BFLOAT16) rtol = fmax(rtol * 10, 5e-2);
-    return (Tolerance){rtol, 1e-7};
-}
+/* ---- samples */
 
-/* In double: what is left are constants rounded to float. */
-static Tolerance tolerance_wide(const char *class, DType t) {
-    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
-    bool algebra = class && (!strcmp(class, "exact") || !strcmp(class, "reassociates"));
-    return (Tolerance){algebra ? 1e-10 : 1e-5, 1e-12};
-}
-
-/* Of several outputs, in their order. */
-static void difference_add(Difference *d, const Difference *x) {
-    d->max_abs = fmax(d->max_abs, x->max_abs);
-    d->max_rel = fmax(d->max_rel, x->max_rel);
-    d->count += x->count;
-    if (d->first >= 0 || x->first < 0) return;
-    d->output = x->output;
-    d->first = x->first;
-    d->a = x->a;
-    d->b = x->b;
-}
-
-Difference difference_none(void) { return (Difference){.first = -1, .output = -1}; }
-
-static double scale_of(DType t, const void *a, int64_t n) {
-    double scale = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double x = fabs(element_real(t, a, i));
-        if (isfinite(x) && x > scale) scale = x;
+/* One in four each: 0, tiny, about 1, large; half precision has little room for squares. */
+static double extreme(Random *r, DType t) {
+    const double large = t == DT_FLOAT16 ? 100 : 1e4, x = 2 * random_unit(r) - 1;
+    switch (random_below(r, 4)) {
+    case 0: return 0;
+    case 1: return x / large;
+    case 2: return x;
+    default: return x * large;
     }
-    return scale;
 }
 
-void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance,
-                     int output, Difference *d) {
-    double scale = scale_of(t, a, n), limit = tolerance.atol + tolerance.rtol * scale;
-    bool whole = dtype_class(t) != 'F';
-    for (int64_t i = 0; i < n; i++) {
-        double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
-        bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i)
-                          : x == y || (isnan(x) && isnan(y));
-        if (same) continue;
-        if (isnan(by)) by = INFINITY;
-        if (whole && by < 1) by = 1; /* large integers that are one double */
-        d->max_abs = fmax(d->max_abs, by);
-        d->max_rel = fmax(d->max_rel, scale > 0 ? by / scale : INFINITY);
-        if (d->first >= 0 || by <= limit) continue;
-        d->output = output;
-        d->first = i;
-        d->a = x;
-        d->b = y;
-    }
-    d->count += n;
+static double sample_real(Random *r, int sample, DType t) {
+    if (sample == SAMPLE_EXTREME) return extreme(r, t);
+    return sample % 3 == 0   ? random_unit(r)
+           : sample % 3 == 1 ? random_normal(r)
+                             : 2 * random_unit(r) - 1;
+}
+
+Random sample_random(uint64_t seed, int input, int sample) {
+    return (Random){random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
+}
+
+void tensor_draw(uint64_t seed, int input, int sample, DType t, Domain domain, int64_t n,
+                 void *out) {
+    Random r = sample_random(seed, input, sample);
+    Domain drawn;
+    if (domain_drawn(domain, t, &drawn)) domain_fill(drawn, r, t, n, out);
+    else
+        for (int64_t i = 0; i < n; i++) element_set_real(t, out, i, sample_real(&r, sample, t));
 }
 
 void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, void *out) {
-    Random r = {random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
-    char class = dtype_class(t);
-    for (int64_t i = 0; i < n; i++) {
-        if (class == 'F')
-            element_set_real(t, out, i,
-                             sample % 3 == 0   ? random_unit(&r)
-                             : sample % 3 == 1 ? random_normal(&r)
-                                               : 2 * random_unit(&r) - 1);
-        else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
-    }
+    tensor_draw(seed, input, sample, t, domain_any(), n, out);
 }
 
 /* ---- graphs */
@@ -99,8 +57,14 @@ typedef struct Sampled {
     const Graph *a, *b;
     const void **in;
     void **out_a, **out_b, **wide_a, **wide_b; /* by the executor; by the definitions in double */
-    double *spare;                             /* as many as the largest output has */
-    int64_t *count;                            /* of each output */
+    void **spare;                              /* for results that are only looked at */
+    double **moved; /* by output: how far roundings move each element; NOISE_MARGIN times that is
+                       no difference */
+    bool small;     /* the definitions are computed too */
+    bool rounded;   /* numbers were made that the other graph has not */
+    int64_t *count; /* of each output */
+    Domain *domain; /* of each input of a, once it was asked for */
+    bool asked;
     Error *error;
 } Sampled;
 
@@ -131,14 +95,19 @@ static bool unlike(const Sampled *s, int k) {
 static bool take_buffers(Sampled *s) {
     int64_t n, other;
     s->in = ARENA_NEW(s->arena, const void *, s->a->nin);
+    s->domain = ARENA_NEW(s->arena, Domain, s->a->nin);
     s->out_a = ARENA_NEW(s->arena, void *, s->a->nout);
     s->out_b = ARENA_NEW(s->arena, void *, s->a->nout);
     s->wide_a = ARENA_NEW(s->arena, void *, s->a->nout);
     s->wide_b = ARENA_NEW(s->arena, void *, s->a->nout);
     s->count = ARENA_NEW(s->arena, int64_t, s->a->nout);
-    int64_t most = 0;
+    s->spare = ARENA_NEW(s->arena, void *, s->a->nout);
+    s->moved = ARENA_NEW(s->arena, double *, s->a->nout);
     for (int k = 0; k < s->a->nin; k++) {
-        if (!tensor_size(s, s->a->in[k], &n)) return false;
+        if (!tensor_size(s, s->a->in[k], &n) || !tensor_size(s, s->b->in[k], &other)) return false;
+        if (n != other ||
+            value_type(s->w, s->a->in[k])->dtype != value_type(s->w, s->b->in[k])->dtype)
+            return error_set(s->error, E_INVALID, "check", "input %d has another type or size", k);
         s->in[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
     }
     for (int k = 0; k < s->a->nout; k++) {
@@ -151,62 +120,266 @@ static bool take_buffers(Sampled *s) {
         s->out_b[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->wide_a[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->wide_b[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
+        s->spare[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
+        s->moved[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
         s->count[k] = n;
-        most = n > most ? n : most;
     }
-    s->spare = ARENA_NEW(s->arena, double, most);
     return true;
 }
 
-void check_input(const CheckOptions *o, World *w, Value input, int index, int sample, int64_t n,
-                 void *out) {
-    DType t = value_type(w, input)->dtype;
-    const void *data =
-        o->given && sample == 0 ? o->given(o->given_user, input_name(w, input), t, n) : NULL;
-    if (data) memcpy(out, data, element_bytes(t, n));
-    else tensor_sample(o->seed, index, sample, t, n, out);
+void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
+    Random r = {random_at(seed, (uint64_t)input), 0};
+    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++) {
+        const double by = random_next(&r) & 1 ? 2 * dtype_roundoff(t) : -2 * dtype_roundoff(t);
+        element_set_real(t, out, i, element_real(t, data, i) * (1 + by));
+    }
+}
+
+static bool is_given(const CheckOptions *o, const char *input, DType t, int sample, int64_t n,
+                     void *out) {
+    return o->given && o->given(o->given_user, input, sample, t, n, out);
+}
+
+void check_input(const CheckOptions *o, const char *input, DType t, int index, int sample,
+                 int64_t n, void *out) {
+    if (!is_given(o, input, t, sample, n, out)) tensor_sample(o->seed, index, sample, t, n, out);
+}
+
+/* Only asked where integers are drawn. */
+static Domain domain_of(Sampled *s, int k) {
+    if (dtype_class(value_type(s->w, s->a->in[k])->dtype) == 'F') return domain_any();
+    if (!s->asked)
+        memcpy(s->domain, graph_domains(s->w, s->arena, s->a, s->sizes),
+               sizeof *s->domain * (size_t)s->a->nin);
+    s->asked = true;
+    return s->domain[k];
+}
+
+static void draw_input(Sampled *s, int k, int sample) {
+    const Value v = s->a->in[k];
+    const DType t = value_type(s->w, v)->dtype;
+    void *out = (void *)(uintptr_t)s->in[k];
+    int64_t n;
+    if (tensor_size(s, v, &n) && !is_given(s->o, input_name(s->w, v), t, sample, n, out))
+        tensor_draw(s->o->seed, k, sample, t, domain_of(s, k), n, out);
 }
 
 static void draw(Sampled *s, int sample) {
-    int64_t n;
-    for (int k = 0; k < s->a->nin; k++)
-        if (tensor_size(s, s->a->in[k], &n))
-            check_input(s->o, s->w, s->a->in[k], k, sample, n, (void *)(uintptr_t)s->in[k]);
+    for (int k = 0; k < s->a->nin; k++) draw_input(s, k, sample);
 }
 
 static DType output_type(const Sampled *s, int k) { return value_type(s->w, s->a->out[k])->dtype; }
 static DType wide_type(DType t) { return dtype_class(t) == 'F' ? DT_DOUBLE : t; }
 
-static void compare_runs(Sampled *s, Difference *d) {
-    for (int k = 0; k < s->a->nout; k++) {
-        Difference one = difference_none();
-        tensors_compare(output_type(s, k), s->out_a[k], s->out_b[k], s->count[k],
-                        tolerance_of(s->o->class, output_type(s, k)), k, &one);
-        difference_add(d, &one);
-        if (s->o->each) difference_add(&s->o->each[k], &one);
-    }
-}
+/* ---- how far roundings move a result: only asked where two results differ by more than what is
+   usual */
 
-static void compare_wide(Sampled *s, Difference *d) {
+enum { DISTURBANCES = 8 };
+
+static void forget_moves(Sampled *s) {
     for (int k = 0; k < s->a->nout; k++)
-        tensors_compare(wide_type(output_type(s, k)), s->wide_a[k], s->wide_b[k], s->count[k],
-                        tolerance_wide(s->o->class, output_type(s, k)), k, d);
+        memset(s->moved[k], 0, sizeof **s->moved * (size_t)s->count[k]);
 }
 
-/* What the executor gave, as doubles, against the definitions. Loose: float and double differ
-   wherever large numbers cancel, and where floats overflow nothing is compared. */
-static void compare_kernels(Sampled *s, void *const run[], void *const wide[], Difference *d) {
+/* Adds what one disturbed run, in s->spare, shows beside the undisturbed one. */
+static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     for (int k = 0; k < s->a->nout; k++) {
-        DType t = output_type(s, k);
-        double rtol = tolerance_of("rounds", t).rtol;
-        if (dtype_class(t) != 'F') continue;
-        for (int64_t i = 0; i < s->count[k]; i++) {
-            s->spare[i] = element_real(t, run[k], i);
-            if (!isfinite(s->spare[i])) s->spare[i] = ((const double *)wide[k])[i];
-        }
-        tensors_compare(DT_DOUBLE, wide[k], s->spare, s->count[k],
-                        (Tolerance){fmax(rtol, 1e-2), 1e-6}, k, d);
+        const DType t = wide ? wide_type(output_type(s, k)) : output_type(s, k);
+        moves_add(t, undisturbed[k], s->spare[k], s->count[k], s->moved[k]);
     }
+}
+
+static void add_definition_moves(Sampled *s, const Graph *g, OracleNoise noise,
+                                 void *const undisturbed[]) {
+    Error ignored = {0};
+    for (int k = 0; k < DISTURBANCES && s->small; k++) {
+        noise.seed = random_at(s->o->seed, (uint64_t)k + 1);
+        if (!oracle_run_disturbed(s->w, g, s->sizes, &noise, s->in, s->spare, &ignored)) return;
+        add_moves(s, undisturbed, true);
+    }
+}
+
+/* Inputs that are a rounding away, where they are floats. */
+static const void **inputs_nearby(Sampled *s, int draw) {
+    const void **near = ARENA_NEW(s->arena, const void *, s->a->nin);
+    for (int k = 0; k < s->a->nin; k++) {
+        const DType t = value_type(s->w, s->a->in[k])->dtype;
+        int64_t n = 0;
+        near[k] = s->in[k];
+        if (dtype_class(t) != 'F' || !tensor_size(s, s->a->in[k], &n)) continue;
+        void *data = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
+        data_nearby(s->o->seed + (uint64_t)draw, k, t, n, s->in[k], data);
+        near[k] = data;
+    }
+    return near;
+}
+
+/* A graph whose constants are a rounding away, where they are floats and no large weights, which
+   many products average. */
+static bool graph_nearby(Sampled *s, const Graph *g, int draw, Graph *out) {
+    enum { WEIGHTS = 1 << 20 };
+    World *w = s->w;
+    const NodeList live = graph_live(w, s->arena, g);
+    Value *from = ARENA_NEW(s->arena, Value, live.n), *to = ARENA_NEW(s->arena, Value, live.n);
+    ValueMap map;
+    int n = 0;
+    for (int k = 0; k < live.n; k++) {
+        Type t;
+        const void *bytes;
+        int64_t count;
+        if (!constant_get(w, live.v[k], &t, &bytes) || dtype_class(t.dtype) != 'F' ||
+            !poly_constant(w, type_count(w, &t), &count) || count > WEIGHTS)
+            continue;
+        void *data = arena_alloc_raw(w->arena, element_bytes(t.dtype, count) + 8);
+        data_nearby(s->o->seed + (uint64_t)draw, s->a->nin + k, t.dtype, count, bytes, data);
+        from[n] = live.v[k];
+        to[n++] = constant_make(w, &t, blob_put(w, data, element_bytes(t.dtype, count)));
+    }
+    return graph_substitute(w, s->arena, g, n, from, to, out, &map, s->error);
+}
+
+static bool run_nearby(Sampled *s, const Graph *g, int draw) {
+    Graph near;
+    if (!graph_nearby(s, g, draw, &near)) return false;
+    const Plan *plan = plan_build(s->w, s->arena, &near, s->sizes, s->error);
+    Runner *runner = plan ? runner_new(plan, s->o->backend, s->o->device, s->error) : NULL;
+    const bool ran = runner && runner_run(runner, inputs_nearby(s, draw), s->spare, s->error);
+    runner_free(runner);
+    return ran;
+}
+
+static bool add_run_moves(Sampled *s, const Graph *g, void *const undisturbed[]) {
+    for (int k = 0; k < DISTURBANCES; k++) {
+        ArenaMark mark = arena_mark(s->arena);
+        const bool ran = run_nearby(s, g, k);
+        arena_reset(s->arena, mark);
+        if (!ran) return false;
+        add_moves(s, undisturbed, false);
+    }
+    return true;
+}
+
+/* ---- comparisons */
+
+static bool has_real_attribute(const Op *op) {
+    for (int k = 0; k < attrs_count(op->attrs); k++)
+        if (op->attrs[k].kind == A_REAL) return true;
+    return false;
+}
+
+/* What of a graph rules and folding made and rounded: constants and real attributes of its own,
+   which `other` has not. `all`: each is. */
+static const bool *rounded_nodes(Sampled *s, const Graph *g, const Graph *other, bool all,
+                                 uint32_t *n, bool *any) {
+    *n = node_count(s->w) + 1;
+    bool *is = ARENA_NEW(s->arena, bool, *n);
+    const NodeList live = graph_live(s->w, s->arena, g), known = graph_live(s->w, s->arena, other);
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(s->w, live.v[k]);
+        is[live.v[k]] = !node.nin || has_real_attribute(node.op);
+    }
+    for (int k = 0; k < known.n && !all; k++) is[known.v[k]] = false;
+    for (int k = 0; k < live.n; k++) *any |= is[live.v[k]];
+    return is;
+}
+
+typedef Tolerance ToleranceOf(const Sampled *, DType);
+
+/* Of outputs that are floats of their own type or, wide, doubles. */
+static void compare_outputs(Sampled *s, void *const a[], void *const b[], bool wide,
+                            ToleranceOf *tolerance, bool moved, Difference each[]) {
+    for (int k = 0; k < s->a->nout; k++) {
+        const DType t = output_type(s, k);
+        each[k] = difference_none();
+        tensors_compare(wide ? wide_type(t) : t, a[k], b[k], s->count[k], tolerance(s, t),
+                        moved ? s->moved[k] : NULL, k, &each[k]);
+    }
+}
+
+static bool any_differs(const Sampled *s, const Difference each[]) {
+    for (int k = 0; k < s->a->nout; k++)
+        if (each[k].first >= 0) return true;
+    return false;
+}
+
+static void take_up(const Sampled *s, const Difference each[], Difference *sum, Difference *kept) {
+    for (int k = 0; k < s->a->nout; k++) {
+        difference_add(sum, &each[k]);
+        if (kept) difference_add(&kept[k], &each[k]);
+    }
+}
+
+static Tolerance run_tolerance(const Sampled *s, DType t) { return tolerance_of(s->o->class, t); }
+
+/* By the executor: where they differ, roundings of inputs and constants and, in small graphs, of
+   every node say how well the result is determined at all. */
+static bool compare_runs(Sampled *s, Difference *sum, Difference *kept) {
+    Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
+    compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, false, each);
+    if (any_differs(s, each)) {
+        const OracleNoise noise = {.own_type = true};
+        forget_moves(s);
+        if (!add_run_moves(s, s->a, s->out_a) || !add_run_moves(s, s->b, s->out_b)) return false;
+        add_definition_moves(s, s->a, noise, s->wide_a);
+        add_definition_moves(s, s->b, noise, s->wide_b);
+        compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, true, each);
+    }
+    take_up(s, each, sum, kept);
+    return true;
+}
+
+/* In double nothing is left but what constants were rounded by. */
+static Tolerance double_tolerance(const Sampled *s, DType t) {
+    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
+    return (Tolerance){s->rounded ? 8 * dtype_roundoff(t) : 1e-10, 1e-300};
+}
+
+static void compare_definitions(Sampled *s, Difference *sum) {
+    Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
+    OracleNoise a = {0}, b = {0};
+    const bool all = s->o->rounds;
+    s->rounded = false;
+    a.rounded = rounded_nodes(s, s->a, s->b, all, &a.nrounded, &s->rounded);
+    b.rounded = rounded_nodes(s, s->b, s->a, all, &b.nrounded, &s->rounded);
+    compare_outputs(s, s->wide_a, s->wide_b, true, double_tolerance, false, each);
+    if (any_differs(s, each)) {
+        forget_moves(s);
+        add_definition_moves(s, s->a, a, s->wide_a);
+        add_definition_moves(s, s->b, b, s->wide_b);
+        compare_outputs(s, s->wide_a, s->wide_b, true, double_tolerance, true, each);
+    }
+    take_up(s, each, sum, NULL);
+}
+
+/* Loose: kernels are on trial here, not rules. */
+static Tolerance kernel_tolerance(const Sampled *s, DType t) {
+    (void)s;
+    return dtype_class(t) == 'F' ? (Tolerance){fmax(tolerance_of("rounds", t).rtol, 1e-2), 1e-6}
+                                 : (Tolerance){INFINITY, INFINITY};
+}
+
+/* What the executor gave, as doubles, against the definitions. Where floats overflow nothing is
+   compared. */
+static void compare_kernels(Sampled *s, const Graph *g, void *const run[], void *const wide[],
+                            Difference *sum) {
+    Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
+    void **as_double = ARENA_NEW(s->arena, void *, s->a->nout);
+    for (int k = 0; k < s->a->nout; k++) {
+        const DType t = output_type(s, k);
+        double *x = arena_alloc_raw(s->arena, (size_t)s->count[k] * 8 + 8);
+        as_double[k] = dtype_class(t) == 'F' ? x : wide[k];
+        for (int64_t i = 0; i < s->count[k] && as_double[k] == x; i++) {
+            x[i] = element_real(t, run[k], i);
+            if (!isfinite(x[i])) x[i] = ((const double *)wide[k])[i];
+        }
+    }
+    compare_outputs(s, wide, as_double, true, kernel_tolerance, false, each);
+    if (any_differs(s, each)) {
+        forget_moves(s);
+        add_definition_moves(s, g, (OracleNoise){.own_type = true}, wide);
+        compare_outputs(s, wide, as_double, true, kernel_tolerance, true, each);
+    }
+    take_up(s, each, sum, NULL);
 }
 
 static double plan_flops(const Plan *p) {
@@ -225,33 +398,71 @@ static bool rounds_much(const Sampled *s, const Graph *g) {
     return false;
 }
 
-/* What has no definition leaves the oracle out. */
-static void check_definitions(Sampled *s, CheckResult *r) {
+/* False: one of them has a part without definition. */
+static bool run_definitions(Sampled *s) {
     Error ignored = {0};
-    if (rounds_much(s, s->a) || rounds_much(s, s->b)) return;
-    if (!oracle_run(s->w, s->a, s->sizes, true, s->in, s->wide_a, &ignored) ||
-        !oracle_run(s->w, s->b, s->sizes, true, s->in, s->wide_b, &ignored))
-        return;
-    compare_wide(s, &r->oracle);
-    compare_kernels(s, s->out_a, s->wide_a, &r->kernel);
-    compare_kernels(s, s->out_b, s->wide_b, &r->kernel);
+    return !rounds_much(s, s->a) && !rounds_much(s, s->b) &&
+           oracle_run(s->w, s->a, s->sizes, true, s->in, s->wide_a, &ignored) &&
+           oracle_run(s->w, s->b, s->sizes, true, s->in, s->wide_b, &ignored);
 }
 
-static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, bool small,
-                          CheckResult *r) {
+static bool check_sample(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
+    if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
+        return false;
+    s->small = s->small && run_definitions(s);
+    if (!compare_runs(s, &r->run, s->o->each)) return false;
+    if (!s->small) return true;
+    compare_definitions(s, &r->oracle);
+    compare_kernels(s, s->a, s->out_a, s->wide_a, &r->kernel);
+    compare_kernels(s, s->b, s->out_b, s->wide_b, &r->kernel);
+    return true;
+}
+
+/* Where one of two results is finite and the other is not, for compare_runs b's becomes a's. */
+static void compare_ranges(Sampled *s, Difference *d) {
+    for (int k = 0; k < s->a->nout; k++) {
+        const DType t = output_type(s, k);
+        for (int64_t i = 0; i < s->count[k] && dtype_class(t) == 'F'; i++) {
+            const double x = element_real(t, s->out_a[k], i), y = element_real(t, s->out_b[k], i);
+            if (isfinite(x) && isfinite(y)) continue;
+            element_set_real(t, s->out_b[k], i, x);
+            if (isfinite(x) == isfinite(y) || d->first >= 0) continue;
+            *d = (Difference){.output = k, .first = i, .a = x, .b = y};
+        }
+    }
+}
+
+/* Whole numbers are those of the first sample: they may be indices. */
+static void draw_extremes(Sampled *s) {
+    for (int k = 0; k < s->a->nin; k++) {
+        const DType t = value_type(s->w, s->a->in[k])->dtype;
+        draw_input(s, k, dtype_class(t) == 'F' ? SAMPLE_EXTREME : 0);
+    }
+}
+
+static bool check_extremes(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
+    draw_extremes(s);
+    if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
+        return false;
+    compare_ranges(s, &r->range);
+    s->small = s->small && run_definitions(s);
+    return compare_runs(s, &r->extreme, NULL);
+}
+
+static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, CheckResult *r) {
     for (int k = 0; k < samples; k++) {
+        ArenaMark mark = arena_mark(s->arena);
         draw(s, k);
-        if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
-            return false;
-        compare_runs(s, &r->run);
-        if (small) check_definitions(s, r);
+        const bool done = check_sample(s, a, b, r);
+        arena_reset(s->arena, mark);
+        if (!done) return false;
     }
     return true;
 }
 
 static bool check(Sampled *s, CheckResult *r) {
     int samples = s->o->samples ? s->o->samples : 2;
-    double limit = s->o->oracle_flops == 0 ? 2e6 : s->o->oracle_flops;
+    double limit = s->o->oracle_flops == 0 ? ORACLE_FLOPS : s->o->oracle_flops;
     if (s->a->nin != s->b->nin || s->a->nout != s->b->nout)
         return error_set(s->error, E_INVALID, "check", "the graphs differ in inputs or outputs");
     if (!take_buffers(s)) return false;
@@ -260,20 +471,68 @@ static bool check(Sampled *s, CheckResult *r) {
     if (!b) return false;
     Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
            *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
-    bool done = rb && check_samples(s, ra, rb, samples, plan_flops(a) + plan_flops(b) <= limit, r);
+    s->small = plan_flops(a) + plan_flops(b) <= limit;
+    bool done = rb && check_samples(s, ra, rb, samples, r) &&
+                (!s->o->extreme || check_extremes(s, ra, rb, r));
     runner_free(ra);
     runner_free(rb);
-    r->agrees = r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0;
+    r->agrees =
+        r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0 && r->extreme.first < 0;
     return done;
+}
+
+static CheckResult nothing_found(void) {
+    return (CheckResult){.agrees = true,
+                         .run = difference_none(),
+                         .oracle = difference_none(),
+                         .extreme = difference_none(),
+                         .range = difference_none(),
+                         .kernel = difference_none()};
 }
 
 bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const CheckOptions *o,
                   CheckResult *r, Error *e) {
     Arena *arena = arena_new(arena_escape(w->arena), 0);
     Sampled s = {.w = w, .arena = arena, .sizes = sizes, .o = o, .a = a, .b = b, .error = e};
-    *r = (CheckResult){
-        .run = difference_none(), .oracle = difference_none(), .kernel = difference_none()};
+    *r = nothing_found();
     bool done = check(&s, r);
+    arena_free(arena);
+    return done;
+}
+
+/* < 0: not known. */
+static double graph_flops(Sampled *s, const Graph *g) {
+    const NodeList live = graph_live(s->w, s->arena, g);
+    double sum = 0;
+    for (int k = 0; k < live.n; k++) {
+        const double flops = sig_flops(s->w, node_get(s->w, live.v[k]).sig, s->sizes);
+        if (flops < 0) return -1;
+        sum += flops;
+    }
+    return sum;
+}
+
+static bool check_definitions(Sampled *s, CheckResult *r) {
+    const int samples = s->o->samples ? s->o->samples : 2;
+    const double a = graph_flops(s, s->a), b = graph_flops(s, s->b);
+    if (a < 0 || b < 0 || a + b > ORACLE_FLOPS || !take_buffers(s)) return false;
+    s->small = true;
+    for (int k = 0; k < samples; k++) {
+        draw(s, k);
+        if (!run_definitions(s)) return false;
+        compare_definitions(s, &r->oracle);
+    }
+    r->agrees = r->oracle.first < 0;
+    return true;
+}
+
+bool graphs_check_definitions(World *w, const Graph *a, const Graph *b, Sizes sizes,
+                              const CheckOptions *o, CheckResult *r) {
+    Arena *arena = arena_new(arena_escape(w->arena), 0);
+    Error ignored = {0};
+    Sampled s = {.w = w, .arena = arena, .sizes = sizes, .o = o, .a = a, .b = b, .error = &ignored};
+    *r = nothing_found();
+    const bool done = a->nin == b->nin && a->nout == b->nout && check_definitions(&s, r);
     arena_free(arena);
     return done;
 }

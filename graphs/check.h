@@ -2,42 +2,36 @@
    inputs. */
 #ifndef ISOMER_CHECK_H
 #define ISOMER_CHECK_H
-#include "graphs/graph.h"
-#include "ops/base/random.h"
+#include "graphs/compare.h"
+#include "graphs/domain.h"
 #include "ops/steps.h"
 
-typedef struct Tolerance {
-    double rtol, atol;
-} Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
-/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of
-   this type: kernels add up in another order even where the mathematics is exact. */
-Tolerance tolerance_of(const char *class, DType);
-
-typedef struct Difference {  /* of one tensor or, taken together, of several */
-    double max_abs, max_rel; /* the greatest |a - b|, and that relative to max|a| */
-    int output;              /* where `first` is */
-    int64_t first;           /* the first element out of tolerance, -1: none */
-    double a, b;             /* its values */
-    int64_t count;           /* elements compared */
-} Difference;
-/* Elements of one type; equal infinities and two NaNs agree. d is added to, so that it can be used
-   for several outputs: start with difference_none(). */
-Difference difference_none(void);
-void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance, int output,
-                     Difference *d);
-
-/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on.
-   Integers are 0 or 1 (they may be indices), bytes 0..255. Depends on nothing but its arguments. */
+/* Data of a sample, from a domain with both ends; else sample 0: floats uniform in [0, 1); 1:
+   normal; 2: uniform in [-1, 1); and so on; SAMPLE_EXTREME: zeros, tiny, usual and large numbers of
+   either sign; of integers what domain_drawn says. Depends on nothing but its arguments. */
+enum { SAMPLE_EXTREME = 63 };
+void tensor_draw(uint64_t seed, int input, int sample, DType, Domain, int64_t n, void *out);
+Random sample_random(uint64_t seed, int input, int sample); /* from which it is drawn */
+/* From any domain. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
-/* What an input is on the first sample, of so many elements; NULL: drawn like the others. */
-typedef const void *CheckGiven(const void *user, const char *input, DType, int64_t n);
+/* Floats of `data` moved to a neighbour, up or down as the seed draws it; out may be data. Other
+   types are left alone. */
+void data_nearby(uint64_t seed, int input, DType, int64_t n, const void *data, void *out);
+
+/* Writes what an input is on a sample, of so many elements; false: it is drawn, from what the graph
+   allows. */
+typedef bool CheckGiven(const void *user, const char *input, int sample, DType, int64_t n,
+                        void *out);
 typedef struct CheckOptions {
     const Backend *backend;
     Device *device;
-    int samples; /* 0: 2 */
+    int samples;  /* 0: 2 */
+    bool extreme; /* SAMPLE_EXTREME too */
     uint64_t seed;
     const char *class;   /* NULL: "rounds" */
+    bool rounds;         /* numbers of a may have been taken for those of which they are the nearest
+                            floats */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions
                             in double; 0: 2e6, < 0: never */
     /* NULL, or one for each output, to be added to: what the executor's results differ by. */
@@ -45,19 +39,25 @@ typedef struct CheckOptions {
     CheckGiven *given; /* NULL: none is */
     const void *given_user;
 } CheckOptions;
-/* Its data on a sample. */
-void check_input(const CheckOptions *, World *, Value input, int index, int sample, int64_t n,
+/* The data of input number `index` on a sample, drawn from any domain if it is not given. */
+void check_input(const CheckOptions *, const char *input, DType, int index, int sample, int64_t n,
                  void *out);
 typedef struct CheckResult {
     bool agrees;
-    Difference run;    /* of b from a, by the executor */
-    Difference oracle; /* of b from a, by their definitions in double (count 0: too large, or not
-                          all operators have one) */
-    Difference kernel; /* of the executor from the definitions, over both; floats only, 1e-2 of the
-                          greatest element at least */
+    Difference run;     /* of b from a, by the executor */
+    Difference oracle;  /* of b from a, by their definitions in double (count 0: too large, or not
+                           all operators have one) */
+    Difference extreme; /* as run, on SAMPLE_EXTREME, where both are finite */
+    Difference range;   /* the first element there that is finite in one of them only */
+    Difference kernel;  /* of the executor from the definitions, over both; floats only, 1e-2 of the
+                           greatest element at least */
 } CheckResult;
 /* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run:
  *e says why; no verdict then. */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                   CheckResult *, Error *);
+/* Only by their definitions in double, without a back end; r->oracle says what was found. False:
+   they are too large, or not all of either has a definition and sizes. */
+bool graphs_check_definitions(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
+                              CheckResult *r);
 #endif

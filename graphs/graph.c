@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ATTRS_MAX = 32, INPUTS_ON_STACK = 64 };
+enum { INPUTS_ON_STACK = 64 };
 typedef struct NodeRecord {
     uint32_t sig, serial;
     Value in[];
@@ -21,19 +21,13 @@ typedef struct BlobKey {
     size_t size;
 } BlobKey;
 
-World *graph_world_new(Escape *escape, size_t limit) {
-    World *w = world_new(escape, limit);
-    world_init_ops(w);
+void graph_tables_init(World *w) {
     GraphTables *t = ARENA_NEW(w->arena, GraphTables, 1);
     w->graphs = t;
     column_init(w, &t->blob, TABLE_BLOB, sizeof(BlobInfo));
     column_init(w, &t->seen, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->border, TABLE_NODE, sizeof(uint32_t));
     column_init(w, &t->elements, TABLE_NODE, sizeof(Elements));
-    t->input = op_find("input");
-    t->constant = op_find("constant");
-    expansions_parse(w, t);
-    return w;
 }
 
 /* ---- nodes and values */
@@ -56,7 +50,8 @@ Node node_get(const World *w, NodeId id) {
     id = value_node(w, id);
     const NodeRecord *r = record(w, id, &size);
     const SigInfo *s = sig_info((World *)w, r->sig);
-    return (Node){r->sig, s->op, (int)((size - sizeof *r) / sizeof(Value)), s->nout, r->in, id};
+    int nin = (int)((size - sizeof *r) / sizeof(Value));
+    return (Node){r->sig, s->op, s->op_index, nin, s->nout, r->in, id};
 }
 
 TypeId value_type_id(const World *w, Value v) {
@@ -173,27 +168,26 @@ Value graph_input(World *w, const char *name, const Type *t) {
     types[0] = poly_int(w, t->dtype);
     types[1] = poly_int(w, t->known ? n : -1);
     for (int k = 0; k < n; k++) types[2 + k] = t->dim.v[k];
-    return node_make(w, graph_tables(w)->input,
-                     (Attr[]){{.ints = {1, &serial}}, {.ints = {2 + n, types}}}, 0, NULL, 1, NULL);
+    return node_make(w, &op_input, (Attr[]){{.ints = {1, &serial}}, {.ints = {2 + n, types}}}, 0,
+                     NULL, 1, NULL);
 }
 
 const char *input_name(const World *w, Value v) {
     Attr attr[ATTRS_MAX];
     int64_t serial;
-    if (!is_special(w, v, graph_tables(w)->input, attr) ||
-        !poly_constant(w, attr[0].ints.v[0], &serial))
+    if (!is_special(w, v, &op_input, attr) || !poly_constant(w, attr[0].ints.v[0], &serial))
         return NULL;
     return world_text(w, (uint32_t)serial);
 }
 
 Value constant_make(World *w, const Type *t, Blob b) {
     Attr attr[] = {{.blob = b}, {.word = (int)t->dtype}, {.ints = {t->dim.n, t->dim.v}}};
-    return node_make(w, graph_tables(w)->constant, attr, 0, NULL, 1, NULL);
+    return node_make(w, &op_constant, attr, 0, NULL, 1, NULL);
 }
 
 bool constant_get(const World *w, Value v, Type *t, const void **bytes) {
     Attr attr[ATTRS_MAX];
-    if (!is_special(w, v, graph_tables(w)->constant, attr)) return false;
+    if (!is_special(w, v, &op_constant, attr)) return false;
     if (t) *t = *value_type(w, v);
     if (bytes) *bytes = blob_get(w, attr[0].blob, NULL);
     return true;
@@ -201,7 +195,7 @@ bool constant_get(const World *w, Value v, Type *t, const void **bytes) {
 
 Blob constant_blob(const World *w, Value v) {
     Attr attr[ATTRS_MAX];
-    return is_special(w, v, graph_tables(w)->constant, attr) ? attr[0].blob : 0;
+    return is_special(w, v, &op_constant, attr) ? attr[0].blob : 0;
 }
 
 /* ---- live nodes and uses */
@@ -232,7 +226,7 @@ static void reach(Reach *r, Value v) {
 NodeList graph_live(World *w, Arena *a, const Graph *g) {
     Reach r = {w, a, ++graph_tables(w)->stamp, 0, 0, NULL};
     for (int k = 0; k < g->nin; k++)
-        if (g->in[k] && node_get(w, g->in[k]).op != graph_tables(w)->input)
+        if (g->in[k] && node_get(w, g->in[k]).op != &op_input)
             *(uint32_t *)column_at(w, &graph_tables(w)->border, g->in[k]) = r.stamp;
     for (int k = 0; k < g->nout; k++) reach(&r, g->out[k]);
     for (int done = 0; done < r.n; done++) {

@@ -12,7 +12,7 @@ typedef uint32_t NodeId; /* a node, by the number of its first value */
 typedef struct Node {
     Sig sig;
     const Op *op;
-    int nin, nout;
+    int op_index, nin, nout;
     const Value *in;
     Value out; /* outputs are out .. out + nout - 1 */
 } Node;
@@ -20,9 +20,6 @@ typedef struct Graph { /* copied by value; the arrays belong to the arena they w
     int nin, nout;
     const Value *in, *out;
 } Graph;
-
-/* A World (world_new) with what ops/ and graphs/ keep beside its tables; world_free frees all. */
-World *graph_world_new(Escape *, size_t limit);
 
 /* Makes a node, or finds the equal one, and returns its first value; 0 and *why (static text) if
    shape() refuses. attr holds all attributes in the order of op->attrs (node_attrs fills in the

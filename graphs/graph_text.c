@@ -109,7 +109,7 @@ static void print_value(const Order *o, Value v, Text *t) {
 /* ---- lines */
 
 static void print_attrs(World *w, const Node *n, Text *t) {
-    Attr attr[32], init;
+    Attr attr[ATTRS_MAX], init;
     sig_attr(w, n->sig, attr);
     int rank = n->nin && n->in[0] ? value_type(w, n->in[0])->dim.n : 0;
     for (int k = 0; k < attrs_count(n->op->attrs); k++) {

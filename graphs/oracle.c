@@ -2,6 +2,7 @@
    order, each result into a buffer of its own in the World's scratch. */
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
+#include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include <stdio.h>
@@ -16,6 +17,7 @@ typedef struct Oracle {
     Arena *arena;
     Sizes sizes;
     bool wide;
+    const OracleNoise *noise; /* NULL: none */
     NodeList live;
     int *first; /* by live node: the buffer of its first result, those of the others behind it */
     Buffer *buffer; /* as few as there are results: a World may hold many more values */
@@ -133,6 +135,31 @@ static bool run_kernel(Oracle *o, const Node *n) {
     return true;
 }
 
+/* Moves the elements of a value by half a roundoff to a whole one. */
+static void disturb(Oracle *o, Value v, double roundoff) {
+    Buffer *b = buffer_of(o, v);
+    Random r = {random_at(o->noise->seed, v), 0};
+    const int64_t n = view_count(&b->view);
+    double *moved =
+        arena_alloc_raw(o->arena, element_bytes(DT_DOUBLE, n)); /* it may be only read */
+    for (int64_t k = 0; k < n; k++) {
+        const double by = (0.5 + 0.5 * random_unit(&r)) * roundoff;
+        moved[k] = ((const double *)b->data)[k] * (1 + (random_next(&r) & 1 ? by : -by));
+    }
+    b->data = moved;
+}
+
+static void disturb_node(Oracle *o, const Node *n) {
+    const OracleNoise *x = o->noise;
+    for (int port = 0; x && port < n->nout; port++) {
+        const Value v = n->out + (Value)port;
+        const DType t = value_type(o->w, v)->dtype;
+        if (dtype_class(t) != 'F' || input_name(o->w, v)) continue;
+        if (v < x->nrounded && x->rounded[v]) disturb(o, v, dtype_roundoff(t));
+        else if (n->nin) disturb(o, v, dtype_roundoff(x->own_type ? t : DT_DOUBLE));
+    }
+}
+
 static bool run_node(Oracle *o, NodeId id) {
     Node n = node_get(o->w, id);
     const void *bytes;
@@ -159,8 +186,11 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
     buffers_new(o);
     for (int k = 0; k < g.nin; k++) /* one that nothing reads is not live */
         if (buffer_of(o, g.in[k]) && !take_bytes(o, g.in[k], in[k])) return false;
-    for (int k = 0; k < o->live.n; k++)
+    for (int k = 0; k < o->live.n; k++) {
+        const Node n = node_get(o->w, o->live.v[k]);
         if (!run_node(o, o->live.v[k])) return false;
+        disturb_node(o, &n);
+    }
     for (int k = 0; k < g.nout; k++) {
         const Buffer *b = buffer_of(o, g.out[k]);
         memcpy(out[k], b->data, element_bytes((DType)b->view.dtype, view_count(&b->view)));
@@ -168,11 +198,21 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
     return true;
 }
 
+static bool run(Oracle o, const Graph *g, const void *const in[], void *const out[]) {
+    ArenaMark mark = arena_mark(o.w->scratch);
+    o.arena = o.w->scratch;
+    bool done = run_all(&o, g, in, out);
+    arena_reset(o.w->scratch, mark);
+    return done;
+}
+
 bool oracle_run(World *w, const Graph *g, Sizes sizes, bool wide, const void *const in[],
                 void *const out[], Error *e) {
-    ArenaMark mark = arena_mark(w->scratch);
-    Oracle o = {.w = w, .arena = w->scratch, .sizes = sizes, .wide = wide, .error = e};
-    bool done = run_all(&o, g, in, out);
-    arena_reset(w->scratch, mark);
-    return done;
+    return run((Oracle){.w = w, .sizes = sizes, .wide = wide, .error = e}, g, in, out);
+}
+
+bool oracle_run_disturbed(World *w, const Graph *g, Sizes sizes, const OracleNoise *noise,
+                          const void *const in[], void *const out[], Error *e) {
+    return run((Oracle){.w = w, .sizes = sizes, .wide = true, .noise = noise, .error = e}, g, in,
+               out);
 }

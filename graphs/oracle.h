@@ -10,6 +10,18 @@
    doubles. E_INVALID with the node for what cannot be run. */
 bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
                 Error *);
+/* What a computation in double is disturbed by: each float result of a node with inputs is moved,
+   up or down, by half a roundoff to a whole one, of its own type or of double; where `rounded` is
+   set, also of a constant, of its own type. Drawn from the seed. */
+typedef struct OracleNoise {
+    uint64_t seed;
+    bool own_type;
+    uint32_t nrounded;   /* length of rounded */
+    const bool *rounded; /* by value; NULL: none is */
+} OracleNoise;
+/* oracle_run in double (wide), disturbed. */
+bool oracle_run_disturbed(World *, const Graph *, Sizes, const OracleNoise *,
+                          const void *const in[], void *const out[], Error *);
 /* The sizes of a type and the number of elements; false: a size has no value or is negative, or
    there are too many elements. */
 bool oracle_dims(World *, const Type *, Sizes, int64_t dim[], int64_t *count);

@@ -100,11 +100,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
 
 static int add_slot(PlanBuild *b, Slot slot) {
     Plan *p = b->plan;
-    if (p->nslot == b->room_slots) {
-        Slot *more = ARENA_NEW(b->arena, Slot, b->room_slots = 2 * b->room_slots + 64);
-        if (p->nslot) memcpy(more, p->slot, (size_t)p->nslot * sizeof *more);
-        p->slot = more;
-    }
+    ARENA_GROW(b->arena, p->slot, b->room_slots, p->nslot + 1);
     p->slot[p->nslot] = slot;
     return p->nslot++;
 }
@@ -181,11 +177,7 @@ static bool place_constant(Lowering *l, Value v, const void *bytes) {
 static void add_step(PlanBuild *b, const Step *s, NodeId node) {
     Plan *p = b->plan;
     if (s->kind == S_COPY && view_same(&s->view[0], &s->view[1])) return;
-    if (p->nstep == b->room_steps) {
-        PlanStep *more = ARENA_NEW(b->arena, PlanStep, b->room_steps = 2 * b->room_steps + 64);
-        if (p->nstep) memcpy(more, p->step, (size_t)p->nstep * sizeof *more);
-        p->step = more;
-    }
+    ARENA_GROW(b->arena, p->step, b->room_steps, p->nstep + 1);
     p->step[p->nstep++] = (PlanStep){.step = *s, .node = node};
 }
 

@@ -112,8 +112,7 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
         if (v && !is_acc && p->view[0].dtype == DT_FLOAT && number_read(p->plan, v, &c.k))
             c.op = C_CONST, c.a = 0;
         else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
-        else if (c.op > C_CONST)
-            c.a = (uint8_t)number[c.a], c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0;
+        else scalar_renumber(&c, number);
         last = number[k] = is_acc ? acc : program_add(p, c);
     }
     return last;

@@ -57,8 +57,7 @@ int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; 
 
 static int operations(const Step *s) {
     int n = 0;
-    for (int k = 0; k < s->ncode; k++)
-        n += scalar[s->code[k].op].operands == 'u' || scalar[s->code[k].op].operands == 'b';
+    for (int k = 0; k < s->ncode; k++) n += scalar_values(s->code[k].op) > 0;
     return n;
 }
 
@@ -122,8 +121,9 @@ static void print_code(const Step *s, Text *t) {
         text_add(t, "%s%s", k ? "; " : "", scalar[c->op].name);
         switch (scalar[c->op].operands) {
         case 'k': text_add(t, " %.17g", c->k); break;
-        case 'b': text_add(t, " %d %d", c->a, c->b); break;
-        case 'u':
+        case '3': text_add(t, " %d %d %d", c->a, c->b, c->c); break;
+        case '2': text_add(t, " %d %d", c->a, c->b); break;
+        case '1':
         case 'v': text_add(t, " %d", c->a); break;
         default: break;
         }

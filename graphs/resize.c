@@ -2,7 +2,6 @@
    attributes and in the inputs' types replaced. */
 #include "graphs/rewrite.h"
 
-enum { ATTRS_MAX = 32 };
 typedef struct Resize {
     World *w;
     Arena *arena;

@@ -6,9 +6,10 @@
 #include "graphs/rewrite.h"
 #include "graphs/tables.h"
 #include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
-enum { ATTRS_MAX = 32, NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
+enum { NAME_MAX_LENGTH = 64, EXPANSION_DEPTH = 16 };
 
 Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->to[v] : v; }
 
@@ -71,15 +72,18 @@ bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value fro
 
 /* ---- expansion */
 
-void expansions_parse(World *w, GraphTables *t) {
+void expansions_parse(World *w) {
+    GraphTables *t = graph_tables(w);
     t->expansion = ARENA_NEW(w->arena, LineList *, op_count());
     for (int k = 0; k < op_count(); k++) {
         const Op *op = op_number(k);
         Error e = {0};
         if (!op->expand) continue;
         Scan s = scan_new(op->name, op->expand, strlen(op->expand), &e);
-        LineList *l = ARENA_NEW(w->arena, LineList, 1);
-        if (lines_parse(w, w->arena, &s, l)) t->expansion[k] = l;
+        t->expansion[k] = ARENA_NEW(w->arena, LineList, 1);
+        bool good = lines_parse(w, w->arena, &s, t->expansion[k]);
+        assert(good);
+        (void)good;
     }
 }
 
@@ -129,20 +133,12 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     return (Bindings){b.n, b.v};
 }
 
-static bool broken_expansion(World *w, Arena *a, const Op *op, Error *e) {
-    LineList l;
-    Scan s = scan_new(op->name, op->expand, strlen(op->expand), e);
-    lines_parse(w, a, &s, &l);
-    return false;
-}
-
 bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     Node n = node_get(w, id);
     if (!n.op->expand) return error_set(e, E_INVALID, n.op->name, "is no composite");
-    const LineList *lines = graph_tables(w)->expansion[op_index(n.op)];
+    const LineList *lines = graph_tables(w)->expansion[n.op_index];
     Names names = {.arena = a};
     Value *v;
-    if (!lines) return broken_expansion(w, a, n.op, e);
     Bindings bound = node_bindings(w, a, &n, &names);
     if (!lines_build(w, a, lines, &bound, &names, &v, e)) return false;
     if (lines->nout != n.nout)

@@ -37,6 +37,14 @@ static void keep(Stage *s, Value v, const void *bytes) {
     s->known[s->n++] = (Known){v, bytes};
 }
 
+static const void *input_bytes(Stage *s, const Model *m, int k) {
+    const Type *t = value_type(s->w, model_graph(m)->in[k]);
+    int64_t dim[RANK_MAX], n;
+    const void *usual =
+        oracle_dims(s->w, t, (Sizes){0}, dim, &n) ? model_input_default(m, k, t->dtype, n) : NULL;
+    return s->input(s->user, k, model_input_name(m, k), t, usual);
+}
+
 /* What is known of the values that v is made of, as inputs of a graph; false: an input of the model
    that nothing gives. */
 static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
@@ -49,8 +57,7 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     for (int k = 0; k < model->nin; k++)
         for (int j = 0; j < live.n; j++)
             if (live.v[j] == model->in[k] && !known_bytes(s, model->in[k])) {
-                const void *data =
-                    s->input(s->user, k, model_input_name(m, k), value_type(s->w, model->in[k]));
+                const void *data = input_bytes(s, m, k);
                 if (!data) return false;
                 keep(s, model->in[k], data);
             }

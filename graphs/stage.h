@@ -6,8 +6,10 @@
 #include "graphs/execute.h"
 #include "graphs/onnx/onnx.h"
 
-/* The bytes of input number `index`, of this type; NULL: there are none. They must stay. */
-typedef const void *(*StageInput)(void *user, int index, const char *name, const Type *);
+/* The bytes of input number `index`, of this type; NULL: there are none. They must stay. usual:
+   what it is where a caller gives nothing (model_input_default), or NULL. */
+typedef const void *(*StageInput)(void *user, int index, const char *name, const Type *,
+                                  const void *usual);
 typedef struct Stage Stage;
 /* Lives in the World's arena. */
 Stage *stage_new(World *, const Backend *, Device *, StageInput, void *user);

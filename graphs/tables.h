@@ -20,14 +20,13 @@ typedef struct GraphTables {
     Column seen;     /* stamp of the last walk that met a node */
     Column border;   /* stamp of the last walk that this value ends */
     Column elements; /* shapevalue.c: Elements of each value */
-    const Op *input, *constant;
     uint32_t stamp;
-    LineList *
-        *expansion; /* by operator number: Op.expand parsed; NULL: none, or it does not parse */
+    LineList **expansion; /* by operator number: Op.expand parsed; NULL: none */
 } GraphTables;
 static inline GraphTables *graph_tables(const World *w) { return w->graphs; }
 /* All its values are in least .. past - 1. */
 void graph_span(const World *, const Graph *, NodeList live, Value *least, Value *past);
-void expansions_parse(World *, GraphTables *);
+void graph_tables_init(World *); /* of an empty World */
+void expansions_parse(World *);  /* rewrite.c; one that does not parse is a bug */
 BlobInfo *blob_info(World *, Blob);
 #endif

@@ -3,7 +3,7 @@
 #include "graphs/text_lines.h"
 #include <string.h>
 
-enum { ATTRS_MAX = 32, BOUND_MAX = 128 };
+enum { BOUND_MAX = 128 };
 
 /* ---- names */
 

@@ -59,15 +59,11 @@ static bool elements_parse(Arena *a, Scan *s, LineConstant *c, char close) {
     double *real = NULL;
     int64_t *integer = NULL;
     while (!scan_char(s, close)) {
-        if (c->n == room) {
-            room = 2 * room + 16;
-            real = memcpy(ARENA_NEW(a, double, room), c->n ? (const void *)c->real : "",
-                          (size_t)c->n * sizeof *real);
-            integer = memcpy(ARENA_NEW(a, int64_t, room), c->n ? (const void *)c->integer : "",
-                             (size_t)c->n * sizeof *integer);
-            c->real = real;
-            c->integer = integer;
-        }
+        int before = room;
+        ARENA_GROW(a, real, before, c->n + 1);
+        ARENA_GROW(a, integer, room, c->n + 1);
+        c->real = real;
+        c->integer = integer;
         if (integral(c->type.dtype) ? !scan_int(s, &integer[c->n]) : !scan_real(s, &real[c->n]))
             return s->error && s->error->kind ? false : scan_fail(s, s->at, "a number is missing");
         c->n++;

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { NAMES_MAX = 4096, ATTRS_MAX = 32 };
+enum { NAMES_MAX = 4096 };
 
 static bool name_letter(const Scan *s, const char *p) {
     if (p >= s->end) return false;
@@ -109,8 +109,7 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     for (const char *at = (scan_blank(s), s->at); scan_name(s, name, sizeof name);
          at = (scan_blank(s), s->at)) {
         int def = attrs_find(l->op->attrs, name);
-        if (def < 0 || l->nattr == ATTRS_MAX)
-            return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
+        if (def < 0) return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
         for (int k = 0; k < l->nattr; k++)
             if (list[k].def == def) return scan_fail(s, at, "%s is given twice", name);
         if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing after %s", name);
@@ -131,7 +130,7 @@ static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     const char *at = s->at;
     if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "an operator is missing");
     if (!(l->op = op_find(name))) return scan_fail(s, at, "there is no operator %s", name);
-    if (!strcmp(name, "constant")) return constant_parse(w, a, s, &l->constant);
+    if (l->op == &op_constant) return constant_parse(w, a, s, &l->constant);
     return values_parse(s, a, true, &l->nin, &l->in) && attrs_parse(w, a, s, l);
 }
 

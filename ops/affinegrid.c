@@ -13,6 +13,7 @@ static const char *shape(Call *c) {
     int ns = d.n - 2;
     if (theta.n != 3 || ns < 1 || ints(c, SIZES).n >= RANK_MAX)
         return "affinegrid needs theta [n, axes, axes + 1] and sizes [n, c, ..]";
+    for (int k = 0; k < d.n; k++) need_ge(c, d.v[k], 0);
     need_eq(c, theta.v[0], d.v[0]);
     need_eq(c, theta.v[1], poly_int(c->w, ns));
     need_eq(c, theta.v[2], poly_int(c->w, ns + 1));

@@ -21,15 +21,12 @@ static Ex define(Call *c, Dims i) {
     return sum(c, k, counted, at(c, 0, dims_with(i, a, k.v[0])));
 }
 
-static const OnnxMap onnx[] = {{"", "CumSum", 11, 0, "axis=input:1 exclusive reverse"}, {0}};
-const Op op_cumsum = {"cumsum", "x", "y", attrs, shape, define, .onnx = onnx};
-
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3) return -1;
     out[0] = axis(c, AXIS, c->in[0]->dim.n), out[1] = word(c, EXCLUSIVE), out[2] = word(c, REVERSE);
     return 3;
 }
-static int kernel_product(const Step *s, void *const slot[]) {
+static int accumulate(const Step *s, void *const slot[], bool product) {
     const View *y = &s->view[0], *x = &s->view[1];
     const int a = (int)s->param[1];
     const bool exclusive = s->param[2], reverse = s->param[3], whole = kernel_is_integer(x);
@@ -37,13 +34,15 @@ static int kernel_product(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK];
     lines.dim[a] = y->dim[a] > 0;
     for (bool more = kernel_first(&lines, i); more; more = kernel_next(&lines, i)) {
-        double real = 1;
-        uint64_t number = 1;
+        double real = product;
+        uint64_t number = product;
         for (int64_t k = 0; k < y->dim[a]; k++) {
             i[a] = reverse ? y->dim[a] - 1 - k : k;
             int64_t to = kernel_at(y, i), from = kernel_at(x, i);
-            uint64_t next = whole ? number * (uint64_t)kernel_integer(x, slot, from) : 0;
-            double next_real = whole ? 0 : real * kernel_real(x, slot, from);
+            uint64_t n = whole ? (uint64_t)kernel_integer(x, slot, from) : 0,
+                     next = product ? number * n : number + n;
+            double r = whole ? 0 : kernel_real(x, slot, from),
+                   next_real = product ? real * r : real + r;
             if (whole) kernel_set_integer(y, slot, to, (int64_t)(exclusive ? number : next));
             else kernel_set_real(y, slot, to, exclusive ? real : next_real);
             number = next, real = next_real;
@@ -52,6 +51,20 @@ static int kernel_product(const Step *s, void *const slot[]) {
     }
     return 0;
 }
+static int kernel_sum(const Step *s, void *const slot[]) { return accumulate(s, slot, false); }
+static int kernel_product(const Step *s, void *const slot[]) { return accumulate(s, slot, true); }
+
+static const OnnxMap onnx[] = {{"", "CumSum", 11, 0, "axis=input:1 exclusive reverse"}, {0}};
+const Op op_cumsum = {"cumsum",
+                      "x",
+                      "y",
+                      attrs,
+                      shape,
+                      define,
+                      .kernel = kernel_sum,
+                      .params = params,
+                      .onnx = onnx,
+                      .flags = OP_BY_DATA};
 static const OnnxMap onnx_product[] = {{"", "CumProd", 26, 0, "axis=input:1 exclusive reverse"},
                                        {0}};
 const Op op_cumprod = {

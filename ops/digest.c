@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { INPUTS = 6, ATTRS = 16, LISTS = 2 * RANK_MAX, NAME = 64 };
+enum { INPUTS = 6, LISTS = 2 * RANK_MAX, NAME = 64 };
 typedef enum SizesForm { SYMBOLS, SOME_ONES, NUMBERS, SIZES_FORMS } SizesForm;
 /* Of lists: one symbol an axis, two an axis, those with zeros for every other axis, two in all, one
    a spatial axis; the axes backwards; the sizes of input 0 as they are, doubled, the last two
@@ -41,8 +41,8 @@ typedef struct Family {
     const Op *op;
     Text *text;
     Sig last; /* signatures are numbered as they are met: what is not above it has been printed */
-    Poly list[ATTRS][LISTS];
-    Poly size[INPUTS][RANKS], entry[ATTRS][LISTS]; /* symbols, each named once; 0: not yet */
+    Poly list[ATTRS_MAX][LISTS];
+    Poly size[INPUTS][RANKS], entry[ATTRS_MAX][LISTS]; /* symbols, each named once; 0: not yet */
 } Family;
 
 static Poly symbol(Family *f, Poly *known, const char *stem, int k, int a) {
@@ -122,7 +122,7 @@ static void print_signature(Family *f, Sig sig) {
     }
 }
 static void print_variant(Family *f, Variant v, int nin) {
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     TypeId in[INPUTS];
     for (int k = 0; k < nin; k++) {
         Type t = {.dtype = v.dtype, .known = true, .dim.n = rank_of(&v, k)};

@@ -63,10 +63,12 @@ static bool is_where(Call *c, const Poly x[], Poly *y) {
 
 /* One instruction for each element; swapped: of b and a. Types that back ends do not compute with
    are left to the kernel. */
+static bool computed(const Type *t) {
+    return dtype_bits(t->dtype) >= (dtype_class(t->dtype) == 'F' ? 16 : 8);
+}
 static int lower_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op,
                        bool swapped) {
-    const int bits = dtype_bits(c->in[0]->dtype);
-    if (bits < 8 || (bits < 16 && dtype_class(c->in[0]->dtype) == 'F')) return 0;
+    if (!computed(c->in[0])) return 0;
     View v[3] = {out[0]};
     for (int k = 0; k < c->nin; k++) v[1 + k] = view_spread(&in[k], out[0].rank, out[0].dim);
     Step *s = step_add(b, S_EWISE, 1 + c->nin, v);
@@ -171,6 +173,17 @@ static int kernel_where(const Step *s, void *const slot[]) {
     }
     return 0;
 }
+static int lower_where(Call *c, const View in[], const View out[], StepBuf *b) {
+    View v[4] = {out[0]};
+    if (!computed(c->in[1]) || dtype_class(c->in[1]->dtype) == 'C') return 0;
+    for (int k = 0; k < 3; k++) v[1 + k] = view_spread(&in[k], out[0].rank, out[0].dim);
+    step_code(b, step_add(b, S_EWISE, 4, v), 4,
+              (const Scalar[]){{.op = C_VIEW, .a = 1},
+                               {.op = C_VIEW, .a = 2},
+                               {.op = C_VIEW, .a = 3},
+                               {.op = C_WHERE, .a = 0, .b = 1, .c = 2}});
+    return 1;
+}
 static const OnnxMap onnx_where[] = {{"", "Where", 9, 0, ""}, {0}};
 const Op op_where = {
     "where",
@@ -179,6 +192,7 @@ const Op op_where = {
     .shape = where_shape,
     .define = where_define,
     .value = value_where,
+    .lower = lower_where,
     .kernel = kernel_where,
     .onnx = onnx_where,
     .flags = OP_BROADCASTS | OP_BY_DATA,

@@ -1,6 +1,6 @@
 /* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is
-   built in the World of the call and returned by value; a result that leaves int64 sets
-   world->overflow, and the signature as a whole is refused (signature.c). */
+   built in the World of the call and returned by value; where a result leaves int64
+   (overflow_note), the signature as a whole is refused (signature.c). */
 #include "ops/op.h"
 #include <stdarg.h>
 #include <string.h>
@@ -67,6 +67,19 @@ Poly poly(Call *c, const char *formula, ...) {
     return p;
 }
 
+bool all_places(Call *c, Poly n, Poly *low, Poly *high) {
+    *low = 0, *high = poly(c, "n - 1", n);
+    return true;
+}
+bool up_to(Call *c, Poly n, Poly *low, Poly *high) {
+    *low = poly(c, "1"), *high = n;
+    return true;
+}
+bool divisors(Call *c, int input, Poly *low, Poly *high) {
+    *low = poly(c, "1"), *high = poly_int(c->w, INT32_MAX);
+    return input == 1 && is_whole(c->in[1]);
+}
+
 Poly quot(Call *c, Poly a, Poly b) { return poly_floor(c->w, a, b); }
 Poly least(Call *c, Poly a, Poly b) { return poly_min(c->w, a, b); }
 Poly total(Call *c, PolyList list, int n) {
@@ -104,12 +117,7 @@ static void need(Call *c, Lit l) {
     if (poly_constant(c->w, l.p, &value) && (l.eq ? value == 0 : value >= 0)) return;
     for (int k = 0; k < n->n; k++)
         if (n->v[k].p == l.p && n->v[k].eq == l.eq) return;
-    if (n->n == n->room) {
-        Lit *more = ARENA_NEW(c->w->arena, Lit, 2 * n->room + 16);
-        if (n->n) memcpy(more, n->v, sizeof(Lit) * (size_t)n->n);
-        n->v = more;
-        n->room = 2 * n->room + 16;
-    }
+    ARENA_GROW(c->w->arena, n->v, n->room, n->n + 1);
     n->v[n->n++] = l;
 }
 void need_eq(Call *c, Poly a, Poly b) { need(c, (Lit){poly_sub(c->w, a, b), true}); }
@@ -221,7 +229,7 @@ static bool never_negative(const World *w, Poly p) {
 }
 static void cond_add(Call *c, Cond *d, Lit l) {
     if (l.eq ? l.p == 0 : never_negative(c->w, l.p)) return;
-    if (d->n == COND_MAX) c->w->overflow = true;
+    if (d->n == COND_MAX) overflow_note(c->w);
     else d->v[d->n++] = l;
 }
 Cond inside(Call *c, Dims i, Dims n, int from) {

@@ -2,6 +2,7 @@
    from the other end (wrap). pads are the begins of all axes, then the ends; negative ones cut
    first. */
 #include "op.h"
+#include <string.h>
 enum { PADS, MODE };
 enum { EDGE, REFLECT, WRAP };
 static const AttrDef attrs[] = {
@@ -56,10 +57,35 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
+/* Each place on a padded axis takes one element. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    const View *y = &out[0], *x = &in[0];
+    const PolyList p = ints(c, PADS);
+    const double one = 1;
+    const int bits = dtype_bits(c->in[0]->dtype);
+    if (y->rank < 1 || x->dtype != y->dtype || bits < 8 || bits > 64) return 0;
+    Step *s = step_add(b, S_SAMPLE, 2, (const View[]){*y, *x});
+    for (int a = 0; a < y->rank; a++) {
+        const int64_t begin = step_size(b, p.v[a]), end = step_size(b, p.v[a + x->rank]),
+                      first = begin < 0 ? -begin : 0, last = x->dim[a] + (end < 0 ? end : 0);
+        const int64_t n = begin || end ? y->dim[a] : 0;
+        int64_t *pair = ARENA_NEW(b->arena, int64_t, 1 + 2 * n);
+        if (last <= first && n) return 0;
+        pair[0] = begin || end;
+        for (int64_t i = 0; i < n; i++) {
+            pair[1 + 2 * i] = first + inner(word(c, MODE), i - begin - first, last - first);
+            memcpy(&pair[2 + 2 * i], &one, sizeof one);
+        }
+        step_param(b, s, (int)(1 + 2 * n), pair);
+    }
+    return 1;
+}
+
 static const OnnxMap onnx[] = {
     {"", "Pad", 11, 0, "mode pads:axes"},
     {"", "Pad", 2, 10, "mode pads:axes"},
     {0},
 };
-const Op op_padmirror = {"padmirror",      "x",         "y", attrs, shape, .kernel = kernel,
-                         .params = params, .onnx = onnx};
+const Op op_padmirror = {
+    "padmirror",      "x",         "y", attrs, shape, .lower = lower, .kernel = kernel,
+    .params = params, .onnx = onnx};

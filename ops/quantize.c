@@ -67,6 +67,98 @@ static double whole_limit(DType t, bool high) {
 static double limited(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
+/* ---- as element-wise programs, in float as ONNX Runtime computes; types of fewer bits are left to
+   the kernels. Where a block has several places, the axis becomes two: blocks and places. */
+static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 16; }
+static bool wide_whole(DType t) {
+    return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
+}
+/* Axis `a` as blocks of so many places, which divide it. */
+static View blocked(const View *v, int a, int64_t block) {
+    View y = *v;
+    for (int k = y.rank++; k > a; k--) y.dim[k] = y.dim[k - 1], y.stride[k] = y.stride[k - 1];
+    y.dim[a] /= block, y.dim[a + 1] = block;
+    y.stride[a] *= block;
+    return y;
+}
+/* scale or zero as a view of the sizes of x. */
+static View spread(const View *in, const View *x, int a, bool each_block) {
+    View y = *x;
+    y.slot = in->slot, y.dtype = in->dtype, y.offset = in->offset, y.format = in->format;
+    for (int k = 0, from = 0; k < x->rank; k++) {
+        y.stride[k] = 0;
+        if (each_block && k != a + 1) y.stride[k] = in->stride[from++];
+        if (!each_block && k == a && in->rank && in->dim[0] > 1) y.stride[k] = in->stride[0];
+    }
+    return y;
+}
+/* One step for places from..from+size-1 of the axis, v holding y, x, scale and perhaps zero. */
+static void add_program(StepBuf *b, int n, const View v[], int a, int64_t block, int64_t from,
+                        int64_t size, const Scalar code[], int ncode) {
+    View part[4];
+    for (int k = 0; k < 2; k++) {
+        part[k] = a < 0 ? v[k] : view_part(&v[k], a, from, size);
+        if (block) part[k] = blocked(&part[k], a, block < size ? block : size);
+    }
+    for (int k = 2; k < n; k++) {
+        View one = block ? view_part(&v[k], a, from / block, part[0].dim[a]) : v[k];
+        part[k] = spread(&one, &part[0], a, block > 0);
+    }
+    step_code(b, step_add(b, S_EWISE, n, part), ncode, code);
+}
+static int add_programs(Call *c, const View in[], const View *y, StepBuf *b, const Scalar code[],
+                        int ncode) {
+    const int n = c->nin > ZERO && c->in[ZERO] ? 4 : 3, a = axis(c, AXIS, y->rank);
+    View v[4] = { *y, in[X], in[SCALE] };
+    int64_t block = step_size(b, intof(c, BLOCK)), size = a < 0 ? 0 : y->dim[a];
+    if (n == 4) v[3] = in[ZERO];
+    if (dims_single(c, c->in[SCALE]->dim)) block = 0;
+    if (block && y->rank == STEP_RANK) return 0;
+    const int64_t whole = block ? size / block * block : size;
+    if (whole || !block) add_program(b, n, v, a, block, 0, whole, code, ncode);
+    if (whole < size) add_program(b, n, v, a, block, whole, size - whole, code, ncode);
+    return 1;
+}
+
+/* What is no number becomes the least integer, as in ONNX Runtime; storing saturates. */
+static int lower_quantize(Call *c, const View in[], const View out[], StepBuf *b) {
+    const DType to = c->out[0].dtype, from = c->in[X]->dtype;
+    Scalar code[10] = {{.op = C_VIEW, .a = 1},
+                       {.op = C_VIEW, .a = 2},
+                       {.op = C_DIV, .a = 0, .b = 1},
+                       {.op = C_ROUND, .a = 2}};
+    uint8_t n = 4;
+    if (!wide_whole(to) || !wide_float(c->in[SCALE]->dtype) ||
+        !(wide_float(from) || wide_whole(from)))
+        return 0;
+    if (c->nin > ZERO && c->in[ZERO]) {
+        code[n++] = (Scalar){.op = C_VIEW, .a = 3};
+        code[n++] = (Scalar){.op = C_ADD, .a = 3, .b = 4};
+    }
+    if (dtype_class(to) == 'I') {
+        const uint8_t y = (uint8_t)(n - 1);
+        code[n++] = (Scalar){.op = C_ISNAN, .a = y};
+        code[n++] = (Scalar){.op = C_CONST, .k = whole_limit(to, false)};
+        code[n] = (Scalar){.op = C_WHERE, .a = (uint8_t)(y + 1), .b = (uint8_t)(y + 2), .c = y};
+        n++;
+    }
+    return add_programs(c, in, &out[0], b, code, n);
+}
+static int lower_dequantize(Call *c, const View in[], const View out[], StepBuf *b) {
+    const bool shifted = c->nin > ZERO && c->in[ZERO];
+    static const Scalar plain[] = {{.op = C_VIEW, .a = 1},
+                                   {.op = C_VIEW, .a = 2},
+                                   {.op = C_MUL, .a = 0, .b = 1}},
+                        shift[] = {{.op = C_VIEW, .a = 1},
+                                   {.op = C_VIEW, .a = 3},
+                                   {.op = C_SUB, .a = 0, .b = 1},
+                                   {.op = C_VIEW, .a = 2},
+                                   {.op = C_MUL, .a = 2, .b = 3}};
+    if (!wide_whole(c->in[X]->dtype) || !wide_float(c->in[SCALE]->dtype) ||
+        !wide_float(c->out[0].dtype) || (shifted && !wide_whole(c->in[ZERO]->dtype)))
+        return 0;
+    return add_programs(c, in, &out[0], b, shifted ? shift : plain, shifted ? 5 : 3);
+}
 static int kernel_quantize(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     DType to = (DType)y->dtype;
@@ -81,9 +173,10 @@ static int kernel_quantize(const Step *s, void *const slot[]) {
             kernel_set_real(y, slot, kernel_at(y, i),
                             s->param[3] ? limited(scaled, -most, most) : scaled);
         else
-            kernel_set_real(
-                y, slot, kernel_at(y, i),
-                limited(rint(scaled) + zero, whole_limit(to, false), whole_limit(to, true)));
+            kernel_set_real(y, slot, kernel_at(y, i),
+                            isnan(scaled) ? whole_limit(to, false)
+                                          : limited(rint(scaled) + zero, whole_limit(to, false),
+                                                    whole_limit(to, true)));
     }
     return 0;
 }
@@ -92,6 +185,7 @@ static int kernel_dequantize(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double value = kernel_real(x, slot, kernel_at(x, i)) - belonging(s, slot, 3, i, 0);
+        if (s->view[2].dtype == DT_FLOAT) value = (double)(float)value;
         kernel_set_real(y, slot, kernel_at(y, i), value * belonging(s, slot, 2, i, 1));
     }
     return 0;
@@ -115,6 +209,7 @@ const Op op_quantize = {"quantize",
                         "y",
                         quantize_attrs,
                         shape_of,
+                        .lower = lower_quantize,
                         .kernel = kernel_quantize,
                         .params = params,
                         .onnx = onnx_quantize};
@@ -123,6 +218,7 @@ const Op op_dequantize = {"dequantize",
                           "y",
                           dequantize_attrs,
                           shape_of,
+                          .lower = lower_dequantize,
                           .kernel = kernel_dequantize,
                           .params = params,
                           .onnx = onnx_dequantize};
@@ -142,17 +238,61 @@ static int kernel_dynamic(const Step *s, void *const slot[]) {
         low = v < low ? v : low;
         high = v > high ? v : high;
     }
-    float scale = (high - low) / 255;
-    double zero = scale > 0 ? rint(limited((double)(-low / scale), 0, 255)) : 0;
+    float scale = high > low ? (high - low) / 255 : 1;
+    double zero = rint(limited((double)(-low / scale), 0, 255));
     kernel_set_real(&s->view[1], slot, s->view[1].offset, (double)scale);
     kernel_set_real(&s->view[2], slot, s->view[2].offset, zero);
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        float v = scale > 0 ? (float)kernel_real(x, slot, kernel_at(x, i)) / scale : 0;
+        float v = (float)kernel_real(x, slot, kernel_at(x, i)) / scale;
         kernel_set_real(y, slot, kernel_at(y, i), limited(rint((double)v) + zero, 0, 255));
     }
     return 0;
 }
+/* A step that reduces all of x to one number. */
+static void reduce_all(StepBuf *b, ReduceKind kind, const View *to, const View *x,
+                       const View *reads, const Scalar code[], int ncode) {
+    View one = *to;
+    one.rank = 0;
+    Step *s =
+        step_add(b, S_REDUCE, 2 + (reads != NULL), (const View[]){one, *x, reads ? *reads : one});
+    step_param(b, s, 1, &(int64_t){kind});
+    step_code(b, s, ncode, code);
+}
+/* The least number, kept in the place of the scale; zero, then the scale, from that and the
+   greatest one; y. */
+static int lower_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
+    const View *scale = &out[1];
+    View v[4] = { out[0], in[X], out[1], out[2] };
+    static const Scalar least[] = {{.op = C_ACC}, {.op = C_CONST}, {.op = C_MIN, .a = 0, .b = 1}};
+    static const Scalar zero[] = {{.op = C_ACC},
+                                  {.op = C_CONST},
+                                  {.op = C_MAX, .a = 0, .b = 1},
+                                  {.op = C_VIEW, .a = 2},
+                                  {.op = C_SUB, .a = 2, .b = 3},
+                                  {.op = C_CONST, .k = 255},
+                                  {.op = C_DIV, .a = 4, .b = 5},
+                                  {.op = C_CONST, .k = 1},
+                                  {.op = C_WHERE, .a = 4, .b = 6, .c = 7},
+                                  {.op = C_DIV, .a = 3, .b = 8},
+                                  {.op = C_NEG, .a = 9},
+                                  {.op = C_ROUND, .a = 10}};
+    enum { SCALED = 9 /* instructions that compute the scale */ };
+    (void)c;
+    reduce_all(b, REDUCE_MIN, scale, &in[X], NULL, least, 3);
+    reduce_all(b, REDUCE_MAX, &out[2], &in[X], scale, zero, 12);
+    reduce_all(b, REDUCE_MAX, scale, &in[X], scale, zero, SCALED);
+    for (int k = 2; k < 4; k++) v[k] = view_spread(&v[k], out[0].rank, out[0].dim);
+    step_code(b, step_add(b, S_EWISE, 4, v), 6,
+              (const Scalar[]){{.op = C_VIEW, .a = 1},
+                               {.op = C_VIEW, .a = 2},
+                               {.op = C_DIV, .a = 0, .b = 1},
+                               {.op = C_ROUND, .a = 2},
+                               {.op = C_VIEW, .a = 3},
+                               {.op = C_ADD, .a = 3, .b = 4}});
+    return 1;
+}
 static const OnnxMap onnx_dynamic[] = {{"", "DynamicQuantizeLinear", 11, 0, ""}, {0}};
-const Op op_dynamicquantize = {"dynamicquantize",        "x",
-                               "y scale zero",           .shape = shape_dynamic,
-                               .kernel = kernel_dynamic, .onnx = onnx_dynamic};
+const Op op_dynamicquantize = {"dynamicquantize",      "x",
+                               "y scale zero",         .shape = shape_dynamic,
+                               .lower = lower_dynamic, .kernel = kernel_dynamic,
+                               .onnx = onnx_dynamic};

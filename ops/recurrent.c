@@ -50,6 +50,9 @@ static const char *shape_of(Call *c, int gates) {
 static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }
 static const char *shape_gru(Call *c) { return shape_of(c, GRU); }
 static const char *shape_lstm(Call *c) { return shape_of(c, LSTM); }
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    return input == LENGTHS && up_to(c, c->in[X]->dim.v[word(c, BATCH_FIRST)], low, high);
+}
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3) return -1;
     out[0] = word(c, DIRECTION);
@@ -230,25 +233,24 @@ static int kernel_rnn(const Step *s, void *const slot[]) { return run(s, slot, R
 static int kernel_gru(const Step *s, void *const slot[]) { return run(s, slot, GRU, step_gru); }
 static int kernel_lstm(const Step *s, void *const slot[]) { return run(s, slot, LSTM, step_lstm); }
 
-#define SHARED "rank:3 direction hidden:recurrent batch_first=layout"
+#define FORM "rank:3 direction hidden:recurrent "
+#define OLD "batch_first=no! " /* before layout */
+#define NEW "batch_first=layout "
+#define RNN_FORM "activation:recurrent"
+#define GRU_FORM "linear_first=linear_before_reset activations:gru"
+#define LSTM_FORM "coupled=input_forget activations:lstm"
 static const OnnxMap onnx_rnn[] = {
-    {"", "RNN", 14, 0, SHARED ""},
-    {"", "RNN", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! activation:recurrent"},
-    {0}};
+    {"", "RNN", 14, 0, FORM NEW RNN_FORM}, {"", "RNN", 7, 13, FORM OLD RNN_FORM}, {0}};
 static const OnnxMap onnx_gru[] = {
-    {"", "GRU", 14, 0, SHARED " linear_first=linear_before_reset"},
-    {"", "GRU", 7, 13,
-     "rank:3 direction hidden:recurrent batch_first=no! linear_first=linear_before_reset"},
-    {0}};
+    {"", "GRU", 14, 0, FORM NEW GRU_FORM}, {"", "GRU", 7, 13, FORM OLD GRU_FORM}, {0}};
 static const OnnxMap onnx_lstm[] = {
-    {"", "LSTM", 14, 0, SHARED " coupled=input_forget"},
-    {"", "LSTM", 7, 13, "rank:3 direction hidden:recurrent batch_first=no! coupled=input_forget"},
-    {0}};
+    {"", "LSTM", 14, 0, FORM NEW LSTM_FORM}, {"", "LSTM", 7, 13, FORM OLD LSTM_FORM}, {0}};
 const Op op_rnn = {"rnn",
                    "x w r bias? lengths? h0?",
                    "y h",
                    rnn_attrs,
                    shape_rnn,
+                   .domain = domain,
                    .kernel = kernel_rnn,
                    .params = params,
                    .onnx = onnx_rnn};
@@ -257,6 +259,7 @@ const Op op_gru = {"gru",
                    "y h",
                    gru_attrs,
                    shape_gru,
+                   .domain = domain,
                    .kernel = kernel_gru,
                    .params = params,
                    .onnx = onnx_gru};
@@ -266,6 +269,7 @@ const Op op_lstm = {"lstm",
                     lstm_attrs,
                     shape_lstm,
                     define_lstm,
+                    .domain = domain,
                     .kernel = kernel_lstm,
                     .params = params,
                     .onnx = onnx_lstm,

@@ -3,6 +3,7 @@
    `nearest` takes the element there, `linear` interpolates along each axis. Enlarging by whole
    factors, nearest, is a view: its definition. */
 #include "op.h"
+#include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING };
 enum { NEAREST, LINEAR };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
@@ -46,32 +47,6 @@ static Ex define(Call *c, Dims i) {
     return at(c, 0, i);
 }
 
-/* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that
-   grows, along which x repeats. */
-static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
-    View y = out[0], x = in[0];
-    Poly factor;
-    if (!takes_floors(c)) return 0;
-    y.rank = x.rank = 0;
-    for (int k = 0; k < out[0].rank; k++) {
-        const int64_t n = in[0].dim[k], f = n ? out[0].dim[k] / n : 1;
-        const int parts = f > 1 ? 2 : 1;
-        if (out[0].dim[k] != n &&
-            !poly_divide(c->w, c->out[0].dim.v[k], c->in[0]->dim.v[k], &factor))
-            return 0;
-        if (f < 1 || n * f != out[0].dim[k] || y.rank + parts + out[0].rank - k - 1 > STEP_RANK)
-            return 0;
-        y.dim[y.rank] = x.dim[y.rank] = n;
-        y.stride[y.rank] = f * out[0].stride[k], x.stride[y.rank] = in[0].stride[k];
-        if (parts > 1)
-            y.dim[y.rank + 1] = x.dim[y.rank + 1] = f, y.stride[y.rank + 1] = out[0].stride[k],
-                           x.stride[y.rank + 1] = 0;
-        y.rank = x.rank = y.rank + parts;
-    }
-    step_copy(b, &y, &x);
-    return 1;
-}
-
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3) return -1;
     out[0] = word(c, MODE);
@@ -102,6 +77,61 @@ static int64_t rounded(int64_t how, double x) {
     }
 }
 static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+/* Where every place i takes element floor(i/f), f whole: one copy with an axis more for each that
+   grows, along which x repeats. */
+static int lower_factors(Call *c, const View in[], const View out[], StepBuf *b) {
+    View y = out[0], x = in[0];
+    Poly factor;
+    if (!takes_floors(c)) return 0;
+    y.rank = x.rank = 0;
+    for (int k = 0; k < out[0].rank; k++) {
+        const int64_t n = in[0].dim[k], f = n ? out[0].dim[k] / n : 1;
+        const int parts = f > 1 ? 2 : 1;
+        if (out[0].dim[k] != n &&
+            !poly_divide(c->w, c->out[0].dim.v[k], c->in[0]->dim.v[k], &factor))
+            return 0;
+        if (f < 1 || n * f != out[0].dim[k] || y.rank + parts + out[0].rank - k - 1 > STEP_RANK)
+            return 0;
+        y.dim[y.rank] = x.dim[y.rank] = n;
+        y.stride[y.rank] = f * out[0].stride[k], x.stride[y.rank] = in[0].stride[k];
+        if (parts > 1)
+            y.dim[y.rank + 1] = x.dim[y.rank + 1] = f, y.stride[y.rank + 1] = out[0].stride[k],
+                           x.stride[y.rank + 1] = 0;
+        y.rank = x.rank = y.rank + parts;
+    }
+    step_copy(b, &y, &x);
+    return 1;
+}
+
+/* The elements of x on an axis of n places that place i of m takes, with their weights. */
+static void take_taps(Call *c, int64_t i, int64_t n, int64_t m, int64_t pair[]) {
+    const double at = coordinate(word(c, COORDINATE), i, n, m);
+    const int64_t low = whole(at);
+    const bool nearest = word(c, MODE) == NEAREST;
+    const double weight[] = {nearest ? 1 : 1 - (at - (double)low), at - (double)low};
+    pair[0] = clamped(nearest ? rounded(word(c, ROUNDING), at) : low, n);
+    if (!nearest) pair[2] = clamped(low + 1, n);
+    for (int k = 0; k < 2 - nearest; k++) memcpy(&pair[2 * k + 1], &weight[k], sizeof *weight);
+}
+/* The same of all axes, of floats if they are interpolated. */
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    const View *y = &out[0], *x = &in[0];
+    const int taps = word(c, MODE) == NEAREST ? 1 : 2, bits = dtype_bits(c->in[0]->dtype);
+    if (lower_factors(c, in, out, b)) return 1;
+    if (y->rank < 1 || bits < 8 || (taps > 1 && (!is_float(c->in[0]) || bits < 16))) return 0;
+    for (int a = 0; a < y->rank; a++)
+        if (x->dim[a] == 0) return 0;
+    Step *s = step_add(b, S_SAMPLE, 2, (const View[]){*y, *x});
+    for (int a = 0; a < y->rank; a++) {
+        const int64_t m = x->dim[a] == y->dim[a] ? 0 : y->dim[a];
+        int64_t *pair = ARENA_NEW(b->arena, int64_t, 1 + 2 * taps * m);
+        pair[0] = x->dim[a] == y->dim[a] ? 0 : taps;
+        for (int64_t i = 0; i < m; i++) take_taps(c, i, x->dim[a], m, pair + 1 + 2 * taps * i);
+        step_param(b, s, (int)(1 + 2 * taps * m), pair);
+    }
+    return 1;
+}
 
 /* The interpolation at coordinates at[axis..], given indices j[0..axis-1]. */
 static double sample(const View *x, void *const slot[], const double at[], int axis, int64_t j[]) {

@@ -27,7 +27,8 @@ typedef struct Ops {
     char (*digest)[33]; /* by operator number; "": not asked for yet */
 } Ops;
 typedef struct Record { /* what is interned, followed by the inputs' types */
-    uint32_t op, attrs, nin, nout;
+    const Op *op;
+    uint32_t attrs, nin, nout, none;
 } Record;
 
 void world_init_ops(World *w) {
@@ -70,12 +71,11 @@ static void normalise_axes(World *w, PolyList *list, int rank, Poly out[RANK_MAX
     }
     list->v = out;
 }
-enum { ATTRS_MAX = 16, INPUTS_ON_STACK = 24 };
+enum { INPUTS_ON_STACK = 24 };
 static AttrsId normal_attrs(World *w, const Op *op, const Attr *attr, int rank) {
     Attr copy[ATTRS_MAX];
     Poly room[ATTRS_MAX][RANK_MAX];
     int n = attrs_count(op->attrs);
-    if (n > ATTRS_MAX) n = ATTRS_MAX;
     for (int k = 0; k < n; k++) {
         copy[k] = attr[k];
         if (op->attrs[k].axes) normalise_axes(w, &copy[k].ints, rank, room[k]);
@@ -108,12 +108,10 @@ static void run_shape(World *w, Entry *e) {
     Lit room[64];
     Needs needs = {.room = 64, .v = room};
     Call c = call_of(w, e, &needs);
-    bool overflow = w->overflow;
-    w->overflow = false;
+    Overflow overflow = overflow_begin(w);
     if (!e->info.why) e->info.why = e->info.op->shape(&c);
     if (!e->info.why) e->info.why = needs_fit(w, &needs);
-    if (w->overflow) e->info.why = "sizes overflow";
-    w->overflow = overflow;
+    if (overflow_end(w, overflow)) e->info.why = "sizes overflow";
     if (e->info.why) return;
     TypeId *out = ARENA_NEW(w->arena, TypeId, e->info.nout);
     for (int j = 0; j < e->info.nout; j++) {
@@ -131,7 +129,8 @@ static Entry *entry_new(World *w, const Op *op, AttrsId attrs, int nin, const Ty
     Attr *attr = ARENA_NEW(w->arena, Attr, attrs_count(op->attrs));
     int padded = op_input_count(op) > nin ? op_input_count(op) : nin;
     attrs_get(w, op->attrs, attrs, attr);
-    e->info = (SigInfo){.op = op, .attrs = attrs, .nin = nin, .nout = nout, .why = why};
+    e->info = (SigInfo){
+        .op = op, .op_index = op_index(op), .attrs = attrs, .nin = nin, .nout = nout, .why = why};
     e->info.in = arena_copy(w->arena, in, sizeof *in * (size_t)nin);
     e->attr = attr;
     e->in = ARENA_NEW(w->arena, const Type *, padded);
@@ -151,8 +150,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     size_t bytes = sizeof(Record) + sizeof(TypeId) * (size_t)nin;
     uint32_t stack[sizeof(Record) / 4 + INPUTS_ON_STACK];
     uint32_t *record = nin <= INPUTS_ON_STACK ? stack : arena_alloc(w->arena, bytes);
-    memcpy(record, &(Record){(uint32_t)op_index(op), attrs, (uint32_t)nin, (uint32_t)nout},
-           sizeof(Record));
+    memcpy(record, &(Record){op, attrs, (uint32_t)nin, (uint32_t)nout, 0}, sizeof(Record));
     if (nin) memcpy(record + sizeof(Record) / 4, in, sizeof(TypeId) * (size_t)nin);
     Sig sig = intern_put(w->table[TABLE_SIG], record, bytes);
     if (!entry_of(w, sig)) {
@@ -164,7 +162,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
 const SigInfo *sig_info(World *w, Sig sig) { return &entry_of(w, sig)->info; }
 void sig_attr(const World *w, Sig sig, Attr *out) {
     const Record *r = intern_get(w->table[TABLE_SIG], sig, NULL);
-    attrs_get(w, op_number((int)r->op)->attrs, r->attrs, out);
+    attrs_get(w, r->op->attrs, r->attrs, out);
 }
 
 /* A number that an expression keeps for as long as it is in the table. */
@@ -173,14 +171,11 @@ static uint32_t *stamp_of(World *w, Ex e) { return column_at(w, &((Ops *)w->ops)
 static Ex run_define(World *w, Entry *e, int port) {
     Call c = call_of(w, e, NULL);
     Dims i = {.n = e->out[port].dim.n};
-    bool overflow = w->overflow;
+    Overflow overflow = overflow_begin(w);
     c.port = port;
-    w->overflow = false;
     for (int a = 0; a < i.n; a++) i.v[a] = poly_symbol(w, symbol_index(w, (uint32_t)a));
     Ex define = e->info.op->define(&c, i);
-    if (w->overflow) define = 0;
-    w->overflow = overflow;
-    return define;
+    return overflow_end(w, overflow) ? 0 : define;
 }
 Ex sig_define(World *w, Sig sig, int port) {
     Entry *e = entry_of(w, sig);
@@ -204,18 +199,22 @@ int sig_params(World *w, Sig sig, int64_t *out, int room) {
     return !e->info.why && e->info.op->params ? e->info.op->params(&c, out, room) : 0;
 }
 
+bool sig_domain(World *w, Sig sig, int input, Poly *low, Poly *high) {
+    Entry *e = entry_of(w, sig);
+    Call c = call_of(w, e, NULL);
+    return !e->info.why && e->info.op->domain && e->info.op->domain(&c, input, low, high);
+}
+
 bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
     Entry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);
     if (e->info.why) return false;
-    bool overflow = w->overflow, good;
-    w->overflow = false;
+    bool good;
+    Overflow overflow = overflow_begin(w);
     Ex define = e->info.op->value ? 0 : sig_define(w, sig, 0);
     if (define) good = value_walk(w, define, &e->out[0], e->info.nin, e->in, in, out);
     else good = e->info.op->value && e->info.op->value(&c, in, out);
-    good = good && !w->overflow;
-    w->overflow = overflow;
-    return good;
+    return !overflow_end(w, overflow) && good;
 }
 
 void sig_digest(World *w, const Op *op, char out[33]) {

@@ -4,12 +4,16 @@
 #define ISOMER_SIGNATURE_H
 #include "ops/operator.h"
 
-/* The table of ops.def. */
+/* The table of ops.def: op_add, op_affinegrid, .. Whoever means one operator names its constant, so
+   that the compiler knows a name that is none. */
+#define OP(name) extern const Op op_##name;
+#include "ops/ops.def"
+#undef OP
 int op_count(void);
 const Op *op_number(int);            /* 0 .. op_count() - 1 */
 const Op *op_find(const char *name); /* NULL: none */
-int op_index(const Op *);
-bool op_algebraic(const Op *); /* has define or expand */
+int op_index(const Op *);            /* walks the table; SigInfo and Node have it */
+bool op_algebraic(const Op *);       /* has define or expand */
 /* Inputs it must have at least; optional ones are not counted. */
 int op_arity(const Op *, bool *variadic);
 /* Declared inputs, optional ones counted, a variadic as one. */
@@ -21,6 +25,7 @@ int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic
 typedef uint32_t Sig; /* interned; 0: none */
 typedef struct SigInfo {
     const Op *op;
+    int op_index;
     AttrsId attrs;
     int nin, nout;
     const TypeId *in;  /* 0: input left out */
@@ -38,6 +43,8 @@ void sig_attr(const World *, Sig, Attr *out); /* the attributes, in order */
 /* Over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
 Ex sig_define(World *, Sig, int port);
 int sig_params(World *, Sig, int64_t *out, int room); /* for an S_OP step */
+/* From where to where the elements of an input must lie (Op.domain); false: anywhere. */
+bool sig_domain(World *, Sig, int input, Poly *low, Poly *high);
 /* Elements of output 0 of an integer operator from the inputs' elements; its sizes must be numbers.
    false: unknown. */
 bool sig_value(World *, Sig, const PolyList in[], Poly *out);

@@ -23,6 +23,12 @@
                                                   differ
    S_FILL     y                                   -; every element becomes code[0].k
    S_SOFTMAX  y x                                 -; along the last axis
+   S_SAMPLE   y x                                 for each axis a number of taps, then for each
+                                                  place of y on it so many pairs of a place of x and
+                                                  the bits of a weight (double): y is the sum over
+                                                  the taps of all axes of the product of weights
+                                                  times x there. No taps: the same place. Weights
+                                                  other than 1, and more taps, of floats only
    S_LOOP     y x1 x2 ..                          a loop program (core/loop.h), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
@@ -64,6 +70,7 @@ typedef struct View {
     X(S_COPY, "copy")       \
     X(S_FILL, "fill")       \
     X(S_SOFTMAX, "softmax") \
+    X(S_SAMPLE, "sample")   \
     X(S_LOOP, "loop")       \
     X(S_OP, "op")
 typedef enum StepKind {
@@ -75,55 +82,73 @@ typedef enum StepKind {
 typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
 typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
 
-/* One instruction of an element-wise program: instruction i computes value i from values a and b
-   (both < i), the constant k or a view. Booleans are 0 and 1. X(id, text, operands); operands are
-   '-': none; 'v': the view numbered a; 'k': the constant k; 'u': value a; 'b': values a and b. */
+/* One instruction of an element-wise program: instruction i computes value i from values a, b and c
+   (all < i), the constant k or a view. Booleans are 0 and 1; where is b if a is not 0, else c.
+   X(id, text, operands); operands are '-': none; 'v': the view numbered a; 'k': the constant k;
+   '1', '2', '3': values a; a and b; a, b and c. */
 #define SCALAR_OPS(X)            \
     X(C_ACC, "acc", '-')         \
     X(C_VIEW, "view", 'v')       \
     X(C_CONST, "const", 'k')     \
-    X(C_ADD, "add", 'b')         \
-    X(C_SUB, "sub", 'b')         \
-    X(C_MUL, "mul", 'b')         \
-    X(C_DIV, "div", 'b')         \
-    X(C_MIN, "min", 'b')         \
-    X(C_MAX, "max", 'b')         \
-    X(C_POW, "pow", 'b')         \
-    X(C_MOD, "mod", 'b')         \
-    X(C_EQ, "eq", 'b')           \
-    X(C_LT, "lt", 'b')           \
-    X(C_LE, "le", 'b')           \
-    X(C_AND, "and", 'b')         \
-    X(C_OR, "or", 'b')           \
-    X(C_XOR, "xor", 'b')         \
-    X(C_NEG, "neg", 'u')         \
-    X(C_ABS, "abs", 'u')         \
-    X(C_EXP, "exp", 'u')         \
-    X(C_LOG, "log", 'u')         \
-    X(C_SQRT, "sqrt", 'u')       \
-    X(C_RECIP, "recip", 'u')     \
-    X(C_RELU, "relu", 'u')       \
-    X(C_SIGMOID, "sigmoid", 'u') \
-    X(C_TANH, "tanh", 'u')       \
-    X(C_ERF, "erf", 'u')         \
-    X(C_SIN, "sin", 'u')         \
-    X(C_COS, "cos", 'u')         \
-    X(C_FLOOR, "floor", 'u')     \
-    X(C_CEIL, "ceil", 'u')       \
-    X(C_ROUND, "round", 'u')     \
-    X(C_SIGN, "sign", 'u')       \
-    X(C_NOT, "not", 'u')         \
-    X(C_ISNAN, "isnan", 'u')     \
-    X(C_ISINF, "isinf", 'u')
+    X(C_ADD, "add", '2')         \
+    X(C_SUB, "sub", '2')         \
+    X(C_MUL, "mul", '2')         \
+    X(C_DIV, "div", '2')         \
+    X(C_MIN, "min", '2')         \
+    X(C_MAX, "max", '2')         \
+    X(C_POW, "pow", '2')         \
+    X(C_MOD, "mod", '2')         \
+    X(C_EQ, "eq", '2')           \
+    X(C_LT, "lt", '2')           \
+    X(C_LE, "le", '2')           \
+    X(C_AND, "and", '2')         \
+    X(C_OR, "or", '2')           \
+    X(C_XOR, "xor", '2')         \
+    X(C_NEG, "neg", '1')         \
+    X(C_ABS, "abs", '1')         \
+    X(C_EXP, "exp", '1')         \
+    X(C_LOG, "log", '1')         \
+    X(C_SQRT, "sqrt", '1')       \
+    X(C_RECIP, "recip", '1')     \
+    X(C_RELU, "relu", '1')       \
+    X(C_SIGMOID, "sigmoid", '1') \
+    X(C_TANH, "tanh", '1')       \
+    X(C_ERF, "erf", '1')         \
+    X(C_SIN, "sin", '1')         \
+    X(C_COS, "cos", '1')         \
+    X(C_FLOOR, "floor", '1')     \
+    X(C_CEIL, "ceil", '1')       \
+    X(C_ROUND, "round", '1')     \
+    X(C_SIGN, "sign", '1')       \
+    X(C_NOT, "not", '1')         \
+    X(C_ISNAN, "isnan", '1')     \
+    X(C_ISINF, "isinf", '1')     \
+    X(C_WHERE, "where", '3')
 typedef enum ScalarOp {
 #define X(id, text, operands) id,
     SCALAR_OPS(X) SCALAR_OP_COUNT
 #undef X
 } ScalarOp;
 typedef struct Scalar {
-    uint8_t op, a, b;
+    uint8_t op, a, b, c;
     double k;
 } Scalar;
+/* How many values an instruction reads: a, then b, then c. */
+static inline int scalar_values(int op) {
+    static const char operands[] = {
+#define X(id, text, operands) [id] = operands,
+        SCALAR_OPS(X)
+#undef X
+    };
+    return operands[op] >= '1' && operands[op] <= '3' ? operands[op] - '0' : 0;
+}
+/* Value k that it reads becomes value number[k]; what it does not read becomes 0. */
+static inline void scalar_renumber(Scalar *s, const int number[]) {
+    const int n = scalar_values(s->op);
+    if (n > 0) s->a = (uint8_t)number[s->a];
+    s->b = n > 1 ? (uint8_t)number[s->b] : 0;
+    s->c = n > 2 ? (uint8_t)number[s->c] : 0;
+}
 
 typedef struct Step {
     StepKind kind;

@@ -61,21 +61,16 @@ static uint64_t count_node(Count *c, Ex x) {
         if (c->node[k] == x) return c->mask[k];
     ExNode e;
     ex_get(c->w, x, &e);
-    bool binds = e.kind == EX_SUM || e.kind == EX_MOST, takes = e.kind == EX_TAKE;
+    bool binds = e.kind == EX_SUM || e.kind == EX_MOST;
     int first = c->nvar;
     if (binds)
         for (int k = 0; k < e.n; k++) {
             Symbol s = poly_is_symbol(c->w, e.dims[k]);
             count_variable(c, s, symbol_def(c->w, s).arg[0]);
         }
-    uint64_t mask = 0, own = 0;
-    if (takes) mask |= count_node(c, e.a); /* its variable takes one value: no loop over the body */
+    uint64_t mask = 0, own = 0; /* the variable of a TAKE has one value: no loop over the body */
     for (int k = first; binds && k < first + e.n && k < c->nvar; k++) own |= 1ull << k;
-    bool two = e.kind == EX_ADD || e.kind == EX_MUL || e.kind == EX_MAX2 || e.kind == EX_MIN2 ||
-               e.kind == EX_POW || e.kind == EX_IF || e.kind == EX_WHERE;
-    if (two || binds || e.kind == EX_FN) mask |= count_node(c, e.a);
-    if (two || takes) mask |= count_node(c, e.b);
-    if (e.kind == EX_WHERE) mask |= count_node(c, e.c);
+    for (int k = 0; k < ex_children(e.kind); k++) mask |= count_node(c, e.child[k]);
     if (e.kind == EX_SIZE) mask |= mentions(c, e.size);
     for (int k = 0; e.kind == EX_AT && k < e.n; k++) mask |= mentions(c, e.dims[k]);
     for (int k = 0; (binds || e.kind == EX_IF) && k < e.cond.n; k++)

@@ -3,9 +3,6 @@
 #include "ops/signature.h"
 #include <string.h>
 
-#define OP(name) extern const Op op_##name;
-#include "ops/ops.def"
-#undef OP
 static const Op *const table[] = {
 #define OP(name) &op_##name,
 #include "ops/ops.def"

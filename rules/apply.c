@@ -1,11 +1,13 @@
 /* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with
-   the bound sizes in their attributes. Every need of the new nodes, every condition of the rule and
-   the equality of the results' types must be entailed by what is known of the model's sizes; else
-   nothing is replaced. */
+   the bound sizes in their attributes. The bindings under which a rule is applied are among those
+   under which it was proved: what the proof assumed, the left side's needs as they stand over the
+   rule's symbols and every condition, must be entailed by what is known of the model's sizes. The
+   graph's own nodes may need less, since a shape may be more lenient where a size is a number (a 1
+   is broadcast, a negative step is allowed). Every need of the new nodes and the equality of the
+   results' types must be entailed, too; else nothing is replaced. */
 #include "rules/match.h"
 #include <string.h>
 
-enum { ATTRS = 32 };
 typedef struct Application {
     World *w;
     Arena *arena;
@@ -40,8 +42,7 @@ static Ex real_at(const Application *a, Ex x) {
         return ex_make(a->w, &n);
     }
     if (n.kind == EX_NUM || n.kind == EX_REAL) return x;
-    n.a = real_at(a, n.a);
-    n.b = real_at(a, n.b);
+    for (int k = 0; k < ex_children(n.kind); k++) n.child[k] = real_at(a, n.child[k]);
     double p, q;
     if ((n.kind == EX_ADD || n.kind == EX_MUL) && ex_number(a->w, n.a, &p) &&
         ex_number(a->w, n.b, &q))
@@ -69,10 +70,17 @@ static bool entailed(Application *a, Lit lit, const char *what) {
     return refuse(a, what, t.data);
 }
 
+/* Of the rule's symbols, which are replaced by what they are bound to. */
+static bool all_entailed(Application *a, int n, const Lit *lit, const char *what) {
+    for (int k = 0; k < n; k++)
+        if (!entailed(a, (Lit){poly_at(a, lit[k].p), lit[k].eq}, what)) return false;
+    return true;
+}
+
 static bool make_node(Application *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     Value *in = ARENA_NEW(a->arena, Value, node.nin);
     const char *why = "";
     attrs_at(a, &node, attr);
@@ -108,10 +116,9 @@ bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value
     Application a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
-    for (int k = 0; k < i->nwhere; k++)
-        if (!entailed(&a, (Lit){poly_at(&a, i->where[k].p), i->where[k].eq},
-                      "condition not shown here:"))
-            return false;
+    if (!all_entailed(&a, i->nneed_from, i->need_from, "what the proof assumed, not shown here:") ||
+        !all_entailed(&a, i->nwhere, i->where, "condition not shown here:"))
+        return false;
     for (int k = 0; k < i->ninput; k++) widen(&a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);

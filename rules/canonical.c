@@ -3,9 +3,10 @@
    lengths of its blocks, so that renaming and the order of lines do not count. The digest of a
    verdict covers identifier, conditions, class and the operators' definitions. */
 #include "rules/rule.h"
+#include "graphs/world.h"
 #include <string.h>
 
-enum { SYMBOLS = 256, ATTRS = 32 };
+enum { SYMBOLS = 256 };
 typedef struct Walk {
     World *w;
     Arena *arena;
@@ -37,7 +38,7 @@ static void print_type(Walk *k, const Type *type) {
 }
 
 static void print_attrs(Walk *k, const Node *node) {
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     sig_attr(k->w, node->sig, attr);
     for (int j = 0; j < attrs_count(node->op->attrs); j++) {
         const AttrDef *def = &node->op->attrs[j];
@@ -116,7 +117,7 @@ void rule_identify(Arena *a, Rule *rule) {
 
 static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     NodeList live = graph_live(w, a, g);
-    for (int k = 0; k < live.n; k++) used[op_index(node_get(w, live.v[k]).op)] = true;
+    for (int k = 0; k < live.n; k++) used[node_get(w, live.v[k]).op_index] = true;
 }
 
 /* Over the definitions of all operators in the rule, at every length that it covers, in the order

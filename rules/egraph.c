@@ -52,14 +52,6 @@ EGraph *egraph_new(World *w, Arena *a, Facts *facts) {
     return g;
 }
 
-/* Room for one more of n; the old array stays in the arena. */
-static void *grown(Arena *a, void *old, int n, int *room, size_t size) {
-    if (n < *room) return old;
-    void *more = arena_alloc(a, size * (size_t)(*room = 2 * *room + 64));
-    if (n) memcpy(more, old, size * (size_t)n);
-    return more;
-}
-
 static Entry *entry(EGraph *g, Value v) {
     if (v >= g->room) {
         uint32_t room = 2 * (v > node_count(g->w) ? v : node_count(g->w)) + 64;
@@ -140,14 +132,14 @@ static bool unite(EGraph *g, Value a, Value b, int reason) {
     if (r->last_use) g->use[r->last_use - 1].next = s->first_use;
     else r->first_use = s->first_use;
     if (s->last_use) r->last_use = s->last_use;
-    g->dirty = grown(g->arena, g->dirty, g->ndirty, &g->dirty_room, sizeof *g->dirty);
+    ARENA_GROW(g->arena, g->dirty, g->dirty_room, g->ndirty + 1);
     g->dirty[g->ndirty++] = x;
     return true;
 }
 
 bool egraph_unite(EGraph *g, Value a, Value b, const EquationUse *use) {
     if (!use) return unite(g, a, b, GIVEN);
-    g->reason = grown(g->arena, g->reason, g->nreason, &g->reason_room, sizeof *g->reason);
+    ARENA_GROW(g->arena, g->reason, g->reason_room, g->nreason + 1);
     g->reason[g->nreason++] = (Reason){use, g->now - 1};
     return unite(g, a, b, g->nreason - 1);
 }
@@ -156,7 +148,7 @@ bool egraph_unite(EGraph *g, Value a, Value b, const EquationUse *use) {
 
 static void add_use(EGraph *g, Value class, NodeId node) {
     Entry *x = &g->v[class];
-    g->use = grown(g->arena, g->use, g->nuse, &g->use_room, sizeof *g->use);
+    ARENA_GROW(g->arena, g->use, g->use_room, g->nuse + 1);
     g->use[g->nuse++] = (Use){node, 0};
     if (x->last_use) g->use[x->last_use - 1].next = g->nuse;
     else x->first_use = g->nuse;
@@ -168,7 +160,7 @@ static void make_known(EGraph *g, const Node *n) {
         Value v = n->out + (Value)k;
         *entry(g, v) = (Entry){.known = true, .parent = v, .next = v, .made = g->now > 0};
     }
-    g->node = grown(g->arena, g->node, g->nnode, &g->node_room, sizeof *g->node);
+    ARENA_GROW(g->arena, g->node, g->node_room, g->nnode + 1);
     g->node[g->nnode++] = n->out;
     g->live++;
 }
@@ -278,7 +270,7 @@ static void operators_of(World *w, const Graph *g, uint64_t bits[4]) {
     NodeList live = graph_live(w, w->scratch, g);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);
-        unsigned o = (unsigned)op_index(n.op);
+        unsigned o = (unsigned)n.op_index;
         if (n.nin) bits[o / 64 % 4] |= 1ull << o % 64;
     }
     arena_reset(w->scratch, mark);
@@ -339,7 +331,7 @@ static bool new_match(EGraph *g, Arena *a, const EquationUse *use, const Match *
 static bool collect(void *user, const Match *m) {
     Found *f = user;
     if (!new_match(f->g, f->arena, f->use, m)) return true;
-    f->v = grown(f->arena, f->v, f->n, &f->room, sizeof *f->v);
+    ARENA_GROW(f->arena, f->v, f->room, f->n + 1);
     f->v[f->n++] = (struct FoundMatch){f->use, match_keep(f->arena, m)};
     return --f->most > 0;
 }
@@ -355,7 +347,7 @@ static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
     for (Value v = 1; v < n; v++) {
         if (!g->v[v].known || value_node(g->w, v) != v || g->v[v].outdated) continue;
         Node node = node_get(g->w, v);
-        unsigned o = (unsigned)op_index(node.op);
+        unsigned o = (unsigned)node.op_index;
         nodes.v[nodes.n++] = v;
         operators[o / 64 % 4] |= 1ull << o % 64;
         for (int k = 0; k < node.nout;
@@ -369,8 +361,7 @@ static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
 
 static void keep_application(EGraph *g, const EquationUse *use, const Match *m) {
     if (!g->record) return;
-    g->application = grown(g->arena, g->application, g->napplication, &g->application_room,
-                           sizeof *g->application);
+    ARENA_GROW(g->arena, g->application, g->application_room, g->napplication + 1);
     g->application[g->napplication++] = (EGraphApplication){use, match_keep(g->arena, m)};
     g->now = g->napplication;
 }
@@ -461,7 +452,7 @@ static void explain_edge(Explain *x, Value from, bool backward) {
     uint32_t before = intern_count(x->seen);
     if (intern_put(x->seen, key, sizeof key) <= before) return;
     if (e->reason >= 0) {
-        x->out.v = grown(x->arena, x->out.v, x->out.n, &x->room, sizeof *x->out.v);
+        ARENA_GROW(x->arena, x->out.v, x->room, x->out.n + 1);
         x->out.v[x->out.n++] =
             (EGraphStep){x->g->reason[e->reason].use, x->g->reason[e->reason].application,
                          backward != e->flipped};
@@ -472,7 +463,7 @@ static void explain_edge(Explain *x, Value from, bool backward) {
     for (int k = 0; k < m.nin && k < n.nin; k++) {
         Value other = n.in[e->reason == SWAPPED ? n.nin - 1 - k : k];
         if (m.in[k] == other) continue;
-        x->pair = grown(x->arena, x->pair, x->npair, &x->pair_room, sizeof *x->pair);
+        ARENA_GROW(x->arena, x->pair, x->pair_room, x->npair + 1);
         x->pair[x->npair++] = (Pair){m.in[k], other};
     }
 }
@@ -490,7 +481,7 @@ static void explain_pair(Explain *x, Value a, Value b) {
 
 EGraphSteps egraph_explain(EGraph *g, Arena *a, Value from, Value to) {
     Explain x = {.g = g, .arena = a, .seen = intern_new(a)};
-    x.pair = grown(a, NULL, 0, &x.pair_room, sizeof *x.pair);
+    ARENA_GROW(a, x.pair, x.pair_room, 1);
     x.pair[x.npair++] = (Pair){from, to};
     while (x.npair) {
         Pair p = x.pair[--x.npair];

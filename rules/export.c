@@ -31,11 +31,7 @@ const char *export_source(const Rule *rule) {
 void export_leave(Export *x, ExportReasons *list, const Rule *rule, const char *reason) {
     int k = 0;
     while (k < list->n && strcmp(list->v[k].text, reason)) k++;
-    if (k == list->room) {
-        ExportReason *more = ARENA_NEW(x->arena, ExportReason, list->room = 2 * list->room + 4);
-        if (list->n) memcpy(more, list->v, sizeof *more * (size_t)list->n);
-        list->v = more;
-    }
+    ARENA_GROW(x->arena, list->v, list->room, k + 1);
     if (k == list->n)
         list->v[list->n++] =
             (ExportReason){arena_string(x->arena, reason, strlen(reason)), rule->name, 0};

@@ -6,7 +6,6 @@
 #include "rules/export.h"
 #include <string.h>
 
-enum { ATTRS = 32 };
 typedef struct Writer {
     Export *x;
     World *w;
@@ -140,9 +139,9 @@ static void put_input(Writer *o, char side, Value v, Text *t) {
 }
 
 static void put_node(Writer *o, char side, const Node *n, int port, Text *t) {
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     sig_attr(o->w, n->sig, attr);
-    o->used[op_index(n->op)] = true;
+    o->used[n->op_index] = true;
     text_add(t, "(op-%s", n->op->name);
     if (many_results(n->op)) text_add(t, " %d", port);
     int places = many_inputs(n->op) ? n->nin : count_words(n->op->in);

@@ -7,7 +7,6 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-enum { ATTRS = 32 };
 typedef struct Writer {
     Export *x;
     World *w;
@@ -134,7 +133,7 @@ static void put_type(Writer *j, cJSON *to, const Type *t) {
 }
 
 static void put_node_attrs(Writer *j, cJSON *to, const Node *n) {
-    Attr attr[ATTRS];
+    Attr attr[ATTRS_MAX];
     cJSON *attrs = object(j, to, "attributes");
     sig_attr(j->w, n->sig, attr);
     for (int k = 0; k < attrs_count(n->op->attrs); k++) {

@@ -1,9 +1,7 @@
 /* export_onnx.c -- rules as pairs of small ONNX models, so that any runtime can try them: at each
    stated lengths of its blocks a rule gets numbers for its variables (sample.h), and both sides
-   become models with the same inputs and outputs, by the writer that writes optimized models. A
-   folder is made beside the result and renamed when it is whole. */
-#include "graphs/onnx/onnx.h"
-#include "graphs/onnx/wire.h"
+   become models with the same inputs and outputs (export_graph.c). A folder is made beside the
+   result and renamed when it is whole. */
 #include "rules/export.h"
 #include "rules/sample.h"
 #include <errno.h>
@@ -13,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPSET = 24, IR_VERSION = 12 };
+enum { OPSET = 24 };
 typedef struct Writer {
     Export *x;
     World *w;
@@ -24,80 +22,18 @@ typedef struct Writer {
     char **made; /* files, to be removed if it fails */
 } Writer;
 
-/* ---- a model with the inputs and outputs of a side, and nothing known between them */
-
-static void put_message(Text *t, uint32_t number, const Text *inner) {
-    wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size);
-}
-static void put_text(Text *t, uint32_t number, const char *s) {
-    wire_put_bytes(t, number, s, strlen(s));
-}
-
-/* Sizes are numbers. */
-static void put_value(Writer *o, Text *graph, uint32_t number, const char *name, const Type *t) {
-    Text shape = text_new(o->arena), tensor = text_new(o->arena), type = text_new(o->arena),
-         info = text_new(o->arena);
-    for (int k = 0; k < t->dim.n; k++) {
-        int64_t n = 0;
-        Text dim = text_new(o->arena);
-        poly_constant(o->w, t->dim.v[k], &n);
-        wire_put_int(&dim, 1, (uint64_t)n);
-        put_message(&shape, 1, &dim);
-    }
-    wire_put_int(&tensor, 1, (uint64_t)t->dtype);
-    put_message(&tensor, 2, &shape);
-    put_message(&type, 1, &tensor);
-    put_text(&info, 1, name);
-    put_message(&info, 2, &type);
-    put_message(graph, number, &info);
-}
-
-static const char *result_name(Writer *o, int k) { return arena_format(o->arena, "result_%d", k); }
-
-static Text frame(Writer *o, const Graph *g, const char *name) {
-    Text node = text_new(o->arena), graph = text_new(o->arena), opset = text_new(o->arena),
-         model = text_new(o->arena);
-    for (int k = 0; k < g->nin; k++) put_text(&node, 1, input_name(o->w, g->in[k]));
-    for (int k = 0; k < g->nout; k++) put_text(&node, 2, result_name(o, k));
-    put_text(&node, 4, "SideOfARule");
-    put_message(&graph, 1, &node);
-    put_text(&graph, 2, name);
-    for (int k = 0; k < g->nin; k++)
-        put_value(o, &graph, 11, input_name(o->w, g->in[k]), value_type(o->w, g->in[k]));
-    for (int k = 0; k < g->nout; k++)
-        put_value(o, &graph, 12, result_name(o, k), value_type(o->w, g->out[k]));
-    wire_put_int(&model, 1, IR_VERSION);
-    put_text(&model, 2, "isomer");
-    put_message(&model, 7, &graph);
-    wire_put_int(&opset, 2, OPSET);
-    put_message(&model, 8, &opset);
-    return model;
-}
-
 static bool keep(Writer *o, const char *path) {
-    if (o->n == o->room) {
-        char **more = ARENA_NEW(o->x->arena, char *, o->room = 2 * o->room + 64);
-        if (o->n) memcpy(more, o->made, sizeof *more * (size_t)o->n);
-        o->made = more;
-    }
+    ARENA_GROW(o->x->arena, o->made, o->room, o->n + 1);
     o->made[o->n++] = arena_string(o->x->arena, path, strlen(path));
     return true;
 }
 
-/* The frame with its node replaced. *why: ONNX has no words for it. */
 static bool write_side(Writer *o, const Graph *g, const char *name, const char *path,
                        const char **why, Error *e) {
-    Text bytes = frame(o, g, name);
-    OpenValues open = {.bytes = bytes.data, .nbytes = bytes.size};
-    Model *m = model_open_values(o->w, name, &open, e);
-    if (!m) return false;
-    Graph side = {g->nin, g->nout, model_graph(m)->in, g->out};
-    ValueMap map = value_map_new(o->w, o->arena);
-    for (int k = 0; k < g->nout; k++) map.to[model_graph(m)->out[k]] = g->out[k];
-    ModelWrite x = {.graph = &side, .map = &map};
-    bool good = model_writable(m, &x, why);
-    good = good && keep(o, path) && model_write(m, &x, path, e);
-    model_close(m);
+    int before = o->n;
+    keep(o, path);
+    bool good = export_graph(o->w, o->arena, g, name, OPSET, path, why, e);
+    if (!good && *why) o->n = before;
     return good;
 }
 

@@ -25,18 +25,10 @@ Follow *follow_new(World *w, Arena *a) {
     return f;
 }
 
-static void *grown(Arena *a, void *old, int n, int room, size_t size) {
-    void *more = arena_alloc(a, size * (size_t)room);
-    if (n) memcpy(more, old, size * (size_t)n);
-    return more;
-}
-
 static void add_use(Follow *f, const Instance *i) {
-    if (f->nuse + 2 > f->use_room) {
-        f->use_room = 2 * f->use_room + 64;
-        f->use = grown(f->arena, f->use, f->nuse, f->use_room, sizeof *f->use);
-        f->on = grown(f->arena, f->on, f->nuse, f->use_room, sizeof *f->on);
-    }
+    int room = f->use_room;
+    ARENA_GROW(f->arena, f->use, room, f->nuse + 2);
+    ARENA_GROW(f->arena, f->on, f->use_room, f->nuse + 2);
     equation_uses(f->w, i, f->use + f->nuse);
     f->on[f->nuse] = f->on[f->nuse + 1] = true;
     f->nuse += 2;
@@ -44,10 +36,7 @@ static void add_use(Follow *f, const Instance *i) {
 
 int follow_add(Follow *f, const Rule *rule) {
     int length[RULE_BLOCKS];
-    if (f->n == f->room) {
-        f->room = 2 * f->room + 64;
-        f->v = grown(f->arena, f->v, f->n, f->room, sizeof *f->v);
-    }
+    ARENA_GROW(f->arena, f->v, f->room, f->n + 1);
     f->v[f->n] = (Equation){rule, f->nuse, 0};
     rule_lengths_first(rule, length);
     do {
@@ -115,7 +104,8 @@ static int equation_of(const Follow *f, const EquationUse *use) {
 static void keep_steps(const Ask *x, Arena *a, FollowAnswer *answer) {
     for (int k = 0; k < x->from.nout; k++) {
         EGraphSteps s = egraph_explain(x->g, x->arena, x->from.out[k], x->to.out[k]);
-        answer->v = grown(a, answer->v, answer->n, answer->n + s.n, sizeof *answer->v);
+        answer->v = arena_widen(a, answer->v, (size_t)answer->n * sizeof *answer->v,
+                                (size_t)(answer->n + s.n) * sizeof *answer->v);
         for (int j = 0; j < s.n; j++) {
             FollowStep step = {equation_of(x->f, s.v[j].use),
                                s.v[j].backward != s.v[j].use->reversed};

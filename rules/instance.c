@@ -179,19 +179,11 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
 typedef struct Collection {
     World *w;
     Arena *arena;
-    int n, room, nreal, nneed;
+    int n, room, nreal, real_room, nneed, need_room;
     Symbol *v;
     const char **real;
     Lit *need;
 } Collection;
-
-static void grow(Arena *a, void *array, int n, size_t size) {
-    void **v = array;
-    if (n && (n & (n - 1))) return;
-    void *more = arena_alloc(a, size * (size_t)(n ? 2 * n : 1));
-    if (n) memcpy(more, *v, size * (size_t)n);
-    *v = more;
-}
 
 static void add_poly(Collection *c, Poly p);
 
@@ -201,7 +193,7 @@ static void add_symbol(Collection *c, Symbol s) {
     if (d.kind != SYM_NAMED) return;
     for (int k = 0; k < c->n; k++)
         if (c->v[k] == s) return;
-    grow(c->arena, &c->v, c->n, sizeof *c->v);
+    ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
     int at = c->n++;
     for (; at && c->v[at - 1] > s; at--) c->v[at] = c->v[at - 1];
     c->v[at] = s;
@@ -219,19 +211,18 @@ static void add_real(Collection *c, Ex x) {
     ex_get(c->w, x, &n);
     if (n.kind == EX_SIZE) add_poly(c, n.size);
     if (n.kind != EX_PARAM) {
-        add_real(c, n.a);
-        add_real(c, n.b);
+        for (int k = 0; k < ex_children(n.kind); k++) add_real(c, n.child[k]);
         return;
     }
     const char *name = world_text(c->w, n.word);
     for (int k = 0; k < c->nreal; k++)
         if (!strcmp(c->real[k], name)) return;
-    grow(c->arena, &c->real, c->nreal, sizeof *c->real);
+    ARENA_GROW(c->arena, c->real, c->real_room, c->nreal + 1);
     c->real[c->nreal++] = name;
 }
 
 static void add_attrs(Collection *c, Sig sig, const Op *op) {
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(c->w, sig, attr);
     for (int k = 0; k < attrs_count(op->attrs); k++) {
         if (op->attrs[k].kind == A_INT || op->attrs[k].kind == A_INTS)
@@ -240,33 +231,47 @@ static void add_attrs(Collection *c, Sig sig, const Op *op) {
     }
 }
 
-static void add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need) {
+static void add_need(Collection *c, Lit need) {
+    for (int k = 0; k < c->nneed; k++)
+        if (c->need[k].p == need.p && c->need[k].eq == need.eq) return;
+    ARENA_GROW(c->arena, c->need, c->need_room, c->nneed + 1);
+    c->need[c->nneed++] = need;
+    add_poly(c, need.p);
+}
+
+static void add_nodes(Collection *c, const Graph *g) {
     NodeList live = graph_live(c->w, c->arena, g);
-    c->nneed = 0;
-    c->need = NULL;
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(c->w, live.v[k]);
         const SigInfo *s = sig_info(c->w, node.sig);
         if (!input_name(c->w, node.out)) add_attrs(c, node.sig, node.op);
-        for (int j = 0; j < s->nneed; j++) {
-            grow(c->arena, &c->need, c->nneed, sizeof *c->need);
-            c->need[c->nneed++] = s->need[j];
-            add_poly(c, s->need[j].p);
-        }
+        for (int j = 0; j < s->nneed; j++) add_need(c, s->need[j]);
     }
-    *nneed = c->nneed;
-    *need = c->need;
 }
 
-static void collect(World *w, Arena *a, Instance *i) {
+/* A composite means its expansion, whose needs are its own. */
+static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need, Error *e) {
+    Graph expanded;
+    c->nneed = c->need_room = 0;
+    c->need = NULL;
+    add_nodes(c, g);
+    if (!graph_expand(c->w, c->arena, g, &expanded, NULL, e)) return false;
+    add_nodes(c, &expanded);
+    *nneed = c->nneed;
+    *need = c->need;
+    return true;
+}
+
+static bool collect(World *w, Arena *a, Instance *i, Error *e) {
     Collection c = {.w = w, .arena = a};
     i->from_stated = i->from;
     i->to_stated = i->to;
     for (int k = 0; k < i->ninput; k++)
         for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
             add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
-    add_graph(&c, &i->from, &i->nneed_from, &i->need_from);
-    add_graph(&c, &i->to, &i->nneed_to, &i->need_to);
+    if (!add_graph(&c, &i->from, &i->nneed_from, &i->need_from, e) ||
+        !add_graph(&c, &i->to, &i->nneed_to, &i->need_to, e))
+        return false;
     for (int k = 0; k < i->nwhere; k++) add_poly(&c, i->where[k].p);
     bool *is_size = ARENA_NEW(a, bool, c.n);
     for (int s = 0; s < c.n; s++)
@@ -278,6 +283,7 @@ static void collect(World *w, Arena *a, Instance *i) {
     i->is_size = is_size;
     i->nreal = c.nreal;
     i->real = c.real;
+    return true;
 }
 
 bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
@@ -290,8 +296,7 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e))
         return placed(rule, &rule->to, e), false;
     i->where = where;
-    collect(w, a, i);
-    return true;
+    return collect(w, a, i, e);
 }
 
 /* Symbols of the instance get a name that no text can have, so that a model's "n" is never a
@@ -312,8 +317,7 @@ bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[
         where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
     i->where = where;
     i->input = i->from.in;
-    collect(w, a, i);
-    return true;
+    return collect(w, a, i, e);
 }
 
 void rule_lengths_first(const Rule *rule, int length[]) {

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GOALS = 256, TRAIL = 1024, EQUATIONS = 256, ATTRS = 32, VALUES = 256 };
+enum { GOALS = 256, TRAIL = 1024, EQUATIONS = 256, VALUES = 256 };
 
 struct Matcher {
     World *w;
@@ -55,11 +55,11 @@ static void index_nodes(Matcher *m) {
     m->first = ARENA_NEW(a, int, op_count() + 1);
     m->count = ARENA_NEW(a, int, op_count());
     m->nodes = ARENA_NEW(a, NodeId, m->live.n);
-    for (int k = 0; k < m->live.n; k++) m->count[op_index(node_get(w, m->live.v[k]).op)]++;
+    for (int k = 0; k < m->live.n; k++) m->count[node_get(w, m->live.v[k]).op_index]++;
     for (int o = 0; o < op_count(); o++) m->first[o + 1] = m->first[o] + m->count[o];
     memset(m->count, 0, sizeof *m->count * (size_t)op_count());
     for (int k = 0; k < m->live.n; k++) {
-        int o = op_index(node_get(w, m->live.v[k]).op);
+        int o = node_get(w, m->live.v[k]).op_index;
         m->nodes[m->first[o] + m->count[o]++] = m->live.v[k];
     }
 }
@@ -183,7 +183,7 @@ static bool match_type(State *s, const Type *pattern, const Type *value) {
 }
 
 static bool match_attrs(State *s, const Node *pattern, const Node *value) {
-    Attr p[ATTRS], v[ATTRS];
+    Attr p[ATTRS_MAX], v[ATTRS_MAX];
     sig_attr(s->m->w, pattern->sig, p);
     sig_attr(s->m->w, value->sig, v);
     for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
@@ -212,7 +212,7 @@ static bool match_fill(State *s, const Node *fill, Value value) {
     float x;
     memcpy(&x, at, sizeof x);
     if (!isfinite(x)) return false;
-    Attr p[ATTRS];
+    Attr p[ATTRS_MAX];
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
@@ -247,9 +247,7 @@ static void match_member(State *s, Value pattern, Value value) {
     World *w = s->m->w;
     Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
     if (p.op != v.op) {
-        if (!strcmp(p.op->name, "fill") && match_fill(s, &p, value) &&
-            bind_value(s, pattern, value))
-            solve(s);
+        if (p.op == &op_fill && match_fill(s, &p, value) && bind_value(s, pattern, value)) solve(s);
         return;
     }
     if (p.nin != v.nin || p.nout != v.nout || value - v.out != pattern - p.out ||
@@ -380,7 +378,7 @@ static void next_root(State *s) {
     else {
         Value pattern = s->i->from.out[s->root];
         Node p = node_get(w, value_node(w, pattern));
-        int o = op_index(p.op), n = s->m->count[o];
+        int o = p.op_index, n = s->m->count[o];
         const NodeId *list = s->m->nodes + s->m->first[o];
         const NodeId only = s->at ? value_node(w, s->at[s->root]) : 0;
         if (only) n = 1, list = &only;

@@ -5,17 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Room for one more in an array that doubles. */
-static void *grown(Arena *a, void *v, int n, int *room, size_t size) {
-    if (n < *room) return v;
-    *room = 2 * *room + 4;
-    void *more = arena_alloc(a, size * (size_t)*room);
-    if (n) memcpy(more, v, size * (size_t)n);
-    return more;
-}
-
 static void add(Arena *a, OutlineList *list, const char *text) {
-    list->v = grown(a, list->v, list->n, &list->room, sizeof *list->v);
+    ARENA_GROW(a, list->v, list->room, list->n + 1);
     list->v[list->n++] = text;
 }
 
@@ -55,7 +46,7 @@ static bool inputs_read(Scan *s, Arena *a, Outline *o) {
             return scan_fail(s, s->at, "expected %%NAME : TYPE [SIZES]");
         in.element = arena_string(a, element, strlen(element));
         if (!list_read(s, a, &in.size)) return false;
-        o->input = grown(a, o->input, o->ninput, &o->room, sizeof in);
+        ARENA_GROW(a, o->input, o->room, o->ninput + 1);
         o->input[o->ninput++] = in;
     }
     return scan_end(s) || scan_fail(s, s->at, "expected %%NAME : TYPE [SIZES]");
@@ -92,7 +83,7 @@ static bool attr_read(Scan *s, Arena *a, OutlineNode *n) {
         add(a, &x.value, trimmed(a, s->at, end));
         s->at = end;
     }
-    n->attr = grown(a, n->attr, n->nattr, &n->room, sizeof x);
+    ARENA_GROW(a, n->attr, n->room, n->nattr + 1);
     n->attr[n->nattr++] = x;
     return true;
 }
@@ -113,7 +104,7 @@ static bool node_read(Scan *s, Arena *a, OutlineNode *n) {
     if (!operands_read(s, a, &n->out)) return false;
     if (!n->out.n || !scan_char(s, '=') || !scan_name(s, op, sizeof op))
         return scan_fail(s, s->at, "expected %%y = OPERATOR .. or out %%y ..");
-    if (!strcmp(op, "constant")) return scan_fail(s, s->at, "a constant's contents in a rule");
+    if (op_find(op) == &op_constant) return scan_fail(s, s->at, "a constant's contents in a rule");
     n->op = arena_string(a, op, strlen(op));
     scan_blank_line(s);
     if (s->at < s->end && (*s->at == '%' || *s->at == '_') && !operands_read(s, a, &n->in))
@@ -128,7 +119,7 @@ static bool side_read(Scan *s, Arena *a, OutlineSide *side) {
         OutlineNode n = {0};
         if (scan_end(s)) return scan_fail(s, s->at, "a line `out` is missing");
         if (!node_read(s, a, &n)) return false;
-        side->v = grown(a, side->v, side->n, &side->room, sizeof n);
+        ARENA_GROW(a, side->v, side->room, side->n + 1);
         side->v[side->n++] = n;
     }
     return operands_read(s, a, &side->out) &&

@@ -68,21 +68,14 @@ Value numbering_value(const Numbering *m, uint32_t k) { return k <= m->count ? m
 
 /* ---- building */
 
-static void *grown(Arena *a, void *v, int n, size_t size) {
-    if (n & (n - 1)) return v;
-    void *more = arena_alloc(a, size * (size_t)(n ? 2 * n : 1));
-    if (n) memcpy(more, v, size * (size_t)n);
-    return more;
-}
-
 LogRound *prooflog_round(Arena *a, ProofLog *l) {
-    l->v = grown(a, l->v, l->n, sizeof *l->v);
+    ARENA_GROW(a, l->v, l->room, l->n + 1);
     l->v[l->n] = (LogRound){0};
     return &l->v[l->n++];
 }
 
 LogStep *prooflog_step(Arena *a, LogRound *r) {
-    r->v = grown(a, r->v, r->n, sizeof *r->v);
+    ARENA_GROW(a, r->v, r->room, r->n + 1);
     r->v[r->n] = (LogStep){0};
     return &r->v[r->n++];
 }

@@ -34,7 +34,7 @@ typedef struct LogStep {
     const uint32_t *root, *input;
 } LogStep;
 typedef struct LogRound {
-    int n;
+    int n, room;
     LogStep *v;
 } LogRound;
 typedef struct ProofLog {

@@ -124,9 +124,9 @@ static bool verdict_parse(Reader *r, Rule *rule) {
         if (line_is(&r->line, verdicts[k].word)) rule->verdict = verdicts[k].verdict;
     if (rule->verdict != VERDICT_PROVED) return true;
     if (!classes_parse(field(r, "class=", ' '), &rule->classes))
-        return fail(
-            r,
-            "expected class= exact, or a list of reassociates, rounds, divides, drops joined by +");
+        return fail(r, "expected class= exact, or a list of reassociates, rounds, divides, drops, "
+                       "defines joined by "
+                       "+");
     rule->condition = field(r, "where=[", ']');
     rule->all = field(r, "all=[", ']');
     const char *defs = field(r, "defs=", ' '), *digest = field(r, "digest=", ' ');

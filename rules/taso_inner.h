@@ -48,15 +48,15 @@
     X(PERM)                \
     X(OUTSHUFFLE)          \
     X(MERGE_GCONV_COUNT)
-/* Those that are one operator of ours, without attributes. X(kind, name) */
-#define TASO_PLAIN(X)     \
-    X(RELU, "relu")       \
-    X(SIGMOID, "sigmoid") \
-    X(TANH, "tanh")       \
-    X(EW_ADD, "add")      \
-    X(EW_MUL, "mul")      \
-    X(MATMUL, "matmul")   \
-    X(MUL, "mul")
+/* Those that are one operator of ours, without attributes. X(kind, operator) */
+#define TASO_PLAIN(X)   \
+    X(RELU, relu)       \
+    X(SIGMOID, sigmoid) \
+    X(TANH, tanh)       \
+    X(EW_ADD, add)      \
+    X(EW_MUL, mul)      \
+    X(MATMUL, matmul)   \
+    X(MUL, mul)
 typedef enum TasoKind {
 #define X(name) TASO_##name,
     TASO_OPS(X)

@@ -3,19 +3,12 @@
    replaced and everything is built again, until nothing is left to solve. TASO applies a rule only
    where both sides have shapes, so the inputs' types say what both demand; equalities that cannot
    be solved are conditions of the rule. */
-#include "graphs/graph.h"
+#include "graphs/world.h"
 #include "rules/taso_inner.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    VARIABLES = TASO_VARIABLES,
-    SOLVED = 128,
-    EQUALITIES = 512,
-    ROUNDS = 200,
-    ATTRS = 16,
-    IMAGE = 4
-};
+enum { VARIABLES = TASO_VARIABLES, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, IMAGE = 4 };
 typedef struct Solution {
     int n;
     Symbol from[SOLVED];
@@ -166,11 +159,11 @@ static void print_value(Writer *x, TasoTensor t) {
 
 typedef struct Line {
     const Op *op;
-    Attr attr[ATTRS];
-    bool given[ATTRS];
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX];
 } Line;
 
-static Line line(const char *name) { return (Line){.op = op_find(name)}; }
+static Line line(const Op *op) { return (Line){.op = op}; }
 
 static void set_list(Writer *x, Line *l, const char *name, int n, const Poly *v) {
     int k = attrs_find(l->op->attrs, name);
@@ -258,7 +251,7 @@ static void demand_outputs_of_groups(Writer *x, int number, Poly group, Dims w) 
 }
 
 static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[]) {
-    Line l = line("conv");
+    Line l = line(&op_conv);
     Dims image = dims(x, in[0]), w = dims(x, in[1]);
     Poly kernel[2];
     if (image.n != IMAGE || w.n != IMAGE)
@@ -276,7 +269,7 @@ static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[
 }
 
 static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
-    Line l = line(op->kind == TASO_POOL2D_MAX ? "maxpool" : "averagepool");
+    Line l = line(op->kind == TASO_POOL2D_MAX ? &op_maxpool : &op_averagepool);
     Dims image = dims(x, in[0]);
     Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!kernel[0] || !kernel[1] || image.n != IMAGE)
@@ -293,7 +286,7 @@ static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
 
 /* TASO writes a permutation as a number in base rank. */
 static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
-    Line l = line("transpose");
+    Line l = line(&op_transpose);
     int rank = dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
     Poly perm[RANK_MAX];
     if (code < 0 && rank != 2) return cannot(x, "a transpose without permutation"), l;
@@ -304,7 +297,7 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
 }
 
 static Line cut(Writer *x, int number, const TasoOp *op, const Value in[]) {
-    Line l = line("split");
+    Line l = line(&op_split);
     int axis = op->parameter[TASO_PM_AXIS];
     if (axis < 0 || axis >= dims(x, in[0]).n)
         return cannot(x, "a split along an axis that is not there"), l;
@@ -324,12 +317,12 @@ static Line constant(Writer *x, int number, const TasoOp *op) {
     bool identity = op->kind == TASO_CONSTANT_ICONV;
     Poly c = unknown(x, "c", number), k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (op->kind == TASO_CONSTANT_IMM) {
-        Line l = line("band");
+        Line l = line(&op_band);
         set_int(x, &l, "n", c);
         return l;
     }
     if (op->kind == TASO_CONSTANT_ONE) {
-        Line l = line("fill");
+        Line l = line(&op_fill);
         int v = attrs_find(l.op->attrs, "value");
         l.given[v] = true;
         l.attr[v].real = ex_rational(x->w, 1, 1);
@@ -338,7 +331,7 @@ static Line constant(Writer *x, int number, const TasoOp *op) {
             (Poly[]){c, unknown(x, "d", number), unknown(x, "h", number), unknown(x, "w", number)});
         return l;
     }
-    Line l = line(identity ? "identitykernel" : "averagekernel");
+    Line l = line(identity ? &op_identitykernel : &op_averagekernel);
     if (!k[0] || !k[1]) return cannot(x, "a kernel without sizes"), l;
     set_list(x, &l, "channels", 2, (Poly[]){c, identity ? c : poly_int(x->w, 1)});
     set_list(x, &l, "kernel", 2, k);
@@ -346,14 +339,14 @@ static Line constant(Writer *x, int number, const TasoOp *op) {
 }
 
 static Line concatenation(Writer *x, const TasoOp *op) {
-    Line l = line("concat");
+    Line l = line(&op_concat);
     if (op->parameter[TASO_PM_AXIS] < 0) cannot(x, "a concat without axis");
     else set_int(x, &l, "axis", poly_int(x->w, op->parameter[TASO_PM_AXIS]));
     return l;
 }
 
 static Line enlargement(Writer *x, const TasoOp *op) {
-    Line l = line("enlarge");
+    Line l = line(&op_enlarge);
     Poly k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!k[0] || !k[1]) cannot(x, "an enlarged kernel without sizes");
     else set_list(x, &l, "kernel", 2, k);
@@ -363,14 +356,14 @@ static Line enlargement(Writer *x, const TasoOp *op) {
 static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]) {
     static const struct {
         TasoKind kind;
-        const char *name;
+        const Op *op;
     } plain[] = {
-#define X(kind, name) {TASO_##kind, name},
+#define X(kind, name) {TASO_##kind, &op_##name},
         TASO_PLAIN(X)
 #undef X
     };
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
-        if ((int)plain[k].kind == op->kind) return line(plain[k].name);
+        if ((int)plain[k].kind == op->kind) return line(plain[k].op);
     switch (op->kind) {
     case TASO_CONV2D: return convolution(x, number, op, in);
     case TASO_POOL2D_MAX:
@@ -385,7 +378,7 @@ static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]
     case TASO_CONSTANT_POOL: return constant(x, number, op);
     default:
         cannot(x, arena_format(x->arena, "%s has no operator here", taso_kind_name(op->kind)));
-        return line("relu");
+        return line(&op_relu);
     }
 }
 
@@ -404,7 +397,7 @@ static Value operand(const Writer *x, TasoTensor t) {
 
 /* A fused activation is a node behind the operator's. */
 static bool write_op(Writer *x, int number) {
-    static const char *const activation[] = {"", "sigmoid", "relu", "tanh"};
+    static const Op *const activation[] = {NULL, &op_sigmoid, &op_relu, &op_tanh};
     const TasoOp *op = &x->rule->side[x->side].op[number];
     int acti = op->parameter[TASO_PM_ACTI] > 0 ? op->parameter[TASO_PM_ACTI] : 0,
         nout = op->kind == TASO_SPLIT ? 2 : 1;

@@ -5,7 +5,7 @@
 #include "rules/taso_write.h"
 #include <string.h>
 
-enum { ATTRS = 32, IMAGE = 4, MATRICES = 6, OPEN_WINDOW = 3 };
+enum { IMAGE = 4, MATRICES = 6, OPEN_WINDOW = 3 };
 typedef struct Maker {
     World *w;
     Arena *arena;
@@ -64,14 +64,14 @@ static void set_permutation(Maker *m, TasoOp *op, const Attr *perm, int rank) {
 static bool plain(Maker *m, const Node *n, TasoOp *op) {
     static const struct {
         TasoKind kind;
-        const char *name;
+        const Op *op;
     } table[] = {
-#define X(id, text) {TASO_##id, text},
+#define X(id, name) {TASO_##id, &op_##name},
         TASO_PLAIN(X)
 #undef X
     };
     size_t k = 0, count = sizeof table / sizeof *table;
-    while (k < count && strcmp(table[k].name, n->op->name)) k++;
+    while (k < count && table[k].op != n->op) k++;
     if (k == count) return false;
     op->kind = (int)table[k].kind;
     if (op->kind == TASO_EW_MUL && !dims(m, n->in[1]).n && dims(m, n->in[0]).n) op->kind = TASO_MUL;
@@ -85,7 +85,7 @@ static bool plain(Maker *m, const Node *n, TasoOp *op) {
 }
 
 static void joined(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
-    bool split = !strcmp(n->op->name, "split");
+    bool split = n->op == &op_split;
     op->kind = split ? TASO_SPLIT : TASO_CONCAT;
     op->parameter[split ? TASO_PM_NUM_OUTPUTS : TASO_PM_NUM_INPUTS] = split ? n->nout : n->nin;
     op->parameter[TASO_PM_AXIS] = entry(m, attr_of(n, attr, "axis"), 0, TASO_NONE);
@@ -95,7 +95,7 @@ static void joined(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
 
 static void windowed(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     const Attr *strides = attr_of(n, attr, "strides"), *kernel = attr_of(n, attr, "kernel");
-    bool conv = !strcmp(n->op->name, "conv");
+    bool conv = n->op == &op_conv;
     if (dims(m, n->in[0]).n != IMAGE) cannot(m, "images of another rank than 4");
     else if (conv && op->nin != 2) cannot(m, "a convolution with a bias");
     else if (conv)
@@ -115,28 +115,28 @@ static void kernel_of(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
 
 static bool translated(Maker *m, const Node *n, TasoOp *op) {
     static const struct {
-        const char *name;
+        const Op *op;
         TasoKind kind;
         void (*set)(Maker *, const Node *, const Attr[], TasoOp *);
-    } table[] = {{"conv", TASO_CONV2D, windowed},
-                 {"maxpool", TASO_POOL2D_MAX, windowed},
-                 {"averagepool", TASO_POOL2D_AVG, windowed},
-                 {"concat", TASO_CONCAT, joined},
-                 {"split", TASO_SPLIT, joined},
-                 {"enlarge", TASO_ENLARGE, kernel_of},
-                 {"band", TASO_CONSTANT_IMM, kernel_of},
-                 {"identitykernel", TASO_CONSTANT_ICONV, kernel_of},
-                 {"averagekernel", TASO_CONSTANT_POOL, kernel_of}};
-    Attr attr[ATTRS];
+    } table[] = {{&op_conv, TASO_CONV2D, windowed},
+                 {&op_maxpool, TASO_POOL2D_MAX, windowed},
+                 {&op_averagepool, TASO_POOL2D_AVG, windowed},
+                 {&op_concat, TASO_CONCAT, joined},
+                 {&op_split, TASO_SPLIT, joined},
+                 {&op_enlarge, TASO_ENLARGE, kernel_of},
+                 {&op_band, TASO_CONSTANT_IMM, kernel_of},
+                 {&op_identitykernel, TASO_CONSTANT_ICONV, kernel_of},
+                 {&op_averagekernel, TASO_CONSTANT_POOL, kernel_of}};
+    Attr attr[ATTRS_MAX];
     sig_attr(m->w, n->sig, attr);
     if (plain(m, n, op)) return !m->why;
-    if (!strcmp(n->op->name, "transpose")) {
+    if (n->op == &op_transpose) {
         op->kind = TASO_TRANSPOSE;
         set_permutation(m, op, attr_of(n, attr, "perm"), dims(m, n->in[0]).n);
         return true;
     }
     size_t k = 0, count = sizeof table / sizeof *table;
-    while (k < count && strcmp(table[k].name, n->op->name)) k++;
+    while (k < count && table[k].op != n->op) k++;
     if (k == count) return cannot(m, arena_format(m->arena, "no operator for %s", n->op->name));
     op->kind = (int)table[k].kind;
     table[k].set(m, n, attr, op);

@@ -1,13 +1,13 @@
-"""Optimizes every model of scripts/models.tsv for our executor and for ONNX Runtime, times both
-before and after, writes the table.
+"""Optimizes every model of scripts/models.tsv for the built-in runtime and for ONNX Runtime, times
+both before and after, writes the table.
 
-Light models get random weights first. Per model: optimize-model twice for our executor (the second
-time on a warm cost file) and once with ONNX Runtime as the target; compare-onnx on both results;
-own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants interleaved in random
-order and with a re-saved copy of the original as control; the minimum counts, and beside it stands
-what the medians of the rounds' shares say (see measure_onnxruntime.py), which a machine of changing
-speed disturbs less. What was measured is kept in build/bench/results.json, so that naming models
-renews their rows only. Exit status 1 if something failed or an output disagrees.
+Light models get random weights first. Per model: optimize-model twice for the built-in runtime (the
+second time on a warm cost file) and once with ONNX Runtime as the target; compare-onnx on both
+results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants interleaved in
+random order and with a re-saved copy of the original as control; the minimum counts, and beside it
+stands what the medians of the rounds' shares say (see measure_onnxruntime.py), which a machine of
+changing speed disturbs less. What was measured is kept in build/bench/results.json, so that naming
+models renews their rows only. Exit status 1 if something failed or an output disagrees.
 """
 
 import argparse, datetime, filecmp, json, math, os, platform, random, re, shlex, subprocess, sys
@@ -308,7 +308,7 @@ def render(results, rounds):
     lines += [
         "",
         (
-            f"Geometric mean of the ratios: own executor {mean(results, 'own')}, ONNX Runtime"
+            f"Geometric mean of the ratios: built-in runtime {mean(results, 'own')}, ONNX Runtime"
             f" {mean(results, 'ort')}."
         ),
     ]

@@ -3,23 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
-
-int memory_file(const char *bytes, size_t n) {
-    int fd = memfd_create("isomer", MFD_CLOEXEC);
-    for (ssize_t got = 0; fd >= 0 && n; bytes += got, n -= (size_t)got)
-        if ((got = write(fd, bytes, n)) <= 0) {
-            close(fd);
-            return -1;
-        }
-    if (fd >= 0) lseek(fd, 0, SEEK_SET);
-    return fd;
-}
 
 static int run(char *const argv[], int in, int out) {
     posix_spawn_file_actions_t files;
@@ -39,8 +27,8 @@ static int run(char *const argv[], int in, int out) {
 
 int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *n) {
     Held *file = ARENA_NEW(a, Held, 2);
-    int from = memory_file(in ? in->data : "", in ? in->size : 0), to = memory_file("", 0),
-        status = -1, why;
+    int from = file_in_memory(in ? 1 : 0, &(Piece){in ? in->data : NULL, in ? in->size : 0}),
+        to = file_in_memory(0, NULL), status = -1, why;
     file_hold(a, &file[0], from), file_hold(a, &file[1], to);
     struct stat s = {.st_size = 0};
     if (from >= 0 && to >= 0) status = run(argv, from, to);

@@ -4,8 +4,6 @@
 #define ISOMER_CHILD_H
 #include "ops/base/text.h"
 
-/* A file that no folder holds, at its start; -1: errno says why. */
-int memory_file(const char *bytes, size_t n);
 /* Runs argv[0], found as the shell would; in: what it reads (NULL: nothing), out: what it writes,
    terminated, in the arena; its messages are dropped. Its exit status; -1 with errno: it could not
    be run or was killed (ECANCELED). */

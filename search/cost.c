@@ -24,6 +24,7 @@ struct Cost {
     Device *device;
     Chooser *chooser;
     int missing;
+    bool refused;
 };
 
 /* ---- what depends on constants alone */
@@ -35,7 +36,7 @@ static bool computed(World *w, const Constants *c, Value v) {
 /* What is computed beforehand for a value: what a broadcast repeats in its place, which stays a
    view (finish.c). */
 static Value repeated(World *w, Value v) {
-    while (v && !constant_get(w, v, NULL, NULL) && !strcmp(node_get(w, v).op->name, "broadcast"))
+    while (v && !constant_get(w, v, NULL, NULL) && node_get(w, v).op == &op_broadcast)
         v = node_get(w, v).in[0];
     return v;
 }
@@ -211,6 +212,7 @@ typedef struct Whole {
     Runner *runner;
     const void **in;
     void **out;
+    const void *const *given; /* NULL: inputs are random */
     char key[33];
 } Whole;
 
@@ -240,7 +242,9 @@ static bool whole_start(Cost *c, Whole *x, Error *e) {
     x->in = ARENA_NEW(x->arena, const void *, x->plan->nin);
     x->out = ARENA_NEW(x->arena, void *, x->plan->nout);
     for (int k = 0; k < x->plan->nin; k++)
-        x->in[k] = random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
+        x->in[k] = x->given
+                       ? x->given[k]
+                       : random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
     for (int k = 0; k < x->plan->nout; k++)
         x->out[k] = random_buffer(x->arena, &x->plan->out[k], 0);
     x->runner = runner_new(x->plan, c->backend, c->device, e);
@@ -261,7 +265,8 @@ static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[
         in[k] = x[k].in;
         out[k] = x[k].out;
     }
-    good = good && profile_runners(n, runner, in, out, seconds, e);
+    c->refused = good && !profile_runners(n, runner, in, out, seconds, e);
+    good = good && !c->refused;
     for (int k = 0; k < n; k++) {
         runner_free(x[k].runner);
         x[k].runner = NULL;
@@ -291,6 +296,7 @@ bool cost_whole(Cost *c, int n, const WholeGraph graphs[], double seconds[], Err
     bool good = true, all = c->db != NULL;
     for (int k = 0; k < n; k++) {
         x[k].arena = a;
+        x[k].given = graphs[k].in;
         good = good && whole_build(c, &x[k], &graphs[k], e);
     }
     for (int k = 0; k < n && good && all; k++)
@@ -333,4 +339,5 @@ void cost_free(Cost *c) {
     c->chooser = NULL;
 }
 
+bool cost_refused(const Cost *c) { return c->refused; }
 int cost_missing(const Cost *c) { return c->missing + chooser_missing(c->chooser); }

@@ -1,7 +1,7 @@
-/* cost.h -- what a graph costs on our own executor: the sum over the steps of its plan. A step's
-   price is measured once and kept in the cost file by its text; without measuring it is a simple
-   model of arithmetic and memory traffic. What depends on constants alone is free: it is computed
-   when the winner is written. */
+/* cost.h -- what a graph costs on the built-in runtime: the sum over the steps of its plan. A
+   step's price is measured once and kept in the cost file by its text; without measuring it is a
+   simple model of arithmetic and memory traffic. What depends on constants alone is free: it is
+   computed when the winner is written. */
 #ifndef ISOMER_COST_H
 #define ISOMER_COST_H
 #include "graphs/plan.h"
@@ -34,11 +34,15 @@ bool cost_kinds(Cost *, const Graph *, CostEach *, void *user);
 double cost_model(World *, const Graph *, Sizes, const bool constant[]);
 double cost_flops(World *, const Graph *, Sizes, const bool constant[]);
 double cost_node(World *, const Node *, Sizes); /* of one node, by the model */
+/* The last cost_whole failed because a kernel does not take the drawn data: sizes depend on it, or
+   an index lies outside. */
+bool cost_refused(const Cost *);
 int cost_missing(const Cost *); /* prices that were not in the file of a frozen run */
 typedef struct WholeGraph {
     World *w;
     Sizes sizes;
     const Graph *graph;
+    const void *const *in; /* data of its inputs; NULL: random */
 } WholeGraph;
 /* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file
    under the texts of all their plans: what was not timed together is not compared. */

@@ -212,25 +212,41 @@ void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
     d->graph = *g;
 }
 
-/* Matches by their first roots; one that meets another's roots, or is not ordered and not alone, is
-   left out. */
+/* What a round knows of each node: a match whose root is not live would change nothing. */
+enum { NOT_LIVE, FREE, TAKEN };
+
+static uint8_t *live_marks(const Round *r, NodeList live, uint32_t n) {
+    uint8_t *mark = ARENA_NEW(r->d->w->scratch, uint8_t, n);
+    for (int k = 0; k < live.n; k++) mark[live.v[k] - r->least] = FREE;
+    return mark;
+}
+
+/* All roots are live, and no match before has one of them. */
+static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t n) {
+    for (int j = 0; j < m->instance->from.nout; j++) {
+        const NodeId id = value_node(r->d->w, m->root[j]);
+        if (id < r->least || id - r->least >= n || mark[id - r->least] != FREE) return false;
+    }
+    return true;
+}
+
+/* Matches by their first roots; one that meets another's roots, has a root that is not live, or is
+   not ordered and not alone, is left out. */
 static bool place_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;
-    uint32_t n = live.n ? live.v[live.n - 1] - r->least + 1 : 0;
+    const uint32_t n = live.n ? live.v[live.n - 1] - r->least + 1 : 0;
     r->at = ARENA_NEW(w->scratch, const Match *, n);
-    bool *taken = ARENA_NEW(w->scratch, bool, n);
+    uint8_t *mark = live_marks(r, live, n);
     for (int k = 0; k < r->n; k++) {
         const Match *m = &r->match[k];
-        bool fits = r->n == 1 || match_ordered(w, m);
-        for (int j = 0; j < m->instance->from.nout; j++)
-            fits &= !taken[value_node(w, m->root[j]) - r->least];
+        const bool fits = (r->n == 1 || match_ordered(w, m)) && roots_free(r, m, mark, n);
         if (!fits && r->strict)
             return error_set(r->error, E_CHECK, m->instance->rule->name,
                              "the proof log has steps in one round that exclude each other");
         if (!fits) continue;
         for (int j = 0; j < m->instance->from.nout; j++)
-            taken[value_node(w, m->root[j]) - r->least] = true;
+            mark[value_node(w, m->root[j]) - r->least] = TAKEN;
         r->at[first_root(w, m) - r->least] = m;
     }
     return true;

@@ -31,6 +31,11 @@ typedef struct Derivation {
     uint32_t *made; /* by value: 1 + the application that made it; 0: none did */
     /* By value: of what it is the same operator on other inputs, or the equal; 0: of none. */
     Value *rebuilt;
+    /* What run_finish computed: the graph before it, and each value of it that depends on constants
+       alone with the constant (or fill) that took its place. */
+    Graph unfolded;
+    int nfolded;
+    const Value *folded, *constant;
 } Derivation;
 Derivation derivation_new(World *, Arena *, Facts *, const Library *, const Graph *);
 /* The rule that made a value; NULL: none did. */

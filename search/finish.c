@@ -33,8 +33,8 @@ static bool too_large(const Finish *f, Value v) {
 /* What of a constant that is needed is computed: a broadcast's input in its place; nothing where no
    rule made it. */
 static void want(Finish *f, const Node *n, Value v) {
-    if (constant_get(f->r->w, v, NULL, NULL) || !strcmp(n->op->name, "fill")) return;
-    if (!strcmp(n->op->name, "broadcast")) need(f, n->in[0]);
+    if (constant_get(f->r->w, v, NULL, NULL) || n->op == &op_fill) return;
+    if (n->op == &op_broadcast) need(f, n->in[0]);
     else if (too_large(f, v))
         for (int k = 0; k < n->nin; k++) need(f, n->in[k]);
     else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
@@ -62,8 +62,8 @@ static Value as_fill(World *w, Value v) {
         return 0;
     if (memcmp(bytes, (const char *)bytes + sizeof(float), (size_t)(n - 1) * sizeof(float)))
         return 0;
-    const Op *op = op_find("fill");
-    Attr attr[8] = {{{0, NULL}, 0, 0, 0}};
+    const Op *op = &op_fill;
+    Attr attr[ATTRS_MAX] = {{{0, NULL}, 0, 0, 0}};
     attr[attrs_find(op->attrs, "value")].real = ex_real(w, element_real(t.dtype, bytes, 0));
     attr[attrs_find(op->attrs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
     attr[attrs_find(op->attrs, "dtype")].word = (int)t.dtype;
@@ -90,6 +90,9 @@ static bool compute(Finish *f, Error *e) {
         Value fill = as_fill(w, folded.out[k]);
         f->to[k] = fill ? fill : folded.out[k];
     }
+    f->d->nfolded = f->n;
+    f->d->folded = arena_copy(f->r->arena, f->from, sizeof *f->from * (size_t)f->n);
+    f->d->constant = arena_copy(f->r->arena, f->to, sizeof *f->to * (size_t)f->n);
     return replace(f, e);
 }
 
@@ -134,6 +137,8 @@ bool run_finish(Run *r, Derivation *d, Error *e) {
     f.needed = ARENA_NEW(a, bool, room);
     f.from = ARENA_NEW(a, Value, room);
     f.to = ARENA_NEW(a, Value, room);
+    d->unfolded = d->graph;
+    d->nfolded = 0;
     find_wanted(&f);
     bool good = compute(&f, e) && restore(&f, e);
     arena_reset(a, mark);

@@ -10,9 +10,9 @@ int library_find(const Library *l, const char *name) {
     return -1;
 }
 
-static bool choose(Library *l, const LibraryOptions *o, Error *e) {
+bool library_choose(Library *l, const LibraryOptions *o, Error *e) {
     for (int k = 0; k < l->n; k++)
-        l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASS_DROPS & ~o->allow);
+        l->rule[k].on = o->nenable == 0 && !(l->rule[k].rule->classes & CLASSES_OFF & ~o->allow);
     for (int k = 0; k < o->nenable + o->ndisable; k++) {
         bool on = k < o->nenable;
         const char *name = on ? o->enable[k] : o->disable[k - o->nenable];
@@ -20,9 +20,10 @@ static bool choose(Library *l, const LibraryOptions *o, Error *e) {
         if (rule < 0)
             return error_set(e, E_USAGE, on ? "--enable" : "--disable", "there is no rule %s",
                              name);
-        if (on && l->rule[rule].rule->classes & CLASS_DROPS & ~o->allow)
+        if (on && l->rule[rule].rule->classes & CLASSES_OFF & ~o->allow)
             return error_set(e, E_USAGE, "--enable",
-                             "rule %s may drop NaN and Inf; it needs --allow drops", name);
+                             "rule %s may drop NaN and Inf; it needs --allow %s", name,
+                             classes_text(l->set.arena, l->rule[rule].rule->classes & CLASSES_OFF));
         l->rule[rule].on = on;
     }
     return true;
@@ -76,5 +77,5 @@ bool library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error
         l->rule[k].rule = &l->set.v[k];
         if (!rule_check(w, l->rule[k].rule, e)) return false;
     }
-    return choose(l, o, e) && make_instances(w, a, l, e);
+    return library_choose(l, o, e) && make_instances(w, a, l, e);
 }

@@ -3,11 +3,13 @@
    proof log again. */
 #include "graphs/fold.h"
 #include "graphs/needs.h"
+#include "graphs/npz.h"
 #include "graphs/sizes.h"
 #include "search/changes.h"
 #include "ops/backend.h"
 #include "ops/base/options.h"
 #include "search/trial.h"
+#include "graphs/world.h"
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,7 +57,9 @@ char *run_text(const Run *r, const Text *t) {
 static bool library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_parse(r->o->allow, &allow))
-        return error_set(r->error, E_USAGE, "--allow", "expected drops, not \"%s\"", r->o->allow);
+        return error_set(r->error, E_USAGE, "--allow",
+                         "expected drops, defines, overflows, joined by +, not \"%s\"",
+                         r->o->allow);
     LibraryOptions l = {.rules = r->o->rules,
                         .allow = allow,
                         .nenable = r->o->enable.n,
@@ -159,7 +163,7 @@ static bool inline_decided(Run *r, bool *again) {
     *again = (!r->o->rules || strcmp(r->o->rules, "none")) &&
              model_inline(r->model, &r->prefold, r->arena, &file);
     if (!*again) return true;
-    int fd = run_memory_file(&file);
+    int fd = file_in_memory(file.n, file.v);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
     if (r->memory) held_free(&r->held);
     file_hold(r->arena, &r->held, r->memory = fd);
@@ -172,12 +176,13 @@ static bool inline_decided(Run *r, bool *again) {
     return true;
 }
 
-/* Operators below version 7 broadcast by other rules than all that is said of them here, and what
-   those of a later ONNX will mean is not known: such a model is copied. */
+/* The operator sets of ONNX that are understood. Operators of older ones broadcast by other rules
+   than all that is said of them here, and what those of later ones will mean is not known: such a
+   model is copied. */
+enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 static bool known_version(const Run *r) {
-    enum { OLDEST = 7, NEWEST = 28 };
     int64_t version = model_version(r->model);
-    return !version || (version >= OLDEST && version <= NEWEST);
+    return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
 static bool open_model(Run *r) {
@@ -272,9 +277,12 @@ static bool check(Run *r, Derivation *d) {
         r->stats.check_note = "not compared (--check=0)";
         return true;
     }
-    Trial *t = trial_open(r, d);
-    TrialResult verdict = t ? trial_check(t) : TRIAL_FAILED;
-    trial_close(t);
+    TrialResult verdict = TRIAL_FAILED;
+    if (run_check_constants(r, d) && run_check_rules(r, d, trial_class(d))) {
+        Trial *t = trial_open(r, d);
+        verdict = t ? trial_check(t) : TRIAL_FAILED;
+        trial_close(t);
+    }
     if (verdict == TRIAL_IMPOSSIBLE) give_up(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
         run_reproduce(r, d, trial_class(d));
@@ -322,8 +330,8 @@ static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
 static bool only_copied(const Run *r, IsomerResult *out) {
     if (known_version(r)) return false;
     snprintf(out->warning, sizeof out->warning,
-             "%s: operator set %lld is not among 7 to 28: the file is copied as it is", r->in,
-             (long long)model_version(r->model));
+             "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
+             (long long)model_version(r->model), OPSET_OLDEST, OPSET_NEWEST);
     return true;
 }
 
@@ -339,14 +347,15 @@ static bool words_known(Run *r) {
 }
 
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!words_known(r) || !run_given(r) || !open_model(r) || !run_given_fits(r) ||
-        !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r))
+    if (!words_known(r) || !run_given(r) || !open_model(r) || !run_feed(r) || !run_can_show(r) ||
+        !run_can_ask(r) || !library(r) || !open_costs(r))
         return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
     if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d))
         return false;
+    run_warn_inputs(r, out->warning, sizeof out->warning);
     return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
 }
 
@@ -397,7 +406,9 @@ typedef struct Guarded {
     Run run;
 } Guarded;
 
-static bool list_rules(Run *r, IsomerResult *out) { return library(r) && run_list_rules(r, out); }
+static bool list_rules(Run *r, IsomerResult *out) {
+    return words_known(r) && library(r) && run_list_rules(r, out);
+}
 
 static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {

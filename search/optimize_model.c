@@ -1,5 +1,6 @@
-/* optimize_model.c -- the program optimize-model: turns options into IsomerOptions, makes one call
-   of the library (isomer.h) and prints its table. */
+/* optimize_model.c -- the program optimize-model: parses its options into IsomerOptions, makes one
+   call of the library (isomer.h), which also says which words are allowed, and prints its table. */
+#include "graphs/feed.h"
 #include "ops/base/main.h"
 #include "search/isomer.h"
 #include <signal.h>
@@ -10,14 +11,12 @@
 enum { OPTIONS = 64 }; /* room for the table */
 
 typedef struct Options {
-    bool version, quiet, frozen, dry_run, diff, list_rules;
+    IsomerOptions x;
+    StringList shape, dim, enable, disable, explain, input; /* become lists of x */
+    bool version, quiet, list_rules;
     int verbose;
-    bool external;
-    int64_t threads, steps, seed, max_growth, fold_limit, check, external_threshold;
-    double time_limit, rtol, atol;
-    const char *rules, *cost, *search, *cost_db, *measure_with, *allow, *report, *proof_log,
-        *replay, *backend, *html, *dot, *progress, *check_with, *input, *help;
-    StringList shape, dim, enable, disable, explain, files;
+    const char *progress, *help;
+    StringList files;
 } Options;
 
 static const ProgramText program = {
@@ -33,7 +32,7 @@ static const ProgramText program = {
             "the original. The same bytes come out "
             "for the same bytes, options and measured times "
             "(--frozen).\n\n"
-            "With our own executor as the target, and a page that shows what was done:\n"
+            "With the built-in runtime as the target, and a page that shows what was done:\n"
             "  optimize-model in.onnx out.onnx --html report.html\n"
             "With ONNX Runtime as the target, at given sizes, and as a second opinion:\n"
             "  optimize-model in.onnx out.onnx --input-shape x:1,3,224,224 \\\n"
@@ -58,7 +57,7 @@ static void option_table(Options *o, OptionDef table[]) {
         {.kind = OPT_HEAD, .help = "Rules"},
         {.name = "rules",
          .kind = OPT_TEXT,
-         .into = &o->rules,
+         .into = &o->x.rules,
          .value = "FILE|none",
          .help = "Uses the proved rules of FILE instead of the library, or none."},
         {.name = "enable",
@@ -73,9 +72,10 @@ static void option_table(Options *o, OptionDef table[]) {
          .help = "Does not use this rule; by name or identifier."},
         {.name = "allow",
          .kind = OPT_TEXT,
-         .into = &o->allow,
+         .into = &o->x.allow,
          .value = "CLASS",
-         .help = "Allows more rules: drops, those after which NaN and Inf may vanish."},
+         .help = "Allows more rules: of the classes drops, defines and overflows, joined by +, "
+                 "after which NaN and infinity may vanish or come."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,
@@ -83,30 +83,32 @@ static void option_table(Options *o, OptionDef table[]) {
         {.kind = OPT_HEAD, .help = "Costs"},
         {.name = "cost",
          .kind = OPT_TEXT,
-         .into = &o->cost,
+         .into = &o->x.cost,
          .value = "measured|flops|nodes",
          .help =
              "What to minimise: measured time (the default), time by a model of the machine, or "
              "the number of nodes."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
-         .into = &o->cost_db,
+         .into = &o->x.cost_db,
          .value = "FILE",
          .help = "The file of measured times. Default: isomer/costs.sqlite in $XDG_CACHE_HOME or "
                  "~/.cache."},
         {.name = "frozen",
          .kind = OPT_FLAG,
-         .into = &o->frozen,
+         .into = &o->x.frozen,
+         .is_int = true,
          .help = "Times nothing; estimates what the cost file does not have."},
         {.name = "measure-with",
          .kind = OPT_TEXT,
-         .into = &o->measure_with,
+         .into = &o->x.measure_with,
          .value = "onnxruntime|CMD",
-         .help = "The target instead of our own executor: the Python package onnxruntime, or a "
+         .help = "The target instead of the built-in runtime: the Python package onnxruntime, or a "
                  "command that times ONNX files (search/README.md)."},
         {.name = "threads",
          .kind = OPT_INT,
-         .into = &o->threads,
+         .into = &o->x.threads,
+         .is_int = true,
          .value = "N",
          .help = "Threads of the target whose time counts, 1 (the default) to 64: of our own "
                  "executor or "
@@ -115,47 +117,49 @@ static void option_table(Options *o, OptionDef table[]) {
          .most = 64},
         {.name = "backend",
          .kind = OPT_TEXT,
-         .into = &o->backend,
+         .into = &o->x.backend,
          .value = "NAME",
-         .help = "The back end of our own executor: cpu (the default), or the path of a plug-in."},
+         .help =
+             "The back end of the built-in runtime: cpu (the default), or the path of a plug-in."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_TEXT,
-         .into = &o->search,
+         .into = &o->x.search,
          .value = "backtrack|egraph|both",
-         .help = "On the costs of our own executor: by backtracking (the default), by an e-graph, "
-                 "or by both, which takes longer."},
+         .help =
+             "On the costs of the built-in runtime: by backtracking (the default), by an e-graph, "
+             "or by both, which takes longer."},
         {.name = "steps",
          .kind = OPT_INT,
-         .into = &o->steps,
+         .into = &o->x.steps,
          .value = "N",
          .help = "Ends the search after N graphs were expanded. Default: 2000.",
          .least = 0,
          .most = 1e12},
         {.name = "time-limit",
          .kind = OPT_REAL,
-         .into = &o->time_limit,
+         .into = &o->x.time_limit,
          .value = "SECONDS",
          .help = "Ends the search after so much time. Default: no limit.",
          .least = 0,
          .most = 1e9},
         {.name = "seed",
          .kind = OPT_INT,
-         .into = &o->seed,
+         .into = &o->x.seed,
          .value = "N",
          .help = "Seed of the random data on which models are compared and timed. Default: 0.",
          .least = 0,
          .most = 9e15},
         {.name = "fold-limit",
          .kind = OPT_INT,
-         .into = &o->fold_limit,
+         .into = &o->x.fold_limit,
          .value = "BYTES",
          .help = "Leaves a constant of more bytes to be computed at each run. Default: no limit.",
          .least = 0,
          .most = 9e15},
         {.name = "max-growth",
          .kind = OPT_INT,
-         .into = &o->max_growth,
+         .into = &o->x.max_growth,
          .value = "BYTES",
          .help = "How much larger the constants in the file may become. Default: 1 MiB and a tenth "
                  "of the file.",
@@ -163,13 +167,14 @@ static void option_table(Options *o, OptionDef table[]) {
          .most = 9e15},
         {.name = "replay",
          .kind = OPT_TEXT,
-         .into = &o->replay,
+         .into = &o->x.replay,
          .value = "LOG",
          .help = "Follows a proof log, checking each step, instead of searching."},
         {.kind = OPT_HEAD, .help = "Check and report"},
         {.name = "check",
          .kind = OPT_INT,
-         .into = &o->check,
+         .into = &o->x.check,
+         .is_int = true,
          .value = "N",
          .help =
              "Compares the result with the original on N sets of inputs; 0: not at all. Default: "
@@ -178,21 +183,20 @@ static void option_table(Options *o, OptionDef table[]) {
          .most = 1000,
          .when_bare = "3"},
         {.name = "input",
-         .kind = OPT_TEXT,
+         .kind = OPT_LIST,
          .into = &o->input,
-         .value = "FILE.npz",
-         .help = "Takes the first set of inputs from this file instead of random numbers: an entry "
-                 "for each input, or for some. Sizes follow from it."},
+         .value = "NAME=WHAT|FILE.npz",
+         .help = feed_help},
         {.name = "check-with",
          .kind = OPT_TEXT,
-         .into = &o->check_with,
+         .into = &o->x.check_with,
          .value = "onnxruntime",
-         .help =
-             "Also compares in the Python package onnxruntime, on inputs of its own; nothing is "
-             "written if the outputs disagree there."},
+         .help = "Also compares in the Python package onnxruntime, on the same integers and floats "
+                 "of its own; nothing is "
+                 "written if the outputs disagree there."},
         {.name = "rtol",
          .kind = OPT_REAL,
-         .into = &o->rtol,
+         .into = &o->x.rtol,
          .value = "X",
          .help =
              "Allowed difference, relative to the largest element of an output. Default: by the "
@@ -201,19 +205,20 @@ static void option_table(Options *o, OptionDef table[]) {
          .most = 1},
         {.name = "atol",
          .kind = OPT_REAL,
-         .into = &o->atol,
+         .into = &o->x.atol,
          .value = "X",
          .help = "Allowed absolute difference. Default: by the classes of the rules used.",
          .least = 0,
          .most = 1e30},
         {.name = "report",
          .kind = OPT_TEXT,
-         .into = &o->report,
+         .into = &o->x.report,
          .value = "FILE",
          .help = "Writes a report as JSON (search/REPORT.md)."},
         {.name = "diff",
          .kind = OPT_FLAG,
-         .into = &o->diff,
+         .into = &o->x.diff,
+         .is_int = true,
          .help = "Prints the nodes that were removed, added or changed, grouped by rule."},
         {.name = "explain",
          .kind = OPT_LIST,
@@ -223,37 +228,39 @@ static void option_table(Options *o, OptionDef table[]) {
                  "node of the original. NODE may also be the name of a value."},
         {.name = "html",
          .kind = OPT_TEXT,
-         .into = &o->html,
+         .into = &o->x.html,
          .value = "FILE",
          .help =
              "Writes an HTML page: original and result side by side, costs, rules, check. Needs "
              "Graphviz."},
         {.name = "dot",
          .kind = OPT_TEXT,
-         .into = &o->dot,
+         .into = &o->x.dot,
          .value = "FILE",
          .help = "Writes both graphs in Graphviz's language, with changes in colour."},
         {.name = "proof-log",
          .kind = OPT_TEXT,
-         .into = &o->proof_log,
+         .into = &o->x.proof_log,
          .value = "FILE",
          .help = "Writes every step from original to result, for --replay."},
         {.name = "save-as-external-data",
          .kind = OPT_FLAG,
-         .into = &o->external,
+         .into = &o->x.external,
+         .is_int = true,
          .help =
              "Writes weights into one file beside the result, OUT.onnx.data. Default: they stay "
              "where the model has them."},
         {.name = "external-threshold",
          .kind = OPT_INT,
-         .into = &o->external_threshold,
+         .into = &o->x.external_threshold,
          .value = "BYTES",
          .help = "Moves only weights of at least so many bytes. Default: 1024.",
          .least = 0,
          .most = 9e15},
         {.name = "dry-run",
          .kind = OPT_FLAG,
-         .into = &o->dry_run,
+         .into = &o->x.dry_run,
+         .is_int = true,
          .help = "Writes no model; OUT.onnx may be left out."},
         {.name = "progress",
          .kind = OPT_TEXT,
@@ -295,54 +302,25 @@ static void say(void *user, const char *line) {
     fprintf(stderr, "%s\n", line);
 }
 
-static void fill(const Options *o, IsomerOptions *x) {
-    isomer_options(x);
-    x->input_shape = (IsomerTexts){o->shape.n, o->shape.v};
-    x->dim = (IsomerTexts){o->dim.n, o->dim.v};
-    x->enable = (IsomerTexts){o->enable.n, o->enable.v};
-    x->disable = (IsomerTexts){o->disable.n, o->disable.v};
-    x->rules = o->rules;
-    x->allow = o->allow;
-    x->cost = o->cost;
-    x->cost_db = o->cost_db;
-    x->measure_with = o->measure_with;
-    x->backend = o->backend;
-    x->frozen = o->frozen;
-    x->search = o->search;
-    x->threads = (int)o->threads;
-    x->steps = o->steps;
-    x->time_limit = o->time_limit;
-    x->seed = (uint64_t)o->seed;
-    x->max_growth = o->max_growth;
-    x->fold_limit = o->fold_limit;
-    x->html = o->html;
-    x->check_with = o->check_with;
-    x->input = o->input;
-    x->dot = o->dot;
-    x->diff = o->diff;
-    x->explain = (IsomerTexts){o->explain.n, o->explain.v};
-    x->check = (int)o->check;
-    x->rtol = o->rtol;
-    x->atol = o->atol;
-    x->report = o->report;
-    x->proof_log = o->proof_log;
-    x->replay = o->replay;
-    x->external = o->external;
-    x->external_threshold = o->external_threshold;
-    x->dry_run = o->dry_run;
-    x->cancel = &interrupted;
+static IsomerTexts texts(StringList list) { return (IsomerTexts){list.n, list.v}; }
+
+static void complete(Options *o) {
+    o->x.input_shape = texts(o->shape), o->x.dim = texts(o->dim);
+    o->x.inputs = texts(o->input);
+    o->x.enable = texts(o->enable), o->x.disable = texts(o->disable);
+    o->x.explain = texts(o->explain);
+    o->x.cancel = &interrupted;
     bool terminal = isatty(STDERR_FILENO) && strcmp(o->progress, "never");
-    if (!o->quiet && (o->verbose || terminal)) x->progress = say;
+    if (!o->quiet && (o->verbose || terminal)) o->x.progress = say;
 }
 
-static int run(const Options *o) {
-    IsomerOptions x;
+static int run(Options *o) {
     IsomerResult result;
-    fill(o, &x);
+    complete(o);
     catch_interrupt();
-    int code = o->list_rules ? isomer_list_rules(&x, &result)
+    int code = o->list_rules ? isomer_list_rules(&o->x, &result)
                              : isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL,
-                                               &x, &result);
+                                               &o->x, &result);
     if (code) fprintf(stderr, "optimize-model: %s\n", result.message);
     else if (!o->quiet || o->list_rules) fputs(result.table, stdout);
     if (!code && result.changes) fputs(result.changes, stdout);
@@ -352,26 +330,15 @@ static int run(const Options *o) {
     return code;
 }
 
-static bool one_of(const char *option, const char *value, const char *const words[], Error *e) {
-    for (int k = 0; words[k]; k++)
-        if (!strcmp(value, words[k])) return true;
-    return error_set(e, E_USAGE, option, "expected %s or %s%s%s, not \"%s\"", words[0], words[1],
-                     words[2] ? " or " : "", words[2] ? words[2] : "", value);
-}
-
 static bool valid(const Options *o, Error *e) {
-    static const char *const cost[] = {"measured", "flops", "nodes", NULL}, *const progress[] = {
-                                                                                "auto", "never",
-                                                                                NULL};
-    int least = o->list_rules ? 0 : o->dry_run ? 1 : 2, most = o->list_rules ? 0 : 2;
+    int least = o->list_rules ? 0 : o->x.dry_run ? 1 : 2, most = o->list_rules ? 0 : 2;
     const char *wrong = o->files.n > most ? "too many files are given"
                         : o->files.n      ? "no file for the result is given"
                                           : "no model is given";
     if (o->files.n < least || o->files.n > most)
         return error_set(e, E_USAGE, "", "%s: %s", wrong, program.usage);
-    static const char *const search[] = {"backtrack", "egraph", "both", NULL};
-    return one_of("--cost", o->cost, cost, e) && one_of("--search", o->search, search, e) &&
-           one_of("--progress", o->progress, progress, e);
+    return !strcmp(o->progress, "auto") || !strcmp(o->progress, "never") ||
+           error_set(e, E_USAGE, "--progress", "expected auto or never, not \"%s\"", o->progress);
 }
 
 static bool versions(Text *t) {
@@ -382,28 +349,16 @@ static bool versions(Text *t) {
     return true;
 }
 
-typedef struct Call {
+typedef struct Outcome {
     int code; /* of the library's call; its message is printed */
     Error error;
-} Call;
+} Outcome;
 
 static void act(void *user, Arena *a, int argc, char **argv) {
-    Call *c = user;
+    Outcome *c = user;
     Error *e = &c->error;
-    IsomerOptions x;
-    isomer_options(&x);
-    Options o = {.search = x.search,
-                 .threads = x.threads,
-                 .steps = x.steps,
-                 .max_growth = x.max_growth,
-                 .fold_limit = x.fold_limit,
-                 .progress = "auto",
-                 .check = x.check,
-                 .external_threshold = x.external_threshold,
-                 .rtol = x.rtol,
-                 .atol = x.atol,
-                 .cost = x.cost,
-                 .backend = x.backend};
+    Options o = {.progress = "auto"};
+    isomer_options(&o.x);
     OptionDef table[OPTIONS];
     option_table(&o, table);
     if (!options_parse(a, table, argc, argv, &o.files, e)) return;
@@ -415,7 +370,7 @@ static void act(void *user, Arena *a, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    Call c = {0};
+    Outcome c = {0};
     int code = program_main(&program, argc, argv, act, &c, &c.error);
     return c.code ? c.code : code;
 }

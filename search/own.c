@@ -367,26 +367,38 @@ static void leave(Run *r, Derivation *d) {
     r->stats.measured_after = r->stats.measured_before;
 }
 
+/* One candidate where whole models cannot be timed: not all of it runs, or not on drawn data. */
+static void take_by_price(Own *o, const Candidate *v, const Derivation *finished, Derivation *d) {
+    bool better = false;
+    choose_by_price(o, finished, &better);
+    if (better) *d = v->made;
+    else leave(o->r, d);
+}
+
 static bool pick(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv, Derivation *d) {
     Run *r = o->r;
     int n = 0, best = -1;
     Derivation finished[CANDIDATES];
     for (int k = 0; k < nproposed; k++) {
-        bool usable, better = false;
+        bool usable;
         if (!derive(o, take[k], &v[n].made, &finished[n], &usable)) return false;
         if (!usable) continue;
         if (run_measures(r) && !(v[n].trial = trial_open(r, &finished[n]))) return false;
         *nv = n + 1;
         if (!v[n].trial || !trial_runs(v[n].trial)) {
-            choose_by_price(o, &finished[n], &better);
-            if (better) *d = v[n].made;
-            else leave(r, d);
+            take_by_price(o, &v[n], &finished[n], d);
             return true;
         }
         n++;
     }
     if (!n) return true;
-    if (!choose_by_time(o, n, v, &best)) return false;
+    if (!choose_by_time(o, n, v, &best)) {
+        if (!cost_refused(o->cost)) return false;
+        run_say(r, "whole models are not timed: %s: %s", r->error->place, r->error->reason);
+        *r->error = (Error){0};
+        take_by_price(o, &v[0], &finished[0], d);
+        return true;
+    }
     choose_by_price(o, &finished[best < 0 ? 0 : best], &(bool){false});
     if (best >= 0) *d = v[best].made;
     else leave(r, d);

@@ -118,16 +118,16 @@ static void add_kinds(const Changes *c, Text *t) {
         STEP_KINDS(X)
 #undef X
     };
-    text_add(t,
-             "<h2>Costs by kind of step</h2>\n<p class=cap>Steps are what our own executor runs: "
-             "what is fused into one counts there, what "
-             "depends on constants alone is free. "
-             "Times are %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
-             "class=n colspan=2>ms</th></tr>\n"
-             "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
-             "class=n>original</th><th class=n>result</th></tr>\n",
-             c->r->db
-                 ? "those of the cost file, for steps that it lacks those of a model of the machine"
+    text_add(
+        t,
+        "<h2>Costs by kind of step</h2>\n<p class=cap>Steps are what the built-in runtime runs: "
+        "what is fused into one counts there, what "
+        "depends on constants alone is free. "
+        "Times are %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
+        "class=n colspan=2>ms</th></tr>\n"
+        "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
+        "class=n>original</th><th class=n>result</th></tr>\n",
+        c->r->db ? "those of the cost file, for steps that it lacks those of a model of the machine"
                  : "those of a model of the machine");
     for (int k = 0; k < STEP_KIND_COUNT; k++) {
         const KindCost *x = &c->r->kinds[k];

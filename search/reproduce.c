@@ -1,10 +1,12 @@
 /* reproduce.c -- what shows a disagreement, as small as it is easily found. Original and result
    have pairs of values that should be equal; both graphs compute all of them, on the data of the
    check, and the first pair that differs is blamed. Between it and the pairs nearest before it,
-   which agree, lies the region. Where random data on these shows it too, that is the reproducer:
-   two graphs as text with constants, the data, what each side made of it, and the rules that were
-   applied in between. Otherwise the region goes on to the model's inputs. */
+   which agree, lies the region. Its inputs are what the original computes there, so that values of
+   which one is made of the other stay related as they are. Where that shows it too, it is the
+   reproducer: two graphs as text with constants, the data, what each side made of it, and the rules
+   that were applied in between. Otherwise the region goes on to the model's inputs. */
 #include "graphs/check.h"
+#include "graphs/execute.h"
 #include "graphs/graph_text.h"
 #include "graphs/npy.h"
 #include "graphs/oracle.h"
@@ -30,6 +32,11 @@ typedef struct Pairs {
     CheckOptions options;
     int n;
     Value *old, *now; /* ascending; equal in meaning */
+    int nboundary;    /* inputs of the region at hand that stand for values of the original */
+    Value *boundary;  /* these values */
+    Value *input;     /* the inputs */
+    void **computed;  /* what the original computes there */
+    int computed_on;  /* on this sample; -1: nothing yet */
     const char *folder;
 } Pairs;
 
@@ -60,7 +67,69 @@ static void find_pairs(Pairs *p) {
     }
 }
 
-/* The graphs of the last pair over the pairs before it and the model's inputs. */
+/* What the original's input is on a sample. */
+static const void *model_data(const Pairs *p, int k, int sample, DType t, int64_t n) {
+    void *data = arena_alloc(p->arena, element_bytes(t, n) + 8);
+    const CheckOptions o = {.seed = p->options.seed, .given = run_given_data, .given_user = p->r};
+    check_input(&o, input_name(p->r->w, p->r->original.in[k]), t, k, sample, n, data);
+    return data;
+}
+
+/* The original's values at the boundaries, on the data of a sample. */
+static bool compute_boundaries(Pairs *p, int sample) {
+    World *w = p->r->w;
+    Error ignored = {0};
+    const Graph g = {p->r->original.nin, p->nboundary, p->r->original.in, p->boundary};
+    int64_t dim[RANK_MAX], n;
+    if (p->computed_on == sample) return true;
+    const void **in = ARENA_NEW(p->arena, const void *, g.nin);
+    for (int k = 0; k < g.nin; k++) {
+        const Type *t = value_type(w, g.in[k]);
+        if (!oracle_dims(w, t, p->sizes, dim, &n)) return false;
+        in[k] = model_data(p, k, sample, t->dtype, n);
+    }
+    for (int k = 0; k < p->nboundary; k++) {
+        const Type *t = value_type(w, p->boundary[k]);
+        if (!oracle_dims(w, t, p->sizes, dim, &n)) return false;
+        p->computed[k] = arena_alloc(p->arena, element_bytes(t->dtype, n) + 8);
+    }
+    const Plan *plan = plan_build(w, p->arena, &g, p->sizes, &ignored);
+    Runner *runner =
+        plan ? runner_new(plan, p->options.backend, p->options.device, &ignored) : NULL;
+    const bool ran = runner && runner_run(runner, in, p->computed, &ignored);
+    runner_free(runner);
+    p->computed_on = ran ? sample : -1;
+    return ran;
+}
+
+/* CheckGiven: of a boundary what the original computes there, of the model's inputs what the check
+   takes. */
+static bool region_data(const void *pairs, const char *input, int sample, DType t, int64_t n,
+                        void *out) {
+    Pairs *p = (Pairs *)(uintptr_t)pairs;
+    for (int k = 0; k < p->nboundary; k++)
+        if (!strcmp(input_name(p->r->w, p->input[k]), input)) {
+            if (!compute_boundaries(p, sample)) return false;
+            memcpy(out, p->computed[k], element_bytes(t, n));
+            return true;
+        }
+    return run_given_data(p->r, input, sample, t, n, out);
+}
+
+static bool in_either(const Pairs *p, const NodeList live[2], Value v) {
+    return is_live(live[0], v, p->r->w) || is_live(live[1], v, p->r->w);
+}
+
+/* None yet, with room for n. */
+static void set_boundaries(Pairs *p, int n) {
+    p->nboundary = 0;
+    p->computed_on = -1;
+    p->boundary = ARENA_NEW(p->arena, Value, n);
+    p->input = ARENA_NEW(p->arena, Value, n);
+    p->computed = ARENA_NEW(p->arena, void *, n);
+}
+
+/* The graphs of the last pair over the pairs before it (near) and the model's inputs. */
 static bool region(Pairs *p, int last, bool near, Graph out[2]) {
     int n = near ? last : 0;
     Graph side[2] = {{p->r->original.nin, 1, p->r->original.in, &p->old[last]},
@@ -76,9 +145,13 @@ static bool region(Pairs *p, int last, bool near, Graph out[2]) {
                         graph_live(p->r->w, p->arena, &out[1])};
     Value *used = ARENA_NEW(p->arena, Value, n + p->r->original.nin);
     int m = 0;
-    for (int k = 0; k < p->r->original.nin + n; k++) {
-        Value v = k < p->r->original.nin ? p->r->original.in[k] : in[k - p->r->original.nin];
-        if (is_live(live[0], v, p->r->w) || is_live(live[1], v, p->r->w)) used[m++] = v;
+    for (int k = 0; k < p->r->original.nin; k++)
+        if (in_either(p, live, p->r->original.in[k])) used[m++] = p->r->original.in[k];
+    set_boundaries(p, n);
+    for (int k = 0; k < n; k++) {
+        if (!in_either(p, live, in[k])) continue;
+        p->boundary[p->nboundary] = p->old[k];
+        p->input[p->nboundary++] = used[m++] = in[k];
     }
     for (int k = 0; k < 2; k++) out[k].nin = m, out[k].in = used;
     return true;
@@ -138,7 +211,7 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
         const char *file = arena_format(p->arena, "input-%d.npy", k);
         if (!oracle_dims(p->r->w, type, p->sizes, f.dim, &n) || n > LARGE) continue;
         void *data = arena_alloc(p->arena, element_bytes(type->dtype, n));
-        check_input(&p->options, p->r->w, g->in[k], k, sample, n, data);
+        check_input(&p->options, input_name(p->r->w, g->in[k]), type->dtype, k, sample, n, data);
         f.data = data, f.bytes = element_bytes(type->dtype, n);
         text_add(t, "# input %s: %s\n", input_name(p->r->w, g->in[k]), file);
         if (!npy_write(p->arena, arena_format(p->arena, "%s/%s", p->folder, file), &f, p->r->error))
@@ -201,12 +274,12 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
     Error found = *r->error;
     OpenDevice *open = ARENA_NEW(r->arena, OpenDevice, 1);
     Arena *a = r->arena;
-    Pairs p = {
-        .r = r,
-        .d = d,
-        .arena = a,
-        .sizes = r->sizes,
-        .options = {.seed = r->o->seed, .class = class, .given = run_given_data, .given_user = r}};
+    Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->sizes, .computed_on = -1};
+    p.options = (CheckOptions){.seed = r->o->seed,
+                               .class = class,
+                               .rounds = d->classes & CLASS_ROUNDS,
+                               .given = region_data,
+                               .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     bool good = device_open(open, r->escape, r->o->backend, NULL, r->error);

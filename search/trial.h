@@ -10,7 +10,7 @@ typedef struct Trial Trial;
 Trial *trial_open(Run *, const Derivation *);
 const char *trial_class(const Derivation *); /* by which its tolerance is found (graphs/check.h) */
 void trial_close(Trial *);                   /* NULL is allowed */
-bool trial_runs(Trial *);                    /* both run wholly on our executor */
+bool trial_runs(Trial *);                    /* both run wholly on the built-in runtime */
 /* Whole plans, interleaved: seconds[0] of the original, seconds[1 + k] of the result of trial k. */
 bool trial_time(int n, Trial *const[], Cost *, double seconds[], Error *);
 typedef enum TrialResult { TRIAL_AGREES, TRIAL_FAILED, TRIAL_IMPOSSIBLE } TrialResult;

@@ -10,6 +10,7 @@
 #include "generator/relate.h"
 #include "rules/taso.h"
 #include "test/shared/rule_trial.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 #include "generator/generate.h"
 #include "generator/relate.h"
-#include "graphs/graph.h"
+#include "graphs/world.h"
 #include "rules/rule.h"
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "generator/generate.h"
-#include "graphs/graph.h"
+#include "graphs/world.h"
 #include "rules/rule.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "generator/basis.h"
 #include "ops/base/random.h"
 #include "ops/core/eval.h"
+#include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "graphs/sizes.h"
 #include "ops/backend.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,26 +22,26 @@ static void differences_are_measured(void **state) {
     const float a[] = {1, -4, 2, INFINITY, NAN}, same[] = {1, -4, 2, INFINITY, NAN},
                 near[] = {1, -4.0004f, 2, INFINITY, NAN}, far[] = {1, -4, 2.5f, -INFINITY, 3};
     Difference d = difference_none();
-    tensors_compare(DT_FLOAT, a, same, 5, (Tolerance){0, 0}, 0, &d);
+    tensors_compare(DT_FLOAT, a, same, 5, (Tolerance){0, 0}, NULL, 0, &d);
     assert_int_equal(d.first, -1);
     assert_int_equal(d.count, 5);
-    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-3, 0}, 1, &d);
+    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-3, 0}, NULL, 1, &d);
     assert_int_equal(d.first, -1);
     assert_true(fabs(d.max_abs - 4e-4) < 1e-6 && fabs(d.max_rel - 1e-4) < 1e-6);
-    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-5, 0}, 2, &d);
+    tensors_compare(DT_FLOAT, a, near, 5, (Tolerance){1e-5, 0}, NULL, 2, &d);
     assert_int_equal(d.first, 1);
     assert_int_equal(d.output, 2);
     Difference f = difference_none();
-    tensors_compare(DT_FLOAT, a, far, 5, (Tolerance){1e-3, 0}, 0, &f);
+    tensors_compare(DT_FLOAT, a, far, 5, (Tolerance){1e-3, 0}, NULL, 0, &f);
     assert_int_equal(f.first, 2);
     assert_true(isinf(f.max_abs));
     Difference n = difference_none();
     /* 1 against -4 is allowed by such a tolerance. */
-    tensors_compare(DT_FLOAT, a, far + 1, 1, (Tolerance){10, 0}, 0, &n);
+    tensors_compare(DT_FLOAT, a, far + 1, 1, (Tolerance){10, 0}, NULL, 0, &n);
     assert_int_equal(n.first, -1);
     const int64_t big[] = {INT64_MAX}, less[] = {INT64_MAX - 1};
     Difference i = difference_none();
-    tensors_compare(DT_INT64, big, less, 1, tolerance_of("exp", DT_INT64), 0, &i);
+    tensors_compare(DT_INT64, big, less, 1, tolerance_of("exp", DT_INT64), NULL, 0, &i);
     assert_int_equal(i.first, 0); /* doubles would call them equal */
 }
 
@@ -64,8 +65,11 @@ static bool agree(const char *left, const char *right, const char *class, CheckR
     Error e = {0};
     Graph a = graph_of(w, left), b = graph_of(w, right);
     const Backend *cpu = backend_open("cpu", &e);
-    CheckOptions o = {
-        .backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .class = class};
+    CheckOptions o = {.backend = cpu,
+                      .device = cpu->open("", why, sizeof why),
+                      .samples = 3,
+                      .class = class,
+                      .rounds = !strcmp(class, "rounds")};
     assert_non_null(o.device);
     bool done = graphs_check(w, &a, &b, (Sizes){0}, &o, r, &e);
     if (!done) print_message("%s: %s\n", e.place, e.reason);
@@ -101,6 +105,51 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
     assert_true(r.oracle.first >= 0);
 }
 
+/* What cancels is as uncertain as what it is made of: no difference by itself, but a wrong result
+   is one all the same. */
+static void results_that_cancel_are_judged_by_their_roundings(void **state) {
+    (void)state;
+    CheckResult r;
+    static const char sums[] =
+        "graph g %x : F [64]\nbody\n %k = fill value=4000 shape=[64]\n %a = add %x %k\n"
+        " %b = sub %a %k\n out %b\n";
+    assert_true(agree(sums, "graph g %x : F [64]\nbody\n out %x\n", "reassociates", &r));
+    assert_true(r.run.max_rel > 2e-5); /* more than the tolerance of the class */
+    assert_false(agree(sums,
+                       "graph g %x : F [64]\nbody\n %k = fill value=1001/1000 shape=[64]\n %y = "
+                       "mul %x %k\n out %y\n",
+                       "reassociates", &r));
+    assert_true(r.oracle.first >= 0 && r.oracle.limit < 1e-6);
+}
+
+/* A rule's 1/6 is written as the float nearest to it. */
+static void attributes_are_rounded_too(void **state) {
+    (void)state;
+    CheckResult r;
+    static const char exact[] =
+        "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=1/6\n out %y\n";
+    assert_true(agree(exact,
+                      "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=0.16666667\n out %y\n",
+                      "exact", &r));
+    assert_false(agree(exact,
+                       "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=0.16667\n out %y\n",
+                       "exact", &r));
+}
+
+/* Whole numbers made of floats: where a float lies at a step, either side is right. */
+static void steps_that_roundings_cross_are_no_difference(void **state) {
+    (void)state;
+    CheckResult r;
+    assert_true(agree("graph g %x : F [64]\nbody\n %z = sub %x %x\n %k = fill value=1/10 "
+                      "shape=[64]\n %m = fill value=30 shape=[64]\n %p = mul %k %m\n %y = add %p "
+                      "%z\n %f = floor %y\n out %f\n",
+                      "graph g %x : F [64]\nbody\n %z = sub %x %x\n %m = fill value=3 shape=[64]\n"
+                      " %y = add %m %z\n %f = floor %y\n out %f\n",
+                      "rounds", &r));
+    assert_false(agree("graph g %x : F [64]\nbody\n %y = floor %x\n out %y\n",
+                       "graph g %x : F [64]\nbody\n %y = ceil %x\n out %y\n", "rounds", &r));
+}
+
 /* A result of another type is a failed check, not one that cannot be made; sizes that are only
    guessed say nothing. */
 static void results_of_other_types_fail(void **state) {
@@ -115,6 +164,9 @@ static void results_of_other_types_fail(void **state) {
          "%x : F [8]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_CHECK},
         {"%x : F [n]\nbody\n %y = relu %x\n out %y\n",
          "%x : F [n]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_INVALID},
+        /* data drawn for one would be read beyond its end by the other */
+        {"%x : F [4]\nbody\n %y = reduce_sum %x axes=[0]\n out %y\n",
+         "%x : F [4000]\nbody\n %y = reduce_sum %x axes=[0]\n out %y\n", E_INVALID},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         World *w = graph_world_new(NULL, 0);
@@ -131,7 +183,7 @@ static void results_of_other_types_fail(void **state) {
         for (uint32_t s = 0; s < n; s++) value[s] = 6;
         assert_false(graphs_check(w, &a, &b, (Sizes){n, value}, &o, &r, &e));
         assert_int_equal(e.kind, cases[k].kind);
-        assert_non_null(strstr(e.reason, "output 0 has another type or size"));
+        assert_non_null(strstr(e.reason, "put 0 has another type or size"));
         cpu->close(o.device);
         world_free(w);
     }
@@ -344,6 +396,9 @@ int main(void) {
         cmocka_unit_test(differences_are_measured),
         cmocka_unit_test(samples_do_not_depend_on_order),
         cmocka_unit_test(equal_graphs_agree_and_others_do_not),
+        cmocka_unit_test(results_that_cancel_are_judged_by_their_roundings),
+        cmocka_unit_test(attributes_are_rounded_too),
+        cmocka_unit_test(steps_that_roundings_cross_are_no_difference),
         cmocka_unit_test(results_of_other_types_fail),
         cmocka_unit_test(negative_data_is_sampled_too),
         cmocka_unit_test(a_wrong_kernel_is_caught),

@@ -4,6 +4,7 @@
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks
    truncate, live nodes and uses are what the graph says. */
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void left_out_inputs_have_one_spelling(void **state) {
     Graph g = graph_of(
         w, "graph g %x : F [1, 2, 5, 5] %w : F [3, 2, 3, 3]\nbody\n %a = conv %x %w\n out %a\n");
     Node n = node_get(w, g.out[0]);
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(w, n.sig, attr);
     assert_int_equal(n.nin, op_input_count(n.op));
     Value two[] = {g.in[0], g.in[1]}, three[] = {g.in[0], g.in[1], 0};

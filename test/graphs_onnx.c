@@ -1,6 +1,9 @@
 /* Reading ONNX: what a file may contain and what is refused, on small models written here field by
    field. */
 #include "test/shared/onnx_build.h"
+#include "graphs/onnx/import.h"
+#include "graphs/world.h"
+#include <stdio.h>
 
 /* x [2, 3] + w [3], then Relu; a field of a later ONNX behind it. */
 static Text small_graph(void) {
@@ -156,6 +159,48 @@ static void missing_files_are_the_environment(void **state) {
     world_free(w);
 }
 
+/* One item of the ONNX spelling of an operator (ops/operator.h): its special is one that the
+   importer knows, and the attribute that it fills is one of the operator's. */
+static bool item_right(const Op *op, char *item) {
+    char *colon = strchr(item, ':'), *equal = strchr(item, '=');
+    if (equal && equal[1] == '=') return true; /* about an attribute of ONNX */
+    if (colon && !equal) {
+        *colon = 0;
+        return !strcmp(colon + 1, "ignore") || item_known(op, item, colon + 1);
+    }
+    if (equal) *equal = 0;
+    item[strcspn(item, "|^")] = 0;
+    return op->attrs && attrs_find(op->attrs, item) >= 0;
+}
+
+static int unknown_items(const Op *op, const OnnxMap *map) {
+    char text[500], *rest = NULL;
+    int unknown = 0;
+    if (!map->attrs) return 0;
+    assert_true((size_t)snprintf(text, sizeof text, "%s", map->attrs) < sizeof text);
+    for (char *item = strtok_r(text, " ", &rest); item; item = strtok_r(NULL, " ", &rest)) {
+        if (item_right(op, item)) continue;
+        print_message("%s: %s since opset %d: unknown item %s\n", op->name, map->type, map->since,
+                      item);
+        unknown++;
+    }
+    return unknown;
+}
+
+/* An unknown item makes every node of that version opaque, which nothing else notices. */
+static void every_spelling_is_known(void **state) {
+    (void)state;
+    static const OnnxMap wrong[] = {{"", "Relu", 7, 0, "no_such_item:recurrent"},
+                                    {"", "Relu", 7, 0, "no_such_attribute=alpha"}};
+    int unknown = 0, spellings = 0;
+    for (int k = 0; k < op_count(); k++)
+        for (const OnnxMap *map = op_number(k)->onnx; map && map->type; map++, spellings++)
+            unknown += unknown_items(op_number(k), map);
+    assert_int_equal(unknown, 0);
+    assert_true(spellings > 200);
+    for (int k = 0; k < 2; k++) assert_int_equal(unknown_items(op_find("relu"), &wrong[k]), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_small_model),
@@ -166,6 +211,7 @@ int main(void) {
         cmocka_unit_test(unknown_operators_are_opaque),
         cmocka_unit_test(missing_files_are_the_environment),
         cmocka_unit_test(lengths_are_not_believed),
+        cmocka_unit_test(every_spelling_is_known),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);
 }

@@ -2,6 +2,7 @@
      s = x + w;  y = relu(s);  t = s * v;  z = sigmoid(t)   with outputs y and z. */
 #include "test/shared/fixture.h"
 #include "test/shared/onnx_build.h"
+#include "graphs/world.h"
 
 static Text two_outputs(void) {
     Text g = text_new(arena);

@@ -6,6 +6,7 @@
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
    comes back, cuts are narrow, and a region put back is the graph. */
 #include "graphs/region.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* graphs_rewrite.c -- substitution is simultaneous, rebuilds what stands above and nothing else,
    and says what does not fit; composites become their definitions. */
 #include "graphs/rewrite.h"
+#include "graphs/world.h"
 #include "test/shared/fixture.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "graphs/graph_text.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
+#include "graphs/world.h"
 #include <setjmp.h>
 #include <dirent.h>
 #include <math.h>

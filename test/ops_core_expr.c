@@ -76,9 +76,9 @@ static void test_numbers(void **state) {
     assert_int_equal(ex_make(w, &(ExNode){.kind = EX_SIZE, .size = poly_int(w, 5)}), num(5, 1));
     prints(ex_make(w, &(ExNode){.kind = EX_SIZE, .size = P("n")}), "size(n)");
     prints(ex_param(w, "alpha"), "alpha");
-    assert_false(w->overflow);
+    assert_false(overflow_noted(w));
     num(1, 0);
-    assert_true(w->overflow);
+    assert_true(overflow_noted(w));
 }
 
 static void test_conditions(void **state) {
@@ -322,12 +322,31 @@ static void test_defaults(void **state) {
     }
 }
 
+/* What ex_print shows of a node is what it has: child[0] .. child[ex_children - 1] and no other. */
+static void test_children(void **state) {
+    (void)state;
+    const char *const name[EX_CHILDREN] = {"first", "second", "third"};
+    for (int kind = EX_NUM; kind <= EX_TAKE; kind++) {
+        ExNode n = {.kind = (ExKind)kind, .q = 1, .size = P("n"), .word = FN_EXP};
+        if (kind == EX_PARAM) n.word = world_word(w, "alpha");
+        if (kind == EX_SUM || kind == EX_MOST || kind == EX_TAKE)
+            n.n = 1, n.dims[0] = bound(P("n"));
+        n.cond = (Cond){1, {{P("m"), true}}};
+        for (int k = 0; k < EX_CHILDREN; k++) n.child[k] = ex_param(w, name[k]);
+        Text t = text_new(w->arena);
+        ex_print(w, ex_make(w, &n), &t);
+        for (int k = 0; k < EX_CHILDREN; k++)
+            if (!strstr(t.data, name[k]) != (k >= ex_children((ExKind)kind)))
+                fail_msg("kind %d has %d children: %s", kind, ex_children((ExKind)kind), t.data);
+    }
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_numbers),        TEST(test_conditions), TEST(test_text),
-        TEST(test_choice_by_data), TEST(test_take),       TEST(test_subst),
-        TEST(test_nested_extents), TEST(test_sharing),    TEST(test_types),
-        TEST(test_attrs),          TEST(test_defaults)};
+        TEST(test_numbers), TEST(test_children),       TEST(test_conditions),
+        TEST(test_text),    TEST(test_choice_by_data), TEST(test_take),
+        TEST(test_subst),   TEST(test_nested_extents), TEST(test_sharing),
+        TEST(test_types),   TEST(test_attrs),          TEST(test_defaults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static World *w;
@@ -21,7 +26,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    assert_false(w->overflow);
+    assert_false(overflow_noted(w));
     world_free(w);
     return 0;
 }
@@ -129,9 +134,10 @@ static void test_floor(void **state) {
     assert_int_equal(P("floor((h - 1)/2) + 1"), P("floor((h + 1)/2)"));
     assert_int_equal(P("floor(floor(h/2)/2)"), P("floor(h/4)"));
     assert_int_equal(P("floor((a*(g + 1) + r)/(g + 1))"), P("a + floor(r/(g + 1))"));
+    Overflow overflow = overflow_begin(w);
     assert_int_equal(poly_floor(w, P("a"), 0), 0);
-    assert_true(w->overflow);
-    w->overflow = false;
+    assert_true(overflow_end(w, overflow));
+    assert_false(overflow_noted(w));
 }
 
 static void test_digits(void **state) {
@@ -160,15 +166,41 @@ static void test_digits(void **state) {
 static void test_overflow(void **state) {
     (void)state;
     Poly big = poly_int(w, INT64_MAX);
+    Overflow outer = overflow_begin(w);
     assert_int_equal(poly_add(w, big, poly_int(w, 1)), 0);
-    assert_true(w->overflow);
-    w->overflow = false;
+    assert_true(overflow_noted(w));
+    Overflow inner = overflow_begin(w);
+    assert_false(overflow_noted(w));
     assert_int_equal(poly_mul(w, poly_scale(w, P("a"), INT64_MAX / 2), P("3*b")), 0);
-    assert_true(w->overflow);
-    w->overflow = false;
+    assert_true(overflow_end(w, inner));
+    inner = overflow_begin(w);
+    assert_false(overflow_end(w, inner));
+    assert_true(overflow_noted(w));
+    assert_true(overflow_end(w, outer));
+    assert_false(overflow_noted(w));
+    outer = overflow_begin(w);
     assert_int_equal(poly_scale(w, poly_int(w, INT64_MIN), -1), 0);
-    assert_true(w->overflow);
-    w->overflow = false;
+    assert_true(overflow_end(w, outer));
+}
+
+/* An end that was forgotten is found at the end of the stretch around it. */
+static void test_forgotten_end(void **state) {
+    (void)state;
+#ifndef NDEBUG
+    int status;
+    pid_t child = fork();
+    if (!child) {
+        struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        Overflow outer = overflow_begin(w), inner = overflow_begin(w);
+        (void)inner;
+        fclose(stderr);
+        overflow_end(w, outer);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+#endif
 }
 
 static void test_reset(void **state) {
@@ -246,11 +278,12 @@ static void test_random(void **state) {
     for (int i = 0; i < 4; i++) s[i] = symbol_named(w, names[i]);
     for (int trial = 0; trial < 4000; trial++) {
         WorldMark mark = world_mark(w);
+        Overflow overflow = overflow_begin(w);
         for (int i = 0; i < 64; i++) table[i] = SIZE_UNKNOWN;
         for (int i = 0; i < 4; i++) table[s[i]] = value[i] = 1 + (int64_t)random_below(&dice, 6);
         int64_t expected, v = 0;
         Poly p = random_poly(4, &expected), to[2], q;
-        if (!w->overflow) {
+        if (!overflow_noted(w)) {
             assert_true(poly_eval(w, p, (Sizes){64, table}, &v));
             assert_int_equal(v, expected);
             Text t = text_new(w->arena);
@@ -259,12 +292,12 @@ static void test_random(void **state) {
             to[0] = poly_add(w, poly_symbol(w, s[1]), poly_int(w, value[0] - value[1]));
             to[1] = poly_add(w, poly_symbol(w, s[0]), poly_int(w, value[1] - value[0]));
             q = poly_subst(w, p, 2, s, to);
-            if (!w->overflow) {
+            if (!overflow_noted(w)) {
                 assert_true(poly_eval(w, q, (Sizes){64, table}, &v));
                 assert_int_equal(v, expected);
             }
         }
-        w->overflow = false;
+        overflow_end(w, overflow);
         world_reset(w, mark);
     }
 }
@@ -272,8 +305,9 @@ static void test_random(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_canonical), TEST(test_text),  TEST(test_order_of_interning),
-        TEST(test_divide),    TEST(test_floor), TEST(test_digits),
-        TEST(test_overflow),  TEST(test_reset), TEST(test_random)};
+        TEST(test_canonical), TEST(test_text),          TEST(test_order_of_interning),
+        TEST(test_divide),    TEST(test_floor),         TEST(test_digits),
+        TEST(test_overflow),  TEST(test_forgotten_end), TEST(test_reset),
+        TEST(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

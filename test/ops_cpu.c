@@ -1,8 +1,7 @@
 /* ops_cpu.c -- the CPU back end against the reference of steps_reference.h: every kind of step at
    randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
    without special instruction sets; and with three threads, which must give the same bytes. All
-   bytes of the output's buffer that the step does not own
-   must stay as they were. */
+   bytes of the output's buffer that the step does not own must stay as they were. */
 #include "ops/backend.h"
 #include "ops/base/random.h"
 #include "test/shared/steps_reference.h"
@@ -99,8 +98,7 @@ static void add_view(Case *c, int dtype, int rank, const int64_t dim[], bool bro
     draw_layout(c, v, broadcast && i > 0);
 }
 static void add_code(Case *c, int op, int a, int b, double k) {
-    c->code[c->step.ncode++] =
-        (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
+    c->code[c->step.ncode++] = (Scalar){(uint8_t)op, (uint8_t)a, (uint8_t)b, (uint8_t)(a / 2), k};
 }
 
 static void case_start(Case *c, uint64_t seed, StepKind kind) {
@@ -181,8 +179,8 @@ static void describe_case(const Case *c, char *text, size_t n) {
         at += snprintf(text + at, n - (size_t)at, "%lld ", (long long)c->param[i]);
     at += snprintf(text + at, n - (size_t)at, ")");
     for (int i = 0; i < c->step.ncode; i++)
-        at += snprintf(text + at, n - (size_t)at, " op%d %d %d;", c->code[i].op, c->code[i].a,
-                       c->code[i].b);
+        at += snprintf(text + at, n - (size_t)at, " op%d %d %d %d;", c->code[i].op, c->code[i].a,
+                       c->code[i].b, c->code[i].c);
 }
 
 /* Compiles and runs one choice; false: compile refused it. known: which inputs are weights
@@ -296,6 +294,7 @@ static void ewise_case(Case *c) {
                               op == C_EQ || op == C_LT || op == C_LE);
         const int top = steps ? views - 1 : c->step.ncode - 1;
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
+        if (chance(c, 15)) c->code[c->step.ncode - 1].op = C_WHERE;
     }
     if (!is_real(type) || chance(c, 95)) return;
     c->step.ncode = 1;

@@ -204,9 +204,26 @@ static void pieces_are_what_they_join_to(void **state) {
     arena_free(a);
 }
 
+/* Pieces one behind the other, zeros among them, small and as a hole; read from the start. */
+static void memory_holds_pieces(void **state) {
+    enum { HOLE = 2 << 20 };
+    const Piece piece[] = {{"ab", 2}, {NULL, 3}, {"c", 1}, {NULL, HOLE}};
+    char *got = malloc(HOLE + 16);
+    (void)state;
+    int fd = file_in_memory(4, piece);
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, got, HOLE + 16), 6 + HOLE);
+    assert_memory_equal(got, "ab\0\0\0c\0", 7);
+    assert_int_equal(got[5 + HOLE], 0);
+    assert_int_equal(close(fd), 0);
+    free(got);
+    assert_int_equal(close(file_in_memory(0, NULL)), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(memory_holds_pieces),
         cmocka_unit_test(pipes_are_read_to_their_end),
         cmocka_unit_test(failing_writes_leave_the_target),
         cmocka_unit_test(pipes_are_written_to),

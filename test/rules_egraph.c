@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "ops/base/random.h"
 #include "rules/follow.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +36,8 @@ static Value input(Fixture *f, const char *name) {
     return graph_input(f->w, name, &t);
 }
 static Value make(Fixture *f, const char *op, Value a, Value b) {
-    Attr attr[32];
-    bool given[32] = {false};
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX] = {false};
     const char *missing, *why = "";
     Value in[2] = {a, b};
     assert_true(node_attrs(f->w, op_find(op), a, given, attr, &missing));

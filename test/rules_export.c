@@ -6,6 +6,7 @@
 #include "rules/export.h"
 #include "rules/outline.h"
 #include "test/shared/forge.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static const char merge[] =

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "rules/match.h"
 #include "test/shared/rule_trial.h"
+#include "graphs/world.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

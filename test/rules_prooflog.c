@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "rules/prooflog.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static const char sample[] =

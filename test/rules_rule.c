@@ -6,6 +6,7 @@
 #include "graphs/needs.h"
 #include "rules/match.h"
 #include "test/shared/forge.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static const char merge[] = "# a file\n# of rules\n\n# and a section\n\n# parallel convolutions\n"

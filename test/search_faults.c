@@ -10,6 +10,7 @@
 #include "graphs/costdb.h"
 #include "search/isomer.h"
 #include "test/shared/onnx_build.h"
+#include "graphs/world.h"
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +28,7 @@ typedef struct Plan {    /* shared with the children */
 } Plan;
 static Plan *plan;
 static char folder[64], in[80], out[80], costs[80];
-static const char *target; /* --measure-with; NULL: our own executor */
+static const char *target; /* --measure-with; NULL: the built-in runtime */
 /* Reading the whole library would be most of a run's time: only one test does. */
 static const char *rules = "rules/library/activation.rules";
 static const char old_output[] = "what was there before";
@@ -391,7 +392,7 @@ static int64_t share(int who, double seconds) {
     Error e = {0};
     CostDb *d = costdb_open(NULL, costs, &e);
     int64_t k = 0;
-    for (time_t end = time(NULL) + (time_t)seconds; d && time(NULL) <= end; k++) {
+    for (time_t end = time(NULL) + (time_t)seconds; d && (!k || time(NULL) <= end); k++) {
         char key[64];
         snprintf(key, sizeof key, "own %d %lld", who, (long long)k);
         if (!costdb_put(d, "step", "cpu", key, 1.0 + (double)k, &e)) return -1;

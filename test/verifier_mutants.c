@@ -10,6 +10,7 @@
 #include "ops/base/random.h"
 #include "verifier/refute.h"
 #include "verifier/verify.h"
+#include "graphs/world.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

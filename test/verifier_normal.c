@@ -240,7 +240,7 @@ static void compare_draws(Check *c, const Nf *form) {
 }
 static void note_operators(Check *c, const Graph *g, bool *covered) {
     NodeList live = graph_live(c->p.w, c->t.arena, g);
-    for (int k = 0; k < live.n; k++) covered[op_index(node_get(c->p.w, live.v[k]).op)] = true;
+    for (int k = 0; k < live.n; k++) covered[node_get(c->p.w, live.v[k]).op_index] = true;
 }
 static void check_rule(const Rule *rule, const int length[], bool exact, bool *covered) {
     Check *c = mem_realloc(NULL, sizeof *c);

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "graphs/graph.h"
+#include "graphs/world.h"
 #include "search/library.h"
 #include "verifier/verify.h"
 #include <string.h>

@@ -21,22 +21,12 @@ typedef struct Classes {
 } Classes;
 
 static void add_member(Prover *p, Class *c, Ratio weight, Dom dom) {
-    if (c->n == c->room) {
-        struct Weighted *v = arena_alloc(p->arena, sizeof *v * (size_t)(2 * c->room + 4));
-        if (c->n) memcpy(v, c->v, sizeof *v * (size_t)c->n);
-        c->v = v;
-        c->room = 2 * c->room + 4;
-    }
+    ARENA_GROW(p->arena, c->v, c->room, c->n + 1);
     c->v[c->n].c = weight;
     c->v[c->n++].dom = dom;
 }
 static Class *new_class(Prover *p, Classes *s, Term r) {
-    if (s->n == s->room) {
-        Class *v = ARENA_NEW(p->arena, Class, 2 * s->room + 8);
-        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
-        s->v = v;
-        s->room = 2 * s->room + 8;
-    }
+    ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n] = (Class){.r = r};
     return &s->v[s->n++];
 }

@@ -1,6 +1,7 @@
 /* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
    a value over canonical indices is worked out and simplified once, and put in place, with its
    indices substituted, wherever the value is read. */
+#include "verifier/defined.h"
 #include "verifier/wrap.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -8,7 +9,6 @@
 
 enum {
     PAIR_DIVIDE = 1000,
-    PAIR_CHECK = 1001,
     FACTORS_MAX = 8,
     READS_MAX = 64,
     CONSTANT_WORD = 1 << 20,
@@ -17,7 +17,10 @@ enum {
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
-    bool whole; /* its numbers are integers or truth values, whose arithmetic does not round */
+    Dom range;   /* where the indices of its element lie */
+    bool wants;  /* wants are collected, not what is read */
+    DType dtype; /* of its element */
+    bool whole;  /* its numbers are integers or truth values, whose arithmetic does not round */
     int n, room;
     Symbol *from;
     Poly *to;
@@ -29,6 +32,7 @@ void import_init(Import *m) {
     m->form = ARENA_NEW(m->p->arena, Nf, m->room);
     m->done = ARENA_NEW(m->p->arena, bool, m->room);
     m->reads = ARENA_NEW(m->p->arena, Parts, m->room);
+    m->wants = ARENA_NEW(m->p->arena, Parts, m->room);
     m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
 }
 static bool is_one(Prover *p, Poly x) {
@@ -64,22 +68,15 @@ static void bind(Scope *s, Symbol from, Poly to) {
             s->to[k] = to;
             return;
         }
-    if (s->n == s->room) {
-        int room = 2 * s->room + 16;
-        Symbol *f = ARENA_NEW(s->m->p->arena, Symbol, room);
-        Poly *t = ARENA_NEW(s->m->p->arena, Poly, room);
-        if (s->n)
-            memcpy(f, s->from, sizeof *f * (size_t)s->n),
-                memcpy(t, s->to, sizeof *t * (size_t)s->n);
-        s->from = f;
-        s->to = t;
-        s->room = room;
-    }
+    int room = s->room;
+    ARENA_GROW(s->m->p->arena, s->from, room, s->n + 1);
+    ARENA_GROW(s->m->p->arena, s->to, s->room, s->n + 1);
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
 static Scope scope_new(Import *m, const Node *node, Value v) {
-    Scope s = {.m = m, .node = node, .whole = dtype_class(value_type(m->p->w, v)->dtype) != 'F'};
+    DType t = value_type(m->p->w, v)->dtype;
+    Scope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
     World *w = m->p->w;
     Dims d = solved_dims(m, v);
     for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
@@ -90,7 +87,7 @@ static Scope scope_new(Import *m, const Node *node, Value v) {
 }
 static Poly placed(Scope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
-    if (s->m->p->w->overflow) prover_fail(s->m->p, "a size leaves 64 bits");
+    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size leaves 64 bits");
     return r;
 }
 static Dom condition(Scope *s, const Cond *c) {
@@ -132,9 +129,20 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(Scope *, Dom ctx, Ex);
 
-static Nf number(Prover *p, const ExNode *x) {
-    if (x->kind == EX_NUM) return nf_number(p, ratio(x->p, x->q));
-    return nf_atom(p, atom_real(p, x->real));
+/* The type holds the number as it is. */
+static bool holds_number(DType t, Ratio x) {
+    double held = 0, v = (double)x.p / (double)x.q;
+    const int64_t exact = (int64_t)1 << 53;
+    if ((x.q & (x.q - 1)) || x.p >= exact || x.p <= -exact || !element_readable(t)) return false;
+    element_set_real(t, &held, 0, v);
+    return element_real(t, &held, 0) == v;
+}
+/* With p->literals a number that the type rounds is an unknown one. */
+static Nf number(Prover *p, DType t, const ExNode *x) {
+    if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
+    Ratio v = ratio(x->p, x->q);
+    bool rounded = p->literals && dtype_class(t) == 'F' && !holds_number(t, v);
+    return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Map index_map(Scope *s, const ExNode *x, Poly to[RANK_MAX]) {
     for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
@@ -152,10 +160,11 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
     *of = x.a;
     return x.kind == EX_FN && x.word == FN_RECIP;
 }
-/* x*1, x + 0 and arithmetic of numbers are exact; the rest is kept as it is. */
+/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
+   the rest is kept as it is. */
 static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
-    Ratio a, b, neutral = ratio(x->kind == EX_MUL, 1);
+    Ratio a, b;
     Ex divisor;
     if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
         Nf q = tree(s, ctx, divisor);
@@ -165,9 +174,10 @@ static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     }
     Nf l = tree(s, ctx, x->a), r = tree(s, ctx, x->b);
     bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
-    if (x->kind != EX_POW && cl && a.p == neutral.p && a.q == 1) return r;
-    if (x->kind != EX_POW && cr && b.p == neutral.p && b.q == 1) return l;
-    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1)
+    if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
+    if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
+    if (x->kind == EX_MUL && cl && cr && holds_number(s->dtype, a) && holds_number(s->dtype, b) &&
+        holds_number(s->dtype, ratio_times(p, a, b)))
         return nf_number(p, ratio_times(p, a, b));
     return apply_pair(p, ctx, x->kind, l, r);
 }
@@ -335,7 +345,7 @@ static Nf over(Scope *s, Dom ctx, const ExNode *x) {
                          : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
     if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
-    return part.nvar ? apply_sum(p, ctx, part) : nf_guard(p, part.nf, part.dom);
+    return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
 static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
@@ -348,7 +358,7 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
     switch (x.kind) {
     case EX_NUM:
-    case EX_REAL: return number(p, &x);
+    case EX_REAL: return number(p, s->dtype, &x);
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
     case EX_SIZE: return nf_polynomial(p, placed(s, x.size));
     case EX_AT: return access(s, &x);
@@ -394,7 +404,7 @@ static Nf constant(Import *m, Value v) {
     memcpy(&x, bytes, sizeof x);
     ExNode n;
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
-    return number(m->p, &n);
+    return number(m->p, t.dtype, &n);
 }
 static bool opaque(Import *m, Value v, Nf *form) {
     int k = input_number(m, v);
@@ -428,18 +438,13 @@ Nf import_value(Import *m, Value v) {
     return m->form[v] = form;
 }
 
-/* ---- what is read */
+/* ---- what is read, and what is wanted */
 
 static void add_part(Prover *p, Parts *s, Part x) {
     if (dom_false(p, x.dom)) return;
     if (s->n == READS_MAX) s->too_many = true;
     if (s->too_many) return;
-    if (s->n == s->room) {
-        Part *v = ARENA_NEW(p->arena, Part, 2 * s->room + 4);
-        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
-        s->v = v;
-        s->room = 2 * s->room + 4;
-    }
+    ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = x;
 }
 /* The part, its variables renamed, under more variables and conditions. */
@@ -471,8 +476,29 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n,
     d = dom_and(p, d, open_variable(s, old, &more[n]));
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
+/* What a partial function wants of its arguments. */
+static void want(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+    Prover *p = s->m->p;
+    Cell cell[CELLS_MAX];
+    Dom inside = dom_and(p, s->range, d);
+    Nf of[2] = {tree(s, inside, x->a), 0}, found[WANTS_MAX];
+    if (x->kind == EX_POW) of[1] = tree(s, inside, x->b);
+    int m = cells_make(p, inside, 2, of, 0, NULL, cell);
+    for (int k = 0; k < m; k++) {
+        Dom here = dom_and(p, d, cell[k].known), ctx = dom_and(p, s->range, here);
+        Nf a = cell_restrict(p, of[0], cell[k].known), b = cell_restrict(p, of[1], cell[k].known);
+        int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
+                                      : wants_of_function(p, ctx, (Function)x->word, a, found);
+        for (int j = 0; j < count; j++) add_part(p, out, (Part){n, var, here, found[j]});
+        s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
+    }
+}
+static bool wants_something(const ExNode *x) {
+    return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
+                                                      x->word == FN_SQRT || x->word == FN_EXP));
+}
 /* What is not chosen is not looked at; of the condition, which is no number that could be lost,
-   only the checks of indices count. */
+   only the checks of indices count, and what it wants. */
 static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Parts condition = {0};
@@ -485,7 +511,8 @@ static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom
         Ratio c;
         const Term *t = &nf_body(p, condition.v[k].nf, 0, &c)->term;
         const AtomInfo *a = t->nfactor ? atom_info(p, t->factor[0].atom) : NULL;
-        if (a && a->kind == AT_PAIR && a->word == PAIR_CHECK) add_part(p, out, condition.v[k]);
+        if (s->wants || (a && a->kind == AT_PAIR && a->word == WANT_PLACE))
+            add_part(p, out, condition.v[k]);
     }
 }
 /* What stands at the place is looked at, and that the index lies on the axis is checked. */
@@ -500,7 +527,7 @@ static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom 
         Poly e = bind_place(s, x, index, &cell[k]);
         Dom here = dom_and(p, d, cell[k].known);
         Nf check = nf_atom(
-            p, atom_nested(p, AT_PAIR, PAIR_CHECK, nf_polynomial(p, e), nf_polynomial(p, size)));
+            p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e), nf_polynomial(p, size)));
         add_part(p, out, (Part){n, var, here, check});
         read_tree(s, x->b, n, var, here, out);
     }
@@ -513,7 +540,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
     if (x.kind == EX_AT) {
         Poly to[RANK_MAX];
         Value v = s->node->in[x.word];
-        const Parts *inner = import_reads(s->m, v);
+        const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
         Map m = index_map(s, &x, to);
         out->too_many |= inner->too_many;
         for (int k = 0; k < inner->n; k++)
@@ -530,10 +557,9 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         read_tree(s, x.a, n, var, dom_and(p, d, yes), out);
         for (int k = complement(p, yes, no); k--;)
             read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
-    } else if (x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
-               x.kind == EX_POW || x.kind == EX_FN) {
-        read_tree(s, x.a, n, var, d, out);
-        if (x.kind != EX_FN) read_tree(s, x.b, n, var, d, out);
+    } else {
+        for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
+        if (s->wants && wants_something(&x)) want(s, &x, n, var, d, out);
     }
 }
 static bool same_part(const Part *a, const Part *b) {
@@ -555,6 +581,14 @@ static void tidy(Import *m, Value v, Parts *s) {
     }
     *s = out;
 }
+static void look(Import *m, Value v, bool wants, Parts *out) {
+    Node node = node_get(m->p->w, value_node(m->p->w, v));
+    Scope scope = scope_new(m, &node, v);
+    scope.wants = wants;
+    scope.range = import_range(m, v);
+    read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
+    tidy(m, v, out);
+}
 const Parts *import_reads(Import *m, Value v) {
     static const Parts none = {0};
     Nf form;
@@ -562,11 +596,16 @@ const Parts *import_reads(Import *m, Value v) {
     Parts *s = &m->reads[v];
     if (s->room) return s;
     if (input_number(m, v) >= 0 && opaque(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
-    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) {
-        Node node = node_get(m->p->w, value_node(m->p->w, v));
-        Scope scope = scope_new(m, &node, v);
-        read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, s);
-        tidy(m, v, s);
-    }
+    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) look(m, v, false, s);
+    return s;
+}
+const Parts *import_wants(Import *m, Value v) {
+    static const Parts none = {0};
+    if (!v || v >= m->room || input_number(m, v) >= 0 ||
+        constant_get(m->p->w, v, NULL, &(const void *){NULL}))
+        return &none;
+    Parts *s = &m->wants[v];
+    if (!s->done) look(m, v, true, s);
+    s->done = true;
     return s;
 }

@@ -4,10 +4,11 @@
 #include "graphs/graph.h"
 #include "verifier/unify.h"
 
-typedef struct Parts { /* reads: where the parts' forms, elements of inputs, are looked at */
+/* Where the parts' forms are looked at: elements of inputs, or wants. */
+typedef struct Parts {
     int n, room;
     Part *v;
-    bool too_many;
+    bool too_many, done;
 } Parts;
 typedef struct Import {
     Prover *p;
@@ -20,8 +21,9 @@ typedef struct Import {
     uint32_t room;          /* of those below, by value */
     Nf *form;
     bool *done;
-    Parts *reads;
-    uint8_t *stays; /* see wrap.c; 0: not asked yet */
+    Parts *reads, *wants;
+    bool whole_wants; /* one is of integers */
+    uint8_t *stays;   /* see wrap.c; 0: not asked yet */
 } Import;
 
 void import_init(Import *);        /* after p .. to are set */
@@ -32,4 +34,7 @@ Dom import_range(Import *, Value); /* the index lies inside */
 Nf import_value(Import *, Value);
 /* Which elements of inputs the trees of the value look at, whatever is done with them. */
 const Parts *import_reads(Import *, Value);
+/* Where each element of the value is defined: what its partial functions want of their arguments,
+   as atoms of kind AT_PAIR (defined.h). */
+const Parts *import_wants(Import *, Value);
 #endif

@@ -3,7 +3,8 @@
    form. An index whose digits are looked at is written as high * radix + low, which is one to one
    on 0..n-1 for every radix that divides n. */
 #include "verifier/proof.h"
-#include "verifier/import.h"
+#include "verifier/defined.h"
+#include "verifier/literals.h"
 #include "verifier/reals.h"
 #include <string.h>
 
@@ -14,6 +15,14 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Import import;
     const Instance *instance;
     bool needs_only, by_reals;
+    Literals literals;
+    bool any_literals; /* it holds whatever the rounded ones are */
+    bool exact;        /* both sides do the same operations */
+    bool refines;      /* the right side is defined wherever the left side is */
+    bool overflows;    /* it takes exp of what the left side does not */
+    bool defines;      /* and perhaps elsewhere */
+    const char *lacks; /* why it was not shown to refine */
+    Lack lack;
     SizeFacts facts;
     Proof proof;
     Text *explain;
@@ -21,17 +30,21 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
 
 /* ---- obligations */
 
-static void require(Attempt *a, Lit l, const char *side) {
+static void add_missing(Attempt *a, Lit l, const char *side) {
     Proof *q = &a->proof;
+    Missing *v = ARENA_NEW(a->prover.arena, Missing, q->nmissing + 1);
+    if (q->nmissing) memcpy(v, q->missing, sizeof *v * (size_t)q->nmissing);
+    v[q->nmissing++] = (Missing){l, side};
+    q->missing = v;
+}
+static void require(Attempt *a, Lit l, const char *side) {
+    const Proof *q = &a->proof;
     Lit solved = lit_solved(&a->facts, l);
     for (int k = 0; k < q->nmissing; k++)
         if (q->missing[k].lit.p == l.p && q->missing[k].lit.eq == l.eq) return;
     Dom d = dom_make(&a->prover, 1, &solved);
     if (!d || prover_entails(&a->prover, DOM_TRUE, d)) return;
-    Missing *v = ARENA_NEW(a->prover.arena, Missing, q->nmissing + 1);
-    if (q->nmissing) memcpy(v, q->missing, sizeof *v * (size_t)q->nmissing);
-    v[q->nmissing++] = (Missing){l, side};
-    q->missing = v;
+    add_missing(a, l, side);
 }
 static bool obligations(Attempt *a) {
     Prover *p = &a->prover;
@@ -121,8 +134,42 @@ static bool output_equal(Attempt *a, int k) {
 static bool outputs_equal(Attempt *a) {
     for (int k = 0; k < a->instance->from.nout; k++)
         if (!output_equal(a, k)) return false;
-    if (a->prover.w->overflow) prover_fail(&a->prover, "a size leaves 64 bits");
+    if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size leaves 64 bits");
     return true;
+}
+
+/* ---- where both sides are defined */
+
+static void explain_wants(Attempt *a, const char *title, const Parts *s) {
+    for (int k = 0; k < s->n; k++) explain_form(a, title, s->v[k].nf);
+}
+/* Powers are total in the forms, so that these are equal everywhere; what is left to show is that
+   the right side divides by nothing that may be 0, .. where the left side does not. */
+static void refine(Attempt *a) {
+    Prover *p = &a->prover;
+    const Instance *i = a->instance;
+    bool maybe_empty = p->maybe_empty; /* is asked of the forms */
+    a->refines = true;
+    for (int k = 0; k < i->from.nout && a->refines; k++) {
+        const Parts *x = import_wants(&a->import, i->from.out[k]),
+                    *y = import_wants(&a->import, i->to.out[k]);
+        Dom ctx = import_range(&a->import, i->from.out[k]);
+        Lack ignored;
+        explain_wants(a, "left wants", x);
+        explain_wants(a, "right wants", y);
+        a->refines = wants_follow(p, ctx, x, y, false, &a->lack);
+        p->lenient = true;
+        a->defines |= a->refines && !wants_follow(p, ctx, y, x, false, &ignored);
+        a->overflows |= a->refines && !wants_follow(p, ctx, x, y, true, &ignored);
+        p->lenient = false;
+    }
+    p->maybe_empty = maybe_empty;
+    if (a->refines) return;
+    Text t = text_new(p->arena);
+    text_add(&t, "the right side was not shown to be defined where the left side is");
+    if (a->lack.want) text_add(&t, ": ");
+    nf_print(p, a->lack.want, &t);
+    a->lacks = t.data;
 }
 
 /* ---- what the equality is worth in floating point */
@@ -157,110 +204,14 @@ static bool same_reads(Attempt *a) {
     }
     return true;
 }
-typedef struct Literal {
-    Ex value;
-    bool written; /* as an attribute of a node, which a model holds as a float; else only its
-                     operator's definition has it */
-} Literal;
-typedef struct TreeFacts { /* what the trees of a side hold */
-    World *w;
-    int nstated, n, room;
-    Ex *stated;
-    Literal *number;
-    bool divides, computes; /* recip or exp; arithmetic on real variables */
-} TreeFacts;
-
-static bool has_number(const TreeFacts *f, Literal x) {
-    for (int k = 0; k < f->n; k++)
-        if (f->number[k].value == x.value && f->number[k].written == x.written) return true;
-    return false;
-}
-static void add_number(Arena *arena, TreeFacts *f, Literal x) {
-    if (has_number(f, x)) return;
-    if (f->n == f->room) {
-        Literal *v = ARENA_NEW(arena, Literal, f->room = 2 * f->room + 16);
-        if (f->n) memcpy(v, f->number, sizeof *v * (size_t)f->n);
-        f->number = v;
-    }
-    f->number[f->n++] = x;
-}
-/* The numbers that are attributes in the graph that the rule states. */
-static void note_stated(Arena *arena, TreeFacts *f, const Graph *stated) {
-    NodeList live = graph_live(f->w, arena, stated);
-    int room = 0;
-    for (int k = 0; k < live.n; k++) room += attrs_count(node_get(f->w, live.v[k]).op->attrs);
-    f->stated = ARENA_NEW(arena, Ex, room + 1);
-    for (int k = 0; k < live.n; k++) {
-        const Op *op = node_get(f->w, live.v[k]).op;
-        Attr attr[32];
-        sig_attr(f->w, node_get(f->w, live.v[k]).sig, attr);
-        for (int j = 0; j < attrs_count(op->attrs); j++)
-            if (op->attrs[j].kind == A_REAL) f->stated[f->nstated++] = attr[j].real;
-    }
-}
-static bool is_written(const TreeFacts *f, Ex number) {
-    for (int k = 0; k < f->nstated; k++)
-        if (f->stated[k] == number) return true;
-    return false;
-}
-
-static void look(Arena *arena, TreeFacts *f, Ex e) {
-    ExNode x;
-    if (!e) return;
-    ex_get(f->w, e, &x);
-    if (x.kind == EX_NUM || x.kind == EX_REAL) {
-        add_number(arena, f, (Literal){e, is_written(f, e)});
-        return;
-    }
-    if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
-    bool pair = x.kind == EX_ADD || x.kind == EX_MUL || x.kind == EX_MAX2 || x.kind == EX_MIN2 ||
-                x.kind == EX_POW || x.kind == EX_IF || x.kind == EX_WHERE || x.kind == EX_TAKE;
-    if (pair || x.kind == EX_FN || x.kind == EX_SUM || x.kind == EX_MOST) look(arena, f, x.a);
-    if (pair) look(arena, f, x.b);
-}
-static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
-    World *w = a->prover.w;
-    TreeFacts f = {.w = w};
-    note_stated(a->prover.arena, &f, stated);
-    NodeList live = graph_live(w, a->prover.arena, g);
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(w, live.v[k]);
-        Attr attr[32];
-        sig_attr(w, n.sig, attr);
-        for (int j = 0; j < n.nout; j++) look(a->prover.arena, &f, sig_define(w, n.sig, j));
-        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
-            ExNode x;
-            if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
-            ex_get(w, attr[j].real, &x);
-            f.computes |= x.kind != EX_NUM && x.kind != EX_REAL && x.kind != EX_PARAM;
-        }
-    }
-    return f;
-}
-static bool is_float_number(World *w, Ex e) {
-    ExNode x;
-    ex_get(w, e, &x);
-    if (x.kind != EX_NUM) return false;
-    double v = (double)x.p / (double)x.q;
-    return (x.q & (x.q - 1)) == 0 && (double)(float)v == v && x.p < (int64_t)1 << 53 &&
-           x.p > -((int64_t)1 << 53);
-}
-/* A number on the right that is no float and does not stand on the left, or is rounded on one side
-   only. */
-static bool rounds(Attempt *a, const TreeFacts *from, const TreeFacts *to) {
-    if (to->computes) return true;
-    for (int k = 0; k < to->n; k++)
-        if (!is_float_number(a->prover.w, to->number[k].value) && !has_number(from, to->number[k]))
-            return true;
-    return false;
-}
 static unsigned float_classes(Attempt *a, bool exact) {
-    TreeFacts from = look_graph(a, &a->instance->from, &a->instance->from_stated),
-              to = look_graph(a, &a->instance->to, &a->instance->to_stated);
+    const Literals x = a->literals;
     unsigned classes = CLASS_EXACT;
-    if (!exact) classes |= CLASS_REASSOCIATES | (from.divides || to.divides ? CLASS_DIVIDES : 0);
-    if (rounds(a, &from, &to)) classes |= CLASS_ROUNDS;
+    if (!exact) classes |= CLASS_REASSOCIATES | (x.divide ? CLASS_DIVIDES : 0);
+    if (x.differ || (x.unfit && !exact && !a->any_literals)) classes |= CLASS_ROUNDS;
     if (!same_reads(a)) classes |= CLASS_DROPS;
+    if (!exact && a->defines) classes |= CLASS_DEFINES;
+    if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;
     return classes;
 }
 
@@ -269,7 +220,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
 static void attempt(Attempt *a) {
     Prover *p = &a->prover;
     if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
-        a->proof.vacuous = !p->w->overflow;
+        a->proof.vacuous = !overflow_noted(p->w);
         a->proof.why = "the conditions on sizes contradict each other";
         return;
     }
@@ -298,15 +249,29 @@ static void attempt(Attempt *a) {
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
 }
-static void classify(Attempt *a) {
-    bool exact = outputs_exact(a);
-    if (a->prover.maybe_empty && !exact) {
-        a->proof.proved = false;
+/* The same operations on the same numbers are defined at the same places; integers are computed
+   with in the forms. */
+static bool holds(Attempt *a) {
+    if (a->prover.maybe_empty && !a->exact) {
         a->proof.why = "a maximum may be over nothing";
-        return;
+        return false;
     }
+    if (a->refines || (a->exact && !a->import.whole_wants)) return true;
+    a->proof.why = a->lacks ? a->lacks : "it was not shown where the right side is defined";
+    for (int k = 0; k < a->lack.ncondition; k++)
+        add_missing(a, a->lack.condition[k], "definedness");
+    return false;
+}
+static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
+/* Does it hold whatever the numbers are that their types round? */
+static void for_any_literals(Attempt *a) {
+    a->prover.literals = true;
     import_init(&a->import);
-    a->proof.classes = float_classes(a, exact);
+    a->any_literals = outputs_equal(a);
+}
+static void classify(Attempt *a) {
+    import_init(&a->import);
+    a->proof.classes = float_classes(a, a->exact);
 }
 /* Runs one stage; false: the prover gave up in it. */
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
@@ -330,11 +295,21 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         .w = w, .arena = arena, .check = o->check, .escape = &a->escape, .explain = o->explain};
     a->prover.solver = solver_new(w, arena, o->budget);
     normal_init(&a->prover);
+    Overflow overflow = overflow_begin(w);
     if (!stage(a, attempt)) a->proof.proved = false;
-    if (a->proof.proved && !stage(a, classify)) {
-        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASS_DROPS;
-        if (a->prover.maybe_empty) a->proof.proved = false;
+    if (a->proof.proved) {
+        if (!stage(a, refine)) a->refines = false;
+        if (!stage(a, same_operations)) a->exact = false;
+        a->proof.proved = holds(a);
     }
+    if (a->proof.proved) a->literals = literals_of(w, arena, i);
+    if (a->proof.proved && a->literals.unfit && !a->literals.differ && !a->exact &&
+        !stage(a, for_any_literals))
+        a->any_literals = false;
+    a->prover.literals = false;
+    if (a->proof.proved && !stage(a, classify))
+        a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
+    overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);
     normal_done(&a->prover);
     solver_free(a->prover.solver);
@@ -359,8 +334,9 @@ bool prove_useless(World *w, Arena *arena, const Instance *before, const Instanc
     SizeFacts f[2];
     Solver *s[2];
     bool small = false;
-    for (int k = 0; k < 2; k++)
-        if (!size_facts(w, arena, i[k], &f[k])) return false;
+    Overflow overflow = overflow_begin(w);
+    bool possible = size_facts(w, arena, i[0], &f[0]) && size_facts(w, arena, i[1], &f[1]);
+    if (overflow_end(w, overflow) || !possible) return false;
     for (int k = 0; k < 2; k++) {
         s[k] = solver_new(w, arena, 0);
         for (int j = 0; j < f[k].nfact; j++) solver_assume(s[k], f[k].fact[j]);

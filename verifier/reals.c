@@ -415,12 +415,11 @@ static Z3_ast translate(Reals *r, Nf nf) {
 
 /* ---- the question */
 
-static bool ask(Reals *r, Nf nf) {
-    Z3_ast difference = translate(r, nf);
+/* What was said contradicts itself. */
+static bool contradicts(Reals *r) {
     compare_all(r);
     relate_sigmoids(r);
     if (!r->related || r->too_large) return false;
-    say(r, Z3_mk_not(r->z, equal(r, difference, r->zero)));
     Z3_params q = Z3_mk_params(r->z);
     Z3_params_inc_ref(r->z, q);
     Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "rlimit"), LIMIT);
@@ -429,8 +428,7 @@ static bool ask(Reals *r, Nf nf) {
     Z3_params_dec_ref(r->z, q);
     return Z3_solver_check(r->z, r->s) == Z3_L_FALSE;
 }
-/* The form has no free guard. */
-static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
+static Reals *reals_open(Prover *p, Dom ctx) {
     Z3_config c = Z3_mk_config();
     Reals *r = ARENA_NEW(p->arena, Reals, 1);
     r->p = p;
@@ -444,10 +442,32 @@ static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
     r->under = r->yes = Z3_mk_true(r->z);
     r->s = Z3_mk_solver_for_logic(r->z, Z3_mk_string_symbol(r->z, "QF_NRA"));
     Z3_solver_inc_ref(r->z, r->s);
-    bool zero = ask(r, nf);
+    return r;
+}
+static void reals_close(Reals *r) {
     Z3_solver_dec_ref(r->z, r->s);
     Z3_del_context(r->z);
+}
+/* The form has no free guard. */
+static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
+    Reals *r = reals_open(p, ctx);
+    say(r, Z3_mk_not(r->z, equal(r, translate(r, nf), r->zero)));
+    bool zero = contradicts(r);
+    reals_close(r);
     return zero;
+}
+static Z3_ast sign(Reals *r, RealSign x) {
+    Z3_ast v = translate(r, x.nf);
+    return x.nonzero ? Z3_mk_not(r->z, equal(r, v, r->zero)) : le(r, r->zero, v);
+}
+bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goal) {
+    Reals *r = reals_open(p, ctx);
+    for (int k = 0; k < n; k++) say(r, sign(r, given[k]));
+    say(r, Z3_mk_not(r->z, sign(r, goal)));
+    r->related = true;
+    bool follows = contradicts(r);
+    reals_close(r);
+    return follows;
 }
 /* The terms over the same variables and domain as this one, without either. */
 static Nf pick(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {

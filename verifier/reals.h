@@ -5,4 +5,11 @@
 
 /* The form is 0 at every point of ctx, whatever the inputs. false: not shown. */
 bool reals_zero(Prover *, Dom ctx, Nf);
+typedef struct RealSign {
+    Nf nf;
+    bool nonzero; /* nf != 0; else nf >= 0 */
+} RealSign;
+/* At a point of ctx where all of these hold, the goal does. Forms have no free guards. false: not
+   shown. */
+bool reals_follow(Prover *, Dom ctx, int n, const RealSign *given, RealSign goal);
 #endif

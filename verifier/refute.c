@@ -5,7 +5,7 @@
    only a difference far above rounding counts. Data without a zero come first, so that no
    counterexample hinges on a division by zero where there is another. Values that are not defined
    (1/0, the root of a negative number) are not compared at first; when nothing else is found, an
-   element that only one side defines counts too. */
+   element that the left side alone defines counts too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -191,7 +191,7 @@ static bool usable(const Refute *r, Number x) {
     return r->num->known(x) && isfinite(r->num->approx(x));
 }
 static bool differ(const Refute *r, Number a, Number b) {
-    if (r->undefined) return usable(r, a) != usable(r, b);
+    if (r->undefined) return usable(r, a) && !usable(r, b);
     if (!usable(r, a) || !usable(r, b)) return false;
     if (r->num != &numbers_real) return !r->num->equal(a, b);
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
@@ -307,7 +307,9 @@ static bool prepare(Refute *r, const RefuteOptions *o) {
     r->elements = o->elements ? o->elements : COUNT_MAX;
     r->values_only = o->values_only;
     r->small = o->small;
-    if (!size_facts(w, r->arena, i, &r->facts)) return false;
+    Overflow overflow = overflow_begin(w);
+    bool possible = size_facts(w, r->arena, i, &r->facts);
+    if (overflow_end(w, overflow) || !possible) return false;
     uint32_t nsymbol = intern_count(w->table[TABLE_SYMBOL]) + 1;
     r->value = ARENA_NEW(r->arena, int64_t, nsymbol);
     for (uint32_t k = 0; k < nsymbol; k++) r->value[k] = SIZE_UNKNOWN;

@@ -13,13 +13,7 @@ typedef struct Terms { /* a growing list */
 } Terms;
 
 static void push(Prover *p, Terms *s, Term t) {
-    if (s->n == s->room) {
-        int room = 2 * s->room + 8;
-        Term *v = ARENA_NEW(p->arena, Term, room);
-        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
-        s->v = v;
-        s->room = room;
-    }
+    ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = t;
 }
 static void drop_variable(Prover *p, Term *t, Symbol x) {

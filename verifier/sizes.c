@@ -16,12 +16,7 @@ Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){solved(s, l.p), l.eq}; 
 static void add_fact(SizeFacts *s, Lit l) {
     for (int k = 0; k < s->nfact; k++)
         if (s->fact[k].p == l.p && s->fact[k].eq == l.eq) return;
-    if (s->nfact == s->room) {
-        Lit *v = ARENA_NEW(s->arena, Lit, 2 * s->room + 32);
-        if (s->nfact) memcpy(v, s->fact, sizeof *v * (size_t)s->nfact);
-        s->fact = v;
-        s->room = 2 * s->room + 32;
-    }
+    ARENA_GROW(s->arena, s->fact, s->room, s->nfact + 1);
     s->fact[s->nfact++] = l;
 }
 static void substitute(SizeFacts *s, Symbol x, Poly value) {
@@ -188,5 +183,5 @@ bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
         if (!poly_constant(w, s->fact[k].p, &c)) s->fact[n++] = s->fact[k];
     }
     s->nfact = n;
-    return !w->overflow;
+    return !overflow_noted(w);
 }

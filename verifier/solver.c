@@ -259,12 +259,7 @@ static void note_size(Solver *s, Lit l) {
     s->low[s->nsize++] = low;
 }
 void solver_assume(Solver *s, Lit l) {
-    if (s->nfact == s->roomfact) {
-        Lit *more = ARENA_NEW(s->arena, Lit, 2 * s->roomfact + 16);
-        if (s->nfact) memcpy(more, s->fact, sizeof *more * (size_t)s->nfact);
-        s->fact = more;
-        s->roomfact = 2 * s->roomfact + 16;
-    }
+    ARENA_GROW(s->arena, s->fact, s->roomfact, s->nfact + 1);
     s->fact[s->nfact++] = l;
     note_size(s, l);
     witness_fact(s->witness, l);

@@ -34,13 +34,7 @@ void prover_spend(Prover *p, int steps) {
 }
 
 void words_put(Prover *p, Words *w, uint32_t x) {
-    if (w->n == w->room) {
-        int room = 2 * w->room + 64;
-        uint32_t *v = arena_alloc_raw(p->arena, sizeof *v * (size_t)room);
-        if (w->n) memcpy(v, w->v, sizeof *v * (size_t)w->n);
-        w->v = v;
-        w->room = room;
-    }
+    ARENA_GROW(p->arena, w->v, w->room, w->n + 1);
     w->v[w->n++] = x;
 }
 void words_ratio(Prover *p, Words *w, Ratio r) {
@@ -155,7 +149,7 @@ bool poly_mentions_any(Prover *p, Poly x, int n, const Symbol *v) {
 static Poly subst(Prover *p, Poly x, Map m) {
     if (!poly_mentions_any(p, x, m.n, m.from)) return x;
     Poly r = poly_subst(p->w, x, m.n, m.from, m.to);
-    if (p->w->overflow) prover_fail(p, "a size leaves 64 bits");
+    if (overflow_noted(p->w)) prover_fail(p, "a size leaves 64 bits");
     return r;
 }
 

@@ -1,6 +1,7 @@
 /* verdicts.c -- see verdicts.h. A line of the journal is written in one piece and is only read if
    it ends; a process that is killed while it writes loses that line alone. */
 #include "verifier/verdicts.h"
+#include "graphs/world.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -12,6 +12,7 @@
 #include "graphs/rewrite.h"
 #include "verifier/infer.h"
 #include "verifier/spectator.h"
+#include "graphs/world.h"
 #include <string.h>
 #include <time.h>
 

@@ -5,6 +5,7 @@
 #include "ops/base/intern.h"
 #include "ops/base/main.h"
 #include "rules/taso.h"
+#include "graphs/world.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>

@@ -71,12 +71,7 @@ static void collect(Witness *s, Poly p, int *n, Symbol *v, int room) {
         }
 }
 void witness_fact(Witness *s, Lit l) {
-    if (s->nfact == s->roomfact) {
-        Lit *v = ARENA_NEW(s->arena, Lit, 2 * s->roomfact + 32);
-        if (s->nfact) memcpy(v, s->fact, sizeof *v * (size_t)s->nfact);
-        s->fact = v;
-        s->roomfact = 2 * s->roomfact + 32;
-    }
+    ARENA_GROW(s->arena, s->fact, s->roomfact, s->nfact + 1);
     s->fact[s->nfact++] = l;
     collect(s, l.p, &s->nsymbol, s->symbol, SYMBOLS);
     s->too_many = s->nsymbol > SYMBOLS;

@@ -36,15 +36,9 @@ static Wire walker(Body *b, Slice s) {
 }
 
 static void bind(Import *s, Scope *c, NameId name, Value v) {
-    if (c->n == c->room) {
-        int room = 2 * c->room + 32;
-        NameId *names = ARENA_NEW(s->w->arena, NameId, room);
-        Value *values = ARENA_NEW(s->w->arena, Value, room);
-        if (c->n)
-            memcpy(names, c->name, sizeof *names * (size_t)c->n),
-                memcpy(values, c->value, sizeof *values * (size_t)c->n);
-        c->room = room, c->name = names, c->value = values;
-    }
+    int room = c->room;
+    ARENA_GROW(s->w->arena, c->name, room, c->n + 1);
+    ARENA_GROW(s->w->arena, c->value, c->room, c->n + 1);
     c->name[c->n] = name, c->value[c->n++] = v;
 }
 
@@ -211,7 +205,7 @@ static Value pick(Import *s, Value x, int axis, int64_t t) {
         if (k == axis) d.v[k] = poly_int(s->w, 1), start[k] = poly_int(s->w, t);
         else rest.v[rest.n++] = d.v[k], start[k] = poly_int(s->w, 0);
     }
-    Value y = node_call(s->w, "slice", 1, &x, "starts", (PolyList){d.n, start}, "sizes",
+    Value y = node_call(s->w, &op_slice, 1, &x, "starts", (PolyList){d.n, start}, "sizes",
                         (PolyList){d.n, d.v});
     return y ? reshape_to(s, y, rest) : 0;
 }
@@ -241,7 +235,7 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
             !(v[k] = reshape_to(s, v[k], t.dim)))
             return import_fail(s, "results of other sizes in every turn"), 0;
     Value y = n == 1 ? v[0]
-                     : node_call(s->w, "concat", n, v, "axis", (PolyList){1, &where}, NULL,
+                     : node_call(s->w, &op_concat, n, v, "axis", (PolyList){1, &where}, NULL,
                                  (PolyList){0});
     if (!y) import_fail(s, "results of other sizes in every turn");
     return y;
@@ -282,11 +276,10 @@ static bool turns_new(Turns *l, Import *s, int nin, int nstate, int first_out) {
 }
 
 static void turns_grow(Turns *l) {
-    int64_t room = 2 * l->room + 8;
+    int64_t room = l->room;
     for (int k = 0; k < l->nscan; k++) {
-        Value *v = ARENA_NEW(l->s->w->arena, Value, room);
-        if (l->n) memcpy(v, l->gathered[k], sizeof *v * (size_t)l->n);
-        l->gathered[k] = v;
+        room = l->room;
+        ARENA_GROW(l->s->w->arena, l->gathered[k], room, l->n + 1);
     }
     l->room = room;
 }

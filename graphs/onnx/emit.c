@@ -29,7 +29,7 @@ static bool in_capitals(Draft *d) {
     return true;
 }
 
-static bool item_export(Draft *d, char *text) {
+static bool one_item(Draft *d, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) {
         *same = 0;
@@ -40,7 +40,7 @@ static bool item_export(Draft *d, char *text) {
     }
     if (colon && !equal) {
         *colon = 0;
-        return strcmp(colon + 1, "ignore") == 0 || draft_special(d, text, colon + 1);
+        return strcmp(colon + 1, "ignore") == 0 || item_export(d, text, colon + 1);
     }
     if (equal) *equal = 0;
     int attr = draft_attr(d, text);
@@ -98,7 +98,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
             size_t n = strcspn(at, " ");
             char *item = arena_string(d->w->arena, at, n);
             bool later = strchr(item, ':') && !strchr(item, '=');
-            if (later == (pass == 1) && !item_export(d, item)) return false;
+            if (later == (pass == 1) && !one_item(d, item)) return false;
             at += n;
         }
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
@@ -119,7 +119,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
 /* Does reshape y only put 1s where the reduction inside it took axes away? Then they are one node
    there. */
 static bool kept_reduction(World *w, Node y, Node *inner) {
-    if (strcmp(y.op->name, "reshape") != 0) return false;
+    if (y.op != &op_reshape) return false;
     *inner = node_get(w, value_node(w, y.in[0]));
     int k = inner->op->attrs ? attrs_find(inner->op->attrs, "axes") : -1;
     if (k < 0) k = inner->op->attrs ? attrs_find(inner->op->attrs, "axis") : -1;
@@ -127,7 +127,7 @@ static bool kept_reduction(World *w, Node y, Node *inner) {
     for (const OnnxMap *e = inner->op->onnx; e && e->type; e++)
         keeps |= e->attrs && strstr(e->attrs, "keepdims:reinsert");
     if (!keeps || k < 0 || !inner->nin) return false;
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(w, inner->sig, attr);
     Dims want = value_type(w, inner->in[0])->dim, have = value_type(w, y.out)->dim;
     for (int j = 0; j < attr[k].ints.n; j++) {
@@ -149,7 +149,7 @@ static int64_t version_of(const Model *m, const OnnxMap *e) {
 
 static bool by_table(Model *m, Node node, bool kept, const Around *around, Emit *out,
                      const char **why) {
-    Attr attr[32];
+    Attr attr[ATTRS_MAX];
     sig_attr(m->w, node.sig, attr);
     for (int pass = kept ? 0 : 1; pass < 2;
          pass++) /* a global pooling rather than a reduction of all spatial axes */

@@ -4,6 +4,14 @@
 #include "onnx.pb-c.h"
 #include <string.h>
 
+static void strings(Arena *a, const Theirs *x, Onnx__AttributeProto *p) {
+    p->n_strings = (size_t)x->n;
+    p->strings = ARENA_NEW(a, ProtobufCBinaryData, x->n);
+    for (int k = 0; k < x->n; k++)
+        p->strings[k] =
+            (ProtobufCBinaryData){strlen(x->texts[k]), (uint8_t *)(uintptr_t)x->texts[k]};
+}
+
 Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[],
                  const char *name, const char *doc) {
     Text t = text_new(a);
@@ -21,6 +29,7 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
         if (x->kind == 3)
             p.has_s = 1,
             p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
+        if (x->kind == 8) strings(a, x, &p);
         if (x->kind == 7) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
         size_t n = onnx__attribute_proto__get_packed_size(&p);
         Text attr = text_new(a);

@@ -52,26 +52,25 @@ static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
         blob_put(w, arena_copy(w->arena, v, sizeof *v * (size_t)n), sizeof *v * (size_t)n));
 }
 
-Value node_call(World *w, const char *op, int nin, const Value in[], const char *a, PolyList list,
+Value node_call(World *w, const Op *o, int nin, const Value in[], const char *a, PolyList list,
                 const char *b, PolyList list_b) {
-    const Op *o = op_find(op);
-    Attr attr[16] = {{.word = 0}};
-    bool given[16] = {0};
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
     const char *why, *names[2] = {a, b};
     PolyList lists[2] = {list, list_b};
-    for (int k = 0; o && k < 2; k++) {
+    for (int k = 0; k < 2; k++) {
         int at = names[k] ? attrs_find(o->attrs, names[k]) : -1;
         if (at >= 0) attr[at].ints = lists[k], given[at] = true;
     }
-    return o && node_attrs(w, o, nin ? in[0] : 0, given, attr, &why)
+    return node_attrs(w, o, nin ? in[0] : 0, given, attr, &why)
                ? node_make(w, o, attr, nin, in, 1, &why)
                : 0;
 }
 
 static Value axis_size(World *w, Value v, int axis) {
     Poly start = poly_int(w, axis), one = poly_int(w, 1);
-    Value shape = node_call(w, "shape", 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
-    return shape ? node_call(w, "slice", 1, &shape, "starts", (PolyList){1, &start}, "sizes",
+    Value shape = node_call(w, &op_shape, 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
+    return shape ? node_call(w, &op_slice, 1, &shape, "starts", (PolyList){1, &start}, "sizes",
                              (PolyList){1, &one})
                  : 0;
 }
@@ -107,7 +106,7 @@ static Value size_far(Draft *d, Poly size) {
     return 0;
 }
 
-static Value join(World *w, const char *op, Value a, Value b) {
+static Value join(World *w, const Op *op, Value a, Value b) {
     return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0})
                   : 0;
 }
@@ -123,18 +122,18 @@ static Value composed_value(Draft *d, Poly p, int depth) {
     if (s) {
         SymbolDef def = symbol_def(w, s);
         if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
-        return join(w, def.kind == SYM_FLOOR ? "div" : "min", size_value(d, def.arg[0], depth + 1),
-                    size_value(d, def.arg[1], depth + 1));
+        return join(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
+                    size_value(d, def.arg[0], depth + 1), size_value(d, def.arg[1], depth + 1));
     }
     Monomial m;
     for (PolyScan scan = poly_scan(w, p); poly_next(&scan, &m);) {
         Value term = int_tensor(w, 1, 1, &m.coefficient);
         for (uint32_t k = 0; k < m.degree; k++) {
             Value factor = size_value(d, poly_symbol(w, m.symbol[k]), depth + 1);
-            term = k || m.coefficient != 1 ? join(w, "mul", term, factor) : factor;
+            term = k || m.coefficient != 1 ? join(w, &op_mul, term, factor) : factor;
         }
         if (!term) return 0;
-        sum = sum ? join(w, "add", sum, term) : term;
+        sum = sum ? join(w, &op_add, sum, term) : term;
     }
     return sum;
 }
@@ -164,8 +163,8 @@ static Value list_value(Draft *d, PolyList list) {
             return draft_fail(d, "a size that nothing in the model shows"), 0;
     Poly zero = poly_int(d->w, 0);
     return list.n == 1 ? part[0]
-                       : node_call(d->w, "concat", list.n, part, "axis", (PolyList){1, &zero}, NULL,
-                                   (PolyList){0});
+                       : node_call(d->w, &op_concat, list.n, part, "axis", (PolyList){1, &zero},
+                                   NULL, (PolyList){0});
 }
 
 bool draft_slot(Draft *d, int place, Value v) {

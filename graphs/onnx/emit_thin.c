@@ -35,8 +35,8 @@ Value emit_thin(World *w, Value v, int rank, const Around *around) {
         Dims y = value_type(w, v)->dim, x = value_type(w, n.in[0])->known
                                                 ? value_type(w, n.in[0])->dim
                                                 : (Dims){.n = RANK_MAX + 1};
-        bool reshape = strcmp(n.op->name, "reshape") == 0 && leading_ones_only(w, x, y),
-             broadcast = strcmp(n.op->name, "broadcast") == 0;
+        bool reshape = n.op == &op_reshape && leading_ones_only(w, x, y),
+             broadcast = n.op == &op_broadcast;
         if (x.n > rank || !(reshape || broadcast)) return v;
         v = n.in[0];
     }

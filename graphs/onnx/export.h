@@ -7,11 +7,13 @@
 enum { EMIT_ATTRS = 24, EMIT_SLOTS = 8 };
 typedef struct Theirs { /* an attribute to be written */
     const char *name, *text;
-    int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints */
+    int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints, 8
+                 strings */
     int64_t i;
     float f;
     int n;
     const int64_t *ints;
+    const char *const *texts;
     Slice tensor;
 } Theirs;
 typedef struct Emit { /* one ONNX node that computes a node of ours */
@@ -38,8 +40,6 @@ bool emit_node(Model *, NodeId, const Around *, Emit *, const char **why);
 Value emit_thin(World *, Value, int rank, const Around *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
-/* Einsum's equation; NULL: too many letters. */
-const char *emit_letters(World *, PolyList, int nin);
 bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
 Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[],
                  const char *name, const char *doc); /* contents of a NodeProto */

@@ -4,7 +4,6 @@
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
-enum { IMPORT_ATTRS = 16 };
 typedef enum TheirKind {
     THEIR_NONE,
     THEIR_INT,
@@ -12,6 +11,7 @@ typedef enum TheirKind {
     THEIR_TEXT,
     THEIR_INTS,
     THEIR_FLOATS,
+    THEIR_TEXTS,
     THEIR_TENSOR,
     THEIR_OTHER
 } TheirKind;
@@ -23,6 +23,7 @@ typedef struct Their { /* an attribute of an ONNX node, decoded */
     int n;
     const int64_t *ints;
     const float *floats;
+    const char *const *texts;
     Slice tensor;
 } Their;
 
@@ -32,9 +33,9 @@ typedef struct Import {
     OnnxNode *n;
     const Op *op;
     int nin, nout;
-    const Value *in;         /* of the ONNX node */
-    Attr attr[IMPORT_ATTRS]; /* ours, in the order of op->attrs */
-    bool given[IMPORT_ATTRS];
+    const Value *in;      /* of the ONNX node */
+    Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
+    bool given[ATTRS_MAX];
     uint64_t taken;                                   /* ONNX inputs that became attributes */
     uint64_t named;                                   /* ONNX attributes that an item speaks of */
     bool fold, stretch, stretch_c, keepdims, flatten; /* what is done around the node */
@@ -75,33 +76,9 @@ const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 bool normalize_by_tables(Import *, Value out[]);
 bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */
 
-/* special.c: items X:SPECIAL of ops/op.h, by name. */
-bool special_import(Import *, const char *ours, const char *special);
-bool special_value_tensor(Import *, int attr);
-bool special_range_count(Import *, int attr);
-bool special_sizes_resize(Import *, int attr);
-bool special_axes_resize(Import *, int attr);
-bool special_sizes_resample(Import *, int attr);
-bool special_pads_transposed(Import *, int attr);
-bool special_letters(Import *, int attr); /* special_form.c */
-bool special_hidden(Import *, int attr);
-bool special_rotary(Import *, int attr);
-bool special_to_quantized(Import *, int attr);
-bool special_to_scale(Import *, int attr);
-bool special_axis_dft(Import *, int attr);
-bool special_length_dft(Import *, int attr);
-bool special_rank_3(Import *, int attr);
-bool special_rank_kernel(Import *, int attr);
-bool special_training_attribute(Import *, int attr);
-bool special_training_input(Import *, int attr);
-bool special_training_off(Import *, int attr);
-bool special_shape_like(Import *, int attr);
-bool special_dtype_like(Import *, int attr);
-bool special_count_nonzero(Import *, int attr); /* special_count.c */
-bool special_count_compress(Import *, int attr);
-bool special_count_unique(Import *, int attr);
-bool special_axis_list(Import *, int attr);
-bool special_count_nms(Import *, int attr);
+/* items.c: an item X:SPECIAL of the operator's table. */
+bool item_import(Import *, const char *ours, const char *special);
+bool item_known(const Op *, const char *ours, const char *special); /* there is such an item */
 
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims);

@@ -14,10 +14,11 @@ typedef struct NameInfo {
     int index;  /* of the input, initializer or node */
     Slice type; /* ValueInfoProto that speaks of it; absent: none */
     Value value;
-    bool used;    /* by a node, a subgraph or as an output */
-    bool inner;   /* a subgraph defines it: not for new values */
-    bool pinned;  /* training or an annotation speaks of it: it stays, and means the same */
-    bool trained; /* training changes it: an initializer that is no constant */
+    Value fallback; /* of an input: the constant that it is where a caller gives nothing; 0: none */
+    bool used;      /* by a node, a subgraph or as an output */
+    bool inner;     /* a subgraph defines it: not for new values */
+    bool pinned;    /* training or an annotation speaks of it: it stays, and means the same */
+    bool trained;   /* training changes it: an initializer that is no constant */
 } NameInfo;
 
 typedef struct OnnxNode {
@@ -104,9 +105,9 @@ int branch_forced(Model *, int node);
    it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
-/* emit.c: a node by its operator's name, with up to two lists (or NULL) among its attributes; 0: it
+/* emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it
    refuses them. */
-Value node_call(World *, const char *op, int nin, const Value in[], const char *a, PolyList,
+Value node_call(World *, const Op *, int nin, const Value in[], const char *a, PolyList,
                 const char *b, PolyList);
 
 /* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind

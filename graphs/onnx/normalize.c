@@ -1,5 +1,6 @@
 /* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap;
-   its items are described in ops/op.h). Entries are tried in order; an entry fails as soon as an
+   its items are described in ops/operator.h and in
+   items.def). Entries are tried in order; an entry fails as soon as an
    item does, and the node that no entry fits is opaque: its bytes are carried through, it has the
    types that the file says, and the reason is kept. Invariant: the result depends on the node, its
    input values and the model only, so a node can be normalised again on other inputs to see whether
@@ -29,6 +30,13 @@ bool import_fail(Import *s, const char *format, ...) {
 static void *pb_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
 static void pb_free(void *arena, void *p) { (void)arena, (void)p; }
 
+static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) {
+    const char **texts = ARENA_NEW(a, const char *, p->n_strings);
+    for (size_t k = 0; k < p->n_strings; k++)
+        texts[k] = arena_string(a, (const char *)p->strings[k].data, p->strings[k].len);
+    return texts;
+}
+
 static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     *t = (Their){.kind = THEIR_OTHER, .tensor = x->tensor};
     if (x->tensor.at) t->kind = THEIR_TENSOR;
@@ -43,6 +51,8 @@ static bool decode(Arena *a, const AttrSlice *x, Their *t) {
     else if (x->type == 3 || (!x->type && p->has_s)) t->kind = THEIR_TEXT;
     else if (x->type == 6 || (!x->type && p->n_floats))
         t->kind = THEIR_FLOATS, t->n = (int)p->n_floats;
+    else if (x->type == 8 || (!x->type && p->n_strings))
+        t->kind = THEIR_TEXTS, t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
     else if (x->type == 7 || (!x->type && p->n_ints)) t->kind = THEIR_INTS, t->n = (int)p->n_ints;
     return true;
 }
@@ -252,14 +262,14 @@ static bool must_equal(Import *s, const char *name, const char *value) {
 }
 
 /* One item; `text` may be changed. */
-static bool item_import(Import *s, char *text) {
+static bool one_item(Import *s, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) return *same = 0, must_equal(s, text + (*text == '+'), same + 2);
     if (colon && !equal) {
         *colon = 0;
         Their t;
         if (strcmp(colon + 1, "ignore") == 0) return their(s, text, &t), true;
-        return special_import(s, text, colon + 1) && !s->why;
+        return item_import(s, text, colon + 1) && !s->why;
     }
     if (equal) *equal = 0;
     int attr = our_attr(s->op, text);
@@ -283,7 +293,7 @@ static bool items_import(Import *s, const char *items) {
             size_t n = strcspn(at, " ");
             char *item = arena_string(s->w->arena, at, n);
             bool special = strchr(item, ':') && !strchr(item, '=');
-            if (special == (pass == 1) && !item_import(s, item)) return false;
+            if (special == (pass == 1) && !one_item(s, item)) return false;
             at += n;
         }
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)
@@ -301,21 +311,19 @@ static bool is_shape(const Type *t, PolyList shape) {
 
 static Value make(Import *s, int n, const Value in[], int nout) {
     const char *why = NULL;
-    Attr attr[IMPORT_ATTRS];
-    bool given[IMPORT_ATTRS];
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX];
     memcpy(attr, s->attr, sizeof attr), memcpy(given, s->given, sizeof given);
     if (!node_attrs(s->w, s->op, n ? in[0] : 0, given, attr, &why))
         return import_fail(s, "no attribute %s", why), 0;
     int shape =
-        n == 1 && (strcmp(s->op->name, "reshape") == 0 || strcmp(s->op->name, "broadcast") == 0)
-            ? our_attr(s->op, "shape")
-            : -1;
+        n == 1 && (s->op == &op_reshape || s->op == &op_broadcast) ? our_attr(s->op, "shape") : -1;
     if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
     bool again = s->op->flags & OP_RANDOM && s->n->random;
     Value v = again ? node_rebuild(s->w, s->n->random, in, &why)
                     : node_make(s->w, s->op, attr, n, in, nout, &why);
     if (s->op->flags & OP_RANDOM) s->n->random = v;
-    if (s->w->overflow) return s->w->overflow = false, import_fail(s, "sizes beyond 64 bits"), 0;
+    if (overflow_noted(s->w)) return import_fail(s, "sizes beyond 64 bits"), 0;
     if (!v) import_fail(s, "%s", why);
     return v;
 }
@@ -377,7 +385,7 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     int list = our_attr(s->op, "axes"), one = our_attr(s->op, "axis");
     if (!y || (list < 0 && one < 0)) return y;
     Dims d = value_type(s->w, in[0])->dim;
-    Attr attr[IMPORT_ATTRS];
+    Attr attr[ATTRS_MAX];
     sig_attr(s->w, node_get(s->w, value_node(s->w, y)).sig, attr);
     PolyList axes = attr[list >= 0 ? list : one].ints;
     for (int k = 0; k < axes.n; k++) {
@@ -448,8 +456,10 @@ bool normalize_by_tables(Import *s, Value out[]) {
         for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++) {
             if (!entry_fits(e, s->n)) continue;
             *s = fresh, s->op = op_number(k);
-            if (entry_import(s, e->attrs, out)) return true;
-            s->w->overflow = false;
+            Overflow overflow = overflow_begin(s->w);
+            bool fits = entry_import(s, e->attrs, out);
+            overflow_end(s->w, overflow);
+            if (fits) return true;
             if (!why) why = s->why, fresh.guess = s->guess;
         }
     s->why =

@@ -46,6 +46,9 @@ ModelStats model_stats(const Model *);
 /* Of ONNX's own operator set; 0: the model does not import it. */
 int64_t model_version(const Model *);
 const char *model_input_name(const Model *, int);
+/* What an input is where a caller gives nothing: the initializer of its name, count elements of
+   this type; NULL: there is none such. */
+const void *model_input_default(const Model *, int, DType, int64_t count);
 const char *model_output_name(const Model *, int);
 /* What the size is called here that inputs of the file call so: a name need not be a word there;
    "": it has got a number. NULL: there is none. */

@@ -13,7 +13,7 @@ static void add_type(World *w, Poly *v, int *n, const Type *t) {
 
 static Value opaque_make(Model *m, Slice bytes, int nin, const Value in[], int nout,
                          const Type types[]) {
-    const Op *op = op_find("opaque");
+    const Op *op = &op_opaque;
     Attr *attr = ARENA_NEW(m->w->arena, Attr, attrs_count(op->attrs));
     Poly *v = ARENA_NEW(m->w->arena, Poly, nout * (RANK_MAX + 2));
     const char *why;
@@ -110,28 +110,28 @@ static bool make_constant(Import *s, Value out[]) {
     return out[0] || import_fail(s, "a constant that is no dense tensor of numbers");
 }
 
-void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const char **opaque) {
-    Import s = {.m = m, .w = m->w, .n = n, .in = in, .nin = n->x.nin};
-    m->w->overflow = false;
-    memset(out, 0, sizeof *out * (size_t)n->x.nout);
+static bool understood(Import *s, Value out[]) {
+    const OnnxNode *n = s->n;
     bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64,
          control = false;
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
-    if (n->call) import_fail(&s, "a function of the model");
-    else if (control && control_import(&s, out)) {
-        *opaque = NULL;
-        return;
-    } else if (control || !tables) import_fail(&s, "it is very large");
-    else if (!n->version)
-        import_fail(&s, "domain %s is not among the model's operator sets", n->domain);
-    else if (!n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(&s, out)
-                                                                : normalize_by_tables(&s, out)) {
-        *opaque = NULL;
-        return;
-    }
-    m->w->overflow = false;
-    make_opaque(m, n, &s.guess, in, out);
-    *opaque = s.why;
+    if (n->call) return import_fail(s, "a function of the model");
+    if (control && control_import(s, out)) return true;
+    if (control || !tables) return import_fail(s, "it is very large");
+    if (!n->version)
+        return import_fail(s, "domain %s is not among the model's operator sets", n->domain);
+    return !n->x.domain.n && strcmp(n->type, "Constant") == 0 ? make_constant(s, out)
+                                                              : normalize_by_tables(s, out);
+}
+
+void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const char **opaque) {
+    Import s = {.m = m, .w = m->w, .n = n, .in = in, .nin = n->x.nin};
+    memset(out, 0, sizeof *out * (size_t)n->x.nout);
+    Overflow overflow = overflow_begin(m->w);
+    bool good = understood(&s, out);
+    overflow_end(m->w, overflow);
+    if (!good) make_opaque(m, n, &s.guess, in, out);
+    *opaque = good ? NULL : s.why;
 }
 
 /* Names that a subgraph uses without defining them. `inner`: all names defined in subgraphs,

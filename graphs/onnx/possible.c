@@ -8,6 +8,7 @@
    are the same. */
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
+#include "graphs/world.h"
 #include <string.h>
 
 enum { ROUNDS = 8, SMALL = 1 << 16, FILE_MOST = 1 << 28 };

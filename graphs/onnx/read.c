@@ -110,6 +110,7 @@ static bool read_input(Model *m, int i, Error *e) {
     Type type;
     if (!value_info_type(m, info, m->name[id].text, true, &type, e)) return false;
     m->name[id].type = info;
+    if (was == FROM_INITIALIZER) m->name[id].fallback = m->name[id].value;
     m->name[id].value = graph_input(m->w, m->name[id].text, &type);
     m->input[m->ninput++] = id;
     return true;
@@ -317,6 +318,16 @@ void model_rest(const Model *m) {
 int64_t model_version(const Model *m) { return model_opset(m, (Slice){0}); }
 const Graph *model_graph(const Model *m) { return &m->graph; }
 const char *model_input_name(const Model *m, int i) { return m->name[m->input[i]].text; }
+const void *model_input_default(const Model *m, int i, DType dtype, int64_t count) {
+    const Value v = m->name[m->input[i]].fallback;
+    Type t;
+    const void *bytes;
+    int64_t n;
+    const bool fits = v && constant_get(m->w, v, &t, &bytes) && t.dtype == dtype &&
+                      poly_constant(m->w, type_count(m->w, &t), &n) && n == count;
+    return fits ? bytes : NULL;
+}
+
 const char *model_output_name(const Model *m, int i) { return m->name[m->output[i]].text; }
 
 const char *model_value_name(const Model *m, Value v) {

@@ -101,7 +101,7 @@ static void mark_dear(Player *p, int i, const bool *before, bool *keeps, bool *g
         const Value now = id ? p->now[id] : 0;
         if (!now) continue;
         const bool live = is_live(p->live, p->nlive, now);
-        const bool shape = strcmp(node_get(p->w, value_node(p->w, now)).op->name, "shape") == 0;
+        const bool shape = node_get(p->w, value_node(p->w, now)).op == &op_shape;
         gone[id] = !live && is_live(before, p->nlive, p->m->name[id].value);
         keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]));
         p->dear[i] |= takes && live;
@@ -353,9 +353,9 @@ static void copy_maker(Player *p, Value v, int place) {
 /* An opaque node on inputs that none of its names carry, because a captured name cannot be
    replaced: the captured one means the same. */
 static bool copy_opaque(Player *p, Node node, int place) {
-    Attr a[8], b[8];
+    Attr a[ATTRS_MAX], b[ATTRS_MAX];
     int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
-    if (blob < 0 || strcmp(node.op->name, "opaque") != 0) return false;
+    if (blob < 0 || node.op != &op_opaque) return false;
     sig_attr(p->w, node.sig, a);
     for (int i = 0; i < p->m->nnode; i++) {
         OnnxNode *n = &p->m->node[i];

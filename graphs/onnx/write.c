@@ -327,8 +327,8 @@ bool model_writable(Model *m, const ModelWrite *x, const char **why) {
 }
 
 bool model_exportable(Model *m, const Op *op, const char **why) {
-    bool ok = emit_possible(m, op) || op->expand || strcmp(op->name, "constant") == 0 ||
-              strcmp(op->name, "input") == 0 || strcmp(op->name, "opaque") == 0;
+    bool ok = emit_possible(m, op) || op->expand || op == &op_constant || op == &op_input ||
+              op == &op_opaque;
     *why = ok ? NULL : "the model's operator set has neither the operator nor its definition";
     return ok;
 }

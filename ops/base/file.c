@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -187,11 +188,7 @@ void pieces_add(Pieces *p, const void *at, size_t n) {
         last->n += n;
         return;
     }
-    if (p->n == p->room) {
-        Piece *more = arena_alloc(p->arena, sizeof *more * (size_t)(p->room = 2 * p->room + 16));
-        if (p->n) memcpy(more, p->v, sizeof *more * (size_t)p->n);
-        p->v = more;
-    }
+    ARENA_GROW(p->arena, p->v, p->room, p->n + 1);
     p->v[p->n++] = (Piece){at, n};
 }
 
@@ -222,6 +219,15 @@ bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     /* A link stays one: what it names is replaced. */
     if (!realpath(path, target)) return fail(e, path, "cannot write");
     return replace(target, n, piece, &old, e);
+}
+
+int file_in_memory(int n, const Piece *piece) {
+    int fd = memfd_create("isomer", MFD_CLOEXEC);
+    if (fd >= 0 && write_pieces(fd, n, piece) && lseek(fd, 0, SEEK_SET) == 0) return fd;
+    int why = errno;
+    if (fd >= 0) close(fd);
+    errno = why;
+    return -1;
 }
 
 bool file_write(const char *path, const void *data, size_t n, Error *e) {

@@ -62,7 +62,8 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     if (o->kind == OPT_INT) x = (double)i;
     if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x))
         return fail(p, o, expected(p, o), text);
-    if (o->kind == OPT_INT) *(int64_t *)o->into = i;
+    if (o->kind == OPT_INT && o->is_int) *(int *)o->into = (int)i;
+    else if (o->kind == OPT_INT) *(int64_t *)o->into = i;
     else *(double *)o->into = x;
     return true;
 }
@@ -81,7 +82,10 @@ static void append(Arena *a, StringList *list, const char *text) {
 /* Stores the value; text is NULL for an option without one. */
 static bool put(Parse *p, const OptionDef *o, const char *text) {
     switch (o->kind) {
-    case OPT_FLAG: return *(bool *)o->into = true;
+    case OPT_FLAG:
+        if (o->is_int) *(int *)o->into = 1;
+        else *(bool *)o->into = true;
+        return true;
     case OPT_COUNT: ++*(int *)o->into; return true;
     case OPT_INT:
     case OPT_REAL: return put_number(p, o, text);

@@ -13,7 +13,8 @@ typedef enum OptionKind {
     OPT_HEAD
 } OptionKind;
 /* `into` points at bool, int64_t, double, const char *, StringList or int (OPT_COUNT: how often
-   given); OPT_HEAD is a heading of the help. */
+   given); OPT_HEAD is a heading of the help. A flag or a whole number may also be an int, in
+   structs that are not ours: `is_int`. */
 typedef struct StringList {
     int n;
     const char **v;
@@ -23,6 +24,7 @@ typedef struct OptionDef {
     char letter;      /* 'q' for -q; 0: none */
     OptionKind kind;
     void *into;
+    bool is_int;
     const char *value;  /* name of its value in the help; NULL for flags */
     const char *help;   /* one sentence */
     double least, most; /* range of numbers; both 0: any */

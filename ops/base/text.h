@@ -60,4 +60,6 @@ char *pieces_join(const Pieces *, Arena *); /* a copy in one */
 bool file_write_pieces(const char *path, int n, const Piece *, Error *);
 /* Beside it, synced, then renamed: all or nothing. */
 bool file_write(const char *path, const void *data, size_t n, Error *);
+/* A new file that no folder holds, at its start; -1: errno says why. */
+int file_in_memory(int n, const Piece *);
 #endif

@@ -111,17 +111,12 @@ void attr_print(const World *w, const AttrDef *d, const Attr *a, Text *t) {
 }
 
 static bool parse_list(World *w, Scan *s, PolyList *out) {
-    int room = 8, n = 0;
-    Poly *v = ARENA_NEW(w->arena, Poly, room);
+    int room = 0, n = 0;
+    Poly *v = NULL;
     if (!scan_char(s, '[')) return scan_fail(s, s->at, "expected [");
     if (!scan_char(s, ']')) {
         do {
-            if (n == room) {
-                Poly *more = ARENA_NEW(w->arena, Poly, 2 * room);
-                memcpy(more, v, (size_t)n * sizeof *v);
-                v = more;
-                room *= 2;
-            }
+            ARENA_GROW(w->arena, v, room, n + 1);
             if (!poly_parse(w, s, &v[n++])) return false;
         } while (scan_char(s, ','));
         if (!scan_char(s, ']')) return scan_fail(s, s->at, "expected , or ]");

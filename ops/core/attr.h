@@ -4,6 +4,7 @@
 #define ISOMER_ATTR_H
 #include "ops/core/type.h"
 
+enum { ATTRS_MAX = 16 }; /* the most attributes that an operator has: a test counts them */
 typedef enum AttrKind { A_INT, A_INTS, A_WORD, A_REAL, A_DTYPE, A_BLOB } AttrKind;
 /* How an omitted list is filled from `init`: as it stands, or once for each spatial axis (rank of
    input 0 minus 2), for both sides of each, for each axis. */

@@ -18,14 +18,31 @@ static const char *const function_names[FN_COUNT] = {
 const ExRecord *ex_record(const World *w, Ex e) { return intern_get(w->table[TABLE_EX], e, NULL); }
 
 static bool binds(ExKind k) { return k == EX_SUM || k == EX_MOST || k == EX_TAKE; }
-static bool takes_b(ExKind k) {
-    return k == EX_ADD || k == EX_MUL || k == EX_MAX2 || k == EX_MIN2 || k == EX_POW ||
-           k == EX_IF || k == EX_WHERE || k == EX_TAKE;
-}
-static bool takes_a(ExKind k) { return takes_b(k) || k == EX_FN || k == EX_SUM || k == EX_MOST; }
 static bool takes_dims(ExKind k) { return k == EX_AT || binds(k); }
 static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MOST; }
 static bool takes_word(ExKind k) { return k == EX_PARAM || k == EX_AT || k == EX_FN; }
+
+int ex_children(ExKind k) {
+    switch (k) {
+    case EX_NUM:
+    case EX_REAL:
+    case EX_PARAM:
+    case EX_SIZE:
+    case EX_AT: return 0;
+    case EX_FN:
+    case EX_SUM:
+    case EX_MOST: return 1;
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_POW:
+    case EX_IF:
+    case EX_TAKE: return 2;
+    case EX_WHERE: return 3;
+    }
+    return 0;
+}
 
 /* The node as it stands, without simplifying. */
 static Ex put(World *w, const ExNode *x) {
@@ -37,9 +54,6 @@ static Ex put(World *w, const ExNode *x) {
     ExKind k = x->kind;
     r.head.kind = (uint8_t)k;
     if (takes_word(k)) r.head.word = x->word;
-    if (takes_a(k)) r.head.a = x->a;
-    if (takes_b(k)) r.head.b = x->b;
-    if (k == EX_WHERE) r.head.c = x->c;
     if (k == EX_SIZE) r.head.size = x->size;
     if (k == EX_NUM) r.head.p = x->p, r.head.q = x->q;
     if (k == EX_REAL) memcpy(&r.head.p, &x->real, sizeof r.head.p);
@@ -47,9 +61,8 @@ static Ex put(World *w, const ExNode *x) {
     if (takes_cond(k)) r.head.literals = (uint8_t)x->cond.n;
     r.head.binds = binds(k);
     if (k == EX_AT) r.head.reads = 1u << (x->word < 31 ? x->word : 31);
-    const Ex child[] = {x->a, x->b, x->c};
-    for (int i = 0; i < takes_a(k) + takes_b(k) + (k == EX_WHERE); i++) {
-        const ExRecord *c = ex_record(w, child[i]);
+    for (int i = 0; i < ex_children(k); i++) {
+        const ExRecord *c = ex_record(w, r.head.child[i] = x->child[i]);
         r.head.binds |= c->binds;
         r.head.reads |= c->reads;
     }
@@ -67,9 +80,7 @@ void ex_get(const World *w, Ex e, ExNode *out) {
     memset(out, 0, sizeof *out);
     out->kind = (ExKind)r->kind;
     out->word = r->word;
-    out->a = r->a;
-    out->b = r->b;
-    out->c = r->c;
+    memcpy(out->child, r->child, sizeof out->child);
     out->size = r->size;
     if (out->kind == EX_NUM) out->p = r->p, out->q = r->q;
     if (out->kind == EX_REAL) memcpy(&out->real, &r->p, sizeof out->real);
@@ -102,7 +113,7 @@ static bool lowest(int64_t p, int64_t q, ExNode *x) {
 Ex ex_rational(World *w, int64_t p, int64_t q) {
     ExNode x;
     if (!lowest(p, q, &x)) {
-        w->overflow = true;
+        overflow_note(w);
         x = (ExNode){.kind = EX_NUM, .p = 0, .q = 1};
     }
     return put(w, &x);
@@ -264,12 +275,7 @@ typedef struct Printer {
 static void print(Printer *, Ex);
 
 static void bind(Printer *p, Symbol s) {
-    if (p->n == p->room) {
-        Symbol *more = ARENA_NEW(p->w->scratch, Symbol, 2 * p->room + 8);
-        if (p->n) memcpy(more, p->bound, (size_t)p->n * sizeof *more);
-        p->bound = more;
-        p->room = 2 * p->room + 8;
-    }
+    ARENA_GROW(p->w->scratch, p->bound, p->room, p->n + 1);
     p->bound[p->n++] = s;
 }
 

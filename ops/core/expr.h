@@ -60,10 +60,16 @@ typedef enum ExKind {
     EX_TAKE  /* b where the bound variable dims[0] is the place that the integer a means on its axis
                 of n places (see ex_place) */
 } ExKind;
+enum { EX_CHILDREN = 3 };
 typedef struct ExNode {
     ExKind kind;
     uint32_t word;
-    Ex a, b, c;
+    union {
+        struct {
+            Ex a, b, c;
+        };
+        Ex child[EX_CHILDREN]; /* the same; the first ex_children(kind) of them are used */
+    };
     int64_t p, q;
     double real;
     Poly size;
@@ -72,6 +78,9 @@ typedef struct ExNode {
     Cond cond;
 } ExNode;
 
+/* How many expressions a node of this kind is made of: child[0], child[1], .. Whatever walks all of
+   a tree asks this. */
+int ex_children(ExKind);
 Ex ex_rational(World *, int64_t p, int64_t q);
 /* EX_NUM when it is a dyadic or small rational exactly, else EX_REAL. */
 Ex ex_real(World *, double);

@@ -53,17 +53,9 @@ static void memo_put(Arena *arena, Memo *m, uint32_t key, uint32_t value) {
 }
 
 static void push(Subst *s, Symbol from, Poly to) {
-    if (s->n == s->room) {
-        int room = 2 * s->room + 16;
-        Symbol *f = ARENA_NEW(s->w->scratch, Symbol, room);
-        Poly *t = ARENA_NEW(s->w->scratch, Poly, room);
-        if (s->n)
-            memcpy(f, s->from, (size_t)s->n * sizeof *f),
-                memcpy(t, s->to, (size_t)s->n * sizeof *t);
-        s->from = f;
-        s->to = t;
-        s->room = room;
-    }
+    int room = s->room;
+    ARENA_GROW(s->w->scratch, s->from, room, s->n + 1);
+    ARENA_GROW(s->w->scratch, s->to, s->room, s->n + 1);
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
@@ -121,37 +113,18 @@ static Ex replaced(Subst *s, Ex body, const ExNode *x) {
 
 static Ex rebuild(Subst *s, ExNode *x) {
     switch (x->kind) {
-    case EX_NUM:
-    case EX_REAL:
-    case EX_PARAM: break;
     case EX_SIZE: x->size = in_poly(s, x->size); break;
     case EX_AT:
         for (int i = 0; i < x->n; i++) x->dims[i] = in_poly(s, x->dims[i]);
         if (s->inputs && x->word < (uint32_t)s->ninputs && s->inputs[x->word])
             return replaced(s, s->inputs[x->word], x);
         break;
-    case EX_IF:
-        in_cond(s, &x->cond);
-        x->a = walk(s, x->a);
-        x->b = walk(s, x->b);
-        break;
-    case EX_FN: x->a = walk(s, x->a); break;
-    case EX_WHERE:
-        x->c = walk(s, x->c);
-        x->a = walk(s, x->a);
-        x->b = walk(s, x->b);
-        break;
-    case EX_ADD:
-    case EX_MUL:
-    case EX_MAX2:
-    case EX_MIN2:
-    case EX_POW:
-        x->a = walk(s, x->a);
-        x->b = walk(s, x->b);
-        break;
     case EX_SUM:
     case EX_MOST: return binder(s, x);
     case EX_TAKE: return take(s, x);
+    default:
+        in_cond(s, &x->cond);
+        for (int k = 0; k < ex_children(x->kind); k++) x->child[k] = walk(s, x->child[k]);
     }
     return ex_make(s->w, x);
 }
@@ -186,10 +159,9 @@ static int count_reads(const World *w, Memo *m, Ex e, int input) {
     if (!(r->reads >> (input < 31 ? input : 31) & 1)) return 0;
     if (r->kind == EX_AT) return r->word == (uint32_t)input;
     if (memo_get(m, e, &known)) return (int)known;
-    const Ex child[] = {r->a, r->b, r->c};
     int n = 0;
-    for (int k = 0; k < 3; k++) {
-        int more = child[k] ? count_reads(w, m, child[k], input) : 0;
+    for (int k = 0; k < ex_children((ExKind)r->kind); k++) {
+        int more = count_reads(w, m, r->child[k], input);
         n = n > INT_MAX - more ? INT_MAX : n + more;
     }
     memo_put(w->scratch, m, e, (uint32_t)n);

@@ -25,12 +25,9 @@ static Poly reduce(Facts *f, Poly p) {
 }
 
 Poly facts_reduce(Facts *f, Poly p) {
-    bool before = f->w->overflow;
-    f->w->overflow = false;
+    Overflow overflow = overflow_begin(f->w);
     Poly q = reduce(f, p);
-    if (f->w->overflow) q = p;
-    f->w->overflow = before;
-    return q;
+    return overflow_end(f->w, overflow) ? p : q;
 }
 
 /* p = g*h + c >= 0 for integers means h + floor(c/g) >= 0. */
@@ -48,11 +45,11 @@ static Poly tighten(World *w, Poly p) {
 
 void facts_add(Facts *f, Poly p) {
     int64_t c;
-    if (!f->w->overflow) p = tighten(f->w, p);
-    if (f->w->overflow || poly_constant(f->w, p, &c)) return;
+    if (!overflow_noted(f->w)) p = tighten(f->w, p);
+    if (overflow_noted(f->w) || poly_constant(f->w, p, &c)) return;
     for (int i = 0; i < f->nfact; i++)
         if (f->fact[i].p == p) return;
-    f->fact = facts_room(f->arena, f->fact, f->nfact, &f->room_fact, sizeof *f->fact);
+    ARENA_GROW(f->arena, f->fact, f->room_fact, f->nfact + 1);
     f->fact[f->nfact++] = (Fact){p, 0};
     facts_learn(f, p);
 }
@@ -104,7 +101,7 @@ static bool name_quotient(Facts *f, Poly p, Poly *renamed) {
             Symbol q = symbol_data(w);
             Poly to = poly_symbol(w, q), value;
             *renamed = poly_subst(w, p, 1, &m.symbol[i], &to);
-            if (!solve(f, *renamed, &solved, &value) || solved != s || w->overflow) continue;
+            if (!solve(f, *renamed, &solved, &value) || solved != s || overflow_noted(w)) continue;
             const Known *k = known(f, m.symbol[i]);
             facts_at_least(f, q, k && k->bounded ? k->least : INT64_MIN);
             return true;
@@ -121,7 +118,7 @@ static bool enter_solved(Facts *f, Symbol s, Poly value) {
         from[i] = f->from[i];
         to[i] = poly_subst(w, f->to[i], 1, &s, &value);
     }
-    if (w->overflow) return false;
+    if (overflow_noted(w)) return false;
     from[f->nsolved] = s;
     to[f->nsolved] = value;
     f->from = from;
@@ -142,11 +139,13 @@ static void replace(Facts *f, Symbol s, Poly value) {
     f->fact = NULL;
     f->nfact = f->room_fact = 0;
     for (int i = 0; i < n; i++) {
+        Overflow overflow = overflow_begin(w);
         facts_add(f, reduce(f, old[i].p));
-        w->overflow = false;
+        overflow_end(w, overflow);
     }
+    Overflow overflow = overflow_begin(w);
     if (bounded) facts_add(f, poly_sub(w, value, poly_int(w, least)));
-    w->overflow = false;
+    overflow_end(w, overflow);
 }
 
 /* Divides p == 0 by its content and by symbols known to be at least 1. */
@@ -166,7 +165,7 @@ static bool use_equation(Facts *f, Poly p) {
     Poly value, renamed;
     int64_t c;
     p = cancel_positive(f, reduce(f, p));
-    if (f->w->overflow || poly_constant(f->w, p, &c)) return true;
+    if (overflow_noted(f->w) || poly_constant(f->w, p, &c)) return true;
     facts_learn(f, p);
     facts_settle(f, 0, 0);
     if (!solve(f, p, &s, &value)) {
@@ -176,17 +175,20 @@ static bool use_equation(Facts *f, Poly p) {
         facts_settle(f, 0, 0);
         solve(f, p, &s, &value);
     }
-    if (!f->w->overflow) replace(f, s, value);
+    if (!overflow_noted(f->w)) replace(f, s, value);
     return true;
 }
 
 /* Solving one may make another solvable. */
 static void use_open(Facts *f) {
-    for (int i = 0; i < f->nopen; i++)
-        if (use_equation(f, f->open[i])) {
-            f->open[i] = f->open[--f->nopen];
-            i = -1;
-        }
+    for (int i = 0; i < f->nopen; i++) {
+        Overflow overflow = overflow_begin(f->w);
+        bool used = use_equation(f, f->open[i]);
+        overflow_end(f->w, overflow);
+        if (!used) continue;
+        f->open[i] = f->open[--f->nopen];
+        i = -1;
+    }
 }
 
 static void settle_all(Facts *f) {
@@ -194,24 +196,25 @@ static void settle_all(Facts *f) {
     if (!f->nopen) return;
     use_open(f);
     for (int i = 0; i < f->nopen; i++) {
-        f->w->overflow = false;
+        Overflow overflow = overflow_begin(f->w);
         Poly q = cancel_positive(f, reduce(f, f->open[i]));
         facts_add(f, q);
         facts_add(f, poly_scale(f->w, q, -1));
+        overflow_end(f->w, overflow);
     }
     facts_settle(f, 0, 0);
 }
 
 void facts_assume(Facts *f, Lit l) {
     World *w = f->w;
-    bool before = w->overflow, more = false;
+    bool more = false;
     int first = l.eq ? 0 : f->nfact;
     int64_t c;
-    w->overflow = false;
+    Overflow overflow = overflow_begin(w);
     Poly p = reduce(f, l.p);
-    if (!w->overflow && !poly_constant(w, p, &c)) {
+    if (!overflow_noted(w) && !poly_constant(w, p, &c)) {
         if (l.eq) {
-            f->open = facts_room(f->arena, f->open, f->nopen, &f->room_open, sizeof *f->open);
+            ARENA_GROW(f->arena, f->open, f->room_open, f->nopen + 1);
             f->open[f->nopen++] = p;
         } else {
             facts_add(f, p);
@@ -220,7 +223,7 @@ void facts_assume(Facts *f, Lit l) {
         for (int i = 0; i < f->nknown; i++) more |= facts_round(f, i, first);
         if (more) facts_settle(f, 0, 0);
     }
-    w->overflow = before;
+    overflow_end(w, overflow);
 }
 
 static void give(Facts *f, Symbol s, int64_t least) {
@@ -229,13 +232,12 @@ static void give(Facts *f, Symbol s, int64_t least) {
             if (f->given[i].least < least) f->given[i].least = least;
             return;
         }
-    f->given = facts_room(f->arena, f->given, f->ngiven, &f->room_given, sizeof *f->given);
+    ARENA_GROW(f->arena, f->given, f->room_given, f->ngiven + 1);
     f->given[f->ngiven++] = (Given){s, least};
     for (int i = 0; known(f, s) && i < f->nknown; i++) f->known[i].bounded = false;
 }
 
 void facts_at_least(Facts *f, Symbol s, int64_t least) {
-    bool before = f->w->overflow;
     for (int i = 0; i < f->nsolved; i++)
         if (f->from[i] == s) {
             if (least != INT64_MIN)
@@ -243,10 +245,10 @@ void facts_at_least(Facts *f, Symbol s, int64_t least) {
                     f, (Lit){poly_sub(f->w, poly_symbol(f->w, s), poly_int(f->w, least)), false});
             return;
         }
-    f->w->overflow = false;
+    Overflow overflow = overflow_begin(f->w);
     give(f, s, least);
     facts_settle(f, 0, 0);
-    f->w->overflow = before;
+    overflow_end(f->w, overflow);
 }
 
 /* ---- questions */
@@ -260,7 +262,7 @@ static bool prove_case(Facts *f, Poly p, Symbol m, Poly is, Poly other, int spli
     facts_add(f, poly_sub(w, other, is));
     facts_add(f, poly_sub(w, x, is));
     facts_learn(f, goal);
-    bool ok = !w->overflow;
+    bool ok = !overflow_noted(w);
     facts_settle(f, nknown, nfact);
     ok = ok && prove(f, goal, splits - 1);
     f->nknown = nknown;
@@ -288,17 +290,16 @@ static bool ask(Facts *f, Poly p, int sign) {
     Facts saved = *f;
     ArenaMark mine = arena_mark(f->arena);
     WorldMark mark = world_mark(w);
-    bool before = w->overflow;
-    w->overflow = false;
+    Overflow overflow = overflow_begin(w);
     p = reduce(f, poly_scale(w, p, sign));
-    bool ok = !w->overflow;
+    bool ok = !overflow_noted(w);
     if (ok) {
         facts_learn(f, p);
         facts_settle(f, saved.nknown, saved.nfact);
-        ok = prove(f, p, SPLITS) && !w->overflow;
+        ok = prove(f, p, SPLITS);
     }
     *f = saved;
-    w->overflow = before;
+    ok &= !overflow_end(w, overflow);
     world_reset(w, mark);
     if (f->arena != w->arena) arena_reset(f->arena, mine);
     return ok;

@@ -32,8 +32,6 @@ struct Facts {
     Poly *open;
 };
 
-/* The array, moved if it had no room for one more. */
-void *facts_room(Arena *, void *array, int n, int *room, size_t size);
 Poly facts_shift(Facts *, Poly);
 /* P >= 0 follows, where every symbol of p is in `known`; also false on overflow. */
 bool facts_prove(Facts *, Poly);
@@ -43,6 +41,6 @@ void facts_learn(Facts *, Poly);
 /* That floor, if it is one, against the facts from `fact` on; true: facts were added. */
 bool facts_round(Facts *, int known, int fact);
 /* Bounds and definitions of the symbols from `known` on, to a fixpoint; shifts the facts from
-   `fact` on. Clears world->overflow. */
+   `fact` on. What overflows is left out. */
 void facts_settle(Facts *, int known, int fact);
 #endif

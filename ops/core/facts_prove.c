@@ -9,14 +9,6 @@
 
 enum { DEPTH = 5, STEPS = 400, ROUNDS = 6 };
 
-void *facts_room(Arena *arena, void *array, int n, int *room, size_t size) {
-    if (n < *room) return array;
-    *room = 2 * *room + 8;
-    void *more = arena_alloc(arena, (size_t)*room * size);
-    if (n) memcpy(more, array, (size_t)n * size);
-    return more;
-}
-
 static Known *find(const Facts *f, Symbol s) {
     for (int i = 0; i < f->nknown; i++)
         if (f->known[i].symbol == s) return &f->known[i];
@@ -112,7 +104,7 @@ static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Po
     int64_t g = gcd(c, d), a = d / g;
     Poly scaled = poly_add(w, poly_scale(w, p, a), poly_int(w, a - 1));
     Poly next = poly_sub(w, scaled, poly_scale(w, poly_mul(w, m, fact), c / g));
-    return !w->overflow && search(s, next, depth - 1);
+    return !overflow_noted(w) && search(s, next, depth - 1);
 }
 
 static bool search(Search *s, Poly p, int depth) {
@@ -127,7 +119,7 @@ static bool search(Search *s, Poly p, int depth) {
         while (poly_next(&scan, &n) && n.degree + (bad.degree == 0)) {
             if (--s->steps < 0) return false;
             if (cancel(s, p, &bad, &n, fact, depth)) return true;
-            if (f->w->overflow) return false;
+            if (overflow_noted(f->w)) return false;
         }
     }
     return false;
@@ -135,30 +127,29 @@ static bool search(Search *s, Poly p, int depth) {
 
 bool facts_prove(Facts *f, Poly p) {
     bool ok = false;
-    if (f->w->overflow) return false;
+    if (overflow_noted(f->w)) return false;
+    Overflow overflow = overflow_begin(f->w);
     Poly shifted = facts_shift(f, p);
-    for (int floors = 0; floors < 2 && !ok && !f->w->overflow; floors++) {
+    for (int floors = 0; floors < 2 && !ok && !overflow_noted(f->w); floors++) {
         Search s = {f, STEPS, floors};
         ok = search(&s, shifted, DEPTH);
     }
-    ok &= !f->w->overflow;
-    f->w->overflow = false;
-    return ok;
+    return !overflow_end(f->w, overflow) && ok;
 }
 
 /* p >= *v for a number, read off the shifted coefficients; where that fails, and if asked to, 0 is
    tried. */
 static bool least_value(Facts *f, Poly p, bool try, int64_t *v) {
     bool ok = true;
-    if (f->w->overflow) return false;
+    if (overflow_noted(f->w)) return false;
+    Overflow overflow = overflow_begin(f->w);
     PolyScan s = poly_scan(f->w, facts_shift(f, p));
     *v = 0;
     for (Monomial m; poly_next(&s, &m);) {
         if (!m.degree) *v = m.coefficient;
         else ok &= harmless(f, &m);
     }
-    ok &= !f->w->overflow;
-    f->w->overflow = false;
+    ok &= !overflow_end(f->w, overflow);
     if (!ok && try && facts_prove(f, p)) {
         *v = 0;
         ok = true;
@@ -263,7 +254,7 @@ static void round_fact(Facts *f, Symbol floor, const SymbolDef *d, Poly fact) {
     for (Monomial m; poly_next(&s, &m);)
         if (!m.degree) c = m.coefficient;
     bool number = poly_constant(w, d->arg[1], &b);
-    if (w->overflow || (!number && c < 0) ||
+    if (overflow_noted(w) || (!number && c < 0) ||
         !poly_divide(w, poly_sub(w, rest, poly_int(w, c)), d->arg[1], &q))
         return;
     facts_add(f, poly_sub(w, poly_sub(w, poly_symbol(w, floor), q),
@@ -312,18 +303,16 @@ void facts_learn(Facts *f, Poly p) {
             SymbolDef d = symbol_def(f->w, m.symbol[i]);
             for (uint32_t k = 0; k < d.narg; k++) facts_learn(f, d.arg[k]);
             if (find(f, m.symbol[i])) continue;
-            f->known = facts_room(f->arena, f->known, f->nknown, &f->room_known, sizeof *f->known);
+            ARENA_GROW(f->arena, f->known, f->room_known, f->nknown + 1);
             f->known[f->nknown++] = (Known){.symbol = m.symbol[i]};
         }
 }
 
 static void shift_from(Facts *f, int fact) {
     for (int i = fact; i < f->nfact; i++) {
-        bool before = f->w->overflow;
-        f->w->overflow = false;
+        Overflow overflow = overflow_begin(f->w);
         Poly p = facts_shift(f, f->fact[i].p);
-        f->fact[i].shifted = f->w->overflow ? 0 : p; /* 0 >= 0 says nothing */
-        f->w->overflow = before;
+        f->fact[i].shifted = overflow_end(f->w, overflow) ? 0 : p; /* 0 >= 0 says nothing */
     }
 }
 
@@ -334,11 +323,12 @@ void facts_settle(Facts *f, int known, int fact) {
     for (int round = 0; changed && round < ROUNDS; round++) {
         changed = false;
         for (int i = known; i < f->nknown; i++) {
+            Overflow overflow = overflow_begin(f->w);
             bool better = improve(f, i);
             if (better) shift_from(f, fact);
             bool more = define(f, i);
             if (more) shift_from(f, fact);
-            f->w->overflow = false;
+            overflow_end(f->w, overflow);
             changed |= better || more;
         }
     }

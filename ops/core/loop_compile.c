@@ -58,11 +58,7 @@ static void fail(Compile *c, const char *why) {
 }
 
 static void put(Words *s, int64_t v) {
-    if (s->n == s->room) {
-        int64_t *more = ARENA_NEW(s->arena, int64_t, s->room = s->room ? 2 * s->room : 64);
-        if (s->n) memcpy(more, s->v, (size_t)s->n * sizeof *more);
-        s->v = more;
-    }
+    ARENA_GROW(s->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = v;
 }
 
@@ -345,7 +341,6 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
         y = depends_of(c, x->a) | cond_depends(c, &x->cond);
         for (int j = 0; j < x->n; j++) y &= ~(1ull << var[j]);
         return y;
-    case EX_WHERE: return depends_of(c, x->a) | depends_of(c, x->b) | depends_of(c, x->c);
     case EX_TAKE:
         var[0] = declare(c, poly_is_symbol(c->w, x->dims[0]));
         y = c->extent[var[0]] ? depends_of(c, x->b) & ~(1ull << var[0]) : 0;
@@ -353,11 +348,7 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
     default: break;
     }
     y = x->kind == EX_IF ? cond_depends(c, &x->cond) : 0;
-    bool one = x->kind == EX_FN, two = x->kind == EX_ADD || x->kind == EX_MUL ||
-                                       x->kind == EX_MAX2 || x->kind == EX_MIN2 ||
-                                       x->kind == EX_POW;
-    if (one || two || x->kind == EX_IF) y |= depends_of(c, x->a);
-    if (two || x->kind == EX_IF) y |= depends_of(c, x->b);
+    for (int j = 0; j < ex_children(x->kind); j++) y |= depends_of(c, x->child[j]);
     return y;
 }
 

@@ -17,11 +17,7 @@ StepBuf stepbuf_new(World *w, Sizes sizes, Arena *arena) {
 }
 
 Step *step_add(StepBuf *b, StepKind kind, int nview, const View view[]) {
-    if (b->n == b->room) {
-        Step *more = ARENA_NEW(b->arena, Step, b->room = b->room ? 2 * b->room : 4);
-        if (b->n) memcpy(more, b->v, (size_t)b->n * sizeof *more);
-        b->v = more;
-    }
+    ARENA_GROW(b->arena, b->v, b->room, b->n + 1);
     Step *s = &b->v[b->n++];
     *s = (Step){.kind = kind,
                 .nview = nview,
@@ -314,6 +310,13 @@ static int emit_function(Program *p, Ex e, const ExNode *x) {
     return instruct(p, e, (ScalarOp)op[x->word], a, x->word == FN_DELTA ? number(p, 0, 0) : 0, 0);
 }
 
+static int emit_where(Program *p, Ex e, const ExNode *x) {
+    int c = emit(p, x->c), a = c < 0 ? -1 : emit(p, x->a), b = a < 0 ? -1 : emit(p, x->b);
+    int y = instruct(p, e, C_WHERE, c, a < b ? a : b, 0);
+    if (y >= 0) p->code[y].b = (uint8_t)a, p->code[y].c = (uint8_t)b;
+    return y;
+}
+
 static int emit_new(Program *p, Ex e) {
     ExNode x;
     int64_t n;
@@ -329,6 +332,7 @@ static int emit_new(Program *p, Ex e) {
     case EX_MIN2: return pair(p, e, C_MIN, x.a, x.b);
     case EX_POW: return pair(p, e, C_POW, x.a, x.b);
     case EX_FN: return emit_function(p, e, &x);
+    case EX_WHERE: return emit_where(p, e, &x);
     default: return -1;
     }
 }
@@ -350,14 +354,13 @@ static bool find_reduced(Program *p, Ex e) {
         p->reduced = e;
         p->kind = x.kind == EX_SUM ? REDUCE_SUM : REDUCE_MAX;
         return true;
-    case EX_ADD:
-    case EX_MUL:
-    case EX_MAX2:
-    case EX_MIN2:
-    case EX_POW: return find_reduced(p, x.a) && find_reduced(p, x.b);
-    case EX_FN: return find_reduced(p, x.a);
-    default: return x.kind != EX_IF && x.kind != EX_WHERE && x.kind != EX_TAKE;
+    case EX_IF:
+    case EX_TAKE: return false;
+    default: break;
     }
+    for (int k = 0; k < ex_children(x.kind); k++)
+        if (!find_reduced(p, x.child[k])) return false;
+    return true;
 }
 
 /* The input of the reduction as view[1]: the output's axes, then the bound variables. */

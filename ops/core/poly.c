@@ -13,7 +13,7 @@ enum { HEAD = 2, WORDS_MOST = 1 << 15, TERMS_MOST = 1 << 13, DEGREE_MOST = 256 }
 static size_t words(uint32_t degree) { return HEAD + (degree + 1) / 2; }
 
 static Poly overflowed(World *w) {
-    w->overflow = true;
+    overflow_note(w);
     return 0;
 }
 
@@ -234,13 +234,12 @@ bool poly_monomial_quotient(World *w, const Monomial *x, const Monomial *y, int6
 }
 
 bool poly_divide(World *w, Poly a, Poly b, Poly *quotient) {
-    bool before = w->overflow;
     PolyScan sb = poly_scan(w, b);
     Monomial x, y;
     Poly q = 0, t;
     if (!poly_next(&sb, &y)) return false;
-    w->overflow = false;
-    while (a && !w->overflow) {
+    Overflow overflow = overflow_begin(w);
+    while (a && !overflow_noted(w)) {
         PolyScan sa = poly_scan(w, a);
         poly_next(&sa, &x);
         if (y.coefficient == -1 && x.coefficient == INT64_MIN) break;
@@ -250,8 +249,7 @@ bool poly_divide(World *w, Poly a, Poly b, Poly *quotient) {
         q = poly_add(w, q, t);
         a = poly_sub(w, a, poly_mul(w, t, b));
     }
-    bool ok = !a && !w->overflow;
-    w->overflow = before;
+    bool ok = !overflow_end(w, overflow) && !a;
     if (ok) *quotient = q;
     return ok;
 }

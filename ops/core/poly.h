@@ -1,7 +1,7 @@
 /* poly.h -- integer polynomials over symbols, hash-consed: equal polynomials are the same number,
    whatever order they were made in. Coefficients are int64; what leaves them, and a polynomial of
-   absurdly many terms, sets world->overflow and yields 0. A symbol is a name or is interned by its
-   definition, so that floor(n/2) met twice is one symbol. */
+   absurdly many terms, is noted (overflow_note) and yields 0. A symbol is a name or is interned by
+   its definition, so that floor(n/2) met twice is one symbol. */
 #ifndef ISOMER_POLY_H
 #define ISOMER_POLY_H
 #include "ops/base/text.h"

@@ -331,12 +331,10 @@ static bool parse_sum(Parser *p, Poly *out) {
 
 bool poly_parse(World *w, Scan *s, Poly *out) {
     Parser p = {w, s, 0};
-    bool before = w->overflow;
     blank(s);
     const char *at = s->at;
-    w->overflow = false;
+    Overflow overflow = overflow_begin(w);
     bool ok = parse_sum(&p, out);
-    if (ok && w->overflow) ok = scan_fail(s, at, "a coefficient leaves 64 bits");
-    w->overflow = before;
+    if (overflow_end(w, overflow) && ok) ok = scan_fail(s, at, "a coefficient leaves 64 bits");
     return ok;
 }

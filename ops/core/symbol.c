@@ -95,7 +95,7 @@ static void divide_rest(World *w, Poly a, Poly b, Poly *q, Poly *r) {
     Monomial y, x;
     *q = *r = 0;
     leading(w, b, &y);
-    while (leading(w, a, &x) && !w->overflow) {
+    while (leading(w, a, &x) && !overflow_noted(w)) {
         int64_t c;
         Poly t, one = poly_from(w, 1, &x);
         if (!floor_int(x.coefficient, y.coefficient, &c) || !c ||
@@ -187,7 +187,7 @@ Poly poly_floor(World *w, Poly a, Poly b) {
     int64_t nb;
     Poly whole = 0, q, r;
     if (!b) {
-        w->overflow = true;
+        overflow_note(w);
         return 0;
     }
     if (poly_divide(w, a, b, &q)) return q;
@@ -198,15 +198,15 @@ Poly poly_floor(World *w, Poly a, Poly b) {
     }
     divide_rest(w, a, b, &whole, &r);
     a = r;
-    if (poly_constant(w, b, &nb) && !w->overflow) {
+    if (poly_constant(w, b, &nb) && !overflow_noted(w)) {
         if (cancel_but_constant(w, &a, &nb) || flatten(w, &a, &nb))
             return poly_add(w, whole, poly_floor(w, a, poly_int(w, nb)));
     } else {
         Poly b_before = b;
         cancel_content(w, &a, &b);
-        if (b != b_before && !w->overflow) return poly_add(w, whole, poly_floor(w, a, b));
+        if (b != b_before && !overflow_noted(w)) return poly_add(w, whole, poly_floor(w, a, b));
     }
-    if (w->overflow) return 0;
+    if (overflow_noted(w)) return 0;
     if (!a) return whole;
     return poly_add(w, whole, poly_symbol(w, symbol_put(w, SYM_FLOOR, 0, 2, (Poly[]){a, b})));
 }

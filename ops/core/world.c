@@ -2,6 +2,7 @@
    in its arena; the indices of the tables and the columns lie on the heap, so that a reset of the
    arena leaves them. Invariant: a column's rows from `valid` on hold nothing that may be read. */
 #include "ops/core/world.h"
+#include <assert.h>
 #include <string.h>
 
 static void free_columns(void *world) {
@@ -81,3 +82,23 @@ uint32_t world_word(World *w, const char *text) {
 const char *world_text(const World *w, uint32_t word) {
     return intern_get(w->table[TABLE_WORD], word, NULL);
 }
+
+/* ---- overflow */
+
+Overflow overflow_begin(World *w) {
+    Overflow o = {w->overflow.now, ++w->overflow.depth};
+    w->overflow.now = false;
+    return o;
+}
+
+bool overflow_end(World *w, Overflow o) {
+    bool noted = w->overflow.now;
+    assert(w->overflow.depth == o.depth);
+    w->overflow.now = o.before;
+    w->overflow.depth = o.depth - 1;
+    return noted;
+}
+
+bool overflow_noted(const World *w) { return w->overflow.now; }
+
+void overflow_note(World *w) { w->overflow.now = true; }

@@ -44,10 +44,12 @@ typedef struct World {
     uint32_t fresh;  /* next serial of bound, data and random symbols */
     uint32_t resets; /* how often world_reset ran: what was kept of the arena for an older id is
                         stale when it changed */
-    bool overflow; /* an operation on polynomials left int64 since this was last cleared: its result
-                      must not be used */
-    void *ops;     /* owned by ops/signature.c */
-    void *graphs;  /* owned by graphs/ */
+    struct {
+        bool now; /* for overflow_* only */
+        int depth;
+    } overflow;
+    void *ops;    /* owned by ops/signature.c */
+    void *graphs; /* owned by graphs/ */
 } World;
 typedef struct WorldMark {
     ArenaMark arena;
@@ -62,5 +64,18 @@ void world_reset(World *, WorldMark); /* forgets every id given since the mark *
 void column_init(World *, Column *, Table, size_t size);
 void *column_at(World *, Column *, uint32_t id);
 uint32_t world_word(World *, const char *); /* an interned name */
+
+/* Arithmetic on sizes that leaves int64, or grows beyond all reason, gives 0 and is noted in the
+   World. Whoever computes asks for it: between overflow_begin and overflow_end what was noted
+   before does not count, and afterwards it is as it was. Stretches nest; where an end was
+   forgotten, the end of the one around it asserts. */
+typedef struct Overflow {
+    bool before;
+    int depth;
+} Overflow;
+Overflow overflow_begin(World *) __attribute__((warn_unused_result));
+bool overflow_end(World *, Overflow); /* true: something was noted since its begin */
+bool overflow_noted(const World *);   /* true: something was noted since the last begin */
+void overflow_note(World *);
 const char *world_text(const World *, uint32_t word);
 #endif

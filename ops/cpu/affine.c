@@ -54,7 +54,8 @@ static bool combine(int op, double as, double at, double bs, double bt, double *
 /* Products are affine if one side is a vector, quotients and functions if what they take is one. */
 static Form form_of_result(Analysis *n, int i) {
     const Scalar *c = &n->step->code[i];
-    const bool two = c->op < C_NEG;
+    const bool two = scalar_values(c->op) > 1;
+    if (c->op == C_WHERE) return OTHER;
     const Form a = n->form[c->a], b = two ? n->form[c->b] : VECTOR;
     if (a == OTHER || b == OTHER) return OTHER;
     if ((c->op == C_MUL && a == AFFINE && b == AFFINE) || (c->op == C_DIV && b == AFFINE))
@@ -79,8 +80,10 @@ static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
     needed[s->ncode - 1] = true;
     for (int i = s->ncode - 1; i >= 0; i--) {
         if (!needed[i] || i == cut || s->code[i].op <= C_CONST) continue;
+        const int values = scalar_values(s->code[i].op);
         needed[s->code[i].a] = true;
-        if (s->code[i].op < C_NEG) needed[s->code[i].b] = true;
+        if (values > 1) needed[s->code[i].b] = true;
+        if (values > 2) needed[s->code[i].c] = true;
     }
     *n = 0;
     for (int i = 0; i < s->ncode; i++) {
@@ -88,8 +91,7 @@ static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
         if (!needed[i]) continue;
         if (i != cut && c.op == C_ACC) return false;
         if (i == cut) c = (Scalar){.op = C_ACC};
-        else if (c.op > C_CONST)
-            c.b = c.op < C_NEG ? (uint8_t)number[c.b] : 0, c.a = (uint8_t)number[c.a];
+        else scalar_renumber(&c, number);
         number[i] = *n;
         out[(*n)++] = c;
     }

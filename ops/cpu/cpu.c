@@ -18,7 +18,7 @@ static const Maker *const makers[STEP_KIND_COUNT] = {
     [S_GEMM] = &gemm_maker,    [S_CONV] = &conv_maker,     [S_POOL] = &pool_maker,
     [S_EWISE] = &vector_maker, [S_REDUCE] = &reduce_maker, [S_COPY] = &copy_maker,
     [S_FILL] = &fill_maker,    [S_LOOP] = &loop_maker,     [S_SOFTMAX] = &softmax_maker,
-    [S_OP] = &op_maker,
+    [S_OP] = &op_maker,        [S_SAMPLE] = &sample_maker,
 };
 
 /* ---- the device */
@@ -167,7 +167,8 @@ static bool well_formed(const Step *s) {
     for (int i = 0; i < s->nview; i++)
         if (!view_well_formed(s, i)) return false;
     static const int least[STEP_KIND_COUNT] = {
-        [S_GEMM] = 3, [S_CONV] = 3, [S_POOL] = 2, [S_REDUCE] = 2, [S_COPY] = 2, [S_SOFTMAX] = 2};
+        [S_GEMM] = 3, [S_CONV] = 3,    [S_POOL] = 2,  [S_REDUCE] = 2,
+        [S_COPY] = 2, [S_SOFTMAX] = 2, [S_SAMPLE] = 2};
     return s->nview >= least[s->kind] && (s->kind != S_FILL || s->ncode > 0);
 }
 static int cpu_choices(Device *d, const Step *s) {

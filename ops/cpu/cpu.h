@@ -74,7 +74,8 @@ void shared_drop(Device *, void *);
 void *cpu_hold(Device *, const void *bytes, size_t n);
 /* An empty place: what is put there is dropped when the kernel is forgotten. */
 Share *build_share(Build *);
-void kernel_drop(Kernel *); /* all of them */
+void kernel_drop(Kernel *);   /* all of them */
+void kernel_forget(Kernel *); /* a kernel within another: all but its arena */
 
 /* ---- operand.c */
 bool dtype_numeric(int dtype);
@@ -97,6 +98,8 @@ typedef struct Nest {
     int64_t count, dim[STEP_RANK], *stride;
 } Nest;
 Nest nest_new(Arena *, const View *const view[], int n);
+/* An axis of one place where there is none. */
+void nest_with_axis(Nest *);
 /* Steps the axes before the last `inner`; false: all done. */
 bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
 /* Goes to the step of this number. */
@@ -207,7 +210,7 @@ typedef struct Maker {
     bool rows; /* split_rows cuts its steps; else it does so itself */
 } Maker;
 extern const Maker gemm_maker, conv_maker, pool_maker, vector_maker, fill_maker, reduce_maker,
-    copy_maker, softmax_maker, loop_maker, op_maker;
+    copy_maker, softmax_maker, sample_maker, loop_maker, op_maker;
 
 /* ---- team.c */
 /* This many threads, the caller among them, at most TEAM_MOST; NULL: they cannot be had. */
@@ -226,6 +229,8 @@ typedef struct Cut {
 } Cut;
 /* How many parts of this step are worth a thread each; 1: it is not cut. */
 int split_parts(const Build *);
+/* How many parts, of so many that there can be, for work of so many nanoseconds; at least 1. */
+int count_parts(const Build *, int64_t most, int64_t nanoseconds);
 /* make, for parts of the step where it pays and one of the cuts, the better ones first, allows it;
    else for the whole. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);
@@ -234,6 +239,27 @@ bool split_rows(Build *, Make *make, int choice, Kernel *);
 /* ---- taps.c */
 bool taps_possible(const Step *);
 bool taps_build(Build *, Kernel *);
+
+/* y[k * ys] = x[k * xs + o[k * os]] for k below n, elements being 1, 2, 4 or 8 bytes (gather.c). */
+void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
+                   int64_t os, int64_t n);
+
+/* ---- chosen.c: places that an input of indices chooses: `count` tuples of q indices, each of
+   which counts on an axis of x from its beginning or, if negative, from its end. */
+typedef struct Chosen {
+    int q;
+    int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */
+    Operand index;                                    /* int64 [count, q], dense */
+    size_t at;                                        /* in the scratch: offsets into x */
+} Chosen;
+/* Of q axes of x from `axis` on, by the step's view `index`. */
+bool chosen_new(Build *, const View *x, int axis, int q, int index, int64_t count, Chosen *);
+/* The offset of each tuple; NULL: there is no such place. */
+const int64_t *chosen_offsets(const Chosen *, void *const slot[], void *work);
+
+/* ---- operators with a kernel of their own here; false: not for this step */
+Make recurrent_build, gather_build, gathernd_build, gatherelements_build, reverse_build,
+    scatternd_build, scatterelements_build, topk_build, cumsum_build, cumprod_build;
 
 /* ---- third parties */
 typedef struct BlasOptions {

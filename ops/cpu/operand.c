@@ -141,6 +141,10 @@ Nest nest_new(Arena *arena, const View *const view[], int n) {
     return s;
 }
 
+void nest_with_axis(Nest *n) {
+    if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
+}
+
 bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
     for (int a = s->rank - inner - 1; a >= 0; a--) {
         const bool more = ++index[a] < s->dim[a];

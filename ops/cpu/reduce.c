@@ -129,10 +129,6 @@ static int reduce_choices(const Device *d, const Step *s) {
     return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
 }
 
-static void at_least_one_axis(Nest *n) {
-    if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
-}
-
 /* Splits the input into its kept and its reduced axes. */
 static void make_nests(Build *b, Reduce *r) {
     const View *x = &r->x.view;
@@ -146,8 +142,8 @@ static void make_nests(Build *b, Reduce *r) {
     r->kept = nest_new(b->arena, (const View *const[]){&r->tail.into, &kept}, 2);
     r->reduced = nest_new(b->arena, (const View *const[]){&reduced}, 1);
     r->count = r->reduced.count;
-    at_least_one_axis(&r->kept);
-    at_least_one_axis(&r->reduced);
+    nest_with_axis(&r->kept);
+    nest_with_axis(&r->reduced);
     const int64_t k = r->kept.stride[STEP_RANK + r->kept.rank - 1],
                   j = r->reduced.stride[r->reduced.rank - 1];
     r->across = r->kept.dim[r->kept.rank - 1] > 1 &&

@@ -66,3 +66,9 @@ void kernel_drop(Kernel *k) {
     for (Share *s = k->shares; s; s = s->next) shared_drop(k->device, s->bytes);
     k->shares = NULL;
 }
+
+void kernel_forget(Kernel *k) {
+    if (k->forget) k->forget(k);
+    k->forget = NULL;
+    kernel_drop(k);
+}

@@ -24,11 +24,14 @@ typedef enum Class {
 #undef X
 } Class;
 
-enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1 };
+enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 };
 typedef struct Simd {
     const char *name;
-    /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST. */
+    /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
+       C_WHERE. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
+    /* y[i] = c[i] != 0 ? a[i] : b[i] */
+    void (*where[CLASS_COUNT])(void *y, const void *c, const void *a, const void *b, int64_t n);
     /* NULL: no numeric type. */
     void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n);
     void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);
@@ -41,8 +44,21 @@ typedef struct Simd {
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);
     void (*taps)(float *y, const float *x, const int64_t offset[], const float w[], int64_t taps,
-                 int64_t n);                               /* y[i] = sum of w[t]*x[offset[t]+i] */
+                 int64_t n); /* y[i] = sum of w[t]*x[offset[t]+i] */
+    /* y[i] = sum over t of w[t * n + i] * x[place[t * n + i]], weights of 0 left out; CLASS_FLOAT,
+       CLASS_DOUBLE */
+    void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,
+                     int64_t n);
     void (*softmax[2])(void *y, const void *x, int64_t n); /* CLASS_FLOAT, CLASS_DOUBLE */
+    /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] by p[n, PANEL]; ys, as: between rows. */
+    void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,
+                  int64_t rows, const float *p, int64_t n);
+    /* One step of n states from the sums of their gates (simd_recurrent.h). */
+    void (*lstm)(float *h, float *cell, const float *x, const float *g, const float *peephole,
+                 bool coupled, int64_t n);
+    void (*gru_reset)(float *y, const float *h, const float *x, const float *g, int64_t n);
+    void (*gru)(float *h, const float *x, const float *g, bool linear_first, int64_t n);
+    void (*rnn)(float *h, const float *x, const float *g, bool relu, int64_t n);
 } Simd;
 extern const Simd simd_base, simd_avx2, simd_avx512;
 

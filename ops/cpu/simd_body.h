@@ -202,6 +202,21 @@ FOR_DOUBLE_LIBRARY(DEFINE_DOUBLE_LIBRARY)
 FOR_INTEGERS_LIBRARY(DEFINE_INT_LIBRARY)
 FOR_INTEGERS_LIBRARY(DEFINE_UINT_LIBRARY)
 
+#define DEFINE_WHERE(class, T)                                                          \
+    static void class##_where(void *py, const void *pc, const void *pa, const void *pb, \
+                              int64_t n) {                                              \
+        T *y = py;                                                                      \
+        const T *c = pc, *a = pa, *b = pb;                                              \
+        EACH {                                                                          \
+            const T x = a[i], z = b[i];                                                 \
+            y[i] = c[i] != 0 ? x : z;                                                   \
+        }                                                                               \
+    }
+DEFINE_WHERE(float, float)
+DEFINE_WHERE(double, double)
+DEFINE_WHERE(int, int64_t)
+DEFINE_WHERE(uint, uint64_t)
+
 /* ---- loads and stores. X(element type, C type, value of a class from it, it from a float or
    double, it from an integer) */
 #define SAME(x) (x)
@@ -364,6 +379,23 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
 }
 
+/* ---- elements gathered and weighted */
+#define DEFINE_BLEND(name, T)                                                                      \
+    static void name(void *py, const void *px, const int32_t *place, const void *pw, int64_t taps, \
+                     int64_t n) {                                                                  \
+        T *y = py;                                                                                 \
+        const T *x = px, *w = pw;                                                                  \
+        EACH y[i] = 0;                                                                             \
+        for (; taps > 0; taps--, place += n, w += n) EACH {                                        \
+                const T v = w[i], z = x[place[i]];                                                 \
+                y[i] += v != 0 ? v * z : 0;                                                        \
+            }                                                                                      \
+    }
+DEFINE_BLEND(blend_float, float)
+DEFINE_BLEND(blend_double, double)
+
+#include "ops/cpu/simd_recurrent.h"
+
 /* ---- softmax of one row: greatest element, exponentials and their sum, division; sums run in
    LANES partial sums */
 #define DEFINE_SOFTMAX(name, T, EXP, max)                            \
@@ -417,6 +449,7 @@ const Simd SIMD_TABLE = {
            {FOR_ALL(OP_INT) FOR_INTEGERS(OP_INT) FOR_INT(OP_INT) FOR_INTEGERS_LIBRARY(OP_INT)},
            {FOR_ALL(OP_UINT) FOR_INTEGERS(OP_UINT) FOR_UINT(OP_UINT)
                 FOR_INTEGERS_LIBRARY(OP_UINT)}},
+    .where = {float_where, double_where, int_where, uint_where},
     .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
     .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
@@ -424,4 +457,10 @@ const Simd SIMD_TABLE = {
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .taps = taps,
     .softmax = {softmax_float, softmax_double},
+    .blend = {blend_float, blend_double},
+    .panel = panel,
+    .lstm = lstm,
+    .gru_reset = gru_reset,
+    .gru = gru,
+    .rnn = rnn,
 };

@@ -37,19 +37,14 @@ static int whole_run(const Kernel *k, void *const slot[], void *work) {
     const Split *s = k->self;
     return s->whole.run(&s->whole, slot, work);
 }
-static void forget(Kernel *k) {
-    if (k->forget) k->forget(k);
-    k->forget = NULL;
-    kernel_drop(k);
-}
 static void forget_parts(Split *s) {
-    for (int i = 0; i < s->n; i++) forget(&s->part[i]);
+    for (int i = 0; i < s->n; i++) kernel_forget(&s->part[i]);
     s->n = 0;
 }
 static void split_forget(Kernel *k) {
     Split *s = k->self;
     forget_parts(s);
-    forget(&s->whole);
+    kernel_forget(&s->whole);
 }
 
 /* ---- how many parts */
@@ -67,12 +62,14 @@ static int64_t nanoseconds(const Step *s) {
     default: return (y > x ? y : x) / 2;
     }
 }
-int split_parts(const Build *b) {
+int count_parts(const Build *b, int64_t most, int64_t ns) {
     const Device *d = b->device;
-    if (!d->team) return 1;
-    const int64_t parts = nanoseconds(b->step) / d->grain;
-    return parts < 2 ? 1 : parts < d->threads ? (int)parts : d->threads;
+    int64_t parts = d->team ? ns / d->grain : 1;
+    if (parts > d->threads) parts = d->threads;
+    if (parts > most) parts = most;
+    return parts < 1 ? 1 : (int)parts;
 }
+int split_parts(const Build *b) { return count_parts(b, INT64_MAX, nanoseconds(b->step)); }
 
 /* Where part k of n begins. */
 static int64_t begin(int64_t size, int64_t unit, int n, int k) {
@@ -266,7 +263,7 @@ static bool build_compared(Build *b, Make *make, int choice, const Cut *along, i
     b->workspace = before;
     const bool made = make_parts(b, make, choice, along, s, n);
     if (made && same_bytes(b, &s->whole, own.workspace, k, b->workspace)) {
-        forget(&s->whole);
+        kernel_forget(&s->whole);
         return true;
     }
     forget_parts(s);

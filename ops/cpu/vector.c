@@ -19,8 +19,9 @@ typedef struct Source {
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } Source;
 typedef struct Instruction {
-    void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: the value is a source */
-    int a, b; /* earlier values, or the source */
+    void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */
+    bool source;
+    int a, b, c; /* earlier values, or the source */
     size_t at;
 } Instruction;
 struct Vector {
@@ -30,6 +31,7 @@ struct Vector {
     Source y, *source;
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+    void (*where)(void *y, const void *c, const void *a, const void *b, int64_t n);
     int64_t tile_rows, tile_columns, outer, tiles; /* tiles for each of the outer axes' indices */
     size_t registers;                              /* bytes, from the first source's on */
     Nest nest; /* view 0: y, view i+1: source i (literals: strides 0) */
@@ -80,37 +82,33 @@ static int literal_source(Vector *v, double k) {
     return v->nsource++;
 }
 
-static int operands_of(int op) {
-    static const char kind[] = {
-#define X(id, text, operands) [id] = operands,
-        SCALAR_OPS(X)
-#undef X
-    };
-    return kind[op] == 'b' ? 2 : kind[op] == 'u' ? 1 : 0;
-}
-
 /* x^2 is x*x: exact, and a hundred times faster than pow. */
 static bool is_square(const Scalar *code, int i) {
     return code[i].op == C_POW && code[code[i].b].op == C_CONST && code[code[i].b].k == 2.0;
 }
 
+static bool reads_earlier(const Scalar *c, int i) {
+    const int n = c->op < SCALAR_OP_COUNT ? scalar_values(c->op) : 4;
+    return n < 4 && (n < 1 || c->a < i) && (n < 2 || c->b < i) && (n < 3 || c->c < i);
+}
+static int source_of(Making *m, const Scalar *c) {
+    return c->op == C_VIEW  ? m->source_of_view[c->a]
+           : c->op == C_ACC ? m->acc_source
+                            : literal_source(m->v, c->k);
+}
 static bool translate(Making *m, const Scalar *code, int ncode) {
     Vector *v = m->v;
     for (int i = 0; i < ncode; i++) {
-        const int n = code[i].op < SCALAR_OP_COUNT ? operands_of(code[i].op) : 0;
-        if (code[i].op >= SCALAR_OP_COUNT || (n > 0 && code[i].a >= i) || (n > 1 && code[i].b >= i))
+        const Scalar *c = &code[i];
+        if (!reads_earlier(c, i))
             return build_fail(m->b, "an element-wise program that is not well formed");
+        const int n = scalar_values(c->op);
+        const bool square = n && is_square(code, i);
         Instruction *to = &v->code[i];
-        if (n == 0) {
-            to->a = code[i].op == C_VIEW  ? m->source_of_view[code[i].a]
-                    : code[i].op == C_ACC ? m->acc_source
-                                          : literal_source(v, code[i].k);
-        } else {
-            const bool square = is_square(code, i);
-            to->op = m->b->device->simd->op[v->class][square ? C_MUL : code[i].op];
-            to->a = code[i].a;
-            to->b = n == 1 || square ? code[i].a : code[i].b;
-        }
+        *to = (Instruction){.source = n == 0, .a = n ? c->a : source_of(m, c)};
+        to->b = n < 2 || square ? to->a : c->b;
+        to->c = n < 3 ? to->a : c->c;
+        if (n) to->op = m->b->device->simd->op[v->class][square ? C_MUL : c->op];
     }
     return true;
 }
@@ -123,12 +121,12 @@ static void assign_registers(Making *m) {
     for (int i = 0; i < v->nsource; i++) v->source[i].at = build_bytes(m->b, BLOCK * v->size);
     for (int i = 0; i < v->ncode; i++) {
         last[i] = i;
-        if (v->code[i].op) last[v->code[i].a] = last[v->code[i].b] = i;
+        if (!v->code[i].source) last[v->code[i].a] = last[v->code[i].b] = last[v->code[i].c] = i;
     }
     int count = 0;
     for (int i = 0; i < v->ncode; i++) {
         Instruction *c = &v->code[i];
-        if (!c->op) continue;
+        if (c->source) continue;
         if (!nspare) {
             at[count] = build_bytes(m->b, BLOCK * v->size);
             spare[nspare++] = count++;
@@ -136,7 +134,7 @@ static void assign_registers(Making *m) {
         const int r = spare[--nspare];
         c->at = at[r];
         for (int k = 0; k < i; k++)
-            if (v->code[k].op && last[k] == i) {
+            if (!v->code[k].source && last[k] == i) {
                 int back = 0;
                 while (at[back] != v->code[k].at) back++;
                 spare[nspare++] = back;
@@ -188,6 +186,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     v->y = (Source){.view = view[0],
                     .size = dtype_size(view[0].dtype),
                     .native = view[0].dtype == class_dtype(v->class)};
+    v->where = b->device->simd->where[v->class];
     v->store = b->device->simd->store[v->class][view[0].dtype];
     if (!translate(&m, code, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
@@ -273,12 +272,14 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     load_tile(v, t, base, offset);
     for (int i = 0; i <= end; i++) {
         const Instruction *c = &v->code[i];
-        if (!c->op) {
+        if (c->source) {
             t->value[i] = t->source[c->a];
             continue;
         }
         t->value[i] = i == end && direct ? to : base[v->nsource + 1] + c->at;
-        c->op(t->value[i], t->value[c->a], t->value[c->b], t->rows * t->columns);
+        const void *a = t->value[c->a], *b = t->value[c->b];
+        if (c->op) c->op(t->value[i], a, b, t->rows * t->columns);
+        else v->where(t->value[i], a, b, t->value[c->c], t->rows * t->columns);
     }
     if (t->value[end] != to) store_tile(v, t, t->value[end], to, stride);
 }

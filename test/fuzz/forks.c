@@ -1,13 +1,14 @@
-/* forks.c -- optimize-model many times from one process that has read the rules: optimize-forks,
-   linked around the program's own objects (the Makefile's --wrap). A line "MESSAGES\tARGUMENT\t.."
-   on standard input is one run: a child process calls the program's main with these arguments, its
-   standard error in the file MESSAGES; the answer is a line "STATUS SECONDS KB": as wait4 gives it,
-   by the clock, most memory. All is done as the program does it, but that the library of rules is
-   in the World before the model instead of behind it: a child starts with the World and the rules
-   of its parent. Memory that the
-   parent took raises where the child's would, and is not given back by a child. */
+/* forks.c -- optimize-model many times from one process that has read the rules (of FILE, if one is
+   given): optimize-forks [FILE], linked around the program's own objects (the Makefile's --wrap). A
+   line "MESSAGES\tARGUMENT\t.." on standard input is one run: a child process calls the program's
+   main with these arguments, its standard error in the file MESSAGES; the answer is a line "STATUS
+   SECONDS KB": as wait4 gives it, by the clock, most memory. All is done as the program does it,
+   but that the library of rules is in the World before the model instead of behind it: a child
+   starts with the World and the rules of its parent. Memory that the parent took raises where the
+   child's would, and is not given back by a child. */
 #include "ops/backend.h"
 #include "search/library.h"
+#include "graphs/world.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,11 +32,12 @@ void __sanitizer_purge_allocator(void) __attribute__((weak));
 World *__wrap_graph_world_new(Escape *, size_t limit);
 bool __wrap_library_open(World *, Arena *, const LibraryOptions *, Library *, Error *);
 _Noreturn void __wrap_escape_raise(Escape *, ErrorKind, const char *format, ...);
-int __wrap_main(void);
+int __wrap_main(int argc, char **argv);
 
 static struct { /* what the parent made, and who uses it in a child */
     Escape escape, *user;
     World *w;
+    const char *rules; /* the file; NULL: the library */
     Library library;
     bool is_child;
 } ready;
@@ -50,11 +52,13 @@ World *__wrap_graph_world_new(Escape *escape, size_t limit) {
     return ready.w;
 }
 
+static bool same_rules(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+
 bool __wrap_library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
-    if (!ready.is_child || w != ready.w || o->rules || o->nenable || o->ndisable || o->allow)
+    if (!ready.is_child || w != ready.w || !same_rules(o->rules, ready.rules))
         return __real_library_open(w, a, o, l, e);
     *l = ready.library;
-    return true;
+    return library_choose(l, o, e);
 }
 
 void __wrap_escape_raise(Escape *escape, ErrorKind kind, const char *format, ...) {
@@ -69,13 +73,13 @@ void __wrap_escape_raise(Escape *escape, ErrorKind kind, const char *format, ...
 static bool prepare(void) {
     Error e = {0};
     char reason[256] = "";
-    LibraryOptions none = {0};
+    LibraryOptions options = {.rules = ready.rules};
     ready.w = __real_graph_world_new(&ready.escape, 0);
     Device *device = NULL;
     const Backend *cpu = backend_open("cpu", &e); /* and the libraries that it opens */
     if (cpu) device = cpu->open("", reason, sizeof reason);
     if (device) cpu->close(device);
-    if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &none, &ready.library, &e)) {
+    if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &options, &ready.library, &e)) {
         /* What was freed here need not be watched in every child. */
         if (__sanitizer_purge_allocator) __sanitizer_purge_allocator();
         return true;
@@ -121,8 +125,9 @@ static bool serve(char *line) {
     return !fflush(stdout);
 }
 
-int __wrap_main(void) {
+int __wrap_main(int argc, char **argv) {
     char line[LINE];
+    if (argc > 1) ready.rules = argv[1];
     if (!prepare()) return 5;
     while (fgets(line, sizeof line, stdin))
         if (!serve(line)) return 5;

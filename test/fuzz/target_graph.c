@@ -2,6 +2,7 @@
    printed is read and printed as the same. */
 #include "graphs/graph_text.h"
 #include "test/fuzz/fuzz.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static bool read_text(World *w, const char *text, size_t n, const char **name, Graph *g, Error *e) {

@@ -2,6 +2,7 @@
    written anew node by node it opens again. */
 #include "graphs/onnx/export.h"
 #include "test/fuzz/fuzz.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

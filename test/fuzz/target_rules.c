@@ -2,6 +2,7 @@
    checked as if it were to be used, printed, and read back as the same. */
 #include "rules/rule.h"
 #include "test/fuzz/fuzz.h"
+#include "graphs/world.h"
 #include <string.h>
 
 static bool read_text(Arena *a, const char *text, size_t n, RuleSet *set, Error *e) {

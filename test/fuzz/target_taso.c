@@ -2,6 +2,7 @@
    read prints and is built at its first lengths, or says why not. */
 #include "rules/taso.h"
 #include "test/fuzz/fuzz.h"
+#include "graphs/world.h"
 
 static void use_rule(World *w, const Rule *r) {
     WorldMark mark = world_mark(w);

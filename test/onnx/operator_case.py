@@ -10,6 +10,8 @@ ROUNDS, OPSET = 12, 19
 TYPES = {
     "U8": np.uint8,
     "I8": np.int8,
+    "U16": np.uint16,
+    "I16": np.int16,
     "F": np.float32,
     "I64": np.int64,
     "I32": np.int32,

@@ -137,24 +137,32 @@ def bitwise(case):
 
 
 def quantize(case):
-    axis, size = int(case.draw("axis")), case.below(2)
-    scale = (
-        abs(case.tensor([2, 3, 4][axis])) + np.float32(0.25)
-        if size
-        else np.array(0.25 + case.random.random(), np.float32)
-    )
-    zero = case.integers(*scale.shape, low=0, high=20, dtype=np.uint8) if case.below(2) else None
+    """One scale, one a place of an axis, or one a block of it; halves of its steps, far numbers and
+    what is no number among the elements."""
+    axis, kind = int(case.draw("axis")), case.below(3)
+    shape, block = [2, 3, 8], 1 + case.below(4)
+    parameters = [] if kind == 0 else [shape[axis]] if kind == 1 else shape.copy()
     case.attrs, case.onnx_attrs, case.type = {"axis": axis}, {"axis": axis}, case.op.onnx[0][0]
-    back = case.op.name == "dequantize"
-    case.inputs = [
-        (
-            case.integers(2, 3, 4, low=0, high=256, dtype=np.uint8)
-            if back
-            else case.tensor(2, 3, 4, low=-40, high=40)
-        ),
-        scale,
-        zero,
-    ]
+    if kind == 2:
+        parameters[axis] = -(-shape[axis] // block)
+        case.attrs["block"] = case.onnx_attrs["block_size"] = block
+    scale = np.asarray(abs(case.tensor(*parameters)) + np.float32(0.25))
+    dtype = [np.uint8, np.int8, np.uint16, np.int16][case.below(4)]
+    low = 0 if dtype in (np.uint8, np.uint16) else -100
+    zero = case.integers(*scale.shape, low=low, high=100, dtype=dtype) if case.below(3) else None
+    if case.op.name == "dequantize":
+        x = case.integers(*shape, low=low, high=120, dtype=dtype)
+    else:
+        x = case.tensor(*shape, low=-40, high=40)
+        ties = (np.broadcast_to(scale, shape) if kind == 0 else np.float32(0.25)) * np.float32(0.5)
+        x = np.where(x > 0, x, np.round(x) * ties).astype(np.float32)
+        # Blocks of such numbers ONNX Runtime turns into any integers.
+        for odd in (np.nan, np.inf, -np.inf, np.float32(1e30)) if kind < 2 else ():
+            x.flat[case.below(x.size)] = odd
+        name = next(name for name, each in TYPES.items() if each == dtype)
+        case.attrs["to"] = name if zero is not None else "U8"
+    case.opset = 21
+    case.inputs = [x, scale, zero]
 
 
 def dynamicquantize(case):

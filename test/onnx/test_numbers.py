@@ -2,7 +2,7 @@
 Runtime is asked too, a disagreement leaves a reproducer."""
 
 import json, os, re, sys
-import numpy, onnx, onnxruntime
+import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
 from small_models import BUILD, PROGRAM, SHAPE, WRONG, forged, net, refused, save, target, tensor
 
@@ -44,6 +44,102 @@ def test_a_wrong_kernel_is_caught_by_numbers(optimize, dear, tmp_path):
     refused(done, 1, "y", "differs from the original", out=out)
 
 
+def chain(folder, nodes, shapes, weights, opset=13):
+    """A model from x to y."""
+    return save(
+        folder / "m.onnx", nodes, [tensor("x", shapes[0])], [tensor("y", shapes[1])], weights, opset
+    )
+
+
+def two_products(folder, draw):
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("MatMul", ["a", "s"], ["y"]),
+    ]
+    return chain(folder, nodes, ([3, 4], [3, 4]), {"w": draw(4, 4), "s": draw(4, 4)})
+
+
+def shifted_product(folder, draw):
+    nodes = [
+        helper.make_node("Add", ["x", "b"], ["a"]),
+        helper.make_node("MatMul", ["a", "w"], ["y"]),
+    ]
+    return chain(folder, nodes, ([3, 4], [3, 5]), {"b": draw(4), "w": draw(4, 5)})
+
+
+def scaled_convolution(folder, draw):
+    nodes = [
+        helper.make_node("Mul", ["x", "c"], ["a"]),
+        helper.make_node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    weights = {"c": numpy.float32(1 / 255), "w": draw(8, 1, 3, 3)}
+    return chain(folder, nodes, ([1, 1, 28, 28], [1, 8, 28, 28]), weights)
+
+
+def three_layers(folder, draw):
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("Mul", ["a", "c"], ["b"]),
+        helper.make_node("Relu", ["b"], ["r"]),
+        helper.make_node("MatMul", ["r", "v"], ["d"]),
+        helper.make_node("Add", ["d", "t"], ["e"]),
+        helper.make_node("MatMul", ["e", "u"], ["y"]),
+    ]
+    weights = {n: draw(64, 64) for n in "wvu"} | {"c": numpy.float32(0.3), "t": draw(64)}
+    return chain(folder, nodes, ([32, 64], [32, 64]), weights)
+
+
+def fifty_blocks(folder, draw):
+    nodes, weights, x = [], {}, "x"
+    for k in range(50):
+        weights |= {f"w{k}": draw(4, 4, 3, 3) * 0.2, f"s{k}": numpy.float32(0.9)}
+        nodes += [
+            helper.make_node("Conv", [x, f"w{k}"], [f"c{k}"], pads=[1] * 4),
+            helper.make_node("Mul", [f"c{k}", f"s{k}"], [f"m{k}"]),
+            helper.make_node("Add", [f"m{k}", x], [f"a{k}"]),
+            helper.make_node("Relu", [f"a{k}"], ["y" if k == 49 else f"r{k}"]),
+        ]
+        x = f"r{k}"
+    return chain(folder, nodes, ([1, 4, 8, 8], [1, 4, 8, 8]), weights)
+
+
+def product_of_a_transpose(folder, draw):
+    """A round of its region's solution meets values that are not part of the graph any more."""
+    nodes = [
+        helper.make_node("Add", ["x", "c"], ["x1"]),
+        helper.make_node("Add", ["x1", "d"], ["x2"]),
+        helper.make_node("Sigmoid", ["x2"], ["s"]),
+        helper.make_node("MatMul", ["s", "w"], ["a"]),
+        helper.make_node("MatMul", ["a", "w"], ["b"]),
+        helper.make_node("Transpose", ["w"], ["v"], perm=[1, 0]),
+        helper.make_node("MatMul", ["s", "v"], ["e"]),
+        helper.make_node("Add", ["b", "e"], ["y"]),
+    ]
+    weights = {"w": draw(4, 4), "c": numpy.float32(1.5), "d": numpy.float32(0.5)}
+    return chain(folder, nodes, ([2, 5, 4], [2, 5, 4]), weights)
+
+
+@pytest.mark.parametrize("cost", ["flops", "nodes"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        two_products,
+        shifted_product,
+        scaled_convolution,
+        three_layers,
+        fifty_blocks,
+        product_of_a_transpose,
+    ],
+)
+def test_what_rounding_does_is_no_difference(optimize, tmp_path, build, cost):
+    """Constants that are computed are rounded once more; nothing is wrong with that."""
+    for seed in range(3):
+        random = numpy.random.default_rng(seed)
+        model = build(tmp_path, lambda *s: random.standard_normal(s).astype("f"))
+        done = optimize(model, tmp_path / "o.onnx", "--cost", cost)
+        assert done.returncode == 0, done.stderr
+
+
 def test_second_opinion_agrees(optimize, dear, tmp_path):
     model, report = net(tmp_path / "m.onnx", blocks=2), tmp_path / "r.json"
     done = optimize(
@@ -73,7 +169,7 @@ def test_second_opinion_catches_a_wrong_rule(optimize, dear, tmp_path):
         "--check-with",
         "onnxruntime",
         library=False,
-        env=dict(os.environ, TMPDIR=str(temporary))
+        env=dict(os.environ, TMPDIR=str(temporary)),
     )
     refused(done, 1, "onnxruntime disagrees", "y1", out=out)
     assert not list(temporary.glob("isomer*"))
@@ -150,6 +246,87 @@ def test_a_disagreement_leaves_a_reproducer(optimize, dear, tmp_path):
     assert session.run(None, {"x": x})[0].shape[0] == 1
 
 
+ALMOST = """rule almost-sub
+  axes b = 0..2
+  %x : F [b..]   %y : F [b..]
+from
+  %d = sub %x %y
+  %r = relu %d
+  out %r
+to
+  %d = sub %x %y
+  %k = fill value=1001/1000 shape=[]
+  %e = mul %d %k
+  out %e
+rule add-add
+  axes b = 0..2
+  %x : F [b..]   %s : F []   %t : F []
+from
+  %p = add %x %s
+  %y = add %p %t
+  out %y
+to
+  %c = add %s %t
+  %y = add %x %c
+  out %y
+"""
+
+
+def test_a_reproducer_keeps_values_related(optimize, tmp_path):
+    """A part of the model where x and x + 100 are inputs: the difference of the two is always 100,
+    and what is wrong is 0.1, which random data for both would not show."""
+    nodes = [
+        helper.make_node("Add", ["x", "p"], ["a"]),
+        helper.make_node("Add", ["a", "q"], ["t"]),
+        helper.make_node("Sub", ["t", "x"], ["d"]),
+        helper.make_node("Relu", ["d"], ["y"]),
+    ]
+    weights = {"p": numpy.float32(40), "q": numpy.float32(60)}
+    model, out = chain(tmp_path, nodes, ([3, 4], [3, 4]), weights), tmp_path / "o.onnx"
+    rules = forged(tmp_path, ALMOST)
+    wrong = ["--enable", "almost-sub", "--enable", "add-add", "--rules", rules]
+    cheap = ["--measure-with", target(tmp_path, "1 + 2 * data.count(b'Relu') + data.count(b'Add')")]
+    done = optimize(model, out, *wrong, *cheap, library=False)
+    refused(done, 1, "by the definitions", "y", out=out)
+    text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
+    assert "that differs: the value y" in text
+    differences = [float(d) for d in re.findall(r"greatest difference ([^,]+),", text)]
+    assert differences and all(0.099 < d < 0.101 for d in differences), text
+
+
+OVERFLOWS = """rule exp-quotient
+  axes b = 0..2
+  %x : F [b..]   %y : F [b..]
+from
+  %e = exp %x
+  %f = exp %y
+  %d = div %e %f
+  out %d
+to
+  %d = sub %x %y
+  %e = exp %d
+  out %e
+"""
+
+
+def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
+    """exp(x) / exp(y) is NaN for large x and y, and exp(x - y) is not: the two agree on usual data
+    only."""
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Exp", ["r"], ["f"]),
+        helper.make_node("Div", ["e", "f"], ["y"]),
+    ]
+    model, out = chain(tmp_path, nodes, ([64, 4], [64, 4]), {}), tmp_path / "o.onnx"
+    rules = ["--rules", forged(tmp_path, OVERFLOWS)]
+    done = optimize(model, out, *rules, "--cost", "nodes", library=False)
+    assert done.returncode == 0 and out.read_bytes() == model.read_bytes()
+    assert "the original stands" in done.stdout and "on data from -1e4 to 1e4" in done.stdout
+    done = optimize(model, out, *rules, "--cost", "nodes", "--check=0", library=False)
+    assert done.returncode == 0 and out.read_bytes() != model.read_bytes()
+
+
 def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
     done = optimize(
         net(tmp_path / "m.onnx", blocks=1),
@@ -159,7 +336,7 @@ def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
         *dear,
         "--rules",
         forged(tmp_path, WRONG),
-        library=False
+        library=False,
     )
     refused(done, 1, "differs from the original", out=tmp_path / "o.onnx.disagreement")
 
@@ -188,7 +365,7 @@ def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
         os.path.join(os.path.dirname(PROGRAM), "test", "plugin", "wrong_backend.so"),
         *dear,
         "--enable",
-        "conv-batchnorm"
+        "conv-batchnorm",
     )
     refused(done, 1, "differs from the original", "disagreement", out=tmp_path / "o.onnx")
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
@@ -236,7 +413,7 @@ def test_the_users_own_data_is_checked(optimize, tmp_path):
         data,
         "--check-with",
         "onnxruntime",
-        env=dict(os.environ, ISOMER_VENV=sys.prefix)
+        env=dict(os.environ, ISOMER_VENV=sys.prefix),
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(report.read_text())

@@ -191,3 +191,74 @@ def test_no_model():
     assert run().returncode == 2
     assert run("/no/such/model.onnx").returncode == 5
     assert run("--help").returncode == 0 and run("--version").stdout.startswith("run-model ")
+
+
+def compared_with_onnxruntime(path, folder, **given):
+    """Runs it in both; `given` are inputs by name, all others are drawn."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    words = []
+    for each in session.get_inputs():
+        given.setdefault(each.name, numpy.random.default_rng(5).normal(size=each.shape).astype("f"))
+    for name, value in given.items():
+        numpy.save(folder / f"{name}.npy", value)
+        words += ["--input", f"{name}={folder / name}.npy"]
+    done = run(path, *words, "--output-dir", folder / "out")
+    assert done.returncode == 0, done.stderr
+    for each, want in zip(session.get_outputs(), session.run(None, given)):
+        have = numpy.load(folder / "out" / f"{each.name}.npy")
+        assert have.shape == want.shape
+        numpy.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", [7, 11, 13, 14, 22])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize(
+    "op, gates, names",
+    [
+        ("RNN", 1, None),
+        ("RNN", 1, ["Tanh"]),
+        ("RNN", 1, ["Relu"]),
+        ("GRU", 3, ["sigmoid", "tanh"]),
+        ("LSTM", 4, ["Sigmoid", "Tanh", "Tanh"]),
+    ],
+)
+def test_activations_of_recurrent_layers(tmp_path, op, gates, names, direction, opset):
+    """Exporters spell out the default activations (tf2onnx does)."""
+    rng, d = numpy.random.default_rng(1), 2 if direction == "bidirectional" else 1
+    weights = {
+        "w": rng.normal(size=(d, 3 * gates, 4)).astype("f"),
+        "r": rng.normal(size=(d, 3 * gates, 3)).astype("f") / 2,
+    }
+    fields = {"activations": names * d} if names else {}
+    node = helper.make_node(
+        op, ["x", "w", "r"], ["y", "h"], hidden_size=3, direction=direction, **fields
+    )
+    outputs = [tensor("y", [5, d, 2, 3]), tensor("h", [d, 2, 3])]
+    path = save(tmp_path / "m.onnx", [node], [tensor("x", [5, 2, 4])], outputs, weights, opset)
+    compared_with_onnxruntime(path, tmp_path)
+
+
+def test_an_input_with_a_default(tmp_path):
+    """An initializer that is also listed as an input (IR 4 and later) is what the input is where a
+    caller gives nothing."""
+    nodes = [helper.make_node("Mul", ["x", "s"], ["y"])]
+    weights = {"s": numpy.float32([1, 2, 3, 4])}
+    path = save(
+        tmp_path / "m.onnx",
+        nodes,
+        [tensor("x", [4]), tensor("s", [4])],
+        [tensor("y", [4])],
+        weights,
+    )
+    compared_with_onnxruntime(path, tmp_path)
+    compared_with_onnxruntime(path, tmp_path, s=numpy.float32([7, 0, -1, 2]))
+
+
+def test_a_default_decides_a_shape(tmp_path):
+    """What sizes depend on is the default, too, not random numbers."""
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"])]
+    inputs = [tensor("x", [3, 4]), tensor("s", [2], TensorProto.INT64)]
+    weights = {"s": numpy.int64([2, 6])}
+    path = save(tmp_path / "m.onnx", nodes, inputs, [tensor("y", [None, None])], weights)
+    compared_with_onnxruntime(path, tmp_path)
+    compared_with_onnxruntime(path, tmp_path, s=numpy.int64([6, 2]))

@@ -1,5 +1,5 @@
-"""Where optimize-model takes its times from: our executor, a command, ONNX Runtime, a frozen cost
-file."""
+"""Where optimize-model takes its times from: the built-in runtime, a command, ONNX Runtime, a
+frozen cost file."""
 
 import json, os, re, sqlite3, subprocess, sys
 import numpy, onnx, pytest

@@ -48,6 +48,42 @@ def test_compare_accepts_rounding(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def through(path, operators, factor=1.0):
+    """x [2, 8] through (operator, its scalar or None) in turn, then times a factor."""
+    nodes, weights, at = [], {}, "x"
+    for k, (operator, scalar) in enumerate([*operators, ("Mul", factor)]):
+        inputs = [at]
+        if scalar is not None:
+            weights[f"s{k}"] = numpy.float32(scalar)
+            inputs.append(f"s{k}")
+        at = f"v{k}"
+        nodes.append(helper.make_node(operator, inputs, [at]))
+    nodes[-1].output[0] = "y"
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 8]) for n in "xy")
+    tensors = [numpy_helper.from_array(v, k) for k, v in weights.items()]
+    graph = helper.make_graph(nodes, "g", [x], [y], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "operators, same",
+    [
+        ([("Add", 3e4), ("Sub", 3e4)], []),  # cancels
+        ([("Mul", 0.0), ("Add", 0.7), ("Mul", 10.0), ("Floor", None)], None),  # lies at a step
+    ],
+)
+def test_compare_knows_what_roundings_do(tmp_path, operators, same):
+    """What is not determined better agrees, and is still not allowed to be wrong."""
+    same = operators[:1] + [("Add", 7.0), ("Floor", None)] if same is None else same
+    original = through(tmp_path / "a.onnx", operators)
+    done = tool("compare-onnx", original, through(tmp_path / "b.onnx", same))
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = tool("compare-onnx", original, through(tmp_path / "b.onnx", same, 3.0))
+    assert done.returncode == 1 and "FAIL" in done.stdout
+
+
 @pytest.mark.parametrize(
     "change, said",
     [

@@ -1,6 +1,7 @@
 /* rule_mutants.c -- the right side is taken apart into words, line by line; one word is changed,
    and the text is read again. */
 #include "test/shared/rule_mutants.h"
+#include "graphs/world.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

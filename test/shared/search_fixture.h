@@ -4,6 +4,7 @@
 #define ISOMER_TEST_SEARCH_FIXTURE_H
 #include "search/library.h"
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <string.h>
 
 typedef struct Fixture {

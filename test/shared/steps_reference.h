@@ -187,7 +187,10 @@ static Num ref_program(const Step *s, void *const slot[], const int64_t index[],
         if (c->op == C_ACC) value[i] = acc;
         else if (c->op == C_VIEW) value[i] = ref_load(&s->view[c->a], slot, index);
         else if (c->op == C_CONST) value[i] = (Num){c->k, (int64_t)c->k};
-        else if (class == 'F') value[i] = (Num){ref_real(c->op, value[c->a].d, value[c->b].d), 0};
+        else if (c->op == C_WHERE) {
+            const bool first = class == 'F' ? value[c->a].d != 0 : value[c->a].i != 0;
+            value[i] = value[first ? c->b : c->c];
+        } else if (class == 'F') value[i] = (Num){ref_real(c->op, value[c->a].d, value[c->b].d), 0};
         else value[i].i = ref_integer(c->op, value[c->a].i, value[c->b].i, class == 'U');
     }
     return value[s->ncode - 1];

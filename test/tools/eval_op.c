@@ -12,17 +12,18 @@
 #include "ops/backend.h"
 #include "ops/core/element.h"
 #include "ops/core/eval.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 32, ATTRS = 16, OUTPUTS = 16 };
+enum { INPUTS = 32, OUTPUTS = 16 };
 typedef struct Case {
     World *w;
     const Op *op;
     int nin, nout;
-    Attr attr[ATTRS];
-    bool given[ATTRS];
+    Attr attr[ATTRS_MAX];
+    bool given[ATTRS_MAX];
     Value in[INPUTS];
     Tensor data[INPUTS];
     Error error;

@@ -4,6 +4,7 @@
    `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
 #include "graphs/onnx/onnx.h"
 #include "ops/base/random.h"
+#include "graphs/world.h"
 #include <stdio.h>
 #include <string.h>
 

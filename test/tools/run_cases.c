@@ -9,6 +9,7 @@
 #include "graphs/stage.h"
 #include "ops/backend.h"
 #include "ops/core/element.h"
+#include "graphs/world.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,9 @@ static int64_t size_of(const void *user, const char *name, int axis, const char 
     (void)param;
     return in && axis < in->rank ? in->dim[axis] : -1;
 }
-static const void *input_of(void *user, int index, const char *name, const Type *t) {
+static const void *input_of(void *user, int index, const char *name, const Type *t,
+                            const void *usual) {
+    (void)usual;
     const Input *in = input_named(user, name);
     (void)index, (void)t;
     return in ? in->data : NULL;

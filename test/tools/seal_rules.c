@@ -2,6 +2,7 @@
    it writes passes the loader's checks, so that tests can see whether the check by numbers catches
    a wrong rule. With DEFS the verdict is one for operators whose definitions have that digest. */
 #include "test/shared/forge.h"
+#include "graphs/world.h"
 #include <stdio.h>
 
 int main(int argc, char **argv) {

@@ -1,0 +1,75 @@
+/* compare.c -- tensors compared by numbers, with a tolerance relative to the largest element. */
+#include "graphs/compare.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <string.h>
+
+Tolerance tolerance_of(const char *class, DType t) {
+    static const struct {
+        const char *name;
+        double rtol;
+    } classes[] = {
+        {"exact", 1e-5}, {"reassociates", 2e-5}, {"rounds", 1e-4}, {"exp", 1e-4}, {"drops", 1e-4}};
+    double rtol = 1e-4;
+    for (size_t k = 0; class && k < sizeof classes / sizeof *classes; k++)
+        if (!strcmp(class, classes[k].name)) rtol = classes[k].rtol;
+    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
+    if (t == DT_FLOAT16) rtol = fmax(rtol * 10, 1e-2);
+    if (t == DT_BFLOAT16) rtol = fmax(rtol * 10, 5e-2);
+    return (Tolerance){rtol, 1e-7};
+}
+
+void difference_add(Difference *d, const Difference *x) {
+    d->max_abs = fmax(d->max_abs, x->max_abs);
+    d->max_rel = fmax(d->max_rel, x->max_rel);
+    d->count += x->count;
+    if (d->first >= 0 || x->first < 0) return;
+    d->output = x->output;
+    d->first = x->first;
+    d->a = x->a;
+    d->b = x->b;
+    d->limit = x->limit;
+}
+
+Difference difference_none(void) { return (Difference){.first = -1, .output = -1}; }
+
+double tensor_scale(DType t, const void *a, int64_t n) {
+    double scale = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = fabs(element_real(t, a, i));
+        if (isfinite(x) && x > scale) scale = x;
+    }
+    return scale;
+}
+
+void moves_add(DType t, const void *a, const void *b, int64_t n, double moved[]) {
+    for (int64_t i = 0; i < n; i++) {
+        const double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
+        const bool same = x == y || (isnan(x) && isnan(y));
+        if (!same) moved[i] = fmax(moved[i], isnan(by) ? INFINITY : by);
+    }
+}
+
+void tensors_compare(DType t, const void *a, const void *b, int64_t n, Tolerance tolerance,
+                     const double moved[], int output, Difference *d) {
+    double scale = tensor_scale(t, a, n), base = tolerance.atol + tolerance.rtol * scale;
+    bool whole = dtype_class(t) != 'F';
+    for (int64_t i = 0; i < n; i++) {
+        double x = element_real(t, a, i), y = element_real(t, b, i), by = fabs(x - y);
+        bool same = whole ? element_integer(t, a, i) == element_integer(t, b, i)
+                          : x == y || (isnan(x) && isnan(y));
+        if (same) continue;
+        if (isnan(by)) by = INFINITY;
+        if (whole && by < 1) by = 1; /* large integers that are one double */
+        d->max_abs = fmax(d->max_abs, by);
+        d->max_rel = fmax(d->max_rel, scale > 0 ? by / scale : INFINITY);
+        const double limit = moved ? fmax(base, NOISE_MARGIN * moved[i]) : base;
+        if (d->first >= 0 || by <= limit) continue;
+        d->output = output;
+        d->first = i;
+        d->a = x;
+        d->b = y;
+        d->limit = limit;
+    }
+    d->count += n;
+}

@@ -1,0 +1,35 @@
+/* compare.h -- tensors compared by numbers. */
+#ifndef ISOMER_COMPARE_H
+#define ISOMER_COMPARE_H
+#include "ops/core/type.h"
+
+typedef struct Tolerance {
+    double rtol, atol;
+} Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
+/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of
+   this type: kernels add up in another order even where the mathematics is exact. */
+Tolerance tolerance_of(const char *class, DType);
+
+typedef struct Difference {  /* of one tensor or, taken together, of several */
+    double max_abs, max_rel; /* the greatest |a - b|, and that relative to max|a| */
+    int output;              /* where `first` is */
+    int64_t first;           /* the first element out of tolerance, -1: none */
+    double a, b;             /* its values */
+    double limit;            /* the difference that was allowed there */
+    int64_t count;           /* elements compared */
+} Difference;
+/* Elements of one type; equal infinities and two NaNs agree. moved (may be NULL): for each element,
+   how far roundings alone move it (noise.h); it may differ by NOISE_MARGIN times that, whatever the
+   tolerance is. d is added to, so that it can be used for several outputs: start with
+   difference_none(). */
+enum { NOISE_MARGIN = 8 };
+Difference difference_none(void);
+void tensors_compare(DType, const void *a, const void *b, int64_t n, Tolerance,
+                     const double moved[], int output, Difference *d);
+/* moved[i] grows to how far b is from a there: a is a result, b what it is with other roundings. */
+void moves_add(DType, const void *a, const void *b, int64_t n, double moved[]);
+/* Takes up what x found: the greatest of both, the first of what came first. */
+void difference_add(Difference *d, const Difference *x);
+/* The greatest finite |a|; 0: there is none. */
+double tensor_scale(DType, const void *a, int64_t n);
+#endif

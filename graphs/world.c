@@ -1,0 +1,12 @@
+/* world.c -- a World with the tables of operators and of nodes, and the expansions of composites,
+   which the parser of graphs makes. */
+#include "graphs/world.h"
+#include "graphs/tables.h"
+
+World *graph_world_new(Escape *escape, size_t limit) {
+    World *w = world_new(escape, limit);
+    world_init_ops(w);
+    graph_tables_init(w);
+    expansions_parse(w);
+    return w;
+}

@@ -1,0 +1,189 @@
+/* gather.c -- gather, gathernd and reversesequence (ops/gather.c, ops/pick.c say what they are):
+   indices become offsets into x, checked, before anything is moved; then each row, one element or
+   all behind the axes that indices choose, is copied as it lies. gatherelements adds the offset of
+   each element to where it would be read. Elements are moved as bytes. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+enum { Y, X, OFFSETS };
+typedef struct Gather {
+    View y, x;
+    int size, parts;
+    Chosen chosen;   /* reversesequence: its index is the lengths, x's axis the one of time */
+    int64_t times;   /* reversesequence: the length of the axis; 0: another operator */
+    Nest row, inner; /* y, x, offsets; y, x */
+} Gather;
+typedef struct Run {
+    const Gather *g;
+    char *y;
+    const char *x;
+    const int64_t *offset;
+} Run;
+
+/* Offsets of [times, batch]; NULL: no such length. */
+static const int64_t *reversed(const Gather *g, void *const slot[], void *work) {
+    const int64_t *length = operand_at(&g->chosen.index, slot, work);
+    const int64_t batch = g->chosen.count / g->times;
+    int64_t *to = (int64_t *)(void *)((char *)work + g->chosen.at);
+    for (int64_t b = 0; b < batch; b++) {
+        if (length[b] < 0 || length[b] > g->times) return NULL;
+        for (int64_t t = 0; t < g->times; t++)
+            to[t * batch + b] = (t < length[b] ? length[b] - 1 - t : t) * g->chosen.stride[0];
+    }
+    return to;
+}
+
+#define DEFINE_ELEMENTS(T)                                                                       \
+    static void elements_##T(char *py, int64_t ys, const char *px, int64_t xs, const int64_t *o, \
+                             int64_t os, int64_t n) {                                            \
+        T *y = (T *)(void *)py;                                                                  \
+        const T *x = (const T *)(const void *)px;                                                \
+        for (int64_t k = 0; k < n; k++) y[k * ys] = x[k * xs + o[k * os]];                       \
+    }
+DEFINE_ELEMENTS(uint8_t)
+DEFINE_ELEMENTS(uint16_t)
+DEFINE_ELEMENTS(uint32_t)
+DEFINE_ELEMENTS(uint64_t)
+void move_elements(int size, char *y, int64_t ys, const char *x, int64_t xs, const int64_t *o,
+                   int64_t os, int64_t n) {
+    switch (size) {
+    case 1: elements_uint8_t(y, ys, x, xs, o, os, n); break;
+    case 2: elements_uint16_t(y, ys, x, xs, o, os, n); break;
+    case 4: elements_uint32_t(y, ys, x, xs, o, os, n); break;
+    default: elements_uint64_t(y, ys, x, xs, o, os, n);
+    }
+}
+
+static void copy_inner(const Gather *g, char *y, const char *x) {
+    static const int64_t none = 0;
+    const Nest *n = &g->inner;
+    const int64_t length = n->dim[n->rank - 1], ys = n->stride[n->rank - 1],
+                  xs = n->stride[STEP_RANK + n->rank - 1];
+    int64_t index[STEP_RANK] = {0}, offset[2] = {0};
+    do {
+        char *to = y + offset[0] * g->size;
+        const char *from = x + offset[1] * g->size;
+        if (ys == 1 && xs == 1) memcpy(to, from, (size_t)(length * g->size));
+        else move_elements(g->size, to, ys, from, xs, &none, 0, length);
+    } while (nest_next(n, 1, index, offset));
+}
+/* Some rows along the last axis of the nest, from these offsets on. */
+static void copy_rows(const Run *run, const int64_t at[], int64_t n) {
+    const Gather *g = run->g;
+    const int last = g->row.rank - 1;
+    const int64_t ys = g->row.stride[last], xs = g->row.stride[STEP_RANK + last],
+                  os = g->row.stride[2 * STEP_RANK + last];
+    char *y = run->y + at[Y] * g->size;
+    const char *x = run->x + at[X] * g->size;
+    const int64_t *o = run->offset + at[OFFSETS];
+    if (g->inner.count == 1) {
+        move_elements(g->size, y, ys, x, xs, o, os, n);
+        return;
+    }
+    for (int64_t k = 0; k < n; k++)
+        copy_inner(g, y + k * ys * g->size, x + (k * xs + o[k * os]) * g->size);
+}
+static void run_part(void *job, int k) {
+    const Run *run = job;
+    const Nest *rows = &run->g->row;
+    const int64_t end = rows->count * (k + 1) / run->g->parts;
+    int64_t index[STEP_RANK] = {0}, offset[3], n;
+    for (int64_t at = rows->count * k / run->g->parts; at < end; at += n) {
+        nest_goto(rows, 0, at, index, offset);
+        n = rows->dim[rows->rank - 1] - index[rows->rank - 1];
+        if (n > end - at) n = end - at;
+        copy_rows(run, offset, n);
+    }
+}
+static int gather_run(const Kernel *k, void *const slot[], void *work) {
+    const Gather *g = k->self;
+    const int64_t *offset =
+        g->times ? reversed(g, slot, work) : chosen_offsets(&g->chosen, slot, work);
+    if (!offset) return -1;
+    Run run = {g, view_at(&g->y, slot, work), view_at(&g->x, slot, work), offset};
+    if (g->parts > 1) team_run(k->device->team, g->parts, run_part, &run);
+    else run_part(&run, 0);
+    return 0;
+}
+
+/* ---- making */
+static View some_axes(const View *v, int from, int n) {
+    int axis[STEP_RANK];
+    for (int k = 0; k < n; k++) axis[k] = from + k;
+    return view_axes(v, n, axis);
+}
+/* rows: y's axes that come from x's own or from the index; x and offsets have strides of them. */
+static bool finish(Build *b, Gather *g, const View *rows, const View inner[2], Kernel *k) {
+    const View *y = &b->step->view[0], *x = &b->step->view[1];
+    const int64_t bytes = view_count(y) * dtype_size(y->dtype);
+    g->y = *y, g->x = *x, g->size = dtype_size(y->dtype);
+    if (bytes == 0 || (g->size & (g->size - 1)) || g->size > 8 || y->dtype != x->dtype ||
+        y->format || x->format)
+        return build_fail(b, "a gather of elements that are not moved as bytes");
+    g->row = nest_new(
+        b->arena, (const View *const[]) { &rows[Y], &rows[X], &rows[OFFSETS] }, 3);
+    g->inner = nest_new(
+        b->arena, (const View *const[]) { &inner[Y], &inner[X] }, 2);
+    nest_with_axis(&g->row);
+    nest_with_axis(&g->inner);
+    g->parts = count_parts(b, g->row.count, bytes / 8);
+    k->run = gather_run, k->self = g;
+    return true;
+}
+/* y is [places.., behind..]; places are axes of x first, so many, between which offsets differ or
+   not, then those of the index, which chooses from q axes; behind: where the others of x begin. */
+static bool build_rows(Build *b, int own, bool differ, int q, int places, Kernel *k) {
+    const View *y = &b->step->view[0], *x = &b->step->view[1];
+    Gather *g = ARENA_NEW(b->arena, Gather, 1);
+    View row = some_axes(y, 0, places), of_x = row, of_offsets = row;
+    int64_t next = 1;
+    for (int a = places - 1; a >= 0; a--) {
+        const bool apart = a >= own || differ;
+        of_x.stride[a] = a < own ? x->stride[a] : 0;
+        of_offsets.stride[a] = apart ? next : 0;
+        next *= apart ? y->dim[a] : 1;
+    }
+    const int n = y->rank - places;
+    return chosen_new(b, x, own, q, 2, next, &g->chosen) &&
+           finish(b, g, (const View[]){row, of_x, of_offsets},
+                  (const View[]){some_axes(y, places, n), some_axes(x, own + q, n)}, k);
+}
+bool gather_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const int axis = (int)b->step->param[1];
+    return build_rows(b, axis, false, 1, axis + b->step->view[2].rank, k);
+}
+bool gathernd_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *index = &b->step->view[2];
+    const int places = index->rank - 1;
+    return build_rows(b, (int)b->step->param[1], true, (int)index->dim[places], places, k);
+}
+bool reverse_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *y = &b->step->view[0], *x = &b->step->view[1];
+    const int batch = (int)b->step->param[1], time = (int)b->step->param[2], axis[] = {time, batch};
+    int rest[STEP_RANK], n = 0;
+    for (int a = 0; a < y->rank; a++)
+        if (a != batch && a != time) rest[n++] = a;
+    Gather *g = ARENA_NEW(b->arena, Gather, 1);
+    g->times = y->dim[time];
+    View row = view_axes(y, 2, axis), of_x = view_axes(x, 2, axis),
+         of_offsets = view_dense(0, DT_INT64, 2, row.dim);
+    of_x.stride[0] = 0;
+    return chosen_new(b, x, time, 1, 2, g->times * y->dim[batch], &g->chosen) &&
+           finish(b, g, (const View[]){row, of_x, of_offsets},
+                  (const View[]){view_axes(y, n, rest), view_axes(x, n, rest)}, k);
+}
+/* Each element has an offset: x lies still along the axis of the index. */
+bool gatherelements_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *y = &b->step->view[0], *x = &b->step->view[1];
+    const int axis = (int)b->step->param[1];
+    Gather *g = ARENA_NEW(b->arena, Gather, 1);
+    View of_x = *x, of_offsets = view_dense(0, DT_INT64, y->rank, y->dim), one = {.rank = 0};
+    of_x.stride[axis] = 0;
+    memcpy(of_x.dim, y->dim, sizeof of_x.dim);
+    return chosen_new(b, x, axis, 1, 2, view_count(y), &g->chosen) &&
+           finish(b, g, (const View[]){*y, of_x, of_offsets}, (const View[]){one, one}, k);
+}

@@ -1,0 +1,341 @@
+/* recurrent.c -- rnn, gru and lstm (ops/recurrent.c says what they are) of floats. What comes from
+   the input is one product for all steps. The recurrent weights lie in panels of PANEL columns,
+   made once if they are known; each step multiplies the states of all sequences by them, and one
+   pass over vectors computes the gates. Directions and sequences go to threads: each of them is
+   computed the same way alone and with others. */
+#include "ops/core/element.h"
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES, INPUTS };
+enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
+enum { REVERSE = 1 };
+typedef struct Panels { /* columns from..from+n-1 of the sums of a step */
+    int64_t from, n;
+    Operand whole, last; /* [d, n / PANEL, h, PANEL]; [d, h, PANEL], the last columns: if there are
+                            fewer, with anything behind them */
+} Panels;
+typedef struct Recurrent {
+    int gates, directions, nout, npanels, parts;
+    bool reverse, own; /* own: the operator's own attribute */
+    int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides of product sums */
+    View view[3 + INPUTS]; /* outputs (y, h, c), then inputs; rank -1: left out */
+    Kernel product[2];     /* of the input, by direction */
+    size_t sums[2], product_work[2];
+    Panels panels[2];
+    Operand bias, peepholes;
+    const float *zeros;
+    size_t h, cell, step, gate; /* in the scratch: states, sums of a step, inputs of a gate */
+} Recurrent;
+typedef struct Run {
+    const Recurrent *r;
+    void *const *slot;
+    char *work;
+    const Simd *simd;
+    const float *whole[2], *last[2], *bias, *peepholes;
+} Run;
+
+static const View *input(const Recurrent *r, int k) { return &r->view[3 + k]; }
+static bool given(const Recurrent *r, int k) { return input(r, k)->rank >= 0; }
+static float *at(const View *v, void *const slot[], int64_t place) {
+    return (float *)slot[v->slot] + v->offset + place;
+}
+static float *scratch(const Run *run, size_t at_byte) { return (float *)(run->work + at_byte); }
+
+/* ---- running */
+static int64_t state_place(const View *v, int d, int64_t b) {
+    return d * v->stride[0] + b * v->stride[1];
+}
+static void load_state(const Run *run, int k, int d, int64_t b, float *to) {
+    const Recurrent *r = run->r;
+    const View *v = input(r, k);
+    if (!given(r, k)) memset(to, 0, (size_t)r->hidden * sizeof *to);
+    else
+        run->simd->load[CLASS_FLOAT][DT_FLOAT](to, at(v, run->slot, state_place(v, d, b)),
+                                               v->stride[2], r->hidden);
+}
+static void store_row(const Run *run, const View *v, int64_t place, const float *from) {
+    run->simd->store[CLASS_FLOAT][DT_FLOAT](at(v, run->slot, place), v->stride[v->rank - 1], from,
+                                            run->r->hidden);
+}
+
+/* y = bias + a by the panels, for rows of the batch. The last panel may compute columns again. */
+static void multiply(const Run *run, int k, int d, float *y, const float *a, int64_t rows) {
+    const Recurrent *r = run->r;
+    const Panels *p = &r->panels[k];
+    const int64_t size = r->hidden * PANEL, whole = p->n / PANEL,
+                  width = p->n < PANEL ? p->n : PANEL;
+    for (int64_t j = 0; j * PANEL < p->n; j++) {
+        const float *w =
+            j < whole ? run->whole[k] + (d * whole + j) * size : run->last[k] + d * size;
+        const int64_t column = p->from + (j < whole || !whole ? j * PANEL : p->n - PANEL);
+        float start[PANEL] = {0};
+        if (run->bias)
+            memcpy(start, run->bias + (2 * d + 1) * r->gates * r->hidden + column,
+                   (size_t)width * sizeof *start);
+        run->simd->panel(y + column, r->columns, start, a, r->hidden, rows, w, r->hidden);
+    }
+}
+
+typedef struct Rows { /* sequences first..first+n-1 of a direction; one step of them */
+    int d;
+    int64_t first, n, step;
+    float *h, *cell, *sum, *gate;
+} Rows;
+static int64_t length_of(const Run *run, int64_t b) {
+    const View *v = input(run->r, LENGTHS);
+    return v->rank < 0
+               ? run->r->times
+               : element_integer((DType)v->dtype, run->slot[v->slot], v->offset + b * v->stride[0]);
+}
+/* The place in the sequence that a step is about; -1: the sequence has ended. */
+static int64_t time_of(const Run *run, const Rows *w, int64_t b) {
+    const int64_t length = length_of(run, b);
+    if (w->step >= length) return -1;
+    return run->r->reverse || w->d ? length - 1 - w->step : w->step;
+}
+static const float *from_input(const Run *run, const Rows *w, int64_t b, int64_t time) {
+    const Recurrent *r = run->r;
+    return scratch(run, r->sums[w->d]) +
+           (time * r->time_stride + b * r->batch_stride) * r->gates * r->hidden;
+}
+static void reset_gate(const Run *run, const Rows *w) {
+    const Recurrent *r = run->r;
+    for (int64_t j = 0; j < w->n; j++) {
+        const int64_t time = time_of(run, w, w->first + j);
+        if (time < 0) memset(w->gate + j * r->hidden, 0, (size_t)r->hidden * sizeof *w->gate);
+        else
+            run->simd->gru_reset(w->gate + j * r->hidden, w->h + j * r->hidden,
+                                 from_input(run, w, w->first + j, time), w->sum + j * r->columns,
+                                 r->hidden);
+    }
+}
+static void gates(const Run *run, const Rows *w, int64_t j, int64_t time) {
+    const Recurrent *r = run->r;
+    const float *x = from_input(run, w, w->first + j, time), *g = w->sum + j * r->columns;
+    float *h = w->h + j * r->hidden;
+    const float *peepholes = run->peepholes ? run->peepholes + w->d * 3 * r->hidden : r->zeros;
+    if (r->gates == LSTM)
+        run->simd->lstm(h, w->cell + j * r->hidden, x, g, peepholes, r->own, r->hidden);
+    else if (r->gates == GRU) run->simd->gru(h, x, g, r->own, r->hidden);
+    else run->simd->rnn(h, x, g, r->own, r->hidden);
+}
+static void run_step(const Run *run, const Rows *w) {
+    const Recurrent *r = run->r;
+    const View *y = &r->view[0];
+    multiply(run, 0, w->d, w->sum, w->h, w->n);
+    if (r->npanels > 1) {
+        if (!r->own) reset_gate(run, w);
+        multiply(run, 1, w->d, w->sum, r->own ? w->h : w->gate, w->n);
+    }
+    for (int64_t j = 0; j < w->n; j++) {
+        const int64_t b = w->first + j, time = time_of(run, w, b),
+                      place = (time < 0 ? w->step : time) * y->stride[0] + w->d * y->stride[1] +
+                              b * y->stride[2];
+        if (time >= 0) gates(run, w, j, time);
+        store_row(run, y, place, time < 0 ? r->zeros : w->h + j * r->hidden);
+    }
+}
+static void run_rows(const Run *run, int d, int64_t first, int64_t n) {
+    const Recurrent *r = run->r;
+    const int64_t row = d * r->batch + first;
+    Rows w = {.d = d,
+              .first = first,
+              .n = n,
+              .h = scratch(run, r->h) + row * r->hidden,
+              .cell = scratch(run, r->cell) + row * r->hidden,
+              .sum = scratch(run, r->step) + row * r->columns,
+              .gate = scratch(run, r->gate) + row * r->hidden};
+    for (int64_t j = 0; j < n; j++) {
+        load_state(run, H0, d, first + j, w.h + j * r->hidden);
+        load_state(run, C0, d, first + j, w.cell + j * r->hidden);
+    }
+    for (; w.step < r->times; w.step++) run_step(run, &w);
+    for (int k = 1; k < r->nout; k++)
+        for (int64_t j = 0; j < n; j++)
+            store_row(run, &r->view[k], state_place(&r->view[k], d, first + j),
+                      (k == 1 ? w.h : w.cell) + j * r->hidden);
+}
+static void run_part(void *job, int part) {
+    const Run *run = job;
+    const Recurrent *r = run->r;
+    const int chunks = r->parts / r->directions, k = part / r->directions;
+    const int64_t from = r->batch * k / chunks, to = r->batch * (k + 1) / chunks;
+    run_rows(run, part % r->directions, from, to - from);
+}
+static bool lengths_fit(const Run *run) {
+    for (int64_t b = 0; b < run->r->batch; b++)
+        if (length_of(run, b) < 0 || length_of(run, b) > run->r->times) return false;
+    return true;
+}
+static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
+    const Recurrent *r = k->self;
+    Run run = {.r = r, .slot = slot, .work = work, .simd = k->device->simd};
+    const View *x = input(r, X), *w = input(r, W), *bias = input(r, BIAS);
+    if (!lengths_fit(&run)) return -1;
+    for (int d = 0; d < r->directions; d++) {
+        void *const own[] = {run.work + r->sums[d], slot[x->slot], slot[w->slot],
+                             bias->rank < 0 ? NULL : slot[bias->slot]};
+        const Kernel *product = &r->product[d];
+        if (product->run(product, own, run.work + r->product_work[d])) return -1;
+    }
+    for (int j = 0; j < r->npanels; j++) {
+        const Panels *p = &r->panels[j];
+        if (p->n >= PANEL) run.whole[j] = operand_at(&p->whole, slot, work);
+        if (p->n % PANEL) run.last[j] = operand_at(&p->last, slot, work);
+    }
+    if (given(r, BIAS)) run.bias = operand_at(&r->bias, slot, work);
+    if (given(r, PEEPHOLES)) run.peepholes = operand_at(&r->peepholes, slot, work);
+    if (r->parts > 1) team_run(k->device->team, r->parts, run_part, &run);
+    else
+        for (int d = 0; d < r->directions; d++) run_rows(&run, d, 0, r->batch);
+    return 0;
+}
+
+/* ---- making */
+static View axes(const View *v, int a, int b, int c, int d) {
+    return view_axes(v, v->rank, (const int[]){a, b, c, d});
+}
+/* The views with time and direction before the batch; false: not for these types and sizes. */
+static bool take_views(const Step *s, Recurrent *r) {
+    const bool batch_first = s->param[2] != 0;
+    r->nout = (int)s->param[0];
+    for (int k = 0; k < 3 + INPUTS; k++) {
+        const int from = k < 3 ? k : r->nout + k - 3;
+        const bool there = k < 3 ? k < r->nout : from < s->nview;
+        View *v = &r->view[k];
+        *v = there ? s->view[from] : (View){.slot = -1, .rank = -1};
+        if (v->rank < 0) continue;
+        if (view_count(v) == 0 || (k != 3 + LENGTHS && v->dtype != DT_FLOAT)) return false;
+        if (!batch_first) continue;
+        if (k == 0) *v = axes(v, 1, 2, 0, 3);
+        else if (k < 3 || k == 3 + X || k == 3 + H0 || k == 3 + C0) *v = axes(v, 1, 0, 2, 0);
+    }
+    return r->view[0].rank == 4 && input(r, X)->rank == 3;
+}
+static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t n) {
+    const View *w = input(r, R);
+    const int64_t d = r->directions, h = r->hidden, width = n < PANEL ? n : PANEL;
+    *p = (Panels){.from = from, .n = n};
+    View last = {.slot = w->slot,
+                 .dtype = w->dtype,
+                 .rank = 3,
+                 .offset = w->offset + (from + n - width) * w->stride[1],
+                 .dim = {d, h, width},
+                 .stride = {w->stride[0], w->stride[2], w->stride[1]}},
+         whole = {.slot = w->slot,
+                  .dtype = w->dtype,
+                  .rank = 4,
+                  .offset = w->offset + from * w->stride[1],
+                  .dim = {d, n / PANEL, h, PANEL},
+                  .stride = {w->stride[0], PANEL * w->stride[1], w->stride[2], w->stride[1]}};
+    if (n >= PANEL && !operand_pack_as(b, r->nout + R, &whole, DT_FLOAT, &p->whole)) return false;
+    if (n % PANEL == 0) return true;
+    if (n > PANEL) return operand_pack_as(b, r->nout + R, &last, DT_FLOAT, &p->last);
+    p->last.view = build_scratch(b, DT_FLOAT, 3, (const int64_t[]){d, h, PANEL});
+    p->last.view.dim[2] = n;
+    p->last.copy = copy_new(b, &p->last.view, &last);
+    return p->last.copy != NULL;
+}
+
+/* The sums of the input for all steps of a direction, plus its bias, over slots of their own: sums,
+   x, w, bias. */
+static bool make_product(Build *b, Recurrent *r, int d) {
+    View x = b->step->view[r->nout + X];
+    const View *w = input(r, W), *bias = input(r, BIAS);
+    const int64_t sizes[] = {x.dim[0], x.dim[1], r->gates * r->hidden};
+    View view[4] = {view_dense(0, DT_FLOAT, 3, sizes), x, view[0], view[0]};
+    const void *weights[4] = {NULL};
+    for (int k = 1; k < 4 && b->weights; k++)
+        weights[k] = k == 3 && bias->rank < 0 ? NULL
+                                              : b->weights[r->nout + (k == 1   ? X
+                                                                      : k == 2 ? W
+                                                                               : BIAS)];
+    view[1].slot = 1;
+    view[2] = (View){.slot = 2,
+                     .dtype = DT_FLOAT,
+                     .rank = 3,
+                     .offset = w->offset + d * w->stride[0],
+                     .dim = {sizes[0], w->dim[2], sizes[2]},
+                     .stride = {0, w->stride[2], w->stride[1]}};
+    view[3].slot = 3, view[3].stride[0] = view[3].stride[1] = 0;
+    if (bias->rank >= 0)
+        view[3].offset = bias->offset + d * bias->stride[0], view[3].stride[2] = bias->stride[1];
+    static const Scalar add[] = {
+        {.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}};
+    const Step step = {.kind = S_GEMM,
+                       .nview = bias->rank < 0 ? 3 : 4,
+                       .view = view,
+                       .ncode = bias->rank < 0 ? 0 : 3,
+                       .code = add};
+    Kernel *product = &r->product[d];
+    Build own = *b;
+    product->device = b->device, product->arena = b->arena;
+    own.kernel = product, own.step = &step, own.weights = weights, own.workspace = 0;
+    if (!gemm_maker.choices(b->device, &step) || !gemm_maker.build(&own, 0, product)) return false;
+    r->sums[d] = build_bytes(b, (size_t)view_count(&view[0]) * sizeof(float));
+    r->product_work[d] = build_bytes(b, own.workspace);
+    return true;
+}
+
+/* Of all directions, each in as many parts as the other ones. */
+static int parts_of(const Build *b, const Recurrent *r) {
+    const int64_t most = r->directions * r->batch,
+                  ns = r->times * most * r->columns * (r->hidden / 20 + 1);
+    const int each = count_parts(b, most, ns) / r->directions;
+    return each ? each * r->directions : 1;
+}
+static void recurrent_forget(Kernel *k) {
+    Recurrent *r = k->self;
+    for (int d = 0; d < r->directions; d++) kernel_forget(&r->product[d]);
+}
+static bool make(Build *b, Recurrent *r) {
+    const int64_t rows = r->directions * r->batch, h = r->hidden;
+    const int split = r->gates == GRU ? 2 : r->gates;
+    r->npanels = r->gates == GRU ? 2 : 1;
+    if (!pack_panels(b, r, &r->panels[0], 0, split * h)) return false;
+    if (r->npanels > 1 && !pack_panels(b, r, &r->panels[1], split * h, h)) return false;
+    if (given(r, BIAS) && !operand_pack(b, r->nout + BIAS, DT_FLOAT, &r->bias)) return false;
+    if (given(r, PEEPHOLES) && !operand_pack(b, r->nout + PEEPHOLES, DT_FLOAT, &r->peepholes))
+        return false;
+    for (int d = 0; d < r->directions; d++)
+        if (!make_product(b, r, d)) return false;
+    r->columns = r->gates * h + PANEL;
+    r->zeros = memset(arena_alloc(b->arena, 3 * (size_t)h * sizeof(float)), 0,
+                      3 * (size_t)h * sizeof(float));
+    r->h = build_bytes(b, (size_t)(rows * h) * sizeof(float));
+    r->cell = build_bytes(b, (size_t)(rows * h) * sizeof(float));
+    r->gate = build_bytes(b, (size_t)(rows * h) * sizeof(float));
+    r->step = build_bytes(b, (size_t)(rows * r->columns) * sizeof(float));
+    r->parts = parts_of(b, r);
+    return true;
+}
+/* What no run reads, because it is kept packed. */
+static uint64_t packed_views(const Recurrent *r) {
+    uint64_t bits = 0;
+    bool w = true, all = true;
+    for (int d = 0; d < r->directions; d++) w = w && r->product[d].packed >> 2 & 1;
+    for (int j = 0; j < r->npanels; j++) {
+        const Panels *p = &r->panels[j];
+        all = all && (p->n < PANEL || p->whole.constant) && (p->n % PANEL == 0 || p->last.constant);
+    }
+    if (w) bits |= UINT64_C(1) << (r->nout + W);
+    if (all) bits |= UINT64_C(1) << (r->nout + R);
+    return bits;
+}
+bool recurrent_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *s = b->step;
+    Recurrent *r = ARENA_NEW(b->arena, Recurrent, 1);
+    if (!take_views(s, r)) return build_fail(b, "a recurrent operator of other types than float");
+    const View *x = input(r, X), *weights = input(r, R);
+    r->gates = (int)(weights->dim[1] / weights->dim[2]);
+    r->directions = (int)weights->dim[0], r->hidden = weights->dim[2];
+    r->times = x->dim[0], r->batch = x->dim[1];
+    r->time_stride = s->param[2] ? 1 : r->batch, r->batch_stride = s->param[2] ? r->times : 1;
+    r->reverse = s->param[1] == REVERSE, r->own = s->param[3] != 0;
+    k->self = r, k->forget = recurrent_forget, k->run = recurrent_run;
+    if (!make(b, r)) return recurrent_forget(k), k->forget = NULL, false;
+    k->packed = packed_views(r);
+    return true;
+}

@@ -1,0 +1,196 @@
+/* sample.c -- S_SAMPLE: rows along the axis in which y lies closest. The places of x that the other
+   axes choose are added up into one row of x, then the taps of the row's own axis are gathered from
+   it. Where every place is one place of x, elements are moved as bytes. Rows go to threads. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+typedef struct Axis {
+    int64_t taps;        /* 0: place i is place i of x */
+    const int64_t *pair; /* place, bits of the weight; [dim, taps] */
+} Axis;
+typedef struct Sample {
+    View y, x;
+    Operand from;
+    Axis axis[STEP_RANK];
+    int along, size, parts; /* the row's axis; bytes of an element of x; */
+    bool moves;
+    Class class;
+    int64_t rows;
+    int32_t *place; /* of the row's axis: [taps, dim] */
+    void *weight;
+    int64_t *offset; /* where elements are moved: of each place */
+    size_t row, result, each;
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Sample;
+typedef struct Run {
+    const Sample *s;
+    const Simd *simd;
+    char *y, *work;
+    const char *x;
+} Run;
+
+static double weight_of(const Axis *a, int64_t i, int64_t tap) {
+    double w;
+    memcpy(&w, &a->pair[2 * (i * a->taps + tap) + 1], sizeof w);
+    return w;
+}
+static int64_t place_of(const Axis *a, int64_t i, int64_t tap) {
+    return a->taps ? a->pair[2 * (i * a->taps + tap)] : i;
+}
+/* The next choice of a tap for each axis but the row's; false: that was the last. */
+static bool next_taps(const Sample *s, int64_t tap[]) {
+    for (int a = s->y.rank - 1; a >= 0; a--) {
+        if (a == s->along) continue;
+        if (++tap[a] < s->axis[a].taps) return true;
+        tap[a] = 0;
+    }
+    return false;
+}
+static const char *chosen_row(const Run *run, const int64_t i[], const int64_t tap[],
+                              double *weight) {
+    const Sample *s = run->s;
+    int64_t at = 0;
+    *weight = 1;
+    for (int a = 0; a < s->y.rank; a++) {
+        if (a == s->along) continue;
+        at += place_of(&s->axis[a], i[a], tap[a]) * s->x.stride[a];
+        if (s->axis[a].taps) *weight *= weight_of(&s->axis[a], i[a], tap[a]);
+    }
+    return run->x + at * s->size;
+}
+/* The sum of the rows of x, as one row of numbers of the class. */
+static void add_rows(const Run *run, const int64_t i[], char *row) {
+    const Sample *s = run->s;
+    const int64_t n = s->x.dim[s->along], stride = s->x.stride[s->along];
+    int64_t tap[STEP_RANK] = {0};
+    memset(row, 0, (size_t)(n * s->size));
+    do {
+        double weight;
+        const char *x = chosen_row(run, i, tap, &weight);
+        const float single = (float)weight;
+        if (weight != 0)
+            run->simd->scale_add[s->class](
+                row, x, stride, s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
+    } while (next_taps(s, tap));
+}
+static void run_row(const Run *run, const int64_t i[], char *y, char *work) {
+    const Sample *s = run->s;
+    const int64_t n = s->y.dim[s->along], ys = s->y.stride[s->along];
+    const Axis *own = &s->axis[s->along];
+    static const int64_t first[STEP_RANK];
+    double weight;
+    if (s->moves) {
+        const char *x = chosen_row(run, i, first, &weight);
+        move_elements(s->size, y, ys, x, 0, s->offset, 1, n);
+        return;
+    }
+    char *row = work + s->row, *result = work + s->result;
+    add_rows(run, i, row);
+    if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
+    s->store(y, ys, own->taps ? result : row, n);
+}
+static void run_part(void *job, int k) {
+    const Run *run = job;
+    const Sample *s = run->s;
+    const int size = dtype_size(s->y.dtype);
+    const int64_t end = s->rows * (k + 1) / s->parts;
+    char *work = run->work + (size_t)k * s->each;
+    for (int64_t r = s->rows * k / s->parts; r < end; r++) {
+        int64_t i[STEP_RANK] = {0}, rest = r, at = 0;
+        for (int a = s->y.rank - 1; a >= 0; a--) {
+            if (a == s->along) continue;
+            i[a] = rest % s->y.dim[a], rest /= s->y.dim[a];
+            at += i[a] * s->y.stride[a];
+        }
+        run_row(run, i, run->y + at * size, work);
+    }
+}
+static int sample_run(const Kernel *k, void *const slot[], void *work) {
+    const Sample *s = k->self;
+    Run run = {s, k->device->simd, view_at(&s->y, slot, work), work,
+               operand_at(&s->from, slot, work)};
+    if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
+    else run_part(&run, 0);
+    return 0;
+}
+
+/* ---- making */
+/* The parameters of each axis; false: they are not what S_SAMPLE says. moves: all weights are 1. */
+static bool take_axes(const Step *s, Axis axis[], bool *moves) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t at = 0;
+    *moves = true;
+    for (int a = 0; a < y->rank; a++) {
+        if (at >= s->nparam || s->param[at] < 0 || (s->param[at] == 0 && x->dim[a] != y->dim[a]))
+            return false;
+        axis[a] = (Axis){s->param[at], s->param + at + 1};
+        at += 1 + 2 * axis[a].taps * y->dim[a];
+        if (at > s->nparam) return false;
+        for (int64_t j = 0; j < y->dim[a] * axis[a].taps; j++) {
+            if (axis[a].pair[2 * j] < 0 || axis[a].pair[2 * j] >= x->dim[a]) return false;
+            *moves = *moves && axis[a].taps == 1 && weight_of(&axis[a], j, 0) == 1;
+        }
+    }
+    return at == s->nparam;
+}
+static int sample_choices(const Device *d, const Step *s) {
+    (void)d;
+    const View *y = &s->view[0], *x = &s->view[1];
+    Axis axis[STEP_RANK];
+    bool moves;
+    if (x->rank != y->rank || x->dtype != y->dtype || y->rank < 1 || !take_axes(s, axis, &moves))
+        return 0;
+    const int size = dtype_size(y->dtype);
+    return moves ? size == 1 || size == 2 || size == 4 || size == 8
+                 : dtype_numeric(y->dtype) && dtype_class((DType)y->dtype) == 'F';
+}
+/* Places and weights of the row's axis, tap by tap. */
+static void lay_out_taps(Build *b, Sample *s) {
+    const Axis *own = &s->axis[s->along];
+    const int64_t n = s->y.dim[s->along], taps = own->taps;
+    s->place = ARENA_NEW(b->arena, int32_t, n * taps);
+    s->weight = arena_alloc(b->arena, (size_t)(n * taps) * sizeof(double));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t t = 0; t < taps; t++) {
+            s->place[t * n + i] = (int32_t)place_of(own, i, t);
+            if (s->class == CLASS_FLOAT)
+                ((float *)s->weight)[t * n + i] = (float)weight_of(own, i, t);
+            else ((double *)s->weight)[t * n + i] = weight_of(own, i, t);
+        }
+}
+static void lay_out_moves(Build *b, Sample *s) {
+    const int64_t n = s->y.dim[s->along];
+    s->offset = ARENA_NEW(b->arena, int64_t, n);
+    for (int64_t i = 0; i < n; i++)
+        s->offset[i] = place_of(&s->axis[s->along], i, 0) * s->x.stride[s->along];
+}
+static bool sample_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const Step *step = b->step;
+    Sample *s = ARENA_NEW(b->arena, Sample, 1);
+    Step own = *step;
+    own.param = arena_copy(b->arena, step->param, sizeof *step->param * (size_t)step->nparam);
+    s->y = step->view[0];
+    take_axes(&own, s->axis, &s->moves);
+    s->class = view_class(&s->y, 1);
+    s->from = operand_as_is(b, 1);
+    if (!s->moves && !operand_typed(b, 1, class_dtype(s->class), &s->from)) return false;
+    s->x = s->from.view, s->size = dtype_size(s->x.dtype), s->rows = 1;
+    for (int a = 0; a < s->y.rank; a++)
+        if (s->y.dim[a] > 1 && (s->y.dim[s->along] == 1 || s->y.stride[a] < s->y.stride[s->along]))
+            s->along = a;
+    for (int a = 0; a < s->y.rank; a++) s->rows *= a == s->along ? 1 : s->y.dim[a];
+    if (s->moves) lay_out_moves(b, s);
+    else {
+        lay_out_taps(b, s);
+        s->store = b->device->simd->store[s->class][s->y.dtype];
+        s->row = build_bytes(b, (size_t)(s->x.dim[s->along] * s->size));
+        s->result = build_bytes(b, (size_t)(s->y.dim[s->along] * s->size));
+        s->each = b->workspace - s->row;
+    }
+    s->parts = count_parts(b, s->rows, view_count(&s->y));
+    build_bytes(b, (size_t)(s->parts - 1) * s->each);
+    k->run = sample_run, k->self = s;
+    return true;
+}
+const Maker sample_maker = {.choices = sample_choices, .build = sample_build};

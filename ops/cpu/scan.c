@@ -1,0 +1,92 @@
+/* scan.c -- cumsum and cumprod (ops/cumsum.c): along the axis, for some columns of another axis
+   side by side, sums of floats in doubles. Columns go to threads. */
+#include "ops/cpu/cpu.h"
+
+enum { COLUMNS = 128, APART = 8 }; /* columns that lie apart may share places of a cache */
+typedef struct Cumulated {
+    View y, x;
+    Nest rest; /* y and x without the axis */
+    int axis, parts, size;
+    bool exclusive, reverse;
+    ReduceKind kind;
+    Class wide;
+    int64_t columns, blocks; /* of columns, for each row of the rest */
+    Operand from;
+    void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
+    void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+} Cumulated;
+typedef struct Run {
+    const Cumulated *s;
+    char *y;
+    const char *x;
+} Run;
+
+static void run_columns(const Run *run, const int64_t offset[2], int64_t n) {
+    const Cumulated *s = run->s;
+    const int last = s->rest.rank - 1, y_size = dtype_size(s->y.dtype);
+    const int64_t ys = s->rest.stride[last], xs = s->rest.stride[STEP_RANK + last],
+                  length = s->y.dim[s->axis];
+    double acc[COLUMNS]; /* or any other class */
+    reduce_start(acc, s->wide, s->kind, n);
+    for (int64_t j = 0; j < length; j++) {
+        const int64_t at = s->reverse ? length - 1 - j : j;
+        char *y = run->y + (offset[0] + at * s->y.stride[s->axis]) * y_size;
+        const char *x = run->x + (offset[1] + at * s->x.stride[s->axis]) * s->size;
+        if (s->exclusive) s->store(y, ys, acc, n);
+        s->merge(acc, x, xs, n);
+        if (!s->exclusive) s->store(y, ys, acc, n);
+    }
+}
+static void run_part(void *job, int k) {
+    const Run *run = job;
+    const Nest *rest = &run->s->rest;
+    const int64_t width = rest->dim[rest->rank - 1],
+                  all = width ? rest->count / width * run->s->blocks : 0,
+                  end = all * (k + 1) / run->s->parts;
+    for (int64_t at = all * k / run->s->parts; at < end; at++) {
+        const int64_t columns = run->s->columns, first = at % run->s->blocks * columns;
+        int64_t index[STEP_RANK], offset[2];
+        nest_goto(rest, 1, at / run->s->blocks, index, offset);
+        for (int v = 0; v < 2; v++)
+            offset[v] += first * rest->stride[v * STEP_RANK + rest->rank - 1];
+        run_columns(run, offset, width - first < columns ? width - first : columns);
+    }
+}
+static int scan_run(const Kernel *k, void *const slot[], void *work) {
+    const Cumulated *s = k->self;
+    Run run = {s, view_at(&s->y, slot, work), operand_at(&s->from, slot, work)};
+    if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
+    else run_part(&run, 0);
+    return 0;
+}
+
+static bool scan_build(Build *b, ReduceKind kind, Kernel *k) {
+    const Step *step = b->step;
+    const View *y = &step->view[0], *x = &step->view[1];
+    Cumulated *s = ARENA_NEW(b->arena, Cumulated, 1);
+    if (!dtype_numeric(y->dtype) || x->dtype != y->dtype || x->format || view_count(y) == 0)
+        return build_fail(b, "sums of no numeric type");
+    const Class class = view_class(x, 1);
+    if (!operand_typed(b, 1, class_dtype(class), &s->from)) return false;
+    s->y = *y, s->x = s->from.view, s->axis = (int)step->param[1];
+    s->exclusive = step->param[2] != 0, s->reverse = step->param[3] != 0;
+    s->kind = kind, s->wide = class_wide(class, kind), s->size = dtype_size(s->x.dtype);
+    s->merge = b->device->simd->merge[class][kind];
+    s->store = b->device->simd->store[s->wide][y->dtype];
+    View of_y = s->y, of_x = s->x;
+    of_y.dim[s->axis] = of_x.dim[s->axis] = 1;
+    s->rest = nest_new(b->arena, (const View *const[]){&of_y, &of_x}, 2);
+    nest_with_axis(&s->rest);
+    const int last = s->rest.rank - 1;
+    s->columns = s->rest.stride[STEP_RANK + last] == 1 ? COLUMNS : APART;
+    s->blocks = (s->rest.dim[last] + s->columns - 1) / s->columns;
+    s->parts = count_parts(b, s->rest.count / s->rest.dim[last] * s->blocks, view_count(y));
+    k->run = scan_run, k->self = s;
+    return true;
+}
+bool cumsum_build(Build *b, int choice, Kernel *k) {
+    return (void)choice, scan_build(b, REDUCE_SUM, k);
+}
+bool cumprod_build(Build *b, int choice, Kernel *k) {
+    return (void)choice, scan_build(b, REDUCE_PROD, k);
+}

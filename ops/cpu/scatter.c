@@ -1,0 +1,123 @@
+/* scatter.c -- scatternd and scatterelements (ops/scatter.c says what they are): x is copied, then
+   updates are written or joined in the order of the index, each row of them at an offset that
+   indices give. All indices are checked before anything is written. */
+#include "ops/cpu/cpu.h"
+#include <string.h>
+
+enum { NONE, ADD, MUL, MAX, MIN };
+enum { UPDATES, Y, OFFSETS };
+typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
+typedef struct Scatter {
+    View y, updates;
+    Copy *copy;
+    int size;
+    Join *join;
+    Chosen chosen;   /* in y */
+    Nest row, inner; /* offsets, updates, y; updates, y */
+} Scatter;
+
+#define DEFINE_JOIN(name, T, value)                                                 \
+    static void name(char *py, int64_t ys, const char *pu, int64_t us, int64_t n) { \
+        T *y = (T *)(void *)py;                                                     \
+        const T *u = (const T *)(const void *)pu;                                   \
+        for (int64_t k = 0; k < n; k++) {                                           \
+            const T a = y[k * ys], b = u[k * us];                                   \
+            (void)a;                                                                \
+            y[k * ys] = (T)(value);                                                 \
+        }                                                                           \
+    }
+#define DEFINE_JOINS(T, U)                 \
+    DEFINE_JOIN(T##_add, T, (U)a + (U)b)   \
+    DEFINE_JOIN(T##_mul, T, (U)a *(U)b)    \
+    DEFINE_JOIN(T##_max, T, a > b ? a : b) \
+    DEFINE_JOIN(T##_min, T, a < b ? a : b)
+DEFINE_JOIN(copy_1, uint8_t, b)
+DEFINE_JOIN(copy_2, uint16_t, b)
+DEFINE_JOIN(copy_4, uint32_t, b)
+DEFINE_JOIN(copy_8, uint64_t, b)
+DEFINE_JOINS(float, float)
+DEFINE_JOINS(double, double)
+DEFINE_JOINS(int32_t, uint32_t)
+DEFINE_JOINS(int64_t, uint64_t)
+#define JOINS(T) \
+    { NULL, T##_add, T##_mul, T##_max, T##_min }
+/* NULL: not for this type. */
+static Join *join_of(int dtype, int64_t how) {
+    static Join *const joins[][MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
+                                           JOINS(int64_t)};
+    if (how != NONE)
+        return dtype == DT_FLOAT    ? joins[0][how]
+               : dtype == DT_DOUBLE ? joins[1][how]
+               : dtype == DT_INT32  ? joins[2][how]
+               : dtype == DT_INT64  ? joins[3][how]
+                                    : NULL;
+    const int size = dtype_size(dtype);
+    return size == 1 ? copy_1 : size == 2 ? copy_2 : size == 4 ? copy_4 : size == 8 ? copy_8 : NULL;
+}
+
+static void join_inner(const Scatter *s, char *y, const char *u) {
+    const Nest *n = &s->inner;
+    const int last = n->rank - 1;
+    int64_t index[STEP_RANK] = {0}, offset[2] = {0};
+    do
+        s->join(y + offset[Y] * s->size, n->stride[STEP_RANK * Y + last],
+                u + offset[UPDATES] * s->size, n->stride[STEP_RANK * UPDATES + last], n->dim[last]);
+    while (nest_next(n, 1, index, offset));
+}
+static int scatter_run(const Kernel *k, void *const slot[], void *work) {
+    const Scatter *s = k->self;
+    const int64_t *at = chosen_offsets(&s->chosen, slot, work);
+    int64_t index[STEP_RANK] = {0}, offset[3] = {0};
+    if (!at) return -1;
+    copy_run(s->copy, slot, work);
+    char *y = view_at(&s->y, slot, work);
+    const char *u = view_at(&s->updates, slot, work);
+    if (s->row.count > 0 && s->inner.count > 0) do
+            join_inner(s, y + (offset[2] + at[offset[0]]) * s->size, u + offset[1] * s->size);
+        while (nest_next(&s->row, 0, index, offset));
+    return 0;
+}
+
+/* ---- making */
+/* rows: offsets, which decide the order, then updates and y. */
+static bool finish(Build *b, Scatter *s, int64_t how, const View rows[3], const View inner[2],
+                   Kernel *k) {
+    const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[3];
+    s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
+    s->join = join_of(y->dtype, how);
+    if (!s->join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format)
+        return build_fail(b, "a scatter of elements that are not joined here");
+    s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1], &rows[2]}, 3);
+    s->inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);
+    nest_with_axis(&s->row);
+    nest_with_axis(&s->inner);
+    s->copy = copy_new(b, y, x);
+    k->run = scatter_run, k->self = s;
+    return s->copy != NULL;
+}
+bool scatternd_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    static const int axis[STEP_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const View *y = &b->step->view[0], *index = &b->step->view[2], *u = &b->step->view[3];
+    Scatter *s = ARENA_NEW(b->arena, Scatter, 1);
+    const int places = index->rank - 1, q = (int)index->dim[places], n = y->rank - q;
+    View of_updates = view_axes(u, places, axis), of_y = of_updates,
+         of_offsets = view_dense(0, DT_INT64, places, index->dim);
+    memset(of_y.stride, 0, sizeof of_y.stride);
+    return chosen_new(b, y, 0, q, 2, view_count(&of_offsets), &s->chosen) &&
+           finish(b, s, b->step->param[1], (const View[]){of_offsets, of_updates, of_y},
+                  (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)}, k);
+}
+bool scatterelements_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    const View *y = &b->step->view[0], *index = &b->step->view[2], *u = &b->step->view[3];
+    const int axis = (int)b->step->param[1];
+    Scatter *s = ARENA_NEW(b->arena, Scatter, 1);
+    View of_y = *y, of_offsets = view_dense(0, DT_INT64, index->rank, index->dim),
+         one = {.rank = 0};
+    of_y.stride[axis] = 0;
+    memcpy(of_y.dim, index->dim, sizeof of_y.dim);
+    return chosen_new(b, y, axis, 1, 2, view_count(index), &s->chosen) &&
+           finish(b, s, b->step->param[2], (const View[]){of_offsets, *u, of_y},
+                  (const View[]){one, one}, k);
+}

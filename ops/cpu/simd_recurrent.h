@@ -1,0 +1,58 @@
+/* simd_recurrent.h -- the inner loops of recurrent operators (recurrent.c); included by
+   simd_body.h. Gates stand one after the other, n numbers each, in ONNX's order: x holds what comes
+   from the input, g what comes from the state. */
+
+/* A block of rows by one panel: sums run over k in order, so that no result depends on which rows
+   are together. */
+#define DEFINE_PANEL(ROWS)                                                                         \
+    static void panel_##ROWS(float *y, int64_t ys, const float *start, const float *a, int64_t as, \
+                             const float *p, int64_t n) {                                          \
+        Floats sum[ROWS][VECTORS];                                                                 \
+        for (int r = 0; r < ROWS; r++)                                                             \
+            for (int v = 0; v < VECTORS; v++) sum[r][v] = ((const Floats *)start)[v];              \
+        for (int64_t k = 0; k < n; k++) {                                                          \
+            const Floats *w = (const Floats *)(p + k * PANEL);                                     \
+            for (int r = 0; r < ROWS; r++)                                                         \
+                for (int v = 0; v < VECTORS; v++)                                                  \
+                    sum[r][v] = MULTIPLY_floats(w[v], a[r * as + k], sum[r][v]);                   \
+        }                                                                                          \
+        for (int r = 0; r < ROWS; r++)                                                             \
+            for (int v = 0; v < VECTORS; v++) ((Floats *)(y + r * ys))[v] = sum[r][v];             \
+    }
+DEFINE_PANEL(1)
+DEFINE_PANEL(4)
+static void panel(float *y, int64_t ys, const float *start, const float *a, int64_t as,
+                  int64_t rows, const float *p, int64_t n) {
+    for (; rows >= 4; rows -= 4, y += 4 * ys, a += 4 * as) panel_4(y, ys, start, a, as, p, n);
+    for (; rows > 0; rows--, y += ys, a += as) panel_1(y, ys, start, a, as, p, n);
+}
+
+static void lstm(float *h, float *cell, const float *x, const float *g, const float *peephole,
+                 bool coupled, int64_t n) {
+    EACH {
+        const float c = cell[i], in = sigmoid_float(x[i] + g[i] + peephole[i] * c),
+                    forget = sigmoid_float(x[2 * n + i] + g[2 * n + i] + peephole[2 * n + i] * c),
+                    keep = coupled ? 1 - in : forget,
+                    next = keep * c + in * tanh_float(x[3 * n + i] + g[3 * n + i]),
+                    out = sigmoid_float(x[n + i] + g[n + i] + peephole[n + i] * next);
+        cell[i] = next;
+        h[i] = out * tanh_float(next);
+    }
+}
+static void gru_reset(float *y, const float *h, const float *x, const float *g, int64_t n) {
+    EACH y[i] = sigmoid_float(x[n + i] + g[n + i]) * h[i];
+}
+static void gru(float *h, const float *x, const float *g, bool linear_first, int64_t n) {
+    EACH {
+        const float update = sigmoid_float(x[i] + g[i]), reset = sigmoid_float(x[n + i] + g[n + i]),
+                    inner = linear_first ? reset * g[2 * n + i] : g[2 * n + i],
+                    next = tanh_float(x[2 * n + i] + inner);
+        h[i] = (1 - update) * next + update * h[i];
+    }
+}
+static void rnn(float *h, const float *x, const float *g, bool relu, int64_t n) {
+    EACH {
+        const float z = x[i] + g[i], t = tanh_float(z);
+        h[i] = relu ? (z < 0 ? 0 : z) : t;
+    }
+}

@@ -1,0 +1,194 @@
+"""Times single operators on the built-in runtime and on ONNX Runtime, one thread each, and writes
+the table test/bench/OPERATORS.md, the worst first.
+
+Each case of bench_operator_cases.py becomes a model of one node. Rounds of both programs take
+turns, and the least time of each counts: on a shared machine noise only adds. Outputs are compared
+too. With words, only the cases whose family or name contains one of them are run, and the table is
+printed, not kept.
+"""
+
+import argparse, os, platform, re, subprocess, sys, tempfile, time
+import numpy, onnx, onnxruntime
+from onnx import helper, numpy_helper
+from bench_operator_cases import CASES
+from markdown_page import page, table
+from onnx_tools import ROOT, session
+
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+TIME = re.compile(r"^time: least ([\d.]+) (s|ms|us)\b", re.M)
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
+TYPES |= {"i32": "int32", "i64": "int64", "bool": "bool"}
+ROUNDS, SECONDS = 4, 0.06  # of each program
+
+
+def drawn(text, seed):
+    """The array that a case's text stands for."""
+    if re.fullmatch(r"[-\d,]+", text):
+        return numpy.array([int(n) for n in text.split(",")], "int64")
+    kind, sizes, what = (text.split() + ["-1..1"])[:3]
+    shape = [] if sizes == "-" else [int(n) for n in sizes.split(",")]
+    dtype, random = numpy.dtype(TYPES[kind]), numpy.random.default_rng(seed)
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(bool)
+    if ".." not in what:
+        values = [float(n) for n in what.split(",")]
+        return numpy.array(values if shape else values[0], dtype)
+    low, high = (float(n) for n in what.split(".."))
+    if dtype.kind == "f":
+        return random.uniform(low, high, shape).astype(dtype)
+    return random.integers(int(low), int(high) + 1, shape).astype(dtype)
+
+
+def written(case, folder):
+    """The model file of a case, and what it is fed."""
+    constants, feed, names = [], {}, []
+    for k, text in enumerate(case.inputs):
+        names.append("" if text == "-" else f"x{k}")
+        if text == "-":
+            continue
+        array = drawn(text.lstrip("="), k)
+        if text.startswith("="):
+            constants.append(numpy_helper.from_array(array, f"x{k}"))
+        else:
+            feed[f"x{k}"] = array
+    outputs = [f"y{k}" for k in range(case.outputs)]
+    graph = helper.make_graph(
+        [helper.make_node(case.op, names, outputs, **case.attrs)],
+        "one",
+        [
+            helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+            for k, v in feed.items()
+        ],
+        [helper.make_empty_tensor_value_info(name) for name in outputs],
+        constants,
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=10
+    )
+    model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    path = os.path.join(folder, "m.onnx")
+    onnx.save(model, path)
+    for name, array in feed.items():
+        numpy.save(os.path.join(folder, name + ".npy"), array)
+    return path, feed
+
+
+def own(path, feed, repeat, threads):
+    """(seconds, outputs) of a run of run-model."""
+    folder = os.path.dirname(path)
+    command = [os.path.join(BUILD, "run-model"), path, "--output-dir", folder, "--threads", threads]
+    for name in feed:
+        command += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
+    done = subprocess.run(
+        command + ["--repeat", str(repeat)], capture_output=True, text=True, check=False
+    )
+    found = TIME.search(done.stdout)
+    if done.returncode or not found:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr else "no time")
+    return max(float(found[1]) * UNITS[found[2]], 1e-7)
+
+
+def theirs(runner, feed, names, repeat):
+    """Seconds of the fastest of some calls, outputs bound to where they stay."""
+    binding = runner.io_binding()
+    for name, array in feed.items():
+        binding.bind_cpu_input(name, array)
+    for name in names:
+        binding.bind_output(name)
+    best = 1e9
+    for _ in range(repeat):
+        start = time.perf_counter()
+        runner.run_with_iobinding(binding)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def difference(path, expected, names):
+    """The greatest difference, relative to the greatest number."""
+    worst = 0.0
+    for name, want in zip(names, expected):
+        have = numpy.load(os.path.join(os.path.dirname(path), name + ".npy"))
+        if have.shape != want.shape:
+            return float("inf")
+        a, b = have.astype("float64"), want.astype("float64")
+        top = max(numpy.abs(b).max(initial=0), 1e-9)
+        worst = max(worst, float(numpy.abs(a - b).max(initial=0) / top))
+    return worst
+
+
+def measured(case, folder, threads):
+    path, feed = written(case, folder)
+    runner, names = session(path, int(threads)), [f"y{k}" for k in range(case.outputs)]
+    expected = runner.run(names, feed)
+    ours = own(path, feed, 3, threads)
+    wrong = difference(path, expected, names)
+    repeat = max(3, min(2000, int(SECONDS / max(ours, 1e-7))))
+    ort = theirs(runner, feed, names, 5)
+    ort_repeat = max(5, min(5000, int(SECONDS / ort)))
+    for _ in range(ROUNDS):
+        ort = min(ort, theirs(runner, feed, names, ort_repeat))
+        ours = min(ours, own(path, feed, repeat, threads))
+    return ours, ort, wrong
+
+
+def rows_of(cases, threads):
+    rows, failed = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            try:
+                ours, ort, wrong = measured(case, folder, threads)
+            except Exception as error:  # any failure of either program is a row of its own
+                failed.append((case, str(error)))
+                print(f"{case.family}: {case.name}: {error}", file=sys.stderr)
+                continue
+            rows.append((case, ours, ort, wrong))
+            print(
+                f"{ort / ours:7.3f}  {ours * 1e6:10.1f} {ort * 1e6:10.1f}  {wrong:.1e}"
+                f"  {case.family}: {case.name}",
+                flush=True,
+            )
+    return rows, failed
+
+
+def text_of(rows, failed):
+    rows = sorted(rows, key=lambda row: row[2] / row[1])
+    lines = [
+        "# Single operators",
+        "",
+        "Written by `scripts/bench-operators`: models of one node, one thread, the least time of "
+        f"rounds in turn with ONNX Runtime {onnxruntime.__version__} on {platform.machine()}. "
+        "Speed is ONNX Runtime's time over ours; the difference is the greatest one, relative to "
+        "the greatest number. Calls from Python cost ONNX Runtime some microseconds.",
+        "",
+    ]
+    lines += table(
+        ["operator", "case", "ours, us", "ONNX Runtime, us", "speed", "difference"],
+        [
+            [c.family, c.name, f"{a * 1e6:.1f}", f"{b * 1e6:.1f}", f"{b / a:.2f}", f"{d:.0e}"]
+            for c, a, b, d in rows
+        ],
+    )
+    lines += [""] + [f"- Not run: {c.family}, {c.name}: {why}" for c, why in failed]
+    return page(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("words", nargs="*", help="only cases of these families or names")
+    parser.add_argument("--threads", default="1")
+    options = parser.parse_args()
+    chosen = [
+        c
+        for c in CASES
+        if not options.words or any(w in f"{c.family}: {c.name}" for w in options.words)
+    ]
+    rows, failed = rows_of(chosen, options.threads)
+    if not options.words and options.threads == "1":
+        with open(os.path.join(ROOT, "test/bench/OPERATORS.md"), "w", encoding="utf-8") as file:
+            file.write(text_of(rows, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

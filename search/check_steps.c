@@ -1,0 +1,127 @@
+/* check_steps.c -- the steps behind a result, each on trial by itself, in double and without a back
+   end. What rules made, nothing of it rounded yet, against the original: they may differ by what
+   double itself loses. Then every constant that was computed from others against its expression: it
+   may differ by one roundoff for each node of that, or by what such roundoffs move it. Both are far
+   stricter than a comparison of results can be. */
+#include "graphs/check.h"
+#include "graphs/oracle.h"
+#include "ops/core/element.h"
+#include "search/run.h"
+#include <inttypes.h>
+#include <math.h>
+
+enum { ELEMENTS = 1 << 22, DISTURBANCES = 8 }; /* of a constant that is looked at */
+
+bool run_check_rules(Run *r, const Derivation *d, const char *class) {
+    const CheckOptions o = {.samples = r->o->check,
+                            .seed = r->o->seed,
+                            .class = class,
+                            .rounds = d->classes & CLASS_ROUNDS,
+                            .given = run_given_data,
+                            .given_user = r};
+    const Difference *x;
+    CheckResult c;
+    if (!graphs_check_definitions(r->w, &r->original, &d->unfolded, r->sizes, &o, &c)) return true;
+    x = &c.oracle;
+    return c.agrees ||
+           error_set(
+               r->error, E_CHECK, model_output_name(r->model, x->output),
+               "rules changed what is computed: by the definitions, in double, element %" PRId64
+               " is %.17g, was %.17g; a difference of %.3g, at most %.3g is allowed",
+               x->first, x->b, x->a, fabs(x->b - x->a), x->limit);
+}
+
+/* ---- constants */
+
+typedef struct Folded {
+    Run *r;
+    const Derivation *d;
+    Arena *arena;
+    Value expression, constant;
+    DType dtype;
+    int64_t n;
+    double *wide, *moved; /* the expression in double; how far roundoffs move it */
+    double *is;           /* the constant */
+} Folded;
+
+static bool evaluate(const Folded *f, Value v, const OracleNoise *noise, double *out) {
+    const Graph g = {0, 1, NULL, &v};
+    void *into = out;
+    Error ignored = {0};
+    return noise ? oracle_run_disturbed(f->r->w, &g, (Sizes){0}, noise, NULL, &into, &ignored)
+                 : oracle_run(f->r->w, &g, (Sizes){0}, true, NULL, &into, &ignored);
+}
+
+static bool find_moves(Folded *f) {
+    double *x = ARENA_NEW(f->arena, double, f->n);
+    for (int k = 0; k < DISTURBANCES; k++) {
+        const OracleNoise noise = {.seed = random_at(f->r->o->seed, (uint64_t)k), .own_type = true};
+        if (!evaluate(f, f->expression, &noise, x)) return false;
+        for (int64_t i = 0; i < f->n; i++) {
+            const double by = fabs(x[i] - f->wide[i]);
+            f->moved[i] = fmax(f->moved[i], isnan(by) ? INFINITY : by);
+        }
+    }
+    return true;
+}
+
+/* Where elements of the type cannot be told from 0, or denormals are flushed. */
+static double smallest(DType t) { return t == DT_FLOAT16 ? 1e-7 : 1e-38; }
+
+/* The first element that is further from its expression than one roundoff for each of `nodes`, or
+   than what roundoffs move it where that is known; -1: there is none. */
+static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit) {
+    for (int64_t i = 0; i < f->n; i++) {
+        const double x = f->wide[i], y = f->is[i];
+        double nearest;
+        element_set_real(f->dtype, &nearest, 0, x);
+        nearest = element_real(f->dtype, &nearest, 0);
+        if (y == nearest || (isnan(y) && isnan(nearest))) continue;
+        *limit = (nodes + 1) * (dtype_roundoff(f->dtype) * fabs(x) + smallest(f->dtype));
+        if (moved) *limit = fmax(*limit, NOISE_MARGIN * f->moved[i]);
+        if (!(fabs(x - y) <= *limit)) return i;
+    }
+    return -1;
+}
+
+static bool wrong(const Folded *f, int64_t at, double limit) {
+    const int step = derivation_step(f->d, f->expression);
+    return error_set(f->r->error, E_CHECK,
+                     step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
+                     "computing a constant of %" PRId64 " elements went wrong: element %" PRId64
+                     " is %.9g, by its definition in double %.17g; at most %.3g is allowed",
+                     f->n, at, f->is[at], f->wide[at], limit);
+}
+
+static bool check_constant(Folded *f) {
+    World *w = f->r->w;
+    const Type *t = value_type(w, f->expression);
+    int64_t dim[RANK_MAX];
+    double limit = 0;
+    f->dtype = t->dtype;
+    if (dtype_class(t->dtype) != 'F' || !oracle_dims(w, t, (Sizes){0}, dim, &f->n)) return true;
+    if (f->n > ELEMENTS || !f->n) return true;
+    f->wide = ARENA_NEW(f->arena, double, f->n);
+    f->moved = ARENA_NEW(f->arena, double, f->n);
+    f->is = ARENA_NEW(f->arena, double, f->n);
+    if (!evaluate(f, f->expression, NULL, f->wide) || !evaluate(f, f->constant, NULL, f->is))
+        return true;
+    const int nodes = graph_live(w, f->arena, &(Graph){0, 1, NULL, &f->expression}).n;
+    int64_t at = first_wrong(f, nodes, false, &limit);
+    if (at >= 0 && find_moves(f)) at = first_wrong(f, nodes, true, &limit);
+    return at < 0 || wrong(f, at, limit);
+}
+
+bool run_check_constants(Run *r, const Derivation *d) {
+    bool good = true;
+    for (int k = 0; k < d->nfolded && good; k++) {
+        Folded f = {.r = r,
+                    .d = d,
+                    .arena = arena_new(r->escape, 0),
+                    .expression = d->folded[k],
+                    .constant = d->constant[k]};
+        good = check_constant(&f);
+        arena_free(f.arena);
+    }
+    return good;
+}

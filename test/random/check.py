@@ -1,0 +1,381 @@
+"""One model with its options through optimize-model, and all that must hold afterwards. Each finding
+is a pair: what kind of failure, and the details; kinds of KNOWN are deviations of others."""
+
+import collections, glob, json, os, shutil
+import numpy, onnx
+import models, runtime
+from compare import fallback, moved, spread, truth, unlike
+from reference import Double, Unable, stated
+from server import BUILDS, EAGER, Server, program
+
+Finding = collections.namedtuple("Finding", "kind what")
+KNOWN = {"onnxruntime", "reference", "unrunnable"}
+CODES = {0}
+ROUNDING_OF_LENT = 1.0
+
+
+class Bench:
+    """What a worker keeps between models: servers of each build and rule file, a folder."""
+
+    def __init__(self, folder):
+        from test_nodes import Tool
+        import pathlib
+
+        os.makedirs(folder, exist_ok=True)
+        self.folder, self.servers = folder, {}
+        self.tool = Tool(pathlib.Path(folder))
+
+    def server(self, build, rules):
+        key = build, rules
+        if key not in self.servers:
+            self.servers[key] = Server(build, rules)
+        return self.servers[key]
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def close(self):
+        for server in self.servers.values():
+            server.close()
+        if self.tool.process:
+            self.tool.process.stdin.close()
+            self.tool.process.wait()
+
+
+class Checked:
+    """Findings of one model, and what the counters need."""
+
+    def __init__(self):
+        self.findings, self.rules, self.classes, self.changed = [], {}, set(), False
+        self.seconds = 0.0
+
+    def found(self, kind, what):
+        self.findings.append(Finding(kind, what))
+
+    @property
+    def failures(self):
+        return [f for f in self.findings if f.kind not in KNOWN]
+
+
+def store(case, path):
+    """Writes the model; weights beside it where the case says so."""
+    for old in glob.glob(path + "*"):
+        shutil.rmtree(old) if os.path.isdir(old) else os.unlink(old)
+    if case.external:
+        model = onnx.ModelProto()
+        model.CopyFrom(case.model)
+        onnx.save(
+            model,
+            path,
+            save_as_external_data=True,
+            location=os.path.basename(path) + ".data",
+            size_threshold=100,
+        )
+    else:
+        with open(path, "wb") as file:
+            file.write(case.model.SerializeToString())
+
+
+def words(options, case, into, out, bench):
+    """The arguments of optimize-model."""
+    line = ["-q", into, out, "--report", bench.path("report.json"), *options.words]
+    if options.eager:
+        line += ["--measure-with", f"exec '{EAGER}'"]
+    if options.eager or "measured" in options.words:
+        line += ["--cost-db", bench.path("costs")]
+    if options.sizes:
+        line += [w for name, pair in case.sizes.items() for w in ("--dim", f"{name}={pair[0]}")]
+    return line
+
+
+def check(case, options, bench, seed=0):
+    """Everything for one model."""
+    done, into, out = Checked(), bench.path("in.onnx"), bench.path("out.onnx")
+    store(case, into)
+    for old in glob.glob(out + "*"):
+        shutil.rmtree(old) if os.path.isdir(old) else os.unlink(old)
+    for name in ("costs", "report.json"):
+        if os.path.exists(bench.path(name)):
+            os.unlink(bench.path(name))
+    if not optimized(case, options, bench, into, out, done):
+        return done
+    results(case, options, bench, into, out, done, seed)
+    if options.replay and not done.failures and "--save-as-external-data" not in options.words:
+        replayed(case, options, bench, into, out, done)
+    return done
+
+
+def optimized(case, options, bench, into, out, done):
+    """Runs optimize-model; False: there is nothing to compare."""
+    messages = bench.path("messages")
+    server = bench.server(options.build, options.rules)
+    line = words(options, case, into, out, bench)
+    if options.replay:
+        line += ["--proof-log", bench.path("log")]
+    code, done.seconds, _ = server.run(line, messages)
+    with open(messages, errors="replace") as file:
+        text = file.read()
+    if "Sanitizer" in text or "runtime error:" in text:
+        done.found("sanitizer", first_lines(text))
+    elif code < 0 or code > 130:
+        done.found("crash", f"signal {-code}: {text.strip()[:600]}")
+    elif code not in CODES:
+        done.found(f"exit {code}", text.strip()[:600])
+    if code:
+        return False
+    if not os.path.exists(out):
+        done.found("output", "exit 0 without an output")
+        return False
+    with open(bench.path("report.json"), encoding="utf-8") as file:
+        report = json.load(file)
+    done.rules = {r["name"]: r["count"] for r in report["rules"]}
+    done.classes = set().union(*(r["class"].split("+") for r in report["rules"]))
+    done.changed = report["changed"]
+    return True
+
+
+def first_lines(text):
+    lines = text.splitlines()
+    at = next((k for k, l in enumerate(lines) if "ERROR" in l or "runtime error" in l), 0)
+    return "\n".join(lines[at : at + 14])
+
+
+def replayed(case, options, bench, into, out, done):
+    """The proof log gives the same bytes."""
+    again = bench.path("again.onnx")
+    line = ["-q", into, again, "--replay", bench.path("log")]
+    if options.sizes:
+        line += [w for name, pair in case.sizes.items() for w in ("--dim", f"{name}={pair[0]}")]
+    keep = ("--fold-limit", "--max-growth", "--rules", "--allow")
+    for k, word in enumerate(options.words):
+        if word in keep:
+            line += [word, options.words[k + 1]]
+    server = bench.server(options.build, options.rules)
+    code, _, _ = server.run(line, bench.path("messages"))
+    with open(bench.path("messages"), errors="replace") as file:
+        text = file.read().strip()[:400]
+    if code:
+        done.found("replay", f"exit {code}: {text}")
+    elif read(again) != read(out):
+        done.found("replay", "other bytes")
+    if os.path.exists(again):
+        os.unlink(again)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---- results
+
+
+class Runs:
+    """A model in ONNX Runtime, without and with its optimizations; outputs by position."""
+
+    def __init__(self, path):
+        self.path, self.sessions = path, {}
+
+    def __call__(self, feed, level="off"):
+        if level not in self.sessions:
+            self.sessions[level] = runtime.session(self.path, level)
+        return list(runtime.run(self.sessions[level], feed).values())
+
+
+def results(case, options, bench, into, out, done, seed):
+    from roundtrip import interface
+
+    original, result = Runs(into), Runs(out)
+    if done.changed:
+        try:
+            onnx.checker.check_model(into, full_check=True)
+        except Exception:
+            pass
+        else:
+            try:
+                onnx.checker.check_model(out, full_check=True)
+            except Exception as error:
+                done.found("invalid", str(error)[:500])
+        before, after = interface(into), interface(out)
+        if before != after:
+            done.found("interface", ", ".join(p for p in before if before[p] != after[p]))
+    exact = {"before": doubled(into, done), "after": doubled(out, done) if done.changed else None}
+    last = None
+    for feed, odd in feeds(case, options, seed):
+        promise = promised(done.classes) if odd else None
+        compare_all(feed, promise, original, result, exact, done)
+        if done.failures:
+            return
+        if not odd:
+            last = feed
+    executed(case, bench, last, original, exact, done)
+
+
+def promised(classes):
+    """What must hold where NaN and infinity are given (verifier/README.md)."""
+    return "same" if classes <= {"exact"} else "" if "drops" in classes else "kept"
+
+
+def doubled(path, done):
+    try:
+        return Double(onnx.load(path), runtime.lend)
+    except Unable as error:
+        done.found("reference", str(error))
+        return None
+
+
+def feeds(case, options, seed):
+    """Two draws: ordinary values at the first sizes, and what the options say."""
+    yield models.feed(case, seed + 1), False
+    yield models.feed(case, seed + 2, 1 if case.sizes else 0, options.values), options.values == "nan"
+
+
+def evaluated(model, feed, done):
+    """(outputs, tolerances) in double, or None."""
+    if model is None:
+        return None
+    try:
+        return truth(model, feed)
+    except Exception as error:  # what the reference cannot do ends in many ways
+        done.found("reference", f"{type(error).__name__} {str(error)[:200]}")
+        return None
+
+
+def new_constants(before, after):
+    """Names of the result's constants that are not the original's: their roundings are the
+    optimizer's."""
+    if before is None or after is None:
+        return set()
+    old = {(v.array.shape, v.array.tobytes()) for v in before.constants.values()}
+    return {
+        name for name, v in after.constants.items() if (v.array.shape, v.array.tobytes()) not in old
+    }
+
+
+def compare_all(feed, promise, original, result, exact, done):
+    """The original against the result, in ONNX Runtime and in double."""
+    real = evaluated(exact["before"], feed, done)
+    try:
+        want = original(feed)
+    except Exception as error:
+        done.found("unrunnable", str(error)[:200])
+        if original.sessions:  # not for its types: for its data
+            return
+        want = None
+    if not done.changed:
+        return
+    tolerances = real[1] if real else fallback(want) if want else None
+    mine = finely(feed, promise, exact, real, done) if real else None
+    if want is None:
+        if mine:
+            done.found("double", mine)
+        return
+    if real and not all(a.shape == b.shape for a, b in zip(want, real[0])):
+        done.found("reference", "other sizes than ONNX Runtime's")
+        real, tolerances, mine = None, fallback(want), None
+    loose = None if promise is None else ""
+    faults = {level: against(feed, want, result, level, tolerances, loose) for level in ("off", "on")}
+    if not any(faults.values()):
+        if mine and not deviates(real, want, tolerances, loose):
+            done.found("double", mine)
+        return
+    for level, what in faults.items():
+        if what:
+            judge(feed, level, what, want, original, real, mine, tolerances, done)
+
+
+def against(feed, want, result, level, tolerances, promise=None):
+    try:
+        have = result(feed, level)
+    except Exception as error:
+        return f"ONNX Runtime refuses: {str(error)[:300]}"
+    for k, (a, b, t) in enumerate(zip(want, have, tolerances)):
+        if a.dtype != b.dtype:
+            return f"output {k} is of {b.dtype}, was of {a.dtype}"
+        why = unlike(a, b, t, promise)
+        if why:
+            return f"output {k}: {why}"
+    return ""
+
+
+def deviates(real, have, tolerances, promise=None):
+    """Does ONNX Runtime give something else than the reference in double?"""
+    pairs = zip(real[0], have, tolerances)
+    return next((why for a, b, t in pairs if (why := unlike(a, b, t, promise))), "")
+
+
+def judge(feed, level, what, want, original, real, mine, tolerances, done):
+    """Whose fault it is that the result differs in ONNX Runtime: where both graphs are the same in
+    double, ONNX Runtime computes one of them differently."""
+    if real and mine == "" and "refuses" not in what:
+        done.found("onnxruntime", f"{level}: {what}")
+        return
+    if level == "on" and "refuses" not in what:
+        other = against(feed, want, original, "on", tolerances)
+        if other:
+            done.found("onnxruntime", f"its optimizations change the original: {other}")
+            return
+    done.found(f"onnxruntime-{level}", f"{what}; in double: {mine or ('same' if real else 'unknown')}")
+
+
+def finely(feed, promise, exact, real, done):
+    """The result against the original in double: only the roundings of new constants count. None:
+    could not be evaluated; a text: how they differ."""
+    before, after = exact["before"], exact["after"]
+    if after is None:
+        return None
+    try:
+        have = after.run(feed)
+        names = new_constants(before, after)
+        told = set().union(*map(stated, before.model.graph.node))
+        shaken = moved(after, feed, have, only=names, stated=told)
+    except Exception as error:
+        done.found("reference", f"result: {type(error).__name__} {str(error)[:200]}")
+        return None
+    lent = after.lent or before.lent
+    for k, (a, b, d, t) in enumerate(zip(real[0], have, shaken, real[1])):
+        if a.shape != numpy.shape(b):
+            return f"output {k}: sizes {list(b.shape)} instead of {list(a.shape)}"
+        allowed = spread(numpy.asarray(d, "f8")) + t * (ROUNDING_OF_LENT if lent else 1e-6)
+        why = unlike(a, b, allowed, promise)
+        if why:
+            return f"output {k}: {why}"
+    return ""
+
+
+def executed(case, bench, feed, original, exact, done):
+    """Our own executor on the original against ONNX Runtime, or against the reference."""
+    if feed is None or case.external or any(i.default and i.name not in feed for i in case.inputs):
+        return
+    data = [feed.get(i.name) for i in case.model.graph.input]
+    ask = collections.namedtuple("Ask", "model data_sets")(case.model, [(data, [])])
+    verdict, have = bench.tool.ask(ask)
+    done.executed = verdict
+    if verdict == "cannot":
+        done.found("unrunnable", f"run-model: {have[:200]}")
+        return
+    if verdict != "done":
+        done.found("run-model", str(have)[:400])
+        return
+    real = evaluated(exact["before"], feed, done)
+    try:
+        want = original(feed)
+    except Exception:
+        want = real and real[0]
+    if want is None:
+        return
+    if exact["before"] and exact["before"].lost:  # what numbers decide is open where there are none
+        return
+    same = real and all(a.shape == b.shape for a, b in zip(want, real[0]))
+    if real and not same and all(a.shape == b.shape for a, b in zip(have, real[0])):
+        done.found("onnxruntime", "run-model has the sizes of the reference")
+        return
+    tolerances = real[1] if same else fallback(want)
+    for k, (a, b, t) in enumerate(zip(want, have, tolerances)):
+        why = unlike(a, b, t)
+        if why and same and not unlike(real[0][k], b, t):
+            done.found("onnxruntime", f"run-model agrees with the reference: {why}")
+        elif why and same and deviates(([real[0][k]],), [a], [t]):
+            done.found("doubtful", f"output {k}: executor, ONNX Runtime and reference differ: {why}")
+        elif why:
+            done.found("run-model", f"output {k}: {why}")

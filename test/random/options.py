@@ -1,0 +1,57 @@
+"""Random options of optimize-model for model N of a seed."""
+
+import random
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Options:
+    words: list = field(default_factory=list)
+    build: str = "plain"
+    rules: str = None  # a file of rules instead of the library
+    eager: bool = False  # applied wherever a rule matches
+    sizes: bool = True  # says the first sizes of open ones
+    replay: bool = False
+    values: str = "ordinary"
+
+    def text(self):
+        more = [w for w, on in (("eager", self.eager), ("replay", self.replay)) if on]
+        return " ".join([self.build, *(["rules=" + self.rules] if self.rules else []), *more, self.values, *self.words])
+
+
+VALUES = ["ordinary", "zero", "large", "tiny", "negative", "nan"]
+
+
+def drawn(seed, n, case):
+    r = random.Random(f"options {seed}/{n}")
+    o = Options(build="sanitized" if n % 2 else "plain", values=r.choice(VALUES))
+    o.eager = r.random() < (0.8 if case.rules else 0.3)
+    o.replay = r.random() < 0.1
+    o.sizes = r.random() < 0.9
+    cost = r.random()
+    if not o.eager:
+        measured = cost < 0.02
+        o.words += ["--cost", "measured" if measured else "nodes" if cost < 0.06 else "flops"]
+        o.words += ["--steps", "5" if measured else str(r.choice([20, 60, 200]))]
+        if r.random() < 0.2:
+            o.words += ["--search", r.choice(["egraph", "both"])]
+    drops = any("drops" in rule.classes for rule in case.rules)
+    if r.random() < (0.8 if drops else 0.1):
+        o.words += ["--allow", "drops"]
+        o.values = "ordinary" if o.values == "nan" else o.values
+    if case.rules and r.random() < 0.65:
+        allowed = [c for c in case.rules if "drops" not in c.classes or "--allow" in o.words]
+        allowed = allowed[:1] if r.random() < 0.6 else allowed
+        o.words += [w for rule in allowed for w in ("--enable", rule.name)]
+    o.rules = case.file
+    if r.random() < 0.1:
+        o.words += ["--threads", "2"]
+    if r.random() < 0.1:
+        o.words += [r.choice(["--check", "--check=2"])]
+    if r.random() < 0.05:
+        o.words += ["--fold-limit", r.choice(["0", "64"])]
+    if r.random() < 0.1:
+        o.words += ["--seed", str(r.randrange(100))]
+    if r.random() < 0.03:
+        o.words += ["--save-as-external-data", "--external-threshold", "100"]
+    return o

@@ -1,0 +1,177 @@
+"""Left sides of rules as parts of random models. test/tools/sample_rules.c draws sizes and writes a
+side as a model; here it is put between values of the model that is being built: inputs of the rule
+become values there are, new inputs, constants, the same value twice, or results of other nodes."""
+
+import collections, glob, os, subprocess, zlib
+import onnx
+from onnx import helper, numpy_helper
+from builder import BF16, F16, F32, F64, Reject, Value, proto, rounded
+from reference import FLOATS
+from server import BUILDS, ROOT
+
+Rule = collections.namedtuple("Rule", "name classes lengths file number")
+# Producers before an input, of one operand.
+BEFORE = ["Relu", "Neg", "Identity", "Tanh", "Abs", "Sigmoid", "Exp", "Transpose", "Add", "Mul"]
+
+
+def files(*pattern):
+    return sorted(glob.glob(os.path.join(ROOT, "rules", *pattern)))
+
+
+class Sampler:
+    """test/tools/sample_rules for some files."""
+
+    def __init__(self, paths, folder):
+        os.makedirs(folder, exist_ok=True)
+        self.path = os.path.join(folder, f"side-{os.getpid()}-{zlib.crc32(str(paths).encode())}.onnx")
+        tool = os.path.join(BUILDS["plain"], "test", "tools", "sample_rules")
+        self.process = subprocess.Popen(
+            [tool, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        count = int(self.process.stdout.readline().split()[1])
+        lines = [self.process.stdout.readline().split(maxsplit=3) for _ in range(count)]
+        self.rules = [
+            Rule(name, classes, int(n), file.strip(), k)
+            for k, (name, classes, n, file) in enumerate(lines)
+        ]
+
+    def side(self, rule, opset, r):
+        """A model of the left side. Raises Reject."""
+        least = r.choice([0, 1, 1, 2, 2, 2, 2])
+        request = rule.number, r.randrange(rule.lengths), opset, least, r.getrandbits(60), self.path
+        self.process.stdin.write(" ".join(map(str, request)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if answer != "done":
+            raise Reject(answer)
+        return onnx.load(self.path)
+
+
+class Sides:
+    """All rules: the library and the search set, and each other file."""
+
+    def __init__(self, folder):
+        self.folder, self.samplers = folder, {}
+        self.main = self.sampler(tuple(files("library", "*.rules") + files("generated", "search", "*.rules")))
+        self.others = files("generated", "*.rules")
+
+    def sampler(self, paths):
+        if paths not in self.samplers:
+            self.samplers[paths] = Sampler(paths, self.folder)
+        return self.samplers[paths]
+
+    def chosen(self, n, r):
+        """(file or None, rules): those whose turn it is in model N of the rule models."""
+        if n % 8 == 7:
+            file = self.others[n // 8 % len(self.others)]
+            rules = self.sampler((file,)).rules
+            at = n // 8 // len(self.others)
+            return file, [rules[at % len(rules)], rules[(at + len(rules) // 2) % len(rules)]]
+        rules = self.main.rules
+        turn = n // 8 * 7 + n % 8
+        second = turn * 7 + turn // len(rules)
+        return None, [rules[turn % len(rules)], rules[second % len(rules)]]
+
+    def place(self, b, rule, r):
+        """Adds the rule's left side to the model being built; False: it does not fit there."""
+        sampler = next(s for s in self.samplers.values() if rule in s.rules)
+        for k in range(6):
+            mark = len(b.nodes), len(b.values), len(b.inputs), len(b.initializers)
+            try:
+                put(b, sampler.side(rule, b.opset, r), r, b.opened and k < 3)
+                return True
+            except Reject:
+                nodes, values, inputs, initializers = mark
+                del b.nodes[nodes:], b.values[values:], b.inputs[inputs:], b.initializers[initializers:]
+        return False
+
+
+def opened(dims, r):
+    """Sizes as pairs: now and then all sizes of one number are another at the second sizes."""
+    numbers = sorted({d for sizes in dims for d in sizes if d > 1})
+    if not numbers:
+        return [[(d, d) for d in sizes] for sizes in dims]
+    one = r.choice(numbers)
+    return [[(d, d + 2 if d == one else d) for d in sizes] for sizes in dims]
+
+
+def put(b, side, r, open_sizes):
+    graph = side.graph
+    kinds = [i.type.tensor_type.elem_type for i in graph.input]
+    dims = [[d.dim_value for d in i.type.tensor_type.shape.dim] for i in graph.input]
+    plain = r.random() < 0.4
+    dims = opened(dims, r) if open_sizes else [[(d, d) for d in sizes] for sizes in dims]
+    names = {"": None}
+    for info, kind, sizes in zip(graph.input, kinds, dims):
+        dtype = b.dtype if kind == F32 else kind
+        names[info.name] = given(b, info.name, dtype, sizes, names, r, plain)
+    for tensor in graph.initializer:
+        names[tensor.name] = taken(b, tensor)
+    for node in graph.node:
+        copied(b, node, names)
+    for info in graph.output:
+        b.exposed[names[info.name].name] = 0.4
+    for node in graph.node:
+        for name in node.output:
+            if names.get(name):
+                b.exposed.setdefault(names[name].name, 0.1)
+
+
+def given(b, name, dtype, sizes, names, r, plain):
+    """A value for an input of a side; plain: a new input of the model."""
+    positive = name in ("in-v", "in-var")
+    low, high = (0.3, 1.2) if positive else (-1.0, 1.0) if dtype in FLOATS else (0, 1)
+    span = (0.05, 50) if positive else (-1e9, 1e9) if dtype in FLOATS else (0, 1)
+    fits = lambda v: v.dtype == dtype and v.size == sizes and v.within(*span)
+    same = [v for v in names.values() if v is not None and fits(v)]
+    if same and not plain and r.random() < 0.15:
+        return r.choice(same)
+    old = [v for v in b.values if fits(v) and not v.stored]
+    if old and not plain and r.random() < 0.6:
+        return r.choice(old)
+    v = b.fresh(sizes, dtype, low, high, None if r.random() < 0.6 and not plain else "input")
+    if dtype not in FLOATS and not v.stored:  # an index must not be drawn beyond what fits here
+        b.inputs[-1].high = max((int(a.max()) for a in v.arrays if a.size), default=0)
+    if dtype in FLOATS and not v.stored and not (positive or plain) and r.random() < 0.3:
+        return before(b, v, r)
+    return v
+
+
+def before(b, v, r):
+    """The value behind another node of the same sizes."""
+    kind = r.choice(BEFORE)
+    if kind == "Transpose" and v.rank == 2:
+        turned = b.fresh(v.size[::-1], v.dtype, kind="input")
+        return b.add(kind, [turned], perm=[1, 0])
+    if kind in ("Add", "Mul"):
+        return b.add(kind, [v, b.fresh([d if r.random() < 0.5 else (1, 1) for d in v.size], v.dtype)])
+    return v if kind == "Transpose" else b.add(kind, [v])
+
+
+def taken(b, tensor):
+    array = numpy_helper.to_array(tensor)
+    dtype = b.dtype if tensor.data_type == F32 else tensor.data_type
+    array = rounded(dtype, array) if dtype in FLOATS else array
+    value = Value(b.name("c"), dtype, (array, array), True, True)
+    b.initializers.append(proto(value.name, dtype, array))
+    return value
+
+
+def copied(b, node, names):
+    """The node with the names of the model being built, its floats in that model's type."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    inputs = [names[name] for name in node.input]
+    copy.input[:] = ["" if v is None else v.name for v in inputs]
+    copy.output[:] = [b.name() if name else "" for name in node.output]
+    copy.name = ""
+    for each in copy.attribute:
+        if each.type == onnx.AttributeProto.TENSOR and each.t.data_type == F32 and b.dtype != F32:
+            array = numpy_helper.to_array(each.t)
+            each.t.CopyFrom(proto("", b.dtype, rounded(b.dtype, array)))
+        if each.name in ("to", "dtype") and each.i == F32:
+            each.i = b.dtype
+    made = b.place(copy, inputs)
+    made = made if isinstance(made, list) else [made]
+    for name, value in zip([n for n in node.output if n], made):
+        names[name] = value

@@ -1,0 +1,284 @@
+/* defined.c -- where is an element defined? Where every partial function that it looks at is: 1/a
+   wants a != 0, log(a) a > 0, sqrt(a) a >= 0, a power what its exponent asks, data that say where
+   to read a place on the axis. Such wants are read off the definitions (import_wants), brought to
+   lowest terms (a product is not 0 where its factors are not, positive factors do not count), and
+   compared as sets of points, like what is read. What no set shows is asked as a question about
+   real numbers. A division by a size of 0 (a mean over nothing) is a want, too. */
+#include "verifier/defined.h"
+#include "verifier/reals.h"
+#include <string.h>
+
+enum { GIVEN_MAX = 16, CONDITIONS_MAX = 16 };
+
+/* ---- wants in lowest terms */
+
+typedef struct Wants {
+    Prover *p;
+    Dom ctx;
+    int n;
+    Nf *out;
+} Wants;
+
+static Nf negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
+
+/* A sum of what is never negative, with a term that is positive and has a point. */
+static bool positive(Prover *p, Dom ctx, Nf nf) {
+    int n = nf_size(p, nf);
+    if (nf_positive(p, nf)) return true;
+    for (int k = 0; k < n && nf_nonnegative(p, nf); k++) {
+        Term t = nf_term(p, nf, k);
+        bool good = t.c.p > 0;
+        for (int j = 0; j < t.nfactor; j++) good &= atom_positive(p, t.factor[j].atom);
+        for (int j = 0; j < t.nvar; j++) good = good && project(p, &t.dom, t.var[j], 0, NULL);
+        if (good && prover_entails(p, ctx, t.dom)) return true;
+    }
+    return false;
+}
+/* A polynomial in sizes and indices; false: it is none. */
+static bool whole(Prover *p, Nf nf, Poly *out) {
+    int n = nf_size(p, nf);
+    *out = 0;
+    for (int k = 0; k < n; k++) {
+        Ratio c;
+        const Term *t = &nf_body(p, nf, k, &c)->term;
+        Poly product = poly_int(p->w, c.p);
+        if (t->nvar || t->dom || c.q != 1) return false;
+        for (int j = 0; j < t->nfactor; j++) {
+            const AtomInfo *a = atom_info(p, t->factor[j].atom);
+            Ratio power = t->factor[j].power;
+            if ((a->kind != AT_SIZE && a->kind != AT_VALUE) || power.q != 1 || power.p < 1)
+                return false;
+            Poly x = a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : a->index[0];
+            for (int64_t i = 0; i < power.p; i++) product = poly_mul(p->w, product, x);
+        }
+        *out = poly_add(p->w, *out, product);
+    }
+    return true;
+}
+static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
+    Lit l = lit_ge(p, x, poly_int(p->w, least));
+    return prover_entails(p, ctx, dom_make(p, 1, &l));
+}
+static bool entailed(Prover *p, Dom ctx, Want want, Nf a) {
+    Poly x;
+    if (want == WANT_NONNEGATIVE)
+        return nf_nonnegative(p, a) || (whole(p, a, &x) && at_least(p, ctx, x, 0));
+    return positive(p, ctx, a) || positive(p, ctx, negated(p, a)) ||
+           (whole(p, a, &x) &&
+            (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
+}
+static void push(Wants *s, Want want, Nf a, Nf b) {
+    if (s->n == WANTS_MAX / 2) prover_fail(s->p, "too many factors in a division");
+    s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
+}
+static void nonzero(Wants *s, Nf a);
+static void factors_nonzero(Wants *s, const Term *t) {
+    Prover *p = s->p;
+    for (int k = 0; k < t->nfactor; k++) {
+        const AtomInfo *a = atom_info(p, t->factor[k].atom);
+        if (atom_positive(p, t->factor[k].atom)) continue;
+        if (a->kind == AT_BASE) nonzero(s, a->a);
+        else if (!entailed(p, s->ctx, WANT_NONZERO, nf_atom(p, t->factor[k].atom)))
+            push(s, WANT_NONZERO, nf_atom(p, t->factor[k].atom), 0);
+    }
+}
+static void nonzero(Wants *s, Nf a) {
+    Prover *p = s->p;
+    Ratio c = ratio(1, 1);
+    if (a && entailed(p, s->ctx, WANT_NONZERO, a)) return;
+    Term t = a ? nf_term(p, a, 0) : (Term){0};
+    if (nf_size(p, a) == 1 && !t.nvar && !t.dom) {
+        factors_nonzero(s, &t);
+        return;
+    }
+    if (a) {
+        Term common = common_factor(p, 1, &a, true, 0, NULL);
+        factors_nonzero(s, &common);
+        common.c = coefficient_content(p, 1, &a);
+        if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
+        a = divide_out(p, a, common);
+    }
+    if (!a || !entailed(p, s->ctx, WANT_NONZERO, a)) push(s, WANT_NONZERO, a, 0);
+}
+static void nonnegative(Wants *s, Nf a) {
+    Prover *p = s->p;
+    if (entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
+    Term common = common_factor(p, 1, &a, false, 0, NULL);
+    Term positive = {.c = coefficient_content(p, 1, &a)};
+    for (int k = 0; k < common.nfactor; k++)
+        if (atom_positive(p, common.factor[k].atom))
+            positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
+    push(s, WANT_NONNEGATIVE, divide_out(p, a, positive), 0);
+}
+int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
+    Wants s = {p, ctx, 0, out};
+    if (want == WANT_NONZERO) nonzero(&s, a);
+    else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);
+    else if (want == WANT_BOUNDED) {
+        if (!entailed(p, ctx, WANT_NONNEGATIVE, negated(p, a))) push(&s, want, a, 0);
+    } else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
+    return s.n;
+}
+/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): what underflows is divided by. */
+static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
+    int n = 0;
+    Ratio c;
+    if (nf_size(p, a) != 1) return 0;
+    const Term *t = &nf_body(p, a, 0, &c)->term;
+    for (int k = 0; k < t->nfactor && !t->nvar; k++) {
+        const AtomInfo *f = atom_info(p, t->factor[k].atom);
+        if (f->kind != AT_FN || t->factor[k].power.p < 0) continue;
+        if ((f->word == FN_EXP || f->word == FN_SIGMOID) && n < WANTS_MAX / 2)
+            n += wants_of(p, ctx, WANT_BOUNDED, negated(p, f->a), 0, out + n);
+    }
+    return n;
+}
+int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
+    int n = f == FN_RECIP ? exponents_below(p, ctx, a, out) : 0;
+    if (f == FN_RECIP || f == FN_LOG) n += wants_of(p, ctx, WANT_NONZERO, a, 0, out + n);
+    if (f == FN_EXP) n = wants_of(p, ctx, WANT_BOUNDED, a, 0, out);
+    if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
+    return n;
+}
+int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
+    Ratio c;
+    if (!nf_constant(p, b, &c)) return wants_of(p, ctx, WANT_POWER, a, b, out);
+    int n = c.p < 0 ? wants_of(p, ctx, WANT_NONZERO, a, 0, out) : 0;
+    return c.q == 1 ? n : n + wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
+}
+
+/* ---- what follows */
+
+static const AtomInfo *want_atom(Prover *p, Nf want) {
+    Ratio c;
+    return atom_info(p, nf_body(p, want, 0, &c)->term.factor[0].atom);
+}
+/* The points of x are among those given. */
+static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
+    Part *all = ARENA_NEW(p->arena, Part, given->n + 1);
+    if (given->n) memcpy(all, given->v, sizeof *all * (size_t)given->n);
+    all[given->n] = *x;
+    return given->n && atoms_equal(p, ctx, atom_parts(p, AT_MAX, given->n, given->v),
+                                   atom_parts(p, AT_MAX, given->n + 1, all));
+}
+/* The argument of what is given, at the point of x, its variables named like x's. */
+static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, Nf *out) {
+    Poly to[RANK_MAX * 2];
+    if (given->nvar && (given->nvar != x->nvar || given->nvar > RANK_MAX * 2)) return false;
+    for (int k = 0; k < given->nvar; k++) to[k] = poly_symbol(p->w, x->var[k]);
+    Map m = {given->nvar, given->var, to};
+    *out = nf_subst(p, want_atom(p, given->nf)->a, m);
+    return prover_entails(p, here, dom_subst(p, given->dom, m));
+}
+/* Some point of the part, from variable k on, has this form and is in the part's domain. */
+static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
+    Ratio c;
+    if (k == x.nvar) return x.nf == value && prover_entails(p, ctx, x.dom);
+    const BodyInfo *b = nf_size(p, value) ? nf_body(p, value, 0, &c) : NULL;
+    for (int j = 0; b && j < b->nfree; j++) {
+        Poly to = poly_symbol(p->w, b->free[j]);
+        Map m = {1, &x.var[k], &to};
+        Part y = {x.nvar, x.var, dom_subst(p, x.dom, m), nf_subst(p, x.nf, m)};
+        if (takes_value(p, ctx, y, k + 1, value)) return true;
+    }
+    return false;
+}
+/* a = b - max{..} where b is one of the parts at some point: it is at most 0. */
+static bool below_maximum(Prover *p, Dom ctx, Nf a) {
+    int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        Term t = nf_term(p, a, k);
+        const AtomInfo *m = t.nfactor == 1 ? atom_info(p, t.factor[0].atom) : NULL;
+        if (!m || m->kind != AT_MAX || t.nvar || t.dom || !ratio_is(t.c, -1) ||
+            !ratio_is(t.factor[0].power, 1))
+            continue;
+        Nf value = nf_add(p, a, nf_atom(p, t.factor[0].atom));
+        for (int j = 0; j < m->npart; j++)
+            if (takes_value(p, ctx, part_open(p, &m->part[j]), 0, value)) return true;
+    }
+    return false;
+}
+/* Signs: what is not 0, what is not negative. Of what exp is taken: it is at most 0, or at most
+   what the left side takes exp of. */
+static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
+    Part x = part_open(p, part);
+    const AtomInfo *a = want_atom(p, x.nf);
+    Dom here = dom_and(p, ctx, x.dom);
+    RealSign sign[2 * GIVEN_MAX], goal = {a->a, a->word == WANT_NONZERO};
+    int n = 0;
+    bool bounded = a->word == WANT_BOUNDED;
+    if (bounded) goal.nf = negated(p, a->a);
+    if (bounded && below_maximum(p, here, a->a)) return true;
+    if (!bounded && a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
+    for (int k = 0; k < given->n && n < 2 * GIVEN_MAX - 1; k++) {
+        Part g = part_open(p, &given->v[k]);
+        const uint32_t word = want_atom(p, g.nf)->word;
+        Nf of;
+        bool useful =
+            bounded ? word == WANT_BOUNDED : word == WANT_NONZERO || word == WANT_NONNEGATIVE;
+        if (!useful || !at_point(p, here, &g, &x, &of)) continue;
+        if (bounded) of = nf_add(p, a->a, negated(p, of));
+        if (bounded || word == WANT_NONNEGATIVE) sign[n++] = (RealSign){of, false};
+        if (bounded || word == WANT_NONZERO) sign[n++] = (RealSign){of, true};
+    }
+    return reals_follow(p, here, n, sign, goal);
+}
+
+/* ---- conditions on sizes with which it would follow */
+
+static void add_condition(Prover *p, Dom ctx, Lack *lack, Lit l) {
+    const Symbol *v;
+    if (poly_variables(p, l.p, &v) || prover_entails(p, ctx, dom_make(p, 1, &l))) return;
+    for (int k = 0; k < lack->ncondition; k++)
+        if (lack->condition[k].p == l.p) return;
+    if (lack->ncondition < CONDITIONS_MAX) lack->condition[lack->ncondition++] = l;
+}
+/* Where the given parts have a point each; where a size that is divided by is not 0. */
+static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *x, Lack *lack) {
+    Poly size;
+    const AtomInfo *a = want_atom(p, x->nf);
+    lack->condition = ARENA_NEW(p->arena, Lit, CONDITIONS_MAX);
+    if (a->word == WANT_NONZERO && whole(p, a->a, &size))
+        add_condition(p, ctx, lack, lit_ge(p, size, poly_int(p->w, 1)));
+    for (int k = 0; k < given->n; k++) {
+        Part g = part_open(p, &given->v[k]);
+        for (int j = 0; j < g.nvar; j++)
+            if (!project(p, &g.dom, g.var[j], 0, NULL)) break;
+        Lits l = dom_lits(p, g.dom);
+        for (int j = 0; j < l.n; j++) add_condition(p, ctx, lack, l.v[j]);
+    }
+}
+
+/* By itself, at the place where it is looked at from the output. */
+static bool holds_anyway(Prover *p, Dom ctx, const Part *part) {
+    Part x = part_open(p, part);
+    const AtomInfo *a = want_atom(p, x.nf);
+    return (a->word == WANT_NONZERO || a->word == WANT_NONNEGATIVE) &&
+           entailed(p, dom_and(p, ctx, x.dom), (Want)a->word, a->a);
+}
+/* With the sizes that the left side divides by being at least 1. */
+static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
+    for (int k = 0; k < given->n; k++) {
+        Poly size;
+        const AtomInfo *a = want_atom(p, given->v[k].nf);
+        if (a->word == WANT_NONZERO && !given->v[k].nvar && !given->v[k].dom &&
+            whole(p, a->a, &size) && at_least(p, ctx, size, 0))
+            ctx = dom_with(p, ctx, lit_ge(p, size, poly_int(p->w, 1)));
+    }
+    return ctx;
+}
+bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, bool bounded,
+                  Lack *lack) {
+    if (given->too_many || wanted->too_many) return false;
+    ctx = with_sizes(p, ctx, given);
+    for (int k = 0; k < wanted->n; k++) {
+        const Part *x = &wanted->v[k];
+        if ((want_atom(p, x->nf)->word == WANT_BOUNDED) != bounded) continue;
+        if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || by_reals(p, ctx, given, x))
+            continue;
+        *lack = (Lack){.want = x->nf};
+        find_conditions(p, ctx, given, x, lack);
+        return false;
+    }
+    return true;
+}

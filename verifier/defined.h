@@ -1,0 +1,30 @@
+/* defined.h -- where an element is defined: what its partial functions want of their arguments, and
+   what follows from what. */
+#ifndef ISOMER_DEFINED_H
+#define ISOMER_DEFINED_H
+#include "verifier/import.h"
+
+/* Words of AT_PAIR, beside the kinds of expressions. */
+typedef enum Want {
+    WANT_PLACE = 1001, /* a is a place on an axis of b places */
+    WANT_NONZERO,      /* a != 0: it is divided by */
+    WANT_NONNEGATIVE,  /* a >= 0: of it is taken a root */
+    WANT_POWER,        /* a to the power of b is defined */
+    WANT_BOUNDED       /* exp(a) does not overflow: no question of definedness */
+} Want;
+enum { WANTS_MAX = 16 };
+/* In lowest terms, as atoms; none where it holds wherever ctx does. a and b have no free guards. */
+int wants_of(Prover *, Dom ctx, Want, Nf a, Nf b, Nf out[WANTS_MAX]);
+/* The same of a function, and of a power, where an exponent that is a number says more. */
+int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
+int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
+
+typedef struct Lack { /* the first that does not follow */
+    Nf want;
+    int ncondition; /* of sizes, with which it may */
+    Lit *condition;
+} Lack;
+/* Wherever ctx and everything given holds, everything wanted does. bounded: of WANT_BOUNDED alone;
+   else of all others. */
+bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool bounded, Lack *);
+#endif

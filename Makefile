@@ -127,8 +127,16 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(LIBS)
 
-$(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
-	$(COMPILE) -shared -o $@ $<
+# Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
+# reference.
+$(BUILD)/test/plugin/wrong_backend.so: private INCLUDE := -I.
+$(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) \
+	    $(if $(WERROR),-Werror) -I$(BUILD)/include $(INCLUDE) -shared -o $@ $<
+$(BUILD)/include/isomer_backend.h: ops/isomer_backend.h
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
@@ -144,8 +152,8 @@ $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
 # The build of the kernels, a part of the key of every time measured with them: what was compiled of
 # all that runs in a step. cpu.o holds it, and is left out.
-KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(sort $(wildcard ops/*.c ops/cpu/*.c) \
-    $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
+KERNELS := $(filter-out %/cpu/cpu.o,$(filter $(call objects,$(wildcard ops/*.c ops/cpu/*.c) \
+    $(wildcard ops/core/loop*.c) ops/core/element.c ops/core/number.c),$(LIBRARY)))
 $(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
 	@scripts/digest-objects $(KERNELS) > $@
 	@cmp -s $@ $(BUILD)/kernels || cp $@ $(BUILD)/kernels
@@ -274,7 +282,7 @@ install: all
 	install -m 755 scripts/compare-onnx scripts/measure-onnxruntime $(SHARE)/isomer/scripts
 	install -m 644 $(HELPERS) $(SHARE)/isomer/scripts
 	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib
-	install -m 644 search/isomer.h $(INSTALLED)/include
+	install -m 644 search/isomer.h ops/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
 	{ echo 'prefix=$(PREFIX)'; \

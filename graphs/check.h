@@ -5,7 +5,7 @@
 #include "graphs/compare.h"
 #include "graphs/graph.h"
 #include "ops/base/random.h"
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 
 /* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on;
    SAMPLE_EXTREME: zeros, tiny, usual and large numbers of either sign. Integers are 0 or 1 (they

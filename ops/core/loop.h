@@ -28,7 +28,7 @@
 #ifndef ISOMER_LOOP_H
 #define ISOMER_LOOP_H
 #include "ops/core/number.h"
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 
 enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128, LOOP_VARS = 64, LOOP_HEAD = 9 };
 typedef enum LoopRegister { LOOP_FLOOR, LOOP_MOD, LOOP_MIN, LOOP_MUL } LoopRegister;

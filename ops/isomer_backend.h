@@ -1,5 +1,6 @@
-/* steps.h -- steps: what is priced, run and recorded. They are plain data, without symbolic sizes,
-   and all that a back end sees.
+/* isomer_backend.h -- the whole boundary of a back end: what a plug-in is built from, outside of
+   this tree too, and what the built-in one implements. First steps, which are priced, run and
+   recorded: plain data, without symbolic sizes. Then the struct of functions that a back end is.
 
    A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot,
    an element offset, sizes and element strides. A stride of 0 repeats an element (broadcast); the
@@ -45,12 +46,12 @@
    and relu of programs and reductions propagate NaN; the maximum of a pool, and an activation that
    a kernel fuses into its convolution or product, need not. S_EWISE may work in place: y may be the
    same view as an input. */
-#ifndef ISOMER_STEPS_H
-#define ISOMER_STEPS_H
+#ifndef ISOMER_BACKEND_API_H
+#define ISOMER_BACKEND_API_H
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STEP_RANK = 8, BACKEND_ABI = 1, BACKEND_THREADS = 64 /* more are refused */ };
+enum { STEP_RANK = 8, BACKEND_ABI = 2, BACKEND_THREADS = 64 /* more are refused */ };
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
    whole table. */
@@ -190,11 +191,14 @@ typedef struct Backend {
     /* Starts the kernel; it may still be running when this returns. slot[k] is the memory of slot
        k. Allocates nothing. */
     int (*run)(Kernel *, void *const slot[], void *workspace);
-    /* Returns when all kernels have ended; *ns (may be NULL): the device's clock, nanoseconds. */
+    /* Returns when all kernels have ended; *ns (may be NULL): how long the device took for what was
+       started since the last wait, in nanoseconds of its own clock. */
     int (*wait)(Device *, double *ns);
     void (*forget)(Kernel *);
-    int channels_last; /* not 0: convolutions are faster over views whose channels have stride 1 */
-    /* The following may be NULL. hold: memory on the device with these n bytes, which nobody may
+    /* The following may be NULL. channels_last: not 0 if convolutions are faster on this device
+       over views whose channels have stride 1. */
+    int (*channels_last)(Device *);
+    /* hold: memory on the device with these n bytes, which nobody may
        write; equal contents share it. Every hold is undone by one drop. */
     void *(*hold)(Device *, const void *bytes, size_t n);
     void (*drop)(Device *, void *);

@@ -30,7 +30,7 @@
                                                   the taps of all axes of the product of weights
                                                   times x there. No taps: the same place. Weights
                                                   other than 1, and more taps, of floats only
-   S_LOOP     y x1 x2 ..                          a loop program (core/loop.h), which can compute
+   S_LOOP     y x1 x2 ..                          a loop program (below), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
                                                   (Op.params); runs its reference kernel
@@ -159,6 +159,84 @@ typedef struct Step {
     const Scalar *code;
     const char *op; /* S_OP only: the operator's name */
 } Step;
+
+/* Loop programs. A program has loop variables 0..nvar-1 (the output's axes first, then the
+   variables of sums and maxima), registers LOOP_VARS.. (integers computed from those that the index
+   polynomials need beyond sums of multiples: quotients, remainders, minima, products) and nodes in
+   order of computation. Along one variable, the lane of a node, up to LOOP_LANES values are
+   computed at a time. All words are int64:
+
+     program    LOOP_MAGIC nin nparam rank nvar nreg nnode root lane, extent x nvar, register x
+                nreg, node x nnode root: a node; lane: variable or -1
+     affine     c n (coefficient, variable or register) x n
+     register   LOOP_FLOOR affine m; LOOP_MOD affine m; LOOP_MIN affine affine;
+                LOOP_MUL affine affine               m > 0; MOD is >= 0
+     literal    eq affine                                            affine == 0 or >= 0
+     cond       n literal x n
+     node       kind (LOOP_NODE_..) lane ..
+                lane: the variable along which it has LOOP_LANES values, or -1: one value
+       NUM p q
+       REAL bits of the double
+       PARAM k
+       SIZE affine
+       AT input rank affine x rank
+       ADD a b; MUL a b; MAX2 a b; MIN2 a b; POW a b
+       FN function (LOOP_FN_..) a
+       IF a b cond
+       WHERE a b c                      a where c is not 0, else b
+       TAKE index body variable
+       SUM, MOST inner n variable x n a cond
+                                        inner: the variable that becomes the lane of a, the last
+                                        of those listed; or -1: a has the lane of this node
+
+   Conditions decide before anything under them is read. */
+#define LOOP_NODES(X) \
+    X(NUM)            \
+    X(REAL)           \
+    X(PARAM)          \
+    X(SIZE)           \
+    X(AT)             \
+    X(ADD)            \
+    X(MUL)            \
+    X(MAX2)           \
+    X(MIN2)           \
+    X(POW)            \
+    X(FN)             \
+    X(IF)             \
+    X(WHERE)          \
+    X(SUM)            \
+    X(MOST)           \
+    X(TAKE)
+#define LOOP_FUNCTIONS(X) \
+    X(RECIP)              \
+    X(EXP)                \
+    X(LOG)                \
+    X(SQRT)               \
+    X(ERF)                \
+    X(TANH)               \
+    X(SIGMOID)            \
+    X(ABS)                \
+    X(DELTA)              \
+    X(FLOOR)              \
+    X(CEIL)               \
+    X(ROUND)              \
+    X(SIGN)               \
+    X(SIN)                \
+    X(COS)
+enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128, LOOP_VARS = 64 };
+typedef enum LoopRegister { LOOP_FLOOR, LOOP_MOD, LOOP_MIN, LOOP_MUL } LoopRegister;
+/* MAX2, MIN2, MOST: a maximum, a minimum, the maximum over all values of variables (SUM: the sum);
+   TAKE: the body where the variable is the place that the index means. */
+typedef enum LoopNode {
+#define X(name) LOOP_NODE_##name,
+    LOOP_NODES(X) LOOP_NODE_COUNT
+#undef X
+} LoopNode;
+typedef enum LoopFunction { /* DELTA: 1 at 0, else 0; ROUND: to the nearest, halves to even */
+#define X(name) LOOP_FN_##name,
+                            LOOP_FUNCTIONS(X) LOOP_FN_COUNT
+#undef X
+} LoopFunction;
 
 typedef struct Device Device;
 typedef struct Kernel Kernel;

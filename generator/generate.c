@@ -2,11 +2,11 @@
    runs grow the classes; what is equal becomes candidates, those that smaller rules do not give are
    lifted and printed. */
 #include "generator/generate_inner.h"
+#include "ops/base/process.h"
 #include "ops/base/random.h"
 #include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -248,7 +248,6 @@ static bool run(Generator *g, Text *out) {
 
 bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *report, Error *e) {
     Generator *g = ARENA_NEW(a, Generator, 1);
-    struct rusage usage;
     *report = (GenerateReport){0};
     g->o = o;
     g->report = report;
@@ -273,6 +272,6 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     classes_free(g->classes);
     world_free(g->w);
     report->seconds = generate_now() - g->start;
-    if (!getrusage(RUSAGE_SELF, &usage)) report->peak = (size_t)usage.ru_maxrss * 1024;
+    report->peak = process_peak();
     return ok;
 }

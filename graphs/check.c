@@ -30,12 +30,21 @@ static double sample_real(Random *r, int sample, DType t) {
                              : 2 * random_unit(r) - 1;
 }
 
+Random sample_random(uint64_t seed, int input, int sample) {
+    return (Random){random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
+}
+
+void tensor_draw(uint64_t seed, int input, int sample, DType t, Domain domain, int64_t n,
+                 void *out) {
+    Random r = sample_random(seed, input, sample);
+    Domain drawn;
+    if (domain_drawn(domain, t, &drawn)) domain_fill(drawn, r, t, n, out);
+    else
+        for (int64_t i = 0; i < n; i++) element_set_real(t, out, i, sample_real(&r, sample, t));
+}
+
 void tensor_sample(uint64_t seed, int input, int sample, DType t, int64_t n, void *out) {
-    Random r = {random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
-    const bool real = dtype_class(t) == 'F';
-    for (int64_t i = 0; i < n; i++)
-        if (real) element_set_real(t, out, i, sample_real(&r, sample, t));
-        else element_set_integer(t, out, i, (int64_t)random_below(&r, t == DT_UINT8 ? 256 : 2));
+    tensor_draw(seed, input, sample, t, domain_any(), n, out);
 }
 
 /* ---- graphs */
@@ -54,6 +63,8 @@ typedef struct Sampled {
     bool small;     /* the definitions are computed too */
     bool rounded;   /* numbers were made that the other graph has not */
     int64_t *count; /* of each output */
+    Domain *domain; /* of each input of a, once it was asked for */
+    bool asked;
     Error *error;
 } Sampled;
 
@@ -84,6 +95,7 @@ static bool unlike(const Sampled *s, int k) {
 static bool take_buffers(Sampled *s) {
     int64_t n, other;
     s->in = ARENA_NEW(s->arena, const void *, s->a->nin);
+    s->domain = ARENA_NEW(s->arena, Domain, s->a->nin);
     s->out_a = ARENA_NEW(s->arena, void *, s->a->nout);
     s->out_b = ARENA_NEW(s->arena, void *, s->a->nout);
     s->wide_a = ARENA_NEW(s->arena, void *, s->a->nout);
@@ -123,19 +135,33 @@ void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data,
     }
 }
 
+static bool is_given(const CheckOptions *o, const char *input, DType t, int sample, int64_t n,
+                     void *out) {
+    return o->given && o->given(o->given_user, input, sample, t, n, out);
+}
+
 void check_input(const CheckOptions *o, const char *input, DType t, int index, int sample,
                  int64_t n, void *out) {
-    const void *data = o->given ? o->given(o->given_user, input, sample, t, n) : NULL;
-    if (data) memcpy(out, data, element_bytes(t, n));
-    else tensor_sample(o->seed, index, sample, t, n, out);
+    if (!is_given(o, input, t, sample, n, out)) tensor_sample(o->seed, index, sample, t, n, out);
+}
+
+/* Only asked where integers are drawn. */
+static Domain domain_of(Sampled *s, int k) {
+    if (dtype_class(value_type(s->w, s->a->in[k])->dtype) == 'F') return domain_any();
+    if (!s->asked)
+        memcpy(s->domain, graph_domains(s->w, s->arena, s->a, s->sizes),
+               sizeof *s->domain * (size_t)s->a->nin);
+    s->asked = true;
+    return s->domain[k];
 }
 
 static void draw_input(Sampled *s, int k, int sample) {
     const Value v = s->a->in[k];
+    const DType t = value_type(s->w, v)->dtype;
+    void *out = (void *)(uintptr_t)s->in[k];
     int64_t n;
-    if (tensor_size(s, v, &n))
-        check_input(s->o, input_name(s->w, v), value_type(s->w, v)->dtype, k, sample, n,
-                    (void *)(uintptr_t)s->in[k]);
+    if (tensor_size(s, v, &n) && !is_given(s->o, input_name(s->w, v), t, sample, n, out))
+        tensor_draw(s->o->seed, k, sample, t, domain_of(s, k), n, out);
 }
 
 static void draw(Sampled *s, int sample) {

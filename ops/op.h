@@ -58,6 +58,12 @@ bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a sin
 /* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
 Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
 
+/* ---- What data are taken (Op.domain). */
+/* 0 to n - 1, the places of an axis; true. */
+bool all_places(Call *, Poly n, Poly *low, Poly *high);
+bool up_to(Call *, Poly n, Poly *low, Poly *high);       /* 1 to n; true */
+bool divisors(Call *, int input, Poly *low, Poly *high); /* integers as input 1: from 1 on */
+
 /* ---- Values of integer operators without a definition (Op.value). */
 /* f on corresponding elements of the inputs; missing leading axes broadcast. */
 bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y));

@@ -95,7 +95,8 @@ enum {
     OP_NO_COST = 8,    /* never costs anything by itself (input, constant) */
     OP_BY_DATA = 32,   /* its reference kernel is run rather than a loop over its definition: data
                           decide what it reads, or its elements share work */
-    OP_ANY_TYPE = 16   /* takes inputs of unknown rank */
+    OP_ANY_TYPE = 16,  /* takes inputs of unknown rank */
+    OP_PASSES = 64     /* each element of its first result is one of input 0, perhaps converted */
 };
 struct Op {
     const char *name, *in, *out;  /* in, out: names, "x w b?"; ? is optional, "ys.." any number */
@@ -109,6 +110,9 @@ struct Op {
        suffice: the elements of output 0 from those of the inputs (in[k].v == NULL: not known).
        false: not known. */
     bool (*value)(Call *, const PolyList in[], Poly *out);
+    /* What data a runtime takes, where the definition does not say it (take): the elements of an
+       input that are places, lengths, divisors, .. lie from *low to *high. false: any. */
+    bool (*domain)(Call *, int input, Poly *low, Poly *high);
     /* Writes steps (lower.h) that compute out[0..nout-1] from in[0..nin-1] (inputs left out have
        rank -1), where those that follow from the definition are slower: matmul as S_GEMM, .. 1:
        done; 0: not for these views or attributes, take the default; -1: failed, steps->why says

@@ -93,6 +93,9 @@ static const char *shape_at(Call *c) {
     c->out[0] = *c->in[0];
     return is_float(c->in[0]) ? NULL : "not for this element type";
 }
+static bool domain_at(Call *c, int input, Poly *low, Poly *high) {
+    return input == 3 && all_places(c, c->in[1]->dim.v[0], low, high);
+}
 static int params_at(Call *c, int64_t *out, int room) {
     if (room < 2 || !is_const(c, intof(c, AT_HEADS), &out[1])) return -1;
     return out[0] = word(c, AT_INTERLEAVED), 2;
@@ -138,6 +141,7 @@ const Op op_rotaryat = {"rotaryat",
                         "y",
                         at_attrs,
                         shape_at,
+                        .domain = domain_at,
                         .kernel = kernel_places,
                         .params = params_at,
                         .onnx = onnx_at,

@@ -212,6 +212,7 @@ typedef struct Whole {
     Runner *runner;
     const void **in;
     void **out;
+    const void *const *given; /* NULL: inputs are random */
     char key[33];
 } Whole;
 
@@ -241,7 +242,9 @@ static bool whole_start(Cost *c, Whole *x, Error *e) {
     x->in = ARENA_NEW(x->arena, const void *, x->plan->nin);
     x->out = ARENA_NEW(x->arena, void *, x->plan->nout);
     for (int k = 0; k < x->plan->nin; k++)
-        x->in[k] = random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
+        x->in[k] = x->given
+                       ? x->given[k]
+                       : random_buffer(x->arena, &x->plan->in[k], c->options.seed + (uint64_t)k);
     for (int k = 0; k < x->plan->nout; k++)
         x->out[k] = random_buffer(x->arena, &x->plan->out[k], 0);
     x->runner = runner_new(x->plan, c->backend, c->device, e);
@@ -293,6 +296,7 @@ bool cost_whole(Cost *c, int n, const WholeGraph graphs[], double seconds[], Err
     bool good = true, all = c->db != NULL;
     for (int k = 0; k < n; k++) {
         x[k].arena = a;
+        x[k].given = graphs[k].in;
         good = good && whole_build(c, &x[k], &graphs[k], e);
     }
     for (int k = 0; k < n && good && all; k++)

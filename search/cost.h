@@ -42,6 +42,7 @@ typedef struct WholeGraph {
     World *w;
     Sizes sizes;
     const Graph *graph;
+    const void *const *in; /* data of its inputs; NULL: random */
 } WholeGraph;
 /* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file
    under the texts of all their plans: what was not timed together is not compared. */

@@ -65,7 +65,10 @@ typedef struct IsomerOptions {
     uint64_t seed;          /* of random inputs */
     double rtol, atol;      /* allowed difference: relative to an output's largest magnitude, and
                                absolute; < 0: by the classes of the rules used */
-    const char *input;      /* a .npz file with the first set of inputs; NULL: all are random */
+    const char *input;      /* a .npz file with the first set of inputs; NULL: none */
+    IsomerTexts inputs;     /* "ids=0..99", "n=3", "x=FILE.npy" or "FILE.npz": inputs, also for
+                               "onnxruntime" as target and second opinion; others are random,
+                               integers from what the graph allows */
     const char *check_with; /* a second opinion: "onnxruntime" (the Python package); NULL: none */
 
     /* Files written beside the model, and texts of the result; NULL or 0: not made. */

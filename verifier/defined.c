@@ -114,12 +114,15 @@ int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Wants s = {p, ctx, 0, out};
     if (want == WANT_NONZERO) nonzero(&s, a);
     else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);
-    else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
+    else if (want == WANT_BOUNDED) {
+        if (!entailed(p, ctx, WANT_NONNEGATIVE, negated(p, a))) push(&s, want, a, 0);
+    } else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
     return s.n;
 }
 int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
     int n = 0;
     if (f == FN_RECIP || f == FN_LOG) n = wants_of(p, ctx, WANT_NONZERO, a, 0, out);
+    if (f == FN_EXP) n = wants_of(p, ctx, WANT_BOUNDED, a, 0, out);
     if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
     return n;
 }
@@ -156,11 +159,43 @@ static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, Real
     *out = (RealSign){nf_subst(p, a->a, m), a->word == WANT_NONZERO};
     return true;
 }
+/* Some point of the part, from variable k on, has this form and is in the part's domain. */
+static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
+    Ratio c;
+    if (k == x.nvar) return x.nf == value && prover_entails(p, ctx, x.dom);
+    const BodyInfo *b = nf_size(p, value) ? nf_body(p, value, 0, &c) : NULL;
+    for (int j = 0; b && j < b->nfree; j++) {
+        Poly to = poly_symbol(p->w, b->free[j]);
+        Map m = {1, &x.var[k], &to};
+        Part y = {x.nvar, x.var, dom_subst(p, x.dom, m), nf_subst(p, x.nf, m)};
+        if (takes_value(p, ctx, y, k + 1, value)) return true;
+    }
+    return false;
+}
+/* a = b - max{..} where b is one of the parts at some point: it is at most 0. */
+static bool below_maximum(Prover *p, Dom ctx, Nf a) {
+    int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        Term t = nf_term(p, a, k);
+        const AtomInfo *m = t.nfactor == 1 ? atom_info(p, t.factor[0].atom) : NULL;
+        if (!m || m->kind != AT_MAX || t.nvar || t.dom || !ratio_is(t.c, -1) ||
+            !ratio_is(t.factor[0].power, 1))
+            continue;
+        Nf value = nf_add(p, a, nf_atom(p, t.factor[0].atom));
+        for (int j = 0; j < m->npart; j++)
+            if (takes_value(p, ctx, part_open(p, &m->part[j]), 0, value)) return true;
+    }
+    return false;
+}
 static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     Part x = part_open(p, part);
     const AtomInfo *a = want_atom(p, x.nf);
     RealSign sign[GIVEN_MAX];
     int n = 0;
+    if (a->word == WANT_BOUNDED)
+        return below_maximum(p, dom_and(p, ctx, x.dom), a->a) ||
+               reals_follow(p, dom_and(p, ctx, x.dom), 0, NULL,
+                            (RealSign){negated(p, a->a), false});
     if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
     Dom here = dom_and(p, ctx, x.dom);
     for (int k = 0; k < given->n && n < GIVEN_MAX; k++) {
@@ -213,11 +248,13 @@ static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
     }
     return ctx;
 }
-bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, Lack *lack) {
+bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, bool bounded,
+                  Lack *lack) {
     if (given->too_many || wanted->too_many) return false;
     ctx = with_sizes(p, ctx, given);
     for (int k = 0; k < wanted->n; k++) {
         const Part *x = &wanted->v[k];
+        if ((want_atom(p, x->nf)->word == WANT_BOUNDED) != bounded) continue;
         if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || by_reals(p, ctx, given, x))
             continue;
         *lack = (Lack){.want = x->nf};

@@ -164,9 +164,15 @@ bool export_value_tensor(Draft *d, int attr) {
 }
 
 static Value cast(World *w, Value v, DType dtype) {
-    Attr attr = {.word = (int)dtype};
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
     const char *why;
-    return v ? node_make(w, &op_cast, &attr, 1, &v, 1, &why) : 0;
+    const int to = attrs_find(op_cast.attrs, "to");
+    attr[to].word = (int)dtype;
+    given[to] = true;
+    return v && node_attrs(w, &op_cast, v, given, attr, &why)
+               ? node_make(w, &op_cast, attr, 1, &v, 1, &why)
+               : 0;
 }
 
 static Value scalar(Draft *d, Poly p, DType dtype) {

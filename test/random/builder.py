@@ -286,6 +286,7 @@ class Builder:
 
     def evaluate(self, node, inputs, at, types, lend):
         copy, _ = widened(node, 0)
+        self.whole(node, inputs, at)
         arrays = [None if v is None else v.arrays[at] for v in inputs]
         try:
             if lend:
@@ -298,6 +299,16 @@ class Builder:
         return [
             r if t not in FLOATS or r is None else rounded(t, r) for r, t in zip(results, types)
         ]
+
+    def whole(self, node, inputs, at):
+        """The reference splits anything."""
+        given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if node.op_type == "Split":
+            n = inputs[0].arrays[at].shape[given.get("axis", 0)]
+            parts = given.get("split", inputs[1].arrays[at] if len(inputs) > 1 else None)
+            equal = n % len(node.output) == 0 or "num_outputs" in given
+            if not equal if parts is None else sum(parts) != n:
+                raise Reject("the parts are not the whole")
 
     def lent(self, node, arrays):
         try:

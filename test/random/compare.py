@@ -41,9 +41,10 @@ def truth(model, feed):
     return exact, [spread(d) for d in moved(model, feed, exact)]
 
 
-def unlike(a, b, tolerance, promise=False):
-    """Why b is not a; an empty string: it is. promise: NaN and infinity must be at the same
-    places; else elements that are none in `a` are not compared."""
+def unlike(a, b, tolerance, promise=None):
+    """Why b is not a; an empty string: it is. promise, where NaN and infinity were given: "same",
+    they are at the same places; "kept", none vanishes; "", only what is finite in both is compared.
+    Else every finite number of `a` must be there."""
     a, b = numpy.asarray(a), numpy.asarray(b)
     if a.shape != b.shape:
         return f"sizes {list(b.shape)} instead of {list(a.shape)}"
@@ -53,8 +54,12 @@ def unlike(a, b, tolerance, promise=False):
     with numpy.errstate(all="ignore"):
         tolerance = numpy.broadcast_to(tolerance, x.shape)
         bad = ~(numpy.abs(x - y) <= tolerance + 1e-37) & numpy.isfinite(x)
-        if promise:
+        if promise == "same":
             bad |= numpy.isfinite(x) != numpy.isfinite(y)
+        elif promise is not None:
+            bad &= numpy.isfinite(y)
+        if promise == "kept":
+            bad |= ~numpy.isfinite(x) & numpy.isfinite(y)
         if not bad.any():
             return ""
         excess = numpy.where(bad, numpy.abs(x - y) / (tolerance + 1e-37), 0)

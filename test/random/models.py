@@ -192,16 +192,16 @@ def rule_model(seed, n, sides, again):
     """A model around the left sides of rules: two of the library or the search set, now and then
     of another file. again: with what all operators are written and run in."""
     r = random.Random(f"{seed}/rules {n} {again}")
-    opset = 24 if again else r.choice([24, 24, 22, 21, 20, 19, 18, 17, 15, 13, 12, 11])
+    opset = 24 if again else r.choice([24, 24, 24, 23, 22, 21, 20, 19, 18, 17, 15, 13, 12, 11])
     dtype = F32 if again else r.choices([F32, F64, F16, BF16], [88, 6, 4, 2])[0]
     b = Builder(r.getrandbits(64), opset, dtype, r.random() < 0.25, lend, accepts)
     b.random_values, b.exposed = set(), {}
     b.weights = r.choice([0.2, 0.6, 0.9])
     file, chosen = sides.chosen(n, r)
     placed = []
-    for rule in chosen:
+    for rule in chosen + chosen[: r.randrange(2)]:
         if sides.place(b, rule, r):
-            placed.append(rule)
+            placed += [rule] if rule not in placed else []
         for _ in range(r.choice([0, 0, 1, 2])):
             grow(b)
     if chosen[0] not in placed:

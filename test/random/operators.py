@@ -3,6 +3,7 @@ in makers.py or layers.py; since and until are opsets at which the node may be m
 
 import layers as l
 import makers as m
+import structures as s
 from builder import F16, F32, F64, I32, I64
 
 NEWEST = 24
@@ -193,6 +194,10 @@ TABLE = {
     "RandomUniform": entry(l.drawn_numbers),
     "RandomNormalLike": entry(l.drawn_numbers),
     "RandomUniformLike": entry(l.drawn_numbers),
+    # bodies
+    "If": entry(s.branch, 11),
+    "Loop": entry(s.loop, 11),
+    "Function": entry(s.call, 11),
 }
 
 

@@ -25,7 +25,7 @@ VALUES = ["ordinary", "zero", "large", "tiny", "negative", "nan"]
 def drawn(seed, n, case):
     r = random.Random(f"options {seed}/{n}")
     o = Options(build="sanitized" if n % 2 else "plain", values=r.choice(VALUES))
-    o.eager = r.random() < (0.7 if case.rules else 0.3)
+    o.eager = r.random() < (0.8 if case.rules else 0.3)
     o.replay = r.random() < 0.1
     o.sizes = r.random() < 0.9
     cost = r.random()
@@ -39,8 +39,9 @@ def drawn(seed, n, case):
     if r.random() < (0.8 if drops else 0.1):
         o.words += ["--allow", "drops"]
         o.values = "ordinary" if o.values == "nan" else o.values
-    if case.rules and r.random() < 0.5:
+    if case.rules and r.random() < 0.65:
         allowed = [c for c in case.rules if "drops" not in c.classes or "--allow" in o.words]
+        allowed = allowed[:1] if r.random() < 0.6 else allowed
         o.words += [w for rule in allowed for w in ("--enable", rule.name)]
     o.rules = case.file
     if r.random() < 0.1:

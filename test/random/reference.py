@@ -36,7 +36,7 @@ STASHED = {"LayerNormalization", "RMSNormalization"}
 Typed = collections.namedtuple("Typed", "array unit")
 NOISE = 8
 # What these are told beside their data decides sizes: it stays as it is.
-STEADY = {"Resize": 1, "Upsample": 1, "Range": 0, "Tile": 1, "Expand": 1}
+STEADY = {"Resize": 1, "Upsample": 1, "Range": 0, "Tile": 1, "Expand": 1, "Pow": 1}
 
 
 class Unable(Exception):
@@ -138,12 +138,19 @@ def lrn(x, size, alpha=1e-4, beta=0.75, bias=1.0):
     return x / (bias + alpha / size * around) ** beta
 
 
+def mean_variance(x, axes=(0, 2, 3)):
+    mean = x.mean(tuple(axes), keepdims=True)
+    variance = (x**2).mean(tuple(axes), keepdims=True) - mean**2
+    return (x - mean) / (numpy.sqrt(numpy.maximum(variance, 0)) + 1e-9)
+
+
 # As the standard says, where the reference deviates from it (onnx 1.23): normalization before opset
 # 14 takes the mean of the batch, the norm for p = 1 has no absolute values, the window of LRN is one
 # place short.
 OWN = {"BatchNormalization": batch_norm, "LpNormalization": lp_norm, "LRN": lrn}
+OWN["MeanVarianceNormalization"] = mean_variance
 # Computed by ONNX Runtime, since rounding to float decides places, or the reference deviates.
-LENT = {"Resize": 99, "RoiAlign": 16, "Upsample": 99}
+LENT = {"Resize": 99, "RoiAlign": 16, "Upsample": 99, "DynamicQuantizeLinear": 99}
 
 
 def apply(node, version, inputs):
@@ -181,7 +188,7 @@ class Double:
         self.shaky = set()  # constants that a rounding may have moved
         self.wide = {}
         self.noise = self.random = None
-        self.largest = 0.0  # magnitude of any value of the last run
+        self.lost = False  # a value of the last run was NaN or infinite
 
     @staticmethod
     def initializers(graph):
@@ -196,7 +203,7 @@ class Double:
         number attributes are not among `stated`."""
         self.noise, self.only, self.stated = noise, only, stated
         self.random = numpy.random.default_rng(seed)
-        self.largest = 0.0
+        self.lost = False
         env = {k: self.moved(k, v) for k, v in self.constants.items()}
         for name, array in feed.items():
             env[name] = self.moved(name, numbers(array), True)
@@ -275,8 +282,7 @@ class Double:
         unit = max(unit or FLOATS[1], FLOATS[1] if node.op_type in STASHED else 0)
         with numpy.errstate(all="ignore"):
             size = numpy.abs(array)
-            largest = float(numpy.nanmax(size, initial=0.0))
-            self.largest = max(self.largest, largest)
+            self.lost = self.lost or not numpy.isfinite(size).all()
             if self.noise and (self.only is None or not stated(node) <= self.stated):
                 floor = 1.0 if node.op_type in BOUNDED else 0.0
                 step = self.random.uniform(-1, 1, array.shape) * self.noise * unit

@@ -4,18 +4,15 @@
 ISOMER_JOBS processes work; what fails is kept in BUILD/random/SEED-N. Exit status 1: something
 failed."""
 
-import collections, json, multiprocessing, os, sys, time, traceback, warnings
+import collections, json, multiprocessing, os, resource, sys, time, traceback, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")
-import onnx
-import models, options
+import cases, models, options
 from builder import Reject
+from cases import KEEP
 from check import KNOWN, Bench, check
-from server import BUILD
 from sides import Sides
-
-KEEP = os.path.join(BUILD, "random")
 
 
 class Tally:
@@ -53,15 +50,6 @@ def made(seed, n, sides=None):
     return None
 
 
-def keep(seed, n, case, chosen, done):
-    folder = os.path.join(KEEP, f"{seed}-{n}")
-    os.makedirs(folder, exist_ok=True)
-    onnx.save(case.model, os.path.join(folder, "model.onnx"))
-    with open(os.path.join(folder, "what.txt"), "w", encoding="utf-8") as file:
-        file.write(f"{case.about}\n{chosen.text()}\n{case.sizes}\n")
-        file.writelines(f"{f.kind}: {f.what}\n" for f in done.findings)
-
-
 def work(seed, numbers, worker, quiet=False):
     folder = os.path.join(KEEP, f"work-{os.getpid()}")
     tally, bench = Tally(), Bench(folder)
@@ -79,15 +67,18 @@ def work(seed, numbers, worker, quiet=False):
             tally.count["models"] += 1
             tally.failures.append(("harness", n, case.about, chosen.text(), traceback.format_exc()))
             tally.kinds["harness"] += 1
+            print(f"{seed}/{n} {case.about}; {chosen.text()}\n{traceback.format_exc()}", flush=True)
             continue
         tally.add(n, case, chosen, done)
         if done.failures:
-            keep(seed, n, case, chosen, done)
+            cases.save(os.path.join(KEEP, f"{seed}-{n}"), case, chosen, n, done.findings)
             if not quiet:
                 for f in done.failures:
                     print(f"{seed}/{n} {case.about}; {chosen.text()}\n  {f.kind}: {f.what[:300]}", flush=True)
     tally.count["cpu"] += time.process_time() - start
     bench.close()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    tally.count["cpu of children"] += used.ru_utime + used.ru_stime
     return tally
 
 

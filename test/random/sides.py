@@ -37,7 +37,7 @@ class Sampler:
 
     def side(self, rule, opset, r):
         """A model of the left side. Raises Reject."""
-        least = r.choice([0, 1, 1, 2, 2, 2])
+        least = r.choice([0, 1, 1, 2, 2, 2, 2])
         request = rule.number, r.randrange(rule.lengths), opset, least, r.getrandbits(60), self.path
         self.process.stdin.write(" ".join(map(str, request)) + "\n")
         self.process.stdin.flush()
@@ -66,7 +66,7 @@ class Sides:
             file = self.others[n // 8 % len(self.others)]
             rules = self.sampler((file,)).rules
             at = n // 8 // len(self.others)
-            return file, [rules[at * 2 % len(rules)], rules[(at * 2 + 1) % len(rules)]]
+            return file, [rules[at % len(rules)], rules[(at + len(rules) // 2) % len(rules)]]
         rules = self.main.rules
         turn = n // 8 * 7 + n % 8
         second = turn * 7 + turn // len(rules)
@@ -99,10 +99,12 @@ def put(b, side, r, open_sizes):
     graph = side.graph
     kinds = [i.type.tensor_type.elem_type for i in graph.input]
     dims = [[d.dim_value for d in i.type.tensor_type.shape.dim] for i in graph.input]
+    plain = r.random() < 0.4
     dims = opened(dims, r) if open_sizes else [[(d, d) for d in sizes] for sizes in dims]
     names = {"": None}
     for info, kind, sizes in zip(graph.input, kinds, dims):
-        names[info.name] = given(b, info.name, b.dtype if kind == F32 else kind, sizes, names, r)
+        dtype = b.dtype if kind == F32 else kind
+        names[info.name] = given(b, info.name, dtype, sizes, names, r, plain)
     for tensor in graph.initializer:
         names[tensor.name] = taken(b, tensor)
     for node in graph.node:
@@ -115,20 +117,22 @@ def put(b, side, r, open_sizes):
                 b.exposed.setdefault(names[name].name, 0.1)
 
 
-def given(b, name, dtype, sizes, names, r):
-    """A value for an input of a side."""
+def given(b, name, dtype, sizes, names, r, plain):
+    """A value for an input of a side; plain: a new input of the model."""
     positive = name in ("in-v", "in-var")
     low, high = (0.3, 1.2) if positive else (-1.0, 1.0) if dtype in FLOATS else (0, 1)
     span = (0.05, 50) if positive else (-1e9, 1e9) if dtype in FLOATS else (0, 1)
     fits = lambda v: v.dtype == dtype and v.size == sizes and v.within(*span)
     same = [v for v in names.values() if v is not None and fits(v)]
-    if same and r.random() < 0.12:
+    if same and not plain and r.random() < 0.15:
         return r.choice(same)
     old = [v for v in b.values if fits(v) and not v.stored]
-    if old and r.random() < 0.6:
+    if old and not plain and r.random() < 0.6:
         return r.choice(old)
-    v = b.fresh(sizes, dtype, low, high, None if r.random() < 0.6 else "input")
-    if dtype in FLOATS and not v.stored and not positive and r.random() < 0.3:
+    v = b.fresh(sizes, dtype, low, high, None if r.random() < 0.6 and not plain else "input")
+    if dtype not in FLOATS and not v.stored:  # an index must not be drawn beyond what fits here
+        b.inputs[-1].high = max((int(a.max()) for a in v.arrays if a.size), default=0)
+    if dtype in FLOATS and not v.stored and not (positive or plain) and r.random() < 0.3:
         return before(b, v, r)
     return v
 

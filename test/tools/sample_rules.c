@@ -32,13 +32,17 @@ static void list(Arena *a, const RuleSet *set) {
     fflush(stdout);
 }
 
+/* The right side is written first, and replaced: without words for it the rule is not used. */
 static const char *written(Trial *t, const Request *r) {
-    Graph g;
+    Graph side[2];
     Error e = {0};
     const char *why = NULL;
-    if (!trial_draw(t, r->least) || !trial_graph(t, &t->instance.from, &g)) return t->why;
-    if (export_graph(t->w, t->arena, &g, t->rule->name, r->opset, r->path, &why, &e)) return NULL;
-    return why ? why : arena_string(t->arena, e.reason, strlen(e.reason));
+    bool good = trial_draw(t, r->least) && trial_graph(t, &t->instance.to, &side[0]) &&
+                trial_graph(t, &t->instance.from, &side[1]);
+    if (!good) return t->why;
+    for (int k = 0; good && k < 2; k++)
+        good = export_graph(t->w, t->arena, &side[k], t->rule->name, r->opset, r->path, &why, &e);
+    return good ? NULL : why ? why : arena_string(t->arena, e.reason, strlen(e.reason));
 }
 
 static void serve(const RuleSet *set, const Request *r) {

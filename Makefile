@@ -133,8 +133,16 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(LIBS)
 
-$(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
-	$(COMPILE) -shared -o $@ $<
+# Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
+# reference.
+$(BUILD)/test/plugin/wrong_backend.so: private INCLUDE := -I.
+$(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) \
+	    $(if $(WERROR),-Werror) -I$(BUILD)/include $(INCLUDE) -shared -o $@ $<
+$(BUILD)/include/isomer_backend.h: ops/isomer_backend.h
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
@@ -295,7 +303,7 @@ install: all
 	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)
 	ln -sf libisomer.so.$(VERSION) $(INSTALLED)/lib/$(SONAME)
 	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
-	install -m 644 search/isomer.h $(INSTALLED)/include
+	install -m 644 search/isomer.h ops/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
 	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc

@@ -287,7 +287,7 @@ static bool make_plan(Run *r) {
         *r->error = (Error){.kind = E_NONE};
         return report_obstacle(r, plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error));
     }
-    if (r->backend->channels_last) plan_channels_last(r->w, r->plan, NULL);
+    if (device_channels_last(&r->open)) plan_channels_last(r->w, r->plan, NULL);
     return choose_kernels(r);
 }
 

@@ -131,7 +131,7 @@ static double price_graph(Cost *c, const Graph *g, const CostPart *part, int *no
     Plan *p = without_constants(c->w, a, g, &constants, &cut)
                   ? plan_build(c->w, a, &cut, c->sizes, &ignored)
                   : NULL;
-    if (p && c->backend->channels_last)
+    if (p && device_channels_last(&c->open))
         plan_channels_last(c->w, p, loose_inputs(a, g, part, cut.nin));
     if (p) seconds = plan_price(c, &cut, g->nin, constant, p, tell);
     if (nodes) *nodes = count_nodes(c->w, &constants);
@@ -231,7 +231,7 @@ static bool whole_build(const Cost *c, Whole *x, const WholeGraph *g, Error *e) 
     Text t = text_new(x->arena);
     x->plan = plan_build(g->w, x->arena, g->graph, g->sizes, e);
     if (!x->plan) return false;
-    if (c->backend->channels_last) plan_channels_last(g->w, x->plan, NULL);
+    if (device_channels_last(&c->open)) plan_channels_last(g->w, x->plan, NULL);
     x->predicted = choose_plan(c->chooser, g->w->scratch, x->plan);
     for (int k = 0; k < x->plan->nstep; k++) {
         step_print(&x->plan->step[k].step, &t);
@@ -387,7 +387,7 @@ const char *cost_fault(const Cost *c) { return c->fault; }
 Cost *cost_new(World *w, Arena *a, Sizes sizes, CostDb *db, const CostOptions *o, Error *e) {
     Cost *c = ARENA_NEW(a, Cost, 1);
     *c = (Cost){.w = w, .arena = a, .sizes = sizes, .db = db, .options = *o};
-    const char *options = backend_options(a, o->threads, NULL);
+    const char *options = backend_options(a, o->threads, o->backend_options);
     if (!device_open(&c->open, arena_escape(a), o->backend, options, e)) return NULL;
     c->backend = c->open.backend;
     c->device = c->open.device;

@@ -11,8 +11,8 @@
 typedef struct CostOptions {
     bool measured,
         frozen; /* measured: prices come from the file, and from the clock unless frozen */
-    const char *backend;
-    int threads; /* that run a kernel */
+    const char *backend, *backend_options; /* options: NULL: none */
+    int threads;                           /* that run a kernel */
     uint64_t seed;
 } CostOptions;
 typedef struct Cost Cost;

@@ -431,6 +431,7 @@ bool run_own(Run *r, Derivation *d) {
     CostOptions o = {.measured = run_measures(r),
                      .frozen = r->o->frozen,
                      .backend = r->o->backend,
+                     .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
                      .seed = r->o->seed};
     Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};

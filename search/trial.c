@@ -365,7 +365,9 @@ static bool verdict(Trial *t, const CheckResult *c) {
 }
 
 static bool open_device(Trial *c) {
-    if (!device_open(&c->open, c->r->escape, c->r->o->backend, NULL, c->r->error)) return false;
+    if (!device_open(&c->open, c->r->escape, c->r->o->backend, c->r->o->backend_options,
+                     c->r->error))
+        return false;
     c->options.backend = c->open.backend;
     c->options.device = c->open.device;
     return true;

@@ -278,7 +278,40 @@ static void draw_integer_conv(Drawn *t) {
     maybe_zero(t, w, out);
 }
 
+/* ---- products of letters: each has a size and stands in some of a, b and y, in any order */
+static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
+                       int64_t dim[], const int64_t size[], int *count) {
+    int order[4], kept = 0;
+    for (int l = 0; l < n; l++)
+        if (has[l] & which) order[kept++] = l;
+    for (int k = kept - 1; k > 0; k--) {
+        const int j = (int)draw(t, 0, k), keep = order[k];
+        order[k] = order[j], order[j] = keep;
+    }
+    snprintf(text + strlen(text), room - strlen(text), "%s%d", which == 1 ? "[" : ", ", kept);
+    for (int k = 0; k < kept; k++) {
+        snprintf(text + strlen(text), room - strlen(text), ", %d", order[k]);
+        dim[k] = size[order[k]];
+    }
+    *count = kept;
+}
+static void draw_einsum(Drawn *t) {
+    enum { A = 1, B = 2, Y = 4 };
+    char text[200] = "";
+    int has[5], n = (int)draw(t, 1, 4), count[3];
+    int64_t size[5], dim[3][4];
+    static const int most[] = {A | B, A | Y, B | Y, A | B | Y, A, B};
+    for (int l = 0; l < n; l++)
+        has[l] = most[draw(t, 0, draw(t, 0, 9) ? 3 : 5)], size[l] = draw(t, 1, 9);
+    for (int k = 0; k < 3; k++)
+        letters_of(t, n, has, 1 << k, text, sizeof text, dim[k], size, &count[k]);
+    attribute(t, "letters", "%s]", text);
+    t->tolerance = 1e-5;
+    for (int k = 0; k < 2; k++) reals(t, DT_FLOAT, count[k], dim[k], -1, 1);
+}
+
 static const Family families[] = {
+    {"einsum", draw_einsum, true},
     {"matmulinteger", draw_integer_product, true},
     {"convinteger", draw_integer_conv, true},
     {"resize", draw_resize, false},

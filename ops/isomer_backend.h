@@ -44,8 +44,9 @@
    become integers are truncated toward zero and saturate (NaN gives 0); bool is "is not zero".
    Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0. min, max
    and relu of programs and reductions propagate NaN; the maximum of a pool, and an activation that
-   a kernel fuses into its convolution or product, need not. S_EWISE may work in place: y may be the
-   same view as an input. */
+   a kernel fuses into its convolution or product, need not. An epilogue that begins with the round
+   of its accumulator says that the sums are whole numbers which float holds: Winograd's algorithm
+   is no way to compute them. S_EWISE may work in place: y may be the same view as an input. */
 #ifndef ISOMER_BACKEND_API_H
 #define ISOMER_BACKEND_API_H
 #include <stddef.h>

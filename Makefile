@@ -8,6 +8,7 @@
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
+#   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
 #   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
@@ -237,10 +238,21 @@ mutate-models:
 	    EXTRA="$(SANITIZED)"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
+# N random models through optimize-model and every check there is, half of them under the
+# sanitizers; the same models through other optimizers. RESULTS=1 writes test/random/RESULTS.md.
+FIRST ?= 0
+random: programs-of-tests
+	$(MAKE) $(FORKS:$(BUILD)%=$(BUILD)/asan-ubsan%) BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 \
+	    EXTRA="$(SANITIZED)"
+	BUILD=$(BUILD) $(PYTHON) test/random/run.py $(N) $(SEED) $(FIRST)
+random-peers: programs-of-tests
+	test/random/install-peers $(BUILD)/peers
+	BUILD=$(BUILD) $(PYTHON) test/random/peers.py $(N) $(SEED)
+
 # What make test takes a sample of (test/README.md).
 test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
-	    scripts/run-tests search_faults test_untrusted test_generator_runs
+	    scripts/run-tests search_faults test_untrusted test_generator_runs test_random_models
 
 demo:
 	@scripts/install-dependencies demo

@@ -130,7 +130,6 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(Scope *, Dom ctx, Ex);
 
-/* With p->literals a number that the type rounds is an unknown one. */
 static Nf number(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
     Ratio v = ratio(x->p, x->q);

@@ -275,6 +275,7 @@ roundtrip: programs-of-tests
 # result is kept.
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt
+	$(BUILD)/test/verifier_guards 3000 >> $(BUILD)/mutants.txt
 	cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
 # What classes promise, by machine arithmetic: of the library, all generated rules and the corpora,
 # which are proved for it. The last result is kept.

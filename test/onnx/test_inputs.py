@@ -1,5 +1,6 @@
-"""Integer inputs are drawn from what the graph allows, and the same data go to the built-in runtime,
-to ONNX Runtime as the target and to the second opinion; --input gives others to all of them."""
+"""Integer inputs are drawn from what the graph allows, and the same data go to the built-in
+runtime, to ONNX Runtime as the target and to the second opinion; --input gives others to all of
+them."""
 
 import os, subprocess, sys
 import numpy, onnx, onnxruntime, pytest

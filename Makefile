@@ -4,11 +4,12 @@
 #   make demo            installs what is missing, builds, optimizes two public models
 #   make fresh           both in new systems in folders, as root: test/bench/MACHINES.md
 #   make install         into PREFIX (/usr/local), below DESTDIR
+#   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
-#   make test-heavy | check-mutants | fuzz | mutate-models    tests that take long
+#   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
 # Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
@@ -25,7 +26,8 @@ OPTIMIZE ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion
 LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract=off -fPIC \
     -fvisibility=hidden -pthread
-COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(FOUND) -I. -I$(BUILD)/gen
+COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g -ffile-prefix-map=$(CURDIR)=. $(EXTRA) $(CFLAGS) \
+    $(CPPFLAGS) $(FOUND) -I. -I$(BUILD)/gen
 
 # Libraries, as MODULE:NAME for pkg-config and without it. oneDNN is spoken to in its major version,
 # which its header tells; DNN=none: without it.
@@ -39,13 +41,13 @@ libraries = $(shell for l in $(1); do $(PKG_CONFIG) --$(2) $${l%:*} 2>/dev/null 
 NEEDED := libxxhash:xxhash sqlite3:sqlite3 libcjson:cjson libprotobuf-c:protobuf-c libzip:zip \
     $(if $(filter none,$(DNN)),,dnnl:dnnl)
 FOUND := $(call libraries,$(NEEDED) z3:z3 cmocka:cmocka,cflags)
-LIBS := -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lpthread
+LIBS := $(LDFLAGS) -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lpthread
 Z3 := $(call libraries,z3:z3,libs)
 CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
-    generator/generate_rules.c verifier/verify_rules.c
+    generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
 FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
 UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
@@ -68,7 +70,8 @@ PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
-.PHONY: coverage demo fresh bench roundtrip prove rules check-mutants fuzz fuzzers mutate-models
+.PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
+.PHONY: fuzzers mutate-models
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -88,14 +91,19 @@ $(BUILD)/%.a: $(BUILD)/list
 	@rm -f $@
 	$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list
-	$(COMPILE) -shared -Wl,-soname,libisomer.so -o $@ $(filter %.o,$^) $(LIBS)
+# Its interface is written down in isomer.abi.
+SONAME := libisomer.so.0
+$(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list search/isomer.abi
+	$(COMPILE) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=search/isomer.abi -o $@ \
+	    $(filter %.o,$^) $(LIBS)
 
 $(BUILD)/run-model: $(BUILD)/graphs/run_model.o $(BUILD)/libisomer.a
 $(BUILD)/export-rules: $(BUILD)/rules/export_rules.o $(BUILD)/libisomer.a
 $(BUILD)/optimize-model: $(BUILD)/search/optimize_model.o $(BUILD)/libisomer.a
 $(BUILD)/generate-rules: $(BUILD)/generator/generate_rules.o $(BUILD)/libgenerator.a
 $(BUILD)/generate-rules: $(BUILD)/libisomer.a
+$(BUILD)/compare-rules: $(BUILD)/generator/compare_rules.o $(BUILD)/libgenerator.a
+$(BUILD)/compare-rules: $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: $(BUILD)/verifier/verify_rules.o $(BUILD)/libverifier.a $(BUILD)/libisomer.a
 $(BUILD)/verify-rules: private LIBS += $(Z3)
 $(PROGRAMS):
@@ -126,8 +134,16 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(LIBS)
 
-$(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
-	$(COMPILE) -shared -o $@ $<
+# Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
+# reference.
+$(BUILD)/test/plugin/wrong_backend.so: private INCLUDE := -I.
+$(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) \
+	    $(if $(WERROR),-Werror) -I$(BUILD)/include $(INCLUDE) -shared -o $@ $<
+$(BUILD)/include/isomer_backend.h: ops/isomer_backend.h
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
@@ -141,9 +157,14 @@ $(addprefix $(BUILD)/ops/cpu/,simd_base.o copy.o taps.o): private ISA := $(LOOPS
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
-# The build of the kernels, a part of the key of every time measured with them: their sources,
-# compiler and flags.
-KERNELS := $(sort $(wildcard ops/*.[ch] ops/cpu/*.[ch] ops/core/loop*.[ch]))
+# The build of the kernels, a part of the key of every time measured with them: what was compiled of
+# all that runs in a step. cpu.o holds it, and is left out.
+KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/cpu) \
+    $(sort $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
+$(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
+	@scripts/digest-objects $(KERNELS) > $@
+	@cmp -s $@ $(BUILD)/kernels || cp $@ $(BUILD)/kernels
+$(BUILD)/kernels: $(BUILD)/kernels.made ;
 $(BUILD)/ops/cpu/cpu.o: $(BUILD)/kernels
 $(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/kernels)"'
 
@@ -158,16 +179,12 @@ $(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	@mkdir -p $(@D)
 	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
 
-# Three files whose times change only when their contents do: `flags` when the compiler or its flags
+# Two files whose times change only when their contents do: `flags` when the compiler or its flags
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that
-# everything is linked again; `kernels` when the kernels do.
+# everything is linked again.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
-$(BUILD)/kernels: STATE = $(shell { cat $(KERNELS); grep 'ISA :=' Makefile; \
-    $(CC) --version | head -1; \
-    echo '$(LANGUAGE) $(OPTIMIZE) $(EXTRA) $(CFLAGS) $(LOOPS) $(AVX2) $(AVX512)'; } | \
-    sha256sum | cut -c1-12)
-$(BUILD)/flags $(BUILD)/list $(BUILD)/kernels: force
+$(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
@@ -259,6 +276,17 @@ roundtrip: programs-of-tests
 check-mutants: programs-of-tests
 	$(BUILD)/test/verifier_mutation 3000 > $(BUILD)/mutants.txt
 	cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
+# What classes promise, by machine arithmetic: of the library, all generated rules and the corpora,
+# which are proved for it. The last result is kept.
+CORPORA := $(wildcard test/cases/verifier/*.rules)
+check-classes: programs-of-tests
+	@mkdir -p $(BUILD)/classes
+	for f in $(CORPORA); do $(BUILD)/verify-rules -q $$f -o $(BUILD)/classes/$${f##*/} > /dev/null; \
+	    test $$? -le 1 || exit; done
+	$(BUILD)/test/tools/check_classes rules/library/*.rules rules/generated/*.rules \
+	    rules/generated/search/*.rules $(CORPORA:test/cases/verifier/%=$(BUILD)/classes/%) \
+	    > $(BUILD)/classes.txt || { cat $(BUILD)/classes.txt; exit 1; }
+	{ date +%F; cat $(BUILD)/classes.txt; } > test/cases/verifier/classes.txt
 # Generates candidates over each operator set, proves and minimises them, and keeps what is proved
 # (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
 # WITHOUT=--without-size-4 it takes minutes.
@@ -270,35 +298,43 @@ prove: all
 	for f in rules/library/*.rules; do $(BUILD)/verify-rules -q $$f -o $$f || exit; done
 
 INSTALLED := $(DESTDIR)$(PREFIX)
+FILL := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|'
 SHARE := $(INSTALLED)/share
 HELPERS := scripts/compare_onnx.py scripts/measure_onnxruntime.py scripts/onnx_tools.py
 GENERATED := $(wildcard rules/generated/search/*.rules)
 install: all
-	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig include) $(addprefix $(SHARE)/,man/man1 \
-	    bash-completion/completions zsh/site-functions isomer/scripts isomer/rules/generated)
+	install -d $(addprefix $(INSTALLED)/,bin lib/pkgconfig lib/cmake/isomer include) \
+	    $(addprefix $(SHARE)/,man/man1 bash-completion/completions zsh/site-functions \
+	    isomer/scripts isomer/rules/generated)
 	install -m 755 $(PROGRAMS) $(INSTALLED)/bin
 	install -m 644 $(MANUALS) $(SHARE)/man/man1
 	install -m 644 $(NAMES:%=$(BUILD)/completions/%) $(SHARE)/bash-completion/completions
 	install -m 644 $(NAMES:%=$(BUILD)/completions/_%) $(SHARE)/zsh/site-functions
 	install -m 755 scripts/compare-onnx scripts/measure-onnxruntime $(SHARE)/isomer/scripts
 	install -m 644 $(HELPERS) $(SHARE)/isomer/scripts
-	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib
-	install -m 644 search/isomer.h $(INSTALLED)/include
+	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)
+	ln -sf libisomer.so.$(VERSION) $(INSTALLED)/lib/$(SONAME)
+	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
+	install -m 644 search/isomer.h ops/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
-	{ echo 'prefix=$(PREFIX)'; \
-	  echo 'libdir=$${prefix}/lib'; \
-	  echo 'includedir=$${prefix}/include'; \
-	  echo; \
-	  echo 'Name: isomer'; \
-	  echo 'Description: tensor graph superoptimizer'; \
-	  echo 'Version: $(VERSION)'; \
-	  echo 'Libs: -L$${libdir} -lisomer'; \
-	  echo 'Cflags: -I$${includedir}'; } > $(INSTALLED)/lib/pkgconfig/isomer.pc
+	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc
+	for f in isomer-config isomer-config-version; do \
+	    $(FILL) scripts/packaging/$$f.cmake.in > $(INSTALLED)/lib/cmake/isomer/$$f.cmake || exit; \
+	done
+
+# Debian packages of the last commit, in build/deb.
+DEB := $(BUILD)/deb/isomer-$(VERSION)
+deb:
+	rm -rf $(BUILD)/deb
+	mkdir -p $(DEB)
+	git archive HEAD | tar -x -C $(DEB)
+	cp -r $(DEB)/scripts/packaging/debian $(DEB)/
+	cd $(DEB) && dpkg-buildpackage -us -uc -b
 
 clean:
 	rm -rf $(BUILD)
 
 # What the compiler said each object is made of; builds in folders below have their own.
-BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan)
+BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan deb)
 -include $(shell find $(BUILD) \( -false $(BELOW) \) -prune -o -name '*.d' -print 2>/dev/null)

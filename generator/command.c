@@ -2,19 +2,14 @@
    those that are equal as candidate rules. What it writes is not proved: verify-rules does that.
    Under a link, every process reads the same options, and the first one writes. */
 #include "generator/generate.h"
-#include "generator/relate.h"
 #include "ops/base/main.h"
-#include "rules/taso.h"
-#include "graphs/world.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct Options {
-    const char *ops, *out, *resume, *shard, *json, *memory, *proved, *rest, *derive, *basis,
-        *search, *trades, *help;
-    StringList beside;
+    const char *ops, *out, *resume, *shard, *json, *memory, *help;
     int64_t size, seed, jobs;
     bool exhaustive, all, quiet, version;
 } Options;
@@ -36,7 +31,7 @@ static const ProgramText program = {
             "All pairs of up to two operators of a set, proved, and of these the proved ones:\n"
             "  generate-rules --ops taso.set --size 2 -o candidates.rules\n"
             "  verify-rules candidates.rules -o verdicts.rules\n"
-            "  generate-rules --proved verdicts.rules -o proved.rules",
+            "  compare-rules part verdicts.rules -o proved.rules",
 };
 
 static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {
@@ -90,54 +85,12 @@ static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) 
         {.name = "all",
          .kind = OPT_FLAG,
          .into = &o->all,
-         .help = "Also writes rules that others give; with --proved: looks for no basis."},
+         .help = "Also writes rules that others give."},
         {.name = "json",
          .kind = OPT_TEXT,
          .into = &o->json,
          .value = "FILE",
          .help = "Writes the figures of the run as JSON."},
-        {.name = "derive",
-         .kind = OPT_TEXT,
-         .into = &o->derive,
-         .value = "RULES",
-         .help =
-             "Writes for each of these rules (text, or TASO's file) whether others give it, and "
-             "which: the proved rules of the files named behind it, or else the candidates of "
-             "this run."},
-        {.name = "proved",
-         .kind = OPT_TEXT,
-         .into = &o->proved,
-         .value = "FILE",
-         .help = "Generates nothing: writes what verify-rules proved in FILE."},
-        {.name = "rest",
-         .kind = OPT_TEXT,
-         .into = &o->rest,
-         .value = "FILE",
-         .help = "With --proved: writes what it did not prove."},
-        {.name = "basis",
-         .kind = OPT_TEXT,
-         .into = &o->basis,
-         .value = "FILE",
-         .help = "With --proved: writes the proved rules that the others do not give."},
-        {.name = "search",
-         .kind = OPT_TEXT,
-         .into = &o->search,
-         .value = "FILE",
-         .help =
-             "Generates nothing: writes the rules of the files named behind it that have a side "
-             "which is never more expensive; those turned round are to be proved again."},
-        {.name = "trades",
-         .kind = OPT_TEXT,
-         .into = &o->trades,
-         .value = "FILE",
-         .help =
-             "With --search: writes, in both directions, the rules of which it depends on sizes "
-             "or constants which side is cheaper."},
-        {.name = "beside",
-         .kind = OPT_LIST,
-         .into = &o->beside,
-         .value = "FILE",
-         .help = "With --search: leaves out what follows from the rules of this file."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
@@ -280,97 +233,6 @@ static bool write_json(Main *m, const GenerateReport *r) {
     return ok;
 }
 
-static void told(void *user, int done, int total) {
-    Main *m = user;
-    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[Kchoosing: %d of %d", done, total);
-}
-
-static bool write_if(Main *m, const char *path, const Text *t) {
-    return !path || file_write(path, t->data ? t->data : "", t->size, &m->error);
-}
-
-static bool write_counts(Main *m, const RelateCounts *c) {
-    cJSON *x = cJSON_CreateObject();
-    const struct {
-        const char *name;
-        int v;
-    } counts[] = {{"rules", c->rules},     {"proved", c->proved},   {"conditional", c->conditional},
-                  {"refuted", c->refuted}, {"unknown", c->unknown}, {"basis", c->basis}};
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-        cJSON_AddNumberToObject(x, counts[k].name, counts[k].v);
-    char *text = cJSON_Print(x);
-    bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
-    cJSON_free(text);
-    cJSON_Delete(x);
-    return ok;
-}
-
-/* Parts a file of verdicts: what is proved, its basis, what is not proved. */
-static bool part_rules(Main *m) {
-    RuleSet set = {.arena = m->arena};
-    Text proved = text_new(m->arena), basis = text_new(m->arena), rest = text_new(m->arena);
-    Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
-    RelateCounts c;
-    if (!m->o.out && !m->o.basis)
-        return error_set(&m->error, E_USAGE, "--proved", "no file to write to: --out or --basis");
-    if (!rules_read(m->arena, m->o.proved, &set, &m->error)) return false;
-    if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error))
-        return false;
-    if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) ||
-        !write_if(m, m->o.rest, &rest))
-        return false;
-    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
-    if (!m->o.quiet)
-        printf("%s: %d rules, %d proved, basis %d\n", m->o.proved, c.rules, c.proved, c.basis);
-    return !m->o.json || write_counts(m, &c);
-}
-
-static bool read_files(Main *m, const StringList *files, RuleSet *set) {
-    *set = (RuleSet){.arena = m->arena};
-    for (int k = 0; k < files->n; k++)
-        if (!rules_read(m->arena, files->v[k], set, &m->error)) return false;
-    return true;
-}
-
-static bool search_rules(Main *m, const StringList *files) {
-    RuleSet set, beside;
-    Text gains = text_new(m->arena), trades = text_new(m->arena);
-    if (!read_files(m, files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
-    Minimize how = {
-        .arena = m->arena, .limits = minimize_limits, .beside = &beside, .told = told, .user = m};
-    if (!relate_search(&how, &set, &gains, &trades, &m->error)) return false;
-    if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
-    return write_if(m, m->o.search, &gains) && write_if(m, m->o.trades, &trades);
-}
-
-/* Of each given rule whether known ones give it. */
-static bool derive_from(Main *m, const RuleSet *known) {
-    RuleSet given = {.arena = m->arena};
-    TasoRefusals refused = {0};
-    Text out = text_new(m->arena);
-    int missing;
-    if (!rules_load(m->arena, m->o.derive, &given, &refused, &m->error) ||
-        !relate_derive(m->arena, &given, known, &out, &missing, &m->error))
-        return false;
-    if (m->o.out) return file_write(m->o.out, out.data, out.size, &m->error);
-    return fwrite(out.data, 1, out.size, stdout) == out.size;
-}
-
-/* The rules of these files that are proved, and whose proof holds. */
-static bool derive_from_files(Main *m, const StringList *files) {
-    RuleSet all, known = {.arena = m->arena};
-    if (!read_files(m, files, &all)) return false;
-    World *w = graph_world_new(arena_escape(m->arena), 0);
-    bool ok = true;
-    known.v = ARENA_NEW(m->arena, Rule, all.n);
-    for (int k = 0; ok && k < all.n; k++) {
-        ok = rule_check(w, &all.v[k], &m->error);
-        known.v[known.n++] = all.v[k];
-    }
-    world_free(w);
-    return ok && derive_from(m, &known);
-}
-
 static bool run(Main *m) {
     GenerateReport r;
     Text out = text_new(m->arena);
@@ -381,24 +243,10 @@ static bool run(Main *m) {
     if (m->terminal && !m->o.quiet) fprintf(stderr, "\r\033[K");
     if (!ok || !first) return ok;
     const char *text = out.data ? out.data : "";
-    if (m->o.derive) {
-        RuleSet known = {.arena = m->arena};
-        return rules_parse(m->arena, "generated", text, out.size, &known, &m->error) &&
-               derive_from(m, &known);
-    }
     if (m->o.out) ok = file_write(m->o.out, text, out.size, &m->error);
     else ok = fwrite(text, 1, out.size, stdout) == out.size;
     if (ok && m->o.out && !m->o.quiet) print_table(&r);
     return ok && (!m->o.json || write_json(m, &r));
-}
-
-static bool act(Main *m, const StringList *rest) {
-    bool alone = m->o.proved || m->o.search || (m->o.derive && rest->n);
-    if (alone && m->link && m->link->rank) return true;
-    if (m->o.proved) return part_rules(m);
-    if (m->o.search) return search_rules(m, rest);
-    if (m->o.derive && rest->n) return derive_from_files(m, rest);
-    return settle(m, rest) && run(m);
 }
 
 static void command(void *user, Arena *a, int argc, char **argv) {
@@ -407,8 +255,9 @@ static void command(void *user, Arena *a, int argc, char **argv) {
     StringList rest = {0};
     Text help = text_new(a);
     if (!parse(m, argc, argv, &rest, &help)) return;
-    if (!m->o.help && !m->o.version) act(m, &rest);
-    else if (!m->link || !m->link->rank) fputs(help.data, stdout);
+    bool told = m->o.help || m->o.version;
+    if (!told && settle(m, &rest)) run(m);
+    if (told && (!m->link || !m->link->rank)) fputs(help.data, stdout);
 }
 
 int generate_program(int argc, char **argv, const GenerateLink *link) {

@@ -2,11 +2,11 @@
    runs grow the classes; what is equal becomes candidates, those that smaller rules do not give are
    lifted and printed. */
 #include "generator/generate_inner.h"
+#include "ops/base/process.h"
 #include "ops/base/random.h"
 #include "graphs/world.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,7 +53,8 @@ static uint64_t claim(Generator *g) {
 static bool flush(Worker *x, bool last) {
     Generator *g = x->g;
     bool full = x->n * sizeof(Record) > g->o->memory / (2 * (size_t)g->o->jobs);
-    bool to_disk = full || (g->o->folder && (last || generate_now() - x->flushed > FLUSH_SECONDS));
+    bool to_disk =
+        full || (g->o->folder && (last || generate_now() - x->flushed > (double)FLUSH_SECONDS));
     if (!to_disk && !last) return true;
     if (last && !x->n && !x->ntask) return true;
     bool ok = runs_add(&g->runs, x->record, x->n, x->task, x->ntask, to_disk, &x->error);
@@ -248,7 +249,6 @@ static bool run(Generator *g, Text *out) {
 
 bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *report, Error *e) {
     Generator *g = ARENA_NEW(a, Generator, 1);
-    struct rusage usage;
     *report = (GenerateReport){0};
     g->o = o;
     g->report = report;
@@ -273,6 +273,6 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     classes_free(g->classes);
     world_free(g->w);
     report->seconds = generate_now() - g->start;
-    if (!getrusage(RUSAGE_SELF, &usage)) report->peak = (size_t)usage.ru_maxrss * 1024;
+    report->peak = process_peak();
     return ok;
 }

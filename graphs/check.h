@@ -3,22 +3,23 @@
 #ifndef ISOMER_CHECK_H
 #define ISOMER_CHECK_H
 #include "graphs/compare.h"
-#include "graphs/graph.h"
-#include "ops/base/random.h"
-#include "ops/steps.h"
+#include "graphs/disturb.h"
+#include "graphs/domain.h"
+#include "ops/isomer_backend.h"
 
-/* In-domain data. Sample 0: floats uniform in [0, 1); 1: normal; 2: uniform in [-1, 1); and so on;
-   SAMPLE_EXTREME: zeros, tiny, usual and large numbers of either sign. Integers are 0 or 1 (they
-   may be indices), bytes 0..255. Depends on nothing but its arguments. */
+/* Data of a sample, from a domain with both ends; else sample 0: floats uniform in [0, 1); 1:
+   normal; 2: uniform in [-1, 1); and so on; SAMPLE_EXTREME: zeros, tiny, usual and large numbers of
+   either sign; of integers what domain_drawn says. Depends on nothing but its arguments. */
 enum { SAMPLE_EXTREME = 63 };
+void tensor_draw(uint64_t seed, int input, int sample, DType, Domain, int64_t n, void *out);
+Random sample_random(uint64_t seed, int input, int sample); /* from which it is drawn */
+/* From any domain. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
 
-/* Floats of `data` moved to a neighbour, up or down as the seed draws it; out may be data. Other
-   types are left alone. */
-void data_nearby(uint64_t seed, int input, DType, int64_t n, const void *data, void *out);
-
-/* What an input is on a sample, of so many elements; NULL: drawn. */
-typedef const void *CheckGiven(const void *user, const char *input, int sample, DType, int64_t n);
+/* Writes what an input is on a sample, of so many elements; false: it is drawn, from what the graph
+   allows. */
+typedef bool CheckGiven(const void *user, const char *input, int sample, DType, int64_t n,
+                        void *out);
 typedef struct CheckOptions {
     const Backend *backend;
     Device *device;
@@ -35,7 +36,7 @@ typedef struct CheckOptions {
     CheckGiven *given; /* NULL: none is */
     const void *given_user;
 } CheckOptions;
-/* The data of input number `index` on a sample. */
+/* The data of input number `index` on a sample, drawn from any domain if it is not given. */
 void check_input(const CheckOptions *, const char *input, DType, int index, int sample, int64_t n,
                  void *out);
 typedef struct CheckResult {

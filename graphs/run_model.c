@@ -1,10 +1,10 @@
 /* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random
    inputs, prints digests of the outputs or writes them, and tells what each step costs. */
-#include "graphs/check.h"
 #include "graphs/choose.h"
 #include "graphs/execute.h"
+#include "graphs/feed.h"
 #include "graphs/graph_text.h"
-#include "graphs/npy.h"
+#include "graphs/npz.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/oracle.h"
 #include "graphs/sizes.h"
@@ -34,6 +34,10 @@ typedef struct Run {
     Model *model;
     const Graph *graph;
     Sizes sizes;
+    FeedOptions given;
+    Feed *feed;                /* NULL: not asked for yet */
+    const OpenValues *opening; /* how the model is being read */
+    bool staged;               /* the graph depends on what the feed gave */
     const Backend *backend;
     Device *device;
     OpenDevice open;
@@ -62,9 +66,8 @@ static void option_table(Options *o, OptionDef table[]) {
         {.name = "input",
          .kind = OPT_LIST,
          .into = &o->input,
-         .value = "NAME=WHAT",
-         .help = "An input: a .npy file, random, a number, or LOW..HIGH (uniform). Default: the "
-                 "initializer of its name, or random."},
+         .value = "NAME=WHAT|FILE.npz",
+         .help = feed_help},
         {.name = "input-shape",
          .kind = OPT_LIST,
          .into = &o->shape,
@@ -134,94 +137,6 @@ static void option_table(Options *o, OptionDef table[]) {
 
 /* ---- inputs */
 
-/* What --input says of this input; NULL: nothing. */
-static const char *input_option(const Run *r, const char *name) {
-    for (int k = r->o.input.n; k-- > 0;) {
-        const char *equals = strrchr(r->o.input.v[k], '=');
-        if (equals && strlen(name) == (size_t)(equals - r->o.input.v[k]) &&
-            !memcmp(name, r->o.input.v[k], strlen(name)))
-            return equals + 1;
-    }
-    return NULL;
-}
-
-static bool known_inputs(const Run *r) {
-    for (int k = 0; k < r->o.input.n; k++) {
-        bool found = false;
-        for (int j = 0; j < r->graph->nin; j++) {
-            size_t n = strlen(model_input_name(r->model, j));
-            found |= !strncmp(r->o.input.v[k], model_input_name(r->model, j), n) &&
-                     r->o.input.v[k][n] == '=';
-        }
-        if (!found)
-            return error_set(r->error, E_USAGE, r->o.input.v[k],
-                             "no input of the model has this name");
-    }
-    return true;
-}
-
-static bool is_file(const char *what) {
-    size_t n = strlen(what);
-    return n > 4 && !strcmp(what + n - 4, ".npy");
-}
-
-/* A file's shape counts as if it were given by --input-shape. */
-static bool shape_of_file(Run *r, const char *option, StringList *shapes) {
-    const char *equals = strrchr(option, '=');
-    Npy f;
-    if (!equals || !is_file(equals + 1)) return true;
-    if (!npy_read(r->arena, equals + 1, &f, r->error)) return false;
-    Text t = text_new(r->arena);
-    text_add(&t, "%.*s:", (int)(equals - option), option);
-    for (int axis = 0; axis < f.rank; axis++)
-        text_add(&t, axis ? ",%" PRId64 : "%" PRId64, f.dim[axis]);
-    shapes->v[shapes->n++] = t.data;
-    return true;
-}
-
-static bool shapes_of_files(Run *r) {
-    StringList all = {0, ARENA_NEW(r->arena, const char *, r->o.shape.n + r->o.input.n)};
-    for (int k = 0; k < r->o.input.n; k++)
-        if (!shape_of_file(r, r->o.input.v[k], &all)) return false;
-    for (int k = 0; k < r->o.shape.n; k++) all.v[all.n++] = r->o.shape.v[k];
-    r->o.shape = all;
-    return true;
-}
-
-static bool fill_range(const Run *r, int input, const char *what, DType t, int64_t n, void *out) {
-    const char *dots = strstr(what, ".."); /* strtod would take the first dot */
-    char *end;
-    double low = strtod(dots ? arena_string(r->arena, what, (size_t)(dots - what)) : what, &end),
-           high = low;
-    Random random = {random_at((uint64_t)r->o.seed, (uint64_t)input), 0};
-    bool good = !*end && dots != what && *what;
-    if (good && dots) high = strtod(dots + 2, &end), good = dots[2] && !*end && high >= low;
-    if (!good)
-        return error_set(r->error, E_USAGE, what,
-                         "a .npy file, random, a number or LOW..HIGH is expected");
-    for (int64_t i = 0; i < n; i++) {
-        if (dtype_class(t) == 'F')
-            element_set_real(t, out, i, low + (high - low) * random_unit(&random));
-        else
-            element_set_integer(t, out, i,
-                                (int64_t)low +
-                                    (int64_t)random_below(&random, (uint64_t)(high - low) + 1));
-    }
-    return true;
-}
-
-static bool fill_file(Run *r, const char *path, const char *name, DType t, int64_t n, void *out) {
-    Npy f;
-    if (!npy_read(r->arena, path, &f, r->error)) return false;
-    if (f.dtype != t)
-        return error_set(r->error, E_INVALID, path, "holds %s, the input %s is %s",
-                         dtype_name(f.dtype), name, dtype_name(t));
-    if (f.bytes != element_bytes(t, n))
-        return error_set(r->error, E_INVALID, path, "its size does not fit the input %s", name);
-    memcpy(out, f.data, f.bytes);
-    return true;
-}
-
 static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_t *n) {
     const Type *t = value_type(r->w, v);
     if (!oracle_dims(r->w, t, r->sizes, dim, n))
@@ -231,16 +146,41 @@ static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_
                      dtype_name(t->dtype));
 }
 
-/* usual: what it is where no option speaks of it, or NULL. */
-static void *input_new(Run *r, int k, const char *name, DType t, int64_t n, const void *usual) {
-    const char *what = input_option(r, name);
+static Feed *feed_of(Run *r, World *w, const Model *m, Sizes sizes) {
+    const Graph *g = model_graph(m);
+    const char **name = ARENA_NEW(r->arena, const char *, g->nin);
+    DType *dtype = ARENA_NEW(r->arena, DType, g->nin);
+    bool *known = ARENA_NEW(r->arena, bool, g->nin);
+    int64_t dim[RANK_MAX], n;
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(w, g->in[k]);
+        name[k] = arena_format(r->arena, "%s", model_input_name(m, k));
+        dtype[k] = t->dtype;
+        known[k] =
+            oracle_dims(w, t, sizes, dim, &n) && model_input_default(m, k, t->dtype, n) != NULL;
+    }
+    r->feed = ARENA_NEW(r->arena, Feed, 1);
+    return feed_new(r->arena, &r->given, g->nin, name, dtype, graph_domains(w, r->arena, g, sizes),
+                    known, (uint64_t)r->o.seed, r->feed, r->error)
+               ? r->feed
+               : NULL;
+}
+
+/* While the model is read, what the graph allows is asked of one that is read without values. */
+static Feed *early_feed(Run *r, const OpenValues *open) {
+    const OpenValues plain = {
+        .size = open->size, .size_user = open->size_user, .first_is_one = open->first_is_one};
+    World *w = graph_world_new(arena_escape(r->arena), 0);
+    Model *m = model_open_values(w, r->o.files.v[0], &plain, r->error);
+    Feed *f = m ? feed_of(r, w, m, (Sizes){0}) : NULL;
+    model_close(m);
+    world_free(w);
+    return f;
+}
+
+static void *input_new(Run *r, int k, DType t, int64_t n, const void *usual) {
     void *data = arena_alloc(r->arena, element_bytes(t, n));
-    if (!what && usual) memcpy(data, usual, element_bytes(t, n));
-    else if (!what || !strcmp(what, "random")) tensor_sample((uint64_t)r->o.seed, k, 0, t, n, data);
-    else if (is_file(what) ? !fill_file(r, what, name, t, n, data)
-                           : !fill_range(r, k, what, t, n, data))
-        return NULL;
-    return data;
+    return feed_data(r->feed, k, 0, usual, n, data, r->error) ? data : NULL;
 }
 
 static bool fill_inputs(Run *r) {
@@ -250,7 +190,7 @@ static bool fill_inputs(Run *r) {
         int64_t dim[RANK_MAX], n;
         if (!tensor_size(r, r->graph->in[k], name, dim, &n)) return false;
         const DType t = value_type(r->w, r->graph->in[k])->dtype;
-        r->in[k] = input_new(r, k, name, t, n, model_input_default(r->model, k, t, n));
+        r->in[k] = input_new(r, k, t, n, model_input_default(r->model, k, t, n));
         if (!r->in[k]) return false;
     }
     return true;
@@ -262,8 +202,11 @@ static const void *stage_input(void *user, int k, const char *name, const Type *
     Run *r = user;
     int64_t dim[RANK_MAX], n;
     Error before = *r->error;
-    bool sized = element_readable(t->dtype) && oracle_dims(r->w, t, (Sizes){0}, dim, &n);
-    const void *data = sized ? input_new(r, k, name, t->dtype, n, usual) : NULL;
+    (void)name;
+    r->staged = true;
+    if (!r->feed) early_feed(r, r->opening);
+    bool sized = r->feed && element_readable(t->dtype) && oracle_dims(r->w, t, (Sizes){0}, dim, &n);
+    const void *data = sized ? input_new(r, k, t->dtype, n, usual) : NULL;
     *r->error = before;
     return data;
 }
@@ -299,21 +242,25 @@ static bool known_dims(Run *r) {
 
 /* The model is read with the sizes it will have, so that what depends on them is understood. */
 static bool open_model(Run *r) {
-    if (!shapes_of_files(r)) return false;
+    if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
+    r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
     const SizeOptions given = {r->o.shape, r->o.dim};
     const OpenValues open = {.size = size_given,
                              .size_user = &given,
                              .first_is_one = true,
                              .value = stage_value,
                              .value_user = stage_new(r->w, r->backend, r->device, stage_input, r)};
+    r->opening = &open;
     r->model = model_open_values(r->w, r->o.files.v[0], &open, r->error);
+    r->opening = NULL;
     if (!r->model) return false;
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
-    return known_inputs(r) && known_dims(r) &&
+    return known_dims(r) &&
            sizes_bind(r->w, r->arena, r->graph, name, r->o.shape, (StringList){0, NULL}, &r->sizes,
-                      NULL, r->error);
+                      NULL, r->error) &&
+           (r->feed || feed_of(r, r->w, r->model, r->sizes));
 }
 
 static bool open_backend(Run *r) {
@@ -341,13 +288,29 @@ static bool make_plan(Run *r) {
         *r->error = (Error){.kind = E_NONE};
         return report_obstacle(r, plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error));
     }
-    if (r->backend->channels_last) plan_channels_last(r->w, r->plan, NULL);
+    if (device_channels_last(&r->open)) plan_channels_last(r->w, r->plan, NULL);
     return choose_kernels(r);
 }
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+/* Where a kernel does not take what was drawn, other integers may be what it takes. */
+static bool run_once(Run *r) {
+    if (runner_run(r->runner, r->in, r->out, r->error)) return true;
+    const Error first = *r->error;
+    while (first.kind == E_ENVIRONMENT && !r->staged && feed_next(r->feed)) {
+        *r->error = (Error){0};
+        if (!fill_inputs(r) || !runner_run(r->runner, r->in, r->out, r->error)) continue;
+        fprintf(stderr, "run-model: %s: %s; it runs with %s\n", first.place, first.reason,
+                feed_print(r->arena, r->feed));
+        return true;
+    }
+    *r->error = first;
+    feed_explain(r->arena, r->feed, r->error);
+    return false;
 }
 
 static bool run_all(Run *r) {
@@ -360,7 +323,7 @@ static bool run_all(Run *r) {
         r->out[k] =
             arena_alloc(r->arena, element_bytes(value_type(r->w, r->graph->out[k])->dtype, n));
     }
-    if (!runner_run(r->runner, r->in, r->out, r->error)) return false;
+    if (!run_once(r)) return false;
     for (int64_t k = 0; k < r->o.repeat && r->o.repeat > 1; k++)
         if (!runner_time(r->runner, &seconds[k], r->error)) return false;
     qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
@@ -492,7 +455,7 @@ static bool document(Run *r) {
     if (r->o.help && !options_document(&t, &program, table, r->o.help, r->error)) return false;
     if (!r->o.help) {
         options_version(&t, program.name);
-        text_add(&t, "  SQLite %s\n", costdb_version());
+        text_add(&t, "  SQLite %s\n  libzip %s\n", costdb_version(), npz_version());
         onnx_versions(&t);
         backend_version(r->o.backend, &t);
     }

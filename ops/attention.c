@@ -72,6 +72,10 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    Dims k = c->in[K]->dim;
+    return input == LENGTHS && up_to(c, k.v[k.n - 2], low, high);
+}
 enum { P_SCALE = 1, P_CAP, P_CAUSAL, P_LEFT, P_RIGHT, P_SHOWN, P_COUNT };
 static int params(Call *c, int64_t *out, int room) {
     if (room < P_COUNT - 1 || !bits_of(c, SCALE, &out[P_SCALE - 1]) ||
@@ -238,6 +242,7 @@ const Op op_attention = {
     "y present_key present_value scores",
     attrs,
     shape,
+    .domain = domain,
     .kernel = kernel,
     .params = params,
     .onnx = onnx,

@@ -46,6 +46,10 @@ static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction",
 static int params(Call *c, int64_t *out, int room) {
     return room < 1 ? -1 : (out[0] = word(c, DIRECTION), 1);
 }
+/* Not more than there are. */
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    return input == 1 && all_places(c, poly_int(c->w, dtype_bits(c->in[0]->dtype)), low, high);
+}
 static int64_t to_left(int64_t a, int64_t b) {
     return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
 }
@@ -64,6 +68,7 @@ const Op op_bitshift = {"bitshift",
                         "y",
                         attrs,
                         shape,
+                        .domain = domain,
                         .kernel = kernel_bitshift,
                         .params = params,
                         .onnx = onnx_bitshift,

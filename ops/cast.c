@@ -91,4 +91,5 @@ const Op op_cast = {"cast",
                     .lower = lower,
                     .kernel = kernel,
                     .params = params,
-                    .onnx = onnx};
+                    .onnx = onnx,
+                    .flags = OP_PASSES};

@@ -3,6 +3,8 @@
    axes; then the same of y. Letters are numbers from 0; one that stands twice in an input takes its
    diagonal. */
 #include "op.h"
+#include <ctype.h>
+#include <string.h>
 enum { LETTERS, LETTERS_MAX = 64 };
 static const AttrDef attrs[] = {[LETTERS] = {.name = "letters", .kind = A_INTS}, {0}};
 
@@ -89,5 +91,164 @@ static Ex define(Call *c, Dims i) {
     return n.n ? sum(c, k, (Cond){0}, e) : e;
 }
 
+/* ---- ONNX: letters:equation, the equation as numbers of letters */
+
+enum { NAMED = 52, ENTRIES = 160 };
+typedef struct Equation {
+    Call *c;
+    int number[128]; /* 1 + number of a letter, in the order in which they appear */
+    int nletter, nlist, count[128], dots; /* dots: axes that an ellipsis stands for at most */
+    Poly list[ENTRIES];
+} Equation;
+
+static void add_entry(Equation *e, int number) {
+    if (e->nlist < ENTRIES) e->list[e->nlist++] = poly_int(e->c->w, number);
+}
+static int letter_number(Equation *e, char c) {
+    if (!e->number[(int)c]) e->number[(int)c] = ++e->nletter;
+    return e->number[(int)c] - 1;
+}
+/* One term up to a comma or arrow: letters, perhaps an ellipsis for the axes that are left of
+   `rank` (-1: of the result, all that there are). */
+static const char *term(Equation *e, const char *at, int rank) {
+    int explicit_axes = 0;
+    const char *end = at + strcspn(at, ",-");
+    for (const char *c = at; c < end; c++) explicit_axes += isalpha((unsigned char)*c) != 0;
+    int hidden = rank < 0 ? e->dots : rank - explicit_axes;
+    if (hidden < 0) return NULL;
+    int place = e->nlist;
+    bool dotted = false;
+    add_entry(e, 0);
+    for (; at < end; at++) {
+        if (isalpha((unsigned char)*at)) add_entry(e, letter_number(e, *at)), e->count[(int)*at]++;
+        else if (*at == '.' && !dotted) {
+            dotted = true;
+            if (rank >= 0 && hidden > e->dots) e->dots = hidden;
+            for (int k = 0; k < hidden; k++) add_entry(e, NAMED + RANK_MAX - hidden + k);
+        } else if (*at != '.' && *at != ' ') return NULL;
+    }
+    if (!dotted && rank >= 0 && hidden) return NULL;
+    e->list[place] = poly_int(e->c->w, e->nlist - place - 1);
+    return end;
+}
+/* Without an arrow: the ellipsis, then the letters that stand once, in order of the alphabet. */
+static void implicit_result(Equation *e) {
+    int place = e->nlist;
+    add_entry(e, 0);
+    for (int k = 0; k < e->dots; k++) add_entry(e, NAMED + RANK_MAX - e->dots + k);
+    for (int c = 'A'; c <= 'z'; c++)
+        if (e->count[c] == 1) add_entry(e, e->number[c] - 1);
+    e->list[place] = poly_int(e->c->w, e->nlist - place - 1);
+}
+static bool read_equation(Call *c, OnnxRead *r, int attr) {
+    const char *at = r->text(r, "equation", NULL);
+    if (!at) return r->refuse(r, "no equation");
+    Equation e = {.c = c};
+    for (int k = 0; k < c->nin; k++) {
+        if (!c->in[k]) return r->refuse(r, "an input is left out");
+        if (k && *at++ != ',') return r->refuse(r, "an equation of fewer terms than inputs");
+        if (!(at = term(&e, at, c->in[k]->dim.n)))
+            return r->refuse(r, "an equation that does not fit the inputs");
+    }
+    if (e.nletter > NAMED) return r->refuse(r, "too many letters");
+    if (strncmp(at, "->", 2) == 0) at = term(&e, at + 2, -1);
+    else implicit_result(&e);
+    if (!at || *at || e.nlist == ENTRIES) return r->refuse(r, "an equation that is not understood");
+    r->give(r, attr, e.nlist, e.list);
+    return true;
+}
+static bool write_equation(Call *c, OnnxWrite *w, int attr) {
+    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char name[64] = "", text[2 * ENTRIES], *to = text;
+    int next = 0, which = 0;
+    PolyList list = ints(c, attr);
+    int64_t n, letter;
+    if (list.n > ENTRIES) return w->refuse(w, "more letters than there are");
+    for (int k = 0; k < list.n && is_const(c, list.v[k], &n); k += 1 + (int)n, which++) {
+        if (which && which < c->nin) *to++ = ',';
+        if (which && which == c->nin) *to++ = '-', *to++ = '>';
+        for (int j = 1; j <= n && k + j < list.n && is_const(c, list.v[k + j], &letter); j++) {
+            if (letter < 0 || letter >= 64 || (!name[letter] && next == NAMED))
+                return w->refuse(w, "more letters than there are");
+            if (!name[letter]) name[letter] = alphabet[next++];
+            *to++ = name[letter];
+        }
+    }
+    return w->text(w, "equation", arena_string(c->w->arena, text, (size_t)(to - text)));
+}
+static const OnnxItem items[] = {{"letters", "equation", read_equation, write_equation}, {0}};
+
+/* ---- two inputs as a product: letters of both and of y are its batch, those of one and of y rows
+   or columns, those of y's absence are summed */
+enum { IN_A = 1, IN_B = 2, IN_Y = 4 };
+typedef struct Axes { /* of y, a and b by letter: sizes, and strides, 0 where they have it not */
+    int has[LETTERS_MAX], n, order[2 * RANK_MAX]; /* letters: those of a, then others of b */
+    int64_t dim[LETTERS_MAX], stride[3][LETTERS_MAX];
+} Axes;
+static bool add_axes(Axes *t, const Operand *o, const View *v, int which) {
+    for (int a = 0; a < o->n; a++) {
+        const int l = o->letter[a];
+        if (t->has[l] & 1 << which) return false; /* a diagonal */
+        if (!t->has[l]) t->order[t->n++] = l;
+        t->has[l] |= 1 << which;
+        t->dim[l] = v->dim[a], t->stride[which][l] = v->stride[a];
+    }
+    return true;
+}
+/* One more axis of the three views, at this place of each; -1: not of this one. */
+static void put_axis(View v[3], const Axes *t, int letter, const int place[3]) {
+    static const int which[] = {2, 0, 1}; /* y, a, b */
+    for (int k = 0; k < 3; k++) {
+        if (place[k] < 0) continue;
+        v[k].dim[place[k]] = letter < 0 ? 1 : t->dim[letter];
+        v[k].stride[place[k]] = letter < 0 ? 0 : t->stride[which[k]][letter];
+    }
+}
+/* Summed letters that follow each other in both inputs are one. */
+static int join_summed(Axes *t) {
+    int k = -1;
+    for (int j = 0; j < t->n; j++) {
+        const int l = t->order[j];
+        if (t->has[l] != (IN_A | IN_B)) continue;
+        for (int w = 0; k >= 0 && w < 2; w++)
+            if (t->stride[w][k] != t->stride[w][l] * t->dim[l]) return LETTERS_MAX;
+        if (k >= 0) t->dim[l] *= t->dim[k];
+        k = l;
+    }
+    return k;
+}
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    Operand o[3];
+    Axes t = {.n = 0};
+    View v[3] = {out[0], in[0], in[1]};
+    int last[2] = {-1, -1}, rank = 0, from = 0;
+    if (c->nin != 2 || !is_float(c->in[0])) return 0;
+    for (int k = 0; k < 2; k++)
+        if (!operand(c, &from, &o[k]) || !add_axes(&t, &o[k], &in[k], k)) return 0;
+    if (!result(c, &o[2]) || !add_axes(&t, &o[2], &out[0], 2)) return 0;
+    const int summed = join_summed(&t);
+    if (summed == LETTERS_MAX) return 0;
+    for (int j = 0; j < t.n; j++) { /* the last row and column letters stay for the matrices */
+        const int has = t.has[t.order[j]];
+        if (has == IN_A || has == IN_B) return 0;
+        if (has == (IN_A | IN_Y)) last[0] = t.order[j];
+        if (has == (IN_B | IN_Y)) last[1] = t.order[j];
+    }
+    for (int j = 0; j < t.n; j++) {
+        const int l = t.order[j];
+        if (l == last[0] || l == last[1] || !(t.has[l] & IN_Y)) continue;
+        if (rank == STEP_RANK - 2) return 0;
+        put_axis(v, &t, l, (const int[]){rank, rank, rank});
+        rank++;
+    }
+    put_axis(v, &t, last[0], (const int[]){rank, rank, -1});
+    put_axis(v, &t, last[1], (const int[]){rank + 1, -1, rank + 1});
+    put_axis(v, &t, summed, (const int[]){-1, rank + 1, rank});
+    for (int k = 0; k < 3; k++) v[k].rank = rank + 2;
+    step_add(b, S_GEMM, 3, v);
+    return 1;
+}
+
 static const OnnxMap onnx[] = {{"", "Einsum", 12, 0, "letters:equation"}, {0}};
-const Op op_einsum = {"einsum", "xs..", "y", attrs, shape, .define = define, .onnx = onnx};
+const Op op_einsum = {"einsum",         "xs..",         "y",          attrs,         shape,
+                      .define = define, .lower = lower, .onnx = onnx, .items = items};

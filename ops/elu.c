@@ -10,8 +10,8 @@ static Ex exp_1(Call *c, Ex x) { return sub(c, fn(c, FN_EXP, x), num(c, 1, 1)); 
 /* 1 where x > 0, else 0. */
 static Ex step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
 
-/* elu: x where x >= 0, alpha * (e^x - 1) below; celu: the exponent divided by alpha; selu: gamma
-   times elu. */
+/* elu: x where x >= 0, alpha * (e^x - 1) below; selu: gamma times elu; celu: max(0, x) + min(0,
+   alpha * (e^(x / alpha) - 1)), which for a negative alpha is no elu. */
 enum { ALPHA, GAMMA };
 #define ALPHA_OF(DEFAULT, DRAW) [ALPHA] = {"alpha", A_REAL, DEFAULT, .draw = DRAW}
 static const AttrDef elu_attrs[] = {ALPHA_OF("1", "1 1/2 2"), {0}};
@@ -23,12 +23,13 @@ static const OnnxMap onnx_elu[] = {
     {"", "Elu", 6, 0, "alpha"}, {"", "Elu", 1, 5, "alpha consumed_inputs:ignore"}, {0}};
 const Op op_elu = {"elu", "x", "y", elu_attrs, shape, define_elu, .onnx = onnx_elu};
 
+static const AttrDef celu_attrs[] = {ALPHA_OF("1", "1 1/2 2 -1 -1/4"), {0}};
 static Ex define_celu(Call *c, Dims i) {
     Ex x = at(c, 0, i), alpha = real(c, ALPHA);
-    return add(c, above(c, x), below(c, mul(c, alpha, exp_1(c, below(c, divide(c, x, alpha))))));
+    return add(c, above(c, x), below(c, mul(c, alpha, exp_1(c, divide(c, x, alpha)))));
 }
 static const OnnxMap onnx_celu[] = {{"", "Celu", 12, 0, "alpha"}, {0}};
-const Op op_celu = {"celu", "x", "y", elu_attrs, shape, define_celu, .onnx = onnx_celu};
+const Op op_celu = {"celu", "x", "y", celu_attrs, shape, define_celu, .onnx = onnx_celu};
 
 static const AttrDef selu_attrs[] = {
     ALPHA_OF("1.6732632423543772", "1.6732632423543772 1/2"),
@@ -49,18 +50,19 @@ const Op op_thresholdedrelu = {
     "thresholdedrelu",           "x", "y", elu_attrs, shape, define_thresholdedrelu,
     .onnx = onnx_thresholdedrelu};
 
-/* shrink: x + bias below -lambda, x - bias above lambda, 0 between. */
+/* shrink: x + bias below -lambda, else x - bias above lambda, else 0. */
 enum { BIAS, LAMBDA };
 static const AttrDef shrink_attrs[] = {
-    [BIAS] = {"bias", A_REAL, "0", .draw = "0 1/4 1"},
-    [LAMBDA] = {"lambda", A_REAL, "1/2", .draw = "1/2 1"},
+    [BIAS] = {"bias", A_REAL, "0", .draw = "0 1/4 1 -1/2"},
+    [LAMBDA] = {"lambda", A_REAL, "1/2", .draw = "1/2 1 0 -1/2"},
     {0},
 };
 static Ex define_shrink(Call *c, Dims i) {
     Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS),
        limit = real(c, LAMBDA);
-    Ex high = mul(c, step(c, sub(c, x, limit)), sub(c, x, bias));
-    return add(c, high, mul(c, step(c, sub(c, minus, limit)), add(c, x, bias)));
+    Ex low = step(c, sub(c, minus, limit)), high = step(c, sub(c, x, limit));
+    Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low)); /* a negative lambda gives both */
+    return add(c, mul(c, above_only, sub(c, x, bias)), mul(c, low, add(c, x, bias)));
 }
 static const OnnxMap onnx_shrink[] = {{"", "Shrink", 9, 0, "bias lambda=lambd"}, {0}};
 const Op op_shrink = {"shrink", "x", "y", shrink_attrs, shape, define_shrink, .onnx = onnx_shrink};

@@ -25,6 +25,9 @@ static const char *shape_nll(Call *c) {
         (Type){.dtype = c->in[0]->dtype, .dim = word(c, REDUCTION) == NONE ? target : (Dims){0}};
     return NULL;
 }
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    return input == 1 && all_places(c, c->in[0]->dim.v[1], low, high);
+}
 static int params(Call *c, int64_t *out, int room) {
     return room < 2 || !is_const(c, intof(c, IGNORE), &out[1]) ? -1
                                                                : (out[0] = word(c, REDUCTION), 2);
@@ -59,9 +62,15 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 static const OnnxMap onnx_nll[] = {
     {"", "NegativeLogLikelihoodLoss", 12, 0, "reduction ignore=ignore_index"}, {0}};
-const Op op_nll = {
-    "nll",           "x target weight?", "y", attrs, shape_nll, .kernel = kernel, .params = params,
-    .onnx = onnx_nll};
+const Op op_nll = {"nll",
+                   "x target weight?",
+                   "y",
+                   attrs,
+                   shape_nll,
+                   .domain = domain,
+                   .kernel = kernel,
+                   .params = params,
+                   .onnx = onnx_nll};
 
 static const char *shape_crossentropy(Call *c) {
     const char *why = shape_nll(c);

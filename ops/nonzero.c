@@ -72,4 +72,5 @@ const Op op_compress = {
     .kernel = kernel_compress,
     .params = params_compress,
     .onnx = onnx_compress,
+    .flags = OP_PASSES,
 };

@@ -20,6 +20,10 @@ static const char *shape(Call *c) {
     c->out[0] = (Type){.dtype = c->in[1]->dtype, .dim = y};
     return NULL;
 }
+/* Others are taken, but give no place: what is drawn should. */
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    return input == 0 && all_places(c, intof(c, DEPTH), low, high);
+}
 static int params(Call *c, int64_t *out, int room) {
     if (room < 1) return -1;
     out[0] = axis(c, AXIS, c->out[0].dim.n);
@@ -40,5 +44,6 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 
 static const OnnxMap onnx[] = {{"", "OneHot", 9, 0, "axis depth=input:1"}, {0}};
-const Op op_onehot = {"onehot",         "indices values", "y",         attrs, shape,
-                      .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_onehot = {
+    "onehot",         "indices values", "y",         attrs, shape, .domain = domain,
+    .kernel = kernel, .params = params, .onnx = onnx};

@@ -67,6 +67,19 @@ Poly poly(Call *c, const char *formula, ...) {
     return p;
 }
 
+bool all_places(Call *c, Poly n, Poly *low, Poly *high) {
+    *low = 0, *high = poly(c, "n - 1", n);
+    return true;
+}
+bool up_to(Call *c, Poly n, Poly *low, Poly *high) {
+    *low = poly(c, "1"), *high = n;
+    return true;
+}
+bool divisors(Call *c, int input, Poly *low, Poly *high) {
+    *low = poly(c, "1"), *high = poly_int(c->w, INT32_MAX);
+    return input == 1 && is_whole(c->in[1]);
+}
+
 Poly quot(Call *c, Poly a, Poly b) { return poly_floor(c->w, a, b); }
 Poly least(Call *c, Poly a, Poly b) { return poly_min(c->w, a, b); }
 Poly total(Call *c, PolyList list, int n) {

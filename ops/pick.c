@@ -19,6 +19,10 @@ static const char *shape_elements(Call *c) {
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = index};
     return NULL;
 }
+static bool domain_elements(Call *c, int input, Poly *low, Poly *high) {
+    Dims x = c->in[0]->dim;
+    return input == 1 && all_places(c, x.v[axis(c, AXIS, x.n)], low, high);
+}
 static int params_axis(Call *c, int64_t *out, int room) {
     return room < 1 ? -1 : (out[0] = axis(c, AXIS, c->in[0]->dim.n), 1);
 }
@@ -44,9 +48,11 @@ const Op op_gatherelements = {
     "y",
     axis_attrs,
     shape_elements,
+    .domain = domain_elements,
     .kernel = kernel_elements,
     .params = params_axis,
     .onnx = onnx_elements,
+    .flags = OP_PASSES,
 };
 
 enum { BATCH };
@@ -70,6 +76,16 @@ static const char *shape_nd(Call *c) {
     for (int k = (int)(batch + q); k < x.n; k++) y.v[y.n++] = x.v[k];
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = y};
     return NULL;
+}
+/* Places on each axis that is addressed. */
+static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
+    Dims x = c->in[0]->dim;
+    int64_t q = addressed(c), batch = 0;
+    is_const(c, intof(c, BATCH), &batch);
+    if (input != 1 || q < 1) return false;
+    Poly n = x.v[batch];
+    for (int64_t k = 1; k < q; k++) n = least(c, n, x.v[batch + k]);
+    return all_places(c, n, low, high);
 }
 static int params_nd(Call *c, int64_t *out, int room) {
     return room < 1 || !is_const(c, intof(c, BATCH), &out[0]) ? -1 : 1;
@@ -95,8 +111,17 @@ static int kernel_nd(const Step *s, void *const slot[]) {
 static const OnnxMap onnx_nd[] = {
     {"", "GatherND", 12, 0, "batch=batch_dims"}, {"", "GatherND", 11, 11, "batch=0!"}, {0}};
 const Op op_gathernd = {
-    "gathernd",          "x index",      "y", nd_attrs, shape_nd, .kernel = kernel_nd,
-    .params = params_nd, .onnx = onnx_nd};
+    "gathernd",
+    "x index",
+    "y",
+    nd_attrs,
+    shape_nd,
+    .domain = domain_nd,
+    .kernel = kernel_nd,
+    .params = params_nd,
+    .onnx = onnx_nd,
+    .flags = OP_PASSES,
+};
 
 enum { BATCH_AXIS, TIME_AXIS };
 static const AttrDef reverse_attrs[] = {[BATCH_AXIS] = {"batch", A_INT, "1", .draw = "1"},
@@ -109,6 +134,10 @@ static const char *shape_reverse(Call *c) {
     need_eq(c, c->in[1]->dim.v[0], c->in[0]->dim.v[batch]);
     c->out[0] = *c->in[0];
     return NULL;
+}
+static bool domain_reverse(Call *c, int input, Poly *low, Poly *high) {
+    Dims x = c->in[0]->dim;
+    return input == 1 && up_to(c, x.v[axis(c, TIME_AXIS, x.n)], low, high);
 }
 static int params_reverse(Call *c, int64_t *out, int room) {
     if (room < 2) return -1;
@@ -137,7 +166,9 @@ const Op op_reversesequence = {
     "y",
     reverse_attrs,
     shape_reverse,
+    .domain = domain_reverse,
     .kernel = kernel_reverse,
     .params = params_reverse,
     .onnx = onnx_reverse,
+    .flags = OP_PASSES,
 };

@@ -50,6 +50,9 @@ static const char *shape_of(Call *c, int gates) {
 static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }
 static const char *shape_gru(Call *c) { return shape_of(c, GRU); }
 static const char *shape_lstm(Call *c) { return shape_of(c, LSTM); }
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    return input == LENGTHS && up_to(c, c->in[X]->dim.v[word(c, BATCH_FIRST)], low, high);
+}
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3) return -1;
     out[0] = word(c, DIRECTION);
@@ -247,6 +250,7 @@ const Op op_rnn = {"rnn",
                    "y h",
                    rnn_attrs,
                    shape_rnn,
+                   .domain = domain,
                    .kernel = kernel_rnn,
                    .params = params,
                    .onnx = onnx_rnn};
@@ -255,6 +259,7 @@ const Op op_gru = {"gru",
                    "y h",
                    gru_attrs,
                    shape_gru,
+                   .domain = domain,
                    .kernel = kernel_gru,
                    .params = params,
                    .onnx = onnx_gru};
@@ -264,6 +269,7 @@ const Op op_lstm = {"lstm",
                     lstm_attrs,
                     shape_lstm,
                     define_lstm,
+                    .domain = domain,
                     .kernel = kernel_lstm,
                     .params = params,
                     .onnx = onnx_lstm,

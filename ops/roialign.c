@@ -32,6 +32,9 @@ static const char *shape(Call *c) {
     c->out[0].dim = (Dims){4, {roi.v[0], x.v[1], intof(c, HEIGHT), intof(c, WIDTH)}};
     return NULL;
 }
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    return input == 2 && all_places(c, c->in[0]->dim.v[0], low, high);
+}
 enum { P_SAMPLES = 1, P_SCALE, P_ALIGN, P_MODE };
 static int params(Call *c, int64_t *out, int room) {
     if (room < 4 || !is_const(c, intof(c, SAMPLES), &out[0]) || !bits_of(c, SCALE, &out[1]))
@@ -112,5 +115,6 @@ static const OnnxMap onnx[] = {
     {"", "RoiAlign", 10, 15, SIZES " align=output_half_pixel! mode"},
     {0},
 };
-const Op op_roialign = {"roialign",       "x roi batch",    "y",         attrs, shape,
-                        .kernel = kernel, .params = params, .onnx = onnx};
+const Op op_roialign = {
+    "roialign",       "x roi batch",    "y",         attrs, shape, .domain = domain,
+    .kernel = kernel, .params = params, .onnx = onnx};

@@ -43,9 +43,30 @@ static Ex define(Call *c, Dims i) {
     return when(c, stays, at(c, 0, i), when(c, is_second, second, first));
 }
 
+/* dim:rotary: how much of a head is turned is twice what the cosines are for. */
+static bool read_dim(Call *c, OnnxRead *r, int attr) {
+    const Type *x = c->nin > 1 ? c->in[1] : NULL;
+    (void)attr;
+    if (!x || x->dim.n < 2 || x->dim.n > 3) return r->refuse(r, "cosines of another rank");
+    int64_t stated = r->integer(r, "rotary_embedding_dim", 0);
+    return stated <= 0 || poly(c, "h + h", x->dim.v[x->dim.n - 1]) == poly_int(c->w, stated) ||
+           r->refuse(r, "rotary_embedding_dim does not fit");
+}
+static bool write_dim(Call *c, OnnxWrite *w, int attr) {
+    Dims x = c->in[0]->dim, cosine = c->in[1]->dim;
+    Poly n = cosine.v[cosine.n - 1];
+    int64_t h;
+    (void)attr;
+    if (x.n == 4 && poly(c, "h + h", n) == x.v[3]) return true;
+    return is_const(c, n, &h) ? w->integer(w, "rotary_embedding_dim", 2 * h)
+                              : w->refuse(w, "a size that is no number");
+}
+static const OnnxItem items[] = {{"dim", "rotary", read_dim, write_dim}, {0}};
+
 static const OnnxMap onnx[] = {
     {"", "RotaryEmbedding", 23, 0, "interleaved num_heads:ignore dim:rotary"}, {0}};
-const Op op_rotary = {"rotary", "x cos sin", "y", attrs, shape, .define = define, .onnx = onnx};
+const Op op_rotary = {"rotary", "x cos sin",      "y",          attrs,
+                      shape,    .define = define, .onnx = onnx, .items = items};
 
 /* rotaryat: likewise, known only: with `heads` x may be [b, s, n*e]; with positions [b, s] the
    cosines are a table [p, h] from which they are taken. */
@@ -71,6 +92,9 @@ static const char *shape_at(Call *c) {
     need_ge(c, e, poly(c, "h + h", cosine.v[cosine.n - 1]));
     c->out[0] = *c->in[0];
     return is_float(c->in[0]) ? NULL : "not for this element type";
+}
+static bool domain_at(Call *c, int input, Poly *low, Poly *high) {
+    return input == 3 && all_places(c, c->in[1]->dim.v[0], low, high);
 }
 static int params_at(Call *c, int64_t *out, int room) {
     if (room < 2 || !is_const(c, intof(c, AT_HEADS), &out[1])) return -1;
@@ -112,6 +136,13 @@ static const OnnxMap onnx_at[] = {
     {"", "RotaryEmbedding", 23, 0, "interleaved heads=0! dim:rotary"},
     {"", "RotaryEmbedding", 23, 0, "interleaved heads=num_heads dim:rotary"},
     {0}};
-const Op op_rotaryat = {
-    "rotaryat",          "x cos sin positions?", "y", at_attrs, shape_at, .kernel = kernel_places,
-    .params = params_at, .onnx = onnx_at};
+const Op op_rotaryat = {"rotaryat",
+                        "x cos sin positions?",
+                        "y",
+                        at_attrs,
+                        shape_at,
+                        .domain = domain_at,
+                        .kernel = kernel_places,
+                        .params = params_at,
+                        .onnx = onnx_at,
+                        .items = items};

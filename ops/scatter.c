@@ -63,6 +63,10 @@ static const char *shape_elements(Call *c) {
     }
     return shape_common(c);
 }
+static bool domain_elements(Call *c, int input, Poly *low, Poly *high) {
+    Dims x = c->in[0]->dim;
+    return input == 1 && all_places(c, x.v[axis(c, AXIS, x.n)], low, high);
+}
 static int params_elements(Call *c, int64_t *out, int room) {
     if (room < 2) return -1;
     out[0] = axis(c, AXIS, c->in[0]->dim.n);
@@ -94,6 +98,7 @@ const Op op_scatterelements = {
     "y",
     axis_attrs,
     shape_elements,
+    .domain = domain_elements,
     .kernel = kernel_elements,
     .params = params_elements,
     .onnx = onnx_elements,
@@ -109,6 +114,15 @@ static const char *shape_nd(Call *c) {
     for (int k = 0; k < updates.n; k++)
         need_eq(c, updates.v[k], k < index.n - 1 ? index.v[k] : x.v[k - (index.n - 1) + q]);
     return shape_common(c);
+}
+/* Places on each axis that is addressed. */
+static bool domain_nd(Call *c, int input, Poly *low, Poly *high) {
+    Dims x = c->in[0]->dim, index = c->in[1]->dim;
+    int64_t q = 0;
+    if (input != 1 || !is_const(c, index.v[index.n - 1], &q) || q < 1) return false;
+    Poly n = x.v[0];
+    for (int64_t k = 1; k < q; k++) n = least(c, n, x.v[k]);
+    return all_places(c, n, low, high);
 }
 static int params_nd(Call *c, int64_t *out, int room) {
     return room < 1 ? -1 : (out[0] = word(c, 0), 1);
@@ -133,8 +147,16 @@ static int kernel_nd(const Step *s, void *const slot[]) {
 static const OnnxMap onnx_nd[] = {
     {"", "ScatterND", 16, 0, "reduction"}, {"", "ScatterND", 11, 15, "reduction=none!"}, {0}};
 const Op op_scatternd = {
-    "scatternd",         "x index updates", "y", nd_attrs, shape_nd, .kernel = kernel_nd,
-    .params = params_nd, .onnx = onnx_nd};
+    "scatternd",
+    "x index updates",
+    "y",
+    nd_attrs,
+    shape_nd,
+    .domain = domain_nd,
+    .kernel = kernel_nd,
+    .params = params_nd,
+    .onnx = onnx_nd,
+};
 
 enum { CACHE_AXIS, CIRCULAR };
 static const AttrDef cache_attrs[] = {
@@ -155,6 +177,12 @@ static const char *shape_cache(Call *c) {
     if (c->in[2]->dim.n != 1 || !is_whole(c->in[2])) return "one start for each place of axis 0";
     need_eq(c, c->in[2]->dim.v[0], x.v[0]);
     return NULL;
+}
+/* Where all updates fit. */
+static bool domain_cache(Call *c, int input, Poly *low, Poly *high) {
+    Dims x = c->in[0]->dim, u = c->in[1]->dim;
+    int a = axis(c, CACHE_AXIS, x.n);
+    return input == 2 && all_places(c, poly(c, "x - u + 1", x.v[a], u.v[a]), low, high);
 }
 static int params_cache(Call *c, int64_t *out, int room) {
     if (room < 2) return -1;
@@ -182,6 +210,7 @@ const Op op_cachewrite = {"cachewrite",
                           "y",
                           cache_attrs,
                           shape_cache,
+                          .domain = domain_cache,
                           .kernel = kernel_cache,
                           .params = params_cache,
                           .onnx = onnx_cache};

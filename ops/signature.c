@@ -199,6 +199,12 @@ int sig_params(World *w, Sig sig, int64_t *out, int room) {
     return !e->info.why && e->info.op->params ? e->info.op->params(&c, out, room) : 0;
 }
 
+bool sig_domain(World *w, Sig sig, int input, Poly *low, Poly *high) {
+    Entry *e = entry_of(w, sig);
+    Call c = call_of(w, e, NULL);
+    return !e->info.why && e->info.op->domain && e->info.op->domain(&c, input, low, high);
+}
+
 bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
     Entry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);

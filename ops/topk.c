@@ -80,5 +80,6 @@ static const OnnxMap onnx[] = {
     {"", "TopK", 1, 9, "k axis largest=yes!"},
     {0},
 };
-const Op op_topk = {"topk",           "x",         "y where", attrs, shape, .kernel = kernel,
-                    .params = params, .onnx = onnx};
+const Op op_topk = {
+    "topk",           "x",          "y where",         attrs, shape, .kernel = kernel,
+    .params = params, .onnx = onnx, .flags = OP_PASSES};

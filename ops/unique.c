@@ -142,5 +142,5 @@ static int kernel(const Step *s, void *const slot[]) {
 }
 static const OnnxMap onnx[] = {{"", "Unique", 11, 0, "axis axis:list sorted n:unique"}, {0}};
 const Op op_unique = {
-    "unique",         "x",         "y first which count", attrs, shape, .kernel = kernel,
-    .params = params, .onnx = onnx};
+    "unique",         "x",          "y first which count", attrs, shape, .kernel = kernel,
+    .params = params, .onnx = onnx, .flags = OP_PASSES};

@@ -57,7 +57,7 @@ static bool parse(Program *p, int argc, char **argv, Text *help) {
          .into = &o->classes,
          .value = "C,..",
          .help = "Only rules whose numerical class is among these: exact, reassociates, rounds, "
-                 "divides, drops."},
+                 "divides, drops, defines, overflows."},
         {.name = "unconditional",
          .kind = OPT_FLAG,
          .into = &o->unconditional,
@@ -113,8 +113,10 @@ static bool read_options(Program *p) {
         return error_set(&p->error, E_USAGE, "--format", "there is no format %s, but %s", o->format,
                          export_format_names(p->arena));
     if (o->classes && !classes_parse(o->classes, &p->choice.classes))
-        return error_set(&p->error, E_USAGE, "--class",
-                         "%s: expected exact, reassociates, rounds, divides, drops", o->classes);
+        return error_set(
+            &p->error, E_USAGE, "--class",
+            "%s: expected exact, reassociates, rounds, divides, drops, defines, overflows",
+            o->classes);
     p->choice.any_class = !o->classes;
     p->choice.conditional = !o->unconditional;
     return !o->operators || read_operators(p);

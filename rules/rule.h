@@ -14,8 +14,9 @@ enum { RULE_BLOCKS = 6 /* at most in a rule */, RULE_ID = 17 /* bytes of an iden
     X(CLASS_REASSOCIATES, "reassociates") /* sums and products in another order */              \
     X(CLASS_ROUNDS, "rounds")             /* a constant is the nearest float of a real value */ \
     X(CLASS_DIVIDES, "divides")           /* uses exp or division */                            \
-    X(CLASS_DROPS, "drops")     /* one side reads fewer elements: NaN and Inf may vanish */     \
-    X(CLASS_DEFINES, "defines") /* the right side is defined where the left side is not */
+    X(CLASS_DROPS, "drops")         /* one side reads fewer elements: NaN and Inf may vanish */ \
+    X(CLASS_DEFINES, "defines")     /* the right side is defined where the left side is not */  \
+    X(CLASS_OVERFLOWS, "overflows") /* the right side takes exp of what the left does not */
 typedef enum RuleClass {
     CLASS_EXACT = 0,
 #define X(id, word) id##_BIT,
@@ -25,8 +26,8 @@ typedef enum RuleClass {
         RULE_CLASSES(X)
 #undef X
 } RuleClass;
-/* Rules of these are off by default: NaN or infinity may vanish. */
-enum { CLASSES_OFF = CLASS_DROPS | CLASS_DEFINES };
+/* Rules of these are off by default: NaN or infinity may vanish, or come where none was. */
+enum { CLASSES_OFF = CLASS_DROPS | CLASS_DEFINES | CLASS_OVERFLOWS };
 
 /* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A
    verdict covers the lengths least..most of every group, and all lengths from least on for the

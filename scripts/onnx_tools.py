@@ -2,9 +2,10 @@
 domain of a model, sessions.
 
 A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT say; WHAT is a number,
-a range LO..HI (whole numbers when the input is of integers, HI left out then) or a file .npy. All
-else is drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on the seed and
-the input's name only, so that two models with the same inputs get the same values.
+a range LO..HI (whole numbers when the input is of integers, both ends included) or a file .npy. Of
+several that name one input the k-th is for draw k, the last one for all further draws. All else is
+drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on the seed and the
+input's name only, so that two models with the same inputs get the same values.
 """
 
 import csv, os, re, zlib
@@ -64,7 +65,10 @@ class Feed:
             name: int(size)
             for name, _, size in (re.split("([=:])", text, maxsplit=1) for text in options.dim)
         }
-        self.values = dict(text.split("=", 1) for text in options.input)
+        self.values = {}
+        for text in options.input:
+            name, _, what = text.rpartition("=")
+            self.values.setdefault(name, []).append(what)
 
     def shape(self, name, declared):
         if name in self.shapes:
@@ -84,7 +88,8 @@ class Feed:
         if not element or element[1] not in NUMPY:
             raise ValueError(f"input {each.name} is of type {each.type}, which is not drawn")
         kind, shape = numpy.dtype(NUMPY[element[1]]), self.shape(each.name, each.shape)
-        what = self.values.get(each.name, "random")
+        given = self.values.get(each.name, ["random"])
+        what = given[min(seed, len(given) - 1)]
         random = numpy.random.default_rng([self.seed + seed, zlib.crc32(each.name.encode())])
         if what.endswith(".npy"):
             return numpy.load(what)
@@ -97,8 +102,8 @@ class Feed:
         if kind.kind == "f":
             low, high = (float(v) for v in what.split("..")) if what != "random" else (-1.0, 1.0)
             return random.uniform(low, high, shape).astype(kind)
-        low, high = (int(v) for v in what.split("..")) if what != "random" else (0, 4)
-        return random.integers(low, high, shape).astype(kind)
+        low, high = (int(v) for v in what.split("..")) if what != "random" else (0, 3)
+        return random.integers(low, high, shape, endpoint=True).astype(kind)
 
 
 def session(path, threads=1):

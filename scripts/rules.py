@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Rules from operator sets, in one go: generate-rules finds candidates, verify-rules proves them,
-generate-rules chooses the proof basis and the search set, which is proved again where rules are
+compare-rules chooses the proof basis and the search set, which is proved again where rules are
 turned round. What is kept goes to rules/generated, with the table of its README.md; everything else
 stays in BUILD/rules. A step whose results are there and newer than what it reads is not done again.
 
@@ -65,8 +65,8 @@ def chain(name, size, jobs):
     out = ["-o", kept] if size == 3 else ["--basis", kept]
     if not fresh([kept, stem + ".counts"], [stem + ".verdicts"]):
         run(
-            "generate-rules",
-            "--proved",
+            "compare-rules",
+            "part",
             stem + ".verdicts",
             *out,
             "--rest",
@@ -96,8 +96,8 @@ def directed(stem, kept, jobs):
     prove(stem + ".candidates", stem + ".verdicts", jobs)
     os.makedirs(os.path.dirname(kept), exist_ok=True)
     run(
-        "generate-rules",
-        "--proved",
+        "compare-rules",
+        "part",
         stem + ".verdicts",
         "--all",
         "-o",
@@ -118,8 +118,9 @@ def search_set(jobs):
     gains, trades = os.path.join(BUILD, "rules", "gains"), os.path.join(BUILD, "rules", "trades")
     beside = [word for path in library for word in ("--beside", path)]
     run(
-        "generate-rules",
-        "--search",
+        "compare-rules",
+        "choose",
+        "-o",
         gains + ".candidates",
         "--trades",
         trades + ".candidates",

@@ -13,6 +13,11 @@ typedef struct Words { /* start with {.arena = ..}; v ends with NULL */
 void words_add(Words *, const char *);
 /* --input-shape for each input, as the check has its sizes; what nothing gives is left out. */
 void words_add_shapes(Words *, Run *);
+/* --input for each input that holds integers or was given, and sample, as files that are written
+   into the folder. */
+bool words_add_inputs(Words *, Run *, const char *folder, int samples);
+/* " with inputs 1234..", of their first sample; "": there are none. */
+const char *inputs_digest(Run *);
 char *words_command(const Words *); /* as a line for the shell */
 /* The path of a helper: beside the library of rules, in the source tree or installed; NULL: it is
    not there. */

@@ -40,16 +40,18 @@ typedef struct IsomerOptions {
     /* The rules. */
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
     IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these */
-    const char *allow;           /* "drops": also rules after which NaN and Inf may vanish */
+    const char *allow;           /* "drops", "defines", "overflows" joined by +: also rules after
+                                    which NaN and Inf may vanish or come */
 
     /* What is minimised. */
-    const char *cost;         /* "measured" time, "flops" (time by a model of the machine) or
-                                 "nodes" */
-    const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
-    const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
-                                 (search/README.md); NULL: the built-in runtime */
-    const char *backend;      /* of the built-in runtime: "cpu", or the path of a plug-in */
-    int frozen;               /* not 0: nothing is timed; times not in cost_db are estimated */
+    const char *cost;            /* "measured" time, "flops" (time by a model of the machine) or
+                                    "nodes" */
+    const char *cost_db;         /* file of measured times; NULL: one in the user's cache folder */
+    const char *measure_with;    /* the target: "onnxruntime", or a command that times ONNX files
+                                    (search/README.md); NULL: the built-in runtime */
+    const char *backend;         /* of the built-in runtime: "cpu", or the path of a plug-in */
+    const char *backend_options; /* text that the back end understands; NULL: none */
+    int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
     int threads; /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
 
     /* The search and its limits. */
@@ -64,7 +66,10 @@ typedef struct IsomerOptions {
     uint64_t seed;          /* of random inputs */
     double rtol, atol;      /* allowed difference: relative to an output's largest magnitude, and
                                absolute; < 0: by the classes of the rules used */
-    const char *input;      /* a .npz file with the first set of inputs; NULL: all are random */
+    const char *input;      /* a .npz file with the first set of inputs; NULL: none */
+    IsomerTexts inputs;     /* "ids=0..99", "n=3", "x=FILE.npy" or "FILE.npz": inputs, also for
+                               "onnxruntime" as target and second opinion; others are random,
+                               integers from what the graph allows */
     const char *check_with; /* a second opinion: "onnxruntime" (the Python package); NULL: none */
 
     /* Files written beside the model, and texts of the result; NULL or 0: not made. */

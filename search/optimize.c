@@ -3,6 +3,7 @@
    proof log again. */
 #include "graphs/fold.h"
 #include "graphs/needs.h"
+#include "graphs/npz.h"
 #include "graphs/sizes.h"
 #include "search/changes.h"
 #include "ops/backend.h"
@@ -56,7 +57,9 @@ char *run_text(const Run *r, const Text *t) {
 static bool library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_parse(r->o->allow, &allow))
-        return error_set(r->error, E_USAGE, "--allow", "expected drops, not \"%s\"", r->o->allow);
+        return error_set(r->error, E_USAGE, "--allow",
+                         "expected drops, defines, overflows, joined by +, not \"%s\"",
+                         r->o->allow);
     LibraryOptions l = {.rules = r->o->rules,
                         .allow = allow,
                         .nenable = r->o->enable.n,
@@ -344,14 +347,15 @@ static bool words_known(Run *r) {
 }
 
 static bool optimize(Run *r, IsomerResult *out) {
-    if (!words_known(r) || !run_given(r) || !open_model(r) || !run_given_fits(r) ||
-        !run_can_show(r) || !run_can_ask(r) || !library(r) || !open_costs(r))
+    if (!words_known(r) || !run_given(r) || !open_model(r) || !run_feed(r) || !run_can_show(r) ||
+        !run_can_ask(r) || !library(r) || !open_costs(r))
         return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search(r, &d)) return false;
     if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d))
         return false;
+    run_warn_inputs(r, out->warning, sizeof out->warning);
     return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
 }
 

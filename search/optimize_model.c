@@ -1,5 +1,6 @@
 /* optimize_model.c -- the program optimize-model: parses its options into IsomerOptions, makes one
    call of the library (isomer.h), which also says which words are allowed, and prints its table. */
+#include "graphs/feed.h"
 #include "ops/base/main.h"
 #include "search/isomer.h"
 #include <signal.h>
@@ -11,7 +12,7 @@ enum { OPTIONS = 64 }; /* room for the table */
 
 typedef struct Options {
     IsomerOptions x;
-    StringList shape, dim, enable, disable, explain; /* become lists of x */
+    StringList shape, dim, enable, disable, explain, input; /* become lists of x */
     bool version, quiet, list_rules;
     int verbose;
     const char *progress, *help;
@@ -73,7 +74,8 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->x.allow,
          .value = "CLASS",
-         .help = "Allows more rules: drops, those after which NaN and Inf may vanish."},
+         .help = "Allows more rules: of the classes drops, defines and overflows, joined by +, "
+                 "after which NaN and infinity may vanish or come."},
         {.name = "list-rules",
          .kind = OPT_FLAG,
          .into = &o->list_rules,
@@ -119,6 +121,11 @@ static void option_table(Options *o, OptionDef table[]) {
          .value = "NAME",
          .help =
              "The back end of the built-in runtime: cpu (the default), or the path of a plug-in."},
+        {.name = "backend-options",
+         .kind = OPT_TEXT,
+         .into = &o->x.backend_options,
+         .value = "TEXT",
+         .help = "Passed to the back end, which says in its documentation what it understands."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_TEXT,
@@ -181,18 +188,17 @@ static void option_table(Options *o, OptionDef table[]) {
          .most = 1000,
          .when_bare = "3"},
         {.name = "input",
-         .kind = OPT_TEXT,
-         .into = &o->x.input,
-         .value = "FILE.npz",
-         .help = "Takes the first set of inputs from this file instead of random numbers: an entry "
-                 "for each input, or for some. Sizes follow from it."},
+         .kind = OPT_LIST,
+         .into = &o->input,
+         .value = "NAME=WHAT|FILE.npz",
+         .help = feed_help},
         {.name = "check-with",
          .kind = OPT_TEXT,
          .into = &o->x.check_with,
          .value = "onnxruntime",
-         .help =
-             "Also compares in the Python package onnxruntime, on inputs of its own; nothing is "
-             "written if the outputs disagree there."},
+         .help = "Also compares in the Python package onnxruntime, on the same integers and floats "
+                 "of its own; nothing is "
+                 "written if the outputs disagree there."},
         {.name = "rtol",
          .kind = OPT_REAL,
          .into = &o->x.rtol,
@@ -305,6 +311,7 @@ static IsomerTexts texts(StringList list) { return (IsomerTexts){list.n, list.v}
 
 static void complete(Options *o) {
     o->x.input_shape = texts(o->shape), o->x.dim = texts(o->dim);
+    o->x.inputs = texts(o->input);
     o->x.enable = texts(o->enable), o->x.disable = texts(o->disable);
     o->x.explain = texts(o->explain);
     o->x.cancel = &interrupted;
@@ -347,13 +354,13 @@ static bool versions(Text *t) {
     return true;
 }
 
-typedef struct Call {
+typedef struct Outcome {
     int code; /* of the library's call; its message is printed */
     Error error;
-} Call;
+} Outcome;
 
 static void act(void *user, Arena *a, int argc, char **argv) {
-    Call *c = user;
+    Outcome *c = user;
     Error *e = &c->error;
     Options o = {.progress = "auto"};
     isomer_options(&o.x);
@@ -368,7 +375,7 @@ static void act(void *user, Arena *a, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    Call c = {0};
+    Outcome c = {0};
     int code = program_main(&program, argc, argv, act, &c, &c.error);
     return c.code ? c.code : code;
 }

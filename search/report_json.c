@@ -1,14 +1,10 @@
 /* report_json.c -- what a run did, for programs: search/REPORT.md says what each field is. */
+#include "ops/base/process.h"
 #include "search/run.h"
 #include <cjson/cJSON.h>
 #include <string.h>
-#include <sys/resource.h>
 
-static double peak_mb(void) {
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)u.ru_maxrss / 1024;
-}
+static double peak_mb(void) { return (double)process_peak() / (1 << 20); }
 
 static void add_pair(cJSON *o, const char *name, double before, double after) {
     cJSON *p = cJSON_AddObjectToObject(o, name);
@@ -84,6 +80,8 @@ static void add_numbers(Run *r, cJSON *o) {
     add_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
     add_pair(o, "predicted_seconds", r->stats.own_before, r->stats.own_after);
     add_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
+    if (r->stats.cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", r->stats.cost_fault);
+    else cJSON_AddNullToObject(o, "cost_file_fault");
 }
 
 static void add_versions(Run *r, cJSON *o) {

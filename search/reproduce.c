@@ -104,16 +104,16 @@ static bool compute_boundaries(Pairs *p, int sample) {
 
 /* CheckGiven: of a boundary what the original computes there, of the model's inputs what the check
    takes. */
-static const void *region_data(const void *pairs, const char *input, int sample, DType t,
-                               int64_t n) {
+static bool region_data(const void *pairs, const char *input, int sample, DType t, int64_t n,
+                        void *out) {
     Pairs *p = (Pairs *)(uintptr_t)pairs;
     for (int k = 0; k < p->nboundary; k++)
-        if (!strcmp(input_name(p->r->w, p->input[k]), input))
-            return compute_boundaries(p, sample) ? p->computed[k] : NULL;
-    for (int k = 0; k < p->r->original.nin; k++)
-        if (!strcmp(input_name(p->r->w, p->r->original.in[k]), input))
-            return model_data(p, k, sample, t, n);
-    return NULL;
+        if (!strcmp(input_name(p->r->w, p->input[k]), input)) {
+            if (!compute_boundaries(p, sample)) return false;
+            memcpy(out, p->computed[k], element_bytes(t, n));
+            return true;
+        }
+    return run_given_data(p->r, input, sample, t, n, out);
 }
 
 static bool in_either(const Pairs *p, const NodeList live[2], Value v) {
@@ -282,7 +282,7 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
                                .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
-    bool good = device_open(open, r->escape, r->o->backend, NULL, r->error);
+    bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);
     p.options.backend = open->backend, p.options.device = open->device;
     good = good && !(mkdir(p.folder, 0777) && errno != EEXIST);
     find_pairs(&p);

@@ -30,6 +30,7 @@ typedef struct RuleSearch {
     Target *target;               /* NULL: not started */
     Held held;                    /* its process */
     const char *command, *device; /* of the target; its name in the cost file */
+    bool reads_inputs;            /* it is told files of them, in the folder */
     RunFolder *folder;
     int n, room;
     Candidate *v; /* v[0] is the original */
@@ -157,6 +158,20 @@ static bool start_target(RuleSearch *s) {
     return s->target != NULL;
 }
 
+/* One that does not run on what was drawn may run on other integers, if the target reads ours. */
+static bool time_batch(RuleSearch *s, int n, Timing t[]) {
+    for (;;) {
+        Error why = {0};
+        Words again = {.arena = s->r->arena};
+        if (!target_measure(s->target, n, t, PATIENCE, s->r->error)) return false;
+        if (t[0].seconds > 0) return true;
+        error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
+                  t[0].reason);
+        if (!s->reads_inputs || !run_other_inputs(s->r, &why)) return *s->r->error = why, false;
+        if (!words_add_inputs(&again, s->r, s->folder->path, 1)) return false;
+    }
+}
+
 /* Times candidates `list` beside the original; again: also those whose time is known. */
 static bool measure(RuleSearch *s, int n, const int list[], bool again) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
@@ -176,10 +191,7 @@ static bool measure(RuleSearch *s, int n, const int list[], bool again) {
     }
     if (m == 1) return true;
     run_say(s->r, "measuring %d models", m);
-    if (!start_target(s) || !target_measure(s->target, m, t, PATIENCE, s->r->error)) return false;
-    if (t[0].seconds <= 0)
-        return error_set(s->r->error, E_ENVIRONMENT, "--measure-with",
-                         "the original model does not run: %s", t[0].reason);
+    if (!start_target(s) || !time_batch(s, m, t)) return false;
     if (s->base <= 0) s->base = t[0].seconds;
     s->v[0].ratio = 1;
     if (!remember(s, &s->v[0])) return false;
@@ -313,18 +325,18 @@ static bool name_target(RuleSearch *s) {
     words_add(&w, s->device);
     words_add_shapes(&w, r);
     if (threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", threads));
-    s->device = words_command(&w);
+    s->device = arena_format(r->arena, "%s%s", words_command(&w), inputs_digest(r));
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
+    if (!words_add_inputs(&w, r, s->folder->path, 1)) return false;
     s->command = words_command(&w);
-    return true;
+    return s->reads_inputs = true;
 }
 
 static bool start(RuleSearch *s) {
     Run *r = s->r;
     Pieces file;
     ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
-    if (!(s->folder = run_folder(r))) return false;
     s->fires = ARENA_NEW(r->arena, bool, r->library.n);
     Candidate c = {.on = ARENA_NEW(r->arena, bool, r->library.n), .ratio = 1};
     if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
@@ -351,7 +363,8 @@ static bool choose(RuleSearch *s, Derivation *d) {
 bool run_ruleset(Run *r, Derivation *d) {
     RuleSearch *s = ARENA_NEW(r->arena, RuleSearch, 1);
     s->r = r;
-    bool good = name_target(s) && start(s) && choose(s, d);
+    s->folder = run_folder(r);
+    bool good = s->folder && name_target(s) && start(s) && choose(s, d);
     if (s->target) held_free(&s->held);
     if (s->folder) held_free(&s->folder->held);
     return good;

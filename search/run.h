@@ -3,7 +3,7 @@
 #ifndef ISOMER_RUN_H
 #define ISOMER_RUN_H
 #include "graphs/check.h"
-#include "graphs/npz.h"
+#include "graphs/feed.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/plan.h"
 #include "graphs/costdb.h"
@@ -14,6 +14,8 @@
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
     double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
+    const char
+        *cost_fault; /* what was wrong with the cost file, and measured again; NULL: nothing */
     double measured_before, measured_after; /* whole models, on the target; < 0: not measured */
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
@@ -61,10 +63,11 @@ typedef struct Run {
     KindCost kinds[STEP_KIND_COUNT];
     struct Changes *changes; /* where they are shown (show.c) */
     struct Pictures *pictures;
-    char *helper; /* of --check-with */
-    int ngiven;   /* --input: data for the check's first sample */
-    NpzEntry *given;
-    IsomerOptions with; /* the options and, as input shapes, the sizes of that data */
+    char *helper;        /* of --check-with */
+    FeedOptions given;   /* --input */
+    Feed feed;           /* what inputs hold, whoever runs the model */
+    const char *refused; /* why the model did not run on what was drawn, if feed.attempt */
+    IsomerOptions with;  /* the options and, as input shapes, the sizes of what is given */
 } Run;
 
 /* Sets the error. */
@@ -104,11 +107,14 @@ void run_reproduce(Run *, const Derivation *, const char *class);
 bool run_can_ask(Run *);
 /* And agrees that the result computes the same; E_CHECK: it does not. */
 bool run_second(Run *, const Derivation *);
-bool run_given(Run *);      /* given.c: reads --input, before the model is read */
-bool run_given_fits(Run *); /* there are such inputs of the model, of such types */
-/* CheckGiven: on the first sample what --input gives, else what the model says an input is where a
-   caller gives nothing. */
-const void *run_given_data(const void *run, const char *input, int sample, DType, int64_t n);
+bool run_given(Run *); /* given.c: reads --input, before the model is read */
+bool run_feed(Run *);  /* what inputs hold; false: --input does not fit the model */
+/* CheckGiven: what the feed says of an input of the model. */
+bool run_given_data(const void *run, const char *input, int sample, DType, int64_t n, void *out);
+/* The model did not run: its inputs hold other integers from now on. False: all were tried, it is
+   as before, and *why says so. */
+bool run_other_inputs(Run *, Error *why);
+void run_warn_inputs(const Run *, char *text, size_t n); /* if they do; a text stands */
 /* Costs are times, not counts. */
 bool run_measures(const Run *);
 /* show.c: what is only made where an option asks for it: --diff, --explain, --dot, --html. Ready

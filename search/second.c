@@ -43,33 +43,21 @@ bool run_can_ask(Run *r) {
 
 /* ---- the helper's command line */
 
-static const char *given_file(Run *r, const char *folder, int k) {
-    return arena_format(r->arena, "%s/given-%d.npy", folder, k);
-}
-
-static bool write_given(Run *r, const char *folder) {
-    for (int k = 0; k < r->ngiven; k++)
-        if (!npy_write(r->arena, given_file(r, folder, k), &r->given[k].tensor, r->error))
-            return false;
-    return true;
-}
-
+/* NULL: the error is set. */
 static char **command(Run *r, const char *folder, const char *result) {
+    const int draws = r->o->check > 0 ? r->o->check : 1;
     Words w = {.arena = r->arena};
     words_add(&w, r->helper);
     words_add(&w, r->in);
     words_add(&w, result);
     words_add(&w, "--draws");
-    words_add(&w, arena_format(r->arena, "%d", r->o->check > 0 ? r->o->check : 1));
+    words_add(&w, arena_format(r->arena, "%d", draws));
     words_add(&w, "--seed");
     words_add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
     if (r->o->rtol >= 0)
         words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
     words_add_shapes(&w, r);
-    for (int k = 0; k < r->ngiven; k++)
-        words_add(&w, "--input"), words_add(&w, arena_format(r->arena, "%s=%s", r->given[k].name,
-                                                             given_file(r, folder, k)));
-    return w.v;
+    return words_add_inputs(&w, r, folder, draws) ? w.v : NULL;
 }
 
 /* ---- asking */
@@ -87,21 +75,32 @@ static bool verdict(Run *r, int status, char *said) {
     return absent(r, status < 0 ? strerror(errno) : "its helper failed");
 }
 
-bool run_second(Run *r, const Derivation *d) {
-    char *path, *said;
+/* Once more with other integers where it does not run on these. */
+static bool ask(Run *r, const char *folder, const char *result) {
+    char *said, **words;
     size_t n;
+    for (;;) {
+        if (!(words = command(r, folder, result))) return false;
+        run_say(r, "asking %s", r->o->check_with);
+        const int status = child_run(r->arena, words, NULL, &said, &n);
+        const char *not_run = status == ABSENT ? strstr(said, "does not run") : NULL;
+        Error why = {0};
+        if (!not_run || run_cancelled(r)) return verdict(r, status, said);
+        error_set(&why, E_ENVIRONMENT, "--check-with", "%s gives no opinion: it %.300s",
+                  r->o->check_with, line_of(r->arena, not_run, NULL));
+        if (!run_other_inputs(r, &why)) return *r->error = why, false;
+    }
+}
+
+bool run_second(Run *r, const Derivation *d) {
+    char *path;
     ModelWrite x = {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
     if (!r->o->check_with || !d->applied) return true;
     RunFolder *folder = run_folder(r);
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);
-    bool good = model_write(r->model, &x, path, r->error) && write_given(r, folder->path);
-    if (good) {
-        run_say(r, "asking %s", r->o->check_with);
-        int status = child_run(r->arena, command(r, folder->path, path), NULL, &said, &n);
-        good = verdict(r, status, said);
-    }
+    bool good = model_write(r->model, &x, path, r->error) && ask(r, folder->path, path);
     held_free(&folder->held);
     return good;
 }

@@ -161,12 +161,12 @@ static void missing_files_are_the_environment(void **state) {
 
 /* One item of the ONNX spelling of an operator (ops/operator.h): its special is one that the
    importer knows, and the attribute that it fills is one of the operator's. */
-static bool item_known(const Op *op, char *item) {
+static bool item_right(const Op *op, char *item) {
     char *colon = strchr(item, ':'), *equal = strchr(item, '=');
     if (equal && equal[1] == '=') return true; /* about an attribute of ONNX */
     if (colon && !equal) {
         *colon = 0;
-        return !strcmp(colon + 1, "ignore") || special_known(item, colon + 1);
+        return !strcmp(colon + 1, "ignore") || item_known(op, item, colon + 1);
     }
     if (equal) *equal = 0;
     item[strcspn(item, "|^")] = 0;
@@ -179,7 +179,7 @@ static int unknown_items(const Op *op, const OnnxMap *map) {
     if (!map->attrs) return 0;
     assert_true((size_t)snprintf(text, sizeof text, "%s", map->attrs) < sizeof text);
     for (char *item = strtok_r(text, " ", &rest); item; item = strtok_r(NULL, " ", &rest)) {
-        if (item_known(op, item)) continue;
+        if (item_right(op, item)) continue;
         print_message("%s: %s since opset %d: unknown item %s\n", op->name, map->type, map->since,
                       item);
         unknown++;

@@ -392,7 +392,7 @@ static int64_t share(int who, double seconds) {
     Error e = {0};
     CostDb *d = costdb_open(NULL, costs, &e);
     int64_t k = 0;
-    for (time_t end = time(NULL) + (time_t)seconds; d && time(NULL) <= end; k++) {
+    for (time_t end = time(NULL) + (time_t)seconds; d && (!k || time(NULL) <= end); k++) {
         char key[64];
         snprintf(key, sizeof key, "own %d %lld", who, (long long)k);
         if (!costdb_put(d, "step", "cpu", key, 1.0 + (double)k, &e)) return -1;

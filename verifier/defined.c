@@ -68,7 +68,7 @@ static bool entailed(Prover *p, Dom ctx, Want want, Nf a) {
             (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
 }
 static void push(Wants *s, Want want, Nf a, Nf b) {
-    if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
+    if (s->n == WANTS_MAX / 2) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
 static void nonzero(Wants *s, Nf a);
@@ -114,12 +114,29 @@ int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Wants s = {p, ctx, 0, out};
     if (want == WANT_NONZERO) nonzero(&s, a);
     else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);
-    else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
+    else if (want == WANT_BOUNDED) {
+        if (!entailed(p, ctx, WANT_NONNEGATIVE, negated(p, a))) push(&s, want, a, 0);
+    } else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
     return s.n;
 }
-int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
+/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): what underflows is divided by. */
+static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
     int n = 0;
-    if (f == FN_RECIP || f == FN_LOG) n = wants_of(p, ctx, WANT_NONZERO, a, 0, out);
+    Ratio c;
+    if (nf_size(p, a) != 1) return 0;
+    const Term *t = &nf_body(p, a, 0, &c)->term;
+    for (int k = 0; k < t->nfactor && !t->nvar; k++) {
+        const AtomInfo *f = atom_info(p, t->factor[k].atom);
+        if (f->kind != AT_FN || t->factor[k].power.p < 0) continue;
+        if ((f->word == FN_EXP || f->word == FN_SIGMOID) && n < WANTS_MAX / 2)
+            n += wants_of(p, ctx, WANT_BOUNDED, negated(p, f->a), 0, out + n);
+    }
+    return n;
+}
+int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
+    int n = f == FN_RECIP ? exponents_below(p, ctx, a, out) : 0;
+    if (f == FN_RECIP || f == FN_LOG) n += wants_of(p, ctx, WANT_NONZERO, a, 0, out + n);
+    if (f == FN_EXP) n = wants_of(p, ctx, WANT_BOUNDED, a, 0, out);
     if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
     return n;
 }
@@ -144,30 +161,67 @@ static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     return given->n && atoms_equal(p, ctx, atom_parts(p, AT_MAX, given->n, given->v),
                                    atom_parts(p, AT_MAX, given->n + 1, all));
 }
-/* What of the given holds at the point of x, its variables named like x's. */
-static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, RealSign *out) {
-    const AtomInfo *a = want_atom(p, given->nf);
+/* The argument of what is given, at the point of x, its variables named like x's. */
+static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, Nf *out) {
     Poly to[RANK_MAX * 2];
-    if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
     if (given->nvar && (given->nvar != x->nvar || given->nvar > RANK_MAX * 2)) return false;
     for (int k = 0; k < given->nvar; k++) to[k] = poly_symbol(p->w, x->var[k]);
     Map m = {given->nvar, given->var, to};
-    if (!prover_entails(p, here, dom_subst(p, given->dom, m))) return false;
-    *out = (RealSign){nf_subst(p, a->a, m), a->word == WANT_NONZERO};
-    return true;
+    *out = nf_subst(p, want_atom(p, given->nf)->a, m);
+    return prover_entails(p, here, dom_subst(p, given->dom, m));
 }
+/* Some point of the part, from variable k on, has this form and is in the part's domain. */
+static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
+    Ratio c;
+    if (k == x.nvar) return x.nf == value && prover_entails(p, ctx, x.dom);
+    const BodyInfo *b = nf_size(p, value) ? nf_body(p, value, 0, &c) : NULL;
+    for (int j = 0; b && j < b->nfree; j++) {
+        Poly to = poly_symbol(p->w, b->free[j]);
+        Map m = {1, &x.var[k], &to};
+        Part y = {x.nvar, x.var, dom_subst(p, x.dom, m), nf_subst(p, x.nf, m)};
+        if (takes_value(p, ctx, y, k + 1, value)) return true;
+    }
+    return false;
+}
+/* a = b - max{..} where b is one of the parts at some point: it is at most 0. */
+static bool below_maximum(Prover *p, Dom ctx, Nf a) {
+    int n = nf_size(p, a);
+    for (int k = 0; k < n; k++) {
+        Term t = nf_term(p, a, k);
+        const AtomInfo *m = t.nfactor == 1 ? atom_info(p, t.factor[0].atom) : NULL;
+        if (!m || m->kind != AT_MAX || t.nvar || t.dom || !ratio_is(t.c, -1) ||
+            !ratio_is(t.factor[0].power, 1))
+            continue;
+        Nf value = nf_add(p, a, nf_atom(p, t.factor[0].atom));
+        for (int j = 0; j < m->npart; j++)
+            if (takes_value(p, ctx, part_open(p, &m->part[j]), 0, value)) return true;
+    }
+    return false;
+}
+/* Signs: what is not 0, what is not negative. Of what exp is taken: it is at most 0, or at most
+   what the left side takes exp of. */
 static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     Part x = part_open(p, part);
     const AtomInfo *a = want_atom(p, x.nf);
-    RealSign sign[GIVEN_MAX];
-    int n = 0;
-    if (a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
     Dom here = dom_and(p, ctx, x.dom);
-    for (int k = 0; k < given->n && n < GIVEN_MAX; k++) {
+    RealSign sign[2 * GIVEN_MAX], goal = {a->a, a->word == WANT_NONZERO};
+    int n = 0;
+    bool bounded = a->word == WANT_BOUNDED;
+    if (bounded) goal.nf = negated(p, a->a);
+    if (bounded && below_maximum(p, here, a->a)) return true;
+    if (!bounded && a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
+    for (int k = 0; k < given->n && n < 2 * GIVEN_MAX - 1; k++) {
         Part g = part_open(p, &given->v[k]);
-        n += at_point(p, here, &g, &x, &sign[n]);
+        const uint32_t word = want_atom(p, g.nf)->word;
+        Nf of;
+        bool useful =
+            bounded ? word == WANT_BOUNDED : word == WANT_NONZERO || word == WANT_NONNEGATIVE;
+        if (!useful || !at_point(p, here, &g, &x, &of)) continue;
+        if (bounded) of = nf_add(p, a->a, negated(p, of));
+        if (bounded || word == WANT_NONNEGATIVE) sign[n++] = (RealSign){of, false};
+        if (bounded || word == WANT_NONZERO) sign[n++] = (RealSign){of, true};
     }
-    return reals_follow(p, here, n, sign, (RealSign){a->a, a->word == WANT_NONZERO});
+    return reals_follow(p, here, n, sign, goal);
 }
 
 /* ---- conditions on sizes with which it would follow */
@@ -213,11 +267,13 @@ static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
     }
     return ctx;
 }
-bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, Lack *lack) {
+bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, bool bounded,
+                  Lack *lack) {
     if (given->too_many || wanted->too_many) return false;
     ctx = with_sizes(p, ctx, given);
     for (int k = 0; k < wanted->n; k++) {
         const Part *x = &wanted->v[k];
+        if ((want_atom(p, x->nf)->word == WANT_BOUNDED) != bounded) continue;
         if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || by_reals(p, ctx, given, x))
             continue;
         *lack = (Lack){.want = x->nf};

@@ -4,11 +4,13 @@
 #define ISOMER_DEFINED_H
 #include "verifier/import.h"
 
-typedef enum Want {                    /* words of AT_PAIR, beside kinds of expressions */
-                    WANT_PLACE = 1001, /* a is a place on an axis of b places */
-                    WANT_NONZERO,      /* a != 0: it is divided by */
-                    WANT_NONNEGATIVE,  /* a >= 0: of it is taken a root */
-                    WANT_POWER         /* a to the power of b is defined */
+/* Words of AT_PAIR, beside the kinds of expressions. */
+typedef enum Want {
+    WANT_PLACE = 1001, /* a is a place on an axis of b places */
+    WANT_NONZERO,      /* a != 0: it is divided by */
+    WANT_NONNEGATIVE,  /* a >= 0: of it is taken a root */
+    WANT_POWER,        /* a to the power of b is defined */
+    WANT_BOUNDED       /* exp(a) does not overflow: no question of definedness */
 } Want;
 enum { WANTS_MAX = 16 };
 /* In lowest terms, as atoms; none where it holds wherever ctx does. a and b have no free guards. */
@@ -22,6 +24,7 @@ typedef struct Lack { /* the first that does not follow */
     int ncondition; /* of sizes, with which it may */
     Lit *condition;
 } Lack;
-/* Wherever ctx and everything given holds, everything wanted does. */
-bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, Lack *);
+/* Wherever ctx and everything given holds, everything wanted does. bounded: of WANT_BOUNDED alone;
+   else of all others. */
+bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool bounded, Lack *);
 #endif

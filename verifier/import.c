@@ -17,9 +17,10 @@ enum {
 typedef struct Scope { /* one tree being read */
     Import *m;
     const Node *node;
-    Dom range;  /* where the indices of its element lie */
-    bool wants; /* wants are collected, not what is read */
-    bool whole; /* its numbers are integers or truth values, whose arithmetic does not round */
+    Dom range;   /* where the indices of its element lie */
+    bool wants;  /* wants are collected, not what is read */
+    DType dtype; /* of its element */
+    bool whole;  /* its numbers are integers or truth values, whose arithmetic does not round */
     int n, room;
     Symbol *from;
     Poly *to;
@@ -74,7 +75,8 @@ static void bind(Scope *s, Symbol from, Poly to) {
     s->to[s->n++] = to;
 }
 static Scope scope_new(Import *m, const Node *node, Value v) {
-    Scope s = {.m = m, .node = node, .whole = dtype_class(value_type(m->p->w, v)->dtype) != 'F'};
+    DType t = value_type(m->p->w, v)->dtype;
+    Scope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
     World *w = m->p->w;
     Dims d = solved_dims(m, v);
     for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
@@ -127,9 +129,20 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(Scope *, Dom ctx, Ex);
 
-static Nf number(Prover *p, const ExNode *x) {
-    if (x->kind == EX_NUM) return nf_number(p, ratio(x->p, x->q));
-    return nf_atom(p, atom_real(p, x->real));
+/* The type holds the number as it is. */
+static bool holds_number(DType t, Ratio x) {
+    double held = 0, v = (double)x.p / (double)x.q;
+    const int64_t exact = (int64_t)1 << 53;
+    if ((x.q & (x.q - 1)) || x.p >= exact || x.p <= -exact || !element_readable(t)) return false;
+    element_set_real(t, &held, 0, v);
+    return element_real(t, &held, 0) == v;
+}
+/* With p->literals a number that the type rounds is an unknown one. */
+static Nf number(Prover *p, DType t, const ExNode *x) {
+    if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
+    Ratio v = ratio(x->p, x->q);
+    bool rounded = p->literals && dtype_class(t) == 'F' && !holds_number(t, v);
+    return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Map index_map(Scope *s, const ExNode *x, Poly to[RANK_MAX]) {
     for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
@@ -147,10 +160,11 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
     *of = x.a;
     return x.kind == EX_FN && x.word == FN_RECIP;
 }
-/* x*1, x + 0 and arithmetic of numbers are exact; the rest is kept as it is. */
+/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
+   the rest is kept as it is. */
 static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
-    Ratio a, b, neutral = ratio(x->kind == EX_MUL, 1);
+    Ratio a, b;
     Ex divisor;
     if (x->kind == EX_MUL && is_recip(s, x->b, &divisor)) {
         Nf q = tree(s, ctx, divisor);
@@ -160,9 +174,10 @@ static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     }
     Nf l = tree(s, ctx, x->a), r = tree(s, ctx, x->b);
     bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
-    if (x->kind != EX_POW && cl && a.p == neutral.p && a.q == 1) return r;
-    if (x->kind != EX_POW && cr && b.p == neutral.p && b.q == 1) return l;
-    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1)
+    if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
+    if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
+    if (x->kind == EX_MUL && cl && cr && holds_number(s->dtype, a) && holds_number(s->dtype, b) &&
+        holds_number(s->dtype, ratio_times(p, a, b)))
         return nf_number(p, ratio_times(p, a, b));
     return apply_pair(p, ctx, x->kind, l, r);
 }
@@ -330,7 +345,7 @@ static Nf over(Scope *s, Dom ctx, const ExNode *x) {
                          : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
     if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
-    return part.nvar ? apply_sum(p, ctx, part) : nf_guard(p, part.nf, part.dom);
+    return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
 static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
@@ -343,7 +358,7 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
     switch (x.kind) {
     case EX_NUM:
-    case EX_REAL: return number(p, &x);
+    case EX_REAL: return number(p, s->dtype, &x);
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
     case EX_SIZE: return nf_polynomial(p, placed(s, x.size));
     case EX_AT: return access(s, &x);
@@ -389,7 +404,7 @@ static Nf constant(Import *m, Value v) {
     memcpy(&x, bytes, sizeof x);
     ExNode n;
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
-    return number(m->p, &n);
+    return number(m->p, t.dtype, &n);
 }
 static bool opaque(Import *m, Value v, Nf *form) {
     int k = input_number(m, v);
@@ -465,21 +480,22 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n,
 static void want(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
-    Nf of[2] = {tree(s, d, x->a), 0}, found[WANTS_MAX];
-    if (x->kind == EX_POW) of[1] = tree(s, d, x->b);
-    int m = cells_make(p, d, 2, of, 0, NULL, cell);
+    Dom inside = dom_and(p, s->range, d);
+    Nf of[2] = {tree(s, inside, x->a), 0}, found[WANTS_MAX];
+    if (x->kind == EX_POW) of[1] = tree(s, inside, x->b);
+    int m = cells_make(p, inside, 2, of, 0, NULL, cell);
     for (int k = 0; k < m; k++) {
         Dom here = dom_and(p, d, cell[k].known), ctx = dom_and(p, s->range, here);
         Nf a = cell_restrict(p, of[0], cell[k].known), b = cell_restrict(p, of[1], cell[k].known);
         int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
                                       : wants_of_function(p, ctx, (Function)x->word, a, found);
         for (int j = 0; j < count; j++) add_part(p, out, (Part){n, var, here, found[j]});
-        s->m->whole_wants |= count && s->whole;
+        s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
 }
-static bool is_partial(const ExNode *x) {
-    return x->kind == EX_POW ||
-           (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG || x->word == FN_SQRT));
+static bool wants_something(const ExNode *x) {
+    return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
+                                                      x->word == FN_SQRT || x->word == FN_EXP));
 }
 /* What is not chosen is not looked at; of the condition, which is no number that could be lost,
    only the checks of indices count, and what it wants. */
@@ -543,7 +559,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
             read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
     } else {
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
-        if (s->wants && is_partial(&x)) want(s, &x, n, var, d, out);
+        if (s->wants && wants_something(&x)) want(s, &x, n, var, d, out);
     }
 }
 static bool same_part(const Part *a, const Part *b) {

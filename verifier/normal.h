@@ -94,9 +94,10 @@ typedef struct Prover {
     Arena *arena;
     Solver *solver;
     Switches check;
-    bool exact;   /* arithmetic is taken as written: see import.h */
-    bool lenient; /* what is read: sums and maxima are taken to have an element */
-    bool unroll;  /* sums over few values are written out; unrollable: there was one */
+    bool exact;    /* arithmetic is taken as written: see import.h */
+    bool literals; /* numbers that their type rounds are unknown ones */
+    bool lenient;  /* what is read: sums and maxima are taken to have an element */
+    bool unroll;   /* sums over few values are written out; unrollable: there was one */
     bool unrollable;
     Normal *tables;
     Escape *escape; /* where prover_fail goes */

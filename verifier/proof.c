@@ -4,6 +4,7 @@
    on 0..n-1 for every radix that divides n. */
 #include "verifier/proof.h"
 #include "verifier/defined.h"
+#include "verifier/literals.h"
 #include "verifier/reals.h"
 #include <string.h>
 
@@ -14,8 +15,11 @@ typedef struct Attempt { /* in memory, so that it survives prover_fail */
     Import import;
     const Instance *instance;
     bool needs_only, by_reals;
+    Literals literals;
+    bool any_literals; /* it holds whatever the rounded ones are */
     bool exact;        /* both sides do the same operations */
     bool refines;      /* the right side is defined wherever the left side is */
+    bool overflows;    /* it takes exp of what the left side does not */
     bool defines;      /* and perhaps elsewhere */
     const char *lacks; /* why it was not shown to refine */
     Lack lack;
@@ -144,6 +148,7 @@ static void explain_wants(Attempt *a, const char *title, const Parts *s) {
 static void refine(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
+    bool maybe_empty = p->maybe_empty; /* is asked of the forms */
     a->refines = true;
     for (int k = 0; k < i->from.nout && a->refines; k++) {
         const Parts *x = import_wants(&a->import, i->from.out[k]),
@@ -152,11 +157,13 @@ static void refine(Attempt *a) {
         Lack ignored;
         explain_wants(a, "left wants", x);
         explain_wants(a, "right wants", y);
-        a->refines = wants_follow(p, ctx, x, y, &a->lack);
+        a->refines = wants_follow(p, ctx, x, y, false, &a->lack);
         p->lenient = true;
-        a->defines |= a->refines && !wants_follow(p, ctx, y, x, &ignored);
+        a->defines |= a->refines && !wants_follow(p, ctx, y, x, false, &ignored);
+        a->overflows |= a->refines && !wants_follow(p, ctx, x, y, true, &ignored);
         p->lenient = false;
     }
+    p->maybe_empty = maybe_empty;
     if (a->refines) return;
     Text t = text_new(p->arena);
     text_add(&t, "the right side was not shown to be defined where the left side is");
@@ -197,104 +204,14 @@ static bool same_reads(Attempt *a) {
     }
     return true;
 }
-typedef struct Literal {
-    Ex value;
-    bool written; /* as an attribute of a node, which a model holds as a float; else only its
-                     operator's definition has it */
-} Literal;
-typedef struct TreeFacts { /* what the trees of a side hold */
-    World *w;
-    int nstated, n, room;
-    Ex *stated;
-    Literal *number;
-    bool divides, computes; /* recip or exp; arithmetic on real variables */
-} TreeFacts;
-
-static bool has_number(const TreeFacts *f, Literal x) {
-    for (int k = 0; k < f->n; k++)
-        if (f->number[k].value == x.value && f->number[k].written == x.written) return true;
-    return false;
-}
-static void add_number(Arena *arena, TreeFacts *f, Literal x) {
-    if (has_number(f, x)) return;
-    ARENA_GROW(arena, f->number, f->room, f->n + 1);
-    f->number[f->n++] = x;
-}
-/* The numbers that are attributes in the graph that the rule states. */
-static void note_stated(Arena *arena, TreeFacts *f, const Graph *stated) {
-    NodeList live = graph_live(f->w, arena, stated);
-    int room = 0;
-    for (int k = 0; k < live.n; k++) room += attrs_count(node_get(f->w, live.v[k]).op->attrs);
-    f->stated = ARENA_NEW(arena, Ex, room + 1);
-    for (int k = 0; k < live.n; k++) {
-        const Op *op = node_get(f->w, live.v[k]).op;
-        Attr attr[ATTRS_MAX];
-        sig_attr(f->w, node_get(f->w, live.v[k]).sig, attr);
-        for (int j = 0; j < attrs_count(op->attrs); j++)
-            if (op->attrs[j].kind == A_REAL) f->stated[f->nstated++] = attr[j].real;
-    }
-}
-static bool is_written(const TreeFacts *f, Ex number) {
-    for (int k = 0; k < f->nstated; k++)
-        if (f->stated[k] == number) return true;
-    return false;
-}
-
-static void look(Arena *arena, TreeFacts *f, Ex e) {
-    ExNode x;
-    if (!e) return;
-    ex_get(f->w, e, &x);
-    if (x.kind == EX_NUM || x.kind == EX_REAL) {
-        add_number(arena, f, (Literal){e, is_written(f, e)});
-        return;
-    }
-    if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) f->divides = true;
-    for (int k = 0; k < ex_children(x.kind); k++) look(arena, f, x.child[k]);
-}
-static TreeFacts look_graph(Attempt *a, const Graph *g, const Graph *stated) {
-    World *w = a->prover.w;
-    TreeFacts f = {.w = w};
-    note_stated(a->prover.arena, &f, stated);
-    NodeList live = graph_live(w, a->prover.arena, g);
-    for (int k = 0; k < live.n; k++) {
-        Node n = node_get(w, live.v[k]);
-        Attr attr[ATTRS_MAX];
-        sig_attr(w, n.sig, attr);
-        for (int j = 0; j < n.nout; j++) look(a->prover.arena, &f, sig_define(w, n.sig, j));
-        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
-            ExNode x;
-            if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
-            ex_get(w, attr[j].real, &x);
-            f.computes |= x.kind != EX_NUM && x.kind != EX_REAL && x.kind != EX_PARAM;
-        }
-    }
-    return f;
-}
-static bool is_float_number(World *w, Ex e) {
-    ExNode x;
-    ex_get(w, e, &x);
-    if (x.kind != EX_NUM) return false;
-    double v = (double)x.p / (double)x.q;
-    return (x.q & (x.q - 1)) == 0 && (double)(float)v == v && x.p < (int64_t)1 << 53 &&
-           x.p > -((int64_t)1 << 53);
-}
-/* A number on the right that is no float and does not stand on the left, or is rounded on one side
-   only. */
-static bool rounds(Attempt *a, const TreeFacts *from, const TreeFacts *to) {
-    if (to->computes) return true;
-    for (int k = 0; k < to->n; k++)
-        if (!is_float_number(a->prover.w, to->number[k].value) && !has_number(from, to->number[k]))
-            return true;
-    return false;
-}
 static unsigned float_classes(Attempt *a, bool exact) {
-    TreeFacts from = look_graph(a, &a->instance->from, &a->instance->from_stated),
-              to = look_graph(a, &a->instance->to, &a->instance->to_stated);
+    const Literals x = a->literals;
     unsigned classes = CLASS_EXACT;
-    if (!exact) classes |= CLASS_REASSOCIATES | (from.divides || to.divides ? CLASS_DIVIDES : 0);
-    if (rounds(a, &from, &to)) classes |= CLASS_ROUNDS;
+    if (!exact) classes |= CLASS_REASSOCIATES | (x.divide ? CLASS_DIVIDES : 0);
+    if (x.differ || (x.unfit && !exact && !a->any_literals)) classes |= CLASS_ROUNDS;
     if (!same_reads(a)) classes |= CLASS_DROPS;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
+    if (!exact && a->overflows) classes |= CLASS_OVERFLOWS;
     return classes;
 }
 
@@ -346,6 +263,12 @@ static bool holds(Attempt *a) {
     return false;
 }
 static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
+/* Does it hold whatever the numbers are that their types round? */
+static void for_any_literals(Attempt *a) {
+    a->prover.literals = true;
+    import_init(&a->import);
+    a->any_literals = outputs_equal(a);
+}
 static void classify(Attempt *a) {
     import_init(&a->import);
     a->proof.classes = float_classes(a, a->exact);
@@ -379,6 +302,11 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
         if (!stage(a, same_operations)) a->exact = false;
         a->proof.proved = holds(a);
     }
+    if (a->proof.proved) a->literals = literals_of(w, arena, i);
+    if (a->proof.proved && a->literals.unfit && !a->literals.differ && !a->exact &&
+        !stage(a, for_any_literals))
+        a->any_literals = false;
+    a->prover.literals = false;
     if (a->proof.proved && !stage(a, classify))
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);

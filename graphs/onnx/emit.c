@@ -29,7 +29,7 @@ static bool in_capitals(Draft *d) {
     return true;
 }
 
-static bool item_export(Draft *d, char *text) {
+static bool one_item(Draft *d, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) {
         *same = 0;
@@ -40,7 +40,7 @@ static bool item_export(Draft *d, char *text) {
     }
     if (colon && !equal) {
         *colon = 0;
-        return strcmp(colon + 1, "ignore") == 0 || draft_special(d, text, colon + 1);
+        return strcmp(colon + 1, "ignore") == 0 || item_export(d, text, colon + 1);
     }
     if (equal) *equal = 0;
     int attr = draft_attr(d, text);
@@ -98,7 +98,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
             size_t n = strcspn(at, " ");
             char *item = arena_string(d->w->arena, at, n);
             bool later = strchr(item, ':') && !strchr(item, '=');
-            if (later == (pass == 1) && !item_export(d, item)) return false;
+            if (later == (pass == 1) && !one_item(d, item)) return false;
             at += n;
         }
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),

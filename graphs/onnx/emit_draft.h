@@ -42,6 +42,6 @@ bool draft_input(Draft *, int attr, int place, bool list);
    shows. */
 Value draft_size(Draft *, Poly);
 
-/* An item X:SPECIAL of the tables (ops/operator.h) inverted: emit_special.c. */
-bool draft_special(Draft *, const char *ours, const char *name);
+/* items.c: an item X:SPECIAL of the operator's table, inverted. */
+bool item_export(Draft *, const char *ours, const char *name);
 #endif

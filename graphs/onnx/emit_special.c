@@ -1,27 +1,24 @@
-/* emit_special.c -- the items of the importer's tables that are done by name (special.c), read
-   backwards. */
-#include "graphs/onnx/emit_draft.h"
+/* emit_special.c -- the items of items.def on export: what special*.c reads, written. */
+#include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <string.h>
 
-typedef bool (*Inverse)(Draft *, int attr);
-
-static bool plain_pads(Draft *d, int attr) { return draft_ints(d, "pads", d->attr[attr].ints); }
-static bool nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
-static bool never(Draft *d, int attr) {
+bool export_pads_attribute(Draft *d, int attr) { return draft_ints(d, "pads", d->attr[attr].ints); }
+bool export_nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
+bool export_never(Draft *d, int attr) {
     return (void)attr, draft_fail(d, "another spelling says it");
 }
-static bool stretched(Draft *d, int attr) { return (void)attr, d->stretched = true; }
+bool export_stretched(Draft *d, int attr) { return (void)attr, d->stretched = true; }
 
 /* Without any axis it is one of each element. */
-static bool some_axes(Draft *d, int attr) {
+bool export_axes(Draft *d, int attr) {
     if (d->attr[attr].ints.n) return true;
     bool has = model_opset(d->m, (Slice){0}) >= (strcmp(d->e->type, "ReduceSum") ? 18 : 13);
     return has ? draft_int(d, "noop_with_empty_axes", 1)
                : draft_fail(d, "a reduction over no axis");
 }
 
-static bool spatial(Draft *d, int attr) {
+bool export_axes_spatial(Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
     PolyList axes = d->attr[attr].ints;
     int64_t a;
@@ -33,14 +30,14 @@ static bool spatial(Draft *d, int attr) {
     return true;
 }
 
-static bool keepdims(Draft *d, int attr) {
+bool export_keepdims(Draft *d, int attr) {
     bool has = strncmp(d->e->type, "Reduce", 6) == 0 || strncmp(d->e->type, "Arg", 3) == 0;
     (void)attr;
     return has ? draft_int(d, "keepdims", d->kept)
                : d->kept || draft_fail(d, "it keeps reduced axes");
 }
 
-static bool flat(Draft *d, int attr) {
+bool export_axis_last(Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
     int64_t a;
     if (!x || !poly_constant(d->w, d->attr[attr].ints.v[0], &a) ||
@@ -49,7 +46,7 @@ static bool flat(Draft *d, int attr) {
     return draft_int(d, "axis", x->dim.n - 1);
 }
 
-static bool slice(Draft *d, int attr) {
+bool export_slice(Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
     PolyList start = draft_list(d, "starts"), size = draft_list(d, "sizes"),
              step = draft_list(d, "steps");
@@ -83,7 +80,7 @@ static bool slice(Draft *d, int attr) {
     return unit || draft_list_slot(d, 4, (PolyList){n, by});
 }
 
-static bool pads(Draft *d, int attr) {
+bool export_pads(Draft *d, int attr) {
     int value = draft_attr(d, "value");
     if (model_opset(d->m, (Slice){0}) < 11)
         return draft_ints(d, "pads", d->attr[attr].ints) &&
@@ -93,7 +90,7 @@ static bool pads(Draft *d, int attr) {
 
 /* 0 where the size is that of the same axis of x, -1 for one that is neither a number nor such a
    one. */
-static bool shape_onnx(Draft *d, int attr) {
+bool export_reshape(Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
     PolyList list = d->attr[attr].ints;
     Poly *v = ARENA_NEW(d->w->arena, Poly, list.n);
@@ -122,7 +119,7 @@ static bool shape_onnx(Draft *d, int attr) {
                                              : draft_list_slot(d, 1, out);
 }
 
-static bool expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
+bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
 /* Whole factors as scales, all that older versions have. */
 static bool scales(Draft *d, PolyList list) {
     const Type *x = draft_type(d, 0);
@@ -141,7 +138,7 @@ static bool scales(Draft *d, PolyList list) {
                       constant_make(d->w, &type, blob_put(d->w, v, sizeof *v * (size_t)list.n)));
 }
 
-static bool resize(Draft *d, int attr) {
+bool export_resize(Draft *d, int attr) {
     if (model_opset(d->m, (Slice){0}) < 11) return scales(d, d->attr[attr].ints);
     Type none = {.dtype = DT_FLOAT, .known = true, .dim = {1, {0}}};
     Value empty =
@@ -150,7 +147,7 @@ static bool resize(Draft *d, int attr) {
            draft_list_slot(d, 3, d->attr[attr].ints);
 }
 
-static bool tensor(Draft *d, int attr) {
+bool export_value_tensor(Draft *d, int attr) {
     int at = draft_attr(d, "dtype");
     double value;
     DType dtype = at < 0 ? DT_FLOAT : (DType)d->attr[at].word;
@@ -167,9 +164,15 @@ static bool tensor(Draft *d, int attr) {
 }
 
 static Value cast(World *w, Value v, DType dtype) {
-    Attr attr = {.word = (int)dtype};
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
     const char *why;
-    return v ? node_make(w, &op_cast, &attr, 1, &v, 1, &why) : 0;
+    const int to = attrs_find(op_cast.attrs, "to");
+    attr[to].word = (int)dtype;
+    given[to] = true;
+    return v && node_attrs(w, &op_cast, v, given, attr, &why)
+               ? node_make(w, &op_cast, attr, 1, &v, 1, &why)
+               : 0;
 }
 
 static Value scalar(Draft *d, Poly p, DType dtype) {
@@ -185,7 +188,7 @@ static Value scalar(Draft *d, Poly p, DType dtype) {
     element_set_integer(dtype, bytes, 0, v);
     return constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(dtype, 1)));
 }
-static bool range(Draft *d, int attr) {
+bool export_range(Draft *d, int attr) {
     PolyList start = draft_list(d, "start"), n = draft_list(d, "n"), step = draft_list(d, "step");
     DType dtype = (DType)d->attr[draft_attr(d, "dtype")].word;
     (void)attr;
@@ -195,34 +198,22 @@ static bool range(Draft *d, int attr) {
     return a && b && c && draft_slot(d, 0, a) && draft_slot(d, 1, b) && draft_slot(d, 2, c);
 }
 
-static bool equation(Draft *d, int attr) {
-    const char *text = emit_letters(d->w, d->attr[attr].ints, d->node.nin);
-    if (!text) return draft_fail(d, "more letters than there are");
-    return draft_new(d, "equation", 3)->text = text, true;
-}
-static bool rotary(Draft *d, int attr) {
-    int64_t h;
-    Dims x = draft_type(d, 0)->dim, cosine = draft_type(d, 1)->dim;
-    Poly n = cosine.v[cosine.n - 1];
-    (void)attr;
-    if (x.n == 4 && poly_scale(d->w, n, 2) == x.v[3]) return true;
-    return poly_constant(d->w, n, &h) ? draft_int(d, "rotary_embedding_dim", 2 * h)
-                                      : draft_fail(d, "a size that is no number");
-}
-static bool hidden(Draft *d, int attr) { return draft_put(d, "hidden_size", attr); }
+bool export_hidden(Draft *d, int attr) { return draft_put(d, "hidden_size", attr); }
 /* The type that the node has by itself, or output_dtype. */
 static bool output_dtype(Draft *d, int attr, DType itself) {
     if ((DType)d->attr[attr].word == itself) return true;
     return model_opset(d->m, (Slice){0}) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].word)
                                                : draft_fail(d, "another element type");
 }
-static bool quantized(Draft *d, int attr) {
+bool export_to_quantized(Draft *d, int attr) {
     return output_dtype(d, attr, draft_type(d, 2) ? draft_type(d, 2)->dtype : DT_UINT8);
 }
-static bool to_scale(Draft *d, int attr) { return output_dtype(d, attr, draft_type(d, 1)->dtype); }
-static bool trains(Draft *d, int attr) { return (void)attr, draft_int(d, "training_mode", 1); }
+bool export_to_scale(Draft *d, int attr) { return output_dtype(d, attr, draft_type(d, 1)->dtype); }
+bool export_trains_by_attribute(Draft *d, int attr) {
+    return (void)attr, draft_int(d, "training_mode", 1);
+}
 /* tanh need not be said. */
-static bool activation(Draft *d, int attr) {
+bool export_activation(Draft *d, int attr) {
     static const char *const relu[] = {"Relu", "Relu"};
     enum { BIDIRECTIONAL = 2 };
     if (!d->attr[attr].word) return true;
@@ -231,72 +222,13 @@ static bool activation(Draft *d, int attr) {
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;
 }
-static bool trains_by_input(Draft *d, int attr) {
+bool export_trains_by_input(Draft *d, int attr) {
     Type type = {.dtype = DT_BOOL, .known = true};
     (void)attr;
     return draft_slot(d, 2, constant_make(d->w, &type, blob_put(d->w, "\1", 1)));
 }
-static bool dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
-static bool second_input(Draft *d, int attr) { return draft_input(d, attr, 2, false); }
-static bool dft_length(Draft *d, int attr) {
+bool export_dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
+bool export_axis_dft(Draft *d, int attr) { return draft_input(d, attr, 2, false); }
+bool export_length_dft(Draft *d, int attr) {
     return d->attr[attr].ints.v[0] ? draft_input(d, attr, 1, false) : draft_slot(d, 1, 0);
-}
-
-static const struct {
-    const char *ours, *name;
-    Inverse fn;
-} table[] = {
-    {"letters", "equation", equation},
-    {"hidden", "recurrent", hidden},
-    {"activation", "recurrent", activation},
-    {"activations", "gru", nothing},
-    {"activations", "lstm", nothing},
-    {"dim", "rotary", rotary},
-    {"to", "quantized", quantized},
-    {"to", "scale", to_scale},
-    {"n", "nonzero", nothing},
-    {"n", "compress", nothing},
-    {"n", "unique", nothing},
-    {"axis", "list", nothing},
-    {"import", "only", never},
-    {"kept", "nms", nothing},
-    {"pads", "auto_pad", plain_pads},
-    {"kernel_shape", "check", nothing},
-    {"perm", "reversed", nothing},
-    {"axes", "all", some_axes},
-    {"axes", "spatial", spatial},
-    {"keepdims", "reinsert", keepdims},
-    {"axis", "flatten", flat},
-    {"inputs", "fold", stretched},
-    {"inputs", "stretch", stretched},
-    {"factors", "stretch", nothing},
-    {"c", "stretch", stretched},
-    {"broadcast", "axis", never},
-    {"pads", "center", never},
-    {"slice", "axes", slice},
-    {"pads", "axes", pads},
-    {"sizes", "equal", nothing},
-    {"shape", "onnx", shape_onnx},
-    {"shape", "expand", expand},
-    {"value", "tensor", tensor},
-    {"range", "count", range},
-    {"sizes", "resize", resize},
-    {"axes", "resize", nothing},
-    {"sizes", "resample", nothing},
-    {"pads", "transposed", plain_pads},
-    {"training", "attribute", trains},
-    {"training", "off", nothing},
-    {"training", "input", trains_by_input},
-    {"dtype", "like", dtype},
-    {"axis", "dft", second_input},
-    {"length", "dft", dft_length},
-    {"rank", "3", nothing},
-    {"rank", "kernel", nothing},
-};
-
-bool draft_special(Draft *d, const char *ours, const char *name) {
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        if (strcmp(table[k].name, name) == 0 && strcmp(table[k].ours, ours) == 0)
-            return table[k].fn(d, draft_attr(d, ours));
-    return draft_fail(d, "another spelling says it");
 }

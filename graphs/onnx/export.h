@@ -40,8 +40,6 @@ bool emit_node(Model *, NodeId, const Around *, Emit *, const char **why);
 Value emit_thin(World *, Value, int rank, const Around *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
-/* Einsum's equation; NULL: too many letters. */
-const char *emit_letters(World *, PolyList, int nin);
 bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
 Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[],
                  const char *name, const char *doc); /* contents of a NodeProto */

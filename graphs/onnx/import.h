@@ -76,37 +76,9 @@ const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
 bool normalize_by_tables(Import *, Value out[]);
 bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */
 
-/* special.c: items X:SPECIAL of ops/op.h, by name. */
-bool special_import(Import *, const char *ours, const char *special);
-bool special_known(const char *ours, const char *special); /* there is such an item */
-bool special_value_tensor(Import *, int attr);
-bool special_range_count(Import *, int attr);
-bool special_sizes_resize(Import *, int attr);
-bool special_axes_resize(Import *, int attr);
-bool special_sizes_resample(Import *, int attr);
-bool special_pads_transposed(Import *, int attr);
-bool special_letters(Import *, int attr); /* special_form.c */
-bool special_hidden(Import *, int attr);
-bool special_activation(Import *, int attr);
-bool special_activations_gru(Import *, int attr);
-bool special_activations_lstm(Import *, int attr);
-bool special_rotary(Import *, int attr);
-bool special_to_quantized(Import *, int attr);
-bool special_to_scale(Import *, int attr);
-bool special_axis_dft(Import *, int attr);
-bool special_length_dft(Import *, int attr);
-bool special_rank_3(Import *, int attr);
-bool special_rank_kernel(Import *, int attr);
-bool special_training_attribute(Import *, int attr);
-bool special_training_input(Import *, int attr);
-bool special_training_off(Import *, int attr);
-bool special_shape_like(Import *, int attr);
-bool special_dtype_like(Import *, int attr);
-bool special_count_nonzero(Import *, int attr); /* special_count.c */
-bool special_count_compress(Import *, int attr);
-bool special_count_unique(Import *, int attr);
-bool special_axis_list(Import *, int attr);
-bool special_count_nms(Import *, int attr);
+/* items.c: an item X:SPECIAL of the operator's table. */
+bool item_import(Import *, const char *ours, const char *special);
+bool item_known(const Op *, const char *ours, const char *special); /* there is such an item */
 
 /* stretch.c: NumPy's broadcasting made explicit. */
 Value reshape_to(Import *, Value, Dims);

@@ -1,5 +1,6 @@
 /* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap;
-   its items are described in ops/op.h). Entries are tried in order; an entry fails as soon as an
+   its items are described in ops/operator.h and in
+   items.def). Entries are tried in order; an entry fails as soon as an
    item does, and the node that no entry fits is opaque: its bytes are carried through, it has the
    types that the file says, and the reason is kept. Invariant: the result depends on the node, its
    input values and the model only, so a node can be normalised again on other inputs to see whether
@@ -261,14 +262,14 @@ static bool must_equal(Import *s, const char *name, const char *value) {
 }
 
 /* One item; `text` may be changed. */
-static bool item_import(Import *s, char *text) {
+static bool one_item(Import *s, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) return *same = 0, must_equal(s, text + (*text == '+'), same + 2);
     if (colon && !equal) {
         *colon = 0;
         Their t;
         if (strcmp(colon + 1, "ignore") == 0) return their(s, text, &t), true;
-        return special_import(s, text, colon + 1) && !s->why;
+        return item_import(s, text, colon + 1) && !s->why;
     }
     if (equal) *equal = 0;
     int attr = our_attr(s->op, text);
@@ -292,7 +293,7 @@ static bool items_import(Import *s, const char *items) {
             size_t n = strcspn(at, " ");
             char *item = arena_string(s->w->arena, at, n);
             bool special = strchr(item, ':') && !strchr(item, '=');
-            if (special == (pass == 1) && !item_import(s, item)) return false;
+            if (special == (pass == 1) && !one_item(s, item)) return false;
             at += n;
         }
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)

@@ -1,11 +1,9 @@
-/* special.c -- the special items of ops/op.h on import: attributes that ONNX states in another form
-   than we do. One function each, found by name. What a size depends on may be a polynomial; where
-   ONNX clamps, the polynomial says so with min, so that nothing is assumed of sizes that a valid
-   model need not fulfil. */
-#include "graphs/onnx/import.h"
+/* special.c -- the items of items.def on import: attributes that ONNX states in another form than
+   we do. One function each. What a size depends on may be a polynomial; where ONNX clamps, the
+   polynomial says so with min, so that nothing is assumed of sizes that a valid model need not
+   fulfil. */
+#include "graphs/onnx/items.h"
 #include <string.h>
-
-typedef bool (*Special)(Import *, int attr);
 
 static Poly whole(Import *s, int64_t v) { return poly_int(s->w, v); }
 static bool given_attr(Import *s, const char *name, PolyList *out) {
@@ -62,7 +60,7 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
     return true;
 }
 
-static bool auto_pad(Import *s, int attr) {
+bool import_auto_pad(Import *s, int attr) {
     PolyList pads, kernel = {0}, stride, dilation;
     const Dims *x = dims_of(s, 0), *w;
     if (!x || x->n < 2) return import_fail(s, "too few axes");
@@ -92,7 +90,7 @@ static bool auto_pad(Import *s, int attr) {
     return give_ints(s, attr, 2 * n, v), true;
 }
 
-static bool kernel_check(Import *s, int attr) {
+bool import_kernel_shape(Import *s, int attr) {
     Their t;
     PolyList list;
     (void)attr;
@@ -105,7 +103,7 @@ static bool kernel_check(Import *s, int attr) {
     return true;
 }
 
-static bool perm_reversed(Import *s, int attr) {
+bool import_perm(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
     if (!x || s->given[attr]) return x != NULL;
@@ -113,7 +111,7 @@ static bool perm_reversed(Import *s, int attr) {
     return give_ints(s, attr, x->n, v), true;
 }
 
-static bool axes_all(Import *s, int attr) {
+bool import_axes(Import *s, int attr) {
     bool none = their_int(s, "noop_with_empty_axes", 0) == 1;
     if (s->given[attr] && s->attr[attr].ints.n) return true;
     const Dims *x = dims_of(s, 0);
@@ -124,7 +122,7 @@ static bool axes_all(Import *s, int attr) {
     return x != NULL;
 }
 
-static bool axes_spatial(Import *s, int attr) {
+bool import_axes_spatial(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
     for (int k = 2; x && k < x->n; k++) v[k - 2] = whole(s, k);
@@ -133,26 +131,26 @@ static bool axes_spatial(Import *s, int attr) {
     return x != NULL;
 }
 
-static bool keepdims(Import *s, int attr) {
+bool import_keepdims(Import *s, int attr) {
     (void)attr;
     s->keepdims = their_int(s, "keepdims", 1) != 0;
     return true;
 }
 
-static bool axis_flatten(Import *s, int attr) {
+bool import_axis_flatten(Import *s, int attr) {
     (void)attr;
     s->flatten = true, s->flatten_at = their_int(s, "axis", 1);
     return true;
 }
 
-static bool fold(Import *s, int attr) { return (void)attr, s->fold = true; }
-static bool import_only(Import *s, int attr) { return (void)s, (void)attr, true; }
-static bool stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
-static bool stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
+bool import_fold(Import *s, int attr) { return (void)attr, s->fold = true; }
+bool import_nothing(Import *s, int attr) { return (void)s, (void)attr, true; }
+bool import_stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
+bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
 /* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0
    from `axis` on. */
-static bool broadcast_axis(Import *s, int attr) {
+bool import_broadcast_axis(Import *s, int attr) {
     (void)attr;
     bool stretched = their_int(s, "broadcast", 0) == 1;
     const Dims *a = dims_of(s, 0), *b = dims_of(s, 1);
@@ -204,7 +202,7 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
     return !overflow_noted(s->w);
 }
 
-static bool slice_axes(Import *s, int attr) {
+bool import_slice(Import *s, int attr) {
     (void)attr;
     PolyList from, to, axes, steps;
     const Dims *x = dims_of(s, 0);
@@ -237,7 +235,7 @@ static bool slice_axes(Import *s, int attr) {
     return true;
 }
 
-static bool pads_axes(Import *s, int attr) {
+bool import_pads(Import *s, int attr) {
     PolyList pads, axes;
     const Dims *x = dims_of(s, 0);
     if (!x || !list_from(s, "pads", 1, &pads)) return import_fail(s, "pads are missing");
@@ -260,7 +258,7 @@ static bool pads_axes(Import *s, int attr) {
     return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
-static bool pads_center(Import *s, int attr) {
+bool import_pads_center(Import *s, int attr) {
     PolyList sizes, axes;
     const Dims *x = dims_of(s, 0);
     if (!x || !input_list(s, 1, &sizes)) return import_fail(s, "sizes are missing");
@@ -280,7 +278,7 @@ static bool pads_center(Import *s, int attr) {
     return give_ints(s, attr, 2 * x->n, v), true;
 }
 
-static bool equal_sizes(Import *s, int attr) {
+bool import_split(Import *s, int attr) {
     int parts = s->n->x.nout, at = our_attr(s->op, "axis");
     if (their_int(s, "num_outputs", parts) != parts)
         return import_fail(s, "num_outputs is not the number of outputs");
@@ -310,7 +308,7 @@ static bool infer(Import *s, Dims *d, int hole, Poly total) {
     return true;
 }
 
-static bool shape_onnx(Import *s, int attr) {
+bool import_reshape(Import *s, int attr) {
     PolyList list;
     const Dims *x = dims_of(s, 0);
     bool allow = their_int(s, "allowzero", 0) == 1;
@@ -333,7 +331,7 @@ static bool shape_onnx(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-static bool shape_squeeze(Import *s, int attr) {
+bool import_squeeze(Import *s, int attr) {
     PolyList axes;
     const Dims *x = dims_of(s, 0);
     bool drop[RANK_MAX] = {0};
@@ -352,7 +350,7 @@ static bool shape_squeeze(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-static bool shape_unsqueeze(Import *s, int attr) {
+bool import_unsqueeze(Import *s, int attr) {
     PolyList axes;
     const Dims *x = dims_of(s, 0);
     bool added[RANK_MAX] = {0};
@@ -364,7 +362,7 @@ static bool shape_unsqueeze(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-static bool shape_flatten(Import *s, int attr) {
+bool import_flatten(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     int64_t at = their_int(s, "axis", 1);
     if (!x) return false;
@@ -377,7 +375,7 @@ static bool shape_flatten(Import *s, int attr) {
 
 /* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another
    operator's. */
-static bool shape_same(Import *s, int attr) {
+bool import_same(Import *s, int attr) {
     s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
     const Dims *x = s->same ? NULL : dims_of(s, 0);
     Type type;
@@ -392,7 +390,7 @@ static bool shape_same(Import *s, int attr) {
     return x || s->same;
 }
 
-static bool shape_expand(Import *s, int attr) {
+bool import_expand(Import *s, int attr) {
     PolyList list;
     const Dims *x = dims_of(s, 0);
     if (!x || !list_from(s, NULL, 1, &list) || list.n > RANK_MAX)
@@ -403,83 +401,9 @@ static bool shape_expand(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-static bool to_like(Import *s, int attr) {
+bool import_to_like(Import *s, int attr) {
     const Type *t = s->nin > 1 && s->in[1] ? value_type(s->w, s->in[1]) : NULL;
     if (!t || !t->dtype) return import_fail(s, "the element type of input 1 is not known");
     s->taken |= 2, s->attr[attr].word = (int)t->dtype;
     return s->given[attr] = true;
-}
-
-static const struct {
-    const char *ours, *name;
-    Special fn;
-} table[] = {
-    {"pads", "auto_pad", auto_pad},
-    {"kernel_shape", "check", kernel_check},
-    {"perm", "reversed", perm_reversed},
-    {"axes", "all", axes_all},
-    {"axes", "spatial", axes_spatial},
-    {"keepdims", "reinsert", keepdims},
-    {"axis", "flatten", axis_flatten},
-    {"inputs", "fold", fold},
-    {"inputs", "stretch", stretch},
-    {"factors", "stretch", stretch},
-    {"c", "stretch", stretch_c},
-    {"broadcast", "axis", broadcast_axis},
-    {"slice", "axes", slice_axes},
-    {"pads", "axes", pads_axes},
-    {"pads", "center", pads_center},
-    {"sizes", "equal", equal_sizes},
-    {"shape", "onnx", shape_onnx},
-    {"shape", "squeeze", shape_squeeze},
-    {"shape", "unsqueeze", shape_unsqueeze},
-    {"shape", "flatten", shape_flatten},
-    {"shape", "same", shape_same},
-    {"shape", "expand", shape_expand},
-    {"to", "like", to_like},
-    {"letters", "equation", special_letters},
-    {"hidden", "recurrent", special_hidden},
-    {"activation", "recurrent", special_activation},
-    {"activations", "gru", special_activations_gru},
-    {"activations", "lstm", special_activations_lstm},
-    {"dim", "rotary", special_rotary},
-    {"to", "quantized", special_to_quantized},
-    {"to", "scale", special_to_scale},
-    {"axis", "dft", special_axis_dft},
-    {"length", "dft", special_length_dft},
-    {"rank", "3", special_rank_3},
-    {"rank", "kernel", special_rank_kernel},
-    {"training", "attribute", special_training_attribute},
-    {"training", "input", special_training_input},
-    {"training", "off", special_training_off},
-    {"shape", "like", special_shape_like},
-    {"dtype", "like", special_dtype_like},
-    {"n", "nonzero", special_count_nonzero},
-    {"n", "compress", special_count_compress},
-    {"n", "unique", special_count_unique},
-    {"axis", "list", special_axis_list},
-    {"import", "only", import_only},
-    {"kept", "nms", special_count_nms},
-    {"value", "tensor", special_value_tensor},
-    {"range", "count", special_range_count},
-    {"sizes", "resize", special_sizes_resize},
-    {"sizes", "resample", special_sizes_resample},
-    {"axes", "resize", special_axes_resize},
-    {"pads", "transposed", special_pads_transposed},
-};
-
-bool special_known(const char *ours, const char *special) {
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        if (!strcmp(table[k].name, special) && !strcmp(table[k].ours, ours)) return true;
-    return false;
-}
-
-bool special_import(Import *s, const char *ours, const char *special) {
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        if (strcmp(table[k].name, special) == 0 &&
-            (!table[k].ours || strcmp(table[k].ours, ours) == 0)) {
-            bool ok = table[k].fn(s, our_attr(s->op, ours));
-            return ok && overflow_noted(s->w) ? import_fail(s, "sizes beyond 64 bits") : ok;
-        }
-    return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, special);
 }

@@ -1,7 +1,7 @@
 /* special_count.c -- sizes that depend on data. Where data is at hand they are counted, by running
    the node itself with the greatest number there can be: rows that it does not need hold -1. Else
    such a size is a symbol of its own, made once for a node. */
-#include "graphs/onnx/import.h"
+#include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 
 static bool give_count(Import *s, int attr, Poly n) {
@@ -28,7 +28,7 @@ static bool computed(Import *s, int attr, Poly most, int nin, int nout, Type *t,
     return v && import_data(s, v + (Value)(nout - 1), t, bytes);
 }
 
-bool special_count_nonzero(Import *s, int attr) {
+bool import_count_nonzero(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     Type t;
     const void *bytes;
@@ -41,7 +41,7 @@ bool special_count_nonzero(Import *s, int attr) {
     return give_count(s, attr, poly_int(s->w, n));
 }
 
-bool special_count_compress(Import *s, int attr) {
+bool import_count_compress(Import *s, int attr) {
     Type t;
     const void *bytes;
     int64_t all, n = 0;
@@ -53,7 +53,7 @@ bool special_count_compress(Import *s, int attr) {
 }
 
 /* Without an axis x is a list. */
-bool special_axis_list(Import *s, int attr) {
+bool import_axis_list(Import *s, int attr) {
     const Type *x = s->nin && !s->given[attr] ? import_type(s, s->in[0]) : NULL;
     if (!x) return s->given[attr];
     Value *in = arena_copy(s->w->arena, s->in, sizeof(Value) * (size_t)s->nin);
@@ -62,7 +62,7 @@ bool special_axis_list(Import *s, int attr) {
 }
 
 /* Each of them is there once or more, what is left over is not there. */
-bool special_count_unique(Import *s, int attr) {
+bool import_count_unique(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     Type t;
     const void *bytes;
@@ -77,7 +77,7 @@ bool special_count_unique(Import *s, int attr) {
     return give_count(s, attr, poly_int(s->w, n));
 }
 
-bool special_count_nms(Import *s, int attr) {
+bool import_count_nms(Import *s, int attr) {
     const Type *scores = s->nin > 1 && import_type(s, s->in[0]) ? import_type(s, s->in[1]) : NULL;
     int most = our_attr(s->op, "most");
     Type t;

@@ -1,6 +1,6 @@
 /* special_sizes.c -- the special items whose result are sizes: fill, range, resize, transposed
    convolution. */
-#include "graphs/onnx/import.h"
+#include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void give_dtype(Import *s, DType d) {
     if (k >= 0) s->attr[k].word = (int)d, s->given[k] = true;
 }
 
-bool special_value_tensor(Import *s, int attr) {
+bool import_value_tensor(Import *s, int attr) {
     Their t;
     Tensor tensor;
     Value v = 0;
@@ -36,7 +36,7 @@ bool special_value_tensor(Import *s, int attr) {
     return true;
 }
 
-bool special_range_count(Import *s, int attr) {
+bool import_range(Import *s, int attr) {
     PolyList start, limit, delta;
     int64_t step, none;
     (void)attr;
@@ -89,7 +89,7 @@ static bool scales_of(Import *s, int *n, double factor[]) {
     return *n > 0 || import_fail(s, "no scales");
 }
 
-bool special_sizes_resize(Import *s, int attr) {
+bool import_resize(Import *s, int attr) {
     PolyList sizes = {0}, axes = {0};
     double factor[RANK_MAX];
     int n = 0;
@@ -142,7 +142,7 @@ static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
     return *out = poly_int(s->w, (int64_t)floor(product)), true;
 }
 
-bool special_sizes_resample(Import *s, int attr) {
+bool import_resample(Import *s, int attr) {
     PolyList sizes = {0}, axes = {0};
     Their policy;
     double factor[RANK_MAX];
@@ -170,8 +170,6 @@ bool special_sizes_resample(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-bool special_axes_resize(Import *s, int attr) { return (void)s, (void)attr, true; }
-
 static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
     int a = our_attr(s->op, name);
     return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k]
@@ -180,7 +178,7 @@ static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
 
 /* Total pads of a transposed convolution are what its full size has more than the wanted one; what
    it has less is added at the end. */
-bool special_pads_transposed(Import *s, int attr) {
+bool import_pads_transposed(Import *s, int attr) {
     PolyList pads, shape;
     const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
                *w = x ? import_type(s, s->in[1]) : NULL;

@@ -79,8 +79,8 @@ static void man_exit_status(Text *t) {
 }
 
 static void man_others(Text *t, const char *name) {
-    static const char *const programs[] = {"export-rules", "generate-rules", "optimize-model",
-                                           "run-model", "verify-rules"};
+    static const char *const programs[] = {"compare-rules",  "export-rules", "generate-rules",
+                                           "optimize-model", "run-model",    "verify-rules"};
     const char *before = "";
     text_add(t, ".SH SEE ALSO\n");
     for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {

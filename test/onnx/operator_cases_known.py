@@ -555,3 +555,26 @@ def roialign(case):
         "coordinate_transformation_mode": case.attrs["align"],
         "mode": case.attrs["mode"],
     }
+
+
+def det(case):
+    """Also of a matrix that has no inverse."""
+    n = 1 + case.below(5)
+    x = case.tensor(*case.random.choice([(n, n), (2, n, n), (2, 3, n, n)]))
+    if n > 1 and case.below(3) == 0:
+        x[..., 1, :] = 2 * x[..., 0, :]
+    case.inputs, case.type = [x], "Det"
+
+
+def unpool(case):
+    """As if windows of these sizes had been pooled."""
+    n = [1 + case.below(3) for _ in range(1 + case.below(2))]
+    kernel, strides = ([1 + case.below(3) for _ in n] for _ in range(2))
+    strides = [max(k, s) for k, s in zip(kernel, strides)]
+    sizes = [2, 2] + [(m - 1) * s + k for m, s, k in zip(n, strides, kernel)]
+    x = case.tensor(2, 2, *n)
+    places = np.array(case.random.sample(range(int(np.prod(sizes))), x.size), np.int64)
+    case.inputs, case.attrs["shape"] = [x, places.reshape(x.shape)], sizes
+    case.type, case.onnx_attrs = "MaxUnpool", {"kernel_shape": kernel, "strides": strides}
+    if case.below(2):
+        case.onnx_inputs = case.inputs + [np.array(sizes, np.int64)]

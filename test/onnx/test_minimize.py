@@ -1,4 +1,4 @@
-"""The program generate-rules on rules that are there: what follows from proved ones, their basis,
+"""The program compare-rules: what follows from proved ones, their basis,
 what search wants."""
 
 import os
@@ -10,7 +10,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 KEPT = os.path.join(ROOT, "rules/generated")
 
 
-def run(*arguments, program="generate-rules"):
+def run(*arguments, program="compare-rules"):
     """Exit code, output and errors of a program of the build folder."""
     done = subprocess.run(
         [os.path.join(BUILD, program), *arguments],
@@ -36,7 +36,7 @@ def names(text):
 
 def test_taso_s_file_beside_the_proved_rules():
     """122 of 133; each line says by which rules."""
-    code, out, _ = run("--derive", "test/cases/taso/graph_subst.pb", "rules/generated/taso-3.rules")
+    code, out, _ = run("derive", "test/cases/taso/graph_subst.pb", "rules/generated/taso-3.rules")
     assert code == 0
     assert out.splitlines()[-1] == "122 derived, 11 not derived"
     known = set(names(read(os.path.join(KEPT, "taso-3.rules"))))
@@ -55,7 +55,7 @@ def test_a_proof_that_was_edited_derives_nothing(tmp_path):
         read(os.path.join(KEPT, "taso-3.rules")).replace("class=exact", "class=rounds", 1),
         encoding="utf-8",
     )
-    code, _, err = run("--derive", "test/cases/taso/graph_subst.pb", str(path))
+    code, _, err = run("derive", "test/cases/taso/graph_subst.pb", str(path))
     assert code == 1 and "taso-3-" in err
 
 
@@ -64,11 +64,11 @@ def test_the_committed_basis_is_found_again(tmp_path):
     kept = read(os.path.join(KEPT, "taso-3.rules"))
     plain, out, basis = tmp_path / "plain.rules", tmp_path / "out.rules", tmp_path / "basis.rules"
     plain.write_text(kept.replace("# basis\n", ""), encoding="utf-8")
-    code, _, err = run("-q", "--proved", str(plain), "-o", str(out), "--basis", str(basis))
+    code, _, err = run("part", "-q", str(plain), "-o", str(out), "--basis", str(basis))
     assert code == 0, err
     assert read(out) == kept
     assert names(read(basis)) == re.findall(r"^# basis\nrule (\S+)$", kept, re.M)
-    code, said, _ = run("--derive", str(plain), str(basis))
+    code, said, _ = run("derive", str(plain), str(basis))
     assert code == 0 and int(said.splitlines()[-1].split()[0]) >= 0.95 * len(names(kept))
 
 
@@ -101,15 +101,30 @@ def test_basis_and_search_set(tmp_path):
         tmp_path / "gains.rules",
         tmp_path / "trades.rules",
     )
-    assert run("-q", "--proved", str(proved), "--basis", str(basis))[0] == 0
+    assert run("part", "-q", str(proved), "--basis", str(basis))[0] == 0
     assert names(read(basis)) == ["twice", "apart"]
-    assert run("-q", "--search", str(gains), "--trades", str(trades), str(proved))[0] == 0
+    assert run("choose", "-o", str(gains), "--trades", str(trades), str(proved))[0] == 0
     assert names(read(gains)) == ["twice", "apart-back"] and not names(read(trades))
     assert read(gains).count("\nproved ") == 1  # apart-back is to be proved
     library = tmp_path / "library.rules"
     library.write_text(read(basis).split("\n\n")[0] + "\n", encoding="utf-8")
-    assert run("-q", "--search", str(gains), "--beside", str(library), str(proved))[0] == 0
+    assert run("choose", str(proved), "-o", str(gains), "--beside", str(library))[0] == 0
     assert names(read(gains)) == ["apart-back"]
+
+
+def test_commands_know_their_options():
+    """Another command's option, a missing command and missing files are usage errors."""
+    for words, what in (
+        ((), "expected a command"),
+        (("search",), "expected a command"),
+        (("derive", "one.rules"), "derive RULES KNOWN.."),
+        (("part", "a", "b"), "part VERDICTS"),
+        (("part", "a"), "--out or --basis"),
+        (("choose", "a", "--basis", "b"), "--basis: the command choose has no such option"),
+        (("part", "a", "-o", "b", "--unproved"), "--unproved: the command part"),
+    ):
+        code, _, err = run(*words)
+        assert code == 2 and what in err, (words, err)
 
 
 def test_search_has_the_gains_beside_the_library():

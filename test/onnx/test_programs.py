@@ -8,7 +8,14 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.abspath(os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build")))
 PROGRAMS = [
     name
-    for name in ("export-rules", "generate-rules", "optimize-model", "run-model", "verify-rules")
+    for name in (
+        "compare-rules",
+        "export-rules",
+        "generate-rules",
+        "optimize-model",
+        "run-model",
+        "verify-rules",
+    )
     if os.path.exists(os.path.join(BUILD, name))
 ]
 LINKED = {

@@ -118,6 +118,7 @@ def test_no_required_attribute_is_passed_over():
         "letters:equation": {"equation"},
         "shape:unsqueeze": {"axes"},
         "sizes:resize": {"scales"},
+        "shape:unpool": {"kernel_shape"},
     }
     for op, name, version, items in spellings():
         schema = schema_at(name, version)

@@ -152,12 +152,13 @@ static Poly sized(Trial *t, Poly p) {
     return poly_subst(t->w, p, t->instance.nsymbol, t->instance.symbol, to);
 }
 
-/* Numbers become the nearest float, as a model would have them. */
-static Ex sized_real(Trial *t, Ex x) {
+/* Numbers become the nearest float, as a model would have them; what fills a tensor of doubles is a
+   double. */
+static Ex sized_real(Trial *t, Ex x, bool as_double) {
     ExNode n;
     double v;
     if (!x) return x;
-    if (ex_number(t->w, x, &v)) return ex_real(t->w, (double)(float)v);
+    if (ex_number(t->w, x, &v)) return ex_real(t->w, as_double ? v : (double)(float)v);
     ex_get(t->w, x, &n);
     for (int k = 0; n.kind == EX_PARAM && k < t->instance.nreal; k++)
         if (!strcmp(t->instance.real[k], world_text(t->w, n.word)))
@@ -180,11 +181,12 @@ static bool copy_node(Copy *c, NodeId id) {
     if (input_name(t->w, node.out)) return (c->to[id] = copy_input(t, node.out)) != 0;
     for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? c->to[node.in[k]] : 0;
     sig_attr(t->w, node.sig, attr);
+    bool as_double = !node.nin && value_type(t->w, node.out)->dtype == DT_DOUBLE;
     for (int k = 0; k < attrs_count(node.op->attrs); k++) {
         Poly *list = ARENA_NEW(t->arena, Poly, attr[k].ints.n);
         for (int j = 0; j < attr[k].ints.n; j++) list[j] = sized(t, attr[k].ints.v[j]);
         attr[k].ints.v = list;
-        attr[k].real = sized_real(t, attr[k].real);
+        attr[k].real = sized_real(t, attr[k].real, as_double);
     }
     Value y = node_make(t->w, node.op, attr, node.nin, in, node.nout, &why);
     for (int k = 0; k < node.nout; k++) c->to[node.out + (Value)k] = y ? y + (Value)k : 0;
@@ -244,7 +246,7 @@ static void *data(Trial *t, Value v) {
                           (positive || random_below(&t->random, 4) ? 1 : -1));
         if (t->zeros && random_below(&t->random, 4) == 0) real[j] = 0;
         truth[j] = real[j] > 0.6F;
-        if (large) real[j] *= LARGE;
+        if (large) real[j] *= (float)LARGE;
         whole[j] = (int64_t)random_below(&t->random, 2);
     }
     return type == DT_BOOL ? (void *)truth : type == DT_INT64 ? (void *)whole : (void *)real;

@@ -1,0 +1,382 @@
+/* domain.c -- two walks over the definitions of the live nodes: forward, which numbers a value may
+   hold if inputs hold what is usually drawn; backward, from what is indexed to the inputs, which
+   numbers it must hold. Where a sum or product of two values that inputs decide is bounded, each
+   gets its share, so that any two numbers in the shares are right together. */
+#include "graphs/domain.h"
+#include "graphs/oracle.h"
+#include "graphs/rewrite.h"
+#include "ops/core/element.h"
+#include <math.h>
+
+enum {
+    LOOKED_AT = 1 << 20, /* elements of a constant whose range is asked for */
+    WIDEST = 1 << 24     /* a wider domain of integers is none */
+};
+
+typedef struct Range {
+    double low, high;
+    bool open; /* an input decides it, which may be drawn from elsewhere */
+} Range;
+typedef struct Walk {
+    World *w;
+    Sizes sizes;
+    Range *have;     /* by value: what it holds .. */
+    Domain *need;    /* .. and what it must */
+    bool *input;     /* by value: the graph takes it, whatever else computes it */
+    Node node;       /* whose definition is being walked, .. */
+    const Type *out; /* .. of this result */
+} Walk;
+
+Domain domain_any(void) { return (Domain){-INFINITY, INFINITY}; }
+
+static bool is_any(Domain d) { return isinf(d.low) && isinf(d.high); }
+static Range fixed(double low, double high) { return (Range){low, high, false}; }
+static Range unknown(bool open) { return (Range){-INFINITY, INFINITY, open}; }
+static bool is_finite(Range r) { return isfinite(r.low) && isfinite(r.high); }
+
+/* Of what has both ends; else nothing changes. */
+static Domain meet(Domain a, Domain b) {
+    const Domain both = {fmax(a.low, b.low), fmin(a.high, b.high)};
+    return both.low <= both.high ? both : a;
+}
+
+/* ---- arithmetic of ranges */
+
+static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+static Range sum(Range a, Range b) {
+    return (Range){a.low + b.low, a.high + b.high, a.open || b.open};
+}
+
+static Range product(Range a, Range b) {
+    const double x[4] = {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low),
+                         times(a.high, b.high)};
+    return (Range){fmin(fmin(x[0], x[1]), fmin(x[2], x[3])),
+                   fmax(fmax(x[0], x[1]), fmax(x[2], x[3])), a.open || b.open};
+}
+
+static Range join(Range a, Range b) {
+    return (Range){fmin(a.low, b.low), fmax(a.high, b.high), a.open || b.open};
+}
+
+/* ---- sizes and indices */
+
+static double size_of(const Walk *k, Poly p) {
+    int64_t n;
+    return poly_eval(k->w, p, k->sizes, &n) ? (double)n : INFINITY;
+}
+
+static Range symbol_range(const Walk *k, Symbol s) {
+    const SymbolDef d = symbol_def(k->w, s);
+    if (d.kind == SYM_INDEX && (int)d.word < k->out->dim.n)
+        return fixed(0, size_of(k, k->out->dim.v[d.word]) - 1);
+    if (d.kind == SYM_BOUND) return fixed(0, size_of(k, d.arg[0]) - 1);
+    if (d.kind == SYM_DIGIT) return fixed(0, size_of(k, d.arg[1 + d.word]) - 1);
+    const double n = size_of(k, poly_symbol(k->w, s));
+    return isinf(n) ? unknown(false) : fixed(n, n);
+}
+
+static Range poly_range(const Walk *k, Poly p) {
+    Range all = fixed(0, 0);
+    Monomial m;
+    for (PolyScan s = poly_scan(k->w, p); poly_next(&s, &m);) {
+        Range one = fixed((double)m.coefficient, (double)m.coefficient);
+        for (uint32_t j = 0; j < m.degree; j++) one = product(one, symbol_range(k, m.symbol[j]));
+        all = sum(all, one);
+    }
+    return all;
+}
+
+/* How many terms a sum has at most. */
+static double term_count(const Walk *k, const ExNode *x) {
+    double n = 1;
+    for (int j = 0; j < x->n; j++) n = times(n, poly_range(k, x->dims[j]).high + 1);
+    return n;
+}
+
+/* ---- forward */
+
+static Range function_range(Function f, Range a) {
+    switch (f) {
+    case FN_FLOOR:
+    case FN_CEIL:
+    case FN_ROUND: return (Range){floor(a.low), ceil(a.high), a.open};
+    case FN_ABS:
+        return (Range){a.low <= 0 && a.high >= 0 ? 0 : fmin(fabs(a.low), fabs(a.high)),
+                       fmax(fabs(a.low), fabs(a.high)), a.open};
+    case FN_RECIP:
+        if (a.low <= 0 && a.high >= 0) return unknown(a.open);
+        return (Range){1 / a.high, 1 / a.low, a.open};
+    case FN_DELTA:
+    case FN_SIGMOID: return (Range){0, 1, a.open};
+    case FN_SIGN:
+    case FN_SIN:
+    case FN_COS:
+    case FN_ERF:
+    case FN_TANH: return (Range){-1, 1, a.open};
+    default: return unknown(a.open);
+    }
+}
+
+static Range ex_range(const Walk *k, Ex e) {
+    ExNode x;
+    Range a, b;
+    ex_get(k->w, e, &x);
+    switch (x.kind) {
+    case EX_NUM: return fixed((double)x.p / (double)x.q, (double)x.p / (double)x.q);
+    case EX_REAL: return fixed(x.real, x.real);
+    case EX_SIZE: return poly_range(k, x.size);
+    case EX_AT: return k->have[k->node.in[x.word]];
+    case EX_ADD: return sum(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_MUL: return product(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_MAX2:
+        a = ex_range(k, x.a), b = ex_range(k, x.b);
+        return (Range){fmax(a.low, b.low), fmax(a.high, b.high), a.open || b.open};
+    case EX_MIN2:
+        a = ex_range(k, x.a), b = ex_range(k, x.b);
+        return (Range){fmin(a.low, b.low), fmin(a.high, b.high), a.open || b.open};
+    case EX_FN: return function_range((Function)x.word, ex_range(k, x.a));
+    case EX_IF:
+    case EX_WHERE: return join(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_SUM:
+        a = ex_range(k, x.a);
+        return product(join(fixed(0, 0), a), fixed(1, term_count(k, &x)));
+    case EX_MOST: return ex_range(k, x.a);
+    case EX_TAKE: return ex_range(k, x.b);
+    case EX_POW: a = ex_range(k, x.a), b = ex_range(k, x.b); return unknown(a.open || b.open);
+    case EX_PARAM: break;
+    }
+    return unknown(false);
+}
+
+static Range constant_range(DType t, const void *bytes, int64_t n) {
+    Range r = {INFINITY, -INFINITY, false};
+    for (int64_t i = 0; i < n; i++) {
+        const double x = element_real(t, bytes, i);
+        r.low = fmin(r.low, x), r.high = fmax(r.high, x);
+    }
+    return r.low <= r.high ? r : unknown(false);
+}
+
+static Range usual(DType t) {
+    const bool real = dtype_class(t) == 'F';
+    if (real) return (Range){-1, 1, true};
+    return (Range){0, t == DT_UINT8 ? 255 : 1, t != DT_BOOL};
+}
+
+static bool any_open(const Walk *k) {
+    for (int j = 0; j < k->node.nin; j++)
+        if (k->node.in[j] && k->have[k->node.in[j]].open) return true;
+    return false;
+}
+
+static Range value_range(Walk *k, Value v) {
+    Type t;
+    const void *bytes;
+    int64_t dim[RANK_MAX], n;
+    if (constant_get(k->w, v, &t, &bytes))
+        return element_readable(t.dtype) && oracle_dims(k->w, &t, k->sizes, dim, &n) &&
+                       n <= LOOKED_AT
+                   ? constant_range(t.dtype, bytes, n)
+                   : unknown(false);
+    k->out = value_type(k->w, v);
+    if (k->input[v]) return usual(k->out->dtype);
+    const Ex define = sig_define(k->w, k->node.sig, value_port(k->w, v));
+    if (define) return ex_range(k, define);
+    if (k->node.op->flags & OP_PASSES && v == k->node.out) return k->have[k->node.in[0]];
+    return k->out->dtype == DT_BOOL ? fixed(0, 1) : unknown(any_open(k));
+}
+
+/* ---- backward */
+
+static void require(Walk *, Ex, Domain);
+
+/* What a may be so that a and b, which nothing moves, add up to d. */
+static Domain less(Domain d, Range b) {
+    const Domain a = {d.low - b.low, d.high - b.high};
+    if (!is_finite(b)) return d;
+    return a.low <= a.high ? a : domain_any();
+}
+
+/* What lies between d and the sum of both is shared. */
+static Domain half(Domain d, Range a, Range b) {
+    if (!is_finite(a) || !is_finite(b)) return (Domain){d.low / 2, d.high / 2};
+    const Domain part = {a.low + (d.low - a.low - b.low) / 2,
+                         a.high + (d.high - a.high - b.high) / 2};
+    return part.low <= part.high ? part : (Domain){d.low / 2, d.high / 2};
+}
+
+static void require_sum(Walk *k, const ExNode *x, Domain d) {
+    const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
+    const bool both = a.open && b.open;
+    require(k, x->a, both ? half(d, a, b) : a.open ? less(d, b) : domain_any());
+    require(k, x->b, both ? half(d, b, a) : b.open ? less(d, a) : domain_any());
+}
+
+/* What a may be so that a times b, which nothing moves, lies in d. */
+static Domain over(Domain d, Range b) {
+    if (b.low < 0 && b.high <= 0) {
+        const Domain a = over((Domain){-d.high, -d.low}, fixed(-b.high, -b.low));
+        return a;
+    }
+    if (!is_finite(b) || b.high == 0) return domain_any();
+    if (b.low < 0) {
+        const double most = fmin(-d.low, d.high) / fmax(-b.low, b.high);
+        return most >= 0 ? (Domain){-most, most} : domain_any();
+    }
+    if (d.low > 0 && b.low == 0) return domain_any();
+    const Domain a = {d.low / (d.low > 0 ? b.low : b.high), d.high / (d.high > 0 ? b.high : b.low)};
+    return a.low <= a.high ? a : domain_any();
+}
+
+static void require_product(Walk *k, const ExNode *x, Domain d) {
+    const Range a = ex_range(k, x->a), b = ex_range(k, x->b), all = product(a, b);
+    const bool both = a.open && b.open;
+    if (both && !is_any(d)) {
+        const bool fits = all.low >= d.low && all.high <= d.high;
+        const Domain root = {0, sqrt(fmax(d.high, 0))};
+        require(k, x->a, fits ? (Domain){a.low, a.high} : root);
+        require(k, x->b, fits ? (Domain){b.low, b.high} : root);
+        return;
+    }
+    require(k, x->a, a.open ? over(d, b) : domain_any());
+    require(k, x->b, b.open ? over(d, a) : domain_any());
+}
+
+/* Of the greater of both; one that always is in d leaves the other its one end. */
+static void require_most(Walk *k, const ExNode *x, Domain d) {
+    const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
+    require(k, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
+    require(k, x->b, (Domain){!a.open && a.low >= d.low ? -INFINITY : d.low, d.high});
+}
+
+static void require_least(Walk *k, const ExNode *x, Domain d) {
+    const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
+    require(k, x->a, (Domain){d.low, !b.open && b.high <= d.high ? INFINITY : d.high});
+    require(k, x->b, (Domain){d.low, !a.open && a.high <= d.high ? INFINITY : d.high});
+}
+
+static Domain argument_of(Function f, Domain d) {
+    if (f == FN_FLOOR || f == FN_CEIL || f == FN_ROUND) return d;
+    if (f == FN_ABS && d.high >= 0) return (Domain){d.low > 0 ? d.low : -d.high, d.high};
+    return domain_any();
+}
+
+static void require_take(Walk *k, const ExNode *x, Domain d) {
+    const double last = poly_range(k, x->dims[0]).high;
+    require(k, x->a, last >= 0 ? (Domain){0, last} : domain_any());
+    require(k, x->b, d);
+}
+
+/* The elements that e stands for must lie in d. */
+static void require(Walk *k, Ex e, Domain d) {
+    ExNode x;
+    ex_get(k->w, e, &x);
+    switch (x.kind) {
+    case EX_AT: k->need[k->node.in[x.word]] = meet(k->need[k->node.in[x.word]], d); return;
+    case EX_ADD: require_sum(k, &x, d); return;
+    case EX_MUL: require_product(k, &x, d); return;
+    case EX_MAX2: require_most(k, &x, d); return;
+    case EX_MIN2: require_least(k, &x, d); return;
+    case EX_FN: require(k, x.a, argument_of((Function)x.word, d)); return;
+    case EX_SUM: require(k, x.a, over(d, fixed(1, term_count(k, &x)))); return;
+    case EX_TAKE: require_take(k, &x, d); return;
+    case EX_MOST: require(k, x.a, d); return;
+    case EX_WHERE:
+    case EX_IF:
+        if (x.kind == EX_WHERE) require(k, x.c, domain_any());
+        require(k, x.a, d);
+        require(k, x.b, d);
+        return;
+    case EX_POW:
+        require(k, x.a, domain_any());
+        require(k, x.b, domain_any());
+        return;
+    case EX_NUM:
+    case EX_REAL:
+    case EX_PARAM:
+    case EX_SIZE: return;
+    }
+}
+
+/* What the operator says of its inputs, by itself and for what its results must be. */
+static void require_node(Walk *k) {
+    Poly low, high;
+    int64_t from, to;
+    for (int j = 0; j < k->node.nin; j++) {
+        if (!k->node.in[j] || !sig_domain(k->w, k->node.sig, j, &low, &high)) continue;
+        if (!poly_eval(k->w, low, k->sizes, &from) || !poly_eval(k->w, high, k->sizes, &to))
+            continue;
+        Domain *need = &k->need[k->node.in[j]];
+        *need = meet(*need, (Domain){(double)from, (double)to});
+    }
+    for (int port = 0; port < k->node.nout; port++) {
+        const Value v = k->node.out + (Value)port;
+        const Ex define = sig_define(k->w, k->node.sig, port);
+        k->out = value_type(k->w, v);
+        if (define) require(k, define, k->need[v]);
+    }
+    if (k->node.op->flags & OP_PASSES)
+        k->need[k->node.in[0]] = meet(k->need[k->node.in[0]], k->need[k->node.out]);
+}
+
+/* ---- the graph */
+
+static void walk_both(Walk *k, NodeList live) {
+    for (int j = 0; j < live.n; j++) {
+        k->node = node_get(k->w, live.v[j]);
+        for (int port = 0; port < k->node.nout; port++) {
+            const Value v = k->node.out + (Value)port;
+            k->have[v] = value_range(k, v);
+            k->need[v] = domain_any();
+        }
+    }
+    for (int j = live.n; j-- > 0;) {
+        k->node = node_get(k->w, live.v[j]);
+        if (k->node.nin && !k->input[live.v[j]]) require_node(k);
+    }
+}
+
+Domain *graph_domains(World *w, Arena *arena, const Graph *given, Sizes sizes) {
+    Domain *out = ARENA_NEW(arena, Domain, given->nin);
+    Graph g;
+    Error ignored = {0};
+    Arena *a = arena_new(arena_escape(arena), 0);
+    for (int k = 0; k < given->nin; k++) out[k] = domain_any();
+    if (graph_expand(w, a, given, &g, NULL, &ignored)) {
+        const NodeList live = graph_live(w, a, &g);
+        const uint32_t n = node_count(w) + 1;
+        Walk k = {.w = w,
+                  .sizes = sizes,
+                  .have = ARENA_NEW(a, Range, n),
+                  .need = ARENA_NEW(a, Domain, n),
+                  .input = ARENA_NEW(a, bool, n)};
+        for (int j = 0; j < g.nin; j++) k.need[g.in[j]] = domain_any(), k.input[g.in[j]] = true;
+        walk_both(&k, live);
+        for (int j = 0; j < g.nin; j++) out[j] = k.need[g.in[j]];
+    }
+    arena_free(a);
+    return out;
+}
+
+/* ---- drawing */
+
+bool domain_drawn(Domain d, DType t, Domain *drawn) {
+    const bool bounded = isfinite(d.low) && isfinite(d.high);
+    if (dtype_class(t) == 'F') return *drawn = d, bounded;
+    const Range all = usual(t);
+    *drawn = (Domain){ceil(d.low - 1e-9) + 0.0, floor(d.high + 1e-9) + 0.0}; /* no -0 */
+    if (bounded && drawn->high - drawn->low <= WIDEST && drawn->low <= drawn->high) return true;
+    if (drawn->low > all.low) drawn->high = drawn->low + 1;
+    else if (drawn->high < all.high) drawn->low = drawn->high - 1;
+    else *drawn = (Domain){all.low, all.high};
+    return true;
+}
+
+void domain_fill(Domain d, Random r, DType t, int64_t n, void *out) {
+    const bool real = dtype_class(t) == 'F';
+    const uint64_t places = real ? 1 : (uint64_t)(d.high - d.low) + 1;
+    for (int64_t i = 0; i < n; i++)
+        if (real) element_set_real(t, out, i, d.low + (d.high - d.low) * random_unit(&r));
+        else element_set_integer(t, out, i, (int64_t)d.low + (int64_t)random_below(&r, places));
+}

@@ -1,0 +1,202 @@
+/* feed.c -- options for inputs are read once, with their files; the numbers of an input on a sample
+   depend on the seed, its place among the inputs and the sample only. */
+#include "graphs/feed.h"
+#include "graphs/check.h"
+#include "graphs/npz.h"
+#include "ops/core/element.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char feed_help[] =
+    "An input, or several: NAME=FILE.npy, NAME=LOW..HIGH (uniform, both included), NAME=NUMBER, "
+    "NAME=random, or FILE.npz with an entry for each input or some. Sizes follow from files. "
+    "Default: the initializer of its name, or random: integers from what the graph allows.";
+
+enum { SINGLY = 4 }; /* so many inputs are tried one at a time */
+
+/* ---- options */
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && !strcmp(text + n - m, end);
+}
+
+static bool read_range(Arena *a, const char *what, FeedOption *x, Error *e) {
+    const char *dots = strstr(what, ".."); /* strtod would take the first dot */
+    char *end;
+    double low = strtod(dots ? arena_string(a, what, (size_t)(dots - what)) : what, &end),
+           high = low;
+    bool good = !*end && dots != what && *what;
+    if (good && dots) high = strtod(dots + 2, &end), good = dots[2] && !*end && high >= low;
+    x->kind = FEED_RANGE;
+    x->range = (Domain){low, high};
+    return good ||
+           error_set(e, E_USAGE, what, "a .npy file, random, a number or LOW..HIGH is expected");
+}
+
+static bool read_named(Arena *a, const char *text, FeedOption *x, Error *e) {
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text)
+        return error_set(e, E_USAGE, text, "NAME=WHAT or FILE.npz is expected");
+    *x = (FeedOption){.text = text, .name = arena_string(a, text, (size_t)(equals - text))};
+    if (!strcmp(equals + 1, "random")) return true;
+    if (!ends_with(equals + 1, ".npy")) return read_range(a, equals + 1, x, e);
+    x->kind = FEED_TENSOR;
+    x->text = equals + 1;
+    return npy_read(a, equals + 1, &x->tensor, e);
+}
+
+static bool read_all(Arena *a, const char *path, FeedOptions *o, int *room, Error *e) {
+    NpzEntry *entry;
+    int n;
+    if (!npz_read(a, path, &n, &entry, e)) return false;
+    ARENA_GROW(a, o->v, *room, o->n + n);
+    for (int k = 0; k < n; k++)
+        o->v[o->n++] = (FeedOption){
+            .text = path, .name = entry[k].name, .kind = FEED_TENSOR, .tensor = entry[k].tensor};
+    return true;
+}
+
+bool feed_options(Arena *a, StringList list, FeedOptions *o, Error *e) {
+    int room = 0;
+    *o = (FeedOptions){0};
+    for (int k = 0; k < list.n; k++) {
+        if (ends_with(list.v[k], ".npz")) {
+            if (!read_all(a, list.v[k], o, &room, e)) return false;
+            continue;
+        }
+        ARENA_GROW(a, o->v, room, o->n + 1);
+        if (!read_named(a, list.v[k], &o->v[o->n++], e)) return false;
+    }
+    return true;
+}
+
+static const char *shape_text(Arena *a, const FeedOption *x) {
+    Text t = text_new(a);
+    text_add(&t, "%s:", x->name);
+    for (int axis = 0; axis < x->tensor.rank; axis++)
+        text_add(&t, axis ? ",%" PRId64 : "%" PRId64, x->tensor.dim[axis]);
+    return t.data;
+}
+
+StringList feed_shapes(Arena *a, const FeedOptions *o, StringList more) {
+    StringList all = {0, ARENA_NEW(a, const char *, o->n + more.n)};
+    for (int k = 0; k < o->n; k++)
+        if (o->v[k].kind == FEED_TENSOR && o->v[k].tensor.rank)
+            all.v[all.n++] = shape_text(a, &o->v[k]);
+    for (int k = 0; k < more.n; k++) all.v[all.n++] = more.v[k];
+    return all;
+}
+
+/* ---- a feed */
+
+int feed_find(const Feed *f, const char *name) {
+    for (int k = 0; k < f->n; k++)
+        if (!strcmp(f->input[k].name, name)) return k;
+    return -1;
+}
+
+static bool take_option(Feed *f, const FeedOption *x, Error *e) {
+    const int k = feed_find(f, x->name);
+    if (k < 0) return error_set(e, E_USAGE, x->text, "no input of the model is named %s", x->name);
+    f->input[k].option = x;
+    return x->kind != FEED_TENSOR || x->tensor.dtype == f->input[k].dtype ||
+           error_set(e, E_INVALID, x->text, "holds %s, the input %s is %s",
+                     dtype_name(x->tensor.dtype), x->name, dtype_name(f->input[k].dtype));
+}
+
+bool feed_new(Arena *a, const FeedOptions *o, int n, const char *const name[], const DType dtype[],
+              const Domain domain[], const bool known[], uint64_t seed, Feed *f, Error *e) {
+    *f = (Feed){.seed = seed, .n = n, .input = ARENA_NEW(a, FeedInput, n)};
+    for (int k = 0; k < n; k++)
+        f->input[k] = (FeedInput){name[k], dtype[k], domain[k], known[k], NULL};
+    for (int k = 0; k < o->n; k++)
+        if (!take_option(f, &o->v[k], e)) return false;
+    return true;
+}
+
+static bool is_integer(const FeedInput *x) {
+    const char class = dtype_class(x->dtype);
+    return class == 'I' || class == 'U';
+}
+
+/* Integers that nobody gives. */
+static bool is_free(const FeedInput *x) {
+    return is_integer(x) && !x->known && (!x->option || x->option->kind == FEED_DRAWN);
+}
+
+static int free_count(const Feed *f) {
+    int n = 0;
+    for (int k = 0; k < f->n; k++) n += is_free(&f->input[k]);
+    return n;
+}
+
+/* What all elements of a free input are in place of drawn ones; -1: nothing. Attempts: zeros, then
+   ones, of each by itself where they are few; then of all. */
+static int replaced_by(const Feed *f, int input) {
+    const int n = free_count(f), singly = n > 1 && n <= SINGLY ? 2 * n : 0, at = f->attempt - 1;
+    int place = 0;
+    if (at < 0 || !is_free(&f->input[input])) return -1;
+    if (at >= singly) return (at - singly) % 2;
+    for (int k = 0; k < input; k++) place += is_free(&f->input[k]);
+    return at / 2 == place ? at % 2 : -1;
+}
+
+bool feed_next(Feed *f) {
+    const int n = free_count(f), all = !n ? 0 : n > 1 && n <= SINGLY ? 2 * n + 2 : 2;
+    f->attempt = f->attempt < all ? f->attempt + 1 : 0;
+    return f->attempt > 0;
+}
+
+static bool copy_tensor(const FeedInput *x, int64_t n, void *out, Error *e) {
+    const Npy *from = &x->option->tensor;
+    if (from->bytes != element_bytes(x->dtype, n))
+        return error_set(e, E_INVALID, x->option->text, "its size does not fit the input %s",
+                         x->name);
+    memcpy(out, from->data, from->bytes);
+    return true;
+}
+
+bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t n, void *out,
+               Error *e) {
+    const FeedInput *x = &f->input[input];
+    const DType t = x->dtype;
+    const bool stays = sample == 0 || dtype_class(t) != 'F';
+    const int instead = replaced_by(f, input);
+    if (x->option && x->option->kind == FEED_TENSOR && stays) return copy_tensor(x, n, out, e);
+    if (x->option && x->option->kind == FEED_RANGE)
+        domain_fill(x->option->range, sample_random(f->seed, input, sample), t, n, out);
+    else if (!x->option && usual && stays) memcpy(out, usual, element_bytes(t, n));
+    else if (instead >= 0) domain_fill((Domain){instead, instead}, (Random){0, 0}, t, n, out);
+    else tensor_draw(f->seed, input, sample, t, x->domain, n, out);
+    return true;
+}
+
+/* In place of drawn ones; of those that are given what else they could be. */
+static void print_input(const Feed *f, int k, Text *t) {
+    const FeedInput *x = &f->input[k];
+    const int instead = replaced_by(f, k);
+    Domain d;
+    domain_drawn(x->domain, x->dtype, &d);
+    text_add(t, "%s%s: ", t->size ? ", " : "", x->name);
+    if (instead >= 0) text_add(t, instead ? "ones" : "zeros");
+    else text_add(t, "%s%.0f..%.0f", is_free(x) ? "" : "given, not drawn from ", d.low, d.high);
+}
+
+const char *feed_print(Arena *a, const Feed *f) {
+    Text t = text_new(a);
+    for (int k = 0; k < f->n; k++)
+        if (is_integer(&f->input[k]) && !f->input[k].known) print_input(f, k, &t);
+    return t.data ? t.data : "";
+}
+
+void feed_explain(Arena *a, const Feed *f, Error *e) {
+    const Error why = *e;
+    const char *inputs = feed_print(a, f);
+    if (!*inputs) return;
+    *e = (Error){0};
+    error_set(e, why.kind, why.place,
+              "%.250s (%.150s; %sgive others by --input NAME=LOW..HIGH, NAME=FILE.npy or FILE.npz)",
+              why.reason, inputs, free_count(f) ? "nor with zeros or ones; " : "");
+}

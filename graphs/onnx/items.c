@@ -1,0 +1,115 @@
+/* items.c -- an item X:SPECIAL is looked for among the operator's own, then in items.def. */
+#include "graphs/onnx/items.h"
+#include <string.h>
+
+static const struct {
+    const char *ours, *name;
+    bool (*import)(Import *, int attr);
+    bool (*export)(Draft *, int attr);
+} table[] = {
+#define ITEM(ours, special, import, export) {ours, special, import, export},
+#include "graphs/onnx/items.def"
+#undef ITEM
+};
+
+static const OnnxItem *own_item(const Op *op, const char *ours, const char *name) {
+    for (const OnnxItem *i = op->items; i && i->ours; i++)
+        if (!strcmp(i->name, name) && !strcmp(i->ours, ours)) return i;
+    return NULL;
+}
+
+static int shared_item(const char *ours, const char *name) {
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (!strcmp(table[k].name, name) && !strcmp(table[k].ours, ours)) return (int)k;
+    return -1;
+}
+
+bool item_known(const Op *op, const char *ours, const char *name) {
+    return own_item(op, ours, name) || shared_item(ours, name) >= 0;
+}
+
+/* ---- an operator's own: what it sees of the node */
+
+typedef struct Reading {
+    OnnxRead r;
+    Import *s;
+} Reading;
+static Import *import_of(OnnxRead *r) { return ((Reading *)(void *)r)->s; }
+static bool read_list(OnnxRead *r, const char *name, int input, PolyList *out) {
+    return list_from(import_of(r), name, input, out);
+}
+static int64_t read_int(OnnxRead *r, const char *name, int64_t otherwise) {
+    return their_int(import_of(r), name, otherwise);
+}
+static const char *read_text(OnnxRead *r, const char *name, const char *otherwise) {
+    return their_word(import_of(r), name, otherwise);
+}
+static bool read_given(OnnxRead *r, int attr, PolyList *out) {
+    Import *s = import_of(r);
+    *out = s->attr[attr].ints;
+    return s->given[attr];
+}
+static void read_give(OnnxRead *r, int attr, int n, const Poly *v) {
+    give_ints(import_of(r), attr, n, v);
+}
+static bool read_refuse(OnnxRead *r, const char *why) {
+    return import_fail(import_of(r), "%s", why);
+}
+
+static bool own_import(Import *s, const OnnxItem *item, int attr) {
+    Reading reading = {{.list = read_list,
+                        .integer = read_int,
+                        .text = read_text,
+                        .given = read_given,
+                        .give = read_give,
+                        .refuse = read_refuse},
+                       s};
+    const Type **in = ARENA_NEW(s->w->arena, const Type *, s->nin + 1);
+    for (int k = 0; k < s->nin; k++) {
+        in[k] = s->in[k] ? value_type(s->w, s->in[k]) : NULL;
+        if (in[k] && !in[k]->known) return import_type(s, s->in[k]) != NULL;
+    }
+    Call c = {.w = s->w, .op = s->op, .in = in, .nin = s->nin};
+    return item->read(&c, &reading.r, attr);
+}
+
+bool item_import(Import *s, const char *ours, const char *name) {
+    const OnnxItem *own = own_item(s->op, ours, name);
+    int shared = own ? -1 : shared_item(ours, name), attr = our_attr(s->op, ours);
+    if (!own && shared < 0)
+        return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, name);
+    bool ok = own ? own_import(s, own, attr) : table[shared].import(s, attr);
+    return ok && overflow_noted(s->w) ? import_fail(s, "sizes beyond 64 bits") : ok;
+}
+
+typedef struct Writing {
+    OnnxWrite w;
+    Draft *d;
+} Writing;
+static Draft *draft_of(OnnxWrite *w) { return ((Writing *)(void *)w)->d; }
+static bool write_int(OnnxWrite *w, const char *name, int64_t v) {
+    return draft_int(draft_of(w), name, v);
+}
+static bool write_text(OnnxWrite *w, const char *name, const char *text) {
+    return draft_new(draft_of(w), name, 3)->text = text, true;
+}
+static bool write_list(OnnxWrite *w, const char *name, PolyList list) {
+    return draft_ints(draft_of(w), name, list);
+}
+static bool write_list_input(OnnxWrite *w, int place, PolyList list) {
+    return draft_list_slot(draft_of(w), place, list);
+}
+static bool write_refuse(OnnxWrite *w, const char *why) { return draft_fail(draft_of(w), why); }
+
+static bool own_export(Draft *d, const OnnxItem *item, int attr) {
+    Writing writing = {{write_int, write_text, write_list, write_list_input, write_refuse}, d};
+    Call c = sig_call(d->w, d->node.sig, NULL);
+    return item->write(&c, &writing.w, attr);
+}
+
+bool item_export(Draft *d, const char *ours, const char *name) {
+    const OnnxItem *own = own_item(d->node.op, ours, name);
+    int shared = own ? -1 : shared_item(ours, name), attr = draft_attr(d, ours);
+    if (own) return own_export(d, own, attr);
+    return shared < 0 ? draft_fail(d, "an unknown item") : table[shared].export(d, attr);
+}

@@ -1,0 +1,9 @@
+/* process.h -- what the operating system says of this process. */
+#ifndef ISOMER_PROCESS_H
+#define ISOMER_PROCESS_H
+#include <stddef.h>
+
+/* The most memory that this program had resident so far, in bytes; 0: not known. Unlike ru_maxrss
+   it does not start at what the process that started it had. */
+size_t process_peak(void);
+#endif

@@ -1,0 +1,252 @@
+"""Integer inputs are drawn from what the graph allows, and the same data go to the built-in runtime,
+to ONNX Runtime as the target and to the second opinion; --input gives others to all of them."""
+
+import os, subprocess, sys
+import numpy, onnx, onnxruntime, pytest
+from onnx import TensorProto, helper
+from small_models import BUILD, PROGRAM, refused, save, target, tensor
+
+INT, INT32 = TensorProto.INT64, TensorProto.INT32
+ENVIRONMENT = dict(os.environ, ISOMER_VENV=sys.prefix)
+ASKED = ["--check-with", "onnxruntime"]
+FEW = ["--enable", "pow-square", "--enable", "pow-half"]
+node = helper.make_node
+
+
+def run_model(*words):
+    return subprocess.run(
+        [os.path.join(BUILD, "run-model"), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def squared(nodes, weights):
+    """y = z * z, as a power: something for a rule."""
+    weights["two"] = numpy.float32([2])
+    return nodes + [node("Pow", ["z", "two"], ["y"])]
+
+
+def model(path, nodes, inputs, weights, opset=17):
+    nodes = squared(nodes, weights)
+    return save(path, nodes, inputs, [tensor("y", None)], weights, opset)
+
+
+def table(rows, width=4):
+    return numpy.random.default_rng(rows).normal(size=(rows, width)).astype("f")
+
+
+def embeddings(path, opset, types=2):
+    """As BERT begins: words, kinds of segments and computed positions."""
+    weights = {
+        "words": table(30),
+        "types": table(types),
+        "places": table(16),
+        "one": numpy.int64(1),
+        "zero": numpy.int64(0),
+        "first": numpy.int64([0]),
+        "second": numpy.int64([1]),
+    }
+    nodes = [
+        node("Gather", ["words", "input_ids"], ["w"]),
+        node("Cast", ["token_type_ids"], ["k32"], to=INT32),
+        node("Cast", ["k32"], ["k"], to=INT),
+        node("Gather", ["types", "k"], ["t"]),
+        node("Shape", ["input_ids"], ["sizes"]),
+        node("Gather", ["sizes", "one"], ["length"]),
+        node("Range", ["zero", "length", "one"], ["range"]),
+        node("Add", ["range", "offset"], ["position"]),
+        node("Gather", ["places", "position"], ["p"]),
+        node("Add", ["w", "t"], ["wt"]),
+        node("Add", ["wt", "p"], ["e"]),
+        node("Cast", ["attention_mask"], ["m"], to=TensorProto.FLOAT),
+        node("Mul", ["m", "scale"], ["ms"]),
+        node("Add", ["e", "ms"], ["z"]),
+    ]
+    weights["offset"] = numpy.int64([2])
+    weights["scale"] = numpy.float32([0.5])
+    both = ["batch", "sequence"]
+    return model(
+        path,
+        nodes,
+        [
+            tensor("input_ids", both, INT),
+            tensor("token_type_ids", both, INT),
+            tensor("attention_mask", [1, 1, 4], INT),
+        ],
+        weights,
+        opset,
+    )
+
+
+def taken(name, path):
+    """Models with an index i of an axis of few places."""
+    t, i = table(3), tensor("i", [2, 4], INT)
+    w = {"t": t, "u": table(2), "c": numpy.int64([-1]), "depth": numpy.int64(5)}
+    w["values"], w["shape"] = numpy.float32([0, 1]), numpy.int64([8])
+    nodes = {
+        "one row": [node("Gather", ["first", "i"], ["z"])],
+        "cast and sum": [
+            node("Cast", ["i"], ["i32"], to=INT32),
+            node("Cast", ["c"], ["c32"], to=INT32),
+            node("Add", ["i32", "c32"], ["j"]),
+            node("Gather", ["t", "j"], ["z"]),
+        ],
+        "elements": [node("GatherElements", ["u", "i"], ["z"])],
+        "n dimensions": [
+            node("Reshape", ["i", "pairs"], ["j"]),
+            node("GatherND", ["t", "j"], ["z"]),
+        ],
+        "scatter": [
+            node("Reshape", ["i", "single"], ["j"]),
+            node("ScatterND", ["eight", "j", "ones"], ["z"]),
+        ],
+        "scatter elements": [node("ScatterElements", ["u", "i", "u"], ["z"])],
+        "one-hot": [
+            node("OneHot", ["i", "depth", "values"], ["h"]),
+            node("ReduceMax", ["h"], ["z"], axes=[2], keepdims=0),
+        ],
+    }[name]
+    w["first"], w["pairs"], w["single"] = table(1), numpy.int64([4, 2]), numpy.int64([8, 1])
+    w["eight"], w["ones"] = table(8), numpy.ones((8, 4), "f")
+    used = {word for each in nodes for word in each.input}
+    return model(path, nodes, [i], {k: v for k, v in w.items() if k in used})
+
+
+SIZES = ["--dim", "batch=2", "--dim", "sequence=4"]
+
+
+@pytest.mark.parametrize("opset, types", [(11, 2), (13, 1), (17, 2), (21, 1)])
+def test_embeddings(optimize, tmp_path, opset, types):
+    """Checked by numbers and in ONNX Runtime, on several draws."""
+    path, out = embeddings(tmp_path / "m.onnx", opset, types), tmp_path / "o.onnx"
+    faster = [*FEW, "--measure-with", target(tmp_path, "1 + data.count(b'Pow')")]
+    for seed in range(5):
+        assert run_model(path, *SIZES, "--seed", seed).returncode == 0
+    done = optimize(path, out, *SIZES, *faster, *ASKED, "--check=4", env=ENVIRONMENT)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "Pow" not in {n.op_type for n in onnx.load(out).graph.node}
+
+
+KINDS = "one row;cast and sum;elements;n dimensions;scatter;scatter elements;one-hot".split(";")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_indices(optimize, tmp_path, name):
+    path, out = taken(name, tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    faster = [*FEW, "--measure-with", target(tmp_path, "1 + data.count(b'Pow')")]
+    for seed in range(5):
+        said = run_model(path, "--seed", seed)
+        assert said.returncode == 0 and not said.stderr, said.stderr
+    done = optimize(path, out, *faster, *ASKED, "--check=4", env=ENVIRONMENT)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "Pow" not in {n.op_type for n in onnx.load(out).graph.node}
+
+
+def test_onnxruntime_measures_the_same_inputs(optimize, tmp_path):
+    path, out = embeddings(tmp_path / "m.onnx", 17, 1), tmp_path / "o.onnx"
+    words = [path, out, *SIZES, *FEW, "--measure-with", "onnxruntime", *ASKED]
+    done = optimize(*words, env=ENVIRONMENT)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_the_built_in_runtime_measures_on_them(optimize, tmp_path):
+    """A table of one row, whose index is computed."""
+    path = taken("one row", tmp_path / "m.onnx")
+    done = optimize(path, tmp_path / "o.onnx", *FEW)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def ids(path):
+    nodes = [node("Gather", ["t", "i"], ["z"])]
+    return model(path, nodes, [tensor("i", ["n"], INT)], {"t": table(8)})
+
+
+def test_forms_of_input(optimize, tmp_path):
+    """Indices outside the table tell that they arrive, at each runtime; those inside run."""
+    path, out = ids(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    numpy.save(tmp_path / "in.npy", numpy.int64([5, 7]))
+    numpy.save(tmp_path / "beyond.npy", numpy.int64([5, 8]))
+    numpy.savez(tmp_path / "beyond.npz", i=numpy.int64([5, 8]))
+    faster = [*FEW, "--measure-with", target(tmp_path, "1 + data.count(b'Pow')")]
+    for what in ["i=0..7", f"i={tmp_path / 'in.npy'}"]:
+        done = optimize(path, out, "--input", what, *faster, *ASKED, env=ENVIRONMENT)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        assert run_model(path, "--dim", "n=2", "--input", what).returncode == 0
+    out.unlink()
+    for what in ["i=8..9", "i=8", f"i={tmp_path / 'beyond.npy'}", tmp_path / "beyond.npz"]:
+        words = [path, out, "--input", what, "--measure-with", "onnxruntime", *FEW]
+        refused(optimize(*words, env=ENVIRONMENT), 5, "indices element out of data bounds", out=out)
+        done = run_model(path, "--dim", "n=2", "--input", what)
+        assert done.returncode == 5 and "the kernel failed" in done.stderr, done.stderr
+        done = optimize(path, out, "--input", what, *faster, env=ENVIRONMENT)
+        assert done.returncode == 0 and out.read_bytes() == path.read_bytes(), done.stderr
+        out.unlink()
+
+
+def test_input_that_does_not_fit(optimize, tmp_path):
+    path, out = ids(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    numpy.save(tmp_path / "f.npy", numpy.float32([1]))
+    for what, code, said in [
+        ("j=1", 2, "no input of the model is named j"),
+        ("i=abc", 2, "a number or LOW..HIGH"),
+        ("i=7..2", 2, "LOW..HIGH"),
+        ("abc", 2, "NAME=WHAT or FILE.npz"),
+        (f"i={tmp_path / 'f.npy'}", 3, "the input i is I64"),
+        (f"i={tmp_path / 'none.npy'}", 5, "none.npy"),
+    ]:
+        refused(optimize(path, out, "--cost", "flops", "--input", what), code, said, out=out)
+        done = run_model(path, "--dim", "n=2", "--input", what)
+        assert done.returncode == code and said in done.stderr, done.stderr
+
+
+def unknown(path, kind, inputs, **attributes):
+    """A node that nothing is known of takes the integers n; beside it, something for a rule."""
+    four = kind == "Slice"
+    weights = {"zero": numpy.zeros(4, "i8"), "eight": numpy.full(4, 8), "axes": numpy.arange(4)}
+    outputs = attributes.pop("outputs", ["z"])
+    nodes = [node(kind, inputs, outputs, **attributes), node("Pow", ["x", "two"], ["y"])]
+    return save(
+        path,
+        nodes,
+        [tensor("x", [4, 4, 4, 4] if four else [6]), tensor("n", [4 if four else 3], INT)],
+        [tensor(name, None) for name in ["y", *outputs]],
+        {k: v for k, v in weights.items() if k in inputs} | {"two": numpy.float32([2])},
+        17,
+    )
+
+
+def test_zeros_and_ones_are_tried(optimize, tmp_path):
+    """Steps of a slice are not 0: ONNX Runtime runs it with ones, and that is said."""
+    path = unknown(tmp_path / "m.onnx", "Slice", ["x", "zero", "eight", "axes", "n"])
+    done = optimize(
+        path, tmp_path / "o.onnx", "--measure-with", "onnxruntime", *FEW, env=ENVIRONMENT
+    )
+    assert done.returncode == 0, done.stderr
+    assert "n: ones" in done.stderr and "--input NAME=LOW..HIGH" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_nothing_drawn_suits_is_said(optimize, tmp_path):
+    """Pieces of a split must add up to 6: neither 0 and 1, zeros nor ones do."""
+    out = tmp_path / "o.onnx"
+    path = unknown(tmp_path / "m.onnx", "Split", ["x", "n"], outputs=["z", "z1", "z2"])
+    words = [path, out, "--measure-with", "onnxruntime", *FEW]
+    said = ["does not run", "n: 0..1", "zeros or ones", "--input NAME=LOW..HIGH"]
+    refused(optimize(*words, env=ENVIRONMENT), 5, *said, out=out)
+    done = optimize(*words, "--input", "n=2", *ASKED, env=ENVIRONMENT)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_two_runtimes_get_the_same_numbers(tmp_path):
+    """What is drawn for run-model, given to ONNX Runtime, is what ONNX Runtime computes from the
+    table: every row is met."""
+    path = ids(tmp_path / "m.onnx")
+    done = run_model(path, "--dim", "n=64", "--output-dir", tmp_path)
+    assert done.returncode == 0
+    rows = onnx.numpy_helper.to_array(onnx.load(path).graph.initializer[0])
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    every = session.run(None, {"i": numpy.arange(len(rows))})[0]
+    met = {tuple(row) for row in numpy.load(tmp_path / "y.npy").round(5).tolist()}
+    assert met == {tuple(row) for row in every.round(5).tolist()}

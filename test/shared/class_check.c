@@ -1,0 +1,390 @@
+/* class_check.c -- an evaluator of definitions of its own. In steps: every sum, product and
+   function is rounded to the element type; a sum within one operator is added up exactly (in 113
+   bits) and rounded once, since its order is no promise; max and min are IEEE 754-2019's, in which
+   0 is greater than -0. Wide: in 64 bits, nothing is rounded but the literals, which a model holds
+   as floats.
+
+   What is compared, by class:
+     exact            in steps, all data: the same bits (NaN is NaN)
+     all              ordinary data: where the left side is finite the right one is, and equal wide,
+                      up to the rounding of literals where the class says so
+     without defines, drops    where the left side is not defined, or reads a NaN, the right side is
+                      no number either; but what meets only a sum without an element is not read
+     without overflows         on data up to 200, in float32: where nothing on the way to the left
+                      side's element overflows, the right side's is finite */
+#include "test/shared/class_check.h"
+#include "graphs/rewrite.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ELEMENTS = 3000, DEEP = 64, INPUTS = 32, OUTPUTS = 16 };
+typedef long double Wide;
+typedef enum Data { DATA_ORDINARY, DATA_INTEGERS, DATA_NAN, DATA_SPECIAL, DATA_LARGE, DATAS } Data;
+typedef struct Array {
+    int rank;
+    int64_t dim[RANK_MAX], n;
+    Wide *v;
+    bool *beyond; /* something that it was computed from left the type */
+} Array;
+typedef struct Machine {
+    World *w;
+    Arena *arena;
+    DType type; /* of floats, when not wide */
+    bool wide;
+    Array *value; /* by value */
+    int64_t *at;  /* by symbol: indices and bound variables */
+    uint32_t nat;
+    const Node *node;
+    bool whole;         /* the node's elements are no floats */
+    Wide most;          /* the greatest magnitude met */
+    bool beyond;        /* of the element at hand */
+    bool failed, empty; /* empty: a sum had no element */
+} Machine;
+
+/* ---- one element */
+
+static Wide rounded(Machine *m, Wide x) {
+    double held = 0;
+    if (fabsl(x) > m->most) m->most = fabsl(x);
+    if (m->wide || m->whole) return x;
+    if (m->type == DT_DOUBLE) return (double)x;
+    element_set_real(m->type, &held, 0, (double)x);
+    m->beyond |= !isfinite(element_real(m->type, &held, 0));
+    return (Wide)element_real(m->type, &held, 0);
+}
+static Wide maximum(Wide a, Wide b) {
+    if (isnan(a) || isnan(b)) return NAN;
+    return a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+static int64_t integer(Machine *m, Poly p) {
+    int64_t v = 0;
+    if (!poly_eval(m->w, p, (Sizes){m->nat, m->at}, &v)) m->failed = true;
+    return v;
+}
+static bool holds(Machine *m, const Cond *c) {
+    for (int k = 0; k < c->n; k++) {
+        int64_t v = integer(m, c->v[k].p);
+        if (c->v[k].eq ? v != 0 : v < 0) return false;
+    }
+    return true;
+}
+static Wide function(Function f, Wide x) {
+    switch (f) {
+    case FN_RECIP: return 1 / x;
+    case FN_EXP: return expl(x);
+    case FN_LOG: return logl(x);
+    case FN_SQRT: return sqrtl(x);
+    case FN_ERF: return erfl(x);
+    case FN_TANH: return tanhl(x);
+    case FN_SIGMOID: return 1 / (1 + expl(-x));
+    case FN_ABS: return fabsl(x);
+    case FN_DELTA: return isnan(x) ? x : x == 0;
+    case FN_FLOOR: return floorl(x);
+    case FN_CEIL: return ceill(x);
+    case FN_ROUND: return rintl(x);
+    case FN_SIGN: return x > 0 ? 1 : x < 0 ? -1 : x;
+    case FN_SIN: return sinl(x);
+    case FN_COS: return cosl(x);
+    default: return NAN;
+    }
+}
+static Wide element(Machine *m, Ex e);
+static Wide read(Machine *m, const ExNode *x) {
+    const Array *t = &m->value[m->node->in[x->word]];
+    int64_t at = 0;
+    for (int k = 0; k < t->rank; k++) {
+        int64_t i = integer(m, x->dims[k]);
+        if (i < 0 || i >= t->dim[k]) return m->failed = true, 0;
+        at = at * t->dim[k] + i;
+    }
+    m->beyond |= t->beyond[at];
+    return t->v[at];
+}
+typedef struct Total {
+    __float128 sum;
+    Wide most;
+    long n;
+} Total;
+static void over(Machine *m, const ExNode *x, int k, Total *t) {
+    if (k == x->n) {
+        if (!holds(m, &x->cond)) return;
+        Wide v = element(m, x->a);
+        t->n++;
+        if (x->kind == EX_SUM) t->sum += (__float128)v;
+        else t->most = maximum(t->most, v);
+        return;
+    }
+    Symbol s = poly_is_symbol(m->w, x->dims[k]);
+    int64_t n = integer(m, symbol_def(m->w, s).arg[0]), before = m->at[s];
+    for (m->at[s] = 0; m->at[s] < n; m->at[s]++) over(m, x, k + 1, t);
+    m->at[s] = before;
+}
+static Wide total(Machine *m, const ExNode *x) {
+    Total t = {0, -INFINITY, 0};
+    over(m, x, 0, &t);
+    m->empty |= t.n == 0;
+    return x->kind == EX_SUM ? rounded(m, (Wide)t.sum) : t.most;
+}
+static Wide taken(Machine *m, const ExNode *x) {
+    Symbol s = poly_is_symbol(m->w, x->dims[0]);
+    int64_t n = integer(m, symbol_def(m->w, s).arg[0]), before = m->at[s];
+    int64_t place = ex_place((double)element(m, x->a), n);
+    if (place < 0) return NAN;
+    m->at[s] = place;
+    Wide v = element(m, x->b);
+    m->at[s] = before;
+    return v;
+}
+static Wide element(Machine *m, Ex e) {
+    ExNode x, r;
+    ex_get(m->w, e, &x);
+    switch (x.kind) {
+    case EX_NUM: return rounded(m, (Wide)x.p / (Wide)x.q);
+    case EX_REAL: return rounded(m, x.real);
+    case EX_PARAM: return m->failed = true, 0;
+    case EX_SIZE: return rounded(m, (Wide)integer(m, x.size));
+    case EX_AT: return read(m, &x);
+    case EX_ADD: return rounded(m, element(m, x.a) + element(m, x.b));
+    case EX_MUL: /* a * (1/b) is how a division is written */
+        ex_get(m->w, x.b, &r);
+        if (r.kind == EX_FN && r.word == FN_RECIP)
+            return rounded(m, element(m, x.a) / element(m, r.a));
+        return rounded(m, element(m, x.a) * element(m, x.b));
+    case EX_MAX2: return maximum(element(m, x.a), element(m, x.b));
+    case EX_MIN2: return -maximum(-element(m, x.a), -element(m, x.b));
+    case EX_POW: return rounded(m, powl(element(m, x.a), element(m, x.b)));
+    case EX_FN: return rounded(m, function((Function)x.word, element(m, x.a)));
+    case EX_IF: return element(m, holds(m, &x.cond) ? x.a : x.b);
+    case EX_WHERE: {
+        Wide c = element(m, x.c);
+        return isnan(c) ? c : element(m, c != 0 ? x.a : x.b);
+    }
+    case EX_SUM:
+    case EX_MOST: return total(m, &x);
+    case EX_TAKE: return taken(m, &x);
+    }
+    return NAN;
+}
+
+/* ---- one side */
+
+static bool shaped(Machine *m, Value v, Array *a) {
+    const Type *t = value_type(m->w, v);
+    *a = (Array){.rank = t->dim.n, .n = 1};
+    for (int k = 0; k < a->rank; k++) {
+        if (!poly_constant(m->w, t->dim.v[k], &a->dim[k]) || a->dim[k] < 0) return false;
+        a->n *= a->dim[k];
+    }
+    if (a->n > ELEMENTS) return false;
+    a->v = ARENA_NEW(m->arena, Wide, a->n + 1);
+    a->beyond = ARENA_NEW(m->arena, bool, a->n + 1);
+    return true;
+}
+static bool constant(Machine *m, Value v, const void *bytes) {
+    Array *a = &m->value[v];
+    DType t = value_type(m->w, v)->dtype;
+    if (!element_readable(t) || !shaped(m, v, a)) return false;
+    for (int64_t k = 0; k < a->n; k++) a->v[k] = (Wide)element_real(t, bytes, k);
+    return true;
+}
+static bool run_node(Machine *m, NodeId id) {
+    Node n = node_get(m->w, id);
+    const void *bytes;
+    m->node = &n;
+    if (input_name(m->w, n.out)) return true;
+    if (constant_get(m->w, n.out, NULL, &bytes)) return constant(m, n.out, bytes);
+    for (int j = 0; j < n.nout; j++) {
+        Value v = n.out + (Value)j;
+        Array *a = &m->value[v];
+        Ex e = sig_define(m->w, n.sig, j);
+        m->whole = dtype_class(value_type(m->w, v)->dtype) != 'F';
+        if (!e || !shaped(m, v, a)) return false;
+        for (int64_t k = 0; k < a->n && !m->failed; k++) {
+            int64_t rest = k;
+            for (int d = a->rank; d--; rest /= a->dim[d])
+                m->at[symbol_index(m->w, (uint32_t)d)] = rest % a->dim[d];
+            m->beyond = false;
+            a->v[k] = element(m, e);
+            a->beyond[k] = m->beyond || !isfinite(a->v[k]);
+        }
+    }
+    return !m->failed;
+}
+static bool run(Machine *m, const Graph *g) {
+    NodeList live = graph_live(m->w, m->arena, g);
+    for (int k = 0; k < live.n; k++)
+        if (!run_node(m, live.v[k])) return false;
+    return true;
+}
+
+/* ---- data */
+
+static Wide special(Random *r, DType t) {
+    const Wide one = 1, least = t == DT_FLOAT16  ? 0x1p-24L
+                                : t == DT_DOUBLE ? 0x1p-1074L
+                                                 : 0x1p-133L;
+    const Wide greatest = t == DT_FLOAT16    ? 65504
+                          : t == DT_BFLOAT16 ? 0x1.fep127L
+                          : t == DT_FLOAT    ? 0x1.fffffep127L
+                                             : 0x1.fffffffffffffp1023L;
+    const Wide values[] = {0,         -0.0L,    1,         -1,  least,   -least,  greatest,
+                           -greatest, INFINITY, -INFINITY, NAN, one / 3, 3,       5,
+                           257,       0.1L,     2049,      -7,  1e4L,    0x1p-12L};
+    return values[random_below(r, sizeof values / sizeof *values)];
+}
+static Wide datum(Random *r, Data data, DType t) {
+    Wide x = (Wide)random_unit(r) * 4 - 2;
+    switch (data) {
+    case DATA_INTEGERS: return (Wide)random_below(r, 5) - 2;
+    case DATA_NAN: return random_below(r, 6) == 0 ? NAN : x;
+    case DATA_SPECIAL: return random_below(r, 3) ? special(r, t) : x;
+    case DATA_LARGE: return x * 100;
+    default: return x;
+    }
+}
+static bool fill(Machine *m, const Graph *g, Data data, uint64_t seed) {
+    Random r = {seed, 0};
+    for (int k = 0; k < g->nin; k++) {
+        Array *a = &m->value[g->in[k]];
+        DType t = value_type(m->w, g->in[k])->dtype;
+        if (!shaped(m, g->in[k], a)) return false;
+        m->whole = dtype_class(t) != 'F';
+        for (int64_t j = 0; j < a->n; j++)
+            a->v[j] = m->whole ? (Wide)random_below(&r, 2) : datum(&r, data, m->type);
+        const bool wide = m->wide;
+        m->wide = false;
+        for (int64_t j = 0; j < a->n; j++) a->v[j] = rounded(m, a->v[j]);
+        m->wide = wide;
+    }
+    m->most = 0;
+    return true;
+}
+
+/* ---- comparing */
+
+static const char *const data_names[DATAS] = {"ordinary data", "small integers", "data with NaN",
+                                              "special values", "data up to 200"};
+typedef struct Sides {
+    Graph from, to;
+    unsigned classes;
+    Data data;
+    DType type;
+} Sides;
+static bool same_bits(Wide a, Wide b) {
+    return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
+}
+/* beyond: an intermediate result of the left side left the type. */
+static const char *promise(const Sides *s, bool wide, Wide most, bool beyond, Wide a, Wide b) {
+    const bool vanish = s->classes & (CLASS_DROPS | CLASS_DEFINES);
+    if (!wide && !s->classes) return same_bits(a, b) ? NULL : "other bits";
+    if (s->data == DATA_SPECIAL) return NULL;
+    if (s->data == DATA_NAN)
+        return vanish || isnan(a) == isnan(b) || !isfinite(a) == !isfinite(b) ? NULL
+                                                                              : "NaN came or went";
+    if (!isfinite(a)) return vanish || !wide || !isfinite(b) ? NULL : "a number where none was";
+    if (s->data == DATA_LARGE) {
+        bool matters = !wide && s->type == DT_FLOAT && !(s->classes & CLASS_OVERFLOWS);
+        return matters && !beyond && !isfinite(b) ? "overflow" : NULL;
+    }
+    if (!wide) return NULL;
+    if (!isfinite(b)) return "no number where one was";
+    Wide limit = s->classes & CLASS_ROUNDS ? 1e-2L : 1e-11L;
+    return fabsl(a - b) <= limit * (1 + most) || most > 1e9L ? NULL : "another number";
+}
+static bool compare(const Sides *s, const Machine *m, ClassCheck *c, const char *name) {
+    for (int k = 0; k < s->from.nout; k++) {
+        const Array *a = &m->value[s->from.out[k]], *b = &m->value[s->to.out[k]];
+        if (a->n != b->n) continue; /* sizes are the business of other tests */
+        for (int64_t j = 0; j < a->n; j++, c->elements++) {
+            const char *broken = promise(s, m->wide, m->most, a->beyond[j], a->v[j], b->v[j]);
+            if (!broken) continue;
+            snprintf(c->why, sizeof c->why,
+                     "%s: %s: %s, %s%s: output %d, element %ld: %.21Lg became %.21Lg", name, broken,
+                     data_names[s->data], dtype_name(s->type), m->wide ? ", wide" : "", k, (long)j,
+                     a->v[j], b->v[j]);
+            return false;
+        }
+    }
+    c->draws++;
+    return true;
+}
+
+/* ---- one rule */
+
+/* Every number of the stated sides is one of the type. */
+static bool literals_fit(World *w, Arena *a, const Graph *g, DType t) {
+    NodeList live = graph_live(w, a, g);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        double x, held = 0;
+        sig_attr(w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
+            if (n.op->attrs[j].kind != A_REAL || !attr[j].real || !ex_number(w, attr[j].real, &x))
+                continue;
+            element_set_real(t, &held, 0, x);
+            if (element_real(t, &held, 0) != x) return false;
+        }
+    }
+    return true;
+}
+static DType own_type(World *w, const Instance *i) {
+    for (int k = 0; k < i->from.nout; k++)
+        if (dtype_class(value_type(w, i->from.out[k])->dtype) == 'F')
+            return value_type(w, i->from.out[k])->dtype;
+    return DT_FLOAT;
+}
+static bool at_sizes(Trial *t, Sides *s, DType own, uint64_t seed, ClassCheck *c) {
+    static const DType types[] = {DT_FLOAT16, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE};
+    World *w = t->w;
+    Graph from, to;
+    Error e = {0};
+    if (!trial_graph(t, &t->instance.from, &from) || !trial_graph(t, &t->instance.to, &to))
+        return true;
+    bool kept = graph_expand(w, t->arena, &from, &s->from, NULL, &e) &&
+                graph_expand(w, t->arena, &to, &s->to, NULL, &e);
+    for (int k = 0; k < 4 && kept; k++) {
+        s->type = types[k];
+        if (types[k] != own && !(literals_fit(w, t->arena, &t->instance.from, types[k]) &&
+                                 literals_fit(w, t->arena, &t->instance.to, types[k])))
+            continue;
+        for (int d = 0; d < 2 * DATAS && c->why[0] == 0; d++) {
+            Machine m = {.w = w, .arena = t->arena, .type = types[k], .wide = d % 2};
+            if (m.wide && (types[k] != own || d / 2 >= DATA_NAN)) continue;
+            s->data = (Data)(d / 2);
+            uint32_t nodes = node_count(w) + 1;
+            m.value = ARENA_NEW(t->arena, Array, nodes);
+            for (int pass = 0; pass < 2; pass++) { /* definitions make symbols */
+                m.nat = intern_count(w->table[TABLE_SYMBOL]) + 1000;
+                m.at = ARENA_NEW(t->arena, int64_t, m.nat);
+                m.failed = false;
+                if (!fill(&m, &s->from, s->data, seed + (uint64_t)d)) return true;
+                if (!run(&m, &s->from) || !run(&m, &s->to)) break;
+            }
+            if (m.empty && s->data == DATA_NAN) continue;
+            if (!m.failed && !compare(s, &m, c, t->rule->name)) return false;
+        }
+    }
+    return true;
+}
+bool class_check(const Rule *rule, int n, uint64_t seed, ClassCheck *c) {
+    int length[RULE_BLOCKS];
+    Trial t;
+    bool kept = true;
+    rule_lengths_first(rule, length);
+    if (!trial_open(&t, rule, length, TRIAL_BOTH, seed)) return trial_close(&t), true;
+    DType own = own_type(t.w, &t.instance);
+    Sides s = {.classes = rule->classes};
+    for (int k = 0; k < n && kept; k++) {
+        if (!trial_draw(&t, k % 2 ? 0 : 1)) break;
+        ArenaMark mark = arena_mark(t.arena);
+        WorldMark world = world_mark(t.w);
+        kept = at_sizes(&t, &s, own, seed + (uint64_t)(100 * k), c);
+        world_reset(t.w, world);
+        arena_reset(t.arena, mark);
+    }
+    trial_close(&t);
+    return kept;
+}

@@ -1,0 +1,116 @@
+/* literals.c -- a number of a rule is held by a model: as a float where it is an attribute, in the
+   element type of the tensor where it fills one; an operator's own constants are computed with in
+   its element type. A rational that this does not hold is rounded there, once, wherever the same
+   literal stands. */
+#include "verifier/literals.h"
+#include "ops/core/element.h"
+
+typedef struct Literal {
+    Ex value;
+    bool written; /* in the graph that the rule states; else only a definition has it */
+    DType type;   /* in which it is held */
+} Literal;
+typedef struct Side { /* what the trees of a side hold */
+    World *w;
+    Arena *arena;
+    int nstated, room_stated, n, room;
+    Ex *stated;
+    Literal *number;
+    bool divides, computes; /* recip or exp; arithmetic on real variables */
+} Side;
+
+static bool has_number(const Side *s, Literal x) {
+    for (int k = 0; k < s->n; k++)
+        if (s->number[k].value == x.value && s->number[k].written == x.written &&
+            s->number[k].type == x.type)
+            return true;
+    return false;
+}
+static void add_number(Side *s, Literal x) {
+    if (has_number(s, x)) return;
+    ARENA_GROW(s->arena, s->number, s->room, s->n + 1);
+    s->number[s->n++] = x;
+}
+static bool is_written(const Side *s, Ex number) {
+    for (int k = 0; k < s->nstated; k++)
+        if (s->stated[k] == number) return true;
+    return false;
+}
+static void note_stated(Side *s, const Graph *stated) {
+    NodeList live = graph_live(s->w, s->arena, stated);
+    for (int k = 0; k < live.n; k++) {
+        const Op *op = node_get(s->w, live.v[k]).op;
+        Attr attr[ATTRS_MAX];
+        sig_attr(s->w, node_get(s->w, live.v[k]).sig, attr);
+        for (int j = 0; j < attrs_count(op->attrs); j++) {
+            if (op->attrs[j].kind != A_REAL) continue;
+            ARENA_GROW(s->arena, s->stated, s->room_stated, s->nstated + 1);
+            s->stated[s->nstated++] = attr[j].real;
+        }
+    }
+}
+/* Attributes are floats, the value of a tensor has the tensor's type; what is computed in a type of
+   few bits is rounded to it. */
+static DType held_in(DType result, bool attribute) {
+    bool wide = dtype_class(result) != 'F' || result == DT_DOUBLE;
+    return attribute && wide && dtype_class(result) == 'F' ? DT_FLOAT : result;
+}
+static void look(Side *s, DType type, bool attributes, Ex e) {
+    ExNode x;
+    if (!e) return;
+    ex_get(s->w, e, &x);
+    if (x.kind == EX_NUM || x.kind == EX_REAL) {
+        bool written = is_written(s, e);
+        add_number(s, (Literal){e, written, held_in(type, written && attributes)});
+        return;
+    }
+    if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
+    for (int k = 0; k < ex_children(x.kind); k++) look(s, type, attributes, x.child[k]);
+}
+static Side look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
+    Side s = {.w = w, .arena = arena};
+    note_stated(&s, stated);
+    NodeList live = graph_live(w, arena, g);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        sig_attr(w, n.sig, attr);
+        for (int j = 0; j < n.nout; j++)
+            look(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0, sig_define(w, n.sig, j));
+        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
+            ExNode x;
+            if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
+            ex_get(w, attr[j].real, &x);
+            s.computes |= x.kind != EX_NUM && x.kind != EX_REAL && x.kind != EX_PARAM;
+        }
+    }
+    return s;
+}
+/* The type holds the number as it is. */
+static bool fits(World *w, const Literal *l) {
+    ExNode x;
+    double held = 0;
+    ex_get(w, l->value, &x);
+    if (x.kind != EX_NUM) return false;
+    const int64_t exact = (int64_t)1 << 53;
+    if ((x.q & (x.q - 1)) != 0 || x.p >= exact || x.p <= -exact) return false;
+    if (!element_readable(l->type) || dtype_class(l->type) != 'F') return true;
+    double v = (double)x.p / (double)x.q;
+    element_set_real(l->type, &held, 0, v);
+    return element_real(l->type, &held, 0) == v;
+}
+static void compare(World *w, const Side *a, const Side *b, Literals *out) {
+    for (int k = 0; k < a->n; k++) {
+        if (fits(w, &a->number[k])) continue;
+        out->unfit = true;
+        out->differ |= !has_number(b, a->number[k]);
+    }
+}
+Literals literals_of(World *w, Arena *arena, const Instance *i) {
+    Side from = look_graph(w, arena, &i->from, &i->from_stated),
+         to = look_graph(w, arena, &i->to, &i->to_stated);
+    Literals out = {.differ = to.computes, .divide = from.divides || to.divides};
+    compare(w, &from, &to, &out);
+    compare(w, &to, &from, &out);
+    return out;
+}

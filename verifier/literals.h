@@ -1,0 +1,13 @@
+/* literals.h -- the numbers of a rule, and what becomes of them in floating point. */
+#ifndef ISOMER_LITERALS_H
+#define ISOMER_LITERALS_H
+#include "rules/rule.h"
+
+typedef struct Literals {
+    bool unfit;  /* one is no number of the element type it is used in, so that it is rounded */
+    bool differ; /* such a one is rounded on one side only, or in another type */
+    bool divide; /* exp or a division occurs */
+} Literals;
+/* Both graphs must be free of composites. */
+Literals literals_of(World *, Arena *, const Instance *);
+#endif

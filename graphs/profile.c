@@ -1,8 +1,9 @@
 /* profile.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least
    one. Rounds of one warm-up and up to three samples are repeated until the minima of the even and
    of the odd ones agree: within 1 % after 5 rounds, within 3 % after 10, at most 20. What will not
-   be taken is left earlier: noise only adds, and the more rounds the less of it. The calling
-   thread's CPU clock is read, so that being preempted does not count. */
+   be taken is left earlier: noise only adds, and the more rounds the less of it. A step is
+   timed by its device's clock; the CPU's is the calling thread's, so that being preempted does not
+   count. */
 #include "graphs/profile.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -35,8 +36,9 @@ static double clock_now(clockid_t clock) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Of a run that begins and ends on this machine. */
 static clockid_t clock_of(const Backend *b, const Device *d) {
-    return b->threads && b->threads(d) > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+    return b->threads && b->threads(d) == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
 }
 
 /* Keeps the thread on the core it is on, if it is timed alone; undone by unpin. */
@@ -56,19 +58,16 @@ static void unpin(const cpu_set_t *before) {
 }
 
 typedef struct Timed {
-    bool (*run)(void *);
+    bool (*run)(void *, int calls, double *seconds); /* seconds: of all of them */
     void *what;
-    clockid_t clock;
     int calls;
     bool left;      /* it takes no part in further rounds */
     double best[2]; /* of the even and of the odd rounds */
 } Timed;
 
 static bool sample(Timed *t, int calls, double *seconds) {
-    double start = clock_now(t->clock);
-    for (int k = 0; k < calls; k++)
-        if (!t->run(t->what)) return false;
-    *seconds = (clock_now(t->clock) - start) / calls;
+    if (!t->run(t->what, calls, seconds)) return false;
+    *seconds /= calls;
     return true;
 }
 
@@ -181,9 +180,15 @@ typedef struct StepRun {
     cpu_set_t before; /* where the thread may run: empty until it is pinned */
 } StepRun;
 
-static bool run_kernel(void *what) {
+/* By the device's own clock: the calls are started one behind the other. */
+static bool run_kernel(void *what, int calls, double *seconds) {
     StepRun *s = what;
-    return !s->backend->run(s->kernel, s->slot, s->workspace) && !s->backend->wait(s->device, NULL);
+    double ns = 0;
+    for (int k = 0; k < calls; k++)
+        if (s->backend->run(s->kernel, s->slot, s->workspace)) return false;
+    if (s->backend->wait(s->device, &ns)) return false;
+    *seconds = 1e-9 * ns;
+    return true;
 }
 
 static int64_t view_end(const View *v) {
@@ -261,7 +266,7 @@ static double time_step(StepRun *s, const Step *step, int choice, const bool kno
                         double beat, Arena *a, Error *e) {
     Step own = own_slots(step, s);
     const clockid_t clock = clock_of(s->backend, s->device);
-    Timed t = {run_kernel, s, clock, 1, false, {INFINITY, INFINITY}};
+    Timed t = {run_kernel, s, 1, false, {INFINITY, INFINITY}};
     pin(clock, &s->before);
     bool good =
         prepare(s, &own, choice, known, seed, a, e) && time_all(1, &t, beat, STEP_PATIENCE, seed);
@@ -303,14 +308,20 @@ double profile_step(const Backend *backend, Device *device, const Step *step, in
 
 typedef struct RunnerRun {
     Runner *runner;
+    clockid_t clock;
     const void *const *in;
     void *const *out;
     Error *error;
 } RunnerRun;
 
-static bool run_runner(void *what) {
+/* With the copies to the device and back. */
+static bool run_runner(void *what, int calls, double *seconds) {
     RunnerRun *r = what;
-    return runner_run(r->runner, r->in, r->out, r->error);
+    double start = clock_now(r->clock);
+    for (int k = 0; k < calls; k++)
+        if (!runner_run(r->runner, r->in, r->out, r->error)) return false;
+    *seconds = clock_now(r->clock) - start;
+    return true;
 }
 
 bool profile_runners(int n, Runner *const runner[], const void *const *const in[],
@@ -324,8 +335,8 @@ bool profile_runners(int n, Runner *const runner[], const void *const *const in[
         return error_set(e, E_LIMIT, "timing", "%d plans at a time, at most %d can be", n,
                          (int)TIMED);
     for (int k = 0; k < n; k++) {
-        r[k] = (RunnerRun){runner[k], in[k], out[k], e};
-        t[k] = (Timed){run_runner, &r[k], clock, 1, false, {INFINITY, INFINITY}};
+        r[k] = (RunnerRun){runner[k], clock, in[k], out[k], e};
+        t[k] = (Timed){run_runner, &r[k], 1, false, {INFINITY, INFINITY}};
     }
     pin(clock, &before);
     bool good = time_all(n, t, INFINITY, PATIENCE, 1);

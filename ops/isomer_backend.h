@@ -284,8 +284,8 @@ typedef struct Backend {
     /* Not 0: the kernel does not read this view when it runs, because it keeps the contents in a
        form of its own. */
     int (*packed)(const Kernel *, int view);
-    /* How many threads run a kernel, the calling one among them. NULL or 1: that one alone, whose
-       CPU time then is what a run takes. */
+    /* How many threads of this machine run a kernel, the calling one among them. 1: that one alone,
+       whose CPU time then is what a run takes. NULL: it is run elsewhere. */
     int (*threads)(const Device *);
 } Backend;
 /* The one symbol that a plug-in exports; it returns NULL for an ABI that it does not have. */

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WAYS = 4, MICROSECONDS = 200 };
 struct Device {
     int factor[WAYS]; /* of MICROSECONDS; 0: cannot be compiled */
     int runs[WAYS];
     size_t largest; /* allocation, bytes */
+    double busy;    /* nanoseconds of its clock, which is not the host's: nothing here takes long */
 };
 struct Kernel {
     Device *device;
@@ -48,18 +48,17 @@ static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *co
     *k = (Kernel){d, choice};
     return k;
 }
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 static int slow_run(Kernel *k, void *const slot[], void *workspace) {
     (void)slot, (void)workspace;
     k->device->runs[k->way]++;
-    for (double end = now() + k->device->factor[k->way] * MICROSECONDS * 1e-6; now() < end;) {}
+    k->device->busy += k->device->factor[k->way] * MICROSECONDS * 1e3;
     return 0;
 }
-static int slow_wait(Device *d, double *ns) { return (void)d, ns ? *ns = 0, 0 : 0; }
+static int slow_wait(Device *d, double *ns) {
+    if (ns) *ns = d->busy;
+    d->busy = 0;
+    return 0;
+}
 static void slow_forget(Kernel *k) { free(k); }
 
 static const Backend backend = {.abi = BACKEND_ABI,

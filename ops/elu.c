@@ -40,15 +40,44 @@ static Ex define_selu(Call *c, Dims i) { return mul(c, real(c, GAMMA), elu(c, at
 static const OnnxMap onnx_selu[] = {{"", "Selu", 6, 0, "alpha gamma"}, {0}};
 const Op op_selu = {"selu", "x", "y", selu_attrs, shape, define_selu, .onnx = onnx_selu};
 
+/* Real attributes, as floats, for the kernels of functions that are no sum of products where x is
+   infinite or NaN. */
+static int params_real(Call *c, int64_t *out, int room) {
+    const int n = attrs_count(c->op->attrs);
+    for (int k = 0; k < n; k++)
+        if (k >= room || !bits_of(c, k, &out[k])) return -1;
+    return n;
+}
+static float param_float(const Step *s, int k) { return (float)kernel_bits_real(s->param[1 + k]); }
+
 /* thresholdedrelu: x where x > alpha, else 0. */
+static int kernel_thresholdedrelu(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const double alpha = (double)param_float(s, ALPHA);
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        double v = kernel_real(x, slot, kernel_at(x, i));
+        kernel_set_real(y, slot, kernel_at(y, i), v > alpha ? v : 0);
+    }
+    return 0;
+}
 static Ex define_thresholdedrelu(Call *c, Dims i) {
     Ex x = at(c, 0, i);
     return mul(c, x, step(c, sub(c, x, real(c, ALPHA))));
 }
 static const OnnxMap onnx_thresholdedrelu[] = {{"", "ThresholdedRelu", 10, 0, "alpha"}, {0}};
 const Op op_thresholdedrelu = {
-    "thresholdedrelu",           "x", "y", elu_attrs, shape, define_thresholdedrelu,
-    .onnx = onnx_thresholdedrelu};
+    "thresholdedrelu",
+    "x",
+    "y",
+    elu_attrs,
+    shape,
+    define_thresholdedrelu,
+    .kernel = kernel_thresholdedrelu,
+    .params = params_real,
+    .onnx = onnx_thresholdedrelu,
+    .flags = OP_BY_DATA,
+};
 
 /* shrink: x + bias below -lambda, else x - bias above lambda, else 0. */
 enum { BIAS, LAMBDA };
@@ -64,8 +93,29 @@ static Ex define_shrink(Call *c, Dims i) {
     Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low)); /* a negative lambda gives both */
     return add(c, mul(c, above_only, sub(c, x, bias)), mul(c, low, add(c, x, bias)));
 }
+static int kernel_shrink(const Step *s, void *const slot[]) {
+    const View *y = &s->view[0], *x = &s->view[1];
+    const double bias = (double)param_float(s, BIAS), limit = (double)param_float(s, LAMBDA);
+    int64_t i[STEP_RANK];
+    for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
+        double v = kernel_real(x, slot, kernel_at(x, i));
+        kernel_set_real(y, slot, kernel_at(y, i), v < -limit ? v + bias : v > limit ? v - bias : 0);
+    }
+    return 0;
+}
 static const OnnxMap onnx_shrink[] = {{"", "Shrink", 9, 0, "bias lambda=lambd"}, {0}};
-const Op op_shrink = {"shrink", "x", "y", shrink_attrs, shape, define_shrink, .onnx = onnx_shrink};
+const Op op_shrink = {
+    "shrink",
+    "x",
+    "y",
+    shrink_attrs,
+    shape,
+    define_shrink,
+    .kernel = kernel_shrink,
+    .params = params_real,
+    .onnx = onnx_shrink,
+    .flags = OP_BY_DATA,
+};
 
 /* swish: x * sigmoid(alpha * x). */
 static Ex define_swish(Call *c, Dims i) {

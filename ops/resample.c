@@ -86,6 +86,8 @@ static double coordinate(const Line *l, int64_t i) {
     float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0],
           to = (float)l->roi[1];
     float middle = (x + 0.5f) / f - 0.5f;
+    if (l->coordinate == SYMMETRIC && l->scale == (double)l->m / (double)l->n)
+        return ((double)i + 0.5) * (double)l->n / (double)l->m - 0.5; /* what is centred is all */
     switch (l->coordinate) {
     case ASYMMETRIC: return (double)(x / f);
     case CORNERS: return m == 1 ? 0 : (double)(x * (n - 1) / (m - 1));

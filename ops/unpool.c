@@ -17,6 +17,10 @@ static const char *shape(Call *c) {
     c->out[0].dim = ints_dims(c, SHAPE);
     return NULL;
 }
+static bool domain(Call *c, int input, Poly *low, Poly *high) {
+    Dims y = c->out[0].dim;
+    return input == 1 && all_places(c, product(c, y, 0, y.n), low, high);
+}
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1], *places = &s->view[2];
     int64_t i[STEP_RANK], at[STEP_RANK];
@@ -71,5 +75,5 @@ static bool write_shape(Call *c, OnnxWrite *w, int attr) {
 }
 static const OnnxItem items[] = {{"shape", "unpool", read_shape, write_shape}, {0}};
 static const OnnxMap onnx[] = {{"", "MaxUnpool", 9, 0, "shape:unpool"}, {0}};
-const Op op_unpool = {"unpool", "x places",       "y",          attrs,
-                      shape,    .kernel = kernel, .onnx = onnx, .items = items};
+const Op op_unpool = {"unpool",         "x places",       "y",          attrs,         shape,
+                      .domain = domain, .kernel = kernel, .onnx = onnx, .items = items};

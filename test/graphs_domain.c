@@ -1,6 +1,7 @@
 /* graphs_domain.c -- which numbers inputs may hold, by what their elements reach; and what is drawn
    from that. */
 #include "graphs/domain.h"
+#include "graphs/world.h"
 #include "test/shared/fixture.h"
 #include <math.h>
 #include <setjmp.h>
@@ -49,6 +50,9 @@ static void indices_are_places(void **state) {
         {"graph g %i : I32 [1] %x : F [6, 1, 2] %w : F [1, 6, 2] %r : F [1, 6, 2]\nbody\n"
          " %y %h = gru %x %w %r _ %i hidden=2\n out %y\n",
          1, 6},
+        {"graph g %p : I64 [1, 1, 2] %x : F [1, 1, 2]\nbody\n %y = unpool %x %p shape=[1, 1, 5]\n"
+         " out %y\n",
+         0, 4},
         /* of one row */
         {"graph g %i : I64 [2] %t : F [1, 4]\nbody\n %y = gather %t %i\n out %y\n", 0, 0},
     };

@@ -140,6 +140,10 @@ int wants_of_function(Prover *p, Dom ctx, Function f, Nf a, Nf out[WANTS_MAX]) {
     if (f == FN_LOG || f == FN_SQRT) n += wants_of(p, ctx, WANT_NONNEGATIVE, a, 0, out + n);
     return n;
 }
+bool wants_something(const ExNode *x) {
+    return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
+                                                      x->word == FN_SQRT || x->word == FN_EXP));
+}
 int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Ratio c;
     if (!nf_constant(p, b, &c)) return wants_of(p, ctx, WANT_POWER, a, b, out);

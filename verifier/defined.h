@@ -19,6 +19,8 @@ int wants_of(Prover *, Dom ctx, Want, Nf a, Nf b, Nf out[WANTS_MAX]);
 int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 
+bool wants_something(const ExNode *); /* one of these */
+
 typedef struct Lack { /* the first that does not follow */
     Nf want;
     int ncondition; /* of sizes, with which it may */

@@ -2,6 +2,7 @@
    a value over canonical indices is worked out and simplified once, and put in place, with its
    indices substituted, wherever the value is read. */
 #include "verifier/defined.h"
+#include "verifier/literals.h"
 #include "verifier/wrap.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -129,19 +130,10 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(Scope *, Dom ctx, Ex);
 
-/* The type holds the number as it is. */
-static bool holds_number(DType t, Ratio x) {
-    double held = 0, v = (double)x.p / (double)x.q;
-    const int64_t exact = (int64_t)1 << 53;
-    if ((x.q & (x.q - 1)) || x.p >= exact || x.p <= -exact || !element_readable(t)) return false;
-    element_set_real(t, &held, 0, v);
-    return element_real(t, &held, 0) == v;
-}
-/* With p->literals a number that the type rounds is an unknown one. */
 static Nf number(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
     Ratio v = ratio(x->p, x->q);
-    bool rounded = p->literals && dtype_class(t) == 'F' && !holds_number(t, v);
+    bool rounded = p->literals && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Map index_map(Scope *s, const ExNode *x, Poly to[RANK_MAX]) {
@@ -176,9 +168,10 @@ static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
     bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
     if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
     if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
-    if (x->kind == EX_MUL && cl && cr && holds_number(s->dtype, a) && holds_number(s->dtype, b) &&
-        holds_number(s->dtype, ratio_times(p, a, b)))
-        return nf_number(p, ratio_times(p, a, b));
+    Ratio ab = x->kind == EX_MUL && cl && cr ? ratio_times(p, a, b) : ratio(0, 1);
+    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
+        type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
+        return nf_number(p, ab);
     return apply_pair(p, ctx, x->kind, l, r);
 }
 static Nf power(Scope *s, Dom ctx, const ExNode *x) {
@@ -492,10 +485,6 @@ static void want(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Par
         for (int j = 0; j < count; j++) add_part(p, out, (Part){n, var, here, found[j]});
         s->m->whole_wants |= count && s->whole && x->word != FN_EXP;
     }
-}
-static bool wants_something(const ExNode *x) {
-    return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
-                                                      x->word == FN_SQRT || x->word == FN_EXP));
 }
 /* What is not chosen is not looked at; of the condition, which is no number that could be lost,
    only the checks of indices count, and what it wants. */

@@ -86,18 +86,18 @@ static Side look_graph(World *w, Arena *arena, const Graph *g, const Graph *stat
     }
     return s;
 }
-/* The type holds the number as it is. */
+bool type_holds(DType t, int64_t p, int64_t q) {
+    double held = 0, v = (double)p / (double)q;
+    const int64_t exact = (int64_t)1 << 53;
+    if ((q & (q - 1)) != 0 || p >= exact || p <= -exact || !element_readable(t)) return false;
+    if (dtype_class(t) != 'F') return q == 1;
+    element_set_real(t, &held, 0, v);
+    return element_real(t, &held, 0) == v;
+}
 static bool fits(World *w, const Literal *l) {
     ExNode x;
-    double held = 0;
     ex_get(w, l->value, &x);
-    if (x.kind != EX_NUM) return false;
-    const int64_t exact = (int64_t)1 << 53;
-    if ((x.q & (x.q - 1)) != 0 || x.p >= exact || x.p <= -exact) return false;
-    if (!element_readable(l->type) || dtype_class(l->type) != 'F') return true;
-    double v = (double)x.p / (double)x.q;
-    element_set_real(l->type, &held, 0, v);
-    return element_real(l->type, &held, 0) == v;
+    return x.kind == EX_NUM && (dtype_class(l->type) != 'F' || type_holds(l->type, x.p, x.q));
 }
 static void compare(World *w, const Side *a, const Side *b, Literals *out) {
     for (int k = 0; k < a->n; k++) {

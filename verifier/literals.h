@@ -10,4 +10,5 @@ typedef struct Literals {
 } Literals;
 /* Both graphs must be free of composites. */
 Literals literals_of(World *, Arena *, const Instance *);
+bool type_holds(DType, int64_t p, int64_t q); /* p/q as it is */
 #endif

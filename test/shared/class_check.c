@@ -6,12 +6,12 @@
 
    What is compared, by class:
      exact            in steps, all data: the same bits (NaN is NaN)
-     all              ordinary data: where the left side is finite the right one is, and equal wide,
-                      up to the rounding of literals where the class says so
-     without defines, drops    where the left side is not defined, or reads a NaN, the right side is
-                      no number either; but what meets only a sum without an element is not read
-     without overflows         on data up to 200, in float32: where nothing on the way to the left
-                      side's element overflows, the right side's is finite */
+     all              ordinary data: where the left side is finite, and so is all on the way to it,
+   the right one is, and equal wide, up to the rounding of literals where the class says so without
+   defines, drops    where the left side is not defined, or reads a NaN, the right side is no number
+   either; but what meets only a sum without an element is not read without overflows         on
+   data up to 200, in float32: where nothing on the way to the left side's element overflows, the
+   right side's is finite */
 #include "test/shared/class_check.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
@@ -26,7 +26,7 @@ typedef struct Array {
     int rank;
     int64_t dim[RANK_MAX], n;
     Wide *v;
-    bool *beyond; /* something that it was computed from left the type */
+    bool *beyond; /* something that it was computed from left the type's range */
 } Array;
 typedef struct Machine {
     World *w;
@@ -48,11 +48,12 @@ typedef struct Machine {
 static Wide rounded(Machine *m, Wide x) {
     double held = 0;
     if (fabsl(x) > m->most) m->most = fabsl(x);
+    m->beyond |= !isfinite(x);
     if (m->wide || m->whole) return x;
-    if (m->type == DT_DOUBLE) return (double)x;
     element_set_real(m->type, &held, 0, (double)x);
-    m->beyond |= !isfinite(element_real(m->type, &held, 0));
-    return (Wide)element_real(m->type, &held, 0);
+    Wide y = (Wide)element_real(m->type, &held, 0);
+    m->beyond |= !isfinite(y) || (x != 0 && y == 0);
+    return y;
 }
 static Wide maximum(Wide a, Wide b) {
     if (isnan(a) || isnan(b)) return NAN;
@@ -255,7 +256,10 @@ static bool fill(Machine *m, const Graph *g, Data data, uint64_t seed) {
             a->v[j] = m->whole ? (Wide)random_below(&r, 2) : datum(&r, data, m->type);
         const bool wide = m->wide;
         m->wide = false;
-        for (int64_t j = 0; j < a->n; j++) a->v[j] = rounded(m, a->v[j]);
+        for (int64_t j = 0; j < a->n; j++) {
+            a->v[j] = rounded(m, a->v[j]);
+            a->beyond[j] = !isfinite(a->v[j]);
+        }
         m->wide = wide;
     }
     m->most = 0;
@@ -275,30 +279,34 @@ typedef struct Sides {
 static bool same_bits(Wide a, Wide b) {
     return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
-/* beyond: an intermediate result of the left side left the type. */
-static const char *promise(const Sides *s, bool wide, Wide most, bool beyond, Wide a, Wide b) {
+/* An element, and whether nothing on the way to it was infinite or NaN, or underflowed to 0: what
+   is divided by 0 is not defined, even if 1/(1/0) is a number. */
+typedef struct Point {
+    Wide v;
+    bool defined;
+} Point;
+static const char *promise(const Sides *s, bool wide, Wide most, Point a, Point b) {
     const bool vanish = s->classes & (CLASS_DROPS | CLASS_DEFINES);
-    if (!wide && !s->classes) return same_bits(a, b) ? NULL : "other bits";
-    if (s->data == DATA_SPECIAL) return NULL;
-    if (s->data == DATA_NAN)
-        return vanish || isnan(a) == isnan(b) || !isfinite(a) == !isfinite(b) ? NULL
-                                                                              : "NaN came or went";
-    if (!isfinite(a)) return vanish || !wide || !isfinite(b) ? NULL : "a number where none was";
+    if (!wide && !s->classes) return same_bits(a.v, b.v) ? NULL : "other bits";
+    if (s->data == DATA_SPECIAL || (!a.defined && !b.defined)) return NULL;
+    if (s->data == DATA_NAN) return vanish || a.defined == b.defined ? NULL : "NaN came or went";
+    if (!a.defined) return vanish || !wide ? NULL : "a number where none was";
     if (s->data == DATA_LARGE) {
         bool matters = !wide && s->type == DT_FLOAT && !(s->classes & CLASS_OVERFLOWS);
-        return matters && !beyond && !isfinite(b) ? "overflow" : NULL;
+        return matters && !isfinite(b.v) ? "overflow" : NULL;
     }
     if (!wide) return NULL;
-    if (!isfinite(b)) return "no number where one was";
+    if (!isfinite(b.v)) return "no number where one was";
     Wide limit = s->classes & CLASS_ROUNDS ? 1e-2L : 1e-11L;
-    return fabsl(a - b) <= limit * (1 + most) || most > 1e9L ? NULL : "another number";
+    return fabsl(a.v - b.v) <= limit * (1 + most) || most > 1e9L ? NULL : "another number";
 }
 static bool compare(const Sides *s, const Machine *m, ClassCheck *c, const char *name) {
     for (int k = 0; k < s->from.nout; k++) {
         const Array *a = &m->value[s->from.out[k]], *b = &m->value[s->to.out[k]];
         if (a->n != b->n) continue; /* sizes are the business of other tests */
         for (int64_t j = 0; j < a->n; j++, c->elements++) {
-            const char *broken = promise(s, m->wide, m->most, a->beyond[j], a->v[j], b->v[j]);
+            const char *broken = promise(s, m->wide, m->most, (Point){a->v[j], !a->beyond[j]},
+                                         (Point){b->v[j], !b->beyond[j]});
             if (!broken) continue;
             snprintf(c->why, sizeof c->why,
                      "%s: %s: %s, %s%s: output %d, element %ld: %.21Lg became %.21Lg", name, broken,

@@ -8,6 +8,7 @@
 #   make prove           proves rules/library again; make rules: generates rules/generated again
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
+#   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
 #   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
@@ -133,8 +134,16 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(LIBS)
 
-$(BUILD)/test/plugin/%.so: $(BUILD)/test/plugin/%.o
-	$(COMPILE) -shared -o $@ $<
+# Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
+# reference.
+$(BUILD)/test/plugin/wrong_backend.so: private INCLUDE := -I.
+$(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) \
+	    $(if $(WERROR),-Werror) -I$(BUILD)/include $(INCLUDE) -shared -o $@ $<
+$(BUILD)/include/isomer_backend.h: ops/isomer_backend.h
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
@@ -229,10 +238,21 @@ mutate-models:
 	    EXTRA="$(SANITIZED)"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
+# N random models through optimize-model and every check there is, half of them under the
+# sanitizers; the same models through other optimizers. RESULTS=1 writes test/random/RESULTS.md.
+FIRST ?= 0
+random: programs-of-tests
+	$(MAKE) $(FORKS:$(BUILD)%=$(BUILD)/asan-ubsan%) BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 \
+	    EXTRA="$(SANITIZED)"
+	BUILD=$(BUILD) $(PYTHON) test/random/run.py $(N) $(SEED) $(FIRST)
+random-peers: programs-of-tests
+	test/random/install-peers $(BUILD)/peers
+	BUILD=$(BUILD) $(PYTHON) test/random/peers.py $(N) $(SEED)
+
 # What make test takes a sample of (test/README.md).
 test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
-	    scripts/run-tests search_faults test_untrusted test_generator_runs
+	    scripts/run-tests search_faults test_untrusted test_generator_runs test_random_models
 
 demo:
 	@scripts/install-dependencies demo
@@ -296,7 +316,7 @@ install: all
 	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)
 	ln -sf libisomer.so.$(VERSION) $(INSTALLED)/lib/$(SONAME)
 	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
-	install -m 644 search/isomer.h $(INSTALLED)/include
+	install -m 644 search/isomer.h ops/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
 	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc

@@ -53,7 +53,8 @@ static uint64_t claim(Generator *g) {
 static bool flush(Worker *x, bool last) {
     Generator *g = x->g;
     bool full = x->n * sizeof(Record) > g->o->memory / (2 * (size_t)g->o->jobs);
-    bool to_disk = full || (g->o->folder && (last || generate_now() - x->flushed > FLUSH_SECONDS));
+    bool to_disk =
+        full || (g->o->folder && (last || generate_now() - x->flushed > (double)FLUSH_SECONDS));
     if (!to_disk && !last) return true;
     if (last && !x->n && !x->ntask) return true;
     bool ok = runs_add(&g->runs, x->record, x->n, x->task, x->ntask, to_disk, &x->error);

@@ -3,8 +3,9 @@
 #ifndef ISOMER_CHECK_H
 #define ISOMER_CHECK_H
 #include "graphs/compare.h"
+#include "graphs/disturb.h"
 #include "graphs/domain.h"
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 
 /* Data of a sample, from a domain with both ends; else sample 0: floats uniform in [0, 1); 1:
    normal; 2: uniform in [-1, 1); and so on; SAMPLE_EXTREME: zeros, tiny, usual and large numbers of
@@ -14,10 +15,6 @@ void tensor_draw(uint64_t seed, int input, int sample, DType, Domain, int64_t n,
 Random sample_random(uint64_t seed, int input, int sample); /* from which it is drawn */
 /* From any domain. */
 void tensor_sample(uint64_t seed, int input, int sample, DType, int64_t n, void *out);
-
-/* Floats of `data` moved to a neighbour, up or down as the seed draws it; out may be data. Other
-   types are left alone. */
-void data_nearby(uint64_t seed, int input, DType, int64_t n, const void *data, void *out);
 
 /* Writes what an input is on a sample, of so many elements; false: it is drawn, from what the graph
    allows. */

@@ -26,7 +26,8 @@ struct Chooser {
     Intern *texts; /* of steps looked at so far */
     Chosen *chosen;
     uint32_t room;
-    int missing;
+    int missing, found;
+    bool again; /* the file's times of steps do not count */
 };
 
 /* ---- the model: one core of a server */
@@ -55,11 +56,13 @@ static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, con
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
     text_add(key, " choice %d", choice);
-    bool found = c->db && costdb_get(c->db, "step", c->identity, key->data, &seconds);
+    bool found = c->db && !c->again && costdb_get(c->db, "step", c->identity, key->data, &seconds);
+    c->found += found;
     if (!found && !c->options.frozen) {
         seconds = profile_step(c->backend, c->device, &s->step, choice, known, c->options.seed,
                                beat, &ignored);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
+        if (c->db && c->again) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
         if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
     }
     key->size = size;
@@ -105,7 +108,8 @@ double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) 
     return kept->seconds;
 }
 
-void choose_plan(Chooser *c, Arena *scratch, Plan *p) {
+double choose_plan(Chooser *c, Arena *scratch, Plan *p) {
+    double sum = 0;
     ArenaMark mark = arena_mark(scratch);
     bool *constant = ARENA_NEW(scratch, bool, p->nslot);
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].data != NULL;
@@ -114,11 +118,18 @@ void choose_plan(Chooser *c, Arena *scratch, Plan *p) {
         bool *known = ARENA_NEW(scratch, bool, s->step.nview);
         for (int j = 0; j < s->step.nview; j++)
             known[j] = s->step.view[j].rank >= 0 && constant[s->step.view[j].slot];
-        if (!s->once) choose_step(c, scratch, s, known);
+        if (!s->once) sum += choose_step(c, scratch, s, known);
         for (int j = 0; s->once && j < step_writes(&s->step); j++)
             constant[s->step.view[j].slot] = true;
     }
     arena_reset(scratch, mark);
+    return sum;
+}
+
+void choose_again(Chooser *c) {
+    intern_free(c->texts);
+    c->texts = intern_new(c->arena);
+    c->again = true;
 }
 
 /* ---- making one */
@@ -141,5 +152,6 @@ void chooser_free(Chooser *c) {
     c->texts = NULL;
 }
 
+int chooser_found(const Chooser *c) { return c->found; }
 int chooser_missing(const Chooser *c) { return c->missing; }
 const char *chooser_identity(const Chooser *c) { return c->identity; }

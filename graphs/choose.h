@@ -21,8 +21,11 @@ void chooser_free(Chooser *); /* NULL is allowed */
 /* Sets the step's choice and gives its seconds; known[j]: the contents of view j never change.
    Choice 0 stays where no other is faster by more than 3 %. */
 double choose_step(Chooser *, Arena *scratch, PlanStep *, const bool known[]);
-/* Every step, for running: constants are known, inputs are not. */
-void choose_plan(Chooser *, Arena *scratch, Plan *);
+/* Every step, for running: constants are known, inputs are not. The sum of their seconds. */
+double choose_plan(Chooser *, Arena *scratch, Plan *);
+/* What was said so far is doubted: times are measured again, also those in the file. */
+void choose_again(Chooser *);
+int chooser_found(const Chooser *); /* times that came from the file */
 double choose_model(StepKind, double flops, double bytes);
 /* Times that were not in the file of a frozen run, or could not be measured. */
 int chooser_missing(const Chooser *);

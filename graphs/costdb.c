@@ -13,7 +13,7 @@
 enum { APPLICATION_ID = 0x49534f4d, VERSION = 1, BUSY_MS = 10000 }; /* "ISOM" */
 struct CostDb {
     sqlite3 *db;
-    sqlite3_stmt *get, *put;
+    sqlite3_stmt *get, *put, *forget;
     Held held;
     char path[];
 };
@@ -77,8 +77,10 @@ static bool prepare(CostDb *d, Error *e) {
         "SELECT seconds FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
     static const char put[] = "INSERT INTO cost VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET "
                               "seconds = min(seconds, excluded.seconds)";
+    static const char forget[] = "DELETE FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
     return (sqlite3_prepare_v2(d->db, get, -1, &d->get, NULL) == SQLITE_OK &&
-            sqlite3_prepare_v2(d->db, put, -1, &d->put, NULL) == SQLITE_OK) ||
+            sqlite3_prepare_v2(d->db, put, -1, &d->put, NULL) == SQLITE_OK &&
+            sqlite3_prepare_v2(d->db, forget, -1, &d->forget, NULL) == SQLITE_OK) ||
            failed(d, e);
 }
 
@@ -117,6 +119,7 @@ void costdb_close(CostDb *d) {
     escape_let_go(&d->held);
     sqlite3_finalize(d->get);
     sqlite3_finalize(d->put);
+    sqlite3_finalize(d->forget);
     sqlite3_close(d->db);
     mem_realloc(d, 0);
 }
@@ -145,6 +148,15 @@ bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key
     sqlite3_bind_double(d->put, 4, seconds);
     bool done = sqlite3_step(d->put) == SQLITE_DONE || failed(d, e);
     sqlite3_reset(d->put);
+    return done;
+}
+
+bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *key, Error *e) {
+    char hash[33];
+    hash_hex(key, strlen(key), hash);
+    bind(d->forget, kind, device, hash);
+    bool done = sqlite3_step(d->forget) == SQLITE_DONE || failed(d, e);
+    sqlite3_reset(d->forget);
     return done;
 }
 

@@ -1,6 +1,6 @@
 /* costdb.h -- measured times in a SQLite file: steps, whole plans and targets' whole models, each
    keyed by text. Several processes may share a file; an entry once written is replaced only by a
-   better measurement (a smaller minimum). */
+   better measurement (a smaller minimum), or forgotten where it was found to be wrong. */
 #ifndef ISOMER_COSTDB_H
 #define ISOMER_COSTDB_H
 #include "ops/base/arena.h"
@@ -16,6 +16,7 @@ void costdb_close(CostDb *);
 bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds);
 bool costdb_put(CostDb *, const char *kind, const char *device, const char *key, double seconds,
                 Error *);
+bool costdb_forget(CostDb *, const char *kind, const char *device, const char *key, Error *);
 const char *costdb_version(void); /* SQLite's */
 /* Under $XDG_CACHE_HOME or ~/.cache; E_ENVIRONMENT when neither is known. */
 bool costdb_default_path(Arena *, char **path, Error *);

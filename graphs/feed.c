@@ -197,6 +197,6 @@ void feed_explain(Arena *a, const Feed *f, Error *e) {
     if (!*inputs) return;
     *e = (Error){0};
     error_set(e, why.kind, why.place,
-              "%.170s (%.110s; %sgive others by --input NAME=LOW..HIGH, NAME=FILE.npy or FILE.npz)",
+              "%.250s (%.150s; %sgive others by --input NAME=LOW..HIGH, NAME=FILE.npy or FILE.npz)",
               why.reason, inputs, free_count(f) ? "nor with zeros or ones; " : "");
 }

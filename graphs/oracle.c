@@ -156,7 +156,8 @@ static void disturb_node(Oracle *o, const Node *n) {
         const DType t = value_type(o->w, v)->dtype;
         if (dtype_class(t) != 'F' || input_name(o->w, v)) continue;
         if (v < x->nrounded && x->rounded[v]) disturb(o, v, dtype_roundoff(t));
-        else if (n->nin) disturb(o, v, dtype_roundoff(x->own_type ? t : DT_DOUBLE));
+        else if (!constant_get(o->w, v, NULL, NULL))
+            disturb(o, v, dtype_roundoff(x->own_type ? t : DT_DOUBLE));
     }
 }
 

@@ -10,7 +10,7 @@
    doubles. E_INVALID with the node for what cannot be run. */
 bool oracle_run(World *, const Graph *, Sizes, bool wide, const void *const in[], void *const out[],
                 Error *);
-/* What a computation in double is disturbed by: each float result of a node with inputs is moved,
+/* What a computation in double is disturbed by: each computed float is moved,
    up or down, by half a roundoff to a whole one, of its own type or of double; where `rounded` is
    set, also of a constant, of its own type. Drawn from the seed. */
 typedef struct OracleNoise {

@@ -194,8 +194,11 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
     StepBuf steps = stepbuf_new(l->b.w, l->b.sizes, l->b.arena);
     for (int port = 0; port < n->nout; port++)
         if (!place(l, n->out + (Value)port, &out[port])) return false;
+    steps.first_room = l->b.plan->nslot;
     if (!sig_lower(&steps, n->sig, in, out))
         return cannot(&l->b, E_INVALID, steps.why ? steps.why : "there is no way to compute it");
+    for (int k = 0; k < steps.nrooms; k++)
+        add_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
     for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
     return true;
 }

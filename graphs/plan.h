@@ -5,7 +5,7 @@
 #ifndef ISOMER_PLAN_H
 #define ISOMER_PLAN_H
 #include "graphs/graph.h"
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 
 typedef struct Slot {
     int64_t bytes;
@@ -33,7 +33,7 @@ typedef struct Plan {
    kernel). The plan lives in the arena. */
 Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
 /* Lays what convolutions read and write channels last where that is possible: for back ends that
-   say so (Backend.channels_last). Anywhere between building and running. loose (NULL: none): the
+   say so (device_channels_last). Anywhere between building and running. loose (NULL: none): the
    inputs that may lie so too, and then outputs may as well, which is for pricing a part of a larger
    plan. */
 void plan_channels_last(World *, Plan *, const bool loose[]);

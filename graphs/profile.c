@@ -74,8 +74,8 @@ static bool sample(Timed *t, int calls, double *seconds) {
 
 /* Samples of a round: three, or what fits into VISIT, at least one. */
 static int samples_of(const Timed *t) {
-    double fit = t->calls > 1 ? SAMPLES : VISIT / t->best[0];
-    return fit >= SAMPLES ? SAMPLES : fit >= 2 ? (int)fit : 1;
+    double fit = t->calls > 1 ? (double)SAMPLES : VISIT / t->best[0];
+    return fit >= (double)SAMPLES ? SAMPLES : fit >= 2 ? (int)fit : 1;
 }
 
 static bool warms_up(const Timed *t) { return t->calls > 1 || t->best[0] <= LONG_CALL; }
@@ -131,7 +131,7 @@ static int rounds_for(int n, const Timed *t, double patience) {
     for (int k = 0; k < n; k++)
         sum += (t[k].calls > 1 ? SAMPLE : t[k].best[0]) * (samples_of(&t[k]) + warms_up(&t[k]));
     double fit = patience / sum;
-    return fit >= ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
+    return fit >= (double)ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
 
 /* What is to be beaten: `beat`, or among several what is BEHIND the fastest: of those that are

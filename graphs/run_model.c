@@ -4,6 +4,7 @@
 #include "graphs/execute.h"
 #include "graphs/feed.h"
 #include "graphs/graph_text.h"
+#include "graphs/npz.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/oracle.h"
 #include "graphs/sizes.h"
@@ -287,7 +288,7 @@ static bool make_plan(Run *r) {
         *r->error = (Error){.kind = E_NONE};
         return report_obstacle(r, plan_obstacle(r->w, r->arena, r->graph, r->sizes, r->error));
     }
-    if (r->backend->channels_last) plan_channels_last(r->w, r->plan, NULL);
+    if (device_channels_last(&r->open)) plan_channels_last(r->w, r->plan, NULL);
     return choose_kernels(r);
 }
 
@@ -454,7 +455,7 @@ static bool document(Run *r) {
     if (r->o.help && !options_document(&t, &program, table, r->o.help, r->error)) return false;
     if (!r->o.help) {
         options_version(&t, program.name);
-        text_add(&t, "  SQLite %s\n", costdb_version());
+        text_add(&t, "  SQLite %s\n  libzip %s\n", costdb_version(), npz_version());
         onnx_versions(&t);
         backend_version(r->o.backend, &t);
     }

@@ -32,7 +32,7 @@ static bool done(World *w, Value v) { return row(w, v)->resets == w->resets + 1;
 static PolyList constant_elements(World *w, const void *bytes, DType t, int64_t n) {
     for (int64_t k = 0; k < n && is_wide_float(t); k++) {
         double x = element_real(t, bytes, k);
-        if (!(fabs(x) <= WHOLE_MAX) || x != floor(x)) return (PolyList){0};
+        if (!(fabs(x) <= (double)WHOLE_MAX) || x != floor(x)) return (PolyList){0};
     }
     Poly *v = ARENA_NEW(w->arena, Poly, n);
     for (int64_t k = 0; k < n; k++)

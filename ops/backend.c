@@ -54,6 +54,10 @@ void device_close(OpenDevice *d) {
     if (d->device) held_free(&d->held);
 }
 
+bool device_channels_last(const OpenDevice *d) {
+    return d->backend->channels_last && d->backend->channels_last(d->device);
+}
+
 const char *backend_options(Arena *a, int64_t threads, const char *more) {
     if (!more) more = "";
     return threads == 1 ? more : arena_format(a, "threads=%d,%s", (int)threads, more);

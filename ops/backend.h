@@ -3,7 +3,7 @@
 #ifndef ISOMER_BACKEND_H
 #define ISOMER_BACKEND_H
 #include "ops/base/text.h"
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 
 /* "cpu" is the built-in one; anything else is a shared object that exports isomer_backend: a path,
    or a name in the loader's search path. It stays loaded. NULL: E_ENVIRONMENT if there is no such
@@ -17,6 +17,7 @@ typedef struct OpenDevice {
 } OpenDevice;
 bool device_open(OpenDevice *, Escape *, const char *backend, const char *options, Error *);
 void device_close(OpenDevice *); /* if it is open */
+bool device_channels_last(const OpenDevice *);
 /* The text for Backend.open: these options, and threads=N where it is not 1; more (may be NULL):
    the user's. */
 const char *backend_options(Arena *, int64_t threads, const char *more);

@@ -63,6 +63,13 @@ static Ex define_windows(Call *c, Dims i, Parts parts) {
 }
 static Ex define(Call *c, Dims i) { return define_windows(c, i, plain); }
 
+/* The window's parameters. */
+static void add_window(Call *c, StepBuf *b, Step *s) {
+    step_sizes(b, s, 1, ints(c, GROUP).v);
+    step_sizes(b, s, ints(c, STRIDES).n, ints(c, STRIDES).v);
+    step_sizes(b, s, ints(c, PADS).n, ints(c, PADS).v);
+    step_sizes(b, s, ints(c, DILATIONS).n, ints(c, DILATIONS).v);
+}
 /* The bias is added as each element is written. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { CHANNEL = 1 };
@@ -74,10 +81,7 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
         for (int k = 0; k < out[0].rank; k++) v[3].dim[k] = out[0].dim[k];
     }
     Step *s = step_add(b, S_CONV, c->in[2] ? 4 : 3, v);
-    step_sizes(b, s, 1, ints(c, GROUP).v);
-    step_sizes(b, s, ints(c, STRIDES).n, ints(c, STRIDES).v);
-    step_sizes(b, s, ints(c, PADS).n, ints(c, PADS).v);
-    step_sizes(b, s, ints(c, DILATIONS).n, ints(c, DILATIONS).v);
+    add_window(c, b, s);
     if (c->in[2])
         step_code(
             b, s, 3,
@@ -97,9 +101,46 @@ static const char *shape_integer(Call *c) {
     return why ? why : place_fits(c, 3, c->in[1]->dim.v[0]);
 }
 static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer); }
+/* Slices of the channels: y, 32-bit integers, becomes their sum; or, one being enough, the room of
+   floats is handed out. */
+static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const View *y, View *sums) {
+    View x, w, v[3], whole = {.slot = 0};
+    const bool shifted[] = {k.x_zero < c->nin && c->in[k.x_zero],
+                            k.w_zero < c->nin && c->in[k.w_zero]};
+    const View *zero_x = shifted[0] ? &in[k.x_zero] : NULL,
+               *zero_w = shifted[1] ? &in[k.w_zero] : NULL;
+    int64_t taps = 1;
+    for (int a = 2; a < in[k.w].rank; a++) taps *= in[k.w].dim[a];
+    const int64_t n = in[k.w].dim[1], most = taps && taps < EXACT_TERMS ? EXACT_TERMS / taps : 1;
+    if (taps > EXACT_TERMS || (n > most && step_size(b, intof(c, GROUP)) != 1)) return false;
+    if (!exact_floats(b, &in[0], zero_x, -1, &x) || !exact_floats(b, &in[k.w], zero_w, 0, &w) ||
+        !step_room(b, DT_FLOAT, y->rank, y->dim, sums))
+        return false;
+    for (int64_t from = 0; from == 0 || from < n; from += most) {
+        const int64_t part = n - from < most ? n - from : most;
+        v[0] = *sums;
+        v[1] = n > most ? view_part(&x, 1, from, part) : x;
+        v[2] = n > most ? view_part(&w, 1, from, part) : w;
+        Step *s = step_add(b, S_CONV, 3, v);
+        add_window(c, b, s);
+        exact_round(b, s);
+        if (n <= most) break;
+        if (from == 0) step_copy(b, y, sums);
+        else if (!exact_collect(b, sums, y, &whole)) return false;
+    }
+    if (n > most) *sums = *y;
+    return true;
+}
+static int lower_integer(Call *c, const View in[], const View out[], StepBuf *b) {
+    View sums;
+    if (!add_windows(c, b, in, integer, &out[0], &sums)) return 0;
+    if (sums.slot != out[0].slot) step_copy(b, &out[0], &sums);
+    return 1;
+}
 static const OnnxMap onnx_integer[] = {{"", "ConvInteger", 10, 0, WINDOWS}, {0}};
-const Op op_convinteger = {"convinteger",  "x w x_zero? w_zero?", "y", attrs, shape_integer,
-                           define_integer, .onnx = onnx_integer};
+const Op op_convinteger = {
+    "convinteger",          "x w x_zero? w_zero?", "y", attrs, shape_integer, define_integer,
+    .lower = lower_integer, .onnx = onnx_integer};
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
 static const Parts qlinear = {W, BIAS, X_ZERO, W_ZERO};
@@ -119,6 +160,25 @@ static Ex define_qlinear(Call *c, Dims i) {
     Ex y = mul(c, define_windows(c, i, qlinear), divide(c, scale, at_place(c, Y_SCALE, 0)));
     return whole_near(c, y, at_place(c, Y_ZERO, 0));
 }
+static int lower_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
+    const View *y = &out[0];
+    View whole, sums,
+        scale[3] = {place_view(&in[X_SCALE], y, -1), place_view(&in[W_SCALE], y, 1),
+                    place_view(&in[Y_SCALE], y, -1)};
+    const View zero = place_view(&in[Y_ZERO], y, -1);
+    const bool bias = c->nin > BIAS && c->in[BIAS];
+    if (c->in[X_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, y->rank, y->dim, &whole) ||
+        !add_windows(c, b, in, qlinear, &whole, &sums))
+        return 0;
+    if (bias) {
+        const View each = place_view(&in[BIAS], y, 1);
+        if (sums.slot != whole.slot) step_copy(b, &whole, &sums);
+        exact_add(b, &whole, &each);
+        sums = whole;
+    }
+    exact_quantize(b, y, &sums, scale, &zero);
+    return 1;
+}
 static const OnnxMap onnx_qlinear[] = {{"", "QLinearConv", 10, 0, WINDOWS}, {0}};
 const Op op_qlinearconv = {"qlinearconv",
                            "x x_scale x_zero w w_scale w_zero y_scale y_zero b?",
@@ -126,4 +186,5 @@ const Op op_qlinearconv = {"qlinearconv",
                            attrs,
                            shape_qlinear,
                            define_qlinear,
+                           .lower = lower_qlinear,
                            .onnx = onnx_qlinear};

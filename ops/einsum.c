@@ -178,6 +178,77 @@ static bool write_equation(Call *c, OnnxWrite *w, int attr) {
 }
 static const OnnxItem items[] = {{"letters", "equation", read_equation, write_equation}, {0}};
 
+/* ---- two inputs as a product: letters of both and of y are its batch, those of one and of y rows
+   or columns, those of y's absence are summed */
+enum { IN_A = 1, IN_B = 2, IN_Y = 4 };
+typedef struct Axes { /* of y, a and b by letter: sizes, and strides, 0 where they have it not */
+    int has[LETTERS_MAX], n, order[2 * RANK_MAX]; /* letters: those of a, then others of b */
+    int64_t dim[LETTERS_MAX], stride[3][LETTERS_MAX];
+} Axes;
+static bool add_axes(Axes *t, const Operand *o, const View *v, int which) {
+    for (int a = 0; a < o->n; a++) {
+        const int l = o->letter[a];
+        if (t->has[l] & 1 << which) return false; /* a diagonal */
+        if (!t->has[l]) t->order[t->n++] = l;
+        t->has[l] |= 1 << which;
+        t->dim[l] = v->dim[a], t->stride[which][l] = v->stride[a];
+    }
+    return true;
+}
+/* One more axis of the three views, at this place of each; -1: not of this one. */
+static void put_axis(View v[3], const Axes *t, int letter, const int place[3]) {
+    static const int which[] = {2, 0, 1}; /* y, a, b */
+    for (int k = 0; k < 3; k++) {
+        if (place[k] < 0) continue;
+        v[k].dim[place[k]] = letter < 0 ? 1 : t->dim[letter];
+        v[k].stride[place[k]] = letter < 0 ? 0 : t->stride[which[k]][letter];
+    }
+}
+/* Summed letters that follow each other in both inputs are one. */
+static int join_summed(Axes *t) {
+    int k = -1;
+    for (int j = 0; j < t->n; j++) {
+        const int l = t->order[j];
+        if (t->has[l] != (IN_A | IN_B)) continue;
+        for (int w = 0; k >= 0 && w < 2; w++)
+            if (t->stride[w][k] != t->stride[w][l] * t->dim[l]) return LETTERS_MAX;
+        if (k >= 0) t->dim[l] *= t->dim[k];
+        k = l;
+    }
+    return k;
+}
+static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
+    Operand o[3];
+    Axes t = {.n = 0};
+    View v[3] = {out[0], in[0], in[1]};
+    int last[2] = {-1, -1}, rank = 0, from = 0;
+    if (c->nin != 2 || !is_float(c->in[0])) return 0;
+    for (int k = 0; k < 2; k++)
+        if (!operand(c, &from, &o[k]) || !add_axes(&t, &o[k], &in[k], k)) return 0;
+    if (!result(c, &o[2]) || !add_axes(&t, &o[2], &out[0], 2)) return 0;
+    const int summed = join_summed(&t);
+    if (summed == LETTERS_MAX) return 0;
+    for (int j = 0; j < t.n; j++) { /* the last row and column letters stay for the matrices */
+        const int has = t.has[t.order[j]];
+        if (has == IN_A || has == IN_B) return 0;
+        if (has == (IN_A | IN_Y)) last[0] = t.order[j];
+        if (has == (IN_B | IN_Y)) last[1] = t.order[j];
+    }
+    for (int j = 0; j < t.n; j++) {
+        const int l = t.order[j];
+        if (l == last[0] || l == last[1] || !(t.has[l] & IN_Y)) continue;
+        if (rank == STEP_RANK - 2) return 0;
+        put_axis(v, &t, l, (const int[]){rank, rank, rank});
+        rank++;
+    }
+    put_axis(v, &t, last[0], (const int[]){rank, rank, -1});
+    put_axis(v, &t, last[1], (const int[]){rank + 1, -1, rank + 1});
+    put_axis(v, &t, summed, (const int[]){-1, rank + 1, rank});
+    for (int k = 0; k < 3; k++) v[k].rank = rank + 2;
+    step_add(b, S_GEMM, 3, v);
+    return 1;
+}
+
 static const OnnxMap onnx[] = {{"", "Einsum", 12, 0, "letters:equation"}, {0}};
-const Op op_einsum = {"einsum", "xs..",           "y",          attrs,
-                      shape,    .define = define, .onnx = onnx, .items = items};
+const Op op_einsum = {"einsum",         "xs..",         "y",          attrs,         shape,
+                      .define = define, .lower = lower, .onnx = onnx, .items = items};

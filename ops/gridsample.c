@@ -4,6 +4,7 @@
    Outside: zero, the nearest element of the border, or the picture mirrored at its ends. */
 #include "op.h"
 #include <math.h>
+#include <string.h>
 enum { MODE, OUTSIDE, ALIGN };
 enum { LINEAR, NEAREST, CUBIC };
 enum { ZEROS, BORDER, REFLECTION };
@@ -84,28 +85,55 @@ static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
                           : mode == LINEAR ? (k ? x - low : 1 - (x - low))
                                            : cubic(x - (double)(s->first[a] + k));
 }
-static double value(const Sample *s, const View *x, void *const slot[], int64_t at[]) {
+/* What a place reads, the same for all channels. */
+enum { ALL_TAPS = 4096 /* TAPS on each of six axes */ };
+typedef struct Reads {
+    int n;
+    int64_t offset[ALL_TAPS];
+    double weight[ALL_TAPS];
+} Reads;
+static void list_reads(const Sample *s, const View *x, Reads *r) {
     View taps = {.rank = s->ns};
     int64_t k[STEP_RANK];
-    double total = 0;
+    r->n = 0;
     for (int a = 0; a < s->ns; a++) taps.dim[a] = s->taps;
     for (bool more = kernel_first(&taps, k); more; more = kernel_next(&taps, k)) {
         double weight = 1;
-        bool there = true;
-        for (int a = 0; a < s->ns && there; a++) {
+        int64_t offset = 0, at = 0;
+        for (int a = 0; a < s->ns && at >= 0; a++) {
             weight *= s->weight[a][k[a]];
-            at[a + 2] = element(s, s->first[a] + k[a], x->dim[a + 2]);
-            there = at[a + 2] >= 0;
+            at = element(s, s->first[a] + k[a], x->dim[a + 2]);
+            offset += at * x->stride[a + 2];
         }
-        if (there) total += weight * kernel_real(x, slot, kernel_at(x, at));
+        if (at < 0) continue;
+        r->offset[r->n] = offset;
+        r->weight[r->n++] = weight;
     }
-    return total;
+}
+static double single_at(const char *data, int64_t place) {
+    float v; /* what a file holds need not be aligned */
+    memcpy(&v, data + place * (int64_t)sizeof v, sizeof v);
+    return (double)v;
+}
+/* The sums of all channels, from element `from` of x on; floats apart from other types. */
+static void put_channels(const Reads *r, const View *y, int64_t to, const View *x, int64_t from,
+                         void *const slot[]) {
+    const bool floats = x->dtype == DT_FLOAT && y->dtype == DT_FLOAT;
+    const char *data = slot[x->slot];
+    for (int64_t c = 0; c < y->dim[1]; c++, to += y->stride[1], from += x->stride[1]) {
+        double total = 0;
+        for (int k = 0; k < r->n; k++)
+            total += r->weight[k] * (floats ? single_at(data, from + r->offset[k])
+                                            : kernel_real(x, slot, from + r->offset[k]));
+        kernel_set_real(y, slot, to, total);
+    }
 }
 static int kernel(const Step *step, void *const slot[]) {
     const View *y = &step->view[0], *x = &step->view[1], *grid = &step->view[2];
     Sample s = {.ns = x->rank - 2, .outside = step->param[2], .align = step->param[3]};
     View places = *y;
-    int64_t i[STEP_RANK], g[STEP_RANK], at[STEP_RANK];
+    int64_t i[STEP_RANK], g[STEP_RANK];
+    Reads reads;
     s.taps = step->param[1] == NEAREST ? 1 : step->param[1] == LINEAR ? 2 : TAPS;
     places.dim[1] = y->dim[1] > 0;
     for (bool more = kernel_first(&places, i); more; more = kernel_next(&places, i)) {
@@ -117,11 +145,8 @@ static int kernel(const Step *step, void *const slot[]) {
             axis_weights(&s, a, step->param[1], (float)kernel_real(grid, slot, kernel_at(grid, g)),
                          x->dim[a + 2]);
         }
-        for (at[0] = i[0], at[1] = 0; at[1] < y->dim[1]; at[1]++) {
-            i[1] = at[1];
-            kernel_set_real(y, slot, kernel_at(y, i), value(&s, x, slot, at));
-        }
-        i[1] = 0;
+        list_reads(&s, x, &reads);
+        put_channels(&reads, y, kernel_at(y, i), x, x->offset + i[0] * x->stride[0], slot);
     }
     return 0;
 }

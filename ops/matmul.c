@@ -32,15 +32,15 @@ static Ex define_product(Call *c, Dims i, int second, int zero_a, int zero_b) {
 static Ex define(Call *c, Dims i) { return define_product(c, i, 1, -1, -1); }
 
 /* A factor without the output's leading axes repeats along them. */
+static View factor_like(const View *y, const View *x) {
+    View like = *y;
+    for (int j = 1; j <= 2; j++) like.dim[like.rank - j] = x->dim[x->rank - j];
+    return view_spread(x, like.rank, like.dim);
+}
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     if (!is_float(c->in[0])) return 0;
-    View v[3] = {out[0]};
-    for (int k = 0; k < 2; k++) {
-        View like = out[0];
-        for (int j = 1; j <= 2; j++) like.dim[like.rank - j] = in[k].dim[in[k].rank - j];
-        v[k + 1] = view_spread(&in[k], like.rank, like.dim);
-    }
-    step_add(b, S_GEMM, 3, v);
+    step_add(b, S_GEMM, 3,
+             (const View[]){out[0], factor_like(&out[0], &in[0]), factor_like(&out[0], &in[1])});
     return 1;
 }
 
@@ -62,9 +62,43 @@ static const char *shape_integer(Call *c) {
     return why ? why : fit_sides(c, 1, 2, 3, 1);
 }
 static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
+/* Slices of the common axis: y, 32-bit integers, becomes their sum; or, one being enough, the room
+   of floats is handed out. */
+static bool add_products(StepBuf *b, const View *a, const View *w, const View *zero_a,
+                         const View *zero_w, const View *y, View *sums) {
+    View x[2], v[3], whole = {.slot = 0};
+    const int r = y->rank;
+    if (!exact_floats(b, a, zero_a, a->rank - 2, &x[0]) ||
+        !exact_floats(b, w, zero_w, w->rank - 1, &x[1]) || !step_room(b, DT_FLOAT, r, y->dim, sums))
+        return false;
+    const View left = factor_like(y, &x[0]), right = factor_like(y, &x[1]);
+    const int64_t n = left.dim[r - 1];
+    for (int64_t k = 0; k == 0 || k < n; k += EXACT_TERMS) {
+        const int64_t part = n - k < EXACT_TERMS ? n - k : EXACT_TERMS;
+        v[0] = *sums, v[1] = view_part(&left, r - 1, k, part),
+        v[2] = view_part(&right, r - 2, k, part);
+        exact_round(b, step_add(b, S_GEMM, 3, v));
+        if (n <= EXACT_TERMS) break;
+        if (k == 0) step_copy(b, y, sums);
+        else if (!exact_collect(b, sums, y, &whole)) return false;
+    }
+    if (n > EXACT_TERMS) *sums = *y;
+    return true;
+}
+static const View *given(Call *c, const View in[], int k) {
+    return k < c->nin && c->in[k] ? &in[k] : NULL;
+}
+static int lower_integer(Call *c, const View in[], const View out[], StepBuf *b) {
+    View sums;
+    if (!add_products(b, &in[0], &in[1], given(c, in, 2), given(c, in, 3), &out[0], &sums))
+        return 0;
+    if (sums.slot != out[0].slot) step_copy(b, &out[0], &sums);
+    return 1;
+}
 static const OnnxMap onnx_integer[] = {{"", "MatMulInteger", 10, 0, "factors:stretch"}, {0}};
-const Op op_matmulinteger = {"matmulinteger", "a b a_zero? b_zero?", "y", NULL, shape_integer,
-                             define_integer,  .onnx = onnx_integer};
+const Op op_matmulinteger = {
+    "matmulinteger",        "a b a_zero? b_zero?", "y", NULL, shape_integer, define_integer,
+    .lower = lower_integer, .onnx = onnx_integer};
 
 enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
 static const char *shape_qlinear(Call *c) {
@@ -82,6 +116,19 @@ static Ex define_qlinear(Call *c, Dims i) {
         mul(c, define_product(c, i, B, A_ZERO, B_ZERO), divide(c, scale, at_place(c, Y_SCALE, 0)));
     return whole_near(c, y, at_place(c, Y_ZERO, 0));
 }
+static int lower_qlinear(Call *c, const View in[], const View out[], StepBuf *b) {
+    const View *y = &out[0];
+    const int r = y->rank;
+    View whole, sums,
+        scale[3] = {place_view(&in[A_SCALE], y, r - 2), place_view(&in[B_SCALE], y, r - 1),
+                    place_view(&in[Y_SCALE], y, -1)};
+    const View zero = place_view(&in[Y_ZERO], y, -1);
+    if (c->in[A_SCALE]->dtype != DT_FLOAT || !step_room(b, DT_INT32, r, y->dim, &whole) ||
+        !add_products(b, &in[A], &in[B], &in[A_ZERO], &in[B_ZERO], &whole, &sums))
+        return 0;
+    exact_quantize(b, y, &sums, scale, &zero);
+    return 1;
+}
 static const OnnxMap onnx_qlinear[] = {{"", "QLinearMatMul", 10, 0, "factors:stretch"}, {0}};
 const Op op_qlinearmatmul = {"qlinearmatmul",
                              "a a_scale a_zero b b_scale b_zero y_scale y_zero",
@@ -89,4 +136,5 @@ const Op op_qlinearmatmul = {"qlinearmatmul",
                              NULL,
                              shape_qlinear,
                              define_qlinear,
+                             .lower = lower_qlinear,
                              .onnx = onnx_qlinear};

@@ -114,4 +114,19 @@ const char *place_fits(Call *, int input, Poly n);
 Ex less_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero */
 /* round(x) + zero, limited to the integers that out[0] can hold. */
 Ex whole_near(Call *, Ex x, Ex zero);
+/* What at_place reads, as a view of the sizes of `like` along an axis of it. */
+View place_view(const View *in, const View *like, int axis);
+
+/* ---- Steps for sums of products of 8-bit integers (exact.c); they need rooms. */
+enum { EXACT_TERMS = 258 }; /* that floats add exactly */
+/* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a room. */
+bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *out);
+/* The step's sums are whole numbers: no way may be taken that does not compute them exactly. */
+void exact_round(StepBuf *, Step *);
+/* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the room between. */
+bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
+void exact_add(StepBuf *, const View *y, const View *part);
+/* y = round(sums * (scale[0] * scale[1] / scale[2])) + zero, saturating. */
+void exact_quantize(StepBuf *, const View *y, const View *sums, const View scale[3],
+                    const View *zero);
 #endif

@@ -3,7 +3,7 @@
    left out having rank -1; param[0] is the number of outputs, the rest is the operator's own. */
 #ifndef ISOMER_OP_KERNEL_H
 #define ISOMER_OP_KERNEL_H
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 #include <stdbool.h>
 
 /* 0: done. Plain loops over views; nothing is allocated. */

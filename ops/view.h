@@ -1,8 +1,8 @@
-/* view.h -- views by value (steps.h): plain arithmetic on offsets, sizes and strides. Axes count
-   from 0. */
+/* view.h -- views by value (isomer_backend.h): plain arithmetic on offsets, sizes and strides. Axes
+   count from 0. */
 #ifndef ISOMER_VIEW_H
 #define ISOMER_VIEW_H
-#include "ops/steps.h"
+#include "ops/isomer_backend.h"
 #include <stdbool.h>
 
 int64_t view_count(const View *);

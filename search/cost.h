@@ -11,8 +11,8 @@
 typedef struct CostOptions {
     bool measured,
         frozen; /* measured: prices come from the file, and from the clock unless frozen */
-    const char *backend;
-    int threads; /* that run a kernel */
+    const char *backend, *backend_options; /* options: NULL: none */
+    int threads;                           /* that run a kernel */
     uint64_t seed;
 } CostOptions;
 typedef struct Cost Cost;
@@ -45,6 +45,10 @@ typedef struct WholeGraph {
     const void *const *in; /* data of its inputs; NULL: random */
 } WholeGraph;
 /* Seconds of one run of whole graphs, each the best of interleaved rounds. Kept in the cost file
-   under the texts of all their plans: what was not timed together is not compared. */
-bool cost_whole(Cost *, int n, const WholeGraph[], double seconds[], Error *);
+   under the texts of all their plans: what was not timed together is not compared. predicted: the
+   sum of the prices of their plans' steps. Where prices of the file predict the first graph
+   wrongly, by more than a quarter, they and the whole are measured again, once. */
+bool cost_whole(Cost *, int n, const WholeGraph[], double seconds[], double predicted[], Error *);
+/* What was found to be wrong with the cost file; NULL: nothing. */
+const char *cost_fault(const Cost *);
 #endif

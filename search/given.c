@@ -1,5 +1,5 @@
 /* given.c -- the feed of a run: --input, and what the graph of the original allows. The same data
-   go to our own executor, to ONNX Runtime as the target and to the second opinion; where one of
+   go to the built-in runtime, to ONNX Runtime as the target and to the second opinion; where one of
    them does not run on what was drawn, all get the integers that it takes. */
 #include "graphs/feed.h"
 #include "graphs/oracle.h"

@@ -44,13 +44,14 @@ typedef struct IsomerOptions {
                                     which NaN and Inf may vanish or come */
 
     /* What is minimised. */
-    const char *cost;         /* "measured" time, "flops" (time by a model of the machine) or
-                                 "nodes" */
-    const char *cost_db;      /* file of measured times; NULL: one in the user's cache folder */
-    const char *measure_with; /* the target: "onnxruntime", or a command that times ONNX files
-                                 (search/README.md); NULL: the built-in runtime */
-    const char *backend;      /* of the built-in runtime: "cpu", or the path of a plug-in */
-    int frozen;               /* not 0: nothing is timed; times not in cost_db are estimated */
+    const char *cost;            /* "measured" time, "flops" (time by a model of the machine) or
+                                    "nodes" */
+    const char *cost_db;         /* file of measured times; NULL: one in the user's cache folder */
+    const char *measure_with;    /* the target: "onnxruntime", or a command that times ONNX files
+                                    (search/README.md); NULL: the built-in runtime */
+    const char *backend;         /* of the built-in runtime: "cpu", or the path of a plug-in */
+    const char *backend_options; /* text that the back end understands; NULL: none */
+    int frozen;                  /* not 0: nothing is timed; times not in cost_db are estimated */
     int threads; /* of the target, 1 to 64: the built-in runtime's or "onnxruntime"'s */
 
     /* The search and its limits. */

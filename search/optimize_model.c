@@ -121,6 +121,11 @@ static void option_table(Options *o, OptionDef table[]) {
          .value = "NAME",
          .help =
              "The back end of the built-in runtime: cpu (the default), or the path of a plug-in."},
+        {.name = "backend-options",
+         .kind = OPT_TEXT,
+         .into = &o->x.backend_options,
+         .value = "TEXT",
+         .help = "Passed to the back end, which says in its documentation what it understands."},
         {.kind = OPT_HEAD, .help = "Search"},
         {.name = "search",
          .kind = OPT_TEXT,

@@ -326,9 +326,13 @@ static void promises(Own *o) {
 static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
     RunStats *s = &o->r->stats;
     int nodes[2];
-    s->own_before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]);
-    s->own_after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
-    *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : s->own_after < GAIN * s->own_before;
+    const double before = cost_graph(o->cost, &o->r->original, NULL, &nodes[0]),
+                 after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
+    *better = counts_nodes(o->r) ? nodes[1] < nodes[0] : after < GAIN * before;
+    /* An estimate of the whole is no sum of measured prices. */
+    if (run_measures(o->r) && !cost_kinds(o->cost, &o->r->original, NULL, NULL)) return;
+    s->own_before = before;
+    s->own_after = after;
 }
 
 /* The fastest of those that run, timed beside the original; -1: none gains enough. The least of
@@ -337,9 +341,9 @@ static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
 static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
-    double seconds[CANDIDATES + 1];
+    double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1], again[2];
     for (int k = 0; k < n; k++) trial[k] = v[k].trial;
-    if (!trial_time(n, trial, o->cost, seconds, r->error)) return false;
+    if (!trial_time(n, trial, o->cost, seconds, predicted, r->error)) return false;
     *best = -1;
     for (int k = 0; k < n; k++) {
         run_say(r, "candidate %d of %d rule applications: %.3f -> %.3f ms", k + 1,
@@ -350,7 +354,7 @@ static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     }
     double after = *best < 0 ? seconds[0] : seconds[1 + *best];
     if (*best >= 0 && n > 1) {
-        if (!trial_time(1, &trial[*best], o->cost, seconds, r->error)) return false;
+        if (!trial_time(1, &trial[*best], o->cost, seconds, again, r->error)) return false;
         after = seconds[1];
         run_say(r, "candidate %d once more: %.3f -> %.3f ms", *best + 1, seconds[0] * 1e3,
                 after * 1e3);
@@ -358,6 +362,9 @@ static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     }
     r->stats.measured_before = seconds[0];
     r->stats.measured_after = *best < 0 ? seconds[0] : after;
+    r->stats.own_before = predicted[0];
+    r->stats.own_after = predicted[1 + (*best < 0 ? 0 : *best)];
+    r->stats.cost_fault = cost_fault(o->cost);
     return true;
 }
 
@@ -399,7 +406,6 @@ static bool pick(Own *o, int nproposed, Take *const take[], Candidate *v, int *n
         take_by_price(o, &v[0], &finished[0], d);
         return true;
     }
-    choose_by_price(o, &finished[best < 0 ? 0 : best], &(bool){false});
     if (best >= 0) *d = v[best].made;
     else leave(r, d);
     return true;
@@ -425,6 +431,7 @@ bool run_own(Run *r, Derivation *d) {
     CostOptions o = {.measured = run_measures(r),
                      .frozen = r->o->frozen,
                      .backend = r->o->backend,
+                     .backend_options = r->o->backend_options,
                      .threads = r->o->threads,
                      .seed = r->o->seed};
     Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};

@@ -89,6 +89,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
              r->stats.flops_after / 1e9);
     line_times("predicted time", r->stats.own_before, r->stats.own_after, t);
     line_times("measured time", r->stats.measured_before, r->stats.measured_after, t);
+    if (r->stats.cost_fault) text_add(t, "  the cost file was wrong: %s\n", r->stats.cost_fault);
     for (int k = 0; k < r->library.n; k++)
         if (d->fired[k])
             text_add(t, "  rule %-30s %4d times\n", r->library.rule[k].rule->name, d->fired[k]);

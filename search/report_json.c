@@ -80,6 +80,8 @@ static void add_numbers(Run *r, cJSON *o) {
     add_pair(o, "flops", r->stats.flops_before, r->stats.flops_after);
     add_pair(o, "predicted_seconds", r->stats.own_before, r->stats.own_after);
     add_pair(o, "measured_seconds", r->stats.measured_before, r->stats.measured_after);
+    if (r->stats.cost_fault) cJSON_AddStringToObject(o, "cost_file_fault", r->stats.cost_fault);
+    else cJSON_AddNullToObject(o, "cost_file_fault");
 }
 
 static void add_versions(Run *r, cJSON *o) {

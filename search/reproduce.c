@@ -282,7 +282,7 @@ void run_reproduce(Run *r, const Derivation *d, const char *class) {
                                .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
-    bool good = device_open(open, r->escape, r->o->backend, NULL, r->error);
+    bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);
     p.options.backend = open->backend, p.options.device = open->device;
     good = good && !(mkdir(p.folder, 0777) && errno != EEXIST);
     find_pairs(&p);

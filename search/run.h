@@ -14,6 +14,8 @@
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
     double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
+    const char
+        *cost_fault; /* what was wrong with the cost file, and measured again; NULL: nothing */
     double measured_before, measured_after; /* whole models, on the target; < 0: not measured */
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;

@@ -365,7 +365,9 @@ static bool verdict(Trial *t, const CheckResult *c) {
 }
 
 static bool open_device(Trial *c) {
-    if (!device_open(&c->open, c->r->escape, c->r->o->backend, NULL, c->r->error)) return false;
+    if (!device_open(&c->open, c->r->escape, c->r->o->backend, c->r->o->backend_options,
+                     c->r->error))
+        return false;
     c->options.backend = c->open.backend;
     c->options.device = c->open.device;
     return true;
@@ -428,15 +430,16 @@ static WholeGraph timed(Trial *c, int side) {
 }
 
 /* Where a kernel does not take what was drawn, on other integers. */
-bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], Error *e) {
+bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double predicted[],
+                Error *e) {
     WholeGraph *graphs = ARENA_NEW(t[0]->arena, WholeGraph, n + 1);
     Error why;
     do {
         why = (Error){0};
         graphs[0] = timed(t[0], 0);
         for (int k = 0; k < n; k++) graphs[1 + k] = timed(t[k], 1);
-        if (cost_whole(cost, n + 1, graphs, seconds, &why)) return true;
-    } while (why.kind == E_ENVIRONMENT && run_other_inputs(t[0]->r, &why));
+        if (cost_whole(cost, n + 1, graphs, seconds, predicted, &why)) return true;
+    } while (cost_refused(cost) && run_other_inputs(t[0]->r, &why));
     return *e = why, false;
 }
 

@@ -11,8 +11,9 @@ Trial *trial_open(Run *, const Derivation *);
 const char *trial_class(const Derivation *); /* by which its tolerance is found (graphs/check.h) */
 void trial_close(Trial *);                   /* NULL is allowed */
 bool trial_runs(Trial *);                    /* both run wholly on the built-in runtime */
-/* Whole plans, interleaved: seconds[0] of the original, seconds[1 + k] of the result of trial k. */
-bool trial_time(int n, Trial *const[], Cost *, double seconds[], Error *);
+/* Whole plans, interleaved: seconds[0] of the original, seconds[1 + k] of the result of trial k;
+   and what their steps' prices say of them. */
+bool trial_time(int n, Trial *const[], Cost *, double seconds[], double predicted[], Error *);
 typedef enum TrialResult { TRIAL_AGREES, TRIAL_FAILED, TRIAL_IMPOSSIBLE } TrialResult;
 /* TRIAL_FAILED: the run's error says why; E_CHECK: they disagree, and where. TRIAL_IMPOSSIBLE:
    numbers can say nothing of it; the run's check_note says why. */

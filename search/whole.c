@@ -13,7 +13,7 @@ enum { DISTURBANCES = 8 };
 typedef struct Half {
     const WholeOptions *o;
     int sample;
-    int disturbed; /* > 0: the inputs are a rounding away, another one for each number */
+    int disturbed; /* > 0: roundings come out otherwise, in another way for each number */
     World *w;
     Model *model;
     Runner *runner;
@@ -55,7 +55,11 @@ static bool run_half(Half *h, const char *path) {
         if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return false;
         h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
     }
-    Plan *plan = plan_build(h->w, h->w->arena, g, (Sizes){0}, &e);
+    Graph disturbed = *g;
+    if (h->disturbed && !graph_disturbed(h->w, h->w->arena, g, (Sizes){0},
+                                         c->seed + (uint64_t)h->disturbed, &disturbed, &e))
+        return false;
+    Plan *plan = plan_build(h->w, h->w->arena, &disturbed, (Sizes){0}, &e);
     h->runner = plan ? runner_new(plan, c->backend, c->device, &e) : NULL;
     return h->runner && runner_run(h->runner, in, h->out, &e);
 }

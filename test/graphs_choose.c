@@ -127,7 +127,8 @@ static void the_fastest_way_is_taken_and_kept(void **state) {
     PlanStep s = step_of(f->arena, 8);
     double seconds = choose(f, true, false, &s, NULL);
     assert_int_equal(s.choice, 2);
-    assert_true(seconds >= MICROSECONDS * 1e-6 && seconds < 3 * MICROSECONDS * 1e-6);
+    assert_true(seconds >= (double)MICROSECONDS * 1e-6 &&
+                seconds < 3 * (double)MICROSECONDS * 1e-6);
     assert_true(f->device.runs[2] > 10);
     assert_int_equal(f->device.runs[3], 1); /* hopeless: one call tells */
     int missing;

@@ -1,6 +1,7 @@
 /* graphs_domain.c -- which numbers inputs may hold, by what their elements reach; and what is drawn
    from that. */
 #include "graphs/domain.h"
+#include "graphs/world.h"
 #include "test/shared/fixture.h"
 #include <math.h>
 #include <setjmp.h>

@@ -525,7 +525,7 @@ static void long_sums_are_accurate(void **state) {
     const int64_t sum = REDUCE_SUM;
     const Step s = {.kind = S_REDUCE, .nview = 2, .view = v, .param = &sum, .nparam = 1};
     run_step(devices[1], &s, (void *const[]){&y, x});
-    assert_true(fabs((double)y / ((double)0.1f * N) - 1) < 1e-7);
+    assert_true(fabs((double)y / ((double)0.1f * (double)N) - 1) < 1e-7);
     test_free(x);
 }
 

@@ -1,279 +1,8 @@
-/* ops_kernels.c -- operators that have a reference kernel and a faster way: steps of random types,
-   sizes, layouts and attributes run by the CPU back end, with and without special instruction sets,
-   against the reference kernel; and with three threads, which must give the same bytes. */
-#include "ops/backend.h"
-#include "ops/base/random.h"
-#include "ops/core/element.h"
-#include "ops/op_kernel.h"
-#include "ops/signature.h"
-#include "ops/view.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-enum { VIEWS = 12, ATTRS = 16, CASES = 150, GAP = 64 };
-typedef struct Drawn {
-    World *w;
-    Random random;
-    const Op *op;
-    Attr attr[ATTRS];
-    int nin, nout;
-    Type in[VIEWS];
-    Sig sig;
-    View view[VIEWS]; /* inputs, then outputs: slots of the same numbers */
-    char *data[VIEWS];
-    size_t bytes[VIEWS];
-    double tolerance; /* 0: the same bits */
-    uint64_t known;   /* inputs whose contents a kernel is told when it is made, as bits */
-} Drawn;
-typedef struct Family {
-    const char *op;
-    void (*draw)(Drawn *);
-} Family;
-
-static const Backend *cpu;
-static Device *device[4]; /* the machine's best, generic; the same with threads */
-
-static int64_t draw(Drawn *t, int64_t low, int64_t high) {
-    return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
-}
-static double real(Drawn *t, double low, double high) {
-    return low + (high - low) * random_unit(&t->random);
-}
-
-/* ---- what cases are made of */
-static void attribute(Drawn *t, const char *name, const char *value, ...) {
-    char text[200];
-    va_list list;
-    va_start(list, value);
-    vsnprintf(text, sizeof text, value, list);
-    va_end(list);
-    for (int k = 0; k < attrs_count(t->op->attrs); k++) {
-        Error e = {0};
-        const AttrDef *d = &t->op->attrs[k];
-        if (strcmp(d->name, name)) continue;
-        Scan s = scan_new("attr", text, strlen(text), &e);
-        if (!attr_parse(t->w, &s, d, &t->attr[k])) fail_msg("%s=%s: %s", name, text, e.reason);
-        return;
-    }
-    fail_msg("%s has no attribute %s", t->op->name, name);
-}
-static void defaults(Drawn *t) {
-    for (int k = 0; k < attrs_count(t->op->attrs); k++)
-        if (t->op->attrs[k].init) attribute(t, t->op->attrs[k].name, "%s", t->op->attrs[k].init);
-}
-
-/* Axes in any order in memory, with gaps; most often dense. */
-static void lay_out(Drawn *t, View *v) {
-    int axis[STEP_RANK];
-    int64_t stride = 1;
-    if (draw(t, 0, 2)) return;
-    for (int k = 0; k < v->rank; k++) axis[k] = k;
-    for (int k = v->rank - 1; k > 0; k--) {
-        int j = (int)draw(t, 0, k), keep = axis[k];
-        axis[k] = axis[j], axis[j] = keep;
-    }
-    for (int k = 0; k < v->rank; k++) {
-        v->stride[axis[k]] = stride;
-        stride = stride * (v->dim[axis[k]] ? v->dim[axis[k]] : 1) + draw(t, 0, 1);
-    }
-    v->offset = draw(t, 0, 3);
-}
-static void make_room(Drawn *t, int k) {
-    int64_t low, high;
-    view_extent(&t->view[k], &low, &high);
-    t->bytes[k] = element_bytes((DType)t->view[k].dtype, high) + GAP;
-    t->data[k] = test_malloc(t->bytes[k]);
-    memset(t->data[k], 0x5a, t->bytes[k]);
-}
-static int input(Drawn *t, DType dtype, int rank, const int64_t dim[]) {
-    const int k = t->nin++;
-    t->in[k] = (Type){.dtype = dtype, .known = true, .dim = {.n = rank}};
-    for (int a = 0; a < rank; a++) t->in[k].dim.v[a] = poly_int(t->w, dim[a]);
-    t->view[k] = view_dense(k, (int32_t)dtype, rank, dim);
-    lay_out(t, &t->view[k]);
-    make_room(t, k);
-    return k;
-}
-typedef double Element(Drawn *, double low, double high);
-static void fill(Drawn *t, int k, Element *value, double low, double high) {
-    const View *v = &t->view[k];
-    int64_t i[STEP_RANK];
-    for (bool more = kernel_first(v, i); more; more = kernel_next(v, i))
-        element_set_real((DType)v->dtype, t->data[k], kernel_at(v, i), value(t, low, high));
-}
-static double whole(Drawn *t, double low, double high) {
-    return (double)draw(t, (int64_t)low, (int64_t)high);
-}
-static void reals(Drawn *t, DType dtype, int rank, const int64_t dim[], double low, double high) {
-    fill(t, input(t, dtype, rank, dim), real, low, high);
-}
-static void wholes(Drawn *t, DType dtype, int rank, const int64_t dim[], double low, double high) {
-    fill(t, input(t, dtype, rank, dim), whole, low, high);
-}
-static int sizes(Drawn *t, int least, int most, int64_t dim[]) {
-    const int rank = (int)draw(t, least, most);
-    for (int a = 0; a < rank; a++)
-        dim[a] = draw(t, 0, 30) ? draw(t, 1, a == rank - 1 && !draw(t, 0, 3) ? 70 : 6) : 0;
-    return rank;
-}
-
-/* ---- running */
-static void intern(Drawn *t) {
-    TypeId id[VIEWS] = {0};
-    for (int k = 0; k < t->nin; k++)
-        if (t->view[k].rank >= 0) id[k] = type_intern(t->w, &t->in[k]);
-    t->sig = sig_intern(t->w, t->op, t->attr, t->nin, id, t->nout);
-    const SigInfo *info = sig_info(t->w, t->sig);
-    if (info->why) fail_msg("%s: %s", t->op->name, info->why);
-    t->nout = info->nout;
-    for (int j = 0; j < t->nout; j++) {
-        const Type *y = type_get(t->w, info->out[j]);
-        int64_t dim[RANK_MAX];
-        for (int a = 0; a < y->dim.n; a++) assert_true(poly_constant(t->w, y->dim.v[a], &dim[a]));
-        t->view[t->nin + j] = view_dense(t->nin + j, (int32_t)y->dtype, y->dim.n, dim);
-        lay_out(t, &t->view[t->nin + j]);
-        make_room(t, t->nin + j);
-    }
-}
-static void reference(Drawn *t, char *const data[]) {
-    View view[2 * VIEWS];
-    int64_t param[64] = {t->nout};
-    const int n = sig_params(t->w, t->sig, param + 1, 63);
-    memcpy(view, t->view + t->nin, (size_t)t->nout * sizeof *view);
-    memcpy(view + t->nout, t->view, (size_t)t->nin * sizeof *view);
-    const Step s = {.kind = S_OP,
-                    .nview = t->nin + t->nout,
-                    .nparam = 1 + n,
-                    .view = view,
-                    .param = param,
-                    .op = t->op->name};
-    assert_true(n >= 0);
-    assert_int_equal(op_kernel(t->op->name)(&s, (void *const *)data), 0);
-}
-typedef struct Made {
-    Kernel *kernel;
-    char *work;
-    size_t bytes;
-} Made;
-static Made make(Drawn *t, Device *d, const Step *step, char *const data[]) {
-    char why[200] = "";
-    const void *weights[2 * VIEWS] = {0};
-    Made m = {0};
-    for (int j = 0; j < step->nview; j++) {
-        const int slot = step->view[j].slot;
-        if (slot >= 0 && slot < t->nin && t->known >> slot & 1) weights[j] = data[slot];
-    }
-    m.kernel = cpu->compile(d, step, 0, weights, &m.bytes, why, sizeof why);
-    if (!m.kernel) fail_msg("%s: %s", t->op->name, why);
-    m.work = cpu->alloc(d, m.bytes + GAP);
-    memset(m.work, 0xff, m.bytes);
-    memset(m.work + m.bytes, 0x5a, GAP);
-    return m;
-}
-/* Steps are run twice, one after the other, and write nothing behind their scratch. */
-static void by_steps(Drawn *t, Device *d, char *const data[]) {
-    Made made[VIEWS];
-    StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);
-    if (!sig_lower(&b, t->sig, t->view, t->view + t->nin)) fail_msg("%s: %s", t->op->name, b.why);
-    assert_true(b.n <= VIEWS);
-    for (int k = 0; k < b.n; k++) made[k] = make(t, d, &b.v[k], data);
-    for (int k = 0; k < 2 * b.n; k++)
-        assert_int_equal(cpu->run(made[k % b.n].kernel, (void *const *)data, made[k % b.n].work),
-                         0);
-    for (int k = 0; k < b.n; k++) {
-        for (int j = 0; j < GAP; j++)
-            assert_int_equal(made[k].work[made[k].bytes + (size_t)j], 0x5a);
-        cpu->release(d, made[k].work);
-        cpu->forget(made[k].kernel);
-    }
-}
-
-static void describe(const Drawn *t, const char *what) {
-    Text text = text_new(t->w->arena);
-    for (int k = 0; k < t->nin; k++)
-        if (t->view[k].rank >= 0) type_print(t->w, &t->in[k], &text), text_add(&text, "; ");
-    for (int k = 0; k < attrs_count(t->op->attrs); k++) {
-        text_add(&text, "%s=", t->op->attrs[k].name);
-        attr_print(t->w, &t->op->attrs[k], &t->attr[k], &text);
-        text_add(&text, " ");
-    }
-    fail_msg("%s: %s: %s", t->op->name, what, text.data);
-}
-/* Elements are near, and bytes between them as they were. */
-static void compare(Drawn *t, int k, const char *want, const char *got) {
-    char what[200];
-    const View *v = &t->view[k];
-    int64_t i[STEP_RANK];
-    if (t->tolerance == 0) {
-        for (size_t j = 0; j < t->bytes[k]; j++)
-            if (want[j] != got[j]) {
-                const int64_t at = (int64_t)j * 8 / dtype_bits((DType)v->dtype);
-                snprintf(what, sizeof what, "element %lld of result %d is %.9g, should be %.9g",
-                         (long long)at, k - t->nin, element_real((DType)v->dtype, got, at),
-                         element_real((DType)v->dtype, want, at));
-                describe(t, what);
-            }
-        return;
-    }
-    for (bool more = kernel_first(v, i); more; more = kernel_next(v, i)) {
-        const double a = element_real((DType)v->dtype, want, kernel_at(v, i)),
-                     b = element_real((DType)v->dtype, got, kernel_at(v, i));
-        if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= t->tolerance * (1 + fabs(a)))
-            continue;
-        snprintf(what, sizeof what, "result %d: %.9g, should be %.9g", k - t->nin, b, a);
-        describe(t, what);
-    }
-}
-
-static void copy_outputs(const Drawn *t, char *const from[], char *to[]) {
-    for (int k = 0; k < t->nin + t->nout; k++) {
-        to[k] = k < t->nin ? t->data[k] : test_malloc(t->bytes[k]);
-        if (k >= t->nin) memcpy(to[k], from[k], t->bytes[k]);
-    }
-}
-static void free_outputs(const Drawn *t, char *data[]) {
-    for (int k = t->nin; k < t->nin + t->nout; k++) test_free(data[k]);
-}
-static void check(Drawn *t) {
-    char *want[VIEWS], *got[4][VIEWS];
-    copy_outputs(t, t->data, want);
-    reference(t, want);
-    for (int d = 0; d < 4; d++) {
-        copy_outputs(t, t->data, got[d]);
-        by_steps(t, device[d], got[d]);
-        for (int k = t->nin; k < t->nin + t->nout; k++) {
-            compare(t, k, want[k], got[d][k]);
-            if (d > 1 && memcmp(got[d][k], got[d - 2][k], t->bytes[k]))
-                describe(t, "other bytes with threads");
-        }
-    }
-    for (int d = 0; d < 4; d++) free_outputs(t, got[d]);
-    free_outputs(t, want);
-}
-static void check_family(const Family *f) {
-    for (int n = 0; n < CASES; n++) {
-        Drawn *t = test_calloc(1, sizeof *t);
-        t->w = world_new(NULL, 0);
-        world_init_ops(t->w);
-        t->op = op_find(f->op);
-        assert_non_null(t->op);
-        t->random.seed = (uint64_t)(n * 7919 + op_index(t->op));
-        t->nout = 1;
-        t->known = draw(t, 0, 1) ? (uint64_t)draw(t, 0, 255) : 0;
-        defaults(t);
-        f->draw(t);
-        intern(t);
-        check(t);
-        for (int k = 0; k < t->nin + t->nout; k++) test_free(t->data[k]);
-        world_free(t->w);
-        test_free(t);
-    }
-}
+/* ops_kernels.c -- operators that have a reference kernel, or a definition, and a faster way: steps
+   of random types, sizes, layouts and attributes run by the CPU back end, with and without special
+   instruction sets, against the reference kernel or the definition's loop program; and with three
+   threads, which must give the same bytes. */
+#include "test/shared/kernel_check.h"
 
 /* ---- quantized numbers */
 static const DType narrow[] = {DT_UINT8, DT_INT8, DT_UINT16, DT_INT16};
@@ -509,25 +238,100 @@ static void draw_mirror(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
+/* ---- sums of products of bytes: more terms than floats add exactly, of the greatest numbers */
+static double extreme(Drawn *t, double low, double high) {
+    const int64_t how = draw(t, 0, 3);
+    return how == 0 ? low : how == 1 ? high : whole(t, low, high);
+}
+static void bytes(Drawn *t, DType dtype, int rank, const int64_t dim[]) {
+    const bool sign = dtype == DT_INT8;
+    fill(t, input(t, dtype, rank, dim), extreme, sign ? -128 : 0, sign ? 127 : 255);
+}
+static DType some_byte(Drawn *t) { return draw(t, 0, 1) ? DT_INT8 : DT_UINT8; }
+static void maybe_zero(Drawn *t, DType dtype, int64_t places) {
+    const int64_t n = draw(t, 0, 1) ? places : 1;
+    if (draw(t, 0, 2)) bytes(t, dtype, (int)draw(t, n > 1, 1), &n);
+    else left_out(t);
+}
+static void draw_integer_product(Drawn *t) {
+    const DType a = some_byte(t), b = some_byte(t);
+    const int64_t n = draw(t, 0, 2) ? draw(t, 1, 20) : draw(t, 250, 1200), rows = draw(t, 1, 9),
+                  columns = draw(t, 1, 20);
+    bytes(t, a, 2, (int64_t[]){rows, n});
+    bytes(t, b, 2, (int64_t[]){n, columns});
+    maybe_zero(t, a, rows);
+    maybe_zero(t, b, columns);
+}
+static void draw_integer_conv(Drawn *t) {
+    const DType x = some_byte(t), w = some_byte(t);
+    const int64_t group = draw(t, 1, 2),
+                  in = group == 1 ? draw(t, 0, 3) ? draw(t, 1, 70) : 32 : draw(t, 1, 9),
+                  out = group * (draw(t, 0, 2) ? draw(t, 1, 6) : 16), kernel = draw(t, 1, 3),
+                  size = draw(t, 3, 20);
+    attribute(t, "group", "%d", (int)group);
+    attribute(t, "strides", "[%d, 1]", (int)draw(t, 0, 3) / 3 + 1);
+    attribute(t, "pads", draw(t, 0, 1) ? "[1, 1, 1, 1]" : "[0, 1, 1, 0]");
+    attribute(t, "dilations", "[1, 1]");
+    bytes(t, x, 4, (int64_t[]){draw(t, 1, 2), group * in, size, size});
+    bytes(t, w, 4, (int64_t[]){out, in, kernel, kernel});
+    maybe_zero(t, x, 1);
+    maybe_zero(t, w, out);
+}
+
+/* ---- products of letters: each has a size and stands in some of a, b and y, in any order */
+static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
+                       int64_t dim[], const int64_t size[], int *count) {
+    int order[4], kept = 0;
+    for (int l = 0; l < n; l++)
+        if (has[l] & which) order[kept++] = l;
+    for (int k = kept - 1; k > 0; k--) {
+        const int j = (int)draw(t, 0, k), keep = order[k];
+        order[k] = order[j], order[j] = keep;
+    }
+    snprintf(text + strlen(text), room - strlen(text), "%s%d", which == 1 ? "[" : ", ", kept);
+    for (int k = 0; k < kept; k++) {
+        snprintf(text + strlen(text), room - strlen(text), ", %d", order[k]);
+        dim[k] = size[order[k]];
+    }
+    *count = kept;
+}
+static void draw_einsum(Drawn *t) {
+    enum { A = 1, B = 2, Y = 4 };
+    char text[200] = "";
+    int has[5], n = (int)draw(t, 1, 4), count[3];
+    int64_t size[5], dim[3][4];
+    static const int most[] = {A | B, A | Y, B | Y, A | B | Y, A, B};
+    for (int l = 0; l < n; l++)
+        has[l] = most[draw(t, 0, draw(t, 0, 9) ? 3 : 5)], size[l] = draw(t, 1, 9);
+    for (int k = 0; k < 3; k++)
+        letters_of(t, n, has, 1 << k, text, sizeof text, dim[k], size, &count[k]);
+    attribute(t, "letters", "%s]", text);
+    t->tolerance = 1e-5;
+    for (int k = 0; k < 2; k++) reals(t, DT_FLOAT, count[k], dim[k], -1, 1);
+}
+
 static const Family families[] = {
-    {"resize", draw_resize},
-    {"padmirror", draw_mirror},
-    {"topk", draw_topk},
-    {"cumsum", draw_cumulated},
-    {"cumprod", draw_cumulated},
-    {"gather", draw_gather},
-    {"gatherelements", draw_elements},
-    {"gathernd", draw_nd},
-    {"reversesequence", draw_reverse},
-    {"scatternd", draw_scatter_nd},
-    {"scatterelements", draw_scatter_elements},
-    {"rnn", draw_rnn},
-    {"gru", draw_gru},
-    {"lstm", draw_lstm},
-    {"quantize", draw_quantize},
-    {"dequantize", draw_dequantize},
-    {"dynamicquantize", draw_dynamic},
-    {"where", draw_where},
+    {"einsum", draw_einsum, true},
+    {"matmulinteger", draw_integer_product, true},
+    {"convinteger", draw_integer_conv, true},
+    {"resize", draw_resize, false},
+    {"padmirror", draw_mirror, false},
+    {"topk", draw_topk, false},
+    {"cumsum", draw_cumulated, false},
+    {"cumprod", draw_cumulated, false},
+    {"gather", draw_gather, false},
+    {"gatherelements", draw_elements, false},
+    {"gathernd", draw_nd, false},
+    {"reversesequence", draw_reverse, false},
+    {"scatternd", draw_scatter_nd, false},
+    {"scatterelements", draw_scatter_elements, false},
+    {"rnn", draw_rnn, false},
+    {"gru", draw_gru, false},
+    {"lstm", draw_lstm, false},
+    {"quantize", draw_quantize, false},
+    {"dequantize", draw_dequantize, false},
+    {"dynamicquantize", draw_dynamic, false},
+    {"where", draw_where, false},
 };
 static void steps_equal_reference_kernels(void **state) {
     (void)state;

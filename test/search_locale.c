@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Makes a locale from its source and enters it; Debian's C library needs no other package for
-   that. */
+/* Makes a locale from its source and enters it; Debian's package `locales` has what localedef
+   needs. */
 static void enter_comma(void) {
     char folder[] = "/tmp/isomer-locale-XXXXXX", command[400];
     assert_non_null(mkdtemp(folder));

@@ -26,7 +26,7 @@ typedef struct Error {
     ErrorKind kind;
     int line, column; /* from 1; 0: no place in a text */
     char place[160];  /* file, node, rule or option; "" if none */
-    char reason[400];
+    char reason[600];
 } Error;
 
 /* Sets *e (if e is not NULL) and returns false, so that `return error_set(...)` ends a failing

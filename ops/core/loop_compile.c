@@ -57,6 +57,19 @@ static void fail(Compile *c, const char *why) {
     error_set(c->error, E_INVALID, "", "%s", why);
 }
 
+/* Our kinds and functions by the numbers of isomer_backend.h. */
+static const uint8_t node_number[] = {
+#define X(name) [EX_##name] = LOOP_NODE_##name,
+    LOOP_NODES(X)
+#undef X
+};
+static const uint8_t function_number[] = {
+#define X(name) [FN_##name] = LOOP_FN_##name,
+    LOOP_FUNCTIONS(X)
+#undef X
+};
+_Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function without a number in loop programs");
+
 static void put(Words *s, int64_t v) {
     ARENA_GROW(s->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = v;
@@ -428,7 +441,7 @@ static void put_take(Compile *c, Words *s, const ExNode *x, int lane) {
 
 static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
     int64_t bits, a, b, d;
-    put(s, x->kind);
+    put(s, node_number[x->kind]);
     put(s, lane);
     switch (x->kind) {
     case EX_NUM: put(s, x->p), put(s, x->q); return;
@@ -441,7 +454,7 @@ static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
         put(s, a), put(s, x->n);
         for (int j = 0; j < x->n; j++) put_poly(c, s, x->dims[j]);
         return;
-    case EX_FN: a = node(c, x->a, lane), put(s, x->word), put(s, a); return;
+    case EX_FN: a = node(c, x->a, lane), put(s, function_number[x->word]), put(s, a); return;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:

@@ -128,13 +128,25 @@ static void take_sum(Decode *d, Node *x, int at) {
         if (x->uses >> v & 1) x->key_var[x->nkey++] = v;
 }
 
+/* The numbers of isomer_backend.h as our kinds and functions. */
+static const ExKind kind_of[] = {
+#define X(name) [LOOP_NODE_##name] = EX_##name,
+    LOOP_NODES(X)
+#undef X
+};
+static const Function function_of[] = {
+#define X(name) [LOOP_FN_##name] = FN_##name,
+    LOOP_FUNCTIONS(X)
+#undef X
+};
+
 static void take_node(Decode *d, int at) {
     Loop *l = d->l;
     Node *x = &l->node[at];
     double real;
     int64_t bits, q;
     Affine size;
-    x->kind = (ExKind)take_below(d, 0, EX_TAKE + 1);
+    x->kind = kind_of[take_below(d, 0, LOOP_NODE_COUNT)];
     x->lane = take_below(d, -1, l->nvar);
     x->inner = -1;
     x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
@@ -152,7 +164,10 @@ static void take_node(Decode *d, int at) {
         x->form = form_along(l, &size, x->lane);
         return;
     case EX_AT: take_offset(d, x, x->lane); return;
-    case EX_FN: x->word = take_below(d, 0, FN_COUNT), x->a = x->b = take_below(d, 0, at); break;
+    case EX_FN:
+        x->word = (int)function_of[take_below(d, 0, LOOP_FN_COUNT)],
+        x->a = x->b = take_below(d, 0, at);
+        break;
     case EX_SUM:
     case EX_MOST: take_sum(d, x, at); return;
     default: x->a = take_below(d, 0, at), x->b = take_below(d, 0, at);

@@ -1,12 +1,12 @@
 /* lower.c -- from a definition with bound sizes to steps.
 
-   An element of an input at index polynomials becomes a view when its offset is a sum of multiples
-   of the output's indices. Digits of one number are first joined where the strides allow it (a
-   reshape of dense data is one digit, which is the number itself) and then resolved by ranges.
-   Element-wise trees become programs, with at most one plain sum or maximum as the element that a
-   reduction computes; all the rest is a loop program. */
-#include "ops/core/lower.h"
+   An element of an input at index polynomials becomes a view (lower_space.h). Element-wise trees
+   become programs, with at most one plain sum or maximum as the element that a reduction computes.
+   Where there are more, each is computed into a room of its own first, from a room of its terms if
+   they are no element of an input. Axes are taken apart where that makes elements views. All the
+   rest is a loop program. */
 #include "ops/core/loop.h"
+#include "ops/core/lower_space.h"
 #include "ops/core/number.h"
 #include <string.h>
 
@@ -42,6 +42,13 @@ void step_code(StepBuf *b, Step *s, int n, const Scalar code[]) {
     s->ncode = n;
 }
 
+bool step_room(StepBuf *b, int32_t dtype, int rank, const int64_t dim[], View *out) {
+    if (!b->first_room || b->nrooms == STEP_ROOMS) return false;
+    b->rooms[b->nrooms] = *out = view_dense(b->first_room + b->nrooms, dtype, rank, dim);
+    b->nrooms++;
+    return true;
+}
+
 int64_t step_size(StepBuf *b, Poly p) {
     int64_t v = 0;
     if (!poly_eval(b->w, p, b->sizes, &v)) b->why = "a size has no value";
@@ -56,177 +63,22 @@ void step_fill(StepBuf *b, const View *y, double k) {
     step_code(b, step_add(b, S_FILL, 1, y), 1, &(Scalar){.op = C_CONST, .k = k});
 }
 
-/* ---- offsets */
-
-enum { AXES = 2 * RANK_MAX, DIGITS = 16 };
-typedef struct Line {
-    int64_t c, k[AXES];
-} Line; /* c + sum of k * index */
-typedef struct Digit {
-    Poly of;
-    int64_t behind, radix, k;
-} Digit;               /* k * (floor(of / behind) mod radix); radix 0: no remainder is taken */
-typedef struct Space { /* the indices: those of the output, then bound variables */
-    World *w;
-    Sizes sizes;
-    int n;
-    Symbol axis[AXES];
-    int64_t extent[AXES];
-} Space;
-typedef struct Offset {
-    Line line;
-    int n;
-    Digit digit[DIGITS];
-} Offset;
-
-static bool size_of(const Space *s, Poly p, int64_t *v) { return poly_eval(s->w, p, s->sizes, v); }
-
-static bool take_digit(const Space *s, const SymbolDef *d, int64_t k, Offset *o) {
-    Digit g = {d->arg[0], 1, 0, k};
-    if (d->kind == SYM_FLOOR && !size_of(s, d->arg[1], &g.behind)) return false;
-    if (d->kind == SYM_DIGIT) {
-        if (!size_of(s, d->arg[d->word + 1], &g.radix)) return false;
-        for (uint32_t j = d->word + 2; j < d->narg; j++) {
-            int64_t r;
-            if (!size_of(s, d->arg[j], &r) || __builtin_mul_overflow(g.behind, r, &g.behind))
-                return false;
-        }
-        if (g.radix == 1) return true; /* it is 0 */
-    }
-    if (g.behind <= 0 || g.radix < 0 || (d->kind == SYM_DIGIT && !g.radix) || o->n == DIGITS)
-        return false;
-    o->digit[o->n++] = g;
-    return true;
-}
-
-static bool take_monomial(const Space *s, const Monomial *m, int64_t k, Offset *o) {
-    int axis = -1;
-    SymbolDef other = {0};
-    bool found = false;
-    if (__builtin_mul_overflow(k, m->coefficient, &k)) return false;
-    for (uint32_t j = 0; j < m->degree; j++) {
-        Symbol y = m->symbol[j];
-        int64_t v;
-        int a = 0;
-        while (a < s->n && s->axis[a] != y) a++;
-        if (a == s->n && size_of(s, poly_symbol(s->w, y), &v)) {
-            if (__builtin_mul_overflow(k, v, &k)) return false;
-            continue;
-        }
-        if (found) return false; /* a product of indices */
-        found = true;
-        if (a < s->n) axis = a;
-        else other = symbol_def(s->w, y);
-    }
-    if (!found) return o->line.c += k, true;
-    if (axis >= 0) return o->line.k[axis] += k, true;
-    return (other.kind == SYM_FLOOR || other.kind == SYM_DIGIT) && take_digit(s, &other, k, o);
-}
-
-static bool take_poly(const Space *s, Poly p, int64_t k, Offset *o) {
-    Monomial m;
-    for (PolyScan scan = poly_scan(s->w, p); poly_next(&scan, &m);)
-        if (!take_monomial(s, &m, k, o)) return false;
-    return true;
-}
-
-/* Two digits of one number, one right before the other, that count on: high * radix + low is one
-   digit. */
-static bool join(Offset *o) {
-    for (int a = 0; a < o->n; a++)
-        for (int b = 0; b < o->n; b++) {
-            Digit *high = &o->digit[a], *low = &o->digit[b];
-            if (a == b || !low->radix || high->of != low->of ||
-                high->behind != low->behind * low->radix || high->k != low->k * low->radix)
-                continue;
-            low->radix *= high->radix;
-            *high = o->digit[--o->n];
-            return true;
-        }
-    return false;
-}
-
-/* The line is m * high + low, where low / m is z everywhere. */
-static bool split(const Space *s, const Line *l, int64_t m, Line *high, Line *low, int64_t *z) {
-    int64_t least = 0, most = 0;
-    *high = *low = (Line){0};
-    low->c = least = most = l->c;
-    for (int a = 0; a < s->n; a++) {
-        if (s->extent[a] <= 1) continue;
-        if (l->k[a] % m == 0) {
-            high->k[a] = l->k[a] / m;
-            continue;
-        }
-        low->k[a] = l->k[a];
-        *(l->k[a] < 0 ? &least : &most) += l->k[a] * (s->extent[a] - 1);
-    }
-    *z = least / m - (least % m < 0);
-    return *z == most / m - (most % m < 0);
-}
-
-static bool line_of(const Space *, Offset *);
-
-static bool resolve(const Space *s, const Digit *d, Line *out) {
-    Offset of = {0};
-    Line high, low;
-    int64_t z;
-    if (!take_poly(s, d->of, 1, &of) || !line_of(s, &of) ||
-        !split(s, &of.line, d->behind, &high, &low, &z))
-        return false;
-    high.c += z;
-    *out = high;
-    if (!d->radix) return true;
-    if (!split(s, &high, d->radix, &(Line){0}, out, &z)) return false;
-    out->c -= z * d->radix;
-    return true;
-}
-
-static bool line_of(const Space *s, Offset *o) {
-    while (join(o)) {}
-    for (int j = 0; j < o->n; j++) {
-        Line l;
-        if (!resolve(s, &o->digit[j], &l)) return false;
-        o->line.c += o->digit[j].k * l.c;
-        for (int a = 0; a < s->n; a++) o->line.k[a] += o->digit[j].k * l.k[a];
-    }
-    o->n = 0;
-    return true;
-}
-
-static Space space_of(World *w, Sizes sizes, const View *like) {
-    Space s = {.w = w, .sizes = sizes, .n = like->rank};
-    for (int a = 0; a < s.n; a++) {
-        s.axis[a] = symbol_index(w, (uint32_t)a);
-        s.extent[a] = like->dim[a];
-    }
-    return s;
-}
-
-/* The element read, as a view of all axes of the space. */
-static bool view_of(const Space *s, const ExNode *at, const View *x, View *out) {
-    Offset o = {0};
-    if (x->rank != at->n || s->n > STEP_RANK || x->format) return false;
-    for (int k = 0; k < at->n; k++)
-        if (!take_poly(s, at->dims[k], x->stride[k], &o)) return false;
-    if (!line_of(s, &o)) return false;
-    *out = (View){.slot = x->slot, .dtype = x->dtype, .rank = s->n, .offset = x->offset + o.line.c};
-    for (int a = 0; a < s->n; a++) {
-        out->dim[a] = s->extent[a];
-        out->stride[a] = s->extent[a] == 1 ? 0 : o.line.k[a];
-    }
-    return true;
-}
-
 bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, View *out) {
     ExNode x;
     ex_get(w, e, &x);
-    Space s = space_of(w, sizes, like);
-    return x.kind == EX_AT && view_of(&s, &x, &in[x.word], out) && out->dtype == like->dtype;
+    Space s = space_new(w, sizes, like);
+    return x.kind == EX_AT && space_view(&s, &x, &in[x.word], out) && out->dtype == like->dtype;
 }
 
 /* ---- element-wise programs */
 
 enum { CODE = 250, VIEWS = 32 };
+typedef struct Rooms { /* of sums and maxima, as views over the axes of the output */
+    const Space *space;
+    int n;
+    Ex of[STEP_ROOMS];
+    View view[STEP_ROOMS];
+} Rooms;
 typedef struct Program {
     StepBuf *b;
     Space space;
@@ -237,6 +89,7 @@ typedef struct Program {
     View view[VIEWS]; /* view[0]: the output */
     Ex reduced;       /* the sum or maximum that is C_ACC; 0: none */
     ReduceKind kind;
+    Rooms *rooms; /* where each of them is computed; NULL: nowhere */
 } Program;
 
 /* The instruction that computes it; -1: no element-wise program can. */
@@ -253,7 +106,7 @@ static int number(Program *p, Ex e, double k) { return instruct(p, e, C_CONST, 0
 
 static int read_view(Program *p, Ex e, const ExNode *x) {
     View v;
-    if (!view_of(&p->space, x, &p->in[x->word], &v)) return -1;
+    if (!space_view(&p->space, x, &p->in[x->word], &v)) return -1;
     if (p->nview == VIEWS) return -1;
     p->view[p->nview] = v;
     return instruct(p, e, C_VIEW, p->nview++, 0, 0);
@@ -317,6 +170,8 @@ static int emit_where(Program *p, Ex e, const ExNode *x) {
     return y;
 }
 
+static int emit_room(Program *, Ex, const ExNode *);
+
 static int emit_new(Program *p, Ex e) {
     ExNode x;
     int64_t n;
@@ -324,7 +179,7 @@ static int emit_new(Program *p, Ex e) {
     switch (x.kind) {
     case EX_NUM: return number(p, e, (double)x.p / (double)x.q);
     case EX_REAL: return number(p, e, x.real);
-    case EX_SIZE: return size_of(&p->space, x.size, &n) ? number(p, e, (double)n) : -1;
+    case EX_SIZE: return space_size(&p->space, x.size, &n) ? number(p, e, (double)n) : -1;
     case EX_AT: return read_view(p, e, &x);
     case EX_ADD: return emit_add(p, e, &x);
     case EX_MUL: return emit_mul(p, e, &x);
@@ -333,6 +188,8 @@ static int emit_new(Program *p, Ex e) {
     case EX_POW: return pair(p, e, C_POW, x.a, x.b);
     case EX_FN: return emit_function(p, e, &x);
     case EX_WHERE: return emit_where(p, e, &x);
+    case EX_SUM:
+    case EX_MOST: return p->rooms ? emit_room(p, e, &x) : -1;
     default: return -1;
     }
 }
@@ -369,20 +226,20 @@ static bool reduction_view(Program *p) {
     Space s = p->space;
     ex_get(p->b->w, p->reduced, &x);
     ex_get(p->b->w, x.a, &body);
-    if (x.cond.n || body.kind != EX_AT || s.n + x.n > STEP_RANK) return false;
-    for (int k = 0; k < x.n; k++, s.n++) {
-        s.axis[s.n] = poly_is_symbol(s.w, x.dims[k]);
-        if (!size_of(&s, symbol_def(s.w, s.axis[s.n]).arg[0], &s.extent[s.n])) return false;
-    }
+    if (x.cond.n || body.kind != EX_AT) return false;
+    for (int k = 0; k < x.n; k++)
+        if (!space_bind(&s, poly_is_symbol(s.w, x.dims[k]))) return false;
     p->nview = 2;
     instruct(p, p->reduced, C_ACC, 0, 0, 0);
-    return view_of(&s, &body, &p->in[body.word], &p->view[1]);
+    return space_view(&s, &body, &p->in[body.word], &p->view[1]);
 }
 
-static bool lower_program(StepBuf *b, Ex e, const View in[], const View *out) {
-    Program p = {
-        .b = b, .space = space_of(b->w, b->sizes, out), .in = in, .nview = 1, .view = {*out}};
-    if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
+static bool lower_program(StepBuf *b, Ex e, const Space *space, const View in[], const View *out,
+                          bool rooms) {
+    Rooms all = {.space = space};
+    Program p = {.b = b, .space = *space, .in = in, .nview = 1, .view = {*out}};
+    if (rooms) p.rooms = &all;
+    else if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
     int last = emit(&p, e);
     if (last < 0 || last != p.ncode - 1) return false;
     if (p.ncode == 1 && p.code[0].op == C_CONST) return step_fill(b, out, p.code[0].k), true;
@@ -390,6 +247,82 @@ static bool lower_program(StepBuf *b, Ex e, const View in[], const View *out) {
     if (p.reduced) step_param(b, s, 1, &(int64_t){p.kind});
     if (p.reduced != e) step_code(b, s, p.ncode, p.code);
     return true;
+}
+
+/* ---- sums and maxima in rooms */
+
+/* The axes of the space along which the terms differ, then the bound ones. */
+static int term_axes(const Program *terms, int n, int axis[]) {
+    int count = 0;
+    for (int a = 0; a < terms->space.n; a++) {
+        bool kept = a >= n;
+        for (int k = 1; k < terms->nview; k++) kept = kept || terms->view[k].stride[a];
+        if (kept) axis[count++] = a;
+    }
+    return count;
+}
+/* The terms as one view over these axes: of an input, or of a room where a step computes them. */
+static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], View *x) {
+    int64_t dim[STEP_RANK];
+    for (int k = 1; k < terms->nview; k++) terms->view[k] = view_axes(&terms->view[k], n, axis);
+    for (int k = 0; k < n; k++) dim[k] = terms->space.extent[axis[k]];
+    if (terms->ncode == 1 && terms->code[0].op == C_VIEW)
+        return *x = terms->view[1], x->dtype == dtype;
+    if (!step_room(terms->b, dtype, n, dim, x)) return false;
+    terms->view[0] = *x;
+    step_code(terms->b, step_add(terms->b, S_EWISE, terms->nview, terms->view), terms->ncode,
+              terms->code);
+    return true;
+}
+/* Steps that compute a sum or maximum of floats for all places of the space; seen: as a view of
+   them. */
+static bool fill_room(Program *p, const Space *space, const ExNode *x, View *seen) {
+    const int32_t dtype = p->view[0].dtype;
+    Program terms = {.b = p->b, .space = *space, .in = p->in, .nview = 1, .rooms = p->rooms};
+    int axis[STEP_RANK], last;
+    View from, room;
+    for (int k = 0; k < x->n; k++)
+        if (!space_bind(&terms.space, poly_is_symbol(p->b->w, x->dims[k]))) return false;
+    terms.view[0].dtype = dtype;
+    if ((last = emit(&terms, x->a)) < 0 || last != terms.ncode - 1) return false;
+    const int count = term_axes(&terms, space->n, axis), kept = count - x->n;
+    if (!place_terms(&terms, dtype, count, axis, &from) ||
+        !step_room(p->b, dtype, kept, from.dim, &room))
+        return false;
+    step_param(p->b, step_add(p->b, S_REDUCE, 2, (const View[]){room, from}), 1,
+               &(int64_t){x->kind == EX_SUM ? REDUCE_SUM : REDUCE_MAX});
+    *seen = (View){.slot = room.slot, .dtype = dtype, .rank = space->n};
+    for (int k = 0; k < kept; k++) seen->stride[axis[k]] = room.stride[k];
+    return true;
+}
+/* The room of e, if possible one for all places of the output, which then is computed once. */
+static bool find_room(Program *p, Ex e, const ExNode *x, View *seen) {
+    Rooms *r = p->rooms;
+    const int steps = p->b->n, rooms = p->b->nrooms, n = r->n;
+    for (int k = 0; k < r->n; k++)
+        if (r->of[k] == e) return *seen = r->view[k], true;
+    if (fill_room(p, r->space, x, seen)) {
+        if (r->n == STEP_ROOMS) return false;
+        r->of[r->n] = e;
+        r->view[r->n++] = *seen;
+        return true;
+    }
+    p->b->n = steps, p->b->nrooms = rooms, r->n = n;
+    return fill_room(p, &p->space, x, seen);
+}
+static int emit_room(Program *p, Ex e, const ExNode *x) {
+    const int32_t dtype = p->view[0].dtype;
+    View seen;
+    if (x->cond.n || (dtype != DT_FLOAT && dtype != DT_DOUBLE) || !find_room(p, e, x, &seen) ||
+        p->nview == VIEWS)
+        return -1;
+    seen.rank = p->space.n;
+    for (int a = 0; a < p->space.n; a++) {
+        seen.dim[a] = p->space.extent[a];
+        if (seen.dim[a] == 1) seen.stride[a] = 0;
+    }
+    p->view[p->nview] = seen;
+    return instruct(p, e, C_VIEW, p->nview++, 0, 0);
 }
 
 /* ---- loop programs */
@@ -414,8 +347,27 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
     return true;
 }
 
+/* An element at quotients and remainders of indices, or a program that reads such, with axes taken
+   apart. */
+static bool lower_apart(StepBuf *b, Ex e, const Space *space, const View in[], const View *out,
+                        bool rooms) {
+    Space apart = *space;
+    View y = *out, seen;
+    ExNode x;
+    ex_get(b->w, e, &x);
+    if (!space_split(&apart, e, &y)) return false;
+    if (x.kind != EX_AT) return lower_program(b, e, &apart, in, &y, rooms);
+    return space_view(&apart, &x, &in[x.word], &seen) && (step_copy(b, &y, &seen), true);
+}
 bool lower_step(StepBuf *b, Ex e, int nin, const View in[], const View *out) {
     View x;
+    const int steps = b->n, rooms = b->nrooms;
     if (lower_view(b->w, e, b->sizes, in, out, &x)) return step_copy(b, out, &x), true;
-    return lower_program(b, e, in, out) || lower_loop(b, e, nin, in, out);
+    const Space space = space_new(b->w, b->sizes, out);
+    for (int k = 0; k < 2 && out->rank + 1 <= STEP_RANK; k++) {
+        if (lower_program(b, e, &space, in, out, k) || lower_apart(b, e, &space, in, out, k))
+            return true;
+        b->n = steps, b->nrooms = rooms;
+    }
+    return lower_loop(b, e, nin, in, out);
 }

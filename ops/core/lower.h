@@ -6,6 +6,7 @@
 #include "ops/core/expr.h"
 #include "ops/view.h"
 
+enum { STEP_ROOMS = 16 };
 typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     World *w;
     Sizes sizes; /* values of the symbols in types and attributes */
@@ -13,6 +14,10 @@ typedef struct StepBuf { /* collects steps; all of it lives in the arena */
     int n, room;
     Step *v;
     const char *why; /* set by what could not be done; the steps must not be used then */
+    /* Buffers that steps need between them: slots from first_room on, each for one dense view. 0:
+       there are none, and what needs them is computed in another way. */
+    int first_room, nrooms;
+    View rooms[STEP_ROOMS];
 } StepBuf;
 StepBuf stepbuf_new(World *, Sizes, Arena *);
 /* A copy of the views; the Step moves when the next is added. */
@@ -20,6 +25,7 @@ Step *step_add(StepBuf *, StepKind, int nview, const View view[]);
 void step_param(StepBuf *, Step *, int n, const int64_t param[]); /* appends */
 void step_sizes(StepBuf *, Step *, int n, const Poly p[]);        /* appends their values */
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
+bool step_room(StepBuf *, int32_t dtype, int rank, const int64_t dim[], View *out);
 int64_t step_size(StepBuf *, Poly); /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);

@@ -254,12 +254,13 @@ static int cpu_wait(Device *d, double *ns) {
     return 0;
 }
 static int cpu_threads(const Device *d) { return d->threads; }
+static int cpu_channels_last(Device *d) { return (void)d, 1; }
 extern const Backend cpu_backend;
 const Backend cpu_backend = {
     .abi = BACKEND_ABI,
     .size = sizeof(Backend),
     .name = "cpu",
-    .channels_last = 1,
+    .channels_last = cpu_channels_last,
     .open = cpu_open,
     .close = cpu_close,
     .identity = cpu_identity,

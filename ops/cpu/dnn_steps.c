@@ -53,7 +53,8 @@ static View grouped(const View *w, int64_t group) {
 static bool winograd_like(const Step *s) {
     const int64_t *p = s->param;
     return s->view[1].rank == 4 && p[0] == 1 && s->view[2].dim[2] == 3 && s->view[2].dim[3] == 3 &&
-           p[1] == 1 && p[2] == 1 && p[7] == 1 && p[8] == 1;
+           p[1] == 1 && p[2] == 1 && p[7] == 1 && p[8] == 1 &&
+           !(s->ncode > 1 && s->code[1].op == C_ROUND);
 }
 /* A window along an axis reads a place of the image: version 3.7 crashes where one lies in the
    padding alone. */

@@ -1,5 +1,5 @@
-"""Integer inputs are drawn from what the graph allows, and the same data go to our own executor, to
-ONNX Runtime as the target and to the second opinion; --input gives others to all of them."""
+"""Integer inputs are drawn from what the graph allows, and the same data go to the built-in runtime,
+to ONNX Runtime as the target and to the second opinion; --input gives others to all of them."""
 
 import os, subprocess, sys
 import numpy, onnx, onnxruntime, pytest
@@ -151,7 +151,7 @@ def test_onnxruntime_measures_the_same_inputs(optimize, tmp_path):
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
-def test_our_own_executor_measures_on_them(optimize, tmp_path):
+def test_the_built_in_runtime_measures_on_them(optimize, tmp_path):
     """A table of one row, whose index is computed."""
     path = taken("one row", tmp_path / "m.onnx")
     done = optimize(path, tmp_path / "o.onnx", *FEW)

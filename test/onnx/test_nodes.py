@@ -58,15 +58,17 @@ def cases():
 
 
 class Tool:
-    """One process for all cases; started anew behind one that it dies of."""
+    """One process for all cases; started anew behind one that it dies of. backend: a plug-in
+    instead of the CPU."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *backend):
+        self.command = [TOOL, *backend]
         self.folder, self.out, self.process = folder, str(folder / "out.bin"), None
 
     def ask(self, case):
         if not self.process or self.process.poll() is not None:
             self.process = subprocess.Popen(
-                [TOOL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         model, blob = str(self.folder / "m.onnx"), str(self.folder / "in.bin")
         lines, at = [f"case\t{model}"], 0

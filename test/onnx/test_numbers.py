@@ -445,3 +445,12 @@ def test_data_that_does_not_fit(optimize, tmp_path):
         "none.npz",
         out=out,
     )
+
+
+def test_options_reach_the_back_end(optimize, tmp_path):
+    """This plug-in has none, and says so."""
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", [4])], [tensor("y", None)], {})
+    plugin = os.path.join(BUILD, "test", "plugin", "null_backend.so")
+    done = optimize(model, tmp_path / "o", "--backend", plugin, "--backend-options", "speed=9")
+    refused(done, 5, "null_backend.so", "the null back end has no options", out=tmp_path / "o")

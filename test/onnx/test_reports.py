@@ -1,7 +1,7 @@
 """What optimize-model says of a run: differences, histories, graphs, the rules there are, the
 report."""
 
-import json, os, re, subprocess, xml.etree.ElementTree as etree
+import json, os, re, sqlite3, subprocess, xml.etree.ElementTree as etree
 import numpy, onnx
 from onnx import helper
 from small_models import PROGRAM, ROOT, SHAPE, net, save, target, tensor
@@ -294,3 +294,71 @@ def test_memory_is_that_of_the_run(optimize, tmp_path):
     done = optimize(net(tmp_path / "m.onnx"), "--dry-run", "--cost", "nodes", "--report", report)
     assert done.returncode == 0 and len(ballast) == 600 << 20
     assert 5 < json.loads(report.read_text())["peak_mb"] < 300
+
+
+def entries(path, sql, *values):
+    with sqlite3.connect(path) as file:
+        return file.execute(sql, values).fetchall()
+
+
+def test_a_cost_file_that_predicts_wrongly_is_measured_again(rules, tmp_path):
+    """Once, and never by a frozen run."""
+    costs, report = tmp_path / "c.sqlite", tmp_path / "r.json"
+    model = net(tmp_path / "m.onnx", blocks=3)
+    words = [model, "--dry-run", *SHAPE, "--rules", rules, "--enable", "conv-batchnorm"]
+
+    def said():
+        done = subprocess.run(
+            [PROGRAM, *map(str, words), "--cost-db", costs, "--report", report],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(report.read_text()), done.stdout
+
+    first, _ = said()
+    assert first["predicted_seconds"]["before"] > 0
+    entries(costs, "update cost set seconds = 20 * seconds where kind = 'step'")
+    wrong = entries(costs, "select sum(seconds) from cost where kind = 'step' and seconds < 1e9")
+    second, table = said()
+    assert "the cost file was wrong" in table and "measured again" in second["cost_file_fault"]
+    assert second["predicted_seconds"]["before"] < 5 * first["predicted_seconds"]["before"]
+    right = entries(costs, "select sum(seconds) from cost where kind = 'step' and seconds < 1e9")
+    assert right[0][0] < wrong[0][0]
+    assert said()[0]["cost_file_fault"] is None
+    entries(costs, "update cost set seconds = 20 * seconds where kind = 'step'")
+    words.append("--frozen")
+    assert said()[0]["cost_file_fault"] is None
+
+
+def test_the_prediction_is_of_the_plan_that_runs(rules, tmp_path):
+    """A node that is opaque at open sizes runs at those given; what follows it is predicted by the
+    steps that were timed, not by an estimate at guessed sizes."""
+    report, rng = tmp_path / "r.json", numpy.random.default_rng(0)
+    nodes = [helper.make_node("Pow", ["x", "half"], ["p"])]
+    nodes.append(helper.make_node("Resize", ["p", "", "scales"], ["r"], mode="nearest"))
+    for k in range(4):
+        kernel = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+        nodes.append(
+            helper.make_node("Conv", [f"c{k}" if k else "r", "w"], [f"c{k + 1}"], **kernel)
+        )
+    weights = {
+        "scales": numpy.float32([1, 1, 1.3, 1.3]),
+        "w": rng.normal(size=(32, 32, 3, 3)).astype("f") / 20,
+        "half": numpy.float32([0.5]),
+    }
+    model = save(
+        tmp_path / "m.onnx",
+        nodes,
+        [tensor("x", ["n", 32, "h", "w"])],
+        [tensor("c4", None)],
+        weights,
+    )
+    words = [PROGRAM, model, "--dry-run", "--input-shape", "x:1,32,160,160", "--rules", rules]
+    words += ["--enable", "pow-half", "--cost-db", tmp_path / "c.sqlite", "--report", report]
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    predicted, measured = (said[k]["before"] for k in ("predicted_seconds", "measured_seconds"))
+    assert said["nodes"]["opaque"] and measured / 4 < predicted < measured * 4

@@ -1,6 +1,6 @@
 /* null_backend.c -- the smallest plug-in: its device holds memory and copies, and can run no step
-   but fill, which it does not do. It sees ops/steps.h and nothing else of ours. */
-#include "ops/steps.h"
+   but fill, which it does not do. It sees isomer_backend.h and nothing else of ours. */
+#include "isomer_backend.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -26,7 +26,7 @@ NUMPY = {
     U32: "u4",
     U64: "u8",
 }
-ODD = ["", "a b", "1", "x/y:0", "ü", "%x", "a\\b", "$", "in-x", "x.1", "\"q\"", "-", "0x1p3"]
+ODD = ["", "a b", "1", "x/y:0", "ü", "%x", "a\\b", "$", "in-x", "x.1", '"q"', "-", "0x1p3"]
 
 
 class Reject(Exception):
@@ -243,7 +243,9 @@ class Builder:
         if not self.accepts(node, self.opset, [v.dtype if v else 0 for v in inputs]):
             raise Reject(f"ONNX Runtime does not run {kind} of these types")
         types, shapes = types
-        arrays = [self.evaluate(node, inputs, k, types, lend) for k in range(2 if self.opened else 1)]
+        arrays = [
+            self.evaluate(node, inputs, k, types, lend) for k in range(2 if self.opened else 1)
+        ]
         if not all(fits(a, s) for a, s in zip(arrays[0], shapes)):
             raise Reject(f"{kind}: the reference gives other sizes than inference")
         made = []
@@ -361,6 +363,8 @@ def typed(dtype, array):
 
 
 def proto(name, dtype, array):
-    tensor = numpy_helper.from_array(numpy.ascontiguousarray(typed(dtype, array)).reshape(array.shape), name)
+    tensor = numpy_helper.from_array(
+        numpy.ascontiguousarray(typed(dtype, array)).reshape(array.shape), name
+    )
     assert tensor.data_type == dtype
     return tensor

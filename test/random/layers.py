@@ -43,7 +43,9 @@ def einsum(b, kind):
     letters = dict(zip(text.split("->")[0].split(",")[0], x.size))
     inputs = [x]
     if "," in text:
-        inputs.append(b.fresh([letters.get(c, n) for c in text.split("->")[0].split(",")[1]], x.dtype))
+        inputs.append(
+            b.fresh([letters.get(c, n) for c in text.split("->")[0].split(",")[1]], x.dtype)
+        )
     return b.add(kind, inputs, equation=text)
 
 
@@ -52,7 +54,9 @@ def einsum(b, kind):
 
 def image(b, types=(F32,), least=1):
     """N, C, one to three axes of at least so many places."""
-    fits = lambda v: 3 <= v.rank <= 5 and all(min(d) >= least for d in v.size[2:]) and 0 not in v.shape
+    fits = (
+        lambda v: 3 <= v.rank <= 5 and all(min(d) >= least for d in v.size[2:]) and 0 not in v.shape
+    )
     fit = [v for v in b.values[-24:] if v.dtype in types and fits(v) and not v.constant]
     if fit and b.chance(0.85):
         return b.choice(fit)
@@ -165,11 +169,15 @@ def resize(b, kind):
 
 
 def channelled(b, x, n, positive=False):
-    return [b.fresh([x.size[1]], x.dtype, 0.4 if positive and k == n - 1 else -1.0) for k in range(n)]
+    return [
+        b.fresh([x.size[1]], x.dtype, 0.4 if positive and k == n - 1 else -1.0) for k in range(n)
+    ]
 
 
 def closed_channels(b, types, rank=(2, 5)):
-    fits = lambda v: rank[0] <= v.rank <= rank[1] and v.size[1][0] == v.size[1][1] and 0 not in v.shape
+    fits = (
+        lambda v: rank[0] <= v.rank <= rank[1] and v.size[1][0] == v.size[1][1] and 0 not in v.shape
+    )
     if b.chance(0.7):
         return image(b, tuple(types)) if not b.chance(0.2) else b.pick(types, rank, fits)
     return b.pick(types, rank, fits)
@@ -206,7 +214,9 @@ def layer_norm(b, kind):
 
 def lrn(b, kind):
     x = b.pick([F32], rank=(4, 4), where=lambda v: 0 not in v.shape)
-    return b.add(kind, [x], size=b.choice([1, 3, 5]), **drawn(b, {"alpha": [None, 0.1], "bias": [None, 2.0]}))
+    return b.add(
+        kind, [x], size=b.choice([1, 3, 5]), **drawn(b, {"alpha": [None, 0.1], "bias": [None, 2.0]})
+    )
 
 
 def lp_norm(b, kind):
@@ -220,7 +230,9 @@ def mean_variance(b, kind):
 
 def prelu(b, kind):
     x = b.pick(FLOAT[:1] + [F64])
-    slope = b.fresh([d if b.chance(0.5) else (1, 1) for d in x.size[b.below(x.rank + 1) :]], x.dtype, 0.0)
+    slope = b.fresh(
+        [d if b.chance(0.5) else (1, 1) for d in x.size[b.below(x.rank + 1) :]], x.dtype, 0.0
+    )
     return b.add(kind, [x, slope])
 
 
@@ -268,7 +280,16 @@ def quantized(b, kind):
         w = b.fresh([x.size[-1], b.dim()], U8, 0, 200)
     return b.add(
         kind,
-        [x, number(0.03), number(100, U8), w, number(0.02), number(90, U8), number(0.11), number(120, U8)],
+        [
+            x,
+            number(0.03),
+            number(100, U8),
+            w,
+            number(0.02),
+            number(90, U8),
+            number(0.11),
+            number(120, U8),
+        ],
     )
 
 
@@ -285,14 +306,19 @@ def recurrent(b, kind):
     inputs.append(b.fresh([n, 2 * gates * h], F32) if b.chance(0.6) else None)
     if b.chance(0.3):
         inputs += [None, b.fresh([n, x.size[1], h], F32)]
-    more = {"hidden_size": h, "direction": "bidirectional" if both else b.choice(["forward", "reverse"])}
+    more = {
+        "hidden_size": h,
+        "direction": "bidirectional" if both else b.choice(["forward", "reverse"]),
+    }
     if kind == "GRU" and b.chance(0.4):
         more["linear_before_reset"] = 1
     if b.chance(0.2):
         names = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
         more["activations"] = names[kind] * n
     outputs = 3 if kind == "LSTM" else 2
-    return b.add(kind, inputs, outputs, lend=True, wanted=b.choice([None, [0], [0, 1], [1]]), **more)
+    return b.add(
+        kind, inputs, outputs, lend=True, wanted=b.choice([None, [0], [0, 1], [1]]), **more
+    )
 
 
 def attention(b, kind):
@@ -345,7 +371,11 @@ def roi_align(b, kind):
 def suppression(b, kind):
     boxes = b.fresh([1, 6, 4], F32, 0, 1, "input")
     scores = b.fresh([1, 2, 6], F32, 0, 1, "input")
-    ends = [b.ints(3, scalar=True), b.constant(numpy.array(0.4), F32), b.constant(numpy.array(0.1), F32)]
+    ends = [
+        b.ints(3, scalar=True),
+        b.constant(numpy.array(0.4), F32),
+        b.constant(numpy.array(0.1), F32),
+    ]
     return b.hide(b.add(kind, [boxes, scores, *ends], center_point_box=1))
 
 
@@ -370,7 +400,9 @@ def loss(b, kind):
 def dft(b, kind):
     x = b.fresh([b.dim(), b.choice([4, 5, 8]), b.choice([1, 2])], F32, kind="input")
     if b.opset < 20:
-        return b.add(kind, [x], axis=1, **drawn(b, {"onesided": [None, 1] if x.shape[2] == 1 else [None]}))
+        return b.add(
+            kind, [x], axis=1, **drawn(b, {"onesided": [None, 1] if x.shape[2] == 1 else [None]})
+        )
     return b.add(kind, [x, None, b.ints(1, scalar=True)])
 
 

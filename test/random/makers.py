@@ -260,7 +260,11 @@ def concat(b, kind):
     parts = [x]
     for _ in range(b.between(0, 3)):
         fit = [v for v in b.values[-24:] if v.dtype == x.dtype and v.rank == x.rank]
-        fit = [v for v in fit if all(d == e or k == axis % x.rank for k, (d, e) in enumerate(zip(v.size, x.size)))]
+        fit = [
+            v
+            for v in fit
+            if all(d == e or k == axis % x.rank for k, (d, e) in enumerate(zip(v.size, x.size)))
+        ]
         size = list(x.size)
         size[axis] = b.dim()
         parts.append(b.choice(fit) if fit and b.chance(0.7) else b.fresh(size, x.dtype))
@@ -320,7 +324,9 @@ def pad(b, kind):
 
 def expand(b, kind):
     x = b.pick(ANY)
-    size = [b.dim()[0] if d == (1, 1) and b.chance(0.6) else 1 if d[0] != d[1] else d[0] for d in x.size]
+    size = [
+        b.dim()[0] if d == (1, 1) and b.chance(0.6) else 1 if d[0] != d[1] else d[0] for d in x.size
+    ]
     size = [b.dim()[0]] * b.below(2) + size
     return b.add(kind, [x, b.ints(size)])
 
@@ -374,7 +380,9 @@ def scatter_nd(b, kind):
 def one_hot(b, kind):
     indices = b.pick([I64], low=0, high=3)
     depth = b.ints(b.between(1, 5), scalar=True)
-    return b.add(kind, [indices, depth, b.constant(numpy.array([0.0, 1.5]), F32)], axis=b.choice([-1, 0]))
+    return b.add(
+        kind, [indices, depth, b.constant(numpy.array([0.0, 1.5]), F32)], axis=b.choice([-1, 0])
+    )
 
 
 def trilu(b, kind):
@@ -387,7 +395,9 @@ def reverse(b, kind):
     x = b.pick([F32, F64], where=lambda v: v.rank >= 2 and not v.open and 0 not in v.shape)
     time = b.below(2)
     lengths = [b.between(1, x.shape[time]) for _ in range(x.shape[1 - time])]
-    return b.add(kind, [x, b.constant(numpy.array(lengths), I64)], time_axis=time, batch_axis=1 - time)
+    return b.add(
+        kind, [x, b.constant(numpy.array(lengths), I64)], time_axis=time, batch_axis=1 - time
+    )
 
 
 def compress(b, kind):
@@ -400,7 +410,9 @@ def compress(b, kind):
 def depth(b, kind):
     n = b.choice([2, 2, 3])
     if kind == "SpaceToDepth":
-        fits = lambda v: all(d[0] % n == 0 and d[1] % n == 0 for d in v.size[2:]) if v.rank == 4 else False
+        fits = lambda v: (
+            all(d[0] % n == 0 and d[1] % n == 0 for d in v.size[2:]) if v.rank == 4 else False
+        )
         made = [b.dim(), b.dim(), n * b.between(1, 2), n * b.between(1, 2)]
     else:
         fits = lambda v: v.rank == 4 and v.size[1][0] % (n * n) == 0 and v.size[1][1] % (n * n) == 0
@@ -413,7 +425,11 @@ def depth(b, kind):
 
 def shape(b, kind):
     x = b.pick(ANY)
-    more = {"start": [0, 1, -1, None], "end": [2, -1, None]} if kind == "Shape" and b.opset >= 15 else {}
+    more = (
+        {"start": [0, 1, -1, None], "end": [2, -1, None]}
+        if kind == "Shape" and b.opset >= 15
+        else {}
+    )
     return b.add(kind, [x], **drawn(b, more))
 
 
@@ -427,9 +443,14 @@ def filled(b, kind):
 
 def ranged(b, kind):
     if b.chance(0.5):
-        ends = [b.ints(n, scalar=True) for n in (b.between(-2, 2), b.between(3, 8), b.between(1, 3))]
+        ends = [
+            b.ints(n, scalar=True) for n in (b.between(-2, 2), b.between(3, 8), b.between(1, 3))
+        ]
     else:
-        ends = [b.constant(numpy.array(x), F32) for x in (b.choice([0.0, 0.5]), 4.2, b.choice([0.5, 1.0]))]
+        ends = [
+            b.constant(numpy.array(x), F32)
+            for x in (b.choice([0.0, 0.5]), 4.2, b.choice([0.5, 1.0]))
+        ]
     return b.add(kind, ends)
 
 

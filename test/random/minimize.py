@@ -55,7 +55,12 @@ class Minimizer:
                 continue
             takes = k + 1 < len(words) and not words[k + 1].startswith("--")
             self.attempt(chosen=changed(self.options, words=words[:k] + words[k + 1 + takes :]))
-        for name, plain in (("build", "plain"), ("replay", False), ("eager", False), ("values", "ordinary")):
+        for name, plain in (
+            ("build", "plain"),
+            ("replay", False),
+            ("eager", False),
+            ("values", "ordinary"),
+        ):
             if getattr(self.options, name) != plain:
                 self.attempt(chosen=changed(self.options, **{name: plain}))
 

@@ -82,7 +82,11 @@ def finish(b, r, about, rules=(), file=None):
     made = {name for node in b.nodes for name in node.output if name} - b.random_values
     values = {v.name: v for v in b.values}
     ends = [v for v in b.values if v.name in made and v.name not in used and not v.constant]
-    ends += [v for v in b.values if v.name in made & used and r.random() < b.exposed.get(v.name, 0.06) and not v.constant]
+    ends += [
+        v
+        for v in b.values
+        if v.name in made & used and r.random() < b.exposed.get(v.name, 0.06) and not v.constant
+    ]
     ends += [v for v in b.values if v.name in made and v.constant and v.name not in used][:1]
     if len(ends) > 12:
         ends = r.sample(ends, 12)
@@ -98,7 +102,9 @@ def finish(b, r, about, rules=(), file=None):
         known = [v for v in b.values if v.name in made and v not in ends]
         graph.value_info.extend(info(b, v) for v in r.sample(known, len(known) // 2))
     domains = {f.domain for f in b.functions}
-    opsets = [helper.make_opsetid("", b.opset)] + [helper.make_opsetid(d, 1) for d in sorted(domains)]
+    opsets = [helper.make_opsetid("", b.opset)] + [
+        helper.make_opsetid(d, 1) for d in sorted(domains)
+    ]
     least = IR[b.opset] if not b.functions else max(8, IR[b.opset])
     if any(i.default for i in names):
         least = max(4, least)
@@ -111,7 +117,9 @@ def finish(b, r, about, rules=(), file=None):
         )
     model = helper.make_model(graph, opset_imports=opsets, functions=b.functions, ir_version=least)
     given = [
-        Given(i.value.name, i.value.dtype, [a.shape for a in i.value.arrays], i.low, i.high, i.default)
+        Given(
+            i.value.name, i.value.dtype, [a.shape for a in i.value.arrays], i.low, i.high, i.default
+        )
         for i in names
     ]
     said = {d for i in names for d in i.value.size}

@@ -16,15 +16,23 @@ class Options:
 
     def text(self):
         more = [w for w, on in (("eager", self.eager), ("replay", self.replay)) if on]
-        return " ".join([self.build, *(["rules=" + self.rules] if self.rules else []), *more, self.values, *self.words])
+        return " ".join(
+            [
+                self.build,
+                *(["rules=" + self.rules] if self.rules else []),
+                *more,
+                self.values,
+                *self.words,
+            ]
+        )
 
 
 VALUES = ["ordinary", "zero", "large", "tiny", "negative", "nan"]
 
 
-def drawn(seed, n, case):
+def drawn(seed, n, case, sanitized=True):
     r = random.Random(f"options {seed}/{n}")
-    o = Options(build="sanitized" if n % 2 else "plain", values=r.choice(VALUES))
+    o = Options(build="sanitized" if sanitized and n % 2 else "plain", values=r.choice(VALUES))
     o.eager = r.random() < (0.8 if case.rules else 0.3)
     o.replay = r.random() < 0.1
     o.sizes = r.random() < 0.9

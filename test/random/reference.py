@@ -57,7 +57,9 @@ def numbers(array):
     if array.dtype.name == "bfloat16":
         return Typed(array.astype("f8"), FLOATS[16])
     if array.dtype.kind == "f":
-        return Typed(array.astype("f8"), {2: FLOATS[10], 4: FLOATS[1], 8: FLOATS[11]}[array.itemsize])
+        return Typed(
+            array.astype("f8"), {2: FLOATS[10], 4: FLOATS[1], 8: FLOATS[11]}[array.itemsize]
+        )
     return Typed(array, 0.0)
 
 
@@ -145,8 +147,8 @@ def mean_variance(x, axes=(0, 2, 3)):
 
 
 # As the standard says, where the reference deviates from it (onnx 1.23): normalization before opset
-# 14 takes the mean of the batch, the norm for p = 1 has no absolute values, the window of LRN is one
-# place short.
+# 14 takes the mean of the batch, the norm for p = 1 has no absolute values, the window of LRN is
+# one place short; or has no implementation.
 OWN = {"BatchNormalization": batch_norm, "LpNormalization": lp_norm, "LRN": lrn}
 OWN["MeanVarianceNormalization"] = mean_variance
 # Computed by ONNX Runtime, since rounding to float decides places, or the reference deviates.
@@ -158,7 +160,9 @@ def apply(node, version, inputs):
     try:
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            results = [numpy.asarray(r) if r is not None else r for r in compute(node, version, inputs)]
+            results = [
+                numpy.asarray(r) if r is not None else r for r in compute(node, version, inputs)
+            ]
     except Exception as error:
         raise Unable(f"{node.op_type}: {type(error).__name__} {str(error)[:200]}") from error
     return [r if r is None or r.dtype.kind != "f" else r.astype("f8") for r in results]
@@ -170,6 +174,8 @@ def compute(node, version, inputs):
     if version < LENT.get(node.op_type, 0) or (node.op_type == "MaxPool" and len(node.output) > 1):
         raise Unable(node.op_type)
     given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    if node.op_type == "ConvTranspose" and given.get("group", 1) > 1:
+        raise Unable("the reference adds one bias to all groups")
     if node.op_type in OWN and not given.get("training_mode") and len(node.output) == 1:
         return [OWN[node.op_type](*inputs, **given)]
     return implementation(node.SerializeToString(), version).run(*inputs)
@@ -279,7 +285,9 @@ class Double:
     def rounded(self, node, array, unit):
         if array is None or array.dtype.kind != "f" or not array.size:
             return Typed(array, 0.0)
-        unit = max(unit or FLOATS[1], FLOATS[1] if node.op_type in STASHED else 0)
+        unit = unit or FLOATS[1]
+        if node.op_type in STASHED or stated(node):  # a float's value, in data of any type
+            unit = max(unit, FLOATS[1])
         with numpy.errstate(all="ignore"):
             size = numpy.abs(array)
             self.lost = self.lost or not numpy.isfinite(size).all()

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Random models through optimize-model: run.py [N [SEED [FIRST]]]; see README.md.
 
-ISOMER_JOBS processes work; what fails is kept in BUILD/random/SEED-N. Exit status 1: something
-failed."""
+ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
+With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit status 1: something failed."""
 
 import collections, json, multiprocessing, os, resource, sys, time, traceback, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")
-import cases, models, options
+import cases, models, operators, options, results
 from builder import Reject
 from cases import KEEP
 from check import KNOWN, Bench, check
 from sides import Sides
+
+LIMIT = float(os.environ.get("LIMIT", "inf"))  # seconds after which no further model is begun
 
 
 class Tally:
@@ -50,17 +52,20 @@ def made(seed, n, sides=None):
     return None
 
 
-def work(seed, numbers, worker, quiet=False):
+def work(seed, numbers, sanitized, quiet=False):
+    """Checks these models of a seed."""
     folder = os.path.join(KEEP, f"work-{os.getpid()}")
     tally, bench = Tally(), Bench(folder)
     bench.sides = Sides(folder)
-    start = time.process_time()
+    start, begin = time.process_time(), time.monotonic()
     for n in numbers:
+        if time.monotonic() - begin > LIMIT:
+            break
         case = made(seed, n, bench.sides)
         if case is None:
             tally.count["empty"] += 1
             continue
-        chosen = options.drawn(seed, n, case)
+        chosen = options.drawn(seed, n, case, sanitized)
         try:
             done = check(case, chosen, bench, n)
         except Exception:
@@ -74,7 +79,10 @@ def work(seed, numbers, worker, quiet=False):
             cases.save(os.path.join(KEEP, f"{seed}-{n}"), case, chosen, n, done.findings)
             if not quiet:
                 for f in done.failures:
-                    print(f"{seed}/{n} {case.about}; {chosen.text()}\n  {f.kind}: {f.what[:300]}", flush=True)
+                    print(
+                        f"{seed}/{n} {case.about}; {chosen.text()}\n  {f.kind}: {f.what[:300]}",
+                        flush=True,
+                    )
     tally.count["cpu"] += time.process_time() - start
     bench.close()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -82,24 +90,55 @@ def work(seed, numbers, worker, quiet=False):
     return tally
 
 
-def campaign(count, seed, first=0, jobs=1):
+def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
+    """The tally of so many models, by so many processes; sanitized: every other one in that
+    build."""
     numbers = range(first, first + count)
     if jobs == 1:
-        return work(seed, numbers, 0)
-    total = Tally()
+        return work(seed, numbers, sanitized, quiet)
+    total, parts = Tally(), [(seed, numbers[k::jobs], sanitized, quiet) for k in range(jobs)]
     with multiprocessing.Pool(jobs) as pool:
-        for part in pool.starmap(work, [(seed, numbers[k::jobs], k) for k in range(jobs)]):
+        for part in pool.starmap(work, parts):
             total.merge(part)
     return total
 
 
+RULES_GOAL, OPERATORS_GOAL = 20, 100
+
+
+def goals(total):
+    """How far the campaign got: lines of text."""
+    rules = [rule.name for rule in Sides(KEEP).main.rules]
+    short = [name for name in rules if total.rules[name] < RULES_GOAL]
+    never = [name for name in short if not total.rules[name]]
+    operators = [name for name in operators_of() if total.operators[name] < OPERATORS_GOAL]
+    others = len([name for name in total.rules if name not in set(rules)])
+    return [
+        f"Of {len(rules)} rules of the library and the search set {len(rules) - len(short)} fired"
+        f" {RULES_GOAL} times or more, {len(never)} never; of the other files {others} fired.",
+        f"Of {len(operators_of())} operators {len(operators_of()) - len(operators)} occurred"
+        f" {OPERATORS_GOAL} times or more"
+        + (f", not: {', '.join(operators)}." if operators else "."),
+    ]
+
+
+def operators_of():
+    return [name for name in sorted(operators.TABLE) if name != "Function"]
+
+
 def main():
-    count, seed, first = (int(v) for v in (sys.argv[1:] + ["100", "1", "0"][len(sys.argv) - 1 :])[:3])
+    count, seed, first = (
+        int(v) for v in (sys.argv[1:] + ["100", "1", "0"][len(sys.argv) - 1 :])[:3]
+    )
     start = time.monotonic()
     total = campaign(count, seed, first, int(os.environ.get("ISOMER_JOBS", "1")))
     bad = {k: n for k, n in total.kinds.items() if k not in KNOWN}
     print(dict(total.count), "known:", {k: n for k, n in total.kinds.items() if k in KNOWN})
     print("failures:", bad, f"{time.monotonic() - start:.0f} s")
+    seconds = time.monotonic() - start
+    print(*goals(total), sep="\n")
+    if os.environ.get("RESULTS"):
+        results.write_campaign(total, seed, first, seconds, goals(total))
     with open(os.path.join(KEEP, "last.json"), "w", encoding="utf-8") as file:
         json.dump(
             {k: dict(getattr(total, k)) for k in ("count", "rules", "operators", "kinds")}

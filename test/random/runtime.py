@@ -84,9 +84,7 @@ def accepts(node, opset, types):
     chosen = tuple(a.SerializeToString() for a in node.attribute if a.name in KIND_OF_KERNEL)
     key = node.op_type, node.domain, opset, tuple(types), chosen
     if key not in ASKED:
-        infos = [
-            helper.make_tensor_value_info(n, t, None) for n, t in zip(node.input, types) if n
-        ]
+        infos = [helper.make_tensor_value_info(n, t, None) for n, t in zip(node.input, types) if n]
         infos = list({i.name: i for i in infos}.values())
         results = [helper.make_empty_tensor_value_info(n) for n in node.output if n]
         try:

@@ -23,7 +23,9 @@ class Sampler:
 
     def __init__(self, paths, folder):
         os.makedirs(folder, exist_ok=True)
-        self.path = os.path.join(folder, f"side-{os.getpid()}-{zlib.crc32(str(paths).encode())}.onnx")
+        self.path = os.path.join(
+            folder, f"side-{os.getpid()}-{zlib.crc32(str(paths).encode())}.onnx"
+        )
         tool = os.path.join(BUILDS["plain"], "test", "tools", "sample_rules")
         self.process = subprocess.Popen(
             [tool, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -52,7 +54,9 @@ class Sides:
 
     def __init__(self, folder):
         self.folder, self.samplers = folder, {}
-        self.main = self.sampler(tuple(files("library", "*.rules") + files("generated", "search", "*.rules")))
+        self.main = self.sampler(
+            tuple(files("library", "*.rules") + files("generated", "search", "*.rules"))
+        )
         self.others = files("generated", "*.rules")
 
     def sampler(self, paths):
@@ -82,7 +86,12 @@ class Sides:
                 return True
             except Reject:
                 nodes, values, inputs, initializers = mark
-                del b.nodes[nodes:], b.values[values:], b.inputs[inputs:], b.initializers[initializers:]
+                del (
+                    b.nodes[nodes:],
+                    b.values[values:],
+                    b.inputs[inputs:],
+                    b.initializers[initializers:],
+                )
         return False
 
 
@@ -144,7 +153,9 @@ def before(b, v, r):
         turned = b.fresh(v.size[::-1], v.dtype, kind="input")
         return b.add(kind, [turned], perm=[1, 0])
     if kind in ("Add", "Mul"):
-        return b.add(kind, [v, b.fresh([d if r.random() < 0.5 else (1, 1) for d in v.size], v.dtype)])
+        return b.add(
+            kind, [v, b.fresh([d if r.random() < 0.5 else (1, 1) for d in v.size], v.dtype)]
+        )
     return v if kind == "Transpose" else b.add(kind, [v])
 
 

@@ -6,7 +6,19 @@ from onnx import helper
 from builder import BOOL, F32, F64, I64, Builder, Reject, Value, proto
 from reference import FLOATS, Double, Typed, Unable
 
-STEADY = ["Relu", "Neg", "Tanh", "Sigmoid", "Identity", "Abs", "Add", "Mul", "Sub", "MatMul", "Clip"]
+STEADY = [
+    "Relu",
+    "Neg",
+    "Tanh",
+    "Sigmoid",
+    "Identity",
+    "Abs",
+    "Add",
+    "Mul",
+    "Sub",
+    "MatMul",
+    "Clip",
+]
 
 
 def inside(b):
@@ -25,7 +37,9 @@ def chain(child, x, length):
             y = operand(child, x)
             x = child.add(kind, [x, y])
         elif kind == "MatMul" and x.rank >= 2 and x.size[-1][0] == x.size[-1][1]:
-            x = child.add(kind, [x, child.fresh([x.size[-1], x.size[-1]], x.dtype, kind="constant")])
+            x = child.add(
+                kind, [x, child.fresh([x.size[-1], x.size[-1]], x.dtype, kind="constant")]
+            )
         elif kind == "Clip" and child.opset >= 11:
             x = child.add(kind, [x, child.constant(numpy.array(-0.8), x.dtype)])
         elif kind not in ("MatMul", "Clip"):
@@ -110,7 +124,8 @@ def loop(b, kind):
     if y is state:
         y = child.add("Identity", [state])
     more = child.add("Identity", [going])
-    scan = [child.add("Neg", [y])] if b.chance(0.4) and not x.open else []
+    fixed = turns.constant and not x.open  # as many parts as there are turns
+    scan = [child.add("Neg", [y])] if b.chance(0.4) and fixed else []
     graph, b.count = body(child, "body", [step, going, state], [more, y, *scan]), child.count
     start = b.constant(numpy.array(True), BOOL)
     outputs = [b.name() for _ in range(1 + len(scan))]

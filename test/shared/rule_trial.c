@@ -246,7 +246,7 @@ static void *data(Trial *t, Value v) {
                           (positive || random_below(&t->random, 4) ? 1 : -1));
         if (t->zeros && random_below(&t->random, 4) == 0) real[j] = 0;
         truth[j] = real[j] > 0.6F;
-        if (large) real[j] *= LARGE;
+        if (large) real[j] *= (float)LARGE;
         whole[j] = (int64_t)random_below(&t->random, 2);
     }
     return type == DT_BOOL ? (void *)truth : type == DT_INT64 ? (void *)whole : (void *)real;

@@ -1,4 +1,5 @@
-/* run_cases -- runs models on given inputs through importer, plan and CPU, many in one process.
+/* run_cases [PLUGIN] -- runs models on given inputs through importer, plan and CPU, or the back end
+   of a plug-in, many in one process.
    Standard input, fields by tabs:
      case MODEL                   begins one
      in NAME FILE FROM BYTES N..  the sizes of an input, and where its bytes are
@@ -152,12 +153,12 @@ static void run(Cases *c, const char *path) {
     fflush(stdout);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static Cases c;
     char *line = NULL, why[256] = "";
     size_t room = 0;
     Error e = {0};
-    c.backend = backend_open("cpu", &e);
+    c.backend = backend_open(argc > 1 ? argv[1] : "cpu", &e);
     c.device = c.backend ? c.backend->open("", why, sizeof why) : NULL;
     if (!c.device) return 5;
     while (getline(&line, &room, stdin) > 0) {

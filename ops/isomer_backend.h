@@ -1,5 +1,6 @@
-/* steps.h -- steps: what is priced, run and recorded. They are plain data, without symbolic sizes,
-   and all that a back end sees.
+/* isomer_backend.h -- the whole boundary of a back end: what a plug-in is built from, outside of
+   this tree too, and what the built-in one implements. First steps, which are priced, run and
+   recorded: plain data, without symbolic sizes. Then the struct of functions that a back end is.
 
    A plan is a list of steps over numbered slots (buffers). A step reads and writes views: a slot,
    an element offset, sizes and element strides. A stride of 0 repeats an element (broadcast); the
@@ -29,7 +30,7 @@
                                                   the taps of all axes of the product of weights
                                                   times x there. No taps: the same place. Weights
                                                   other than 1, and more taps, of floats only
-   S_LOOP     y x1 x2 ..                          a loop program (core/loop.h), which can compute
+   S_LOOP     y x1 x2 ..                          a loop program (below), which can compute
                                                   any definition
    S_OP       y.. x..                             number of outputs, then those of the operator `op`
                                                   (Op.params); runs its reference kernel
@@ -43,14 +44,15 @@
    become integers are truncated toward zero and saturate (NaN gives 0); bool is "is not zero".
    Integer division truncates, C_MOD has the divisor's sign, both give 0 for a divisor 0. min, max
    and relu of programs and reductions propagate NaN; the maximum of a pool, and an activation that
-   a kernel fuses into its convolution or product, need not. S_EWISE may work in place: y may be the
-   same view as an input. */
-#ifndef ISOMER_STEPS_H
-#define ISOMER_STEPS_H
+   a kernel fuses into its convolution or product, need not. An epilogue that begins with the round
+   of its accumulator says that the sums are whole numbers which float holds: Winograd's algorithm
+   is no way to compute them. S_EWISE may work in place: y may be the same view as an input. */
+#ifndef ISOMER_BACKEND_API_H
+#define ISOMER_BACKEND_API_H
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STEP_RANK = 8, BACKEND_ABI = 1, BACKEND_THREADS = 64 /* more are refused */ };
+enum { STEP_RANK = 8, BACKEND_ABI = 2, BACKEND_THREADS = 64 /* more are refused */ };
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
    whole table. */
@@ -159,6 +161,84 @@ typedef struct Step {
     const char *op; /* S_OP only: the operator's name */
 } Step;
 
+/* Loop programs. A program has loop variables 0..nvar-1 (the output's axes first, then the
+   variables of sums and maxima), registers LOOP_VARS.. (integers computed from those that the index
+   polynomials need beyond sums of multiples: quotients, remainders, minima, products) and nodes in
+   order of computation. Along one variable, the lane of a node, up to LOOP_LANES values are
+   computed at a time. All words are int64:
+
+     program    LOOP_MAGIC nin nparam rank nvar nreg nnode root lane, extent x nvar, register x
+                nreg, node x nnode root: a node; lane: variable or -1
+     affine     c n (coefficient, variable or register) x n
+     register   LOOP_FLOOR affine m; LOOP_MOD affine m; LOOP_MIN affine affine;
+                LOOP_MUL affine affine               m > 0; MOD is >= 0
+     literal    eq affine                                            affine == 0 or >= 0
+     cond       n literal x n
+     node       kind (LOOP_NODE_..) lane ..
+                lane: the variable along which it has LOOP_LANES values, or -1: one value
+       NUM p q
+       REAL bits of the double
+       PARAM k
+       SIZE affine
+       AT input rank affine x rank
+       ADD a b; MUL a b; MAX2 a b; MIN2 a b; POW a b
+       FN function (LOOP_FN_..) a
+       IF a b cond
+       WHERE a b c                      a where c is not 0, else b
+       TAKE index body variable
+       SUM, MOST inner n variable x n a cond
+                                        inner: the variable that becomes the lane of a, the last
+                                        of those listed; or -1: a has the lane of this node
+
+   Conditions decide before anything under them is read. */
+#define LOOP_NODES(X) \
+    X(NUM)            \
+    X(REAL)           \
+    X(PARAM)          \
+    X(SIZE)           \
+    X(AT)             \
+    X(ADD)            \
+    X(MUL)            \
+    X(MAX2)           \
+    X(MIN2)           \
+    X(POW)            \
+    X(FN)             \
+    X(IF)             \
+    X(WHERE)          \
+    X(SUM)            \
+    X(MOST)           \
+    X(TAKE)
+#define LOOP_FUNCTIONS(X) \
+    X(RECIP)              \
+    X(EXP)                \
+    X(LOG)                \
+    X(SQRT)               \
+    X(ERF)                \
+    X(TANH)               \
+    X(SIGMOID)            \
+    X(ABS)                \
+    X(DELTA)              \
+    X(FLOOR)              \
+    X(CEIL)               \
+    X(ROUND)              \
+    X(SIGN)               \
+    X(SIN)                \
+    X(COS)
+enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128, LOOP_VARS = 64 };
+typedef enum LoopRegister { LOOP_FLOOR, LOOP_MOD, LOOP_MIN, LOOP_MUL } LoopRegister;
+/* MAX2, MIN2, MOST: a maximum, a minimum, the maximum over all values of variables (SUM: the sum);
+   TAKE: the body where the variable is the place that the index means. */
+typedef enum LoopNode {
+#define X(name) LOOP_NODE_##name,
+    LOOP_NODES(X) LOOP_NODE_COUNT
+#undef X
+} LoopNode;
+typedef enum LoopFunction { /* DELTA: 1 at 0, else 0; ROUND: to the nearest, halves to even */
+#define X(name) LOOP_FN_##name,
+                            LOOP_FUNCTIONS(X) LOOP_FN_COUNT
+#undef X
+} LoopFunction;
+
 typedef struct Device Device;
 typedef struct Kernel Kernel;
 typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
@@ -190,11 +270,14 @@ typedef struct Backend {
     /* Starts the kernel; it may still be running when this returns. slot[k] is the memory of slot
        k. Allocates nothing. */
     int (*run)(Kernel *, void *const slot[], void *workspace);
-    /* Returns when all kernels have ended; *ns (may be NULL): the device's clock, nanoseconds. */
+    /* Returns when all kernels have ended; *ns (may be NULL): how long the device took for what was
+       started since the last wait, in nanoseconds of its own clock. */
     int (*wait)(Device *, double *ns);
     void (*forget)(Kernel *);
-    int channels_last; /* not 0: convolutions are faster over views whose channels have stride 1 */
-    /* The following may be NULL. hold: memory on the device with these n bytes, which nobody may
+    /* The following may be NULL. channels_last: not 0 if convolutions are faster on this device
+       over views whose channels have stride 1. */
+    int (*channels_last)(Device *);
+    /* hold: memory on the device with these n bytes, which nobody may
        write; equal contents share it. Every hold is undone by one drop. */
     void *(*hold)(Device *, const void *bytes, size_t n);
     void (*drop)(Device *, void *);

@@ -1,0 +1,86 @@
+/* disturb.c -- the nodes in order, each rebuilt over its disturbed inputs and disturbed itself. */
+#include "graphs/disturb.h"
+#include "graphs/oracle.h"
+#include "graphs/rewrite.h"
+#include "ops/base/random.h"
+#include "ops/core/element.h"
+
+enum { MANY = 1 << 20 };
+
+void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
+    Random r = {random_at(seed, (uint64_t)input), 0};
+    for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i++) {
+        const double by = random_next(&r) & 1 ? 2 * dtype_roundoff(t) : -2 * dtype_roundoff(t);
+        element_set_real(t, out, i, element_real(t, data, i) * (1 + by));
+    }
+}
+
+typedef struct Disturb {
+    World *w;
+    Sizes sizes;
+    uint64_t seed;
+    ValueMap map;
+} Disturb;
+
+/* Are its elements floats, and so few that they are moved? As a type without symbols. */
+static bool moves(const Disturb *d, Value v, Type *t, int64_t *n) {
+    int64_t dim[RANK_MAX];
+    *t = *value_type(d->w, v);
+    if (dtype_class(t->dtype) != 'F' || dtype_bits(t->dtype) < 16 ||
+        !oracle_dims(d->w, t, d->sizes, dim, n) || *n > MANY)
+        return false;
+    for (int k = 0; k < t->dim.n; k++)
+        if (t->dim.v[k] != poly_int(d->w, dim[k])) return false;
+    return true;
+}
+
+static Value moved_constant(Disturb *d, Value v, const Type *t, int64_t n, const void *bytes) {
+    void *data = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n) + 8);
+    data_nearby(d->seed, (int)v, t->dtype, n, bytes, data);
+    return constant_make(d->w, t, blob_put(d->w, data, element_bytes(t->dtype, n)));
+}
+
+/* y times numbers about 1. */
+static Value moved_value(Disturb *d, Value y, const Type *t, int64_t n) {
+    const char *why;
+    void *ones = arena_alloc_raw(d->w->arena, element_bytes(t->dtype, n) + 8);
+    for (int64_t i = 0; i < n; i++) element_set_real(t->dtype, ones, i, 1);
+    data_nearby(d->seed, (int)y, t->dtype, n, ones, ones);
+    const Value in[2] = {y,
+                         constant_make(d->w, t, blob_put(d->w, ones, element_bytes(t->dtype, n)))};
+    return node_make(d->w, &op_mul, NULL, 2, in, 1, &why);
+}
+
+static bool disturb_node(Disturb *d, NodeId id, Error *e) {
+    World *w = d->w;
+    const Node n = node_get(w, id);
+    const void *bytes;
+    Type t;
+    int64_t count;
+    if (input_name(w, id)) return true;
+    if (constant_get(w, id, NULL, &bytes)) {
+        if (moves(d, id, &t, &count)) d->map.to[id] = moved_constant(d, id, &t, count, bytes);
+        return true;
+    }
+    const Value y = node_mapped(w, w->scratch, id, &d->map, e);
+    if (!y) return false;
+    for (int port = 0; port < n.nout; port++) {
+        const Value v = y + (Value)port;
+        const Value moved = moves(d, v, &t, &count) ? moved_value(d, v, &t, count) : 0;
+        d->map.to[id + (Value)port] = moved ? moved : v;
+    }
+    return true;
+}
+
+bool graph_disturbed(World *w, Arena *a, const Graph *g, Sizes sizes, uint64_t seed, Graph *out,
+                     Error *e) {
+    const uint32_t n = node_count(w) + 1;
+    const NodeList live = graph_live(w, a, g);
+    Disturb d = {w, sizes, seed, {n, ARENA_NEW(a, Value, n)}};
+    Value *to = ARENA_NEW(a, Value, g->nout);
+    for (int k = 0; k < live.n; k++)
+        if (!disturb_node(&d, live.v[k], e)) return false;
+    for (int k = 0; k < g->nout; k++) to[k] = map_value(&d.map, g->out[k]);
+    *out = (Graph){g->nin, g->nout, g->in, to};
+    return true;
+}

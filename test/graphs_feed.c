@@ -1,0 +1,122 @@
+/* graphs_feed.c -- what inputs hold: options, the order in which other integers are tried, and the
+   same numbers whoever asks. */
+#include "graphs/feed.h"
+#include "graphs/world.h"
+#include "ops/core/element.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { INPUTS = 4, N = 40 };
+static const char *const name[INPUTS] = {"ids", "x", "mask", "k=1"};
+static const DType dtype[INPUTS] = {DT_INT64, DT_FLOAT, DT_INT32, DT_INT64};
+static const bool known[INPUTS] = {false, false, false, true};
+
+static bool make(Arena *a, int n, const char **option, Feed *f, Error *e) {
+    static FeedOptions o;
+    const Domain any = domain_any(), domain[INPUTS] = {{0, 29}, any, any, any};
+    *e = (Error){0};
+    return feed_options(a, (StringList){n, option}, &o, e) &&
+           feed_new(a, &o, INPUTS, name, dtype, domain, known, 7, f, e);
+}
+
+/* The same number everywhere, or -1. */
+static int64_t all_are(const Feed *f, int input) {
+    int64_t v[N];
+    Error e = {0};
+    assert_true(feed_data(f, input, 0, NULL, N, v, &e));
+    for (int k = 1; k < N; k++)
+        if (element_integer(dtype[input], v, k) != element_integer(dtype[input], v, 0)) return -1;
+    return element_integer(dtype[input], v, 0);
+}
+
+static void integers_are_tried_one_by_one_then_all(void **state) {
+    static const int64_t want[][2] = {{0, -1}, {1, -1}, {-1, 0}, {-1, 1}, {0, 0}, {1, 1}};
+    World *w = *state;
+    Feed f;
+    Error e;
+    assert_true(make(w->arena, 0, NULL, &f, &e));
+    assert_string_equal(feed_print(w->arena, &f), "ids: 0..29, mask: 0..1");
+    for (int k = 0; k < 6; k++) {
+        assert_true(feed_next(&f));
+        assert_int_equal(all_are(&f, 0), want[k][0]);
+        assert_int_equal(all_are(&f, 2), want[k][1]);
+    }
+    assert_string_equal(feed_print(w->arena, &f), "ids: ones, mask: ones");
+    assert_false(feed_next(&f));
+    assert_true(f.attempt == 0 && all_are(&f, 0) == -1);
+}
+
+static void what_is_given_stays(void **state) {
+    World *w = *state;
+    const char *options[] = {"ids=random", "ids=5", "mask=3..9", "k=1=2", "x=-2..-1"};
+    Feed f;
+    Error e;
+    float x[N];
+    assert_true(make(w->arena, 5, options, &f, &e));
+    assert_true(all_are(&f, 0) == 5 && all_are(&f, 3) == 2 && !feed_next(&f));
+    assert_true(feed_data(&f, 1, 3, NULL, N, x, &e));
+    for (int k = 0; k < N; k++) assert_true(x[k] >= -2 && x[k] <= -1);
+    error_set(&e, E_ENVIRONMENT, "a node", "failed");
+    feed_explain(w->arena, &f, &e);
+    assert_non_null(strstr(e.reason, "ids: given, not drawn from 0..29"));
+    assert_null(strstr(e.reason, "zeros"));
+}
+
+static void a_sample_is_the_same_whoever_asks(void **state) {
+    World *w = *state;
+    int64_t one[N], two[N], other[N];
+    Feed f, g;
+    Error e;
+    assert_true(make(w->arena, 0, NULL, &f, &e) && make(w->arena, 0, NULL, &g, &e));
+    assert_true(feed_data(&f, 0, 1, NULL, N, one, &e) && feed_data(&g, 0, 1, NULL, N, two, &e));
+    assert_true(feed_data(&f, 0, 2, NULL, N, other, &e));
+    assert_memory_equal(one, two, sizeof one);
+    assert_memory_not_equal(one, other, sizeof one);
+    assert_true(feed_data(&f, 3, 0, other, N, two, &e)); /* what the model says */
+    assert_memory_equal(two, other, sizeof two);
+}
+
+static void wrong_options_are_refused(void **state) {
+    static const struct {
+        const char *option, *said;
+        ErrorKind kind;
+    } rows[] = {
+        {"ids", "NAME=WHAT or FILE.npz", E_USAGE},
+        {"=3", "NAME=WHAT", E_USAGE},
+        {"ids=", "LOW..HIGH", E_USAGE},
+        {"ids=4..", "LOW..HIGH", E_USAGE},
+        {"ids=4..3", "LOW..HIGH", E_USAGE},
+        {"y=3", "no input of the model", E_USAGE},
+    };
+    World *w = *state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const char *option = rows[k].option;
+        Feed f;
+        Error e;
+        assert_false(make(w->arena, 1, &option, &f, &e));
+        assert_int_equal(e.kind, rows[k].kind);
+        assert_non_null(strstr(e.reason, rows[k].said));
+    }
+}
+
+static int setup(void **state) {
+    *state = graph_world_new(NULL, 0);
+    return 0;
+}
+static int teardown(void **state) {
+    world_free(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(integers_are_tried_one_by_one_then_all, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_given_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_sample_is_the_same_whoever_asks, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_options_are_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+"""Random models through optimize-model (test/random/), seeded by the day of the last commit; cases
+that once failed; planted failures that must be noticed."""
+
+import os, subprocess, sys
+import pytest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "test", "random"))
+import cases, planted, run
+from check import KNOWN, Bench, check
+
+HEAVY = bool(os.environ.get("ISOMER_HEAVY"))
+COUNT = 2000 if HEAVY else 300
+
+
+def day():
+    """The day of the last commit, as a number; without a repository: 1."""
+    command = ["git", "-C", ROOT, "log", "-1", "--format=%cd", "--date=format:%Y%m%d"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 1
+
+
+def test_models_of_the_day():
+    seed = day()
+    total = run.campaign(COUNT, seed, sanitized=False, quiet=True)
+    bad = [f for f in total.failures if f[0] not in KNOWN]
+    print(f"seed {seed}: {dict(total.count)}, {dict(total.kinds)}")
+    assert total.count["models"] >= 0.97 * COUNT and total.count["changed"] >= 0.3 * COUNT
+    assert not bad, "\n".join(
+        f"run.py 1 {seed} {n} ({about}; {how}): {kind}: {what}" for kind, n, about, how, what in bad
+    )
+
+
+@pytest.mark.parametrize("name", sorted(os.listdir(cases.CASES)))
+def test_case(name, tmp_path):
+    case, chosen, seed = cases.load(os.path.join(cases.CASES, name))
+    chosen.build = "plain"
+    bench = Bench(str(tmp_path))
+    done = check(case, chosen, bench, seed)
+    bench.close()
+    assert not done.failures, done.failures
+
+
+def test_a_model_is_drawn_alone():
+    """Model N of a seed is the same whatever was made before it."""
+    sides = run.Sides(str(cases.KEEP))
+    for n in (3, 6, 7, 8):
+        first, again = run.made(5, n), run.made(5, n, sides)
+        assert first.model.SerializeToString() == again.model.SerializeToString()
+        assert first.inputs == again.inputs
+
+
+def test_a_wrong_rule_is_noticed(tmp_path):
+    rules, kinds = planted.wrong_rule(tmp_path)
+    assert "wrong-batchnorm" in rules
+    assert "onnxruntime-off" in kinds
+
+
+def test_a_wrong_kernel_is_noticed(tmp_path):
+    right, wrong = planted.wrong_kernel(tmp_path)
+    assert "run-model" not in right and "run-model" in wrong
+
+
+def test_a_wrong_constant_is_noticed(tmp_path):
+    """Of folded weights that are wrong by 1e-5 as a whole, 99 of 100 are caught."""
+    count = 100 if HEAVY else 10
+    done, caught, missed = planted.wrong_constant(tmp_path, count, 11)
+    assert done == count and caught >= 0.99 * count - 0.11, missed

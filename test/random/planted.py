@@ -1,0 +1,124 @@
+"""Failures that are planted, so that it is seen that the campaign's checks notice: a wrong rule
+with a forged verdict, a kernel that computes wrongly, a folded weight that is off in its last
+digits."""
+
+import os, random
+import numpy, onnx
+from onnx import numpy_helper
+import models, options, run, runtime
+from builder import F32, Builder, Reject
+from check import Bench, check
+from reference import Double, Unable
+from server import BUILD
+from sides import Sampler, Sides
+from small_models import WRONG, forged
+
+ERROR, SEEN = 1e-5, 1e-6
+
+
+def wrong_rule(folder, seed=1):
+    """Kinds of findings on a model to which a wrong rule was applied; the program's own check is
+    off."""
+    rules = str(forged(folder, WRONG))
+    sampler, r = Sampler((rules,), str(folder)), random.Random(seed)
+    sides = Sides.__new__(Sides)
+    sides.samplers = {(rules,): sampler}
+    b = Builder(seed, 17, F32)
+    b.random_values, b.exposed = set(), {}
+    assert sides.place(b, sampler.rules[0], r)
+    case = models.finish(b, r, "a wrong rule", sampler.rules, rules)
+    bench = Bench(str(folder / "bench"))
+    done = check(case, options.Options(["--check=0"], rules=rules, eager=True), bench, seed)
+    bench.close()
+    return done.rules, {f.kind for f in done.findings}
+
+
+def wrong_kernel(folder):
+    """Kinds of findings on a convolution by a back end that is 1 % off."""
+    plugin = os.path.join(BUILD, "test", "plugin", "wrong_backend.so")
+    b = Builder(1, 17, F32)
+    b.random_values, b.exposed = set(), {}
+    x, w = b.fresh([1, 2, 5, 5], kind="input"), b.fresh([3, 2, 3, 3], None, 50, 200, "constant")
+    b.add("Conv", [x, w])
+    case = models.finish(b, random.Random(1), "a wrong kernel")
+    found = []
+    for backend in ((), (plugin,)):
+        bench = Bench(str(folder / f"bench{len(backend)}"), backend)
+        found.append({f.kind for f in check(case, options.Options(), bench, 1).findings})
+        bench.close()
+    return found
+
+
+class Tamper:
+    """Makes one float weight that the original does not have wrong by ERROR: all of it, or the
+    element that is the greatest. Planted is only what moves an output by more than SEEN of its
+    greatest element: an epsilon, or what a Floor hides, does not count."""
+
+    def __init__(self, whole):
+        self.whole, self.planted, self.feed = whole, False, None
+
+    def __call__(self, into, out, done):
+        self.planted = False
+        if not done.changed:
+            return
+        before, after = Double(onnx.load(into)), onnx.load(out)
+        old = {v.array.tobytes() for v in before.constants.values()}
+        old |= {numpy_helper.to_array(t).astype("f8").tobytes() for t in constants(before.model)}
+        fit = [
+            t
+            for t in constants(after)
+            if t.data_type == F32 and numpy_helper.to_array(t).astype("f8").tobytes() not in old
+        ]
+        fit = [t for t in fit if numpy.abs(numpy_helper.to_array(t)).max(initial=0) > 1e-3]
+        if not fit:
+            return
+        array = numpy_helper.to_array(fit[0]).astype("f8")
+        at = ... if self.whole else numpy.unravel_index(numpy.abs(array).argmax(), array.shape)
+        array[at] *= 1 + ERROR
+        fit[0].CopyFrom(numpy_helper.from_array(array.astype("f4"), fit[0].name))
+        right = Double(onnx.load(out), runtime.lend).run(self.feed)
+        wrong = Double(after, runtime.lend).run(self.feed)
+        self.planted = any(map(moves, right, wrong))
+        if self.planted:
+            onnx.save(after, out)
+
+
+def moves(a, b):
+    if a.dtype.kind != "f" or not a.size:
+        return False
+    return bool(numpy.nanmax(numpy.abs(a - b)) > SEEN * numpy.nanmax(numpy.abs(a)))
+
+
+def constants(model):
+    """Tensors of initializers and of constant nodes."""
+    yield from model.graph.initializer
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            yield from (a.t for a in node.attribute if a.name == "value")
+
+
+def wrong_constant(folder, count, seed, whole=True, first=0):
+    """(planted, caught, missed numbers): over models in which constants were folded."""
+    tamper, planted, caught, missed = Tamper(whole), 0, 0, []
+    bench = Bench(str(folder), tamper=tamper)
+    bench.sides, n = Sides(str(folder)), first
+    while planted < count:
+        case = run.made(seed, n, bench.sides)
+        n += 1
+        if case is None or case.model.opset_import[0].version < 8:
+            continue
+        chosen = options.drawn(seed, n - 1, case, False)
+        tamper.feed, tamper.planted = models.feed(case, n), False
+        try:
+            done = check(case, chosen, bench, n - 1)
+        except Unable:
+            continue
+        if not tamper.planted or any(f.kind == "unrunnable" for f in done.findings):
+            continue
+        planted += 1
+        if done.failures:
+            caught += 1
+        else:
+            missed.append(n - 1)
+    bench.close()
+    return planted, caught, missed

@@ -52,7 +52,8 @@ def write_peers(rows, kinds, count, seed, seconds):
     lines += [
         "",
         "error: it gave up with a message; crash: a signal; hang: over 60 s; refused: ONNX Runtime",
-        "does not load or run the result; interface: outputs are missing; wrong: other numbers.",
+        "does not load or run the result; interface: inputs or outputs are missing; wrong: other",
+        "numbers.",
     ]
     write("peers", "\n".join(lines) + "\n")
 

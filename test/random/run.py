@@ -113,12 +113,12 @@ def goals(total):
     never = [name for name in short if not total.rules[name]]
     operators = [name for name in operators_of() if total.operators[name] < OPERATORS_GOAL]
     others = len([name for name in total.rules if name not in set(rules)])
+    rare = f", not: {', '.join(operators)}" if len(operators) < 8 else ""
     return [
-        f"Of {len(rules)} rules of the library and the search set {len(rules) - len(short)} fired"
-        f" {RULES_GOAL} times or more, {len(never)} never; of the other files {others} fired.",
+        f"Of {len(rules)} rules of the library and the search set {len(rules) - len(short)} fired",
+        f"{RULES_GOAL} times or more, {len(never)} never; of the other files {others} fired.",
         f"Of {len(operators_of())} operators {len(operators_of()) - len(operators)} occurred"
-        f" {OPERATORS_GOAL} times or more"
-        + (f", not: {', '.join(operators)}." if operators else "."),
+        f" {OPERATORS_GOAL} times or more{rare}.",
     ]
 
 

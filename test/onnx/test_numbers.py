@@ -140,6 +140,20 @@ def test_what_rounding_does_is_no_difference(optimize, tmp_path, build, cost):
         assert done.returncode == 0, done.stderr
 
 
+def test_what_is_empty_stays(optimize, tmp_path):
+    """Of no rows a runtime may run the one operator and refuse the other."""
+    for rows in (0, 3):
+        nodes = [
+            helper.make_node("MatMul", ["x", "w"], ["a"]),
+            helper.make_node("MatMul", ["a", "w"], ["y"]),
+        ]
+        shapes, weights = ([rows, 4], [rows, 4]), {"w": numpy.eye(4, dtype="f") + 1}
+        model, out = chain(tmp_path, nodes, shapes, weights), tmp_path / "o.onnx"
+        done = optimize(model, out, "--cost", "nodes")
+        assert done.returncode == 0, done.stderr
+        assert (out.read_bytes() == model.read_bytes()) == (rows == 0)
+
+
 def test_second_opinion_agrees(optimize, dear, tmp_path):
     model, report = net(tmp_path / "m.onnx", blocks=2), tmp_path / "r.json"
     done = optimize(

@@ -465,8 +465,7 @@ static bool check(Sampled *s, CheckResult *r) {
                 (!s->o->extreme || check_extremes(s, ra, rb, r));
     runner_free(ra);
     runner_free(rb);
-    r->agrees =
-        r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0 && r->extreme.first < 0;
+    r->agrees = r->run.first < 0 && r->oracle.first < 0 && r->kernel.first < 0;
     return done;
 }
 

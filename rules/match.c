@@ -341,27 +341,15 @@ static bool solve_equations(State *s) {
     return true;
 }
 
-/* A value without elements. What is made of it is equal, too, but costs nothing as it is, and
-   runtimes are at their weakest there: ONNX Runtime multiplies matrices of no rows, and refuses to
-   convolve them. */
-static bool is_empty(const State *s, Value v) {
-    const Dims *d = &value_type(s->m->w, v)->dim;
-    int64_t n;
-    for (int k = 0; k < d->n; k++)
-        if (poly_constant(s->m->w, d->v[k], &n) && !n) return true;
-    return false;
-}
-
 static void report(State *s) {
     Save before = save(s);
     const Graph *from = &s->i->from;
     Value input[VALUES], root[VALUES];
     bool whole = solve_equations(s) && s->i->ninput <= VALUES && from->nout <= VALUES;
     for (int k = 0; whole && k < s->i->ninput; k++)
-        whole = (input[k] = bound_value(s, s->i->input[k])) != 0 && !is_empty(s, input[k]);
+        whole = (input[k] = bound_value(s, s->i->input[k])) != 0;
     for (int k = 0; whole && k < from->nout; k++) {
         root[k] = bound_value(s, from->out[k]);
-        whole &= !is_empty(s, root[k]);
         for (int j = 0; j < k; j++)
             whole &= root[j] != root[k] || from->out[j] == from->out[k] || s->m->classes.root;
     }

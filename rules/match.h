@@ -28,9 +28,8 @@ typedef struct MatchClasses {
     const Value *root, *next; /* by value: what stands for its class; the next member, around */
 } MatchClasses;
 Matcher *matcher_new_classes(World *, Arena *, const MatchClasses *, Facts *);
-/* Calls back for each match of the instance in a fixed order (first roots ascending); none of which
-   an input or a root has no elements. The callback returns false to stop; a match is valid during
-   the callback only. */
+/* Calls back for each match of the instance in a fixed order (first roots ascending). The callback
+   returns false to stop; a match is valid during the callback only. */
 typedef bool (*MatchFound)(void *user, const Match *);
 void matcher_run(Matcher *, const Instance *, MatchFound, void *user);
 /* Those with these roots alone; root NULL: all. */

@@ -80,6 +80,7 @@ static void try_child(Search *s, int parent, int n, const Match match[], bool *g
 /* ---- one step */
 
 typedef struct Found {
+    World *w;
     Arena *arena, *scratch; /* of what matches refer to; of the list while it grows */
     int n, room;
     Match *v;
@@ -88,6 +89,7 @@ typedef struct Found {
 static bool keep(void *user, const Match *m) {
     Found *f = user;
     if (f->n == MATCHES_MOST) return false;
+    if (match_empty(f->w, m)) return true;
     ARENA_GROW(f->scratch, f->v, f->room, f->n + 1);
     f->v[f->n++] = match_keep(f->arena, m);
     return true;
@@ -96,7 +98,7 @@ static bool keep(void *user, const Match *m) {
 static Found find_matches(const Search *s, const Graph *g) {
     const Backtrack *b = s->b;
     Arena *a = arena_new(arena_escape(b->arena), 0);
-    Found f = {.arena = b->arena, .scratch = a};
+    Found f = {.w = b->w, .arena = b->arena, .scratch = a};
     Matcher *m = matcher_new(b->w, a, g, b->facts);
     for (int r = 0; r < b->library->n; r++)
         for (int k = b->library->rule[r].first;

@@ -89,6 +89,21 @@ bool match_ordered(World *w, const Match *m) {
     return true;
 }
 
+static bool is_empty(World *w, Value v) {
+    const Dims *d = &value_type(w, v)->dim;
+    int64_t n;
+    for (int k = 0; k < d->n; k++)
+        if (poly_constant(w, d->v[k], &n) && !n) return true;
+    return false;
+}
+
+bool match_empty(World *w, const Match *m) {
+    bool empty = false;
+    for (int k = 0; k < m->instance->ninput; k++) empty |= is_empty(w, m->input[k]);
+    for (int k = 0; k < m->instance->from.nout; k++) empty |= is_empty(w, m->root[k]);
+    return empty;
+}
+
 static const uint32_t *numbers(Round *r, int n, const Value v[]) {
     uint32_t *list = ARENA_NEW(r->d->arena, uint32_t, n);
     for (int k = 0; k < n; k++) list[k] = numbering_of(&r->numbering, v[k]);
@@ -347,7 +362,7 @@ static bool keeps_costly(const Collect *c, const Match *m) {
 
 static bool collect(void *user, const Match *m) {
     Collect *c = user;
-    if (keeps_costly(c, m)) return true;
+    if (match_empty(c->d->w, m) || keeps_costly(c, m)) return true;
     ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
     c->v[c->n++] = match_keep(c->arena, m);
     return true;

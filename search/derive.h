@@ -49,6 +49,11 @@ int match_inner(World *, const Match *, NodeId *list, int room);
 /* Whether all inputs stand before the first root: only such matches share a round with others. */
 bool match_ordered(World *, const Match *);
 
+/* Whether an input or a root has no elements. What is made of such a match is equal, too, but gains
+   nothing, and runtimes are at their weakest there: ONNX Runtime multiplies matrices of no rows,
+   and refuses to convolve them. The search leaves it alone. */
+bool match_empty(World *, const Match *);
+
 /* Applies matches in the current graph, all in one round of the log; those that do not hold
    (conditions not entailed), change nothing or meet another's roots are left out: *applied counts
    the rest. strict: leaving one out is an error (replay). */

@@ -73,6 +73,7 @@ static bool is_wanted(void *user, const Match *m) {
     Wanted *x = user;
     EGraph *g = x->s->g;
     const Match *of = &x->a->match;
+    if (match_empty(x->s->b->w, m)) return true;
     if (!same_classes(g, m->instance->from.nout, m->root, of->root) ||
         !same_classes(g, m->instance->ninput, m->input, of->input))
         return true;

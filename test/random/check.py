@@ -10,7 +10,7 @@ from reference import Double, Unable, stated
 from server import BUILDS, EAGER, Server, program
 
 Finding = collections.namedtuple("Finding", "kind what")
-KNOWN = {"onnxruntime", "reference", "unrunnable"}
+KNOWN = {"onnxruntime", "reference", "unrunnable", "doubtful"}
 CODES = {0}
 ROUNDING_OF_LENT = 1.0
 
@@ -205,7 +205,7 @@ def results(case, options, bench, into, out, done, seed):
             done.found("interface", ", ".join(p for p in before if before[p] != after[p]))
     exact = {"before": doubled(into, done), "after": doubled(out, done) if done.changed else None}
     last = None
-    for feed, odd in feeds(case, options, seed):
+    for feed, odd in feeds(case, options, done.classes, seed):
         promise = promised(done.classes) if odd else None
         compare_all(feed, promise, original, result, exact, done)
         if done.failures:
@@ -230,12 +230,13 @@ def doubled(path, done):
         return None
 
 
-def feeds(case, options, seed):
-    """Two draws: ordinary values at the first sizes, and what the options say."""
+def feeds(case, options, classes, seed):
+    """Two draws: ordinary values at the first sizes, and what the options say; infinities only where
+    a class promises something of them."""
     yield models.feed(case, seed + 1), False
-    yield models.feed(
-        case, seed + 2, 1 if case.sizes else 0, options.values
-    ), options.values == "nan"
+    odd = options.values == "nan"
+    values = "infinite" if odd and classes <= {"exact"} else options.values
+    yield models.feed(case, seed + 2, 1 if case.sizes else 0, values), odd
 
 
 def evaluated(model, feed, done):

@@ -154,6 +154,8 @@ def resize(b, kind):
     if b.opset < 11:
         return b.add(kind, [x, factors], mode=mode)
     ways = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
+    if any(size * scale % 1 for size, scale in zip(x.shape, scales) if not x.open) or x.open:
+        ways.remove("align_corners")  # ONNX Runtime takes the size before it is rounded
     more = {"mode": mode, "coordinate_transformation_mode": b.choice(ways)}
     if mode == "nearest":
         more["nearest_mode"] = b.choice(["floor", "round_prefer_floor", "ceil"])

@@ -185,8 +185,9 @@ def drawn(g, i, shape, kind):
             x = x * 1e-6 if i.low < 0 else x
         elif kind == "negative":
             x = -abs(x) if i.low < 0 else x
-        elif kind == "nan" and x.size:
-            x.flat[g.integers(x.size)] = g.choice([numpy.nan, numpy.inf, -numpy.inf])
+        elif kind in ("nan", "infinite") and x.size:
+            strange = [numpy.nan, numpy.inf, -numpy.inf] if kind == "infinite" else [numpy.nan]
+            x.flat[g.integers(x.size)] = g.choice(strange)
         return typed(i.dtype, x)
     if i.dtype == BOOL:
         return g.integers(0, 2, shape).astype("?")

@@ -3,6 +3,8 @@
 import random
 from dataclasses import dataclass, field
 
+OFF = {"drops", "defines", "overflows"}  # classes of rules that need --allow
+
 
 @dataclass
 class Options:
@@ -43,12 +45,13 @@ def drawn(seed, n, case, sanitized=True):
         o.words += ["--steps", "5" if measured else str(r.choice([20, 60, 200]))]
         if r.random() < 0.2:
             o.words += ["--search", r.choice(["egraph", "both"])]
-    drops = any("drops" in rule.classes for rule in case.rules)
-    if r.random() < (0.8 if drops else 0.1):
-        o.words += ["--allow", "drops"]
+    asked = {c for rule in case.rules for c in rule.classes.split("+")} & OFF
+    if r.random() < (0.8 if asked else 0.1):
+        o.words += ["--allow", "+".join(sorted(OFF))]
         o.values = "ordinary" if o.values == "nan" else o.values
     if case.rules and r.random() < 0.65:
-        allowed = [c for c in case.rules if "drops" not in c.classes or "--allow" in o.words]
+        free = "--allow" in o.words
+        allowed = [c for c in case.rules if free or not OFF & set(c.classes.split("+"))]
         allowed = allowed[:1] if r.random() < 0.6 else allowed
         o.words += [w for rule in allowed for w in ("--enable", rule.name)]
     o.rules = case.file

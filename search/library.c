@@ -22,7 +22,7 @@ bool library_choose(Library *l, const LibraryOptions *o, Error *e) {
                              name);
         if (on && l->rule[rule].rule->classes & CLASSES_OFF & ~o->allow)
             return error_set(e, E_USAGE, "--enable",
-                             "rule %s changes where NaN or infinity come; it needs --allow %s", name,
+                             "rule %s changes where NaN or infinity come: --allow %s", name,
                              classes_text(l->set.arena, l->rule[rule].rule->classes & CLASSES_OFF));
         l->rule[rule].on = on;
     }

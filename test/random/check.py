@@ -231,8 +231,8 @@ def doubled(path, done):
 
 
 def feeds(case, options, classes, seed):
-    """Two draws: ordinary values at the first sizes, and what the options say; infinities only where
-    a class promises something of them."""
+    """Two draws: ordinary values at the first sizes, and what the options say; infinities only
+    where a class promises something of them."""
     yield models.feed(case, seed + 1), False
     odd = options.values == "nan"
     values = "infinite" if odd and classes <= {"exact"} else options.values

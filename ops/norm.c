@@ -237,7 +237,8 @@ static const char *shape_meanvariance(Call *c) {
         if (axis_at(c, 0, j, c->in[X]->dim.n) < 0) return "axis out of range";
     return same_type(c, "F");
 }
-static Ex mean_over(Call *c, Dims i, bool squares) {
+/* The mean of x, or of the squares of its distances from `from`. */
+static Ex mean_over(Call *c, Dims i, Ex from) {
     Dims n = {0};
     for (int k = 0; k < i.n; k++)
         if (reduced(c, k)) n.v[n.n++] = c->in[X]->dim.v[k];
@@ -245,11 +246,13 @@ static Ex mean_over(Call *c, Dims i, bool squares) {
     for (int a = 0, j = 0; a < i.n; a++)
         if (reduced(c, a)) i.v[a] = k.v[j++];
     Ex e = at(c, X, i);
-    return divide(c, sum(c, k, (Cond){0}, squares ? square(c, e) : e),
+    return divide(c, sum(c, k, (Cond){0}, from ? square(c, sub(c, e, from)) : e),
                   size(c, product(c, n, 0, n.n)));
 }
+/* ONNX's function takes the mean of the squares less the square of the mean, which is the same
+   number, and with floats may be negative. */
 static Ex define_meanvariance(Call *c, Dims i) {
-    Ex mean = mean_over(c, i, false), variance = sub(c, mean_over(c, i, true), square(c, mean));
+    Ex mean = mean_over(c, i, 0), variance = mean_over(c, i, mean);
     return divide(c, sub(c, at(c, X, i), mean),
                   add(c, fn(c, FN_SQRT, variance), num(c, 1, 1000000000)));
 }

@@ -262,3 +262,17 @@ def test_a_default_decides_a_shape(tmp_path):
     path = save(tmp_path / "m.onnx", nodes, inputs, [tensor("y", [None, None])], weights)
     compared_with_onnxruntime(path, tmp_path)
     compared_with_onnxruntime(path, tmp_path, s=numpy.int64([6, 2]))
+
+
+def test_normalization_of_numbers_far_from_zero(tmp_path):
+    """The mean of squares less the square of the mean is negative there, with floats."""
+    node = helper.make_node("MeanVarianceNormalization", ["x"], ["y"])
+    shape = [2, 4, 6, 6]
+    path = save(tmp_path / "m.onnx", [node], [tensor("x", shape)], [tensor("y", shape)])
+    x = (1e4 + numpy.random.default_rng(0).normal(size=shape)).astype("f")
+    numpy.save(tmp_path / "x.npy", x)
+    done = run(path, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    wide, axes = x.astype("f8"), (0, 2, 3)
+    want = (wide - wide.mean(axes, keepdims=True)) / wide.std(axes, keepdims=True)
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "out" / "y.npy"), want, atol=2e-3)

@@ -258,7 +258,7 @@ static void reduce_all(StepBuf *b, ReduceKind kind, const View *to, const View *
     step_param(b, s, 1, &(int64_t){kind});
     step_code(b, s, ncode, code);
 }
-/* The least number, kept in the place of the scale; zero, then the scale, from that and the
+/* The least number, in a room of its own; zero, then the scale, from that and the
    greatest one; y. */
 static int lower_dynamic(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *scale = &out[1];
@@ -277,10 +277,12 @@ static int lower_dynamic(Call *c, const View in[], const View out[], StepBuf *b)
                                   {.op = C_NEG, .a = 9},
                                   {.op = C_ROUND, .a = 10}};
     enum { SCALED = 9 /* instructions that compute the scale */ };
+    View lowest; /* not in the scale's place: a fused step may read it behind the scale's */
     (void)c;
-    reduce_all(b, REDUCE_MIN, scale, &in[X], NULL, least, 3);
-    reduce_all(b, REDUCE_MAX, &out[2], &in[X], scale, zero, 12);
-    reduce_all(b, REDUCE_MAX, scale, &in[X], scale, zero, SCALED);
+    if (!step_room(b, scale->dtype, scale->rank, scale->dim, &lowest)) return 0;
+    reduce_all(b, REDUCE_MIN, &lowest, &in[X], NULL, least, 3);
+    reduce_all(b, REDUCE_MAX, &out[2], &in[X], &lowest, zero, 12);
+    reduce_all(b, REDUCE_MAX, scale, &in[X], &lowest, zero, SCALED);
     for (int k = 2; k < 4; k++) v[k] = view_spread(&v[k], out[0].rank, out[0].dim);
     step_code(b, step_add(b, S_EWISE, 4, v), 6,
               (const Scalar[]){{.op = C_VIEW, .a = 1},

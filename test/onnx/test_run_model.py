@@ -276,3 +276,15 @@ def test_normalization_of_numbers_far_from_zero(tmp_path):
     wide, axes = x.astype("f8"), (0, 2, 3)
     want = (wide - wide.mean(axes, keepdims=True)) / wide.std(axes, keepdims=True)
     numpy.testing.assert_allclose(numpy.load(tmp_path / "out" / "y.npy"), want, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [[], [1], [5], [3, 4]])
+@pytest.mark.parametrize("outputs", [["y"], ["y", "s", "z"]])
+def test_dynamic_quantization(tmp_path, shape, outputs):
+    """Also of one number, where the last steps are one."""
+    node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])
+    types = {"y": TensorProto.UINT8, "s": TensorProto.FLOAT, "z": TensorProto.UINT8}
+    results = [tensor(name, None, types[name]) for name in outputs]
+    path = save(tmp_path / "m.onnx", [node], [tensor("x", shape)], results, opset=11)
+    for x in (numpy.full(shape, 1, "f"), numpy.full(shape, -1 / 3, "f")):
+        compared_with_onnxruntime(path, tmp_path, x=x)

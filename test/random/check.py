@@ -10,7 +10,7 @@ from reference import Double, Unable, stated
 from server import BUILDS, EAGER, Server, program
 
 Finding = collections.namedtuple("Finding", "kind what")
-KNOWN = {"onnxruntime", "reference", "unrunnable", "doubtful"}
+KNOWN = {"onnxruntime", "reference", "unrunnable", "doubtful", "stuck"}
 CODES = {0}
 ROUNDING_OF_LENT = 1.0
 

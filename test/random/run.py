@@ -4,7 +4,7 @@
 ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
 With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit status 1: something failed."""
 
-import collections, json, multiprocessing, os, resource, sys, time, traceback, warnings
+import collections, concurrent.futures, json, multiprocessing, os, resource, sys, time, traceback, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")
@@ -15,6 +15,7 @@ from check import KNOWN, Bench, check
 from sides import Sides
 
 LIMIT = float(os.environ.get("LIMIT", "inf"))  # seconds after which no further model is begun
+PATIENCE = 120  # seconds for one model
 
 
 class Tally:
@@ -52,8 +53,9 @@ def made(seed, n, sides=None):
     return None
 
 
-def work(seed, numbers, sanitized, quiet=False):
-    """Checks these models of a seed."""
+def work(seed, numbers, sanitized, quiet=False, tell=None):
+    """Checks these models of a seed; tell, if given, is called before each with its number and the
+    tally since the last call."""
     folder = os.path.join(KEEP, f"work-{os.getpid()}")
     tally, bench = Tally(), Bench(folder)
     bench.sides = Sides(folder)
@@ -61,6 +63,9 @@ def work(seed, numbers, sanitized, quiet=False):
     for n in numbers:
         if time.monotonic() - begin > LIMIT:
             break
+        if tell:
+            tell((n, tally))
+            tally = Tally()
         case = made(seed, n, bench.sides)
         if case is None:
             tally.count["empty"] += 1
@@ -90,16 +95,47 @@ def work(seed, numbers, sanitized, quiet=False):
     return tally
 
 
+def watched(seed, numbers, sanitized, quiet):
+    """The same in a process of its own, which is stopped where a model takes too long: ONNX Runtime
+    may not come back from one. The next process goes on behind that model."""
+    total, numbers, end = Tally(), list(numbers), time.monotonic() + LIMIT
+    while numbers and time.monotonic() < end:
+        here, there = multiprocessing.Pipe()
+
+        def child():
+            there.send((None, work(seed, numbers, sanitized, quiet, there.send)))
+
+        process, at = multiprocessing.Process(target=child), numbers[0]
+        process.start()
+        there.close()
+        try:
+            while at is not None and here.poll(PATIENCE):
+                at, part = here.recv()
+                total.merge(part)
+        except EOFError:  # it died
+            total.kinds["harness"] += 1
+        if process.is_alive() and at is not None:
+            print(f"{seed}/{at} is not done after {PATIENCE} s", flush=True)
+            total.kinds["stuck"] += 1
+        process.terminate()
+        process.join()
+        numbers = [] if at is None else [n for n in numbers if n > at]
+    return total
+
+
 def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
     """The tally of so many models, by so many processes; sanitized: every other one in that
     build."""
     numbers = range(first, first + count)
-    if jobs == 1:
+    if jobs == 1 and count == 1:
         return work(seed, numbers, sanitized, quiet)
-    total, parts = Tally(), [(seed, numbers[k::jobs], sanitized, quiet) for k in range(jobs)]
-    with multiprocessing.Pool(jobs) as pool:
-        for part in pool.starmap(work, parts):
-            total.merge(part)
+    total = Tally()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        parts = [
+            pool.submit(watched, seed, numbers[k::jobs], sanitized, quiet) for k in range(jobs)
+        ]
+        for part in parts:
+            total.merge(part.result())
     return total
 
 

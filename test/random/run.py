@@ -4,7 +4,8 @@
 ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
 With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit status 1: something failed."""
 
-import collections, concurrent.futures, json, multiprocessing, os, resource, sys, time, traceback, warnings
+import collections, concurrent.futures, json, multiprocessing, os
+import resource, sys, time, traceback, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")

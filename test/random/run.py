@@ -15,7 +15,7 @@ from cases import KEEP
 from check import KNOWN, Bench, check
 from sides import Sides
 
-LIMIT = float(os.environ.get("LIMIT", "inf"))  # seconds after which no further model is begun
+END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun behind it
 PATIENCE = 120  # seconds for one model
 
 
@@ -60,9 +60,9 @@ def work(seed, numbers, sanitized, quiet=False, tell=None):
     folder = os.path.join(KEEP, f"work-{os.getpid()}")
     tally, bench = Tally(), Bench(folder)
     bench.sides = Sides(folder)
-    start, begin = time.process_time(), time.monotonic()
+    start = time.process_time()
     for n in numbers:
-        if time.monotonic() - begin > LIMIT:
+        if time.monotonic() > END:
             break
         if tell:
             tell((n, tally))
@@ -99,8 +99,8 @@ def work(seed, numbers, sanitized, quiet=False, tell=None):
 def watched(seed, numbers, sanitized, quiet):
     """The same in a process of its own, which is stopped where a model takes too long: ONNX Runtime
     may not come back from one. The next process goes on behind that model."""
-    total, numbers, end = Tally(), list(numbers), time.monotonic() + LIMIT
-    while numbers and time.monotonic() < end:
+    total, numbers = Tally(), list(numbers)
+    while numbers and time.monotonic() < END:
         here, there = multiprocessing.Pipe()
 
         def child():

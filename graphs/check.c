@@ -166,8 +166,6 @@ static DType wide_type(DType t) { return dtype_class(t) == 'F' ? DT_DOUBLE : t; 
 /* ---- how far roundings move a result: only asked where two results differ by more than what is
    usual */
 
-enum { DISTURBANCES = 8 };
-
 static void forget_moves(Sampled *s) {
     for (int k = 0; k < s->a->nout; k++)
         memset(s->moved[k], 0, sizeof **s->moved * (size_t)s->count[k]);

@@ -4,6 +4,8 @@
 #define ISOMER_DISTURB_H
 #include "graphs/graph.h"
 
+enum { DISTURBANCES = 8 }; /* so many show how far roundings move a result */
+
 /* Every constant and every computed value that is a float is moved, each element up or down by two
    roundoffs of its type as the seed draws it: constants by their contents, computed values by a
    multiplication behind them. Values of more than a million elements, or of sizes that are not

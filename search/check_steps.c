@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { ELEMENTS = 1 << 22, DISTURBANCES = 8 }; /* of a constant that is looked at */
+enum { ELEMENTS = 1 << 22 }; /* of a constant that is looked at */
 
 bool run_check_rules(Run *r, const Derivation *d, const char *class) {
     const CheckOptions o = {.samples = r->o->check,
@@ -57,10 +57,7 @@ static bool find_moves(Folded *f) {
     for (int k = 0; k < DISTURBANCES; k++) {
         const OracleNoise noise = {.seed = random_at(f->r->o->seed, (uint64_t)k), .own_type = true};
         if (!evaluate(f, f->expression, &noise, x)) return false;
-        for (int64_t i = 0; i < f->n; i++) {
-            const double by = fabs(x[i] - f->wide[i]);
-            f->moved[i] = fmax(f->moved[i], isnan(by) ? INFINITY : by);
-        }
+        moves_add(DT_DOUBLE, f->wide, x, f->n, f->moved);
     }
     return true;
 }

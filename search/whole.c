@@ -8,8 +8,6 @@
 #include "ops/core/element.h"
 #include "graphs/world.h"
 
-enum { DISTURBANCES = 8 };
-
 typedef struct Half {
     const WholeOptions *o;
     int sample;

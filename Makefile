@@ -48,7 +48,8 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
-FOLDERS := ops ops/base ops/core ops/cpu graphs graphs/onnx rules search
+FOLDERS := ops $(addprefix ops/,backend base core cpu operator) graphs graphs/plan graphs/onnx \
+    $(addprefix graphs/onnx/,file import export) rules search search/show
 UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
 sources = $(filter-out $(MAINS) $(UNUSED),$(sort $(wildcard $(addsuffix /*.c,$(1)))))
@@ -141,7 +142,7 @@ $(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(B
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(OPTIMIZE) -g $(EXTRA) $(CFLAGS) $(WARNINGS) \
 	    $(if $(WERROR),-Werror) -I$(BUILD)/include $(INCLUDE) -shared -o $@ $<
-$(BUILD)/include/isomer_backend.h: ops/isomer_backend.h
+$(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 	@mkdir -p $(@D)
 	cp $< $@
 
@@ -159,7 +160,7 @@ $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
 # The build of the kernels, a part of the key of every time measured with them: what was compiled of
 # all that runs in a step. cpu.o holds it, and is left out.
-KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/cpu) \
+KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/operator ops/cpu) \
     $(sort $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
 $(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
 	@scripts/digest-objects $(KERNELS) > $@
@@ -316,7 +317,7 @@ install: all
 	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)
 	ln -sf libisomer.so.$(VERSION) $(INSTALLED)/lib/$(SONAME)
 	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
-	install -m 644 search/isomer.h ops/isomer_backend.h $(INSTALLED)/include
+	install -m 644 search/isomer.h ops/backend/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)
 	$(FILL) scripts/packaging/isomer.pc.in > $(INSTALLED)/lib/pkgconfig/isomer.pc

@@ -4,7 +4,7 @@
 #ifndef ISOMER_MINIMIZE_H
 #define ISOMER_MINIMIZE_H
 #include "generator/price.h"
-#include "rules/follow.h"
+#include "rules/derivable.h"
 
 typedef void (*MinimizeTold)(void *user, int done, int total);
 typedef struct Minimize {

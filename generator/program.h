@@ -5,7 +5,7 @@
 #ifndef ISOMER_PROGRAM_H
 #define ISOMER_PROGRAM_H
 #include "ops/core/number.h"
-#include "ops/signature.h"
+#include "ops/operator/signature.h"
 
 enum { LANES = 8 };
 typedef struct Lanes { /* one element at LANES points */

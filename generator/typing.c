@@ -3,7 +3,7 @@
    the first equation it is linear in. */
 #include "generator/space.h"
 #include "generator/program.h"
-#include "ops/value.h"
+#include "ops/operator/value.h"
 #include <string.h>
 
 const ShapeInfo *space_shape(const Space *s, ShapeId id) { return &s->shape[id - 1]; }

@@ -1,7 +1,7 @@
 /* check.c -- two graphs on the same samples: planned and run by the same executor and, where they
    are small, by their definitions in double, whose tolerance is far tighter. */
 #include "graphs/check.h"
-#include "graphs/execute.h"
+#include "graphs/plan/execute.h"
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"

@@ -5,7 +5,7 @@
 #include "graphs/compare.h"
 #include "graphs/disturb.h"
 #include "graphs/domain.h"
-#include "ops/isomer_backend.h"
+#include "ops/backend/isomer_backend.h"
 
 /* Data of a sample, from a domain with both ends; else sample 0: floats uniform in [0, 1); 1:
    normal; 2: uniform in [-1, 1); and so on; SAMPLE_EXTREME: zeros, tiny, usual and large numbers of

@@ -5,7 +5,7 @@
    its outputs; its nodes are those that the outputs need. */
 #ifndef ISOMER_GRAPH_H
 #define ISOMER_GRAPH_H
-#include "ops/signature.h"
+#include "ops/operator/signature.h"
 
 typedef uint32_t Value;  /* one tensor; 0: none, or an optional input that is left out */
 typedef uint32_t NodeId; /* a node, by the number of its first value */

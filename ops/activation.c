@@ -1,5 +1,5 @@
 /* activation: functions of one number with real parameters, element by element. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { ALPHA, BETA };
 
 static const char *shape(Call *c) { return same_type(c, "F"); }

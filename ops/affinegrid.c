@@ -2,7 +2,7 @@
    axes, axes + 1] times the place of each element of a picture of `sizes` [n, c, ..], and 1. Places
    go from -1 to 1, the last axis first: between the middles of the first and last elements with
    `align`, else between their outer edges. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { SIZES, ALIGN };
 static const AttrDef attrs[] = {[SIZES] = {.name = "sizes", .kind = A_INTS},
                                 [ALIGN] = {"align", A_WORD, "no", "no yes", .draw = "no yes"},

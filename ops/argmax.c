@@ -1,6 +1,6 @@
 /* argmax, argmin: where along an axis the maximum or the minimum lies, the first such place or the
    last; y has no such axis. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS, LAST };
 static const AttrDef attrs[] = {
     [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},

@@ -1,6 +1,6 @@
 /* arithmetic: the functions of two tensors, element by element. One of them may lack leading axes
    of the other. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 
 static const char *shape(Call *c) {

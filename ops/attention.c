@@ -7,7 +7,7 @@
    capped to cap * tanh(s / cap). A query that sees nothing gives 0. Further results: k and v with
    what was before them, and the scores: 0: as they are, 1: capped, 2: with the bias, 3: behind the
    softmax. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { HEADS, GROUPS, SCALE, CAP, CAUSAL, LEFT, RIGHT, SHOWN };
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };

@@ -1,7 +1,7 @@
 /* band: an n by n matrix of ones within a diagonal band, zeros elsewhere: y[i, j] = 1 where i -
    below <= j <= i + above. With 0 and 0 the identity. ONNX has no such operator: it is exported as
    a constant. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { N, BELOW, ABOVE, DTYPE };
 static const AttrDef attrs[] = {
     [N] = {.name = "n", .kind = A_INT, .draw = "1 3 5"},

@@ -1,6 +1,6 @@
 /* batchnorm: y = scale * (x - mean) / sqrt(var + epsilon) + bias, each a number per channel (axis
    1). */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { EPSILON };
 static const AttrDef attrs[] = {
     [EPSILON] = {"epsilon", A_REAL, "1/100000", .draw = "1/100000 1/1000 1/10"}, {0}};

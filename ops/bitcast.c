@@ -1,5 +1,5 @@
 /* bitcast: the same bits as elements of another type of the same width. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <string.h>
 
 enum { TO };

@@ -1,5 +1,5 @@
 /* bitwise: integers as rows of bits, element by element. Inputs may lack leading axes. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const char *shape(Call *c) {
     const char *why = same_type(c, "IU");

@@ -1,6 +1,6 @@
 /* broadcast: stretches axes of size 1 and adds leading axes, so that y has the sizes `shape`. An
    axis stays as it is or is the number 1 in x. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { SHAPE };
 static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}};
 

@@ -1,6 +1,6 @@
 /* cast: the same numbers in another element type. In shape computations whole numbers keep their
    value where 32 bits hold it. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { TO, SATURATE, ROUND };
 enum { UP, DOWN, NEAREST };

@@ -1,7 +1,7 @@
 /* col2im: blocks laid back into a picture, what overlaps is added: y[n, c, i..] = sum k..: x[n,
    c*K + k.., l..] where s*l + d*k - p = i. x [n, C*K, L], K the elements of a block [k..], L the
    places l where a block lies in a picture of these sizes. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { IMAGE, BLOCK, STRIDES, PADS, DILATIONS };
 /* Lists left empty: 1s, pads 0. */
 static const AttrDef attrs[] = {

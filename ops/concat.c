@@ -1,7 +1,7 @@
 /* concat: the inputs one behind the other along an axis. Piece j starts where the sizes of the
    pieces before it end.
  */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {
     [AXIS] = {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"}, {0}};

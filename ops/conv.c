@@ -2,7 +2,7 @@
    group of o, zero outside x. x [N, G*C, ..], w [O, C, ..], b [O], any number of spatial axes.
    convinteger: of integers of 8 bits less their zeros, one number, for w also one for each o.
    qlinearconv: likewise, its result quantized again. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS };
 static const AttrDef attrs[] = {
     [GROUP] = {"group", A_INT, "1", .draw = "1 2 3"},

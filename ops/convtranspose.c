@@ -1,7 +1,7 @@
 /* convtranspose: the transpose of conv as a linear map: x[n, c, j..] * w[c, o, k..] is added to
    y[n, g*O + o, s*j + d*k - p ..] (+ b), g the group of channel c. x [N, C, ..], w [C, O, ..];
    sizes of y: s*(h - 1) + d*(k - 1) + 1 + extra - pads. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { GROUP, STRIDES, PADS, DILATIONS, EXTRA };
 static const AttrDef attrs[] = {
     [GROUP] = {"group", A_INT, "1", .draw = "1 2"},

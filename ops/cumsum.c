@@ -1,6 +1,6 @@
 /* cumsum: sums of the elements up to each place along an axis, from the end with `reverse`, without
    the place itself with `exclusive`. cumprod: products likewise. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS, EXCLUSIVE, REVERSE };
 static const AttrDef attrs[] = {
     [AXIS] = {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"},

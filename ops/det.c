@@ -1,6 +1,6 @@
 /* det: the determinant of each matrix that the last two axes of x hold: elimination with the
    greatest element of a column as pivot, in double. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { ROWS_MAX = 64 };
 

@@ -3,7 +3,7 @@
    which is what ONNX's own node tests expect of dropout. Without a seed the seed is 0: the same
    model gives the same results. dropout: in training, y = x / (1 - ratio) where the mask is true,
    else 0. uniform, normal: a tensor of drawn numbers. bernoulli: 1 with the probability x. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 
 enum { WORDS = 624, AHEAD = 397 };

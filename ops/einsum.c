@@ -2,7 +2,7 @@
    an input being a letter. letters: for every input its number of axes and the letters of these
    axes; then the same of y. Letters are numbers from 0; one that stands twice in an input takes its
    diagonal. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <ctype.h>
 #include <string.h>
 enum { LETTERS, LETTERS_MAX = 64 };

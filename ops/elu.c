@@ -1,6 +1,6 @@
 /* elu: functions of one number with real parameters that are bent at 0 or elsewhere, element by
    element. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
 static Ex zero(Call *c) { return num(c, 0, 1); }

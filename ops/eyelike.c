@@ -1,5 +1,5 @@
 /* eyelike: a matrix with ones on diagonal k, counted from the main one upwards. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 enum { DIAGONAL, SHAPE, DTYPE };
 static const AttrDef attrs[] = {

@@ -1,5 +1,5 @@
 /* fill: every element is `value`. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { VALUE, SHAPE, DTYPE };
 static const AttrDef attrs[] = {
     [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"},

@@ -1,6 +1,6 @@
 /* filter: kernels [o, c, ..] of convolutions that are known without weights. ONNX has no such
    operators: they are exported as constants. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { CHANNELS, KERNEL, DTYPE };
 static const AttrDef attrs[] = {
     [CHANNELS] = {.name = "channels", .kind = A_INTS},

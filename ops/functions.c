@@ -1,6 +1,6 @@
 /* functions: further functions of one number, element by element, by those that definitions know;
    the inverses of the circle functions have kernels. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 
 static const char *shape(Call *c) { return same_type(c, "F"); }

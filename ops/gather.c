@@ -1,7 +1,7 @@
 /* gather: y[a.., i.., b..] = x[a.., index[i..], b..]: the axis of x is replaced by the axes of
    index. Negative indices count from the end. Rules know it, kernels are faster than its
    definition. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"}, {0}};
 

@@ -1,6 +1,6 @@
 /* gelu: x times the normal distribution's cumulative function: x * (1 + erf(x / sqrt(2))) / 2
    (Hendrycks, Gimpel, 2016). */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
 

@@ -1,6 +1,6 @@
 /* gemm: y[m, n] = alpha * sum k: A[m, k] * B[k, n] + beta * c[m, n], where A is a or its transpose,
    B likewise. c may lack leading axes. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
 static const AttrDef attrs[] = {
     [ALPHA] = {"alpha", A_REAL, "1", .draw = "1 1/2 -2"},

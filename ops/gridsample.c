@@ -2,7 +2,7 @@
    first, -1 and 1 being its ends: the middles of its first and last elements with `align`, else
    their outer edges. Between elements: the nearest, linear, or cubic (R. Keys, 1981, a = -3/4).
    Outside: zero, the nearest element of the border, or the picture mirrored at its ends. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 #include <string.h>
 enum { MODE, OUTSIDE, ALIGN };

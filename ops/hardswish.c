@@ -1,5 +1,5 @@
 /* hardswish: x * hardsigmoid(x), with slope 1/6. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const char *shape(Call *c) { return same_type(c, "F"); }
 

@@ -4,7 +4,7 @@
    Heads of q that share one of k and v read the same state. Further result: the last state.
    causalconv: a convolution of each channel of x [b, c, l] by its own w [c, 1, k] over what came
    before, with what was before x, or zeros; further result: its last k - 1 places. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { KV_HEADS, Q_HEADS, SCALE, RULE };
 enum { PLAIN, GATED, DELTA, GATED_DELTA };

@@ -1,6 +1,6 @@
 /* logic: comparisons and truth values, element by element; what shape computations decide with.
    Inputs may lack leading axes. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const char *truth_shape(Call *c, const char *classes) {
     const char *why = dtypes_agree(c, classes);

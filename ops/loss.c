@@ -2,7 +2,7 @@
    on axis 1, times that class's weight; all of them, their sum, or the sum divided by the sum of
    the weights. A target that is `ignore` counts with the weight 0. crossentropy: the same of the
    logarithm of softmax, which is its second result. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { REDUCTION, IGNORE };
 enum { NONE, SUM, MEAN };
 static const AttrDef attrs[] = {

@@ -2,7 +2,7 @@
    A factor may lack leading axes (shared weights); stretching a 1 is the business of `broadcast`.
    matmulinteger: of integers of 8 bits less their zeros, which are one number, or one for each row
    of a or column of b. qlinearmatmul: likewise, its result quantized again. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 /* Of the products of inputs 0 and `second`. */
 static const char *shape_product(Call *c, int second, DType dtype) {

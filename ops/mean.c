@@ -1,5 +1,5 @@
 /* mean: of some tensors, element by element; shorter ones repeat along leading axes. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const char *shape(Call *c) {
     const char *why = dtypes_agree(c, "F");

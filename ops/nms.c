@@ -2,7 +2,7 @@
    scores above `score_threshold`, a box is kept unless its intersection over union with one kept
    before exceeds `iou_threshold`, up to `most` of them. boxes [b, n, 4], scores [b, c, n]; y [kept,
    3]: image, class, box. How many are kept depends on data. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { KEPT, MOST, IOU, SCORE, CENTER };
 static const AttrDef attrs[] = {
     [KEPT] = {.name = "kept", .kind = A_INT},

@@ -1,7 +1,7 @@
 /* nonzero: the indices of the elements that are not 0, in row-major order, as the columns of y
    [rank, n]. How many there are depends on data: `n` is a size of its own. compress: the places
    along an axis where a condition is true. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { N, AXIS };
 static const AttrDef attrs[] = {[N] = {.name = "n", .kind = A_INT}, {0}};
 

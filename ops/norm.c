@@ -1,6 +1,6 @@
 /* norm: normalisations by means over some axes: y = (x - mean) / sqrt(mean of (x - mean)^2 +
    epsilon), then scaled and shifted. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS, EPSILON };
 enum { X, SCALE, BIAS };
 static const AttrDef attrs[] = {

@@ -1,6 +1,6 @@
 /* onehot: a new axis of `depth` places: values[1] where the index is the place, values[0]
    elsewhere. Negative indices count from the end. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS, DEPTH };
 static const AttrDef attrs[] = {
     [AXIS] = {"axis", A_INT, "-1", .draw = "-1 0 1"},

@@ -3,7 +3,7 @@
    adam, all h. Results: all x, then what is kept. momentum: gradient descent with momentum, or with
    Y. Nesterov's (1983); adagrad: J. Duchi, E. Hazan, Y. Singer (2011); adam: D. Kingma, J. Ba
    (2015). */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { R, T, TENSORS };
 enum { X, G, V, H };
 

@@ -1,6 +1,6 @@
 /* pad: y[i..] = x[i - begin ..], `value` outside x. pads are the begins of all axes, then the ends;
    negative ones cut. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { PADS, VALUE };
 static const AttrDef attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS},
                                 [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"},

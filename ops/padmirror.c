@@ -1,7 +1,7 @@
 /* padmirror: x continued beyond its ends: by its last element (edge), mirrored at it (reflect),
    from the other end (wrap). pads are the begins of all axes, then the ends; negative ones cut
    first. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <string.h>
 enum { PADS, MODE };
 enum { EDGE, REFLECT, WRAP };

@@ -2,7 +2,7 @@
    gatherelements: y[i..] = x[i..] with the index on one axis replaced by index[i..]. gathernd:
    y[b.., i.., t..] = x[b.., index[b.., i.., :].., t..]. reversesequence: the first length[b] places
    of the time axis backwards. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef axis_attrs[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
                                      {0}};

@@ -5,7 +5,7 @@
    integers too, and where in x it was found first, as a place in all of x, its spatial axes counted
    in row-major order, or with `columns` in column-major order. lppool: the p-th root of the sum of
    p-th powers of magnitudes. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS, P = COUNT_PADS };
 #define SHARED_ATTRS                                                              \
     [KERNEL] = {.name = "kernel", .kind = A_INTS, .draw = "1 2 3"},               \

@@ -2,7 +2,7 @@
    / scale itself); dequantize: y = (x - zero) * scale. scale and zero are one number, one for each
    place of an axis, or one for each `block` of places of it. dynamicquantize: to 0..255 with the
    scale that the range of x, 0 in it, asks for. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { AXIS, BLOCK, TO, SATURATE };
 static const AttrDef quantize_attrs[] = {

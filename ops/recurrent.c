@@ -3,7 +3,7 @@
    3*h]; y [t, d, b, h] and the last states. Directions: forward, backward, both (d = 2). With
    `batch_first` x is [b, t, i], states [b, d, h], y [b, t, d, h]. Activations: tanh and sigmoid for
    gru and lstm, tanh or relu for rnn. Behind the end of a sequence y is 0 and the states stay. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { DIRECTION, HIDDEN, BATCH_FIRST, OWN };
 enum { FORWARD, REVERSE, BIDIRECTIONAL };

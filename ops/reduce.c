@@ -1,6 +1,6 @@
 /* reduce: sum, mean, maximum, minimum or product over some axes, which y no longer has. The maximum
    of nothing is -infinity, the minimum infinity. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXES };
 static const AttrDef attrs[] = {
     [AXES] = {.name = "axes", .kind = A_INTS, .axes = true, .draw = "0 1 -1"}, {0}};

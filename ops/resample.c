@@ -5,7 +5,7 @@
    triangle 1 - |t| (linear) or the cubic kernel of Keys, 1981, with parameter `a`; outside x its
    border repeats, or is left out (`exclude`). `nearest` takes one element. With the coordinate
    tf_crop what lies outside x is `extrapolation`. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING, A, EXCLUDE, ANTIALIAS, EXTRAPOLATION, POLICY, AXES };
 enum { X, ROI, SCALES, WANTED };

@@ -2,7 +2,7 @@
    others are cut into the shortest groups of equal product, and within a group the index into x is
    the digits of the index into y read as one number. A group of one axis to one axis is that axis;
    merging x's axes needs digits, splitting one does not. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { SHAPE };
 static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}};
 

@@ -2,7 +2,7 @@
    (half), i*n/m (asymmetric) or i*(n - 1)/(m - 1) (corners), n and m the sizes of x and y;
    `nearest` takes the element there, `linear` interpolates along each axis. Enlarging by whole
    factors, nearest, is a view: its definition. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <string.h>
 enum { SIZES, MODE, COORDINATE, ROUNDING };
 enum { NEAREST, LINEAR };

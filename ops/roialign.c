@@ -3,7 +3,7 @@
    `samples` by `samples` points (0: about one for each element), linear between elements, 0 beyond
    one element outside: their mean, or the greatest part that an element has in any of them, as ONNX
    has it. `align`: the middle of the first element is 1/2, else 0, and no box is smaller than 1. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { HEIGHT, WIDTH, SAMPLES, SCALE, ALIGN, MODE };
 enum { MEAN, GREATEST };

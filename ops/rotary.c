@@ -1,7 +1,7 @@
 /* rotary: rotary position embedding (Su et al., 2021). The first 2*h numbers of each head are h
    pairs turned by angles given as cosines and sines [b, s, h]; pair k is (k, k + h), or (2*k, 2*k +
    1) with `interleaved`; the others stay. x is [b, n, s, e]. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { INTERLEAVED };
 static const AttrDef attrs[] = {
     [INTERLEAVED] = {"interleaved", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};

@@ -3,7 +3,7 @@
    index on one axis replaced by index[i..]; scatternd: y[index[i.., :].., t..] = updates[i.., t..].
    Where a place is met twice, in order. cachewrite: updates stand in a row on one axis, from
    start[b] on for each place of axis 0, going round at the end or not. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { NONE, ADD, MUL, MAX, MIN };
 #define REDUCTION \
     { "reduction", A_WORD, "none", "none add mul max min", .draw = "none add mul max min" }

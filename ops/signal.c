@@ -3,7 +3,7 @@
    `onesided`: only the first half of the result, or of what is given when it is turned back into
    real numbers (`inverse`). hann, hamming, blackman: n numbers of a window, sums of cosines;
    `periodic`: n + 1 would be symmetric. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 enum { AXIS, LENGTH, INVERSE, ONESIDED };
 static const AttrDef dft_attrs[] = {

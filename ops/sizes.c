@@ -1,6 +1,6 @@
 /* sizes: tensors of sizes, with which shape computations begin, and the row of numbers they may end
    in. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 /* shape: the sizes of x's axes start .. end - 1; both count from the end when negative, and are cut
    to the axes there are. */

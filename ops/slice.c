@@ -1,6 +1,6 @@
 /* slice: y[i..] = x[start + step*i ..], sizes[a] elements along each axis a. Steps may be negative
    if they are numbers; the first and the last element lie inside x. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { STARTS, SIZES, STEPS };
 static const AttrDef attrs[] = {
     [STARTS] = {"starts", A_INTS, "0", .fill = PER_AXIS},

@@ -1,6 +1,6 @@
 /* softmax: y = exp(x - m) / sum of exp(x - m) along an axis, m the maximum there (it cancels; it
    keeps exp from overflowing). */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { AXIS };
 static const AttrDef attrs[] = {[AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"},
                                 {0}};

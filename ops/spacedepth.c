@@ -1,7 +1,7 @@
 /* depthtospace, spacetodepth: blocks of b by b places become channels, or channels such blocks; x
    is [n, c, h, w]. The channel of a depth is (row, column, channel) or, with order=crd, (channel,
    row, column). */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { BLOCK, ORDER };
 enum { DCR, CRD };
 static const AttrDef attrs[] = {

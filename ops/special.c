@@ -1,6 +1,6 @@
 /* special: what graphs have besides computation. `types` holds, for each output, its element type,
    its rank (-1: not known) and its sizes. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 /* input: a placeholder, told from others by its serial. */
 enum { INPUT_SERIAL, INPUT_TYPES };

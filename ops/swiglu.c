@@ -1,5 +1,5 @@
 /* swiglu: swish of a, times b. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 static const AttrDef attrs[] = {{"alpha", A_REAL, "1", .draw = "1 1/2 2"}, {0}};
 static const char *shape(Call *c) {

@@ -1,5 +1,5 @@
 /* tile: x repeated along every axis: y[i..] = x[i mod n ..]. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { REPEATS };
 static const AttrDef attrs[] = {[REPEATS] = {.name = "repeats", .kind = A_INTS}, {0}};
 

@@ -1,6 +1,6 @@
 /* topk: the k greatest (or least) elements along an axis, in order, and where they were; of equal
    ones the first. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { K, AXIS, LARGEST };
 static const AttrDef attrs[] = {
     [K] = {.name = "k", .kind = A_INT, .draw = "1 2"},

@@ -2,7 +2,7 @@
    is kept (dropout in use, whose mask is asked for). batchtrain: batch normalisation by the mean
    and variance of the batch itself, and the running mean and variance behind it: momentum * before
    + (1 - momentum) * now. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <math.h>
 
 static const char *shape_mask(Call *c) {

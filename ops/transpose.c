@@ -1,5 +1,5 @@
 /* transpose: axis k of y is axis perm[k] of x. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { PERM };
 static const AttrDef attrs[] = {[PERM] = {.name = "perm", .kind = A_INTS}, {0}};
 

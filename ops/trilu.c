@@ -1,6 +1,6 @@
 /* trilu: the part of matrices on and above (upper) or on and below the diagonal k places right of
    the main one; zeros elsewhere. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { K, UPPER };
 static const AttrDef attrs[] = {
     [K] = {"k", A_INT, "0", .draw = "0 1 -1"},

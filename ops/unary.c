@@ -1,7 +1,7 @@
 /* unary: the functions of one number, element by element, as one table. F: floating point, I:
    signed, U: unsigned integers. SINCE: the first version of ONNX's operator set in which it is as
    here; 6: it took other attributes before. */
-#include "op.h"
+#include "ops/operator/op.h"
 
 #define UNARY(NAME, CLASSES, TYPE, SINCE, VALUE)                               \
     static const char *shape_##NAME(Call *c) { return same_type(c, CLASSES); } \

@@ -3,7 +3,7 @@
    first appear; where each first is, for each slice of x which it is, how often each is there. How
    many there are depends on data: `n` is a size of its own, and those left over are there 0
    times. */
-#include "op.h"
+#include "ops/operator/op.h"
 enum { N, AXIS, SORTED };
 enum { Y, FIRST, WHICH, COUNT, OUTPUTS };
 static const AttrDef attrs[] = {

@@ -1,7 +1,7 @@
 /* unpool: y of the sizes `shape` with the elements of x at the places that `places` says, 0
    elsewhere: the inverse of the pooling whose maxima x are. A place counts in all of y, in
    row-major order. */
-#include "op.h"
+#include "ops/operator/op.h"
 #include <string.h>
 enum { SHAPE };
 static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}};

@@ -2,7 +2,7 @@
    models: a model with one unknown node between inputs and outputs is made, and the node replaced.
  */
 #include "graphs/onnx/onnx.h"
-#include "graphs/onnx/wire.h"
+#include "graphs/onnx/file/wire.h"
 #include "rules/export.h"
 #include <string.h>
 

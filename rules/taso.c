@@ -4,7 +4,7 @@
    source port, 4: destination port}. Operators are counted from 0 on each side; a negative one is a
    variable of the rule. Every number is checked before it is used. */
 #include "rules/taso.h"
-#include "graphs/onnx/wire.h"
+#include "graphs/onnx/file/wire.h"
 #include "rules/taso_inner.h"
 #include <string.h>
 

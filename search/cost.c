@@ -1,13 +1,13 @@
 /* cost.c -- the price of a graph is the sum of its plan's steps, each run the fastest way known
-   (graphs/choose.h). */
+   (graphs/plan/choose.h). */
 #include "search/cost.h"
-#include "graphs/choose.h"
+#include "graphs/plan/choose.h"
 #include "graphs/constants.h"
-#include "graphs/execute.h"
-#include "graphs/profile.h"
+#include "graphs/plan/execute.h"
+#include "graphs/plan/profile.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

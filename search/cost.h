@@ -4,9 +4,9 @@
    computed when the winner is written. */
 #ifndef ISOMER_COST_H
 #define ISOMER_COST_H
-#include "graphs/plan.h"
-#include "ops/backend.h"
-#include "graphs/costdb.h"
+#include "graphs/plan/plan.h"
+#include "ops/backend/backend.h"
+#include "graphs/plan/costdb.h"
 
 typedef struct CostOptions {
     bool measured,

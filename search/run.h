@@ -5,8 +5,8 @@
 #include "graphs/check.h"
 #include "graphs/feed.h"
 #include "graphs/onnx/onnx.h"
-#include "graphs/plan.h"
-#include "graphs/costdb.h"
+#include "graphs/plan/plan.h"
+#include "graphs/plan/costdb.h"
 #include "search/derive.h"
 #include "search/isomer.h"
 #include "search/library.h"
@@ -94,8 +94,8 @@ typedef struct RunFolder { /* folder.c: under $TMPDIR; held_free removes it and 
 RunFolder *run_folder(Run *); /* NULL: the error is set */
 /* From --input-shape and --dim; the rest is guessed. */
 bool run_sizes(Run *);
-bool run_ruleset(Run *, Derivation *); /* ruleset.c: search by whole models on the target */
-bool run_own(Run *, Derivation *);     /* own.c: search by the costs of our own plans */
+bool run_ruleset(Run *, Derivation *); /* search_command.c: search by whole models on the target */
+bool run_own(Run *, Derivation *);     /* search_runtime.c: search by the costs of our own plans */
 /* check_steps.c, of a finished derivation; E_CHECK: what rules made, or a constant that was
    computed, is not what it was made of. What is too large to be computed by definitions passes. */
 bool run_check_rules(Run *, const Derivation *, const char *class);
@@ -103,11 +103,11 @@ bool run_check_constants(Run *, const Derivation *);
 /* reproduce.c: OUT.disagreement, what shows that original and result differ (search/REPORT.md); the
    run's error says where it is. */
 void run_reproduce(Run *, const Derivation *, const char *class);
-/* second.c: --check-with: whom to ask is there; before the search. */
+/* second_opinion.c: --check-with: the runtime to ask is installed; called before the search. */
 bool run_can_ask(Run *);
 /* And agrees that the result computes the same; E_CHECK: it does not. */
 bool run_second(Run *, const Derivation *);
-bool run_given(Run *); /* given.c: reads --input, before the model is read */
+bool run_given(Run *); /* input_data.c: reads --input, before the model is read */
 bool run_feed(Run *);  /* what inputs hold; false: --input does not fit the model */
 /* CheckGiven: what the feed says of an input of the model. */
 bool run_given_data(const void *run, const char *input, int sample, DType, int64_t n, void *out);

@@ -6,11 +6,11 @@
 #include "graphs/check.h"
 #include "graphs/oracle.h"
 #include "graphs/sizes.h"
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/element.h"
 #include "search/run.h"
 #include "search/trial.h"
-#include "search/whole.h"
+#include "search/end_to_end.h"
 #include "graphs/world.h"
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "graphs/check.h"
 #include "graphs/npy.h"
 #include "graphs/sizes.h"
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "test/shared/fixture.h"
 #include "graphs/world.h"
 #include <math.h>

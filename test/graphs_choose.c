@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "graphs/choose.h"
-#include "graphs/profile.h"
-#include "ops/view.h"
+#include "graphs/plan/choose.h"
+#include "graphs/plan/profile.h"
+#include "ops/backend/view.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

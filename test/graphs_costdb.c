@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "graphs/costdb.h"
+#include "graphs/plan/costdb.h"
 #include "ops/base/text.h"
 #include <stdio.h>
 #include <stdlib.h>

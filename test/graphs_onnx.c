@@ -1,7 +1,7 @@
 /* Reading ONNX: what a file may contain and what is refused, on small models written here field by
    field. */
 #include "test/shared/onnx_build.h"
-#include "graphs/onnx/import.h"
+#include "graphs/onnx/import/import.h"
 #include "graphs/world.h"
 #include <stdio.h>
 
@@ -159,8 +159,8 @@ static void missing_files_are_the_environment(void **state) {
     world_free(w);
 }
 
-/* One item of the ONNX spelling of an operator (ops/operator.h): its special is one that the
-   importer knows, and the attribute that it fills is one of the operator's. */
+/* One item of the ONNX spelling of an operator (ops/operator/operator.h): its special is one that
+   the importer knows, and the attribute that it fills is one of the operator's. */
 static bool item_right(const Op *op, char *item) {
     char *colon = strchr(item, ':'), *equal = strchr(item, '=');
     if (equal && equal[1] == '=') return true; /* about an attribute of ONNX */

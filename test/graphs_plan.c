@@ -1,8 +1,8 @@
 /* graphs_plan.c -- plans: what is free is free, what can be fused is, memory is shared only by what
    is not alive at once; and random graphs on the CPU give what their definitions say. */
-#include "graphs/execute.h"
+#include "graphs/plan/execute.h"
 #include "graphs/oracle.h"
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "test/shared/fixture.h"

@@ -1,10 +1,10 @@
 /* ops_backend.c -- what every back end promises beside its numbers: options, memory, the
    floating-point mode, special values of element-wise programs and of conversions, and running in
    place. */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/base/arena.h"
 #include "ops/core/loop.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 #include "test/shared/steps_reference.h"
 #include <float.h>
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree
    walk and the loop program, in doubles, rationals and residues, at random sizes, 0 and 1 among
    them; refused programs. */
-#include "ops/op.h"
+#include "ops/operator/op.h"
 #include "ops/core/eval.h"
 #include "ops/core/loop.h"
 #include "ops/base/random.h"

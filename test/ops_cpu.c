@@ -2,7 +2,7 @@
    randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
    without special instruction sets; and with three threads, which must give the same bytes. All
    bytes of the output's buffer that the step does not own must stay as they were. */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "test/shared/steps_reference.h"
 #include <immintrin.h>

@@ -1,9 +1,9 @@
 /* ops_dnn.c -- steps that a version of oneDNN computed wrongly, or died of, as a primitive of its
    own: every choice agrees with the kernels of a device without oneDNN, and writes nothing beside
    its output. Found by more rounds of ops_cpu.c's cases (3.7.2, AVX-512). */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/type.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

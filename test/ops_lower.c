@@ -2,14 +2,14 @@
    table and random sizes, 0 and 1 among them, half of the time symbolic and bound only for the run:
    the loop program equals the tree walk, and what the signature is lowered to, view or steps,
    equals both when the CPU back end runs it. */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/core/eval.h"
 #include "ops/core/loop.h"
-#include "ops/op.h"
-#include "ops/signature.h"
-#include "ops/view.h"
+#include "ops/operator/op.h"
+#include "ops/operator/signature.h"
+#include "ops/backend/view.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* ops_plugin.c -- back ends in libraries of their own: opened and used, or refused with the
    reason. */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/type.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/type.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 
 static const Backend *cpu;
 static Device *device;

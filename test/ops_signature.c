@@ -1,7 +1,7 @@
 /* Signatures: what shape() says, what it needs, how definitions read, digests, values of shape
    computations; and the language operators are written in. */
-#include "ops/op.h"
-#include "ops/signature.h"
+#include "ops/operator/op.h"
+#include "ops/operator/signature.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
 #include "ops/core/type.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

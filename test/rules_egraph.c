@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "ops/base/random.h"
-#include "rules/follow.h"
+#include "rules/derivable.h"
 #include "graphs/world.h"
 #include <stdio.h>
 #include <string.h>

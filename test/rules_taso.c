@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "graphs/onnx/wire.h"
+#include "graphs/onnx/file/wire.h"
 #include "ops/base/random.h"
 #include "rules/taso.h"
 #include "rules/taso_inner.h"

@@ -7,7 +7,7 @@
    a sample, and two processes share a cost file for a minute instead of a second. */
 #include "ops/base/random.h"
 #include "ops/base/text.h"
-#include "graphs/costdb.h"
+#include "graphs/plan/costdb.h"
 #include "search/isomer.h"
 #include "test/shared/onnx_build.h"
 #include "graphs/world.h"

@@ -2,9 +2,9 @@
    name; every name has one source. */
 #ifndef ISOMER_ONNX_MODEL_H
 #define ISOMER_ONNX_MODEL_H
-#include "graphs/onnx/index.h"
+#include "graphs/onnx/file/index.h"
 #include "graphs/onnx/onnx.h"
-#include "graphs/onnx/tensor.h"
+#include "graphs/onnx/file/tensor.h"
 
 typedef uint32_t NameId;
 typedef enum Source { FROM_NOTHING, FROM_INPUT, FROM_INITIALIZER, FROM_SPARSE, FROM_NODE } Source;
@@ -93,16 +93,16 @@ bool external_bytes(Model *, const Tensor *, Slice *, const char *place, Error *
 /* Copies beside path what the result names, except `but`. */
 bool external_copy(Model *, Slice result, const char *path, const char *but, Arena *, Error *);
 
-/* around.c: functions, training and annotations of quantization: what stands beside the graph and
-   speaks of its names. */
+/* import/model_extras.c: functions, training and annotations of quantization: what stands beside
+   the graph and speaks of its names. */
 bool around_read(Model *, Error *);
 bool around_is_function(const Model *, Slice domain, Slice name);
 
-/* possible.c: a branch (1: then, 0: else) that every run that ends takes, since the other makes a
-   later node impossible; -1: none is known. Names are numbered. */
+/* import/infer_branch.c: a branch (1: then, 0: else) that every run that ends takes, since the
+   other makes a later node impossible; -1: none is known. Names are numbered. */
 int branch_forced(Model *, int node);
-/* inline.c: the file with this branch of that node (node < 0: those that are decided) in place of
-   it; false: there is none, or names would meet. */
+/* import/inline_if.c: the file with this branch of that node (node < 0: those that are decided) in
+   place of it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
 /* emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it

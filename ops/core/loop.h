@@ -3,7 +3,7 @@
 #ifndef ISOMER_LOOP_H
 #define ISOMER_LOOP_H
 #include "ops/core/number.h"
-#include "ops/isomer_backend.h"
+#include "ops/backend/isomer_backend.h"
 
 enum { LOOP_HEAD = 9 };
 typedef struct LoopProgram {

@@ -4,7 +4,7 @@
 #ifndef ISOMER_LOWER_H
 #define ISOMER_LOWER_H
 #include "ops/core/expr.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 
 enum { STEP_ROOMS = 16 };
 typedef struct StepBuf { /* collects steps; all of it lives in the arena */

@@ -48,7 +48,7 @@ typedef struct World {
         bool now; /* for overflow_* only */
         int depth;
     } overflow;
-    void *ops;    /* owned by ops/signature.c */
+    void *ops;    /* owned by ops/operator/signature.c */
     void *graphs; /* owned by graphs/ */
 } World;
 typedef struct WorldMark {

@@ -9,7 +9,7 @@
 #define ISOMER_CPU_H
 #include "ops/base/arena.h"
 #include "ops/cpu/simd.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 
 enum { SLOT_SCRATCH = -1 };
 typedef struct Blas Blas;     /* blas.c */

@@ -2,7 +2,7 @@
    reference kernel of their own. */
 #include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
-#include "ops/op_kernel.h"
+#include "ops/operator/op_kernel.h"
 #include <string.h>
 
 /* ---- loop programs (core/loop.h), computed in doubles */

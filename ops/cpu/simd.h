@@ -10,7 +10,7 @@
 #ifndef ISOMER_CPU_SIMD_H
 #define ISOMER_CPU_SIMD_H
 #include "ops/core/type.h"
-#include "ops/isomer_backend.h"
+#include "ops/backend/isomer_backend.h"
 
 /* X(id, C type, its element type) */
 #define CLASSES(X)                     \

@@ -2,9 +2,9 @@
    (the minimum over rounds) and GFLOP/s, or GB/s where memory is what counts. Usage:
    build/test/bench/kernels [FILTER] [OPTIONS OF THE BACK END] Build: make
    build/test/bench/kernels */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/type.h"
-#include "ops/view.h"
+#include "ops/backend/view.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

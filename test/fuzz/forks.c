@@ -6,7 +6,7 @@
    but that the library of rules is in the World before the model instead of behind it: a child
    starts with the World and the rules of its parent. Memory that the parent took raises where the
    child's would, and is not given back by a child. */
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "search/library.h"
 #include "graphs/world.h"
 #include <fcntl.h>

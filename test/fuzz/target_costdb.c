@@ -1,6 +1,6 @@
 /* target_costdb.c -- any bytes as a file of costs. What opens answers and takes an entry, or says
    why it does not. */
-#include "graphs/costdb.h"
+#include "graphs/plan/costdb.h"
 #include "test/fuzz/fuzz.h"
 #include <math.h>
 #include <stdio.h>

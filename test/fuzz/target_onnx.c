@@ -1,6 +1,6 @@
 /* target_onnx.c -- any bytes as a model. What opens is written back unchanged byte for byte, and
    written anew node by node it opens again. */
-#include "graphs/onnx/export.h"
+#include "graphs/onnx/export/export.h"
 #include "test/fuzz/fuzz.h"
 #include "graphs/world.h"
 #include <stdio.h>

@@ -2,13 +2,13 @@
    test opens the devices. */
 #ifndef ISOMER_KERNEL_CHECK_H
 #define ISOMER_KERNEL_CHECK_H
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/core/loop.h"
-#include "ops/op_kernel.h"
-#include "ops/signature.h"
-#include "ops/view.h"
+#include "ops/operator/op_kernel.h"
+#include "ops/operator/signature.h"
+#include "ops/backend/view.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef ISOMER_TEST_ONNX_BUILD_H
 #define ISOMER_TEST_ONNX_BUILD_H
 #include "graphs/onnx/onnx.h"
-#include "graphs/onnx/wire.h"
+#include "graphs/onnx/file/wire.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

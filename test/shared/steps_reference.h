@@ -4,7 +4,7 @@
 #ifndef ISOMER_TEST_STEPS_REFERENCE_H
 #define ISOMER_TEST_STEPS_REFERENCE_H
 #include "ops/core/type.h"
-#include "ops/isomer_backend.h"
+#include "ops/backend/isomer_backend.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
      eval-op run       cases on standard input: op NAME OUTPUTS / attr NAME VALUE / in TYPE |
                        numbers / in _ / run answers: out TYPE | numbers, once an output, or: error
                        REASON; then: end */
-#include "graphs/execute.h"
+#include "graphs/plan/execute.h"
 #include "graphs/rewrite.h"
-#include "ops/backend.h"
+#include "ops/backend/backend.h"
 #include "ops/core/element.h"
 #include "ops/core/eval.h"
 #include "graphs/world.h"

@@ -7,8 +7,8 @@
    Answers: out TYPE BYTES N.. once an output, then done; or: cannot OPERATOR: REASON; or: failed
    REASON. */
 #include "graphs/oracle.h"
-#include "graphs/stage.h"
-#include "ops/backend.h"
+#include "graphs/plan/stage.h"
+#include "ops/backend/backend.h"
 #include "ops/core/element.h"
 #include "graphs/world.h"
 #include <inttypes.h>

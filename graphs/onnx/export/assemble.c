@@ -1,0 +1,555 @@
+/* assemble.c -- decides what the new file holds. Every node of the old file is normalised again on
+   the values that its inputs have now; where that gives the values that its outputs are to have,
+   the node stands as it is. From the outputs down, what is needed is then taken from such a node,
+   or written anew under the old name of the value; at most the inputs of a copied node are renamed.
+   Names carry values: two names of one value become one. The order is that of the file as far as
+   dependencies allow.
+   Invariant: a value is made from smaller ones, and a copied node is smaller than what it uses
+   unless that only gives sizes; a cycle through sizes is found when ordering, and the copies in it
+   are then given up. */
+#include "graphs/onnx/export/order.h"
+#include <string.h>
+
+typedef struct Table32 {
+    uint32_t *v, room;
+} Table32;
+typedef struct Job {
+    Value value;
+    int onnx, place;
+} Job;
+typedef struct Player {
+    Model *m;
+    World *w;
+    Arena *a;
+    const ModelWrite *x;
+    Error *e;
+    Value *now;       /* by NameId of the old file */
+    const bool *live; /* by value below nlive: it is live in the new graph */
+    uint32_t nlive;
+    bool *copy;            /* by old node: it stands as it is */
+    bool *alias;           /* likewise, but it only passes an input on */
+    bool *queued, *copied; /* it is to be written; it was, once */
+    bool *banned;          /* it may not be copied */
+    /* copied, it would keep alive what a rule dissolved, only for its sizes. */
+    bool *dear;
+    Table32 name;  /* by Value: the name that carries it */
+    Table32 old;   /* by Value: a name of the old file that is free for it */
+    Table32 place; /* by Value: place of that name */
+    Table32 maker; /* by Value: 1 + 2 * the old node that makes it, + 1: from the values that its
+                      inputs had, else from those they have now */
+    Value **in, **out;  /* by old node: values of its inputs now, and what it makes of them */
+    Table32 owner;      /* by Value: the composite in whose place it is written */
+    Table32 keep, made; /* by NameId: the initializer stays; a new file's node gives this name */
+    int njob, job_room, nitem, item_room, serial;
+    Job *job;
+    Item *item;
+    Replay *r;
+    int constant_room;
+} Player;
+
+static uint32_t *at32(Player *p, Table32 *t, uint32_t key) {
+    ARENA_GROW(p->a, t->v, t->room, key + 1);
+    return &t->v[key];
+}
+
+static void push_job(Player *p, Job job) {
+    ARENA_GROW(p->a, p->job, p->job_room, p->njob + 1);
+    p->job[p->njob++] = job;
+}
+static void push_item(Player *p, Item item) {
+    ARENA_GROW(p->a, p->item, p->item_room, p->nitem + 1);
+    p->item[p->nitem++] = item;
+}
+
+/* ---- what stands */
+
+static bool is_live(const bool *live, uint32_t n, Value v) { return v < n && live[v]; }
+
+/* By value below n: it is live in the graph. */
+static const bool *live_values(Player *p, const Graph *g, uint32_t n) {
+    NodeList list = graph_live(p->w, p->a, g);
+    bool *live = ARENA_NEW(p->a, bool, n);
+    for (int k = 0; k < list.n; k++) {
+        Node node = node_get(p->w, list.v[k]);
+        for (int j = 0; j < node.nout; j++) live[node.out + (Value)j] = true;
+    }
+    return live;
+}
+
+/* What a value of the old graph is now; `again`: what its node makes of what its inputs are now,
+   which is the same. What a rule dissolved, so that only sizes are read off it, is mapped to what
+   it was when that happened, and would keep all of that graph alive; made again, it stands on what
+   is there anyway. */
+static Value value_now(const Player *p, const bool *before, Value was, Value again) {
+    if (!is_live(before, p->nlive, was)) return again;
+    Value now = map_value(p->x->map, was);
+    return is_live(p->live, p->nlive, now) || !again ? now : again;
+}
+
+/* Sizes that old names carry (keeps) are read off values that are there no more; what takes them
+   and is live can be written with sizes read elsewhere. */
+static bool takes_dear(const OnnxNode *n, const bool *keeps) {
+    bool takes = false;
+    for (int k = 0; k < n->x.nin; k++) takes |= n->in[k] && keeps[n->in[k]];
+    return takes;
+}
+static void mark_dear(Player *p, int i, const bool *before, bool *keeps, bool *gone) {
+    OnnxNode *n = &p->m->node[i];
+    const bool takes = takes_dear(n, keeps);
+    for (int k = 0; k < n->x.nout; k++) {
+        const NameId id = n->out[k];
+        const Value now = id ? p->now[id] : 0;
+        if (!now) continue;
+        const bool live = is_live(p->live, p->nlive, now);
+        const bool shape = node_get(p->w, value_node(p->w, now)).op == &op_shape;
+        gone[id] = !live && is_live(before, p->nlive, p->m->name[id].value);
+        keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]));
+        p->dear[i] |= takes && live;
+    }
+}
+
+static void renormalise(Player *p) {
+    Model *m = p->m;
+    uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
+    const bool *before = live_values(p, model_graph(m), n);
+    p->live = live_values(p, p->x->graph, n), p->nlive = n;
+    p->now = ARENA_NEW(p->a, Value, names);
+    p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
+    p->dear = ARENA_NEW(p->a, bool, m->nnode);
+    bool *keeps = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
+    for (uint32_t id = 1; id < names; id++)
+        if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
+    for (int i = 0; i < m->nnode; i++) {
+        OnnxNode *node = &m->node[i];
+        int nin = node->x.nin + node->ncapture, nout = node->x.nout;
+        Value *in = ARENA_NEW(p->a, Value, nin + 1), *out = ARENA_NEW(p->a, Value, nout + 1);
+        const char *reason;
+        bool same = true, passes = false;
+        for (int k = 0; k < nin; k++)
+            in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
+        normalize_node(m, node, in, out, &reason);
+        p->in[i] = in, p->out[i] = out;
+        for (int k = 0; k < nout; k++) {
+            Value was = node->out[k] ? m->name[node->out[k]].value : 0;
+            Value is = value_now(p, before, was, out[k]);
+            if (node->out[k]) p->now[node->out[k]] = is;
+            same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
+            for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
+        }
+        mark_dear(p, i, before, keeps, gone);
+        if ((p->x->regenerate || p->dear[i]) && !node->reason) same = false;
+        p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
+    }
+}
+
+static Value was_value(const Player *p, NameId id) { return id ? p->m->name[id].value : 0; }
+
+/* Which old node makes a value, from new inputs or from the old ones; what only passes an input on
+   makes nothing. */
+static void find_makers(Player *p) {
+    Model *m = p->m;
+    for (int old = 0; old < 2; old++)
+        for (int i = 0; i < m->nnode; i++) {
+            OnnxNode *n = &m->node[i];
+            bool passes = false;
+            for (int k = 0; k < n->x.nout; k++)
+                for (int j = 0; j < n->x.nin; j++) {
+                    Value y = old ? was_value(p, n->out[k]) : p->out[i][k];
+                    passes |= y && y == (old ? was_value(p, n->in[j]) : p->in[i][j]);
+                }
+            if (passes || p->banned[i]) continue;
+            for (int k = 0; k < n->x.nout; k++) {
+                Value v = old ? was_value(p, n->out[k]) : p->out[i][k];
+                if (v && !*at32(p, &p->maker, v))
+                    *at32(p, &p->maker, v) = 1 + 2 * (uint32_t)i + (uint32_t)old;
+            }
+        }
+}
+
+/* Names for values: of inputs, initializers and copied nodes first; then names that are free to be
+   taken over. */
+static void name_values(Player *p) {
+    Model *m = p->m;
+    uint32_t names = intern_count(m->names) + 1;
+    for (int pass = 0; pass < 3; pass++)
+        for (uint32_t id = 1; id < names; id++) {
+            const NameInfo *n = &m->name[id];
+            bool file = n->source == FROM_INPUT || n->source == FROM_INITIALIZER ||
+                        n->source == FROM_SPARSE,
+                 copied = n->source == FROM_NODE && p->copy[n->index];
+            if (!p->now[id] || n->source == FROM_NOTHING || *at32(p, &p->name, p->now[id]))
+                continue;
+            if ((pass == 0 && file) || (pass == 1 && copied)) *at32(p, &p->name, p->now[id]) = id;
+            if (pass < 2 || file || p->alias[n->index] || *at32(p, &p->old, p->now[id])) continue;
+            *at32(p, &p->old, p->now[id]) = id,
+                              *at32(p, &p->place, p->now[id]) = (uint32_t)n->index;
+        }
+}
+
+/* ---- what is needed */
+
+static NameId fresh_name(Player *p) {
+    for (;;) {
+        const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
+        NameId id = name_id(p->m, (Slice){(const unsigned char *)text, strlen(text)}, p->e);
+        const NameInfo *n = &p->m->name[id];
+        if (n->source == FROM_NOTHING && !n->inner && !*at32(p, &p->made, id)) return id;
+    }
+}
+
+/* A name for a value that has none: that of the old file, if nothing else took it. */
+static NameId new_name(Player *p, Value v, int *place) {
+    NameId id = *at32(p, &p->old, v);
+    bool old = id && !*at32(p, &p->made, id);
+    if (old) *place = (int)*at32(p, &p->place, v);
+    else id = fresh_name(p);
+    *at32(p, &p->name, v) = id;
+    *at32(p, &p->made, id) = 1;
+    return id;
+}
+
+static void need_node(Player *p, int i) {
+    if (p->queued[i]) return;
+    p->queued[i] = true;
+    push_job(p, (Job){.onnx = i, .place = i});
+}
+
+static void need_name(Player *p, NameId id) {
+    const NameInfo *n = &p->m->name[id];
+    if (n->source == FROM_INITIALIZER || n->source == FROM_SPARSE) *at32(p, &p->keep, id) = 1;
+    if (n->source == FROM_NODE && p->copy[n->index]) need_node(p, n->index);
+}
+
+static NameId name_of(Player *p, Value v, int place) {
+    if (!v) return 0;
+    NameId id = *at32(p, &p->name, v);
+    if (id) return need_name(p, id), id;
+    id = new_name(p, v, &place);
+    push_job(p, (Job){.value = v, .onnx = -1, .place = place});
+    return id;
+}
+
+/* The name under which a node of the old file now finds what it used by this name. */
+static NameId resolve(Player *p, NameId id, int place) {
+    Source from = p->m->name[id].source;
+    if (!id || from == FROM_INPUT || from == FROM_INITIALIZER || from == FROM_SPARSE)
+        return need_name(p, id), id;
+    return name_of(p, p->now[id], place);
+}
+
+static void add_identity(Player *p, NameId from, NameId to, int place) {
+    NameId *names = ARENA_NEW(p->a, NameId, 2);
+    names[0] = from, names[1] = to;
+    Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
+    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
+                             arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
+    *at32(p, &p->made, to) = 1;
+    push_item(p, (Item){bytes, 1, 1, place, &names[0], &names[1], -1});
+}
+
+/* A name that must exist as it is: of an output, or used in a subgraph. */
+static void need_exact(Player *p, NameId id, Value v, int place) {
+    const NameInfo *n = &p->m->name[id];
+    if (n->source != FROM_NODE || *at32(p, &p->made, id)) {
+        need_name(p, id);
+        return;
+    }
+    if (p->now[id] == v && p->copy[n->index]) {
+        need_node(p, n->index);
+        return;
+    }
+    if (p->now[id] == v && p->alias[n->index] && !p->banned[n->index]) {
+        *at32(p, &p->made, id) = 1;
+        need_node(p, n->index);
+        return;
+    }
+    if (!*at32(p, &p->name, v))
+        *at32(p, &p->old, v) = id, *at32(p, &p->place, v) = (uint32_t)n->index;
+    NameId have = name_of(p, v, place);
+    if (have != id) add_identity(p, have, id, place);
+}
+
+/* ---- writing one */
+
+static Slice with_names(Player *p, const OnnxNode *n, const NameId in[], const NameId out[],
+                        const char *name) {
+    Text t = text_new(p->a);
+    Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
+    int k[3] = {0};
+    for (Field f; wire_next(&w, &f);) {
+        bool named = f.number == 1 || f.number == 2;
+        NameId was = !named          ? 0
+                     : f.number == 1 ? n->in[k[1]]
+                                     : n->out[k[2]],
+               is = !named          ? 0
+                    : f.number == 1 ? in[k[1]]
+                                    : out[k[2]];
+        if (f.number == 3 && name) wire_put_bytes(&t, 3, name, strlen(name));
+        else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
+        else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
+        if (named) k[f.number]++;
+    }
+    return (Slice){(const unsigned char *)t.data, t.size};
+}
+
+/* A node of the old file, its names replaced where they are others now. */
+static void put_copy(Player *p, int i, NameId in[], const NameId out[], int place) {
+    OnnxNode *n = &p->m->node[i];
+    bool renamed = p->copied[i];
+    const char *name =
+        /* Names of nodes are unique too. */
+        p->copied[i] && n->x.name.n ? arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial)
+                                    : NULL;
+    p->copied[i] = true;
+    for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
+    for (int k = 0; k < n->x.nout; k++)
+        renamed |= out[k] != n->out[k], *at32(p, &p->made, out[k]) = 1;
+    for (int k = 0; k < n->ncapture; k++) {
+        in[n->x.nin + k] = n->capture[k];
+        need_exact(p, n->capture[k], p->now[n->capture[k]], i);
+    }
+    push_item(p, (Item){renamed ? with_names(p, n, in, out, name) : n->x.whole,
+                        n->x.nin + n->ncapture, n->x.nout, place, in, out, i});
+}
+
+static void copy_node(Player *p, int i) {
+    OnnxNode *n = &p->m->node[i];
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1);
+    for (int k = 0; k < n->x.nin; k++) in[k] = resolve(p, n->in[k], i);
+    put_copy(p, i, in, n->out, i);
+}
+
+/* A value that an old node makes under another name. */
+static void copy_as(Player *p, int i, const Value from[], const Value made[], NodeId node,
+                    int place) {
+    OnnxNode *n = &p->m->node[i];
+    NameId *in = ARENA_NEW(p->a, NameId, n->x.nin + n->ncapture + 1),
+           *out = ARENA_NEW(p->a, NameId, n->x.nout + 1);
+    for (int k = 0; k < n->x.nin; k++) in[k] = name_of(p, from[k], place);
+    for (int k = 0; k < n->x.nout; k++) {
+        int at = place;
+        bool mine = made[k] && value_node(p->w, made[k]) == node;
+        out[k] = !n->out[k]                    ? 0
+                 : !mine                       ? fresh_name(p)
+                 : *at32(p, &p->name, made[k]) ? *at32(p, &p->name, made[k])
+                                               : new_name(p, made[k], &at);
+        *at32(p, &p->made, out[k]) = 1;
+    }
+    put_copy(p, i, in, out, place);
+}
+
+static void copy_maker(Player *p, Value v, int place) {
+    uint32_t maker = *at32(p, &p->maker, v) - 1;
+    int i = (int)(maker / 2);
+    OnnxNode *n = &p->m->node[i];
+    Value *in = p->in[i], *out = p->out[i];
+    if (maker & 1)
+        in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+    for (int k = 0; maker & 1 && k < n->x.nin; k++) in[k] = was_value(p, n->in[k]);
+    for (int k = 0; maker & 1 && k < n->x.nout; k++) out[k] = was_value(p, n->out[k]);
+    copy_as(p, i, in, out, value_node(p->w, v), place);
+}
+
+/* An opaque node on inputs that none of its names carry, because a captured name cannot be
+   replaced: the captured one means the same. */
+static bool copy_opaque(Player *p, Node node, int place) {
+    Attr a[ATTRS_MAX], b[ATTRS_MAX];
+    int blob = node.op->attrs ? attrs_find(node.op->attrs, "blob") : -1;
+    if (blob < 0 || node.op != &op_opaque) return false;
+    sig_attr(p->w, node.sig, a);
+    for (int i = 0; i < p->m->nnode; i++) {
+        OnnxNode *n = &p->m->node[i];
+        if (!n->reason || !n->random || node_get(p->w, n->random).op != node.op) continue;
+        sig_attr(p->w, node_get(p->w, n->random).sig, b);
+        if (a[blob].blob != b[blob].blob) continue;
+        Value *out = ARENA_NEW(p->a, Value, n->x.nout + 1);
+        for (int k = 0; k < n->x.nout; k++) out[k] = node.out + (Value)k;
+        return copy_as(p, i, node.in, out, node.out, place), true;
+    }
+    return false;
+}
+
+static void add_constant(Player *p, Value v, NameId name) {
+    Replay *r = p->r;
+    int room = p->constant_room;
+    ARENA_GROW(p->a, r->constant, room, r->nconstant + 1);
+    ARENA_GROW(p->a, r->content, p->constant_room, r->nconstant + 1);
+    r->constant[r->nconstant] = name, r->content[r->nconstant++] = v;
+}
+
+static bool named_already(void *player, Value v) {
+    Player *p = player;
+    NameId id = *at32(p, &p->name, v);
+    return id != 0;
+}
+
+static bool live_now(void *player, Value v) {
+    const Player *p = player;
+    return is_live(p->live, p->nlive, v);
+}
+
+static const char *tag_of(Player *p, Value v) {
+    const char *tag = p->x->tag ? p->x->tag(p->x->user, v) : NULL;
+    uint32_t owner = *at32(p, &p->owner, v);
+    return tag || !owner ? tag : tag_of(p, owner);
+}
+
+/* What is written in a composite's place is its rule's work too. */
+static void own(Player *p, Value v, const Node *composite) {
+    bool done =
+        !v || v == composite->out || *at32(p, &p->owner, v) || constant_get(p->w, v, NULL, NULL);
+    for (int k = 0; k < composite->nin; k++) done |= composite->in[k] == v;
+    if (done) return;
+    *at32(p, &p->owner, v) = composite->out;
+    Node n = node_get(p->w, value_node(p->w, v));
+    for (int k = 0; k < n.nin; k++) own(p, n.in[k], composite);
+}
+
+static bool write_emit(Player *p, const Emit *e, int place) {
+    NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
+    const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1),
+               **out_text = ARENA_NEW(p->a, const char *, e->nout + 1);
+    for (int k = 0; k < e->nin; k++)
+        in[k] = name_of(p, e->in[k], place), in_text[k] = in[k] ? p->m->name[in[k]].text : "";
+    for (int k = 0; k < e->nout; k++) {
+        Value v = e->out + (Value)k;
+        int at = place;
+        out[k] = *at32(p, &p->name, v);
+        if (!out[k]) out[k] = new_name(p, v, &at);
+        out_text[k] = p->m->name[out[k]].text;
+    }
+    const char *tag = tag_of(p, e->out),
+               *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
+    const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
+    push_item(p, (Item){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout, place,
+                        in, out, -1});
+    return true;
+}
+
+/* A composite that the model's opset lacks: its definition takes over the names. */
+static bool write_expanded(Player *p, Node n, int place, const char *why) {
+    Value *out = ARENA_NEW(p->a, Value, n.nout);
+    if (!n.op->expand || !node_expand(p->w, p->a, n.out, out, p->e))
+        return error_set(p->e, E_CHECK, p->m->path, "a new node %s cannot be written: %s",
+                         n.op->name, why);
+    for (int k = 0; k < n.nout; k++) own(p, out[k], &n);
+    for (int k = 0; k < n.nout; k++) {
+        int at = place;
+        NameId mine = *at32(p, &p->name, n.out + (Value)k), have = *at32(p, &p->name, out[k]);
+        if (!mine) mine = new_name(p, n.out + (Value)k, &at);
+        if (have) {
+            add_identity(p, name_of(p, out[k], place), mine, place);
+            continue;
+        }
+        *at32(p, &p->name, out[k]) = mine;
+        push_job(p, (Job){.value = out[k], .onnx = -1, .place = place});
+    }
+    return true;
+}
+
+static bool write_value(Player *p, Value v, int place) {
+    Node n = node_get(p->w, value_node(p->w, v));
+    Type type;
+    const void *bytes;
+    const char *why;
+    Emit e;
+    if (constant_get(p->w, v, &type, &bytes))
+        return add_constant(p, v, *at32(p, &p->name, v)), true;
+    uint32_t maker = *at32(p, &p->maker, v);
+    const bool anew = maker && (p->x->regenerate || p->dear[(maker - 1) / 2]) &&
+                      !p->m->node[(maker - 1) / 2].reason;
+    if (maker && !anew) return copy_maker(p, v, place), true;
+    if (copy_opaque(p, n, place)) return true;
+    if (emit_node(p->m, n.out, &(Around){named_already, live_now, p}, &e, &why))
+        return write_emit(p, &e, place);
+    return maker && !n.op->expand ? copy_maker(p, v, place),
+           true                   : write_expanded(p, n, place, why);
+}
+
+/* A node with several outputs is one job. */
+static bool done_already(Player *p, Table32 *done, Value v) {
+    uint32_t *mark = at32(p, done, value_node(p->w, v));
+    bool was = *mark;
+    *mark = 1;
+    return was;
+}
+
+static bool run_jobs(Player *p) {
+    Table32 done = {0};
+    while (p->njob) {
+        Job job = p->job[--p->njob];
+        if (job.onnx >= 0) copy_node(p, job.onnx);
+        else if (!done_already(p, &done, job.value) && !write_value(p, job.value, job.place))
+            return false;
+    }
+    return true;
+}
+
+/* ---- order */
+
+/* Copies in a cycle through sizes are given up. */
+static bool ban_copies(Player *p, const bool *done) {
+    bool any = false;
+    for (int k = 0; k < p->nitem; k++)
+        if (!done[k] && p->item[k].onnx >= 0 && !p->m->node[p->item[k].onnx].reason)
+            p->banned[p->item[k].onnx] = any = true;
+    return any;
+}
+
+static void finish(Player *p, const int *sorted) {
+    Replay *r = p->r;
+    r->nname = intern_count(p->m->names) + 1;
+    r->keep = ARENA_NEW(p->a, bool, r->nname), r->carried = ARENA_NEW(p->a, bool, r->nname);
+    for (uint32_t id = 1; id < r->nname; id++) {
+        const NameInfo *n = &p->m->name[id];
+        r->keep[id] = *at32(p, &p->keep, id);
+        r->carried[id] = r->keep[id] || n->source == FROM_INPUT;
+    }
+    r->nnode = p->nitem, r->node = ARENA_NEW(p->a, NodeOut, p->nitem);
+    for (int k = 0; k < p->nitem; k++) {
+        const Item *item = &p->item[sorted[k]];
+        r->node[k].bytes = item->bytes;
+        for (int j = 0; j < item->nout; j++) r->carried[item->out[j]] = true;
+    }
+    for (int k = 0; k < r->nconstant; k++) r->carried[r->constant[k]] = true;
+}
+
+static bool play(Player *p, bool *again) {
+    Model *m = p->m;
+    *again = false;
+    renormalise(p);
+    for (int k = 0; k < m->graph.nout; k++) {
+        const NameInfo *n = &m->name[m->output[k]];
+        if (n->source != FROM_NODE || p->now[m->output[k]] == p->x->graph->out[k]) continue;
+        p->now[m->output[k]] = p->x->graph->out[k];
+        p->copy[n->index] = p->alias[n->index] = false;
+    }
+    find_makers(p);
+    name_values(p);
+    for (int k = 0; k < m->graph.nout; k++)
+        need_exact(p, m->output[k], p->x->graph->out[k], m->nnode);
+    for (NameId id = 1, n = intern_count(m->names) + 1; id < n; id++)
+        if (m->name[id].pinned && m->name[id].source != FROM_NOTHING)
+            need_exact(p, id, p->now[id], m->nnode);
+    if (!run_jobs(p)) return false;
+    int *sorted = ARENA_NEW(p->a, int, p->nitem);
+    bool *done = ARENA_NEW(p->a, bool, p->nitem);
+    if (replay_order(p->a, p->nitem, p->item, sorted, done) == p->nitem)
+        return finish(p, sorted), true;
+    *again = ban_copies(p, done);
+    return *again || error_set(p->e, E_CHECK, m->path, "the new graph cannot be put in an order");
+}
+
+bool replay_model(Model *m, const ModelWrite *x, Arena *a, Replay *r, Error *e) {
+    bool *banned = ARENA_NEW(a, bool, m->nnode), again = true, ok = true;
+    while (again && ok) {
+        *r = (Replay){0};
+        Player p = {.m = m, .w = m->w, .a = a, .x = x, .e = e, .r = r, .banned = banned};
+        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode),
+        p.queued = ARENA_NEW(a, bool, m->nnode), p.copied = ARENA_NEW(a, bool, m->nnode);
+        m->replay = true;
+        ok = play(&p, &again);
+        m->replay = false;
+    }
+    return ok;
+}

@@ -1,0 +1,188 @@
+/* emit.c -- the importer's tables read backwards: a node of ours becomes the attributes and inputs
+   of one ONNX node. An item that cannot be inverted fails its entry and the next is tried. What
+   ONNX broadcasts by itself is not written: `broadcast`, and reshapes that only drop or add leading
+   1s, are looked through where the sizes of the result stay the same. */
+#include "graphs/onnx/export/emit_draft.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool fixed(Draft *d, int attr, const char *text) {
+    const AttrDef *def = &d->node.op->attrs[attr];
+    Attr want;
+    Error e = {0};
+    Scan scan = scan_new("", text, strlen(text), &e);
+    const Type *x = draft_type(d, 0);
+    bool list = def->kind == A_INTS && *text != '[';
+    bool ok = list ? attr_default(d->w, def, x ? x->dim.n : 0, &want)
+                   : attr_parse(d->w, &scan, def, &want);
+    return (ok && attr_equal(def, &want, &d->attr[attr])) ||
+           draft_fail(d, "a value that this version of the operator has not");
+}
+
+/* The word that was put last. */
+static bool in_capitals(Draft *d) {
+    Theirs *t = &d->e->attr[d->e->nattr - 1];
+    char *text = arena_string(d->w->arena, t->text, strlen(t->text));
+    for (char *c = text; *c; c++) *c = (char)toupper((unsigned char)*c);
+    t->text = text;
+    return true;
+}
+
+static bool one_item(Draft *d, char *text) {
+    char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
+    if (same) {
+        *same = 0;
+        if (*text != '+') return true;
+        bool number = same[2] == '-' || (same[2] >= '0' && same[2] <= '9');
+        if (number) return draft_int(d, text + 1, atoll(same + 2));
+        return draft_new(d, text + 1, 3)->text = same + 2, true;
+    }
+    if (colon && !equal) {
+        *colon = 0;
+        return strcmp(colon + 1, "ignore") == 0 || item_export(d, text, colon + 1);
+    }
+    if (equal) *equal = 0;
+    int attr = draft_attr(d, text);
+    char *theirs = equal ? equal + 1 : text, *bar = strchr(theirs, '|');
+    if (attr < 0) return draft_fail(d, "an attribute that the operator has not");
+    char *last = &theirs[strlen(theirs) - 1];
+    if (*last == '^') return *last = 0, draft_put(d, theirs, attr) && in_capitals(d);
+    if (*last == '!') return *last = 0, fixed(d, attr, theirs);
+    if (bar) *bar = 0;
+    return strncmp(theirs, "input:", 6) == 0
+               ? draft_input(d, attr, atoi(theirs + 6), strchr(theirs, '[') != NULL)
+               : draft_put(d, theirs, attr);
+}
+
+/* ---- inputs */
+
+static void drop_broadcasts(Draft *d, Value in[], const Around *around) {
+    Dims y = value_type(d->w, d->node.out)->dim;
+    bool matrix = strcmp(d->e->type, "MatMul") == 0, gemm = strcmp(d->e->type, "Gemm") == 0;
+    Value *thin = arena_copy(d->w->arena, in, sizeof *in * (size_t)(d->node.nin + 1));
+    for (int k = gemm ? 2 : 0; k < d->node.nin; k++) {
+        Value before = thin[k];
+        if (!before) return;
+        thin[k] = emit_thin(d->w, before, y.n, around);
+        if (matrix &&
+            !dims_equal(
+                &(Dims){2,
+                        {value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 2],
+                         value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 1]}},
+                &(Dims){
+                    2,
+                    {value_type(d->w, thin[k])->dim.n < 2
+                         ? 0
+                         : value_type(d->w, thin[k])->dim.v[value_type(d->w, thin[k])->dim.n - 2],
+                     value_type(d->w, thin[k])->dim.n < 2
+                         ? 0
+                         : value_type(d->w, thin[k])
+                               ->dim.v[value_type(d->w, thin[k])->dim.n - 1]}}))
+            thin[k] = before;
+    }
+    Dims joined;
+    bool ok = gemm ? d->node.nin > 2 &&
+                         emit_joined(d->w, y, value_type(d->w, thin[2])->dim, &joined) &&
+                         dims_equal(&joined, &y)
+                   : emit_same_sizes(d->w, d->node.nin, thin, y, matrix ? 2 : 0);
+    if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
+}
+
+static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
+    *d->e =
+        (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
+    d->filled = 0, d->stretched = (d->node.op->flags & OP_BROADCASTS) != 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (const char *at = map->attrs; at && *(at += strspn(at, " "));) {
+            size_t n = strcspn(at, " ");
+            char *item = arena_string(d->w->arena, at, n);
+            bool later = strchr(item, ':') && !strchr(item, '=');
+            if (later == (pass == 1) && !one_item(d, item)) return false;
+            at += n;
+        }
+    Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
+          *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
+    if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
+    if (d->stretched) drop_broadcasts(d, ours, around);
+    int n = 0;
+    for (int k = 0; k < d->node.nin || d->filled >> n; n++) {
+        bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
+        in[n] = slot ? d->slot[n] : k < d->node.nin ? ours[k] : 0;
+        if (!slot) k++;
+    }
+    while (n && !in[n - 1]) n--;
+    d->e->in = in, d->e->nin = n;
+    return true;
+}
+
+/* Does reshape y only put 1s where the reduction inside it took axes away? Then they are one node
+   there. */
+static bool kept_reduction(World *w, Node y, Node *inner) {
+    if (y.op != &op_reshape) return false;
+    *inner = node_get(w, value_node(w, y.in[0]));
+    int k = inner->op->attrs ? attrs_find(inner->op->attrs, "axes") : -1;
+    if (k < 0) k = inner->op->attrs ? attrs_find(inner->op->attrs, "axis") : -1;
+    bool keeps = false;
+    for (const OnnxMap *e = inner->op->onnx; e && e->type; e++)
+        keeps |= e->attrs && strstr(e->attrs, "keepdims:reinsert");
+    if (!keeps || k < 0 || !inner->nin) return false;
+    Attr attr[ATTRS_MAX];
+    sig_attr(w, inner->sig, attr);
+    Dims want = value_type(w, inner->in[0])->dim, have = value_type(w, y.out)->dim;
+    for (int j = 0; j < attr[k].ints.n; j++) {
+        int64_t a;
+        if (!poly_constant(w, attr[k].ints.v[j], &a) || (a = a < 0 ? a + want.n : a) < 0 ||
+            a >= want.n)
+            return false;
+        want.v[a] = poly_int(w, 1);
+    }
+    return dims_equal(&want, &have);
+}
+
+static bool valid_at(const OnnxMap *e, int64_t version) {
+    return version && version >= e->since && (!e->until || version <= e->until);
+}
+static int64_t version_of(const Model *m, const OnnxMap *e) {
+    return model_opset(m, (Slice){(const unsigned char *)e->domain, strlen(e->domain)});
+}
+
+static bool by_table(Model *m, Node node, bool kept, const Around *around, Emit *out,
+                     const char **why) {
+    Attr attr[ATTRS_MAX];
+    sig_attr(m->w, node.sig, attr);
+    for (int pass = kept ? 0 : 1; pass < 2;
+         pass++) /* a global pooling rather than a reduction of all spatial axes */
+        for (const OnnxMap *e = node.op->onnx; e && e->type; e++) {
+            Draft d = {.m = m,
+                       .w = m->w,
+                       .node = node,
+                       .attr = attr,
+                       .around = around,
+                       .e = out,
+                       .kept = kept};
+            if (!valid_at(e, version_of(m, e)) || (pass == 0 && !strstr(e->attrs, "axes:spatial")))
+                continue;
+            if (entry_export(&d, e, around)) return true;
+            if (!*why) *why = d.why;
+        }
+    return false;
+}
+
+bool emit_node(Model *m, NodeId id, const Around *around, Emit *out, const char **why) {
+    Node node = node_get(m->w, id), inner;
+    *why = NULL;
+    if (kept_reduction(m->w, node, &inner) && !around->named(around->user, inner.out) &&
+        by_table(m, inner, true, around, out, why))
+        return out->out = node.out, true;
+    *why = NULL;
+    if (by_table(m, node, false, around, out, why)) return true;
+    if (!*why) *why = "the model's operator set has no such operator";
+    return false;
+}
+
+bool emit_possible(Model *m, const Op *op) {
+    for (const OnnxMap *e = op->onnx; e && e->type; e++)
+        if (valid_at(e, version_of(m, e))) return true;
+    return false;
+}

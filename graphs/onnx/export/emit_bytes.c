@@ -1,0 +1,50 @@
+/* emit_bytes.c -- a node as the contents of a NodeProto: small attributes by protobuf-c, tensors as
+   the bytes they are. */
+#include "graphs/onnx/export/export.h"
+#include "onnx.pb-c.h"
+#include <string.h>
+
+static void strings(Arena *a, const Theirs *x, Onnx__AttributeProto *p) {
+    p->n_strings = (size_t)x->n;
+    p->strings = ARENA_NEW(a, ProtobufCBinaryData, x->n);
+    for (int k = 0; k < x->n; k++)
+        p->strings[k] =
+            (ProtobufCBinaryData){strlen(x->texts[k]), (uint8_t *)(uintptr_t)x->texts[k]};
+}
+
+Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[],
+                 const char *name, const char *doc) {
+    Text t = text_new(a);
+    for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, 1, in[k], strlen(in[k]));
+    for (int k = 0; k < e->nout; k++) wire_put_bytes(&t, 2, out[k], strlen(out[k]));
+    wire_put_bytes(&t, 3, name, strlen(name));
+    wire_put_bytes(&t, 4, e->type, strlen(e->type));
+    for (int k = 0; k < e->nattr; k++) {
+        Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
+        const Theirs *x = &e->attr[k];
+        p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
+        p.type = (Onnx__AttributeProto__AttributeType)x->kind;
+        if (x->kind == 1) p.has_f = 1, p.f = x->f;
+        if (x->kind == 2) p.has_i = 1, p.i = x->i;
+        if (x->kind == 3)
+            p.has_s = 1,
+            p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
+        if (x->kind == 8) strings(a, x, &p);
+        if (x->kind == 7) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
+        size_t n = onnx__attribute_proto__get_packed_size(&p);
+        Text attr = text_new(a);
+        uint8_t *bytes = arena_alloc_raw(a, n);
+        onnx__attribute_proto__pack(&p, bytes);
+        text_bytes(&attr, (const char *)bytes, n);
+        if (x->kind == 4) wire_put_bytes(&attr, 5, x->tensor.at, x->tensor.n);
+        wire_put_bytes(&t, 5, attr.data, attr.size);
+    }
+    if (doc) wire_put_bytes(&t, 6, doc, strlen(doc));
+    if (*e->domain) wire_put_bytes(&t, 7, e->domain, strlen(e->domain));
+    return (Slice){(const unsigned char *)t.data, t.size};
+}
+
+void onnx_versions(Text *t) {
+    text_add(t, "  protobuf-c %s\n  onnx.proto of IR %d\n", protobuf_c_version(),
+             (int)ONNX__VERSION__IR_VERSION);
+}

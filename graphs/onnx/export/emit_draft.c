@@ -1,0 +1,236 @@
+/* emit_draft.c -- the attributes and inputs of an ONNX node that is being written. A list of sizes
+   is a constant where it can be; else it is computed in the model, from the sizes of values that
+   are there: Shape, then a slice of it. */
+#include "graphs/onnx/export/emit_draft.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+bool draft_fail(Draft *d, const char *why) {
+    if (!d->why) d->why = why;
+    return false;
+}
+
+const Type *draft_type(const Draft *d, int k) {
+    return k < d->node.nin && d->node.in[k] ? value_type(d->w, d->node.in[k]) : NULL;
+}
+int draft_attr(const Draft *d, const char *name) {
+    return d->node.op->attrs ? attrs_find(d->node.op->attrs, name) : -1;
+}
+PolyList draft_list(const Draft *d, const char *name) {
+    int k = draft_attr(d, name);
+    return k < 0 ? (PolyList){0} : d->attr[k].ints;
+}
+
+Theirs *draft_new(Draft *d, const char *name, int kind) {
+    Theirs *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
+    *t = (Theirs){.name = name, .kind = kind};
+    return t;
+}
+
+static bool numbers(Draft *d, PolyList list, int64_t **out) {
+    *out = ARENA_NEW(d->w->arena, int64_t, list.n);
+    for (int k = 0; k < list.n; k++)
+        if (!poly_constant(d->w, list.v[k], &(*out)[k]))
+            return draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
+    return true;
+}
+
+bool draft_ints(Draft *d, const char *name, PolyList list) {
+    int64_t *v;
+    if (!numbers(d, list, &v)) return false;
+    Theirs *t = draft_new(d, name, 7);
+    t->n = list.n, t->ints = v;
+    return true;
+}
+bool draft_int(Draft *d, const char *name, int64_t v) { return draft_new(d, name, 2)->i = v, true; }
+
+static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
+    Type type = {
+        .dtype = DT_INT64, .known = true, .dim = {.n = rank, .v = {rank ? poly_int(w, n) : 0}}};
+    return constant_make(
+        w, &type,
+        blob_put(w, arena_copy(w->arena, v, sizeof *v * (size_t)n), sizeof *v * (size_t)n));
+}
+
+Value node_call(World *w, const Op *o, int nin, const Value in[], const char *a, PolyList list,
+                const char *b, PolyList list_b) {
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
+    const char *why, *names[2] = {a, b};
+    PolyList lists[2] = {list, list_b};
+    for (int k = 0; k < 2; k++) {
+        int at = names[k] ? attrs_find(o->attrs, names[k]) : -1;
+        if (at >= 0) attr[at].ints = lists[k], given[at] = true;
+    }
+    return node_attrs(w, o, nin ? in[0] : 0, given, attr, &why)
+               ? node_make(w, o, attr, nin, in, 1, &why)
+               : 0;
+}
+
+static Value axis_size(World *w, Value v, int axis) {
+    Poly start = poly_int(w, axis), one = poly_int(w, 1);
+    Value shape = node_call(w, &op_shape, 1, &v, NULL, (PolyList){0}, NULL, (PolyList){0});
+    return shape ? node_call(w, &op_slice, 1, &shape, "starts", (PolyList){1, &start}, "sizes",
+                             (PolyList){1, &one})
+                 : 0;
+}
+static int axis_of_size(World *w, Value v, Poly size) {
+    const Type *t = v ? value_type(w, v) : NULL;
+    for (int k = 0; t && t->known && k < t->dim.n; k++)
+        if (t->dim.v[k] == size) return k;
+    return -1;
+}
+
+/* A value that has this size along an axis, the size as a list of one number: Shape, then a slice
+   of it. Inputs first, then what is written anyway. */
+static Value size_near(Draft *d, Poly size) {
+    const Graph *g = model_graph(d->m);
+    for (int k = 0; k < d->node.nin; k++)
+        if (axis_of_size(d->w, d->node.in[k], size) >= 0)
+            return axis_size(d->w, d->node.in[k], axis_of_size(d->w, d->node.in[k], size));
+    for (int k = 0; k < g->nin; k++)
+        if (axis_of_size(d->w, g->in[k], size) >= 0)
+            return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
+    for (Value v = 1; v < d->node.out; v++)
+        if (d->around->live(d->around->user, v) && axis_of_size(d->w, v, size) >= 0)
+            return axis_size(d->w, v, axis_of_size(d->w, v, size));
+    return 0;
+}
+
+/* Likewise of whatever the model made before this node: it may be computed for its size alone, and
+   keep its weights. */
+static Value size_far(Draft *d, Poly size) {
+    for (Value v = 1; v < d->m->nvalue && v < d->node.out; v++)
+        if (d->m->value_name[v] && axis_of_size(d->w, v, size) >= 0)
+            return axis_size(d->w, v, axis_of_size(d->w, v, size));
+    return 0;
+}
+
+static Value join(World *w, const Op *op, Value a, Value b) {
+    return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0})
+                  : 0;
+}
+
+static Value size_value(Draft *d, Poly p, int depth);
+
+/* Of the sizes that it is made of. */
+static Value composed_value(Draft *d, Poly p, int depth) {
+    World *w = d->w;
+    Symbol s = poly_is_symbol(w, p);
+    Value sum = 0;
+    if (depth > 8) return 0;
+    if (s) {
+        SymbolDef def = symbol_def(w, s);
+        if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
+        return join(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
+                    size_value(d, def.arg[0], depth + 1), size_value(d, def.arg[1], depth + 1));
+    }
+    Monomial m;
+    for (PolyScan scan = poly_scan(w, p); poly_next(&scan, &m);) {
+        Value term = int_tensor(w, 1, 1, &m.coefficient);
+        for (uint32_t k = 0; k < m.degree; k++) {
+            Value factor = size_value(d, poly_symbol(w, m.symbol[k]), depth + 1);
+            term = k || m.coefficient != 1 ? join(w, &op_mul, term, factor) : factor;
+        }
+        if (!term) return 0;
+        sum = sum ? join(w, &op_add, sum, term) : term;
+    }
+    return sum;
+}
+
+/* A polynomial as a list of one number, computed in the model; 0: a symbol that nothing in the
+   model shows. */
+static Value size_value(Draft *d, Poly p, int depth) {
+    int64_t c;
+    if (poly_constant(d->w, p, &c)) return int_tensor(d->w, 1, 1, &c);
+    Value v = size_near(d, p);
+    if (!v) v = composed_value(d, p, depth);
+    return v ? v : size_far(d, p);
+}
+
+Value draft_size(Draft *d, Poly p) { return size_value(d, p, 0); }
+
+/* A list of sizes as a tensor: a constant, or computed from the sizes of inputs. */
+static Value list_value(Draft *d, PolyList list) {
+    int64_t *v = ARENA_NEW(d->w->arena, int64_t, list.n), none;
+    bool constant = true;
+    for (int k = 0; k < list.n; k++)
+        constant &= poly_constant(d->w, list.v[k], constant ? &v[k] : &none);
+    if (constant) return int_tensor(d->w, 1, list.n, v);
+    Value *part = ARENA_NEW(d->w->arena, Value, list.n);
+    for (int k = 0; k < list.n; k++)
+        if (!(part[k] = size_value(d, list.v[k], 0)))
+            return draft_fail(d, "a size that nothing in the model shows"), 0;
+    Poly zero = poly_int(d->w, 0);
+    return list.n == 1 ? part[0]
+                       : node_call(d->w, &op_concat, list.n, part, "axis", (PolyList){1, &zero},
+                                   NULL, (PolyList){0});
+}
+
+bool draft_slot(Draft *d, int place, Value v) {
+    if (place >= EMIT_SLOTS) return draft_fail(d, "too many inputs");
+    d->slot[place] = v, d->filled |= 1u << place;
+    return true;
+}
+bool draft_list_slot(Draft *d, int place, PolyList list) {
+    Value v = list_value(d, list);
+    return v && draft_slot(d, place, v);
+}
+
+bool draft_real_slot(Draft *d, int place, int attr) {
+    double value;
+    const Type *x = draft_type(d, 0);
+    Attr init;
+    const AttrDef *def = &d->node.op->attrs[attr];
+    if (attr_default(d->w, def, x ? x->dim.n : 0, &init) && init.real == d->attr[attr].real)
+        return draft_slot(d, place, 0);
+    if (!x || !ex_number(d->w, d->attr[attr].real, &value))
+        return draft_fail(d, "a number that is a variable");
+    char *bytes = arena_alloc(d->w->arena, 16);
+    element_set_real(x->dtype, bytes, 0, value);
+    Type type = {.dtype = x->dtype, .known = true};
+    return draft_slot(d, place,
+                      constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(x->dtype, 1))));
+}
+
+/* An attribute of ours as one of theirs. A word that counts from "no" or is a number there is
+   written as its number. */
+static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
+    if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
+    const char *at = def->words;
+    for (int k = 0; k < word; k++) at += strcspn(at, " ") + 1;
+    draft_new(d, name, 3)->text = arena_string(d->w->arena, at, strcspn(at, " "));
+    return true;
+}
+
+/* A list that is empty by default is written only if it is not. */
+bool draft_put(Draft *d, const char *name, int attr) {
+    const AttrDef *def = &d->node.op->attrs[attr];
+    const Attr *a = &d->attr[attr];
+    int64_t i;
+    double real;
+    bool stated = a->ints.n || !def->init || strcmp(def->init, "[]") != 0;
+    if (def->kind == A_INTS) return !stated || draft_ints(d, name, a->ints);
+    if (def->kind == A_INT)
+        return poly_constant(d->w, a->ints.v[0], &i)
+                   ? draft_int(d, name, i)
+                   : draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
+    if (def->kind == A_WORD) return put_word(d, name, def, a->word);
+    if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
+    if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
+        return draft_fail(d, "a number that is a variable");
+    draft_new(d, name, 1)->f = (float)real;
+    return true;
+}
+
+bool draft_input(Draft *d, int attr, int place, bool list) {
+    const Attr *a = &d->attr[attr];
+    AttrKind kind = d->node.op->attrs[attr].kind;
+    int64_t i;
+    if (kind == A_REAL) return draft_real_slot(d, place, attr);
+    if (kind == A_INTS) return draft_list_slot(d, place, a->ints);
+    if (kind != A_INT) return draft_fail(d, "an attribute that is no list");
+    if (poly_constant(d->w, a->ints.v[0], &i))
+        return draft_slot(d, place, int_tensor(d->w, list, 1, &i));
+    return draft_fail(d, "a number that depends on sizes");
+}

@@ -1,0 +1,47 @@
+/* emit_draft.h -- an ONNX node while it is being written (emit.c): what it is made of, and the
+   attributes and inputs that it gets (emit_draft.c). Everything lives in the World's arena. */
+#ifndef ISOMER_ONNX_EMIT_DRAFT_H
+#define ISOMER_ONNX_EMIT_DRAFT_H
+#include "graphs/onnx/export/export.h"
+
+typedef struct Draft {
+    Model *m;
+    World *w;
+    Node node;
+    const Attr *attr;
+    const Around *around;
+    Emit *e;
+    Value slot[EMIT_SLOTS]; /* inputs that come from attributes, by their place in ONNX */
+    uint32_t filled;        /* which places these are */
+    bool kept;              /* keepdims: the reduced axes are to be kept as 1s */
+    bool stretched;         /* the inputs broadcast */
+    const char *why;
+} Draft;
+bool draft_fail(Draft *, const char *why); /* false; the first reason is kept */
+
+/* Of our node: the type of input k (NULL: there is none), the place of an attribute (-1), its list
+   (else empty). */
+const Type *draft_type(const Draft *, int k);
+int draft_attr(const Draft *, const char *name);
+PolyList draft_list(const Draft *, const char *name);
+
+/* Attributes of theirs: an empty one of a kind (Theirs.kind), a whole number, a list of numbers,
+   ours under that name. */
+Theirs *draft_new(Draft *, const char *name, int kind);
+bool draft_int(Draft *, const char *name, int64_t);
+bool draft_ints(Draft *, const char *name, PolyList); /* false: one depends on sizes */
+bool draft_put(Draft *, const char *name, int attr);
+
+/* Inputs of theirs, by their place from 0: a value (0: left out), a list of sizes, ours (an
+   attribute) as a tensor; `list`: a single number is a list of one. */
+bool draft_slot(Draft *, int place, Value);
+bool draft_list_slot(Draft *, int place, PolyList);
+bool draft_real_slot(Draft *, int place, int attr);
+bool draft_input(Draft *, int attr, int place, bool list);
+/* A size as a list of one number, computed in the model; 0: a symbol that nothing in the model
+   shows. */
+Value draft_size(Draft *, Poly);
+
+/* items.c: an item X:SPECIAL of the operator's table, inverted. */
+bool item_export(Draft *, const char *ours, const char *name);
+#endif

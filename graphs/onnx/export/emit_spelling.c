@@ -1,0 +1,234 @@
+/* emit_spelling.c -- the items of items.def on export: what special*.c reads, written. */
+#include "graphs/onnx/items.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+bool export_pads_attribute(Draft *d, int attr) { return draft_ints(d, "pads", d->attr[attr].ints); }
+bool export_nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
+bool export_never(Draft *d, int attr) {
+    return (void)attr, draft_fail(d, "another spelling says it");
+}
+bool export_stretched(Draft *d, int attr) { return (void)attr, d->stretched = true; }
+
+/* Without any axis it is one of each element. */
+bool export_axes(Draft *d, int attr) {
+    if (d->attr[attr].ints.n) return true;
+    bool has = model_opset(d->m, (Slice){0}) >= (strcmp(d->e->type, "ReduceSum") ? 18 : 13);
+    return has ? draft_int(d, "noop_with_empty_axes", 1)
+               : draft_fail(d, "a reduction over no axis");
+}
+
+bool export_axes_spatial(Draft *d, int attr) {
+    const Type *x = draft_type(d, 0);
+    PolyList axes = d->attr[attr].ints;
+    int64_t a;
+    if (!d->kept || !x || axes.n != x->dim.n - 2)
+        return draft_fail(d, "not all spatial axes, or not kept");
+    for (int k = 0; k < axes.n; k++)
+        if (!poly_constant(d->w, axes.v[k], &a) || a != k + 2)
+            return draft_fail(d, "not all spatial axes");
+    return true;
+}
+
+bool export_keepdims(Draft *d, int attr) {
+    bool has = strncmp(d->e->type, "Reduce", 6) == 0 || strncmp(d->e->type, "Arg", 3) == 0;
+    (void)attr;
+    return has ? draft_int(d, "keepdims", d->kept)
+               : d->kept || draft_fail(d, "it keeps reduced axes");
+}
+
+bool export_axis_last(Draft *d, int attr) {
+    const Type *x = draft_type(d, 0);
+    int64_t a;
+    if (!x || !poly_constant(d->w, d->attr[attr].ints.v[0], &a) ||
+        (a < 0 ? a + x->dim.n : a) != x->dim.n - 1)
+        return draft_fail(d, "an axis that is not the last");
+    return draft_int(d, "axis", x->dim.n - 1);
+}
+
+bool export_slice(Draft *d, int attr) {
+    const Type *x = draft_type(d, 0);
+    PolyList start = draft_list(d, "starts"), size = draft_list(d, "sizes"),
+             step = draft_list(d, "steps");
+    Poly *ends = ARENA_NEW(d->w->arena, Poly, start.n),
+         *axes = ARENA_NEW(d->w->arena, Poly, start.n),
+         *from = ARENA_NEW(d->w->arena, Poly, start.n), *by = ARENA_NEW(d->w->arena, Poly, start.n);
+    bool old = model_opset(d->m, (Slice){0}) < 10, unit = true;
+    int n = 0;
+    (void)attr;
+    for (int k = 0; k < start.n; k++) {
+        int64_t st, e;
+        if (!poly_constant(d->w, step.v[k], &st)) return draft_fail(d, "a step that is no number");
+        if (st == 1 && size.v[k] == x->dim.v[k]) continue;
+        Poly end = poly_add(d->w, start.v[k], poly_mul(d->w, size.v[k], step.v[k]));
+        if (st > 1 && poly_constant(d->w, end, &e))
+            end = poly_add(d->w, end, poly_int(d->w, 1 - st));
+        if (st < 0 && !poly_constant(d->w, end, &e))
+            return draft_fail(d, "a slice backwards to an end that is no number");
+        if (st < 0 && e < 0) end = poly_int(d->w, INT32_MIN);
+        unit &= st == 1;
+        axes[n] = poly_int(d->w, k), by[n] = step.v[k], from[n] = start.v[k], ends[n++] = end;
+    }
+    if (old && !unit) return draft_fail(d, "steps, which Slice has since version 10");
+    if (old)
+        return draft_ints(d, "starts", (PolyList){n, from}) &&
+               draft_ints(d, "ends", (PolyList){n, ends}) &&
+               draft_ints(d, "axes", (PolyList){n, axes});
+    if (!draft_list_slot(d, 1, (PolyList){n, from}) ||
+        !draft_list_slot(d, 2, (PolyList){n, ends}) || !draft_list_slot(d, 3, (PolyList){n, axes}))
+        return false;
+    return unit || draft_list_slot(d, 4, (PolyList){n, by});
+}
+
+bool export_pads(Draft *d, int attr) {
+    int value = draft_attr(d, "value");
+    if (model_opset(d->m, (Slice){0}) < 11)
+        return draft_ints(d, "pads", d->attr[attr].ints) &&
+               (value < 0 || draft_put(d, "value", value));
+    return draft_list_slot(d, 1, d->attr[attr].ints) && (value < 0 || draft_real_slot(d, 2, value));
+}
+
+/* 0 where the size is that of the same axis of x, -1 for one that is neither a number nor such a
+   one. */
+bool export_reshape(Draft *d, int attr) {
+    const Type *x = draft_type(d, 0);
+    PolyList list = d->attr[attr].ints;
+    Poly *v = ARENA_NEW(d->w->arena, Poly, list.n);
+    int holes = 0;
+    bool zero = false;
+    for (int k = 0; k < list.n; k++) {
+        int64_t c;
+        v[k] = list.v[k];
+        if (poly_constant(d->w, v[k], &c)) {
+            zero |= c == 0;
+            continue;
+        }
+        bool same = x && k < x->dim.n && x->dim.v[k] == v[k];
+        v[k] = poly_int(d->w, same ? 0 : -1);
+        holes += !same;
+    }
+    bool copied = zero && x && !holes; /* every 0 stands where x has one */
+    for (int k = 0; k < list.n; k++)
+        if (list.v[k] == 0 && (!copied || k >= x->dim.n || x->dim.v[k] != 0)) copied = false;
+    if (zero && !copied) {
+        if (model_opset(d->m, (Slice){0}) < 14) return draft_fail(d, "a size of 0");
+        return draft_int(d, "allowzero", 1) && draft_list_slot(d, 1, list);
+    }
+    PolyList out = {list.n, holes > 1 ? list.v : v};
+    return model_opset(d->m, (Slice){0}) < 5 ? draft_ints(d, "shape", out)
+                                             : draft_list_slot(d, 1, out);
+}
+
+bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
+/* Whole factors as scales, all that older versions have. */
+static bool scales(Draft *d, PolyList list) {
+    const Type *x = draft_type(d, 0);
+    float *v = ARENA_NEW(d->w->arena, float, list.n);
+    if (model_opset(d->m, (Slice){0}) < 9) return draft_fail(d, "scales as an attribute");
+    for (int k = 0; k < list.n; k++) {
+        Poly factor;
+        int64_t c;
+        if (!poly_divide(d->w, list.v[k], x->dim.v[k], &factor) ||
+            !poly_constant(d->w, factor, &c) || c < 1 || c > 1 << 20)
+            return draft_fail(d, "sizes that are no multiples, which Resize has since version 11");
+        v[k] = (float)c;
+    }
+    Type type = {.dtype = DT_FLOAT, .known = true, .dim = {1, {poly_int(d->w, list.n)}}};
+    return draft_slot(d, 1,
+                      constant_make(d->w, &type, blob_put(d->w, v, sizeof *v * (size_t)list.n)));
+}
+
+bool export_resize(Draft *d, int attr) {
+    if (model_opset(d->m, (Slice){0}) < 11) return scales(d, d->attr[attr].ints);
+    Type none = {.dtype = DT_FLOAT, .known = true, .dim = {1, {0}}};
+    Value empty =
+        model_opset(d->m, (Slice){0}) < 13 ? constant_make(d->w, &none, blob_put(d->w, "", 0)) : 0;
+    return draft_slot(d, 1, empty) && draft_slot(d, 2, empty) &&
+           draft_list_slot(d, 3, d->attr[attr].ints);
+}
+
+bool export_value_tensor(Draft *d, int attr) {
+    int at = draft_attr(d, "dtype");
+    double value;
+    DType dtype = at < 0 ? DT_FLOAT : (DType)d->attr[at].word;
+    if (!ex_number(d->w, d->attr[attr].real, &value) || !element_readable(dtype))
+        return draft_fail(d, "a number that is a variable");
+    char *bytes = arena_alloc(d->w->arena, 16);
+    int64_t one = 1;
+    Type type = {.dtype = dtype, .known = true, .dim = {1, {poly_int(d->w, 1)}}};
+    Text t = text_new(d->w->arena);
+    element_set_real(dtype, bytes, 0, value);
+    tensor_put(&t, NULL, &type, &one, bytes, tensor_size(dtype, 1));
+    draft_new(d, "value", 4)->tensor = (Slice){(const unsigned char *)t.data, t.size};
+    return true;
+}
+
+static Value cast(World *w, Value v, DType dtype) {
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
+    const char *why;
+    const int to = attrs_find(op_cast.attrs, "to");
+    attr[to].word = (int)dtype;
+    given[to] = true;
+    return v && node_attrs(w, &op_cast, v, given, attr, &why)
+               ? node_make(w, &op_cast, attr, 1, &v, 1, &why)
+               : 0;
+}
+
+static Value scalar(Draft *d, Poly p, DType dtype) {
+    int64_t v;
+    Type type = {.dtype = dtype, .known = true};
+    bool constant = poly_constant(d->w, p, &v);
+    Value list = constant ? 0 : draft_size(d, p);
+    if (!constant && !list) return draft_fail(d, "a size that nothing in the model shows"), 0;
+    if (!constant)
+        list = node_call(d->w, &op_reshape, 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
+    if (!constant) return dtype == DT_INT64 ? list : cast(d->w, list, dtype);
+    char *bytes = arena_alloc(d->w->arena, 16);
+    element_set_integer(dtype, bytes, 0, v);
+    return constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(dtype, 1)));
+}
+bool export_range(Draft *d, int attr) {
+    PolyList start = draft_list(d, "start"), n = draft_list(d, "n"), step = draft_list(d, "step");
+    DType dtype = (DType)d->attr[draft_attr(d, "dtype")].word;
+    (void)attr;
+    Poly limit = poly_add(d->w, start.v[0], poly_mul(d->w, n.v[0], step.v[0]));
+    Value a = scalar(d, start.v[0], dtype), b = scalar(d, limit, dtype),
+          c = scalar(d, step.v[0], dtype);
+    return a && b && c && draft_slot(d, 0, a) && draft_slot(d, 1, b) && draft_slot(d, 2, c);
+}
+
+bool export_hidden(Draft *d, int attr) { return draft_put(d, "hidden_size", attr); }
+/* The type that the node has by itself, or output_dtype. */
+static bool output_dtype(Draft *d, int attr, DType itself) {
+    if ((DType)d->attr[attr].word == itself) return true;
+    return model_opset(d->m, (Slice){0}) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].word)
+                                               : draft_fail(d, "another element type");
+}
+bool export_to_quantized(Draft *d, int attr) {
+    return output_dtype(d, attr, draft_type(d, 2) ? draft_type(d, 2)->dtype : DT_UINT8);
+}
+bool export_to_scale(Draft *d, int attr) { return output_dtype(d, attr, draft_type(d, 1)->dtype); }
+bool export_trains_by_attribute(Draft *d, int attr) {
+    return (void)attr, draft_int(d, "training_mode", 1);
+}
+/* tanh need not be said. */
+bool export_activation(Draft *d, int attr) {
+    static const char *const relu[] = {"Relu", "Relu"};
+    enum { BIDIRECTIONAL = 2 };
+    if (!d->attr[attr].word) return true;
+    const int direction = d->attr[draft_attr(d, "direction")].word;
+    Theirs *t = draft_new(d, "activations", 8);
+    t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
+    return true;
+}
+bool export_trains_by_input(Draft *d, int attr) {
+    Type type = {.dtype = DT_BOOL, .known = true};
+    (void)attr;
+    return draft_slot(d, 2, constant_make(d->w, &type, blob_put(d->w, "\1", 1)));
+}
+bool export_dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
+bool export_axis_dft(Draft *d, int attr) { return draft_input(d, attr, 2, false); }
+bool export_length_dft(Draft *d, int attr) {
+    return d->attr[attr].ints.v[0] ? draft_input(d, attr, 1, false) : draft_slot(d, 1, 0);
+}

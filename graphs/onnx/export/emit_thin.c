@@ -1,0 +1,56 @@
+/* emit_thin.c -- inputs without what ONNX broadcasts by itself: `broadcast`, and reshapes that only
+   drop or add leading 1s, are looked through. */
+#include "graphs/onnx/export/export.h"
+#include <string.h>
+
+static bool one(World *w, Poly p) {
+    int64_t v;
+    return poly_constant(w, p, &v) && v == 1;
+}
+
+/* NumPy's sizes of two; false: not decided. */
+bool emit_joined(World *w, Dims a, Dims b, Dims *out) {
+    *out = a.n >= b.n ? a : b;
+    for (int k = 1; k <= a.n && k <= b.n; k++) {
+        Poly x = a.v[a.n - k], y = b.v[b.n - k];
+        if (x != y && !one(w, x) && !one(w, y)) return false;
+        out->v[out->n - k] = one(w, x) ? y : x;
+    }
+    return true;
+}
+
+static bool leading_ones_only(World *w, Dims a, Dims b) {
+    Dims longer = a.n > b.n ? a : b, shorter = a.n > b.n ? b : a;
+    for (int k = 0; k < longer.n - shorter.n; k++)
+        if (!one(w, longer.v[k])) return false;
+    for (int k = 0; k < shorter.n; k++)
+        if (shorter.v[k] != longer.v[longer.n - shorter.n + k]) return false;
+    return true;
+}
+
+Value emit_thin(World *w, Value v, int rank, const Around *around) {
+    for (;;) {
+        Node n = node_get(w, value_node(w, v));
+        if (n.nin != 1 || around->named(around->user, v)) return v;
+        Dims y = value_type(w, v)->dim, x = value_type(w, n.in[0])->known
+                                                ? value_type(w, n.in[0])->dim
+                                                : (Dims){.n = RANK_MAX + 1};
+        bool reshape = n.op == &op_reshape && leading_ones_only(w, x, y),
+             broadcast = n.op == &op_broadcast;
+        if (x.n > rank || !(reshape || broadcast)) return v;
+        v = n.in[0];
+    }
+}
+
+/* Sizes that ONNX gives the result of these inputs, the last `tail` axes left alone, compared with
+   ours. */
+bool emit_same_sizes(World *w, int n, const Value v[], Dims want, int tail) {
+    Dims all = {0};
+    for (int k = 0; k < n; k++) {
+        Dims d = value_type(w, v[k])->dim;
+        d.n -= tail;
+        if (d.n < 0 || !emit_joined(w, all, d, &all)) return false;
+    }
+    want.n -= tail;
+    return dims_equal(&all, &want);
+}

@@ -1,0 +1,57 @@
+/* order.c -- Kahn's algorithm with a heap of the nodes that are ready. */
+#include "graphs/onnx/export/order.h"
+#include "ops/base/heap.h"
+
+static bool before(const void *items, int a, int b) {
+    const Item *item = items;
+    return item[a].place != item[b].place ? item[a].place < item[b].place : a > b;
+}
+
+/* 1 + the item that makes each name. */
+static int *find_makers(Arena *a, int n, const Item item[]) {
+    NameId last = 0;
+    for (int k = 0; k < n; k++) {
+        for (int j = 0; j < item[k].nin; j++) last = item[k].in[j] > last ? item[k].in[j] : last;
+        for (int j = 0; j < item[k].nout; j++) last = item[k].out[j] > last ? item[k].out[j] : last;
+    }
+    int *maker = ARENA_NEW(a, int, (size_t)last + 1);
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < item[k].nout; j++)
+            if (item[k].out[j]) maker[item[k].out[j]] = k + 1;
+    return maker;
+}
+
+typedef struct Users { /* who waits for whom, in lists: first by item, next by entry, -1 ends one */
+    int *first, *next, *user, *waits;
+} Users;
+
+static Users find_users(Arena *a, int n, const Item item[]) {
+    const int *maker = find_makers(a, n, item);
+    int edges = 0, e = 0;
+    for (int k = 0; k < n; k++) edges += item[k].nin;
+    Users u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, edges), ARENA_NEW(a, int, edges),
+               ARENA_NEW(a, int, n)};
+    for (int k = 0; k < n; k++) u.first[k] = -1;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < item[k].nin; j++) {
+            int from = item[k].in[j] ? maker[item[k].in[j]] - 1 : -1;
+            if (from < 0) continue;
+            u.user[e] = k, u.next[e] = u.first[from], u.first[from] = e++, u.waits[k]++;
+        }
+    return u;
+}
+
+int replay_order(Arena *a, int n, const Item item[], int *out, bool *done) {
+    Users u = find_users(a, n, item);
+    Heap ready = {.arena = a, .before = before, .user = item};
+    int count = 0;
+    for (int k = 0; k < n; k++)
+        if (!u.waits[k]) heap_push(&ready, k);
+    while (ready.n) {
+        int k = heap_pop(&ready);
+        out[count++] = k, done[k] = true;
+        for (int j = u.first[k]; j >= 0; j = u.next[j])
+            if (!--u.waits[u.user[j]]) heap_push(&ready, u.user[j]);
+    }
+    return count;
+}

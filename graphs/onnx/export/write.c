@@ -1,0 +1,334 @@
+/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its
+   order, copied as it is; only nodes, initializers and what speaks of names that are gone change.
+   With an unchanged graph nothing is replayed: the bytes are those of the file. */
+#include "graphs/onnx/export/export.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MODEL_GRAPH = 7,
+    GRAPH_NODE = 1,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_INPUT = 11,
+    GRAPH_VALUE_INFO = 13,
+    GRAPH_ANNOTATION = 14,
+    GRAPH_SPARSE = 15
+};
+
+/* Weights on their way into a file of their own, one behind the other, each at a multiple of a
+   page. */
+typedef struct Store {
+    const char *name, *path; /* of that file, beside the model */
+    bool fresh;              /* it is not there yet */
+    size_t least;            /* smaller tensors stay inside */
+    Pieces pieces;
+} Store;
+
+static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
+    Text t = text_new(a);
+    wire_put_bytes(&t, 1, key, strlen(key));
+    wire_put_bytes(&t, 2, value, strlen(value));
+    wire_put_bytes(out, 13, t.data, t.size);
+}
+
+/* Where bytes will be found, as fields of a TensorProto. */
+static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_t n) {
+    enum { PAGE = 4096 };
+    pieces_add(&s->pieces, NULL, (PAGE - s->pieces.size % PAGE) % PAGE);
+    put_entry(a, out, "location", s->name);
+    put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
+    put_entry(a, out, "length", arena_format(a, "%zu", n));
+    wire_put_int(out, 14, 1);
+    pieces_add(&s->pieces, bytes, n);
+}
+
+static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
+
+static bool unchanged(const Model *m, const ModelWrite *x) {
+    if (x->regenerate || x->graph->nout != m->graph.nout) return false;
+    return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
+}
+
+static Slice field(Wire w, uint32_t number) {
+    Slice out = {0};
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
+    return out;
+}
+
+/* The name that an entry of the graph's lists speaks of; 0: none that is known. */
+static NameId entry_name(Model *m, const Field *f) {
+    Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
+    Slice text = f->number == GRAPH_INITIALIZER ? field(w, 8)
+                 : f->number == GRAPH_SPARSE    ? field(wire_inner(&w, field(w, 1)), 8)
+                                                : field(w, 1);
+    return text.n ? intern_find(m->names, text.at, text.n) : 0;
+}
+
+static bool stays(Model *m, const Replay *r, const Field *f) {
+    NameId id = entry_name(m, f);
+    bool initializer = m->name[id].source == FROM_INITIALIZER;
+    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE)
+        return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
+    if (f->number == GRAPH_INPUT) return !id || !initializer || r->keep[id];
+    return id && id < r->nname && r->carried[id];
+}
+
+static const int64_t *sizes(World *w, Arena *a, const Type *t) {
+    int64_t *v = ARENA_NEW(a, int64_t, t->dim.n);
+    for (int k = 0; k < t->dim.n; k++) poly_constant(w, t->dim.v[k], &v[k]);
+    return v;
+}
+
+static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId name, Value v) {
+    Type type;
+    const void *bytes;
+    int64_t count = 0;
+    Text t = text_new(a);
+    constant_get(m->w, v, &type, &bytes);
+    poly_constant(m->w, type_count(m->w, &type), &count);
+    size_t n = tensor_size(type.dtype, count);
+    Pieces message = pieces_new(a);
+    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), NULL, n);
+    if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
+    else tensor_put_length(&t, n);
+    pieces_add(&message, t.data, t.size);
+    if (!is_stored(store, n)) pieces_add(&message, bytes, n);
+    wire_put_pieces(out, GRAPH_INITIALIZER, &message);
+}
+
+/* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
+   as bytes. */
+static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field *f) {
+    NameId id = entry_name(m, f);
+    Type type;
+    const void *bytes;
+    int64_t count = 0;
+    Text t = text_new(a);
+    if (f->number != GRAPH_INITIALIZER || m->name[id].source != FROM_INITIALIZER ||
+        !constant_get(m->w, m->name[id].value, &type, &bytes))
+        return false;
+    poly_constant(m->w, type_count(m->w, &type), &count);
+    size_t n = tensor_size(type.dtype, count);
+    if (!is_stored(store, n)) return false;
+    Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
+    for (Field g; wire_next(&w, &g);) {
+        bool data = g.number == 4 || g.number == 5 || g.number == 7 ||
+                    (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
+        if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
+    }
+    put_external(a, &t, store, bytes, n);
+    wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
+    return true;
+}
+
+/* IR versions below 4 want every initializer among the inputs too. */
+static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
+    Text shape = text_new(a), tensor = text_new(a), kind = text_new(a), info = text_new(a);
+    const int64_t *v = sizes(m->w, a, type);
+    for (int k = 0; k < type->dim.n; k++) {
+        Text dim = text_new(a);
+        wire_put_int(&dim, 1, (uint64_t)v[k]);
+        wire_put_bytes(&shape, 1, dim.data, dim.size);
+    }
+    wire_put_int(&tensor, 1, (uint64_t)type->dtype);
+    wire_put_bytes(&tensor, 2, shape.data, shape.size);
+    wire_put_bytes(&kind, 1, tensor.data, tensor.size);
+    wire_put_bytes(&info, 1, m->name[name].text, strlen(m->name[name].text));
+    wire_put_bytes(&info, 2, kind.data, kind.size);
+    wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
+}
+
+static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces *out) {
+    bool nodes = false;
+    Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
+    for (Field f; wire_next(&w, &f);) {
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE ||
+                      f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||
+                      f.number == GRAPH_ANNOTATION;
+        if (f.number == GRAPH_NODE) {
+            for (int k = 0; k < r->nnode && !nodes; k++)
+                wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
+            nodes = true;
+        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
+            pieces_add(out, f.whole.at, f.whole.n);
+    }
+    for (int k = 0; k < r->nconstant; k++)
+        put_constant(m, a, store, out, r->constant[k], r->content[k]);
+    for (int k = 0; k < r->nconstant && m->x.ir_version < 4; k++)
+        put_input(m, a, out, r->constant[k], value_type(m->w, r->content[k]));
+}
+
+static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
+                           Error *e) {
+    Replay r;
+    if (!replay_model(m, x, a, &r, e)) return false;
+    Pieces graph = pieces_new(a);
+    put_graph(m, a, store, &r, &graph);
+    Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
+    }
+    return true;
+}
+
+/* New names are forgotten afterwards: the same graph gives the same bytes each time, and the World
+   may be reset to before. */
+static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
+                      Error *e) {
+    *file = pieces_new(a);
+    if (unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
+    Model before = *m;
+    uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
+    bool good = changed_pieces(m, x, store, a, file, e);
+    *m = before;
+    if (names + 1 < m->room)
+        memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
+    if (sizes + 1 < m->size_room)
+        memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
+    intern_reset(m->names, names);
+    intern_reset(m->sizes, sizes);
+    return good;
+}
+
+bool model_pieces(Model *m, const ModelWrite *x, Arena *a, Pieces *file, Error *e) {
+    return pieces_of(m, x, NULL, a, file, e);
+}
+
+bool model_bytes(Model *m, const ModelWrite *x, Arena *a, char **bytes, size_t *n, Error *e) {
+    Pieces file;
+    if (!model_pieces(m, x, a, &file, e)) return false;
+    *bytes = file.n == 1 ? (char *)(uintptr_t)file.v[0].at : pieces_join(&file, a), *n = file.size;
+    return true;
+}
+
+/* What the result names lies beside it: only where the model has such files, or makes one, and then
+   the file itself is small. */
+static bool copy_beside(Model *m, const Pieces *file, const char *path, const Store *into, Arena *a,
+                        Error *e) {
+    if (!m->external && !into) return true;
+    return external_copy(m, (Slice){(const unsigned char *)pieces_join(file, a), file->size}, path,
+                         into ? into->name : NULL, a, e);
+}
+
+/* Is there a file that holds just this? */
+static bool holds(const char *path, const Pieces *p) {
+    Error ignored = {0};
+    Slice file;
+    size_t at = 0;
+    if (!file_map(path, &file, &ignored)) return false;
+    bool same = file.n == p->size;
+    for (int k = 0; k < p->n && same; at += p->v[k++].n) {
+        if (p->v[k].at) same = !memcmp(file.at + at, p->v[k].at, p->v[k].n);
+        else
+            for (size_t i = 0; i < p->v[k].n && same; i++) same = !file.at[at + i];
+    }
+    file_unmap(file);
+    return same;
+}
+
+/* MODEL.onnx.data, .data1, ..: the first that is not there, or holds the same already, and is none
+   of the model's own. No file that anything may name is ever replaced. */
+static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file,
+                       Arena *a, Error *e) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    for (int k = 0;; k++) {
+        bool own = false;
+        s->name = k ? arena_format(a, "%s.data%d", base, k) : arena_format(a, "%s.data", base);
+        s->path = arena_format(a, "%.*s%s", (int)(base - path), path, s->name);
+        for (MappedFile *f = m->external; f; f = f->next) own |= strcmp(f->path, s->name) == 0;
+        if (own) continue;
+        s->pieces = pieces_new(a);
+        if (!pieces_of(m, x, s, a, file, e)) return false;
+        s->fresh = s->pieces.n && access(s->path, F_OK) != 0;
+        if (!s->pieces.n || s->fresh || holds(s->path, &s->pieces)) return true;
+    }
+}
+
+/* Files of make_store's names that the model at `path` has: of an earlier run. */
+typedef struct Outdated {
+    Arena *arena;
+    const char *path;
+    int n, room;
+    const char **v;
+} Outdated;
+
+static bool note_outdated(void *user, const char *location) {
+    Outdated *o = user;
+    const char *slash = strrchr(o->path, '/'), *base = slash ? slash + 1 : o->path;
+    size_t n = strlen(base);
+    bool ours = !strncmp(location, base, n) && !strncmp(location + n, ".data", 5);
+    if (!ours || location[n + 5 + strspn(location + n + 5, "0123456789")]) return true;
+    ARENA_GROW(o->arena, o->v, o->room, o->n + 1);
+    o->v[o->n++] = arena_format(o->arena, "%.*s%s", (int)(base - o->path), o->path, location);
+    return true;
+}
+
+static Outdated find_outdated(const char *path, Arena *a) {
+    Outdated o = {a, path, 0, 0, NULL};
+    Error ignored = {0};
+    Slice old;
+    if (!file_map(path, &old, &ignored)) return o;
+    external_each(a, old, path, note_outdated, &o, &ignored);
+    file_unmap(old);
+    return o;
+}
+
+/* The data first, under a name that nothing has; then the model, at once; then what only the model
+   before it named. */
+static bool write_both(const Model *m, const char *path, const Store *s, const Pieces *file,
+                       Arena *a, Error *e) {
+    Outdated old = find_outdated(path, a);
+    if (s->fresh && !file_write_pieces(s->path, s->pieces.n, s->pieces.v, e)) return false;
+    if (!file_write_pieces(path, file->n, file->v, e)) {
+        if (s->fresh) unlink(s->path);
+        return false;
+    }
+    for (int k = 0; k < old.n; k++) {
+        const char *name = old.v[k], *slash = strrchr(name, '/');
+        bool kept = s->pieces.n && strcmp(name, s->path) == 0;
+        for (MappedFile *f = m->external; f; f = f->next)
+            kept |= strcmp(f->path, slash ? slash + 1 : name) == 0;
+        if (!kept) unlink(name);
+    }
+    return true;
+}
+
+bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
+    Pieces file;
+    Arena *a = arena_new(arena_escape(m->w->arena), 0);
+    Store store = {.least = x->external_threshold > 0 ? (size_t)x->external_threshold : 0},
+          *into = x->external ? &store : NULL;
+    bool ok = into ? make_store(m, x, path, into, &file, a, e) : pieces_of(m, x, NULL, a, &file, e);
+    if (ok && file.size > INT32_MAX)
+        ok = error_set(e, E_LIMIT, path,
+                       "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data "
+                       "keeps weights outside",
+                       file.size);
+    ok = ok && copy_beside(m, &file, path, into, a, e);
+    ok = ok && (into ? write_both(m, path, into, &file, a, e)
+                     : file_write_pieces(path, file.n, file.v, e));
+    arena_free(a);
+    return ok;
+}
+
+bool model_writable(Model *m, const ModelWrite *x, const char **why) {
+    Pieces file;
+    Error e = {0};
+    Arena *a = arena_new(arena_escape(m->w->arena), 0);
+    bool ok = model_pieces(m, x, a, &file, &e);
+    *why = ok ? NULL : arena_format(m->w->arena, "%s", e.reason);
+    arena_free(a);
+    return ok;
+}
+
+bool model_exportable(Model *m, const Op *op, const char **why) {
+    bool ok = emit_possible(m, op) || op->expand || op == &op_constant || op == &op_input ||
+              op == &op_opaque;
+    *why = ok ? NULL : "the model's operator set has neither the operator nor its definition";
+    return ok;
+}

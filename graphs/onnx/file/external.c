@@ -1,0 +1,228 @@
+/* external.c -- weights in files of their own. Every tensor of a file, wherever it stands (graph,
+   subgraph, attribute, function, training), may name one: all are found by one walk over the
+   messages that can hold tensors, so that a missing file is noticed before anything else happens,
+   and files that the result names are beside it in the end. Paths stay in the model's folder. */
+#include "graphs/onnx/export/export.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- who names which file */
+
+typedef enum Message {
+    M_MODEL,
+    M_GRAPH,
+    M_NODE,
+    M_ATTRIBUTE,
+    M_TENSOR,
+    M_SPARSE,
+    M_TRAINING,
+    M_FUNCTION
+} Message;
+static const struct {
+    Message in;
+    uint32_t number;
+    Message is;
+} holds[] = {
+    {M_MODEL, 7, M_GRAPH},       {M_MODEL, 20, M_TRAINING},  {M_MODEL, 25, M_FUNCTION},
+    {M_GRAPH, 1, M_NODE},        {M_GRAPH, 5, M_TENSOR},     {M_GRAPH, 15, M_SPARSE},
+    {M_NODE, 5, M_ATTRIBUTE},    {M_ATTRIBUTE, 5, M_TENSOR}, {M_ATTRIBUTE, 6, M_GRAPH},
+    {M_ATTRIBUTE, 10, M_TENSOR}, {M_ATTRIBUTE, 11, M_GRAPH}, {M_ATTRIBUTE, 22, M_SPARSE},
+    {M_ATTRIBUTE, 23, M_SPARSE}, {M_SPARSE, 1, M_TENSOR},    {M_SPARSE, 2, M_TENSOR},
+    {M_TRAINING, 1, M_GRAPH},    {M_TRAINING, 2, M_GRAPH},   {M_FUNCTION, 7, M_NODE},
+};
+
+typedef struct Walk {
+    Arena *arena;
+    ExternalFile *each;
+    void *user;
+} Walk;
+
+/* Field 14 is data_location, 1: external; 13 are its entries, key 1 and value 2. */
+static bool walk_tensor(const Walk *c, Wire w) {
+    Slice location = {0};
+    bool external = false;
+    Wire start = w;
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == 14 && f.kind == WIRE_VARINT) external = f.value == 1;
+        if (f.number != 13 || f.kind != WIRE_BYTES) continue;
+        Slice entry[3] = {{0}};
+        Wire inner = wire_inner(&start, f.bytes);
+        for (Field g; wire_next(&inner, &g);)
+            if (g.number < 3 && g.kind == WIRE_BYTES) entry[g.number] = g.bytes;
+        if (inner.failed) return false;
+        if (slice_is(entry[1], "location")) location = entry[2];
+    }
+    return !w.failed &&
+           (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));
+}
+
+static bool walk(const Walk *c, Wire w, Message in, int depth) {
+    Wire start = w;
+    if (in == M_TENSOR) return walk_tensor(c, w);
+    if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages nest too deep");
+    for (Field f; wire_next(&w, &f);)
+        for (size_t k = 0; k < sizeof holds / sizeof *holds && f.kind == WIRE_BYTES; k++)
+            if (holds[k].in == in && holds[k].number == f.number &&
+                !walk(c, wire_inner(&start, f.bytes), holds[k].is, depth + 1))
+                return false;
+    return !w.failed;
+}
+
+bool external_each(Arena *a, Slice file, const char *place, ExternalFile *each, void *user,
+                   Error *e) {
+    Walk c = {a, each, user};
+    return walk(&c, wire_new(file, file.at, place, e), M_MODEL, 0);
+}
+
+/* ---- reading */
+
+static bool decimal(Slice s, size_t *out) {
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (!isdigit(s.at[i]) || __builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, (size_t)(s.at[i] - '0'), out))
+            return false;
+    return true;
+}
+
+/* A path that stays in the model's folder: relative, without "..". */
+static bool inside_folder(const char *path) {
+    if (!path[0] || path[0] == '/') return false;
+    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2])) return false;
+    return true;
+}
+
+/* Symbolic links that lead out of the model's folder are followed only to find that they do. What
+   does not exist is reported when it is opened. */
+static bool linked_outside(Model *m, const char *path) {
+    char folder[PATH_MAX], real[PATH_MAX];
+    if (!realpath(m->folder[0] ? m->folder : ".", folder) || !realpath(path, real)) return false;
+    size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    return strncmp(real, folder, n) != 0 || real[n] != '/';
+}
+
+static bool map_file(Model *m, const char *location, Slice *out, const char *place, Error *e) {
+    const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
+    for (MappedFile *f = m->external; f; f = f->next)
+        if (strcmp(f->path, location) == 0) return *out = f->bytes, true;
+    if (!inside_folder(location) || linked_outside(m, path))
+        return error_set(e, E_INVALID, place, "external data outside the model's folder: %s",
+                         location);
+    MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
+    if (!file_map(path, out, e)) return false;
+    *f = (MappedFile){location, *out, m->external};
+    m->external = f;
+    return true;
+}
+
+bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Error *e) {
+    size_t offset, length, want = tensor_size(t->dtype, t->count);
+    Slice file;
+    if (!map_file(m, slice_text(m->w->arena, t->location), &file, place, e)) return false;
+    if (!decimal(t->offset, &offset) || !decimal(t->length, &length))
+        return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
+    if (!t->length.n) length = want;
+    if (length != want)
+        return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu",
+                         length, want);
+    if (offset > file.n || length > file.n - offset)
+        return error_set(e, E_INVALID, place, "external data ends behind its file");
+    *out = (Slice){length ? file.at + offset : m->x.bytes.at, length};
+    return true;
+}
+
+typedef struct Finder {
+    Model *m;
+    Error *e;
+} Finder;
+static bool map_one(void *user, const char *location) {
+    Finder *f = user;
+    Slice bytes;
+    return map_file(f->m, location, &bytes, f->m->path, f->e);
+}
+bool external_open(Model *m, Error *e) {
+    Finder f = {m, e};
+    return external_each(m->w->arena, m->x.bytes, m->path, map_one, &f, e);
+}
+
+/* ---- writing */
+
+typedef struct Copier {
+    Model *m;
+    Arena *arena;
+    const char *folder, *but;
+    Error *e;
+} Copier;
+
+static bool same_file(const char *a, const char *b, bool *there) {
+    struct stat x, y;
+    *there = stat(b, &y) == 0;
+    return *there && stat(a, &x) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Holes stay holes. */
+static bool copy_data(const Copier *c, const char *from, const char *to, Slice bytes) {
+    Held *file = ARENA_NEW(c->arena, Held, 1);
+    int n = 0, room = 0, fd = open(from, O_RDONLY | O_CLOEXEC);
+    Piece *piece = NULL;
+    file_hold(c->arena, file, fd);
+    for (size_t at = 0, end; at < bytes.n; at = end, n++) {
+        errno = 0;
+        off_t data = fd < 0 ? -1 : lseek(fd, (off_t)at, SEEK_DATA);
+        bool hole = data > (off_t)at || (data < 0 && errno == ENXIO);
+        off_t next = hole ? data : data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+        end = next > (off_t)at && (size_t)next < bytes.n ? (size_t)next : bytes.n;
+        ARENA_GROW(c->arena, piece, room, n + 1);
+        piece[n] = (Piece){hole ? NULL : bytes.at + at, end - at};
+    }
+    held_free(file);
+    return file_write_pieces(to, n, piece, c->e);
+}
+
+/* One file beside the result; folders on the way are made. A file that is there and is another one
+   is not touched. */
+static bool copy_one(void *user, const char *location) {
+    Copier *c = user;
+    Slice bytes, old;
+    bool there;
+    if (c->but && strcmp(location, c->but) == 0) return true;
+    if (!map_file(c->m, location, &bytes, c->m->path, c->e)) return false;
+    const char *from = arena_format(c->arena, "%s%s", c->m->folder, location),
+               *to = arena_format(c->arena, "%s%s", c->folder, location);
+    if (same_file(from, to, &there)) return true;
+    for (const char *slash = strchr(location, '/'); slash && !there; slash = strchr(slash + 1, '/'))
+        mkdir(arena_format(c->arena, "%s%.*s", c->folder, (int)(slash - location), location), 0777);
+    if (!there) return copy_data(c, from, to, bytes);
+    if (!file_map(to, &old, c->e)) return false;
+    bool same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
+    file_unmap(old);
+    return same || error_set(c->e, E_ENVIRONMENT, to,
+                             "is there already, and is not the external data of %s", c->m->path);
+}
+
+bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {
+    const char *slash = strrchr(path, '/');
+    Copier c = {m, a, arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0), but, e};
+    return external_each(a, result, path, copy_one, &c, e);
+}
+
+void model_remove_external(const Model *m, const char *folder) {
+    char path[PATH_MAX], from[PATH_MAX];
+    bool there;
+    for (const MappedFile *f = m->external; f; f = f->next) {
+        int n = snprintf(path, sizeof path, "%s/%s", folder, f->path);
+        snprintf(from, sizeof from, "%s%s", m->folder, f->path);
+        if (n < 0 || (size_t)n >= sizeof path || same_file(from, path, &there)) continue;
+        unlink(path);
+        for (char *slash; (slash = strrchr(path, '/')) && (size_t)(slash - path) > strlen(folder);)
+            *slash = 0, rmdir(path);
+    }
+}

@@ -1,0 +1,99 @@
+/* index.c -- one pass over ModelProto, its GraphProto and the headers of its nodes. A message that
+   ONNX allows once and that comes twice is refused: protobuf would merge them, and what is written
+   back verbatim must mean what was read. */
+#include "graphs/onnx/file/index.h"
+#include <string.h>
+
+static void push(Arena *a, SliceList *list, Slice s) {
+    ARENA_GROW(a, list->v, list->room, list->n + 1);
+    list->v[list->n++] = s;
+}
+
+static SliceList *list_of(GraphIndex *g, uint32_t number) {
+#define X(member, field) \
+    if (number == field) return &g->member;
+    GRAPH_LISTS(X)
+#undef X
+    return NULL;
+}
+
+bool index_graph(Arena *a, Wire *w, int depth, GraphIndex *g) {
+    *g = (GraphIndex){0};
+    if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs nest too deep");
+    for (Field f; wire_next(w, &f);) {
+        SliceList *list = list_of(g, f.number);
+        if (list && wire_want(w, &f, WIRE_BYTES)) push(a, list, f.bytes);
+        if (f.number == 2 && wire_want(w, &f, WIRE_BYTES)) g->name = f.bytes;
+    }
+    return !w->failed;
+}
+
+static bool index_opset(Wire w, Opset *out) {
+    *out = (Opset){.version = 0};
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) out->domain = f.bytes;
+        if (f.number == 2 && wire_want(&w, &f, WIRE_VARINT)) out->version = (int64_t)f.value;
+    }
+    if (slice_is(out->domain, "ai.onnx")) out->domain = (Slice){0};
+    return !w.failed;
+}
+
+bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e) {
+    *x = (FileIndex){.bytes = file};
+    Wire w = wire_new(file, file.at, place, e);
+    SliceList opsets = {0};
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) x->ir_version = (int64_t)f.value;
+        if (f.number == 8 && wire_want(&w, &f, WIRE_BYTES)) push(a, &opsets, f.bytes);
+        if (f.number == 20 && wire_want(&w, &f, WIRE_BYTES)) push(a, &x->training, f.bytes);
+        if (f.number == 25 && wire_want(&w, &f, WIRE_BYTES)) push(a, &x->function, f.bytes);
+        if (f.number != 7 || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        if (x->graph.at) return wire_fail(&w, f.whole.at, "a second graph");
+        x->graph = f.bytes;
+    }
+    if (w.failed) return false;
+    if (!x->graph.at)
+        return error_set(e, E_INVALID, place, "no graph in it: not an ONNX model, or truncated");
+    x->opset = ARENA_NEW(a, Opset, opsets.n);
+    for (x->nopset = 0; x->nopset < opsets.n; x->nopset++)
+        if (!index_opset(wire_inner(&w, opsets.v[x->nopset]), &x->opset[x->nopset])) return false;
+    Wire g = wire_inner(&w, x->graph);
+    return index_graph(a, &g, 0, &x->g);
+}
+
+static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
+    *out = (AttrSlice){.whole = w.rest, .small = true};
+    for (Field f; wire_next(&w, &f);) {
+        bool heavy = f.number == 5 || f.number == 6 || f.number == 10 || f.number == 11 ||
+                     f.number == 22 || f.number == 23;
+        if (heavy) out->small = false;
+        if ((f.number == 1 || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
+        if (f.number == 1) out->name = f.bytes;
+        if (f.number == 5) out->tensor = f.bytes;
+        if (f.number == 6 || f.number == 11) push(a, &out->graph, f.bytes);
+        if (f.number == 20 && wire_want(&w, &f, WIRE_VARINT)) out->type = f.value;
+    }
+    return !w.failed;
+}
+
+bool index_node(Arena *a, Wire *w, NodeIndex *x) {
+    *x = (NodeIndex){.whole = w->rest};
+    SliceList in = {0}, out = {0}, attr = {0};
+    for (Field f; wire_next(w, &f);) {
+        if (!((f.number >= 1 && f.number <= 5) || f.number == 7)) continue;
+        if (!wire_want(w, &f, WIRE_BYTES)) return false;
+        if (f.number == 1) push(a, &in, f.bytes);
+        if (f.number == 2) push(a, &out, f.bytes);
+        if (f.number == 3) x->name = f.bytes;
+        if (f.number == 4) x->type = f.bytes;
+        if (f.number == 5) push(a, &attr, f.bytes);
+        if (f.number == 7) x->domain = f.bytes;
+    }
+    if (slice_is(x->domain, "ai.onnx")) x->domain = (Slice){0};
+    x->nin = in.n, x->nout = out.n, x->in = in.v, x->out = out.v;
+    x->attr = ARENA_NEW(a, AttrSlice, attr.n);
+    for (x->nattr = 0; !w->failed && x->nattr < attr.n; x->nattr++)
+        if (!index_attr(a, wire_inner(w, attr.v[x->nattr]), &x->attr[x->nattr]))
+            return w->failed = true, false;
+    return !w->failed;
+}

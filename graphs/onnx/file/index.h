@@ -1,0 +1,56 @@
+/* index.h -- where things are in an ONNX file: slices of ModelProto, GraphProto and NodeProto,
+   found by the wire walker, nothing decoded. */
+#ifndef ISOMER_ONNX_INDEX_H
+#define ISOMER_ONNX_INDEX_H
+#include "graphs/onnx/file/wire.h"
+
+/* X(member, number): the repeated messages of GraphProto, kept by their numbers in onnx.proto */
+#define GRAPH_LISTS(X) \
+    X(node, 1)         \
+    X(initializer, 5)  \
+    X(input, 11)       \
+    X(output, 12)      \
+    X(value_info, 13)  \
+    X(annotation, 14)  \
+    X(sparse, 15)
+typedef struct SliceList {
+    int n, room;
+    Slice *v;
+} SliceList; /* contents of each message */
+typedef struct GraphIndex {
+    Slice name;
+#define X(member, number) SliceList member;
+    GRAPH_LISTS(X)
+#undef X
+} GraphIndex;
+typedef struct Opset {
+    Slice domain;
+    int64_t version;
+} Opset;
+typedef struct FileIndex {
+    Slice bytes, graph; /* the file; GraphProto's contents */
+    int64_t ir_version;
+    int nopset;
+    Opset *opset; /* "ai.onnx" is written "" */
+    SliceList training, function;
+    GraphIndex g;
+} FileIndex;
+
+/* NodeProto and AttributeProto. */
+typedef struct AttrSlice {
+    Slice name, whole, tensor; /* contents of AttributeProto; contents of its member t */
+    SliceList graph;           /* subgraphs: g and graphs */
+    bool small;    /* no tensor, graph or sparse tensor in it: may be decoded as a whole */
+    uint64_t type; /* AttributeProto.AttributeType; 0: not given */
+} AttrSlice;
+typedef struct NodeIndex {
+    Slice whole, name, type, domain; /* contents of NodeProto */
+    int nin, nout, nattr;
+    Slice *in, *out;
+    AttrSlice *attr;
+} NodeIndex;
+
+bool index_file(Arena *, Slice file, const char *place, FileIndex *, Error *);
+bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);
+bool index_node(Arena *, Wire *message, NodeIndex *);
+#endif

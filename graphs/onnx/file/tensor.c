@@ -1,0 +1,176 @@
+/* tensor.c -- TensorProto by the wire walker. raw_data stays where it is. The typed arrays
+   (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
+   width; they are converted into the bytes that raw_data would have. */
+#include "graphs/onnx/file/tensor.h"
+#include <string.h>
+
+enum {
+    T_DIMS = 1,
+    T_TYPE = 2,
+    T_SEGMENT = 3,
+    T_FLOAT = 4,
+    T_INT32 = 5,
+    T_STRING = 6,
+    T_INT64 = 7,
+    T_NAME = 8,
+    T_RAW = 9,
+    T_DOUBLE = 10,
+    T_UINT64 = 11,
+    T_EXTERNAL = 13,
+    T_LOCATION = 14
+};
+
+size_t tensor_size(DType d, int64_t count) {
+    return ((size_t)count * (size_t)dtype_bits(d) + 7) / 8;
+}
+
+typedef struct Numbers {
+    Slice packed;
+    bool one;
+    uint64_t value;
+    WireKind kind;
+} Numbers;
+static Numbers numbers_of(const Field *f, WireKind kind) {
+    return f->kind == WIRE_BYTES ? (Numbers){.packed = f->bytes, .kind = kind}
+                                 : (Numbers){.one = true, .value = f->value, .kind = kind};
+}
+
+/* The next number of a repeated field, whether it is packed or not. */
+static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
+    if (s->one) return *out = s->value, s->one = false, true;
+    if (!s->packed.n) return false;
+    size_t width = s->kind == WIRE_FIXED32 ? 4 : 8, n = 0;
+    *out = 0;
+    if (s->kind == WIRE_VARINT) {
+        for (int shift = 0;; shift += 7, n++) {
+            if (n == s->packed.n || shift > 63)
+                return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+            *out |= (uint64_t)(s->packed.at[n] & 127) << shift;
+            if (!(s->packed.at[n] & 128)) break;
+        }
+        n++;
+    } else {
+        if (s->packed.n < width)
+            return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+        for (; n < width; n++) *out |= (uint64_t)s->packed.at[n] << (8 * n);
+    }
+    s->packed.at += n, s->packed.n -= n;
+    return true;
+}
+
+static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
+    Numbers s = numbers_of(f, WIRE_VARINT);
+    for (uint64_t v; number_next(w, &s, &v); t->rank++) {
+        if ((t->rank & (t->rank + 1)) == 0) {
+            int64_t *dims = ARENA_NEW(a, int64_t, 2 * t->rank + 2);
+            if (t->rank) memcpy(dims, t->dims, sizeof *dims * (size_t)t->rank);
+            t->dims = dims;
+        }
+        ((int64_t *)(uintptr_t)t->dims)[t->rank] = (int64_t)v;
+        if ((int64_t)v < 0) return wire_fail(w, f->whole.at, "a tensor with a negative size");
+        if (__builtin_mul_overflow(t->count, (int64_t)v, &t->count) || t->count > INT64_MAX / 16)
+            return wire_fail(w, f->whole.at, "a tensor of absurd size");
+    }
+    return !w->failed;
+}
+
+static bool add_external(Wire w, Tensor *t) {
+    Slice key = {0}, value = {0};
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
+        if (f.number == 2 && wire_want(&w, &f, WIRE_BYTES)) value = f.bytes;
+    }
+    if (slice_is(key, "location")) t->location = value;
+    if (slice_is(key, "offset")) t->offset = value;
+    if (slice_is(key, "length")) t->length = value;
+    return !w.failed;
+}
+
+bool tensor_read(Arena *a, Wire w, Tensor *t) {
+    *t = (Tensor){.count = 1, .message = w.rest};
+    bool external = false;
+    Wire start = w;
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == T_DIMS && !add_dims(a, &w, &f, t)) return false;
+        if (f.number == T_TYPE && wire_want(&w, &f, WIRE_VARINT))
+            t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
+        if (f.number == T_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
+        if (f.number == T_RAW && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
+        if (f.number == T_EXTERNAL && wire_want(&w, &f, WIRE_BYTES) &&
+            !add_external(wire_inner(&w, f.bytes), t))
+            return false;
+        if (f.number == T_LOCATION && wire_want(&w, &f, WIRE_VARINT)) external = f.value == 1;
+        if (f.number == T_SEGMENT)
+            return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer has");
+    }
+    t->bad_type = t->dtype == DT_NONE;
+    if (external && !t->location.at)
+        return wire_fail(&start, start.rest.at,
+                         "a tensor with external data but without its location");
+    if (!external) t->location = (Slice){0};
+    return !w.failed;
+}
+
+bool tensor_type(World *w, const Tensor *t, Type *out) {
+    *out = (Type){.dtype = t->dtype};
+    if (t->rank > RANK_MAX || t->bad_type) return false;
+    out->known = true;
+    out->dim.n = t->rank;
+    for (int i = 0; i < t->rank; i++) out->dim.v[i] = poly_int(w, t->dims[i]);
+    return true;
+}
+
+/* Bytes that one entry of a typed array stands for: complex numbers are two entries, types below 8
+   bits stand packed in bytes. */
+static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
+    int bits = dtype_bits(d);
+    *kind = WIRE_VARINT, *width = bits < 8 ? 1 : (size_t)bits / 8;
+    if (d == DT_FLOAT || d == DT_COMPLEX64)
+        return *number = T_FLOAT, *kind = WIRE_FIXED32, *width = 4, true;
+    if (d == DT_DOUBLE || d == DT_COMPLEX128)
+        return *number = T_DOUBLE, *kind = WIRE_FIXED64, *width = 8, true;
+    if (d == DT_INT64) return *number = T_INT64, true;
+    if (d == DT_UINT32 || d == DT_UINT64) return *number = T_UINT64, true;
+    return *number = T_INT32, bits > 0;
+}
+
+bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
+    size_t want = tensor_size(t->dtype, t->count), have = 0, width = 0;
+    uint32_t number = 0;
+    WireKind kind = WIRE_VARINT;
+    Wire w = wire_inner(at, t->message);
+    if (t->raw.at || !want) {
+        *out = (Slice){t->raw.at ? t->raw.at : t->message.at, t->raw.n};
+        return t->raw.n == want ||
+               wire_fail(&w, t->message.at,
+                         "a tensor whose raw_data has another length than its sizes say");
+    }
+    if (!field_of(t->dtype, &number, &kind, &width))
+        return wire_fail(&w, t->message.at, "a tensor without numbers");
+    if (want / width > 16 * t->message.n + 16)
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+    unsigned char *bytes = arena_alloc_raw(a, want);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number != number) continue;
+        Numbers s = numbers_of(&f, kind);
+        for (uint64_t v; number_next(&w, &s, &v); have += width) {
+            if (have + width > want)
+                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes say");
+            for (size_t i = 0; i < width; i++) bytes[have + i] = (unsigned char)(v >> (8 * i));
+        }
+    }
+    *out = (Slice){bytes, want};
+    if (!w.failed && have != want)
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+    return !w.failed;
+}
+
+void tensor_put(Text *out, const char *name, const Type *type, const int64_t *dims,
+                const void *bytes, size_t n) {
+    for (int i = 0; i < type->dim.n; i++) wire_put_int(out, T_DIMS, (uint64_t)dims[i]);
+    wire_put_int(out, T_TYPE, (uint64_t)type->dtype);
+    if (name) wire_put_bytes(out, T_NAME, name, strlen(name));
+    if (bytes) wire_put_bytes(out, T_RAW, bytes, n);
+}
+
+void tensor_put_length(Text *out, size_t n) { wire_put_length(out, T_RAW, n); }

@@ -1,0 +1,34 @@
+/* tensor.h -- TensorProto in and out without copying weights: element type, sizes and bytes,
+   wherever they stand. */
+#ifndef ISOMER_ONNX_TENSOR_H
+#define ISOMER_ONNX_TENSOR_H
+#include "graphs/onnx/file/wire.h"
+#include "ops/core/type.h"
+
+typedef struct Tensor {
+    Slice name, raw;
+    DType dtype;
+    int rank;
+    const int64_t *dims;
+    int64_t count; /* number of elements */
+    Slice location, offset,
+        length;    /* external data: texts of the file; location.at == NULL: not external */
+    bool bad_type; /* an element type that this library does not know: opaque */
+    Slice message;
+} Tensor;
+
+/* Reads the header. E_INVALID: sizes negative or too large, a field of another kind. */
+bool tensor_read(Arena *, Wire message, Tensor *);
+/* Its elements as bytes, little-endian, row by row: a slice of the file where they are raw, else
+   converted into the arena. Strings and external data are not read here. E_INVALID: their number
+   does not fit the sizes. */
+bool tensor_bytes(Arena *, const Tensor *, const Wire *at, Slice *out);
+/* false: more than RANK_MAX axes or an unknown element type. */
+bool tensor_type(World *, const Tensor *, Type *);
+/* Bytes of that many elements, types below 8 bits packed. */
+size_t tensor_size(DType, int64_t count);
+/* What precedes the n bytes of its elements, where they are not put along. */
+void tensor_put_length(Text *, size_t n);
+void tensor_put(Text *, const char *name, const Type *, const int64_t *dims, const void *bytes,
+                size_t n); /* contents of a TensorProto with raw_data; bytes NULL: without */
+#endif

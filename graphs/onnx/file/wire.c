@@ -1,0 +1,152 @@
+/* wire.c -- the walker and the few functions that write fields. Invariant: `rest` lies inside the
+   message it was made for, so a length is believed only after it was compared with what is left;
+   the walker never reads past the slice, whatever the bytes are. */
+#include "graphs/onnx/file/wire.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool file_map(const char *path, Slice *out, Error *e) {
+    *out = (Slice){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
+    if (fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot be opened: %s", strerror(errno));
+    struct stat st;
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    void *at = regular && st.st_size > 0
+                   ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                   : NULL;
+    int why = errno;
+    close(fd);
+    if (!regular) return error_set(e, E_ENVIRONMENT, path, "is not a regular file");
+    if (at == MAP_FAILED)
+        return error_set(e, E_ENVIRONMENT, path, "cannot be mapped: %s", strerror(why));
+    *out = (Slice){at, (size_t)st.st_size};
+    return true;
+}
+
+void file_unmap(Slice s) {
+    if (s.n) munmap((void *)(uintptr_t)s.at, s.n);
+}
+
+/* Mapped for reading only: nothing can be lost. */
+void file_rest(Slice s) {
+    if (s.n) madvise((void *)(uintptr_t)s.at, s.n, MADV_DONTNEED);
+}
+
+Wire wire_new(Slice message, const unsigned char *file, const char *place, Error *e) {
+    return (Wire){.rest = message, .file = file, .place = place, .error = e};
+}
+
+Wire wire_inner(const Wire *w, Slice message) {
+    return wire_new(message, w->file, w->place, w->error);
+}
+
+bool wire_fail(Wire *w, const unsigned char *at, const char *what) {
+    w->failed = true;
+    return error_set(w->error, E_INVALID, w->place, "byte %zu: %s",
+                     at ? (size_t)(at - w->file) : (size_t)0, what);
+}
+
+static bool take_varint(Wire *w, uint64_t *out) {
+    *out = 0;
+    const unsigned char *start = w->rest.at;
+    for (int shift = 0; shift < 70; shift += 7) {
+        if (!w->rest.n) return wire_fail(w, start, "the file ends inside a number");
+        unsigned char byte = *w->rest.at++;
+        w->rest.n--;
+        if (shift == 63 && byte > 1) break;
+        *out |= (uint64_t)(byte & 127) << shift;
+        if (!(byte & 128)) return true;
+    }
+    return wire_fail(w, start, "a number of more than 64 bits");
+}
+
+static bool take_fixed(Wire *w, unsigned bytes, uint64_t *out) {
+    *out = 0;
+    if (w->rest.n < bytes)
+        return wire_fail(w, w->rest.at, "the file ends inside a fixed-size number");
+    for (unsigned i = 0; i < bytes; i++) *out |= (uint64_t)w->rest.at[i] << (8 * i);
+    w->rest.at += bytes, w->rest.n -= bytes;
+    return true;
+}
+
+static bool take_bytes(Wire *w, Slice *out) {
+    const unsigned char *start = w->rest.at;
+    uint64_t n;
+    if (!take_varint(w, &n)) return false;
+    if (n > w->rest.n)
+        return wire_fail(w, start, "a length that is more than what is left (truncated file?)");
+    *out = (Slice){w->rest.at, (size_t)n};
+    w->rest.at += n, w->rest.n -= (size_t)n;
+    return true;
+}
+
+bool wire_next(Wire *w, Field *f) {
+    if (w->failed || !w->rest.n) return false;
+    const unsigned char *start = w->rest.at;
+    uint64_t tag;
+    if (!take_varint(w, &tag)) return false;
+    *f = (Field){.number = (uint32_t)(tag >> 3), .kind = (WireKind)(tag & 7)};
+    if (tag >> 3 == 0 || tag >> 3 > 536870911)
+        return wire_fail(w, start, "not a field of a protobuf message");
+    bool ok = false;
+    if (f->kind == WIRE_VARINT) ok = take_varint(w, &f->value);
+    else if (f->kind == WIRE_FIXED64) ok = take_fixed(w, 8, &f->value);
+    else if (f->kind == WIRE_FIXED32) ok = take_fixed(w, 4, &f->value);
+    else if (f->kind == WIRE_BYTES) ok = take_bytes(w, &f->bytes);
+    else ok = wire_fail(w, start, "a wire type that ONNX does not use");
+    f->whole = (Slice){start, (size_t)(w->rest.at - start)};
+    return ok;
+}
+
+bool wire_want(Wire *w, const Field *f, WireKind kind) {
+    return f->kind == kind ||
+           wire_fail(w, f->whole.at, "a field of another wire type than the format says");
+}
+
+bool slice_is(Slice s, const char *text) {
+    return s.n == strlen(text) && (!s.n || memcmp(s.at, text, s.n) == 0);
+}
+bool slice_equal(Slice a, Slice b) { return a.n == b.n && (!a.n || memcmp(a.at, b.at, a.n) == 0); }
+
+static void put_varint(Text *t, uint64_t v) {
+    char byte[10];
+    size_t n = 0;
+    for (; v > 127; v >>= 7) byte[n++] = (char)(unsigned char)(v | 128);
+    byte[n++] = (char)v;
+    text_bytes(t, byte, n);
+}
+
+void wire_put_int(Text *t, uint32_t number, uint64_t value) {
+    put_varint(t, (uint64_t)number << 3 | WIRE_VARINT);
+    put_varint(t, value);
+}
+
+void wire_put_length(Text *t, uint32_t number, size_t bytes) {
+    put_varint(t, (uint64_t)number << 3 | WIRE_BYTES);
+    put_varint(t, bytes);
+}
+
+void wire_put_bytes(Text *t, uint32_t number, const void *bytes, size_t n) {
+    wire_put_length(t, number, n);
+    text_bytes(t, bytes, n);
+}
+
+static void put_head(Pieces *out, uint32_t number, size_t n) {
+    Text t = text_new(out->arena);
+    wire_put_length(&t, number, n);
+    pieces_add(out, t.data, t.size);
+}
+
+void wire_put_slice(Pieces *out, uint32_t number, const void *at, size_t n) {
+    put_head(out, number, n);
+    pieces_add(out, at, n);
+}
+
+void wire_put_pieces(Pieces *out, uint32_t number, const Pieces *inner) {
+    put_head(out, number, inner->size);
+    pieces_append(out, inner);
+}

@@ -1,0 +1,416 @@
+/* control.c -- If, Loop and Scan where data is at hand (running): a condition is computed first,
+   then the nodes of the branch that is taken, or of every turn of the loop, become nodes of the
+   graph itself. So a turn may have other sizes than the one before, and what runs is one plan. What
+   a long loop carries is computed turn by turn and goes on as a constant, so that no turn costs
+   more than the first. Without data these operators are opaque. Invariant: a body sees its own
+   names and, through the node's captured inputs, those of the graphs around it; what it defines is
+   seen by nobody else. */
+#include "graphs/onnx/import/import.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+enum { TURNS_KEPT = 32, TURNS_MAX = 1 << 16 };
+
+typedef struct Body { /* a subgraph, read once */
+    Import *s;
+    GraphIndex g;
+    OnnxNode *node;
+    NameId *in, *out;
+    NameId *weight;
+    Value *content;
+    Error error;
+} Body;
+
+typedef struct Scope { /* names of one turn and what they are now */
+    int n, room;
+    NameId *name;
+    Value *value;
+} Scope;
+
+static bool failed(Body *b) {
+    return import_fail(b->s, "%s",
+                       b->error.kind ? b->error.reason : "a subgraph that cannot be read");
+}
+static Wire walker(Body *b, Slice s) {
+    return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
+}
+
+static void bind(Import *s, Scope *c, NameId name, Value v) {
+    int room = c->room;
+    ARENA_GROW(s->w->arena, c->name, room, c->n + 1);
+    ARENA_GROW(s->w->arena, c->value, c->room, c->n + 1);
+    c->name[c->n] = name, c->value[c->n++] = v;
+}
+
+static bool find(Import *s, const Scope *c, NameId name, Value *out) {
+    *out = 0;
+    for (int k = c->n; name && k-- > 0;)
+        if (c->name[k] == name) return *out = c->value[k], true;
+    return !name ||
+           import_fail(s, "a subgraph uses '%s', which nothing makes", s->m->name[name].text);
+}
+
+/* ---- reading */
+
+static NameId used_name(Body *b, Slice text) {
+    NameId id = name_id(b->s->m, text, &b->error);
+    if (id) b->s->m->name[id].used = true;
+    return id;
+}
+
+static bool info_names(Body *b, const SliceList *list, NameId **out) {
+    *out = ARENA_NEW(b->s->w->arena, NameId, list->n);
+    for (int k = 0; k < list->n; k++) {
+        Wire w = walker(b, list->v[k]);
+        for (Field f; wire_next(&w, &f);)
+            if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) (*out)[k] = used_name(b, f.bytes);
+        if (w.failed || !(*out)[k]) return failed(b);
+    }
+    return true;
+}
+
+static bool read_weights(Body *b) {
+    int n = b->g.initializer.n;
+    if (b->g.sparse.n) return import_fail(b->s, "a subgraph with sparse tensors");
+    b->weight = ARENA_NEW(b->s->w->arena, NameId, n),
+    b->content = ARENA_NEW(b->s->w->arena, Value, n);
+    for (int k = 0; k < n; k++) {
+        Tensor t;
+        if (!tensor_read(b->s->w->arena, walker(b, b->g.initializer.v[k]), &t)) return failed(b);
+        b->weight[k] = name_id(b->s->m, t.name, &b->error);
+        if (!tensor_constant(b->s->m, &t, &b->content[k], &b->error)) return failed(b);
+        if (!b->content[k])
+            return import_fail(b->s, "a subgraph with a tensor that is no constant of ours");
+    }
+    return true;
+}
+
+static bool read_node(Body *b, int k) {
+    Model *m = b->s->m;
+    Arena *a = b->s->w->arena;
+    OnnxNode *n = &b->node[k];
+    Wire w = walker(b, b->g.node.v[k]);
+    if (!index_node(a, &w, &n->x)) return failed(b);
+    n->inner = true;
+    n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
+    n->domain = slice_text(a, n->x.domain);
+    n->version = model_opset(m, n->x.domain),
+    n->call = around_is_function(m, n->x.domain, n->x.type);
+    n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
+    for (int j = 0; j < n->x.nin; j++) n->in[j] = used_name(b, n->x.in[j]);
+    for (int j = 0; j < n->x.nout; j++) n->out[j] = name_id(m, n->x.out[j], &b->error);
+    if (!subgraph_captures(m, n, &b->error)) return failed(b);
+    for (int j = 0; j < n->ncapture; j++) m->name[n->capture[j]].used = true;
+    return b->error.kind == E_NONE || failed(b);
+}
+
+static bool body_read(Import *s, const char *attribute, Body *b) {
+    Slice graph = {0};
+    *b = (Body){.s = s};
+    for (int k = 0; k < s->n->x.nattr; k++)
+        if (slice_is(s->n->x.attr[k].name, attribute) && s->n->x.attr[k].graph.n == 1)
+            graph = s->n->x.attr[k].graph.v[0];
+    if (!graph.at) return import_fail(s, "it has no subgraph %s", attribute);
+    Wire w = walker(b, graph);
+    if (!index_graph(s->w->arena, &w, 1, &b->g)) return failed(b);
+    b->node = ARENA_NEW(s->w->arena, OnnxNode, b->g.node.n);
+    if (!info_names(b, &b->g.input, &b->in) || !info_names(b, &b->g.output, &b->out) ||
+        !read_weights(b))
+        return false;
+    for (int k = 0; k < b->g.node.n; k++)
+        if (!read_node(b, k)) return false;
+    return true;
+}
+
+/* ---- one turn */
+
+static bool turn_node(Body *b, Scope *c, const OnnxNode *read) {
+    Import *s = b->s;
+    OnnxNode *n = arena_copy(s->w->arena, read, sizeof *read);
+    int nin = n->x.nin + n->ncapture;
+    Value *in = ARENA_NEW(s->w->arena, Value, nin), *out = ARENA_NEW(s->w->arena, Value, n->x.nout);
+    const char *why;
+    for (int k = 0; k < nin; k++)
+        if (!find(s, c, k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin], &in[k])) return false;
+    normalize_node(s->m, n, in, out, &why);
+    if (why)
+        return import_fail(s, "inside: %s%s%s: %s", n->name, n->name[0] ? " " : "", n->type, why);
+    for (int k = 0; k < n->x.nout; k++)
+        if (n->out[k]) bind(s, c, n->out[k], out[k]);
+    return true;
+}
+
+static bool turn(Body *b, int nin, const Value in[], Value out[]) {
+    Import *s = b->s;
+    Scope c = {0};
+    if (nin != b->g.input.n)
+        return import_fail(s, "a subgraph of %d inputs where %d are given", b->g.input.n, nin);
+    for (int k = 0; k < s->n->ncapture; k++) bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
+    for (int k = 0; k < b->g.initializer.n; k++) bind(s, &c, b->weight[k], b->content[k]);
+    for (int k = 0; k < nin; k++) bind(s, &c, b->in[k], in[k]);
+    for (int k = 0; k < b->g.node.n; k++)
+        if (!turn_node(b, &c, &b->node[k])) return false;
+    for (int k = 0; k < b->g.output.n; k++)
+        if (!find(s, &c, b->out[k], &out[k])) return false;
+    return true;
+}
+
+/* What stands for v from here on: itself, or behind many turns its contents. */
+static bool settle(Import *s, int64_t turns, Value *v) {
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (turns < TURNS_KEPT || !*v || constant_get(s->w, *v, NULL, NULL)) return true;
+    if (!import_data(s, *v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n))
+        return import_fail(s, "what a long loop carries cannot be computed");
+    *v = constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, n)));
+    return true;
+}
+
+/* ---- values */
+
+static Value number(Import *s, DType d, int64_t v) {
+    Type t = {.dtype = d, .known = true};
+    void *bytes = arena_alloc(s->w->arena, 8);
+    element_set_integer(d, bytes, 0, v);
+    return constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(d, 1)));
+}
+
+static bool element_of(Import *s, Value v, int64_t *out) {
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1)
+        return import_fail(s, "a condition or number of turns that cannot be computed here");
+    return *out = element_integer(t.dtype, bytes, 0), true;
+}
+
+static bool axis_list(Import *s, const char *name, int n, int64_t out[]) {
+    Their t;
+    PolyList list;
+    for (int k = 0; k < n; k++) out[k] = 0;
+    if (!their(s, name, &t)) return true;
+    if (!their_list(&t, &list, s) || list.n != n)
+        return import_fail(s, "%s of another length", name);
+    for (int k = 0; k < n; k++)
+        if (!number_at(s, list, k, &out[k])) return false;
+    return true;
+}
+
+/* Element t along an axis, without that axis. */
+static Value pick(Import *s, Value x, int axis, int64_t t) {
+    Dims d = value_type(s->w, x)->dim, rest = {0};
+    Poly start[RANK_MAX] = {0};
+    for (int k = 0; k < d.n; k++) {
+        if (k == axis) d.v[k] = poly_int(s->w, 1), start[k] = poly_int(s->w, t);
+        else rest.v[rest.n++] = d.v[k], start[k] = poly_int(s->w, 0);
+    }
+    Value y = node_call(s->w, &op_slice, 1, &x, "starts", (PolyList){d.n, start}, "sizes",
+                        (PolyList){d.n, d.v});
+    return y ? reshape_to(s, y, rest) : 0;
+}
+
+/* n values of one type as one, along a new axis; of none the type is what the subgraph says of
+   output `from`. */
+static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis) {
+    Type t;
+    if (!n) {
+        if (!value_info_type(s->m, b->g.output.v[from], "", false, &t, &b->error) || !t.known ||
+            t.dim.n >= RANK_MAX)
+            return import_fail(s, "a loop of no turns, whose results have no stated sizes"), 0;
+    } else t = *value_type(s->w, v[0]);
+    if (t.dim.n >= RANK_MAX) return import_fail(s, "more than 8 axes"), 0;
+    if (axis < 0) axis += t.dim.n + 1;
+    if (axis < 0 || axis > t.dim.n) return import_fail(s, "axis out of range"), 0;
+    for (int k = t.dim.n++; k > (int)axis; k--) t.dim.v[k] = t.dim.v[k - 1];
+    t.dim.v[axis] = poly_int(s->w, n ? 1 : 0);
+    Poly where = poly_int(s->w, axis);
+    if (!n) {
+        for (int k = 0; k < t.dim.n; k++)
+            if (!poly_constant(s->w, t.dim.v[k], &axis)) t.dim.v[k] = poly_int(s->w, 0);
+        return constant_make(s->w, &t, blob_put(s->w, "", 0));
+    }
+    for (int k = 0; k < n; k++)
+        if (!v[k] || value_type(s->w, v[k])->dim.n + 1 != t.dim.n ||
+            !(v[k] = reshape_to(s, v[k], t.dim)))
+            return import_fail(s, "results of other sizes in every turn"), 0;
+    Value y = n == 1 ? v[0]
+                     : node_call(s->w, &op_concat, n, v, "axis", (PolyList){1, &where}, NULL,
+                                 (PolyList){0});
+    if (!y) import_fail(s, "results of other sizes in every turn");
+    return y;
+}
+
+/* ---- the three */
+
+static bool take_if(Import *s, Value out[]) {
+    int64_t condition;
+    Body b;
+    if (s->nin != 1 || !element_of(s, s->in[0], &condition))
+        return import_fail(s, "a condition that is missing");
+    if (!body_read(s, condition ? "then_branch" : "else_branch", &b)) return false;
+    if (b.g.output.n != s->n->x.nout)
+        return import_fail(s, "a branch with another number of results");
+    return turn(&b, 0, NULL, out);
+}
+
+typedef struct Turns { /* a loop under way */
+    Import *s;
+    Body b;
+    int nstate, nscan; /* values carried, values gathered */
+    Value *in, *out;   /* of one turn */
+    int64_t n, room;
+    Value **gathered; /* [scan][turn] */
+} Turns;
+
+static bool turns_new(Turns *l, Import *s, int nin, int nstate, int first_out) {
+    Arena *a = s->w->arena;
+    *l = (Turns){.s = s, .nstate = nstate};
+    if (!body_read(s, "body", &l->b)) return false;
+    l->nscan = l->b.g.output.n - first_out - nstate;
+    if (l->nscan < 0 || s->n->x.nout > nstate + l->nscan)
+        return import_fail(s, "a body with another number of results");
+    l->in = ARENA_NEW(a, Value, nin), l->out = ARENA_NEW(a, Value, l->b.g.output.n),
+    l->gathered = ARENA_NEW(a, Value *, l->nscan);
+    return true;
+}
+
+static void turns_grow(Turns *l) {
+    int64_t room = l->room;
+    for (int k = 0; k < l->nscan; k++) {
+        room = l->room;
+        ARENA_GROW(l->s->w->arena, l->gathered[k], room, l->n + 1);
+    }
+    l->room = room;
+}
+
+/* One more turn; states are inputs from `at` on, and outputs from `from` on. */
+static bool turns_next(Turns *l, int nin, int at, int from) {
+    if (l->n == TURNS_MAX) return import_fail(l->s, "a loop of more than %d turns", TURNS_MAX);
+    if (!turn(&l->b, nin, l->in, l->out)) return false;
+    if (l->n == l->room) turns_grow(l);
+    for (int k = 0; k < l->b.g.output.n; k++)
+        if (!settle(l->s, l->n, &l->out[k])) return false;
+    for (int k = 0; k < l->nstate; k++) l->in[at + k] = l->out[from + k];
+    for (int k = 0; k < l->nscan; k++) l->gathered[k][l->n] = l->out[from + l->nstate + k];
+    l->n++;
+    return true;
+}
+
+static bool take_loop(Import *s, Value out[]) {
+    Turns l;
+    int nstate = s->nin > 2 ? s->nin - 2 : 0;
+    int64_t most = INT64_MAX, go = 1;
+    bool counted = s->nin > 0 && s->in[0], asked = s->nin > 1 && s->in[1];
+    if ((counted && !element_of(s, s->in[0], &most)) || (asked && !element_of(s, s->in[1], &go)))
+        return false;
+    if (!turns_new(&l, s, nstate + 2, nstate, 1)) return false;
+    for (int k = 0; k < nstate; k++) l.in[k + 2] = s->in[k + 2];
+    while (go && l.n < most) {
+        l.in[0] = number(s, DT_INT64, l.n), l.in[1] = number(s, DT_BOOL, 1);
+        if (!turns_next(&l, nstate + 2, 2, 1)) return false;
+        if (l.out[0] != l.in[1] && !element_of(s, l.out[0], &go)) return false;
+    }
+    for (int k = 0; k < nstate && k < s->n->x.nout; k++) out[k] = l.in[k + 2];
+    for (int k = 0; k + nstate < s->n->x.nout; k++)
+        if (!(out[nstate + k] = stack(s, &l.b, 1 + nstate + k, (int)l.n, l.gathered[k], 0)))
+            return false;
+    return true;
+}
+
+static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64_t *length) {
+    *length = -1;
+    for (int k = 0; k < n; k++) {
+        const Type *t = import_type(s, x[k]);
+        int64_t size;
+        if (!t) return false;
+        if (axis[k] < 0) axis[k] += t->dim.n;
+        if (axis[k] < 0 || axis[k] >= t->dim.n || !poly_constant(s->w, t->dim.v[axis[k]], &size))
+            return import_fail(s, "a scan along an axis that is out of range or of no known size");
+        if (*length >= 0 && *length != size)
+            return import_fail(s, "scanned inputs of different lengths");
+        *length = size;
+    }
+    return true;
+}
+
+/* From version 9 on. `values` are the states, then what is scanned. */
+static bool scan(Import *s, Value values[], int nin, Value out[]) {
+    Turns l;
+    Their t;
+    int64_t length;
+    if (!their(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin || t.i > 64)
+        return import_fail(s, "num_scan_inputs is missing or wrong");
+    int n = (int)t.i, nstate = nin - n;
+    int64_t in_axis[64], in_back[64];
+    if (!turns_new(&l, s, nin, nstate, 0)) return false;
+    int64_t *out_axis = ARENA_NEW(s->w->arena, int64_t, l.nscan),
+            *out_back = ARENA_NEW(s->w->arena, int64_t, l.nscan);
+    if (!axis_list(s, "scan_input_axes", n, in_axis) ||
+        !axis_list(s, "scan_output_axes", l.nscan, out_axis))
+        return false;
+    if (!axis_list(s, s->n->version < 9 ? "directions" : "scan_input_directions", n, in_back) ||
+        !axis_list(s, "scan_output_directions", l.nscan, out_back) ||
+        !scan_length(s, n, values + nstate, in_axis, &length))
+        return false;
+    memcpy(l.in, values, sizeof *values * (size_t)nstate);
+    while (l.n < length) {
+        for (int k = 0; k < n; k++)
+            if (!(l.in[nstate + k] = pick(s, values[nstate + k], (int)in_axis[k],
+                                          in_back[k] ? length - 1 - l.n : l.n)))
+                return false;
+        if (!turns_next(&l, nin, 0, 0)) return false;
+    }
+    for (int k = 0; k < nstate && k < s->n->x.nout; k++) out[k] = l.in[k];
+    for (int k = 0; k + nstate < s->n->x.nout; k++) {
+        Value *v = l.gathered[k];
+        for (int64_t i = 0; out_back[k] && i < l.n / 2; i++) {
+            Value swap = v[i];
+            v[i] = v[l.n - 1 - i], v[l.n - 1 - i] = swap;
+        }
+        if (!(out[nstate + k] = stack(s, &l.b, nstate + k, (int)l.n, v, out_axis[k]))) return false;
+    }
+    return true;
+}
+
+/* Version 8: every input has a leading axis of batches, which are scanned one by one; lengths of
+   single sequences are not for us. */
+static bool scan_batches(Import *s, Value out[]) {
+    const Type *x = s->nin > 1 ? import_type(s, s->in[s->nin - 1]) : NULL;
+    int64_t batches;
+    Body b;
+    if (!x || s->in[0] || !x->dim.n || !poly_constant(s->w, x->dim.v[0], &batches) || batches < 1)
+        return import_fail(s, "a scan of batches with lengths of their own, or of none");
+    Value *in = ARENA_NEW(s->w->arena, Value, s->nin),
+          **one = ARENA_NEW(s->w->arena, Value *, batches);
+    Value *same = ARENA_NEW(s->w->arena, Value, batches);
+    for (int64_t j = 0; j < batches; j++) {
+        one[j] = ARENA_NEW(s->w->arena, Value, s->n->x.nout);
+        for (int k = 1; k < s->nin; k++)
+            if (!import_type(s, s->in[k]) || !(in[k - 1] = pick(s, s->in[k], 0, j)))
+                return import_fail(s, "an input without batches");
+        if (!scan(s, in, s->nin - 1, one[j])) return false;
+    }
+    if (!body_read(s, "body", &b)) return false;
+    for (int k = 0; k < s->n->x.nout; k++) {
+        for (int64_t j = 0; j < batches; j++) same[j] = one[j][k];
+        if (!(out[k] = stack(s, &b, k, (int)batches, same, 0))) return false;
+    }
+    return true;
+}
+
+static bool take_scan(Import *s, Value out[]) {
+    if (s->n->version < 9) return scan_batches(s, out);
+    return scan(s, arena_copy(s->w->arena, s->in, sizeof(Value) * (size_t)s->nin), s->nin, out);
+}
+
+bool control_import(Import *s, Value out[]) {
+    static const struct {
+        const char *type;
+        bool (*take)(Import *, Value out[]);
+    } table[] = {{"If", take_if}, {"Loop", take_loop}, {"Scan", take_scan}};
+    if (!s->m->open.value || s->n->x.domain.n) return import_fail(s, "it has a subgraph");
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (!strcmp(s->n->type, table[k].type)) return table[k].take(s, out);
+    return import_fail(s, "it has a subgraph");
+}

@@ -1,0 +1,105 @@
+/* infer_branch.c -- an If whose condition depends on sizes or data, and whose branches give results
+   of different ranks, may still be decided: where one branch makes a node that always runs meet a
+   rank that ONNX does not allow it (an LSTM of four axes), no run that ends takes that branch. So a
+   model of recorded speech that squeezes an axis "if it is 1" and then needs it squeezed is read as
+   the model that squeezes. Each branch is tried in a World of its own: put in the If's place, what
+   that decides inlined too, then nodes are looked at. Soundness: the other branch stays in the
+   file, with whatever it demands itself; runs that would have failed may fail elsewhere, all others
+   are the same. */
+#include "graphs/fold.h"
+#include "graphs/onnx/model.h"
+#include "graphs/world.h"
+#include <string.h>
+
+enum { ROUNDS = 8, SMALL = 1 << 16, FILE_MOST = 1 << 28 };
+
+/* Is there a node that contributes to an output and cannot run? */
+static bool stuck(Model *m) {
+    bool *needed = ARENA_NEW(m->w->arena, bool, m->room), found = false;
+    for (int k = 0; k < m->graph.nout; k++) needed[m->output[k]] = true;
+    for (int i = m->nnode - 1; i >= 0; i--) {
+        const OnnxNode *n = &m->node[i];
+        bool live = false;
+        for (int k = 0; k < n->x.nout; k++) live |= n->out[k] && needed[n->out[k]];
+        for (int k = 0; live && k < n->x.nin; k++) needed[n->in[k]] = true;
+        for (int k = 0; live && k < n->ncapture; k++) needed[n->capture[k]] = true;
+        found |= live && n->impossible;
+    }
+    return found;
+}
+
+typedef struct Attempt { /* what is freed when memory runs out on the way */
+    Escape escape;
+    Arena *arena;
+    World *w;
+    Model *model;
+} Attempt;
+
+static void attempt_end(Attempt *t) {
+    model_close(t->model);
+    world_free(t->w);
+    t->model = NULL, t->w = NULL;
+}
+
+/* Reads this file and what its decided Ifs make of it, round after round, until nothing is decided
+   any more. */
+static bool runs(Attempt *t, const Model *like, const Pieces *file) {
+    const char *bytes = pieces_join(file, t->arena);
+    size_t n = file->size;
+    bool again = true, possible = true;
+    for (int round = 0; again && possible && round < ROUNDS; round++) {
+        Error e = {0};
+        Graph folded;
+        ValueMap map;
+        Pieces next;
+        t->w = graph_world_new(&t->escape, 0);
+        t->model = model_open_values(
+            t->w, like->path, &(OpenValues){.bytes = bytes, .nbytes = n, .beside = like->folder},
+            &e);
+        possible = !t->model || !stuck(t->model);
+        again = t->model && possible &&
+                graph_fold(t->w, t->arena, model_graph(t->model), SMALL, &folded, &map, &e) &&
+                inline_branch(t->model, &map, t->arena, -1, false, &next);
+        if (again) bytes = pieces_join(&next, t->arena), n = next.size;
+        attempt_end(t);
+    }
+    return possible;
+}
+
+/* False: memory ran out; the reason is in t->escape. */
+static bool try_both(Attempt *t, const Model *like, const Pieces file[2], bool possible[2]) {
+    if (setjmp(t->escape.here)) return false;
+    t->arena = arena_new(&t->escape, 0);
+    for (int taken = 0; taken < 2; taken++)
+        possible[taken] = !file[taken].size || runs(t, like, &file[taken]);
+    return true;
+}
+
+static bool open_rank(const Model *m, const OnnxNode *n) {
+    for (int k = 0; k < n->x.nout; k++)
+        if (n->out[k] && !value_type(m->w, m->name[n->out[k]].value)->known) return true;
+    return false;
+}
+
+int branch_forced(Model *m, int node) {
+    const OnnxNode *n = &m->node[node];
+    Escape *escape = arena_escape(m->w->arena);
+    bool possible[2] = {true, true};
+    Pieces file[2];
+    ValueMap none = {0};
+    if (strcmp(n->type, "If") || n->x.domain.n || n->x.nin != 1 || m->x.bytes.n > FILE_MOST ||
+        !open_rank(m, n))
+        return -1;
+    for (int taken = 0; taken < 2; taken++)
+        if (!inline_branch(m, &none, m->w->arena, node, taken, &file[taken]))
+            file[taken] = (Pieces){0};
+    Attempt *t = mem_realloc(NULL, sizeof *t);
+    if (!t) escape_raise(escape, E_MEMORY, "no memory to try a branch");
+    *t = (Attempt){.arena = NULL};
+    bool done = try_both(t, m, file, possible);
+    Error error = t->escape.error;
+    escape_free(&t->escape);
+    mem_realloc(t, 0);
+    if (!done) escape_raise(escape, error.kind, "%s", error.reason);
+    return possible[0] == possible[1] ? -1 : possible[1];
+}

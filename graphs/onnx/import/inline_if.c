@@ -1,0 +1,226 @@
+/* inline_if.c -- an If whose condition is decided for all inputs gives way to the nodes of the
+   branch it takes: in the file, as bytes. Every other byte stays as it is, the nodes of the branch
+   keep theirs too; its results get the names they had outside by an Identity each. What is decided
+   inside that branch is found when the new file is read. Invariant: names stay unique. A branch
+   that defines a name which anything else defines too stays where it is. */
+#include "graphs/onnx/model.h"
+#include "graphs/shapevalue.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+enum {
+    MODEL_GRAPH = 7,
+    GRAPH_NODE = 1,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_VALUE_INFO = 13,
+    GRAPH_ANNOTATION = 14,
+    GRAPH_SPARSE = 15
+};
+
+typedef struct Inliner {
+    Model *m;
+    Arena *a;
+    const ValueMap *folded;
+    Error *error;
+    Slice *branch;   /* by node: the subgraph that takes its place; absent: it stays */
+    uint32_t *times; /* by NameId: how many graphs of the model define it */
+    uint32_t room;
+} Inliner;
+
+static Wire walker(Inliner *x, Slice s) {
+    return wire_new(s, x->m->x.bytes.at, x->m->path, x->error);
+}
+
+/* 1 or 0 where the condition is a number, else -1. */
+static int decided(const Inliner *x, const OnnxNode *n) {
+    World *w = x->m->w;
+    Type t;
+    const void *bytes;
+    PolyList list;
+    int64_t value;
+    if (strcmp(n->type, "If") || n->x.domain.n || n->x.nin != 1 || !n->in[0]) return -1;
+    Value v = x->m->name[n->in[0]].value;
+    if (!v) return -1;
+    if (constant_get(w, map_value(x->folded, v), &t, &bytes) &&
+        poly_constant(w, type_count(w, &t), &value) && value == 1)
+        return element_integer(t.dtype, bytes, 0) != 0;
+    if (value_elements(w, v, &list) && list.n == 1 && poly_constant(w, list.v[0], &value))
+        return value != 0;
+    return -1;
+}
+
+static Slice subgraph(const OnnxNode *n, const char *name) {
+    for (int k = 0; k < n->x.nattr; k++)
+        if (slice_is(n->x.attr[k].name, name) && n->x.attr[k].graph.n == 1)
+            return n->x.attr[k].graph.v[0];
+    return (Slice){0};
+}
+
+/* ---- names */
+
+static void count_name(Inliner *x, Slice text) {
+    NameId id = text.n ? name_id(x->m, text, x->error) : 0;
+    ARENA_GROW(x->a, x->times, x->room, id + 1);
+    x->times[id]++;
+}
+
+static Slice name_in(Inliner *x, Slice message, uint32_t number, uint32_t inside) {
+    Slice out = {0};
+    Wire w = walker(x, message);
+    for (Field f; wire_next(&w, &f);) {
+        if (!inside && f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
+        if (inside && f.number == inside && f.kind == WIRE_BYTES)
+            out = name_in(x, f.bytes, number, 0);
+    }
+    return out;
+}
+
+/* f for the name of everything that this graph defines, with `deep` also in the subgraphs of its
+   nodes. */
+static bool each_name(Inliner *x, Slice graph, int depth, bool deep, void (*f)(Inliner *, Slice)) {
+    GraphIndex g;
+    Wire w = walker(x, graph);
+    if (!index_graph(x->a, &w, depth, &g)) return false;
+    for (int k = 0; k < g.input.n; k++) f(x, name_in(x, g.input.v[k], 1, 0));
+    for (int k = 0; k < g.initializer.n; k++) f(x, name_in(x, g.initializer.v[k], 8, 0));
+    for (int k = 0; k < g.sparse.n; k++) f(x, name_in(x, g.sparse.v[k], 8, 1));
+    for (int k = 0; k < g.node.n; k++) {
+        NodeIndex n;
+        Wire node = walker(x, g.node.v[k]);
+        if (!index_node(x->a, &node, &n)) return false;
+        for (int j = 0; j < n.nout; j++) f(x, n.out[j]);
+        for (int j = 0; deep && j < n.nattr; j++)
+            for (int i = 0; i < n.attr[j].graph.n; i++)
+                if (!each_name(x, n.attr[j].graph.v[i], depth + 1, true, f)) return false;
+    }
+    return true;
+}
+
+static bool unique_names(Inliner *x, Slice graph) {
+    GraphIndex g;
+    Wire w = walker(x, graph);
+    bool unique = index_graph(x->a, &w, 1, &g) && !(x->m->x.ir_version < 4 && g.initializer.n);
+    for (int k = 0; unique && k < g.initializer.n; k++)
+        unique = x->times[name_id(x->m, name_in(x, g.initializer.v[k], 8, 0), x->error)] < 2;
+    for (int k = 0; unique && k < g.sparse.n; k++)
+        unique = x->times[name_id(x->m, name_in(x, g.sparse.v[k], 8, 1), x->error)] < 2;
+    for (int k = 0; unique && k < g.node.n; k++) {
+        NodeIndex n;
+        Wire node = walker(x, g.node.v[k]);
+        unique = index_node(x->a, &node, &n);
+        for (int j = 0; unique && j < n.nout; j++)
+            unique = !n.out[j].n || x->times[name_id(x->m, n.out[j], x->error)] < 2;
+    }
+    return unique && g.input.n == 0;
+}
+
+/* ---- choosing */
+
+/* Names are counted as they will be: without the branches that are gone. */
+static bool count_names(Inliner *x) {
+    Model *m = x->m;
+    if (!each_name(x, m->x.graph, 0, false, count_name)) return false;
+    for (int i = 0; i < m->nnode; i++)
+        for (int k = 0; k < m->node[i].x.nattr; k++)
+            for (int j = 0; j < m->node[i].x.attr[k].graph.n; j++) {
+                Slice graph = m->node[i].x.attr[k].graph.v[j];
+                if (x->branch[i].at && x->branch[i].at != graph.at) continue;
+                if (!each_name(x, graph, 1, true, count_name)) return false;
+            }
+    return true;
+}
+
+static void choose_branch(Inliner *x, int i, bool then) {
+    GraphIndex g;
+    Slice graph = subgraph(&x->m->node[i], then ? "then_branch" : "else_branch");
+    Wire w = walker(x, graph);
+    if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == x->m->node[i].x.nout)
+        x->branch[i] = graph;
+}
+static void choose_decided(Inliner *x) {
+    for (int i = 0; i < x->m->nnode; i++) {
+        int taken = decided(x, &x->m->node[i]);
+        if (taken >= 0) choose_branch(x, i, taken);
+    }
+}
+/* How many of the chosen branches can take their place. */
+static int count_chosen(Inliner *x) {
+    Model *m = x->m;
+    int n = 0;
+    if (!count_names(x)) return 0;
+    for (int i = 0; i < m->nnode; i++) {
+        if (x->branch[i].at && !unique_names(x, x->branch[i])) x->branch[i] = (Slice){0};
+        n += x->branch[i].at != NULL;
+    }
+    return n;
+}
+
+/* ---- writing */
+
+static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, Pieces *out) {
+    Text t = text_new(x->a);
+    const char *name = output ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
+    if (!n->x.out[output].n) return;
+    wire_put_bytes(&t, 1, from.at, from.n);
+    wire_put_bytes(&t, 2, n->x.out[output].at, n->x.out[output].n);
+    if (n->name[0]) wire_put_bytes(&t, 3, name, strlen(name));
+    wire_put_bytes(&t, 4, "Identity", 8);
+    wire_put_slice(out, GRAPH_NODE, t.data, t.size);
+}
+
+static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
+    int output = 0;
+    Wire w = walker(x, x->branch[i]);
+    for (Field f; wire_next(&w, &f);) {
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO ||
+                      f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
+        if (f.number == GRAPH_NODE || listed)
+            pieces_add(listed ? rest : nodes, f.whole.at, f.whole.n);
+    }
+    for (w = walker(x, x->branch[i]);;) {
+        Field f;
+        if (!wire_next(&w, &f)) return !w.failed;
+        if (f.number == 12)
+            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, 1, 0), nodes);
+    }
+}
+
+static bool put_graph(Inliner *x, Pieces *out) {
+    int i = 0;
+    Pieces rest = pieces_new(x->a);
+    Wire w = walker(x, x->m->x.graph);
+    for (Field f; wire_next(&w, &f);) {
+        bool gone = f.number == GRAPH_NODE && x->branch[i].at;
+        if (gone && !put_branch(x, i, out, &rest)) return false;
+        if (!gone) pieces_add(out, f.whole.at, f.whole.n);
+        i += f.number == GRAPH_NODE;
+    }
+    pieces_append(out, &rest);
+    return !w.failed;
+}
+
+bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool then, Pieces *file) {
+    Error e = {0};
+    Inliner x = {
+        .m = m, .a = a, .folded = folded, .error = &e, .branch = ARENA_NEW(a, Slice, m->nnode)};
+    Pieces graph = pieces_new(a);
+    *file = pieces_new(a);
+    if (node < 0) choose_decided(&x);
+    else choose_branch(&x, node, then);
+    if (!count_chosen(&x) || e.kind || !put_graph(&x, &graph)) return false;
+    Wire w = walker(&x, m->x.bytes);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
+        else pieces_add(file, f.whole.at, f.whole.n);
+    }
+    return !w.failed;
+}
+
+bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
+    if (inline_branch(m, folded, a, -1, false, file)) return true;
+    for (int i = 0; i < m->nnode; i++) {
+        int taken = branch_forced(m, i);
+        if (taken >= 0 && inline_branch(m, folded, a, i, taken, file)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,64 @@
+/* model_extras.c -- what a file says beside its graph and of its graph's names. A function of the
+   model may have the name of any operator and takes its place. Training (TrainingInfoProto) runs
+   graphs that use names of the main one and gives initializers new values: such names stay, such
+   initializers are no constants. Annotations of quantization name the tensors that hold scales. */
+#include "graphs/onnx/model.h"
+
+static Slice part(const Model *m, Slice message, uint32_t number) {
+    Slice out = {0};
+    Wire w = wire_new(message, m->x.bytes.at, m->path, NULL);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
+    return out;
+}
+
+/* FunctionProto: name 1, domain 10. */
+bool around_is_function(const Model *m, Slice domain, Slice name) {
+    for (int k = 0; k < m->x.function.n; k++) {
+        Slice theirs = part(m, m->x.function.v[k], 10);
+        if (slice_is(theirs, "ai.onnx")) theirs = (Slice){0};
+        if (slice_equal(part(m, m->x.function.v[k], 1), name) && slice_equal(theirs, domain))
+            return true;
+    }
+    return false;
+}
+
+static bool pin(Model *m, Slice name, bool trained, Error *e) {
+    NameId id = name_id(m, name, e);
+    if (id) m->name[id].pinned = m->name[id].used = true, m->name[id].trained |= trained;
+    return id || !name.n;
+}
+
+/* TrainingInfoProto: graphs 1 and 2, bindings 3 and 4 whose keys are initializers. */
+static bool read_training(Model *m, Slice training, Error *e) {
+    OnnxNode uses = {.reason = NULL};
+    Wire w = wire_new(training, m->x.bytes.at, m->path, e);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number < 1 || f.number > 4) continue;
+        if (!wire_want(&w, &f, WIRE_BYTES)) return false;
+        if (f.number < 3 ? !subgraph_uses(m, &uses, f.bytes, e)
+                         : !pin(m, part(m, f.bytes, 1), true, e))
+            return false;
+    }
+    for (int k = 0; k < uses.ncapture; k++)
+        m->name[uses.capture[k]].pinned = m->name[uses.capture[k]].used = true;
+    return !w.failed;
+}
+
+/* TensorAnnotation: entries 2, their values name tensors. */
+static bool read_annotation(Model *m, Slice annotation, Error *e) {
+    Wire w = wire_new(annotation, m->x.bytes.at, m->path, e);
+    for (Field f; wire_next(&w, &f);)
+        if (f.number == 2 &&
+            (!wire_want(&w, &f, WIRE_BYTES) || !pin(m, part(m, f.bytes, 2), false, e)))
+            return false;
+    return !w.failed;
+}
+
+bool around_read(Model *m, Error *e) {
+    for (int k = 0; k < m->x.training.n; k++)
+        if (!read_training(m, m->x.training.v[k], e)) return false;
+    for (int k = 0; k < m->x.g.annotation.n; k++)
+        if (!read_annotation(m, m->x.g.annotation.v[k], e)) return false;
+    return true;
+}

@@ -1,0 +1,409 @@
+/* spelling.c -- the items of items.def on import: attributes that ONNX states in another form than
+   we do. One function each. What a size depends on may be a polynomial; where ONNX clamps, the
+   polynomial says so with min, so that nothing is assumed of sizes that a valid model need not
+   fulfil. */
+#include "graphs/onnx/items.h"
+#include <string.h>
+
+static Poly whole(Import *s, int64_t v) { return poly_int(s->w, v); }
+static bool given_attr(Import *s, const char *name, PolyList *out) {
+    int k = our_attr(s->op, name);
+    if (k < 0 || !s->given[k]) return false;
+    return *out = s->attr[k].ints, true;
+}
+static const Dims *dims_of(Import *s, int input) {
+    const Type *t = input < s->nin ? import_type(s, s->in[input]) : NULL;
+    return t ? &t->dim : (import_fail(s, "input %d is missing", input), NULL);
+}
+static Poly greatest(Import *s, Poly a, Poly b) {
+    return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
+}
+static Poly below(Import *s, Poly a, Poly b) { /* min, decided where the difference is a number */
+    int64_t d;
+    if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
+    return poly_min(s->w, a, b);
+}
+static Poly above(Import *s, Poly a, Poly b) {
+    int64_t d;
+    if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d >= 0 ? a : b;
+    return greatest(s, a, b);
+}
+static bool axis_number(Import *s, PolyList axes, int k, int rank, int *out) {
+    int64_t a;
+    if (!number_at(s, axes, k, &a)) return false;
+    if (a < 0) a += rank;
+    *out = (int)a;
+    return (a >= 0 && a < rank) || import_fail(s, "axis out of range");
+}
+static bool distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
+    for (int k = 0, a; k < axes.n; k++) {
+        if (!axis_number(s, axes, k, rank, &a)) return false;
+        if (seen[a]) return import_fail(s, "an axis given twice");
+        seen[a] = true;
+    }
+    return true;
+}
+
+/* Pads of one axis for SAME_UPPER, SAME_LOWER: as many windows as size/stride rounded up. */
+static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilation, bool upper,
+                      Poly *begin, Poly *end) {
+    int64_t k, st, d, n = 0, all;
+    if (!poly_constant(s->w, kernel, &k) || !poly_constant(s->w, stride, &st) ||
+        !poly_constant(s->w, dilation, &d) || st < 1)
+        return import_fail(s, "auto_pad with sizes that are no numbers");
+    if (!poly_constant(s->w, size, &n) && st != 1)
+        return import_fail(s, "auto_pad with strides on an axis whose size is no number");
+    all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
+    if (all < 0) all = 0;
+    *begin = whole(s, upper ? all / 2 : all - all / 2),
+    *end = whole(s, upper ? all - all / 2 : all / 2);
+    return true;
+}
+
+bool import_auto_pad(Import *s, int attr) {
+    PolyList pads, kernel = {0}, stride, dilation;
+    const Dims *x = dims_of(s, 0), *w;
+    if (!x || x->n < 2) return import_fail(s, "too few axes");
+    int n = x->n - 2;
+    const char *how = their_word(s, "auto_pad", "NOTSET");
+    bool automatic = strcmp(how, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads);
+    if (s->why) return false;
+    if (!automatic && !listed) return true;
+    if (!automatic && pads.n != 2 * n) return import_fail(s, "a wrong number of pads");
+    if (!automatic) return give_ints(s, attr, pads.n, pads.v), true;
+    Poly *v = ARENA_NEW(s->w->arena, Poly, 2 * n);
+    if (strcmp(how, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
+    if (!given_attr(s, "kernel", &kernel)) {
+        if (!(w = dims_of(s, op_input_named(s->op, "w"))) || w->n != x->n)
+            return import_fail(s, "auto_pad needs the kernel");
+        kernel = (PolyList){n, w->v + 2};
+    }
+    bool strided = given_attr(s, "strides", &stride),
+         dilated = given_attr(s, "dilations", &dilation);
+    if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n))
+        return import_fail(s, "lists of wrong length");
+    for (int k = 0; k < n; k++)
+        if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole(s, 1),
+                       dilated ? dilation.v[k] : whole(s, 1), strcmp(how, "SAME_UPPER") == 0, &v[k],
+                       &v[k + n]))
+            return false;
+    return give_ints(s, attr, 2 * n, v), true;
+}
+
+bool import_kernel_shape(Import *s, int attr) {
+    Their t;
+    PolyList list;
+    (void)attr;
+    if (!their(s, "kernel_shape", &t)) return true;
+    const Dims *w = dims_of(s, op_input_named(s->op, "w"));
+    if (!w || !their_list(&t, &list, s) || list.n != w->n - 2)
+        return import_fail(s, "kernel_shape does not fit the kernel");
+    for (int k = 0; k < list.n; k++)
+        if (list.v[k] != w->v[k + 2]) return import_fail(s, "kernel_shape does not fit the kernel");
+    return true;
+}
+
+bool import_perm(Import *s, int attr) {
+    const Dims *x = dims_of(s, 0);
+    Poly v[RANK_MAX];
+    if (!x || s->given[attr]) return x != NULL;
+    for (int k = 0; k < x->n; k++) v[k] = whole(s, x->n - 1 - k);
+    return give_ints(s, attr, x->n, v), true;
+}
+
+bool import_axes(Import *s, int attr) {
+    bool none = their_int(s, "noop_with_empty_axes", 0) == 1;
+    if (s->given[attr] && s->attr[attr].ints.n) return true;
+    const Dims *x = dims_of(s, 0);
+    Poly v[RANK_MAX];
+    if (none) return give_ints(s, attr, 0, NULL), true;
+    for (int k = 0; x && k < x->n; k++) v[k] = whole(s, k);
+    if (x) give_ints(s, attr, x->n, v);
+    return x != NULL;
+}
+
+bool import_axes_spatial(Import *s, int attr) {
+    const Dims *x = dims_of(s, 0);
+    Poly v[RANK_MAX];
+    for (int k = 2; x && k < x->n; k++) v[k - 2] = whole(s, k);
+    if (x && x->n < 3) return import_fail(s, "no spatial axes");
+    if (x) give_ints(s, attr, x->n - 2, v);
+    return x != NULL;
+}
+
+bool import_keepdims(Import *s, int attr) {
+    (void)attr;
+    s->keepdims = their_int(s, "keepdims", 1) != 0;
+    return true;
+}
+
+bool import_axis_flatten(Import *s, int attr) {
+    (void)attr;
+    s->flatten = true, s->flatten_at = their_int(s, "axis", 1);
+    return true;
+}
+
+bool import_fold(Import *s, int attr) { return (void)attr, s->fold = true; }
+bool import_nothing(Import *s, int attr) { return (void)s, (void)attr, true; }
+bool import_stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
+bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
+
+/* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0
+   from `axis` on. */
+bool import_broadcast_axis(Import *s, int attr) {
+    (void)attr;
+    bool stretched = their_int(s, "broadcast", 0) == 1;
+    const Dims *a = dims_of(s, 0), *b = dims_of(s, 1);
+    if (!a || !b) return false;
+    int64_t from = their_int(s, "axis", a->n - b->n);
+    if (!stretched) return dims_equal(a, b) || import_fail(s, "sizes differ without broadcast=1");
+    if (from < 0) from += a->n;
+    if (from < 0 || from > a->n - b->n) return import_fail(s, "axis out of range");
+    Dims d = *b;
+    while (d.n < a->n - from) d.v[d.n++] = whole(s, 1);
+    Value *in = arena_copy(s->w->arena, s->in, sizeof(Value) * (size_t)s->nin);
+    in[1] = reshape_to(s, in[1], d);
+    return s->in = in, in[1] != 0;
+}
+
+/* One axis of Slice. No axis is as long as 10^9, which converters write for `to the end`. Begin and
+   end are clamped to 0..n (for negative steps to -1..n-1), then the number of steps between. */
+static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start,
+                       Poly *size) {
+    int64_t a, b, limit = 1000000000 - 1, all;
+    bool known = poly_constant(s->w, n, &all), low = poly_constant(s->w, from, &a),
+         high = poly_constant(s->w, to, &b);
+    if ((!low || !high || !known) && step < 0)
+        return import_fail(s, "a slice with a negative step on sizes that are no numbers");
+    if (step < 0) {
+        a = a < 0 ? a + all : a, b = b < 0 ? b + all : b;
+        a = a > all - 1 ? all - 1 : a < -1 ? -1 : a, b = b > all - 1 ? all - 1 : b < -1 ? -1 : b;
+        int64_t count = a > b ? (a - b - step - 1) / -step : 0;
+        return *start = whole(s, count ? a : 0), *size = whole(s, count), true;
+    }
+    Poly zero = whole(s, 0);
+    if (low)
+        from = a < -limit  ? zero
+               : a > limit ? n
+               : a < 0     ? above(s, poly_add(s->w, n, from), zero)
+                           : below(s, from, n);
+    else if (from != n) from = below(s, from, n);
+    if (high)
+        to = b < -limit  ? zero
+             : b > limit ? n
+             : b < 0     ? above(s, poly_add(s->w, n, to), zero)
+                         : below(s, to, n);
+    else if (to != n) to = below(s, to, n);
+    Poly length = above(s, poly_sub(s->w, to, from), zero);
+    *start = from,
+    *size = poly_floor(s->w, poly_add(s->w, length, whole(s, step - 1)), whole(s, step));
+    int64_t none;
+    if (poly_constant(s->w, *size, &none) && none == 0) *start = zero;
+    return !overflow_noted(s->w);
+}
+
+bool import_slice(Import *s, int attr) {
+    (void)attr;
+    PolyList from, to, axes, steps;
+    const Dims *x = dims_of(s, 0);
+    int starts = our_attr(s->op, "starts"), sizes = our_attr(s->op, "sizes"),
+        by = our_attr(s->op, "steps");
+    if (!x || !list_from(s, "starts", 1, &from) || !list_from(s, "ends", 2, &to))
+        return import_fail(s, "starts and ends are missing");
+    bool some = list_from(s, "axes", 3, &axes), stepped = list_from(s, "steps", 4, &steps),
+         seen[RANK_MAX] = {0};
+    if (s->why || from.n != to.n || from.n > x->n || (some && axes.n != from.n) ||
+        (stepped && steps.n != from.n))
+        return import_fail(s, "lists of different lengths");
+    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    Poly start[RANK_MAX] = {0}, step[RANK_MAX];
+    Dims size = *x;
+    for (int k = 0; k < x->n; k++) step[k] = whole(s, 1);
+    for (int k = 0; k < from.n; k++) {
+        int a = k;
+        int64_t st = 1;
+        if ((some && !axis_number(s, axes, k, x->n, &a)) ||
+            (stepped && !number_at(s, steps, k, &st)))
+            return false;
+        if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
+            return import_fail(s, "a step that is 0 or absurd");
+        if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;
+        step[a] = whole(s, st);
+    }
+    give_ints(s, starts, x->n, start), give_ints(s, sizes, x->n, size.v),
+        give_ints(s, by, x->n, step);
+    return true;
+}
+
+bool import_pads(Import *s, int attr) {
+    PolyList pads, axes;
+    const Dims *x = dims_of(s, 0);
+    if (!x || !list_from(s, "pads", 1, &pads)) return import_fail(s, "pads are missing");
+    bool some = list_from(s, "axes", 3, &axes), seen[RANK_MAX] = {0};
+    int n = some ? axes.n : x->n;
+    if (s->why || pads.n != 2 * n || n > x->n) return import_fail(s, "a wrong number of pads");
+    Poly v[2 * RANK_MAX] = {0};
+    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    for (int k = 0, a; k < n; k++) {
+        a = k;
+        if (some && !axis_number(s, axes, k, x->n, &a)) return false;
+        v[a] = pads.v[k], v[a + x->n] = pads.v[k + n];
+    }
+    give_ints(s, attr, 2 * x->n, v);
+    Their t;
+    int value = our_attr(s->op, "value");
+    if (value < 0 && op_arity(s->op, &(bool){0}) > 1)
+        return s->nin > 2 && s->in[2] ? true : import_fail(s, "a value is missing");
+    if (value < 0) return their(s, "value", &t), s->taken |= 4, true;
+    return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
+}
+
+bool import_pads_center(Import *s, int attr) {
+    PolyList sizes, axes;
+    const Dims *x = dims_of(s, 0);
+    if (!x || !input_list(s, 1, &sizes)) return import_fail(s, "sizes are missing");
+    bool some = list_from(s, "axes", -1, &axes), seen[RANK_MAX] = {0};
+    if (s->why || sizes.n > x->n || sizes.n != (some ? axes.n : x->n))
+        return import_fail(s, "a wrong number of sizes");
+    if (some && !distinct_axes(s, axes, x->n, seen)) return false;
+    Poly v[2 * RANK_MAX] = {0}, none = whole(s, 0), two = whole(s, 2);
+    for (int k = 0, a; k < sizes.n; k++) {
+        a = k;
+        if (some && !axis_number(s, axes, k, x->n, &a)) return false;
+        Poly more = poly_sub(s->w, sizes.v[k], x->v[a]), less = poly_sub(s->w, none, more);
+        v[a] = poly_sub(s->w, poly_floor(s->w, above(s, more, none), two),
+                        poly_floor(s->w, above(s, less, none), two));
+        v[a + x->n] = poly_sub(s->w, more, v[a]);
+    }
+    return give_ints(s, attr, 2 * x->n, v), true;
+}
+
+bool import_split(Import *s, int attr) {
+    int parts = s->n->x.nout, at = our_attr(s->op, "axis");
+    if (their_int(s, "num_outputs", parts) != parts)
+        return import_fail(s, "num_outputs is not the number of outputs");
+    if (s->given[attr]) return true;
+    const Dims *x = dims_of(s, 0);
+    int64_t a = 0;
+    if (!x || (at >= 0 && s->given[at] && !number_at(s, s->attr[at].ints, 0, &a))) return false;
+    if (a < 0) a += x->n;
+    if (a < 0 || a >= x->n || parts < 1) return import_fail(s, "axis out of range");
+    Poly n = x->v[a],
+         each = poly_floor(s->w, poly_add(s->w, n, whole(s, parts - 1)), whole(s, parts)), exact,
+         *v = ARENA_NEW(s->w->arena, Poly, parts);
+    if (poly_divide(s->w, n, whole(s, parts), &exact)) each = exact;
+    for (int k = 0; k < parts - 1; k++) v[k] = each;
+    v[parts - 1] = poly_sub(s->w, n, poly_scale(s->w, each, parts - 1));
+    return give_ints(s, attr, parts, v), true;
+}
+
+/* Sizes with one -1, which takes what is left of `total`. */
+static bool infer(Import *s, Dims *d, int hole, Poly total) {
+    Poly rest = whole(s, 1);
+    int64_t n;
+    for (int k = 0; k < d->n; k++)
+        if (k != hole) rest = poly_mul(s->w, rest, d->v[k]);
+    if (poly_constant(s->w, rest, &n) && n == 0) return import_fail(s, "a -1 beside a size of 0");
+    if (!poly_divide(s->w, total, rest, &d->v[hole])) d->v[hole] = poly_floor(s->w, total, rest);
+    return true;
+}
+
+bool import_reshape(Import *s, int attr) {
+    PolyList list;
+    const Dims *x = dims_of(s, 0);
+    bool allow = their_int(s, "allowzero", 0) == 1;
+    if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX)
+        return import_fail(s, "sizes that are missing or too many");
+    Dims d = {.n = list.n};
+    int hole = -1;
+    for (int k = 0; k < list.n; k++) {
+        int64_t v = 1;
+        bool constant = poly_constant(s->w, d.v[k] = list.v[k], &v);
+        if (constant && v == 0 && !allow) {
+            if (k >= x->n) return import_fail(s, "a 0 beyond the axes of the input");
+            d.v[k] = x->v[k];
+        }
+        if (constant && v < 0 && (v < -1 || hole >= 0)) return import_fail(s, "a size below 0");
+        if (constant && v < 0) hole = k;
+    }
+    if (hole >= 0 && !infer(s, &d, hole, type_count(s->w, value_type(s->w, s->in[0]))))
+        return false;
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
+bool import_squeeze(Import *s, int attr) {
+    PolyList axes;
+    const Dims *x = dims_of(s, 0);
+    bool drop[RANK_MAX] = {0};
+    if (!x) return false;
+    bool some = list_from(s, "axes", 1, &axes);
+    if (s->why || (some && !distinct_axes(s, axes, x->n, drop))) return false;
+    Dims d = {0};
+    for (int k = 0; k < x->n; k++) {
+        int64_t n = 0;
+        bool constant = poly_constant(s->w, x->v[k], &n);
+        if (!some && !constant)
+            return import_fail(s, "squeeze of all axes of size 1, but one is no number");
+        if (!some) drop[k] = n == 1;
+        if (!drop[k]) d.v[d.n++] = x->v[k];
+    }
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
+bool import_unsqueeze(Import *s, int attr) {
+    PolyList axes;
+    const Dims *x = dims_of(s, 0);
+    bool added[RANK_MAX] = {0};
+    if (!x || !list_from(s, "axes", 1, &axes)) return import_fail(s, "axes are missing");
+    Dims d = {.n = x->n + axes.n};
+    if (d.n > RANK_MAX) return import_fail(s, "more than 8 axes");
+    if (!distinct_axes(s, axes, d.n, added)) return false;
+    for (int k = 0, from = 0; k < d.n; k++) d.v[k] = added[k] ? whole(s, 1) : x->v[from++];
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
+bool import_flatten(Import *s, int attr) {
+    const Dims *x = dims_of(s, 0);
+    int64_t at = their_int(s, "axis", 1);
+    if (!x) return false;
+    if (at < 0) at += x->n;
+    if (at < 0 || at > x->n) return import_fail(s, "axis out of range");
+    Poly v[2] = {whole(s, 1), whole(s, 1)};
+    for (int k = 0; k < x->n; k++) v[k >= at] = poly_mul(s->w, v[k >= at], x->v[k]);
+    return give_ints(s, attr, 2, v), true;
+}
+
+/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another
+   operator's. */
+bool import_same(Import *s, int attr) {
+    s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
+    const Dims *x = s->same ? NULL : dims_of(s, 0);
+    Type type;
+    const void *bytes;
+    for (int k = 1; k < s->nin; k++) {
+        s->taken |= 1ull << k;
+        if (k == 2 && s->in[k] &&
+            (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
+            return import_fail(s, "training mode");
+    }
+    if (x) give_ints(s, attr, x->n, x->v);
+    return x || s->same;
+}
+
+bool import_expand(Import *s, int attr) {
+    PolyList list;
+    const Dims *x = dims_of(s, 0);
+    if (!x || !list_from(s, NULL, 1, &list) || list.n > RANK_MAX)
+        return import_fail(s, "sizes that are missing or too many");
+    Dims d = {.n = list.n};
+    for (int k = 0; k < list.n; k++) d.v[k] = list.v[k];
+    if (!dims_stretch(s, *x, d, &d)) return false;
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
+bool import_to_like(Import *s, int attr) {
+    const Type *t = s->nin > 1 && s->in[1] ? value_type(s->w, s->in[1]) : NULL;
+    if (!t || !t->dtype) return import_fail(s, "the element type of input 1 is not known");
+    s->taken |= 2, s->attr[attr].word = (int)t->dtype;
+    return s->given[attr] = true;
+}

@@ -1,0 +1,96 @@
+/* spelling_count.c -- sizes that depend on data. Where data is at hand they are counted, by running
+   the node itself with the greatest number there can be: rows that it does not need hold -1. Else
+   such a size is a symbol of its own, made once for a node. */
+#include "graphs/onnx/items.h"
+#include "ops/core/element.h"
+
+static bool give_count(Import *s, int attr, Poly n) {
+    give_ints(s, attr, 1, &n);
+    return true;
+}
+static bool unknown_count(Import *s, int attr) {
+    if (!s->n->count) s->n->count = poly_symbol(s->w, symbol_data(s->w));
+    return give_count(s, attr, s->n->count);
+}
+
+/* A result of the node with that many rows, computed; false: data is not at hand. */
+static bool computed(Import *s, int attr, Poly most, int nin, int nout, Type *t,
+                     const void **bytes) {
+    Attr given[ATTRS_MAX];
+    bool is_given[ATTRS_MAX];
+    const char *why;
+    int64_t limit;
+    if (!s->m->open.value || !poly_constant(s->w, most, &limit) || limit > INT32_MAX) return false;
+    give_count(s, attr, most);
+    for (int k = 0; k < ATTRS_MAX; k++) given[k] = s->attr[k], is_given[k] = s->given[k];
+    if (!node_attrs(s->w, s->op, s->in[0], is_given, given, &why)) return false;
+    Value v = node_make(s->w, s->op, given, nin, s->in, nout, &why);
+    return v && import_data(s, v + (Value)(nout - 1), t, bytes);
+}
+
+bool import_count_nonzero(Import *s, int attr) {
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    Type t;
+    const void *bytes;
+    int64_t most, n = 0;
+    if (!x) return false;
+    if (x->dim.n == 0 || !computed(s, attr, type_count(s->w, x), 1, 1, &t, &bytes))
+        return unknown_count(s, attr);
+    poly_constant(s->w, t.dim.v[1], &most);
+    while (n < most && element_integer(t.dtype, bytes, n) >= 0) n++;
+    return give_count(s, attr, poly_int(s->w, n));
+}
+
+bool import_count_compress(Import *s, int attr) {
+    Type t;
+    const void *bytes;
+    int64_t all, n = 0;
+    if (s->nin < 2 || !import_type(s, s->in[1]) || !import_type(s, s->in[0])) return false;
+    if (!import_data(s, s->in[1], &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &all))
+        return unknown_count(s, attr);
+    for (int64_t k = 0; k < all; k++) n += element_integer(t.dtype, bytes, k) != 0;
+    return give_count(s, attr, poly_int(s->w, n));
+}
+
+/* Without an axis x is a list. */
+bool import_axis_list(Import *s, int attr) {
+    const Type *x = s->nin && !s->given[attr] ? import_type(s, s->in[0]) : NULL;
+    if (!x) return s->given[attr];
+    Value *in = arena_copy(s->w->arena, s->in, sizeof(Value) * (size_t)s->nin);
+    in[0] = reshape_to(s, in[0], (Dims){1, {type_count(s->w, x)}});
+    return s->in = in, in[0] != 0;
+}
+
+/* Each of them is there once or more, what is left over is not there. */
+bool import_count_unique(Import *s, int attr) {
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    Type t;
+    const void *bytes;
+    int64_t most, n = 0, a = 0;
+    int axis = our_attr(s->op, "axis");
+    if (!x || (s->given[axis] && !number_at(s, s->attr[axis].ints, 0, &a))) return false;
+    if (a < 0) a += x->dim.n;
+    if (a < 0 || a >= x->dim.n) return import_fail(s, "axis out of range");
+    if (!computed(s, attr, x->dim.v[a], 1, 4, &t, &bytes)) return unknown_count(s, attr);
+    poly_constant(s->w, t.dim.v[0], &most);
+    while (n < most && element_integer(t.dtype, bytes, n) > 0) n++;
+    return give_count(s, attr, poly_int(s->w, n));
+}
+
+bool import_count_nms(Import *s, int attr) {
+    const Type *scores = s->nin > 1 && import_type(s, s->in[0]) ? import_type(s, s->in[1]) : NULL;
+    int most = our_attr(s->op, "most");
+    Type t;
+    const void *bytes;
+    int64_t rows, n = 0, limit, boxes;
+    if (!scores || scores->dim.n != 3) return import_fail(s, "scores of another rank");
+    Poly each = s->given[most] ? s->attr[most].ints.v[0] : 0;
+    if (poly_constant(s->w, each, &limit) && poly_constant(s->w, scores->dim.v[2], &boxes) &&
+        limit > boxes)
+        each = scores->dim.v[2];
+    Poly all = poly_mul(s->w, each, poly_mul(s->w, scores->dim.v[0], scores->dim.v[1]));
+    if (!computed(s, attr, all, 2, 1, &t, &bytes)) return unknown_count(s, attr);
+    poly_constant(s->w, t.dim.v[0], &rows);
+    while (n < rows && element_integer(t.dtype, bytes, 3 * n) >= 0) n++;
+    return give_count(s, attr, poly_int(s->w, n));
+}

@@ -1,0 +1,130 @@
+/* spelling_form.c -- items by which a node says what its operator is a case of: hidden sizes,
+ * element types of results, whether it trains. */
+#include "graphs/onnx/items.h"
+#include <string.h>
+#include <strings.h>
+
+static bool give_word_of(Import *s, int attr, DType t) {
+    s->attr[attr].word = (int)t;
+    return s->given[attr] = true;
+}
+static DType type_of(const Import *s, int k) {
+    return k < s->nin && s->in[k] ? value_type(s->w, s->in[k])->dtype : DT_NONE;
+}
+
+static DType stated_dtype(Import *s) {
+    int64_t t = their_int(s, "output_dtype", 0);
+    return t > 0 && t < DT_COUNT ? (DType)t : DT_NONE;
+}
+
+bool import_to_quantized(Import *s, int attr) {
+    DType zero = type_of(s, 2), stated = stated_dtype(s);
+    return give_word_of(s, attr, zero ? zero : stated ? stated : DT_UINT8);
+}
+bool import_to_scale(Import *s, int attr) {
+    DType stated = stated_dtype(s);
+    return give_word_of(s, attr, stated ? stated : type_of(s, 1));
+}
+
+/* A rank that ONNX demands. Another one is no limit of ours: the node cannot run. */
+static bool demanded(Import *s, int have, int wanted) {
+    if (have == wanted) return true;
+    s->n->impossible = true;
+    return import_fail(s, "an input of %d axes where ONNX demands %d", have, wanted);
+}
+bool import_rank_3(Import *s, int attr) {
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    return (void)attr, x && demanded(s, x->dim.n, 3);
+}
+bool import_rank_kernel(Import *s, int attr) {
+    int kernel = op_input_named(s->op, "w");
+    const Type *x = kernel >= 0 && kernel < s->nin ? import_type(s, s->in[0]) : NULL,
+               *w = x ? import_type(s, s->in[kernel]) : NULL;
+    return (void)attr, w && demanded(s, x->dim.n, w->dim.n);
+}
+
+/* Whether a node trains. attribute: training_mode is 1; input, off: input 2 is true, or false or
+   left out. */
+bool import_trains_by_attribute(Import *s, int attr) {
+    (void)attr;
+    return their_int(s, "training_mode", 0) == 1 ||
+           import_fail(s, "attribute training_mode is not 1");
+}
+static bool training(Import *s, bool wanted) {
+    Type type;
+    const void *bytes;
+    bool trains = false;
+    for (int k = 1; k < s->nin; k++) s->taken |= 1ull << k;
+    if (s->nin > 2 && s->in[2]) {
+        if (!import_data(s, s->in[2], &type, &bytes))
+            return import_fail(s, "a training mode that is computed from data");
+        trains = *(const unsigned char *)bytes != 0;
+    }
+    return trains == wanted || import_fail(s, "training mode");
+}
+bool import_trains_by_input(Import *s, int attr) { return (void)attr, training(s, true); }
+bool import_trains_not(Import *s, int attr) { return (void)attr, training(s, false); }
+
+/* The sizes of input 0, which is dropped; the attribute dtype, or else the element type of input
+   0. */
+bool import_shape_like(Import *s, int attr) {
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    s->taken |= 1;
+    if (x) give_ints(s, attr, x->dim.n, x->dim.v);
+    return x != NULL;
+}
+bool import_dtype_like(Import *s, int attr) {
+    int64_t stated = their_int(s, "dtype", 0);
+    return give_word_of(s, attr, stated > 0 && stated < DT_COUNT ? (DType)stated : type_of(s, 0));
+}
+
+bool import_axis_dft(Import *s, int attr) {
+    Poly last_but_one = poly_int(s->w, -2);
+    give_ints(s, attr, 1, &last_but_one);
+    return give_input(s, attr, 2);
+}
+
+bool import_length_dft(Import *s, int attr) { return give_input(s, attr, 1); }
+
+bool import_hidden(Import *s, int attr) {
+    const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
+    if (!r || r->dim.n != 3) return import_fail(s, "input 2 has not three axes");
+    their_int(s, "hidden_size", 0);
+    give_ints(s, attr, 1, &r->dim.v[2]);
+    return true;
+}
+
+/* The names of activations for each direction: `n` of them, from the set `usual`, if given. Case
+   does not matter. */
+static bool activations(Import *s, int n, const char *const usual[]) {
+    Their t;
+    if (!their(s, "activations", &t)) return true;
+    if (t.kind != THEIR_TEXTS || (t.n != n && t.n != 2 * n))
+        return import_fail(s, "activations is not a list of %d names for each direction", n);
+    for (int k = 0; k < t.n; k++)
+        if (strcasecmp(t.texts[k], usual[k % n]) != 0)
+            return import_fail(s, "the activation %s, where only %s is known", t.texts[k],
+                               usual[k % n]);
+    return true;
+}
+bool import_activations_gru(Import *s, int attr) {
+    static const char *const usual[] = {"sigmoid", "tanh"};
+    (void)attr;
+    return activations(s, 2, usual);
+}
+bool import_activations_lstm(Import *s, int attr) {
+    static const char *const usual[] = {"sigmoid", "tanh", "tanh"};
+    (void)attr;
+    return activations(s, 3, usual);
+}
+
+/* Of a simple recurrent network: tanh or relu, in both directions the same. */
+bool import_activation(Import *s, int attr) {
+    static const char *const tanh[] = {"tanh"}, *const relu[] = {"relu"};
+    Their t;
+    if (!their(s, "activations", &t)) return true;
+    const bool is_relu = t.kind == THEIR_TEXTS && t.n && !strcasecmp(t.texts[0], *relu);
+    if (!activations(s, 1, is_relu ? relu : tanh)) return false;
+    s->attr[attr].word = is_relu;
+    return s->given[attr] = true;
+}

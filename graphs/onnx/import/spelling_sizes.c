@@ -1,0 +1,215 @@
+/* spelling_sizes.c -- the special items whose result are sizes: fill, range, resize, transposed
+   convolution. */
+#include "graphs/onnx/items.h"
+#include "ops/core/element.h"
+#include <math.h>
+#include <string.h>
+
+static bool give_int(Import *s, const char *name, Poly p) {
+    int k = our_attr(s->op, name);
+    if (k >= 0) give_ints(s, k, 1, &p);
+    return k >= 0;
+}
+static void give_dtype(Import *s, DType d) {
+    int k = our_attr(s->op, "dtype");
+    if (k >= 0) s->attr[k].word = (int)d, s->given[k] = true;
+}
+
+bool import_value_tensor(Import *s, int attr) {
+    Their t;
+    Tensor tensor;
+    Value v = 0;
+    Type type;
+    const void *bytes;
+    Error e = {0};
+    if (!their(s, "value", &t)) return true;
+    Wire w = wire_new(t.tensor, s->m->x.bytes.at, node_place(s->m, s->n), &e);
+    if (t.kind != THEIR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 ||
+        !tensor_constant(s->m, &tensor, &v, &e) || !constant_get(s->w, v, &type, &bytes))
+        return import_fail(s, "a value that is not one number");
+    if (!element_readable(type.dtype) || !isfinite(element_real(type.dtype, bytes, 0)))
+        return import_fail(s, "a value that is not a number of ours");
+    s->attr[attr].real =
+        real_shortest(s->w, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
+    s->given[attr] = true;
+    give_dtype(s, type.dtype);
+    return true;
+}
+
+bool import_range(Import *s, int attr) {
+    PolyList start, limit, delta;
+    int64_t step, none;
+    (void)attr;
+    if (!input_list(s, 0, &start) || !input_list(s, 1, &limit) || !input_list(s, 2, &delta) ||
+        start.n != 1 || limit.n != 1 || delta.n != 1)
+        return import_fail(s, "a range of numbers that are not computable integers");
+    if (!number_at(s, delta, 0, &step) || step == 0)
+        return import_fail(s, "a range whose step is no number");
+    Poly length =
+        step > 0 ? poly_sub(s->w, limit.v[0], start.v[0]) : poly_sub(s->w, start.v[0], limit.v[0]);
+    int64_t by = step > 0 ? step : -step;
+    Poly n = poly_floor(s->w, poly_add(s->w, length, poly_int(s->w, by - 1)), poly_int(s->w, by));
+    if (poly_constant(s->w, n, &none) && none < 0) n = poly_int(s->w, 0);
+    give_dtype(s, value_type(s->w, s->in[0])->dtype);
+    return give_int(s, "start", start.v[0]) && give_int(s, "n", n) &&
+           give_int(s, "step", delta.v[0]);
+}
+
+/* A factor as p / q with q a power of two: floats are; sizes are scaled by it without rounding or
+   not at all. */
+static bool scaled(Import *s, Poly size, double factor, Poly *out) {
+    int64_t p, q = 1;
+    while (factor != floor(factor) && q < 4096) factor *= 2, q *= 2;
+    if (factor != floor(factor) || factor < 1 || factor > 1e6)
+        return import_fail(s, "a scale that does not make a whole size of every size");
+    p = (int64_t)factor;
+    Poly product = poly_scale(s->w, size, p);
+    return q == 1 ? (*out = product, true)
+                  : poly_divide(s->w, product, poly_int(s->w, q), out) ||
+                        import_fail(s, "a scale that does not make a whole size of every size");
+}
+
+static bool scales_of(Import *s, int *n, double factor[]) {
+    Their t;
+    Type type;
+    const void *bytes;
+    int64_t count = 0;
+    bool old = strcmp(s->n->type, "Upsample") == 0 || s->n->version < 11;
+    int k = old ? 1 : 2;
+    if (their(s, "scales", &t) && t.kind == THEIR_FLOATS && t.n <= RANK_MAX) {
+        for (*n = 0; *n < t.n; ++*n) factor[*n] = (double)t.floats[*n];
+        return true;
+    }
+    if (k >= s->nin || !s->in[k] || !import_data(s, s->in[k], &type, &bytes))
+        return import_fail(s, "scales that are not constant");
+    if (!poly_constant(s->w, type_count(s->w, &type), &count) || count > RANK_MAX ||
+        type.dtype != DT_FLOAT)
+        return import_fail(s, "scales that are no short list");
+    for (*n = 0; *n < count; ++*n) factor[*n] = element_real(type.dtype, bytes, *n);
+    return *n > 0 || import_fail(s, "no scales");
+}
+
+bool import_resize(Import *s, int attr) {
+    PolyList sizes = {0}, axes = {0};
+    double factor[RANK_MAX];
+    int n = 0;
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    if (!x) return false;
+    Dims d = x->dim;
+    bool some = list_from(s, "axes", -1, &axes), sized = s->nin > 3 && s->in[3];
+    for (int k = 1; k < s->nin; k++) s->taken |= 1ull << k;
+    if (s->why || (sized ? !input_list(s, 3, &sizes) : !scales_of(s, &n, factor))) return false;
+    if (sized) n = sizes.n;
+    if (n != (some ? axes.n : d.n)) return import_fail(s, "a wrong number of sizes or scales");
+    for (int k = 0; k < n; k++) {
+        int64_t a = k;
+        if (some && !number_at(s, axes, k, &a)) return false;
+        if (a < 0) a += d.n;
+        if (a < 0 || a >= d.n) return import_fail(s, "axis out of range");
+        if (sized) d.v[a] = sizes.v[k];
+        else if (!scaled(s, d.v[a], factor[k], &d.v[a])) return false;
+    }
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
+/* Sizes after keep_aspect_ratio_policy: one scale for all these axes, the least or the greatest of
+   what the sizes ask for. */
+static bool keep_aspect(Import *s, const char *policy, int n, const int axis[], Dims *d) {
+    const Type *x = import_type(s, s->in[0]);
+    double scale = 0;
+    for (int k = 0; k < n; k++) {
+        int64_t from, to;
+        if (!poly_constant(s->w, x->dim.v[axis[k]], &from) ||
+            !poly_constant(s->w, d->v[axis[k]], &to) || from < 1)
+            return import_fail(s, "an aspect ratio to be kept of sizes that are no numbers");
+        double f = (double)to / (double)from;
+        if (!k || (strcmp(policy, "not_larger") == 0 ? f < scale : f > scale)) scale = f;
+    }
+    for (int k = 0; k < n; k++) {
+        int64_t from = 0;
+        poly_constant(s->w, x->dim.v[axis[k]], &from);
+        d->v[axis[k]] = poly_int(s->w, (int64_t)(scale * (double)from + 0.5));
+    }
+    return true;
+}
+
+/* floor(size * scale), the product rounded to float as ONNX Runtime does. */
+static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
+    int64_t n;
+    if (!poly_constant(s->w, size, &n)) return scaled(s, size, factor, out);
+    double product = (double)((float)n * (float)factor);
+    if (!(product >= 0 && product < 1e9)) return import_fail(s, "an absurd scale");
+    return *out = poly_int(s->w, (int64_t)floor(product)), true;
+}
+
+bool import_resample(Import *s, int attr) {
+    PolyList sizes = {0}, axes = {0};
+    Their policy;
+    double factor[RANK_MAX];
+    int n = 0, axis[RANK_MAX];
+    const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
+    if (!x) return false;
+    Dims d = x->dim;
+    bool some = list_from(s, "axes", -1, &axes), sized = s->nin > 3 && s->in[3];
+    uint64_t taken = s->taken;
+    if (s->why || (sized ? !input_list(s, 3, &sizes) : !scales_of(s, &n, factor))) return false;
+    s->taken = taken;
+    if (sized) n = sizes.n;
+    if (n != (some ? axes.n : d.n)) return import_fail(s, "a wrong number of sizes or scales");
+    for (int k = 0; k < n; k++) {
+        int64_t a = k;
+        if (some && !number_at(s, axes, k, &a)) return false;
+        axis[k] = (int)(a < 0 ? a + d.n : a);
+        if (axis[k] < 0 || axis[k] >= d.n) return import_fail(s, "axis out of range");
+        if (sized) d.v[axis[k]] = sizes.v[k];
+        else if (!scaled_down(s, d.v[axis[k]], factor[k], &d.v[axis[k]])) return false;
+    }
+    if (sized && their(s, "keep_aspect_ratio_policy", &policy) && strcmp(policy.text, "stretch") &&
+        !keep_aspect(s, policy.text, n, axis, &d))
+        return false;
+    return give_ints(s, attr, d.n, d.v), true;
+}
+
+static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
+    int a = our_attr(s->op, name);
+    return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k]
+                                                          : poly_int(s->w, otherwise);
+}
+
+/* Total pads of a transposed convolution are what its full size has more than the wanted one; what
+   it has less is added at the end. */
+bool import_pads_transposed(Import *s, int attr) {
+    PolyList pads, shape;
+    const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
+               *w = x ? import_type(s, s->in[1]) : NULL;
+    if (!w || x->dim.n < 3 || w->dim.n != x->dim.n) return import_fail(s, "too few axes");
+    int n = x->dim.n - 2;
+    const char *how = their_word(s, "auto_pad", "NOTSET");
+    bool automatic = strcmp(how, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads),
+         shaped = list_from(s, "output_shape", -1, &shape);
+    if (s->why) return false;
+    if (!automatic && !shaped) return !listed || (give_ints(s, attr, pads.n, pads.v), true);
+    Poly v[2 * RANK_MAX] = {0}, extra[RANK_MAX] = {0};
+    bool valid = !shaped && strcmp(how, "VALID") == 0,
+         upper = automatic && strcmp(how, "SAME_UPPER") == 0;
+    if (shaped && shape.n != n) return import_fail(s, "output_shape of another length");
+    for (int k = 0; k < n && !valid; k++) {
+        Poly stride = entry(s, "strides", k, 1), size = x->dim.v[k + 2], one = poly_int(s->w, 1);
+        Poly kernel = poly_add(
+            s->w, poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), entry(s, "dilations", k, 1)),
+            one);
+        extra[k] = entry(s, "extra", k, 0);
+        Poly full = poly_add(
+            s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel),
+            extra[k]);
+        Poly want = shaped ? shape.v[k] : poly_mul(s->w, size, stride);
+        int64_t all;
+        if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
+            return import_fail(s, "pads of a transposed convolution that are no numbers");
+        if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
+        v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),
+        v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);
+    }
+    if (!valid) give_ints(s, our_attr(s->op, "extra"), n, extra);
+    return give_ints(s, attr, 2 * n, v), true;
+}

@@ -1,0 +1,140 @@
+/* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading
+   axes of size 1 are dropped by a reshape, so that a scalar has rank 0 and a per-channel constant
+   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Where sizes
+   are symbols and it is not decided which of them is 1, nothing is done and the node stays
+   opaque. */
+#include "graphs/onnx/import/import.h"
+#include "ops/core/element.h"
+
+static bool is_one(World *w, Poly p) {
+    int64_t v;
+    return poly_constant(w, p, &v) && v == 1;
+}
+
+static Value to_shape(Import *s, const char *op, Value x, Dims d) {
+    Poly *v = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
+    for (int i = 0; i < d.n; i++) v[i] = d.v[i];
+    Attr shape = {.ints = {d.n, v}};
+    const char *why = NULL;
+    Value y = node_make(s->w, op_find(op), &shape, 1, &x, 1, &why);
+    if (!y) import_fail(s, "%s", why);
+    return y;
+}
+
+/* A number stays a number: a small constant gets the new sizes itself, so that rules see it. 0: x
+   is none. */
+static Value constant_reshaped(Import *s, Value x, Dims d) {
+    enum { SMALL = 4096 };
+    Type t;
+    const void *bytes;
+    int64_t count;
+    if (!constant_get(s->w, x, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &count) ||
+        count > SMALL)
+        return 0;
+    t.dim = d;
+    return constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, count)));
+}
+
+Value reshape_to(Import *s, Value x, Dims d) {
+    if (!x || dims_equal(&value_type(s->w, x)->dim, &d)) return x;
+    Value constant = constant_reshaped(s, x, d);
+    return constant ? constant : to_shape(s, "reshape", x, d);
+}
+static Value broadcast_to(Import *s, Value x, Dims d) {
+    return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "broadcast", x, d);
+}
+
+static bool join(Import *s, Poly a, Poly b, Poly *out) {
+    *out = is_one(s->w, a) ? b : a;
+    if (a == b || is_one(s->w, a) || is_one(s->w, b)) return true;
+    return import_fail(s, "sizes of broadcast inputs that are not decided to be equal");
+}
+
+bool dims_stretch(Import *s, Dims a, Dims b, Dims *out) {
+    *out = a.n >= b.n ? a : b;
+    for (int k = 1; k <= a.n && k <= b.n; k++)
+        if (!join(s, a.v[a.n - k], b.v[b.n - k], &out->v[out->n - k])) return false;
+    return true;
+}
+
+static Dims front(Dims d, int tail) { return d.n -= tail, d; }
+static Dims last(Dims d, int n) {
+    Dims out = {.n = n};
+    for (int i = 0; i < n; i++) out.v[i] = d.v[d.n - n + i];
+    return out;
+}
+static Dims joined_dims(Dims a, Dims b) {
+    for (int i = 0; i < b.n; i++) a.v[a.n++] = b.v[i];
+    return a;
+}
+
+/* The sizes before the last `tail` axes become the last of target; `full`: become all of target. */
+static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
+    Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last(d, tail),
+         want = last(target, head.n);
+    if (dims_equal(&head, &want)) return true;
+    int skip = 0;
+    while (!full && skip < head.n && is_one(s->w, head.v[skip])) skip++;
+    head = last(head, head.n - skip);
+    if (!(*v = reshape_to(s, *v, joined_dims(head, end)))) return false;
+    *v = broadcast_to(s, *v, joined_dims(full ? target : last(target, head.n), end));
+    return *v != 0;
+}
+
+bool stretch_to(Import *s, Value *v, Dims target) {
+    Dims d = value_type(s->w, *v)->dim, joined;
+    if (!dims_stretch(s, target, d, &joined)) return false;
+    if (!dims_equal(&joined, &target))
+        return import_fail(s, "an input that is larger than what it is stretched to");
+    return fit(s, v, target, 0, false);
+}
+
+/* Sets `guess`: sizes that are not decided are numbers that depend on data. */
+static void guess_stretched(Import *s, int n, const Value v[]) {
+    Type type, *of = &type;
+    Dims target = {0};
+    TypeId id[3];
+    for (int k = 0; k < n; k++) {
+        Dims d = value_type(s->w, v[k])->dim, longer = d.n > target.n ? d : target;
+        for (int j = 1; j <= d.n && j <= target.n; j++) {
+            Poly a = target.v[target.n - j], b = d.v[d.n - j], *to = &longer.v[longer.n - j];
+            *to = is_one(s->w, a) ? b : a;
+            if (a != b && !is_one(s->w, a) && !is_one(s->w, b))
+                *to = poly_symbol(s->w, symbol_data(s->w));
+        }
+        target = longer;
+    }
+    if (n > 3 || attrs_count(s->op->attrs)) return;
+    for (int k = 0; k < n; k++) {
+        *of = *value_type(s->w, v[k]), of->dim = target;
+        id[k] = type_intern(s->w, of);
+    }
+    const SigInfo *info = sig_info(s->w, sig_intern(s->w, s->op, NULL, n, id, 1));
+    if (!info->why) s->guess = *type_get(s->w, info->out[0]);
+}
+
+bool stretch_all(Import *s, int n, Value v[], int tail) {
+    Dims target = {0};
+    int widest = 0;
+    bool covered = false, known = true;
+    for (int k = 0; k < n; k++) {
+        if (!v[k] || !import_type(s, v[k])) return import_fail(s, "an input left out");
+        Dims d = value_type(s->w, v[k])->dim;
+        if (d.n < tail) return import_fail(s, "an input of too few axes");
+        if (!dims_stretch(s, target, front(d, tail), &target)) {
+            for (int j = k; j < n; j++) known &= v[j] && value_type(s->w, v[j])->known;
+            if (known && !tail && !s->m->replay) guess_stretched(s, n, v);
+            return false;
+        }
+    }
+    for (int k = 0; k < n; k++)
+        if (value_type(s->w, v[k])->dim.n == target.n + tail) widest = k;
+    Value before = v[widest];
+    for (int k = 0; k < n; k++) {
+        if (!fit(s, &v[k], target, tail, false)) return false;
+        covered |= value_type(s->w, v[k])->dim.n == target.n + tail;
+    }
+    if (covered || target.n == 0) return true;
+    v[widest] = before;
+    return fit(s, &v[widest], target, tail, true);
+}

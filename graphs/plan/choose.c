@@ -1,0 +1,157 @@
+/* choose.c -- the fastest way to run each step. A time is looked up in memory, then in the cost
+   file, then measured, or taken from the model when nothing is measured. The key is the step's
+   text, the number of the way and which operands are known weights; the device's identity stands
+   beside it. A way that is clearly not faster than the best so far is left early, and what it took
+   until then is kept, so that no run looks at it again. */
+#include "graphs/plan/choose.h"
+#include "graphs/plan/plan_inner.h"
+#include "graphs/plan/profile.h"
+#include <math.h>
+#include <string.h>
+
+enum { VIEWS = 64, IDENTITY = 512 };
+#define FASTER 0.97
+
+typedef struct Chosen {
+    double seconds;
+    int choice;
+} Chosen;
+struct Chooser {
+    Arena *arena;
+    CostDb *db;
+    ChooseOptions options;
+    const Backend *backend;
+    Device *device;
+    char identity[IDENTITY];
+    Intern *texts; /* of steps looked at so far */
+    Chosen *chosen;
+    uint32_t room;
+    int missing, found;
+    bool again; /* the file's times of steps do not count */
+};
+
+/* ---- the model: one core of a server */
+
+static const struct {
+    double flops, bytes; /* a second */
+} rates[STEP_KIND_COUNT] = {
+    [S_GEMM] = {80e9, 12e9}, [S_CONV] = {80e9, 12e9},  [S_POOL] = {4e9, 8e9},
+    [S_EWISE] = {4e9, 8e9},  [S_REDUCE] = {4e9, 8e9},  [S_COPY] = {1e12, 6e9},
+    [S_FILL] = {1e12, 8e9},  [S_SOFTMAX] = {1e9, 6e9}, [S_LOOP] = {0.3e9, 4e9},
+    [S_OP] = {0.3e9, 4e9},   [S_SAMPLE] = {2e9, 4e9},
+};
+#define PER_CALL 0.5e-6
+
+double choose_model(StepKind kind, double flops, double bytes) {
+    return PER_CALL + fmax(flops / rates[kind].flops, bytes / rates[kind].bytes);
+}
+
+/* ---- one way */
+
+/* Seconds of this way; < 0: neither known nor measurable. Beyond `beat` the exact time does not
+   matter. */
+static double time_way(Chooser *c, Text *key, const PlanStep *s, int choice, const bool known[],
+                       double beat) {
+    Error ignored = {0};
+    const uint32_t size = (uint32_t)key->size;
+    double seconds = -1;
+    text_add(key, " choice %d", choice);
+    bool found = c->db && !c->again && costdb_get(c->db, "step", c->identity, key->data, &seconds);
+    c->found += found;
+    if (!found && !c->options.frozen) {
+        seconds = profile_step(c->backend, c->device, &s->step, choice, known, c->options.seed,
+                               beat, &ignored);
+        if (seconds < 0) seconds = INFINITY; /* it cannot be run */
+        if (c->db && c->again) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
+        if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
+    }
+    key->size = size;
+    key->data[size] = 0;
+    return seconds;
+}
+
+static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known[]) {
+    const double model = choose_model(s->step.kind, s->flops, s->bytes);
+    if (!c->options.measured) return (Chosen){model, 0};
+    const int n = c->backend->choices(c->device, &s->step);
+    Chosen best = {time_way(c, key, s, 0, known, INFINITY), 0};
+    if (best.seconds < 0 || isinf(best.seconds)) return c->missing++, (Chosen){model, 0};
+    for (int k = 1; k < n; k++) {
+        const double seconds = time_way(c, key, s, k, known, FASTER * best.seconds);
+        if (seconds >= 0 && seconds < FASTER * best.seconds) best = (Chosen){seconds, k};
+    }
+    return best;
+}
+
+/* ---- steps and plans */
+
+static Chosen *remembered(Chooser *c, const Text *key, bool *is_new) {
+    uint32_t before = intern_count(c->texts), id = intern_put(c->texts, key->data, key->size);
+    *is_new = id > before;
+    ARENA_GROW(c->arena, c->chosen, c->room, id + 1);
+    return &c->chosen[id];
+}
+
+double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) {
+    bool is_new;
+    Text key = text_new(scratch);
+    step_print(&s->step, &key);
+    text_add(&key, " known");
+    for (int j = 0; j < s->step.nview; j++)
+        if (known[j]) text_add(&key, " %d", j);
+    Chosen *kept = remembered(c, &key, &is_new);
+    if (is_new)
+        *kept = s->step.nview <= VIEWS
+                    ? fastest(c, &key, s, known)
+                    : (Chosen){choose_model(s->step.kind, s->flops, s->bytes), 0};
+    s->choice = kept->choice;
+    return kept->seconds;
+}
+
+double choose_plan(Chooser *c, Arena *scratch, Plan *p) {
+    double sum = 0;
+    ArenaMark mark = arena_mark(scratch);
+    bool *constant = ARENA_NEW(scratch, bool, p->nslot);
+    for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].data != NULL;
+    for (int k = 0; k < p->nstep; k++) {
+        PlanStep *s = &p->step[k];
+        bool *known = ARENA_NEW(scratch, bool, s->step.nview);
+        for (int j = 0; j < s->step.nview; j++)
+            known[j] = s->step.view[j].rank >= 0 && constant[s->step.view[j].slot];
+        if (!s->once) sum += choose_step(c, scratch, s, known);
+        for (int j = 0; s->once && j < step_writes(&s->step); j++)
+            constant[s->step.view[j].slot] = true;
+    }
+    arena_reset(scratch, mark);
+    return sum;
+}
+
+void choose_again(Chooser *c) {
+    intern_free(c->texts);
+    c->texts = intern_new(c->arena);
+    c->again = true;
+}
+
+/* ---- making one */
+
+Chooser *chooser_new(Arena *a, CostDb *db, const Backend *backend, Device *device,
+                     const ChooseOptions *o, Error *e) {
+    Chooser *c = ARENA_NEW(a, Chooser, 1);
+    *c = (Chooser){.arena = a, .db = db, .options = *o, .backend = backend, .device = device};
+    if (backend->identity(device, c->identity, sizeof c->identity)) {
+        error_set(e, E_ENVIRONMENT, backend->name, "the back end does not tell what it runs on");
+        return NULL;
+    }
+    c->texts = intern_new(a);
+    return c;
+}
+
+void chooser_free(Chooser *c) {
+    if (!c || !c->texts) return;
+    intern_free(c->texts);
+    c->texts = NULL;
+}
+
+int chooser_found(const Chooser *c) { return c->found; }
+int chooser_missing(const Chooser *c) { return c->missing; }
+const char *chooser_identity(const Chooser *c) { return c->identity; }

@@ -1,0 +1,173 @@
+/* costdb.c -- one table (kind, device, key) -> seconds. The file is in WAL mode, so that readers do
+   not block; every write is one transaction, so that a killed process leaves the entries it had
+   written. A foreign or damaged file is refused before anything is written to it. */
+#include "graphs/plan/costdb.h"
+#include "ops/base/intern.h"
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { APPLICATION_ID = 0x49534f4d, VERSION = 1, BUSY_MS = 10000 }; /* "ISOM" */
+struct CostDb {
+    sqlite3 *db;
+    sqlite3_stmt *get, *put, *forget;
+    Held held;
+    char path[];
+};
+
+static const char schema[] = "CREATE TABLE IF NOT EXISTS cost (kind TEXT NOT NULL, device TEXT NOT "
+                             "NULL, key TEXT NOT NULL, seconds REAL "
+                             "NOT NULL CHECK (seconds >= 0), "
+                             "PRIMARY KEY (kind, device, key)) WITHOUT ROWID";
+
+static int64_t pragma(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *s;
+    int64_t value = -1;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+        value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+static bool failed(CostDb *d, Error *e) {
+    int code = sqlite3_errcode(d->db);
+    bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+    return error_set(e, damaged ? E_INVALID : E_ENVIRONMENT, d->path,
+                     damaged ? "not a cost file, or damaged (%s); move it away to start a new one"
+                             : "%s",
+                     sqlite3_errmsg(d->db));
+}
+
+static bool execute(CostDb *d, const char *sql, Error *e) {
+    return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(d, e);
+}
+
+static bool check_version(CostDb *d, Error *e) {
+    char sql[160];
+    int64_t application = pragma(d->db, "PRAGMA application_id"),
+            version = pragma(d->db, "PRAGMA user_version");
+    if (application < 0) return failed(d, e);
+    if (application == 0 && pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0) {
+        snprintf(sql, sizeof sql,
+                 "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+                 (int)APPLICATION_ID,
+                 (int)VERSION); /* both or none, whenever the process is killed */
+        return execute(d, sql, e);
+    }
+    if (application != APPLICATION_ID)
+        return error_set(e, E_INVALID, d->path, "a database of another program");
+    return version == VERSION ||
+           error_set(e, E_INVALID, d->path, "cost file of version %d, this program writes %d",
+                     (int)version, (int)VERSION);
+}
+
+static void make_folders(char *path) {
+    for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+        *p = 0;
+        mkdir(path, 0777); /* what is missing shows when the file is opened */
+        *p = '/';
+    }
+}
+
+static bool prepare(CostDb *d, Error *e) {
+    static const char get[] =
+        "SELECT seconds FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
+    static const char put[] = "INSERT INTO cost VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET "
+                              "seconds = min(seconds, excluded.seconds)";
+    static const char forget[] = "DELETE FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
+    return (sqlite3_prepare_v2(d->db, get, -1, &d->get, NULL) == SQLITE_OK &&
+            sqlite3_prepare_v2(d->db, put, -1, &d->put, NULL) == SQLITE_OK &&
+            sqlite3_prepare_v2(d->db, forget, -1, &d->forget, NULL) == SQLITE_OK) ||
+           failed(d, e);
+}
+
+static void close_file(void *costs) { costdb_close(costs); }
+
+static bool open_file(CostDb *d, bool named, Error *e) {
+    if (named) make_folders(d->path);
+    if (sqlite3_open_v2(d->path, &d->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return error_set(e, E_ENVIRONMENT, named ? d->path : "costs", "%s",
+                         d->db ? sqlite3_errmsg(d->db) : "out of memory");
+    sqlite3_busy_timeout(d->db, BUSY_MS);
+    return check_version(d, e) &&
+           execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
+           execute(d, schema, e) && prepare(d, e);
+}
+
+CostDb *costdb_open(Escape *escape, const char *path, Error *e) {
+    const char *name = path ? path : ":memory:";
+    CostDb *d = mem_realloc(NULL, sizeof *d + strlen(name) + 1);
+    if (!d) {
+        error_set(e, E_MEMORY, "costs", "out of memory");
+        return NULL;
+    }
+    *d = (CostDb){.db = NULL};
+    strcpy(d->path, name);
+    escape_hold(escape, &d->held, close_file, d);
+    if (open_file(d, path, e)) return d;
+    costdb_close(d);
+    return NULL;
+}
+
+void costdb_close(CostDb *d) {
+    if (!d) return;
+    escape_let_go(&d->held);
+    sqlite3_finalize(d->get);
+    sqlite3_finalize(d->put);
+    sqlite3_finalize(d->forget);
+    sqlite3_close(d->db);
+    mem_realloc(d, 0);
+}
+
+static void bind(sqlite3_stmt *s, const char *kind, const char *device, const char key[33]) {
+    sqlite3_bind_text(s, 1, kind, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 2, device, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 3, key, -1, SQLITE_TRANSIENT);
+}
+
+bool costdb_get(CostDb *d, const char *kind, const char *device, const char *key, double *seconds) {
+    char hash[33];
+    hash_hex(key, strlen(key), hash);
+    bind(d->get, kind, device, hash);
+    bool found = sqlite3_step(d->get) == SQLITE_ROW;
+    if (found) *seconds = sqlite3_column_double(d->get, 0);
+    sqlite3_reset(d->get);
+    return found;
+}
+
+bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key, double seconds,
+                Error *e) {
+    char hash[33];
+    hash_hex(key, strlen(key), hash);
+    bind(d->put, kind, device, hash);
+    sqlite3_bind_double(d->put, 4, seconds);
+    bool done = sqlite3_step(d->put) == SQLITE_DONE || failed(d, e);
+    sqlite3_reset(d->put);
+    return done;
+}
+
+bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *key, Error *e) {
+    char hash[33];
+    hash_hex(key, strlen(key), hash);
+    bind(d->forget, kind, device, hash);
+    bool done = sqlite3_step(d->forget) == SQLITE_DONE || failed(d, e);
+    sqlite3_reset(d->forget);
+    return done;
+}
+
+bool costdb_default_path(Arena *a, char **path, Error *e) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && *cache == '/') *path = arena_format(a, "%s/isomer/costs.sqlite", cache);
+    else if (home && *home == '/') *path = arena_format(a, "%s/.cache/isomer/costs.sqlite", home);
+    else
+        return error_set(e, E_ENVIRONMENT, "costs",
+                         "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
+    return true;
+}
+
+const char *costdb_version(void) { return sqlite3_libversion(); }

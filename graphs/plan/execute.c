@@ -1,0 +1,287 @@
+/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer
+   taken for everything between. Slots that share no content keep their own memory: inputs and
+   outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is
+   met twice is copied once, and not at all if the kernels packed what they read of it. Steps that
+   read constants only run here, in order, between the compilation of their users: what they made is
+   known when these are compiled, and can be packed like a constant; then they, and what only they
+   read, are given back. */
+#include "graphs/plan/execute.h"
+#include "graphs/plan/plan_inner.h"
+#include <stdio.h>
+
+struct Runner {
+    Held self;
+    const Plan *plan;
+    const Backend *backend;
+    Device *device;
+    Arena *arena, *made; /* made: what steps that run once gave, until all is compiled */
+    Kernel **kernel;
+    void **slot;        /* where each is */
+    const void **known; /* its contents, where they never change; NULL: not known yet */
+    bool *own,
+        *held;   /* slot[k] was taken for it; and is one that all who have such contents hold */
+    int *writer; /* the last step that writes it */
+    char *work;
+    void *workspace;
+    bool ready; /* inputs have been set */
+};
+
+static bool no_memory(Error *e, const char *what, double bytes) {
+    return error_set(e, E_LIMIT, "", "no memory on the device for %s: %.0f bytes", what, bytes);
+}
+
+static bool take(Runner *r, int k, Error *e) {
+    size_t bytes = (size_t)r->plan->slot[k].bytes;
+    r->slot[k] = r->backend->alloc(r->device, bytes ? bytes : 1);
+    r->own[k] = r->slot[k] != NULL;
+    return r->own[k] || no_memory(e, "a tensor", (double)bytes);
+}
+
+/* Another slot with the same content that has its memory; -1: none. */
+static int same_constant(const Runner *r, int k) {
+    const Plan *p = r->plan;
+    for (int j = 0; j < p->nslot; j++)
+        if (r->own[j] && p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes)
+            return j;
+    return -1;
+}
+
+static bool hold_constant(Runner *r, int k, Error *e) {
+    const Slot *s = &r->plan->slot[k];
+    r->slot[k] = r->backend->hold(r->device, s->data, (size_t)s->bytes);
+    r->own[k] = r->held[k] = r->slot[k] != NULL;
+    return r->own[k] || no_memory(e, "a constant", (double)s->bytes);
+}
+
+static void give_back(Runner *r, int k) {
+    if (r->held[k]) r->backend->drop(r->device, r->slot[k]);
+    else if (r->own[k]) r->backend->release(r->device, r->slot[k]);
+    r->own[k] = r->held[k] = false;
+}
+
+static bool take_constant(Runner *r, int k, Error *e) {
+    const Slot *s = &r->plan->slot[k];
+    if (r->backend->hold) return hold_constant(r, k, e);
+    int j = same_constant(r, k);
+    if (j >= 0) {
+        r->slot[k] = r->slot[j];
+        return true;
+    }
+    if (!take(r, k, e)) return false;
+    return !r->backend->copy(r->device, r->slot[k], s->data, (size_t)s->bytes, COPY_TO_DEVICE) ||
+           error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
+}
+
+static bool take_slots(Runner *r, Error *e) {
+    const Plan *p = r->plan;
+    r->work = r->backend->alloc(r->device, (size_t)p->work_bytes + 1);
+    if (!r->work) return no_memory(e, "the work memory", (double)p->work_bytes);
+    for (int k = 0; k < p->nslot; k++) {
+        const Slot *s = &p->slot[k];
+        if (!s->data && (s->input >= 0 || s->output >= 0) && !take(r, k, e)) return false;
+        if (!s->data && !r->slot[k])
+            r->slot[k] = s->arena_offset >= 0 ? r->work + s->arena_offset : r->work;
+    }
+    return true;
+}
+
+static bool reads(const Runner *r, int k, int view) {
+    if (r->plan->step[k].step.view[view].rank < 0) return false;
+    return !r->backend->packed || !r->backend->packed(r->kernel[k], view);
+}
+
+/* The constants that the kernel of a step reads when it runs. */
+static bool take_read(Runner *r, int k, Error *e) {
+    const Step *s = &r->plan->step[k].step;
+    for (int j = 0; j < s->nview; j++) {
+        int slot = s->view[j].slot;
+        if (reads(r, k, j) && r->plan->slot[slot].data && !r->slot[slot] &&
+            !take_constant(r, slot, e))
+            return false;
+    }
+    return true;
+}
+
+/* What only the steps that ran once needed is given back. */
+static void drop_passed(Runner *r) {
+    const Plan *p = r->plan;
+    bool *read = ARENA_NEW(r->arena, bool, p->nslot);
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++)
+            if (!p->step[k].once && reads(r, k, j)) read[p->step[k].step.view[j].slot] = true;
+    for (int k = 0; k < p->nslot; k++) {
+        if (r->held[k] && !read[k]) give_back(r, k), r->slot[k] = NULL;
+        if (p->slot[k].data && !r->slot[k]) r->slot[k] = r->work; /* not read */
+    }
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].once) r->backend->forget(r->kernel[k]), r->kernel[k] = NULL;
+    arena_free(r->made);
+    r->made = NULL;
+}
+
+static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
+    const PlanStep *s = &r->plan->step[k];
+    const void **weights = ARENA_NEW(r->arena, const void *, s->step.nview);
+    char why[256] = "";
+    for (int j = 0; j < s->step.nview; j++)
+        weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
+    size_t wants = 0;
+    r->kernel[k] =
+        r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
+    if (wants > *workspace) *workspace = wants;
+    if (r->kernel[k]) return true;
+    char place[64];
+    snprintf(place, sizeof place, "step %d (value %u)", k, s->node);
+    return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why);
+}
+
+static bool step_failed(const Runner *r, int k, Error *e) {
+    char place[64];
+    snprintf(place, sizeof place, "step %d (value %u)", k, r->plan->step[k].node);
+    return error_set(e, E_ENVIRONMENT, place, "the kernel failed");
+}
+
+/* Runs a step that reads constants only; the results are known afterwards, if all that writes them
+   has run. */
+static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
+    const Step *s = &r->plan->step[k].step;
+    void *scratch = r->backend->alloc(r->device, workspace + 1);
+    if (!scratch) return no_memory(e, "the kernels' scratch", (double)workspace);
+    bool done =
+        !r->backend->run(r->kernel[k], r->slot, scratch) && !r->backend->wait(r->device, NULL);
+    r->backend->release(r->device, scratch);
+    if (!done) return step_failed(r, k, e);
+    for (int j = 0; j < step_writes(s); j++) {
+        int slot = s->view[j].slot;
+        if (r->writer[slot] != k || r->plan->slot[slot].output >= 0) continue;
+        void *bytes = arena_alloc_raw(r->made, (size_t)r->plan->slot[slot].bytes);
+        if (r->backend->copy(r->device, bytes, r->slot[slot], (size_t)r->plan->slot[slot].bytes,
+                             COPY_TO_HOST))
+            return step_failed(r, k, e);
+        r->known[slot] = bytes;
+    }
+    return true;
+}
+
+static bool prepare(Runner *r, Error *e) {
+    size_t workspace = 0;
+    const Plan *p = r->plan;
+    r->kernel = ARENA_NEW(r->arena, Kernel *, p->nstep);
+    r->slot = ARENA_NEW(r->arena, void *, p->nslot);
+    r->own = ARENA_NEW(r->arena, bool, p->nslot);
+    r->held = ARENA_NEW(r->arena, bool, p->nslot);
+    r->known = ARENA_NEW(r->arena, const void *, p->nslot);
+    r->writer = ARENA_NEW(r->arena, int, p->nslot);
+    for (int k = 0; k < p->nslot; k++) r->known[k] = p->slot[k].data;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < step_writes(&p->step[k].step); j++)
+            r->writer[p->step[k].step.view[j].slot] = k;
+    if (!take_slots(r, e)) return false;
+    r->made = arena_new(arena_escape(r->arena), 0);
+    for (int k = 0; k < p->nstep; k++)
+        if (!compile_step(r, k, &workspace, e) || !take_read(r, k, e) ||
+            (p->step[k].once && !run_once(r, k, workspace, e)))
+            return false;
+    drop_passed(r);
+    r->workspace = r->backend->alloc(r->device, workspace + 1);
+    return r->workspace || no_memory(e, "the kernels' scratch", (double)workspace);
+}
+
+static void free_runner(void *runner) { runner_free(runner); }
+
+/* Running out of memory is an error like any other: kernels and device memory are given back. */
+Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error *e) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    Runner *volatile r = NULL;
+    Arena *volatile a = NULL;
+    if (setjmp(escape.here)) {
+        if (r) runner_free(r);
+        else arena_free(a);
+        error_set(e, E_MEMORY, "", "out of memory for the kernels of a plan");
+        return NULL;
+    }
+    a = arena_new(&escape, 0);
+    r = ARENA_NEW(a, Runner, 1);
+    *r = (Runner){.plan = p, .backend = backend, .device = device, .arena = a};
+    if (!prepare(r, e)) return runner_free(r), NULL;
+    arena_keep(a);
+    escape_hold(p->arena ? arena_escape(p->arena) : NULL, &r->self, free_runner, r);
+    return r;
+}
+
+const Backend *runner_backend(const Runner *r) { return r->backend; }
+const Device *runner_device(const Runner *r) { return r->device; }
+
+void runner_free(Runner *r) {
+    if (!r) return;
+    escape_let_go(&r->self);
+    for (int k = 0; r->kernel && k < r->plan->nstep; k++)
+        if (r->kernel[k]) r->backend->forget(r->kernel[k]);
+    for (int k = 0; r->held && k < r->plan->nslot; k++) give_back(r, k);
+    if (r->work) r->backend->release(r->device, r->work);
+    if (r->workspace) r->backend->release(r->device, r->workspace);
+    arena_free(r->made);
+    arena_free(r->arena);
+}
+
+static bool run_steps(Runner *r, Error *e) {
+    for (int k = 0; k < r->plan->nstep; k++)
+        if (!r->plan->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace))
+            return step_failed(r, k, e);
+    return true;
+}
+
+/* Bits behind the last element of a tensor of elements below 8 bits are 0. */
+static void clear_padding(const View *v, void *bytes) {
+    int64_t bits = view_count(v) * dtype_bits((DType)v->dtype), whole = bits / 8;
+    if (bits % 8)
+        ((uint8_t *)bytes)[whole] = (uint8_t)(((uint8_t *)bytes)[whole] & ((1u << bits % 8) - 1));
+}
+
+bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) {
+    const Plan *p = r->plan;
+    for (int k = 0; k < p->nin; k++) {
+        const Slot *s = &p->slot[p->in[k].slot];
+        if (r->backend->copy(r->device, r->slot[p->in[k].slot], in[k], (size_t)s->bytes,
+                             COPY_TO_DEVICE))
+            return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
+    }
+    r->ready = true;
+    if (!run_steps(r, e)) return false;
+    if (r->backend->wait(r->device, NULL))
+        return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    for (int k = 0; k < p->nout; k++) {
+        const Slot *s = &p->slot[p->out[k].slot];
+        if (r->backend->copy(r->device, out[k], r->slot[p->out[k].slot], (size_t)s->bytes,
+                             COPY_TO_HOST))
+            return error_set(e, E_ENVIRONMENT, "", "a copy from the device failed");
+        clear_padding(&p->out[k], out[k]);
+    }
+    return true;
+}
+
+bool runner_time(Runner *r, double *seconds, Error *e) {
+    double ns;
+    if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a run is timed");
+    r->backend->wait(r->device, NULL);
+    if (!run_steps(r, e)) return false;
+    if (r->backend->wait(r->device, &ns))
+        return error_set(e, E_ENVIRONMENT, "", "the device failed");
+    *seconds = ns * 1e-9;
+    return true;
+}
+
+bool runner_profile(Runner *r, double *seconds, Error *e) {
+    double ns;
+    if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a profile");
+    r->backend->wait(r->device, NULL);
+    for (int k = 0; k < r->plan->nstep; k++) {
+        seconds[k] = 0;
+        if (r->plan->step[k].once) continue;
+        if (r->backend->run(r->kernel[k], r->slot, r->workspace) ||
+            r->backend->wait(r->device, &ns))
+            return step_failed(r, k, e);
+        seconds[k] = ns * 1e-9;
+    }
+    return true;
+}

@@ -1,0 +1,19 @@
+/* execute.h -- runs a plan on a back end. */
+#ifndef ISOMER_EXECUTE_H
+#define ISOMER_EXECUTE_H
+#include "graphs/plan/plan.h"
+
+typedef struct Runner Runner; /* kernels compiled, constants on the device, work memory taken */
+/* NULL on failure; the plan must outlive it. */
+Runner *runner_new(const Plan *, const Backend *, Device *, Error *);
+/* Dense host buffers in the order of the graph's inputs and outputs. */
+bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
+/* The whole plan once more on the inputs set before, nothing copied in or out; by the device's
+   clock. */
+bool runner_time(Runner *, double *seconds, Error *);
+/* One run, seconds[step], after a run has set the inputs. */
+bool runner_profile(Runner *, double *seconds, Error *);
+const Backend *runner_backend(const Runner *);
+const Device *runner_device(const Runner *);
+void runner_free(Runner *);
+#endif

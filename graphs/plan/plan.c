@@ -1,0 +1,371 @@
+/* plan.c -- from a graph to steps. Four passes: schedule (composites are replaced by their
+   definitions), lower (each node gives views or steps, in order), fuse, place.
+
+   Every value has a view of some slot. A node that only looks at its input differently (transpose,
+   slice, reshape of what is dense, broadcast) gives a view and no step. Any other node writes each
+   result into a slot of its own, or straight into a part of a later result: lowering runs twice,
+   and where the first run shows that a result is made of nothing but copies of whole values (a
+   concat), the second one lets the producers of these values write there, which leaves a copy of a
+   part onto itself, and that is dropped. A graph's output is written where it belongs, unless it is
+   an input, a view or a constant, which is copied at the end. */
+#include "graphs/plan/plan_inner.h"
+#include "ops/core/element.h"
+#include "graphs/rewrite.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Task {
+    NodeId node, origin; /* origin: the node of the graph that it is, or is a part of */
+} Task;
+typedef struct Home { /* where a value is written */
+    Value owner;      /* the value of which it is a part; 0: none, it has a slot of its own */
+    int64_t start[STEP_RANK];
+} Home;
+typedef struct Lowering {
+    PlanBuild b;
+    const Graph *graph;
+    int ntask, room;
+    Task *task;
+    Arena *scratch;
+    uint32_t nvalue; /* the next two are by value */
+    Value *same;     /* a composite's result: the value that its definition gives; else 0 */
+    int *index;      /* its row; 0: not scheduled */
+    int nrow;        /* the rest is by row */
+    View *view;      /* slot < 0: not yet */
+    Home *home;
+    int *output; /* 1 + index of the output that it is, 0: none */
+} Lowering;
+
+static bool cannot(PlanBuild *b, ErrorKind kind, const char *reason) {
+    char place[96];
+    snprintf(place, sizeof place, "%s (value %u)", node_get(b->w, b->at).op->name, b->at);
+    return error_set(b->error, kind, place, "%s", reason);
+}
+
+/* ---- schedule */
+
+static bool composite(const Op *op) { return op->expand && !op->define && !op->lower; }
+
+/* Arrays by value grow when an expansion makes new nodes. */
+static void reach_values(Lowering *l) {
+    uint32_t n = node_count(l->b.w) + 1;
+    if (n <= l->nvalue) return;
+    n += n / 2;
+    Value *same = ARENA_NEW(l->scratch, Value, n);
+    int *index = ARENA_NEW(l->scratch, int, n);
+    if (l->nvalue)
+        memcpy(same, l->same, l->nvalue * sizeof *same),
+            memcpy(index, l->index, l->nvalue * sizeof *index);
+    l->same = same;
+    l->index = index;
+    l->nvalue = n;
+}
+
+static void add_task(Lowering *l, NodeId node, NodeId origin) {
+    for (int port = 0; port < node_get(l->b.w, node).nout; port++)
+        l->index[node + (Value)port] = ++l->nrow;
+    ARENA_GROW(l->scratch, l->task, l->room, l->ntask + 1);
+    l->task[l->ntask++] = (Task){node, origin};
+}
+
+static Value resolve(const Lowering *l, Value v) {
+    while (v < l->nvalue && l->same[v]) v = l->same[v];
+    return v;
+}
+
+static View *view_of(const Lowering *l, Value v) { return &l->view[l->index[v]]; }
+static Home *home_of(const Lowering *l, Value v) { return &l->home[l->index[v]]; }
+
+static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
+    NodeList live = graph_live(l->b.w, l->scratch, g);
+    for (int k = 0; k < live.n; k++) {
+        Node n = node_get(l->b.w, live.v[k]);
+        l->b.at = origin ? origin : n.out;
+        if (l->index[n.out] || l->same[n.out]) continue;
+        if (!composite(n.op)) {
+            add_task(l, n.out, l->b.at);
+            continue;
+        }
+        Value *out = ARENA_NEW(l->scratch, Value, n.nout);
+        if (!node_expand(l->b.w, l->scratch, n.out, out, l->b.error)) return false;
+        reach_values(l);
+        if (!schedule(l, &(Graph){n.nin, n.nout, n.in, out}, l->b.at)) return false;
+        for (int port = 0; port < n.nout; port++) l->same[n.out + (Value)port] = out[port];
+    }
+    return true;
+}
+
+/* ---- slots */
+
+static int add_slot(PlanBuild *b, Slot slot) {
+    Plan *p = b->plan;
+    ARENA_GROW(b->arena, p->slot, b->room_slots, p->nslot + 1);
+    p->slot[p->nslot] = slot;
+    return p->nslot++;
+}
+
+/* The view of a value as a dense tensor of slot 0. */
+static bool dense_view(PlanBuild *b, Value v, View *out) {
+    const Type *t = value_type(b->w, v);
+    int64_t dim[STEP_RANK], count = 1;
+    if (!t->known) return cannot(b, E_INVALID, "the rank of its result is not known");
+    for (int k = 0; k < t->dim.n; k++) {
+        if (!poly_eval(b->w, t->dim.v[k], b->sizes, &dim[k]))
+            return cannot(b, E_INVALID, "a size of its result has no value");
+        if (dim[k] < 0) return cannot(b, E_INVALID, "a size of its result is negative");
+        if (__builtin_mul_overflow(count, dim[k] ? dim[k] : 1, &count) || count > INT64_MAX / 16)
+            return cannot(b, E_LIMIT, "its result is too large");
+    }
+    if (!dtype_bits(t->dtype))
+        return cannot(b, E_INVALID, "elements of this type cannot be computed with");
+    *out = view_dense(0, (int32_t)t->dtype, t->dim.n, dim);
+    return true;
+}
+
+static int64_t view_bytes(const View *v) {
+    return (int64_t)element_bytes((DType)v->dtype, view_count(v));
+}
+
+/* Where a value is written: its own slot, or its part of the value that it belongs to, which then
+   exists from now on. */
+static bool place(Lowering *l, Value v, View *out) {
+    const Home *h = home_of(l, v);
+    if (view_of(l, v)->slot >= 0) {
+        *out = *view_of(l, v);
+        return true;
+    }
+    if (!dense_view(&l->b, v, out)) return false;
+    if (h->owner) {
+        View dense = *out, part;
+        if (!place(l, h->owner, &part)) return false;
+        for (int k = 0; k < dense.rank; k++) part = view_part(&part, k, h->start[k], dense.dim[k]);
+        *out = part;
+    } else {
+        out->slot =
+            add_slot(&l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->index[v]] - 1, -1});
+    }
+    *view_of(l, v) = *out;
+    return true;
+}
+
+static bool place_inputs(Lowering *l) {
+    Plan *p = l->b.plan;
+    View *in = ARENA_NEW(l->b.arena, View, l->graph->nin);
+    for (int k = 0; k < l->graph->nin; k++) {
+        Value v = l->graph->in[k];
+        l->b.at = value_node(l->b.w, v);
+        if (!dense_view(&l->b, v, &in[k])) return false;
+        in[k].slot = add_slot(&l->b, (Slot){view_bytes(&in[k]), v, NULL, k, -1, -1});
+        *view_of(l, v) = in[k];
+    }
+    p->nin = l->graph->nin;
+    p->in = in;
+    return true;
+}
+
+static bool place_constant(Lowering *l, Value v, const void *bytes) {
+    View view;
+    if (!dense_view(&l->b, v, &view)) return false;
+    view.slot = add_slot(&l->b, (Slot){view_bytes(&view), v, bytes, -1, -1, -1});
+    *view_of(l, v) = view;
+    return true;
+}
+
+/* ---- steps */
+
+static void add_step(PlanBuild *b, const Step *s, NodeId node) {
+    Plan *p = b->plan;
+    if (s->kind == S_COPY && view_same(&s->view[0], &s->view[1])) return;
+    ARENA_GROW(b->arena, p->step, b->room_steps, p->nstep + 1);
+    p->step[p->nstep++] = (PlanStep){.step = *s, .node = node};
+}
+
+static bool lower_to_views(Lowering *l, const Node *n, const View in[], const View out[]) {
+    View *seen = ARENA_NEW(l->scratch, View, n->nout);
+    for (int port = 0; port < n->nout; port++)
+        if (!sig_lower_view(l->b.w, n->sig, port, l->b.sizes, in, &out[port], &seen[port]))
+            return false;
+    memcpy(view_of(l, n->out), seen, (size_t)n->nout * sizeof *seen);
+    return true;
+}
+
+static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out[]) {
+    StepBuf steps = stepbuf_new(l->b.w, l->b.sizes, l->b.arena);
+    for (int port = 0; port < n->nout; port++)
+        if (!place(l, n->out + (Value)port, &out[port])) return false;
+    steps.first_room = l->b.plan->nslot;
+    if (!sig_lower(&steps, n->sig, in, out))
+        return cannot(&l->b, E_INVALID, steps.why ? steps.why : "there is no way to compute it");
+    for (int k = 0; k < steps.nrooms; k++)
+        add_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
+    for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
+    return true;
+}
+
+static bool lower_node(Lowering *l, NodeId id) {
+    Node n = node_get(l->b.w, id);
+    const void *bytes;
+    if (constant_get(l->b.w, id, NULL, &bytes)) return place_constant(l, id, bytes);
+    if (input_name(l->b.w, id))
+        return view_of(l, id)->slot >= 0 ||
+               cannot(&l->b, E_INVALID, "is not among the graph's inputs");
+    View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
+    for (int k = 0; k < n.nin; k++)
+        if (n.in[k] && !l->index[resolve(l, n.in[k])])
+            return cannot(&l->b, E_INVALID,
+                          "another result of its operand's node is an input of the graph");
+    for (int k = 0; k < n.nin; k++)
+        in[k] = n.in[k] ? *view_of(l, resolve(l, n.in[k])) : (View){.slot = -1, .rank = -1};
+    for (int port = 0; port < n.nout; port++)
+        if (!dense_view(&l->b, n.out + (Value)port, &out[port])) return false;
+    return lower_to_views(l, &n, in, out) || lower_to_steps(l, &n, in, out);
+}
+
+/* ---- outputs */
+
+static bool finish_outputs(Lowering *l) {
+    const Graph *g = l->graph;
+    View *out = ARENA_NEW(l->b.arena, View, g->nout);
+    for (int k = 0; k < g->nout; k++) {
+        Value v = resolve(l, g->out[k]);
+        View from = *view_of(l, v), to = from;
+        l->b.at = value_node(l->b.w, g->out[k]);
+        if (l->b.plan->slot[from.slot].output != k || l->b.plan->slot[from.slot].value != v) {
+            if (!dense_view(&l->b, v, &to)) return false;
+            to.slot = add_slot(&l->b, (Slot){view_bytes(&to), v, NULL, -1, k, -1});
+            add_step(&l->b,
+                     &(Step){.kind = S_COPY,
+                             .nview = 2,
+                             .view = arena_copy(l->b.arena, (View[]){to, from}, 2 * sizeof from)},
+                     value_node(l->b.w, v));
+        }
+        out[k] = to;
+    }
+    l->b.plan->nout = g->nout;
+    l->b.plan->out = out;
+    return true;
+}
+
+static bool lower_all(Lowering *l) {
+    *l->b.plan = (Plan){.arena = l->b.arena};
+    l->b.room_slots = l->b.room_steps = 0;
+    for (int row = 0; row <= l->nrow; row++) l->view[row].slot = -1;
+    if (!place_inputs(l)) return false;
+    for (int k = 0; k < l->ntask; k++) {
+        l->b.at = l->task[k].origin;
+        if (!lower_node(l, l->task[k].node)) return false;
+    }
+    return finish_outputs(l);
+}
+
+/* ---- results made of copies alone */
+
+/* The part of the dense tensor y that view `part` is: its first index. False: it is not cut out
+   along y's axes. */
+static bool part_start(const View *part, const View *y, int64_t start[]) {
+    int64_t rest = part->offset - y->offset;
+    if (part->rank != y->rank) return false;
+    for (int k = 0; k < y->rank; k++) {
+        if (part->dim[k] != 1 && part->stride[k] != y->stride[k]) return false;
+        start[k] = y->stride[k] ? rest / y->stride[k] : 0;
+        rest -= start[k] * y->stride[k];
+        if (start[k] < 0 || start[k] + part->dim[k] > y->dim[k]) return false;
+    }
+    return rest == 0;
+}
+
+/* Steps from..to-1 of one node copy parts into its result y, and nothing else is done to y. */
+static bool only_copies(const Plan *p, int from, int to, const View *y) {
+    int64_t count = 0;
+    for (int k = from; k < to; k++) {
+        const Step *s = &p->step[k].step;
+        if (s->kind != S_COPY || s->view[0].slot != y->slot) return false;
+        count += view_count(&s->view[0]);
+    }
+    return count == view_count(y);
+}
+
+static bool movable(const Lowering *l, Value x, const View *from, const View *to) {
+    const Slot *slot = &l->b.plan->slot[from->slot];
+    return !slot->data && slot->input < 0 && slot->output < 0 && !home_of(l, x)->owner &&
+           from->dtype == to->dtype && view_same(from, view_of(l, x)) && view_gapless(from) &&
+           slot->bytes == view_bytes(from);
+}
+
+static bool find_homes(Lowering *l) {
+    const Plan *p = l->b.plan;
+    bool any = false;
+    for (int k = 0, end; k < p->nstep; k = end) {
+        const View y = *view_of(l, p->step[k].node);
+        for (end = k + 1; end < p->nstep && p->step[end].node == p->step[k].node; end++) {}
+        if (p->slot[y.slot].value != p->step[k].node || !only_copies(p, k, end, &y)) continue;
+        for (int j = k; j < end; j++) {
+            const View *v = p->step[j].step.view;
+            Value x = p->slot[v[1].slot].value;
+            Home h = {.owner = p->step[k].node};
+            if (!movable(l, x, &v[1], &v[0]) || !part_start(&v[0], &y, h.start)) continue;
+            *home_of(l, x) = h;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* ---- all of it */
+
+static void charge(PlanBuild *b) {
+    for (int k = 0; k < b->plan->nstep; k++) {
+        PlanStep *s = &b->plan->step[k];
+        s->flops = step_flops(&s->step);
+        s->bytes = step_bytes(&s->step);
+        if (s->flops < 0) s->flops = sig_flops(b->w, node_get(b->w, s->node).sig, b->sizes);
+        if (s->flops < 0) s->flops = 0;
+    }
+}
+
+static bool prepare(Lowering *l) {
+    reach_values(l);
+    for (int k = 0; k < l->graph->nin; k++) l->index[l->graph->in[k]] = ++l->nrow;
+    if (!schedule(l, l->graph, 0)) return false;
+    l->view = ARENA_NEW(l->scratch, View, l->nrow + 1);
+    l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
+    l->output = ARENA_NEW(l->scratch, int, l->nrow + 1);
+    for (int k = l->graph->nout; k-- > 0;)
+        l->output[l->index[resolve(l, l->graph->out[k])]] = k + 1;
+    return true;
+}
+
+static bool plan_all(Lowering *l) {
+    if (!prepare(l) || !lower_all(l)) return false;
+    if (find_homes(l) && !lower_all(l)) return false;
+    plan_fuse(&l->b);
+    charge(&l->b);
+    plan_once(&l->b);
+    plan_place(&l->b);
+    return true;
+}
+
+/* 0 when planned, else the node that could not be. */
+static NodeId plan_new(World *w, Arena *a, const Graph *g, Sizes sizes, Plan **plan, Error *e) {
+    Lowering l = {
+        .b = {.w = w, .arena = a, .sizes = sizes, .error = e, .plan = ARENA_NEW(a, Plan, 1)},
+        .graph = g,
+        .scratch = w->scratch};
+    ArenaMark mark = arena_mark(w->scratch);
+    bool done = plan_all(&l);
+    arena_reset(w->scratch, mark);
+    *plan = done ? l.b.plan : NULL;
+    return done ? 0 : l.b.at;
+}
+
+NodeId plan_obstacle(World *w, Arena *a, const Graph *g, Sizes sizes, Error *e) {
+    Plan *plan;
+    return plan_new(w, a, g, sizes, &plan, e);
+}
+
+Plan *plan_build(World *w, Arena *a, const Graph *g, Sizes sizes, Error *e) {
+    Plan *plan;
+    plan_new(w, a, g, sizes, &plan, e);
+    return plan;
+}

@@ -1,0 +1,206 @@
+/* plan_fuse.c -- element-wise steps disappear into their neighbours. A step is taken in by the one
+   step that reads its result, when that is element-wise and reads it element for element: another
+   element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program
+   as its epilogue. The union stands where the reader stood, for by then all its operands exist.
+   Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
+   A constant number that a program reads becomes a part of it: kernels that know it have more ways,
+   and its price is that of this number. */
+#include "graphs/plan/plan_inner.h"
+#include "ops/core/element.h"
+#include <string.h>
+
+enum { CODE_MAX = 200, VIEWS_MAX = 48 };
+
+typedef struct Fuse {
+    PlanBuild *b;
+    int *writers, *readers; /* steps, by slot */
+    int *writer;            /* the last one */
+} Fuse;
+
+static int own_views(const Step *s) { /* views that are not operands of the program */
+    switch (s->kind) {
+    case S_GEMM:
+    case S_CONV: return 3;
+    case S_POOL:
+    case S_REDUCE: return 2;
+    case S_EWISE: return 1;
+    default: return 0;
+    }
+}
+
+static bool takes_epilogue(const Step *s) {
+    return s->kind == S_GEMM || s->kind == S_CONV || s->kind == S_POOL || s->kind == S_REDUCE;
+}
+
+static void count_step(Fuse *f, int k, int by) {
+    const Step *s = &f->b->plan->step[k].step;
+    for (int j = 0; j < s->nview; j++) {
+        int slot = s->view[j].slot;
+        bool again = false;
+        for (int i = 0; i < j; i++)
+            again |= s->view[i].slot == slot && (i < step_writes(s)) == (j < step_writes(s));
+        if (again || slot < 0) continue;
+        if (j < step_writes(s)) f->writers[slot] += by, f->writer[slot] = k;
+        else f->readers[slot] += by;
+    }
+}
+
+/* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
+static int maker(const Fuse *f, int k, int j) {
+    const Plan *p = f->b->plan;
+    const View *v = &p->step[k].step.view[j];
+    const Slot *slot = &p->slot[v->slot];
+    if (slot->data || slot->input >= 0 || slot->output >= 0 || f->writers[v->slot] != 1 ||
+        f->readers[v->slot] != 1)
+        return -1;
+    for (int i = 1; i < p->step[k].step.nview;
+         i++) /* it must not read it in another order as well */
+        if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v))
+            return -1;
+    int m = f->writer[v->slot];
+    const Step *s = &p->step[m].step;
+    return m < k && own_views(s) && view_same(&s->view[0], v) &&
+                   v->dtype == p->step[k].step.view[0].dtype
+               ? m
+               : -1;
+}
+
+/* ---- programs */
+
+typedef struct Program {
+    const Plan *plan;
+    int nview, ncode;
+    View view[VIEWS_MAX];
+    Scalar code[CODE_MAX];
+    bool full;
+} Program;
+
+static int program_view(Program *p, const View *v, int fixed) {
+    for (int k = fixed; k < p->nview; k++)
+        if (p->view[k].slot == v->slot && p->view[k].dtype == v->dtype && view_same(&p->view[k], v))
+            return k;
+    if (p->nview == VIEWS_MAX) p->full = true;
+    else p->view[p->nview++] = *v;
+    return p->nview - 1;
+}
+
+/* The view is one float that is known, everywhere. */
+static bool number_read(const Plan *p, const View *v, double *k) {
+    const void *data = v->slot >= 0 ? p->slot[v->slot].data : NULL;
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] != 1 && v->stride[a]) return false;
+    if (!data || v->dtype != DT_FLOAT) return false;
+    *k = element_real(DT_FLOAT, data, v->offset);
+    return true;
+}
+
+static int program_add(Program *p, Scalar c) {
+    if (p->ncode == CODE_MAX) p->full = true;
+    else p->code[p->ncode++] = c;
+    return p->ncode - 1;
+}
+
+/* Appends the program of s. Where it reads a view that is `stands` (NULL: none), and where it reads
+   C_ACC with acc >= 0, instruction `acc` is what it reads. Returns its last one. */
+static int program_append(Program *p, const Step *s, const View *stands, int acc, int fixed) {
+    int number[CODE_MAX], last = -1;
+    p->full |= s->ncode > CODE_MAX;
+    for (int k = 0; k < s->ncode && !p->full; k++) {
+        Scalar c = s->code[k];
+        const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;
+        bool is_acc = v ? stands && v->slot == stands->slot && view_same(v, stands) : false;
+        if (v && !is_acc && p->view[0].dtype == DT_FLOAT && number_read(p->plan, v, &c.k))
+            c.op = C_CONST, c.a = 0;
+        else if (v && !is_acc) c.a = (uint8_t)program_view(p, v, fixed);
+        else scalar_renumber(&c, number);
+        last = number[k] = is_acc ? acc : program_add(p, c);
+    }
+    return last;
+}
+
+static void store(PlanBuild *b, Step *s, const Program *p) {
+    s->nview = p->nview;
+    s->ncode = p->ncode;
+    s->view = arena_copy(b->arena, p->view, (size_t)p->nview * sizeof *p->view);
+    s->code = arena_copy(b->arena, p->code, (size_t)p->ncode * sizeof *p->code);
+}
+
+/* The program's result must be its last instruction. */
+static bool ends_with(const Program *p, int last) { return !p->full && last == p->ncode - 1; }
+
+/* reader becomes one element-wise step of made and reader. */
+static bool join_programs(Fuse *f, const Step *made, Step *reader) {
+    Program p = {f->b->plan, .nview = 1, .view = {reader->view[0]}};
+    int inner = program_append(&p, made, NULL, -1, 1);
+    if (!ends_with(&p, program_append(&p, reader, &made->view[0], inner, 1))) return false;
+    store(f->b, reader, &p);
+    return true;
+}
+
+/* reader becomes made, with reader's program as its epilogue. */
+static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
+    int fixed = own_views(made), acc;
+    if (made->nview > VIEWS_MAX) return false;
+    Program p = {f->b->plan, .nview = fixed};
+    memcpy(p.view, made->view, (size_t)fixed * sizeof *p.view);
+    p.view[0] = reader->view[0];
+    if (made->ncode) acc = program_append(&p, made, NULL, -1, fixed);
+    else acc = program_add(&p, (Scalar){.op = C_ACC});
+    if (!ends_with(&p, program_append(&p, reader, &made->view[0], acc, fixed))) return false;
+    Step joined = *made;
+    store(f->b, &joined, &p);
+    *reader = joined;
+    return true;
+}
+
+/* Numbers become parts of an element-wise step's program, of which one operand stays. */
+static void join_numbers(Fuse *f, Step *s) {
+    Program p = {f->b->plan, .nview = 1, .view = {s->view[0]}};
+    if (ends_with(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1) store(f->b, s, &p);
+}
+
+/* ---- search */
+
+static bool join(Fuse *f, int m, int k) {
+    Plan *p = f->b->plan;
+    Step made = p->step[m].step, reader = p->step[k].step;
+    if (!(made.kind == S_EWISE ? join_programs(f, &made, &reader)
+                               : join_epilogue(f, &made, &reader)))
+        return false;
+    count_step(f, m, -1);
+    count_step(f, k, -1);
+    p->step[m].step.nview = 0; /* gone */
+    p->step[k].step = reader;
+    count_step(f, k, 1);
+    return true;
+}
+
+/* Takes in one neighbour: element-wise ones first, then the latest other one. */
+static bool join_one(Fuse *f, int k) {
+    const Step *s = &f->b->plan->step[k].step;
+    int latest = -1;
+    for (int j = 1; j < s->nview; j++) {
+        int m = maker(f, k, j);
+        if (m < 0) continue;
+        if (f->b->plan->step[m].step.kind == S_EWISE && join(f, m, k)) return true;
+        if (takes_epilogue(&f->b->plan->step[m].step) && m > latest) latest = m;
+    }
+    return latest >= 0 && join(f, latest, k);
+}
+
+void plan_fuse(PlanBuild *b) {
+    Plan *p = b->plan;
+    ArenaMark mark = arena_mark(b->w->scratch);
+    Fuse f = {b, ARENA_NEW(b->w->scratch, int, p->nslot), ARENA_NEW(b->w->scratch, int, p->nslot),
+              ARENA_NEW(b->w->scratch, int, p->nslot)};
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.kind == S_EWISE) join_numbers(&f, &p->step[k].step);
+    for (int k = 0; k < p->nstep; k++) count_step(&f, k, 1);
+    for (int k = 0; k < p->nstep; k++)
+        while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++)
+        if (p->step[k].step.nview) p->step[n++] = p->step[k];
+    p->nstep = n;
+    arena_reset(b->w->scratch, mark);
+}

@@ -1,0 +1,32 @@
+/* plan_inner.h -- what the files of the planner share. */
+#ifndef ISOMER_PLAN_INNER_H
+#define ISOMER_PLAN_INNER_H
+#include "graphs/plan/plan.h"
+
+typedef struct PlanBuild {
+    World *w;
+    Arena *arena;
+    Sizes sizes;
+    Error *error;
+    NodeId at; /* the graph's node being planned: what an error names */
+    int room_slots, room_steps;
+    Plan *plan;
+} PlanBuild;
+
+/* Element-wise steps go into the step that makes their operand, or into the next element-wise step.
+   Steps that became part of another are removed. */
+void plan_fuse(PlanBuild *);
+/* Marks the steps that read constants only. */
+void plan_once(PlanBuild *);
+/* Gives every slot that is no input, output or constant its place in the work memory; slots never
+   live at the same time may share it. */
+void plan_place(PlanBuild *);
+
+/* The same elements in the same order; strides of axes of size 1 do not matter. */
+bool view_same(const View *, const View *);
+bool view_gapless(const View *); /* row-major without gaps from where it starts */
+int step_writes(const Step *);   /* how many views it writes, the first ones */
+/* Read off its kind and sizes; < 0: S_LOOP and S_OP do not tell. */
+double step_flops(const Step *);
+double step_bytes(const Step *); /* read and written, each element once */
+#endif

@@ -1,0 +1,118 @@
+/* plan_layout.c -- channels last. What convolutions read and write between the graph's inputs and
+   outputs may lie as [n, spatial.., c] instead of [n, c, spatial..]: only the strides of the views
+   of such a slot change, so every step does what it did. A slot is laid out so if a convolution, or
+   a pool, copy or element-wise step behind one, names it, and every view of it is an affine walk
+   over n, c and the joined spatial places, which flattening it all is not; those stay as they
+   are. */
+#include "graphs/plan/plan_inner.h"
+#include "ops/core/type.h"
+
+/* Of a slot: [.., channels, cells]; channels 0: not wanted or not possible. */
+typedef struct Image {
+    int64_t channels, cells;
+    bool barred;
+} Image;
+enum { BATCH, CHANNEL, CELL, PARTS };
+
+/* A view of c channels of a dense [n, C, spatial..]: the image it is part of. */
+static bool image_of(const View *v, int64_t elements, Image *image) {
+    int64_t cells = 1;
+    for (int k = v->rank - 1; k >= 2; k--) {
+        if (v->dim[k] > 1 && v->stride[k] != cells) return false;
+        cells *= v->dim[k];
+    }
+    if (v->rank < 3 || v->dim[1] < 2 || cells < 2 || v->stride[1] != cells || elements % cells)
+        return false;
+    image->cells = cells;
+    image->channels = (v->dim[0] > 1 ? v->stride[0] : elements) / cells;
+    return image->channels > 1 && elements % (image->channels * cells) == 0;
+}
+
+/* The same elements where the slot lies channels last. False: they are no affine walk then. */
+static bool move_view(const Image *m, View *v) {
+    const int64_t old[PARTS] = {m->channels * m->cells, m->cells, 1},
+                  new[PARTS] = {old[BATCH], 1, m->channels};
+    const int64_t start[PARTS] = {v->offset / old[BATCH], v->offset / m->cells % m->channels,
+                                  v->offset % m->cells};
+    int64_t low[PARTS], high[PARTS];
+    for (int p = 0; p < PARTS; p++) low[p] = high[p] = start[p];
+    for (int k = 0; k < v->rank; k++) {
+        const int64_t s = v->stride[k];
+        if (v->dim[k] <= 1 || s == 0) continue;
+        const int p = s % old[BATCH] == 0 ? BATCH : s % m->cells == 0 ? CHANNEL : CELL;
+        const int64_t reach = s / old[p] * (v->dim[k] - 1);
+        *(reach < 0 ? &low[p] : &high[p]) += reach;
+        v->stride[k] = s / old[p] * new[p];
+    }
+    v->offset = start[BATCH] * new[BATCH] + start[CHANNEL] * new[CHANNEL] + start[CELL] * new[CELL];
+    return low[CHANNEL] >= 0 && high[CHANNEL] < m->channels && low[CELL] >= 0 &&
+           high[CELL] < m->cells;
+}
+
+static void want(const Plan *p, Image *images, const View *v) {
+    Image *m = &images[v->slot], image = {0};
+    if (m->barred || m->channels || v->dtype != DT_FLOAT) return;
+    if (image_of(v, p->slot[v->slot].bytes / (int64_t)sizeof(float), &image)) *m = image;
+}
+
+/* First what convolutions name, which know best what an image is; then the steps behind them go on
+   in its layout, and what element-wise steps read joins what they write. */
+static void want_images(const Plan *p, Image *images) {
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        if (s->kind == S_CONV) want(p, images, &s->view[0]), want(p, images, &s->view[1]);
+    }
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        bool follows = false;
+        if (s->kind == S_EWISE || s->kind == S_POOL || s->kind == S_COPY)
+            for (int j = 1; j < s->nview; j++)
+                follows |=
+                    images[s->view[j].slot].channels > 0 && s->view[j].rank == s->view[0].rank;
+        if (follows) want(p, images, &s->view[0]);
+    }
+    for (int k = p->nstep - 1; k >= 0; k--) {
+        const Step *s = &p->step[k].step;
+        for (int j = 1; j < s->nview && s->kind == S_EWISE && images[s->view[0].slot].channels; j++)
+            want(p, images, &s->view[j]);
+    }
+}
+
+static void bar(const Plan *p, const bool loose[], Image *images) {
+    for (int k = 0; k < p->nslot; k++) {
+        const Slot *s = &p->slot[k];
+        images[k].barred =
+            s->data || (s->input >= 0 && !(loose && loose[s->input])) || (s->output >= 0 && !loose);
+    }
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++) {
+            const View *v = &p->step[k].step.view[j];
+            if (v->slot >= 0 && (p->step[k].once || v->dtype != DT_FLOAT))
+                images[v->slot].barred = true;
+        }
+}
+static void bar_unmovable(const Plan *p, Image *images) {
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++) {
+            View v = p->step[k].step.view[j];
+            if (v.slot >= 0 && images[v.slot].channels && !move_view(&images[v.slot], &v))
+                images[v.slot].barred = true;
+        }
+}
+
+void plan_channels_last(World *w, Plan *p, const bool loose[]) {
+    ArenaMark mark = arena_mark(w->scratch);
+    Image *images = ARENA_NEW(w->scratch, Image, p->nslot + 1);
+    bar(p, loose, images);
+    want_images(p, images);
+    bar_unmovable(p, images);
+    for (int k = 0; k < p->nstep; k++) {
+        Step *s = &p->step[k].step;
+        View *view = arena_copy(p->arena, s->view, (size_t)s->nview * sizeof *s->view);
+        for (int j = 0; j < s->nview; j++)
+            if (view[j].slot >= 0 && images[view[j].slot].channels && !images[view[j].slot].barred)
+                move_view(&images[view[j].slot], &view[j]);
+        s->view = view;
+    }
+    arena_reset(w->scratch, mark);
+}

@@ -1,0 +1,103 @@
+/* plan_memory.c -- static memory: a slot lives from the first step that names it to the last; slots
+   whose lives overlap get disjoint bytes of one work buffer. Greedy: the largest slot first, each
+   at the lowest place where it fits between those already placed that live at the same time
+   (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020: greedy by
+   size). */
+#include "graphs/plan/plan_inner.h"
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64 };
+typedef struct Life {
+    int slot, first, last;
+    int64_t at, size;
+} Life;
+
+static int by_size(const void *a, const void *b) {
+    const Life *x = a, *y = b;
+    if (x->size != y->size) return x->size < y->size ? 1 : -1;
+    return x->slot - y->slot;
+}
+
+/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns
+   out not to be one is passed on within the pass, so that few are needed. */
+static bool find_once(Plan *p, bool *constant) {
+    bool changed = false;
+    for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < step_writes(&p->step[k].step); j++)
+            constant[p->step[k].step.view[j].slot] &= p->step[k].once;
+    for (int k = 0; k < p->nstep; k++) {
+        const Step *s = &p->step[k].step;
+        bool once = true;
+        for (int j = 0; j < s->nview; j++) once &= s->view[j].slot < 0 || constant[s->view[j].slot];
+        changed |= once != p->step[k].once;
+        p->step[k].once = once;
+        for (int j = 0; j < step_writes(s) && !once; j++) constant[s->view[j].slot] = false;
+    }
+    return changed;
+}
+
+/* From "all" downwards, until nothing changes. */
+void plan_once(PlanBuild *b) {
+    ArenaMark mark = arena_mark(b->w->scratch);
+    bool *constant = ARENA_NEW(b->w->scratch, bool, b->plan->nslot);
+    for (int k = 0; k < b->plan->nstep; k++) b->plan->step[k].once = true;
+    while (find_once(b->plan, constant)) {}
+    arena_reset(b->w->scratch, mark);
+}
+
+static int lives(const Plan *p, Life *life) {
+    int n = 0;
+    for (int k = 0; k < p->nslot; k++)
+        life[k] = (Life){.slot = k,
+                         .first = -1,
+                         .last = -1,
+                         .size = (p->slot[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
+    for (int k = 0; k < p->nstep; k++)
+        for (int j = 0; j < p->step[k].step.nview; j++) {
+            if (p->step[k].step.view[j].slot < 0) continue;
+            Life *l = &life[p->step[k].step.view[j].slot];
+            if (l->first < 0) l->first = k;
+            if (l->last < k) l->last = k;
+            if (!p->step[k].once) continue;
+            l->first = 0; /* what is made once is kept, at a place of its own */
+            l->last = p->nstep;
+        }
+    for (int k = 0; k < p->nslot; k++) {
+        const Slot *s = &p->slot[k];
+        if (life[k].first >= 0 && !s->data && s->input < 0 && s->output < 0) life[n++] = life[k];
+    }
+    return n;
+}
+
+/* The lowest place for *l between those of `placed`, n slots by place, that live at its time. */
+static int64_t lowest_gap(const Life *l, Life *const placed[], int n) {
+    int64_t at = 0;
+    for (int k = 0; k < n && at + l->size > placed[k]->at; k++) {
+        bool together = placed[k]->first <= l->last && l->first <= placed[k]->last;
+        if (together && placed[k]->at + placed[k]->size > at) at = placed[k]->at + placed[k]->size;
+    }
+    return at;
+}
+
+static void insert(Life *l, Life *placed[], int n) {
+    while (n > 0 && placed[n - 1]->at > l->at) placed[n] = placed[n - 1], n--;
+    placed[n] = l;
+}
+
+void plan_place(PlanBuild *b) {
+    Plan *p = b->plan;
+    Arena *scratch = b->w->scratch;
+    ArenaMark mark = arena_mark(scratch);
+    Life *life = ARENA_NEW(scratch, Life, p->nslot),
+         **placed = ARENA_NEW(scratch, Life *, p->nslot);
+    int n = lives(p, life);
+    if (n) qsort(life, (size_t)n, sizeof *life, by_size);
+    for (int k = 0; k < n; k++) {
+        life[k].at = lowest_gap(&life[k], placed, k);
+        insert(&life[k], placed, k);
+        p->slot[life[k].slot].arena_offset = life[k].at;
+        if (life[k].at + life[k].size > p->work_bytes) p->work_bytes = life[k].at + life[k].size;
+    }
+    arena_reset(scratch, mark);
+}

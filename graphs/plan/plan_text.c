@@ -1,0 +1,177 @@
+/* plan_text.c -- steps and plans as text, and what a step costs in operations and bytes by its kind
+   and sizes. */
+#include "graphs/plan/plan_inner.h"
+#include <inttypes.h>
+
+static const char *const kind_name[] = {
+#define X(id, name) [id] = name,
+    STEP_KINDS(X)
+#undef X
+};
+static const struct {
+    const char *name;
+    char operands;
+} scalar[] = {
+#define X(id, name, operands) [id] = {name, operands},
+    SCALAR_OPS(X)
+#undef X
+};
+enum { PARAMS_PRINTED = 40 };
+
+/* ---- views */
+
+bool view_same(const View *a, const View *b) {
+    if (a->slot != b->slot || a->offset != b->offset || a->rank != b->rank ||
+        a->format != b->format || a->dtype != b->dtype)
+        return false;
+    for (int k = 0; k < a->rank; k++)
+        if (a->dim[k] != b->dim[k] || (a->dim[k] > 1 && a->stride[k] != b->stride[k])) return false;
+    return true;
+}
+
+bool view_gapless(const View *v) {
+    int64_t stride = 1;
+    for (int k = v->rank - 1; k >= 0; k--) {
+        if (v->dim[k] > 1 && v->stride[k] != stride) return false;
+        stride *= v->dim[k];
+    }
+    return v->format == 0;
+}
+
+static double count(const View *v) {
+    double n = 1;
+    for (int k = 0; k < v->rank; k++) n *= (double)v->dim[k];
+    return n;
+}
+
+static double distinct(const View *v) {
+    double n = 1;
+    for (int k = 0; k < v->rank; k++) n *= v->stride[k] || !v->dim[k] ? (double)v->dim[k] : 1;
+    return n;
+}
+
+/* An operator's step tells in its first parameter. */
+int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[0] : 1; }
+
+/* ---- cost */
+
+static int operations(const Step *s) {
+    int n = 0;
+    for (int k = 0; k < s->ncode; k++) n += scalar_values(s->code[k].op) > 0;
+    return n;
+}
+
+/* Operations for one element of the result before the epilogue; < 0: not told by the kind. */
+static double element_flops(const Step *s) {
+    const View *v = s->view;
+    double n = 1;
+    switch (s->kind) {
+    case S_GEMM: return 2 * (double)v[1].dim[v[1].rank - 1];
+    case S_CONV:
+        for (int k = 1; k < v[2].rank; k++) n *= (double)v[2].dim[k];
+        return 2 * n;
+    case S_POOL:
+        for (int k = 0; k < v[0].rank - 2; k++) n *= (double)s->param[1 + k];
+        return n;
+    case S_REDUCE: return count(&v[0]) > 0 ? count(&v[1]) / count(&v[0]) : 0;
+    case S_SOFTMAX: return 5;
+    case S_LOOP:
+    case S_OP: return -1;
+    default: return 0;
+    }
+}
+
+double step_flops(const Step *s) {
+    double n = element_flops(s);
+    return n < 0 ? n : (n + operations(s)) * count(&s->view[0]);
+}
+
+double step_bytes(const Step *s) {
+    double n = 0;
+    for (int k = 0; k < s->nview; k++)
+        n += distinct(&s->view[k]) * (double)dtype_bits((DType)s->view[k].dtype) / 8;
+    return n;
+}
+
+/* ---- text */
+
+static void print_list(const int64_t *v, int n, Text *t) {
+    text_add(t, "[");
+    for (int k = 0; k < n; k++) text_add(t, k ? ",%" PRId64 : "%" PRId64, v[k]);
+    text_add(t, "]");
+}
+
+/* Strides are left out where the view is dense. */
+static void print_view(const View *v, Text *t) {
+    text_add(t, "%s", dtype_name((DType)v->dtype));
+    print_list(v->dim, v->rank, t);
+    if (v->format) text_add(t, "f%d", (int)v->format);
+    if (view_gapless(v)) return;
+    View s = *v;
+    for (int k = 0; k < s.rank; k++)
+        if (s.dim[k] == 1) s.stride[k] = 0;
+    text_add(t, ":");
+    print_list(s.stride, s.rank, t);
+}
+
+static void print_code(const Step *s, Text *t) {
+    text_add(t, " {");
+    for (int k = 0; k < s->ncode; k++) {
+        const Scalar *c = &s->code[k];
+        text_add(t, "%s%s", k ? "; " : "", scalar[c->op].name);
+        switch (scalar[c->op].operands) {
+        case 'k': text_add(t, " %.17g", c->k); break;
+        case '3': text_add(t, " %d %d %d", c->a, c->b, c->c); break;
+        case '2': text_add(t, " %d %d", c->a, c->b); break;
+        case '1':
+        case 'v': text_add(t, " %d", c->a); break;
+        default: break;
+        }
+    }
+    text_add(t, "}");
+}
+
+static void print_params(const Step *s, Text *t) {
+    char hash[33];
+    text_add(t, " ");
+    if (s->nparam <= PARAMS_PRINTED) {
+        print_list(s->param, s->nparam, t);
+        return;
+    }
+    hash_hex(s->param, (size_t)s->nparam * sizeof *s->param, hash);
+    text_add(t, "#%s", hash);
+}
+
+/* Neither slots nor offsets are part of it. */
+void step_print(const Step *s, Text *t) {
+    text_add(t, "%s", kind_name[s->kind]);
+    if (s->op) text_add(t, " %s", s->op);
+    for (int k = 0; k < s->nview; k++) text_add(t, " "), print_view(&s->view[k], t);
+    if (s->nparam) print_params(s, t);
+    if (s->ncode) print_code(s, t);
+}
+
+static void print_slot(const Plan *p, int k, Text *t) {
+    const Slot *s = &p->slot[k];
+    text_add(t, "  slot %d: %" PRId64 " bytes", k, s->bytes);
+    if (s->data) text_add(t, ", constant");
+    if (s->input >= 0) text_add(t, ", input %d", s->input);
+    if (s->output >= 0) text_add(t, ", output %d", s->output);
+    if (s->arena_offset >= 0) text_add(t, ", at %" PRId64, s->arena_offset);
+    text_add(t, "\n");
+}
+
+void plan_print(World *w, const Plan *p, Text *t) {
+    text_add(t, "plan: %d steps, %d slots, %" PRId64 " bytes of work memory\n", p->nstep, p->nslot,
+             p->work_bytes);
+    for (int k = 0; k < p->nslot; k++) print_slot(p, k, t);
+    for (int k = 0; k < p->nstep; k++) {
+        const PlanStep *s = &p->step[k];
+        text_add(t, "  %d%s %s:", k, s->once ? " once" : "", node_get(w, s->node).op->name);
+        for (int j = 0; j < s->step.nview; j++)
+            text_add(t, " %d+%" PRId64, (int)s->step.view[j].slot, s->step.view[j].offset);
+        text_add(t, " | ");
+        step_print(&s->step, t);
+        text_add(t, "\n");
+    }
+}

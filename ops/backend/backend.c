@@ -1,0 +1,75 @@
+/* backend.c -- the built-in back end by its name, others by dlopen; a plug-in of another ABI or of
+   another struct size is refused. */
+#include "ops/backend/backend.h"
+#include <dlfcn.h>
+#include <string.h>
+
+extern const Backend cpu_backend; /* cpu/cpu.c */
+
+static bool complete(const Backend *b) {
+    return b->name && b->open && b->close && b->identity && b->alloc && b->release && b->copy &&
+           b->choices && b->compile && b->run && b->wait && b->forget;
+}
+
+const Backend *backend_open(const char *name, Error *e) {
+    if (strcmp(name, "cpu") == 0) return &cpu_backend;
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return error_set(e, E_ENVIRONMENT, name, "the back end cannot be opened: %s", dlerror()),
+               NULL;
+    const Backend *(*entry)(uint32_t) = NULL;
+    *(void **)&entry = dlsym(library, "isomer_backend");
+    const Backend *b = entry ? entry(BACKEND_ABI) : NULL;
+    if (b && b->abi == BACKEND_ABI && b->size == sizeof(Backend) && complete(b)) return b;
+    if (!entry)
+        error_set(e, E_ENVIRONMENT, name, "not a back end: it does not export isomer_backend");
+    else if (!b)
+        error_set(e, E_ENVIRONMENT, name, "the back end refuses interface version %d",
+                  (int)BACKEND_ABI);
+    else
+        error_set(e, E_ENVIRONMENT, name,
+                  "the back end has interface version %u of %u bytes; wanted are %d and %zu",
+                  b->abi, b->size, (int)BACKEND_ABI, sizeof *b);
+    dlclose(library);
+    return NULL;
+}
+
+static void close_device(void *open) {
+    OpenDevice *d = open;
+    d->backend->close(d->device);
+    d->device = NULL;
+}
+
+bool device_open(OpenDevice *d, Escape *escape, const char *name, const char *options, Error *e) {
+    char why[256] = "";
+    *d = (OpenDevice){.backend = backend_open(name, e)};
+    if (!d->backend) return false;
+    d->device = d->backend->open(options, why, sizeof why);
+    if (!d->device) return error_set(e, E_ENVIRONMENT, name, "the back end does not open: %s", why);
+    escape_hold(escape, &d->held, close_device, d);
+    return true;
+}
+
+void device_close(OpenDevice *d) {
+    if (d->device) held_free(&d->held);
+}
+
+bool device_channels_last(const OpenDevice *d) {
+    return d->backend->channels_last && d->backend->channels_last(d->device);
+}
+
+const char *backend_options(Arena *a, int64_t threads, const char *more) {
+    if (!more) more = "";
+    return threads == 1 ? more : arena_format(a, "threads=%d,%s", (int)threads, more);
+}
+
+void backend_version(const char *name, Text *t) {
+    Error e = {0};
+    char identity[512] = "";
+    OpenDevice d;
+    if (!device_open(&d, NULL, name, "", &e)) text_add(t, "  back end %s: %s\n", name, e.reason);
+    else if (d.backend->identity(d.device, identity, sizeof identity))
+        text_add(t, "  back end %s does not tell what it runs on\n", name);
+    else text_add(t, "  back end %s\n", identity);
+    device_close(&d);
+}

@@ -1,0 +1,206 @@
+/* digest.c -- a number for what an operator means: the hash of its definition printed at a fixed
+   family of signatures, made in a World of its own so that nothing else has a say. The family:
+   every combination of element type, ranks, kinds of sizes and forms of attributes that shape()
+   accepts. A composite's digest is made of its expansion's text and of the digests of the operators
+   in it. */
+#include "ops/operator/digest.h"
+#include "ops/operator/signature.h"
+#include <ctype.h>
+#include <string.h>
+
+enum { INPUTS = 6, LISTS = 2 * RANK_MAX, NAME = 64 };
+typedef enum SizesForm { SYMBOLS, SOME_ONES, NUMBERS, SIZES_FORMS } SizesForm;
+/* Of lists: one symbol an axis, two an axis, those with zeros for every other axis, two in all, one
+   a spatial axis; the axes backwards; the sizes of input 0 as they are, doubled, the last two
+   merged. And all defaults. */
+typedef enum ListForm {
+    AN_AXIS,
+    TWO_AN_AXIS,
+    SOME_ZEROS,
+    TWO,
+    A_SPATIAL,
+    BACKWARDS,
+    AS_SIZES,
+    DOUBLED,
+    MERGED,
+    DEFAULTS,
+    LIST_FORMS
+} ListForm;
+/* Every rank, every axis; at ranks and axes beyond the common ones sizes are symbols only. Of many
+   words at most two at a time are not the first. */
+enum { RANKS = RANK_MAX + 1, PATTERNS = 4, COMMON_RANK = 5, COMMON_AXIS = 2, WORDS_ALL = 64 };
+typedef struct Variant {
+    DType dtype;
+    int rank, pattern; /* of input 0; how the ranks of the other inputs follow */
+    SizesForm sizes;
+    ListForm list;
+    int axis, words; /* words: the values of all word attributes in one number */
+} Variant;
+typedef struct Family {
+    World *w;
+    const Op *op;
+    Text *text;
+    Sig last; /* signatures are numbered as they are met: what is not above it has been printed */
+    Poly list[ATTRS_MAX][LISTS];
+    Poly size[INPUTS][RANKS], entry[ATTRS_MAX][LISTS]; /* symbols, each named once; 0: not yet */
+} Family;
+
+static Poly symbol(Family *f, Poly *known, const char *stem, int k, int a) {
+    if (!*known) *known = poly_named(f->w, arena_format(f->w->arena, "%s.%d.%d", stem, k, a));
+    return *known;
+}
+static int rank_of(const Variant *v, int input) {
+    if (input == 0 || v->pattern == 0) return v->rank;
+    if (v->pattern == 1) return 1;
+    if (v->pattern == 2) return input == 1 ? v->rank : 1;
+    return v->rank > 0 ? v->rank - 1 : 0;
+}
+static Poly size_of(Family *f, const Variant *v, int input, int a) {
+    if (v->sizes == SOME_ONES && a % 2 == 0) return poly_int(f->w, 1);
+    if (v->sizes == NUMBERS) return poly_int(f->w, a + 2);
+    return symbol(f, &f->size[input][a], "n", input, a);
+}
+
+static int list_length(const AttrDef *d, const Variant *v) {
+    int spatial = v->rank > 2 ? v->rank - 2 : 0;
+    if (d->axes) return 1 + (v->list & 1);
+    if (d->fill == PER_SPATIAL) return spatial;
+    if (d->fill == PER_SIDE) return 2 * spatial;
+    if (d->fill == PER_AXIS) return v->rank;
+    switch (v->list) {
+    case TWO_AN_AXIS:
+    case SOME_ZEROS: return 2 * v->rank;
+    case TWO: return 2;
+    case A_SPATIAL: return spatial;
+    case MERGED: return v->rank > 1 ? v->rank - 1 : v->rank;
+    default: return v->rank;
+    }
+}
+static Poly list_entry(Family *f, const AttrDef *d, const Variant *v, int k, int entry, int n) {
+    if (d->axes) return poly_int(f->w, (v->axis + entry) % (v->rank > 0 ? v->rank : 1));
+    bool free = d->kind == A_INTS && d->fill == AS_IS;
+    if (free && v->list == BACKWARDS) return poly_int(f->w, n - 1 - entry);
+    if (free && v->list == SOME_ZEROS && v->rank > 0 && entry % v->rank % 2 == 0) return 0;
+    if (!free || v->list < AS_SIZES) return symbol(f, &f->entry[k][entry], d->name, k, entry);
+    Poly size = size_of(f, v, 0, entry);
+    if (v->list == DOUBLED) return poly_scale(f->w, size, 2);
+    bool merges = v->list == MERGED && entry == n - 1 && v->rank > 1;
+    return merges ? poly_mul(f->w, size, size_of(f, v, 0, entry + 1)) : size;
+}
+static int word_count(const AttrDef *d) {
+    int n = 1;
+    for (const char *s = d->words; *s; s++) n += *s == ' ';
+    return n;
+}
+static void attribute(Family *f, const AttrDef *d, Variant *v, int k, Attr *out) {
+    *out = (Attr){0};
+    if (v->list == DEFAULTS && d->init && d->kind != A_WORD && attr_default(f->w, d, v->rank, out))
+        return;
+    int n = d->kind == A_INT ? 1 : d->kind == A_INTS ? list_length(d, v) : 0;
+    for (int entry = 0; entry < n; entry++) f->list[k][entry] = list_entry(f, d, v, k, entry, n);
+    out->ints = (PolyList){n, f->list[k]};
+    if (d->kind == A_REAL) out->real = ex_param(f->w, d->name);
+    if (d->kind == A_DTYPE) out->word = (int)v->dtype;
+    if (d->kind != A_WORD) return;
+    out->word = v->words % word_count(d);
+    v->words /= word_count(d);
+}
+
+static void print_signature(Family *f, Sig sig) {
+    const SigInfo *info = sig_info(f->w, sig);
+    for (int k = 0; k < info->nneed; k++) {
+        text_add(f->text, "need ");
+        poly_print(f->w, info->need[k].p, f->text);
+        text_add(f->text, info->need[k].eq ? " = 0\n" : " >= 0\n");
+    }
+    for (int j = 0; j < info->nout; j++) {
+        Ex define = sig_define(f->w, sig, j);
+        type_print(f->w, type_get(f->w, info->out[j]), f->text);
+        text_add(f->text, " : ");
+        if (define) ex_print(f->w, define, f->text);
+        text_add(f->text, "\n");
+    }
+}
+static void print_variant(Family *f, Variant v, int nin) {
+    Attr attr[ATTRS_MAX];
+    TypeId in[INPUTS];
+    for (int k = 0; k < nin; k++) {
+        Type t = {.dtype = v.dtype, .known = true, .dim.n = rank_of(&v, k)};
+        for (int a = 0; a < t.dim.n; a++) t.dim.v[a] = size_of(f, &v, k, a);
+        in[k] = type_intern(f->w, &t);
+    }
+    for (int k = 0; k < attrs_count(f->op->attrs); k++)
+        attribute(f, &f->op->attrs[k], &v, k, &attr[k]);
+    Sig sig = sig_intern(f->w, f->op, attr, nin, in, 2);
+    if (sig > f->last && !sig_info(f->w, sig)->why) print_signature(f, sig);
+    if (sig > f->last) f->last = sig;
+}
+
+/* The least significant digit of *n. */
+static int take(int *n, int radix) {
+    int digit = *n % radix;
+    *n /= radix;
+    return digit;
+}
+static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->axis <= COMMON_AXIS; }
+/* How many word attributes do not have their first value. */
+static int words_changed(const Family *f, int words) {
+    int n = 0;
+    for (const AttrDef *d = f->op->attrs; d && d->name; d++)
+        if (d->kind == A_WORD) n += take(&words, word_count(d)) > 0;
+    return n;
+}
+static void print_inputs(Family *f, int nin) {
+    static const DType dtypes[] = {DT_FLOAT, DT_INT64};
+    int patterns = nin > 1 ? PATTERNS : 1, axes = 1, words = 1,
+        lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
+    for (const AttrDef *d = f->op->attrs; d && d->name; d++) {
+        if (d->axes) axes = RANK_MAX;
+        if (d->kind == A_WORD) words *= word_count(d);
+    }
+    for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
+        int k = n;
+        Variant v = {
+            .dtype = dtypes[take(&k, 2)], .rank = take(&k, RANKS), .pattern = take(&k, patterns)};
+        v.sizes = (SizesForm)take(&k, SIZES_FORMS);
+        v.list = (ListForm)take(&k, lists);
+        v.axis = take(&k, axes);
+        v.words = k;
+        if (v.axis > 0 && v.axis >= v.rank) continue;
+        if (v.sizes != SYMBOLS && !is_common(&v)) continue;
+        if (words <= WORDS_ALL || words_changed(f, v.words) <= 2) print_variant(f, v, nin);
+    }
+}
+static void print_family(World *w, const Op *op, Text *text) {
+    Family f = {.w = w, .op = op, .text = text};
+    bool variadic;
+    int least = op_arity(op, &variadic), most = variadic ? least + 1 : op_input_count(op);
+    for (int nin = least; nin <= most && nin <= INPUTS; nin++) print_inputs(&f, nin);
+}
+
+/* The text of an expansion and, behind it, the digest of each operator that stands there behind a
+   =. */
+static void print_expansion(World *w, const char *expand, Text *text) {
+    char digest[33], name[NAME];
+    text_add(text, "%s", expand);
+    for (const char *s = strstr(expand, " = "); s; s = strstr(s + 1, " = ")) {
+        size_t n = 0;
+        for (const char *c = s + 3; n + 1 < NAME && (isalnum((unsigned char)*c) || *c == '_'); c++)
+            name[n++] = *c;
+        name[n] = 0;
+        const Op *op = op_find(name);
+        if (op) sig_digest(w, op, digest);
+        text_add(text, "%s %s\n", name, op ? digest : "?");
+    }
+}
+
+void digest_compute(World *w, const Op *op, char out[33]) {
+    World *own = world_new(arena_escape(w->arena), 0);
+    world_init_ops(own);
+    Text text = text_new(own->arena);
+    text_add(&text, "%s\n", op->name);
+    if (op->expand) print_expansion(own, op->expand, &text);
+    else print_family(own, op, &text);
+    hash_hex(text.data, text.size, out);
+    world_free(own);
+}

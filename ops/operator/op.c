@@ -1,0 +1,316 @@
+/* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is
+   built in the World of the call and returned by value; where a result leaves int64
+   (overflow_note), the signature as a whole is refused (signature.c). */
+#include "ops/operator/op.h"
+#include <stdarg.h>
+#include <string.h>
+
+/* Formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor}, factor = letter
+   | number | '(' sum ')'. */
+typedef struct Formula {
+    World *w;
+    const char *at;
+    va_list args;
+    bool seen[26];
+    Poly value[26];
+} Formula;
+static Poly formula_sum(Formula *);
+
+static char formula_next(Formula *f) {
+    while (*f->at == ' ') f->at++;
+    return *f->at;
+}
+static Poly formula_letter(Formula *f) {
+    int k = *f->at++ - 'a';
+    if (!f->seen[k]) f->value[k] = va_arg(f->args, Poly);
+    f->seen[k] = true;
+    return f->value[k];
+}
+static Poly formula_factor(Formula *f) {
+    char c = formula_next(f);
+    if (c >= 'a' && c <= 'z') return formula_letter(f);
+    if (c == '(') {
+        f->at++;
+        Poly p = formula_sum(f);
+        if (formula_next(f) == ')') f->at++;
+        return p;
+    }
+    int64_t n = 0;
+    for (; *f->at >= '0' && *f->at <= '9'; f->at++) n = n * 10 + (*f->at - '0');
+    return poly_int(f->w, n);
+}
+static Poly formula_product(Formula *f) {
+    Poly p = formula_factor(f);
+    while (formula_next(f) == '*') {
+        f->at++;
+        p = poly_mul(f->w, p, formula_factor(f));
+    }
+    return p;
+}
+static Poly formula_sum(Formula *f) {
+    bool minus = formula_next(f) == '-';
+    if (minus) f->at++;
+    Poly p = formula_product(f);
+    if (minus) p = poly_scale(f->w, p, -1);
+    for (char c = formula_next(f); c == '+' || c == '-'; c = formula_next(f)) {
+        f->at++;
+        Poly q = formula_product(f);
+        p = c == '+' ? poly_add(f->w, p, q) : poly_sub(f->w, p, q);
+    }
+    return p;
+}
+Poly poly(Call *c, const char *formula, ...) {
+    Formula f = {.w = c->w, .at = formula};
+    va_start(f.args, formula);
+    Poly p = formula_sum(&f);
+    va_end(f.args);
+    return p;
+}
+
+bool all_places(Call *c, Poly n, Poly *low, Poly *high) {
+    *low = 0, *high = poly(c, "n - 1", n);
+    return true;
+}
+bool up_to(Call *c, Poly n, Poly *low, Poly *high) {
+    *low = poly(c, "1"), *high = n;
+    return true;
+}
+bool divisors(Call *c, int input, Poly *low, Poly *high) {
+    *low = poly(c, "1"), *high = poly_int(c->w, INT32_MAX);
+    return input == 1 && is_whole(c->in[1]);
+}
+
+Poly quot(Call *c, Poly a, Poly b) { return poly_floor(c->w, a, b); }
+Poly least(Call *c, Poly a, Poly b) { return poly_min(c->w, a, b); }
+Poly total(Call *c, PolyList list, int n) {
+    Poly p = 0;
+    for (int k = 0; k < n; k++) p = poly_add(c->w, p, list.v[k]);
+    return p;
+}
+Poly product(Call *c, Dims d, int from, int to) {
+    Poly p = poly_int(c->w, 1);
+    for (int k = from; k < to; k++) p = poly_mul(c->w, p, d.v[k]);
+    return p;
+}
+Poly windows(Call *c, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation) {
+    need_ge(c, stride, poly_int(c->w, 1));
+    need_ge(c, dilation, poly_int(c->w, 1));
+    Poly last = poly(c, "n + p - d*k + d - 1", n, pads, dilation, kernel);
+    Poly count = poly(c, "q + 1", quot(c, last, stride));
+    need_ge(c, count, 0);
+    return count;
+}
+
+/* A size of an input is not negative. */
+static bool is_input_size(const Call *c, Poly p) {
+    for (int k = 0; k < c->nin; k++)
+        for (int a = 0; c->in[k] && a < c->in[k]->dim.n; a++)
+            if (c->in[k]->dim.v[a] == p) return true;
+    return false;
+}
+/* Needs that hold for numbers are not recorded; one that fails for numbers is, and the signature is
+   refused. */
+static void need(Call *c, Lit l) {
+    int64_t value;
+    Needs *n = c->need;
+    if (!n || (!l.eq && is_input_size(c, l.p))) return;
+    if (poly_constant(c->w, l.p, &value) && (l.eq ? value == 0 : value >= 0)) return;
+    for (int k = 0; k < n->n; k++)
+        if (n->v[k].p == l.p && n->v[k].eq == l.eq) return;
+    ARENA_GROW(c->w->arena, n->v, n->room, n->n + 1);
+    n->v[n->n++] = l;
+}
+void need_eq(Call *c, Poly a, Poly b) { need(c, (Lit){poly_sub(c->w, a, b), true}); }
+void need_ge(Call *c, Poly a, Poly b) { need(c, (Lit){poly_sub(c->w, a, b), false}); }
+
+bool is_const(Call *c, Poly p, int64_t *value) { return poly_constant(c->w, p, value); }
+PolyList ints(Call *c, int attr) { return c->attr[attr].ints; }
+Dims ints_dims(Call *c, int attr) {
+    PolyList list = ints(c, attr);
+    Dims d = {.n = list.n < RANK_MAX ? list.n : RANK_MAX};
+    for (int k = 0; k < d.n; k++) d.v[k] = list.v[k];
+    return d;
+}
+Poly intof(Call *c, int attr) { return ints(c, attr).n ? ints(c, attr).v[0] : 0; }
+int word(Call *c, int attr) { return c->attr[attr].word; }
+Ex real(Call *c, int attr) { return c->attr[attr].real; }
+bool bits_of(Call *c, int attr, int64_t *out) {
+    double x;
+    if (!ex_number(c->w, real(c, attr), &x)) return false;
+    memcpy(out, &x, sizeof x);
+    return true;
+}
+int axis_at(Call *c, int attr, int k, int rank) {
+    int64_t a;
+    if (k >= ints(c, attr).n || !is_const(c, ints(c, attr).v[k], &a)) return -1;
+    if (a < 0) a += rank;
+    return a >= 0 && a < rank ? (int)a : -1;
+}
+int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
+
+bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
+bool is_whole(const Type *t) {
+    char class = dtype_class(t->dtype);
+    return class == 'I' || class == 'U';
+}
+bool is_byte(const Type *t) { return is_whole(t) && dtype_bits(t->dtype) == 8; }
+const char *dtypes_agree(Call *c, const char *classes) {
+    for (int k = 1; k < c->nin; k++)
+        if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)
+            return "inputs of different element types";
+    char class = dtype_class(c->in[0]->dtype);
+    return class && strchr(classes, class) ? NULL : "not for this element type";
+}
+const char *same_type(Call *c, const char *classes) {
+    c->out[0] = *c->in[0];
+    return dtypes_agree(c, classes);
+}
+
+Dims dims_tail(Dims d, int n) {
+    Dims r = {.n = n};
+    for (int k = 0; k < n; k++) r.v[k] = d.v[d.n - n + k];
+    return r;
+}
+Dims dims_with(Dims d, int axis, Poly p) {
+    d.v[axis < 0 ? axis + d.n : axis] = p;
+    return d;
+}
+Dims dims_cons(Poly p, Dims d) {
+    Dims r = {.n = d.n + 1, .v = {p}};
+    for (int k = 0; k < d.n; k++) r.v[k + 1] = d.v[k];
+    return r;
+}
+Dims dims_without(Dims d, int axis) {
+    Dims r = {.n = d.n - 1};
+    for (int k = 0; k < r.n; k++) r.v[k] = d.v[k < axis ? k : k + 1];
+    return r;
+}
+bool dims_single(Call *c, Dims d) {
+    int64_t n;
+    return d.n == 0 || (d.n == 1 && is_const(c, d.v[0], &n) && n == 1);
+}
+Dims dims_join(Call *c, Dims a, Dims b) {
+    for (int k = 1; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
+    return a.n >= b.n ? a : b;
+}
+
+Dims bound(Call *c, Dims n) {
+    for (int k = 0; k < n.n; k++) n.v[k] = poly_symbol(c->w, symbol_bound(c->w, n.v[k]));
+    return n;
+}
+/* A radix of 1 has the digit 0, and a single other radix has the number itself as its digit. */
+Dims digits(Call *c, Poly e, Dims radix) {
+    Dims kept = {0}, place = radix;
+    for (int k = 0; k < radix.n; k++) {
+        int64_t one;
+        place.v[k] = (Poly)kept.n;
+        if (is_const(c, radix.v[k], &one) && one == 1) place.v[k] = RANK_MAX;
+        else kept.v[kept.n++] = radix.v[k];
+    }
+    for (int k = 0; k < radix.n; k++) {
+        int p = (int)place.v[k];
+        place.v[k] = p == RANK_MAX ? 0 : kept.n == 1 ? e : poly_digit(c->w, e, kept.v, kept.n, p);
+    }
+    return place;
+}
+
+/* Output indices, bound variables and digits are never negative, nor are sums and products of
+   them. */
+static bool never_negative(const World *w, Poly p) {
+    Monomial m;
+    for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) {
+        if (m.coefficient < 0) return false;
+        for (uint32_t k = 0; k < m.degree; k++) {
+            SymbolKind kind = symbol_def(w, m.symbol[k]).kind;
+            if (kind != SYM_INDEX && kind != SYM_BOUND && kind != SYM_DIGIT) return false;
+        }
+    }
+    return true;
+}
+static void cond_add(Call *c, Cond *d, Lit l) {
+    if (l.eq ? l.p == 0 : never_negative(c->w, l.p)) return;
+    if (d->n == COND_MAX) overflow_note(c->w);
+    else d->v[d->n++] = l;
+}
+Cond inside(Call *c, Dims i, Dims n, int from) {
+    Cond d = {0};
+    for (int k = from; k < i.n; k++) {
+        cond_add(c, &d, (Lit){i.v[k], false});
+        cond_add(c, &d, (Lit){poly(c, "n - 1 - i", n.v[k], i.v[k]), false});
+    }
+    return d;
+}
+Cond when_eq(Call *c, Poly a, Poly b) {
+    Cond d = {0};
+    cond_add(c, &d, (Lit){poly_sub(c->w, a, b), true});
+    return d;
+}
+Cond when_ge(Call *c, Poly a, Poly b) {
+    Cond d = {0};
+    cond_add(c, &d, (Lit){poly_sub(c->w, a, b), false});
+    return d;
+}
+Cond both(Call *c, Cond a, Cond b) {
+    for (int k = 0; k < b.n; k++) cond_add(c, &a, b.v[k]);
+    return a;
+}
+
+static Ex make(Call *c, ExNode node) { return ex_make(c->w, &node); }
+static Ex over(Call *c, ExKind kind, Dims k, Cond cond, Ex a) {
+    ExNode node = {.kind = kind, .n = k.n, .cond = cond, .a = a};
+    for (int j = 0; j < k.n; j++) node.dims[j] = k.v[j];
+    return make(c, node);
+}
+Ex num(Call *c, int64_t p, int64_t q) { return ex_rational(c->w, p, q); }
+Ex size(Call *c, Poly p) {
+    int64_t value;
+    return is_const(c, p, &value) ? num(c, value, 1)
+                                  : make(c, (ExNode){.kind = EX_SIZE, .size = p});
+}
+Ex at(Call *c, int input, Dims i) {
+    ExNode node = {.kind = EX_AT, .word = (uint32_t)input, .n = i.n};
+    for (int k = 0; k < i.n; k++) node.dims[k] = i.v[k];
+    return make(c, node);
+}
+Ex add(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_ADD, .a = a, .b = b}); }
+Ex mul(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MUL, .a = a, .b = b}); }
+Ex sub(Call *c, Ex a, Ex b) { return add(c, a, mul(c, num(c, -1, 1), b)); }
+Ex divide(Call *c, Ex a, Ex b) { return mul(c, a, fn(c, FN_RECIP, b)); }
+Ex max2(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MAX2, .a = a, .b = b}); }
+Ex min2(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MIN2, .a = a, .b = b}); }
+Ex power(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_POW, .a = a, .b = b}); }
+Ex fn(Call *c, Function f, Ex a) {
+    return make(c, (ExNode){.kind = EX_FN, .word = (uint32_t)f, .a = a});
+}
+Ex when(Call *c, Cond cond, Ex a, Ex otherwise) {
+    return cond.n ? make(c, (ExNode){.kind = EX_IF, .cond = cond, .a = a, .b = otherwise}) : a;
+}
+Ex where(Call *c, Ex cond, Ex a, Ex b) {
+    return make(c, (ExNode){.kind = EX_WHERE, .c = cond, .a = a, .b = b});
+}
+Ex take(Call *c, Poly k, Ex index, Ex a) {
+    return make(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a});
+}
+Ex sum(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_SUM, k, cond, a); }
+Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MOST, k, cond, a); }
+
+Ex at_place(Call *c, int input, Poly k) {
+    if (input >= c->nin || !c->in[input]) return 0;
+    Dims d = c->in[input]->dim;
+    return at(c, input, dims_single(c, d) ? (Dims){.n = d.n} : (Dims){1, {k}});
+}
+const char *place_fits(Call *c, int input, Poly n) {
+    if (input >= c->nin || !c->in[input] || dims_single(c, c->in[input]->dim)) return NULL;
+    if (c->in[input]->dim.n != 1) return "a scale or zero of more than one axis";
+    need_eq(c, c->in[input]->dim.v[0], n);
+    return NULL;
+}
+Ex less_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
+Ex whole_near(Call *c, Ex x, Ex zero) {
+    int bits = dtype_bits(c->out[0].dtype);
+    bool sign = dtype_class(c->out[0].dtype) == 'I';
+    int64_t least_one = sign ? -((int64_t)1 << (bits - 1)) : 0, all = (int64_t)1 << bits;
+    Ex y = fn(c, FN_ROUND, x);
+    if (zero) y = add(c, y, zero);
+    return max2(c, min2(c, y, num(c, least_one + all - 1, 1)), num(c, least_one, 1));
+}

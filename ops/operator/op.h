@@ -1,0 +1,132 @@
+/* op.h -- the language in which operators are written. An operator is one file ops/NAME.c, which
+   ends with one constant `const Op op_NAME`, and one line in ops.def. Operators include this header
+   only, and nothing else includes it; that is why its names are short. */
+#ifndef ISOMER_OP_H
+#define ISOMER_OP_H
+#include "ops/operator/operator.h"
+
+/* ---- Shapes. Everything is built in the World of the call and returned by value. No function
+   fails: where a result leaves int64, the whole signature is refused afterwards. Sizes are in
+   elements; `attr` is the position of an attribute in the operator's table, from 0. */
+
+/* A polynomial from a formula of letters a-z, whole numbers, + - * and parentheses, such as
+   "s*i + d*k - p". The arguments behind it are Polys, one for each different letter, in the order
+   in which the letters first appear. */
+Poly poly(Call *, const char *formula, ...);
+Poly quot(Call *, Poly a, Poly b);            /* floor(a/b) */
+Poly least(Call *, Poly a, Poly b);           /* min(a, b) */
+Poly total(Call *, PolyList, int n);          /* v[0] + .. + v[n-1] */
+Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1]; 1 if there are none */
+
+/* What shape() requires of sizes. A requirement is kept in call->need unless it holds for all
+   sizes; one that no size can meet makes the signature refused. */
+void need_eq(Call *, Poly a, Poly b);   /* a = b */
+void need_ge(Call *, Poly a, Poly b);   /* a >= b */
+bool is_const(Call *, Poly, int64_t *); /* true: it is a number, which is stored */
+
+/* ---- Attributes: what the node states, or the default. */
+PolyList ints(Call *, int attr);  /* the entries of an A_INTS, or the one entry of an A_INT */
+Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Dims */
+Poly intof(Call *, int attr);     /* an A_INT; 0 if it has no value */
+int word(Call *, int attr);       /* an A_WORD: the position of the word in the attribute's list */
+Ex real(Call *, int attr);        /* an A_REAL */
+/* An A_REAL as the bits of a double, for params(); false: it is no number. */
+bool bits_of(Call *, int attr, int64_t *out);
+/* An A_INT as an axis of a tensor of this rank; negative ones count from the end. -1: it is no
+   number, or no such axis. */
+int axis(Call *, int attr, int rank);
+int axis_at(Call *, int attr, int k, int rank); /* the same for entry k of an A_INTS */
+
+/* ---- Element types. Classes are the letters of dtype_class: F floats, I signed and U unsigned
+   integers, B bool, .. */
+bool is_float(const Type *);
+bool is_whole(const Type *); /* integers */
+bool is_byte(const Type *);  /* integers of 8 bits */
+/* NULL if all inputs have one element type, of one of these classes ("FIU"); else why not. */
+const char *dtypes_agree(Call *, const char *classes);
+/* The same check; then out[0] becomes the type of input 0. */
+const char *same_type(Call *, const char *classes);
+
+/* ---- Lists of sizes or of indices. */
+/* The longer one; it is required that the shorter equals its last axes. */
+Dims dims_join(Call *, Dims, Dims);
+Dims dims_tail(Dims, int n);          /* the last n */
+Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count from the end */
+Dims dims_cons(Poly, Dims);           /* one more entry in front */
+Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
+bool dims_single(Call *, Dims);       /* of one number: no axis, or one of a single place */
+/* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
+Poly windows(Call *, Poly n, Poly kernel, Poly stride, Poly pads, Poly dilation);
+
+/* ---- What data are taken (Op.domain). */
+/* 0 to n - 1, the places of an axis; true. */
+bool all_places(Call *, Poly n, Poly *low, Poly *high);
+bool up_to(Call *, Poly n, Poly *low, Poly *high);       /* 1 to n; true */
+bool divisors(Call *, int input, Poly *low, Poly *high); /* integers as input 1: from 1 on */
+
+/* ---- Values of integer operators without a definition (Op.value). */
+/* f on corresponding elements of the inputs; missing leading axes broadcast. */
+bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y));
+/* Whether a = b, a >= b: 1: for all sizes, 0: for none, -1: not decided. */
+int decide_eq(Call *, Poly a, Poly b);
+int decide_ge(Call *, Poly a, Poly b);
+bool is_natural(Call *, Poly); /* true: shown to be >= 0 for all sizes */
+
+/* ---- Definitions: one output element as an expression over the output's indices. */
+/* Indices and conditions. */
+Dims bound(Call *, Dims n); /* fresh variables k with 0 <= k < n, for sum and most */
+/* The mixed-radix digits of e: symbols defined by e, not variables to sum over. */
+Dims digits(Call *, Poly e, Dims radix);
+Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on the axes from `from` on */
+Cond when_eq(Call *, Poly a, Poly b);          /* a = b */
+Cond when_ge(Call *, Poly a, Poly b);          /* a >= b */
+Cond both(Call *, Cond, Cond);
+
+/* Real numbers. */
+Ex num(Call *, int64_t p, int64_t q); /* p/q, q > 0 */
+Ex size(Call *, Poly);                /* a size as a number */
+/* The element of an input at index i. An index outside the input must be guarded (when). */
+Ex at(Call *, int input, Dims i);
+Ex add(Call *, Ex, Ex);
+Ex sub(Call *, Ex, Ex);
+Ex mul(Call *, Ex, Ex);
+Ex divide(Call *, Ex, Ex); /* a * recip(b) */
+Ex max2(Call *, Ex, Ex);
+Ex min2(Call *, Ex, Ex);
+Ex power(Call *, Ex, Ex); /* a to the power of b */
+Ex fn(Call *, Function, Ex);
+/* The first where the condition, on indices and sizes, holds; else the second. */
+Ex when(Call *, Cond, Ex, Ex otherwise);
+Ex where(Call *, Ex c, Ex a, Ex b); /* a where c, which is data, is not 0; else b */
+/* The last argument with k, a bound() variable of an axis, replaced by the place on that axis that
+   `index`, which is data, means (ex_place). */
+Ex take(Call *, Poly k, Ex index, Ex);
+/* Over all values of the bound() variables k for which the condition holds. */
+Ex sum(Call *, Dims k, Cond, Ex);  /* the sum; 0 over none */
+Ex most(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
+
+/* ---- Quantized numbers. */
+/* Element k of an input that holds one number, or one for each place of an axis; 0: the input is
+   left out. */
+Ex at_place(Call *, int input, Poly k);
+/* NULL if an input is such a one for an axis of n places, or is left out; else why not. */
+const char *place_fits(Call *, int input, Poly n);
+Ex less_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero */
+/* round(x) + zero, limited to the integers that out[0] can hold. */
+Ex whole_near(Call *, Ex x, Ex zero);
+/* What at_place reads, as a view of the sizes of `like` along an axis of it. */
+View place_view(const View *in, const View *like, int axis);
+
+/* ---- Steps for sums of products of 8-bit integers (exact.c); they need rooms. */
+enum { EXACT_TERMS = 258 }; /* that floats add exactly */
+/* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a room. */
+bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *out);
+/* The step's sums are whole numbers: no way may be taken that does not compute them exactly. */
+void exact_round(StepBuf *, Step *);
+/* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the room between. */
+bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
+void exact_add(StepBuf *, const View *y, const View *part);
+/* y = round(sums * (scale[0] * scale[1] / scale[2])) + zero, saturating. */
+void exact_quantize(StepBuf *, const View *y, const View *sums, const View scale[3],
+                    const View *zero);
+#endif

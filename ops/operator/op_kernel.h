@@ -1,0 +1,45 @@
+/* op_kernel.h -- reference kernels of operators without a definition, as S_OP steps find them by
+   name, and what they are written with. Views of an S_OP step: the outputs, then the inputs, one
+   left out having rank -1; param[0] is the number of outputs, the rest is the operator's own. */
+#ifndef ISOMER_OP_KERNEL_H
+#define ISOMER_OP_KERNEL_H
+#include "ops/backend/isomer_backend.h"
+#include <stdbool.h>
+
+/* 0: done. Plain loops over views; nothing is allocated. */
+typedef int (*OpKernel)(const Step *, void *const slot[]);
+OpKernel op_kernel(const char *name); /* NULL: it has none */
+
+/* for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) goes through the indices of
+   a view in row-major order. */
+bool kernel_first(const View *, int64_t i[]);
+bool kernel_next(const View *, int64_t i[]);
+/* Place (element number in the slot) of an index; joined: of an index of a tensor of that rank, to
+   which the view is broadcast. */
+int64_t kernel_at(const View *, const int64_t i[]);
+int64_t kernel_joined(const View *, int rank, const int64_t i[]);
+double kernel_real(const View *, void *const slot[], int64_t place);
+int64_t kernel_integer(const View *, void *const slot[], int64_t place);
+void kernel_set_real(const View *, void *const slot[], int64_t place, double);
+void kernel_set_integer(const View *, void *const slot[], int64_t place, int64_t);
+/* A row of numbers: n of them at data[k * stride], of any numeric type. */
+typedef struct KernelRow {
+    int32_t dtype;
+    const void *data; /* the slot's, from which `place` counts */
+    int64_t place, stride;
+} KernelRow;
+KernelRow kernel_row(const View *, void *const slot[], const int64_t i[]); /* along the last axis */
+double kernel_dot(KernelRow, KernelRow, int64_t n); /* in double, in four sums that are added up */
+/* The greatest finite number of a float of 16 bits or less; 0: others. */
+double kernel_greatest(int32_t dtype);
+double kernel_bits_real(int64_t bits); /* a parameter that op.h's bits_of made */
+bool kernel_is_integer(const View *);  /* integers and booleans */
+/* One element, converted if the types differ. */
+void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
+                 int64_t from_place);
+/* y[i] = f(x[i]). */
+void kernel_each(const Step *, void *const slot[], double (*real)(double));
+/* y[i] = f(a[i], b[i]), broadcast; the integer function where a holds integers or booleans. */
+void kernel_pairs(const Step *, void *const slot[], double (*real)(double, double),
+                  int64_t (*integer)(int64_t, int64_t));
+#endif

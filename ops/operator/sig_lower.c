@@ -1,0 +1,62 @@
+/* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself
+   says, then what its definition's structure gives, unless data decide what is read; then its
+   reference kernel. */
+#include "ops/operator/signature.h"
+#include "ops/core/element.h"
+
+bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], const View *like,
+                    View *out) {
+    Ex e = sig_define(w, sig, port);
+    return e && lower_view(w, e, sizes, in, like, out);
+}
+
+/* Elements in row-major order, written where they are dense. */
+static bool lower_reshape(StepBuf *b, const View *x, const View *y) {
+    View dense = view_dense(y->slot, y->dtype, y->rank, y->dim);
+    for (int k = 0; k < y->rank; k++)
+        if (y->dim[k] > 1 && y->stride[k] != dense.stride[k]) return false;
+    View as_x = view_dense(y->slot, y->dtype, x->rank, x->dim);
+    as_x.offset = y->offset;
+    step_copy(b, &as_x, x);
+    return true;
+}
+
+static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
+    const SigInfo *info = sig_info(b->w, sig);
+    View *view = ARENA_NEW(b->arena, View, info->nout + info->nin);
+    int64_t param[64];
+    int n = 0;
+    for (int j = 0; j < info->nout; j++) view[n++] = out[j];
+    for (int k = 0; k < info->nin; k++)
+        view[n++] = in[k]; /* those left out too: kernels count on their places */
+    for (int k = 0; k < n; k++)
+        if (view[k].rank >= 0 && !element_readable((DType)view[k].dtype))
+            return b->why = "reference kernels do not read this element type", false;
+    param[0] = info->nout;
+    int nparam = 1 + sig_params(b->w, sig, param + 1, 63);
+    if (nparam < 1) return b->why = "an attribute is no number", false;
+    Step *s = step_add(b, S_OP, n, view);
+    s->op = info->op->name;
+    step_param(b, s, nparam, param);
+    return true;
+}
+
+bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
+    const SigInfo *info = sig_info(b->w, sig);
+    Call c = sig_call(b->w, sig, NULL);
+    int before = b->n, rooms = b->nrooms,
+        own = info->op->lower ? info->op->lower(&c, in, out, b) : 0;
+    if (own) return own > 0 && !b->why;
+    b->n = before, b->nrooms = rooms;
+    for (int j = 0; j < info->nout; j++) {
+        Ex e = sig_define(b->w, sig, j);
+        if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
+            return lower_kernel(b, sig, in, out);
+        if (!e) return b->why = "it has neither definition nor kernel", false;
+        if (info->nin && sig_shape(b->w, sig, j) == SIG_RESHAPE &&
+            lower_reshape(b, &in[0], &out[j]))
+            continue;
+        if (!lower_step(b, e, info->nin, in, &out[j])) return false;
+    }
+    return !b->why;
+}

@@ -1,0 +1,225 @@
+/* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it
+   is a view, element-wise or a reduction. */
+#include "ops/operator/signature.h"
+
+/* Each distinct subexpression is computed once for every value of the variables (output indices,
+   bound variables) it mentions: a softmax's sum once a row, not once an element. */
+enum { NODES_MAX = 512, VARIABLES_MAX = 64 };
+typedef struct Count {
+    World *w;
+    Sizes sizes;
+    int nvar, nnode;
+    Symbol var[VARIABLES_MAX];
+    double extent[VARIABLES_MAX];
+    Ex node[NODES_MAX];
+    uint64_t mask[NODES_MAX]; /* the variables node[] mentions */
+    double total;
+    bool unknown; /* a size without value */
+} Count;
+
+static void count_variable(Count *c, Symbol s, Poly extent) {
+    int64_t n;
+    if (c->nvar == VARIABLES_MAX || !poly_eval(c->w, extent, c->sizes, &n)) {
+        c->unknown = true;
+        return;
+    }
+    c->var[c->nvar] = s;
+    c->extent[c->nvar++] = (double)n;
+}
+static uint64_t mentions(const Count *c, Poly p) {
+    uint64_t mask = 0;
+    for (int k = 0; k < c->nvar; k++)
+        if (poly_mentions(c->w, p, c->var[k])) mask |= 1ull << k;
+    return mask;
+}
+static double repeats(const Count *c, uint64_t mask) {
+    double times = 1;
+    for (int k = 0; k < c->nvar; k++)
+        if (mask >> k & 1) times *= c->extent[k];
+    return times;
+}
+static bool is_minus_one(const World *w, Ex e) {
+    double v;
+    return ex_number(w, e, &v) && v == -1;
+}
+static bool is_operation(const Count *c, const ExNode *e) {
+    switch (e->kind) {
+    case EX_ADD:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_POW:
+    case EX_FN:
+    case EX_SUM:
+    case EX_MOST: return true;
+    case EX_MUL: return !is_minus_one(c->w, e->a) && !is_minus_one(c->w, e->b);
+    default: return false;
+    }
+}
+static uint64_t count_node(Count *c, Ex x) {
+    if (!x) return 0;
+    for (int k = 0; k < c->nnode; k++)
+        if (c->node[k] == x) return c->mask[k];
+    ExNode e;
+    ex_get(c->w, x, &e);
+    bool binds = e.kind == EX_SUM || e.kind == EX_MOST;
+    int first = c->nvar;
+    if (binds)
+        for (int k = 0; k < e.n; k++) {
+            Symbol s = poly_is_symbol(c->w, e.dims[k]);
+            count_variable(c, s, symbol_def(c->w, s).arg[0]);
+        }
+    uint64_t mask = 0, own = 0; /* the variable of a TAKE has one value: no loop over the body */
+    for (int k = first; binds && k < first + e.n && k < c->nvar; k++) own |= 1ull << k;
+    for (int k = 0; k < ex_children(e.kind); k++) mask |= count_node(c, e.child[k]);
+    if (e.kind == EX_SIZE) mask |= mentions(c, e.size);
+    for (int k = 0; e.kind == EX_AT && k < e.n; k++) mask |= mentions(c, e.dims[k]);
+    for (int k = 0; (binds || e.kind == EX_IF) && k < e.cond.n; k++)
+        mask |= mentions(c, e.cond.v[k].p);
+    if (is_operation(c, &e)) c->total += repeats(c, mask | own);
+    mask &= ~own;
+    if (c->nnode < NODES_MAX) {
+        c->node[c->nnode] = x;
+        c->mask[c->nnode++] = mask;
+    }
+    return mask;
+}
+
+double sig_flops(World *w, Sig sig, Sizes sizes) {
+    const SigInfo *info = sig_info(w, sig);
+    double total = 0;
+    for (int j = 0; !info->why && j < info->nout; j++) {
+        const Type *y = type_get(w, info->out[j]);
+        Count c = {.w = w, .sizes = sizes};
+        Ex define = sig_define(w, sig, j);
+        if (!y->known || info->op->flags & OP_NO_COST) continue;
+        for (int a = 0; a < y->dim.n; a++)
+            count_variable(&c, symbol_index(w, (uint32_t)a), y->dim.v[a]);
+        if (define) count_node(&c, define);
+        else c.total = repeats(&c, ~0ull >> (VARIABLES_MAX - 1 - c.nvar) >> 1);
+        if (c.unknown) return -1;
+        total += c.total;
+    }
+    return total;
+}
+
+static bool mentions_index(World *w, Poly p) {
+    for (uint32_t a = 0; a < RANK_MAX; a++)
+        if (poly_mentions(w, p, symbol_index(w, a))) return true;
+    return false;
+}
+/* Each monomial has one output index at most, and no defined symbol (digit, floor, min) mentions
+   one. */
+static bool is_affine(World *w, Poly p) {
+    Monomial m;
+    for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) {
+        int indices = 0;
+        for (uint32_t k = 0; k < m.degree; k++) {
+            bool index = symbol_def(w, m.symbol[k]).kind == SYM_INDEX;
+            if (!index && mentions_index(w, poly_symbol(w, m.symbol[k]))) return false;
+            indices += index;
+        }
+        if (indices > 1) return false;
+    }
+    return true;
+}
+static bool all_dims(World *w, const ExNode *e, bool (*good)(World *, Poly)) {
+    for (int k = 0; k < e->n; k++)
+        if (!good(w, e->dims[k])) return false;
+    return true;
+}
+static bool is_plain(World *w, Poly p) { return p == 0 || poly_is_symbol(w, p); }
+
+static bool is_elementwise(World *w, Ex x) {
+    ExNode e;
+    ex_get(w, x, &e);
+    switch (e.kind) {
+    case EX_AT: return all_dims(w, &e, is_plain) && all_dims(w, &e, is_affine);
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_POW: return is_elementwise(w, e.a) && is_elementwise(w, e.b);
+    case EX_FN: return is_elementwise(w, e.a);
+    case EX_SIZE: return !mentions_index(w, e.size);
+    case EX_NUM:
+    case EX_REAL:
+    case EX_PARAM: return true;
+    default: return false;
+    }
+}
+
+/* A number or size times e, or e itself. */
+static Ex unscaled(World *w, Ex x) {
+    ExNode e, f;
+    ex_get(w, x, &e);
+    if (e.kind != EX_MUL) return x;
+    for (int side = 0; side < 2; side++) {
+        Ex scale = side ? e.b : e.a;
+        ex_get(w, scale, &f);
+        if (f.kind == EX_FN && f.word == FN_RECIP) ex_get(w, f.a, &f);
+        if (f.kind == EX_NUM || f.kind == EX_SIZE) return side ? e.a : e.b;
+    }
+    return x;
+}
+static bool is_reduction(World *w, Ex x) {
+    ExNode e;
+    ex_get(w, unscaled(w, x), &e);
+    if ((e.kind != EX_SUM && e.kind != EX_MOST) || e.cond.n) return false;
+    ex_get(w, unscaled(w, e.a), &e);
+    return e.kind == EX_AT && all_dims(w, &e, is_plain);
+}
+
+/* How many entries of an index, from `from` on, are all digits of one number (entries of axes of
+   size 1 do not count); *number is that number. */
+static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *number) {
+    Symbol s = poly_is_symbol(w, at->dims[from]);
+    SymbolDef d = s ? symbol_def(w, s) : (SymbolDef){.kind = SYM_INDEX};
+    if (d.kind != SYM_DIGIT || d.word != 0) return 0;
+    uint32_t digit = 0;
+    int k = from;
+    for (; k < at->n && digit + 1 < d.narg; k++) {
+        if (x->v[k] == poly_int(w, 1)) continue;
+        if (x->v[k] != d.arg[digit + 1] ||
+            at->dims[k] != poly_digit(w, d.arg[0], d.arg + 1, (int)d.narg - 1, (int)digit))
+            return 0;
+        digit++;
+    }
+    *number = d.arg[0];
+    return digit + 1 == d.narg ? k - from : 0;
+}
+/* The row-major position read in x is the row-major position written in y. */
+static bool same_order(World *w, const ExNode *at, const Dims *x, const Dims *y) {
+    Poly in = 0, out = 0, number;
+    Symbol single[RANK_MAX]; /* indices of axes of size 1 are 0, however they are written */
+    Poly zero[RANK_MAX] = {0};
+    int nsingle = 0;
+    for (int a = 0; a < y->n; a++) {
+        Symbol i = symbol_index(w, (uint32_t)a);
+        bool one = y->v[a] == poly_int(w, 1);
+        if (one) single[nsingle++] = i;
+        out = poly_add(w, poly_mul(w, out, y->v[a]), one ? 0 : poly_symbol(w, i));
+    }
+    for (int k = 0; k < at->n;) {
+        int run = digit_run(w, at, x, k, &number), end = k + (run ? run : 1);
+        if (!run) number = at->dims[k];
+        for (; k < end; k++) in = poly_mul(w, in, x->v[k]);
+        in = poly_add(w, in, number);
+    }
+    return poly_subst(w, in, nsingle, single, zero) == out;
+}
+SigShape sig_shape(World *w, Sig sig, int port) {
+    Ex define = sig_define(w, sig, port);
+    const SigInfo *info = sig_info(w, sig);
+    ExNode e;
+    if (!define) return SIG_OTHER;
+    ex_get(w, define, &e);
+    if (e.kind == EX_AT) {
+        if (all_dims(w, &e, is_affine)) return SIG_VIEW;
+        if (e.word == 0 &&
+            same_order(w, &e, &type_get(w, info->in[0])->dim, &type_get(w, info->out[port])->dim))
+            return SIG_RESHAPE;
+        return SIG_OTHER;
+    }
+    if (is_elementwise(w, define)) return SIG_ELEMENTWISE;
+    return is_reduction(w, define) ? SIG_REDUCTION : SIG_OTHER;
+}

@@ -1,0 +1,148 @@
+/* end_to_end.c -- both files are read while inputs are at hand, planned and run. Conditions,
+   numbers of turns and data-dependent sizes are then numbers, the same on both sides as long as the
+   models agree; where they do not, that shows in the outputs. Everything made is thrown away, also
+   where memory runs out on the way. */
+#include "search/end_to_end.h"
+#include "graphs/oracle.h"
+#include "graphs/plan/stage.h"
+#include "ops/core/element.h"
+#include "graphs/world.h"
+
+typedef struct Half {
+    const WholeOptions *o;
+    int sample;
+    int disturbed; /* > 0: roundings come out otherwise, in another way for each number */
+    World *w;
+    Model *model;
+    Runner *runner;
+    void **out;
+} Half;
+
+static const void *drawn(void *user, int index, const char *name, const Type *t,
+                         const void *usual) {
+    Half *h = user;
+    const CheckOptions *c = &h->o->check;
+    int64_t dim[RANK_MAX], n;
+    (void)usual; /* given() knows it */
+    if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return NULL;
+    void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
+    check_input(c, name, t->dtype, index, h->sample, n, data);
+    if (h->disturbed) data_nearby(c->seed + (uint64_t)h->disturbed, index, t->dtype, n, data, data);
+    return data;
+}
+
+static bool run_half(Half *h, const char *path) {
+    Error e = {0};
+    const CheckOptions *c = &h->o->check;
+    const OpenValues open = {.size = h->o->size,
+                             .size_user = h->o->size_user,
+                             .value = stage_value,
+                             .value_user = stage_new(h->w, c->backend, c->device, drawn, h),
+                             .beside = h->o->beside};
+    h->model = model_open_values(h->w, path, &open, &e);
+    if (!h->model) return false;
+    const Graph *g = model_graph(h->model);
+    const void **in = ARENA_NEW(h->w->arena, const void *, g->nin);
+    h->out = ARENA_NEW(h->w->arena, void *, g->nout);
+    for (int k = 0; k < g->nin; k++)
+        if (!(in[k] = drawn(h, k, model_input_name(h->model, k), value_type(h->w, g->in[k]), NULL)))
+            return false;
+    for (int k = 0; k < g->nout; k++) {
+        const Type *t = value_type(h->w, g->out[k]);
+        int64_t dim[RANK_MAX], n;
+        if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return false;
+        h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n) + 8);
+    }
+    Graph disturbed = *g;
+    if (h->disturbed && !graph_disturbed(h->w, h->w->arena, g, (Sizes){0},
+                                         c->seed + (uint64_t)h->disturbed, &disturbed, &e))
+        return false;
+    Plan *plan = plan_build(h->w, h->w->arena, &disturbed, (Sizes){0}, &e);
+    h->runner = plan ? runner_new(plan, c->backend, c->device, &e) : NULL;
+    return h->runner && runner_run(h->runner, in, h->out, &e);
+}
+
+/* The elements of output k, which both have with one type; false: it has not. */
+static bool same_output(const Half *a, const Half *b, int k, const Type **t, int64_t *n) {
+    const Type *u = value_type(b->w, model_graph(b->model)->out[k]);
+    int64_t dim[RANK_MAX], other;
+    *t = value_type(a->w, model_graph(a->model)->out[k]);
+    return (*t)->dtype == u->dtype && oracle_dims(a->w, *t, (Sizes){0}, dim, n) &&
+           oracle_dims(b->w, u, (Sizes){0}, dim, &other) && *n == other;
+}
+
+/* moved (may be NULL): by output, how far roundings move each element. */
+static void compare(const Half h[2], double *const moved[], Difference *d) {
+    const Type *t;
+    int64_t n;
+    *d = difference_none();
+    for (int k = 0; k < model_graph(h[0].model)->nout; k++)
+        if (!same_output(&h[0], &h[1], k, &t, &n))
+            *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k, .a = 1};
+        else
+            tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n,
+                            tolerance_of(h[0].o->check.class, t->dtype), moved ? moved[k] : NULL, k,
+                            d);
+}
+
+/* The original once more with other roundings. False: it then takes another way (a branch, a size),
+   so that this data decides nothing. */
+static bool add_moves(const Half *original, int disturbance, double *const moved[]) {
+    Half x = {.o = original->o, .sample = original->sample, .disturbed = disturbance};
+    const Type *t;
+    int64_t n;
+    x.w = graph_world_new(arena_escape(original->w->arena), 0);
+    if (!run_half(&x, x.o->path[0])) return false;
+    for (int k = 0; k < model_graph(original->model)->nout; k++) {
+        if (!same_output(original, &x, k, &t, &n)) return false;
+        moves_add(t->dtype, original->out[k], x.out[k], n, moved[k]);
+    }
+    return true;
+}
+
+static bool judge_by_moves(const Half h[2], Difference *d) {
+    Arena *a = h[0].w->arena;
+    const int nout = model_graph(h[0].model)->nout;
+    double **moved = ARENA_NEW(a, double *, nout);
+    const Type *t;
+    int64_t n;
+    for (int k = 0; k < nout; k++)
+        moved[k] = ARENA_NEW(a, double, same_output(&h[0], &h[0], k, &t, &n) ? n : 0);
+    for (int k = 1; k <= DISTURBANCES; k++)
+        if (!add_moves(&h[0], k, moved)) return false;
+    compare(h, moved, d);
+    return true;
+}
+
+static bool run_both(Escape *escape, Half h[2], Difference *d) {
+    Difference found;
+    for (int k = 0; k < 2; k++) {
+        h[k].w = graph_world_new(escape, 0);
+        if (!run_half(&h[k], h[k].o->path[k])) return false;
+    }
+    if (model_graph(h[0].model)->nout != model_graph(h[1].model)->nout) return false;
+    compare(h, NULL, &found);
+    if (found.first >= 0 && !judge_by_moves(h, &found)) return false;
+    difference_add(d, &found);
+    return true;
+}
+
+static bool one_sample(const WholeOptions *o, int sample, Difference *d) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    volatile bool ran = false;
+    Half *h = mem_realloc(NULL, 2 * sizeof *h);
+    if (!h) return false;
+    for (int k = 0; k < 2; k++) h[k] = (Half){.o = o, .sample = sample};
+    if (!setjmp(escape.here)) ran = run_both(&escape, h, d);
+    escape_free(&escape);
+    mem_realloc(h, 0);
+    return ran;
+}
+
+bool whole_compare(const WholeOptions *o, Difference *d) {
+    int samples = o->check.samples ? o->check.samples : 2;
+    *d = difference_none();
+    for (int k = 0; k < samples; k++)
+        if (!one_sample(o, k, d)) return false;
+    return true;
+}

@@ -1,0 +1,76 @@
+/* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The same
+   data go to the built-in runtime, to ONNX Runtime as the target and to the second opinion; where
+   one of them does not run on what was drawn, all get the integers that it takes. */
+#include "graphs/feed.h"
+#include "graphs/oracle.h"
+#include "ops/core/element.h"
+#include "search/run.h"
+#include <stdio.h>
+
+/* --input in all its forms, a file of the older option first. */
+static StringList given_texts(const Run *r) {
+    const IsomerTexts more = r->o->inputs;
+    StringList all = {0, ARENA_NEW(r->arena, const char *, more.n + 1)};
+    if (r->o->input) all.v[all.n++] = r->o->input;
+    for (int k = 0; k < more.n; k++) all.v[all.n++] = more.v[k];
+    return all;
+}
+
+bool run_given(Run *r) {
+    const IsomerTexts shape = r->o->input_shape;
+    if (!feed_options(r->arena, given_texts(r), &r->given, r->error)) return false;
+    const StringList all =
+        feed_shapes(r->arena, &r->given, (StringList){shape.n, (const char **)(uintptr_t)shape.v});
+    r->with = *r->o;
+    r->with.input_shape = (IsomerTexts){all.n, all.v};
+    r->o = &r->with;
+    return true;
+}
+
+static const void *usual_data(const Run *r, int k) {
+    const Type *t = value_type(r->w, r->original.in[k]);
+    int64_t dim[RANK_MAX], n;
+    return oracle_dims(r->w, t, r->sizes, dim, &n) ? model_input_default(r->model, k, t->dtype, n)
+                                                   : NULL;
+}
+
+bool run_feed(Run *r) {
+    const Graph *g = &r->original;
+    const char **name = ARENA_NEW(r->arena, const char *, g->nin);
+    DType *dtype = ARENA_NEW(r->arena, DType, g->nin);
+    bool *known = ARENA_NEW(r->arena, bool, g->nin);
+    for (int k = 0; k < g->nin; k++) {
+        name[k] = model_input_name(r->model, k);
+        dtype[k] = value_type(r->w, g->in[k])->dtype;
+        known[k] = usual_data(r, k) != NULL;
+    }
+    return feed_new(r->arena, &r->given, g->nin, name, dtype,
+                    graph_domains(r->w, r->arena, g, r->sizes), known, r->o->seed, &r->feed,
+                    r->error);
+}
+
+bool run_given_data(const void *run, const char *input, int sample, DType t, int64_t n, void *out) {
+    const Run *r = run;
+    const int k = feed_find(&r->feed, input);
+    Error ignored = {0};
+    return k >= 0 && r->feed.input[k].dtype == t &&
+           feed_data(&r->feed, k, sample, model_input_default(r->model, k, t, n), n, out, &ignored);
+}
+
+bool run_other_inputs(Run *r, Error *why) {
+    if (!r->feed.attempt) r->refused = arena_format(r->arena, "%s", why->reason);
+    if (feed_next(&r->feed)) {
+        run_say(r, "it does not run; trying %s", feed_print(r->arena, &r->feed));
+        return true;
+    }
+    feed_explain(r->arena, &r->feed, why);
+    return false;
+}
+
+void run_warn_inputs(const Run *r, char *text, size_t n) {
+    if (!r->feed.attempt || *text) return;
+    snprintf(text, n,
+             "%s: it does not run on the integers that were drawn (%.80s): used are %.80s; others "
+             "are given by --input NAME=LOW..HIGH or NAME=FILE.npy",
+             r->in, r->refused, feed_print(r->arena, &r->feed));
+}

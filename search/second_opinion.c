@@ -1,0 +1,106 @@
+/* second_opinion.c -- a second opinion: the result is written beside nothing, into a folder of its
+   own, and another runtime compares it with the original on inputs of its own. The helper is
+   scripts/compare-onnx. */
+#include "search/child.h"
+#include "search/helper.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
+
+static bool absent(Run *r, const char *why) {
+    return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s gives no opinion: %s",
+                     r->o->check_with, why);
+}
+
+/* The first line that has a word, else the last that has any. */
+static const char *line_of(Arena *a, const char *text, const char *word) {
+    const char *found = "";
+    for (size_t n; *text; text += n, text += *text == '\n') {
+        n = strcspn(text, "\n");
+        if (n) found = arena_string(a, text, n);
+        if (n && word && strstr(found, word)) break;
+    }
+    return found;
+}
+
+bool run_can_ask(Run *r) {
+    char available[] = "--available", *out;
+    char *argv[] = {NULL, available, NULL};
+    size_t n;
+    if (!r->o->check_with) return true;
+    if (strcmp(r->o->check_with, "onnxruntime"))
+        return error_set(r->error, E_USAGE, "--check-with", "expected onnxruntime, not \"%s\"",
+                         r->o->check_with);
+    r->helper = argv[0] = helper_find(r->arena, "compare-onnx");
+    if (!argv[0]) return absent(r, "its helper compare-onnx is not beside this program");
+    int status = child_run(r->arena, argv, NULL, &out, &n);
+    return status == 0 || absent(r, *out         ? line_of(r->arena, out, NULL)
+                                    : status > 0 ? "its helper failed"
+                                                 : strerror(errno));
+}
+
+/* ---- the helper's command line */
+
+/* NULL: the error is set. */
+static char **command(Run *r, const char *folder, const char *result) {
+    const int draws = r->o->check > 0 ? r->o->check : 1;
+    Words w = {.arena = r->arena};
+    words_add(&w, r->helper);
+    words_add(&w, r->in);
+    words_add(&w, result);
+    words_add(&w, "--draws");
+    words_add(&w, arena_format(r->arena, "%d", draws));
+    words_add(&w, "--seed");
+    words_add(&w, arena_format(r->arena, "%" PRIu64, r->o->seed));
+    if (r->o->rtol >= 0)
+        words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
+    words_add_shapes(&w, r);
+    return words_add_inputs(&w, r, folder, draws) ? w.v : NULL;
+}
+
+/* ---- asking */
+
+static bool verdict(Run *r, int status, char *said) {
+    if (run_cancelled(r)) return false;
+    if (status == AGREES) {
+        r->stats.second = line_of(r->arena, said, "agrees");
+        return true;
+    }
+    if (status == DISAGREES)
+        return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with,
+                         line_of(r->arena, said, "FAIL"));
+    if (status == ABSENT) return absent(r, line_of(r->arena, said, NULL));
+    return absent(r, status < 0 ? strerror(errno) : "its helper failed");
+}
+
+/* Once more with other integers where it does not run on these. */
+static bool ask(Run *r, const char *folder, const char *result) {
+    char *said, **words;
+    size_t n;
+    for (;;) {
+        if (!(words = command(r, folder, result))) return false;
+        run_say(r, "asking %s", r->o->check_with);
+        const int status = child_run(r->arena, words, NULL, &said, &n);
+        const char *not_run = status == ABSENT ? strstr(said, "does not run") : NULL;
+        Error why = {0};
+        if (!not_run || run_cancelled(r)) return verdict(r, status, said);
+        error_set(&why, E_ENVIRONMENT, "--check-with", "%s gives no opinion: it %.300s",
+                  r->o->check_with, line_of(r->arena, not_run, NULL));
+        if (!run_other_inputs(r, &why)) return *r->error = why, false;
+    }
+}
+
+bool run_second(Run *r, const Derivation *d) {
+    char *path;
+    ModelWrite x = {
+        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    if (!r->o->check_with || !d->applied) return true;
+    RunFolder *folder = run_folder(r);
+    if (!folder) return false;
+    path = arena_format(r->arena, "%s/result.onnx", folder->path);
+    bool good = model_write(r->model, &x, path, r->error) && ask(r, folder->path, path);
+    held_free(&folder->held);
+    return good;
+}

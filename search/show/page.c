@@ -1,0 +1,263 @@
+/* page.c -- the page's text. No script, no network: what is long folds by itself (<details>).
+   Whatever comes from a model or a rule is escaped. */
+#include "search/show/page_draw.h"
+#include "search/show/picture.h"
+
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+    "content=\"width=device-width\">\n<style>\n"
+    "body{font:15px/1.45 system-ui,Helvetica,Arial,sans-serif;margin:1.5em "
+    "auto;max-width:1500px;padding:0 1em;color:#222}\n"
+    "h1{font-size:1.4em}h2{font-size:1.15em;margin-top:1.8em;border-bottom:1px solid "
+    "#ccc}h3{font-size:1em}\n"
+    "table{border-collapse:collapse}td,th{padding:.15em .7em;border-bottom:1px solid "
+    "#e4e4e4;text-align:left;vertical-align:top}\n"
+    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}tr.same{color:#888}\n"
+    ".pair{display:grid;grid-template-columns:1fr 1fr;gap:1em;align-items:start}\n"
+    ".pair>div{border:1px solid "
+    "#ddd;border-radius:6px;padding:.5em;overflow:auto;max-height:85vh}.pair "
+    "svg{max-width:100%;height:auto}.whole svg{max-width:none}\n"
+    ".cap{color:#555;font-size:.85em;margin:0 0 "
+    ".4em}pre{background:#f7f7f7;padding:.7em;overflow:auto;font-size:.85em}\n"
+    "summary{cursor:pointer;color:#245}code{font-size:.92em}.key span{padding:.05em "
+    ".5em;border-radius:4px;margin-right:.6em;border:1px "
+    "solid #bbb}\n"
+    ".gone{background:#ffb3a7}.new{background:#b5e7b0}.changed{background:#ffe08a}.kept{background:"
+    "#f4f4f4}.bad{color:#a00;font-weight:"
+    "bold}\n"
+    "ul.nodes{list-style:none;padding:0;font:12.5px/1.5 "
+    "ui-monospace,monospace;max-height:70vh;overflow:auto}ul.nodes li{padding:0 "
+    ".4em;white-space:nowrap}\n"
+    "</style>\n";
+static const char *const class_of[] = {
+    [KEPT] = "kept", [CHANGED] = "changed", [GONE] = "gone", [NEW] = "new"};
+
+static void add_escaped(Text *t, const char *s) {
+    for (; *s; s++) {
+        if (*s == '<') text_add(t, "&lt;");
+        else if (*s == '&') text_add(t, "&amp;");
+        else if (*s == '"') text_add(t, "&quot;");
+        else text_bytes(t, s, 1);
+    }
+}
+
+/* ---- what the numbers say */
+
+static void add_gain(Text *t, const char *what, double before, double after, double unit,
+                     const char *name) {
+    if (!(before >= 0) || !(after >= 0)) return;
+    text_add(t, "<tr><td>%s</td><td class=n>%.4g %s</td><td class=n>%.4g %s</td><td class=n>", what,
+             before / unit, name, after / unit, name);
+    if (before > 0 && after > 0) text_add(t, "%.2f", before / after);
+    text_add(t, "</td></tr>\n");
+}
+
+static void add_summary(const Changes *c, bool changed, Text *t) {
+    const Run *r = c->r;
+    ModelStats m = model_stats(r->model);
+    text_add(t,
+             "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
+             "%d as they were.</p>\n",
+             changed ? "" : "<b>Nothing gains 3 %: the file is unchanged.</b>", m.understood,
+             m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
+             changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
+    text_add(t, "<table><tr><th></th><th class=n>original</th><th class=n>result</th><th "
+                "class=n>ratio</th></tr>\n");
+    add_gain(t, "nodes in the file", c->side[0].n, c->side[1].n, 1, "");
+    add_gain(t, "file", (double)r->stats.bytes_before, (double)r->stats.bytes_after, 1e6, "MB");
+    add_gain(t, "arithmetic", r->stats.flops_before, r->stats.flops_after, 1e9, "GFLOP");
+    add_gain(t, "predicted time (sum of steps)", r->stats.own_before, r->stats.own_after, 1e-3,
+             "ms");
+    add_gain(t, "measured time", r->stats.measured_before, r->stats.measured_after, 1e-3, "ms");
+    text_add(t, "</table>\n");
+}
+
+static void add_check(const Changes *c, Text *t) {
+    const RunStats *s = &c->r->stats;
+    text_add(t, "<h2>Check</h2>\n<p>");
+    if (s->checked)
+        text_add(t,
+                 "Original and result were compared by numbers: greatest difference %.3g, relative "
+                 "to the largest element %.3g.",
+                 s->check_absolute, s->check_relative);
+    else text_add(t, "The result was not compared by numbers.");
+    text_add(t, " ");
+    add_escaped(t, s->check_note);
+    if (s->second) {
+        text_add(t, "</p>\n<p>%s: ", c->r->o->check_with);
+        add_escaped(t, s->second);
+    }
+    text_add(t, "</p>\n");
+}
+
+static void add_operators(const Changes *c, Text *t) {
+    const OpCost *v = c->r->operators;
+    text_add(t, "<h2>Costs by operator</h2>\n<p class=cap>Operators as they were imported, one of "
+                "the file may be several.</p>\n"
+                "<table><tr><th>operator</th><th class=n colspan=2>nodes</th><th class=n "
+                "colspan=2>GFLOP</th></tr>\n"
+                "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
+                "class=n>original</th><th class=n>result</th></tr>\n");
+    for (int k = 0; k < c->r->noperator; k++)
+        text_add(t,
+                 "<tr%s><td>%s</td><td class=n>%d</td><td class=n>%d</td><td class=n>%.4f</td><td "
+                 "class=n>%.4f</td></tr>\n",
+                 v[k].nodes[0] == v[k].nodes[1] ? " class=same" : "", v[k].name, v[k].nodes[0],
+                 v[k].nodes[1], v[k].flops[0] / 1e9, v[k].flops[1] / 1e9);
+    text_add(t, "</table>\n");
+}
+
+static void add_milliseconds(Text *t, const KindCost *k, int side) {
+    if (k->seconds[side] >= 0) text_add(t, "<td class=n>%.3f</td>", k->seconds[side] * 1e3);
+    else text_add(t, "<td></td>");
+}
+
+static void add_kinds(const Changes *c, Text *t) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        STEP_KINDS(X)
+#undef X
+    };
+    text_add(
+        t,
+        "<h2>Costs by kind of step</h2>\n<p class=cap>Steps are what the built-in runtime runs: "
+        "what is fused into one counts there, what "
+        "depends on constants alone is free. "
+        "Times are %s.</p>\n<table><tr><th>step</th><th class=n colspan=2>steps</th><th "
+        "class=n colspan=2>ms</th></tr>\n"
+        "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
+        "class=n>original</th><th class=n>result</th></tr>\n",
+        c->r->db ? "those of the cost file, for steps that it lacks those of a model of the machine"
+                 : "those of a model of the machine");
+    for (int k = 0; k < STEP_KIND_COUNT; k++) {
+        const KindCost *x = &c->r->kinds[k];
+        if (!x->steps[0] && !x->steps[1]) continue;
+        text_add(t, "<tr><td>%s</td><td class=n>%d</td><td class=n>%d</td>", names[k], x->steps[0],
+                 x->steps[1]);
+        add_milliseconds(t, x, 0);
+        add_milliseconds(t, x, 1);
+        text_add(t, "</tr>\n");
+    }
+    text_add(t, "</table>\n");
+}
+
+/* ---- rules */
+
+static void add_rules(const Changes *c, Text *t) {
+    const Library *l = &c->r->library;
+    text_add(t, "<h2>Rules that fired</h2>\n<p class=cap>Each was proved for all sizes before it "
+                "was used. The identifier is a digest of "
+                "the rule's two sides; the digest behind its proof is over rule, "
+                "verdict and the definitions it rests on.</p>\n");
+    for (int k = 0; k < l->n; k++) {
+        const Rule *rule = l->rule[k].rule;
+        Text text = text_new(c->arena);
+        if (!c->d->fired[k]) continue;
+        rule_print(rule, &text);
+        text_add(t,
+                 "<details><summary><b>%s</b> <code>%s</code> %s, %d times, proof "
+                 "<code>%s</code></summary><pre>",
+                 rule->name, rule->id, classes_text(c->arena, rule->classes), c->d->fired[k],
+                 rule->digest);
+        add_escaped(t, text.data);
+        text_add(t, "</pre></details>\n");
+    }
+}
+
+/* ---- pictures */
+
+static void add_pair(const Pictures *p, int first, const char *class, Text *t) {
+    text_add(t,
+             "<div class=\"pair %s\"><div><p class=cap>original</p>%s</div><div><p "
+             "class=cap>result</p>%s</div></div>\n",
+             class, p->svg[first - 1], p->svg[first]);
+}
+
+/* The nodes of a place, by name. */
+static void add_names(const Changes *c, int place, Text *t) {
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < c->side[side].n; k++) {
+            const FileNode *f = &c->side[side].v[k];
+            if (f->place != place) continue;
+            text_add(t, "<span class=%s>", class_of[f->change]);
+            add_escaped(t, change_label(f));
+            text_add(t, "</span> ");
+        }
+    text_add(t, "<br>\n");
+}
+
+static void add_rule_names(const Changes *c, int place, Text *t) {
+    for (int k = 0; k < c->r->library.n; k++) {
+        bool here = false;
+        for (int j = 0; j < c->side[1].n && !here; j++)
+            here = c->side[1].v[j].place == place &&
+                   change_rule(c, &c->side[1].v[j]) == c->r->library.rule[k].rule;
+        for (int j = 0; j < c->side[0].n && !here; j++)
+            here = c->side[0].v[j].place == place &&
+                   change_rule(c, &c->side[0].v[j]) == c->r->library.rule[k].rule;
+        if (here) text_add(t, " %s", c->r->library.rule[k].rule->name);
+    }
+}
+
+static void add_place(const Changes *c, const Pictures *p, int k, Text *t) {
+    const Drawn *d = &p->drawn[k];
+    text_add(t, "<h3>%d.", k + 1);
+    add_rule_names(c, d->place, t);
+    if (d->count > 1) text_add(t, " &mdash; %d places like this", d->count);
+    text_add(t, "</h3>\n");
+    if (d->first) add_pair(p, d->first, "", t);
+    text_add(t, "<details><summary>%s</summary><p>",
+             d->first ? "names of the nodes" : "too large to draw: names of the nodes");
+    for (int place = 0; place < c->nplace; place++)
+        if (p->like[place] == k) add_names(c, place, t);
+    text_add(t, "</p></details>\n");
+}
+
+static void add_list(const Changes *c, int side, Text *t) {
+    text_add(t, "<div><p class=cap>%s</p><ul class=nodes>\n", side ? "result" : "original");
+    for (int k = 0; k < c->side[side].n; k++) {
+        const FileNode *f = &c->side[side].v[k];
+        text_add(t, "<li class=%s>", class_of[f->change]);
+        add_escaped(t, f->type);
+        text_add(t, " ");
+        add_escaped(t, change_label(f));
+        if (change_rule(c, f)) text_add(t, " &larr; %s", change_rule(c, f)->name);
+        text_add(t, "</li>\n");
+    }
+    text_add(t, "</ul></div>");
+}
+
+static void add_pictures(const Changes *c, const Pictures *p, Text *t) {
+    text_add(t, "<h2>What changed</h2>\n<p class=key><span class=gone>gone</span><span "
+                "class=new>new</span><span "
+                "class=changed>changed</span><span class=kept>as it was</span></p>\n");
+    if (!p->n) text_add(t, "<p>Nothing.</p>\n");
+    for (int k = 0; k < p->n; k++) add_place(c, p, k, t);
+    text_add(t, "<h2>The whole graphs</h2>\n");
+    if (p->whole) {
+        text_add(t, "<details><summary>both as pictures</summary>\n");
+        add_pair(p, p->whole, "whole", t);
+        text_add(t, "</details>\n");
+    }
+    text_add(t, "<details><summary>all nodes in their order</summary><div class=pair>");
+    add_list(c, 0, t);
+    add_list(c, 1, t);
+    text_add(t, "</div></details>\n");
+}
+
+void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
+    const char *slash = strrchr(c->r->in, '/'), *name = slash ? slash + 1 : c->r->in;
+    text_add(t, "%s<title>optimize-model: ", head);
+    add_escaped(t, name);
+    text_add(t, "</title></head><body>\n<h1>optimize-model: ");
+    add_escaped(t, name);
+    text_add(t, "</h1>\n");
+    add_summary(c, changed, t);
+    add_pictures(c, p, t);
+    add_operators(c, t);
+    add_kinds(c, t);
+    add_rules(c, t);
+    add_check(c, t);
+    text_add(t, "<p class=cap>isomer %s; digest of the original %s</p>\n</body></html>\n",
+             isomer_version(), c->r->digest);
+}

@@ -1,0 +1,50 @@
+/* show.c -- what people asked to see: changes as text, as a graph, as a page; the rules there
+   are. */
+#include "search/show/page.h"
+#include "search/show/picture.h"
+#include <string.h>
+
+bool run_can_show(Run *r) { return !r->o->html || picture_program(r->arena, r->error); }
+
+static bool texts(Run *r, IsomerResult *out) {
+    Text t = text_new(r->arena);
+    if (r->o->diff) changes_print(r->changes, &t);
+    for (int k = 0; k < r->o->explain.n; k++)
+        if (!changes_explain(r->changes, r->o->explain.v[k], &t)) return false;
+    out->changes = run_text(r, &t);
+    return true;
+}
+
+bool run_draw(Run *r, const Derivation *d, IsomerResult *out) {
+    if (!r->o->html && !r->o->dot && !r->o->diff && !r->o->explain.n) return true;
+    r->changes = changes_find(r, d);
+    if (!r->changes || !texts(r, out)) return false;
+    if (r->o->html) r->pictures = page_draw(r->changes, r->error);
+    return !r->o->html || r->pictures;
+}
+
+bool run_show(Run *r, bool changed) {
+    if (!r->o->dot && !r->o->html) return true;
+    Text dot = text_new(r->arena), page = text_new(r->arena);
+    if (r->o->dot) picture_both(r->changes, &dot);
+    if (r->o->dot && !file_write(r->o->dot, dot.data, dot.size, r->error)) return false;
+    if (r->o->html) page_print(r->changes, r->pictures, changed, &page);
+    return !r->o->html || file_write(r->o->html, page.data, page.size, r->error);
+}
+
+static const char *first_line(Arena *a, const char *text) {
+    text += strspn(text, " ");
+    return arena_string(a, text, strcspn(text, "\n"));
+}
+
+bool run_list_rules(Run *r, IsomerResult *out) {
+    Text t = text_new(r->arena);
+    for (int k = 0; k < r->library.n; k++) {
+        const Rule *rule = r->library.rule[k].rule;
+        text_add(&t, "%-3s %-34s %s %-20s %s\n", r->library.rule[k].on ? "on" : "off", rule->name,
+                 rule->id, classes_text(r->arena, rule->classes),
+                 first_line(r->arena, rule->comment));
+    }
+    out->table = run_text(r, &t);
+    return true;
+}

@@ -23,21 +23,6 @@ const char *export_format_names(Arena *a) {
     return t.data;
 }
 
-const char *export_source(const Rule *rule) {
-    const char *slash = strrchr(rule->file, '/');
-    return slash ? slash + 1 : rule->file;
-}
-
-void export_leave(Export *x, ExportReasons *list, const Rule *rule, const char *reason) {
-    int k = 0;
-    while (k < list->n && strcmp(list->v[k].text, reason)) k++;
-    ARENA_GROW(x->arena, list->v, list->room, k + 1);
-    if (k == list->n)
-        list->v[list->n++] =
-            (ExportReason){arena_string(x->arena, reason, strlen(reason)), rule->name, 0};
-    list->v[k].count++;
-}
-
 /* Why its verdict does not count; NULL: it does. */
 static const char *objection(Export *x, const Rule *rule) {
     Error e = {0};

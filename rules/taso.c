@@ -8,15 +8,6 @@
 #include "rules/taso_inner.h"
 #include <string.h>
 
-const char *taso_kind_name(int kind) {
-    static const char *const names[] = {
-#define X(name) #name,
-        TASO_OPS(X)
-#undef X
-    };
-    return kind >= 0 && kind < TASO_KINDS ? names[kind] : "?";
-}
-
 /* Up to four small numbers of a message that has nothing else; missing ones are 0. */
 static bool read_numbers(const Wire *outer, const Field *f, int n, int out[]) {
     Wire w = wire_inner(outer, f->bytes);

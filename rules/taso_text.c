@@ -8,6 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *taso_kind_name(int kind) {
+    static const char *const names[] = {
+#define X(name) #name,
+        TASO_OPS(X)
+#undef X
+    };
+    return kind >= 0 && kind < TASO_KINDS ? names[kind] : "?";
+}
+
 enum { VARIABLES = TASO_VARIABLES, SOLVED = 128, EQUALITIES = 512, ROUNDS = 200, IMAGE = 4 };
 typedef struct Solution {
     int n;

@@ -3,10 +3,11 @@
    double itself loses. Then every constant that was computed from others against its expression: it
    may differ by one roundoff for each node of that, or by what such roundoffs move it. Both are far
    stricter than a comparison of results can be. */
+#include "search/input_data.h"
 #include "graphs/check.h"
+#include "search/check_steps.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
-#include "search/run.h"
 #include <inttypes.h>
 #include <math.h>
 

@@ -5,9 +5,9 @@
    become what the file has again: then whatever no rule touched is the very node that was read, and
    is copied. */
 #include "graphs/constants.h"
+#include "search/finish.h"
 #include "graphs/fold.h"
 #include "ops/core/element.h"
-#include "search/run.h"
 #include <string.h>
 
 typedef struct Finish {

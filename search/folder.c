@@ -1,6 +1,6 @@
 /* folder.c -- a folder for files that only live as long as a run. The model's weights may lie
    beside what is written there, in folders of their own. */
-#include "search/run.h"
+#include "search/folder.h"
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

@@ -2,9 +2,9 @@
    data go to the built-in runtime, to ONNX Runtime as the target and to the second opinion; where
    one of them does not run on what was drawn, all get the integers that it takes. */
 #include "graphs/feed.h"
+#include "search/input_data.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
-#include "search/run.h"
 #include <stdio.h>
 
 /* --input in all its forms, a file of the older option first. */

@@ -1,56 +1,26 @@
 /* optimize.c -- a run from file to file: open, search, finish, check, write, report. The search is
-   one of three: on the costs of our own plans, on whole models timed by a target, or the steps of a
-   proof log again. */
+   one of three: on the costs of the built-in runtime's plans, on whole models timed by a target, or
+   the steps of a proof log again. */
+#include "search/optimize.h"
 #include "graphs/fold.h"
 #include "graphs/needs.h"
-#include "graphs/npz.h"
-#include "graphs/sizes.h"
-#include "search/show/changes.h"
-#include "ops/backend/backend.h"
-#include "ops/base/options.h"
-#include "search/trial.h"
 #include "graphs/world.h"
-#include <locale.h>
-#include <stdarg.h>
+#include "search/check_steps.h"
+#include "search/finish.h"
+#include "search/input_data.h"
+#include "search/reproduce.h"
+#include "search/search_command.h"
+#include "search/search_runtime.h"
+#include "search/second_opinion.h"
+#include "search/show/report.h"
+#include "search/show/show.h"
+#include "search/trial.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Bytes that computing what depends on constants alone may add before the search. */
 enum { VISIBLE = 64 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double run_seconds(const Run *r) { return now() - r->stats.start; }
-
-bool run_cancelled(Run *r) {
-    if (!r->o->cancel || !*r->o->cancel) return false;
-    error_set(r->error, E_INTERRUPTED, r->in, "interrupted");
-    return true;
-}
-
-void run_say(Run *r, const char *format, ...) {
-    char line[200];
-    va_list list;
-    if (!r->o->progress) return;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    r->o->progress(r->o->user, line);
-}
-
-char *run_text(const Run *r, const Text *t) {
-    char *copy = mem_realloc(NULL, t->size + 1);
-    if (!copy) escape_raise(r->escape, E_MEMORY, "no memory for a text of %zu bytes", t->size);
-    return memcpy(copy, t->data, t->size + 1);
-}
 
 /* ---- open */
 
@@ -91,8 +61,6 @@ static void drop_unwritable(Run *r) {
     }
 }
 
-bool run_measures(const Run *r) { return !r->o->cost || !strcmp(r->o->cost, "measured"); }
-
 static bool open_costs(Run *r) {
     char *path = NULL;
     if (r->o->threads < 1 || r->o->threads > BACKEND_THREADS)
@@ -103,37 +71,6 @@ static bool open_costs(Run *r) {
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
     r->db = costdb_open(r->escape, r->o->cost_db ? r->o->cost_db : path, r->error);
     return r->db != NULL;
-}
-
-/* --dim with the names that sizes have here. */
-static StringList given_dims(Run *r) {
-    const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
-    for (int k = 0; k < r->o->dim.n; k++) {
-        const char *option = r->o->dim.v[k], *equals = strrchr(option, '='), *name = NULL;
-        bool number = equals && equals[1] && !equals[1 + strspn(equals + 1, "0123456789")];
-        if (number)
-            name = model_size_name(r->model,
-                                   arena_string(r->arena, option, (size_t)(equals - option)));
-        all[k] = name && *name ? arena_format(r->arena, "%s%s", name, equals) : option;
-    }
-    return (StringList){r->o->dim.n, all};
-}
-
-/* A size that is not given is guessed: it decides costs and what is checked, never the result's
-   meaning. */
-bool run_sizes(Run *r) {
-    Error missing = {0};
-    const char **name = ARENA_NEW(r->arena, const char *, r->original.nin);
-    for (int k = 0; k < r->original.nin; k++) name[k] = model_input_name(r->model, k);
-    StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v};
-    if (!sizes_bind(r->w, r->arena, &r->original, name, shapes, given_dims(r), &r->sizes, NULL,
-                    &missing) &&
-        !r->sizes.n) {
-        *r->error = missing;
-        return false;
-    }
-    sizes_guess(r->w, r->arena, &r->original, &r->sizes);
-    return true;
 }
 
 static bool digest_file(Run *r) {
@@ -197,13 +134,6 @@ static bool open_model(Run *r) {
     return true;
 }
 
-Derivation run_derivation(Run *r) {
-    Derivation d = derivation_new(r->w, r->arena, r->facts, &r->library, &r->original);
-    d.known = r->known;
-    derive_mapped(&d, &r->start, &r->prefold);
-    return d;
-}
-
 /* ---- search */
 
 static bool replay(Run *r, Derivation *d) {
@@ -226,7 +156,7 @@ static bool replay(Run *r, Derivation *d) {
 static bool search(Run *r, Derivation *d) {
     if (r->o->replay) return replay(r, d);
     if (r->library.n == 0) return true;
-    return r->o->measure_with ? run_ruleset(r, d) : run_own(r, d);
+    return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
 }
 
 /* ---- write */
@@ -248,16 +178,6 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
                     .user = d};
     x.external = r->o->external, x.external_threshold = r->o->external_threshold;
     return r->o->dry_run || model_write(r->model, &x, r->out, r->error);
-}
-
-bool run_writable(Run *r, const Derivation *d) {
-    const char *why;
-    ModelWrite x = {
-        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
-    if (model_writable(r->model, &x, &why)) return true;
-    r->stats.check_note = arena_format(
-        r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
-    return false;
 }
 
 /* What numbers can say nothing of is not written: the original stands. */
@@ -346,7 +266,7 @@ static bool words_known(Run *r) {
            one_of(r, "--search", r->o->search, "backtrack", "egraph", "both");
 }
 
-static bool optimize(Run *r, IsomerResult *out) {
+bool optimize_run(Run *r, IsomerResult *out) {
     if (!words_known(r) || !run_given(r) || !open_model(r) || !run_feed(r) || !run_can_show(r) ||
         !run_can_ask(r) || !library(r) || !open_costs(r))
         return false;
@@ -359,118 +279,6 @@ static bool optimize(Run *r, IsomerResult *out) {
     return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
 }
 
-/* ---- the public functions */
-
-const char *isomer_version(void) { return ISOMER_VERSION; }
-
-void run_versions(Run *r, Text *t) {
-    options_version(t, "");
-    text_add(t, "  SQLite %s\n  cJSON %s\n  libzip %s\n", costdb_version(), report_version(),
-             npz_version());
-    onnx_versions(t);
-    if (!r->model || r->o->report) backend_version(r->o->backend, t);
-}
-
-static bool versions(Run *r, IsomerResult *out) {
-    Text t = text_new(r->arena);
-    run_versions(r, &t);
-    out->table = run_text(r, &t);
-    return true;
-}
-
-void isomer_options(IsomerOptions *o) {
-    *o = (IsomerOptions){.size = sizeof *o,
-                         .cost = "measured",
-                         .backend = "cpu",
-                         .search = "backtrack",
-                         .threads = 1,
-                         .steps = 2000,
-                         .fold_limit = -1,
-                         .max_growth = -1,
-                         .check = 1,
-                         .external_threshold = 1024,
-                         .rtol = -1,
-                         .atol = -1};
-}
-
-void isomer_result_free(IsomerResult *r) {
-    mem_realloc(r->table, 0);
-    mem_realloc(r->report, 0);
-    mem_realloc(r->changes, 0);
-    r->table = r->report = r->changes = NULL;
-}
-
-typedef struct Guarded {
-    Escape escape;
-    Error error;
-    Run run;
-} Guarded;
-
-static bool list_rules(Run *r, IsomerResult *out) {
+bool optimize_list_rules(Run *r, IsomerResult *out) {
     return words_known(r) && library(r) && run_list_rules(r, out);
-}
-
-static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
-    if (setjmp(c->escape.here)) {
-        c->error = c->escape.error;
-        return false;
-    }
-    c->run.arena = arena_new(&c->escape, 0);
-    c->run.w = graph_world_new(&c->escape, 0);
-    c->run.escape = &c->escape;
-    return what(&c->run, out);
-}
-
-/* Numbers are read and printed with a point, whatever the host's locale is. */
-static int call(const char *in, const char *out, const IsomerOptions *o,
-                bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
-    *result = (IsomerResult){0};
-    Guarded *c = mem_realloc(NULL, sizeof *c);
-    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (!c || !plain) {
-        if (plain) freelocale(plain);
-        mem_realloc(c, 0);
-        snprintf(result->message, sizeof result->message, "out of memory");
-        return result->code = 4;
-    }
-    locale_t host = uselocale(plain);
-    memset(c, 0, sizeof *c);
-    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
-    c->run.stats = (RunStats){.start = now(),
-                              .own_before = -1,
-                              .own_after = -1,
-                              .measured_before = -1,
-                              .measured_after = -1,
-                              .check_note = ""};
-    if (o->size != sizeof *o)
-        error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
-    else if (!guarded(c, what, result) && c->error.kind == E_NONE)
-        error_set(&c->error, E_INVALID, in, "failed");
-    if (c->error.kind != E_NONE) {
-        error_print(&c->error, result->message, sizeof result->message);
-        isomer_result_free(result);
-    }
-    escape_free(&c->escape);
-    result->code = error_exit_code(&c->error);
-    mem_realloc(c, 0);
-    uselocale(host);
-    freelocale(plain);
-    return result->code;
-}
-
-int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
-    return call(in, out, o, optimize, result);
-}
-
-void isomer_versions(char *text, size_t n) {
-    IsomerOptions o;
-    IsomerResult result;
-    isomer_options(&o);
-    call("", NULL, &o, versions, &result);
-    snprintf(text, n, "%s", result.table ? result.table + 1 : result.message);
-    isomer_result_free(&result);
-}
-
-int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) {
-    return call("", NULL, o, list_rules, result);
 }

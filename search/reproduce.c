@@ -6,6 +6,8 @@
    reproducer: two graphs as text with constants, the data, what each side made of it, and the rules
    that were applied in between. Otherwise the region goes on to the model's inputs. */
 #include "graphs/check.h"
+#include "search/input_data.h"
+#include "search/reproduce.h"
 #include "graphs/plan/execute.h"
 #include "graphs/graph_text.h"
 #include "graphs/npy.h"
@@ -13,7 +15,6 @@
 #include "graphs/rewrite.h"
 #include "ops/backend/backend.h"
 #include "ops/core/element.h"
-#include "search/run.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

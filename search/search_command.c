@@ -5,6 +5,10 @@
    enter. Every batch holds the original, and a time is kept as its ratio to the original's in the
    same batch, so that a machine of changing speed does not decide. */
 #include "search/cost.h"
+#include "search/search_command.h"
+#include "search/input_data.h"
+#include "search/folder.h"
+#include "search/finish.h"
 #include "search/helper.h"
 #include "search/target.h"
 #include <stdio.h>
@@ -360,7 +364,7 @@ static bool choose(RuleSearch *s, Derivation *d) {
     return derive_fixpoint(d, s->v[best].on, APPLICATIONS, r->error);
 }
 
-bool run_ruleset(Run *r, Derivation *d) {
+bool search_command(Run *r, Derivation *d) {
     RuleSearch *s = ARENA_NEW(r->arena, RuleSearch, 1);
     s->r = r;
     s->folder = run_folder(r);

@@ -4,6 +4,8 @@
    promise: in the end a few candidates for the whole, which differ in the regions that are left as
    they were, are timed beside the original, and the fastest is taken. */
 #include "graphs/region.h"
+#include "search/search_runtime.h"
+#include "search/finish.h"
 #include "search/backtrack.h"
 #include "search/cost.h"
 #include "search/saturate.h"
@@ -427,7 +429,7 @@ static bool search(Own *o, Derivation *d) {
     return good;
 }
 
-bool run_own(Run *r, Derivation *d) {
+bool search_runtime(Run *r, Derivation *d) {
     CostOptions o = {.measured = run_measures(r),
                      .frozen = r->o->frozen,
                      .backend = r->o->backend,

@@ -2,6 +2,9 @@
    own, and another runtime compares it with the original on inputs of its own. The helper is
    scripts/compare-onnx. */
 #include "search/child.h"
+#include "search/input_data.h"
+#include "search/second_opinion.h"
+#include "search/folder.h"
 #include "search/helper.h"
 #include <errno.h>
 #include <inttypes.h>

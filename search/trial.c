@@ -4,6 +4,8 @@
    not run (they keep their names): what these give is random data, the same for both sides, and
    what they take must agree. */
 #include "graphs/check.h"
+#include "search/input_data.h"
+#include "search/finish.h"
 #include "graphs/oracle.h"
 #include "graphs/sizes.h"
 #include "ops/backend/backend.h"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "graphs/fold.h"
+#include "search/check_steps.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "search/run.h"

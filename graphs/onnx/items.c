@@ -39,10 +39,10 @@ static bool read_list(OnnxRead *r, const char *name, int input, PolyList *out) {
     return list_from(import_of(r), name, input, out);
 }
 static int64_t read_int(OnnxRead *r, const char *name, int64_t otherwise) {
-    return their_int(import_of(r), name, otherwise);
+    return onnx_attr_int(import_of(r), name, otherwise);
 }
 static const char *read_text(OnnxRead *r, const char *name, const char *otherwise) {
-    return their_word(import_of(r), name, otherwise);
+    return onnx_attr_text(import_of(r), name, otherwise);
 }
 static bool read_given(OnnxRead *r, int attr, PolyList *out) {
     Import *s = import_of(r);
@@ -75,7 +75,7 @@ static bool own_import(Import *s, const OnnxItem *item, int attr) {
 
 bool item_import(Import *s, const char *ours, const char *name) {
     const OnnxItem *own = own_item(s->op, ours, name);
-    int shared = own ? -1 : shared_item(ours, name), attr = our_attr(s->op, ours);
+    int shared = own ? -1 : shared_item(ours, name), attr = op_attr_index(s->op, ours);
     if (!own && shared < 0)
         return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, name);
     bool ok = own ? own_import(s, own, attr) : table[shared].import(s, attr);

@@ -95,8 +95,8 @@ bool external_copy(Model *, Slice result, const char *path, const char *but, Are
 
 /* import/model_extras.c: functions, training and annotations of quantization: what stands beside
    the graph and speaks of its names. */
-bool around_read(Model *, Error *);
-bool around_is_function(const Model *, Slice domain, Slice name);
+bool extras_read(Model *, Error *);
+bool extras_is_function(const Model *, Slice domain, Slice name);
 
 /* import/infer_branch.c: a branch (1: then, 0: else) that every run that ends takes, since the
    other makes a later node impossible; -1: none is known. Names are numbered. */

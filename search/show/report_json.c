@@ -1,6 +1,7 @@
 /* report_json.c -- what a run did, for programs: search/REPORT.md says what each field is. */
 #include "ops/base/process.h"
-#include "search/run.h"
+#include "search/show/versions.h"
+#include "search/show/report.h"
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -123,5 +124,3 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     held_free(&held[1]);
     held_free(&held[0]);
 }
-
-const char *report_version(void) { return cJSON_Version(); }

@@ -1,6 +1,7 @@
 /* show.c -- what people asked to see: changes as text, as a graph, as a page; the rules there
    are. */
 #include "search/show/page.h"
+#include "search/show/show.h"
 #include "search/show/picture.h"
 #include <string.h>
 

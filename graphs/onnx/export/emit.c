@@ -22,7 +22,7 @@ static bool fixed(Draft *d, int attr, const char *text) {
 
 /* The word that was put last. */
 static bool in_capitals(Draft *d) {
-    Theirs *t = &d->e->attr[d->e->nattr - 1];
+    EmitAttr *t = &d->e->attr[d->e->nattr - 1];
     char *text = arena_string(d->w->arena, t->text, strlen(t->text));
     for (char *c = text; *c; c++) *c = (char)toupper((unsigned char)*c);
     t->text = text;

@@ -4,7 +4,7 @@
 #include "onnx.pb-c.h"
 #include <string.h>
 
-static void strings(Arena *a, const Theirs *x, Onnx__AttributeProto *p) {
+static void strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
     p->n_strings = (size_t)x->n;
     p->strings = ARENA_NEW(a, ProtobufCBinaryData, x->n);
     for (int k = 0; k < x->n; k++)
@@ -21,7 +21,7 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
     wire_put_bytes(&t, 4, e->type, strlen(e->type));
     for (int k = 0; k < e->nattr; k++) {
         Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
-        const Theirs *x = &e->attr[k];
+        const EmitAttr *x = &e->attr[k];
         p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
         p.type = (Onnx__AttributeProto__AttributeType)x->kind;
         if (x->kind == 1) p.has_f = 1, p.f = x->f;

@@ -21,9 +21,9 @@ PolyList draft_list(const Draft *d, const char *name) {
     return k < 0 ? (PolyList){0} : d->attr[k].ints;
 }
 
-Theirs *draft_new(Draft *d, const char *name, int kind) {
-    Theirs *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
-    *t = (Theirs){.name = name, .kind = kind};
+EmitAttr *draft_new(Draft *d, const char *name, int kind) {
+    EmitAttr *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
+    *t = (EmitAttr){.name = name, .kind = kind};
     return t;
 }
 
@@ -38,7 +38,7 @@ static bool numbers(Draft *d, PolyList list, int64_t **out) {
 bool draft_ints(Draft *d, const char *name, PolyList list) {
     int64_t *v;
     if (!numbers(d, list, &v)) return false;
-    Theirs *t = draft_new(d, name, 7);
+    EmitAttr *t = draft_new(d, name, 7);
     t->n = list.n, t->ints = v;
     return true;
 }
@@ -50,21 +50,6 @@ static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
     return constant_make(
         w, &type,
         blob_put(w, arena_copy(w->arena, v, sizeof *v * (size_t)n), sizeof *v * (size_t)n));
-}
-
-Value node_call(World *w, const Op *o, int nin, const Value in[], const char *a, PolyList list,
-                const char *b, PolyList list_b) {
-    Attr attr[ATTRS_MAX] = {{.word = 0}};
-    bool given[ATTRS_MAX] = {0};
-    const char *why, *names[2] = {a, b};
-    PolyList lists[2] = {list, list_b};
-    for (int k = 0; k < 2; k++) {
-        int at = names[k] ? attrs_find(o->attrs, names[k]) : -1;
-        if (at >= 0) attr[at].ints = lists[k], given[at] = true;
-    }
-    return node_attrs(w, o, nin ? in[0] : 0, given, attr, &why)
-               ? node_make(w, o, attr, nin, in, 1, &why)
-               : 0;
 }
 
 static Value axis_size(World *w, Value v, int axis) {

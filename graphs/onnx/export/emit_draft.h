@@ -25,9 +25,9 @@ const Type *draft_type(const Draft *, int k);
 int draft_attr(const Draft *, const char *name);
 PolyList draft_list(const Draft *, const char *name);
 
-/* Attributes of theirs: an empty one of a kind (Theirs.kind), a whole number, a list of numbers,
+/* Attributes of theirs: an empty one of a kind (EmitAttr.kind), a whole number, a list of numbers,
    ours under that name. */
-Theirs *draft_new(Draft *, const char *name, int kind);
+EmitAttr *draft_new(Draft *, const char *name, int kind);
 bool draft_int(Draft *, const char *name, int64_t);
 bool draft_ints(Draft *, const char *name, PolyList); /* false: one depends on sizes */
 bool draft_put(Draft *, const char *name, int attr);

@@ -218,7 +218,7 @@ bool export_activation(Draft *d, int attr) {
     enum { BIDIRECTIONAL = 2 };
     if (!d->attr[attr].word) return true;
     const int direction = d->attr[draft_attr(d, "direction")].word;
-    Theirs *t = draft_new(d, "activations", 8);
+    EmitAttr *t = draft_new(d, "activations", 8);
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;
 }

@@ -5,7 +5,7 @@
 #include "graphs/onnx/model.h"
 
 enum { EMIT_ATTRS = 24, EMIT_SLOTS = 8 };
-typedef struct Theirs { /* an attribute to be written */
+typedef struct EmitAttr { /* an attribute to be written */
     const char *name, *text;
     int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints, 8
                  strings */
@@ -15,11 +15,11 @@ typedef struct Theirs { /* an attribute to be written */
     const int64_t *ints;
     const char *const *texts;
     Slice tensor;
-} Theirs;
+} EmitAttr;
 typedef struct Emit { /* one ONNX node that computes a node of ours */
     const char *type, *domain;
     int nattr, nin, nout;
-    Theirs attr[EMIT_ATTRS];
+    EmitAttr attr[EMIT_ATTRS];
     Value *in; /* values its inputs carry, 0: left out */
     Value out; /* its first output */
 } Emit;

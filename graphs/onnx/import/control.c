@@ -95,7 +95,7 @@ static bool read_node(Body *b, int k) {
     n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
     n->domain = slice_text(a, n->x.domain);
     n->version = model_opset(m, n->x.domain),
-    n->call = around_is_function(m, n->x.domain, n->x.type);
+    n->call = extras_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     for (int j = 0; j < n->x.nin; j++) n->in[j] = used_name(b, n->x.in[j]);
     for (int j = 0; j < n->x.nout; j++) n->out[j] = name_id(m, n->x.out[j], &b->error);
@@ -186,11 +186,11 @@ static bool element_of(Import *s, Value v, int64_t *out) {
 }
 
 static bool axis_list(Import *s, const char *name, int n, int64_t out[]) {
-    Their t;
+    OnnxAttr t;
     PolyList list;
     for (int k = 0; k < n; k++) out[k] = 0;
-    if (!their(s, name, &t)) return true;
-    if (!their_list(&t, &list, s) || list.n != n)
+    if (!onnx_attr(s, name, &t)) return true;
+    if (!onnx_attr_list(&t, &list, s) || list.n != n)
         return import_fail(s, "%s of another length", name);
     for (int k = 0; k < n; k++)
         if (!number_at(s, list, k, &out[k])) return false;
@@ -337,9 +337,9 @@ static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64
 /* From version 9 on. `values` are the states, then what is scanned. */
 static bool scan(Import *s, Value values[], int nin, Value out[]) {
     Turns l;
-    Their t;
+    OnnxAttr t;
     int64_t length;
-    if (!their(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin || t.i > 64)
+    if (!onnx_attr(s, "num_scan_inputs", &t) || t.i < 1 || t.i > nin || t.i > 64)
         return import_fail(s, "num_scan_inputs is missing or wrong");
     int n = (int)t.i, nstate = nin - n;
     int64_t in_axis[64], in_back[64];

@@ -4,19 +4,19 @@
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
-typedef enum TheirKind {
-    THEIR_NONE,
-    THEIR_INT,
-    THEIR_FLOAT,
-    THEIR_TEXT,
-    THEIR_INTS,
-    THEIR_FLOATS,
-    THEIR_TEXTS,
-    THEIR_TENSOR,
-    THEIR_OTHER
-} TheirKind;
-typedef struct Their { /* an attribute of an ONNX node, decoded */
-    TheirKind kind;
+typedef enum OnnxAttrKind {
+    ONNX_ATTR_NONE,
+    ONNX_ATTR_INT,
+    ONNX_ATTR_FLOAT,
+    ONNX_ATTR_TEXT,
+    ONNX_ATTR_INTS,
+    ONNX_ATTR_FLOATS,
+    ONNX_ATTR_TEXTS,
+    ONNX_ATTR_TENSOR,
+    ONNX_ATTR_OTHER
+} OnnxAttrKind;
+typedef struct OnnxAttr { /* an attribute of an ONNX node, decoded */
+    OnnxAttrKind kind;
     int64_t i;
     float f;
     const char *text;
@@ -25,7 +25,7 @@ typedef struct Their { /* an attribute of an ONNX node, decoded */
     const float *floats;
     const char *const *texts;
     Slice tensor;
-} Their;
+} OnnxAttr;
 
 typedef struct Import {
     Model *m;
@@ -49,13 +49,13 @@ typedef struct Import {
 /* False. */
 bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Marks it as named; false: the node has it not. */
-bool their(Import *, const char *name, Their *out);
+bool onnx_attr(Import *, const char *name, OnnxAttr *out);
 /* An attribute of the node that is an integer, or a text; otherwise: it has it not. Of another
    kind: import_fail. */
-int64_t their_int(Import *, const char *name, int64_t otherwise);
-const char *their_word(Import *, const char *name, const char *otherwise);
-bool their_list(const Their *, PolyList *out, Import *);
-int our_attr(const Op *, const char *name);
+int64_t onnx_attr_int(Import *, const char *name, int64_t otherwise);
+const char *onnx_attr_text(Import *, const char *name, const char *otherwise);
+bool onnx_attr_list(const OnnxAttr *, PolyList *out, Import *);
+int op_attr_index(const Op *, const char *name);
 /* The elements of ONNX input k, which is marked as taken; false and why: it is left out or cannot
    be computed. */
 bool input_list(Import *, int k, PolyList *out);
@@ -63,7 +63,7 @@ bool input_list(Import *, int k, PolyList *out);
    computed. */
 bool list_from(Import *, const char *name, int input, PolyList *out);
 void give_ints(Import *, int attr, int n, const Poly *);
-bool give_attr(Import *, int attr, const Their *);
+bool give_attr(Import *, int attr, const OnnxAttr *);
 /* A constant input as an attribute; true also if it is left out. */
 bool give_input(Import *, int attr, int k);
 bool number_at(Import *, PolyList, int k, int64_t *);

@@ -103,3 +103,12 @@ int branch_forced(Model *m, int node) {
     if (!done) escape_raise(escape, error.kind, "%s", error.reason);
     return possible[0] == possible[1] ? -1 : possible[1];
 }
+
+bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
+    if (inline_branch(m, folded, a, -1, false, file)) return true;
+    for (int i = 0; i < m->nnode; i++) {
+        int taken = branch_forced(m, i);
+        if (taken >= 0 && inline_branch(m, folded, a, i, taken, file)) return true;
+    }
+    return false;
+}

@@ -215,12 +215,3 @@ bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool th
     }
     return !w.failed;
 }
-
-bool model_inline(Model *m, const ValueMap *folded, Arena *a, Pieces *file) {
-    if (inline_branch(m, folded, a, -1, false, file)) return true;
-    for (int i = 0; i < m->nnode; i++) {
-        int taken = branch_forced(m, i);
-        if (taken >= 0 && inline_branch(m, folded, a, i, taken, file)) return true;
-    }
-    return false;
-}

@@ -13,7 +13,7 @@ static Slice part(const Model *m, Slice message, uint32_t number) {
 }
 
 /* FunctionProto: name 1, domain 10. */
-bool around_is_function(const Model *m, Slice domain, Slice name) {
+bool extras_is_function(const Model *m, Slice domain, Slice name) {
     for (int k = 0; k < m->x.function.n; k++) {
         Slice theirs = part(m, m->x.function.v[k], 10);
         if (slice_is(theirs, "ai.onnx")) theirs = (Slice){0};
@@ -55,7 +55,7 @@ static bool read_annotation(Model *m, Slice annotation, Error *e) {
     return !w.failed;
 }
 
-bool around_read(Model *m, Error *e) {
+bool extras_read(Model *m, Error *e) {
     for (int k = 0; k < m->x.training.n; k++)
         if (!read_training(m, m->x.training.v[k], e)) return false;
     for (int k = 0; k < m->x.g.annotation.n; k++)

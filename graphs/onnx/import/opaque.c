@@ -90,22 +90,22 @@ static Value small_constant(Model *m, DType dtype, int rank, int n, const void *
 
 /* Constant: tensor, number or list of numbers; strings and sparse tensors are opaque. */
 static bool make_constant(Import *s, Value out[]) {
-    Their t;
+    OnnxAttr t;
     Tensor tensor;
     Error e = {0};
     Model *m = s->m;
     if (s->n->x.nout != 1 || !s->n->out[0]) return import_fail(s, "a Constant without output");
-    if (their(s, "value", &t) && t.kind == THEIR_TENSOR) {
+    if (onnx_attr(s, "value", &t) && t.kind == ONNX_ATTR_TENSOR) {
         Wire w = wire_new(t.tensor, m->x.bytes.at, node_place(m, s->n), &e);
         if (!tensor_read(s->w->arena, w, &tensor) || !tensor_constant(m, &tensor, &out[0], &e))
             return import_fail(s, "%s", e.reason);
-    } else if (their(s, "value_int", &t) && t.kind == THEIR_INT)
+    } else if (onnx_attr(s, "value_int", &t) && t.kind == ONNX_ATTR_INT)
         out[0] = small_constant(m, DT_INT64, 0, 1, &t.i);
-    else if (their(s, "value_ints", &t) && t.kind == THEIR_INTS)
+    else if (onnx_attr(s, "value_ints", &t) && t.kind == ONNX_ATTR_INTS)
         out[0] = small_constant(m, DT_INT64, 1, t.n, t.ints);
-    else if (their(s, "value_float", &t) && t.kind == THEIR_FLOAT)
+    else if (onnx_attr(s, "value_float", &t) && t.kind == ONNX_ATTR_FLOAT)
         out[0] = small_constant(m, DT_FLOAT, 0, 1, &t.f);
-    else if (their(s, "value_floats", &t) && t.kind == THEIR_FLOATS)
+    else if (onnx_attr(s, "value_floats", &t) && t.kind == ONNX_ATTR_FLOATS)
         out[0] = small_constant(m, DT_FLOAT, 1, t.n, t.floats);
     return out[0] || import_fail(s, "a constant that is no dense tensor of numbers");
 }

@@ -7,7 +7,7 @@
 
 static Poly whole(Import *s, int64_t v) { return poly_int(s->w, v); }
 static bool given_attr(Import *s, const char *name, PolyList *out) {
-    int k = our_attr(s->op, name);
+    int k = op_attr_index(s->op, name);
     if (k < 0 || !s->given[k]) return false;
     return *out = s->attr[k].ints, true;
 }
@@ -65,7 +65,7 @@ bool import_auto_pad(Import *s, int attr) {
     const Dims *x = dims_of(s, 0), *w;
     if (!x || x->n < 2) return import_fail(s, "too few axes");
     int n = x->n - 2;
-    const char *how = their_word(s, "auto_pad", "NOTSET");
+    const char *how = onnx_attr_text(s, "auto_pad", "NOTSET");
     bool automatic = strcmp(how, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads);
     if (s->why) return false;
     if (!automatic && !listed) return true;
@@ -91,12 +91,12 @@ bool import_auto_pad(Import *s, int attr) {
 }
 
 bool import_kernel_shape(Import *s, int attr) {
-    Their t;
+    OnnxAttr t;
     PolyList list;
     (void)attr;
-    if (!their(s, "kernel_shape", &t)) return true;
+    if (!onnx_attr(s, "kernel_shape", &t)) return true;
     const Dims *w = dims_of(s, op_input_named(s->op, "w"));
-    if (!w || !their_list(&t, &list, s) || list.n != w->n - 2)
+    if (!w || !onnx_attr_list(&t, &list, s) || list.n != w->n - 2)
         return import_fail(s, "kernel_shape does not fit the kernel");
     for (int k = 0; k < list.n; k++)
         if (list.v[k] != w->v[k + 2]) return import_fail(s, "kernel_shape does not fit the kernel");
@@ -112,7 +112,7 @@ bool import_perm(Import *s, int attr) {
 }
 
 bool import_axes(Import *s, int attr) {
-    bool none = their_int(s, "noop_with_empty_axes", 0) == 1;
+    bool none = onnx_attr_int(s, "noop_with_empty_axes", 0) == 1;
     if (s->given[attr] && s->attr[attr].ints.n) return true;
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
@@ -133,13 +133,13 @@ bool import_axes_spatial(Import *s, int attr) {
 
 bool import_keepdims(Import *s, int attr) {
     (void)attr;
-    s->keepdims = their_int(s, "keepdims", 1) != 0;
+    s->keepdims = onnx_attr_int(s, "keepdims", 1) != 0;
     return true;
 }
 
 bool import_axis_flatten(Import *s, int attr) {
     (void)attr;
-    s->flatten = true, s->flatten_at = their_int(s, "axis", 1);
+    s->flatten = true, s->flatten_at = onnx_attr_int(s, "axis", 1);
     return true;
 }
 
@@ -152,10 +152,10 @@ bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = t
    from `axis` on. */
 bool import_broadcast_axis(Import *s, int attr) {
     (void)attr;
-    bool stretched = their_int(s, "broadcast", 0) == 1;
+    bool stretched = onnx_attr_int(s, "broadcast", 0) == 1;
     const Dims *a = dims_of(s, 0), *b = dims_of(s, 1);
     if (!a || !b) return false;
-    int64_t from = their_int(s, "axis", a->n - b->n);
+    int64_t from = onnx_attr_int(s, "axis", a->n - b->n);
     if (!stretched) return dims_equal(a, b) || import_fail(s, "sizes differ without broadcast=1");
     if (from < 0) from += a->n;
     if (from < 0 || from > a->n - b->n) return import_fail(s, "axis out of range");
@@ -206,8 +206,8 @@ bool import_slice(Import *s, int attr) {
     (void)attr;
     PolyList from, to, axes, steps;
     const Dims *x = dims_of(s, 0);
-    int starts = our_attr(s->op, "starts"), sizes = our_attr(s->op, "sizes"),
-        by = our_attr(s->op, "steps");
+    int starts = op_attr_index(s->op, "starts"), sizes = op_attr_index(s->op, "sizes"),
+        by = op_attr_index(s->op, "steps");
     if (!x || !list_from(s, "starts", 1, &from) || !list_from(s, "ends", 2, &to))
         return import_fail(s, "starts and ends are missing");
     bool some = list_from(s, "axes", 3, &axes), stepped = list_from(s, "steps", 4, &steps),
@@ -250,12 +250,12 @@ bool import_pads(Import *s, int attr) {
         v[a] = pads.v[k], v[a + x->n] = pads.v[k + n];
     }
     give_ints(s, attr, 2 * x->n, v);
-    Their t;
-    int value = our_attr(s->op, "value");
+    OnnxAttr t;
+    int value = op_attr_index(s->op, "value");
     if (value < 0 && op_arity(s->op, &(bool){0}) > 1)
         return s->nin > 2 && s->in[2] ? true : import_fail(s, "a value is missing");
-    if (value < 0) return their(s, "value", &t), s->taken |= 4, true;
-    return their(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
+    if (value < 0) return onnx_attr(s, "value", &t), s->taken |= 4, true;
+    return onnx_attr(s, "value", &t) ? give_attr(s, value, &t) : give_input(s, value, 2);
 }
 
 bool import_pads_center(Import *s, int attr) {
@@ -279,8 +279,8 @@ bool import_pads_center(Import *s, int attr) {
 }
 
 bool import_split(Import *s, int attr) {
-    int parts = s->n->x.nout, at = our_attr(s->op, "axis");
-    if (their_int(s, "num_outputs", parts) != parts)
+    int parts = s->n->x.nout, at = op_attr_index(s->op, "axis");
+    if (onnx_attr_int(s, "num_outputs", parts) != parts)
         return import_fail(s, "num_outputs is not the number of outputs");
     if (s->given[attr]) return true;
     const Dims *x = dims_of(s, 0);
@@ -311,7 +311,7 @@ static bool infer(Import *s, Dims *d, int hole, Poly total) {
 bool import_reshape(Import *s, int attr) {
     PolyList list;
     const Dims *x = dims_of(s, 0);
-    bool allow = their_int(s, "allowzero", 0) == 1;
+    bool allow = onnx_attr_int(s, "allowzero", 0) == 1;
     if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX)
         return import_fail(s, "sizes that are missing or too many");
     Dims d = {.n = list.n};
@@ -364,7 +364,7 @@ bool import_unsqueeze(Import *s, int attr) {
 
 bool import_flatten(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
-    int64_t at = their_int(s, "axis", 1);
+    int64_t at = onnx_attr_int(s, "axis", 1);
     if (!x) return false;
     if (at < 0) at += x->n;
     if (at < 0 || at > x->n) return import_fail(s, "axis out of range");

@@ -67,7 +67,7 @@ bool import_count_unique(Import *s, int attr) {
     Type t;
     const void *bytes;
     int64_t most, n = 0, a = 0;
-    int axis = our_attr(s->op, "axis");
+    int axis = op_attr_index(s->op, "axis");
     if (!x || (s->given[axis] && !number_at(s, s->attr[axis].ints, 0, &a))) return false;
     if (a < 0) a += x->dim.n;
     if (a < 0 || a >= x->dim.n) return import_fail(s, "axis out of range");
@@ -79,7 +79,7 @@ bool import_count_unique(Import *s, int attr) {
 
 bool import_count_nms(Import *s, int attr) {
     const Type *scores = s->nin > 1 && import_type(s, s->in[0]) ? import_type(s, s->in[1]) : NULL;
-    int most = our_attr(s->op, "most");
+    int most = op_attr_index(s->op, "most");
     Type t;
     const void *bytes;
     int64_t rows, n = 0, limit, boxes;

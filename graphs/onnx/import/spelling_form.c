@@ -13,7 +13,7 @@ static DType type_of(const Import *s, int k) {
 }
 
 static DType stated_dtype(Import *s) {
-    int64_t t = their_int(s, "output_dtype", 0);
+    int64_t t = onnx_attr_int(s, "output_dtype", 0);
     return t > 0 && t < DT_COUNT ? (DType)t : DT_NONE;
 }
 
@@ -47,7 +47,7 @@ bool import_rank_kernel(Import *s, int attr) {
    left out. */
 bool import_trains_by_attribute(Import *s, int attr) {
     (void)attr;
-    return their_int(s, "training_mode", 0) == 1 ||
+    return onnx_attr_int(s, "training_mode", 0) == 1 ||
            import_fail(s, "attribute training_mode is not 1");
 }
 static bool training(Import *s, bool wanted) {
@@ -74,7 +74,7 @@ bool import_shape_like(Import *s, int attr) {
     return x != NULL;
 }
 bool import_dtype_like(Import *s, int attr) {
-    int64_t stated = their_int(s, "dtype", 0);
+    int64_t stated = onnx_attr_int(s, "dtype", 0);
     return give_word_of(s, attr, stated > 0 && stated < DT_COUNT ? (DType)stated : type_of(s, 0));
 }
 
@@ -89,7 +89,7 @@ bool import_length_dft(Import *s, int attr) { return give_input(s, attr, 1); }
 bool import_hidden(Import *s, int attr) {
     const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
     if (!r || r->dim.n != 3) return import_fail(s, "input 2 has not three axes");
-    their_int(s, "hidden_size", 0);
+    onnx_attr_int(s, "hidden_size", 0);
     give_ints(s, attr, 1, &r->dim.v[2]);
     return true;
 }
@@ -97,9 +97,9 @@ bool import_hidden(Import *s, int attr) {
 /* The names of activations for each direction: `n` of them, from the set `usual`, if given. Case
    does not matter. */
 static bool activations(Import *s, int n, const char *const usual[]) {
-    Their t;
-    if (!their(s, "activations", &t)) return true;
-    if (t.kind != THEIR_TEXTS || (t.n != n && t.n != 2 * n))
+    OnnxAttr t;
+    if (!onnx_attr(s, "activations", &t)) return true;
+    if (t.kind != ONNX_ATTR_TEXTS || (t.n != n && t.n != 2 * n))
         return import_fail(s, "activations is not a list of %d names for each direction", n);
     for (int k = 0; k < t.n; k++)
         if (strcasecmp(t.texts[k], usual[k % n]) != 0)
@@ -121,9 +121,9 @@ bool import_activations_lstm(Import *s, int attr) {
 /* Of a simple recurrent network: tanh or relu, in both directions the same. */
 bool import_activation(Import *s, int attr) {
     static const char *const tanh[] = {"tanh"}, *const relu[] = {"relu"};
-    Their t;
-    if (!their(s, "activations", &t)) return true;
-    const bool is_relu = t.kind == THEIR_TEXTS && t.n && !strcasecmp(t.texts[0], *relu);
+    OnnxAttr t;
+    if (!onnx_attr(s, "activations", &t)) return true;
+    const bool is_relu = t.kind == ONNX_ATTR_TEXTS && t.n && !strcasecmp(t.texts[0], *relu);
     if (!activations(s, 1, is_relu ? relu : tanh)) return false;
     s->attr[attr].word = is_relu;
     return s->given[attr] = true;

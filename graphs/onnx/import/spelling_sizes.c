@@ -6,25 +6,25 @@
 #include <string.h>
 
 static bool give_int(Import *s, const char *name, Poly p) {
-    int k = our_attr(s->op, name);
+    int k = op_attr_index(s->op, name);
     if (k >= 0) give_ints(s, k, 1, &p);
     return k >= 0;
 }
 static void give_dtype(Import *s, DType d) {
-    int k = our_attr(s->op, "dtype");
+    int k = op_attr_index(s->op, "dtype");
     if (k >= 0) s->attr[k].word = (int)d, s->given[k] = true;
 }
 
 bool import_value_tensor(Import *s, int attr) {
-    Their t;
+    OnnxAttr t;
     Tensor tensor;
     Value v = 0;
     Type type;
     const void *bytes;
     Error e = {0};
-    if (!their(s, "value", &t)) return true;
+    if (!onnx_attr(s, "value", &t)) return true;
     Wire w = wire_new(t.tensor, s->m->x.bytes.at, node_place(s->m, s->n), &e);
-    if (t.kind != THEIR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 ||
+    if (t.kind != ONNX_ATTR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 ||
         !tensor_constant(s->m, &tensor, &v, &e) || !constant_get(s->w, v, &type, &bytes))
         return import_fail(s, "a value that is not one number");
     if (!element_readable(type.dtype) || !isfinite(element_real(type.dtype, bytes, 0)))
@@ -70,13 +70,13 @@ static bool scaled(Import *s, Poly size, double factor, Poly *out) {
 }
 
 static bool scales_of(Import *s, int *n, double factor[]) {
-    Their t;
+    OnnxAttr t;
     Type type;
     const void *bytes;
     int64_t count = 0;
     bool old = strcmp(s->n->type, "Upsample") == 0 || s->n->version < 11;
     int k = old ? 1 : 2;
-    if (their(s, "scales", &t) && t.kind == THEIR_FLOATS && t.n <= RANK_MAX) {
+    if (onnx_attr(s, "scales", &t) && t.kind == ONNX_ATTR_FLOATS && t.n <= RANK_MAX) {
         for (*n = 0; *n < t.n; ++*n) factor[*n] = (double)t.floats[*n];
         return true;
     }
@@ -144,7 +144,7 @@ static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
 
 bool import_resample(Import *s, int attr) {
     PolyList sizes = {0}, axes = {0};
-    Their policy;
+    OnnxAttr policy;
     double factor[RANK_MAX];
     int n = 0, axis[RANK_MAX];
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
@@ -164,14 +164,14 @@ bool import_resample(Import *s, int attr) {
         if (sized) d.v[axis[k]] = sizes.v[k];
         else if (!scaled_down(s, d.v[axis[k]], factor[k], &d.v[axis[k]])) return false;
     }
-    if (sized && their(s, "keep_aspect_ratio_policy", &policy) && strcmp(policy.text, "stretch") &&
-        !keep_aspect(s, policy.text, n, axis, &d))
+    if (sized && onnx_attr(s, "keep_aspect_ratio_policy", &policy) &&
+        strcmp(policy.text, "stretch") && !keep_aspect(s, policy.text, n, axis, &d))
         return false;
     return give_ints(s, attr, d.n, d.v), true;
 }
 
 static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
-    int a = our_attr(s->op, name);
+    int a = op_attr_index(s->op, name);
     return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k]
                                                           : poly_int(s->w, otherwise);
 }
@@ -184,7 +184,7 @@ bool import_pads_transposed(Import *s, int attr) {
                *w = x ? import_type(s, s->in[1]) : NULL;
     if (!w || x->dim.n < 3 || w->dim.n != x->dim.n) return import_fail(s, "too few axes");
     int n = x->dim.n - 2;
-    const char *how = their_word(s, "auto_pad", "NOTSET");
+    const char *how = onnx_attr_text(s, "auto_pad", "NOTSET");
     bool automatic = strcmp(how, "NOTSET") != 0, listed = list_from(s, "pads", -1, &pads),
          shaped = list_from(s, "output_shape", -1, &shape);
     if (s->why) return false;
@@ -210,6 +210,6 @@ bool import_pads_transposed(Import *s, int attr) {
         v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),
         v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);
     }
-    if (!valid) give_ints(s, our_attr(s->op, "extra"), n, extra);
+    if (!valid) give_ints(s, op_attr_index(s->op, "extra"), n, extra);
     return give_ints(s, attr, 2 * n, v), true;
 }

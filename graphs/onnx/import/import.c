@@ -1,0 +1,236 @@
+/* import.c -- what every item of the operators' tables may ask of the ONNX node that is imported,
+   and what it may give to the node that is made. */
+#include "graphs/onnx/import/import.h"
+#include "ops/core/element.h"
+#include "graphs/shapevalue.h"
+#include "onnx.pb-c.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool import_fail(Import *s, const char *format, ...) {
+    char text[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (!s->why) s->why = arena_string(s->w->arena, text, strlen(text));
+    return false;
+}
+
+/* protobuf-c decodes into the arena. */
+static void *pb_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
+static void pb_free(void *arena, void *p) { (void)arena, (void)p; }
+
+static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) {
+    const char **texts = ARENA_NEW(a, const char *, p->n_strings);
+    for (size_t k = 0; k < p->n_strings; k++)
+        texts[k] = arena_string(a, (const char *)p->strings[k].data, p->strings[k].len);
+    return texts;
+}
+
+static bool decode(Arena *a, const AttrSlice *x, OnnxAttr *t) {
+    *t = (OnnxAttr){.kind = ONNX_ATTR_OTHER, .tensor = x->tensor};
+    if (x->tensor.at) t->kind = ONNX_ATTR_TENSOR;
+    if (!x->small) return true;
+    ProtobufCAllocator arena = {pb_alloc, pb_free, a};
+    Onnx__AttributeProto *p = onnx__attribute_proto__unpack(&arena, x->whole.n, x->whole.at);
+    if (!p) return false;
+    t->i = p->i, t->f = p->f, t->ints = p->ints, t->floats = p->floats;
+    t->text = arena_string(a, p->s.data ? (const char *)p->s.data : "", p->s.len);
+    if (x->type == 1 || (!x->type && p->has_f)) t->kind = ONNX_ATTR_FLOAT;
+    else if (x->type == 2 || (!x->type && p->has_i)) t->kind = ONNX_ATTR_INT;
+    else if (x->type == 3 || (!x->type && p->has_s)) t->kind = ONNX_ATTR_TEXT;
+    else if (x->type == 6 || (!x->type && p->n_floats))
+        t->kind = ONNX_ATTR_FLOATS, t->n = (int)p->n_floats;
+    else if (x->type == 8 || (!x->type && p->n_strings))
+        t->kind = ONNX_ATTR_TEXTS, t->n = (int)p->n_strings, t->texts = decode_texts(a, p);
+    else if (x->type == 7 || (!x->type && p->n_ints))
+        t->kind = ONNX_ATTR_INTS, t->n = (int)p->n_ints;
+    return true;
+}
+
+bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
+    for (int k = 0; k < s->n->x.nattr && k < 64; k++)
+        if (slice_is(s->n->x.attr[k].name, name)) {
+            s->named |= 1ull << k;
+            return decode(s->w->arena, &s->n->x.attr[k], out);
+        }
+    *out = (OnnxAttr){.kind = ONNX_ATTR_NONE};
+    return false;
+}
+
+int64_t onnx_attr_int(Import *s, const char *name, int64_t otherwise) {
+    OnnxAttr t;
+    if (!onnx_attr(s, name, &t)) return otherwise;
+    if (t.kind != ONNX_ATTR_INT) import_fail(s, "attribute %s is no integer", name);
+    return t.i;
+}
+
+const char *onnx_attr_text(Import *s, const char *name, const char *otherwise) {
+    OnnxAttr t;
+    if (!onnx_attr(s, name, &t)) return otherwise;
+    if (t.kind == ONNX_ATTR_TEXT) return t.text;
+    import_fail(s, "attribute %s is no text", name);
+    return otherwise;
+}
+
+bool onnx_attr_list(const OnnxAttr *t, PolyList *out, Import *s) {
+    int n = t->kind == ONNX_ATTR_INT ? 1 : t->n;
+    if (t->kind != ONNX_ATTR_INT && t->kind != ONNX_ATTR_INTS)
+        return import_fail(s, "an attribute that should be a list of integers");
+    Poly *v = ARENA_NEW(s->w->arena, Poly, n);
+    for (int i = 0; i < n; i++) v[i] = poly_int(s->w, t->kind == ONNX_ATTR_INT ? t->i : t->ints[i]);
+    *out = (PolyList){n, v};
+    return true;
+}
+
+int op_attr_index(const Op *op, const char *name) {
+    return op->attrs ? attrs_find(op->attrs, name) : -1;
+}
+
+const Type *import_type(Import *s, Value v) {
+    const Type *t = v ? value_type(s->w, v) : NULL;
+    if (t && t->known) return t;
+    return import_fail(s, "the sizes of an input are not known"), NULL;
+}
+
+bool import_data(Import *s, Value v, Type *t, const void **bytes) {
+    const OpenValues *open = &s->m->open;
+    return v && (constant_get(s->w, v, t, bytes) ||
+                 (open->value && open->value(open->value_user, s->m, v, t, bytes)));
+}
+
+static bool elements_at_hand(Import *s, Value v, PolyList *out) {
+    enum { MANY = 1 << 16 };
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) ||
+        n > MANY)
+        return false;
+    Poly *list = ARENA_NEW(s->w->arena, Poly, n);
+    for (int64_t j = 0; j < n; j++) {
+        list[j] = poly_int(s->w, element_integer(t.dtype, bytes, j));
+        if (dtype_class(t.dtype) == 'F' &&
+            element_real(t.dtype, bytes, j) != (double)element_integer(t.dtype, bytes, j))
+            return false;
+    }
+    return *out = (PolyList){(int)n, list}, true;
+}
+
+bool input_list(Import *s, int k, PolyList *out) {
+    if (k >= s->nin || !s->in[k]) return false;
+    s->taken |= 1ull << k;
+    if (!import_type(s, s->in[k])) return false;
+    char class = dtype_class(value_type(s->w, s->in[k])->dtype);
+    bool numbers = class == 'I' || class == 'U' || class == 'F';
+    if (numbers && (value_elements(s->w, s->in[k], out) || elements_at_hand(s, s->in[k], out)))
+        return true;
+    return import_fail(s, "input %d is computed from data", k);
+}
+
+bool list_from(Import *s, const char *name, int input, PolyList *out) {
+    OnnxAttr t;
+    if (name && onnx_attr(s, name, &t)) return onnx_attr_list(&t, out, s);
+    return input >= 0 && input_list(s, input, out);
+}
+
+void give_ints(Import *s, int attr, int n, const Poly *v) {
+    s->attr[attr].ints = (PolyList){n, arena_copy(s->w->arena, v, sizeof *v * (size_t)n)};
+    s->given[attr] = true;
+}
+
+bool number_at(Import *s, PolyList list, int k, int64_t *out) {
+    return poly_constant(s->w, list.v[k], out) ||
+           import_fail(s, "a number that depends on sizes where ONNX needs a constant");
+}
+
+/* p / 10^k with the fewest digits, if it is small enough for a rational. */
+Ex real_shortest(World *w, double value, bool is_double) {
+    char text[40];
+    int digits = 1;
+    do snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    while (digits++ < 17 &&
+           (is_double ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
+    int64_t p = 0, q = 1;
+    int decimals = 0, exponent = atoi(strchr(text, 'e') + 1);
+    bool behind = false;
+    for (const char *c = text; *c != 'e'; c++) {
+        if (isdigit((unsigned char)*c)) p = 10 * p + (*c - '0'), decimals += behind;
+        else if (*c != '-') behind = true;
+    }
+    for (; p && p % 10 == 0 && decimals > 0; decimals--) p /= 10;
+    int shift = exponent - decimals;
+    if (digits > 17 || shift > 6 || shift < -15) return ex_real(w, value);
+    for (; shift > 0; shift--)
+        if (__builtin_mul_overflow(p, 10, &p)) return ex_real(w, value);
+    for (; shift < 0; shift++) q *= 10;
+    return ex_rational(w, value < 0 ? -p : p, q);
+}
+
+static bool give_real(Import *s, int attr, double v, bool is_double) {
+    if (!isfinite(v))
+        return import_fail(s, "an infinite or undefined number as %s", s->op->attrs[attr].name);
+    s->attr[attr].real = real_shortest(s->w, v, is_double);
+    return s->given[attr] = true;
+}
+
+static bool give_word(Import *s, int attr, const OnnxAttr *t) {
+    const char *words = s->op->attrs[attr].words;
+    size_t n = t->kind == ONNX_ATTR_TEXT ? strlen(t->text) : 0;
+    int number = 0;
+    for (const char *at = words; *(at += strspn(at, " ")); number++) {
+        size_t length = strcspn(at, " ");
+        bool same = t->kind == ONNX_ATTR_INT ? t->i == number
+                                             : n == length && strncasecmp(at, t->text, n) == 0;
+        if (same) return s->attr[attr].word = number, s->given[attr] = true;
+        at += length;
+    }
+    return import_fail(s, "attribute %s has a value that is not known here",
+                       s->op->attrs[attr].name);
+}
+
+bool give_attr(Import *s, int attr, const OnnxAttr *t) {
+    const AttrDef *d = &s->op->attrs[attr];
+    PolyList list;
+    if (d->kind == A_WORD) return give_word(s, attr, t);
+    if (d->kind == A_REAL && (t->kind == ONNX_ATTR_FLOAT || t->kind == ONNX_ATTR_INT))
+        return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f, false);
+    if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)
+        return s->attr[attr].word = (int)t->i, s->given[attr] = true;
+    if (d->kind != A_INT && d->kind != A_INTS)
+        return import_fail(s, "attribute %s of another kind than expected", d->name);
+    if (!onnx_attr_list(t, &list, s)) return false;
+    give_ints(s, attr, list.n, list.v);
+    return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
+}
+
+/* A constant input as an attribute; true if it is left out, or present and understood. */
+bool give_input(Import *s, int attr, int k) {
+    const AttrDef *d = &s->op->attrs[attr];
+    if (k >= s->nin || !s->in[k]) return true;
+    PolyList list;
+    if (d->kind == A_INT || d->kind == A_INTS) {
+        if (!input_list(s, k, &list)) return false;
+        give_ints(s, attr, list.n, list.v);
+        return d->kind == A_INTS || list.n == 1 ||
+               import_fail(s, "input %d should be one number", k);
+    }
+    Type type;
+    const void *bytes;
+    int64_t count = 0;
+    s->taken |= 1ull << k;
+    if (!import_data(s, s->in[k], &type, &bytes))
+        return import_fail(s, "input %d is not a constant", k);
+    if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 ||
+        !element_readable(type.dtype))
+        return import_fail(s, "input %d should be one number", k);
+    if (d->kind == A_REAL)
+        return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
+    OnnxAttr t = {.kind = ONNX_ATTR_INT, .i = element_integer(type.dtype, bytes, 0)};
+    return give_attr(s, attr, &t);
+}

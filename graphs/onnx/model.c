@@ -1,0 +1,99 @@
+/* model.c -- what importing and exporting ask of a model: names, operator sets, places, and the
+   node behind a value. */
+#include "graphs/onnx/model.h"
+#include <string.h>
+
+const char *slice_text(Arena *a, Slice s) { return arena_string(a, (const char *)s.at, s.n); }
+
+NameId name_id(Model *m, Slice s, Error *e) {
+    if (!s.n) return 0;
+    if (memchr(s.at, 0, s.n))
+        return error_set(e, E_INVALID, m->path, "byte %zu: a name with a zero byte",
+                         (size_t)(s.at - m->x.bytes.at)),
+               0;
+    NameId id = intern_put(m->names, s.at, s.n);
+    ARENA_GROW(m->w->arena, m->name, m->room, id + 1);
+    if (!m->name[id].text) m->name[id].text = slice_text(m->w->arena, s);
+    return id;
+}
+
+int64_t model_opset(const Model *m, Slice domain) {
+    for (int i = 0; i < m->x.nopset; i++)
+        if (slice_equal(m->x.opset[i].domain, domain)) return m->x.opset[i].version;
+    return !domain.n && m->x.ir_version < 3 ? 1 : 0;
+}
+
+const char *node_place(Model *m, const OnnxNode *n) {
+    const char *shown = n->name[0]  ? n->name
+                        : n->x.nout ? slice_text(m->w->arena, n->x.out[0])
+                                    : "";
+    if (n->inner)
+        return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown,
+                            n->type);
+    return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, (int)(n - m->node),
+                        shown, n->type);
+}
+
+Value node_call(World *w, const Op *o, int nin, const Value in[], const char *a, PolyList list,
+                const char *b, PolyList list_b) {
+    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    bool given[ATTRS_MAX] = {0};
+    const char *why, *names[2] = {a, b};
+    PolyList lists[2] = {list, list_b};
+    for (int k = 0; k < 2; k++) {
+        int at = names[k] ? attrs_find(o->attrs, names[k]) : -1;
+        if (at >= 0) attr[at].ints = lists[k], given[at] = true;
+    }
+    return node_attrs(w, o, nin ? in[0] : 0, given, attr, &why)
+               ? node_make(w, o, attr, nin, in, 1, &why)
+               : 0;
+}
+
+/* ---- public questions */
+
+int64_t model_version(const Model *m) { return model_opset(m, (Slice){0}); }
+const Graph *model_graph(const Model *m) { return &m->graph; }
+const char *model_input_name(const Model *m, int i) { return m->name[m->input[i]].text; }
+const void *model_input_default(const Model *m, int i, DType dtype, int64_t count) {
+    const Value v = m->name[m->input[i]].fallback;
+    Type t;
+    const void *bytes;
+    int64_t n;
+    const bool fits = v && constant_get(m->w, v, &t, &bytes) && t.dtype == dtype &&
+                      poly_constant(m->w, type_count(m->w, &t), &n) && n == count;
+    return fits ? bytes : NULL;
+}
+
+const char *model_output_name(const Model *m, int i) { return m->name[m->output[i]].text; }
+
+const char *model_value_name(const Model *m, Value v) {
+    NameId id = v < m->nvalue ? m->value_name[v] : 0;
+    return id ? m->name[id].text : NULL;
+}
+
+static const OnnxNode *node_of(const Model *m, NodeId id) {
+    return id < m->norigin && m->origin[id] ? &m->node[m->origin[id] - 1] : NULL;
+}
+
+const char *model_node_name(const Model *m, NodeId id, const char **op_type) {
+    const OnnxNode *n = node_of(m, id);
+    *op_type = n ? n->type : NULL;
+    return n ? n->name : NULL;
+}
+
+int model_node_index(const Model *m, NodeId id) {
+    return id < m->norigin ? (int)m->origin[id] - 1 : -1;
+}
+
+const char *model_opaque_reason(const Model *m, NodeId id) {
+    const OnnxNode *n = node_of(m, id);
+    if (n && n->reason) return n->reason;
+    return n && !op_algebraic(node_get(m->w, id).op) ? "no algebraic definition" : NULL;
+}
+
+ModelStats model_stats(const Model *m) {
+    ModelStats s = {.nodes = m->nnode};
+    for (int i = 0; i < m->nnode; i++) s.opaque += m->node[i].reason != NULL;
+    s.understood = s.nodes - s.opaque;
+    return s;
+}

@@ -1,0 +1,84 @@
+/* rule_text.c -- numerical classes and whole rules as text: what rule.c reads. */
+#include "rules/rule.h"
+#include <string.h>
+
+const char *classes_text(Arena *a, unsigned classes) {
+    static const char *const words[] = {
+#define X(id, word) word,
+        RULE_CLASSES(X)
+#undef X
+    };
+    if (!classes) return "exact";
+    Text t = text_new(a);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (classes >> k & 1) text_add(&t, "%s%s", t.size ? "+" : "", words[k]);
+    return t.data;
+}
+
+bool classes_parse(const char *text, unsigned *classes) {
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } table[] = {
+        {"exact", 0},
+#define X(id, word) {word, id},
+        RULE_CLASSES(X)
+#undef X
+    };
+    *classes = 0;
+    for (const char *p = text;;) {
+        size_t n = strcspn(p, "+,"), k = 0, count = sizeof table / sizeof *table;
+        while (k < count && (strlen(table[k].word) != n || memcmp(table[k].word, p, n))) k++;
+        if (k == count) return false;
+        *classes |= table[k].bit;
+        if (!p[n]) return true;
+        p += n + 1;
+    }
+}
+
+/* Empty lines between sections stay. */
+static void sections_print(const char *text, Text *t) {
+    for (const char *p = text; *p; p += strcspn(p, "\n") + 1) {
+        size_t n = strcspn(p, "\n");
+        text_add(t, n ? "# %.*s\n" : "\n", (int)n, p);
+    }
+    if (*text) text_add(t, "\n");
+}
+
+static void lines_print(const char *text, const char *indent, Text *t) {
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        if (n) text_add(t, "%s%.*s\n", indent, (int)n, p);
+        p += n + (p[n] != 0);
+    }
+}
+
+static void axes_print(const Rule *rule, Text *t) {
+    if (rule->ngroup) text_add(t, "  axes");
+    for (int g = 0; g < rule->ngroup; g++) {
+        for (int k = 0; k < rule->nblock; k++)
+            if (rule->block[k].group == g) text_add(t, " %s", rule->block[k].name);
+        text_add(t, rule->group[g].least == rule->group[g].most ? " = %d" : " = %d..%d",
+                 rule->group[g].least, rule->group[g].most);
+        text_add(t, g + 1 < rule->ngroup ? "," : "\n");
+    }
+}
+
+void rule_print(const Rule *rule, Text *t) {
+    sections_print(rule->section, t);
+    lines_print(rule->comment, "# ", t);
+    text_add(t, "rule %s\n", rule->name);
+    axes_print(rule, t);
+    lines_print(rule->inputs.text, "  ", t);
+    text_add(t, "from\n");
+    lines_print(rule->from.text, "  ", t);
+    text_add(t, "to\n");
+    lines_print(rule->to.text, "  ", t);
+    if (rule->where.text) lines_print(rule->where.text, "where ", t);
+    if (rule->verdict == VERDICT_REFUTED) text_add(t, "refuted\n");
+    if (rule->verdict == VERDICT_UNKNOWN) text_add(t, "unknown\n");
+    if (rule->verdict == VERDICT_PROVED)
+        text_add(t, "proved class=%s %s%s%swhere=[%s] defs=%s digest=%s\n",
+                 classes_text(t->arena, rule->classes), *rule->all ? "all=[" : "", rule->all,
+                 *rule->all ? "] " : "", rule->condition, rule->defs, rule->digest);
+}

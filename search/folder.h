@@ -1,0 +1,12 @@
+/* folder.h -- a folder for files that live as long as the run. */
+#ifndef ISOMER_FOLDER_H
+#define ISOMER_FOLDER_H
+#include "search/run.h"
+
+typedef struct RunFolder { /* under $TMPDIR; held_free removes it and its files */
+    Held held;
+    Run *r;
+    char *path;
+} RunFolder;
+RunFolder *run_folder(Run *); /* NULL: the error is set */
+#endif

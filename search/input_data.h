@@ -1,0 +1,14 @@
+/* input_data.h -- what the inputs of a run hold. */
+#ifndef ISOMER_INPUT_DATA_H
+#define ISOMER_INPUT_DATA_H
+#include "search/run.h"
+
+bool run_given(Run *); /* reads --input, before the model is read */
+bool run_feed(Run *);  /* what inputs hold; false: --input does not fit the model */
+/* CheckGiven: what the feed says of an input of the model. */
+bool run_given_data(const void *run, const char *input, int sample, DType, int64_t n, void *out);
+/* The model did not run: its inputs hold other integers from now on. False: all were tried, it is
+   as before, and *why says so. */
+bool run_other_inputs(Run *, Error *why);
+void run_warn_inputs(const Run *, char *text, size_t n); /* if they do; a text stands */
+#endif

@@ -1,0 +1,109 @@
+/* isomer.c -- the public functions. Each is a run of its own: with its memory, which is freed
+   whatever happens, and in the C locale, so that numbers are read and printed with a point whatever
+   the host's is. */
+#include "search/isomer.h"
+#include "graphs/world.h"
+#include "search/optimize.h"
+#include "search/show/versions.h"
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool versions(Run *r, IsomerResult *out) {
+    Text t = text_new(r->arena);
+    run_versions(r, &t);
+    out->table = run_text(r, &t);
+    return true;
+}
+
+void isomer_options(IsomerOptions *o) {
+    *o = (IsomerOptions){.size = sizeof *o,
+                         .cost = "measured",
+                         .backend = "cpu",
+                         .search = "backtrack",
+                         .threads = 1,
+                         .steps = 2000,
+                         .fold_limit = -1,
+                         .max_growth = -1,
+                         .check = 1,
+                         .external_threshold = 1024,
+                         .rtol = -1,
+                         .atol = -1};
+}
+
+void isomer_result_free(IsomerResult *r) {
+    mem_realloc(r->table, 0);
+    mem_realloc(r->report, 0);
+    mem_realloc(r->changes, 0);
+    r->table = r->report = r->changes = NULL;
+}
+
+typedef struct Guarded {
+    Escape escape;
+    Error error;
+    Run run;
+} Guarded;
+
+static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
+    if (setjmp(c->escape.here)) {
+        c->error = c->escape.error;
+        return false;
+    }
+    c->run.arena = arena_new(&c->escape, 0);
+    c->run.w = graph_world_new(&c->escape, 0);
+    c->run.escape = &c->escape;
+    return what(&c->run, out);
+}
+
+static int call(const char *in, const char *out, const IsomerOptions *o,
+                bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
+    *result = (IsomerResult){0};
+    Guarded *c = mem_realloc(NULL, sizeof *c);
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (!c || !plain) {
+        if (plain) freelocale(plain);
+        mem_realloc(c, 0);
+        snprintf(result->message, sizeof result->message, "out of memory");
+        return result->code = 4;
+    }
+    locale_t host = uselocale(plain);
+    memset(c, 0, sizeof *c);
+    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
+    c->run.stats = (RunStats){.start = run_clock(),
+                              .own_before = -1,
+                              .own_after = -1,
+                              .measured_before = -1,
+                              .measured_after = -1,
+                              .check_note = ""};
+    if (o->size != sizeof *o)
+        error_set(&c->error, E_USAGE, "isomer_optimize", "options of another version");
+    else if (!guarded(c, what, result) && c->error.kind == E_NONE)
+        error_set(&c->error, E_INVALID, in, "failed");
+    if (c->error.kind != E_NONE) {
+        error_print(&c->error, result->message, sizeof result->message);
+        isomer_result_free(result);
+    }
+    escape_free(&c->escape);
+    result->code = error_exit_code(&c->error);
+    mem_realloc(c, 0);
+    uselocale(host);
+    freelocale(plain);
+    return result->code;
+}
+
+int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
+    return call(in, out, o, optimize_run, result);
+}
+
+void isomer_versions(char *text, size_t n) {
+    IsomerOptions o;
+    IsomerResult result;
+    isomer_options(&o);
+    call("", NULL, &o, versions, &result);
+    snprintf(text, n, "%s", result.table ? result.table + 1 : result.message);
+    isomer_result_free(&result);
+}
+
+int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) {
+    return call("", NULL, o, optimize_list_rules, result);
+}

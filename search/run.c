@@ -1,0 +1,88 @@
+/* run.c -- what every part of a run may call: time, progress, cancellation, sizes, a derivation to
+   begin with. */
+#include "search/run.h"
+#include "graphs/sizes.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+double run_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double run_seconds(const Run *r) { return run_clock() - r->stats.start; }
+
+bool run_cancelled(Run *r) {
+    if (!r->o->cancel || !*r->o->cancel) return false;
+    error_set(r->error, E_INTERRUPTED, r->in, "interrupted");
+    return true;
+}
+
+void run_say(Run *r, const char *format, ...) {
+    char line[200];
+    va_list list;
+    if (!r->o->progress) return;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    r->o->progress(r->o->user, line);
+}
+
+char *run_text(const Run *r, const Text *t) {
+    char *copy = mem_realloc(NULL, t->size + 1);
+    if (!copy) escape_raise(r->escape, E_MEMORY, "no memory for a text of %zu bytes", t->size);
+    return memcpy(copy, t->data, t->size + 1);
+}
+
+bool run_measures(const Run *r) { return !r->o->cost || !strcmp(r->o->cost, "measured"); }
+
+/* --dim with the names that sizes have here. */
+static StringList given_dims(Run *r) {
+    const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
+    for (int k = 0; k < r->o->dim.n; k++) {
+        const char *option = r->o->dim.v[k], *equals = strrchr(option, '='), *name = NULL;
+        bool number = equals && equals[1] && !equals[1 + strspn(equals + 1, "0123456789")];
+        if (number)
+            name = model_size_name(r->model,
+                                   arena_string(r->arena, option, (size_t)(equals - option)));
+        all[k] = name && *name ? arena_format(r->arena, "%s%s", name, equals) : option;
+    }
+    return (StringList){r->o->dim.n, all};
+}
+
+/* A size that is not given is guessed: it decides costs and what is checked, never the result's
+   meaning. */
+bool run_sizes(Run *r) {
+    Error missing = {0};
+    const char **name = ARENA_NEW(r->arena, const char *, r->original.nin);
+    for (int k = 0; k < r->original.nin; k++) name[k] = model_input_name(r->model, k);
+    StringList shapes = {r->o->input_shape.n, (const char **)(uintptr_t)r->o->input_shape.v};
+    if (!sizes_bind(r->w, r->arena, &r->original, name, shapes, given_dims(r), &r->sizes, NULL,
+                    &missing) &&
+        !r->sizes.n) {
+        *r->error = missing;
+        return false;
+    }
+    sizes_guess(r->w, r->arena, &r->original, &r->sizes);
+    return true;
+}
+
+Derivation run_derivation(Run *r) {
+    Derivation d = derivation_new(r->w, r->arena, r->facts, &r->library, &r->original);
+    d.known = r->known;
+    derive_mapped(&d, &r->start, &r->prefold);
+    return d;
+}
+
+bool run_writable(Run *r, const Derivation *d) {
+    const char *why;
+    ModelWrite x = {
+        .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};
+    if (model_writable(r->model, &x, &why)) return true;
+    r->stats.check_note = arena_format(
+        r->arena, "the original stands, because what rules made of it cannot be written: %s", why);
+    return false;
+}

@@ -1,0 +1,12 @@
+/* show.h -- --diff, --explain, --dot, --html, --list-rules. */
+#ifndef ISOMER_SHOW_H
+#define ISOMER_SHOW_H
+#include "search/run.h"
+
+/* What is only made where an option asks for it: ready before the search, drawn before anything is
+   written. */
+bool run_can_show(Run *);
+bool run_draw(Run *, const Derivation *, IsomerResult *);
+bool run_show(Run *, bool changed);
+bool run_list_rules(Run *, IsomerResult *);
+#endif

@@ -1,0 +1,16 @@
+/* versions.c -- the version of this program and of every library it runs with. */
+#include "search/show/versions.h"
+#include "graphs/npz.h"
+#include "ops/backend/backend.h"
+#include "ops/base/options.h"
+#include <cjson/cJSON.h>
+
+const char *isomer_version(void) { return ISOMER_VERSION; }
+
+void run_versions(Run *r, Text *t) {
+    options_version(t, "");
+    text_add(t, "  SQLite %s\n  cJSON %s\n  libzip %s\n", costdb_version(), cJSON_Version(),
+             npz_version());
+    onnx_versions(t);
+    if (!r->model || r->o->report) backend_version(r->o->backend, t);
+}

@@ -2,6 +2,8 @@
    node are made of constants where all its inputs are. */
 #include "graphs/constants.h"
 #include "graphs/tables.h"
+#include "ops/core/element.h"
+#include <string.h>
 
 bool constants_hold(const Constants *c, Value v) { return v && c->is[v - c->least]; }
 
@@ -25,4 +27,15 @@ Constants constants_find(World *w, Arena *a, const Graph *g, const bool given[],
         for (int port = 0; port < n.nout; port++) c.is[n.out + (Value)port - c.least] |= all;
     }
     return c;
+}
+
+bool constant_plain(World *w, Value v) {
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!constant_get(w, v, &t, &bytes) || !element_readable(t.dtype) ||
+        !poly_constant(w, type_count(w, &t), &n))
+        return false;
+    size_t each = element_bytes(t.dtype, 1);
+    return n == 1 || (n > 1 && !memcmp(bytes, (const char *)bytes + each, each * (size_t)(n - 1)));
 }

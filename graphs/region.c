@@ -6,7 +6,6 @@
 #include "graphs/region.h"
 #include "graphs/constants.h"
 #include "graphs/graph_text.h"
-#include "ops/core/element.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,19 +134,6 @@ static void cut_groups(Divide *d, int limit) {
 
 /* ---- regions */
 
-/* A constant all of whose elements are equal is part of what a region computes; any other one could
-   be any tensor of its type. */
-static bool plain_constant(World *w, Value v) {
-    Type t;
-    const void *bytes;
-    int64_t n;
-    if (!constant_get(w, v, &t, &bytes) || !element_readable(t.dtype) ||
-        !poly_constant(w, type_count(w, &t), &n))
-        return false;
-    size_t each = element_bytes(t.dtype, 1);
-    return n == 1 || (n > 1 && !memcmp(bytes, (const char *)bytes + each, each * (size_t)(n - 1)));
-}
-
 typedef struct Draft { /* a region being filled */
     Value *in, *out;
     bool *constant;
@@ -170,7 +156,7 @@ static bool has(const Value *v, int n, Value x) {
 
 static void meet_input(Divide *d, Draft *r, int piece, Value v) {
     if (!v || d->piece[d->place[v]] == piece) return;
-    if (plain_constant(d->w, v)) {
+    if (constant_plain(d->w, v)) {
         if (!has(r->node, r->nnode, v)) r->node[r->nnode++] = v;
     } else if (!has(r->in, r->nin, v)) {
         r->constant[r->nin] = constant_get(d->w, v, NULL, NULL);

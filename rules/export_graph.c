@@ -2,7 +2,7 @@
    models: a model with one unknown node between inputs and outputs is made, and the node replaced.
  */
 #include "graphs/onnx/onnx.h"
-#include "graphs/onnx/file/wire.h"
+#include "graphs/onnx/file/tensor.h"
 #include "rules/export.h"
 #include <string.h>
 
@@ -23,20 +23,10 @@ static void put_text(Text *t, uint32_t number, const char *s) {
 /* Sizes are numbers. */
 static void put_value(const Side *o, Text *graph, uint32_t number, const char *name,
                       const Type *t) {
-    Text shape = text_new(o->arena), tensor = text_new(o->arena), type = text_new(o->arena),
-         info = text_new(o->arena);
-    for (int k = 0; k < t->dim.n; k++) {
-        int64_t n = 0;
-        Text dim = text_new(o->arena);
-        poly_constant(o->w, t->dim.v[k], &n);
-        wire_put_int(&dim, 1, (uint64_t)n);
-        put_message(&shape, 1, &dim);
-    }
-    wire_put_int(&tensor, 1, (uint64_t)t->dtype);
-    put_message(&tensor, 2, &shape);
-    put_message(&type, 1, &tensor);
-    put_text(&info, 1, name);
-    put_message(&info, 2, &type);
+    Text info = text_new(o->arena);
+    int64_t dim[RANK_MAX] = {0};
+    for (int k = 0; k < t->dim.n; k++) poly_constant(o->w, t->dim.v[k], &dim[k]);
+    value_info_put(o->arena, &info, name, t->dtype, t->dim.n, dim);
     put_message(graph, number, &info);
 }
 

@@ -127,18 +127,8 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
 
 /* IR versions below 4 want every initializer among the inputs too. */
 static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
-    Text shape = text_new(a), tensor = text_new(a), kind = text_new(a), info = text_new(a);
-    const int64_t *v = sizes(m->w, a, type);
-    for (int k = 0; k < type->dim.n; k++) {
-        Text dim = text_new(a);
-        wire_put_int(&dim, 1, (uint64_t)v[k]);
-        wire_put_bytes(&shape, 1, dim.data, dim.size);
-    }
-    wire_put_int(&tensor, 1, (uint64_t)type->dtype);
-    wire_put_bytes(&tensor, 2, shape.data, shape.size);
-    wire_put_bytes(&kind, 1, tensor.data, tensor.size);
-    wire_put_bytes(&info, 1, m->name[name].text, strlen(m->name[name].text));
-    wire_put_bytes(&info, 2, kind.data, kind.size);
+    Text info = text_new(a);
+    value_info_put(a, &info, m->name[name].text, type->dtype, type->dim.n, sizes(m->w, a, type));
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 

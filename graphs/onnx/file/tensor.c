@@ -174,3 +174,18 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
 }
 
 void tensor_put_length(Text *out, size_t n) { wire_put_length(out, T_RAW, n); }
+
+void value_info_put(Arena *a, Text *out, const char *name, DType dtype, int rank,
+                    const int64_t *dims) {
+    Text shape = text_new(a), tensor = text_new(a), kind = text_new(a);
+    for (int k = 0; k < rank; k++) {
+        Text dim = text_new(a);
+        wire_put_int(&dim, 1, (uint64_t)dims[k]);
+        wire_put_bytes(&shape, 1, dim.data, dim.size);
+    }
+    wire_put_int(&tensor, 1, (uint64_t)dtype);
+    wire_put_bytes(&tensor, 2, shape.data ? shape.data : "", shape.size);
+    wire_put_bytes(&kind, 1, tensor.data, tensor.size);
+    wire_put_bytes(out, 1, name, strlen(name));
+    wire_put_bytes(out, 2, kind.data, kind.size);
+}

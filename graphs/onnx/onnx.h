@@ -87,5 +87,11 @@ bool model_bytes(Model *, const ModelWrite *, Arena *, char **bytes, size_t *n, 
 bool model_writable(Model *, const ModelWrite *, const char **why);
 /* Can this operator be written in the model's opset, itself or as its expansion; *why: if not. */
 bool model_exportable(Model *, const Op *, const char **why);
+/* Some nodes of the model (core[k]: its node k, by place in the file) with a border around them, as
+   a model of its own whose sizes are numbers: what is fixed here goes to a target to be timed.
+   Returns how many nodes it has, node[k] being the place in the model of its node k; 0 and *why: it
+   cannot stand by itself. The file's pieces are of this model and of the arena. */
+int model_part(Model *, Arena *, Sizes, const bool core[], Pieces *file, int **node,
+               const char **why);
 void onnx_versions(Text *); /* lines of --version: of what reads and writes files */
 #endif

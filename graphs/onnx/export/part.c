@@ -1,0 +1,253 @@
+/* part.c -- a part of a model as a model of its own, so that a target can time it. The nodes are
+   copied byte for byte, since what a runtime makes of them depends on how they are spelled. Around
+   the nodes that are asked for stands a border: what decides layouts and fusions there, a few
+   thin nodes away and up to the first costly one. What gives sizes and indices, and what is made
+   of constants, comes along as far up as it goes; every other value from outside is an input. */
+#include "graphs/constants.h"
+#include "graphs/onnx/model.h"
+#include <string.h>
+
+enum { HOPS = 2, NODES_MAX = 600, OLDEST_IR = 4 };
+typedef enum Role { OUTSIDE, CORE, BORDER, OPERAND } Role;
+
+typedef struct Part {
+    Model *m;
+    Arena *a;
+    Sizes sizes;
+    const char **why;
+    Constants constants;
+    int *first, *user; /* nodes that read a name: user[first[id]] .. user[first[id + 1] - 1] */
+    uint32_t nname;
+    int n;
+    uint8_t *role, *reach; /* by node; reach: hops that were left, plus 1 */
+    uint8_t *taken;        /* by NameId: it has an entry among the inputs or initializers */
+    Pieces graph;
+} Part;
+
+static bool refuse(Part *p, const char *why) { return *p->why = why, false; }
+
+static bool has_subgraph(const OnnxNode *n) {
+    bool any = n->ncapture > 0;
+    for (int k = 0; k < n->x.nattr; k++) any |= n->x.attr[k].graph.n > 0;
+    return any;
+}
+
+static void find_users(Part *p) {
+    Model *m = p->m;
+    p->nname = intern_count(m->names) + 1;
+    p->first = ARENA_NEW(p->a, int, p->nname + 1);
+    int total = 0;
+    for (int i = 0; i < m->nnode; i++)
+        for (int k = 0; k < m->node[i].x.nin + m->node[i].ncapture; k++, total++)
+            p->first[(k < m->node[i].x.nin ? m->node[i].in[k]
+                                           : m->node[i].capture[k - m->node[i].x.nin]) +
+                     1]++;
+    for (uint32_t id = 0; id < p->nname; id++) p->first[id + 1] += p->first[id];
+    p->user = ARENA_NEW(p->a, int, total);
+    int *next = arena_copy(p->a, p->first, sizeof *next * p->nname);
+    for (int i = 0; i < m->nnode; i++)
+        for (int k = 0; k < m->node[i].x.nin + m->node[i].ncapture; k++)
+            p->user[next[k < m->node[i].x.nin ? m->node[i].in[k]
+                                              : m->node[i].capture[k - m->node[i].x.nin]]++] = i;
+}
+
+/* ---- the border */
+
+static const Type *name_type(const Part *p, NameId id) {
+    const Value v = p->m->name[id].value;
+    return v ? value_type(p->m->w, v) : NULL;
+}
+
+static bool is_constant(const Part *p, Value v) {
+    return v >= p->constants.least && v < p->constants.past && constants_hold(&p->constants, v);
+}
+
+/* Sizes, indices, masks and what constants make: not data that flows through. */
+static bool is_operand(const Part *p, NameId id) {
+    const Type *t = name_type(p, id);
+    return !t || dtype_class(t->dtype) != 'F' || is_constant(p, p->m->name[id].value);
+}
+
+static bool is_costly(const Part *p, int i) {
+    World *w = p->m->w;
+    const OnnxNode *n = &p->m->node[i];
+    const Value v = n->x.nout ? p->m->name[n->out[0]].value : 0;
+    if (!v) return true;
+    const Node node = node_get(w, value_node(w, v));
+    if (!op_algebraic(node.op) || !node.nin) return true;
+    const SigShape s = sig_shape(w, node.sig, value_port(w, v));
+    return s != SIG_VIEW && s != SIG_RESHAPE && s != SIG_ELEMENTWISE;
+}
+
+static bool look_up(Part *p, int i, int hops);
+static bool look_down(Part *p, int i, int hops);
+
+/* False: too many, or one that cannot stand by itself. */
+static bool include(Part *p, int i, Role role, int hops) {
+    if (p->role[i] == OUTSIDE && ++p->n > NODES_MAX) return refuse(p, "it needs too many nodes");
+    if (has_subgraph(&p->m->node[i])) return refuse(p, "it needs a node with subgraphs");
+    if (p->role[i] == OUTSIDE) p->role[i] = (uint8_t)role;
+    else if (p->reach[i] > hops) return true;
+    p->reach[i] = (uint8_t)(hops + 1);
+    return look_up(p, i, hops);
+}
+
+/* hops 0: only what has to come along. */
+static bool look_up(Part *p, int i, int hops) {
+    const OnnxNode *n = &p->m->node[i];
+    for (int k = 0; k < n->x.nin; k++) {
+        const NameInfo *from = &p->m->name[n->in[k]];
+        if (!n->in[k] || from->source != FROM_NODE || from->index < 0) continue;
+        const int j = from->index;
+        if (is_operand(p, n->in[k])) {
+            if (!include(p, j, OPERAND, 0)) return false;
+        } else if (hops && !has_subgraph(&p->m->node[j]) &&
+                   !include(p, j, BORDER, is_costly(p, j) ? 0 : hops - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool look_down(Part *p, int i, int hops) {
+    const OnnxNode *n = &p->m->node[i];
+    for (int k = 0; k < n->x.nout && hops; k++)
+        for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
+            const int to = p->user[j];
+            if (is_operand(p, n->out[k]) || has_subgraph(&p->m->node[to]) || p->role[to] == CORE)
+                continue;
+            if (!include(p, to, BORDER, 0) || !look_down(p, to, is_costly(p, to) ? 0 : hops - 1))
+                return false;
+        }
+    return true;
+}
+
+static bool surround(Part *p, const bool core[]) {
+    for (int i = 0; i < p->m->nnode; i++)
+        if (core[i]) p->role[i] = CORE, p->n++;
+    for (int i = 0; i < p->m->nnode; i++)
+        if (core[i] && (!include(p, i, CORE, HOPS) || !look_down(p, i, HOPS))) return false;
+    return true;
+}
+
+/* ---- writing */
+
+static bool put_value(Part *p, uint32_t number, NameId id) {
+    const Type *t = name_type(p, id);
+    int64_t dim[RANK_MAX];
+    Text info = text_new(p->a);
+    bool known = t && t->known && dtype_bits(t->dtype) > 0;
+    for (int k = 0; known && k < t->dim.n; k++)
+        known = poly_eval(p->m->w, t->dim.v[k], p->sizes, &dim[k]) && dim[k] > 0;
+    if (!known) return refuse(p, "sizes at its border are not known");
+    value_info_put(p->a, &info, p->m->name[id].text, t->dtype, t->dim.n, dim);
+    wire_put_slice(&p->graph, number, info.data, info.size);
+    return true;
+}
+
+/* An initializer as it stands in the file, or with its bytes where these lie elsewhere. */
+static bool put_initializer(Part *p, NameId id) {
+    Model *m = p->m;
+    const NameInfo *name = &m->name[id];
+    Type t;
+    const void *bytes;
+    int64_t dim[RANK_MAX], count = 0;
+    if (name->index >= 0 && !m->external) {
+        const Slice s = m->x.g.initializer.v[name->index];
+        return wire_put_slice(&p->graph, 5, s.at, s.n), true;
+    }
+    if (!constant_get(m->w, name->value, &t, &bytes) ||
+        !poly_constant(m->w, type_count(m->w, &t), &count))
+        return refuse(p, "it needs an initializer that is no constant");
+    for (int k = 0; k < t.dim.n; k++) poly_constant(m->w, t.dim.v[k], &dim[k]);
+    Text head = text_new(p->a);
+    Pieces message = pieces_new(p->a);
+    const size_t n = tensor_size(t.dtype, count);
+    tensor_put(&head, name->text, &t, dim, NULL, n);
+    tensor_put_length(&head, n);
+    pieces_add(&message, head.data, head.size);
+    pieces_add(&message, bytes, n);
+    wire_put_pieces(&p->graph, 5, &message);
+    return true;
+}
+
+static bool put_source(Part *p, NameId id) {
+    const NameInfo *from = &p->m->name[id];
+    const bool inside =
+        from->source == FROM_NODE && from->index >= 0 && p->role[from->index] != OUTSIDE;
+    if (!id || inside || p->taken[id]) return true;
+    p->taken[id] = true;
+    if (from->source == FROM_INITIALIZER) return put_initializer(p, id);
+    return from->source == FROM_SPARSE ? refuse(p, "it needs a sparse initializer")
+                                       : put_value(p, 11, id);
+}
+
+static bool read_outside(const Part *p, NameId id) {
+    const Model *m = p->m;
+    bool any = false;
+    for (int k = 0; k < m->graph.nout; k++) any |= m->output[k] == id;
+    for (int j = p->first[id]; j < p->first[id + 1]; j++) any |= p->role[p->user[j]] == OUTSIDE;
+    return any;
+}
+
+/* What is only there as an operand gives nothing away. */
+static bool put_results(Part *p, int i, int *nout) {
+    const OnnxNode *n = &p->m->node[i];
+    for (int k = 0; k < n->x.nout && p->role[i] != OPERAND; k++) {
+        if (!n->out[k] || !read_outside(p, n->out[k])) continue;
+        if (!put_value(p, 12, n->out[k])) return false;
+        ++*nout;
+    }
+    return true;
+}
+
+static bool put_graph(Part *p) {
+    const Model *m = p->m;
+    int nout = 0;
+    for (int i = 0; i < m->nnode; i++)
+        if (p->role[i] != OUTSIDE)
+            wire_put_slice(&p->graph, 1, m->node[i].x.whole.at, m->node[i].x.whole.n);
+    wire_put_slice(&p->graph, 2, "part", 4);
+    for (int i = 0; i < m->nnode; i++) {
+        if (p->role[i] == OUTSIDE) continue;
+        for (int k = 0; k < m->node[i].x.nin; k++)
+            if (!put_source(p, m->node[i].in[k])) return false;
+        if (!put_results(p, i, &nout)) return false;
+    }
+    return nout || refuse(p, "nothing reads its results");
+}
+
+static void put_file(Part *p, Pieces *file) {
+    const FileIndex *x = &p->m->x;
+    Text head = text_new(p->a);
+    wire_put_int(&head, 1, (uint64_t)(x->ir_version < OLDEST_IR ? OLDEST_IR : x->ir_version));
+    for (int k = 0; k < x->nopset; k++) {
+        Text opset = text_new(p->a);
+        wire_put_bytes(&opset, 1, x->opset[k].domain.at, x->opset[k].domain.n);
+        wire_put_int(&opset, 2, (uint64_t)x->opset[k].version);
+        wire_put_bytes(&head, 8, opset.data, opset.size);
+    }
+    *file = pieces_new(p->a);
+    pieces_add(file, head.data, head.size);
+    wire_put_pieces(file, 7, &p->graph);
+    for (int k = 0; k < x->function.n; k++)
+        wire_put_slice(file, 25, x->function.v[k].at, x->function.v[k].n);
+}
+
+int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], Pieces *file, int **node,
+               const char **why) {
+    Part p = {.m = m, .a = a, .sizes = sizes, .why = why};
+    *why = NULL;
+    p.constants = constants_find(m->w, a, &m->graph, NULL, NULL);
+    p.role = ARENA_NEW(a, uint8_t, m->nnode);
+    p.reach = ARENA_NEW(a, uint8_t, m->nnode);
+    p.graph = pieces_new(a);
+    find_users(&p);
+    p.taken = ARENA_NEW(a, uint8_t, p.nname);
+    if (!surround(&p, core) || !put_graph(&p)) return 0;
+    put_file(&p, file);
+    *node = ARENA_NEW(a, int, p.n);
+    int n = 0;
+    for (int i = 0; i < m->nnode; i++)
+        if (p.role[i] != OUTSIDE) (*node)[n++] = i;
+    return n;
+}

@@ -4,10 +4,8 @@
    does not hold (merging rules whose second operand is made later) has its round alone, over the
    old values. */
 #include "search/derive.h"
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
-
-enum { PASSES = 64, GROWING = 4 };
 
 Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *library,
                           const Graph *g) {
@@ -52,6 +50,16 @@ static void follow(Derivation *d, Value before, Value now) {
 int derivation_step(const Derivation *d, Value v) { return (int)made_get(d, v) - 1; }
 
 Value derivation_before(const Derivation *d, Value v) { return v < d->nmade ? d->rebuilt[v] : 0; }
+
+Value derivation_origin(const Derivation *d, Value v) {
+    for (int bound = INT_MAX;;) {
+        const int step = derivation_step(d, v);
+        const Value before = derivation_before(d, v);
+        if (step >= 0 && step < bound) bound = step, v = d->step[step].match.root[0];
+        else if (before) v = before;
+        else return v <= d->known ? v : 0;
+    }
+}
 
 const char *derivation_tag(void *derivation, Value v) {
     const Derivation *d = derivation;
@@ -129,7 +137,7 @@ static int library_index(const Library *l, const Rule *rule) {
     return -1;
 }
 
-static bool among(Value v, int n, const Value list[]) {
+bool value_among(Value v, int n, const Value list[]) {
     for (int k = 0; k < n; k++)
         if (list[k] == v) return true;
     return false;
@@ -138,7 +146,8 @@ static bool among(Value v, int n, const Value list[]) {
 /* What stands between a new value and the match's inputs, and is not the model's own, was made with
    it. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
-    if (d->bare || !v || v <= d->known || made_get(d, v) || among(v, m->instance->ninput, m->input))
+    if (d->bare || !v || v <= d->known || made_get(d, v) ||
+        value_among(v, m->instance->ninput, m->input))
         return;
     Node n = node_get(d->w, v);
     made_set(d, v, (uint32_t)d->nstep + 1);
@@ -305,145 +314,20 @@ bool derive_graph(World *w, Arena *a, Facts *facts, const Library *library, cons
     return good;
 }
 
-/* ---- rules wherever they match */
-
-typedef struct Collect {
-    Derivation *d;
-    Arena *arena;
-    Uses uses;
-    bool single; /* the first usable match is enough */
-    int n, room;
-    Match *v;
-} Collect;
-
-/* A value that is computed once for all its users: replacing one of them would compute it twice. */
-static bool costly(World *w, const Node *n) {
-    double flops = sig_flops(w, n->sig, (Sizes){0});
-    return flops < 0 || flops > 0
-               ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION
-               : false;
-}
-
 int match_inner(World *w, const Match *m, NodeId *list, int room) {
     int n = 0;
     for (int k = 0; k < m->instance->from.nout && n < room; k++)
-        if (!among(value_node(w, m->root[k]), n, list)) list[n++] = value_node(w, m->root[k]);
+        if (!value_among(value_node(w, m->root[k]), n, list)) list[n++] = value_node(w, m->root[k]);
     for (int done = 0; done < n; done++) {
         Node node = node_get(w, list[done]);
         for (int k = 0; k < node.nin && n < room; k++) {
             NodeId id = node.in[k] ? value_node(w, node.in[k]) : 0;
-            if (id && !among(node.in[k], m->instance->ninput, m->input) && !among(id, n, list))
+            if (id && !value_among(node.in[k], m->instance->ninput, m->input) &&
+                !value_among(id, n, list))
                 list[n++] = id;
         }
     }
     return n;
-}
-
-static bool is_root(const Match *m, Value v) { return among(v, m->instance->from.nout, m->root); }
-
-static bool keeps_costly(const Collect *c, const Match *m) {
-    World *w = c->d->w;
-    NodeId list[64];
-    int n = match_inner(w, m, list, 64);
-    for (int k = 0; k < n; k++) {
-        Node node = node_get(w, list[k]);
-        bool outside = false;
-        for (int port = 0; port < node.nout; port++) {
-            Value v = node.out + (Value)port;
-            if (is_root(m, v) || v >= c->uses.n) continue;
-            outside |= c->uses.outputs[v] > 0;
-            for (int j = 0; j < c->uses.count[v]; j++)
-                outside |= !among(c->uses.user[c->uses.first[v] + j], n, list);
-        }
-        if (outside && costly(w, &node)) return true;
-    }
-    return false;
-}
-
-static bool collect(void *user, const Match *m) {
-    Collect *c = user;
-    if (match_empty(c->d->w, m) || keeps_costly(c, m)) return true;
-    ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
-    c->v[c->n++] = match_keep(c->arena, m);
-    return true;
-}
-
-static bool all_ordered(World *w, int n, const Match v[]) {
-    for (int k = 0; k < n; k++)
-        if (v[k].instance->from.nout > 1 || !match_ordered(w, &v[k])) return false;
-    return true;
-}
-
-/* One instance: all its matches in one round, or one round each where they are not ordered, the
-   first that holds. */
-static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
-    *applied = 0;
-    if (!c->n) return true;
-    if (all_ordered(d->w, c->n, c->v)) return derive_round(d, c->n, c->v, false, applied, e);
-    for (int k = 0; k < c->n && !*applied; k++)
-        if (!derive_round(d, 1, &c->v[k], false, applied, e)) return false;
-    return true;
-}
-
-typedef struct Place {
-    Arena *arena; /* of the matcher, its matches and uses: for one graph */
-    Matcher *matcher;
-    NodeList live;
-    Uses uses;
-} Place;
-
-static void look(Derivation *d, Place *p) {
-    arena_free(p->arena);
-    p->arena = arena_new(arena_escape(d->arena), 0);
-    p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
-    p->live = graph_live(d->w, p->arena, &d->graph);
-    p->uses = graph_uses(d->w, p->arena, &d->graph, p->live);
-}
-
-static bool fixpoint_rule(Derivation *d, Place *p, const LibraryRule *rule, int cap, Error *e) {
-    for (int k = rule->first; k < rule->first + rule->count; k++) {
-        int applied = 1;
-        bool merges = d->library->instance[k].from.nout > 1;
-        while (applied && d->applied < cap) {
-            Collect c = {.d = d, .arena = p->arena, .uses = p->uses};
-            matcher_run(p->matcher, &d->library->instance[k], collect, &c);
-            if (!apply_instance(d, &c, &applied, e)) return false;
-            if (applied) look(d, p);
-            if (!merges) break;
-        }
-    }
-    return true;
-}
-
-typedef struct Passes {
-    Intern *seen; /* outputs of the graph after each */
-    int nodes, growing;
-} Passes;
-
-/* Rules that undo each other lead to a graph that was there before, as hash-consing shows, or leave
-   reshapes behind and let it grow pass after pass. */
-static bool goes_on(Passes *x, const Place *p, const Graph *g) {
-    const uint32_t before = intern_count(x->seen);
-    x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;
-    x->nodes = p->live.n;
-    return intern_put(x->seen, g->out, sizeof *g->out * (size_t)g->nout) > before &&
-           x->growing <= GROWING;
-}
-
-bool derive_fixpoint(Derivation *d, const bool on[], int cap, Error *e) {
-    Place p = {0};
-    bool good = true;
-    Arena *a = arena_new(arena_escape(d->arena), 0);
-    Passes x = {.seen = intern_new(a)};
-    look(d, &p);
-    for (int pass = 0; pass < PASSES && good && d->applied < cap && goes_on(&x, &p, &d->graph);
-         pass++)
-        for (int r = 0; r < d->library->n && good; r++)
-            if (on[r]) good = fixpoint_rule(d, &p, &d->library->rule[r], cap, e);
-    intern_free(x.seen);
-    arena_free(a);
-    arena_free(p.arena);
-    return good;
 }
 
 /* ---- again */

@@ -44,6 +44,9 @@ const char *derivation_tag(void *derivation, Value);
 int derivation_step(const Derivation *, Value);
 /* Of what it was rebuilt; 0: it was not. */
 Value derivation_before(const Derivation *, Value);
+/* The value of the model that it came from, through the roots of what made it; 0: of none. */
+Value derivation_origin(const Derivation *, Value);
+bool value_among(Value, int n, const Value[]);
 /* The nodes of the left side: from the roots down to the inputs. */
 int match_inner(World *, const Match *, NodeId *list, int room);
 /* Whether all inputs stand before the first root: only such matches share a round with others. */
@@ -61,9 +64,6 @@ bool derive_round(Derivation *, int n, const Match[], bool strict, int *applied,
 /* The same on a graph by itself, without log, tags and map. */
 bool derive_graph(World *, Arena *, Facts *, const Library *, const Graph *, int n, const Match[],
                   Graph *out, int *applied, Error *);
-/* Rules on[r] in library order wherever they match, until a graph comes again, it keeps growing or
-   `cap` applications were made. Not where a costly inner value would be computed twice. */
-bool derive_fixpoint(Derivation *, const bool on[], int cap, Error *);
 /* Does again what a log says. E_CHECK when a step is no match of its rule there, or does not
    hold. */
 bool derive_replay(Derivation *, const ProofLog *, Error *);

@@ -21,6 +21,7 @@ void isomer_options(IsomerOptions *o) {
                          .cost = "measured",
                          .backend = "cpu",
                          .search = "backtrack",
+                         .effort = "default",
                          .threads = 1,
                          .steps = 2000,
                          .fold_limit = -1,

@@ -57,7 +57,9 @@ typedef struct IsomerOptions {
     /* The search and its limits. */
     const char *search; /* on the costs of the built-in runtime: "backtrack", "egraph" or "both" */
     int64_t steps;      /* at most so many graphs are expanded */
-    double time_limit;  /* seconds; 0: none */
+    double time_limit;  /* seconds; 0: none, or what effort says */
+    const char *effort; /* "quick", "default" or "thorough": on the times of a measuring command 30,
+                           120 or 600 seconds, unless time_limit says another number */
     int64_t fold_limit; /* a constant of more bytes is not computed beforehand; < 0: no limit */
     int64_t max_growth; /* bytes by which the file may grow; < 0: 1 MiB and a tenth of the file */
 

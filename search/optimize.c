@@ -263,7 +263,8 @@ static bool one_of(Run *r, const char *option, const char *word, const char *a, 
 
 static bool words_known(Run *r) {
     return one_of(r, "--cost", r->o->cost, "measured", "flops", "nodes") &&
-           one_of(r, "--search", r->o->search, "backtrack", "egraph", "both");
+           one_of(r, "--search", r->o->search, "backtrack", "egraph", "both") &&
+           one_of(r, "--effort", r->o->effort, "quick", "default", "thorough");
 }
 
 bool optimize_run(Run *r, IsomerResult *out) {

@@ -145,9 +145,16 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_REAL,
          .into = &o->x.time_limit,
          .value = "SECONDS",
-         .help = "Ends the search after so much time. Default: no limit.",
+         .help = "Ends the search after so much time. Default: no limit, or with a measuring "
+                 "command what the effort says.",
          .least = 0,
          .most = 1e9},
+        {.name = "effort",
+         .kind = OPT_TEXT,
+         .into = &o->x.effort,
+         .value = "quick|default|thorough",
+         .help = "How long the search may take with a measuring command: 30, 120 or 600 seconds. "
+                 "What is being timed then is finished, and the winner is timed once more."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->x.seed,

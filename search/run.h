@@ -11,6 +11,13 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
+/* Equal places that were rewritten in the same way, as a target timed one of them by itself. */
+typedef struct PlaceGain {
+    const char *node, *rules; /* the first node of the first place; names of rules */
+    int count;
+    double before, after; /* seconds of one */
+    bool expected;        /* not timed: as others of the same rules */
+} PlaceGain;
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
     double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
@@ -19,6 +26,9 @@ typedef struct RunStats {
     double measured_before, measured_after; /* whole models, on the target; < 0: not measured */
     double flops_before, flops_after, start;
     int64_t bytes_before, bytes_after, growth;
+    int nplace;
+    const PlaceGain *place; /* what gained most first */
+    const char *reason;     /* why nothing gains; NULL: it is not known */
     bool checked;
     const double (*output)[2]; /* by output of the model: the greatest difference, and relative to
                                   its greatest element; < 0: not compared */

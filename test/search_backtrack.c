@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "graphs/needs.h"
 #include "search/backtrack.h"
-#include "search/derive.h"
+#include "search/fixpoint.h"
 #include "test/shared/search_fixture.h"
 #include <string.h>
 
@@ -209,7 +209,7 @@ static void logs_are_replayed_and_doubted(void **state) {
     Graph g = graph_of(f.w, text), h = graph_of(again.w, text);
     bool on[] = {true, false, true, false, false};
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, 100, &f.error));
+    assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
     assert_int_equal(d.applied, 3);
     assert_int_equal(d.fired[0], 1);
     assert_int_equal(d.fired[2], 2);
@@ -269,7 +269,7 @@ static void the_nearest_float_rounds(void **state) {
     open_priced(&again);
     Graph g = graph_of(f.w, text), h = graph_of(again.w, text);
     Derivation d = derivation_new(f.w, f.arena, facts_new(f.w, f.arena), &f.library, &g);
-    assert_true(derive_fixpoint(&d, on, 100, &f.error));
+    assert_true(derive_fixpoint(&d, on, NULL, 100, &f.error));
     assert_int_equal(d.fired[4], 1);
     assert_int_equal(f.library.rule[4].rule->classes, CLASS_EXACT);
     assert_int_equal(d.classes, CLASS_ROUNDS);

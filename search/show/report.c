@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PLACES = 10 }; /* that the table names */
+
 /* ---- by operator */
 
 static int by_name(const void *a, const void *b) {
@@ -76,9 +78,23 @@ static void line_times(const char *what, double before, double after, Text *t) {
              after * 1e3, before / after);
 }
 
+/* What gained most first: by itself on the target, for one of equal places. */
+static void add_places(const RunStats *s, Text *t) {
+    if (s->nplace)
+        text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, the first of", "so many", "ms",
+                 "after");
+    for (int k = 0; k < s->nplace && k < PLACES; k++) {
+        const PlaceGain *p = &s->place[k];
+        text_add(t, "  %-30.30s %7d %9.4f %9.4f   %s%s\n", p->node, p->count, p->before * 1e3,
+                 p->after * 1e3, p->rules, p->expected ? " (not timed, as others)" : "");
+    }
+    if (s->nplace > PLACES) text_add(t, "  and %d more\n", s->nplace - PLACES);
+}
+
 void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->operators;
     ModelStats m = model_stats(r->model);
+    if (changed) add_places(&r->stats, t);
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
@@ -102,6 +118,7 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     if (r->stats.frozen_missing)
         text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n",
                  r->stats.frozen_missing);
+    if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
     if (r->memory)
         text_add(
             t,

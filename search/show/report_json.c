@@ -85,6 +85,22 @@ static void add_numbers(Run *r, cJSON *o) {
     else cJSON_AddNullToObject(o, "cost_file_fault");
 }
 
+static void add_places(Run *r, bool changed, cJSON *o) {
+    cJSON *list = cJSON_AddArrayToObject(o, "places");
+    for (int k = 0; k < r->stats.nplace && changed; k++) {
+        const PlaceGain *p = &r->stats.place[k];
+        cJSON *x = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, x);
+        cJSON_AddStringToObject(x, "node", p->node);
+        cJSON_AddStringToObject(x, "rules", p->rules);
+        cJSON_AddNumberToObject(x, "count", p->count);
+        cJSON_AddBoolToObject(x, "timed", !p->expected);
+        add_pair(x, "seconds", p->before, p->after);
+    }
+    if (!changed && r->stats.reason) cJSON_AddStringToObject(o, "reason", r->stats.reason);
+    else cJSON_AddNullToObject(o, "reason");
+}
+
 static void add_versions(Run *r, cJSON *o) {
     cJSON *list = cJSON_AddArrayToObject(o, "versions");
     Text t = text_new(r->arena);
@@ -116,6 +132,7 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     add_kinds(r, o);
     add_rules(r, d, o);
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
+    add_places(r, changed, o);
     add_numbers(r, o);
     add_check(r, o);
     char *text = cJSON_Print(o);

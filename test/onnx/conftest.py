@@ -45,3 +45,13 @@ def dear(tmp_path):
         "--measure-with",
         target(folder, "1 + data.count(b'BatchNormalization') + data.count(b'Div')"),
     ]
+
+
+@pytest.fixture
+def dear_chain(tmp_path):
+    """The same, and Clip; what hard-swish-div makes is dear too, unless another rule goes on from
+    there."""
+    folder = tmp_path / "target"
+    folder.mkdir()
+    kinds = (b"BatchNormalization", b"Div", b"Clip", b"hard-swish-div/")
+    return ["--measure-with", target(folder, f"1 + sum(map(data.count, {kinds}))")]

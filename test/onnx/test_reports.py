@@ -34,9 +34,11 @@ def test_diff_is_the_difference_of_the_files(optimize, dear, tmp_path):
     assert "by no rule" not in done.stdout
 
 
-def test_every_new_node_is_named_after_its_rule(optimize, dear, tmp_path):
+def test_every_new_node_is_named_after_its_rule(optimize, dear_chain, tmp_path):
     """Also those that stand for a composite which the model's operator set lacks."""
-    assert optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *dear).returncode == 0
+    assert (
+        optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *dear_chain).returncode == 0
+    )
     names = [node.name for node in onnx.load(tmp_path / "o.onnx").graph.node]
     assert names and all(re.match(r"(conv-batchnorm|hard-swish)/", name) for name in names), names
 
@@ -65,11 +67,11 @@ def test_nothing_changed(optimize, tmp_path):
     assert "Nothing gains 3 %" in (tmp_path / "p.html").read_text()
 
 
-def test_explain(optimize, dear, tmp_path, rules):
+def test_explain(optimize, dear_chain, tmp_path, rules):
     model = net(tmp_path / "m.onnx")
 
     def explain(node, code=0):
-        done = optimize(model, "--dry-run", "-q", *SHAPE, *dear, "--explain", node)
+        done = optimize(model, "--dry-run", "-q", *SHAPE, *dear_chain, "--explain", node)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if not code else done.stderr
 

@@ -1,0 +1,163 @@
+/* combine.c -- places that gain are chosen best first, where no better one has a node, from the
+   sets that are on. Which are on is decided on whole models: all, each of the strongest alone, then
+   hill climbing. */
+#include "search/combine.h"
+#include <string.h>
+
+#define STEP 0.99       /* a candidate that is better by less is no better */
+#define HURTS 1.003     /* doing without something costs less than this: it leaves */
+#define RULE_COSTS 5e-3 /* what a rule more has to gain, of the time of a part */
+#define HOPELESS 0.015  /* what all places promise, of the whole: the whole is not tried */
+enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 4 };
+
+static int file_nodes(const CommandSearch *s) { return model_stats(s->r->model).nodes; }
+
+/* ---- choosing places */
+
+/* Seconds that a place gains, if it is more than noise; less for each rule that it takes, so that
+   of what noise cannot tell apart the simplest is taken. */
+static double worth(const CommandSearch *s, int place) {
+    const Pricing *x = &s->prices;
+    const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];
+    if (!p || !price_sure(p)) return 0;
+    return p->seconds[0] * (1 - RULE_COSTS * (s->places.place[place].nrule - 1)) - p->seconds[1];
+}
+
+/* Places that gain, best first. */
+static int rank_places(CommandSearch *s) {
+    const Places *p = &s->places;
+    double *value = ARENA_NEW(s->r->arena, double, p->n);
+    s->ranked = ARENA_NEW(s->r->arena, int, p->n);
+    int n = 0;
+    for (int k = 0; k < p->n; k++) {
+        const double gain = worth(s, k);
+        int to = n;
+        if (gain <= 0) continue;
+        for (n++; to > 0 && value[to - 1] < gain; to--)
+            s->ranked[to] = s->ranked[to - 1], value[to] = value[to - 1];
+        s->ranked[to] = k, value[to] = gain;
+    }
+    return n;
+}
+
+/* The places that gain, of the sets that are on, each where no better one has a node. *sum: what
+   they promise together, in seconds. */
+static Candidate of_sets(CommandSearch *s, const bool on[], double *sum) {
+    const uint8_t **at = ARENA_NEW(s->r->arena, const uint8_t *, file_nodes(s));
+    Candidate c = {.at = at};
+    c.sets = arena_copy(s->r->arena, on, sizeof *on * (size_t)s->places.nset);
+    c.place = ARENA_NEW(s->r->arena, int, s->nranked);
+    *sum = 0;
+    for (int k = 0; k < s->nranked; k++) {
+        const Place *p = &s->places.place[s->ranked[k]];
+        bool apart = on[p->set];
+        for (int j = 0; j < p->n; j++) apart &= !at[p->node[j]];
+        if (!apart) continue;
+        for (int j = 0; j < p->n; j++) at[p->node[j]] = s->places.set[p->set].use;
+        c.place[c.nplace++] = s->ranked[k];
+        *sum += price_gain(&s->prices, s->ranked[k]);
+    }
+    return c;
+}
+
+/* The sets whose places promise most, taken alone. */
+static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
+    double value[GROUPS + 1], sum;
+    int n = 0;
+    for (int k = 0; k < s->places.nset; k++) {
+        bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
+        on[k] = true;
+        of_sets(s, on, &sum);
+        if (sum <= 0) continue;
+        int to = n < GROUPS ? n++ : GROUPS;
+        for (; to > 0 && value[to - 1] < sum; to--)
+            if (to < GROUPS) list[to] = list[to - 1], value[to] = value[to - 1];
+        if (to < GROUPS) list[to] = k, value[to] = sum;
+    }
+    return n;
+}
+
+/* ---- the choice */
+
+static int best_of(const CommandSearch *s) {
+    int best = 0;
+    for (int k = 1; k < s->n; k++)
+        if (s->v[k].ratio > 0 && s->v[k].ratio < STEP * s->v[best].ratio) best = k;
+    return best;
+}
+
+static bool out_of_time(const CommandSearch *s) { return run_seconds(s->r) > s->limit; }
+
+static bool make_listed(CommandSearch *s, Candidate c, int list[], int *n) {
+    if (!wholes_make(s, c, &list[*n])) return false;
+    *n += list[*n] > 0;
+    return true;
+}
+
+/* Sets of rules wherever they match: the general ones, unless that is hopeless, and those with
+   places that could not be priced. */
+static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) {
+    bool *open = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    for (int k = 0; k < s->places.n; k++)
+        if (s->prices.of[k] < 0 ? s->prices.why[k] != NULL : s->prices.v[s->prices.of[k]].failed)
+            open[s->places.place[k].set] = true;
+    for (int k = 0, m = 0; k < s->places.nset && m < FALLBACKS; k++) {
+        if (!open[k] && (hopeless || !s->places.set[k].whole)) continue;
+        m += !s->places.set[k].whole;
+        if (!make_listed(s, (Candidate){.everywhere = s->places.set[k].use}, list, n)) return false;
+    }
+    return true;
+}
+
+/* All sets together, each of the strongest alone, and rules wherever they match. */
+static bool first_batch(CommandSearch *s, int nset, const int set[]) {
+    int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 1), n = 0;
+    bool *all = ARENA_NEW(s->r->arena, bool, s->places.nset);
+    double sum;
+    for (int k = 0; k < s->places.nset; k++) all[k] = true;
+    const Candidate together = of_sets(s, all, &sum);
+    s->promised = sum;
+    run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, sum * 1e3, s->base * 1e3);
+    const bool hopeless = sum < HOPELESS * s->base;
+    if (nset && !hopeless && !make_listed(s, together, list, &n)) return false;
+    for (int k = 0; k < nset && !hopeless; k++) {
+        bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset);
+        one[set[k]] = true;
+        if (!make_listed(s, of_sets(s, one, &sum), list, &n)) return false;
+    }
+    return add_everywhere(s, hopeless, list, &n) && (!n || wholes_measure(s, n, list, false));
+}
+
+/* Hill climbing from the best combination of sets: one that is absent enters, one that is there
+   leaves. A set whose absence does not hurt leaves, too. */
+static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
+    int list[GROUPS], n = 0, from = *best;
+    double sum;
+    for (int k = 0; k < nset; k++) {
+        bool *on = arena_copy(s->r->arena, s->v[*best].sets, sizeof *on * (size_t)s->places.nset);
+        on[set[k]] = !on[set[k]];
+        if (!make_listed(s, of_sets(s, on, &sum), list, &n)) return false;
+    }
+    if (n && !wholes_measure(s, n, list, false)) return false;
+    for (int k = 0; k < n; k++) {
+        const Candidate *c = &s->v[list[k]], *b = &s->v[*best];
+        const double limit = c->applied < s->v[from].applied ? HURTS : STEP;
+        if (c->ratio > 0 && c->ratio < limit * b->ratio && *best == from) *best = list[k];
+        else if (c->ratio > 0 && c->ratio < b->ratio) *best = list[k];
+    }
+    return true;
+}
+
+bool combine(CommandSearch *s, int *best) {
+    int set[GROUPS], n;
+    s->nranked = rank_places(s);
+    n = strongest_sets(s, set);
+    if (!first_batch(s, n, set)) return false;
+    *best = best_of(s);
+    for (int round = 0, from = -1; round < ROUNDS && *best != from && !out_of_time(s); round++) {
+        from = *best;
+        if (!*best || !s->v[*best].sets || n < 2) break;
+        if (!climb(s, n, set, best)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,157 @@
+/* fixpoint.c -- rules wherever they match, or where a choice lets them, until nothing changes. */
+#include "search/fixpoint.h"
+
+enum { PASSES = 64, GROWING = 4 };
+
+static const uint8_t *choice_at(const Choice *c, Value v) {
+    return c->everywhere ? c->everywhere : v < c->n ? c->at[v] : NULL;
+}
+
+/* Of no node of the file: sizes and constants. */
+static bool choice_neutral(const Choice *c, Value v) {
+    return !c->everywhere && v && v < c->n && c->neutral[v];
+}
+
+typedef struct Collect {
+    Derivation *d;
+    Arena *arena;
+    Uses uses;
+    const Choice *choice;
+    int rule;
+    int n, room;
+    Match *v;
+} Collect;
+
+/* A value that is computed once for all its users: replacing one of them would compute it twice. */
+static bool costly(World *w, const Node *n) {
+    double flops = sig_flops(w, n->sig, (Sizes){0});
+    return flops < 0 || flops > 0
+               ? sig_shape(w, n->sig, 0) == SIG_OTHER || sig_shape(w, n->sig, 0) == SIG_REDUCTION
+               : false;
+}
+
+static bool is_root(const Match *m, Value v) {
+    return value_among(v, m->instance->from.nout, m->root);
+}
+
+static bool keeps_costly(const Collect *c, const Match *m) {
+    World *w = c->d->w;
+    NodeId list[64];
+    int n = match_inner(w, m, list, 64);
+    for (int k = 0; k < n; k++) {
+        Node node = node_get(w, list[k]);
+        bool outside = false;
+        for (int port = 0; port < node.nout; port++) {
+            Value v = node.out + (Value)port;
+            if (is_root(m, v) || v >= c->uses.n) continue;
+            outside |= c->uses.outputs[v] > 0;
+            for (int j = 0; j < c->uses.count[v]; j++)
+                outside |= !value_among(c->uses.user[c->uses.first[v] + j], n, list);
+        }
+        if (outside && costly(w, &node)) return true;
+    }
+    return false;
+}
+
+/* By the choice at the nodes of the model that the match is made of, whatever became of them. */
+static bool allowed(const Collect *c, const Match *m) {
+    NodeId list[64];
+    bool grown = false, seeds = true;
+    const int n = c->choice ? match_inner(c->d->w, m, list, 64) : 0;
+    for (int k = 0; k < n; k++) {
+        const Value origin = derivation_origin(c->d, list[k]);
+        const uint8_t *use = choice_at(c->choice, origin);
+        if (choice_neutral(c->choice, origin)) continue;
+        if (!use || use[c->rule] == USE_NOT) return false;
+        grown |= derivation_step(c->d, list[k]) >= 0;
+        seeds &= use[c->rule] == USE_SEED;
+    }
+    return grown || seeds;
+}
+
+static bool collect(void *user, const Match *m) {
+    Collect *c = user;
+    if (match_empty(c->d->w, m) || !allowed(c, m) || keeps_costly(c, m)) return true;
+    ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
+    c->v[c->n++] = match_keep(c->arena, m);
+    return true;
+}
+
+static bool all_ordered(World *w, int n, const Match v[]) {
+    for (int k = 0; k < n; k++)
+        if (v[k].instance->from.nout > 1 || !match_ordered(w, &v[k])) return false;
+    return true;
+}
+
+/* One instance: all its matches in one round, or one round each where they are not ordered, the
+   first that holds. */
+static bool apply_instance(Derivation *d, Collect *c, int *applied, Error *e) {
+    *applied = 0;
+    if (!c->n) return true;
+    if (all_ordered(d->w, c->n, c->v)) return derive_round(d, c->n, c->v, false, applied, e);
+    for (int k = 0; k < c->n && !*applied; k++)
+        if (!derive_round(d, 1, &c->v[k], false, applied, e)) return false;
+    return true;
+}
+
+typedef struct Here {
+    Arena *arena; /* of the matcher, its matches and uses: for one graph */
+    Matcher *matcher;
+    NodeList live;
+    Uses uses;
+} Here;
+
+static void look(Derivation *d, Here *p) {
+    arena_free(p->arena);
+    p->arena = arena_new(arena_escape(d->arena), 0);
+    p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
+    p->live = graph_live(d->w, p->arena, &d->graph);
+    p->uses = graph_uses(d->w, p->arena, &d->graph, p->live);
+}
+
+static bool fixpoint_rule(Derivation *d, Here *p, int r, const Choice *choice, int cap, Error *e) {
+    const LibraryRule *rule = &d->library->rule[r];
+    for (int k = rule->first; k < rule->first + rule->count; k++) {
+        int applied = 1;
+        bool merges = d->library->instance[k].from.nout > 1;
+        while (applied && d->applied < cap) {
+            Collect c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
+            matcher_run(p->matcher, &d->library->instance[k], collect, &c);
+            if (!apply_instance(d, &c, &applied, e)) return false;
+            if (applied) look(d, p);
+            if (!merges) break;
+        }
+    }
+    return true;
+}
+
+typedef struct Passes {
+    Intern *seen; /* outputs of the graph after each */
+    int nodes, growing;
+} Passes;
+
+/* Rules that undo each other lead to a graph that was there before, as hash-consing shows, or leave
+   reshapes behind and let it grow pass after pass. */
+static bool goes_on(Passes *x, const Here *p, const Graph *g) {
+    const uint32_t before = intern_count(x->seen);
+    x->growing = p->live.n > x->nodes ? x->growing + 1 : 0;
+    x->nodes = p->live.n;
+    return intern_put(x->seen, g->out, sizeof *g->out * (size_t)g->nout) > before &&
+           x->growing <= GROWING;
+}
+
+bool derive_fixpoint(Derivation *d, const bool on[], const Choice *choice, int cap, Error *e) {
+    Here p = {0};
+    bool good = true;
+    Arena *a = arena_new(arena_escape(d->arena), 0);
+    Passes x = {.seen = intern_new(a)};
+    look(d, &p);
+    for (int pass = 0; pass < PASSES && good && d->applied < cap && goes_on(&x, &p, &d->graph);
+         pass++)
+        for (int r = 0; r < d->library->n && good; r++)
+            if (on[r]) good = fixpoint_rule(d, &p, r, choice, cap, e);
+    intern_free(x.seen);
+    arena_free(a);
+    arena_free(p.arena);
+    return good;
+}

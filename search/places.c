@@ -1,0 +1,192 @@
+/* places.c -- sets of rules are applied to the whole model, and their applications united where
+   they share nodes of the file, directly or through what an application made. */
+#include "search/places.h"
+#include "graphs/constants.h"
+#include <string.h>
+
+enum { INNER = 64 };
+
+Origins origins_find(const Run *r, Arena *a) {
+    Origins o = {.n = r->known + 1};
+    const Constants c = constants_find(r->w, a, &r->start, NULL, NULL);
+    o.node = ARENA_NEW(a, int, o.n);
+    o.neutral = ARENA_NEW(a, bool, o.n);
+    for (Value v = 1; v < o.n; v++) {
+        const int at = model_node_index(r->model, value_node(r->w, v));
+        const Value now = map_value(&r->prefold, v);
+        if (at < 0) continue;
+        o.node[v] = at + 1;
+        if (now < o.n && !o.node[now]) o.node[now] = at + 1;
+    }
+    for (Value v = 1; v < o.n; v++)
+        o.neutral[v] = !o.node[v] || (v >= c.least && v < c.past && constants_hold(&c, v));
+    return o;
+}
+
+Choice origins_choice(const Origins *o, Arena *a, const uint8_t *const at[]) {
+    const uint8_t **by_value = ARENA_NEW(a, const uint8_t *, o->n);
+    for (Value v = 1; v < o->n; v++)
+        if (o->node[v]) by_value[v] = at[o->node[v] - 1];
+    return (Choice){.n = o->n, .at = by_value, .neutral = o->neutral};
+}
+
+void uses_add(const Library *l, const uint8_t use[], bool on[]) {
+    for (int k = 0; use && k < l->n; k++) on[k] |= use[k] != USE_NOT;
+}
+
+/* ---- the places of one set */
+
+typedef struct Union {
+    int n;
+    int *group; /* by node of the file: a smaller or equal one of its group; -1: in none */
+} Union;
+
+static int find(Union *u, int k) {
+    while (u->group[k] != k) k = u->group[k] = u->group[u->group[k]];
+    return k;
+}
+
+static void unite(Union *u, int a, int b) {
+    if (u->group[a] < 0) u->group[a] = a;
+    if (u->group[b] < 0) u->group[b] = b;
+    a = find(u, a), b = find(u, b);
+    u->group[a > b ? a : b] = a > b ? b : a;
+}
+
+static int unite_step(Union *u, const Origins *o, const Derivation *d, const Match *m) {
+    NodeId inner[INNER];
+    const int n = match_inner(d->w, m, inner, INNER);
+    int first = -1;
+    for (int k = 0; k < n; k++) {
+        const Value v = derivation_origin(d, inner[k]);
+        if (!v || v >= o->n || o->neutral[v]) continue;
+        const int at = o->node[v] - 1;
+        if (first < 0) first = at;
+        unite(u, first, at);
+    }
+    return first;
+}
+
+/* The rules that were applied in a group, by name; first[s]: a node of step s. */
+static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[], int group,
+                       Place *p) {
+    int room = 0;
+    for (int s = 0; s < d->nstep; s++) {
+        const char *name = d->step[s].match.instance->rule->name;
+        bool new = first[s] >= 0 && find(u, first[s]) == group;
+        for (int k = 0; k < p->nrule && new; k++) new = strcmp(p->rule[k], name) != 0;
+        if (!new) continue;
+        ARENA_GROW(a, p->rule, room, p->nrule + 1);
+        p->rule[p->nrule++] = name;
+    }
+}
+
+static Place *add_place(Places *p, Arena *a, Union *u, int group, int set) {
+    int n = 0;
+    for (int k = group; k < u->n; k++) n += u->group[k] >= 0 && find(u, k) == group;
+    int *node = ARENA_NEW(a, int, n), m = 0;
+    for (int k = group; m < n; k++)
+        if (u->group[k] >= 0 && find(u, k) == group) node[m++] = k;
+    ARENA_GROW(a, p->place, p->room, p->n + 1);
+    p->place[p->n] = (Place){.set = set, .n = n, .node = node};
+    return &p->place[p->n++];
+}
+
+static void add_places(Places *p, Arena *a, const Origins *o, const Derivation *d, int nnode,
+                       int set) {
+    Union u = {nnode, ARENA_NEW(a, int, nnode)};
+    for (int k = 0; k < nnode; k++) u.group[k] = -1;
+    int *first = ARENA_NEW(d->arena, int, d->nstep);
+    for (int s = 0; s < d->nstep; s++) first[s] = unite_step(&u, o, d, &d->step[s].match);
+    for (int k = 0; k < nnode; k++)
+        if (u.group[k] == k) list_rules(d, a, &u, first, k, add_place(p, a, &u, k, set));
+}
+
+/* ---- the sets */
+
+/* The same applications in the same order. */
+static void digest_log(const Derivation *d, char out[33]) {
+    Text t = text_new(d->arena);
+    prooflog_print(&d->log, &t);
+    hash_hex(t.data, t.size, out);
+}
+
+/* The set of these uses, or of this digest; -1: there is none. */
+static int find_set(const Places *p, const UseSet *set, int nrule) {
+    for (int k = 0; k < p->nset; k++)
+        if (!memcmp(p->set[k].use, set->use, (size_t)nrule) ||
+            (*set->digest && !strcmp(p->set[k].digest, set->digest)))
+            return k;
+    return -1;
+}
+
+static void keep_set(Places *p, Arena *a, const Origins *o, const Derivation *d, int nnode,
+                     UseSet set) {
+    const int nrule = d->library->n;
+    set.fired = ARENA_NEW(a, bool, nrule);
+    for (int k = 0; k < nrule; k++) set.fired[k] = d->fired[k] > 0;
+    ARENA_GROW(a, p->set, p->set_room, p->nset + 1);
+    p->set[p->nset++] = set;
+    add_places(p, a, o, d, nnode, p->nset - 1);
+}
+
+bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const UseSet *given, int *at) {
+    Arena *kept = r->arena;
+    UseSet set = *given;
+    const Choice everywhere = {.everywhere = set.use};
+    *set.digest = 0;
+    if (run_cancelled(r)) return false;
+    *at = find_set(p, &set, r->library.n);
+    if (*at >= 0) return true;
+    bool *on = ARENA_NEW(a, bool, r->library.n);
+    uses_add(&r->library, set.use, on);
+    const WorldMark mark = world_mark(r->w);
+    r->arena = arena_new(r->escape, 0);
+    Derivation d = run_derivation(r);
+    const bool good = derive_fixpoint(&d, on, &everywhere, APPLICATIONS, r->error);
+    if (good && d.applied) {
+        digest_log(&d, set.digest);
+        *at = find_set(p, &set, r->library.n);
+        if (*at < 0) *at = p->nset, keep_set(p, a, o, &d, model_stats(r->model).nodes, set);
+    }
+    arena_free(r->arena);
+    r->arena = kept;
+    world_reset(r->w, mark);
+    r->stats.candidates++;
+    return good;
+}
+
+static bool merges(const Library *l, int rule) {
+    return l->instance[l->rule[rule].first].from.nout > 1;
+}
+
+static bool usable(const Library *l, int rule) { return l->rule[rule].on && l->rule[rule].count; }
+
+UseSet set_followed(const Run *r, Arena *a, const UseSet *set, int rule) {
+    const Library *l = &r->library;
+    uint8_t *use = arena_copy(a, set->use, sizeof *use * (size_t)l->n);
+    for (int k = 0; k < l->n; k++)
+        if (!use[k] && usable(l, k) && (rule < 0 || rule == k)) use[k] = USE_FOLLOW;
+    return (UseSet){.use = use, .seed = set->seed};
+}
+
+bool places_find(Run *r, const Origins *o, Arena *a, Places *p) {
+    const Library *l = &r->library;
+    int at;
+    *p = (Places){0};
+    for (int merging = 1; merging >= 0; merging--) {
+        uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
+        for (int k = 0; k < l->n; k++)
+            if (usable(l, k) && (merging || !merges(l, k))) use[k] = USE_SEED;
+        if (!places_add(r, o, a, p, &(UseSet){.use = use, .seed = -1, .whole = true}, &at))
+            return false;
+        if (!p->nset) return true; /* nothing fires */
+    }
+    for (int k = 0; k < l->n; k++) {
+        uint8_t *use = ARENA_NEW(a, uint8_t, l->n);
+        use[k] = USE_SEED;
+        if (usable(l, k) && !places_add(r, o, a, p, &(UseSet){.use = use, .seed = k}, &at))
+            return false;
+    }
+    return true;
+}

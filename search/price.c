@@ -1,0 +1,366 @@
+/* price.c -- parts are cut out, rewritten, compared as texts over placeholders, and timed in the
+   order of the time that they take. */
+#include "search/price.h"
+#include "graphs/constants.h"
+#include "graphs/fold.h"
+#include "graphs/graph_text.h"
+#include "graphs/needs.h"
+#include "search/cost.h"
+#include "search/finish.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIE 0.98 /* a part that gains less gains nothing */
+#define LITTLE 0.01
+#define CALL 2e-6 /* seconds that starting a node takes, whatever it computes */
+enum { VISIBLE = 64, BATCH = 8, SAMPLE = 5 };
+
+/* A place as a model of its own, and its rewriting: a run of its own in the World of the run. */
+typedef struct Part {
+    Run run;
+    Error error;
+    WorldMark mark;
+    Pieces file;
+    Derivation d;
+} Part;
+
+/* ---- cutting */
+
+static bool read_part(Part *p, int *nnode, int **node, const bool core[], const char **why) {
+    Run *r = &p->run;
+    Model *whole = r->model;
+    r->model = NULL;
+    *nnode = model_part(whole, r->arena, r->sizes, core, &p->file, node, why);
+    if (!*nnode) return false;
+    const OpenValues open = {
+        .bytes = pieces_join(&p->file, r->arena), .nbytes = p->file.size, .beside = r->in};
+    r->model = model_open_values(r->w, "part", &open, r->error);
+    if (!r->model) return *why = arena_format(r->arena, "%s", p->error.reason), false;
+    r->original = *model_graph(r->model);
+    if (!graph_fold(r->w, r->arena, &r->original, VISIBLE, &r->start, &r->prefold, r->error))
+        return *why = "its constants cannot be computed", false;
+    r->known = node_count(r->w);
+    r->facts = graph_facts(r->w, r->arena, &r->original);
+    return true;
+}
+
+static bool rewrite_part(Part *p, int nnode, const int node[], const bool core[],
+                         const UseSet *set) {
+    Run *r = &p->run;
+    const uint8_t **at = ARENA_NEW(r->arena, const uint8_t *, nnode);
+    bool *on = ARENA_NEW(r->arena, bool, r->library.n);
+    for (int k = 0; k < nnode; k++)
+        if (core[node[k]]) at[k] = set->use;
+    uses_add(&r->library, set->use, on);
+    const Origins o = origins_find(r, r->arena);
+    const Choice choice = origins_choice(&o, r->arena, at);
+    p->d = run_derivation(r);
+    return derive_fixpoint(&p->d, on, &choice, APPLICATIONS, r->error);
+}
+
+/* False: *why, in the arena of the part. close_part in any case. */
+static bool open_part(Part *p, const Pricing *x, int place, const char **why) {
+    Run *r = &p->run;
+    const Place *at = &x->places->place[place];
+    int nnode, *node;
+    *p = (Part){.run = *x->r, .mark = world_mark(x->r->w)};
+    r->error = &p->error;
+    r->arena = arena_new(x->r->escape, 0);
+    r->growth = INT64_MAX / 2;
+    bool *core = ARENA_NEW(r->arena, bool, model_stats(x->r->model).nodes);
+    for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
+    *why = NULL;
+    if (!read_part(p, &nnode, &node, core, why)) return false;
+    return rewrite_part(p, nnode, node, core, &x->places->set[at->set]) ||
+           (*why = p->error.reason, false);
+}
+
+static void close_part(Part *p) {
+    model_close(p->run.model);
+    arena_free(p->run.arena);
+    world_reset(p->run.w, p->mark);
+}
+
+/* ---- what is alike */
+
+/* Inputs and constants that could be any give way to numbered inputs, the same in both graphs. */
+static void print_alike(Part *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
+    Run *r = &p->run;
+    World *w = r->w;
+    Error ignored = {0};
+    NodeList live = graph_live(w, r->arena, g), rest = {0, ARENA_NEW(r->arena, NodeId, live.n)};
+    Value *out = ARENA_NEW(r->arena, Value, g->nout);
+    for (int k = 0; k < live.n; k++) {
+        const NodeId v = live.v[k];
+        const bool constant = constant_get(w, v, NULL, NULL) && !constant_plain(w, v);
+        if (v < map->n && map->to[v]) continue;
+        if (input_name(w, v) || constant)
+            map->to[v] =
+                graph_input(w, arena_format(r->arena, "%c%d", constant ? 'k' : 'r', ++*serial),
+                            value_type(w, v));
+        else rest.v[rest.n++] = v;
+    }
+    if (!nodes_substitute(w, r->arena, rest, map, &ignored)) text_add(t, "%s", ignored.reason);
+    for (int k = 0; k < g->nout; k++) out[k] = map_value(map, g->out[k]);
+    graph_print(w, "part", &(Graph){0, g->nout, NULL, out}, t);
+}
+
+/* How the file spells it decides what a runtime makes of it. */
+static void print_spelling(const Part *p, Text *t) {
+    const char *type;
+    NodeList live = graph_live(p->run.w, p->run.arena, &p->run.original);
+    for (int k = 0, last = -1; k < live.n; k++) {
+        const int at = model_node_index(p->run.model, live.v[k]);
+        model_node_name(p->run.model, live.v[k], &type);
+        if (at != last && type) text_add(t, "%s ", type);
+        last = at;
+    }
+}
+
+static void digest_part(Part *p, PartPrice *out) {
+    Arena *a = p->run.arena;
+    Text before = text_new(a), after = text_new(a);
+    ValueMap map = value_map_new(p->run.w, a);
+    int serial = 0;
+    print_spelling(p, &before);
+    print_alike(p, &p->run.start, &map, &serial, &before);
+    print_alike(p, &p->d.graph, &map, &serial, &after);
+    hash_hex(before.data, before.size, out->before);
+    hash_hex(after.data, after.size, out->after);
+}
+
+static double estimate(Part *p) {
+    return cost_model(p->run.w, &p->run.start, p->run.sizes, NULL) +
+           CALL * model_stats(p->run.model).nodes;
+}
+
+static int add_price(Pricing *x, const PartPrice *price) {
+    for (int k = 0; k < x->n; k++)
+        if (!strcmp(x->v[k].before, price->before) && !strcmp(x->v[k].after, price->after)) {
+            /* Two sets that do the same at one place count it once. */
+            const Places *p = x->places;
+            x->v[k].count += p->place[x->v[k].place].set == p->place[price->place].set;
+            return k;
+        }
+    ARENA_GROW(x->r->arena, x->v, x->room, x->n + 1);
+    x->v[x->n] = *price;
+    return x->n++;
+}
+
+static bool compare_part(Pricing *x, int place) {
+    Part p;
+    const char *why;
+    PartPrice price = {.place = place, .count = 1, .seconds = {-1, -1}};
+    x->of[place] = -1;
+    if (run_cancelled(x->r)) return false;
+    const bool good = open_part(&p, x, place, &why);
+    if (good && p.d.applied) {
+        digest_part(&p, &price);
+        hash_pieces(&p.file, price.file);
+        price.estimate = estimate(&p);
+        x->of[place] = add_price(x, &price);
+    }
+    if (!good) x->why[place] = arena_format(x->r->arena, "%s", why ? why : "it cannot be read");
+    close_part(&p);
+    return true;
+}
+
+/* ---- times */
+
+static const char *key_of(const Pricing *x, const PartPrice *p, int after) {
+    return arena_format(x->r->arena, "part %s %s %s", p->before, p->after,
+                        after ? "after" : "before");
+}
+
+static bool look_up(const Pricing *x, PartPrice *p) {
+    for (int k = 0; k < 2; k++)
+        if (!costdb_get(x->r->db, "target", x->device, key_of(x, p, k), &p->seconds[k]))
+            return p->seconds[0] = p->seconds[1] = -1, false;
+    return p->expected = false, true;
+}
+
+static bool remember(const Pricing *x, const PartPrice *p) {
+    for (int k = 0; k < 2; k++)
+        if (!costdb_put(x->r->db, "target", x->device, key_of(x, p, k), p->seconds[k], x->r->error))
+            return false;
+    return true;
+}
+
+/* Writes it as it was, unless path[0] stands, and rewritten; NULL: that cannot be written. */
+static bool write_part(Pricing *x, const PartPrice *price, int index, const char *path[2]) {
+    Part p;
+    Error *e = x->r->error;
+    const char *why;
+    bool good = open_part(&p, x, price->place, &why);
+    const char *before = arena_format(x->r->arena, "%s/part.onnx", x->folder);
+    path[1] = NULL;
+    if (good && !path[0]) {
+        path[0] = before;
+        if (!file_write_pieces(before, p.file.n, p.file.v, e)) return close_part(&p), false;
+    }
+    if (good && run_finish(&p.run, &p.d, &p.error)) {
+        const ModelWrite w = {
+            .graph = &p.d.graph, .map = &p.d.map, .tag = derivation_tag, .user = &p.d};
+        const char *after = arena_format(x->r->arena, "%s/part-%d.onnx", x->folder, index);
+        if (model_writable(p.run.model, &w, &why)) {
+            path[1] = after;
+            if (!model_write(p.run.model, &w, after, e)) return close_part(&p), false;
+        }
+    }
+    close_part(&p);
+    return true;
+}
+
+/* Up to BATCH rewritings of one part, beside it. */
+static bool time_batch(Pricing *x, int n, const int list[]) {
+    const char *path[BATCH + 1] = {NULL}, *pair[2] = {NULL};
+    int which[BATCH], m = 0;
+    double seconds[BATCH + 1];
+    for (int k = 0; k < n; k++) {
+        if (!write_part(x, &x->v[list[k]], m, pair)) return false;
+        path[0] = pair[0];
+        if (pair[1]) which[m++] = list[k], path[m] = pair[1];
+    }
+    bool good = !m || x->timer(x->user, m + 1, path, seconds);
+    for (int k = 0; k <= m; k++)
+        if (path[k]) unlink(path[k]);
+    for (int k = 0; k < m && good; k++) {
+        PartPrice *p = &x->v[which[k]];
+        p->expected = false;
+        p->failed = seconds[0] <= 0 || seconds[1 + k] <= 0;
+        if (p->failed) continue;
+        p->seconds[0] = seconds[0], p->seconds[1] = seconds[1 + k];
+        run_say(x->r, "a part of %d places: %.4f -> %.4f ms, %s", p->count, seconds[0] * 1e3,
+                seconds[1 + k] * 1e3,
+                x->places->set[x->places->place[p->place].set].seed < 0
+                    ? "all rules"
+                    : x->r->library.rule[x->places->set[x->places->place[p->place].set].seed]
+                          .rule->name);
+        good = remember(x, p);
+    }
+    return good;
+}
+
+static double weight(const PartPrice *p) { return p->estimate * p->count; }
+
+/* Those of list that are not asked for yet and are worth it, in batches by the part they rewrite.
+ */
+static bool time_listed(Pricing *x, int n, const int list[]) {
+    for (int k = 0; k < n; k++) {
+        int batch[BATCH], m = 0;
+        const PartPrice *first = &x->v[list[k]];
+        for (int j = k; j < n && m < BATCH; j++) {
+            PartPrice *p = &x->v[list[j]];
+            if (p->asked || strcmp(p->file, first->file) || weight(p) < x->least) continue;
+            p->asked = true;
+            if (look_up(x, p)) continue;
+            if (x->r->o->frozen) x->r->stats.frozen_missing++;
+            else if (run_seconds(x->r) < x->until) batch[m++] = list[j];
+        }
+        if (m && (run_cancelled(x->r) || !time_batch(x, m, batch))) return false;
+    }
+    return true;
+}
+
+/* The prices of a set, heaviest first. */
+static int prices_of(const Pricing *x, int set, int *list) {
+    int n = 0;
+    for (int k = 0; k < x->places->n; k++) {
+        const int price = x->of[k];
+        bool known = price < 0 || x->places->place[k].set != set;
+        for (int j = 0; j < n && !known; j++) known = list[j] == price;
+        if (known) continue;
+        int to = n++;
+        for (; to > 0 && weight(&x->v[list[to - 1]]) < weight(&x->v[price]); to--)
+            list[to] = list[to - 1];
+        list[to] = price;
+    }
+    return n;
+}
+
+/* Some of m, first and last among them. */
+static int sampled(int m, int k) { return m <= SAMPLE ? k : k * (m - 1) / (SAMPLE - 1); }
+
+static int sample_size(int m) { return m < SAMPLE ? m : SAMPLE; }
+
+static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
+
+/* All of a sample gain: what was not timed gains by the least of their ratios, at the time that
+   they lead to expect. The whole model will tell. */
+static void trust(Pricing *x, int m, const int list[]) {
+    double time = 0, estimates = 0, ratio = 0;
+    for (int k = 0; k < m; k++) {
+        const PartPrice *p = &x->v[list[k]];
+        if (!is_known(p) || p->expected) continue;
+        time += p->seconds[0], estimates += p->estimate;
+        ratio = fmax(ratio, p->seconds[1] / p->seconds[0]);
+    }
+    for (int k = 0; k < m && estimates > 0; k++) {
+        PartPrice *p = &x->v[list[k]];
+        if (is_known(p) || p->failed) continue;
+        p->expected = true;
+        p->seconds[0] = p->estimate * time / estimates;
+        p->seconds[1] = p->seconds[0] * ratio;
+    }
+}
+
+typedef enum Sampled { NONE_GAINS, SOME_GAIN, ALL_GAIN } Sampled;
+
+/* Of a sample that was timed. What gains less than a hundredth of it all is not looked for. */
+static Sampled judge(const Pricing *x, int m, const int list[]) {
+    double time = 0, gain = 0;
+    int known = 0, sure = 0;
+    for (int k = 0; k < sample_size(m); k++) {
+        const PartPrice *p = &x->v[list[sampled(m, k)]];
+        if (!is_known(p)) continue;
+        known++, time += p->seconds[0] * p->count;
+        if (!price_sure(p)) continue;
+        sure++, gain += (p->seconds[0] - p->seconds[1]) * p->count;
+    }
+    return gain < LITTLE * time || !sure ? NONE_GAINS
+           : sure == known && sure > 1   ? ALL_GAIN
+                                         : SOME_GAIN;
+}
+
+/* Of each new set first a few, large and small. Where none of them gains the rest is left, where
+   all do the rest is taken on trust, else the rest is timed too. */
+static bool time_sets(Pricing *x) {
+    const int from = x->nset;
+    int *list = ARENA_NEW(x->r->arena, int, x->places->n), *all = NULL, room = 0, n = 0;
+    x->nset = x->places->nset;
+    for (int s = from; s < x->nset; s++) {
+        const int m = prices_of(x, s, list);
+        for (int k = 0; k < sample_size(m); k++) {
+            ARENA_GROW(x->r->arena, all, room, n + 1);
+            all[n++] = list[sampled(m, k)];
+        }
+    }
+    if (!time_listed(x, n, all)) return false;
+    for (int s = from; s < x->nset; s++) {
+        const int m = prices_of(x, s, list);
+        const Sampled v = judge(x, m, list);
+        if (v == ALL_GAIN) trust(x, m, list);
+        if (v == SOME_GAIN && !time_listed(x, m, list)) return false;
+    }
+    return true;
+}
+
+bool price_sure(const PartPrice *p) {
+    return p->seconds[0] > 0 && p->seconds[1] < TIE * p->seconds[0];
+}
+
+double price_gain(const Pricing *x, int place) {
+    const PartPrice *p = x->of[place] < 0 ? NULL : &x->v[x->of[place]];
+    return !p || p->seconds[0] < 0 ? -1 : p->seconds[0] - p->seconds[1];
+}
+
+bool price_places(Pricing *x) {
+    Arena *a = x->r->arena;
+    ARENA_GROW(a, x->of, x->of_room, x->places->n);
+    ARENA_GROW(a, x->why, x->why_room, x->places->n);
+    for (; x->nplace < x->places->n; x->nplace++)
+        if (!compare_part(x, x->nplace)) return false;
+    return time_sets(x);
+}

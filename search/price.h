@@ -1,0 +1,42 @@
+/* price.h -- what a place gains on the target. The nodes of a place and a border around them become
+   a small model at the sizes of the run (model_part); the target times it beside the same with the
+   place rewritten, in one batch. Parts that compute the same, spelled the same, are timed once;
+   times are kept in the cost file by digest. */
+#ifndef ISOMER_PRICE_H
+#define ISOMER_PRICE_H
+#include "search/places.h"
+
+typedef struct PartPrice {      /* of a part, as it was and rewritten */
+    char before[33], after[33]; /* of the graphs, over placeholders */
+    char file[33];              /* of the file of the part as it was */
+    int place;                  /* the first that it was met at */
+    int count;                  /* places alike, each of its set */
+    double estimate;            /* seconds of the part as it was, by the model of the machine */
+    double seconds[2];          /* on the target; < 0: not known */
+    bool expected;              /* they were not measured, but follow from others of a set */
+    bool failed;                /* it does not run by itself */
+    bool asked;                 /* it was looked up or timed, or there was no time left */
+} PartPrice;
+/* Times n files beside the first, in seconds; < 0: it does not run. False: the error is set. */
+typedef bool PartTimer(void *user, int n, const char *const path[], double seconds[]);
+typedef struct Pricing {
+    Run *r;
+    const Places *places;
+    const char *folder, *device; /* device: the target's name in the cost file */
+    PartTimer *timer;
+    void *user;
+    double until;     /* run_seconds: afterwards nothing more is timed */
+    double least;     /* what may gain less than so many seconds is not timed */
+    int nplace, nset; /* so many are done */
+    int n, room, of_room, why_room;
+    PartPrice *v;
+    int *of; /* by place: which of v; -1: it cannot be a model of its own, or nothing changes */
+    const char **why; /* by place: the reason; NULL: nothing changes */
+} Pricing;
+/* The places and sets that came since the last call. Of a set a few are timed first; where none
+   gains, the rest is not. */
+bool price_places(Pricing *);
+bool price_sure(const PartPrice *); /* it gains more than noise */
+/* Seconds that the place gains; < 0: not known. */
+double price_gain(const Pricing *, int place);
+#endif

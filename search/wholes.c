@@ -1,0 +1,227 @@
+/* wholes.c -- candidates are files of whole models. They are timed in batches, the original among
+   them, and a time is kept as its ratio to the original's in the same batch, so that a machine of
+   changing speed does not decide. */
+#include "search/wholes.h"
+#include "search/cost.h"
+#include "search/finish.h"
+#include "search/helper.h"
+#include "search/input_data.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE 900.0 /* seconds for a batch */
+
+/* ---- candidates */
+
+static Candidate *add(CommandSearch *s, Candidate c) {
+    ARENA_GROW(s->r->arena, s->v, s->room, s->n + 1);
+    s->v[s->n] = c;
+    return &s->v[s->n++];
+}
+
+static int find_digest(const CommandSearch *s, const char *digest) {
+    for (int k = 0; k < s->n; k++)
+        if (!strcmp(s->v[k].digest, digest)) return k;
+    return -1;
+}
+
+bool wholes_apply(CommandSearch *s, const Candidate *c, Derivation *d) {
+    Run *r = s->r;
+    bool *on = ARENA_NEW(r->arena, bool, r->library.n);
+    Choice choice = {.everywhere = c->everywhere};
+    uses_add(&r->library, c->everywhere, on);
+    for (int k = 0; c->at && k < model_stats(s->r->model).nodes; k++)
+        uses_add(&r->library, c->at[k], on);
+    if (c->at) choice = origins_choice(&s->origins, r->arena, c->at);
+    *d = run_derivation(r);
+    return derive_fixpoint(d, on, &choice, APPLICATIONS, r->error);
+}
+
+/* *usable: it differs from the model and can be used (does not grow too much, can be written). */
+static bool derive(CommandSearch *s, const Candidate *c, Derivation *d, bool *usable) {
+    Run *r = s->r;
+    Error why = {0};
+    if (!wholes_apply(s, c, d)) return false;
+    *usable = d->applied && run_finish(r, d, &why);
+    if (d->applied && why.kind) run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+    return true;
+}
+
+static bool build(CommandSearch *s, Candidate *c, bool *usable, Arena *kept) {
+    Run *r = s->r;
+    Derivation d;
+    Error why = {0};
+    Pieces file;
+    if (!derive(s, c, &d, usable)) return false;
+    c->applied = d.applied;
+    if (!*usable) return true;
+    ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
+    *usable = run_pieces(r, &d, r->arena, &file, &why);
+    if (!*usable) {
+        run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
+        return true;
+    }
+    hash_pieces(&file, c->digest);
+    c->path = arena_format(kept, "%s/%s.onnx", s->folder->path, c->digest);
+    return access(c->path, F_OK) == 0 || model_write(r->model, &x, c->path, r->error);
+}
+
+bool wholes_make(CommandSearch *s, Candidate c, int *index) {
+    Run *r = s->r;
+    Arena *kept = r->arena;
+    bool usable;
+    c.ratio = -1;
+    *index = -1;
+    if (run_cancelled(r)) return false;
+    WorldMark mark = world_mark(r->w);
+    r->arena = arena_new(r->escape, 0);
+    bool good = build(s, &c, &usable, kept);
+    arena_free(r->arena);
+    r->arena = kept;
+    world_reset(r->w, mark);
+    r->stats.candidates++;
+    if (!good || !usable) return good;
+    *index = find_digest(s, c.digest);
+    if (*index < 0) *index = (int)(add(s, c) - s->v);
+    return true;
+}
+
+/* ---- times */
+
+static const char *time_key(CommandSearch *s, const Candidate *c) {
+    return arena_format(s->r->arena, "%s %s", s->r->digest, c->digest);
+}
+
+static bool look_up(CommandSearch *s, Candidate *c) {
+    double seconds;
+    if (!costdb_get(s->r->db, "target", s->device, time_key(s, c), &seconds)) return false;
+    if (c == s->v) s->base = seconds;
+    c->ratio = s->base > 0 ? seconds / s->base : -1;
+    return c->ratio > 0;
+}
+
+/* A time that was measured again takes the place of the former one, also of a better one. */
+static bool remember(CommandSearch *s, const Candidate *c, bool again) {
+    if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c), s->r->error))
+        return false;
+    return costdb_put(s->r->db, "target", s->device, time_key(s, c), c->ratio * s->base,
+                      s->r->error);
+}
+
+/* Nothing may be timed: the model's estimate of how the costs are to each other. */
+static bool estimate(CommandSearch *s, Candidate *c) {
+    Derivation d;
+    bool usable;
+    WorldMark mark = world_mark(s->r->w);
+    if (!derive(s, c, &d, &usable)) return false;
+    double before = cost_model(s->r->w, &s->r->original, s->r->sizes, NULL),
+           after = cost_model(s->r->w, &d.graph, s->r->sizes, NULL);
+    world_reset(s->r->w, mark);
+    c->ratio = before > 0 ? after / before : 1;
+    s->r->stats.frozen_missing++;
+    return true;
+}
+
+static void stop_process(void *process) {
+    Process *p = process;
+    target_stop(p->target);
+    p->target = NULL;
+}
+
+static bool start_process(CommandSearch *s, Process *p) {
+    if (p->target) return true;
+    p->target = target_start(p->command, s->r->error);
+    if (p->target) escape_hold(s->r->escape, &p->held, stop_process, p);
+    return p->target != NULL;
+}
+
+/* One that does not run on what was drawn may run on other integers, if the target reads ours. */
+static bool time_batch(CommandSearch *s, int n, Timing t[]) {
+    for (;;) {
+        Error why = {0};
+        Words again = {.arena = s->r->arena};
+        if (!target_measure(s->whole.target, n, t, PATIENCE, s->r->error)) return false;
+        if (t[0].seconds > 0) return true;
+        error_set(&why, E_ENVIRONMENT, "--measure-with", "the original model does not run: %s",
+                  t[0].reason);
+        if (!s->reads_inputs || !run_other_inputs(s->r, &why)) return *s->r->error = why, false;
+        if (!words_add_inputs(&again, s->r, s->folder->path, 1)) return false;
+    }
+}
+
+bool wholes_time_part(void *search, int n, const char *const path[], double seconds[]) {
+    CommandSearch *s = search;
+    Timing *t = ARENA_NEW(s->r->arena, Timing, n);
+    Process *p = s->part.command ? &s->part : &s->whole;
+    for (int k = 0; k < n; k++) t[k].path = path[k];
+    if (!start_process(s, p) || !target_measure(p->target, n, t, PATIENCE, s->r->error))
+        return false;
+    for (int k = 0; k < n; k++) {
+        seconds[k] = t[k].seconds;
+        if (t[k].seconds <= 0) run_say(s->r, "a part does not run by itself: %s", t[k].reason);
+    }
+    return true;
+}
+
+static bool listed(int n, const int list[], int x) {
+    for (int k = 0; k < n; k++)
+        if (list[k] == x) return true;
+    return false;
+}
+
+bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
+    Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
+    int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
+    t[0].path = s->v[0].path;
+    look_up(s, &s->v[0]);
+    for (int k = 0; k < n; k++) {
+        Candidate *c = &s->v[list[k]];
+        bool known = list[k] == 0 || look_up(s, c) || (c->ratio >= 0 && !again);
+        if (listed(k, list, list[k])) continue;
+        if (known && !(again && list[k] && !s->r->o->frozen)) continue;
+        if (s->r->o->frozen) {
+            if (!estimate(s, c)) return false;
+            continue;
+        }
+        which[m] = list[k];
+        t[m++].path = c->path;
+    }
+    if (m == 1) return true;
+    run_say(s->r, "measuring %d models", m);
+    if (!start_process(s, &s->whole) || !time_batch(s, m, t)) return false;
+    if (s->base <= 0) s->base = t[0].seconds;
+    s->v[0].ratio = 1;
+    if (!remember(s, &s->v[0], false)) return false;
+    for (int k = 1; k < m; k++) {
+        Candidate *c = &s->v[which[k]];
+        if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
+        else run_say(s->r, "a candidate failed: %s", t[k].reason);
+        run_say(s->r, "candidate of %d applications: %.4f", c->applied, c->ratio);
+        if (c->ratio > 0 && !remember(s, c, again)) return false;
+    }
+    return true;
+}
+
+static bool write_original(CommandSearch *s) {
+    Run *r = s->r;
+    Pieces file;
+    ModelWrite same = {.graph = &r->original, .map = &(ValueMap){0}};
+    Candidate c = {.ratio = 1};
+    if (!model_pieces(r->model, &same, r->arena, &file, r->error)) return false;
+    hash_pieces(&file, c.digest);
+    c.path = arena_format(r->arena, "%s/%s.onnx", s->folder->path, c.digest);
+    if (!model_write(r->model, &same, c.path, r->error)) return false;
+    add(s, c);
+    return true;
+}
+
+static bool time_original(CommandSearch *s) {
+    Timing t = {.path = s->v[0].path};
+    if (look_up(s, &s->v[0]) || s->r->o->frozen) return true;
+    if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
+    s->base = t.seconds;
+    return remember(s, &s->v[0], false);
+}
+
+bool wholes_start(CommandSearch *s) { return write_original(s) && time_original(s); }

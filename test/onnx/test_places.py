@@ -1,0 +1,270 @@
+"""A command as the target: places are timed by themselves and decided one by one, the whole model
+has the last word."""
+
+import json, os, sys, textwrap
+import numpy, onnx, onnxruntime, pytest
+from onnx import TensorProto, helper
+from small_models import SHAPE, agree, net, save, tensor
+
+TARGET = """#!{python}
+import os, shutil, sys
+import onnx
+from onnx import numpy_helper
+
+def kinds(graph):
+    return [node.op_type for node in graph.node]
+
+def sizes(graph):
+    return {{x.name: list(x.dims) for x in graph.initializer}}
+
+def price(path):
+    graph = onnx.load(path).graph
+    part = graph.name == "part"
+{body}
+
+batches, batch = 0, []
+for line in sys.stdin:
+    path = line.rstrip("\\n")
+    if path:
+        batch.append(path)
+        continue
+    batches += 1
+    for k, path in enumerate(batch):
+        shutil.copy(path, os.path.join({seen!r}, f"{{batches}}-{{k}}.onnx"))
+        seconds = price(path)
+        print(f"{{seconds:.6f}} {{path}}" if seconds else f"FAIL {{path}} it does not run")
+    print(flush=True)
+    batch = []
+"""
+
+
+@pytest.fixture
+def pricing(tmp_path):
+    """A target whose times are what Python says of a file's graph; it keeps each file it times."""
+    seen = tmp_path / "seen"
+    seen.mkdir()
+
+    def call(body):
+        script = tmp_path / "target"
+        script.write_text(
+            TARGET.format(python=sys.executable, body=textwrap.indent(body, "    "), seen=str(seen))
+        )
+        script.chmod(0o755)
+        return ["--measure-with", str(script)]
+
+    call.seen = seen
+    return call
+
+
+@pytest.fixture
+def run(optimize, tmp_path):
+    """optimize-model with a cost file of its own."""
+
+    def call(model, *options):
+        out, report = tmp_path / "o.onnx", tmp_path / "r.json"
+        costs = ["--cost-db", tmp_path / "costs.sqlite"]
+        done = optimize(model, out, *options, "--report", report, *costs)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done, onnx.load(out), json.loads(report.read_text())
+
+    return call
+
+
+# Folding a batch normalisation into a convolution pays where that has 3 channels, and costs where
+# it has 24.
+ONE_PLACE = """
+shape, seconds = sizes(graph), 1.0
+for node in graph.node:
+    if node.op_type == "BatchNormalization":
+        seconds += 1
+    if node.op_type == "Conv" and len(node.input) == 3:
+        seconds += 0.1 if shape[node.input[1]][1] == 3 else 3
+return seconds
+"""
+
+
+def test_a_rule_is_used_where_it_pays_and_only_there(run, pricing, tmp_path):
+    model = net(tmp_path / "m.onnx", blocks=4)
+    done, out, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(ONE_PLACE))
+    kinds = [node.op_type for node in out.graph.node]
+    assert kinds.count("BatchNormalization") == 3, done.stdout
+    assert said["rules"][0]["count"] == 1
+    (place,) = said["places"]
+    assert place["rules"] == "conv-batchnorm" and place["count"] == 1 and place["timed"]
+    assert place["seconds"]["after"] < place["seconds"]["before"]
+    assert done.stdout.lstrip().startswith("place"), "what gained most comes first"
+    agree(model, tmp_path / "o.onnx", numpy.random.default_rng(1).random((2, 3, 9, 7), dtype="f"))
+    frozen, again, _ = run(
+        model, *SHAPE, "--enable", "conv-batchnorm", *pricing("raise SystemExit(1)"), "--frozen"
+    )
+    assert again == out and "not in the cost file" not in frozen.stdout
+
+
+def test_equal_places_are_timed_once(run, pricing, tmp_path):
+    """Blocks of equal sizes, other weights."""
+    model = net(tmp_path / "m.onnx", blocks=6)
+    body = "return 1.0 + kinds(graph).count('BatchNormalization')"
+    _, out, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert "BatchNormalization" not in [node.op_type for node in out.graph.node]
+    parts = [onnx.load(path) for path in sorted(pricing.seen.iterdir())]
+    firsts = [part for part in parts if part.graph.name == "part"]
+    # the first block, what stands behind the first, what stands between two, and the last
+    assert sum("BatchNormalization" in str(part) for part in firsts) <= 2 * 4
+    assert max(place["count"] for place in said["places"]) >= 2
+
+
+def chain(path):
+    """A batch normalisation, then a product and a sum of its channels."""
+    rng = numpy.random.default_rng(3)
+    vector = {name: (rng.random(8) + 0.5).astype("f") for name in "sbmv"}
+    column = {name: (rng.random((8, 1, 1)) + 0.5).astype("f") for name in "pq"}
+    return save(
+        path,
+        [
+            helper.make_node("Relu", ["x"], ["a"]),
+            helper.make_node("BatchNormalization", ["a", "s", "b", "m", "v"], ["n"]),
+            helper.make_node("Mul", ["n", "p"], ["c"]),
+            helper.make_node("Add", ["c", "q"], ["d"]),
+            helper.make_node("Relu", ["d"], ["y"]),
+        ],
+        [tensor("x", [1, 8, 5, 5])],
+        [tensor("y", [1, 8, 5, 5])],
+        vector | column,
+    )
+
+
+def test_rules_that_gain_only_together_are_found(run, pricing, tmp_path):
+    body = """
+rest = {"Mul", "Add"} & set(kinds(graph))
+return 2.0 if rest else 1.0
+"""
+    done, out, said = run(chain(tmp_path / "m.onnx"), *pricing(body))
+    assert not {"Mul", "Add"} & {node.op_type for node in out.graph.node}, done.stdout
+    assert len(said["rules"]) >= 2
+
+
+def test_a_part_that_does_not_run_is_left_to_the_whole(run, pricing, tmp_path):
+    body = "return None if part else 1.0 + kinds(graph).count('BatchNormalization')"
+    model = net(tmp_path / "m.onnx", blocks=2)
+    _, out, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert "BatchNormalization" not in [node.op_type for node in out.graph.node]
+    assert said["places"] == []
+
+
+def test_what_parts_promise_and_the_whole_does_not_keep_is_not_taken(run, pricing, tmp_path):
+    model = net(tmp_path / "m.onnx", blocks=2)
+    body = "return 1.0 + (part and 'BatchNormalization' in kinds(graph))"
+    done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
+    assert (tmp_path / "o.onnx").read_bytes() == model.read_bytes()
+    assert not said["changed"] and "rules apply at 2 places" in said["reason"]
+    assert said["reason"] in done.stdout
+
+
+def test_a_gain_that_does_not_come_again_is_none(run, pricing, tmp_path):
+    """The whole seems faster the first time it is timed, and never again."""
+    model = net(tmp_path / "m.onnx", blocks=2)
+    state = tmp_path / "state"
+    body = f"""
+fast = 'BatchNormalization' not in kinds(graph)
+if part:
+    return 1.0 if fast else 2.0
+first = fast and not os.path.exists({str(state)!r})
+if fast:
+    open({str(state)!r}, "w").close()
+return 0.5 if first else 1.0
+"""
+    for extra in ([], ["--frozen"]):
+        run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body), *extra)
+        assert (tmp_path / "o.onnx").read_bytes() == model.read_bytes(), extra
+
+
+def test_no_rule_applies(run, pricing, tmp_path):
+    model = net(tmp_path / "m.onnx", blocks=1)
+    done, _, said = run(model, "--enable", "lstm-step", *pricing("raise SystemExit(1)"))
+    assert said["reason"] == "no rule applies anywhere" and said["reason"] in done.stdout
+
+
+@pytest.mark.parametrize("when", [2, 3, 4])
+def test_a_target_that_dies_on_the_way(optimize, pricing, tmp_path, when):
+    state = tmp_path / "state"
+    body = f"""
+with open({str(state)!r}, "a") as file:
+    file.write("x")
+if os.path.getsize({str(state)!r}) > {when}:
+    sys.exit(3)
+return 1.0 + kinds(graph).count('BatchNormalization')
+"""
+    model, out = net(tmp_path / "m.onnx", blocks=2), tmp_path / "o.onnx"
+    done = optimize(model, out, *SHAPE, *pricing(body), "--cost-db", tmp_path / "c.sqlite")
+    assert done.returncode == 5 and "ended" in done.stderr and not out.exists(), done.stderr
+
+
+def reshaped(path):
+    """Sizes that are computed, indices, a value with two readers and one from far above."""
+    rng = numpy.random.default_rng(5)
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "zero"], ["batch"]),
+        helper.make_node("Concat", ["batch", "minus"], ["flat"], axis=0),
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"]),
+        helper.make_node("Relu", ["n"], ["r"]),
+        helper.make_node("Add", ["r", "n"], ["two"]),
+        helper.make_node("Reshape", ["two", "flat"], ["f"]),
+        helper.make_node("MatMul", ["f", "k"], ["h"]),
+        helper.make_node("Gather", ["h", "ids"], ["y"], axis=1),
+    ]
+    weights = {name: (rng.random(4) + 0.5).astype("f") for name in "sbmv"} | {
+        "w": rng.normal(size=(4, 3, 1, 1)).astype("f"),
+        "k": rng.normal(size=(100, 6)).astype("f"),
+        "zero": numpy.int64([0]),
+        "minus": numpy.int64([-1]),
+    }
+    return save(
+        path,
+        nodes,
+        [tensor("x", ["n", 3, 5, 5]), tensor("ids", [2], TensorProto.INT64)],
+        [tensor("y", ["n", 2])],
+        weights,
+    )
+
+
+def inputs_of(session):
+    rng = numpy.random.default_rng(11)
+    kinds = {"tensor(float)": lambda shape: rng.random(shape, dtype="f")}
+    other = lambda shape: numpy.zeros(shape, "int64")
+    return {x.name: kinds.get(x.type, other)(x.shape) for x in session.get_inputs()}
+
+
+@pytest.mark.parametrize(
+    "make, sizes",
+    [
+        (reshaped, ["--input-shape", "x:2,3,5,5"]),
+        (lambda path: net(path, blocks=3), SHAPE),
+        (chain, []),
+    ],
+)
+def test_parts_run_and_compute_the_same(optimize, pricing, tmp_path, make, sizes):
+    """All files of a batch of parts: what the target times is valid, and means the same."""
+    model, body = make(tmp_path / "m.onnx"), "return 1.0 / (1 + len(graph.node))"
+    done = optimize(
+        model, tmp_path / "o.onnx", *sizes, *pricing(body), "--cost-db", tmp_path / "c.sqlite"
+    )
+    assert done.returncode == 0, done.stderr
+    batches, compared = {}, 0
+    for path in pricing.seen.iterdir():
+        batches.setdefault(path.name.split("-")[0], []).append(path)
+    for files in batches.values():
+        files.sort()
+        if onnx.load(files[0]).graph.name != "part":
+            continue
+        results = []
+        for path in files:
+            onnx.checker.check_model(str(path))
+            session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+            results.append(session.run(None, inputs_of(session)))
+        for other in results[1:]:
+            for a, b in zip(results[0], other, strict=True):
+                assert a.shape == b.shape and numpy.abs(a - b).max() <= 1e-4 * abs(a).max() + 1e-6
+                compared += 1
+    assert compared >= 1

@@ -107,24 +107,44 @@ static void print_alike(Part *p, const Graph *g, ValueMap *map, int *serial, Tex
     graph_print(w, "part", &(Graph){0, g->nout, NULL, out}, t);
 }
 
-/* How the file spells it decides what a runtime makes of it. */
-static void print_spelling(const Part *p, Text *t) {
-    const char *type;
-    NodeList live = graph_live(p->run.w, p->run.arena, &p->run.original);
+typedef struct Spelling {
+    int n;
+    const char **type; /* of each node of the file */
+} Spelling;
+
+static Spelling spelling_of(const Part *p) {
+    const NodeList live = graph_live(p->run.w, p->run.arena, &p->run.original);
+    Spelling s = {0, ARENA_NEW(p->run.arena, const char *, live.n)};
     for (int k = 0, last = -1; k < live.n; k++) {
         const int at = model_node_index(p->run.model, live.v[k]);
-        model_node_name(p->run.model, live.v[k], &type);
-        if (at != last && type) text_add(t, "%s ", type);
+        model_node_name(p->run.model, live.v[k], &s.type[s.n]);
+        s.n += at != last && s.type[s.n];
         last = at;
     }
+    return s;
 }
 
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void digest_kind(Part *p, Spelling s, char out[33]) {
+    Text t = text_new(p->run.arena);
+    qsort(s.type, (size_t)s.n, sizeof *s.type, by_text);
+    for (int k = 0; k < s.n; k++)
+        if (!k || strcmp(s.type[k], s.type[k - 1])) text_add(&t, "%s ", s.type[k]);
+    hash_hex(t.data ? t.data : "", t.size, out);
+}
+
+/* How the file spells it decides, too, what a runtime makes of it. */
 static void digest_part(Part *p, PartPrice *out) {
     Arena *a = p->run.arena;
     Text before = text_new(a), after = text_new(a);
     ValueMap map = value_map_new(p->run.w, a);
     int serial = 0;
-    print_spelling(p, &before);
+    const Spelling s = spelling_of(p);
+    for (int k = 0; k < s.n; k++) text_add(&before, "%s ", s.type[k]);
+    digest_kind(p, s, out->kind);
     print_alike(p, &p->run.start, &map, &serial, &before);
     print_alike(p, &p->d.graph, &map, &serial, &after);
     hash_hex(before.data, before.size, out->before);
@@ -264,12 +284,13 @@ static bool time_listed(Pricing *x, int n, const int list[]) {
     return true;
 }
 
-/* The prices of a set, heaviest first. */
-static int prices_of(const Pricing *x, int set, int *list) {
+/* The prices of a set and of the kind of one of them, heaviest first. */
+static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
     int n = 0;
     for (int k = 0; k < x->places->n; k++) {
         const int price = x->of[k];
-        bool known = price < 0 || x->places->place[k].set != set;
+        bool known =
+            price < 0 || x->places->place[k].set != set || strcmp(x->v[price].kind, kind) != 0;
         for (int j = 0; j < n && !known; j++) known = list[j] == price;
         if (known) continue;
         int to = n++;
@@ -324,26 +345,45 @@ static Sampled judge(const Pricing *x, int m, const int list[]) {
                                          : SOME_GAIN;
 }
 
-/* Of each new set first a few, large and small. Where none of them gains the rest is left, where
-   all do the rest is taken on trust, else the rest is timed too. */
-static bool time_sets(Pricing *x) {
-    const int from = x->nset;
-    int *list = ARENA_NEW(x->r->arena, int, x->places->n), *all = NULL, room = 0, n = 0;
-    x->nset = x->places->nset;
-    for (int s = from; s < x->nset; s++) {
-        const int m = prices_of(x, s, list);
-        for (int k = 0; k < sample_size(m); k++) {
-            ARENA_GROW(x->r->arena, all, room, n + 1);
-            all[n++] = list[sampled(m, k)];
-        }
+/* The kinds of parts in a set, each by one of them. */
+static int kinds_of(const Pricing *x, int set, int *list) {
+    int n = 0;
+    for (int k = 0; k < x->places->n; k++) {
+        bool known = x->of[k] < 0 || x->places->place[k].set != set;
+        for (int j = 0; j < n && !known; j++)
+            known = !strcmp(x->v[list[j]].kind, x->v[x->of[k]].kind);
+        if (!known) list[n++] = x->of[k];
     }
-    if (!time_listed(x, n, all)) return false;
-    for (int s = from; s < x->nset; s++) {
-        const int m = prices_of(x, s, list);
+    return n;
+}
+
+/* Of each kind in a set first a few, large and small. Where none of them gains the rest is left,
+   where all do the rest is taken on trust, else the rest is timed too. */
+static bool time_set(Pricing *x, int set, bool sample, int *kind, int *list) {
+    const int nkind = kinds_of(x, set, kind);
+    for (int i = 0; i < nkind; i++) {
+        const int m = prices_of(x, set, x->v[kind[i]].kind, list);
+        if (sample) {
+            int *some = ARENA_NEW(x->r->arena, int, SAMPLE);
+            for (int k = 0; k < sample_size(m); k++) some[k] = list[sampled(m, k)];
+            if (!time_listed(x, sample_size(m), some)) return false;
+            continue;
+        }
         const Sampled v = judge(x, m, list);
         if (v == ALL_GAIN) trust(x, m, list);
         if (v == SOME_GAIN && !time_listed(x, m, list)) return false;
     }
+    return true;
+}
+
+static bool time_sets(Pricing *x) {
+    const int from = x->nset;
+    int *kind = ARENA_NEW(x->r->arena, int, x->places->n),
+        *list = ARENA_NEW(x->r->arena, int, x->places->n);
+    x->nset = x->places->nset;
+    for (int rest = 0; rest < 2; rest++)
+        for (int s = from; s < x->nset; s++)
+            if (!time_set(x, s, !rest, kind, list)) return false;
     return true;
 }
 

@@ -9,6 +9,7 @@
 typedef struct PartPrice {      /* of a part, as it was and rewritten */
     char before[33], after[33]; /* of the graphs, over placeholders */
     char file[33];              /* of the file of the part as it was */
+    char kind[33];              /* of the operators in it, whatever their sizes and number */
     int place;                  /* the first that it was met at */
     int count;                  /* places alike, each of its set */
     double estimate;            /* seconds of the part as it was, by the model of the machine */

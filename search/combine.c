@@ -8,7 +8,9 @@
 #define HURTS 1.003     /* doing without something costs less than this: it leaves */
 #define RULE_COSTS 5e-3 /* what a rule more has to gain, of the time of a part */
 #define HOPELESS 0.015  /* what all places promise, of the whole: the whole is not tried */
-enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 4 };
+#define CALLS 30        /* of a whole model, for a candidate in a batch */
+#define SESSION 0.2     /* seconds to make one ready */
+enum { GROUPS = 8, FALLBACKS = 6, ROUNDS = 6, WHOLES = 16 };
 
 static int file_nodes(const CommandSearch *s) { return model_stats(s->r->model).nodes; }
 
@@ -79,14 +81,18 @@ static int strongest_sets(CommandSearch *s, int list[GROUPS]) {
 
 /* ---- the choice */
 
+/* So many wholes can be timed in one batch before the time is over. */
+static int affordable(const CommandSearch *s) {
+    const double left = s->limit - run_seconds(s->r), each = CALLS * s->base + SESSION;
+    return left <= 0 ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
+}
+
 static int best_of(const CommandSearch *s) {
     int best = 0;
     for (int k = 1; k < s->n; k++)
         if (s->v[k].ratio > 0 && s->v[k].ratio < STEP * s->v[best].ratio) best = k;
     return best;
 }
-
-static bool out_of_time(const CommandSearch *s) { return run_seconds(s->r) > s->limit; }
 
 static bool make_listed(CommandSearch *s, Candidate c, int list[], int *n) {
     if (!wholes_make(s, c, &list[*n])) return false;
@@ -120,30 +126,58 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     run_say(s->r, "%d places gain, %.3f of %.3f ms together", s->nranked, sum * 1e3, s->base * 1e3);
     const bool hopeless = sum < HOPELESS * s->base;
     if (nset && !hopeless && !make_listed(s, together, list, &n)) return false;
+    if (!add_everywhere(s, hopeless, list, &n)) return false;
+    const int most = affordable(s);
     for (int k = 0; k < nset && !hopeless; k++) {
         bool *one = ARENA_NEW(s->r->arena, bool, s->places.nset);
         one[set[k]] = true;
-        if (!make_listed(s, of_sets(s, one, &sum), list, &n)) return false;
+        if (n < most && !make_listed(s, of_sets(s, one, &sum), list, &n)) return false;
     }
-    return add_everywhere(s, hopeless, list, &n) && (!n || wholes_measure(s, n, list, false));
+    return !n || wholes_measure(s, n, list, false);
 }
 
-/* Hill climbing from the best combination of sets: one that is absent enters, one that is there
-   leaves. A set whose absence does not hurt leaves, too. */
-static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
-    int list[GROUPS], n = 0, from = *best;
+/* Another candidate: a set that is absent enters, one that is there leaves. False: there is no
+ * k-th.
+ */
+static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], int k,
+                        Candidate *out) {
     double sum;
-    for (int k = 0; k < nset; k++) {
-        bool *on = arena_copy(s->r->arena, s->v[*best].sets, sizeof *on * (size_t)s->places.nset);
-        on[set[k]] = !on[set[k]];
-        if (!make_listed(s, of_sets(s, on, &sum), list, &n)) return false;
+    if (k >= nset) return false;
+    bool *on = arena_copy(s->r->arena, s->v[best].sets, sizeof *on * (size_t)s->places.nset);
+    on[set[k]] = !on[set[k]];
+    *out = of_sets(s, on, &sum);
+    return true;
+}
+
+/* Of rules used everywhere: without the k-th of those that fire. */
+static bool without_rule(CommandSearch *s, int best, int k, Candidate *out) {
+    const int n = s->r->library.n;
+    uint8_t *use = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *use * (size_t)n);
+    for (int r = 0; r < n; r++) {
+        if (!s->v[best].fired[r] || k--) continue;
+        use[r] = USE_NOT;
+        *out = (Candidate){.everywhere = use};
+        return true;
+    }
+    return false;
+}
+
+/* One step of hill climbing. What does with less need not be faster. */
+static bool climb(CommandSearch *s, int nset, const int set[], int *best) {
+    const int from = *best, most = affordable(s);
+    int list[WHOLES + 1], n = 0;
+    for (int k = 0; n < most; k++) {
+        Candidate c;
+        if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
+                            : !without_rule(s, from, k, &c))
+            break;
+        if (!make_listed(s, c, list, &n)) return false;
     }
     if (n && !wholes_measure(s, n, list, false)) return false;
     for (int k = 0; k < n; k++) {
         const Candidate *c = &s->v[list[k]], *b = &s->v[*best];
         const double limit = c->applied < s->v[from].applied ? HURTS : STEP;
-        if (c->ratio > 0 && c->ratio < limit * b->ratio && *best == from) *best = list[k];
-        else if (c->ratio > 0 && c->ratio < b->ratio) *best = list[k];
+        if (c->ratio > 0 && c->ratio < (*best == from ? limit : 1) * b->ratio) *best = list[k];
     }
     return true;
 }
@@ -154,9 +188,8 @@ bool combine(CommandSearch *s, int *best) {
     n = strongest_sets(s, set);
     if (!first_batch(s, n, set)) return false;
     *best = best_of(s);
-    for (int round = 0, from = -1; round < ROUNDS && *best != from && !out_of_time(s); round++) {
+    for (int round = 0, from = 0; round < ROUNDS && *best != from; round++) {
         from = *best;
-        if (!*best || !s->v[*best].sets || n < 2) break;
         if (!climb(s, n, set, best)) return false;
     }
     return true;

@@ -10,6 +10,7 @@
 #define TIE 0.97   /* a gain below 3 % is none */
 #define SHARE 1e-3 /* what a place may gain at most, of the whole, to be left */
 #define PARTS 0.6  /* of the time that there is */
+#define LOSES 0.01 /* of the time of the parts that a rule rewrites */
 enum { FOLLOWERS = 8, GENERATIONS = 4 };
 
 /* ---- prices */
@@ -51,6 +52,42 @@ static int most_promising(CommandSearch *s, int from, int to) {
     return best;
 }
 
+/* What the timed parts of a set lose in all, as a share of their time; negative: they gain. */
+static double loss(const CommandSearch *s, int set) {
+    double before = 0, after = 0;
+    for (int k = 0; k < s->places.n; k++) {
+        const PartPrice *p = s->prices.of[k] < 0 ? NULL : &s->prices.v[s->prices.of[k]];
+        if (s->places.place[k].set != set || !p || p->seconds[0] <= 0) continue;
+        before += p->seconds[0], after += p->seconds[1];
+    }
+    return before > 0 ? after / before - 1 : 0;
+}
+
+/* All rules but those that lose where they are alone; and of these the ones that gain, with what
+   follows. */
+static bool add_winners(CommandSearch *s) {
+    Run *r = s->r;
+    const int nset = s->places.nset;
+    uint8_t *winners = arena_copy(r->arena, s->places.set[0].use, (size_t)r->library.n),
+            *gainers = ARENA_NEW(r->arena, uint8_t, r->library.n);
+    for (int k = 0; k < nset; k++) {
+        const int rule = s->places.set[k].seed;
+        if (rule < 0) continue;
+        const double lost = loss(s, k);
+        if (lost > LOSES) winners[rule] = USE_NOT;
+        if (lost < -LOSES) gainers[rule] = USE_SEED;
+    }
+    for (int k = 0; k < r->library.n; k++)
+        if (winners[k] && !gainers[k]) gainers[k] = USE_FOLLOW;
+    for (int k = 0; k < 2; k++) {
+        int at;
+        const UseSet set = {.use = k ? gainers : winners, .seed = -1, .whole = true};
+        if (!places_add(r, &s->origins, r->arena, &s->places, &set, &at)) return false;
+        if (at >= 0) s->places.set[at].whole = true;
+    }
+    return true;
+}
+
 /* Rules alone, each with what follows; then the best of what came last, with what follows it. */
 static bool price(CommandSearch *s) {
     Run *r = s->r;
@@ -66,6 +103,7 @@ static bool price(CommandSearch *s) {
     if (!price_places(&s->prices)) return false;
     for (int from = 0, to = s->places.nset, round = 0; from < to && round < GENERATIONS;
          from = to, to = s->places.nset, round++) {
+        if (!round && !add_winners(s)) return false;
         for (int k = from; k < to && !round; k++)
             if (s->places.set[k].seed >= 0 && !extend(s, k)) return false;
         const int best = round ? most_promising(s, from, to) : -1;

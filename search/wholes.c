@@ -54,7 +54,9 @@ static bool build(CommandSearch *s, Candidate *c, bool *usable, Arena *kept) {
     Error why = {0};
     Pieces file;
     if (!derive(s, c, &d, usable)) return false;
-    c->applied = d.applied;
+    bool *fired = ARENA_NEW(kept, bool, r->library.n);
+    for (int k = 0; k < r->library.n; k++) fired[k] = d.fired[k] > 0;
+    c->applied = d.applied, c->fired = fired;
     if (!*usable) return true;
     ModelWrite x = {.graph = &d.graph, .map = &d.map, .tag = derivation_tag, .user = &d};
     *usable = run_pieces(r, &d, r->arena, &file, &why);

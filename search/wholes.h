@@ -12,6 +12,7 @@ typedef struct Candidate {
     const bool *sets;          /* whose places they are; NULL: not by place */
     int nplace, *place;        /* they, best first */
     int applied;
+    const bool *fired; /* by rule of the library */
     char digest[33];
     char *path;   /* of the file; NULL: not kept */
     double ratio; /* to the original; < 0: not known, or failed */

@@ -141,7 +141,7 @@ static Range ex_range(const Walk *k, Ex e) {
     case EX_SUM:
         a = ex_range(k, x.a);
         return product(join(fixed(0, 0), a), fixed(1, term_count(k, &x)));
-    case EX_MOST: return ex_range(k, x.a);
+    case EX_MAXIMUM: return ex_range(k, x.a);
     case EX_TAKE: return ex_range(k, x.b);
     case EX_POW: a = ex_range(k, x.a), b = ex_range(k, x.b); return unknown(a.open || b.open);
     case EX_PARAM: break;
@@ -281,7 +281,7 @@ static void require(Walk *k, Ex e, Domain d) {
     case EX_FN: require(k, x.a, argument_of((Function)x.word, d)); return;
     case EX_SUM: require(k, x.a, over(d, fixed(1, term_count(k, &x)))); return;
     case EX_TAKE: require_take(k, &x, d); return;
-    case EX_MOST: require(k, x.a, d); return;
+    case EX_MAXIMUM: require(k, x.a, d); return;
     case EX_WHERE:
     case EX_IF:
         if (x.kind == EX_WHERE) require(k, x.c, domain_any());

@@ -17,7 +17,7 @@ static const AttrDef attrs[] = {
     [GROUPS] = {"groups", A_INT, "0", .draw = "0"},
     [SCALE] = {"scale", A_REAL, "0", .draw = "0 1/2"}, /* 0: 1 / sqrt(d) */
     [CAP] = {"cap", A_REAL, "0", .draw = "0 2"},       /* 0: none */
-    [CAUSAL] = {"causal", A_WORD, "no", "no yes", .draw = "no yes"},
+    [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
     [LEFT] = {"left", A_INT, "-1", .draw = "-1"},
     [RIGHT] = {"right", A_INT, "-1", .draw = "-1"},
     [SHOWN] = {"shown", A_INT, "0", .draw = "0"},

@@ -6,8 +6,8 @@ enum { TO, SATURATE, ROUND };
 enum { UP, DOWN, NEAREST };
 static const AttrDef attrs[] = {
     [TO] = {.name = "to", .kind = A_DTYPE},
-    [SATURATE] = {"saturate", A_WORD, "yes", "no yes", .draw = "yes no"},
-    [ROUND] = {"round", A_WORD, "up", "up down nearest", .draw = "up down nearest"},
+    [SATURATE] = {"saturate", A_ENUM, "yes", "no yes", .draw = "yes no"},
+    [ROUND] = {"round", A_ENUM, "up", "up down nearest", .draw = "up down nearest"},
     {0},
 };
 

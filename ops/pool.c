@@ -12,10 +12,10 @@ enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS,
     [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},   \
     [PADS] = {"pads", A_INTS, "0", .fill = PER_SIDE, .draw = "0 1"},              \
     [DILATIONS] = {"dilations", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2"}, \
-    [CEIL] = {"ceil", A_WORD, "no", "no yes", .draw = "no yes"}
+    [CEIL] = {"ceil", A_ENUM, "no", "no yes", .draw = "no yes"}
 static const AttrDef max_attrs[] = {SHARED_ATTRS, {0}};
 static const AttrDef average_attrs[] = {
-    SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 
 /* How many windows along spatial axis j. */
 static Poly count(Call *c, int j, int ns) {
@@ -142,7 +142,7 @@ const Op op_lppool = {"lppool", "x", "y", lp_attrs, shape_lp, define_lp, .onnx =
 /* ---- maxplace */
 
 static const AttrDef place_attrs[] = {
-    SHARED_ATTRS, [COLUMNS] = {"columns", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [COLUMNS] = {"columns", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static const char *shape_place(Call *c) {
     const char *why = shape_of(c, "FIU");
     c->out[1] = c->out[0];

@@ -8,16 +8,16 @@
 enum { DIRECTION, HIDDEN, BATCH_FIRST, OWN };
 enum { FORWARD, REVERSE, BIDIRECTIONAL };
 #define SHARED_ATTRS                                                                \
-    [DIRECTION] = {"direction", A_WORD, "forward", "forward reverse bidirectional", \
+    [DIRECTION] = {"direction", A_ENUM, "forward", "forward reverse bidirectional", \
                    .draw = "forward reverse bidirectional"},                        \
     [HIDDEN] = {.name = "hidden", .kind = A_INT},                                   \
-    [BATCH_FIRST] = {"batch_first", A_WORD, "no", "no yes", .draw = "no yes"}
+    [BATCH_FIRST] = {"batch_first", A_ENUM, "no", "no yes", .draw = "no yes"}
 static const AttrDef rnn_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"activation", A_WORD, "tanh", "tanh relu", .draw = "tanh"}, {0}};
+    SHARED_ATTRS, [OWN] = {"activation", A_ENUM, "tanh", "tanh relu", .draw = "tanh"}, {0}};
 static const AttrDef gru_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"linear_first", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [OWN] = {"linear_first", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static const AttrDef lstm_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"coupled", A_WORD, "no", "no yes", .draw = "no"}, {0}};
+    SHARED_ATTRS, [OWN] = {"coupled", A_ENUM, "no", "no yes", .draw = "no"}, {0}};
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 

@@ -6,7 +6,7 @@
 #include "ops/operator/op.h"
 enum { NONE, ADD, MUL, MAX, MIN };
 #define REDUCTION \
-    { "reduction", A_WORD, "none", "none add mul max min", .draw = "none add mul max min" }
+    { "reduction", A_ENUM, "none", "none add mul max min", .draw = "none add mul max min" }
 
 static double real_join(int64_t how, double a, double b) {
     return how == ADD   ? a + b
@@ -161,7 +161,7 @@ const Op op_scatternd = {
 enum { CACHE_AXIS, CIRCULAR };
 static const AttrDef cache_attrs[] = {
     [CACHE_AXIS] = {"axis", A_INT, "-2", .axes = true, .draw = "1 2 -2"},
-    [CIRCULAR] = {"mode", A_WORD, "linear", "linear circular", .draw = "linear circular"},
+    [CIRCULAR] = {"mode", A_ENUM, "linear", "linear circular", .draw = "linear circular"},
     {0}};
 static const char *shape_cache(Call *c) {
     Dims x = c->in[0]->dim, u = c->in[1]->dim;

@@ -332,12 +332,12 @@ static Nf over(Scope *s, Dom ctx, const ExNode *x) {
     const int *count = few_values(s, x);
     Dom d = open_range(s, x, var);
     Part part = {x->n, var, d, tree(s, dom_and(p, ctx, d), x->a)};
-    if (x->kind == EX_MOST) check_inhabited(p, ctx, &part);
+    if (x->kind == EX_MAXIMUM) check_inhabited(p, ctx, &part);
     if (x->kind == EX_SUM && !p->exact)
         return p->unroll ? written_out(p, part.nf, x->n, var, count, d)
                          : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
-    if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
+    if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
 static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
@@ -365,7 +365,7 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     case EX_WHERE: return choice_by_data(s, ctx, &x);
     case EX_TAKE: return taken(s, ctx, &x);
     case EX_SUM:
-    case EX_MOST: return over(s, ctx, &x);
+    case EX_MAXIMUM: return over(s, ctx, &x);
     }
     return 0;
 }
@@ -534,7 +534,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         out->too_many |= inner->too_many;
         for (int k = 0; k < inner->n; k++)
             add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
-    } else if (x.kind == EX_SUM || x.kind == EX_MOST) {
+    } else if (x.kind == EX_SUM || x.kind == EX_MAXIMUM) {
         const int *none = ARENA_NEW(p->arena, int, x.n + 1);
         read_over(s, &x, p->unroll ? few_values(s, &x) : none, 0, n, var, d, out);
     } else if (x.kind == EX_WHERE) {

@@ -43,7 +43,7 @@ static bool is_minimum(World *w, Ex e, Ex *of) {
     Ex most;
     if (!is_negated(w, e, &most)) return false;
     ex_get(w, most, &x);
-    return x.kind == EX_MOST && is_negated(w, x.a, of);
+    return x.kind == EX_MAXIMUM && is_negated(w, x.a, of);
 }
 static bool stays(Import *, Value);
 
@@ -61,7 +61,7 @@ static bool tree_stays(const Walk *k, Ex e) {
     case EX_IF:
     case EX_WHERE: return tree_stays(k, x.a) && tree_stays(k, x.b);
     case EX_TAKE: return tree_stays(k, x.b);
-    case EX_MOST: return tree_stays(k, x.a);
+    case EX_MAXIMUM: return tree_stays(k, x.a);
     default: return is_minimum(w, e, &of) && tree_stays(k, of);
     }
 }
@@ -141,7 +141,7 @@ static const char *risk(const Walk *k, Ex e, bool ring) {
     case EX_FN:
         if (exact && !whole_valued((Function)x.word)) return fraction;
         return risk(k, x.a, false);
-    case EX_MOST: return risk(k, x.a, false);
+    case EX_MAXIMUM: return risk(k, x.a, false);
     case EX_SUM: return risk(k, x.a, ring);
     case EX_MAX2:
     case EX_MIN2:

@@ -24,8 +24,8 @@ static bool fail(Error *e, const char *path, const char *what) {
 
 static void close_file(void *fd) { close((int)(intptr_t)fd); }
 
-void file_hold(const Arena *a, Held *h, int fd) {
-    escape_hold(arena_escape(a), h, close_file, (void *)(intptr_t)fd);
+void file_cleanup(const Arena *a, Cleanup *h, int fd) {
+    cleanup_add(arena_escape(a), h, close_file, (void *)(intptr_t)fd);
 }
 
 /* Reads until n bytes or the end; the number read, -1: errno says why. */
@@ -65,13 +65,13 @@ bool file_read(Arena *a, const char *path, char **data, size_t *n, Error *e) {
     if (S_ISDIR(s.st_mode)) return error_set(e, E_ENVIRONMENT, path, "cannot read: it is a folder");
     size_t room = S_ISREG(s.st_mode) && s.st_size > 0 ? (size_t)s.st_size : 65536;
     char *bytes = arena_alloc_raw(a, room + 1);
-    Held *file = ARENA_NEW(a, Held, 1);
+    Cleanup *file = ARENA_NEW(a, Cleanup, 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(e, path, "cannot read");
-    file_hold(a, file, fd);
+    file_cleanup(a, file, fd);
     bool ok = read_open(a, fd, bytes, room, data, n);
     if (!ok) fail(e, path, "cannot read");
-    held_free(file);
+    cleanup_run(file);
     return ok;
 }
 

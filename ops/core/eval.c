@@ -148,7 +148,7 @@ static bool walk(Walk *k, Ex e, Number *out) {
     case EX_WHERE: return choice(k, &x, out);
     case EX_TAKE: return take(k, &x, out);
     case EX_SUM: return *out = num->ratio(0, 1), gather(k, &x, 0, out);
-    case EX_MOST: return *out = num->lowest(), gather(k, &x, 0, out);
+    case EX_MAXIMUM: return *out = num->lowest(), gather(k, &x, 0, out);
     }
     return error_set(k->error, E_INVALID, "", "no expression");
 }

@@ -17,9 +17,9 @@ static const char *const function_names[FN_COUNT] = {
 
 const ExRecord *ex_record(const World *w, Ex e) { return intern_get(w->table[TABLE_EX], e, NULL); }
 
-static bool binds(ExKind k) { return k == EX_SUM || k == EX_MOST || k == EX_TAKE; }
+static bool binds(ExKind k) { return k == EX_SUM || k == EX_MAXIMUM || k == EX_TAKE; }
 static bool takes_dims(ExKind k) { return k == EX_AT || binds(k); }
-static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MOST; }
+static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MAXIMUM; }
 static bool takes_word(ExKind k) { return k == EX_PARAM || k == EX_AT || k == EX_FN; }
 
 int ex_children(ExKind k) {
@@ -31,7 +31,7 @@ int ex_children(ExKind k) {
     case EX_AT: return 0;
     case EX_FN:
     case EX_SUM:
-    case EX_MOST: return 1;
+    case EX_MAXIMUM: return 1;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
@@ -241,7 +241,7 @@ Ex ex_make(World *w, const ExNode *x) {
                                                                                : put(w, x);
     case EX_IF:
     case EX_SUM:
-    case EX_MOST: return make_guarded(w, x);
+    case EX_MAXIMUM: return make_guarded(w, x);
     case EX_WHERE: return make_choice(w, x);
     case EX_PARAM:
     case EX_TAKE:
@@ -409,7 +409,7 @@ static void print(Printer *p, Ex e) {
     case EX_WHERE: print_choice(p, &x); break;
     case EX_TAKE: print_take(p, &x); break;
     case EX_SUM:
-    case EX_MOST: print_binder(p, &x); break;
+    case EX_MAXIMUM: print_binder(p, &x); break;
     }
 }
 

@@ -120,7 +120,7 @@ static Ex rebuild(Subst *s, ExNode *x) {
             return replaced(s, s->inputs[x->word], x);
         break;
     case EX_SUM:
-    case EX_MOST: return binder(s, x);
+    case EX_MAXIMUM: return binder(s, x);
     case EX_TAKE: return take(s, x);
     default:
         in_cond(s, &x->cond);

@@ -349,7 +349,7 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
         for (int j = 0; j < x->n; j++) a = affine(c, x->dims[j]), y |= depends(c, &a);
         return y;
     case EX_SUM:
-    case EX_MOST:
+    case EX_MAXIMUM:
         if (empty_sum(c, x, var)) return 0;
         y = depends_of(c, x->a) | cond_depends(c, &x->cond);
         for (int j = 0; j < x->n; j++) y &= ~(1ull << var[j]);
@@ -470,7 +470,7 @@ static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
         return;
     case EX_TAKE: put_take(c, s, x, lane); return;
     case EX_SUM:
-    case EX_MOST: put_sum(c, s, x, lane); return;
+    case EX_MAXIMUM: put_sum(c, s, x, lane); return;
     }
     fail(c, "an output has no definition");
 }

@@ -312,7 +312,7 @@ static void visit(Loop *l, int node, int low, int high) {
     case EX_WHERE: choose_by_data(l, x, low, high); return;
     case EX_TAKE: take_place(l, x, low, high); return;
     case EX_SUM:
-    case EX_MOST: sum(l, x, low, high); return;
+    case EX_MAXIMUM: sum(l, x, low, high); return;
     default: break;
     }
     visit(l, x->a, low, high);

@@ -94,14 +94,14 @@ static int word_count(const AttrDef *d) {
 }
 static void attribute(Family *f, const AttrDef *d, Variant *v, int k, Attr *out) {
     *out = (Attr){0};
-    if (v->list == DEFAULTS && d->init && d->kind != A_WORD && attr_default(f->w, d, v->rank, out))
+    if (v->list == DEFAULTS && d->init && d->kind != A_ENUM && attr_default(f->w, d, v->rank, out))
         return;
     int n = d->kind == A_INT ? 1 : d->kind == A_INTS ? list_length(d, v) : 0;
     for (int entry = 0; entry < n; entry++) f->list[k][entry] = list_entry(f, d, v, k, entry, n);
     out->ints = (PolyList){n, f->list[k]};
     if (d->kind == A_REAL) out->real = ex_param(f->w, d->name);
     if (d->kind == A_DTYPE) out->word = (int)v->dtype;
-    if (d->kind != A_WORD) return;
+    if (d->kind != A_ENUM) return;
     out->word = v->words % word_count(d);
     v->words /= word_count(d);
 }
@@ -147,7 +147,7 @@ static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->ax
 static int words_changed(const Family *f, int words) {
     int n = 0;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++)
-        if (d->kind == A_WORD) n += take(&words, word_count(d)) > 0;
+        if (d->kind == A_ENUM) n += take(&words, word_count(d)) > 0;
     return n;
 }
 static void print_inputs(Family *f, int nin) {
@@ -156,7 +156,7 @@ static void print_inputs(Family *f, int nin) {
         lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++) {
         if (d->axes) axes = RANK_MAX;
-        if (d->kind == A_WORD) words *= word_count(d);
+        if (d->kind == A_ENUM) words *= word_count(d);
     }
     for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
         int k = n;

@@ -170,10 +170,10 @@ static bool same_file(const char *a, const char *b, bool *there) {
 
 /* Holes stay holes. */
 static bool copy_data(const Copier *c, const char *from, const char *to, Slice bytes) {
-    Held *file = ARENA_NEW(c->arena, Held, 1);
+    Cleanup *file = ARENA_NEW(c->arena, Cleanup, 1);
     int n = 0, room = 0, fd = open(from, O_RDONLY | O_CLOEXEC);
     Piece *piece = NULL;
-    file_hold(c->arena, file, fd);
+    file_cleanup(c->arena, file, fd);
     for (size_t at = 0, end; at < bytes.n; at = end, n++) {
         errno = 0;
         off_t data = fd < 0 ? -1 : lseek(fd, (off_t)at, SEEK_DATA);
@@ -183,7 +183,7 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
         ARENA_GROW(c->arena, piece, room, n + 1);
         piece[n] = (Piece){hole ? NULL : bytes.at + at, end - at};
     }
-    held_free(file);
+    cleanup_run(file);
     return file_write_pieces(to, n, piece, c->e);
 }
 

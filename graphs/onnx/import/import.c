@@ -197,7 +197,7 @@ static bool give_word(Import *s, int attr, const OnnxAttr *t) {
 bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     const AttrDef *d = &s->op->attrs[attr];
     PolyList list;
-    if (d->kind == A_WORD) return give_word(s, attr, t);
+    if (d->kind == A_ENUM) return give_word(s, attr, t);
     if (d->kind == A_REAL && (t->kind == ONNX_ATTR_FLOAT || t->kind == ONNX_ATTR_INT))
         return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f, false);
     if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)

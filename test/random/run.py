@@ -2,9 +2,8 @@
 """Random models through optimize-model: run.py [N [SEED [FIRST]]]; see README.md.
 
 ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
-After each BLOCK models the counters are kept in BUILD/random/campaign-SEED-FIRST.json; RESUME=1 goes
-on from there. With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit status 1: something
-failed."""
+Counters are kept after each BLOCK models, and RESUME=1 goes on from there. With RESULTS=1 the part
+of RESULTS.md on campaigns is written. Exit status 1: something failed."""
 
 import collections, concurrent.futures, json, multiprocessing, os
 import resource, sys, textwrap, time, traceback, warnings
@@ -19,7 +18,7 @@ from server import HERE
 from sides import Sides
 
 END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun behind it
-PATIENCE = 120  # seconds for one model
+PATIENCE = 60  # seconds for one model
 BLOCK = 500  # models between two notes of the counters
 COUNTERS = ("count", "rules", "operators", "kinds")
 

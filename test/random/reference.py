@@ -30,6 +30,7 @@ TYPED = {
 }
 # Kernels compute these to an absolute accuracy of a rounding of 1.
 BOUNDED = {"Sigmoid", "Tanh", "Erf", "Gelu", "Softmax", "LogSoftmax", "Sin", "Cos", "HardSigmoid"}
+BOUNDED |= {"HannWindow", "HammingWindow", "BlackmanWindow"}
 BOUNDED |= {"Mish", "Elu", "Selu", "Celu", "Softplus", "Asinh", "Acosh", "Atanh", "Sinh"}
 # Computed in float whatever the type of the data (stash_type).
 STASHED = {"LayerNormalization", "RMSNormalization"}

@@ -286,12 +286,6 @@ def compare_all(feed, promise, original, result, exact, done):
     faults = {
         level: against(feed, want, result, level, tolerances, loose) for level in ("off", "on")
     }
-    if real and any(what and "refuses" not in what for what in faults.values()):
-        real = evaluated(exact["before"], feed, done, MANY) or real
-        tolerances, mine = real[1], finely(feed, promise, exact, real, done)
-        faults = {
-            level: against(feed, want, result, level, tolerances, loose) for level in ("off", "on")
-        }
     if not any(faults.values()):
         if mine and not deviates(real, want, tolerances, loose):
             done.found("double", mine)

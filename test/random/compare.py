@@ -8,7 +8,7 @@ elements around it move by, since a single draw may move it little by chance."""
 import numpy
 from reference import NOISE, Double, Unable
 
-DRAWS, MANY = 2, 24  # the latter before something counts as a failure
+DRAWS, MANY = 2, 24  # the latter before run-model is said to be wrong
 FALLBACK = 2e-3  # where nothing could be evaluated: relative to the largest
 Truth = tuple  # (outputs in double, tolerances), both lists
 

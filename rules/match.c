@@ -146,19 +146,20 @@ static bool equate(State *s, Poly pattern, Poly value) {
     return true;
 }
 
-/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. */
-static bool same_number(State *s, double rule, double graph) {
+/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. What is
+   read from a file as a float stands as its shortest decimal. */
+static bool same_number(State *s, double rule, double graph, bool is_float) {
     if (rule == graph) return true;
-    if ((float)rule != (float)graph || (double)(float)graph != graph) return false;
+    if ((float)rule != (float)graph || (!is_float && (double)(float)graph != graph)) return false;
     s->rounds++;
     return true;
 }
 
-static bool bind_real(State *s, Ex pattern, Ex value) {
+static bool bind_real(State *s, Ex pattern, Ex value, bool is_float) {
     ExNode n;
     double a, b;
     bool number = ex_number(s->m->w, value, &b);
-    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b);
+    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b, is_float);
     ex_get(s->m->w, pattern, &n);
     if (n.kind != EX_PARAM) return false;
     for (int k = 0; k < s->i->nreal; k++) {
@@ -186,6 +187,7 @@ static bool match_attrs(State *s, const Node *pattern, const Node *value) {
     Attr p[ATTRS_MAX], v[ATTRS_MAX];
     sig_attr(s->m->w, pattern->sig, p);
     sig_attr(s->m->w, value->sig, v);
+    const bool is_float = value_type(s->m->w, value->out)->dtype == DT_FLOAT;
     for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
         const AttrDef *def = &pattern->op->attrs[k];
         if (def->kind == A_INT || def->kind == A_INTS) {
@@ -193,7 +195,7 @@ static bool match_attrs(State *s, const Node *pattern, const Node *value) {
             for (int j = 0; j < p[k].ints.n; j++)
                 if (!equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
-            if (!bind_real(s, p[k].real, v[k].real)) return false;
+            if (!bind_real(s, p[k].real, v[k].real, is_float)) return false;
         } else if (!attr_equal(&def[0], &p[k], &v[k])) return false;
     }
     return true;
@@ -216,7 +218,7 @@ static bool match_fill(State *s, const Node *fill, Value value) {
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
-           bind_real(s, p[a].real, ex_real(s->m->w, (double)x));
+           bind_real(s, p[a].real, ex_real(s->m->w, (double)x), true);
 }
 
 static bool bind_value(State *s, Value pattern, Value value) {

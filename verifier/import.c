@@ -523,6 +523,7 @@ static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom 
 }
 static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
+    const int before = out->n;
     ExNode x;
     if (!e) return;
     ex_get(p->w, e, &x);
@@ -550,6 +551,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
         if (s->wants && wants_something(&x)) want(s, &x, n, var, d, out);
     }
+    if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
 static bool same_part(const Part *a, const Part *b) {
     return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf;
@@ -562,11 +564,11 @@ static void tidy(Import *m, Value v, Parts *s) {
     Parts out = {.too_many = s->too_many};
     for (int k = 0; k < s->n; k++) {
         Part x = part_simplify(p, ctx, s->v[k]);
+        int j = 0;
         if (x.dom && prover_empty(p, ctx, x.dom)) continue;
         x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* canonical names */
-        bool old = false;
-        for (int j = 0; j < out.n; j++) old |= same_part(&out.v[j], &x);
-        if (!old) add_part(p, &out, x);
+        while (j < out.n && !same_part(&out.v[j], &x)) j++;
+        if (j == out.n) add_part(p, &out, x);
     }
     *s = out;
 }
@@ -578,21 +580,21 @@ static void look(Import *m, Value v, bool wants, Parts *out) {
     read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
     tidy(m, v, out);
 }
+static bool is_constant(const Import *m, Value v) {
+    return constant_get(m->p->w, v, NULL, &(const void *){NULL});
+}
+static const Parts no_parts = {0};
 const Parts *import_reads(Import *m, Value v) {
-    static const Parts none = {0};
     Nf form;
-    if (!v || v >= m->room) return &none;
+    if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
     if (s->room) return s;
     if (input_number(m, v) >= 0 && opaque(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
-    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) look(m, v, false, s);
+    else if (!is_constant(m, v)) look(m, v, false, s);
     return s;
 }
 const Parts *import_wants(Import *m, Value v) {
-    static const Parts none = {0};
-    if (!v || v >= m->room || input_number(m, v) >= 0 ||
-        constant_get(m->p->w, v, NULL, &(const void *){NULL}))
-        return &none;
+    if (!v || v >= m->room || input_number(m, v) >= 0 || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
     if (!s->done) look(m, v, true, s);
     s->done = true;

@@ -37,6 +37,8 @@ STASHED = {"LayerNormalization", "RMSNormalization"}
 Typed = collections.namedtuple("Typed", "array unit")
 NOISE = 8
 FLUSHED = {FLOATS[10]: 2.0**-14}  # halves below this are 0 where a kernel has no denormal ones
+# What the types end with, about: a number beyond may be infinite on the way, or not.
+ENDS = {FLOATS[10]: 6.5e4, FLOATS[1]: 3.4e38, FLOATS[16]: 3.3e38}
 # What these are told beside their data decides sizes: it stays as it is.
 STEADY = {"Resize": 1, "Upsample": 1, "Range": 0, "Tile": 1, "Expand": 1, "Pow": 1}
 
@@ -298,8 +300,9 @@ class Double:
                 step = self.random.uniform(-1, 1, array.shape)
                 most = self.noise * unit * (size + floor) + FLUSHED.get(unit, 0.0) * (array != 0)
                 moved = numpy.where(numpy.isfinite(array), array + step * most, array)
-                array = numpy.asarray(moved)
-        return Typed(array, unit)
+                end = ENDS.get(unit, numpy.inf)
+                array = numpy.where(size > end, numpy.copysign(numpy.inf, array), moved)
+        return Typed(numpy.asarray(array), unit)
 
     def call(self, function, node, inputs):
         given = {a.name: a for a in node.attribute}

@@ -183,8 +183,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     }
     const bool depthwise = channels == 1 && group > 1;
     const int64_t parts = depthwise ? 1 : group;
-    if (view_count(&in[0]) == 0 || view_count(&in[1]) == 0 || parts * number > MOST ||
-        in[0].dim[1] % group)
+    if (ns > STEP_SPATIAL || view_count(&in[0]) == 0 || view_count(&in[1]) == 0 ||
+        parts * number > MOST || in[0].dim[1] % group)
         return 0;
     for (int64_t g = 0; g < parts; g++)
         for (int64_t k = 0; k < number; k++) {

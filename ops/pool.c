@@ -73,6 +73,7 @@ static Ex define_average(Call *c, Dims i) {
 
 static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[],
                       const View out[], StepBuf *b) {
+    if (in[0].rank > 2 + STEP_SPATIAL) return 0;
     Step *s = step_add(b, S_POOL, 2, (const View[]){out[0], in[0]});
     step_param(b, s, 1, &(int64_t){kind});
     for (int k = KERNEL; k <= DILATIONS; k++) step_sizes(b, s, ints(c, k).n, ints(c, k).v);

@@ -553,9 +553,6 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
     }
     if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
-static bool same_part(const Part *a, const Part *b) {
-    return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf;
-}
 
 /* Simplified, and equal ones once. */
 static void tidy(Import *m, Value v, Parts *s) {
@@ -567,7 +564,7 @@ static void tidy(Import *m, Value v, Parts *s) {
         int j = 0;
         if (x.dom && prover_empty(p, ctx, x.dom)) continue;
         x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* canonical names */
-        while (j < out.n && !same_part(&out.v[j], &x)) j++;
+        while (j < out.n && !part_equal(&out.v[j], &x)) j++;
         if (j == out.n) add_part(p, &out, x);
     }
     *s = out;

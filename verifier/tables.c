@@ -438,6 +438,9 @@ Atom atom_parts(Prover *p, AtomKind kind, int n, const Part *part) {
     }
     return atom_put(p, (AtomInfo){.kind = kind, .npart = n, .part = v});
 }
+bool part_equal(const Part *a, const Part *b) {
+    return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf;
+}
 Part part_open(Prover *p, const Part *part) {
     Symbol *var = ARENA_NEW(p->arena, Symbol, part->nvar + 1);
     Poly *to = ARENA_NEW(p->arena, Poly, part->nvar + 1);

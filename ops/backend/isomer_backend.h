@@ -52,7 +52,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STEP_RANK = 8, BACKEND_ABI = 2, BACKEND_THREADS = 64 /* more are refused */ };
+enum {
+    STEP_RANK = 8,
+    STEP_SPATIAL = 3 /* axes of a window */,
+    BACKEND_ABI = 2,
+    BACKEND_THREADS = 64 /* more are refused */
+};
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
    whole table. */

@@ -248,7 +248,7 @@ def feeds(case, options, classes, seed):
     """Two draws: ordinary values at the first sizes, and what the options say; infinities only
     where a class promises something of them."""
     yield models.feed(case, seed + 1), False
-    odd = options.values == "nan"
+    odd = options.values == "nan" or options.values == "large" and "overflows" in classes
     values = "infinite" if odd and classes <= {"exact"} else options.values
     yield models.feed(case, seed + 2, 1 if case.sizes else 0, values), odd
 

@@ -137,7 +137,7 @@ static void print_variant(Family *f, Variant v, int nin) {
 }
 
 /* The least significant digit of *n. */
-static int take(int *n, int radix) {
+static int next_digit(int *n, int radix) {
     int digit = *n % radix;
     *n /= radix;
     return digit;
@@ -147,7 +147,7 @@ static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->ax
 static int words_changed(const Family *f, int words) {
     int n = 0;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++)
-        if (d->kind == A_ENUM) n += take(&words, word_count(d)) > 0;
+        if (d->kind == A_ENUM) n += next_digit(&words, word_count(d)) > 0;
     return n;
 }
 static void print_inputs(Family *f, int nin) {
@@ -160,11 +160,12 @@ static void print_inputs(Family *f, int nin) {
     }
     for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
         int k = n;
-        Variant v = {
-            .dtype = dtypes[take(&k, 2)], .rank = take(&k, RANKS), .pattern = take(&k, patterns)};
-        v.sizes = (SizesForm)take(&k, SIZES_FORMS);
-        v.list = (ListForm)take(&k, lists);
-        v.axis = take(&k, axes);
+        Variant v = {.dtype = dtypes[next_digit(&k, 2)],
+                     .rank = next_digit(&k, RANKS),
+                     .pattern = next_digit(&k, patterns)};
+        v.sizes = (SizesForm)next_digit(&k, SIZES_FORMS);
+        v.list = (ListForm)next_digit(&k, lists);
+        v.axis = next_digit(&k, axes);
         v.words = k;
         if (v.axis > 0 && v.axis >= v.rank) continue;
         if (v.sizes != SYMBOLS && !is_common(&v)) continue;

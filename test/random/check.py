@@ -210,8 +210,10 @@ def results(case, options, bench, into, out, done, seed):
         compare_all(feed, promise, original, result, exact, done)
         if done.failures:
             return
-        if not odd:
-            last = feed
+        if not odd and (options.values != "tiny" or last is None):
+            last = (
+                feed  # squares of tiny numbers are denormal: 0 to our kernels (verifier/README.md)
+            )
     executed(case, bench, last, original, exact, done)
 
 
@@ -403,7 +405,7 @@ def finely(feed, promise, exact, real, done):
         have = after.run(feed)
         shaken = shaken_constants(before, after, feed, have)
         if "rounds" in done.classes:  # it may be the original's constant that was rounded
-            other = shaken_constants(after, before, feed, real[0])
+            other = moved(before, feed, real[0], only=set(before.constants), stated=set())
             shaken = [numpy.maximum(a, b) for a, b in zip(shaken, other)]
     except Exception as error:
         done.found("reference", f"result: {type(error).__name__} {str(error)[:200]}")

@@ -127,7 +127,9 @@ static void renormalise(Player *p) {
         bool same = true, passes = false;
         for (int k = 0; k < nin; k++)
             in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
+        const NodeId made = node->random; /* what is made here lasts as long as this writing */
         normalize_node(m, node, in, out, &reason);
+        node->random = made;
         p->in[i] = in, p->out[i] = out;
         for (int k = 0; k < nout; k++) {
             Value was = node->out[k] ? m->name[node->out[k]].value : 0;

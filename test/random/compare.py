@@ -13,11 +13,11 @@ FALLBACK = 2e-3  # where nothing could be evaluated: relative to the largest
 Truth = tuple  # (outputs in double, tolerances), both lists
 
 
-def moved(model, feed, exact, draws=DRAWS, **options):
+def moved(model, feed, exact, draws=DRAWS, noise=NOISE, **options):
     """How far noise moves each element of each output."""
     most = [numpy.zeros(a.shape) for a in exact]
     for k in range(draws):
-        for m, a, b in zip(most, exact, model.run(feed, NOISE, seed=k + 1, **options)):
+        for m, a, b in zip(most, exact, model.run(feed, noise, seed=k + 1, **options)):
             if a.shape != b.shape:
                 raise Unable("the noise changes sizes")
             with numpy.errstate(all="ignore"):

@@ -145,7 +145,7 @@ static bool run_node(Sample *s, NodeId id) {
     return true;
 }
 
-/* exp(1) is no integer: what residues take for equal must be near as doubles. */
+/* exp(1) is not an integer: what residues take for equal must be near as doubles. */
 static bool near(const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++) {
         double x = a->order[l], y = b->order[l];

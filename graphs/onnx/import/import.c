@@ -66,7 +66,7 @@ bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
 int64_t onnx_attr_int(Import *s, const char *name, int64_t otherwise) {
     OnnxAttr t;
     if (!onnx_attr(s, name, &t)) return otherwise;
-    if (t.kind != ONNX_ATTR_INT) import_fail(s, "attribute %s is no integer", name);
+    if (t.kind != ONNX_ATTR_INT) import_fail(s, "attribute %s is not an integer", name);
     return t.i;
 }
 

@@ -52,8 +52,8 @@ static bool one_item(Import *s, char *text) {
     if (equal) *equal = 0;
     int attr = op_attr_index(s->op, text);
     if (attr < 0)
-        return import_fail(s, "the table of %s names an attribute %s that it has not", s->op->name,
-                           text);
+        return import_fail(s, "the table of %s names an attribute %s that it does not have",
+                           s->op->name, text);
     char *source = equal ? equal + 1 : text, *bar = strchr(source, '|');
     if (source[strlen(source) - 1] == '!')
         return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);

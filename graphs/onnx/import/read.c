@@ -234,7 +234,7 @@ static bool model_read(Model *m, Error *e) {
     if (m->x.bytes.n > INT32_MAX)
         return error_set(
             e, E_LIMIT, m->path,
-            "%zu bytes, a protobuf message has at most 2 GiB: weights belong into external data",
+            "%zu bytes, a protobuf message has at most 2 GiB: store the weights as external data",
             m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     /* Files of subgraphs come last: what is wrong in the graph is said first. */

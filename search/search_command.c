@@ -236,8 +236,8 @@ bool search_command(Run *r, Derivation *d) {
     s->r = r;
     s->folder = run_folder(r);
     bool good = s->folder && name_target(s) && choose(s, d);
-    if (s->whole.target) held_free(&s->whole.held);
-    if (s->part.target) held_free(&s->part.held);
-    if (s->folder) held_free(&s->folder->held);
+    if (s->whole.target) cleanup_run(&s->whole.cleanup);
+    if (s->part.target) cleanup_run(&s->part.cleanup);
+    if (s->folder) cleanup_run(&s->folder->cleanup);
     return good;
 }

@@ -134,7 +134,7 @@ static void stop_process(void *process) {
 static bool start_process(CommandSearch *s, Process *p) {
     if (p->target) return true;
     p->target = target_start(p->command, s->r->error);
-    if (p->target) escape_hold(s->r->escape, &p->held, stop_process, p);
+    if (p->target) cleanup_add(s->r->escape, &p->cleanup, stop_process, p);
     return p->target != NULL;
 }
 

@@ -21,7 +21,7 @@ typedef struct Candidate {
 typedef struct Process {
     const char *command;
     Target *target; /* NULL: not started */
-    Held held;
+    Cleanup cleanup;
 } Process;
 
 typedef struct CommandSearch {

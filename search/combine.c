@@ -87,10 +87,14 @@ static int affordable(const CommandSearch *s) {
     return left <= 0 ? 0 : left < each * WHOLES ? (int)(left / each) : WHOLES;
 }
 
+/* The fastest; of those that are as fast, what takes least. */
 static int best_of(const CommandSearch *s) {
     int best = 0;
-    for (int k = 1; k < s->n; k++)
-        if (s->v[k].ratio > 0 && s->v[k].ratio < STEP * s->v[best].ratio) best = k;
+    for (int k = 1; k < s->n; k++) {
+        const Candidate *c = &s->v[k], *b = &s->v[best];
+        const bool simpler = best && c->applied < b->applied;
+        if (c->ratio > 0 && c->ratio < (simpler ? HURTS : STEP) * b->ratio) best = k;
+    }
     return best;
 }
 

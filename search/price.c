@@ -209,12 +209,13 @@ static bool remember(const Pricing *x, const PartPrice *p) {
 }
 
 /* Writes it as it was, unless path[0] stands, and rewritten; NULL: that cannot be written. */
-static bool write_part(Pricing *x, const PartPrice *price, int index, const char *path[2]) {
+static bool write_part(Pricing *x, const PartPrice *price, const char *path[2]) {
     Part p;
     Error *e = x->r->error;
     const char *why;
     bool good = open_part(&p, x, price->place, &why);
-    const char *before = arena_format(x->r->arena, "%s/part.onnx", x->folder);
+    const char *name = arena_format(x->r->arena, "%s/part-%d", x->folder, ++x->nfile),
+               *before = arena_format(x->r->arena, "%s-before.onnx", name);
     path[1] = NULL;
     if (good && !path[0]) {
         path[0] = before;
@@ -223,7 +224,7 @@ static bool write_part(Pricing *x, const PartPrice *price, int index, const char
     if (good && run_finish(&p.run, &p.d, &p.error)) {
         const ModelWrite w = {
             .graph = &p.d.graph, .map = &p.d.map, .tag = derivation_tag, .user = &p.d};
-        const char *after = arena_format(x->r->arena, "%s/part-%d.onnx", x->folder, index);
+        const char *after = arena_format(x->r->arena, "%s.onnx", name);
         if (model_writable(p.run.model, &w, &why)) {
             path[1] = after;
             if (!model_write(p.run.model, &w, after, e)) return close_part(&p), false;
@@ -239,7 +240,7 @@ static bool time_batch(Pricing *x, int n, const int list[]) {
     int which[BATCH], m = 0;
     double seconds[BATCH + 1];
     for (int k = 0; k < n; k++) {
-        if (!write_part(x, &x->v[list[k]], m, pair)) return false;
+        if (!write_part(x, &x->v[list[k]], pair)) return false;
         path[0] = pair[0];
         if (pair[1]) which[m++] = list[k], path[m] = pair[1];
     }

@@ -29,6 +29,7 @@ typedef struct Pricing {
     double until;     /* run_seconds: afterwards nothing more is timed */
     double least;     /* what may gain less than so many seconds is not timed */
     int nplace, nset; /* so many are done */
+    int nfile;        /* so many files were written: no name comes twice */
     int n, room, of_room, why_room;
     PartPrice *v;
     int *of; /* by place: which of v; -1: it cannot be a model of its own, or nothing changes */

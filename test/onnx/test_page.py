@@ -15,7 +15,12 @@ def page(optimize, costly_chain, tmp_path):
     model.graph.node[0].name = "<script>alert(1)</script>"
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     done = optimize(
-        tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *costly_chain, "--html", tmp_path / "p.html"
+        tmp_path / "m.onnx",
+        tmp_path / "o.onnx",
+        *SHAPE,
+        *costly_chain,
+        "--html",
+        tmp_path / "p.html",
     )
     assert done.returncode == 0, done.stderr
     return tmp_path / "p.html"

@@ -37,7 +37,8 @@ def test_diff_is_the_difference_of_the_files(optimize, costly, tmp_path):
 def test_every_new_node_is_named_after_its_rule(optimize, costly_chain, tmp_path):
     """Also those that stand for a composite which the model's operator set lacks."""
     assert (
-        optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *costly_chain).returncode == 0
+        optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *costly_chain).returncode
+        == 0
     )
     names = [node.name for node in onnx.load(tmp_path / "o.onnx").graph.node]
     assert names and all(re.match(r"(conv-batchnorm|hard-swish)/", name) for name in names), names

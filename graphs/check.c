@@ -283,7 +283,9 @@ static void take_up(const Sampled *s, const Difference each[], Difference *sum, 
     }
 }
 
-static Tolerance run_tolerance(const Sampled *s, DType t) { return tolerance_of(s->o->class, t); }
+static Tolerance run_tolerance(const Sampled *s, DType t) {
+    return classes_tolerance(s->o->classes, t);
+}
 
 /* By the executor: where they differ, roundings of inputs and constants and, in small graphs, of
    every node say how well the result is determined at all. */
@@ -311,7 +313,7 @@ static Tolerance double_tolerance(const Sampled *s, DType t) {
 static void compare_definitions(Sampled *s, Difference *sum) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     OracleNoise a = {0}, b = {0};
-    const bool all = s->o->rounds;
+    const bool all = s->o->classes & CLASS_ROUNDS;
     s->rounded = false;
     a.rounded = rounded_nodes(s, s->a, s->b, all, &a.nrounded, &s->rounded);
     b.rounded = rounded_nodes(s, s->b, s->a, all, &b.nrounded, &s->rounded);
@@ -328,8 +330,9 @@ static void compare_definitions(Sampled *s, Difference *sum) {
 /* Loose: kernels are on trial here, not rules. */
 static Tolerance kernel_tolerance(const Sampled *s, DType t) {
     (void)s;
-    return dtype_class(t) == 'F' ? (Tolerance){fmax(tolerance_of("rounds", t).rtol, 1e-2), 1e-6}
-                                 : (Tolerance){INFINITY, INFINITY};
+    return dtype_class(t) == 'F'
+               ? (Tolerance){fmax(classes_tolerance(CLASS_ROUNDS, t).rtol, 1e-2), 1e-6}
+               : (Tolerance){INFINITY, INFINITY};
 }
 
 /* Operators without a definition (a sort, Unique, ..) run by one kernel in both, and may turn what

@@ -13,11 +13,10 @@
 
 enum { ELEMENTS = 1 << 22 }; /* of a constant that is looked at */
 
-bool run_check_rules(Run *r, const Derivation *d, const char *class) {
+bool run_check_rules(Run *r, const Derivation *d) {
     const CheckOptions o = {.samples = r->o->check,
                             .seed = r->o->seed,
-                            .class = class,
-                            .rounds = d->classes & CLASS_ROUNDS,
+                            .classes = d->classes,
                             .given = run_given_data,
                             .given_user = r};
     const Difference *x;

@@ -81,8 +81,8 @@ static void compare(const Half h[2], double *const moved[], Difference *d) {
             *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k, .a = 1};
         else
             tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n,
-                            tolerance_of(h[0].o->check.class, t->dtype), moved ? moved[k] : NULL, k,
-                            d);
+                            classes_tolerance(h[0].o->check.classes, t->dtype),
+                            moved ? moved[k] : NULL, k, d);
 }
 
 /* The original once more with other roundings. False: it then takes another way (a branch, a size),

@@ -198,14 +198,14 @@ static bool check(Run *r, Derivation *d) {
         return true;
     }
     TrialResult verdict = TRIAL_FAILED;
-    if (run_check_constants(r, d) && run_check_rules(r, d, trial_class(d))) {
+    if (run_check_constants(r, d) && run_check_rules(r, d)) {
         Trial *t = trial_open(r, d);
         verdict = t ? trial_check(t) : TRIAL_FAILED;
         trial_close(t);
     }
     if (verdict == TRIAL_IMPOSSIBLE) give_up(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
-        run_reproduce(r, d, trial_class(d));
+        run_reproduce(r, d);
     return verdict != TRIAL_FAILED;
 }
 

@@ -271,16 +271,13 @@ static bool write_all(Pairs *p, const Error *found) {
                       p->r->error);
 }
 
-void run_reproduce(Run *r, const Derivation *d, const char *class) {
+void run_reproduce(Run *r, const Derivation *d) {
     Error found = *r->error;
     OpenDevice *open = ARENA_NEW(r->arena, OpenDevice, 1);
     Arena *a = r->arena;
     Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->sizes, .computed_on = -1};
-    p.options = (CheckOptions){.seed = r->o->seed,
-                               .class = class,
-                               .rounds = d->classes & CLASS_ROUNDS,
-                               .given = region_data,
-                               .given_user = &p};
+    p.options = (CheckOptions){
+        .seed = r->o->seed, .classes = d->classes, .given = region_data, .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);

@@ -44,15 +44,6 @@ struct Trial {
     int ncompared, *index; /* by compared output: which of the graph's it is */
 };
 
-/* The loosest class decides. */
-static const char *class_of(unsigned classes) {
-    if (classes & CLASSES_OFF) return "drops";
-    if (classes & CLASS_DIVIDES) return "exp";
-    return classes & CLASS_ROUNDS         ? "rounds"
-           : classes & CLASS_REASSOCIATES ? "reassociates"
-                                          : "exact";
-}
-
 /* ---- reading both */
 
 static StringList texts(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
@@ -380,8 +371,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     c->options = (CheckOptions){.samples = r->o->check,
                                 .extreme = true,
                                 .seed = r->o->seed,
-                                .class = trial_class(d),
-                                .rounds = d->classes & CLASS_ROUNDS,
+                                .classes = d->classes,
                                 .given = run_given_data,
                                 .given_user = r};
     if (open_original(c) && open_result(c, d)) {
@@ -401,8 +391,6 @@ void trial_close(Trial *c) {
     model_close(c->side[1].model);
     world_free(c->w);
 }
-
-const char *trial_class(const Derivation *d) { return class_of(d->classes); }
 
 bool trial_runs(Trial *c) {
     Error ignored = {0};
@@ -447,7 +435,7 @@ bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double pr
    overflows elsewhere, or hides that the original does. That shows where one of them is not finite,
    or in what was made of it. */
 static const char *extreme_differs(Trial *c, const CheckResult *r) {
-    const bool drops = !strcmp(c->options.class, "drops");
+    const bool drops = (c->options.classes & CLASSES_OFF) != 0;
     const Difference *x = r->range.first >= 0 && !drops ? &r->range : &r->extreme;
     if (x->first < 0) return NULL;
     return arena_format(c->arena,

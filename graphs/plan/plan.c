@@ -45,7 +45,7 @@ static bool cannot(PlanBuild *b, ErrorKind kind, const char *reason) {
 
 /* ---- schedule */
 
-static bool is_composite(const Op *op) { return op->expand && !op->define && !op->lower; }
+static bool must_expand(const Op *op) { return op->expand && !op->define && !op->lower; }
 
 /* Arrays by value grow when an expansion makes new nodes. */
 static void reach_values(Lowering *l) {
@@ -83,7 +83,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
         Node n = node_get(l->b.w, live.v[k]);
         l->b.at = origin ? origin : n.out;
         if (l->index[n.out] || l->same[n.out]) continue;
-        if (!is_composite(n.op)) {
+        if (!must_expand(n.op)) {
             add_task(l, n.out, l->b.at);
             continue;
         }

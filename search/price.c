@@ -68,7 +68,6 @@ static bool open_part(Part *p, const Pricing *x, int place, const char **why) {
     *p = (Part){.run = *x->r, .mark = world_mark(x->r->w)};
     r->error = &p->error;
     r->arena = arena_new(x->r->escape, 0);
-    r->growth = INT64_MAX / 2;
     bool *core = ARENA_NEW(r->arena, bool, model_stats(x->r->model).nodes);
     for (int k = 0; k < at->n; k++) core[at->node[k]] = true;
     *why = NULL;

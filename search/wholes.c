@@ -91,13 +91,14 @@ bool wholes_make(CommandSearch *s, Candidate c, int *index) {
 
 /* ---- times */
 
-static const char *time_key(CommandSearch *s, const Candidate *c) {
-    return arena_format(s->r->arena, "%s %s", s->r->digest, c->digest);
+/* A confirming time stands beside the first one, which --frozen needs to choose the same again. */
+static const char *time_key(CommandSearch *s, const Candidate *c, bool again) {
+    return arena_format(s->r->arena, "%s %s%s", s->r->digest, c->digest, again ? " again" : "");
 }
 
-static bool look_up(CommandSearch *s, Candidate *c) {
+static bool look_up(CommandSearch *s, Candidate *c, bool again) {
     double seconds;
-    if (!costdb_get(s->r->db, "target", s->device, time_key(s, c), &seconds)) return false;
+    if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, again), &seconds)) return false;
     if (c == s->v) s->base = seconds;
     c->ratio = s->base > 0 ? seconds / s->base : -1;
     return c->ratio > 0;
@@ -105,9 +106,9 @@ static bool look_up(CommandSearch *s, Candidate *c) {
 
 /* A time that was measured again takes the place of the former one, also of a better one. */
 static bool remember(CommandSearch *s, const Candidate *c, bool again) {
-    if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c), s->r->error))
+    if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
         return false;
-    return costdb_put(s->r->db, "target", s->device, time_key(s, c), c->ratio * s->base,
+    return costdb_put(s->r->db, "target", s->device, time_key(s, c, again), c->ratio * s->base,
                       s->r->error);
 }
 
@@ -176,14 +177,17 @@ bool wholes_measure(CommandSearch *s, int n, const int list[], bool again) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
     int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
     t[0].path = s->v[0].path;
-    look_up(s, &s->v[0]);
+    look_up(s, &s->v[0], false);
     for (int k = 0; k < n; k++) {
         Candidate *c = &s->v[list[k]];
-        bool known = list[k] == 0 || look_up(s, c) || (c->ratio >= 0 && !again);
+        const bool confirm = again && list[k], frozen = s->r->o->frozen;
         if (listed(k, list, list[k])) continue;
-        if (known && !(again && list[k] && !s->r->o->frozen)) continue;
-        if (s->r->o->frozen) {
-            if (!estimate(s, c)) return false;
+        if (confirm ? frozen && look_up(s, c, true)
+                    : list[k] == 0 || look_up(s, c, false) || c->ratio >= 0)
+            continue;
+        if (frozen) {
+            /* What was not timed beside an original that was is no candidate. */
+            if (s->base <= 0 && !estimate(s, c)) return false;
             continue;
         }
         which[m] = list[k];
@@ -220,7 +224,7 @@ static bool write_original(CommandSearch *s) {
 
 static bool time_original(CommandSearch *s) {
     Timing t = {.path = s->v[0].path};
-    if (look_up(s, &s->v[0]) || s->r->o->frozen) return true;
+    if (look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
     if (!start_process(s, &s->whole) || !time_batch(s, 1, &t)) return false;
     s->base = t.seconds;
     return remember(s, &s->v[0], false);

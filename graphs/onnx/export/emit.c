@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fixed(Draft *d, int attr, const char *text) {
+static bool export_fixed(Draft *d, int attr, const char *text) {
     const AttrDef *def = &d->node.op->attrs[attr];
     Attr want;
     Error e = {0};
@@ -29,7 +29,7 @@ static bool in_capitals(Draft *d) {
     return true;
 }
 
-static bool one_item(Draft *d, char *text) {
+static bool export_item(Draft *d, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) {
         *same = 0;
@@ -48,7 +48,7 @@ static bool one_item(Draft *d, char *text) {
     if (attr < 0) return draft_fail(d, "an attribute that the operator has not");
     char *last = &theirs[strlen(theirs) - 1];
     if (*last == '^') return *last = 0, draft_put(d, theirs, attr) && in_capitals(d);
-    if (*last == '!') return *last = 0, fixed(d, attr, theirs);
+    if (*last == '!') return *last = 0, export_fixed(d, attr, theirs);
     if (bar) *bar = 0;
     return strncmp(theirs, "input:", 6) == 0
                ? draft_input(d, attr, atoi(theirs + 6), strchr(theirs, '[') != NULL)
@@ -98,7 +98,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
             size_t n = strcspn(at, " ");
             char *item = arena_string(d->w->arena, at, n);
             bool later = strchr(item, ':') && !strchr(item, '=');
-            if (later == (pass == 1) && !one_item(d, item)) return false;
+            if (later == (pass == 1) && !export_item(d, item)) return false;
             at += n;
         }
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),

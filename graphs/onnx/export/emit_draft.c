@@ -27,7 +27,7 @@ EmitAttr *draft_new(Draft *d, const char *name, int kind) {
     return t;
 }
 
-static bool numbers(Draft *d, PolyList list, int64_t **out) {
+static bool constant_numbers(Draft *d, PolyList list, int64_t **out) {
     *out = ARENA_NEW(d->w->arena, int64_t, list.n);
     for (int k = 0; k < list.n; k++)
         if (!poly_constant(d->w, list.v[k], &(*out)[k]))
@@ -37,7 +37,7 @@ static bool numbers(Draft *d, PolyList list, int64_t **out) {
 
 bool draft_ints(Draft *d, const char *name, PolyList list) {
     int64_t *v;
-    if (!numbers(d, list, &v)) return false;
+    if (!constant_numbers(d, list, &v)) return false;
     EmitAttr *t = draft_new(d, name, 7);
     t->n = list.n, t->ints = v;
     return true;
@@ -91,7 +91,7 @@ static Value size_far(Draft *d, Poly size) {
     return 0;
 }
 
-static Value join(World *w, const Op *op, Value a, Value b) {
+static Value binary_node(World *w, const Op *op, Value a, Value b) {
     return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0})
                   : 0;
 }
@@ -107,18 +107,19 @@ static Value composed_value(Draft *d, Poly p, int depth) {
     if (s) {
         SymbolDef def = symbol_def(w, s);
         if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
-        return join(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
-                    size_value(d, def.arg[0], depth + 1), size_value(d, def.arg[1], depth + 1));
+        return binary_node(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
+                           size_value(d, def.arg[0], depth + 1),
+                           size_value(d, def.arg[1], depth + 1));
     }
     Monomial m;
     for (PolyScan scan = poly_scan(w, p); poly_next(&scan, &m);) {
         Value term = int_tensor(w, 1, 1, &m.coefficient);
         for (uint32_t k = 0; k < m.degree; k++) {
             Value factor = size_value(d, poly_symbol(w, m.symbol[k]), depth + 1);
-            term = k || m.coefficient != 1 ? join(w, &op_mul, term, factor) : factor;
+            term = k || m.coefficient != 1 ? binary_node(w, &op_mul, term, factor) : factor;
         }
         if (!term) return 0;
-        sum = sum ? join(w, &op_add, sum, term) : term;
+        sum = sum ? binary_node(w, &op_add, sum, term) : term;
     }
     return sum;
 }

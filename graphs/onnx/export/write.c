@@ -47,12 +47,12 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
 
 static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
 
-static bool unchanged(const Model *m, const ModelWrite *x) {
+static bool is_unchanged(const Model *m, const ModelWrite *x) {
     if (x->regenerate || x->graph->nout != m->graph.nout) return false;
     return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
 }
 
-static Slice field(Wire w, uint32_t number) {
+static Slice message_field(Wire w, uint32_t number) {
     Slice out = {0};
     for (Field f; wire_next(&w, &f);)
         if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
@@ -62,13 +62,13 @@ static Slice field(Wire w, uint32_t number) {
 /* The name that an entry of the graph's lists speaks of; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
-    Slice text = f->number == GRAPH_INITIALIZER ? field(w, 8)
-                 : f->number == GRAPH_SPARSE    ? field(wire_inner(&w, field(w, 1)), 8)
-                                                : field(w, 1);
+    Slice text = f->number == GRAPH_INITIALIZER ? message_field(w, 8)
+                 : f->number == GRAPH_SPARSE ? message_field(wire_inner(&w, message_field(w, 1)), 8)
+                                             : message_field(w, 1);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
-static bool stays(Model *m, const Replay *r, const Field *f) {
+static bool entry_stays(Model *m, const Replay *r, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
     if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE)
@@ -77,7 +77,7 @@ static bool stays(Model *m, const Replay *r, const Field *f) {
     return id && id < r->nname && r->carried[id];
 }
 
-static const int64_t *sizes(World *w, Arena *a, const Type *t) {
+static const int64_t *constant_sizes(World *w, Arena *a, const Type *t) {
     int64_t *v = ARENA_NEW(a, int64_t, t->dim.n);
     for (int k = 0; k < t->dim.n; k++) poly_constant(w, t->dim.v[k], &v[k]);
     return v;
@@ -92,7 +92,7 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     poly_constant(m->w, type_count(m->w, &type), &count);
     size_t n = tensor_size(type.dtype, count);
     Pieces message = pieces_new(a);
-    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), NULL, n);
+    tensor_put(&t, m->name[name].text, &type, constant_sizes(m->w, a, &type), NULL, n);
     if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
     else tensor_put_length(&t, n);
     pieces_add(&message, t.data, t.size);
@@ -128,7 +128,8 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
 /* IR versions below 4 want every initializer among the inputs too. */
 static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
     Text info = text_new(a);
-    value_info_put(a, &info, m->name[name].text, type->dtype, type->dim.n, sizes(m->w, a, type));
+    value_info_put(a, &info, m->name[name].text, type->dtype, type->dim.n,
+                   constant_sizes(m->w, a, type));
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
@@ -143,7 +144,7 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
             for (int k = 0; k < r->nnode && !nodes; k++)
                 wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
             nodes = true;
-        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
+        } else if ((!listed || entry_stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
             pieces_add(out, f.whole.at, f.whole.n);
     }
     for (int k = 0; k < r->nconstant; k++)
@@ -171,7 +172,7 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
 static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                       Error *e) {
     *file = pieces_new(a);
-    if (unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
+    if (is_unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
     Model before = *m;
     uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
     bool good = changed_pieces(m, x, store, a, file, e);
@@ -206,7 +207,7 @@ static bool copy_beside(Model *m, const Pieces *file, const char *path, const St
 }
 
 /* Is there a file that holds just this? */
-static bool holds(const char *path, const Pieces *p) {
+static bool file_holds(const char *path, const Pieces *p) {
     Error ignored = {0};
     Slice file;
     size_t at = 0;
@@ -235,7 +236,7 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
         s->pieces = pieces_new(a);
         if (!pieces_of(m, x, s, a, file, e)) return false;
         s->fresh = s->pieces.n && access(s->path, F_OK) != 0;
-        if (!s->pieces.n || s->fresh || holds(s->path, &s->pieces)) return true;
+        if (!s->pieces.n || s->fresh || file_holds(s->path, &s->pieces)) return true;
     }
 }
 

@@ -4,7 +4,7 @@
 #include "graphs/onnx/file/index.h"
 #include <string.h>
 
-static void push(Arena *a, SliceList *list, Slice s) {
+static void list_push(Arena *a, SliceList *list, Slice s) {
     ARENA_GROW(a, list->v, list->room, list->n + 1);
     list->v[list->n++] = s;
 }
@@ -22,7 +22,7 @@ bool index_graph(Arena *a, Wire *w, int depth, GraphIndex *g) {
     if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs nest too deep");
     for (Field f; wire_next(w, &f);) {
         SliceList *list = list_of(g, f.number);
-        if (list && wire_want(w, &f, WIRE_BYTES)) push(a, list, f.bytes);
+        if (list && wire_want(w, &f, WIRE_BYTES)) list_push(a, list, f.bytes);
         if (f.number == 2 && wire_want(w, &f, WIRE_BYTES)) g->name = f.bytes;
     }
     return !w->failed;
@@ -44,9 +44,9 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
     SliceList opsets = {0};
     for (Field f; wire_next(&w, &f);) {
         if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) x->ir_version = (int64_t)f.value;
-        if (f.number == 8 && wire_want(&w, &f, WIRE_BYTES)) push(a, &opsets, f.bytes);
-        if (f.number == 20 && wire_want(&w, &f, WIRE_BYTES)) push(a, &x->training, f.bytes);
-        if (f.number == 25 && wire_want(&w, &f, WIRE_BYTES)) push(a, &x->function, f.bytes);
+        if (f.number == 8 && wire_want(&w, &f, WIRE_BYTES)) list_push(a, &opsets, f.bytes);
+        if (f.number == 20 && wire_want(&w, &f, WIRE_BYTES)) list_push(a, &x->training, f.bytes);
+        if (f.number == 25 && wire_want(&w, &f, WIRE_BYTES)) list_push(a, &x->function, f.bytes);
         if (f.number != 7 || !wire_want(&w, &f, WIRE_BYTES)) continue;
         if (x->graph.at) return wire_fail(&w, f.whole.at, "a second graph");
         x->graph = f.bytes;
@@ -70,7 +70,7 @@ static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
         if ((f.number == 1 || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
         if (f.number == 1) out->name = f.bytes;
         if (f.number == 5) out->tensor = f.bytes;
-        if (f.number == 6 || f.number == 11) push(a, &out->graph, f.bytes);
+        if (f.number == 6 || f.number == 11) list_push(a, &out->graph, f.bytes);
         if (f.number == 20 && wire_want(&w, &f, WIRE_VARINT)) out->type = f.value;
     }
     return !w.failed;
@@ -82,11 +82,11 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
     for (Field f; wire_next(w, &f);) {
         if (!((f.number >= 1 && f.number <= 5) || f.number == 7)) continue;
         if (!wire_want(w, &f, WIRE_BYTES)) return false;
-        if (f.number == 1) push(a, &in, f.bytes);
-        if (f.number == 2) push(a, &out, f.bytes);
+        if (f.number == 1) list_push(a, &in, f.bytes);
+        if (f.number == 2) list_push(a, &out, f.bytes);
         if (f.number == 3) x->name = f.bytes;
         if (f.number == 4) x->type = f.bytes;
-        if (f.number == 5) push(a, &attr, f.bytes);
+        if (f.number == 5) list_push(a, &attr, f.bytes);
         if (f.number == 7) x->domain = f.bytes;
     }
     if (slice_is(x->domain, "ai.onnx")) x->domain = (Slice){0};

@@ -104,7 +104,7 @@ static bool look_up(CommandSearch *s, Candidate *c, bool again) {
     return c->ratio > 0;
 }
 
-/* A time that was measured again takes the place of the former one, also of a better one. */
+/* A confirming time takes the place of the former one, also of a better one. */
 static bool remember(CommandSearch *s, const Candidate *c, bool again) {
     if (again && !costdb_forget(s->r->db, "target", s->device, time_key(s, c, again), s->r->error))
         return false;

@@ -88,7 +88,7 @@ static TreeScope scope_new(Import *m, const Node *node, Value v) {
 }
 static Poly placed(TreeScope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
-    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size leaves 64 bits");
+    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size exceeds 64 bits");
     return r;
 }
 static Dom condition(TreeScope *s, const Cond *c) {
@@ -196,7 +196,7 @@ static Poly read_factor(Prover *p, const AtomInfo *a, bool truth) {
     if (a->kind == AT_SIZE) return poly_symbol(p->w, a->word);
     if (a->kind == AT_VALUE) return a->index[0];
     if (a->kind != AT_INPUT)
-        prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+        prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
     Poly x = poly_read(p->w, a->word, a->index, a->nindex);
     return truth ? poly_place(p->w, x, poly_int(p->w, 2)) : x;
 }
@@ -216,7 +216,7 @@ static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
                     poly_mul(p->w, product, read_factor(p, atom_info(p, t->factor[j].atom), truth));
         }
         if (!whole)
-            prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+            prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
         sum = poly_add(p->w, sum, product);
     }
     return sum;
@@ -410,12 +410,12 @@ static bool opaque(Import *m, Value v, Nf *form) {
 static Ex definition(Import *m, Value v, const Node *node) {
     Ex e = sig_define(m->p->w, node->sig, value_port(m->p->w, v));
     if (!e)
-        prover_fail(
-            m->p, arena_format(m->p->arena, "operator %s has no definition here", node->op->name));
+        prover_fail(m->p,
+                    arena_format(m->p->arena, "operator %s has no definition", node->op->name));
     return e;
 }
 Nf import_value(Import *m, Value v) {
-    if (!v || v >= m->room) prover_fail(m->p, "an input is left out");
+    if (!v || v >= m->room) prover_fail(m->p, "an input is missing");
     if (m->done[v]) return m->form[v];
     Nf form;
     if (!opaque(m, v, &form)) {

@@ -159,7 +159,7 @@ def test_a_pipe_is_not_waited_for(folder):
         ([("Relu", ["x"], ["x"])], "'x' is defined twice"),
         ([("Relu", ["a"], ["a"])], "'a'"),
         ([("Add", ["x", "missing"], ["a"])], "'missing'"),
-        ([("", ["x"], ["a"])], "without operator"),
+        ([("", ["x"], ["a"])], "without an operator"),
     ],
 )
 def test_wrong_structure_is_named(tmp_path, nodes, want):

@@ -128,7 +128,9 @@ def test_worker_killed(tmp_path, whole):
         == [x for x in whole if x[1] not in [y[1] for y in lost]]
     )
     assert all(
-        "its worker ended" in x["why"] for x in json.load(open(path)) if x["verdict"] == "unknown"
+        "its worker process died" in x["why"]
+        for x in json.load(open(path))
+        if x["verdict"] == "unknown"
     )
     if lost:
         assert resumed(path, whole) == len(whole) - len(lost)

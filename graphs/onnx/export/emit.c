@@ -17,7 +17,7 @@ static bool fixed(Draft *d, int attr, const char *text) {
     bool ok = list ? attr_default(d->w, def, x ? x->dim.n : 0, &want)
                    : attr_parse(d->w, &scan, def, &want);
     return (ok && attr_equal(def, &want, &d->attr[attr])) ||
-           draft_fail(d, "a value that this version of the operator has not");
+           draft_fail(d, "an attribute value that this version of the operator does not have");
 }
 
 /* The word that was put last. */
@@ -45,7 +45,7 @@ static bool one_item(Draft *d, char *text) {
     if (equal) *equal = 0;
     int attr = draft_attr(d, text);
     char *theirs = equal ? equal + 1 : text, *bar = strchr(theirs, '|');
-    if (attr < 0) return draft_fail(d, "an attribute that the operator has not");
+    if (attr < 0) return draft_fail(d, "an attribute that the operator does not have");
     char *last = &theirs[strlen(theirs) - 1];
     if (*last == '^') return *last = 0, draft_put(d, theirs, attr) && in_capitals(d);
     if (*last == '!') return *last = 0, fixed(d, attr, theirs);

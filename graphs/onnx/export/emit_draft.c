@@ -31,7 +31,8 @@ static bool numbers(Draft *d, PolyList list, int64_t **out) {
     *out = ARENA_NEW(d->w->arena, int64_t, list.n);
     for (int k = 0; k < list.n; k++)
         if (!poly_constant(d->w, list.v[k], &(*out)[k]))
-            return draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
+            return draft_fail(
+                d, "a number that depends on sizes where ONNX needs a constant attribute");
     return true;
 }
 
@@ -145,7 +146,7 @@ static Value list_value(Draft *d, PolyList list) {
     Value *part = ARENA_NEW(d->w->arena, Value, list.n);
     for (int k = 0; k < list.n; k++)
         if (!(part[k] = size_value(d, list.v[k], 0)))
-            return draft_fail(d, "a size that nothing in the model shows"), 0;
+            return draft_fail(d, "a size that no value in the model has"), 0;
     Poly zero = poly_int(d->w, 0);
     return list.n == 1 ? part[0]
                        : node_call(d->w, &op_concat, list.n, part, "axis", (PolyList){1, &zero},
@@ -170,7 +171,7 @@ bool draft_real_slot(Draft *d, int place, int attr) {
     if (attr_default(d->w, def, x ? x->dim.n : 0, &init) && init.real == d->attr[attr].real)
         return draft_slot(d, place, 0);
     if (!x || !ex_number(d->w, d->attr[attr].real, &value))
-        return draft_fail(d, "a number that is a variable");
+        return draft_fail(d, "a number that is a symbolic variable");
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_real(x->dtype, bytes, 0, value);
     Type type = {.dtype = x->dtype, .known = true};
@@ -199,11 +200,12 @@ bool draft_put(Draft *d, const char *name, int attr) {
     if (def->kind == A_INT)
         return poly_constant(d->w, a->ints.v[0], &i)
                    ? draft_int(d, name, i)
-                   : draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
+                   : draft_fail(
+                         d, "a number that depends on sizes where ONNX needs a constant attribute");
     if (def->kind == A_ENUM) return put_word(d, name, def, a->word);
     if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
-        return draft_fail(d, "a number that is a variable");
+        return draft_fail(d, "a number that is a symbolic variable");
     draft_new(d, name, 1)->f = (float)real;
     return true;
 }
@@ -214,7 +216,7 @@ bool draft_input(Draft *d, int attr, int place, bool list) {
     int64_t i;
     if (kind == A_REAL) return draft_real_slot(d, place, attr);
     if (kind == A_INTS) return draft_list_slot(d, place, a->ints);
-    if (kind != A_INT) return draft_fail(d, "an attribute that is no list");
+    if (kind != A_INT) return draft_fail(d, "an attribute that is not a list of integers");
     if (poly_constant(d->w, a->ints.v[0], &i))
         return draft_slot(d, place, int_tensor(d->w, list, 1, &i));
     return draft_fail(d, "a number that depends on sizes");

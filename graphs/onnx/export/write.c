@@ -306,8 +306,8 @@ bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
     bool ok = into ? make_store(m, x, path, into, &file, a, e) : pieces_of(m, x, NULL, a, &file, e);
     if (ok && file.size > INT32_MAX)
         ok = error_set(e, E_LIMIT, path,
-                       "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data "
-                       "keeps weights outside",
+                       "%zu bytes, but a protobuf message has at most 2 GiB; keep the weights in a "
+                       "separate file with --save-as-external-data",
                        file.size);
     ok = ok && copy_beside(m, &file, path, into, a, e);
     ok = ok && (into ? write_both(m, path, into, &file, a, e)
@@ -329,6 +329,8 @@ bool model_writable(Model *m, const ModelWrite *x, const char **why) {
 bool model_exportable(Model *m, const Op *op, const char **why) {
     bool ok = emit_possible(m, op) || op->expand || op == &op_constant || op == &op_input ||
               op == &op_opaque;
-    *why = ok ? NULL : "the model's operator set has neither the operator nor its definition";
+    *why = ok ? NULL
+              : "the model's operator set lacks both this operator and the operators of its "
+                "definition";
     return ok;
 }

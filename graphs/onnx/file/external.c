@@ -66,7 +66,7 @@ static bool walk_tensor(const ExternalWalk *c, Wire w) {
 static bool walk_message(const ExternalWalk *c, Wire w, Message in, int depth) {
     Wire start = w;
     if (in == M_TENSOR) return walk_tensor(c, w);
-    if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages nest too deep");
+    if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages are nested too deeply");
     for (Field f; wire_next(&w, &f);)
         for (size_t k = 0; k < sizeof holds / sizeof *holds && f.kind == WIRE_BYTES; k++)
             if (holds[k].in == in && holds[k].number == f.number &&
@@ -131,10 +131,11 @@ bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Er
         return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
     if (!t->length.n) length = want;
     if (length != want)
-        return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu",
-                         length, want);
+        return error_set(e, E_INVALID, place,
+                         "external data has %zu bytes, but the tensor's sizes require %zu", length,
+                         want);
     if (offset > file.n || length > file.n - offset)
-        return error_set(e, E_INVALID, place, "external data ends behind its file");
+        return error_set(e, E_INVALID, place, "external data extends beyond the end of its file");
     *out = (Slice){length ? file.at + offset : m->x.bytes.at, length};
     return true;
 }
@@ -205,7 +206,9 @@ static bool copy_one(void *user, const char *location) {
     bool same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
     file_unmap(old);
     return same || error_set(c->e, E_ENVIRONMENT, to,
-                             "is there already, and is not the external data of %s", c->m->path);
+                             "this file exists already and differs from the external data of %s; "
+                             "move it away or write the result to another folder",
+                             c->m->path);
 }
 
 bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {

@@ -19,7 +19,7 @@ static SliceList *list_of(GraphIndex *g, uint32_t number) {
 
 bool index_graph(Arena *a, Wire *w, int depth, GraphIndex *g) {
     *g = (GraphIndex){0};
-    if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs nest too deep");
+    if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs are nested too deeply");
     for (Field f; wire_next(w, &f);) {
         SliceList *list = list_of(g, f.number);
         if (list && wire_want(w, &f, WIRE_BYTES)) push(a, list, f.bytes);
@@ -53,7 +53,8 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
     }
     if (w.failed) return false;
     if (!x->graph.at)
-        return error_set(e, E_INVALID, place, "no graph in it: not an ONNX model, or truncated");
+        return error_set(e, E_INVALID, place,
+                         "no graph found: not an ONNX model, or a truncated one");
     x->opset = ARENA_NEW(a, Opset, opsets.n);
     for (x->nopset = 0; x->nopset < opsets.n; x->nopset++)
         if (!index_opset(wire_inner(&w, opsets.v[x->nopset]), &x->opset[x->nopset])) return false;

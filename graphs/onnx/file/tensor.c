@@ -44,14 +44,15 @@ static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
     if (s->kind == WIRE_VARINT) {
         for (int shift = 0;; shift += 7, n++) {
             if (n == s->packed.n || shift > 63)
-                return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+                return wire_fail(w, s->packed.at,
+                                 "a packed list that ends in the middle of a number");
             *out |= (uint64_t)(s->packed.at[n] & 127) << shift;
             if (!(s->packed.at[n] & 128)) break;
         }
         n++;
     } else {
         if (s->packed.n < width)
-            return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+            return wire_fail(w, s->packed.at, "a packed list that ends in the middle of a number");
         for (; n < width; n++) *out |= (uint64_t)s->packed.at[n] << (8 * n);
     }
     s->packed.at += n, s->packed.n -= n;
@@ -69,7 +70,7 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
         ((int64_t *)(uintptr_t)t->dims)[t->rank] = (int64_t)v;
         if ((int64_t)v < 0) return wire_fail(w, f->whole.at, "a tensor with a negative size");
         if (__builtin_mul_overflow(t->count, (int64_t)v, &t->count) || t->count > INT64_MAX / 16)
-            return wire_fail(w, f->whole.at, "a tensor of absurd size");
+            return wire_fail(w, f->whole.at, "a tensor that is too large");
     }
     return !w->failed;
 }
@@ -101,12 +102,11 @@ bool tensor_read(Arena *a, Wire w, Tensor *t) {
             return false;
         if (f.number == T_LOCATION && wire_want(&w, &f, WIRE_VARINT)) external = f.value == 1;
         if (f.number == T_SEGMENT)
-            return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer has");
+            return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer supports");
     }
     t->bad_type = t->dtype == DT_NONE;
     if (external && !t->location.at)
-        return wire_fail(&start, start.rest.at,
-                         "a tensor with external data but without its location");
+        return wire_fail(&start, start.rest.at, "a tensor with external data but no location");
     if (!external) t->location = (Slice){0};
     return !w.failed;
 }
@@ -143,25 +143,25 @@ bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
         *out = (Slice){t->raw.at ? t->raw.at : t->message.at, t->raw.n};
         return t->raw.n == want ||
                wire_fail(&w, t->message.at,
-                         "a tensor whose raw_data has another length than its sizes say");
+                         "a tensor whose raw_data does not have the length that its sizes require");
     }
     if (!field_of(t->dtype, &number, &kind, &width))
-        return wire_fail(&w, t->message.at, "a tensor without numbers");
+        return wire_fail(&w, t->message.at, "a tensor without data");
     if (want / width > 16 * t->message.n + 16)
-        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
     unsigned char *bytes = arena_alloc_raw(a, want);
     for (Field f; wire_next(&w, &f);) {
         if (f.number != number) continue;
         Numbers s = numbers_of(&f, kind);
         for (uint64_t v; number_next(&w, &s, &v); have += width) {
             if (have + width > want)
-                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes say");
+                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes require");
             for (size_t i = 0; i < width; i++) bytes[have + i] = (unsigned char)(v >> (8 * i));
         }
     }
     *out = (Slice){bytes, want};
     if (!w.failed && have != want)
-        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
     return !w.failed;
 }
 

@@ -107,7 +107,7 @@ static bool make_constant(Import *s, Value out[]) {
         out[0] = small_constant(m, DT_FLOAT, 0, 1, &t.f);
     else if (onnx_attr(s, "value_floats", &t) && t.kind == ONNX_ATTR_FLOATS)
         out[0] = small_constant(m, DT_FLOAT, 1, t.n, t.floats);
-    return out[0] || import_fail(s, "a constant that is no dense tensor of numbers");
+    return out[0] || import_fail(s, "a constant that is not a dense numeric tensor");
 }
 
 static bool understood(Import *s, Value out[]) {
@@ -115,7 +115,7 @@ static bool understood(Import *s, Value out[]) {
     bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64,
          control = false;
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
-    if (n->call) return import_fail(s, "a function of the model");
+    if (n->call) return import_fail(s, "a function defined by the model");
     if (control && control_import(s, out)) return true;
     if (control || !tables) return import_fail(s, "it is very large");
     if (!n->version)

@@ -123,7 +123,7 @@ static bool read_node(Model *m, int i, Error *e) {
     n->call = extras_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
-    if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without operator");
+    if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without an operator");
     for (int k = 0; k < n->x.nout; k++)
         if (!define(m, n->x.out[k], FROM_NODE, i, place, e, &n->out[k])) return false;
     for (int k = 0; k < n->x.nin; k++)
@@ -143,11 +143,12 @@ static bool usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
         return true;
     if (name->source == FROM_NODE)
         return error_set(e, E_INVALID, node_place(m, n),
-                         "it uses '%s', which node %d makes later: a cycle, or nodes out of order",
+                         "it uses '%s', which the later node %d computes: the nodes form a cycle "
+                         "or are out of order",
                          name->text, name->index);
     return error_set(
         e, E_INVALID, node_place(m, n),
-        "it uses '%s', which is neither an input nor an initializer nor made by a node",
+        "it uses '%s', which is neither an input nor an initializer nor the output of a node",
         name->text);
 }
 
@@ -211,7 +212,7 @@ static bool set_graph(Model *m, Error *e) {
             return error_set(
                 e, E_INVALID,
                 arena_format(a, "%s: output '%s'", m->path, id ? m->name[id].text : ""),
-                "nothing in the graph makes it");
+                "nothing in the graph computes it");
         out[i] = m->name[id].value;
     }
     m->graph.nout = nout, m->graph.out = out;
@@ -232,10 +233,10 @@ static void name_values(Model *m) {
 
 static bool model_read(Model *m, Error *e) {
     if (m->x.bytes.n > INT32_MAX)
-        return error_set(
-            e, E_LIMIT, m->path,
-            "%zu bytes, a protobuf message has at most 2 GiB: store the weights as external data",
-            m->x.bytes.n);
+        return error_set(e, E_LIMIT, m->path,
+                         "%zu bytes, but a protobuf message has at most 2 GiB; store the weights "
+                         "as external data",
+                         m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     /* Files of subgraphs come last: what is wrong in the graph is said first. */
     if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;

@@ -26,12 +26,11 @@ static const ProgramText program = {
     .name = "generate-rules",
     .usage = "generate-rules --ops FILE --size N [options]",
     .summary = "Finds candidate rules: pairs of small graphs that compute the same values.",
-    .more = "What it writes is not proved: verify-rules does that. The same seed gives the same "
-            "rules, in one process or many.\n\n"
-            "All pairs of up to two operators of a set, proved, and of these the proved ones:\n"
-            "  generate-rules --ops taso.set --size 2 -o candidates.rules\n"
-            "  verify-rules candidates.rules -o verdicts.rules\n"
-            "  compare-rules part verdicts.rules -o proved.rules",
+    .more = "The candidates are not proved; verify-rules does that. The same seed gives the same "
+            "rules, in one process or many.\n\nFinding the rules of up to two operators of a set, "
+            "verifying them, and keeping the proved ones:\n  generate-rules --ops taso.set --size "
+            "2 -o candidates.rules\n  verify-rules candidates.rules -o verdicts.rules\n  "
+            "compare-rules part verdicts.rules -o proved.rules",
 };
 
 static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {

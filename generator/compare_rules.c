@@ -25,20 +25,18 @@ typedef struct Main {
 static const ProgramText program = {
     .name = "compare-rules",
     .usage = "compare-rules derive RULES KNOWN.. | part VERDICTS | choose PROVED.. [options]",
-    .summary = "Compares rules with each other: which follow from others, which are proved, which "
-               "the search should use.",
+    .summary =
+        "Says which rules follow from others, which are proved, which the search should use.",
     .more =
-        "derive says of each rule of RULES (text, or TASO's file) whether the rules of the other "
-        "files give it, and which. Their verdicts are checked first.\n\n"
-        "part separates what verify-rules wrote into proved and not proved, and finds a basis: "
-        "proved rules that give the others.\n\n"
-        "choose writes the rules that have a side which is never more expensive. Those that it "
-        "turns round are to be proved again.\n\n"
-        "The proved rules among candidates, and a basis of them:\n"
-        "  verify-rules candidates.rules -o verdicts.rules\n"
-        "  compare-rules part verdicts.rules -o proved.rules --basis basis.rules\n"
-        "What search has no use for is left out:\n"
-        "  compare-rules choose proved.rules -o gains.rules --beside library.rules",
+        "derive says for each rule in RULES (text, or TASO's file) whether it follows from the "
+        "rules in the other files, and from which ones. The verdicts of the other files are "
+        "checked first.\n\npart splits the output of verify-rules into proved rules and the rest, "
+        "and finds a basis: proved rules from which the other proved rules follow.\n\nchoose "
+        "writes the rules that have a side which is never more expensive. Rules whose direction it "
+        "reverses must be proved again.\n\nKeeping the proved rules among candidates, and a basis "
+        "of them:\n  verify-rules candidates.rules -o verdicts.rules\n  compare-rules part "
+        "verdicts.rules -o proved.rules --basis basis.rules\nKeeping only the rules that help the "
+        "search:\n  compare-rules choose proved.rules -o gains.rules --beside library.rules",
 };
 
 static bool parse(Main *m, int argc, char **argv, StringList *words, Text *help) {

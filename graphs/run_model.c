@@ -54,11 +54,10 @@ static const ProgramText program = {
     .name = "run-model",
     .usage = "run-model MODEL.onnx [options]",
     .summary = "Runs an ONNX model on random or given inputs and prints a digest of each output.",
-    .more = "Where a node cannot be run, it is named with the reason, and the exit status is 3.\n\n"
-            "A model at given sizes, with the time and arithmetic of every step:\n"
-            "  run-model model.onnx --input-shape x:1,3,224,224 --profile\n"
-            "Inputs from files, outputs to files:\n"
-            "  run-model model.onnx --input x=image.npy --output-dir results",
+    .more = "If a node cannot be run, the program names it with the reason and exits with status "
+            "3.\n\nA model at given sizes, with the time and arithmetic of each step:\n  run-model "
+            "model.onnx --input-shape x:1,3,224,224 --profile\nInputs from files, outputs to "
+            "files:\n  run-model model.onnx --input x=image.npy --output-dir results",
 };
 
 static void option_table(RunOptions *o, OptionDef table[]) {
@@ -387,7 +386,7 @@ static void print_step(ModelRun *r, int k, double seconds, double total) {
     const PlanStep *s = &r->plan->step[k];
     const char *type = NULL, *name = model_node_name(r->model, s->node, &type);
     Text t = text_new(r->arena);
-    if (s->choice) text_add(&t, "way %d of ", s->choice);
+    if (s->choice) text_add(&t, "algorithm %d of ", s->choice);
     step_print(&s->step, &t);
     printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds,
            100 * seconds / total, 1e-9 * s->flops, seconds > 0 ? 1e-9 * s->flops / seconds : 0,

@@ -28,8 +28,7 @@ typedef struct Program {
 static const ProgramText program = {
     .name = "export-rules",
     .usage = "export-rules [FILE...] -o OUT --format F [options]",
-    .summary = "Exports proved rules in the format of another program. Without FILE: the rules "
-               "that optimize-model uses.",
+    .summary = "Exports proved rules (default: those that optimize-model uses) for other programs.",
     .more =
         "Only rules with a valid verdict are exported: proved, with the operator definitions of "
         "this program. Rules left out are counted on standard error with the reason; --strict "

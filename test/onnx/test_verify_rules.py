@@ -282,4 +282,4 @@ def test_explain(tmp_path):
     assert done.returncode == 0 and "unknown" in done.stdout
     done = run("--explain", "r3", rules)
     assert done.returncode == 2 and not done.stdout
-    assert "--explain: no rule of the files" in done.stderr and "r3" in done.stderr
+    assert "--explain: no rule in the given files" in done.stderr and "r3" in done.stderr

@@ -279,14 +279,14 @@ static Slice with_names(Player *p, const OnnxNode *n, const NameId in[], const N
     Wire w = wire_new(n->x.whole, p->m->x.bytes.at, p->m->path, p->e);
     int k[3] = {0};
     for (Field f; wire_next(&w, &f);) {
-        bool named = f.number == 1 || f.number == 2;
-        NameId was = !named          ? 0
-                     : f.number == 1 ? n->in[k[1]]
-                                     : n->out[k[2]],
-               is = !named          ? 0
-                    : f.number == 1 ? in[k[1]]
-                                    : out[k[2]];
-        if (f.number == 3 && name) wire_put_bytes(&t, 3, name, strlen(name));
+        bool named = f.number == NODE_INPUT || f.number == NODE_OUTPUT;
+        NameId was = !named                   ? 0
+                     : f.number == NODE_INPUT ? n->in[k[1]]
+                                              : n->out[k[2]],
+               is = !named                   ? 0
+                    : f.number == NODE_INPUT ? in[k[1]]
+                                             : out[k[2]];
+        if (f.number == NODE_NAME && name) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
         else if (was == is) text_bytes(&t, (const char *)f.whole.at, f.whole.n);
         else wire_put_bytes(&t, f.number, p->m->name[is].text, strlen(p->m->name[is].text));
         if (named) k[f.number]++;

@@ -15,10 +15,10 @@ static void strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
 Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[],
                  const char *name, const char *doc) {
     Text t = text_new(a);
-    for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, 1, in[k], strlen(in[k]));
-    for (int k = 0; k < e->nout; k++) wire_put_bytes(&t, 2, out[k], strlen(out[k]));
-    wire_put_bytes(&t, 3, name, strlen(name));
-    wire_put_bytes(&t, 4, e->type, strlen(e->type));
+    for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, NODE_INPUT, in[k], strlen(in[k]));
+    for (int k = 0; k < e->nout; k++) wire_put_bytes(&t, NODE_OUTPUT, out[k], strlen(out[k]));
+    wire_put_bytes(&t, NODE_NAME, name, strlen(name));
+    wire_put_bytes(&t, NODE_OP_TYPE, e->type, strlen(e->type));
     for (int k = 0; k < e->nattr; k++) {
         Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
         const EmitAttr *x = &e->attr[k];
@@ -36,11 +36,11 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
         uint8_t *bytes = arena_alloc_raw(a, n);
         onnx__attribute_proto__pack(&p, bytes);
         text_bytes(&attr, (const char *)bytes, n);
-        if (x->kind == 4) wire_put_bytes(&attr, 5, x->tensor.at, x->tensor.n);
-        wire_put_bytes(&t, 5, attr.data, attr.size);
+        if (x->kind == 4) wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
+        wire_put_bytes(&t, NODE_ATTRIBUTE, attr.data, attr.size);
     }
-    if (doc) wire_put_bytes(&t, 6, doc, strlen(doc));
-    if (*e->domain) wire_put_bytes(&t, 7, e->domain, strlen(e->domain));
+    if (doc) wire_put_bytes(&t, NODE_DOC_STRING, doc, strlen(doc));
+    if (*e->domain) wire_put_bytes(&t, NODE_DOMAIN, e->domain, strlen(e->domain));
     return (Slice){(const unsigned char *)t.data, t.size};
 }
 

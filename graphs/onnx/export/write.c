@@ -8,16 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    MODEL_GRAPH = 7,
-    GRAPH_NODE = 1,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_INPUT = 11,
-    GRAPH_VALUE_INFO = 13,
-    GRAPH_ANNOTATION = 14,
-    GRAPH_SPARSE = 15
-};
-
 /* Weights on their way into a file of their own, one behind the other, each at a multiple of a
    page. */
 typedef struct Store {
@@ -63,15 +53,16 @@ static Slice message_field(Wire w, uint32_t number) {
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     Slice text = f->number == GRAPH_INITIALIZER ? message_field(w, 8)
-                 : f->number == GRAPH_SPARSE ? message_field(wire_inner(&w, message_field(w, 1)), 8)
-                                             : message_field(w, 1);
+                 : f->number == GRAPH_SPARSE_INITIALIZER
+                     ? message_field(wire_inner(&w, message_field(w, 1)), 8)
+                     : message_field(w, 1);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
 static bool entry_stays(Model *m, const Replay *r, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
-    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE)
+    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE_INITIALIZER)
         return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
     if (f->number == GRAPH_INPUT) return !id || !initializer || r->keep[id];
     return id && id < r->nname && r->carried[id];
@@ -116,9 +107,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     if (!is_stored(store, n)) return false;
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     for (Field g; wire_next(&w, &g);) {
-        bool data = g.number == 4 || g.number == 5 || g.number == 7 ||
-                    (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
-        if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
+        if (!tensor_holds_data(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
     put_external(a, &t, store, bytes, n);
     wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
@@ -146,9 +135,9 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
-        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE ||
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE_INITIALIZER ||
                       f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||
-                      f.number == GRAPH_ANNOTATION;
+                      f.number == GRAPH_QUANTIZATION_ANNOTATION;
         if (f.number == GRAPH_NODE) {
             for (int k = 0; k < r->nnode && !nodes; k++)
                 wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);

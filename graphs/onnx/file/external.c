@@ -44,14 +44,14 @@ typedef struct ExternalWalk {
     void *user;
 } ExternalWalk;
 
-/* Field 14 is data_location, 1: external; 13 are its entries, key 1 and value 2. */
+/* data_location is 1: external; the entries of external_data are keys (1) and values (2). */
 static bool walk_tensor(const ExternalWalk *c, Wire w) {
     Slice location = {0};
     bool external = false;
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 14 && f.kind == WIRE_VARINT) external = f.value == 1;
-        if (f.number != 13 || f.kind != WIRE_BYTES) continue;
+        if (f.number == TENSOR_DATA_LOCATION && f.kind == WIRE_VARINT) external = f.value == 1;
+        if (f.number != TENSOR_EXTERNAL_DATA || f.kind != WIRE_BYTES) continue;
         Slice entry[3] = {{0}};
         Wire inner = wire_inner(&start, f.bytes);
         for (Field g; wire_next(&inner, &g);)

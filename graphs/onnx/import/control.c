@@ -63,7 +63,8 @@ static bool info_names(Body *b, const SliceList *list, NameId **out) {
     for (int k = 0; k < list->n; k++) {
         Wire w = body_wire(b, list->v[k]);
         for (Field f; wire_next(&w, &f);)
-            if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) (*out)[k] = used_name(b, f.bytes);
+            if (f.number == INFO_NAME && wire_want(&w, &f, WIRE_BYTES))
+                (*out)[k] = used_name(b, f.bytes);
         if (w.failed || !(*out)[k]) return body_failed(b);
     }
     return true;

@@ -8,15 +8,6 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-enum {
-    MODEL_GRAPH = 7,
-    GRAPH_NODE = 1,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_VALUE_INFO = 13,
-    GRAPH_ANNOTATION = 14,
-    GRAPH_SPARSE = 15
-};
-
 typedef struct Inliner {
     Model *m;
     Arena *a;
@@ -162,10 +153,10 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     Text t = text_new(x->a);
     const char *name = output ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
     if (!n->x.out[output].n) return;
-    wire_put_bytes(&t, 1, from.at, from.n);
-    wire_put_bytes(&t, 2, n->x.out[output].at, n->x.out[output].n);
-    if (n->name[0]) wire_put_bytes(&t, 3, name, strlen(name));
-    wire_put_bytes(&t, 4, "Identity", 8);
+    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
+    wire_put_bytes(&t, NODE_OUTPUT, n->x.out[output].at, n->x.out[output].n);
+    if (n->name[0]) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
+    wire_put_bytes(&t, NODE_TYPE, "Identity", 8);
     wire_put_slice(out, GRAPH_NODE, t.data, t.size);
 }
 
@@ -175,7 +166,7 @@ static bool put_node(Inliner *x, const Field *f, Pieces *out) {
     Wire w = inliner_wire(x, f->bytes);
     Pieces node = pieces_new(x->a);
     for (Field g; wire_next(&w, &g);) {
-        const bool named = g.number == 3 && g.bytes.n;
+        const bool named = g.number == NODE_NAME && g.bytes.n;
         if (named && intern_find(x->node_name, g.bytes.at, g.bytes.n)) continue;
         if (named) intern_put(x->node_name, g.bytes.at, g.bytes.n);
         pieces_add(&node, g.whole.at, g.whole.n);
@@ -196,7 +187,7 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     for (w = inliner_wire(x, x->branch[i]);;) {
         Field f;
         if (!wire_next(&w, &f)) return !w.failed;
-        if (f.number == 12)
+        if (f.number == GRAPH_OUTPUT)
             put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, 1, 0), nodes);
     }
 }

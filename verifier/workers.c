@@ -191,7 +191,7 @@ static bool finish_worker(Pool *p, ProverWorker *w) {
                            .sides = "",
                            .category = "",
                            .why = "its worker ended: out of memory, or killed"};
-        stop(w, true); /* give() starts another */
+        stop(w, true); /* give_job() starts another */
     }
     p->done(p->user, rule, &r);
     return give_job(p, w);

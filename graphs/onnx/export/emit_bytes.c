@@ -4,7 +4,7 @@
 #include "onnx.pb-c.h"
 #include <string.h>
 
-static void strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
+static void pack_strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
     p->n_strings = (size_t)x->n;
     p->strings = ARENA_NEW(a, ProtobufCBinaryData, x->n);
     for (int k = 0; k < x->n; k++)
@@ -24,13 +24,13 @@ Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *co
         const EmitAttr *x = &e->attr[k];
         p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
         p.type = (Onnx__AttributeProto__AttributeType)x->kind;
-        if (x->kind == 1) p.has_f = 1, p.f = x->f;
-        if (x->kind == 2) p.has_i = 1, p.i = x->i;
-        if (x->kind == 3)
+        if (x->kind == EMIT_FLOAT) p.has_f = 1, p.f = x->f;
+        if (x->kind == EMIT_INT) p.has_i = 1, p.i = x->i;
+        if (x->kind == EMIT_STRING)
             p.has_s = 1,
             p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
-        if (x->kind == 8) strings(a, x, &p);
-        if (x->kind == 7) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
+        if (x->kind == EMIT_STRINGS) pack_strings(a, x, &p);
+        if (x->kind == EMIT_INTS) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
         size_t n = onnx__attribute_proto__get_packed_size(&p);
         Text attr = text_new(a);
         uint8_t *bytes = arena_alloc_raw(a, n);

@@ -21,7 +21,7 @@ PolyList draft_list(const Draft *d, const char *name) {
     return k < 0 ? (PolyList){0} : d->attr[k].ints;
 }
 
-EmitAttr *draft_new(Draft *d, const char *name, int kind) {
+EmitAttr *draft_new(Draft *d, const char *name, EmitKind kind) {
     EmitAttr *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
     *t = (EmitAttr){.name = name, .kind = kind};
     return t;
@@ -38,11 +38,13 @@ static bool constant_numbers(Draft *d, PolyList list, int64_t **out) {
 bool draft_ints(Draft *d, const char *name, PolyList list) {
     int64_t *v;
     if (!constant_numbers(d, list, &v)) return false;
-    EmitAttr *t = draft_new(d, name, 7);
+    EmitAttr *t = draft_new(d, name, EMIT_INTS);
     t->n = list.n, t->ints = v;
     return true;
 }
-bool draft_int(Draft *d, const char *name, int64_t v) { return draft_new(d, name, 2)->i = v, true; }
+bool draft_int(Draft *d, const char *name, int64_t v) {
+    return draft_new(d, name, EMIT_INT)->i = v, true;
+}
 
 static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
     Type type = {
@@ -77,7 +79,7 @@ static Value size_near(Draft *d, Poly size) {
         if (axis_of_size(d->w, g->in[k], size) >= 0)
             return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
     for (Value v = 1; v < d->node.out; v++)
-        if (d->around->live(d->around->user, v) && axis_of_size(d->w, v, size) >= 0)
+        if (d->context->live(d->context->user, v) && axis_of_size(d->w, v, size) >= 0)
             return axis_size(d->w, v, axis_of_size(d->w, v, size));
     return 0;
 }
@@ -185,7 +187,7 @@ static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;
     for (int k = 0; k < word; k++) at += strcspn(at, " ") + 1;
-    draft_new(d, name, 3)->text = arena_string(d->w->arena, at, strcspn(at, " "));
+    draft_new(d, name, EMIT_STRING)->text = arena_string(d->w->arena, at, strcspn(at, " "));
     return true;
 }
 
@@ -205,7 +207,7 @@ bool draft_put(Draft *d, const char *name, int attr) {
     if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
         return draft_fail(d, "a number that is a variable");
-    draft_new(d, name, 1)->f = (float)real;
+    draft_new(d, name, EMIT_FLOAT)->f = (float)real;
     return true;
 }
 

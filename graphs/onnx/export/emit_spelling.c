@@ -1,4 +1,4 @@
-/* emit_spelling.c -- the items of items.def on export: what special*.c reads, written. */
+/* emit_spelling.c -- the items of items.def on export: what import/spelling*.c reads, written. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -159,7 +159,7 @@ bool export_value_tensor(Draft *d, int attr) {
     Text t = text_new(d->w->arena);
     element_set_real(dtype, bytes, 0, value);
     tensor_put(&t, NULL, &type, &one, bytes, tensor_size(dtype, 1));
-    draft_new(d, "value", 4)->tensor = (Slice){(const unsigned char *)t.data, t.size};
+    draft_new(d, "value", EMIT_TENSOR)->tensor = (Slice){(const unsigned char *)t.data, t.size};
     return true;
 }
 
@@ -218,7 +218,7 @@ bool export_activation(Draft *d, int attr) {
     enum { BIDIRECTIONAL = 2 };
     if (!d->attr[attr].word) return true;
     const int direction = d->attr[draft_attr(d, "direction")].word;
-    EmitAttr *t = draft_new(d, "activations", 8);
+    EmitAttr *t = draft_new(d, "activations", EMIT_STRINGS);
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;
 }

@@ -1,6 +1,6 @@
-/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its
-   order, copied as it is; only nodes, initializers and what speaks of names that are gone change.
-   With an unchanged graph nothing is replayed: the bytes are those of the file. */
+/* write.c -- writes a model by going through its file: every field of ModelProto and GraphProto in
+   its order, copied as it is; only nodes, initializers and what speaks of names that are gone
+   change. With an unchanged graph the bytes are those of the file. */
 #include "graphs/onnx/export/export.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ typedef struct Store {
 
 static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
-    wire_put_bytes(&t, 1, key, strlen(key));
-    wire_put_bytes(&t, 2, value, strlen(value));
-    wire_put_bytes(out, 13, t.data, t.size);
+    wire_put_bytes(&t, ENTRY_KEY, key, strlen(key));
+    wire_put_bytes(&t, ENTRY_VALUE, value, strlen(value));
+    wire_put_bytes(out, TENSOR_EXTERNAL, t.data, t.size);
 }
 
 /* Where bytes will be found, as fields of a TensorProto. */
@@ -31,7 +31,7 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
     put_entry(a, out, "location", s->name);
     put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
     put_entry(a, out, "length", arena_format(a, "%zu", n));
-    wire_put_int(out, 14, 1);
+    wire_put_int(out, TENSOR_LOCATION, LOCATION_EXTERNAL);
     pieces_add(&s->pieces, bytes, n);
 }
 
@@ -59,7 +59,7 @@ static NameId entry_name(Model *m, const Field *f) {
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
-static bool entry_stays(Model *m, const Replay *r, const Field *f) {
+static bool entry_stays(Model *m, const FilePlan *r, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
     if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE_INITIALIZER)
@@ -89,6 +89,13 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     pieces_add(&message, t.data, t.size);
     if (!is_stored(store, n)) pieces_add(&message, bytes, n);
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
+}
+
+/* A field of TensorProto that holds elements, or says where they are. */
+static bool holds_numbers(uint32_t number) {
+    return number == TENSOR_FLOATS || number == TENSOR_INT32S || number == TENSOR_INT64S ||
+           number == TENSOR_RAW || number == TENSOR_DOUBLES || number == TENSOR_UINT64S ||
+           number == TENSOR_EXTERNAL || number == TENSOR_LOCATION;
 }
 
 /* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
@@ -131,7 +138,7 @@ static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces *out) {
+static void put_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pieces *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
@@ -140,7 +147,7 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
                       f.number == GRAPH_QUANTIZATION_ANNOTATION;
         if (f.number == GRAPH_NODE) {
             for (int k = 0; k < r->nnode && !nodes; k++)
-                wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
+                wire_put_slice(out, GRAPH_NODE, r->node[k].at, r->node[k].n);
             nodes = true;
         } else if ((!listed || entry_stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
             pieces_add(out, f.whole.at, f.whole.n);
@@ -153,8 +160,8 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
 
 static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                            Error *e) {
-    Replay r;
-    if (!replay_model(m, x, a, &r, e)) return false;
+    FilePlan r;
+    if (!file_plan(m, x, a, &r, e)) return false;
     Pieces graph = pieces_new(a);
     put_graph(m, a, store, &r, &graph);
     Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);

@@ -2,6 +2,7 @@
    (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
    width; they are converted into the bytes that raw_data would have. */
 #include "graphs/onnx/file/tensor.h"
+#include "graphs/onnx/file/fields.h"
 #include <string.h>
 
 size_t tensor_size(DType d, int64_t count) {

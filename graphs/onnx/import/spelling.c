@@ -18,8 +18,8 @@ static const Dims *dims_of(Import *s, int input) {
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
-static Poly min_size(Import *s, Poly a,
-                     Poly b) { /* min, decided where the difference is a number */
+/* The smaller and the larger of two sizes, decided where their difference is a number. */
+static Poly min_size(Import *s, Poly a, Poly b) {
     int64_t d;
     if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
     return poly_min(s->w, a, b);

@@ -123,7 +123,7 @@ bool stretch_all(Import *s, int n, Value v[], int tail) {
         if (d.n < tail) return import_fail(s, "an input of too few axes");
         if (!dims_stretch(s, target, front(d, tail), &target)) {
             for (int j = k; j < n; j++) known &= v[j] && value_type(s->w, v[j])->known;
-            if (known && !tail && !s->m->replay) guess_stretched(s, n, v);
+            if (known && !tail && !s->m->assembling) guess_stretched(s, n, v);
             return false;
         }
     }

@@ -26,7 +26,7 @@ static Dims tail(const Type *t, int skip) {
 }
 
 /* Distinct names, each in no other place of the types. */
-static bool plain(const Blocks *b, const Dims *d) {
+static bool distinct_names(const Blocks *b, const Dims *d) {
     World *w = b->l->w;
     for (int k = 0; k < d->n; k++) {
         Symbol s = poly_is_symbol(w, d->v[k]);
@@ -64,7 +64,8 @@ static bool find_blocks(Blocks *b) {
         if (b->form == BLOCK_SPATIAL && rank < 3) return false;
         Dims d = tail(t, kept_axes(b, t));
         if (block_of(b, &d) >= 0) continue;
-        if (b->n == (b->form == BLOCK_ALL ? 1 : RULE_BLOCKS - 1) || !plain(b, &d)) return false;
+        if (b->n == (b->form == BLOCK_ALL ? 1 : RULE_BLOCKS - 1) || !distinct_names(b, &d))
+            return false;
         b->dims[b->n++] = d;
     }
     if (b->form == BLOCK_FRONT) b->n = 1;

@@ -12,7 +12,7 @@ Candidates *candidates_new(Arena *a) {
     return c;
 }
 
-static Candidate *add(Finding *f, Arena *a) {
+static Candidate *new_candidate(Finding *f, Arena *a) {
     ARENA_GROW(a, f->v, f->room, f->n + 1);
     Candidate *x = &f->v[f->n++];
     memset(x, 0, sizeof *x);
@@ -105,7 +105,7 @@ static void add_equation(Classes *c, const Equation *e, Arena *a, Finding *out) 
         out->reduced++;
         return;
     }
-    Candidate *x = add(out, a);
+    Candidate *x = new_candidate(out, a);
     x->type = e->type;
     x->source = e->source;
     x->nvar = t.nvar;
@@ -154,7 +154,7 @@ static void add_pair(Classes *c, const Term *whole, int size, Arena *a, Finding 
     }
     out->raw++;
     if (from.b.n > size || from.nout != TERM_PORTS || to.nout != TERM_PORTS) return;
-    Candidate *x = add(out, a);
+    Candidate *x = new_candidate(out, a);
     x->type = 'M';
     x->nvar = whole->nvar;
     memcpy(x->kind, whole->kind, sizeof x->kind);

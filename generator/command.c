@@ -33,7 +33,7 @@ static const ProgramText program = {
             "compare-rules part verdicts.rules -o proved.rules",
 };
 
-static bool parse(Main *m, int argc, char **argv, StringList *rest, Text *help) {
+static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text *help) {
     Options *o = &m->o;
     const OptionDef table[] = {
         {.name = "ops",
@@ -117,7 +117,7 @@ static bool parse_memory(const char *text, size_t *bytes) {
     return v < 1e15;
 }
 
-static bool settle(Main *m, const StringList *rest) {
+static bool settle_options(Main *m, const StringList *rest) {
     Options *o = &m->o;
     GenerateOptions *g = &m->g;
     if (rest->n)
@@ -253,18 +253,18 @@ static bool command_run(Main *m) {
     return ok && (!m->o.json || write_json(m, &r));
 }
 
-static void command(void *user, Arena *a, int argc, char **argv) {
+static void program_act(void *user, Arena *a, int argc, char **argv) {
     Main *m = user;
     m->arena = a;
     StringList rest = {0};
     Text help = text_new(a);
-    if (!parse(m, argc, argv, &rest, &help)) return;
+    if (!parse_options(m, argc, argv, &rest, &help)) return;
     bool told = m->o.help || m->o.version;
-    if (!told && settle(m, &rest)) command_run(m);
+    if (!told && settle_options(m, &rest)) command_run(m);
     if (told && (!m->link || !m->link->rank)) fputs(help.data, stdout);
 }
 
 int generate_program(int argc, char **argv, const GenerateLink *link) {
     Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2), .link = link};
-    return program_main(&program, argc, argv, command, &m, &m.error);
+    return program_main(&program, argc, argv, program_act, &m, &m.error);
 }

@@ -39,7 +39,7 @@ static const ProgramText program = {
         "search:\n  compare-rules choose proved.rules -o gains.rules --beside library.rules",
 };
 
-static bool parse(Main *m, int argc, char **argv, StringList *words, Text *help) {
+static bool parse_options(Main *m, int argc, char **argv, StringList *words, Text *help) {
     CompareOptions *o = &m->o;
     const OptionDef table[] = {
         {.kind = OPT_HEAD, .help = "All commands"},
@@ -136,7 +136,7 @@ static bool proofs_hold(Main *m, const RuleSet *set) {
     return ok;
 }
 
-static bool derive(Main *m) {
+static bool print_derivable(Main *m) {
     RuleSet given = {.arena = m->arena}, known;
     TasoRefusals refused = {0};
     Text out = text_new(m->arena);
@@ -166,7 +166,7 @@ static bool write_counts(Main *m, const RelateCounts *c) {
     return ok;
 }
 
-static bool part(Main *m) {
+static bool print_part(Main *m) {
     RuleSet set = {.arena = m->arena};
     Text proved = text_new(m->arena), basis = text_new(m->arena), rest = text_new(m->arena);
     Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
@@ -187,7 +187,7 @@ static bool part(Main *m) {
 
 /* ---- choose */
 
-static bool choose(Main *m) {
+static bool print_choice(Main *m) {
     RuleSet set, beside;
     Text gains = text_new(m->arena), trades = text_new(m->arena);
     if (!read_files(m, &m->files, &set) || !read_files(m, &m->o.beside, &beside)) return false;
@@ -207,9 +207,9 @@ typedef struct Command {
     bool derives, parts, chooses; /* which options it knows beside those of all */
 } Command;
 static const Command commands[] = {
-    {"derive", "RULES KNOWN..", derive, 2, INT32_MAX, .derives = true},
-    {"part", "VERDICTS", part, 1, 1, .parts = true},
-    {"choose", "PROVED..", choose, 1, INT32_MAX, .chooses = true}};
+    {"derive", "RULES KNOWN..", print_derivable, 2, INT32_MAX, .derives = true},
+    {"part", "VERDICTS", print_part, 1, 1, .parts = true},
+    {"choose", "PROVED..", print_choice, 1, INT32_MAX, .chooses = true}};
 
 static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     const struct {
@@ -226,7 +226,7 @@ static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     return true;
 }
 
-static bool act(Main *m, const StringList *words) {
+static bool run_subcommand(Main *m, const StringList *words) {
     const char *name = words->n ? words->v[0] : "";
     size_t k = 0, n = sizeof commands / sizeof *commands;
     while (k < n && strcmp(commands[k].name, name)) k++;
@@ -240,17 +240,17 @@ static bool act(Main *m, const StringList *words) {
     return options_fit(c, &m->o, &m->error) && c->run(m);
 }
 
-static void command(void *user, Arena *a, int argc, char **argv) {
+static void program_act(void *user, Arena *a, int argc, char **argv) {
     Main *m = user;
     m->arena = a;
     StringList words = {0};
     Text help = text_new(a);
-    if (!parse(m, argc, argv, &words, &help)) return;
+    if (!parse_options(m, argc, argv, &words, &help)) return;
     if (m->o.help || m->o.version) fputs(help.data, stdout);
-    else act(m, &words);
+    else run_subcommand(m, &words);
 }
 
 int main(int argc, char **argv) {
     Main m = {.terminal = isatty(2)};
-    return program_main(&program, argc, argv, command, &m, &m.error);
+    return program_main(&program, argc, argv, program_act, &m, &m.error);
 }

@@ -117,7 +117,7 @@ static bool task_taken(Search *x, int depth) {
 }
 
 /* Instruction d has its arguments. */
-static void complete(Search *x, int d) {
+static void finish_instruction(Search *x, int d) {
     int size = x->e->size, rest = size - d - 1;
     unsigned taken, before = x->pending;
     if (met_before(x, d) || !in_post_order(x, d, &taken)) return;
@@ -137,19 +137,19 @@ static bool sort_fits(const Search *x, const Variant *v, int k, ShapeId shape) {
     return v->sort[k] < 0 || v->sort[k] == space_shape(x->s, shape)->sort;
 }
 
-static void choose(Search *x, int d, int k) {
+static void choose_argument(Search *x, int d, int k) {
     Term *t = x->t;
     Instr *in = &t->in[d];
     const Variant *v = &x->s->op[in->op];
     if (k == x->s->form[in->op].narg) {
-        complete(x, d);
+        finish_instruction(x, d);
         return;
     }
     int nvar = t->nvar;
     for (int r = 0; r < nvar; r++) {
         if (!sort_fits(x, v, k, x->v->shape[r])) continue;
         in->arg[k] = (Ref)r;
-        choose(x, d, k + 1);
+        choose_argument(x, d, k + 1);
     }
     for (int kind = 0; kind < x->s->nkind && nvar < TERM_VARS; kind++) {
         if (!sort_fits(x, v, k, x->s->kind[kind].shape)) continue;
@@ -157,13 +157,13 @@ static void choose(Search *x, int d, int k) {
         t->nvar = (uint8_t)(nvar + 1);
         x->v->shape[nvar] = x->s->kind[kind].shape;
         in->arg[k] = (Ref)nvar;
-        choose(x, d, k + 1);
+        choose_argument(x, d, k + 1);
         t->nvar = (uint8_t)nvar;
     }
     for (int r = REF_OUT; r < REF_OUT + 2 * d; r++) {
         if (!x->usable[r] || !sort_fits(x, v, k, x->v->shape[r])) continue;
         in->arg[k] = (Ref)r;
-        choose(x, d, k + 1);
+        choose_argument(x, d, k + 1);
     }
 }
 
@@ -174,7 +174,7 @@ static void extend(Search *x, int d) {
         memset(&x->t->in[d], 0, sizeof x->t->in[d]);
         memset(x->usable + REF_OUT + 2 * d, 0, 2 * sizeof(bool));
         x->t->in[d].op = (uint8_t)op;
-        choose(x, d, 0);
+        choose_argument(x, d, 0);
     }
     memset(x->usable + REF_OUT + 2 * d, 0, 2 * sizeof(bool));
 }

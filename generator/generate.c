@@ -61,7 +61,7 @@ static bool take_task(void *user, uint64_t task) {
     return true;
 }
 
-static void found(void *user, const Record *r) {
+static void write_found(void *user, const Record *r) {
     GenerateWorker *x = user;
     if (x->n == x->room) {
         Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) *
@@ -77,7 +77,7 @@ static bool is_representative(void *user, const Code *c) {
     return classes_is_rep(((GenerateWorker *)user)->g->classes, c);
 }
 
-static void work(Hand *hand, void *user, uint64_t k) {
+static void do_task(Hand *hand, void *user, uint64_t k) {
     Generator *g = user;
     GenerateWorker *x = &g->worker[k];
     Enumerate e = {.v = hand->first,
@@ -85,7 +85,7 @@ static void work(Hand *hand, void *user, uint64_t k) {
                    .exhaustive = g->o->exhaustive,
                    .is_representative = is_representative,
                    .take_task = take_task,
-                   .found = found,
+                   .found = write_found,
                    .user = x};
     x->hand = hand;
     x->ok = true;
@@ -101,7 +101,7 @@ static bool enumerate_level(Generator *g) {
     atomic_store(&g->finished, 0);
     int n = g->level ? g->o->jobs : 1;
     for (int k = 0; k < n; k++) g->worker[k].g = g;
-    bool ok = crew_run(g->crew, (uint64_t)n, 1, work, g, g->error);
+    bool ok = crew_run(g->crew, (uint64_t)n, 1, do_task, g, g->error);
     for (int k = 0; k < n; k++) {
         if (!g->worker[k].ok && ok) *g->error = g->worker[k].error;
         ok &= g->worker[k].ok;
@@ -158,7 +158,7 @@ static bool receive_runs(Generator *g, int from) {
 
 /* One shard after the other sends its runs to those that need them. Who fails before leaves the
    others waiting: the program that made the link must end them all. */
-static bool exchange(Generator *g) {
+static bool exchange_runs(Generator *g) {
     const GenerateLink *l = g->o->link;
     bool ok = true;
     g->mine = g->runs.n;
@@ -173,9 +173,9 @@ static bool exchange(Generator *g) {
 }
 
 /* Shards see each other's runs; each waits until all tasks are there. */
-static bool gather(Generator *g) {
+static bool gather_shards(Generator *g) {
     if (g->o->nshard <= 1 || !g->level) return true;
-    if (g->o->link && !g->o->folder) return exchange(g);
+    if (g->o->link && !g->o->folder) return exchange_runs(g);
     for (;; usleep(50000)) {
         if (!runs_begin_level(&g->runs, g->level, g->error)) return false;
         if (g->runs.ndone >= g->runs.tasks) return true;
@@ -190,7 +190,7 @@ static bool run_level(Generator *g) {
     uint64_t raw = g->candidates->raw;
     int kept = g->candidates->n;
     double t = generate_now();
-    if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || !gather(g))
+    if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || !gather_shards(g))
         return false;
     r->enumerate = generate_now() - t;
     if (g->o->link && !needs_level(g, g->o->shard)) return true;

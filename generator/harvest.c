@@ -49,7 +49,7 @@ static void judge_batch(Batch *b) {
     generate_tell(g, "classes", b->stats->terms, 0);
 }
 
-static void *grown(Generator *g, void *v, size_t room, size_t size) {
+static void *grown_array(Generator *g, void *v, size_t room, size_t size) {
     v = mem_realloc(v, room * size);
     if (!v) escape_raise(arena_escape(g->arena), E_MEMORY, "out of memory for a batch of terms");
     return v;
@@ -60,9 +60,9 @@ static void add_group(void *user, const Record *r, size_t n) {
     while (b->n + n > b->room || b->ngroup == b->group_room) {
         b->room = 2 * b->room + n + BATCH_RECORDS;
         b->group_room = 2 * b->group_room + BATCH_RECORDS;
-        b->record = grown(b->g, b->record, b->room, sizeof *b->record);
-        b->fate = grown(b->g, b->fate, b->room, sizeof *b->fate);
-        b->group = grown(b->g, b->group, b->group_room, sizeof *b->group);
+        b->record = grown_array(b->g, b->record, b->room, sizeof *b->record);
+        b->fate = grown_array(b->g, b->fate, b->room, sizeof *b->fate);
+        b->group = grown_array(b->g, b->group, b->group_room, sizeof *b->group);
     }
     memcpy(b->record + b->n, r, n * sizeof *r);
     b->group[b->ngroup++] = b->n;
@@ -163,7 +163,7 @@ static void use(Generator *g, Basis *b, const Candidate *c, unsigned ranks) {
     }
 }
 
-static void keep(Generator *g, const char *text, int size) {
+static void keep_rule(Generator *g, const char *text, int size) {
     ARENA_GROW(g->arena, g->body, g->body_room, g->nbody + 1);
     g->body[g->nbody++] = (Body){text, size};
 }
@@ -200,7 +200,7 @@ static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
 }
 
 /* A rule with axis blocks says more than what gives it at the ranks of the set alone. */
-static void attempt(Hand *x, void *user, uint64_t k) {
+static void attempt_pair(Hand *x, void *user, uint64_t k) {
     Lifting *l = user;
     Attempt *a = &l->v[k];
     const Basis *b = l->g->basis;
@@ -224,7 +224,7 @@ static void conclude(Generator *g, const Attempt *a) {
     if (a->result != LIFT_TRUE) return;
     if (a->mode <= LIFT_NUMBERS) use(g, g->basis, a->c, a->ranks);
     g->report->mode[a->mode]++;
-    keep(g, arena_string(g->arena, a->text, strlen(a->text)), a->c->from.b.n + a->c->to.b.n);
+    keep_rule(g, arena_string(g->arena, a->text, strlen(a->text)), a->c->from.b.n + a->c->to.b.n);
 }
 
 typedef struct Again {
@@ -233,7 +233,7 @@ typedef struct Again {
 } Again;
 static void attempt_one(Hand *x, void *user, uint64_t part) {
     Again *a = user;
-    attempt(x, a->l, a->k + part);
+    attempt_pair(x, a->l, a->k + part);
 }
 /* By all that is known now. */
 static bool attempt_again(Lifting *l, uint64_t k) {
@@ -244,7 +244,7 @@ static bool lift_batch(Lifting *l, const Candidate **c, uint64_t n) {
     Generator *g = l->g;
     uint32_t known = basis_count(g->basis);
     for (uint64_t k = 0; k < n; k++) l->v[k] = (Attempt){.c = c[k]};
-    if (!crew_run(g->crew, n, 1, attempt, l, g->error)) return false;
+    if (!crew_run(g->crew, n, 1, attempt_pair, l, g->error)) return false;
     for (uint64_t k = 0; k < n; k++) {
         if (basis_touched(g->basis, known, &l->v[k].trace) && !attempt_again(l, k)) return false;
         conclude(g, &l->v[k]);

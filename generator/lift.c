@@ -40,7 +40,7 @@ void lift_free(Lift *l) {
 
 /* ---- fresh sizes */
 
-static Poly fresh(Lift *l, bool attribute) {
+static Poly fresh_variable(Lift *l, bool attribute) {
     Poly p = poly_named(l->w, arena_format(l->arena, attribute ? "_a%d" : "_s%d", l->nfresh++));
     if (attribute && l->nattribute < LIFT_SYMBOLS)
         l->attribute[l->nattribute++] = poly_is_symbol(l->w, p);
@@ -48,7 +48,7 @@ static Poly fresh(Lift *l, bool attribute) {
 }
 
 static Poly fresh_dim(Lift *l, Poly uniform) {
-    Poly p = fresh(l, false);
+    Poly p = fresh_variable(l, false);
     if (l->ndim == LIFT_SYMBOLS) return p;
     l->uniform[l->ndim] = uniform;
     return l->dim[l->ndim++] = p;
@@ -86,7 +86,7 @@ static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) 
     *y = (WholeList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name, value->n,
                      value->v, NULL};
     Poly *v = ARENA_NEW(l->arena, Poly, value->n);
-    for (int k = 0; k < value->n; k++) v[k] = fresh(l, true);
+    for (int k = 0; k < value->n; k++) v[k] = fresh_variable(l, true);
     return y->v = v;
 }
 
@@ -104,7 +104,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
                 used |= poly_mentions(l->w, v->general[j].ints.v[i], l->s->size[k]);
         if (!used || l->mode == LIFT_UNIFORM) continue;
         from[n] = l->s->size[k];
-        to[n++] = fresh(l, true);
+        to[n++] = fresh_variable(l, true);
     }
     for (int k = 0; k < v->nfree; k++) {
         bool fixed =
@@ -112,7 +112,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
                              (l->mode >= LIFT_SIZES && poly_constant(l->w, v->choice[k], &number)));
         Poly tie = l->mode == LIFT_TIED && v->chosen[k] ? tied(l, v->choice[k]) : 0;
         from[n] = v->free[k];
-        to[n++] = fixed ? v->choice[k] : tie ? tie : fresh(l, true);
+        to[n++] = fixed ? v->choice[k] : tie ? tie : fresh_variable(l, true);
     }
     for (int k = 0; k < attrs_count(v->op->attrs); k++) {
         PolyList *list = &attr[k].ints;
@@ -238,7 +238,7 @@ static bool eliminate_multiple(Lift *l, Poly p) {
     for (int k = 0; k < n; k++)
         for (int j = 0; j < n; j++) {
             if (j == k || is_attribute(l, s[k])) continue;
-            Poly x = poly_mul(l->w, poly_symbol(l->w, s[j]), fresh(l, false));
+            Poly x = poly_mul(l->w, poly_symbol(l->w, s[j]), fresh_variable(l, false));
             if (!poly_subst(l->w, p, 1, &s[k], &x)) return add_solution(l, s[k], x), true;
         }
     return false;
@@ -262,7 +262,7 @@ typedef enum Eliminate {
     ELIMINATES
 } Eliminate;
 
-static bool eliminate(Lift *l, Poly p, Eliminate what) {
+static bool eliminate_unknown(Lift *l, Poly p, Eliminate what) {
     p = without_factors(l, p);
     return what == ELIMINATE_MULTIPLE ? eliminate_multiple(l, p)
                                       : eliminate_one(l, p, what == ELIMINATE_NATURAL);
@@ -279,12 +279,12 @@ static bool solve_equations(Lift *l, const Poly eq[], int n, bool *consistent) {
                 *consistent &= !number;
                 continue;
             }
-            if (l->nsolved < LIFT_SYMBOLS && eliminate(l, p, (Eliminate)what)) return true;
+            if (l->nsolved < LIFT_SYMBOLS && eliminate_unknown(l, p, (Eliminate)what)) return true;
         }
     return false;
 }
 
-static bool solve(Lift *l, const Graph *g) {
+static bool solve_graph(Lift *l, const Graph *g) {
     LitList needs = graph_needs(l->w, l->arena, g);
     Poly eq[LIFT_EQUATIONS];
     int n = 0;
@@ -308,7 +308,7 @@ static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     Graph uniform;
     Error e = {0};
     l->nfresh = l->nattribute = l->nsolved = l->nwhole = l->ndim = 0;
-    if (!lift_graph(l, c, &uniform) || !solve(l, &uniform)) return false;
+    if (!lift_graph(l, c, &uniform) || !solve_graph(l, &uniform)) return false;
     if (!graph_resize(l->w, l->arena, &uniform, l->nsolved, l->from, l->to, g, &e)) return false;
     for (int k = 0; k < l->nwhole; k++) {
         Poly *v = ARENA_NEW(l->arena, Poly, l->whole[k].n);

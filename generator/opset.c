@@ -98,7 +98,7 @@ static bool find_free(OpsetReader *r, Poly p) {
 }
 
 /* NAME=VALUE, or NAME=VARIABLE:VALUE; false without an error: none there. */
-static bool attribute(OpsetReader *r) {
+static bool read_attribute(OpsetReader *r) {
     char name[64];
     Variant *v = &r->v;
     const char *start = r->scan.at;
@@ -133,7 +133,7 @@ static bool sorts(OpsetReader *r, int most, bool results, int *n, int out[]) {
     }
 }
 
-static bool signature(OpsetReader *r, OpForm *f) {
+static bool read_signature(OpsetReader *r, OpForm *f) {
     Variant *v = &r->v;
     bool variadic, many;
     int narg, nout = 0, least = op_arity(v->op, &variadic), outputs = op_output_count(v->op, &many);
@@ -174,7 +174,7 @@ static bool choices(OpsetReader *r) {
 }
 
 /* The unknowns of lists replaced by the choice. */
-static void substitute(Space *s, Variant *v) {
+static void substitute_unknowns(Space *s, Variant *v) {
     Symbol from[SPACE_FREE];
     Poly to[SPACE_FREE];
     int n = 0;
@@ -202,7 +202,7 @@ static bool add_choices(OpsetReader *r, const OpForm *f, int k) {
     if (s->nop == TERM_FORMS) return fail(r, "too many operators");
     s->form[s->nop] = *f;
     s->op[s->nop] = r->v;
-    substitute(s, &s->op[s->nop++]);
+    substitute_unknowns(s, &s->op[s->nop++]);
     return true;
 }
 
@@ -221,8 +221,8 @@ static bool op_line(OpsetReader *r) {
     if (!r->v.op->define)
         return scan_fail(&r->scan, start,
                          "%s has no definition (`define`), so it cannot be used in a set", name);
-    while (attribute(r)) continue;
-    if (r->scan.error->kind || !signature(r, &f)) return false;
+    while (read_attribute(r)) continue;
+    if (r->scan.error->kind || !read_signature(r, &f)) return false;
     if (scan_word(&r->scan, "where") && !choices(r)) return false;
     if (scan_word(&r->scan, "most") && (!scan_int(&r->scan, &most) || most < 1))
         return fail(r, "expected the maximum number of uses in a term, 1 or more");

@@ -30,7 +30,7 @@ int price_nodes(World *w, Arena *a, const Graph *g) {
 
 static Sizes sizes_now(const Price *p) { return (Sizes){SYMBOLS, p->value}; }
 
-static bool holds(const Price *p, int n, const Lit lit[]) {
+static bool all_hold(const Price *p, int n, const Lit lit[]) {
     int64_t v;
     for (int k = 0; k < n; k++)
         if (!poly_eval(p->w, lit[k].p, sizes_now(p), &v) || (lit[k].eq ? v != 0 : v < 0))
@@ -39,7 +39,7 @@ static bool holds(const Price *p, int n, const Lit lit[]) {
 }
 
 /* Sizes that equations do not solve are drawn, the others follow. */
-static bool draw(Price *p) {
+static bool draw_sizes(Price *p) {
     const Instance *i = &p->i;
     for (int k = 0; k < SYMBOLS; k++) p->value[k] = SIZE_UNKNOWN;
     for (int k = 0; k < i->nsymbol; k++) {
@@ -57,11 +57,11 @@ static bool draw(Price *p) {
             !poly_eval(p->w, q, sizes_now(p), &p->value[i->symbol[k]]))
             return false;
     }
-    return holds(p, i->nneed_from, i->need_from) && holds(p, i->nneed_to, i->need_to) &&
-           holds(p, i->nwhere, i->where);
+    return all_hold(p, i->nneed_from, i->need_from) && all_hold(p, i->nneed_to, i->need_to) &&
+           all_hold(p, i->nwhere, i->where);
 }
 
-static double elements(const Price *p, Value v) {
+static double value_elements(const Price *p, Value v) {
     const Type *t = value_type(p->w, v);
     double n = 1;
     int64_t d;
@@ -74,8 +74,8 @@ static double node_cost(const Price *p, const Node *n) {
     double flops = sig_flops(p->w, n->sig, sizes_now(p)), moved = 0;
     SigShape shape = sig_shape(p->w, n->sig, 0);
     if (shape == SIG_VIEW || shape == SIG_RESHAPE) return 0;
-    for (int k = 0; k < n->nin; k++) moved += n->in[k] ? elements(p, n->in[k]) : 0;
-    for (int k = 0; k < n->nout; k++) moved += elements(p, n->out + (Value)k);
+    for (int k = 0; k < n->nin; k++) moved += n->in[k] ? value_elements(p, n->in[k]) : 0;
+    for (int k = 0; k < n->nout; k++) moved += value_elements(p, n->out + (Value)k);
     return flops < 0 ? NAN : flops + FLOPS * moved;
 }
 
@@ -95,7 +95,7 @@ static double side_cost(const Price *p, const Graph *g, Value variable) {
     return sum;
 }
 
-static unsigned compare(const Price *p, Value variable) {
+static unsigned compare_prices(const Price *p, Value variable) {
     double from = side_cost(p, &p->i.from, variable), to = side_cost(p, &p->i.to, variable);
     if (isnan(from) || isnan(to)) return 0;
     return (to * TIE < from ? PRICE_RIGHT : 0) | (from * TIE < to ? PRICE_LEFT : 0);
@@ -111,11 +111,11 @@ static bool at_length(Price *p, const Rule *rule, const int length[], unsigned *
     for (int k = 0; k < p->i.nneed_from; k++) facts_assume(p->facts, p->i.need_from[k]);
     for (int k = 0; k < p->i.nneed_to; k++) facts_assume(p->facts, p->i.need_to[k]);
     for (int t = 0; t < TRIES && drawn < DRAWS; t++) {
-        if (!draw(p)) continue;
+        if (!draw_sizes(p)) continue;
         drawn++;
-        *found |= compare(p, 0);
+        *found |= compare_prices(p, 0);
         for (int k = 0; k < p->i.ninput && p->i.ninput > 1; k++)
-            *found |= compare(p, p->i.input[k]);
+            *found |= compare_prices(p, p->i.input[k]);
     }
     return drawn > 0;
 }

@@ -196,13 +196,13 @@ static bool cursor_step(Cursor *c, Error *e) {
     return ++c->at < c->n || !c->file || c->next == c->run->n || refill(c, e);
 }
 
-static bool before(const Cursor *a, const Cursor *b) {
+static bool cursor_before(const Cursor *a, const Cursor *b) {
     return record_compare(&a->v[a->at], &b->v[b->at]) < 0;
 }
 static void sift(Cursor **heap, int n, int k) {
     for (int child; (child = 2 * k + 1) < n; k = child) {
-        if (child + 1 < n && before(heap[child + 1], heap[child])) child++;
-        if (!before(heap[child], heap[k])) return;
+        if (child + 1 < n && cursor_before(heap[child + 1], heap[child])) child++;
+        if (!cursor_before(heap[child], heap[k])) return;
         Cursor *x = heap[k];
         heap[k] = heap[child];
         heap[child] = x;
@@ -212,7 +212,7 @@ static void sift(Cursor **heap, int n, int k) {
 typedef bool (*TakeRecord)(void *user, const Record *, Error *);
 /* The records of these runs in order; one that stands in two of them comes twice. Their memory and
    their files are let go. */
-static bool merge(Runs *r, Run *run, int many, TakeRecord take, void *user, Error *e) {
+static bool merge_runs(Runs *r, Run *run, int many, TakeRecord take, void *user, Error *e) {
     Cursor *cursor = ARENA_NEW(r->arena, Cursor, many),
            **heap = ARENA_NEW(r->arena, Cursor *, many);
     int n = 0;
@@ -250,7 +250,7 @@ static bool collapse(Runs *r, Error *e) {
     all.file = fopen(all.path, "wb+");
     if (!all.file) return failed(e, all.path, "cannot write");
     unlink(all.path);
-    bool ok = merge(r, r->run, RUNS_OPEN, write_record, &all, e);
+    bool ok = merge_runs(r, r->run, RUNS_OPEN, write_record, &all, e);
     ok = ok && (!fflush(all.file) || failed(e, all.path, "cannot write a run"));
     memmove(r->run, r->run + RUNS_OPEN, (size_t)(r->n - RUNS_OPEN) * sizeof *r->run);
     r->n -= RUNS_OPEN;
@@ -284,7 +284,7 @@ bool runs_merge(Runs *r, void (*group)(void *, const Record *, size_t), void *us
     Group g = {.take = group, .user = user};
     bool ok = true;
     while (ok && r->n > RUNS_OPEN) ok = collapse(r, e);
-    ok = ok && merge(r, r->run, r->n, group_add, &g, e);
+    ok = ok && merge_runs(r, r->run, r->n, group_add, &g, e);
     if (ok && g.n) group(user, g.v, g.n);
     mem_realloc(g.v, 0);
     r->n = 0;

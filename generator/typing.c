@@ -22,7 +22,7 @@ Sizes space_sizes(const Space *s, int stage) {
     return (Sizes){n, v};
 }
 
-static int elements(const Space *s, const Type *t, int stage) {
+static int stage_elements(const Space *s, const Type *t, int stage) {
     ArenaMark mark = arena_mark(s->w->scratch);
     Sizes sizes = space_sizes(s, stage);
     int64_t count = 1, d;
@@ -48,7 +48,7 @@ ShapeId space_shape_put(Space *s, int sort, TypeId type) {
     const Type *t = type_get(s->w, type);
     ShapeInfo i = {.sort = sort, .type = type, .hash = shape_hash(s, sort, t)};
     for (int stage = 0; stage < s->nstage; stage++)
-        if (!(i.count[stage] = elements(s, t, stage))) return 0;
+        if (!(i.count[stage] = stage_elements(s, t, stage))) return 0;
     ARENA_GROW(s->arena, s->shape, s->shape_room, s->nshape + 1);
     s->shape[s->nshape++] = i;
     return (ShapeId)s->nshape;
@@ -74,7 +74,7 @@ static void fill_defaults(Space *s, const Variant *v, const ShapeId arg[], int n
 }
 
 /* Solves one need for an unknown; true: done, *x stands for it. */
-static bool solve(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
+static bool solve_need(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
     for (int k = 0; k < i->nneed; k++) {
         Poly p = i->need[k].p, with_one, rest, slope;
         if (!i->need[k].eq || !poly_has(w, p, unknown)) continue;
@@ -87,7 +87,7 @@ static bool solve(World *w, const SigInfo *i, Symbol unknown, Poly *x) {
     return false;
 }
 
-static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], int nout) {
+static Sig variant_signature(Space *s, const Variant *v, int narg, const ShapeId arg[], int nout) {
     Attr attr[ATTRS_MAX];
     TypeId in[TERM_ARGS] = {0};
     memcpy(attr, v->attr, sizeof attr);
@@ -97,7 +97,8 @@ static Sig signature(Space *s, const Variant *v, int narg, const ShapeId arg[], 
     for (int k = 0; k < v->nfree; k++) {
         Poly x;
         if (v->chosen[k]) continue;
-        if (sig_info(s->w, sig)->why || !solve(s->w, sig_info(s->w, sig), v->free[k], &x)) return 0;
+        if (sig_info(s->w, sig)->why || !solve_need(s->w, sig_info(s->w, sig), v->free[k], &x))
+            return 0;
         if (!value_natural(s->w, x) || !x)
             return 0; /* what is left over is a size, whatever the sizes are */
         for (int j = 0; j < attrs_count(v->op->attrs); j++) {
@@ -133,7 +134,7 @@ static Typing *type_new(Space *s, int op, const ShapeId arg[]) {
     const OpForm *f = &s->form[op];
     int bound[128];
     if (!sorts_fit(s, v, f->narg, arg, bound)) return NULL;
-    Sig sig = signature(s, v, f->narg, arg, f->nout);
+    Sig sig = variant_signature(s, v, f->narg, arg, f->nout);
     const SigInfo *i = sig ? sig_info(s->w, sig) : NULL;
     if (!i || i->why || i->nout != f->nout || !needs_hold(s, i)) return NULL;
     Typing *t = ARENA_NEW(s->arena, Typing, 1);

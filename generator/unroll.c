@@ -41,7 +41,7 @@ static bool same_number(Number a, Number b) {
            !memcmp(&a.residue.order, &b.residue.order, sizeof(double));
 }
 
-static uint32_t constant(Unroll *u, Number x) {
+static uint32_t constant_operand(Unroll *u, Number x) {
     for (int k = 0; k < u->nconst; k++)
         if (same_number(u->constant[k], x)) return (uint32_t)BANK_CONST << BANK_SHIFT | (uint32_t)k;
     ARENA_GROW(u->arena, u->constant, u->const_room, u->nconst + 1);
@@ -76,14 +76,14 @@ static bool number_of(Unroll *u, Poly p, int64_t *v) {
     return poly_eval(u->w, p, u->sizes, v) || (give_up(u), false);
 }
 
-static bool holds(Unroll *u, const Cond *c) {
+static bool condition_holds(Unroll *u, const Cond *c) {
     int64_t v;
     for (int k = 0; k < c->n; k++)
         if (!number_of(u, c->v[k].p, &v) || (c->v[k].eq ? v != 0 : v < 0)) return false;
     return true;
 }
 
-static uint32_t element(Unroll *u, const ExNode *x) {
+static uint32_t element_operand(Unroll *u, const ExNode *x) {
     int64_t at = 0, i;
     int k = (int)x->word;
     if (k >= u->nin || x->n != u->in_rank[k]) return give_up(u);
@@ -113,7 +113,7 @@ static bool next_values(Unroll *u, int n, const Symbol var[], const int64_t exte
 }
 
 /* Adds one operand (or a pair) unless there is no room. */
-static void push(Unroll *u, Operands *o, uint32_t a) {
+static void push_operand(Unroll *u, Operands *o, uint32_t a) {
     if (o->n == OPERANDS) u->failed = true;
     else o->v[o->n++] = a;
 }
@@ -125,11 +125,11 @@ static void collect_product(Unroll *u, Operands *o, uint32_t a, uint32_t b) {
         (cb && !y.residue.p && y.residue.order == 0))
         return;
     if (ca && cb) {
-        a = constant(u, numbers_residue.mul(x, y));
-        b = constant(u, numbers_residue.ratio(1, 1));
+        a = constant_operand(u, numbers_residue.mul(x, y));
+        b = constant_operand(u, numbers_residue.ratio(1, 1));
     }
-    push(u, o, a);
-    push(u, o, b);
+    push_operand(u, o, a);
+    push_operand(u, o, b);
 }
 
 /* The addends of a sum as pairs of factors. */
@@ -141,7 +141,7 @@ static void collect_sum(Unroll *u, Ex e, Operands *o) {
     ex_get(u->w, e, &x);
     switch (x.kind) {
     case EX_ADD: collect_sum(u, x.a, o), collect_sum(u, x.b, o); return;
-    case EX_IF: collect_sum(u, holds(u, &x.cond) ? x.a : x.b, o); return;
+    case EX_IF: collect_sum(u, condition_holds(u, &x.cond) ? x.a : x.b, o); return;
     case EX_MUL: {
         uint32_t a = operand_of(u, x.a);
         collect_product(u, o, a, operand_of(u, x.b));
@@ -150,16 +150,17 @@ static void collect_sum(Unroll *u, Ex e, Operands *o) {
     case EX_SUM:
         for (bool more = first_values(u, &x, var, extent); more && !u->failed;
              more = next_values(u, x.n, var, extent))
-            if (holds(u, &x.cond)) collect_sum(u, x.a, o);
+            if (condition_holds(u, &x.cond)) collect_sum(u, x.a, o);
         return;
-    default: collect_product(u, o, operand_of(u, e), constant(u, numbers_residue.ratio(1, 1)));
+    default:
+        collect_product(u, o, operand_of(u, e), constant_operand(u, numbers_residue.ratio(1, 1)));
     }
 }
 
 /* Constants are added up; a sum of ones times operands is a plain sum, of one operand that
    operand. */
 static uint32_t finish_sum(Unroll *u, const Operands *pairs) {
-    uint32_t one = constant(u, numbers_residue.ratio(1, 1));
+    uint32_t one = constant_operand(u, numbers_residue.ratio(1, 1));
     Number sum = numbers_residue.ratio(0, 1), x;
     Operands plain = {0}, dot = {0};
     bool all_ones = true, any = false;
@@ -171,15 +172,15 @@ static uint32_t finish_sum(Unroll *u, const Operands *pairs) {
             continue;
         }
         all_ones &= b == one || a == one;
-        push(u, &plain, a == one ? b : a);
-        push(u, &dot, a);
-        push(u, &dot, b);
+        push_operand(u, &plain, a == one ? b : a);
+        push_operand(u, &dot, a);
+        push_operand(u, &dot, b);
     }
-    if (!plain.n) return constant(u, sum);
+    if (!plain.n) return constant_operand(u, sum);
     if (any) {
-        push(u, &plain, constant(u, sum));
-        push(u, &dot, constant(u, sum));
-        push(u, &dot, one);
+        push_operand(u, &plain, constant_operand(u, sum));
+        push_operand(u, &dot, constant_operand(u, sum));
+        push_operand(u, &dot, one);
     }
     if (all_ones && plain.n == 1) return plain.v[0];
     return all_ones ? put_step(u, PROGRAM_SUM, 0, &plain) : put_step(u, PROGRAM_DOT, 0, &dot);
@@ -197,30 +198,31 @@ static void collect_most(Unroll *u, const ExNode *x, Operands *o) {
     int64_t extent[RANK_MAX];
     for (bool more = first_values(u, x, var, extent); more && !u->failed;
          more = next_values(u, x->n, var, extent))
-        if (holds(u, &x->cond)) push(u, o, operand_of(u, x->a));
+        if (condition_holds(u, &x->cond)) push_operand(u, o, operand_of(u, x->a));
 }
 
-static uint32_t extreme(Unroll *u, ProgramStep kind, const Operands *o) {
+static uint32_t extreme_operand(Unroll *u, ProgramStep kind, const Operands *o) {
     Number x, y;
     if (!o->n) return give_up(u); /* the maximum of nothing has no residue */
     if (o->n == 1) return o->v[0];
     if (o->n == 2 && is_constant(u, o->v[0], &x) && is_constant(u, o->v[1], &y))
-        return constant(u, kind == PROGRAM_MOST ? numbers_residue.most(x, y)
-                                                : numbers_residue.least(x, y));
+        return constant_operand(u, kind == PROGRAM_MOST ? numbers_residue.most(x, y)
+                                                        : numbers_residue.least(x, y));
     return put_step(u, kind, 0, o);
 }
 
-static uint32_t call(Unroll *u, const ExNode *x) {
+static uint32_t call_operand(Unroll *u, const ExNode *x) {
     Number y;
     Operands o = {.n = 1, .v = {operand_of(u, x->a)}};
-    if (is_constant(u, o.v[0], &y)) return constant(u, numbers_residue.call((Function)x->word, y));
+    if (is_constant(u, o.v[0], &y))
+        return constant_operand(u, numbers_residue.call((Function)x->word, y));
     u->calls = true;
     return put_step(u, PROGRAM_CALL, x->word, &o);
 }
 
-static uint32_t binary(Unroll *u, ProgramStep kind, const ExNode *x) {
+static uint32_t binary_operand(Unroll *u, ProgramStep kind, const ExNode *x) {
     Operands o = {.n = 2, .v = {operand_of(u, x->a), operand_of(u, x->b)}};
-    if (kind != PROGRAM_POWER) return extreme(u, kind, &o);
+    if (kind != PROGRAM_POWER) return extreme_operand(u, kind, &o);
     u->calls = true;
     return put_step(u, kind, 0, &o);
 }
@@ -228,7 +230,7 @@ static uint32_t binary(Unroll *u, ProgramStep kind, const ExNode *x) {
 static uint32_t parameter(Unroll *u, uint32_t word) {
     const char *name = world_text(u->w, word);
     int64_t v = (int64_t)(hash_bytes(name, strlen(name)) % 1021) + 2;
-    return constant(u, numbers_residue.ratio(v, 256));
+    return constant_operand(u, numbers_residue.ratio(v, 256));
 }
 
 static uint32_t operand_of(Unroll *u, Ex e) {
@@ -237,26 +239,27 @@ static uint32_t operand_of(Unroll *u, Ex e) {
     if (u->failed) return 0;
     ex_get(u->w, e, &x);
     switch (x.kind) {
-    case EX_NUM: return constant(u, numbers_residue.ratio(x.p, x.q));
-    case EX_REAL: return constant(u, numbers_residue.real(x.real));
+    case EX_NUM: return constant_operand(u, numbers_residue.ratio(x.p, x.q));
+    case EX_REAL: return constant_operand(u, numbers_residue.real(x.real));
     case EX_PARAM: return parameter(u, x.word);
-    case EX_SIZE: return number_of(u, x.size, &n) ? constant(u, numbers_residue.ratio(n, 1)) : 0;
-    case EX_AT: return element(u, &x);
-    case EX_IF: return operand_of(u, holds(u, &x.cond) ? x.a : x.b);
+    case EX_SIZE:
+        return number_of(u, x.size, &n) ? constant_operand(u, numbers_residue.ratio(n, 1)) : 0;
+    case EX_AT: return element_operand(u, &x);
+    case EX_IF: return operand_of(u, condition_holds(u, &x.cond) ? x.a : x.b);
     case EX_ADD:
     case EX_MUL:
     case EX_SUM: return sum_of(u, e);
-    case EX_MAX2: return binary(u, PROGRAM_MOST, &x);
-    case EX_MIN2: return binary(u, PROGRAM_LEAST, &x);
-    case EX_POW: return binary(u, PROGRAM_POWER, &x);
-    case EX_FN: return call(u, &x);
+    case EX_MAX2: return binary_operand(u, PROGRAM_MOST, &x);
+    case EX_MIN2: return binary_operand(u, PROGRAM_LEAST, &x);
+    case EX_POW: return binary_operand(u, PROGRAM_POWER, &x);
+    case EX_FN: return call_operand(u, &x);
     case EX_WHERE:
     case EX_TAKE: return give_up(u); /* data decide what is computed */
     case EX_MAXIMUM: {
         Operands *o = arena_alloc_raw(u->w->scratch, sizeof *o);
         o->n = 0;
         collect_most(u, &x, o);
-        return u->failed ? 0 : extreme(u, PROGRAM_MOST, o);
+        return u->failed ? 0 : extreme_operand(u, PROGRAM_MOST, o);
     }
     }
     return give_up(u);
@@ -305,7 +308,7 @@ static void direct_outputs(Unroll *u, int n, const uint32_t out[]) {
     }
 }
 
-static bool elements(Unroll *u, Ex define, const Type *t, uint32_t **out, int *n) {
+static bool unroll_elements(Unroll *u, Ex define, const Type *t, uint32_t **out, int *n) {
     int64_t dim[RANK_MAX], count = 1;
     Symbol index[RANK_MAX];
     for (int k = 0; k < t->dim.n; k++) {
@@ -326,7 +329,7 @@ static bool elements(Unroll *u, Ex define, const Type *t, uint32_t **out, int *n
     return !u->failed;
 }
 
-static Program *assemble(const Unroll *u, Arena *arena, int n) {
+static Program *make_program(const Unroll *u, Arena *arena, int n) {
     Program *p = ARENA_NEW(arena, Program, 1);
     Lanes *c = ARENA_NEW(arena, Lanes, u->nconst);
     for (int k = 0; k < u->nconst; k++) c[k] = lanes_number(u->constant[k]);
@@ -347,9 +350,10 @@ Program *program_new(World *w, Arena *arena, Sig sig, int port, Sizes given) {
     for (uint32_t k = 0; k < n; k++) u.value[k] = k < given.n ? given.value[k] : SIZE_UNKNOWN;
     u.sizes = (Sizes){n, u.value};
     u.seen = intern_new(w->scratch);
-    bool made = bind_inputs(&u, i) && elements(&u, define, type_get(w, i->out[port]), &out, &count);
+    bool made =
+        bind_inputs(&u, i) && unroll_elements(&u, define, type_get(w, i->out[port]), &out, &count);
     if (made) direct_outputs(&u, count, out);
-    Program *p = made ? assemble(&u, arena, count) : NULL;
+    Program *p = made ? make_program(&u, arena, count) : NULL;
     intern_free(u.seen);
     arena_reset(w->scratch, mark);
     return p;

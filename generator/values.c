@@ -140,7 +140,7 @@ static Memo *memo_slot(const ValueCone *c, int port, uint64_t key) {
 
 static const Lanes *value_of(Values *, Ref);
 
-static bool compute(Values *v, Ref r, Lanes *out) {
+static bool compute_value(Values *v, Ref r, Lanes *out) {
     const Instr *in = &v->t.in[ref_instr(r)];
     Program *p = program_of(v, v->cone[ref_instr(r)].typing, ref_port(r));
     const Lanes *arg[TERM_ARGS] = {0};
@@ -165,7 +165,7 @@ static const Lanes *value_of(Values *v, Ref r) {
     if (m->stamp == c->stamp && m->key == key) return m->value;
     Lanes *y = arena_alloc_raw(c->arena,
                                (size_t)space_shape(v->s, v->shape[r])->count[v->stage] * sizeof *y);
-    *m = (Memo){key, c->stamp, compute(v, r, y) ? y : NULL};
+    *m = (Memo){key, c->stamp, compute_value(v, r, y) ? y : NULL};
     return m->value;
 }
 
@@ -185,7 +185,7 @@ bool values_hash(Values *v, Ref root, const Naming *name, uint64_t *out) {
     uint64_t h = shape->hash, lane[LANES] __attribute__((aligned(64)));
     v->name = *name;
     if (!ref_is_out(root)) y = value_of(v, root);
-    else if (!compute(v, root, v->root)) return false;
+    else if (!compute_value(v, root, v->root)) return false;
     if (v->s->exponents && !lanes_known(y, shape->count[v->stage])) return false;
     v->run.hash(y, shape->count[v->stage], v->coefficient, lane);
     for (int l = 0; l < LANES; l++)
@@ -244,7 +244,7 @@ static void each_naming(KeySearch *k, int at) {
 }
 
 /* Whether the value changes with the variable. */
-static bool depends(Values *v, Ref root, Naming name, int var, uint64_t plain) {
+static bool depends_on(Values *v, Ref root, Naming name, int var, uint64_t plain) {
     uint64_t h;
     name.of[var] = POOL - 1;
     return !values_hash(v, root, &name, &h) || h != plain;
@@ -259,7 +259,7 @@ bool values_key(Values *v, Ref root, Key *key) {
     if (!values_hash(v, root, &plain, &h)) return false;
     memset(k.name.of, POOL - 1, sizeof k.name.of);
     for (int j = 0; j < v->t.nvar; j++) {
-        if (!(vars >> j & 1) || !depends(v, root, plain, j, h)) continue;
+        if (!(vars >> j & 1) || !depends_on(v, root, plain, j, h)) continue;
         k.order[k.n++] = j;
         if (++k.many[v->t.kind[j]] == POOL) return false;
     }

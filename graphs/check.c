@@ -13,7 +13,7 @@
 /* ---- samples */
 
 /* One in four each: 0, tiny, about 1, large; half precision has little room for squares. */
-static double extreme(Random *r, DType t) {
+static double extreme_number(Random *r, DType t) {
     const double large = t == DT_FLOAT16 ? 100 : 1e4, x = 2 * random_unit(r) - 1;
     switch (random_below(r, 4)) {
     case 0: return 0;
@@ -24,7 +24,7 @@ static double extreme(Random *r, DType t) {
 }
 
 static double sample_real(Random *r, int sample, DType t) {
-    if (sample == SAMPLE_EXTREME) return extreme(r, t);
+    if (sample == SAMPLE_EXTREME) return extreme_number(r, t);
     return sample % 3 == 0   ? random_unit(r)
            : sample % 3 == 1 ? random_normal(r)
                              : 2 * random_unit(r) - 1;
@@ -158,7 +158,7 @@ static void draw_input(Sampled *s, int k, int sample) {
         tensor_draw(s->o->seed, k, sample, t, domain_of(s, k), n, out);
 }
 
-static void draw(Sampled *s, int sample) {
+static void draw_inputs(Sampled *s, int sample) {
     for (int k = 0; k < s->a->nin; k++) draw_input(s, k, sample);
 }
 
@@ -285,7 +285,9 @@ static void take_up(const Sampled *s, const Difference each[], Difference *sum, 
     }
 }
 
-static Tolerance run_tolerance(const Sampled *s, DType t) { return tolerance_of(s->o->class, t); }
+static Tolerance run_tolerance(const Sampled *s, DType t) {
+    return classes_tolerance(s->o->classes, t);
+}
 
 /* By the executor: where they differ, roundings of inputs and constants and, in small graphs, of
    every node say how well the result is determined at all. */
@@ -313,7 +315,7 @@ static Tolerance double_tolerance(const Sampled *s, DType t) {
 static void compare_definitions(Sampled *s, Difference *sum) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     OracleNoise a = {0}, b = {0};
-    const bool all = s->o->rounds;
+    const bool all = s->o->classes & CLASS_ROUNDS;
     s->rounded = false;
     a.rounded = rounded_nodes(s, s->a, s->b, all, &a.nrounded, &s->rounded);
     b.rounded = rounded_nodes(s, s->b, s->a, all, &b.nrounded, &s->rounded);
@@ -330,8 +332,9 @@ static void compare_definitions(Sampled *s, Difference *sum) {
 /* Loose: kernels are on trial here, not rules. */
 static Tolerance kernel_tolerance(const Sampled *s, DType t) {
     (void)s;
-    return dtype_class(t) == 'F' ? (Tolerance){fmax(tolerance_of("rounds", t).rtol, 1e-2), 1e-6}
-                                 : (Tolerance){INFINITY, INFINITY};
+    return dtype_class(t) == 'F'
+               ? (Tolerance){fmax(classes_tolerance(CLASS_ROUNDS, t).rtol, 1e-2), 1e-6}
+               : (Tolerance){INFINITY, INFINITY};
 }
 
 /* Operators without a definition (a sort, Unique, ..) run by one kernel in both, and may turn what
@@ -454,7 +457,7 @@ static bool check_extremes(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
 static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, CheckResult *r) {
     for (int k = 0; k < samples; k++) {
         ArenaMark mark = arena_mark(s->arena);
-        draw(s, k);
+        draw_inputs(s, k);
         const bool done = check_sample(s, a, b, r);
         arena_reset(s->arena, mark);
         if (!done) return false;
@@ -462,7 +465,7 @@ static bool check_samples(Sampled *s, Runner *a, Runner *b, int samples, CheckRe
     return true;
 }
 
-static bool check(Sampled *s, CheckResult *r) {
+static bool check_graphs(Sampled *s, CheckResult *r) {
     int samples = s->o->samples ? s->o->samples : 2;
     double limit = s->o->oracle_flops == 0 ? ORACLE_FLOPS : s->o->oracle_flops;
     if (s->a->nin != s->b->nin || s->a->nout != s->b->nout)
@@ -496,7 +499,7 @@ bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const C
     Arena *arena = arena_new(arena_escape(w->arena), 0);
     Sampled s = {.w = w, .arena = arena, .sizes = sizes, .o = o, .a = a, .b = b, .error = e};
     *r = nothing_found();
-    bool done = check(&s, r);
+    bool done = check_graphs(&s, r);
     arena_free(arena);
     return done;
 }
@@ -519,7 +522,7 @@ static bool check_definitions(Sampled *s, CheckResult *r) {
     if (a < 0 || b < 0 || a + b > ORACLE_FLOPS || !take_buffers(s)) return false;
     s->small = true;
     for (int k = 0; k < samples; k++) {
-        draw(s, k);
+        draw_inputs(s, k);
         if (!run_definitions(s)) return false;
         compare_definitions(s, &r->oracle);
     }

@@ -26,9 +26,8 @@ typedef struct CheckOptions {
     int samples;  /* 0: 2 */
     bool extreme; /* SAMPLE_EXTREME too */
     uint64_t seed;
-    const char *class;   /* NULL: "rounds" */
-    bool rounds;         /* numbers of a may have been taken for those of which they are the nearest
-                            floats */
+    unsigned classes;    /* NumericClass: of what was rewritten. CLASS_ROUNDS: numbers of a may have
+                            been taken for those of which they are the nearest floats */
     double oracle_flops; /* graphs up to so many operations are also compared by their definitions
                             in double; 0: 2e6, < 0: never */
     /* NULL, or one for each output, to be added to: what the executor's results differ by. */

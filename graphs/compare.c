@@ -4,21 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-Tolerance tolerance_of(const char *class, DType t) {
-    static const struct {
-        const char *name;
-        double rtol;
-    } classes[] = {
-        {"exact", 1e-5}, {"reassociates", 2e-5}, {"rounds", 1e-4}, {"exp", 1e-4}, {"drops", 1e-4}};
-    double rtol = 1e-4;
-    for (size_t k = 0; class && k < sizeof classes / sizeof *classes; k++)
-        if (!strcmp(class, classes[k].name)) rtol = classes[k].rtol;
-    if (dtype_class(t) != 'F') return (Tolerance){0, 0};
-    if (t == DT_FLOAT16) rtol = fmax(rtol * 10, 1e-2);
-    if (t == DT_BFLOAT16) rtol = fmax(rtol * 10, 5e-2);
-    return (Tolerance){rtol, 1e-7};
-}
-
 void difference_add(Difference *d, const Difference *x) {
     d->max_abs = fmax(d->max_abs, x->max_abs);
     d->max_rel = fmax(d->max_rel, x->max_rel);

@@ -1,14 +1,7 @@
 /* compare.h -- tensors compared by numbers. */
 #ifndef ISOMER_COMPARE_H
 #define ISOMER_COMPARE_H
-#include "ops/core/type.h"
-
-typedef struct Tolerance {
-    double rtol, atol;
-} Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
-/* By the class of what was rewritten (exact, reassociates, rounds, exp, drops), for elements of
-   this type: kernels add up in another order even where the mathematics is exact. */
-Tolerance tolerance_of(const char *class, DType);
+#include "graphs/numeric_class.h"
 
 typedef struct Difference {  /* of one tensor or, taken together, of several */
     double max_abs, max_rel; /* the greatest |a - b|, and that relative to max|a| */

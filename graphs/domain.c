@@ -30,8 +30,8 @@ typedef struct DomainWalk {
 Domain domain_any(void) { return (Domain){-INFINITY, INFINITY}; }
 
 static bool is_any(Domain d) { return isinf(d.low) && isinf(d.high); }
-static Range fixed(double low, double high) { return (Range){low, high, false}; }
-static Range unknown(bool open) { return (Range){-INFINITY, INFINITY, open}; }
+static Range range_fixed(double low, double high) { return (Range){low, high, false}; }
+static Range range_unknown(bool open) { return (Range){-INFINITY, INFINITY, open}; }
 static bool is_finite(Range r) { return isfinite(r.low) && isfinite(r.high); }
 
 /* Of what has both ends; else nothing changes. */
@@ -44,18 +44,18 @@ static Domain meet(Domain a, Domain b) {
 
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
-static Range sum(Range a, Range b) {
+static Range range_sum(Range a, Range b) {
     return (Range){a.low + b.low, a.high + b.high, a.open || b.open};
 }
 
-static Range product(Range a, Range b) {
+static Range range_product(Range a, Range b) {
     const double x[4] = {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low),
                          times(a.high, b.high)};
     return (Range){fmin(fmin(x[0], x[1]), fmin(x[2], x[3])),
                    fmax(fmax(x[0], x[1]), fmax(x[2], x[3])), a.open || b.open};
 }
 
-static Range join(Range a, Range b) {
+static Range range_join(Range a, Range b) {
     return (Range){fmin(a.low, b.low), fmax(a.high, b.high), a.open || b.open};
 }
 
@@ -69,20 +69,21 @@ static double size_of(const DomainWalk *k, Poly p) {
 static Range symbol_range(const DomainWalk *k, Symbol s) {
     const SymbolDef d = symbol_def(k->w, s);
     if (d.kind == SYM_INDEX && (int)d.word < k->out->dim.n)
-        return fixed(0, size_of(k, k->out->dim.v[d.word]) - 1);
-    if (d.kind == SYM_BOUND) return fixed(0, size_of(k, d.arg[0]) - 1);
-    if (d.kind == SYM_DIGIT) return fixed(0, size_of(k, d.arg[1 + d.word]) - 1);
+        return range_fixed(0, size_of(k, k->out->dim.v[d.word]) - 1);
+    if (d.kind == SYM_BOUND) return range_fixed(0, size_of(k, d.arg[0]) - 1);
+    if (d.kind == SYM_DIGIT) return range_fixed(0, size_of(k, d.arg[1 + d.word]) - 1);
     const double n = size_of(k, poly_symbol(k->w, s));
-    return isinf(n) ? unknown(false) : fixed(n, n);
+    return isinf(n) ? range_unknown(false) : range_fixed(n, n);
 }
 
 static Range poly_range(const DomainWalk *k, Poly p) {
-    Range all = fixed(0, 0);
+    Range all = range_fixed(0, 0);
     Monomial m;
     for (PolyScan s = poly_scan(k->w, p); poly_next(&s, &m);) {
-        Range one = fixed((double)m.coefficient, (double)m.coefficient);
-        for (uint32_t j = 0; j < m.degree; j++) one = product(one, symbol_range(k, m.symbol[j]));
-        all = sum(all, one);
+        Range one = range_fixed((double)m.coefficient, (double)m.coefficient);
+        for (uint32_t j = 0; j < m.degree; j++)
+            one = range_product(one, symbol_range(k, m.symbol[j]));
+        all = range_sum(all, one);
     }
     return all;
 }
@@ -105,7 +106,7 @@ static Range function_range(Function f, Range a) {
         return (Range){a.low <= 0 && a.high >= 0 ? 0 : fmin(fabs(a.low), fabs(a.high)),
                        fmax(fabs(a.low), fabs(a.high)), a.open};
     case FN_RECIP:
-        if (a.low <= 0 && a.high >= 0) return unknown(a.open);
+        if (a.low <= 0 && a.high >= 0) return range_unknown(a.open);
         return (Range){1 / a.high, 1 / a.low, a.open};
     case FN_DELTA:
     case FN_SIGMOID: return (Range){0, 1, a.open};
@@ -114,7 +115,7 @@ static Range function_range(Function f, Range a) {
     case FN_COS:
     case FN_ERF:
     case FN_TANH: return (Range){-1, 1, a.open};
-    default: return unknown(a.open);
+    default: return range_unknown(a.open);
     }
 }
 
@@ -123,12 +124,12 @@ static Range ex_range(const DomainWalk *k, Ex e) {
     Range a, b;
     ex_get(k->w, e, &x);
     switch (x.kind) {
-    case EX_NUM: return fixed((double)x.p / (double)x.q, (double)x.p / (double)x.q);
-    case EX_REAL: return fixed(x.real, x.real);
+    case EX_NUM: return range_fixed((double)x.p / (double)x.q, (double)x.p / (double)x.q);
+    case EX_REAL: return range_fixed(x.real, x.real);
     case EX_SIZE: return poly_range(k, x.size);
     case EX_AT: return k->have[k->node.in[x.word]];
-    case EX_ADD: return sum(ex_range(k, x.a), ex_range(k, x.b));
-    case EX_MUL: return product(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_ADD: return range_sum(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_MUL: return range_product(ex_range(k, x.a), ex_range(k, x.b));
     case EX_MAX2:
         a = ex_range(k, x.a), b = ex_range(k, x.b);
         return (Range){fmax(a.low, b.low), fmax(a.high, b.high), a.open || b.open};
@@ -137,16 +138,16 @@ static Range ex_range(const DomainWalk *k, Ex e) {
         return (Range){fmin(a.low, b.low), fmin(a.high, b.high), a.open || b.open};
     case EX_FN: return function_range((Function)x.word, ex_range(k, x.a));
     case EX_IF:
-    case EX_WHERE: return join(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_WHERE: return range_join(ex_range(k, x.a), ex_range(k, x.b));
     case EX_SUM:
         a = ex_range(k, x.a);
-        return product(join(fixed(0, 0), a), fixed(1, term_count(k, &x)));
+        return range_product(range_join(range_fixed(0, 0), a), range_fixed(1, term_count(k, &x)));
     case EX_MAXIMUM: return ex_range(k, x.a);
     case EX_TAKE: return ex_range(k, x.b);
-    case EX_POW: a = ex_range(k, x.a), b = ex_range(k, x.b); return unknown(a.open || b.open);
+    case EX_POW: a = ex_range(k, x.a), b = ex_range(k, x.b); return range_unknown(a.open || b.open);
     case EX_PARAM: break;
     }
-    return unknown(false);
+    return range_unknown(false);
 }
 
 static Range constant_range(DType t, const void *bytes, int64_t n) {
@@ -155,7 +156,7 @@ static Range constant_range(DType t, const void *bytes, int64_t n) {
         const double x = element_real(t, bytes, i);
         r.low = fmin(r.low, x), r.high = fmax(r.high, x);
     }
-    return r.low <= r.high ? r : unknown(false);
+    return r.low <= r.high ? r : range_unknown(false);
 }
 
 static Range usual(DType t) {
@@ -178,28 +179,28 @@ static Range value_range(DomainWalk *k, Value v) {
         return element_readable(t.dtype) && oracle_dims(k->w, &t, k->sizes, dim, &n) &&
                        n <= LOOKED_AT
                    ? constant_range(t.dtype, bytes, n)
-                   : unknown(false);
+                   : range_unknown(false);
     k->out = value_type(k->w, v);
     if (k->input[v]) return usual(k->out->dtype);
     const Ex define = sig_define(k->w, k->node.sig, value_port(k->w, v));
     if (define) return ex_range(k, define);
     if (k->node.op->flags & OP_PASSES && v == k->node.out) return k->have[k->node.in[0]];
-    return k->out->dtype == DT_BOOL ? fixed(0, 1) : unknown(any_open(k));
+    return k->out->dtype == DT_BOOL ? range_fixed(0, 1) : range_unknown(any_open(k));
 }
 
 /* ---- backward */
 
-static void require(DomainWalk *, Ex, Domain);
+static void require_domain(DomainWalk *, Ex, Domain);
 
 /* What a may be so that a and b, which nothing moves, add up to d. */
-static Domain less(Domain d, Range b) {
+static Domain domain_less(Domain d, Range b) {
     const Domain a = {d.low - b.low, d.high - b.high};
     if (!is_finite(b)) return d;
     return a.low <= a.high ? a : domain_any();
 }
 
 /* What lies between d and the sum of both is shared. */
-static Domain half(Domain d, Range a, Range b) {
+static Domain domain_half(Domain d, Range a, Range b) {
     if (!is_finite(a) || !is_finite(b)) return (Domain){d.low / 2, d.high / 2};
     const Domain part = {a.low + (d.low - a.low - b.low) / 2,
                          a.high + (d.high - a.high - b.high) / 2};
@@ -209,14 +210,20 @@ static Domain half(Domain d, Range a, Range b) {
 static void require_sum(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
     const bool both = a.open && b.open;
-    require(k, x->a, both ? half(d, a, b) : a.open ? less(d, b) : domain_any());
-    require(k, x->b, both ? half(d, b, a) : b.open ? less(d, a) : domain_any());
+    require_domain(k, x->a,
+                   both     ? domain_half(d, a, b)
+                   : a.open ? domain_less(d, b)
+                            : domain_any());
+    require_domain(k, x->b,
+                   both     ? domain_half(d, b, a)
+                   : b.open ? domain_less(d, a)
+                            : domain_any());
 }
 
 /* What a may be so that a times b, which nothing moves, lies in d. */
-static Domain over(Domain d, Range b) {
+static Domain domain_over(Domain d, Range b) {
     if (b.low < 0 && b.high <= 0) {
-        const Domain a = over((Domain){-d.high, -d.low}, fixed(-b.high, -b.low));
+        const Domain a = domain_over((Domain){-d.high, -d.low}, range_fixed(-b.high, -b.low));
         return a;
     }
     if (!is_finite(b) || b.high == 0) return domain_any();
@@ -230,30 +237,30 @@ static Domain over(Domain d, Range b) {
 }
 
 static void require_product(DomainWalk *k, const ExNode *x, Domain d) {
-    const Range a = ex_range(k, x->a), b = ex_range(k, x->b), all = product(a, b);
+    const Range a = ex_range(k, x->a), b = ex_range(k, x->b), all = range_product(a, b);
     const bool both = a.open && b.open;
     if (both && !is_any(d)) {
         const bool fits = all.low >= d.low && all.high <= d.high;
         const Domain root = {0, sqrt(fmax(d.high, 0))};
-        require(k, x->a, fits ? (Domain){a.low, a.high} : root);
-        require(k, x->b, fits ? (Domain){b.low, b.high} : root);
+        require_domain(k, x->a, fits ? (Domain){a.low, a.high} : root);
+        require_domain(k, x->b, fits ? (Domain){b.low, b.high} : root);
         return;
     }
-    require(k, x->a, a.open ? over(d, b) : domain_any());
-    require(k, x->b, b.open ? over(d, a) : domain_any());
+    require_domain(k, x->a, a.open ? domain_over(d, b) : domain_any());
+    require_domain(k, x->b, b.open ? domain_over(d, a) : domain_any());
 }
 
 /* Of the greater of both; one that always is in d leaves the other its one end. */
 static void require_most(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
-    require(k, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
-    require(k, x->b, (Domain){!a.open && a.low >= d.low ? -INFINITY : d.low, d.high});
+    require_domain(k, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
+    require_domain(k, x->b, (Domain){!a.open && a.low >= d.low ? -INFINITY : d.low, d.high});
 }
 
 static void require_least(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
-    require(k, x->a, (Domain){d.low, !b.open && b.high <= d.high ? INFINITY : d.high});
-    require(k, x->b, (Domain){d.low, !a.open && a.high <= d.high ? INFINITY : d.high});
+    require_domain(k, x->a, (Domain){d.low, !b.open && b.high <= d.high ? INFINITY : d.high});
+    require_domain(k, x->b, (Domain){d.low, !a.open && a.high <= d.high ? INFINITY : d.high});
 }
 
 static Domain argument_of(Function f, Domain d) {
@@ -264,12 +271,12 @@ static Domain argument_of(Function f, Domain d) {
 
 static void require_take(DomainWalk *k, const ExNode *x, Domain d) {
     const double last = poly_range(k, x->dims[0]).high;
-    require(k, x->a, last >= 0 ? (Domain){0, last} : domain_any());
-    require(k, x->b, d);
+    require_domain(k, x->a, last >= 0 ? (Domain){0, last} : domain_any());
+    require_domain(k, x->b, d);
 }
 
 /* The elements that e stands for must lie in d. */
-static void require(DomainWalk *k, Ex e, Domain d) {
+static void require_domain(DomainWalk *k, Ex e, Domain d) {
     ExNode x;
     ex_get(k->w, e, &x);
     switch (x.kind) {
@@ -278,19 +285,19 @@ static void require(DomainWalk *k, Ex e, Domain d) {
     case EX_MUL: require_product(k, &x, d); return;
     case EX_MAX2: require_most(k, &x, d); return;
     case EX_MIN2: require_least(k, &x, d); return;
-    case EX_FN: require(k, x.a, argument_of((Function)x.word, d)); return;
-    case EX_SUM: require(k, x.a, over(d, fixed(1, term_count(k, &x)))); return;
+    case EX_FN: require_domain(k, x.a, argument_of((Function)x.word, d)); return;
+    case EX_SUM: require_domain(k, x.a, domain_over(d, range_fixed(1, term_count(k, &x)))); return;
     case EX_TAKE: require_take(k, &x, d); return;
-    case EX_MAXIMUM: require(k, x.a, d); return;
+    case EX_MAXIMUM: require_domain(k, x.a, d); return;
     case EX_WHERE:
     case EX_IF:
-        if (x.kind == EX_WHERE) require(k, x.c, domain_any());
-        require(k, x.a, d);
-        require(k, x.b, d);
+        if (x.kind == EX_WHERE) require_domain(k, x.c, domain_any());
+        require_domain(k, x.a, d);
+        require_domain(k, x.b, d);
         return;
     case EX_POW:
-        require(k, x.a, domain_any());
-        require(k, x.b, domain_any());
+        require_domain(k, x.a, domain_any());
+        require_domain(k, x.b, domain_any());
         return;
     case EX_NUM:
     case EX_REAL:
@@ -314,7 +321,7 @@ static void require_node(DomainWalk *k) {
         const Value v = k->node.out + (Value)port;
         const Ex define = sig_define(k->w, k->node.sig, port);
         k->out = value_type(k->w, v);
-        if (define) require(k, define, k->need[v]);
+        if (define) require_domain(k, define, k->need[v]);
     }
     if (k->node.op->flags & OP_PASSES)
         k->need[k->node.in[0]] = meet(k->need[k->node.in[0]], k->need[k->node.out]);

@@ -53,7 +53,7 @@ static bool all_equal(const char *p, size_t n, size_t each) {
 }
 
 /* Contents that the World has already are not copied once more. */
-static Blob kept(World *w, const void *data, size_t n) {
+static Blob keep_contents(World *w, const void *data, size_t n) {
     ArenaMark mark = arena_mark(w->arena);
     const void *copy = arena_copy(w->arena, data, n);
     Blob blob = blob_put(w, copy, n);
@@ -61,7 +61,7 @@ static Blob kept(World *w, const void *data, size_t n) {
     return blob;
 }
 
-static Value computed(Fold *f, Value v, int64_t bytes) {
+static Value computed_constant(Fold *f, Value v, int64_t bytes) {
     Type t = *value_type(f->w, v);
     Error ignored = {0};
     void *data;
@@ -72,7 +72,7 @@ static Value computed(Fold *f, Value v, int64_t bytes) {
     bool done =
         oracle_run(f->w, &(Graph){0, 1, NULL, &v}, (Sizes){0}, false, NULL, &data, &ignored);
     if (done && (bytes <= f->growth || !all_equal(data, (size_t)bytes, element_bytes(t.dtype, 1))))
-        y = constant_make(f->w, &t, kept(f->w, data, (size_t)bytes));
+        y = constant_make(f->w, &t, keep_contents(f->w, data, (size_t)bytes));
     arena_reset(f->w->scratch, mark);
     return y;
 }
@@ -80,7 +80,7 @@ static Value computed(Fold *f, Value v, int64_t bytes) {
 static bool fold_value(Fold *f, Value v) {
     int64_t bytes = 0;
     if (!numeric_type(f->w, v, &bytes) || bytes > source_bytes(f, v) + f->growth) return false;
-    Value y = computed(f, v, bytes);
+    Value y = computed_constant(f, v, bytes);
     if (!y) return false;
     f->from[f->n] = v;
     f->to[f->n++] = y;

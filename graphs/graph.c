@@ -32,12 +32,12 @@ void graph_tables_init(World *w) {
 
 /* ---- nodes and values */
 
-static const NodeRecord *record(const World *w, uint32_t id, size_t *size) {
+static const NodeRecord *node_record(const World *w, uint32_t id, size_t *size) {
     return intern_get(w->table[TABLE_NODE], id, size);
 }
 
 NodeId value_node(const World *w, Value v) {
-    const NodeRecord *r = record(w, v, NULL);
+    const NodeRecord *r = node_record(w, v, NULL);
     return r->sig ? v : ((const PortRecord *)(const void *)r)->node;
 }
 
@@ -48,7 +48,7 @@ NodeId node_count(const World *w) { return intern_count(w->table[TABLE_NODE]); }
 Node node_get(const World *w, NodeId id) {
     size_t size;
     id = value_node(w, id);
-    const NodeRecord *r = record(w, id, &size);
+    const NodeRecord *r = node_record(w, id, &size);
     const SigInfo *s = sig_info((World *)w, r->sig);
     int nin = (int)((size - sizeof *r) / sizeof(Value));
     return (Node){r->sig, s->op, s->op_index, nin, s->nout, r->in, id};
@@ -56,7 +56,7 @@ Node node_get(const World *w, NodeId id) {
 
 TypeId value_type_id(const World *w, Value v) {
     NodeId id = value_node(w, v);
-    return sig_info((World *)w, record(w, id, NULL)->sig)->out[v - id];
+    return sig_info((World *)w, node_record(w, id, NULL)->sig)->out[v - id];
 }
 
 const Type *value_type(const World *w, Value v) { return type_get(w, value_type_id(w, v)); }
@@ -128,7 +128,7 @@ Value node_rebuild(World *w, NodeId id, const Value in[], const char **why) {
     Node n = node_get(w, id);
     Attr attr[ATTRS_MAX];
     sig_attr(w, n.sig, attr);
-    return node_new(w, n.op, attr, record(w, n.out, NULL)->serial, n.nin, in, n.nout, why);
+    return node_new(w, n.op, attr, node_record(w, n.out, NULL)->serial, n.nin, in, n.nout, why);
 }
 
 /* ---- contents */
@@ -213,7 +213,7 @@ typedef struct Reach {
     NodeId *v;
 } Reach;
 
-static void reach(Reach *r, Value v) {
+static void reach_value(Reach *r, Value v) {
     if (!v || *(uint32_t *)column_at(r->w, &graph_tables(r->w)->border, v) == r->stamp) return;
     NodeId id = value_node(r->w, v);
     uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, id);
@@ -228,10 +228,10 @@ NodeList graph_live(World *w, Arena *a, const Graph *g) {
     for (int k = 0; k < g->nin; k++)
         if (g->in[k] && node_get(w, g->in[k]).op != &op_input)
             *(uint32_t *)column_at(w, &graph_tables(w)->border, g->in[k]) = r.stamp;
-    for (int k = 0; k < g->nout; k++) reach(&r, g->out[k]);
+    for (int k = 0; k < g->nout; k++) reach_value(&r, g->out[k]);
     for (int done = 0; done < r.n; done++) {
         Node n = node_get(w, r.v[done]);
-        for (int k = 0; k < n.nin; k++) reach(&r, n.in[k]);
+        for (int k = 0; k < n.nin; k++) reach_value(&r, n.in[k]);
     }
     if (r.n) qsort(r.v, (size_t)r.n, sizeof *r.v, by_id);
     return (NodeList){r.n, r.v};

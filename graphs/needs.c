@@ -16,7 +16,7 @@ static bool always_holds(const World *w, Lit l) {
     return poly_constant(w, l.p, &c) && (l.eq ? c == 0 : c >= 0);
 }
 
-static void add(Collection *c, Lit l) {
+static void add_need(Collection *c, Lit l) {
     uint32_t key[2] = {l.p, l.eq};
     if (always_holds(c->w, l) || intern_find(c->seen, key, sizeof key)) return;
     intern_put(c->seen, key, sizeof key);
@@ -29,7 +29,7 @@ LitList graph_needs(World *w, Arena *a, const Graph *g) {
     NodeList live = graph_live(w, a, g);
     for (int k = 0; k < live.n; k++) {
         const SigInfo *s = sig_info(w, node_get(w, live.v[k]).sig);
-        for (int j = 0; j < s->nneed; j++) add(&c, s->need[j]);
+        for (int j = 0; j < s->nneed; j++) add_need(&c, s->need[j]);
     }
     intern_free(c.seen);
     return c.list;

@@ -34,14 +34,14 @@ Value node_mapped(World *w, Arena *a, NodeId id, const ValueMap *map, Error *e) 
     return y;
 }
 
-static bool rebuild(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
+static bool rebuild_node(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
     Value y = node_mapped(w, a, id, map, e);
     for (int port = 0; y && y != id && port < node_get(w, id).nout; port++)
         if (!map->to[id + (Value)port]) map->to[id + (Value)port] = y + (Value)port;
     return y != 0;
 }
 
-static Graph mapped(Arena *a, const Graph *g, const ValueMap *map) {
+static Graph mapped_graph(Arena *a, const Graph *g, const ValueMap *map) {
     Value *out = ARENA_NEW(a, Value, g->nout);
     for (int k = 0; k < g->nout; k++) out[k] = map_value(map, g->out[k]);
     return (Graph){g->nin, g->nout, g->in, out};
@@ -54,7 +54,7 @@ ValueMap value_map_new(World *w, Arena *a) {
 
 bool nodes_substitute(World *w, Arena *a, NodeList nodes, ValueMap *map, Error *e) {
     for (int k = 0; k < nodes.n; k++)
-        if (!rebuild(w, a, nodes.v[k], map, e)) return false;
+        if (!rebuild_node(w, a, nodes.v[k], map, e)) return false;
     return true;
 }
 
@@ -65,7 +65,7 @@ bool graph_substitute(World *w, Arena *a, const Graph *g, int n, const Value fro
     for (int k = 0; k < n; k++)
         if (from[k] < own.n) own.to[from[k]] = to[k];
     if (!nodes_substitute(w, a, live, &own, e)) return false;
-    *out = mapped(a, g, &own);
+    *out = mapped_graph(a, g, &own);
     if (map) *map = own;
     return true;
 }
@@ -103,18 +103,18 @@ typedef struct Bound {
     Binding *v;
 } Bound;
 
-static void bind(Arena *a, Bound *b, const char *name, AttrKind kind, Attr value) {
+static void bind_attr(Arena *a, Bound *b, const char *name, AttrKind kind, Attr value) {
     ARENA_GROW(a, b->v, b->room, b->n + 1);
     b->v[b->n++] = (Binding){arena_string(a, name, strlen(name)), kind, value};
 }
 
 static void bind_input(World *w, Arena *a, Bound *b, const char *name, Value v) {
     const Type *t = value_type(w, v);
-    bind(a, b, name, A_DTYPE, (Attr){.word = (int)t->dtype});
+    bind_attr(a, b, name, A_DTYPE, (Attr){.word = (int)t->dtype});
     for (int k = 0; k < t->dim.n; k++) {
         char size[NAME_MAX_LENGTH + 12];
         snprintf(size, sizeof size, "%s.%d", name, k);
-        bind(a, b, size, A_INT, (Attr){.ints = {1, &t->dim.v[k]}});
+        bind_attr(a, b, size, A_INT, (Attr){.ints = {1, &t->dim.v[k]}});
     }
 }
 
@@ -125,7 +125,7 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     const char *list = n->op->in;
     sig_attr(w, n->sig, attr);
     for (int k = 0; k < attrs_count(n->op->attrs); k++)
-        bind(a, &b, n->op->attrs[k].name, n->op->attrs[k].kind, attr[k]);
+        bind_attr(a, &b, n->op->attrs[k].name, n->op->attrs[k].kind, attr[k]);
     for (int k = 0; k < n->nin && declared_name(&list, name); k++) {
         names_set(names, name, n->in[k]);
         if (n->in[k]) bind_input(w, a, &b, name, n->in[k]);
@@ -149,12 +149,12 @@ bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     return true;
 }
 
-static bool composite(const Op *op) { return op->expand && !op->define; }
+static bool is_composite(const Op *op) { return op->expand && !op->define; }
 
 static bool expand_node(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) {
     Node old = node_get(w, id);
-    if (!rebuild(w, a, id, map, e)) return false;
-    if (!composite(old.op)) return true;
+    if (!rebuild_node(w, a, id, map, e)) return false;
+    if (!is_composite(old.op)) return true;
     return node_expand(w, a, map_value(map, id), &map->to[id], e);
 }
 
@@ -162,11 +162,11 @@ static bool expand_node(World *w, Arena *a, NodeId id, ValueMap *map, Error *e) 
 static bool expand_once(World *w, Arena *a, Graph *g, ValueMap *map, bool *again, Error *e) {
     NodeList live = graph_live(w, a, g);
     *again = false;
-    for (int k = 0; k < live.n; k++) *again |= composite(node_get(w, live.v[k]).op);
+    for (int k = 0; k < live.n; k++) *again |= is_composite(node_get(w, live.v[k]).op);
     *map = value_map_new(w, a);
     for (int k = 0; k < live.n && *again; k++)
         if (!expand_node(w, a, live.v[k], map, e)) return false;
-    *g = mapped(a, g, map);
+    *g = mapped_graph(a, g, map);
     return true;
 }
 

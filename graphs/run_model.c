@@ -431,7 +431,7 @@ static bool dump(ModelRun *r) {
     return true;
 }
 
-static bool run(ModelRun *r) {
+static bool run_model(ModelRun *r) {
     if (!open_backend(r) || !open_model(r)) return false;
     if (r->o.dump) return dump(r);
     if (!fill_inputs(r) || !make_plan(r)) return false;
@@ -466,16 +466,16 @@ static bool document(ModelRun *r) {
     return true;
 }
 
-static void act(void *user, Arena *a, int argc, char **argv) {
+static void program_act(void *user, Arena *a, int argc, char **argv) {
     ModelRun *r = user;
     r->arena = a;
     if (!parse_options(r, argc, argv)) return;
     r->w = graph_world_new(arena_escape(a), 0);
-    r->o.help || r->o.version ? document(r) : run(r);
+    r->o.help || r->o.version ? document(r) : run_model(r);
 }
 
 int main(int argc, char **argv) {
     Error error = {.kind = E_NONE};
     ModelRun r = {.error = &error};
-    return program_main(&program, argc, argv, act, &r, &error);
+    return program_main(&program, argc, argv, program_act, &r, &error);
 }

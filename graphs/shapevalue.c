@@ -27,7 +27,7 @@ static int64_t element_count(World *w, Value v) {
 }
 
 static Elements *row(World *w, Value v) { return column_at(w, &graph_tables(w)->elements, v); }
-static bool done(World *w, Value v) { return row(w, v)->resets == w->resets + 1; }
+static bool is_done(World *w, Value v) { return row(w, v)->resets == w->resets + 1; }
 
 static PolyList constant_elements(World *w, const void *bytes, DType t, int64_t n) {
     for (int64_t k = 0; k < n && is_wide_float(t); k++) {
@@ -61,7 +61,7 @@ static bool tells(World *w, Value v, const Node *n) {
 }
 
 /* Its inputs are done, as far as they have elements. */
-static void compute(World *w, Value v) {
+static void compute_value(World *w, Value v) {
     Node n = node_get(w, v);
     Type t;
     const void *bytes;
@@ -83,8 +83,8 @@ typedef struct Pending {
     Value *v;
 } Pending;
 
-static void push(World *w, Pending *p, Value v) {
-    if (!v || done(w, v)) return;
+static void push_pending(World *w, Pending *p, Value v) {
+    if (!v || is_done(w, v)) return;
     *row(w, v) = (Elements){{0}, w->resets + 1}; /* met; computed below */
     ARENA_GROW(w->scratch, p->v, p->room, p->n + 1);
     p->v[p->n++] = v;
@@ -95,13 +95,14 @@ static void push(World *w, Pending *p, Value v) {
 bool value_elements(World *w, Value v, PolyList *out) {
     ArenaMark mark = arena_mark(w->scratch);
     Pending p = {0};
-    push(w, &p, v);
+    push_pending(w, &p, v);
     for (int k = 0; k < p.n; k++) {
         Node n = node_get(w, p.v[k]);
-        for (int j = 0; element_count(w, p.v[k]) >= 0 && j < n.nin; j++) push(w, &p, n.in[j]);
+        for (int j = 0; element_count(w, p.v[k]) >= 0 && j < n.nin; j++)
+            push_pending(w, &p, n.in[j]);
     }
     if (p.n) qsort(p.v, (size_t)p.n, sizeof *p.v, by_id);
-    for (int k = 0; k < p.n; k++) compute(w, p.v[k]);
+    for (int k = 0; k < p.n; k++) compute_value(w, p.v[k]);
     arena_reset(w->scratch, mark);
     *out = row(w, v)->list;
     return out->v != NULL;

@@ -17,7 +17,7 @@ typedef struct Bind {
     Error *error;
 } Bind;
 
-static bool set(Bind *b, Symbol s, int64_t value, const char *place) {
+static bool set_size(Bind *b, Symbol s, int64_t value, const char *place) {
     if (value < 0)
         return error_set(b->error, E_USAGE, place, "sizes are not negative: %" PRId64, value);
     if (b->value[s] != SIZE_UNKNOWN && b->value[s] != value) {
@@ -35,7 +35,7 @@ static bool set_axis(Bind *b, int input, int axis, int64_t value) {
     Symbol s = poly_is_symbol(b->w, p);
     int64_t fixed;
     if (s && symbol_def(b->w, s).kind != SYM_NAMED && symbol_def(b->w, s).kind != SYM_DATA) s = 0;
-    if (s) return set(b, s, value, b->name[input]);
+    if (s) return set_size(b, s, value, b->name[input]);
     if (!poly_constant(b->w, p, &fixed) || fixed == value) return true;
     return error_set(b->error, E_USAGE, b->name[input],
                      "axis %d has the size %" PRId64 " in the model, not %" PRId64, axis, fixed,
@@ -91,10 +91,10 @@ static bool set_dim(Bind *b, Arena *a, const char *option) {
         return error_set(b->error, E_USAGE, option, "expected NAME=NUMBER");
     Symbol s = symbol_named(b->w, arena_string(a, option, (size_t)(equals - option)));
     return s >= b->n ? error_set(b->error, E_USAGE, option, "the model has no size with this name")
-                     : set(b, s, value, option);
+                     : set_size(b, s, value, option);
 }
 
-static bool complete(Bind *b, Text *notes) {
+static bool complete_sizes(Bind *b, Text *notes) {
     for (int k = 0; k < b->g->nin; k++) {
         const Type *t = value_type(b->w, b->g->in[k]);
         for (int axis = 0; axis < t->dim.n; axis++) {
@@ -123,7 +123,7 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[], St
     for (int k = 0; k < dims.n; k++)
         if (!set_dim(&b, a, dims.v[k])) return false;
     *out = (Sizes){b.n, b.value};
-    return complete(&b, notes);
+    return complete_sizes(&b, notes);
 }
 
 /* ---- guesses */
@@ -186,7 +186,7 @@ static LitList mentioning(const Guess *g, Arena *a, Symbol s) {
 
 /* Gives s the first number of those that are usual at which the fewest needs fail: only those that
    mention s are looked at. */
-static void improve(Guess *g, Symbol s, int *least) {
+static void improve_guess(Guess *g, Symbol s, int *least) {
     const LitList all = g->needs;
     const ArenaMark mark = arena_mark(g->w->scratch);
     g->needs = mentioning(g, g->w->scratch, s);
@@ -228,7 +228,7 @@ bool sizes_guess(World *w, Arena *a, const Graph *graph, Sizes *sizes) {
     int least = failures(&g);
     for (int round = 0; least && round < GUESS_ROUNDS; round++)
         for (Symbol s = 1; least && s < g.n && g.work <= GUESS_WORK; s++)
-            if (open[s]) improve(&g, s, &least);
+            if (open[s]) improve_guess(&g, s, &least);
     return !least;
 }
 

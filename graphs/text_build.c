@@ -7,18 +7,18 @@ enum { BOUND_MAX = 128 };
 
 /* ---- names */
 
-static const struct NamedValue *entry(const Names *names, const char *name) {
+static const struct NamedValue *find_named(const Names *names, const char *name) {
     for (int k = names->n; k-- > 0;)
         if (!strcmp(names->v[k].name, name)) return &names->v[k];
     return NULL;
 }
 
 Value names_find(const Names *names, const char *name) {
-    const struct NamedValue *e = entry(names, name);
+    const struct NamedValue *e = find_named(names, name);
     return e ? e->value : 0;
 }
 
-bool names_has(const Names *names, const char *name) { return entry(names, name) != NULL; }
+bool names_has(const Names *names, const char *name) { return find_named(names, name) != NULL; }
 
 void names_set(Names *names, const char *name, Value value) {
     ARENA_GROW(names->arena, names->v, names->room, names->n + 1);

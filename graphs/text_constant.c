@@ -16,7 +16,7 @@ enum { LIST_MAX = 16, ELEMENTS_MAX = 1 << 28 };
 
 /* ---- hexadecimal */
 
-static int digit(char c) {
+static int hex_digit(char c) {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -32,8 +32,9 @@ bool hex_parse(Scan *s, Arena *a, const void **bytes, size_t *n) {
         return scan_fail(s, start, "hex\"..\" holds pairs of digits up to a closing quote");
     unsigned char *out = arena_alloc_raw(a, (size_t)(quote - p) / 2 + 1);
     for (*n = 0; p < quote; p += 2) {
-        if (digit(p[0]) < 0 || digit(p[1]) < 0) return scan_fail(s, p, "not a hexadecimal digit");
-        out[(*n)++] = (unsigned char)(digit(p[0]) * 16 + digit(p[1]));
+        if (hex_digit(p[0]) < 0 || hex_digit(p[1]) < 0)
+            return scan_fail(s, p, "not a hexadecimal digit");
+        out[(*n)++] = (unsigned char)(hex_digit(p[0]) * 16 + hex_digit(p[1]));
     }
     *bytes = out;
     s->at = quote + 1;
@@ -110,7 +111,7 @@ static double seeded(DType t, uint64_t seed, int64_t i) {
     return ldexp((double)(random_at(seed, (uint64_t)i) >> (64 - bits)), 1 - bits) - 1;
 }
 
-static Blob content(World *w, const LineConstant *c, DType t, int64_t count) {
+static Blob constant_bytes(World *w, const LineConstant *c, DType t, int64_t count) {
     size_t size = element_bytes(t, count);
     void *bytes = arena_alloc(w->arena, size);
     for (int64_t i = 0; i < count; i++) {
@@ -145,7 +146,7 @@ Value constant_build(World *w, const LineConstant *c, const Type *t, Scan *s) {
         return scan_fail(s, c->at, "seed(..) is for float types only"), 0;
     if (c->form == CONSTANT_LIST && c->n != count)
         return scan_fail(s, c->at, "%d elements are given, the type has %" PRId64, c->n, count), 0;
-    return constant_make(w, t, content(w, c, t->dtype, count));
+    return constant_make(w, t, constant_bytes(w, c, t->dtype, count));
 }
 
 /* ---- printing */

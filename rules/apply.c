@@ -94,7 +94,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
     return true;
 }
 
-static bool same_type(MatchApplied *a, Value old, Value new) {
+static bool type_entailed(MatchApplied *a, Value old, Value new) {
     const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
     if (s->dtype != t->dtype || s->dim.n != t->dim.n)
         return refuse(a, "the result has another", "type");
@@ -106,7 +106,7 @@ static bool same_type(MatchApplied *a, Value old, Value new) {
     return true;
 }
 
-static void widen(MatchApplied *a, Value *end, Value v, Value n) {
+static void widen_range(MatchApplied *a, Value *end, Value v, Value n) {
     if (v < a->least) a->least = v;
     if (v + n > *end) *end = v + n;
 }
@@ -120,10 +120,10 @@ bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value
                       "an assumption of the proof is not known to hold here:") ||
         !all_entailed(&a, i->nwhere, i->where, "a condition is not known to hold here:"))
         return false;
-    for (int k = 0; k < i->ninput; k++) widen(&a, &end, i->input[k], 1);
+    for (int k = 0; k < i->ninput; k++) widen_range(&a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(w, live.v[k]);
-        widen(&a, &end, node.out, (Value)node.nout);
+        widen_range(&a, &end, node.out, (Value)node.nout);
     }
     a.to = ARENA_NEW(arena, Value, end > a.least ? end - a.least : 0);
     for (int k = 0; k < i->ninput; k++) a.to[i->input[k] - a.least] = match->input[k];
@@ -131,7 +131,7 @@ bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value
         if (!make_node(&a, live.v[k])) return false;
     for (int k = 0; k < i->to.nout; k++) {
         to[k] = a.to[i->to.out[k] - a.least];
-        if (!same_type(&a, match->root[k], to[k])) return false;
+        if (!type_entailed(&a, match->root[k], to[k])) return false;
     }
     return true;
 }

@@ -77,7 +77,8 @@ static Facts *known_of(World *w, Arena *a, const Instance *i) {
     return facts;
 }
 
-static bool prepare(Ask *x, const Rule *rule, const int length[], Facts **facts, Error *e) {
+static bool prepare_question(Ask *x, const Rule *rule, const int length[], Facts **facts,
+                             Error *e) {
     World *w = x->f->w;
     Instance i;
     if (!rule_instance(w, x->arena, rule, length, &i, e)) return false;
@@ -88,7 +89,7 @@ static bool prepare(Ask *x, const Rule *rule, const int length[], Facts **facts,
            graph_resize(w, x->arena, &i.to, i.nsymbol, i.symbol, to, &x->to, e);
 }
 
-static bool met(void *user, EGraph *g) {
+static bool goals_met(void *user, EGraph *g) {
     const Ask *x = user;
     for (int k = 0; k < x->from.nout; k++)
         if (egraph_find(g, x->from.out[k]) != egraph_find(g, x->to.out[k])) return false;
@@ -120,12 +121,12 @@ static void keep_steps(const Ask *x, Arena *a, FollowAnswer *answer) {
 static bool one_length(Ask *x, const int length[], const Rule *rule, EGraphLimits limits, Arena *a,
                        FollowAnswer *answer, Error *e) {
     Facts *facts;
-    if (!prepare(x, rule, length, &facts, e)) return false;
+    if (!prepare_question(x, rule, length, &facts, e)) return false;
     x->g = egraph_new(x->f->w, x->arena, facts);
     for (int k = 0; k < x->from.nout; k++) egraph_add(x->g, x->from.out[k]);
     for (int k = 0; k < x->to.nout; k++) egraph_add(x->g, x->to.out[k]);
-    egraph_saturate(x->g, x->f->nuse, x->f->use, x->f->on, limits, met, x);
-    bool follows = met(x, x->g);
+    egraph_saturate(x->g, x->f->nuse, x->f->use, x->f->on, limits, goals_met, x);
+    bool follows = goals_met(x, x->g);
     if (follows && !answer->yes) keep_steps(x, a, answer);
     answer->yes += follows;
     answer->nlength++;

@@ -52,7 +52,7 @@ EGraph *egraph_new(World *w, Arena *a, Facts *facts) {
     return g;
 }
 
-static ClassEntry *entry(EGraph *g, Value v) {
+static ClassEntry *class_entry(EGraph *g, Value v) {
     if (v >= g->room) {
         uint32_t room = 2 * (v > node_count(g->w) ? v : node_count(g->w)) + 64;
         ClassEntry *more = ARENA_NEW(g->arena, ClassEntry, room);
@@ -117,7 +117,7 @@ static void reroot(EGraph *g, Value v) {
     }
 }
 
-static bool unite(EGraph *g, Value a, Value b, int reason) {
+static bool unite_classes(EGraph *g, Value a, Value b, int reason) {
     Value x = egraph_find(g, a), y = egraph_find(g, b), t;
     if (x == y) return true;
     if (!same_type(g, x, y)) return false;
@@ -138,10 +138,10 @@ static bool unite(EGraph *g, Value a, Value b, int reason) {
 }
 
 bool egraph_unite(EGraph *g, Value a, Value b, const EquationUse *use) {
-    if (!use) return unite(g, a, b, GIVEN);
+    if (!use) return unite_classes(g, a, b, GIVEN);
     ARENA_GROW(g->arena, g->reason, g->reason_room, g->nreason + 1);
     g->reason[g->nreason++] = (Reason){use, g->now - 1};
-    return unite(g, a, b, g->nreason - 1);
+    return unite_classes(g, a, b, g->nreason - 1);
 }
 
 /* ---- nodes */
@@ -158,7 +158,8 @@ static void add_use(EGraph *g, Value class, NodeId node) {
 static void make_known(EGraph *g, const Node *n) {
     for (int k = 0; k < n->nout; k++) {
         Value v = n->out + (Value)k;
-        *entry(g, v) = (ClassEntry){.known = true, .parent = v, .next = v, .made = g->now > 0};
+        *class_entry(g, v) =
+            (ClassEntry){.known = true, .parent = v, .next = v, .made = g->now > 0};
     }
     ARENA_GROW(g->arena, g->node, g->node_room, g->nnode + 1);
     g->node[g->nnode++] = n->out;
@@ -185,14 +186,14 @@ static void use_inputs(EGraph *g, const Node *n) {
 }
 
 /* b was made for a, or was known before. */
-static void alike(ClassEntry *a, ClassEntry *b, bool known) {
+static void share_made(ClassEntry *a, ClassEntry *b, bool known) {
     b->made = a->made && (b->made || !known);
     a->made = b->made;
 }
 
 /* A known node whose inputs do not stand is made again over what stands for them; both are
    equal. */
-static void settle(EGraph *g, NodeId id) {
+static void settle_node(EGraph *g, NodeId id) {
     Node n = node_get(g->w, id);
     const char *why = "";
     int reason;
@@ -210,13 +211,13 @@ static void settle(EGraph *g, NodeId id) {
     g->live--;
     if (!y) return;
     Node m = node_get(g->w, value_node(g->w, y));
-    bool known = entry(g, m.out)->known;
+    bool known = class_entry(g, m.out)->known;
     if (!known) {
         make_known(g, &m);
         use_inputs(g, &m);
     }
-    alike(&g->v[id], &g->v[m.out], known);
-    for (int k = 0; k < n.nout; k++) unite(g, n.out + (Value)k, m.out + (Value)k, reason);
+    share_made(&g->v[id], &g->v[m.out], known);
+    for (int k = 0; k < n.nout; k++) unite_classes(g, n.out + (Value)k, m.out + (Value)k, reason);
 }
 
 Value egraph_add(EGraph *g, Value v) {
@@ -225,9 +226,9 @@ Value egraph_add(EGraph *g, Value v) {
     NodeList live = graph_live(g->w, g->w->scratch, &(Graph){0, 1, NULL, &v});
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(g->w, live.v[k]);
-        if (entry(g, n.out)->known) continue;
+        if (class_entry(g, n.out)->known) continue;
         make_known(g, &n);
-        settle(g, n.out);
+        settle_node(g, n.out);
     }
     arena_reset(g->w->scratch, mark);
     return egraph_find(g, v);
@@ -236,7 +237,7 @@ Value egraph_add(EGraph *g, Value v) {
 /* ---- rebuilding */
 
 /* The users of a class that was joined: those over what does not stand any more are made again. */
-static void repair(EGraph *g, Value class) {
+static void repair_class(EGraph *g, Value class) {
     ClassEntry *x = &g->v[class];
     int k = x->first_use;
     x->first_use = x->last_use = 0;
@@ -248,7 +249,7 @@ static void repair(EGraph *g, Value class) {
         Value *in = ARENA_NEW(g->w->scratch, Value, n.nin);
         int reason;
         if (standing(g, &n, in, &reason)) add_use(g, egraph_find(g, class), node);
-        else settle(g, node);
+        else settle_node(g, node);
     }
 }
 
@@ -256,7 +257,7 @@ void egraph_rebuild(EGraph *g) {
     ArenaMark mark = arena_mark(g->w->scratch);
     for (int k = 0; k < g->ndirty; k++) { /* grows meanwhile */
         Value class = egraph_find(g, g->dirty[k]);
-        repair(g, class);
+        repair_class(g, class);
     }
     g->ndirty = 0;
     arena_reset(g->w->scratch, mark);
@@ -276,7 +277,7 @@ static void operators_of(World *w, const Graph *g, uint64_t bits[4]) {
     arena_reset(w->scratch, mark);
 }
 
-static Instance turned(const Instance *i) {
+static Instance turned_instance(const Instance *i) {
     Instance t = *i;
     t.from = i->to;
     t.to = i->from;
@@ -288,7 +289,7 @@ static Instance turned(const Instance *i) {
 }
 
 void equation_uses(World *w, const Instance *i, EquationUse out[2]) {
-    out[0] = (EquationUse){.instance = *i, .mirror = turned(i), .usable = true};
+    out[0] = (EquationUse){.instance = *i, .mirror = turned_instance(i), .usable = true};
     out[1] =
         (EquationUse){.instance = out[0].mirror, .mirror = *i, .reversed = true, .usable = true};
     for (int d = 0; d < 2; d++) {
@@ -338,7 +339,7 @@ static bool collect_match(void *user, const Match *m) {
 
 /* Nodes that are not outdated, what stands for each value, and the members of classes among
    them. */
-static MatchClasses look(EGraph *g, Arena *a, uint64_t operators[4]) {
+static MatchClasses visible_classes(EGraph *g, Arena *a, uint64_t operators[4]) {
     uint32_t n = g->room;
     Value *root = ARENA_NEW(a, Value, n), *next = ARENA_NEW(a, Value, n);
     NodeList nodes = {0, ARENA_NEW(a, NodeId, g->nnode)};
@@ -377,7 +378,7 @@ static void unite_sides(EGraph *g, const EquationUse *use, const Match *m, const
 }
 
 /* Both sides are made, so that every equality has its reason, and united. */
-static void apply(EGraph *g, const EquationUse *use, const Match *m) {
+static void apply_equation(EGraph *g, const EquationUse *use, const Match *m) {
     ArenaMark mark = arena_mark(g->w->scratch);
     Error ignored = {0};
     Match back = *m;
@@ -391,7 +392,7 @@ static void apply(EGraph *g, const EquationUse *use, const Match *m) {
     arena_reset(g->w->scratch, mark);
 }
 
-static bool fits(const EquationUse *u, const uint64_t there[4]) {
+static bool operators_present(const EquationUse *u, const uint64_t there[4]) {
     for (int k = 0; k < 4; k++)
         if (u->operators[k] & ~there[k]) return false;
     return u->usable;
@@ -401,11 +402,11 @@ static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[]
                       EGraphLimits limits) {
     Arena *a = arena_new(arena_escape(g->arena), 0);
     uint64_t operators[4] = {0};
-    MatchClasses classes = look(g, a, operators);
+    MatchClasses classes = visible_classes(g, a, operators);
     Matcher *m = matcher_new_classes(g->w, a, &classes, g->facts);
     Found f = {.g = g, .arena = a};
     for (int k = 0; k < n; k++) {
-        if ((on && !on[k]) || !fits(&use[k], operators)) continue;
+        if ((on && !on[k]) || !operators_present(&use[k], operators)) continue;
         f.use = &use[k];
         f.most = limits.matches;
         matcher_run(m, &use[k].instance, collect_match, &f);
@@ -414,7 +415,7 @@ static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[]
          merges++) /* what joins independent values, and always grows, comes last */
         for (int k = 0; k < f.n && g->live < limits.nodes; k++)
             if ((f.v[k].match.instance->from.nout > 1) == merges)
-                apply(g, f.v[k].use, &f.v[k].match);
+                apply_equation(g, f.v[k].use, &f.v[k].match);
     arena_free(a);
     egraph_rebuild(g);
     return f.n > 0;

@@ -17,12 +17,12 @@ typedef struct Writer {
 
 /* ---- cJSON, whose failures are noticed */
 
-static cJSON *kept(Writer *j, cJSON *made) {
+static cJSON *keep_json(Writer *j, cJSON *made) {
     j->failed |= !made;
     return made;
 }
 static void json_put(Writer *j, cJSON *to, const char *name, cJSON *what) {
-    if (!kept(j, what)) return;
+    if (!keep_json(j, what)) return;
     if (to && (name ? cJSON_AddItemToObject(to, name, what) : cJSON_AddItemToArray(to, what)))
         return;
     cJSON_Delete(what);
@@ -41,10 +41,10 @@ static cJSON *array(Writer *j, cJSON *in, const char *name) {
 static void text(Writer *j, cJSON *in, const char *name, const char *value) {
     json_put(j, in, name, cJSON_CreateString(value));
 }
-static void number(Writer *j, cJSON *in, const char *name, double value) {
+static void put_number(Writer *j, cJSON *in, const char *name, double value) {
     json_put(j, in, name, cJSON_CreateNumber(value));
 }
-static void texts(Writer *j, cJSON *in, const char *name, const OutlineList *list) {
+static void put_texts(Writer *j, cJSON *in, const char *name, const OutlineList *list) {
     cJSON *all = array(j, in, name);
     for (int k = 0; k < list->n; k++) text(j, all, NULL, list->v[k]);
 }
@@ -52,7 +52,7 @@ static void texts(Writer *j, cJSON *in, const char *name, const OutlineList *lis
 /* ---- as written */
 
 static void put_attr(Writer *j, cJSON *in, const OutlineAttr *a) {
-    if (a->is_list) texts(j, in, a->name, &a->value);
+    if (a->is_list) put_texts(j, in, a->name, &a->value);
     else text(j, in, a->name, a->value.v[0]);
 }
 
@@ -61,14 +61,14 @@ static void put_side(Writer *j, cJSON *rule, const char *name, const OutlineSide
     for (int k = 0; k < side->n; k++) {
         const OutlineNode *n = &side->v[k];
         cJSON *node = object(j, nodes, NULL);
-        texts(j, node, "results", &n->out);
+        put_texts(j, node, "results", &n->out);
         text(j, node, "operator", n->op);
-        texts(j, node, "inputs", &n->in);
+        put_texts(j, node, "inputs", &n->in);
         cJSON *attrs = object(j, node, "attributes");
         for (int a = 0; a < n->nattr; a++) put_attr(j, attrs, &n->attr[a]);
         j->used[op_index(op_find(n->op))] = true;
     }
-    texts(j, x, "outputs", &side->out);
+    put_texts(j, x, "outputs", &side->out);
 }
 
 static bool covers_all(const Rule *rule, const OutlineList *all, int group) {
@@ -85,8 +85,8 @@ static void put_axes(Writer *j, cJSON *to, const Rule *rule, const OutlineList *
         cJSON *group = object(j, axes, NULL), *blocks = array(j, group, "blocks");
         for (int k = 0; k < rule->nblock; k++)
             if (rule->block[k].group == g) text(j, blocks, NULL, rule->block[k].name);
-        number(j, group, "least", rule->group[g].least);
-        number(j, group, "most", rule->group[g].most);
+        put_number(j, group, "least", rule->group[g].least);
+        put_number(j, group, "most", rule->group[g].most);
         json_put(j, group, "all_ranks", cJSON_CreateBool(covers_all(rule, all, g)));
     }
 }
@@ -95,8 +95,8 @@ static void put_proof(Writer *j, cJSON *to, const Rule *rule, const Outline *o) 
     cJSON *proof = object(j, to, "proof");
     text(j, proof, "verdict", "proved");
     text(j, proof, "class", classes_text(j->arena, rule->classes));
-    texts(j, proof, "where", &o->condition);
-    texts(j, proof, "all", &o->all);
+    put_texts(j, proof, "where", &o->condition);
+    put_texts(j, proof, "all", &o->all);
     text(j, proof, "definitions", rule->defs);
     text(j, proof, "digest", rule->digest);
 }
@@ -107,7 +107,7 @@ static void put_inputs(Writer *j, cJSON *to, const Outline *o) {
         cJSON *in = object(j, inputs, NULL);
         text(j, in, "name", o->input[k].name);
         text(j, in, "element", o->input[k].element);
-        texts(j, in, "shape", &o->input[k].size);
+        put_texts(j, in, "shape", &o->input[k].size);
     }
 }
 
@@ -191,7 +191,7 @@ static void put_variables(Writer *j, cJSON *to, const Instance *i) {
 
 static void put_instance(Writer *j, cJSON *list, const Instance *i) {
     cJSON *to = object(j, list, NULL), *lengths = array(j, to, "lengths");
-    for (int g = 0; g < i->rule->ngroup; g++) number(j, lengths, NULL, i->length[g]);
+    for (int g = 0; g < i->rule->ngroup; g++) put_number(j, lengths, NULL, i->length[g]);
     put_variables(j, to, i);
     cJSON *inputs = array(j, to, "inputs");
     for (int k = 0; k < i->ninput; k++) {
@@ -242,7 +242,7 @@ static bool put_rule(Writer *j, cJSON *to, const Rule *rule, Error *e) {
     put_inputs(j, to, &o);
     put_side(j, to, "from", &o.from);
     put_side(j, to, "to", &o.to);
-    texts(j, to, "where", &o.where);
+    put_texts(j, to, "where", &o.where);
     put_proof(j, to, rule, &o);
     return put_instances(j, to, rule, e);
 }
@@ -271,8 +271,8 @@ static void put_operator(Writer *j, cJSON *to, const Op *op) {
         cJSON *a = object(j, onnx, NULL);
         text(j, a, "domain", m->domain ? m->domain : "");
         text(j, a, "type", m->type);
-        number(j, a, "since", m->since);
-        if (m->until) number(j, a, "until", m->until);
+        put_number(j, a, "since", m->since);
+        if (m->until) put_number(j, a, "until", m->until);
     }
 }
 
@@ -281,7 +281,7 @@ static bool put_rules(Writer *j, Text *t, Error *e) {
     for (int k = 0; k < j->x->n; k++) {
         cJSON *x = cJSON_CreateObject();
         ArenaMark mark = arena_mark(j->arena);
-        bool good = kept(j, x) && put_rule(j, x, j->x->rule[k], e);
+        bool good = keep_json(j, x) && put_rule(j, x, j->x->rule[k], e);
         text_add(t, k ? ",\n" : "\n");
         good = good && print(j, x, t);
         cJSON_Delete(x);
@@ -296,7 +296,7 @@ static bool put_operators(Writer *j, Text *t) {
     for (int k = 0; k < op_count() && good; k++) {
         if (!j->used[k]) continue;
         cJSON *x = cJSON_CreateObject();
-        if (kept(j, x)) put_operator(j, x, op_number(k));
+        if (keep_json(j, x)) put_operator(j, x, op_number(k));
         text_add(t, first ? "\n" : ",\n");
         first = false;
         good = print(j, x, t);

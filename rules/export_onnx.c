@@ -22,7 +22,7 @@ typedef struct Writer {
     char **made; /* files, to be removed if it fails */
 } Writer;
 
-static bool keep(Writer *o, const char *path) {
+static bool keep_path(Writer *o, const char *path) {
     ARENA_GROW(o->x->arena, o->made, o->room, o->n + 1);
     o->made[o->n++] = arena_string(o->x->arena, path, strlen(path));
     return true;
@@ -31,7 +31,7 @@ static bool keep(Writer *o, const char *path) {
 static bool write_side(Writer *o, const Graph *g, const char *name, const char *path,
                        const char **why, Error *e) {
     int before = o->n;
-    keep(o, path);
+    keep_path(o, path);
     bool good = export_graph(o->w, o->arena, g, name, OPSET, path, why, e);
     if (!good && *why) o->n = before;
     return good;
@@ -117,7 +117,7 @@ static bool write_index(Writer *o, Error *e) {
              OPSET);
     if (o->index.size) text_bytes(&all, o->index.data, o->index.size);
     text_add(&all, "\n]}\n");
-    return keep(o, path) && file_write(path, all.data, all.size, e);
+    return keep_path(o, path) && file_write(path, all.data, all.size, e);
 }
 
 static bool export_fail(const char *path, Error *e) {

@@ -37,7 +37,7 @@ static const ProgramText program = {
         "the same bits:\n  export-rules -o exact.json --format json --class exact --unconditional",
 };
 
-static bool parse(Program *p, int argc, char **argv, Text *help) {
+static bool parse_options(Program *p, int argc, char **argv, Text *help) {
     Options *o = &p->o;
     const OptionDef table[] = {
         {.name = "output",
@@ -136,7 +136,7 @@ static void print_reasons(const ExportReasons *list, const char *what) {
     }
 }
 
-static int count(const ExportReasons *list) {
+static int count_reasons(const ExportReasons *list) {
     int n = 0;
     for (int k = 0; k < list->n; k++) n += list->v[k].count;
     return n;
@@ -151,7 +151,7 @@ static void print_list(const Program *p) {
 static bool export_run(Program *p) {
     if (!read_options(p) || !read_rules(p)) return false;
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
-    int unproved = count(&p->x.unproved);
+    int unproved = count_reasons(&p->x.unproved);
     print_reasons(&p->x.unproved, "left out, not proved");
     if (p->o.strict && unproved)
         return error_set(&p->error, E_CHECK, "--strict", "%d of %d rules have no valid verdict",
@@ -163,16 +163,16 @@ static bool export_run(Program *p) {
     fprintf(stderr,
             "export-rules: %d rules: %d chosen, %d not asked for, %d not proved; %d written, %d "
             "not expressible\n",
-            p->set.n, p->x.n, p->x.passed_over, unproved, p->x.written, count(&p->x.lost));
+            p->set.n, p->x.n, p->x.passed_over, unproved, p->x.written, count_reasons(&p->x.lost));
     return true;
 }
 
-static void act(void *user, Arena *a, int argc, char **argv) {
+static void program_act(void *user, Arena *a, int argc, char **argv) {
     Program *p = user;
     p->set.arena = p->arena = a;
     p->w = graph_world_new(arena_escape(a), 0);
     Text help = text_new(a);
-    if (!parse(p, argc, argv, &help)) return;
+    if (!parse_options(p, argc, argv, &help)) return;
     if (p->o.help) {
         printf("%s", help.data);
     } else if (p->o.version) {
@@ -184,5 +184,5 @@ static void act(void *user, Arena *a, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     Program p = {0};
-    return program_main(&program, argc, argv, act, &p, &p.error);
+    return program_main(&program, argc, argv, program_act, &p, &p.error);
 }

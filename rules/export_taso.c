@@ -28,7 +28,7 @@ typedef struct Question {
     bool yes;
 } Question;
 
-static bool found(void *user, const Match *m) {
+static bool stop_at_match(void *user, const Match *m) {
     Question *q = user;
     const Graph *from = &q->read->from, *to = &q->read->to;
     Value *made = ARENA_NEW(q->arena, Value, from->nout);
@@ -55,7 +55,7 @@ static bool follows_here(Writer *o, const Rule *rule, const Instance *read) {
         Error e = {0};
         if (rule_instance_apart(o->w, o->arena, rule, length, &i, &e) &&
             i.from.nout == read->from.nout)
-            matcher_run(m, &i, found, &q);
+            matcher_run(m, &i, stop_at_match, &q);
     } while (!q.yes && rule_covered_next(rule, length));
     return q.yes;
 }

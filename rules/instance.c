@@ -77,8 +77,8 @@ static const char *entries_expand(Expansion *x, const char *p, const char *end) 
     }
 }
 
-static const char *expand(Arena *a, const Rule *rule, const int *length, const char *text,
-                          bool conditions) {
+static const char *expand_blocks(Arena *a, const Rule *rule, const int *length, const char *text,
+                                 bool conditions) {
     Expansion x = {rule, length, text_new(a), 0};
     const char *end = text + strlen(text);
     if (conditions) entries_expand(&x, text, end);
@@ -112,7 +112,7 @@ static bool lit_parse(World *w, Scan *s, Lit *out) {
 
 static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **list, Error *e) {
     if (!part.text || !*part.text) return true;
-    const char *text = expand(a, i->rule, i->length, part.text, true);
+    const char *text = expand_blocks(a, i->rule, i->length, part.text, true);
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
     while (!scan_end(&s)) {
         Lit *more = ARENA_NEW(a, Lit, i->nwhere + 1);
@@ -128,7 +128,7 @@ static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **li
 
 /* ---- graphs */
 
-static Error *placed(const Rule *rule, const RulePart *part, Error *e) {
+static Error *place_error(const Rule *rule, const RulePart *part, Error *e) {
     if (!e) return e;
     if (e->line) e->line += part->line - 1;
     if (!e->place[0]) strncpy(e->place, rule->name, sizeof e->place - 1);
@@ -137,26 +137,27 @@ static Error *placed(const Rule *rule, const RulePart *part, Error *e) {
 
 static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part,
                        Graph *out, Error *e) {
-    const char *text = expand(a, i->rule, i->length, part->text, false);
+    const char *text = expand_blocks(a, i->rule, i->length, part->text, false);
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
     Names names = {.arena = a};
     Value *v;
     int n;
     for (int k = 0; k < inputs->n; k++) names_set(&names, inputs->v[k].name, inputs->v[k].value);
-    if (!graph_parse_nodes(w, a, &s, &names, &v, &n, e)) return placed(i->rule, part, e), false;
+    if (!graph_parse_nodes(w, a, &s, &names, &v, &n, e))
+        return place_error(i->rule, part, e), false;
     *out = (Graph){i->ninput, n, i->input, v};
     return true;
 }
 
 static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
     const Rule *rule = i->rule;
-    const char *text = expand(a, rule, i->length, rule->inputs.text, false);
+    const char *text = expand_blocks(a, rule, i->length, rule->inputs.text, false);
     Scan s = scan_new(rule->file, text, strlen(text), e);
     Names names = {.arena = a};
     Value *in;
     if (!graph_parse_inputs(w, a, &s, &names, &in, &i->ninput) ||
         !(scan_end(&s) || scan_fail(&s, s.at, "expected %%NAME : TYPE")))
-        return placed(rule, &rule->inputs, e), false;
+        return place_error(rule, &rule->inputs, e), false;
     i->input = in;
     if (!side_parse(w, a, i, &names, &rule->from, &i->from, e) ||
         !side_parse(w, a, i, &names, &rule->to, &i->to, e))
@@ -292,9 +293,10 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     *i = (Instance){.rule = rule};
     memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
-    if (!where_parse(w, a, i, rule->where, &where, e)) return placed(rule, &rule->where, e), false;
+    if (!where_parse(w, a, i, rule->where, &where, e))
+        return place_error(rule, &rule->where, e), false;
     if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e))
-        return placed(rule, &rule->to, e), false;
+        return place_error(rule, &rule->to, e), false;
     i->where = where;
     return collect_sizes(w, a, i, e);
 }
@@ -336,14 +338,14 @@ static bool for_all(const Rule *rule, int group) {
     return false;
 }
 
-static bool next(const Rule *rule, int length[], bool covered) {
+static bool next_lengths(const Rule *rule, int length[], bool covered) {
     for (int g = rule->ngroup; g-- > 0; length[g] = rule->group[g].least)
         if (length[g]++ < (covered && for_all(rule, g) ? RANK_MAX : rule->group[g].most))
             return true;
     return false;
 }
-bool rule_lengths_next(const Rule *rule, int length[]) { return next(rule, length, false); }
-bool rule_covered_next(const Rule *rule, int length[]) { return next(rule, length, true); }
+bool rule_lengths_next(const Rule *rule, int length[]) { return next_lengths(rule, length, false); }
+bool rule_covered_next(const Rule *rule, int length[]) { return next_lengths(rule, length, true); }
 bool rule_is_stated(const Rule *rule, const int length[]) {
     for (int g = 0; g < rule->ngroup; g++)
         if (length[g] > rule->group[g].most) return false;

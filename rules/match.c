@@ -81,7 +81,7 @@ Matcher *matcher_new_classes(World *w, Arena *a, const MatchClasses *c, Facts *f
 
 /* The value by which a class is known, and the member after this one; of a graph every value is
    alone. */
-static Value class_of(const Matcher *m, Value v) {
+static Value value_class(const Matcher *m, Value v) {
     return m->classes.root ? m->classes.root[v] : v;
 }
 static Value next_member(const Matcher *m, Value v) {
@@ -94,11 +94,11 @@ typedef struct Save {
     int nbound, ngoal, nequation, ntrail, rounds;
 } Save;
 
-static Save save(const MatchState *s) {
+static Save state_save(const MatchState *s) {
     return (Save){s->nbound, s->ngoal, s->nequation, s->ntrail, s->rounds};
 }
 
-static void restore(MatchState *s, Save v) {
+static void state_restore(MatchState *s, Save v) {
     for (; s->ntrail > v.ntrail; s->ntrail--) {
         int k = s->trail[s->ntrail - 1];
         if (k >= 0) s->is_bound[k] = false;
@@ -135,7 +135,7 @@ static bool bind_symbol(MatchState *s, int k, Poly p) {
     return true;
 }
 
-static bool equate(MatchState *s, Poly pattern, Poly value) {
+static bool equate_sizes(MatchState *s, Poly pattern, Poly value) {
     int64_t c;
     Symbol symbol = poly_is_symbol(s->m->w, pattern);
     int k = symbol ? symbol_at(s, symbol) : -1;
@@ -179,7 +179,7 @@ static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     if (!value->known || value->dtype != pattern->dtype || value->dim.n != pattern->dim.n)
         return false;
     for (int k = 0; k < value->dim.n; k++)
-        if (!equate(s, pattern->dim.v[k], value->dim.v[k])) return false;
+        if (!equate_sizes(s, pattern->dim.v[k], value->dim.v[k])) return false;
     return true;
 }
 
@@ -193,7 +193,7 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
         if (def->kind == A_INT || def->kind == A_INTS) {
             if (p[k].ints.n != v[k].ints.n) return false;
             for (int j = 0; j < p[k].ints.n; j++)
-                if (!equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
+                if (!equate_sizes(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
             if (!bind_real(s, p[k].real, v[k].real, is_float)) return false;
         } else if (!attr_equal(&def[0], &p[k], &v[k])) return false;
@@ -223,33 +223,34 @@ static bool match_fill(MatchState *s, const Node *fill, Value value) {
 
 static bool bind_value(MatchState *s, Value pattern, Value value) {
     if (s->nbound == VALUES) return false;
-    s->bound[s->nbound++] = (Bound){pattern, class_of(s->m, value)};
+    s->bound[s->nbound++] = (Bound){pattern, value_class(s->m, value)};
     return true;
 }
 
 static bool add_goal(MatchState *s, Value pattern, Value value) {
     if (!pattern || !value) return pattern == value;
     if (s->ngoal == GOALS) return false;
-    s->goal[s->ngoal++] = (Goal){pattern, class_of(s->m, value)};
+    s->goal[s->ngoal++] = (Goal){pattern, value_class(s->m, value)};
     return true;
 }
 
-static void solve(MatchState *s);
+static void solve_goals(MatchState *s);
 
 static void try_inputs(MatchState *s, const Node *p, const Node *v, bool swapped) {
-    Save before = save(s);
+    Save before = state_save(s);
     bool fits = true;
     for (int k = 0; fits && k < p->nin; k++)
         fits = add_goal(s, p->in[k], v->in[swapped ? p->nin - 1 - k : k]);
-    if (fits) solve(s);
-    restore(s, before);
+    if (fits) solve_goals(s);
+    state_restore(s, before);
 }
 
 static void match_member(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
     if (p.op != v.op) {
-        if (p.op == &op_fill && match_fill(s, &p, value) && bind_value(s, pattern, value)) solve(s);
+        if (p.op == &op_fill && match_fill(s, &p, value) && bind_value(s, pattern, value))
+            solve_goals(s);
         return;
     }
     if (p.nin != v.nin || p.nout != v.nout || value - v.out != pattern - p.out ||
@@ -268,14 +269,14 @@ static void match_node(MatchState *s, Value pattern, Value value) {
     if (input_name(w, value_node(w, pattern))) {
         if (match_type(s, value_type(w, pattern), value_type(w, value)) &&
             bind_value(s, pattern, value))
-            solve(s);
+            solve_goals(s);
         return;
     }
     Value u = value;
     do {
-        Save before = save(s);
+        Save before = state_save(s);
         match_member(s, pattern, u);
-        restore(s, before);
+        state_restore(s, before);
         u = next_member(s->m, u);
     } while (u != value && !s->stop);
 }
@@ -343,8 +344,8 @@ static bool solve_equations(MatchState *s) {
     return true;
 }
 
-static void report(MatchState *s) {
-    Save before = save(s);
+static void report_match(MatchState *s) {
+    Save before = state_save(s);
     const Graph *from = &s->i->from;
     Value input[VALUES], root[VALUES];
     bool whole = solve_equations(s) && s->i->ninput <= VALUES && from->nout <= VALUES;
@@ -359,24 +360,24 @@ static void report(MatchState *s) {
         Match match = {s->i, input, root, s->symbol, s->real, s->rounds > 0};
         s->stop = !s->found(s->user, &match);
     }
-    restore(s, before);
+    state_restore(s, before);
 }
 
 /* ---- roots */
 
 static void try_root(MatchState *s, Value pattern, Value value) {
-    Save before = save(s);
-    if (!s->m->classes.root && add_goal(s, pattern, value)) solve(s);
+    Save before = state_save(s);
+    if (!s->m->classes.root && add_goal(s, pattern, value)) solve_goals(s);
     /* The other members are nodes of the index themselves. */
     if (s->m->classes.root) match_member(s, pattern, value);
-    restore(s, before);
+    state_restore(s, before);
 }
 
 static void next_root(MatchState *s) {
     World *w = s->m->w;
     int root = s->root;
     while (s->root < s->i->from.nout && bound_value(s, s->i->from.out[s->root])) s->root++;
-    if (s->root == s->i->from.nout) report(s);
+    if (s->root == s->i->from.nout) report_match(s);
     else {
         Value pattern = s->i->from.out[s->root];
         Node p = node_get(w, value_node(w, pattern));
@@ -400,7 +401,7 @@ static void next_root(MatchState *s) {
     s->root = root;
 }
 
-static void solve(MatchState *s) {
+static void solve_goals(MatchState *s) {
     if (s->stop) return;
     if (!s->ngoal) {
         next_root(s);
@@ -408,11 +409,11 @@ static void solve(MatchState *s) {
     }
     Goal g = s->goal[--s->ngoal];
     Value bound = bound_value(s, g.pattern);
-    Save before = save(s);
+    Save before = state_save(s);
     if (bound) {
-        if (bound == g.value) solve(s);
+        if (bound == g.value) solve_goals(s);
     } else match_node(s, g.pattern, g.value);
-    restore(s, before);
+    state_restore(s, before);
     s->goal[s->ngoal++] = g;
 }
 
@@ -428,7 +429,7 @@ void matcher_run_at(Matcher *m, const Instance *i, const Value root[], MatchFoun
     s->symbol = ARENA_NEW(m->w->scratch, Poly, i->nsymbol);
     s->is_bound = ARENA_NEW(m->w->scratch, bool, i->nsymbol);
     s->real = ARENA_NEW(m->w->scratch, Ex, i->nreal);
-    solve(s);
+    solve_goals(s);
     arena_reset(m->w->scratch, mark);
 }
 

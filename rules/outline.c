@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static void add(Arena *a, OutlineList *list, const char *text) {
+static void add_text(Arena *a, OutlineList *list, const char *text) {
     ARENA_GROW(a, list->v, list->room, list->n + 1);
     list->v[list->n++] = text;
 }
@@ -22,11 +22,11 @@ static const char *entries(Arena *a, const char *p, const char *end, OutlineList
     for (int depth = 0; p < end && (depth || *p != ']'); p++) {
         depth += (*p == '(') - (*p == ')');
         if (depth || *p != ',') continue;
-        add(a, out, trimmed(a, start, p));
+        add_text(a, out, trimmed(a, start, p));
         start = p + 1;
     }
     const char *last = trimmed(a, start, p);
-    if (*last || out->n) add(a, out, last);
+    if (*last || out->n) add_text(a, out, last);
     return p;
 }
 
@@ -80,7 +80,7 @@ static bool attr_read(Scan *s, Arena *a, OutlineNode *n) {
         if (!list_read(s, a, &x.value)) return false;
     } else {
         const char *end = value_end(s->at, s->end);
-        add(a, &x.value, trimmed(a, s->at, end));
+        add_text(a, &x.value, trimmed(a, s->at, end));
         s->at = end;
     }
     ARENA_GROW(a, n->attr, n->room, n->nattr + 1);
@@ -91,8 +91,8 @@ static bool attr_read(Scan *s, Arena *a, OutlineNode *n) {
 static bool operands_read(Scan *s, Arena *a, OutlineList *out) {
     const char *name;
     for (;;) {
-        if (value_parse(s, a, &name)) add(a, out, name);
-        else if (scan_word(s, "_")) add(a, out, "_");
+        if (value_parse(s, a, &name)) add_text(a, out, name);
+        else if (scan_word(s, "_")) add_text(a, out, "_");
         else return !s->error || s->error->kind == E_NONE;
         scan_blank_line(s);
         if (s->at < s->end && *s->at == '\n') return true;
@@ -134,7 +134,7 @@ static Scan part_scan(const Rule *rule, const RulePart *part, Error *e) {
 }
 
 /* A place in the part becomes one in the file. */
-static bool placed(const RulePart *part, Error *e) {
+static bool place_error(const RulePart *part, Error *e) {
     if (e && e->line) e->line += part->line - 1;
     return false;
 }
@@ -143,7 +143,7 @@ static void all_read(Arena *a, const char *text, OutlineList *out) {
     OutlineList blocks = {0};
     entries(a, text, text + strlen(text), &blocks);
     for (int k = 0; k < blocks.n; k++)
-        add(a, out, arena_string(a, blocks.v[k], strcspn(blocks.v[k], ".")));
+        add_text(a, out, arena_string(a, blocks.v[k], strcspn(blocks.v[k], ".")));
 }
 
 bool outline_read(Arena *a, const Rule *rule, Outline *out, Error *e) {
@@ -152,9 +152,9 @@ bool outline_read(Arena *a, const Rule *rule, Outline *out, Error *e) {
     if (!e) e = &own;
     Scan in = part_scan(rule, &rule->inputs, e), from = part_scan(rule, &rule->from, e),
          to = part_scan(rule, &rule->to, e);
-    if (!inputs_read(&in, a, out)) return placed(&rule->inputs, e);
-    if (!side_read(&from, a, &out->from)) return placed(&rule->from, e);
-    if (!side_read(&to, a, &out->to)) return placed(&rule->to, e);
+    if (!inputs_read(&in, a, out)) return place_error(&rule->inputs, e);
+    if (!side_read(&from, a, &out->from)) return place_error(&rule->from, e);
+    if (!side_read(&to, a, &out->to)) return place_error(&rule->to, e);
     const char *where = rule->where.text ? rule->where.text : "";
     entries(a, where, where + strlen(where), &out->where);
     entries(a, rule->condition, rule->condition + strlen(rule->condition), &out->condition);

@@ -108,7 +108,7 @@ static bool is_verdict(const Line *l) {
     return false;
 }
 
-static const char *field(RuleReader *r, const char *key, char close) {
+static const char *verdict_field(RuleReader *r, const char *key, char close) {
     size_t n = strlen(key);
     for (const char *p = r->line.at; p + n < r->line.end; p++) {
         if (p[-1] != ' ' || memcmp(p, key, n)) continue;
@@ -123,14 +123,14 @@ static bool verdict_parse(RuleReader *r, Rule *rule) {
     for (size_t k = 0; k < sizeof verdicts / sizeof *verdicts; k++)
         if (line_is(&r->line, verdicts[k].word)) rule->verdict = verdicts[k].verdict;
     if (rule->verdict != VERDICT_PROVED) return true;
-    if (!classes_parse(field(r, "class=", ' '), &rule->classes))
+    if (!classes_parse(verdict_field(r, "class=", ' '), &rule->classes))
         return rule_fail(
             r, "expected class= exact, or a list of reassociates, rounds, divides, drops, "
                "defines joined by "
                "+");
-    rule->condition = field(r, "where=[", ']');
-    rule->all = field(r, "all=[", ']');
-    const char *defs = field(r, "defs=", ' '), *digest = field(r, "digest=", ' ');
+    rule->condition = verdict_field(r, "where=[", ']');
+    rule->all = verdict_field(r, "all=[", ']');
+    const char *defs = verdict_field(r, "defs=", ' '), *digest = verdict_field(r, "digest=", ' ');
     if (strlen(defs) != 32 || strlen(digest) != 32)
         return rule_fail(r, "expected defs= and digest= with 32 digits each");
     memcpy(rule->defs, defs, 33);

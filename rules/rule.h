@@ -6,28 +6,9 @@
 #ifndef ISOMER_RULE_H
 #define ISOMER_RULE_H
 #include "graphs/graph_text.h"
+#include "graphs/numeric_class.h"
 
 enum { RULE_BLOCKS = 6 /* at most in a rule */, RULE_ID = 17 /* bytes of an identifier */ };
-/* What floating point may change in the results, as a set of bits; the empty set is "exact".
-   X(id, word) */
-#define RULE_CLASSES(X)                                                                         \
-    X(CLASS_REASSOCIATES, "reassociates") /* sums and products in another order */              \
-    X(CLASS_ROUNDS, "rounds")             /* a constant is the nearest float of a real value */ \
-    X(CLASS_DIVIDES, "divides")           /* uses exp or division */                            \
-    X(CLASS_DROPS, "drops")         /* one side reads fewer elements: NaN and Inf may vanish */ \
-    X(CLASS_DEFINES, "defines")     /* the right side is defined where the left side is not */  \
-    X(CLASS_OVERFLOWS, "overflows") /* the right side takes exp of what the left does not */
-typedef enum RuleClass {
-    CLASS_EXACT = 0,
-#define X(id, word) id##_BIT,
-    RULE_CLASSES(X)
-#undef X
-#define X(id, word) id = 1 << (id##_BIT - 1),
-        RULE_CLASSES(X)
-#undef X
-} RuleClass;
-/* Rules of these are off by default: NaN or infinity may vanish, or come where none was. */
-enum { CLASSES_OFF = CLASS_DROPS | CLASS_DEFINES | CLASS_OVERFLOWS };
 
 /* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A
    verdict covers the lengths least..most of every group, and all lengths from least on for the
@@ -57,7 +38,7 @@ typedef struct Rule {
     RulePart inputs, from, to, where; /* where: conditions the author demands; text NULL if none */
     char id[RULE_ID];                 /* 16 hexadecimal digits */
     Verdict verdict;
-    unsigned classes;      /* bits of RuleClass */
+    unsigned classes;      /* bits of NumericClass */
     const char *condition; /* further conditions under which it was proved; "" if none */
     const char *all;       /* "b.., h..": a block of each group proved at all ranks; "" if none */
     char defs[33];         /* digest of the definitions of its operators, in hexadecimal */
@@ -77,9 +58,6 @@ bool rules_parse(Arena *, const char *file, const char *text, size_t n, RuleSet 
 const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none */
 /* With comment and verdict, as rules_parse reads it. */
 void rule_print(const Rule *, Text *);
-/* "exact", or words joined by +, "reassociates+rounds"; classes_parse: false: no such word. */
-const char *classes_text(Arena *, unsigned classes);
-bool classes_parse(const char *text, unsigned *classes);
 /* True if the rule is proved and its verdict holds. E_CHECK with file and rule: it has no proof,
    the verdict was edited, or a definition has changed since. */
 bool rule_check(World *, const Rule *, Error *);

@@ -1,40 +1,6 @@
-/* rule_text.c -- numerical classes and whole rules as text: what rule.c reads. */
+/* rule_text.c -- whole rules as text: what rule.c reads. */
 #include "rules/rule.h"
 #include <string.h>
-
-const char *classes_text(Arena *a, unsigned classes) {
-    static const char *const words[] = {
-#define X(id, word) word,
-        RULE_CLASSES(X)
-#undef X
-    };
-    if (!classes) return "exact";
-    Text t = text_new(a);
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (classes >> k & 1) text_add(&t, "%s%s", t.size ? "+" : "", words[k]);
-    return t.data;
-}
-
-bool classes_parse(const char *text, unsigned *classes) {
-    static const struct {
-        const char *word;
-        unsigned bit;
-    } table[] = {
-        {"exact", 0},
-#define X(id, word) {word, id},
-        RULE_CLASSES(X)
-#undef X
-    };
-    *classes = 0;
-    for (const char *p = text;;) {
-        size_t n = strcspn(p, "+,"), k = 0, count = sizeof table / sizeof *table;
-        while (k < count && (strlen(table[k].word) != n || memcmp(table[k].word, p, n))) k++;
-        if (k == count) return false;
-        *classes |= table[k].bit;
-        if (!p[n]) return true;
-        p += n + 1;
-    }
-}
 
 /* Empty lines between sections stay. */
 static void sections_print(const char *text, Text *t) {

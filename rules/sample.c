@@ -18,16 +18,16 @@ typedef struct Draw {
     int64_t *value; /* by symbol number */
 } Draw;
 
-static bool at(const Draw *d, Poly p, int64_t *out) {
+static bool value_at(const Draw *d, Poly p, int64_t *out) {
     return poly_eval(d->w, p, (Sizes){d->n, d->value}, out);
 }
 
-static bool holds(const Draw *d, Lit lit) {
+static bool condition_holds(const Draw *d, Lit lit) {
     int64_t n;
-    return at(d, lit.p, &n) && (lit.eq ? n == 0 : n >= 0);
+    return value_at(d, lit.p, &n) && (lit.eq ? n == 0 : n >= 0);
 }
 
-static void demand(Draw *d, Poly p, bool eq) { d->lit[d->nlit++] = (Lit){p, eq}; }
+static void add_condition(Draw *d, Poly p, bool eq) { d->lit[d->nlit++] = (Lit){p, eq}; }
 
 static void collect_needs(Draw *d) {
     const Instance *i = d->i;
@@ -38,11 +38,11 @@ static void collect_needs(Draw *d) {
     for (int k = 0; k < i->nwhere; k++) d->lit[d->nlit++] = i->where[k];
     for (int k = 0; k < i->ninput; k++) {
         Dims dim = value_type(d->w, i->input[k])->dim;
-        for (int a = 0; a < dim.n; a++) demand(d, dim.v[a], false);
+        for (int a = 0; a < dim.n; a++) add_condition(d, dim.v[a], false);
     }
     for (int k = 0; k < i->from.nout; k++) {
         Dims x = value_type(d->w, i->from.out[k])->dim, y = value_type(d->w, i->to.out[k])->dim;
-        for (int a = 0; a < x.n; a++) demand(d, poly_sub(d->w, x.v[a], y.v[a]), true);
+        for (int a = 0; a < x.n; a++) add_condition(d, poly_sub(d->w, x.v[a], y.v[a]), true);
     }
 }
 
@@ -64,42 +64,43 @@ static void wish(Draw *d, const Graph *g) {
 }
 
 /* p == 0 by another value of s, where p is linear in it. */
-static bool solved(Draw *d, Poly p, Symbol s, int64_t least) {
+static bool solve_for(Draw *d, Poly p, Symbol s, int64_t least) {
     int64_t old = d->value[s], one, two, zero;
     d->value[s] = 1;
-    bool good = at(d, p, &one);
+    bool good = value_at(d, p, &one);
     d->value[s] = 2;
-    good = good && at(d, p, &two) && two != one && (2 * one - two) % (two - one) == 0;
+    good = good && value_at(d, p, &two) && two != one && (2 * one - two) % (two - one) == 0;
     d->value[s] = good ? -(2 * one - two) / (two - one) : old;
-    if (good && d->value[s] >= least && d->value[s] <= GREATEST && at(d, p, &zero) && !zero)
+    if (good && d->value[s] >= least && d->value[s] <= GREATEST && value_at(d, p, &zero) && !zero)
         return true;
     d->value[s] = old;
     return false;
 }
 
-static void repair(Draw *d, Lit lit, int64_t least) {
+static void repair_condition(Draw *d, Lit lit, int64_t least) {
     int n = d->i->nsymbol, first = (int)random_below(&d->random, (uint64_t)n);
     for (int k = 0; k < n; k++) {
         int s = (first + k) % n;
         if (poly_mentions(d->w, lit.p, d->i->symbol[s]) &&
-            solved(d, lit.p, d->i->symbol[s], d->i->is_size[s] ? least : 0))
+            solve_for(d, lit.p, d->i->symbol[s], d->i->is_size[s] ? least : 0))
             return;
     }
 }
 
 /* Sizes from `least` on; other integers (strides, pads, axes) are small. */
-static bool drawn(Draw *d, int64_t least, bool wishes) {
+static bool draw_symbols(Draw *d, int64_t least, bool wishes) {
     const Instance *i = d->i;
     for (int k = 0; k < i->nsymbol; k++)
         d->value[i->symbol[k]] = i->is_size[k] ? least + (int64_t)random_below(&d->random, 6)
                                                : (int64_t)random_below(&d->random, 3);
     for (int round = 0; round < ROUNDS && i->nsymbol; round++)
         for (int k = 0; k < d->nlit; k++)
-            if (d->lit[k].eq && !holds(d, d->lit[k])) repair(d, d->lit[k], least);
+            if (d->lit[k].eq && !condition_holds(d, d->lit[k]))
+                repair_condition(d, d->lit[k], least);
     for (int k = 0; k < d->nlit; k++)
-        if (!holds(d, d->lit[k])) return false;
+        if (!condition_holds(d, d->lit[k])) return false;
     for (int k = 0; k < d->nwish && wishes; k++)
-        if (!holds(d, d->wish[k])) return false;
+        if (!condition_holds(d, d->wish[k])) return false;
     return true;
 }
 
@@ -108,7 +109,7 @@ static bool drawn(Draw *d, int64_t least, bool wishes) {
 static Dims dims_at(const Draw *d, Dims dim) {
     for (int k = 0; k < dim.n; k++) {
         int64_t n = 0;
-        at(d, dim.v[k], &n);
+        value_at(d, dim.v[k], &n);
         dim.v[k] = poly_int(d->w, n);
     }
     return dim;
@@ -156,7 +157,7 @@ bool sample_make(World *w, Arena *a, const Instance *i, Sample *out, Error *e) {
     wish(&d, &i->to);
     bool found = false;
     for (int64_t least = 2; least >= 0 && !found; least--)
-        for (int k = 0; k < DRAWS && !found; k++) found = drawn(&d, least, least > 0);
+        for (int k = 0; k < DRAWS && !found; k++) found = draw_symbols(&d, least, least > 0);
     if (!found)
         return error_set(e, E_CHECK, i->rule->name, "no sizes were found that satisfy the rule");
     int64_t *value = ARENA_NEW(a, int64_t, i->nsymbol);

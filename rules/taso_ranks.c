@@ -6,35 +6,36 @@
 
 enum { IMAGE = 4 };
 
-static int place(int side, TasoTensor t) {
+static int tensor_place(int side, TasoTensor t) {
     return t.op < 0 ? -t.op : TASO_VARIABLES + side * TASO_NODES + t.op;
 }
 
-static int root(int *parent, int k) {
+static int find_root(int *parent, int k) {
     while (parent[k] != k) k = parent[k];
     return k;
 }
 
-static void join(int *parent, int *rank, int a, int b) {
-    a = root(parent, a);
-    b = root(parent, b);
+static void join_groups(int *parent, int *rank, int a, int b) {
+    a = find_root(parent, a);
+    b = find_root(parent, b);
     if (rank[b] < 0) rank[b] = rank[a];
     parent[a] = b;
 }
 
 static void set_rank(const int *parent, int *rank, int k, int r) {
-    rank[root((int *)(uintptr_t)parent, k)] = r;
+    rank[find_root((int *)(uintptr_t)parent, k)] = r;
 }
 
 static void rank_of_op(int *parent, int *rank, int side, int number, const TasoOp *op) {
-    int y = place(side, (TasoTensor){number, 0});
+    int y = tensor_place(side, (TasoTensor){number, 0});
     bool image = op->kind == TASO_CONV2D || op->kind == TASO_POOL2D_MAX ||
                  op->kind == TASO_POOL2D_AVG || op->kind == TASO_ENLARGE ||
                  op->kind == TASO_CONSTANT_ICONV || op->kind == TASO_CONSTANT_POOL ||
                  op->kind == TASO_CONSTANT_ONE;
     for (int k = 0; k < op->nin; k++) {
-        if (op->kind == TASO_MUL && k == 1) set_rank(parent, rank, place(side, op->in[k]), 0);
-        else join(parent, rank, place(side, op->in[k]), y);
+        if (op->kind == TASO_MUL && k == 1)
+            set_rank(parent, rank, tensor_place(side, op->in[k]), 0);
+        else join_groups(parent, rank, tensor_place(side, op->in[k]), y);
     }
     if (image) set_rank(parent, rank, y, IMAGE);
     if (op->kind == TASO_MATMUL || op->kind == TASO_CONSTANT_IMM) set_rank(parent, rank, y, 2);
@@ -64,7 +65,7 @@ bool taso_ranks(const TasoRule *rule, int of[], bool *any_rank, const char **why
     for (int s = 0; s < 2; s++)
         for (int j = 0; j < rule->side[s].n; j++)
             for (int k = 0; k < rule->side[s].op[j].nin; k++) {
-                int v = -rule->side[s].op[j].in[k].op, r = v > 0 ? rank[root(parent, v)] : -1;
+                int v = -rule->side[s].op[j].in[k].op, r = v > 0 ? rank[find_root(parent, v)] : -1;
                 if (v <= 0) continue;
                 if (r >= 0 || has_axis) *any_rank = false;
                 of[v] = r >= 0 ? r : v <= 6 ? 2 : IMAGE;

@@ -57,7 +57,7 @@ static bool cannot(Writer *x, const char *why) {
 
 /* ---- sizes */
 
-static Poly solved(Writer *x, const Solution *s, Poly p) {
+static Poly apply_solution(Writer *x, const Solution *s, Poly p) {
     for (Poly before = ~p; before != p;) {
         before = p;
         p = poly_subst(x->w, p, s->n, s->from, s->to);
@@ -71,7 +71,7 @@ static Poly size_symbol(Writer *x, const char *name, Symbol *list, int *n) {
     bool there = false;
     for (int k = 0; k < *n; k++) there |= list[k] == s;
     if (!there && *n < SOLVED) list[(*n)++] = s;
-    return solved(x, &x->sizes, p);
+    return apply_solution(x, &x->sizes, p);
 }
 
 /* What an operator names that its inputs do not say: on the left a variable of the pattern, on the
@@ -88,8 +88,8 @@ static bool among(Symbol s, int n, const Symbol *list) {
     return false;
 }
 
-static void demand(Writer *x, Poly a, Poly b, bool only_text) {
-    Poly p = solved(x, &x->sizes, poly_sub(x->w, a, b));
+static void demand_equal(Writer *x, Poly a, Poly b, bool only_text) {
+    Poly p = apply_solution(x, &x->sizes, poly_sub(x->w, a, b));
     if (!p) return;
     if (x->neq == EQUALITIES) cannot(x, "too many conditions");
     else {
@@ -107,7 +107,7 @@ static bool positive_sum(Writer *x, Poly p) {
 
 /* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so
    that a type can be written and matched; what is no size by anything, and first. */
-static bool solve(Writer *x, Poly p, Solution *out) {
+static bool solve_equation(Writer *x, Poly p, Solution *out) {
     Symbol best = 0;
     Poly value = 0;
     Monomial m;
@@ -191,7 +191,7 @@ static Value line_node(Writer *x, Line *l, int nin, const Value in[], int nout) 
     if (!y) return cannot(x, arena_format(x->arena, "%s: %s", l->op->name, why)), 0;
     const SigInfo *info = sig_info(x->w, node_get(x->w, value_node(x->w, y)).sig);
     for (int k = 0; k < info->nneed; k++)
-        if (info->need[k].eq) demand(x, info->need[k].p, 0, false);
+        if (info->need[k].eq) demand_equal(x, info->need[k].p, 0, false);
     return y;
 }
 
@@ -243,7 +243,8 @@ static Poly kernel_size(Writer *x, const TasoOp *op, int j) {
    be divided on the left is a variable G; on the right it is that G where the channels are those of
    a convolution on the left. */
 static Poly groups(Writer *x, int number, Dims image, Dims w) {
-    Poly quotient, a = solved(x, &x->all, image.v[1]), b = solved(x, &x->all, w.v[1]);
+    Poly quotient, a = apply_solution(x, &x->all, image.v[1]),
+                   b = apply_solution(x, &x->all, w.v[1]);
     if (b && poly_divide(x->w, a, b, &quotient)) return quotient;
     for (int k = 0; k < x->nratio; k++)
         if (x->ratio[k].over == a && x->ratio[k].under == b) return x->ratio[k].group;
@@ -256,7 +257,7 @@ static Poly groups(Writer *x, int number, Dims image, Dims w) {
 /* The kernel has G * q outputs: said once the groups are settled. */
 static void demand_outputs_of_groups(Writer *x, int number, Poly group, Dims w) {
     if (x->settled && !x->side && group != poly_int(x->w, 1) && poly_is_symbol(x->w, w.v[0]))
-        demand(x, w.v[0], poly_mul(x->w, group, unknown(x, "q", number)), false);
+        demand_equal(x, w.v[0], poly_mul(x->w, group, unknown(x, "q", number)), false);
 }
 
 static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[]) {
@@ -267,7 +268,7 @@ static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[
     for (int j = 0; j < 2; j++) {
         Poly k = kernel_size(x, op, j);
         kernel[j] = k ? k : w.v[2 + j];
-        if (k) demand(x, w.v[2 + j], k, true);
+        if (k) demand_equal(x, w.v[2 + j], k, true);
     }
     Poly group = groups(x, number, image, w);
     demand_outputs_of_groups(x, number, group, w);
@@ -304,7 +305,7 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
     return l;
 }
 
-static Line cut(Writer *x, int number, const TasoOp *op, const Value in[]) {
+static Line line_of_split(Writer *x, int number, const TasoOp *op, const Value in[]) {
     Line l = line(&op_split);
     int axis = op->parameter[TASO_PM_AXIS];
     if (axis < 0 || axis >= dims(x, in[0]).n)
@@ -314,14 +315,14 @@ static Line cut(Writer *x, int number, const TasoOp *op, const Value in[]) {
     Poly n = dims(x, in[0]).v[axis], m = unknown(x, "m", number), rest = poly_sub(x->w, n, m);
     if (!x->side && poly_is_symbol(x->w, n)) { /* the pattern is m + k */
         rest = unknown(x, "k", number);
-        demand(x, n, poly_add(x->w, m, rest), false);
+        demand_equal(x, n, poly_add(x->w, m, rest), false);
     }
     set_int(x, &l, "axis", poly_int(x->w, axis));
     set_list(x, &l, "sizes", 2, (Poly[]){m, rest});
     return l;
 }
 
-static Line constant(Writer *x, int number, const TasoOp *op) {
+static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
     bool identity = op->kind == TASO_CONSTANT_ICONV;
     Poly c = unknown(x, "c", number), k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (op->kind == TASO_CONSTANT_IMM) {
@@ -361,7 +362,7 @@ static Line enlargement(Writer *x, const TasoOp *op) {
     return l;
 }
 
-static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]) {
+static Line line_of_operator(Writer *x, int number, const TasoOp *op, const Value in[]) {
     static const struct {
         TasoKind kind;
         const Op *op;
@@ -377,13 +378,13 @@ static Line translated(Writer *x, int number, const TasoOp *op, const Value in[]
     case TASO_POOL2D_MAX:
     case TASO_POOL2D_AVG: return pooling(x, op, in);
     case TASO_CONCAT: return concatenation(x, op);
-    case TASO_SPLIT: return cut(x, number, op, in);
+    case TASO_SPLIT: return line_of_split(x, number, op, in);
     case TASO_TRANSPOSE: return transposition(x, op, in);
     case TASO_ENLARGE: return enlargement(x, op);
     case TASO_CONSTANT_IMM:
     case TASO_CONSTANT_ICONV:
     case TASO_CONSTANT_ONE:
-    case TASO_CONSTANT_POOL: return constant(x, number, op);
+    case TASO_CONSTANT_POOL: return line_of_constant(x, number, op);
     default:
         cannot(x, arena_format(x->arena, "%s has no counterpart among the operators",
                                taso_kind_name(op->kind)));
@@ -400,7 +401,7 @@ static bool right_number_of_inputs(Writer *x, const TasoOp *op) {
                                           op->nin));
 }
 
-static Value operand(const Writer *x, TasoTensor t) {
+static Value tensor_value(const Writer *x, TasoTensor t) {
     return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port];
 }
 
@@ -412,9 +413,9 @@ static bool write_op(Writer *x, int number) {
         nout = op->kind == TASO_SPLIT ? 2 : 1;
     Value in[TASO_INPUTS];
     const char *side = x->side ? "r" : "l";
-    for (int k = 0; k < op->nin; k++) in[k] = operand(x, op->in[k]);
+    for (int k = 0; k < op->nin; k++) in[k] = tensor_value(x, op->in[k]);
     if (!right_number_of_inputs(x, op)) return false;
-    Line l = translated(x, number, op, in);
+    Line l = line_of_operator(x, number, op, in);
     if (acti > 3) cannot(x, "an unknown activation");
     if (x->why) return false;
     if (op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL)
@@ -445,7 +446,7 @@ static bool write_side(Writer *x, int side) {
         int before = x->neq;
         if (!write_op(x, k)) return false;
         for (int j = before; j < x->neq; j++)
-            solve(x, divided(x, solved(x, &x->all, x->eq[j])), &x->all);
+            solve_equation(x, divided(x, apply_solution(x, &x->all, x->eq[j])), &x->all);
     }
     if (x->text) text_add(x->text, "  out");
     for (int k = 0; k < x->rule->nout && x->text; k++) print_value(x, x->rule->out[k][side]);
@@ -463,7 +464,7 @@ static void make_inputs(Writer *x) {
         Type t = {.dtype = DT_FLOAT, .known = true, .dim.n = x->any_rank ? 1 : x->rank[k]};
         for (int a = 0; a < t.dim.n; a++) {
             const char *name = x->any_rank ? "b_1" : arena_format(x->arena, "%c%d", letters[a], k);
-            t.dim.v[a] = solved(x, &x->sizes, poly_named(x->w, name));
+            t.dim.v[a] = apply_solution(x, &x->sizes, poly_named(x->w, name));
         }
         x->input[k] = graph_input(x->w, arena_format(x->arena, "x%d", k), &t);
     }
@@ -473,10 +474,10 @@ static void demand_outputs(Writer *x) {
     for (int k = 0; k < x->rule->nout; k++) {
         TasoTensor *t = (TasoTensor *)(uintptr_t)x->rule->out[k];
         Value y[2];
-        for (x->side = 0; x->side < 2; x->side++) y[x->side] = operand(x, t[x->side]);
+        for (x->side = 0; x->side < 2; x->side++) y[x->side] = tensor_value(x, t[x->side]);
         Dims a = dims(x, y[0]), b = dims(x, y[1]);
         if (a.n != b.n) cannot(x, "an output has a different rank on the right side");
-        for (int d = 0; d < a.n && !x->why; d++) demand(x, a.v[d], b.v[d], false);
+        for (int d = 0; d < a.n && !x->why; d++) demand_equal(x, a.v[d], b.v[d], false);
     }
 }
 
@@ -494,7 +495,7 @@ static bool again(Writer *x) {
         Poly p = divided(x, x->eq[k]);
         if (poly_constant(x->w, p, &number))
             return cannot(x, "the sizes of its two sides never agree"), true;
-        if (solve(x, p, &x->sizes)) return true;
+        if (solve_equation(x, p, &x->sizes)) return true;
     }
     return x->why != NULL;
 }

@@ -29,7 +29,7 @@ static const Attr *attr_of(const Node *n, const Attr attr[], const char *name) {
 }
 
 /* Entry k of a list; `open` where it is no number. */
-static int entry(const Maker *m, const Attr *a, int k, int open) {
+static int list_entry(const Maker *m, const Attr *a, int k, int open) {
     int64_t v;
     bool small = a && k < a->ints.n && poly_constant(m->w, a->ints.v[k], &v) && v >= 0 && v < 1000;
     return small ? (int)v : open;
@@ -45,15 +45,15 @@ static int size_number(const Maker *m, Poly p) {
 static void set_windows(Maker *m, TasoOp *op, const Attr *strides, int h, int w) {
     op->parameter[TASO_PM_KERNEL_H] = h;
     op->parameter[TASO_PM_KERNEL_W] = w;
-    op->parameter[TASO_PM_STRIDE_H] = entry(m, strides, 0, 1);
-    op->parameter[TASO_PM_STRIDE_W] = entry(m, strides, 1, 1);
+    op->parameter[TASO_PM_STRIDE_H] = list_entry(m, strides, 0, 1);
+    op->parameter[TASO_PM_STRIDE_W] = list_entry(m, strides, 1, 1);
     op->parameter[TASO_PM_PAD] = m->pad;
     op->parameter[TASO_PM_ACTI] = 0;
 }
 
 static void set_permutation(Maker *m, TasoOp *op, const Attr *perm, int rank) {
     int code = 0;
-    for (int k = 0; k < rank; k++) code = code * rank + entry(m, perm, k, 0);
+    for (int k = 0; k < rank; k++) code = code * rank + list_entry(m, perm, k, 0);
     op->parameter[TASO_PM_PERM] = code;
     op->parameter[TASO_PM_OUTSHUFFLE] = 1;
     op->parameter[TASO_PM_NUMDIM] = rank;
@@ -61,7 +61,7 @@ static void set_permutation(Maker *m, TasoOp *op, const Attr *perm, int rank) {
 
 /* ---- operators */
 
-static bool plain(Maker *m, const Node *n, TasoOp *op) {
+static bool put_plain(Maker *m, const Node *n, TasoOp *op) {
     static const struct {
         TasoKind kind;
         const Op *op;
@@ -84,11 +84,11 @@ static bool plain(Maker *m, const Node *n, TasoOp *op) {
     return true;
 }
 
-static void joined(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
+static void put_joined(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     bool split = n->op == &op_split;
     op->kind = split ? TASO_SPLIT : TASO_CONCAT;
     op->parameter[split ? TASO_PM_NUM_OUTPUTS : TASO_PM_NUM_INPUTS] = split ? n->nout : n->nin;
-    op->parameter[TASO_PM_AXIS] = entry(m, attr_of(n, attr, "axis"), 0, TASO_NONE);
+    op->parameter[TASO_PM_AXIS] = list_entry(m, attr_of(n, attr, "axis"), 0, TASO_NONE);
     if (!split) op->parameter[TASO_PM_NUMDIM] = dims(m, n->in[0]).n;
     if (split && n->nout != 2) cannot(m, "a split into a number of pieces other than two");
 }
@@ -102,18 +102,18 @@ static void windowed(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
         set_windows(m, op, strides, size_number(m, dims(m, n->in[1]).v[2]),
                     size_number(m, dims(m, n->in[1]).v[3]));
     else
-        set_windows(m, op, strides, entry(m, kernel, 0, OPEN_WINDOW),
-                    entry(m, kernel, 1, OPEN_WINDOW));
+        set_windows(m, op, strides, list_entry(m, kernel, 0, OPEN_WINDOW),
+                    list_entry(m, kernel, 1, OPEN_WINDOW));
 }
 
 static void kernel_of(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     const Attr *kernel = attr_of(n, attr, "kernel");
     if (!kernel) return;
-    op->parameter[TASO_PM_KERNEL_H] = entry(m, kernel, 0, OPEN_WINDOW);
-    op->parameter[TASO_PM_KERNEL_W] = entry(m, kernel, 1, OPEN_WINDOW);
+    op->parameter[TASO_PM_KERNEL_H] = list_entry(m, kernel, 0, OPEN_WINDOW);
+    op->parameter[TASO_PM_KERNEL_W] = list_entry(m, kernel, 1, OPEN_WINDOW);
 }
 
-static bool translated(Maker *m, const Node *n, TasoOp *op) {
+static bool put_operator(Maker *m, const Node *n, TasoOp *op) {
     static const struct {
         const Op *op;
         TasoKind kind;
@@ -121,15 +121,15 @@ static bool translated(Maker *m, const Node *n, TasoOp *op) {
     } table[] = {{&op_conv, TASO_CONV2D, windowed},
                  {&op_maxpool, TASO_POOL2D_MAX, windowed},
                  {&op_averagepool, TASO_POOL2D_AVG, windowed},
-                 {&op_concat, TASO_CONCAT, joined},
-                 {&op_split, TASO_SPLIT, joined},
+                 {&op_concat, TASO_CONCAT, put_joined},
+                 {&op_split, TASO_SPLIT, put_joined},
                  {&op_enlarge, TASO_ENLARGE, kernel_of},
                  {&op_band, TASO_CONSTANT_IMM, kernel_of},
                  {&op_identitykernel, TASO_CONSTANT_ICONV, kernel_of},
                  {&op_averagekernel, TASO_CONSTANT_POOL, kernel_of}};
     Attr attr[ATTRS_MAX];
     sig_attr(m->w, n->sig, attr);
-    if (plain(m, n, op)) return !m->why;
+    if (put_plain(m, n, op)) return !m->why;
     if (n->op == &op_transpose) {
         op->kind = TASO_TRANSPOSE;
         set_permutation(m, op, attr_of(n, attr, "perm"), dims(m, n->in[0]).n);
@@ -157,7 +157,7 @@ static bool make_op(Maker *m, NodeId id) {
         if (!n.in[k]) return cannot(m, "an input that is left out");
         op->in[k] = m->at[n.in[k]];
     }
-    if (!translated(m, &n, op)) return false;
+    if (!put_operator(m, &n, op)) return false;
     for (int k = 0; k < n.nout; k++) m->at[n.out + (Value)k] = (TasoTensor){s->n, k};
     s->n++;
     return true;

@@ -86,7 +86,7 @@ typedef struct Found {
     Match *v;
 } Found;
 
-static bool keep(void *user, const Match *m) {
+static bool keep_match(void *user, const Match *m) {
     Found *f = user;
     if (f->n == MATCHES_MOST) return false;
     if (match_empty(f->w, m)) return true;
@@ -104,13 +104,13 @@ static Found find_matches(const Search *s, const Graph *g) {
         for (int k = b->library->rule[r].first;
              b->library->rule[r].on && k < b->library->rule[r].first + b->library->rule[r].count;
              k++)
-            matcher_run(m, &b->library->instance[k], keep, &f);
+            matcher_run(m, &b->library->instance[k], keep_match, &f);
     f.v = arena_copy(b->arena, f.v, sizeof *f.v * (size_t)f.n); /* states refer to it */
     arena_free(a);
     return f;
 }
 
-static void expand(Search *s, int parent) {
+static void expand_graph(Search *s, int parent) {
     const Graph graph = s->state[parent].graph;
     Found f = find_matches(s, &graph);
     Match *gains = ARENA_NEW(s->b->arena, Match, f.n);
@@ -137,7 +137,7 @@ static void descend(Search *s) {
 /* ---- the result */
 
 /* Within 3 % of the least cost: fewest nodes, then least cost, then first found. */
-static int choose(const Search *s) {
+static int choose_graph(const Search *s) {
     int best = s->best;
     double limit = s->state[best].price.seconds * TIE;
     for (int k = 0; k < s->n; k++) {
@@ -176,10 +176,10 @@ void backtrack(const Backtrack *b, const Graph *start, Solution *out) {
         if (s.state[at].price.seconds >= b->alpha * s.state[s.best].price.seconds && at != s.best &&
             at != 0)
             continue;
-        expand(&s, at);
+        expand_graph(&s, at);
         idle = s.best == best ? idle + 1 : 0;
     }
-    const int best = choose(&s);
+    const int best = choose_graph(&s);
     trace(&s, best, out);
     if (best != s.best) {
         Solution *cheapest = ARENA_NEW(b->arena, Solution, 1);

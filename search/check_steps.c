@@ -13,11 +13,10 @@
 
 enum { ELEMENTS = 1 << 22 }; /* of a constant that is looked at */
 
-bool run_check_rules(Run *r, const Derivation *d, const char *class) {
+bool run_check_rules(Run *r, const Derivation *d) {
     const CheckOptions o = {.samples = r->o->check,
                             .seed = r->o->seed,
-                            .class = class,
-                            .rounds = d->classes & CLASS_ROUNDS,
+                            .classes = d->classes,
                             .given = run_given_data,
                             .given_user = r};
     const Difference *x;
@@ -82,7 +81,7 @@ static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit
     return -1;
 }
 
-static bool wrong(const Folded *f, int64_t at, double limit) {
+static bool wrong_constant(const Folded *f, int64_t at, double limit) {
     const int step = derivation_step(f->d, f->expression);
     return error_set(f->r->error, E_CHECK,
                      step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
@@ -107,7 +106,7 @@ static bool check_constant(Folded *f) {
     const int nodes = graph_live(w, f->arena, &(Graph){0, 1, NULL, &f->expression}).n;
     int64_t at = first_wrong(f, nodes, false, &limit);
     if (at >= 0 && find_moves(f)) at = first_wrong(f, nodes, true, &limit);
-    return at < 0 || wrong(f, at, limit);
+    return at < 0 || wrong_constant(f, at, limit);
 }
 
 bool run_check_constants(Run *r, const Derivation *d) {

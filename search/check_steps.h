@@ -5,6 +5,6 @@
 
 /* Of a finished derivation; E_CHECK: what rules made, or a constant that was computed, is not what
    it was made of. What is too large to be computed by definitions passes. */
-bool run_check_rules(Run *, const Derivation *, const char *class);
+bool run_check_rules(Run *, const Derivation *);
 bool run_check_constants(Run *, const Derivation *);
 #endif

@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-static int run(char *const argv[], int in, int out) {
+static int run_child(char *const argv[], int in, int out) {
     posix_spawn_file_actions_t files;
     pid_t pid;
     int status = 0, failed = posix_spawn_file_actions_init(&files);
@@ -31,7 +31,7 @@ int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *
         to = file_in_memory(0, NULL), status = -1, why;
     file_cleanup(a, &file[0], from), file_cleanup(a, &file[1], to);
     struct stat s = {.st_size = 0};
-    if (from >= 0 && to >= 0) status = run(argv, from, to);
+    if (from >= 0 && to >= 0) status = run_child(argv, from, to);
     why = errno;
     if (status >= 0) fstat(to, &s);
     *out = arena_alloc(a, (size_t)s.st_size + 1);

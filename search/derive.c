@@ -42,7 +42,7 @@ static void made_set(Derivation *d, Value v, uint32_t made) {
 static uint32_t made_get(const Derivation *d, Value v) { return v < d->nmade ? d->made[v] : 0; }
 
 /* `now` does what `before` did: the rule that made the one made the other. */
-static void follow(Derivation *d, Value before, Value now) {
+static void inherit_tag(Derivation *d, Value before, Value now) {
     made_set(d, now, made_get(d, before));
     if (d->bare || now <= before) return;
     if (now >= d->nmade) grow_made(d, now);
@@ -104,13 +104,13 @@ bool match_empty(World *w, const Match *m) {
     return empty;
 }
 
-static const uint32_t *numbers(Round *r, int n, const Value v[]) {
+static const uint32_t *log_numbers(Round *r, int n, const Value v[]) {
     uint32_t *list = ARENA_NEW(r->d->arena, uint32_t, n);
     for (int k = 0; k < n; k++) list[k] = numbering_of(&r->numbering, v[k]);
     return list;
 }
 
-static void write_log(Round *r, const Match *m) {
+static void log_match(Round *r, const Match *m) {
     const Rule *rule = m->instance->rule;
     LogStep *s = prooflog_step(r->d->arena, r->log);
     *s = (LogStep){.name = rule->name,
@@ -119,8 +119,8 @@ static void write_log(Round *r, const Match *m) {
                    .nroot = m->instance->from.nout,
                    .ninput = m->instance->ninput};
     memcpy(s->length, m->instance->length, sizeof *s->length * (size_t)rule->ngroup);
-    s->root = numbers(r, s->nroot, m->root);
-    s->input = numbers(r, s->ninput, m->input);
+    s->root = log_numbers(r, s->nroot, m->root);
+    s->input = log_numbers(r, s->ninput, m->input);
 }
 
 static int library_index(const Library *l, const Rule *rule) {
@@ -154,7 +154,7 @@ static void keep_step(Derivation *d, const Match *m, const Value to[]) {
 
 static void keep_record(Round *r, const Match *m, const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
-    write_log(r, m);
+    log_match(r, m);
     keep_step(r->d, m, to);
     if (rule >= 0) r->d->fired[rule]++;
     r->d->applied++;
@@ -162,7 +162,7 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
 }
 
 /* The right side over the replaced inputs. False with an error only where strict. */
-static bool apply(Round *r, const Match *m) {
+static bool apply_match(Round *r, const Match *m) {
     Derivation *d = r->d;
     World *w = d->w;
     const Instance *i = m->instance;
@@ -188,7 +188,7 @@ static bool apply(Round *r, const Match *m) {
     return true;
 }
 
-static bool rebuild(Round *r, NodeId id) {
+static bool rebuild_node(Round *r, NodeId id) {
     World *w = r->d->w;
     const Node n = node_get(w, id);
     Value y = node_mapped(w, w->scratch, id, &r->map, r->error);
@@ -196,34 +196,34 @@ static bool rebuild(Round *r, NodeId id) {
     for (int port = 0; port < n.nout; port++) {
         Value v = id + (Value)port;
         if (!r->map.to[v]) r->map.to[v] = y + (Value)port;
-        follow(r->d, v, y + (Value)port);
+        inherit_tag(r->d, v, y + (Value)port);
     }
     return true;
 }
 
 /* What one node takes of the scratch memory is given back before the next. */
-static bool visit(Round *r, NodeId id) {
+static bool visit_node(Round *r, NodeId id) {
     const Match *m = r->at[id - r->least];
     ArenaMark mark = arena_mark(r->d->w->scratch);
-    bool good = (!m || apply(r, m)) && rebuild(r, id);
+    bool good = (!m || apply_match(r, m)) && rebuild_node(r, id);
     arena_reset(r->d->w->scratch, mark);
     return good;
 }
 
-static bool walk(Round *r, NodeList live) {
+static bool visit_nodes(Round *r, NodeList live) {
     for (int k = 0; k < live.n; k++)
-        if (!visit(r, live.v[k])) return false;
+        if (!visit_node(r, live.v[k])) return false;
     return true;
 }
 
 void derive_mapped(Derivation *d, const Graph *g, const ValueMap *map) {
     for (uint32_t v = 1; v < d->map.n; v++) {
         Value now = map_value(&d->map, v), next = map_value(map, now);
-        if (next != now) follow(d, now, next);
+        if (next != now) inherit_tag(d, now, next);
         if (next != v) d->map.to[v] = next;
     }
     for (uint32_t v = d->map.n; v < map->n; v++)
-        if (map->to[v] && map->to[v] != v) follow(d, v, map->to[v]);
+        if (map->to[v] && map->to[v] != v) inherit_tag(d, v, map->to[v]);
     d->graph = *g;
 }
 
@@ -274,7 +274,7 @@ static bool run_round(Round *r) {
     r->map = (ValueMap){n, ARENA_NEW(d->w->scratch, Value, n)};
     if (!d->bare) r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
     if (!d->bare) r->log = prooflog_round(d->arena, &d->log);
-    if (!place_matches(r, live) || !walk(r, live)) return false;
+    if (!place_matches(r, live) || !visit_nodes(r, live)) return false;
     if (!r->applied) {
         d->log.n -= !d->bare;
         return true;

@@ -18,8 +18,8 @@ typedef struct Half {
     void **out;
 } Half;
 
-static const void *drawn(void *user, int index, const char *name, const Type *t,
-                         const void *usual) {
+static const void *drawn_input(void *user, int index, const char *name, const Type *t,
+                               const void *usual) {
     Half *h = user;
     const CheckOptions *c = &h->o->check;
     int64_t dim[RANK_MAX], n;
@@ -37,7 +37,7 @@ static bool run_half(Half *h, const char *path) {
     const OpenValues open = {.size = h->o->size,
                              .size_user = h->o->size_user,
                              .value = stage_value,
-                             .value_user = stage_new(h->w, c->backend, c->device, drawn, h),
+                             .value_user = stage_new(h->w, c->backend, c->device, drawn_input, h),
                              .beside = h->o->beside};
     h->model = model_open_values(h->w, path, &open, &e);
     if (!h->model) return false;
@@ -45,7 +45,8 @@ static bool run_half(Half *h, const char *path) {
     const void **in = ARENA_NEW(h->w->arena, const void *, g->nin);
     h->out = ARENA_NEW(h->w->arena, void *, g->nout);
     for (int k = 0; k < g->nin; k++)
-        if (!(in[k] = drawn(h, k, model_input_name(h->model, k), value_type(h->w, g->in[k]), NULL)))
+        if (!(in[k] = drawn_input(h, k, model_input_name(h->model, k), value_type(h->w, g->in[k]),
+                                  NULL)))
             return false;
     for (int k = 0; k < g->nout; k++) {
         const Type *t = value_type(h->w, g->out[k]);
@@ -72,7 +73,7 @@ static bool same_output(const Half *a, const Half *b, int k, const Type **t, int
 }
 
 /* moved (may be NULL): by output, how far roundings move each element. */
-static void compare(const Half h[2], double *const moved[], Difference *d) {
+static void compare_outputs(const Half h[2], double *const moved[], Difference *d) {
     const Type *t;
     int64_t n;
     *d = difference_none();
@@ -81,8 +82,8 @@ static void compare(const Half h[2], double *const moved[], Difference *d) {
             *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k, .a = 1};
         else
             tensors_compare(t->dtype, h[0].out[k], h[1].out[k], n,
-                            tolerance_of(h[0].o->check.class, t->dtype), moved ? moved[k] : NULL, k,
-                            d);
+                            classes_tolerance(h[0].o->check.classes, t->dtype),
+                            moved ? moved[k] : NULL, k, d);
 }
 
 /* The original once more with other roundings. False: it then takes another way (a branch, a size),
@@ -110,7 +111,7 @@ static bool judge_by_moves(const Half h[2], Difference *d) {
         moved[k] = ARENA_NEW(a, double, same_output(&h[0], &h[0], k, &t, &n) ? n : 0);
     for (int k = 1; k <= DISTURBANCES; k++)
         if (!add_moves(&h[0], k, moved)) return false;
-    compare(h, moved, d);
+    compare_outputs(h, moved, d);
     return true;
 }
 
@@ -121,7 +122,7 @@ static bool run_both(Escape *escape, Half h[2], Difference *d) {
         if (!run_half(&h[k], h[k].o->path[k])) return false;
     }
     if (model_graph(h[0].model)->nout != model_graph(h[1].model)->nout) return false;
-    compare(h, NULL, &found);
+    compare_outputs(h, NULL, &found);
     if (found.first >= 0 && !judge_by_moves(h, &found)) return false;
     difference_add(d, &found);
     return true;

@@ -23,11 +23,11 @@ typedef struct Chooser {
                                  the choice that stands */
 } Chooser;
 
-static Value class_of(const Chooser *c, Value v) { return egraph_find(c->x->g, v); }
+static Value value_class(const Chooser *c, Value v) { return egraph_find(c->x->g, v); }
 
 static bool inputs_constant(const Chooser *c, const Node *n) {
     bool all = !(n->op->flags & OP_RANDOM) && !input_name(c->x->w, n->out);
-    for (int k = 0; k < n->nin; k++) all &= !n->in[k] || c->constant[class_of(c, n->in[k])];
+    for (int k = 0; k < n->nin; k++) all &= !n->in[k] || c->constant[value_class(c, n->in[k])];
     return all;
 }
 
@@ -38,7 +38,7 @@ static void find_constants(Chooser *c) {
             Node n = node_get(c->x->w, c->nodes.v[k]);
             if (!inputs_constant(c, &n)) continue;
             for (int j = 0; j < n.nout; j++) {
-                Value v = class_of(c, n.out + (Value)j);
+                Value v = value_class(c, n.out + (Value)j);
                 if (c->constant[v]) continue;
                 c->constant[v] = change = true;
                 c->tree[v] = 0;
@@ -51,7 +51,7 @@ static void find_constants(Chooser *c) {
 static double tree_price(const Chooser *c, const Node *n) {
     double sum = c->price[n->out];
     for (int k = 0; k < n->nin; k++)
-        if (n->in[k]) sum += c->tree[class_of(c, n->in[k])];
+        if (n->in[k]) sum += c->tree[value_class(c, n->in[k])];
     return sum;
 }
 
@@ -62,7 +62,7 @@ static void find_trees(Chooser *c) {
             Node n = node_get(c->x->w, c->nodes.v[k]);
             double price = tree_price(c, &n);
             for (int j = 0; j < n.nout; j++) {
-                Value v = class_of(c, n.out + (Value)j);
+                Value v = value_class(c, n.out + (Value)j);
                 if (c->constant[v] || !(price < c->tree[v])) continue;
                 c->tree[v] = price;
                 c->cheap[v] = n.out;
@@ -74,15 +74,15 @@ static void find_trees(Chooser *c) {
 
 /* ---- a choice as a graph */
 
-static double walk(Chooser *c, Value v) {
-    NodeId id = c->choice[class_of(c, v)];
+static double place_tree(Chooser *c, Value v) {
+    NodeId id = c->choice[value_class(c, v)];
     if (!id || c->state[id] == 1) return INFINITY;
     if (c->state[id] == 2) return 0;
     Node n = node_get(c->x->w, id);
     double sum = c->price[id];
     c->state[id] = 1;
     for (int k = 0; k < n.nin && isfinite(sum); k++)
-        if (n.in[k]) sum += walk(c, n.in[k]);
+        if (n.in[k]) sum += place_tree(c, n.in[k]);
     c->state[id] = 2;
     return sum;
 }
@@ -90,7 +90,7 @@ static double walk(Chooser *c, Value v) {
 static double graph_price(Chooser *c, int nout, const Value out[]) {
     double sum = 0;
     memset(c->state, 0, c->room);
-    for (int k = 0; k < nout && isfinite(sum); k++) sum += walk(c, out[k]);
+    for (int k = 0; k < nout && isfinite(sum); k++) sum += place_tree(c, out[k]);
     return sum;
 }
 
@@ -103,24 +103,24 @@ static void choose_given(Chooser *c) {
     for (int k = c->nodes.n - 1; k >= 0; k--) { /* the first of a class comes last */
         Node n = node_get(c->x->w, c->nodes.v[k]);
         for (int j = 0; j < n.nout && egraph_given(c->x->g, n.out); j++)
-            c->choice[class_of(c, n.out + (Value)j)] = n.out;
+            c->choice[value_class(c, n.out + (Value)j)] = n.out;
     }
 }
 
 /* Whether a class that is reached has another choice. */
 static bool matters(const Chooser *c, const Node *n) {
     for (int j = 0; j < n->nout; j++) {
-        Value v = class_of(c, n->out + (Value)j);
+        Value v = value_class(c, n->out + (Value)j);
         if (c->choice[v] != n->out && !c->constant[v] && c->reached[c->choice[v]]) return true;
     }
     return false;
 }
 
-static bool move(Chooser *c, const Node *n, int nout, const Value out[], double *price) {
+static bool try_choice(Chooser *c, const Node *n, int nout, const Value out[], double *price) {
     NodeId before[16];
     if (n->nout > 16) return false;
     for (int j = 0; j < n->nout; j++) {
-        Value v = class_of(c, n->out + (Value)j);
+        Value v = value_class(c, n->out + (Value)j);
         before[j] = c->choice[v];
         c->choice[v] = n->out;
     }
@@ -130,11 +130,11 @@ static bool move(Chooser *c, const Node *n, int nout, const Value out[], double 
         memcpy(c->reached, c->state, c->room);
         return true;
     }
-    for (int j = n->nout - 1; j >= 0; j--) c->choice[class_of(c, n->out + (Value)j)] = before[j];
+    for (int j = n->nout - 1; j >= 0; j--) c->choice[value_class(c, n->out + (Value)j)] = before[j];
     return false;
 }
 
-static double improve(Chooser *c, int nout, const Value out[]) {
+static double improve_choices(Chooser *c, int nout, const Value out[]) {
     double price = graph_price(c, nout, out);
     int moves = 0;
     memcpy(c->reached, c->state, c->room);
@@ -144,7 +144,7 @@ static double improve(Chooser *c, int nout, const Value out[]) {
             Node n = node_get(c->x->w, c->nodes.v[k]);
             if (!matters(c, &n)) continue;
             moves++;
-            change |= move(c, &n, nout, out, &price);
+            change |= try_choice(c, &n, nout, out, &price);
         }
     }
     return price;
@@ -175,25 +175,25 @@ static void open_chooser(Chooser *c) {
 }
 
 /* The chosen graph in the World; the choice has no circle. */
-static Value build(Chooser *c, Value v) {
-    NodeId id = c->choice[class_of(c, v)];
+static Value build_chosen(Chooser *c, Value v) {
+    NodeId id = c->choice[value_class(c, v)];
     Node n = node_get(c->x->w, id);
     const char *why = "";
     Value *in = ARENA_NEW(c->arena, Value, n.nin);
     int port = 0;
-    while (class_of(c, id + (Value)port) != class_of(c, v)) port++;
+    while (value_class(c, id + (Value)port) != value_class(c, v)) port++;
     if (!c->built[id]) {
-        for (int k = 0; k < n.nin; k++) in[k] = n.in[k] ? build(c, n.in[k]) : 0;
+        for (int k = 0; k < n.nin; k++) in[k] = n.in[k] ? build_chosen(c, n.in[k]) : 0;
         c->built[id] = input_name(c->x->w, id) ? id : node_rebuild(c->x->w, id, in, &why);
     }
     return c->built[id] ? c->built[id] + (Value)port : id + (Value)port;
 }
 
-static void keep(Chooser *c, int nout, const Value out[], double price, Extracted *best) {
+static void keep_cheapest(Chooser *c, int nout, const Value out[], double price, Extracted *best) {
     if (best->out && price >= best->price) return;
     Value *made = ARENA_NEW(c->x->arena, Value, nout);
     memset(c->built, 0, c->room * sizeof *c->built);
-    for (int k = 0; k < nout && isfinite(price); k++) made[k] = build(c, out[k]);
+    for (int k = 0; k < nout && isfinite(price); k++) made[k] = build_chosen(c, out[k]);
     best->price = price;
     best->out = isfinite(price) ? made : out;
 }
@@ -204,9 +204,9 @@ Extracted extract(const Extract *x, int nout, const Value out[]) {
     open_chooser(&c);
     choose_given(&c);
     best.given = graph_price(&c, nout, out);
-    keep(&c, nout, out, improve(&c, nout, out), &best);
+    keep_cheapest(&c, nout, out, improve_choices(&c, nout, out), &best);
     choose_cheap(&c);
-    keep(&c, nout, out, improve(&c, nout, out), &best);
+    keep_cheapest(&c, nout, out, improve_choices(&c, nout, out), &best);
     arena_free(c.arena);
     return best;
 }

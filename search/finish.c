@@ -19,7 +19,7 @@ typedef struct Finish {
     Value *from, *to;
 } Finish;
 
-static void need(Finish *f, Value v) {
+static void mark_needed(Finish *f, Value v) {
     if (constants_hold(&f->constants, v)) f->needed[v - f->constants.least] = true;
 }
 
@@ -32,23 +32,23 @@ static bool too_large(const Finish *f, Value v) {
 
 /* What of a constant that is needed is computed: a broadcast's input in its place; nothing where no
    rule made it. */
-static void want(Finish *f, const Node *n, Value v) {
+static void want_value(Finish *f, const Node *n, Value v) {
     if (constant_get(f->r->w, v, NULL, NULL) || n->op == &op_fill) return;
-    if (n->op == &op_broadcast) need(f, n->in[0]);
+    if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
     else if (too_large(f, v))
-        for (int k = 0; k < n->nin; k++) need(f, n->in[k]);
+        for (int k = 0; k < n->nin; k++) mark_needed(f, n->in[k]);
     else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
 }
 
 /* From the outputs down: what a node needs is known before its inputs are met. */
 static void find_wanted(Finish *f) {
     const Constants *c = &f->constants;
-    for (int k = 0; k < f->d->graph.nout; k++) need(f, f->d->graph.out[k]);
+    for (int k = 0; k < f->d->graph.nout; k++) mark_needed(f, f->d->graph.out[k]);
     for (int k = c->live.n; k-- > 0;) {
         Node n = node_get(f->r->w, c->live.v[k]);
-        for (int j = 0; j < n.nin && !constants_hold(c, n.out); j++) need(f, n.in[j]);
+        for (int j = 0; j < n.nin && !constants_hold(c, n.out); j++) mark_needed(f, n.in[j]);
         for (int port = 0; port < n.nout; port++)
-            if (f->needed[n.out + (Value)port - c->least]) want(f, &n, n.out + (Value)port);
+            if (f->needed[n.out + (Value)port - c->least]) want_value(f, &n, n.out + (Value)port);
     }
 }
 
@@ -70,7 +70,7 @@ static Value as_fill(World *w, Value v) {
     return node_make(w, op, attr, 0, NULL, 1, NULL);
 }
 
-static bool replace(Finish *f, Error *e) {
+static bool replace_values(Finish *f, Error *e) {
     Graph next;
     ValueMap map;
     if (!f->n) return true;
@@ -80,11 +80,33 @@ static bool replace(Finish *f, Error *e) {
     return true;
 }
 
-static bool compute(Finish *f, Error *e) {
+/* Rules that double something, applied wherever they match, soon make constants that no memory
+   holds: more than LARGE bytes beyond the file and what it may grow by. */
+static bool computable(Finish *f, const Graph *part, Error *e) {
+    enum { LARGE = 1 << 28 };
+    const Run *r = f->r;
+    const double most = (double)LARGE + (double)r->stats.bytes_before + (double)r->growth;
+    const NodeList live = graph_live(r->w, r->w->scratch, part);
+    double sum = 0;
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(r->w, live.v[k]);
+        for (int port = 0; port < node.nout; port++) {
+            int64_t n;
+            const Type *t = value_type(r->w, node.out + (Value)port);
+            if (!poly_constant(r->w, type_count(r->w, t), &n)) continue;
+            sum += (double)n * (double)element_bytes(t->dtype, 8) / 8;
+        }
+    }
+    return sum <= most ||
+           error_set(e, E_LIMIT, r->in, "constants of %.3g bytes would have to be computed", sum);
+}
+
+static bool compute_wanted(Finish *f, Error *e) {
     World *w = f->r->w;
     Graph part = {0, f->n, NULL, f->from}, folded;
     ValueMap map;
     if (!f->n) return true;
+    if (!computable(f, &part, e)) return false;
     if (!graph_fold(w, f->r->arena, &part, INT64_MAX / 4, &folded, &map, e)) return false;
     for (int k = 0; k < f->n; k++) {
         Value fill = as_fill(w, folded.out[k]);
@@ -93,11 +115,11 @@ static bool compute(Finish *f, Error *e) {
     f->d->nfolded = f->n;
     f->d->folded = arena_copy(f->r->arena, f->from, sizeof *f->from * (size_t)f->n);
     f->d->constant = arena_copy(f->r->arena, f->to, sizeof *f->to * (size_t)f->n);
-    return replace(f, e);
+    return replace_values(f, e);
 }
 
 /* Constants that stand for a computed value of the file. */
-static bool restore(Finish *f, Error *e) {
+static bool restore_constants(Finish *f, Error *e) {
     Run *r = f->r;
     Arena *a = r->w->scratch;
     NodeList live = graph_live(r->w, a, &f->d->graph), old = graph_live(r->w, a, &r->original);
@@ -113,7 +135,7 @@ static bool restore(Finish *f, Error *e) {
         f->from[f->n] = now;
         f->to[f->n++] = old.v[k];
     }
-    return replace(f, e);
+    return replace_values(f, e);
 }
 
 int64_t run_constant_bytes(Run *r, const Graph *g) {
@@ -140,7 +162,7 @@ bool run_finish(Run *r, Derivation *d, Error *e) {
     d->unfolded = d->graph;
     d->nfolded = 0;
     find_wanted(&f);
-    bool good = compute(&f, e) && restore(&f, e);
+    bool good = compute_wanted(&f, e) && restore_constants(&f, e);
     arena_reset(a, mark);
     return good;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool versions(Run *r, IsomerResult *out) {
+static bool fill_versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
     run_versions(r, &t);
     out->table = run_text(r, &t);
@@ -55,8 +55,8 @@ static bool guarded(Guarded *c, bool (*what)(Run *, IsomerResult *), IsomerResul
     return what(&c->run, out);
 }
 
-static int call(const char *in, const char *out, const IsomerOptions *o,
-                bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
+static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
+                        bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
     Guarded *c = mem_realloc(NULL, sizeof *c);
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
@@ -92,18 +92,18 @@ static int call(const char *in, const char *out, const IsomerOptions *o,
 }
 
 int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
-    return call(in, out, o, optimize_run, result);
+    return guarded_call(in, out, o, optimize_run, result);
 }
 
 void isomer_versions(char *text, size_t n) {
     IsomerOptions o;
     IsomerResult result;
     isomer_options(&o);
-    call("", NULL, &o, versions, &result);
+    guarded_call("", NULL, &o, fill_versions, &result);
     snprintf(text, n, "%s", result.table ? result.table + 1 : result.message);
     isomer_result_free(&result);
 }
 
 int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) {
-    return call("", NULL, o, optimize_list_rules, result);
+    return guarded_call("", NULL, o, optimize_list_rules, result);
 }

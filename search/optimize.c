@@ -24,7 +24,7 @@ enum { VISIBLE = 64 };
 
 /* ---- open */
 
-static bool library(Run *r) {
+static bool open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_parse(r->o->allow, &allow))
         return error_set(r->error, E_USAGE, "--allow",
@@ -136,7 +136,7 @@ static bool open_model(Run *r) {
 
 /* ---- search */
 
-static bool replay(Run *r, Derivation *d) {
+static bool follow_log(Run *r, Derivation *d) {
     char *text, rules[33];
     size_t n;
     ProofLog log;
@@ -153,8 +153,8 @@ static bool replay(Run *r, Derivation *d) {
     return derive_replay(d, &log, r->error);
 }
 
-static bool search(Run *r, Derivation *d) {
-    if (r->o->replay) return replay(r, d);
+static bool search_rules(Run *r, Derivation *d) {
+    if (r->o->replay) return follow_log(r, d);
     if (r->library.n == 0) return true;
     return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
 }
@@ -181,16 +181,16 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
 }
 
 /* What numbers can say nothing of is not written: the original stands. */
-static void give_up(Run *r, Derivation *d) {
+static void keep_original(Run *r, Derivation *d) {
     *d = run_derivation(r);
     r->stats.own_after = r->stats.own_before;
     r->stats.measured_after = r->stats.measured_before;
     r->stats.growth = 0;
 }
 
-static bool check(Run *r, Derivation *d) {
+static bool check_result(Run *r, Derivation *d) {
     if (!run_writable(r, d)) {
-        give_up(r, d);
+        keep_original(r, d);
         return true;
     }
     if (r->o->check <= 0) {
@@ -198,18 +198,18 @@ static bool check(Run *r, Derivation *d) {
         return true;
     }
     TrialResult verdict = TRIAL_FAILED;
-    if (run_check_constants(r, d) && run_check_rules(r, d, trial_class(d))) {
+    if (run_check_constants(r, d) && run_check_rules(r, d)) {
         Trial *t = trial_open(r, d);
         verdict = t ? trial_check(t) : TRIAL_FAILED;
         trial_close(t);
     }
-    if (verdict == TRIAL_IMPOSSIBLE) give_up(r, d);
+    if (verdict == TRIAL_IMPOSSIBLE) keep_original(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
-        run_reproduce(r, d, trial_class(d));
+        run_reproduce(r, d);
     return verdict != TRIAL_FAILED;
 }
 
-static bool finish(Run *r, Derivation *d) {
+static bool finish_result(Run *r, Derivation *d) {
     r->stats.growth = 0;
     if (!d->applied) return true;
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
@@ -217,17 +217,17 @@ static bool finish(Run *r, Derivation *d) {
 
 /* Bytes of the file that is, or would be, written: with weights beside it they are known when it
    stands. */
-static void weigh(Run *r, bool changed) {
+static void measure_files(Run *r, bool changed) {
     struct stat file;
     if (!changed || r->o->dry_run) r->stats.bytes_after = r->stats.bytes_before;
     if (r->o->external && !r->o->dry_run && !stat(r->out, &file))
         r->stats.bytes_after = (int64_t)file.st_size;
 }
 
-static void describe(Run *r, Derivation *d, IsomerResult *out) {
+static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
     Text table = text_new(r->arena), json = text_new(r->arena);
-    weigh(r, changed);
+    measure_files(r, changed);
     run_operators(r, changed ? &d->graph : &r->original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
@@ -240,9 +240,9 @@ static void describe(Run *r, Derivation *d, IsomerResult *out) {
    file. */
 static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = d->applied > 0;
-    if (!r->o->external) describe(r, d, out);
+    if (!r->o->external) describe_result(r, d, out);
     if (!write_model(r, d, changed)) return false;
-    if (r->o->external) describe(r, d, out);
+    if (r->o->external) describe_result(r, d, out);
     if (!write_log(r, d) || !run_show(r, changed)) return false;
     return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
 }
@@ -255,30 +255,31 @@ static bool only_copied(const Run *r, IsomerResult *out) {
     return true;
 }
 
-static bool one_of(Run *r, const char *option, const char *word, const char *a, const char *b,
-                   const char *c) {
+static bool is_one_of(Run *r, const char *option, const char *word, const char *a, const char *b,
+                      const char *c) {
     if (!word || !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c)) return true;
     return error_set(r->error, E_USAGE, option, "expected %s, %s or %s, not \"%s\"", a, b, c, word);
 }
 
 static bool words_known(Run *r) {
-    return one_of(r, "--cost", r->o->cost, "measured", "flops", "nodes") &&
-           one_of(r, "--search", r->o->search, "backtrack", "egraph", "both");
+    return is_one_of(r, "--cost", r->o->cost, "measured", "flops", "nodes") &&
+           is_one_of(r, "--search", r->o->search, "backtrack", "egraph", "both");
 }
 
 bool optimize_run(Run *r, IsomerResult *out) {
     if (!words_known(r) || !run_given(r) || !open_model(r) || !run_feed(r) || !run_can_show(r) ||
-        !run_can_ask(r) || !library(r) || !open_costs(r))
+        !run_can_ask(r) || !open_library(r) || !open_costs(r))
         return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
-    if (!only_copied(r, out) && !search(r, &d)) return false;
-    if (!finish(r, &d) || ((d.applied || r->memory) && !check(r, &d)) || !run_second(r, &d))
+    if (!only_copied(r, out) && !search_rules(r, &d)) return false;
+    if (!finish_result(r, &d) || ((d.applied || r->memory) && !check_result(r, &d)) ||
+        !run_second(r, &d))
         return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {
-    return words_known(r) && library(r) && run_list_rules(r, out);
+    return words_known(r) && open_library(r) && run_list_rules(r, out);
 }

@@ -292,36 +292,36 @@ static void option_table(Options *o, OptionDef table[]) {
 
 static volatile int interrupted; /* set by the handler: the one thing that has to be global */
 
-static void interrupt(int signal) {
+static void on_interrupt(int signal) {
     (void)signal;
     interrupted = 1;
 }
 
 static void catch_interrupt(void) {
-    struct sigaction act = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &act, NULL);
+    struct sigaction program_act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &program_act, NULL);
 }
 
-static void say(void *user, const char *line) {
+static void print_progress(void *user, const char *line) {
     (void)user;
     fprintf(stderr, "%s\n", line);
 }
 
-static IsomerTexts texts(StringList list) { return (IsomerTexts){list.n, list.v}; }
+static IsomerTexts isomer_texts(StringList list) { return (IsomerTexts){list.n, list.v}; }
 
-static void complete(Options *o) {
-    o->x.input_shape = texts(o->shape), o->x.dim = texts(o->dim);
-    o->x.inputs = texts(o->input);
-    o->x.enable = texts(o->enable), o->x.disable = texts(o->disable);
-    o->x.explain = texts(o->explain);
+static void fill_options(Options *o) {
+    o->x.input_shape = isomer_texts(o->shape), o->x.dim = isomer_texts(o->dim);
+    o->x.inputs = isomer_texts(o->input);
+    o->x.enable = isomer_texts(o->enable), o->x.disable = isomer_texts(o->disable);
+    o->x.explain = isomer_texts(o->explain);
     o->x.cancel = &interrupted;
     bool terminal = isatty(STDERR_FILENO) && strcmp(o->progress, "never");
-    if (!o->quiet && (o->verbose || terminal)) o->x.progress = say;
+    if (!o->quiet && (o->verbose || terminal)) o->x.progress = print_progress;
 }
 
-static int run(Options *o) {
+static int call_library(Options *o) {
     IsomerResult result;
-    complete(o);
+    fill_options(o);
     catch_interrupt();
     int code = o->list_rules ? isomer_list_rules(&o->x, &result)
                              : isomer_optimize(o->files.v[0], o->files.n > 1 ? o->files.v[1] : NULL,
@@ -335,7 +335,7 @@ static int run(Options *o) {
     return code;
 }
 
-static bool valid(const Options *o, Error *e) {
+static bool check_arguments(const Options *o, Error *e) {
     int least = o->list_rules ? 0 : o->x.dry_run ? 1 : 2, most = o->list_rules ? 0 : 2;
     const char *wrong = o->files.n > most ? "too many files are given"
                         : o->files.n      ? "no file for the result is given"
@@ -346,7 +346,7 @@ static bool valid(const Options *o, Error *e) {
            error_set(e, E_USAGE, "--progress", "expected auto or never, not \"%s\"", o->progress);
 }
 
-static bool versions(Text *t) {
+static bool print_versions(Text *t) {
     enum { ROOM = 4000 };
     char *text = arena_alloc(t->arena, ROOM);
     isomer_versions(text, ROOM);
@@ -359,7 +359,7 @@ typedef struct Outcome {
     Error error;
 } Outcome;
 
-static void act(void *user, Arena *a, int argc, char **argv) {
+static void program_act(void *user, Arena *a, int argc, char **argv) {
     Outcome *c = user;
     Error *e = &c->error;
     Options o = {.progress = "auto"};
@@ -369,13 +369,13 @@ static void act(void *user, Arena *a, int argc, char **argv) {
     if (!options_parse(a, table, argc, argv, &o.files, e)) return;
     Text t = text_new(a);
     if (o.help || o.version) {
-        if (o.help ? options_document(&t, &program, table, o.help, e) : versions(&t))
+        if (o.help ? options_document(&t, &program, table, o.help, e) : print_versions(&t))
             fputs(t.data, stdout);
-    } else if (valid(&o, e)) c->code = run(&o);
+    } else if (check_arguments(&o, e)) c->code = call_library(&o);
 }
 
 int main(int argc, char **argv) {
     Outcome c = {0};
-    int code = program_main(&program, argc, argv, act, &c, &c.error);
+    int code = program_main(&program, argc, argv, program_act, &c, &c.error);
     return c.code ? c.code : code;
 }

@@ -158,7 +158,7 @@ static bool region(Pairs *p, int last, bool near, Graph out[2]) {
     return true;
 }
 
-static bool differs(Pairs *p, const Graph g[2], int samples, CheckResult *result) {
+static bool graphs_differ(Pairs *p, const Graph g[2], int samples, CheckResult *result) {
     Error ignored = {0};
     CheckOptions o = p->options;
     o.samples = samples;
@@ -170,7 +170,7 @@ static int find_last(Pairs *p) {
     CheckResult result;
     const Graph all[2] = {{p->r->original.nin, p->n, p->r->original.in, p->old},
                           {p->r->original.nin, p->n, p->r->original.in, p->now}};
-    if (!p->n || !differs(p, all, p->r->o->check, &result)) return -1;
+    if (!p->n || !graphs_differ(p, all, p->r->o->check, &result)) return -1;
     return result.run.first >= 0      ? result.run.output
            : result.oracle.first >= 0 ? result.oracle.output
                                       : -1;
@@ -224,7 +224,7 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
 /* The first sample that shows it: what is written is what was drawn. */
 static int first_sample(Pairs *p, const Graph g[2], CheckResult *result) {
     for (int k = 1; k <= SAMPLES; k++)
-        if (differs(p, g, k, result)) return k - 1;
+        if (graphs_differ(p, g, k, result)) return k - 1;
     return -1;
 }
 
@@ -271,16 +271,13 @@ static bool write_all(Pairs *p, const Error *found) {
                       p->r->error);
 }
 
-void run_reproduce(Run *r, const Derivation *d, const char *class) {
+void run_reproduce(Run *r, const Derivation *d) {
     Error found = *r->error;
     OpenDevice *open = ARENA_NEW(r->arena, OpenDevice, 1);
     Arena *a = r->arena;
     Pairs p = {.r = r, .d = d, .arena = a, .sizes = r->sizes, .computed_on = -1};
-    p.options = (CheckOptions){.seed = r->o->seed,
-                               .class = class,
-                               .rounds = d->classes & CLASS_ROUNDS,
-                               .given = region_data,
-                               .given_user = &p};
+    p.options = (CheckOptions){
+        .seed = r->o->seed, .classes = d->classes, .given = region_data, .given_user = &p};
     *r->error = (Error){0};
     p.folder = arena_format(a, "%s.disagreement", r->out);
     bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);

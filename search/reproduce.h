@@ -5,5 +5,5 @@
 
 /* OUT.disagreement: what shows that original and result differ (search/REPORT.md); the run's error
    says where it is. */
-void run_reproduce(Run *, const Derivation *, const char *class);
+void run_reproduce(Run *, const Derivation *);
 #endif

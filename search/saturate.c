@@ -99,8 +99,8 @@ static bool cheaper(Price a, Price b) {
 }
 
 /* One application more; the rounds up to the cheapest graph count. */
-static bool follow(Saturation *s, const EGraphApplication *a, Graph *g, int *nround,
-                   Solution *out) {
+static bool follow_application(Saturation *s, const EGraphApplication *a, Graph *g, int *nround,
+                               Solution *out) {
     const Backtrack *b = s->b;
     Match match;
     Graph next;
@@ -132,7 +132,7 @@ static void derive_there(Saturation *s, const Value to[], const Graph *start, So
     out->round = ARENA_NEW(s->b->arena, SolutionRound, n);
     for (int pass = 0; pass < PASSES; pass++)
         for (int k = 0; k < n && nround < s->b->steps && !stopped((void *)s->b, s->g); k++)
-            if (wanted[k] && !done[k]) done[k] = follow(s, &a[k], &g, &nround, out);
+            if (wanted[k] && !done[k]) done[k] = follow_application(s, &a[k], &g, &nround, out);
     out->steps = nround;
 }
 

@@ -65,7 +65,7 @@ static bool must_stop(void *user) {
            (r->o->time_limit > 0 && run_seconds(r) > r->o->time_limit);
 }
 
-static int solved(const Own *o, const char *hash) {
+static int solution_index(const Own *o, const char *hash) {
     for (int k = 0; k < o->nsolved; k++)
         if (!strcmp(o->hash[k], hash)) return k;
     return -1;
@@ -101,7 +101,7 @@ static void solve_by(Own *o, Backtrack b, int k) {
     else if (cheaper) o->solution[k].cheapest = arena_copy(o->r->arena, &other, sizeof other);
 }
 
-static bool solve(Own *o, const Region *region) {
+static bool solve_region(Own *o, const Region *region) {
     Run *r = o->r;
     int k = o->nsolved++;
     o->hash[k] = region->hash;
@@ -147,7 +147,7 @@ static void make_room(Again *x) {
 }
 
 /* base[k] stands for the graph's input k. */
-static bool image(Again *x, const Graph *g, NodeList live, const Value base[]) {
+static bool add_image(Again *x, const Graph *g, NodeList live, const Value base[]) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
     return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
 }
@@ -160,7 +160,7 @@ static void forget_image(Again *x, const Graph *g, NodeList live) {
     }
 }
 
-static void translate(Again *x, const Match *m) {
+static void translate_match(Again *x, const Match *m) {
     const Instance *i = m->instance;
     ARENA_GROW(x->arena, x->match, x->room, x->n + 1);
     Match *out = &x->match[x->n++];
@@ -174,15 +174,15 @@ static void translate(Again *x, const Match *m) {
 }
 
 /* Appends the matches of a region's round. */
-static bool gather(Again *x, const Region *region, const SolutionRound *round) {
+static bool gather_matches(Again *x, const Region *region, const SolutionRound *round) {
     Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
     Value *base = ARENA_NEW(r->w->scratch, Value, region->nin);
     NodeList live = graph_live(r->w, r->w->scratch, &round->graph);
     make_room(x);
     for (int j = 0; j < region->nin; j++) base[j] = map_value(&x->d->map, region->in[j]);
-    bool good = image(x, &round->graph, live, base);
-    for (int k = 0; good && k < round->n; k++) translate(x, &round->match[k]);
+    bool good = add_image(x, &round->graph, live, base);
+    for (int k = 0; good && k < round->n; k++) translate_match(x, &round->match[k]);
     forget_image(x, &round->graph, live);
     arena_reset(r->w->scratch, mark);
     return good;
@@ -199,7 +199,7 @@ static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena 
         if (!s || k >= s->n) continue;
         const int before = x.n;
         *more = true;
-        good = gather(&x, &o->region[j], &s->round[k]);
+        good = gather_matches(&x, &o->region[j], &s->round[k]);
         alone[j] = good && x.n == before + 1 && !match_ordered(o->r->w, &x.match[before]);
         if (alone[j]) x.n = before;
     }
@@ -207,7 +207,8 @@ static bool replay_round(Own *o, Derivation *d, const Take take[], int k, Arena 
     for (int j = 0; good && j < o->nregion; j++) {
         if (!alone[j]) continue;
         x.n = 0;
-        good = gather(&x, &o->region[j], &solution_of(o, o->at[j], take[o->at[j]])->round[k]) &&
+        good = gather_matches(&x, &o->region[j],
+                              &solution_of(o, o->at[j], take[o->at[j]])->round[k]) &&
                derive_round(d, 1, x.match, false, NULL, o->r->error);
     }
     return good;
@@ -232,10 +233,10 @@ static bool solve_all(Own *o) {
     o->solution = ARENA_NEW(r->arena, Solution, o->nregion);
     o->at = ARENA_NEW(r->arena, int, o->nregion);
     for (int k = 0; k < o->nregion; k++) {
-        o->at[k] = solved(o, o->region[k].hash);
+        o->at[k] = solution_index(o, o->region[k].hash);
         if (o->at[k] >= 0) continue;
         o->at[k] = o->nsolved;
-        if (!solve(o, &o->region[k])) return false;
+        if (!solve_region(o, &o->region[k])) return false;
     }
     r->stats.regions = o->nregion;
     r->stats.regions_unique = o->nsolved;
@@ -245,8 +246,8 @@ static bool solve_all(Own *o) {
 /* ---- candidates */
 
 /* Its derivation from the model itself. *usable: it differs from the model and may be written. */
-static bool derive(Own *o, const Take take[], Derivation *made, Derivation *finished,
-                   bool *usable) {
+static bool derive_taken(Own *o, const Take take[], Derivation *made, Derivation *finished,
+                         bool *usable) {
     Run *r = o->r;
     Error why = {0};
     *usable = false;
@@ -370,7 +371,7 @@ static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
     return true;
 }
 
-static void leave(Run *r, Derivation *d) {
+static void leave_measured(Run *r, Derivation *d) {
     *d = run_derivation(r);
     r->stats.own_after = r->stats.own_before;
     r->stats.measured_after = r->stats.measured_before;
@@ -381,16 +382,17 @@ static void take_by_price(Own *o, const Candidate *v, const Derivation *finished
     bool better = false;
     choose_by_price(o, finished, &better);
     if (better) *d = v->made;
-    else leave(o->r, d);
+    else leave_measured(o->r, d);
 }
 
-static bool pick(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv, Derivation *d) {
+static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv,
+                          Derivation *d) {
     Run *r = o->r;
     int n = 0, best = -1;
     Derivation finished[CANDIDATES];
     for (int k = 0; k < nproposed; k++) {
         bool usable;
-        if (!derive(o, take[k], &v[n].made, &finished[n], &usable)) return false;
+        if (!derive_taken(o, take[k], &v[n].made, &finished[n], &usable)) return false;
         if (!usable) continue;
         if (run_measures(r) && !(v[n].trial = trial_open(r, &finished[n]))) return false;
         *nv = n + 1;
@@ -409,11 +411,11 @@ static bool pick(Own *o, int nproposed, Take *const take[], Candidate *v, int *n
         return true;
     }
     if (best >= 0) *d = v[best].made;
-    else leave(r, d);
+    else leave_measured(r, d);
     return true;
 }
 
-static bool search(Own *o, Derivation *d) {
+static bool search_regions(Own *o, Derivation *d) {
     Run *r = o->r;
     Take *take[CANDIDATES + 1];
     Candidate *v = ARENA_NEW(r->arena, Candidate, CANDIDATES);
@@ -424,7 +426,7 @@ static bool search(Own *o, Derivation *d) {
     int proposed = proposals(o, take);
     int64_t fit = 1 + CONSTANTS / (run_constant_bytes(r, &r->original) + 1);
     if (proposed > fit) proposed = (int)fit;
-    bool good = pick(o, proposed, take, v, &n, d);
+    bool good = pick_measured(o, proposed, take, v, &n, d);
     for (int k = 0; k < n; k++) trial_close(v[k].trial);
     return good;
 }
@@ -438,7 +440,7 @@ bool search_runtime(Run *r, Derivation *d) {
                      .seed = r->o->seed};
     Own own = {.r = r, .cost = cost_new(r->w, r->arena, r->sizes, r->db, &o, r->error)};
     if (!own.cost) return false;
-    bool good = search(&own, d);
+    bool good = search_regions(&own, d);
     r->stats.frozen_missing += cost_missing(own.cost);
     cost_free(own.cost);
     return good;

@@ -12,7 +12,7 @@
 
 enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
 
-static bool absent(Run *r, const char *why) {
+static bool not_installed(Run *r, const char *why) {
     return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s gives no opinion: %s",
                      r->o->check_with, why);
 }
@@ -37,17 +37,17 @@ bool run_can_ask(Run *r) {
         return error_set(r->error, E_USAGE, "--check-with", "expected onnxruntime, not \"%s\"",
                          r->o->check_with);
     r->helper = argv[0] = helper_find(r->arena, "compare-onnx");
-    if (!argv[0]) return absent(r, "its helper compare-onnx is not beside this program");
+    if (!argv[0]) return not_installed(r, "its helper compare-onnx is not beside this program");
     int status = child_run(r->arena, argv, NULL, &out, &n);
-    return status == 0 || absent(r, *out         ? line_of(r->arena, out, NULL)
-                                    : status > 0 ? "its helper failed"
-                                                 : strerror(errno));
+    return status == 0 || not_installed(r, *out         ? line_of(r->arena, out, NULL)
+                                           : status > 0 ? "its helper failed"
+                                                        : strerror(errno));
 }
 
 /* ---- the helper's command line */
 
 /* NULL: the error is set. */
-static char **command(Run *r, const char *folder, const char *result) {
+static char **make_command(Run *r, const char *folder, const char *result) {
     const int draws = r->o->check > 0 ? r->o->check : 1;
     Words w = {.arena = r->arena};
     words_add(&w, r->helper);
@@ -65,7 +65,7 @@ static char **command(Run *r, const char *folder, const char *result) {
 
 /* ---- asking */
 
-static bool verdict(Run *r, int status, char *said) {
+static bool read_verdict(Run *r, int status, char *said) {
     if (run_cancelled(r)) return false;
     if (status == AGREES) {
         r->stats.second = line_of(r->arena, said, "agrees");
@@ -74,21 +74,21 @@ static bool verdict(Run *r, int status, char *said) {
     if (status == DISAGREES)
         return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with,
                          line_of(r->arena, said, "FAIL"));
-    if (status == ABSENT) return absent(r, line_of(r->arena, said, NULL));
-    return absent(r, status < 0 ? strerror(errno) : "its helper failed");
+    if (status == ABSENT) return not_installed(r, line_of(r->arena, said, NULL));
+    return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
 }
 
 /* Once more with other integers where it does not run on these. */
-static bool ask(Run *r, const char *folder, const char *result) {
+static bool ask_runtime(Run *r, const char *folder, const char *result) {
     char *said, **words;
     size_t n;
     for (;;) {
-        if (!(words = command(r, folder, result))) return false;
+        if (!(words = make_command(r, folder, result))) return false;
         run_say(r, "asking %s", r->o->check_with);
         const int status = child_run(r->arena, words, NULL, &said, &n);
         const char *not_run = status == ABSENT ? strstr(said, "does not run") : NULL;
         Error why = {0};
-        if (!not_run || run_cancelled(r)) return verdict(r, status, said);
+        if (!not_run || run_cancelled(r)) return read_verdict(r, status, said);
         error_set(&why, E_ENVIRONMENT, "--check-with", "%s gives no opinion: it %.300s",
                   r->o->check_with, line_of(r->arena, not_run, NULL));
         if (!run_other_inputs(r, &why)) return *r->error = why, false;
@@ -103,7 +103,7 @@ bool run_second(Run *r, const Derivation *d) {
     RunFolder *folder = run_folder(r);
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);
-    bool good = model_write(r->model, &x, path, r->error) && ask(r, folder->path, path);
+    bool good = model_write(r->model, &x, path, r->error) && ask_runtime(r, folder->path, path);
     cleanup_run(&folder->cleanup);
     return good;
 }

@@ -44,18 +44,11 @@ struct Trial {
     int ncompared, *index; /* by compared output: which of the graph's it is */
 };
 
-/* The loosest class decides. */
-static const char *class_of(unsigned classes) {
-    if (classes & CLASSES_OFF) return "drops";
-    if (classes & CLASS_DIVIDES) return "exp";
-    return classes & CLASS_ROUNDS         ? "rounds"
-           : classes & CLASS_REASSOCIATES ? "reassociates"
-                                          : "exact";
-}
-
 /* ---- reading both */
 
-static StringList texts(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
+static StringList string_list(IsomerTexts t) {
+    return (StringList){t.n, (const char **)(uintptr_t)t.v};
+}
 
 static bool open_side(Trial *c, Side *s, const char *path, InputSize size, const void *user) {
     const OpenValues open = {.size = size, .size_user = user, .beside = c->r->in};
@@ -84,7 +77,7 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
 /* With a number for each size of an input: those that options give, the others guessed. Then more
    is understood than where sizes are open. */
 static bool open_original(Trial *c) {
-    const SizeOptions given = {texts(c->r->o->input_shape), texts(c->r->o->dim)};
+    const SizeOptions given = {string_list(c->r->o->input_shape), string_list(c->r->o->dim)};
     if (!open_side(c, &c->sized, c->r->from, size_given, &given)) return false;
     c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
     return open_side(c, &c->side[0], c->r->from, size_here, c);
@@ -110,7 +103,7 @@ static bool open_result(Trial *c, const Derivation *d) {
 
 /* ---- cutting */
 
-static void append(Trial *c, int *n, Value **list, Value v) {
+static void append_value(Trial *c, int *n, Value **list, Value v) {
     if ((*n & (*n - 1)) == 0) {
         Value *more = ARENA_NEW(c->arena, Value, *n ? 2 * *n : 1);
         if (*n) memcpy(more, *list, sizeof v * (size_t)*n);
@@ -131,12 +124,13 @@ static Value find_name(const Side *s, World *w, const char *name) {
 static void cut_side(Trial *c, Side *s, const Node *n) {
     char name[48];
     for (int k = 0; k < n->nin; k++)
-        if (n->in[k]) append(c, &s->ntaken, &s->taken, n->in[k]);
+        if (n->in[k]) append_value(c, &s->ntaken, &s->taken, n->in[k]);
     for (int port = 0; port < n->nout; port++) {
         int before = s->ncut;
         snprintf(name, sizeof name, "result %d of side %d", s->ncut, (int)(s - c->side));
-        append(c, &s->ncut, &s->cut, n->out + (Value)port);
-        append(c, &before, &s->in, graph_input(c->w, name, value_type(c->w, n->out + (Value)port)));
+        append_value(c, &s->ncut, &s->cut, n->out + (Value)port);
+        append_value(c, &before, &s->in,
+                     graph_input(c->w, name, value_type(c->w, n->out + (Value)port)));
     }
 }
 
@@ -148,7 +142,7 @@ static bool is_cut(const Side *s, Value v) {
 
 /* Cuts a node of one side and the node of the same name on the other. False: it has no counterpart,
    or is cut already. */
-static bool cut(Trial *c, int side, NodeId id) {
+static bool cut_node(Trial *c, int side, NodeId id) {
     Side *here = &c->side[side], *there = &c->side[1 - side];
     const char *name = model_value_name(here->model, id);
     Value other = find_name(there, c->w, name);
@@ -198,7 +192,7 @@ static bool cut_opaque(Trial *c, const char **why) {
         if (input_name(c->w, n.out) || constant_get(c->w, n.out, NULL, NULL)) continue;
         if ((op_algebraic(n.op) || n.op->kernel || n.op->lower) && all_comparable(c->w, &n))
             continue;
-        if (!cut(c, 0, n.out))
+        if (!cut_node(c, 0, n.out))
             return *why =
                        arena_format(c->arena, "%s does not run and has no counterpart", n.op->name),
                    false;
@@ -218,7 +212,7 @@ static bool cut_obstacle(Trial *c, int side, Value at, const ValueMap *map) {
         bool takes = false;
         for (int j = 0; j < n.nin; j++) takes |= n.in[j] == at;
         if (input ? takes && !is_cut(s, n.out) : map_value(map, n.out) == at && !is_cut(s, n.out))
-            any |= cut(c, side, n.out);
+            any |= cut_node(c, side, n.out);
     }
     return any;
 }
@@ -263,7 +257,7 @@ static bool prune(Trial *c, Graph g[2]) {
 }
 
 /* False with *why: numbers can say nothing of it. */
-static bool compare(Trial *c, CheckResult *result, const char **why) {
+static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
     if (!c->fits)
         return *why = "no sizes were found that the model allows; --input-shape gives them", false;
     if (!cut_opaque(c, why)) return false;
@@ -343,7 +337,7 @@ static bool verdict_given(Trial *t, const Difference *x) {
 }
 
 /* Where it first differs, with as many digits as tell the two apart. */
-static bool differs(Trial *t, const Difference *x, const char *what, int digits) {
+static bool differs_at(Trial *t, const Difference *x, const char *what, int digits) {
     return x->first < 0 ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
                      "%s: element %" PRId64
@@ -351,17 +345,18 @@ static bool differs(Trial *t, const Difference *x, const char *what, int digits)
                      what, x->first, digits, x->b, digits, x->a, fabs(x->b - x->a), x->limit);
 }
 
-static bool verdict(Trial *t, const CheckResult *c) {
+static bool trial_verdict(Trial *t, const CheckResult *c) {
     Run *r = t->r;
     r->stats.checked = true;
     r->stats.check_absolute = c->run.max_abs;
     r->stats.check_relative = c->run.max_rel;
     keep_outputs(t);
     if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &c->run);
-    return differs(t, &c->run, "the result differs from the original", 9) &&
-           differs(t, &c->oracle,
-                   "the result differs from the original, both by definitions in double", 17) &&
-           differs(t, &c->kernel, "the built-in runtime differs from the definitions in double", 9);
+    return differs_at(t, &c->run, "the result differs from the original", 9) &&
+           differs_at(t, &c->oracle,
+                      "the result differs from the original, both by definitions in double", 17) &&
+           differs_at(t, &c->kernel, "the built-in runtime differs from the definitions in double",
+                      9);
 }
 
 static bool open_device(Trial *c) {
@@ -380,8 +375,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
     c->options = (CheckOptions){.samples = r->o->check,
                                 .extreme = true,
                                 .seed = r->o->seed,
-                                .class = trial_class(d),
-                                .rounds = d->classes & CLASS_ROUNDS,
+                                .classes = d->classes,
                                 .given = run_given_data,
                                 .given_user = r};
     if (open_original(c) && open_result(c, d)) {
@@ -401,8 +395,6 @@ void trial_close(Trial *c) {
     model_close(c->side[1].model);
     world_free(c->w);
 }
-
-const char *trial_class(const Derivation *d) { return class_of(d->classes); }
 
 bool trial_runs(Trial *c) {
     Error ignored = {0};
@@ -447,7 +439,7 @@ bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double pr
    overflows elsewhere, or hides that the original does. That shows where one of them is not finite,
    or in what was made of it. */
 static const char *extreme_differs(Trial *c, const CheckResult *r) {
-    const bool drops = !strcmp(c->options.class, "drops");
+    const bool drops = (c->options.classes & CLASSES_OFF) != 0;
     const Difference *x = r->range.first >= 0 && !drops ? &r->range : &r->extreme;
     if (x->first < 0) return NULL;
     return arena_format(c->arena,
@@ -459,9 +451,9 @@ TrialResult trial_check(Trial *c) {
     CheckResult result;
     const char *why = NULL;
     if (!open_device(c)) return TRIAL_FAILED;
-    if (compare(c, &result, &why)) {
+    if (compare_sides(c, &result, &why)) {
         whole_agrees(c, &result);
-        if (!verdict(c, &result)) return TRIAL_FAILED;
+        if (!trial_verdict(c, &result)) return TRIAL_FAILED;
         why = extreme_differs(c, &result);
         if (!why) return TRIAL_AGREES;
         c->r->stats.checked = false;

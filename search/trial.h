@@ -8,9 +8,8 @@
 typedef struct Trial Trial;
 /* The derivation is finished (run_finish); NULL: the run's error says why. */
 Trial *trial_open(Run *, const Derivation *);
-const char *trial_class(const Derivation *); /* by which its tolerance is found (graphs/check.h) */
-void trial_close(Trial *);                   /* NULL is allowed */
-bool trial_runs(Trial *);                    /* both run wholly on the built-in runtime */
+void trial_close(Trial *); /* NULL is allowed */
+bool trial_runs(Trial *);  /* both run wholly on the built-in runtime */
 /* Whole plans, interleaved: seconds[0] of the original, seconds[1 + k] of the result of trial k;
    and what their steps' prices say of them. */
 bool trial_time(int n, Trial *const[], Cost *, double seconds[], double predicted[], Error *);

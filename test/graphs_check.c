@@ -41,8 +41,40 @@ static void differences_are_measured(void **state) {
     assert_int_equal(n.first, -1);
     const int64_t big[] = {INT64_MAX}, less[] = {INT64_MAX - 1};
     Difference i = difference_none();
-    tensors_compare(DT_INT64, big, less, 1, tolerance_of("exp", DT_INT64), NULL, 0, &i);
+    tensors_compare(DT_INT64, big, less, 1, classes_tolerance(CLASS_DIVIDES, DT_INT64), NULL, 0,
+                    &i);
     assert_int_equal(i.first, 0); /* doubles would call them equal */
+}
+
+/* One table: each word is read as it is printed, none is unknown and passes. */
+static void numeric_classes_are_one_table(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    static const unsigned all[] = {
+        CLASS_EXACT,
+#define X(id, word, rtol, off) id,
+        NUMERIC_CLASSES(X)
+#undef X
+    };
+    unsigned classes, sum = 0;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        sum |= all[k];
+        assert_true(classes_parse(classes_text(a, sum), &classes));
+        assert_int_equal(classes, sum);
+        assert_true(classes_tolerance(sum, DT_FLOAT).rtol >=
+                    classes_tolerance(all[k], DT_FLOAT).rtol);
+    }
+    for (size_t k = 0; k < 4; k++)
+        assert_false(
+            classes_parse((const char *const[]){"", "exp", "drop", "rounds+exp"}[k], &classes));
+    assert_int_equal(CLASSES_OFF, CLASS_DROPS | CLASS_DEFINES | CLASS_OVERFLOWS);
+    assert_true(classes_tolerance(CLASS_EXACT, DT_FLOAT).rtol == 1e-5);
+    assert_true(classes_tolerance(CLASS_REASSOCIATES, DT_DOUBLE).rtol == 2e-5);
+    assert_true(classes_tolerance(CLASS_REASSOCIATES | CLASS_DROPS, DT_FLOAT).rtol == 1e-4);
+    assert_true(classes_tolerance(CLASS_EXACT, DT_FLOAT16).rtol == 1e-2);
+    assert_true(classes_tolerance(sum, DT_BFLOAT16).rtol == 5e-2);
+    assert_true(classes_tolerance(sum, DT_INT8).rtol == 0);
+    arena_free(a);
 }
 
 static void samples_do_not_depend_on_order(void **state) {
@@ -59,17 +91,14 @@ static void samples_do_not_depend_on_order(void **state) {
     for (int k = 0; k < 64; k++) assert_true(i[k] == 0 || i[k] == 1);
 }
 
-static bool agree(const char *left, const char *right, const char *class, CheckResult *r) {
+static bool agree(const char *left, const char *right, unsigned classes, CheckResult *r) {
     World *w = graph_world_new(NULL, 0);
     char why[200];
     Error e = {0};
     Graph a = graph_of(w, left), b = graph_of(w, right);
     const Backend *cpu = backend_open("cpu", &e);
-    CheckOptions o = {.backend = cpu,
-                      .device = cpu->open("", why, sizeof why),
-                      .samples = 3,
-                      .class = class,
-                      .rounds = !strcmp(class, "rounds")};
+    CheckOptions o = {
+        .backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 3, .classes = classes};
     assert_non_null(o.device);
     bool done = graphs_check(w, &a, &b, (Sizes){0}, &o, r, &e);
     if (!done) print_message("%s: %s\n", e.place, e.reason);
@@ -87,20 +116,20 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
     assert_true(agree(two,
                       HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %a %b = split %y "
                            "axis=1 sizes=[3, 5]\n out %a %b\n",
-                      "exact", &r));
+                      CLASS_EXACT, &r));
     assert_true(r.run.count > 0 && r.oracle.count > 0);
     assert_true(r.oracle.max_rel < 1e-12);
     assert_false(agree(two,
                        HEAD " %c = concat %w %v axis=1\n %y = matmul %x %c\n %b %a = split %y "
                             "axis=1 sizes=[5, 3]\n out %a %b\n",
-                       "exact", &r));
+                       CLASS_EXACT, &r));
     assert_int_equal(r.run.output, 0);
     assert_true(r.run.first >= 0 && r.oracle.first >= 0);
     /* 1e-6 too much: the executor's tolerance lets it pass, the definitions in double do not */
     assert_false(agree(
         "graph g %x : F [8]\nbody\n %k = constant F [] {1}\n %y = mul %x %k\n out %y\n",
         "graph g %x : F [8]\nbody\n %k = constant F [] {1.000001}\n %y = mul %x %k\n out %y\n",
-        "exact", &r));
+        CLASS_EXACT, &r));
     assert_int_equal(r.run.first, -1);
     assert_true(r.oracle.first >= 0);
 }
@@ -113,7 +142,7 @@ static void kernels_may_choose_where_definitions_spread_nan(void **state) {
     CheckResult r;
     static const char nan[] = "graph g %x : F [4]\nbody\n %a = sub %x %x\n %b = log %a\n %c = mul "
                               "%b %a\n %y = thresholdedrelu %c alpha=1/2\n out %y\n";
-    assert_true(agree(nan, nan, "exact", &r));
+    assert_true(agree(nan, nan, CLASS_EXACT, &r));
     assert_true(r.kernel.count > 0);
 }
 
@@ -123,12 +152,12 @@ static void results_that_cancel_are_judged_by_their_roundings(void **state) {
     static const char sums[] =
         "graph g %x : F [64]\nbody\n %k = fill value=4000 shape=[64]\n %a = add %x %k\n"
         " %b = sub %a %k\n out %b\n";
-    assert_true(agree(sums, "graph g %x : F [64]\nbody\n out %x\n", "reassociates", &r));
+    assert_true(agree(sums, "graph g %x : F [64]\nbody\n out %x\n", CLASS_REASSOCIATES, &r));
     assert_true(r.run.max_rel > 2e-5); /* more than the tolerance of the class */
     assert_false(agree(sums,
                        "graph g %x : F [64]\nbody\n %k = fill value=1001/1000 shape=[64]\n %y = "
                        "mul %x %k\n out %y\n",
-                       "reassociates", &r));
+                       CLASS_REASSOCIATES, &r));
     assert_true(r.oracle.first >= 0 && r.oracle.limit < 1e-6);
 }
 
@@ -140,10 +169,10 @@ static void attributes_are_rounded_too(void **state) {
         "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=1/6\n out %y\n";
     assert_true(agree(exact,
                       "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=0.16666667\n out %y\n",
-                      "exact", &r));
+                      CLASS_EXACT, &r));
     assert_false(agree(exact,
                        "graph g %x : F [64]\nbody\n %y = hardsigmoid %x alpha=0.16667\n out %y\n",
-                       "exact", &r));
+                       CLASS_EXACT, &r));
 }
 
 /* Whole numbers made of floats: where a float lies at a step, either side is right. */
@@ -155,9 +184,9 @@ static void steps_that_roundings_cross_are_no_difference(void **state) {
                       "%z\n %f = floor %y\n out %f\n",
                       "graph g %x : F [64]\nbody\n %z = sub %x %x\n %m = fill value=3 shape=[64]\n"
                       " %y = add %m %z\n %f = floor %y\n out %f\n",
-                      "rounds", &r));
+                      CLASS_ROUNDS, &r));
     assert_false(agree("graph g %x : F [64]\nbody\n %y = floor %x\n out %y\n",
-                       "graph g %x : F [64]\nbody\n %y = ceil %x\n out %y\n", "rounds", &r));
+                       "graph g %x : F [64]\nbody\n %y = ceil %x\n out %y\n", CLASS_ROUNDS, &r));
 }
 
 /* A result of another type is a failed check, not one that cannot be made; sizes that are only
@@ -203,7 +232,7 @@ static void negative_data_is_sampled_too(void **state) {
     (void)state;
     CheckResult r;
     assert_false(agree("graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n",
-                       "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", "exact", &r));
+                       "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", CLASS_EXACT, &r));
 }
 
 /* A back end whose kernels add a little too much. */
@@ -404,6 +433,7 @@ static void many_sizes_are_guessed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences_are_measured),
+        cmocka_unit_test(numeric_classes_are_one_table),
         cmocka_unit_test(samples_do_not_depend_on_order),
         cmocka_unit_test(equal_graphs_agree_and_others_do_not),
         cmocka_unit_test(kernels_may_choose_where_definitions_spread_nan),

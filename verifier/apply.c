@@ -24,7 +24,7 @@ bool prover_entails(Prover *p, Dom ctx, Dom goal) {
 
 /* ---- cells */
 
-static bool decided(Prover *p, Dom known, Lit l) {
+static bool literal_decided(Prover *p, Dom known, Lit l) {
     Lit no[2];
     if (dom_has(p, known, l)) return true;
     for (int k = lit_negate(p, l, no); k--;)
@@ -47,7 +47,7 @@ static int split_cells(Prover *p, Dom ctx, Lit l, Cell *cell, int n) {
     Cell next[3 * CELLS_MAX];
     int m = 0;
     for (int k = 0; k < n; k++)
-        if (decided(p, cell[k].known, l)) next[m++] = cell[k];
+        if (literal_decided(p, cell[k].known, l)) next[m++] = cell[k];
         else m += split_cell(p, ctx, cell[k], l, next + m);
     if (m > CELLS_MAX) prover_fail(p, "too many cases of guards");
     memcpy(cell, next, sizeof *cell * (size_t)m);
@@ -190,7 +190,7 @@ Term common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, const 
     }
     return r;
 }
-static Term without(Prover *p, Term t, Atom a, Ratio power) {
+static Term divided_by(Prover *p, Term t, Atom a, Ratio power) {
     Factor *v = ARENA_NEW(p->arena, Factor, t.nfactor + 1);
     int n = 0;
     bool found = false;
@@ -212,7 +212,7 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
     for (int k = 0; k < n; k++) {
         t[k] = nf_term(p, nf, k);
         for (int f = 0; f < common.nfactor; f++)
-            t[k] = without(p, t[k], common.factor[f].atom, common.factor[f].power);
+            t[k] = divided_by(p, t[k], common.factor[f].atom, common.factor[f].power);
         t[k].c = ratio_times(p, t[k].c,
                              ratio(common.c.p < 0 ? -common.c.q : common.c.q,
                                    common.c.p < 0 ? -common.c.p : common.c.p));
@@ -223,7 +223,7 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
 /* ---- functions */
 
 static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
-static Nf negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
+static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
 /* The term is log(a) for an a that is positive. */
 static bool is_log(Prover *p, const Term *t, Nf *a) {
@@ -324,7 +324,7 @@ static bool has_maximum(Prover *p, Nf nf) {
    not: halves go to even numbers. */
 static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     if (f != FN_FLOOR && f != FN_ROUND) return false;
-    Nf whole = whole_terms(p, nf), rest = nf_add(p, nf, negative(p, whole));
+    Nf whole = whole_terms(p, nf), rest = nf_add(p, nf, nf_negative(p, whole));
     if (!whole || (f == FN_ROUND && rest) || has_maximum(p, rest)) return false;
     *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
     return true;
@@ -338,23 +338,24 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
     if (f == FN_LOG && nf) return log_plain(p, nf);
     if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
-    if (f == FN_CEIL) return negative(p, apply_plain(p, FN_FLOOR, negative(p, nf)));
+    if (f == FN_CEIL) return nf_negative(p, apply_plain(p, FN_FLOOR, nf_negative(p, nf)));
     if (known_value(p, f, nf, &value) || apply_whole(p, f, nf, &value)) return value;
     if (f == FN_TANH)
         return nf_add(
             p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)),
-            negative(p, nf_one(p)));
+            nf_negative(p, nf_one(p)));
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
     if (minus && f == FN_SIGMOID)
-        return nf_add(p, nf_one(p), negative(p, atom_of(p, f, negative(p, nf))));
-    if (minus && function_facts(f)->parity > 0) return atom_of(p, f, negative(p, nf));
-    if (minus && function_facts(f)->parity < 0) return negative(p, atom_of(p, f, negative(p, nf)));
+        return nf_add(p, nf_one(p), nf_negative(p, atom_of(p, f, nf_negative(p, nf))));
+    if (minus && function_facts(f)->parity > 0) return atom_of(p, f, nf_negative(p, nf));
+    if (minus && function_facts(f)->parity < 0)
+        return nf_negative(p, atom_of(p, f, nf_negative(p, nf)));
     return atom_of(p, f, nf);
 }
 Nf apply_function(Prover *p, Dom ctx, Function f, Nf nf) {
     Cell cell[CELLS_MAX];
     Nf sum = 0;
-    if (f == FN_ABS && !p->exact) return apply_max2(p, ctx, nf, negative(p, nf));
+    if (f == FN_ABS && !p->exact) return apply_max2(p, ctx, nf, nf_negative(p, nf));
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, nf, cell[k].known);

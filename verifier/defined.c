@@ -19,7 +19,7 @@ typedef struct Wants {
     Nf *out;
 } Wants;
 
-static Nf negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
+static Nf nf_negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
 
 /* A sum of what is never negative, with a term that is positive and has a point. */
 static bool positive(Prover *p, Dom ctx, Nf nf) {
@@ -35,7 +35,7 @@ static bool positive(Prover *p, Dom ctx, Nf nf) {
     return false;
 }
 /* A polynomial in sizes and indices; false: it is none. */
-static bool whole(Prover *p, Nf nf, Poly *out) {
+static bool as_polynomial(Prover *p, Nf nf, Poly *out) {
     int n = nf_size(p, nf);
     *out = 0;
     for (int k = 0; k < n; k++) {
@@ -59,15 +59,15 @@ static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
     Lit l = lit_ge(p, x, poly_int(p->w, least));
     return prover_entails(p, ctx, dom_make(p, 1, &l));
 }
-static bool entailed(Prover *p, Dom ctx, Want want, Nf a) {
+static bool want_entailed(Prover *p, Dom ctx, Want want, Nf a) {
     Poly x;
     if (want == WANT_NONNEGATIVE)
-        return nf_nonnegative(p, a) || (whole(p, a, &x) && at_least(p, ctx, x, 0));
-    return positive(p, ctx, a) || positive(p, ctx, negated(p, a)) ||
-           (whole(p, a, &x) &&
+        return nf_nonnegative(p, a) || (as_polynomial(p, a, &x) && at_least(p, ctx, x, 0));
+    return positive(p, ctx, a) || positive(p, ctx, nf_negated(p, a)) ||
+           (as_polynomial(p, a, &x) &&
             (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
 }
-static void push(Wants *s, Want want, Nf a, Nf b) {
+static void push_want(Wants *s, Want want, Nf a, Nf b) {
     if (s->n == WANTS_MAX / 2) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
@@ -78,14 +78,14 @@ static void factors_nonzero(Wants *s, const Term *t) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         if (atom_positive(p, t->factor[k].atom)) continue;
         if (a->kind == AT_BASE) nonzero(s, a->a);
-        else if (!entailed(p, s->ctx, WANT_NONZERO, nf_atom(p, t->factor[k].atom)))
-            push(s, WANT_NONZERO, nf_atom(p, t->factor[k].atom), 0);
+        else if (!want_entailed(p, s->ctx, WANT_NONZERO, nf_atom(p, t->factor[k].atom)))
+            push_want(s, WANT_NONZERO, nf_atom(p, t->factor[k].atom), 0);
     }
 }
 static void nonzero(Wants *s, Nf a) {
     Prover *p = s->p;
     Ratio c = ratio(1, 1);
-    if (a && entailed(p, s->ctx, WANT_NONZERO, a)) return;
+    if (a && want_entailed(p, s->ctx, WANT_NONZERO, a)) return;
     Term t = a ? nf_term(p, a, 0) : (Term){0};
     if (nf_size(p, a) == 1 && !t.nvar && !t.dom) {
         factors_nonzero(s, &t);
@@ -98,25 +98,25 @@ static void nonzero(Wants *s, Nf a) {
         if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
         a = divide_out(p, a, common);
     }
-    if (!a || !entailed(p, s->ctx, WANT_NONZERO, a)) push(s, WANT_NONZERO, a, 0);
+    if (!a || !want_entailed(p, s->ctx, WANT_NONZERO, a)) push_want(s, WANT_NONZERO, a, 0);
 }
 static void nonnegative(Wants *s, Nf a) {
     Prover *p = s->p;
-    if (entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
+    if (want_entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
     Term common = common_factor(p, 1, &a, false, 0, NULL);
     Term positive = {.c = coefficient_content(p, 1, &a)};
     for (int k = 0; k < common.nfactor; k++)
         if (atom_positive(p, common.factor[k].atom))
             positive = term_factor(p, positive, common.factor[k].atom, common.factor[k].power);
-    push(s, WANT_NONNEGATIVE, divide_out(p, a, positive), 0);
+    push_want(s, WANT_NONNEGATIVE, divide_out(p, a, positive), 0);
 }
 int wants_of(Prover *p, Dom ctx, Want want, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Wants s = {p, ctx, 0, out};
     if (want == WANT_NONZERO) nonzero(&s, a);
     else if (want == WANT_NONNEGATIVE) nonnegative(&s, a);
     else if (want == WANT_BOUNDED) {
-        if (!entailed(p, ctx, WANT_NONNEGATIVE, negated(p, a))) push(&s, want, a, 0);
-    } else if (want == WANT_PLACE || !positive(p, ctx, a)) push(&s, want, a, b);
+        if (!want_entailed(p, ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(&s, want, a, 0);
+    } else if (want == WANT_PLACE || !positive(p, ctx, a)) push_want(&s, want, a, b);
     return s.n;
 }
 /* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): what underflows is divided by. */
@@ -129,7 +129,7 @@ static int exponents_below(Prover *p, Dom ctx, Nf a, Nf out[WANTS_MAX]) {
         const AtomInfo *f = atom_info(p, t->factor[k].atom);
         if (f->kind != AT_FN || t->factor[k].power.p < 0) continue;
         if ((f->word == FN_EXP || f->word == FN_SIGMOID) && n < WANTS_MAX / 2)
-            n += wants_of(p, ctx, WANT_BOUNDED, negated(p, f->a), 0, out + n);
+            n += wants_of(p, ctx, WANT_BOUNDED, nf_negated(p, f->a), 0, out + n);
     }
     return n;
 }
@@ -231,7 +231,7 @@ static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     RealSign sign[2 * GIVEN_MAX], goal = {a->a, a->word == WANT_NONZERO};
     int n = 0;
     bool bounded = a->word == WANT_BOUNDED;
-    if (bounded) goal.nf = negated(p, a->a);
+    if (bounded) goal.nf = nf_negated(p, a->a);
     if (bounded && below_maximum(p, here, a->a)) return true;
     if (!bounded && a->word != WANT_NONZERO && a->word != WANT_NONNEGATIVE) return false;
     for (int k = 0; k < given->n && n < 2 * GIVEN_MAX - 1; k++) {
@@ -241,7 +241,7 @@ static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
         bool useful =
             bounded ? word == WANT_BOUNDED : word == WANT_NONZERO || word == WANT_NONNEGATIVE;
         if (!useful || !at_point(p, here, &g, &x, &of)) continue;
-        if (bounded) of = nf_add(p, a->a, negated(p, of));
+        if (bounded) of = nf_add(p, a->a, nf_negated(p, of));
         if (bounded || word == WANT_NONNEGATIVE) sign[n++] = (RealSign){of, false};
         if (bounded || word == WANT_NONZERO) sign[n++] = (RealSign){of, true};
     }
@@ -262,7 +262,7 @@ static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *
     Poly size;
     const AtomInfo *a = want_atom(p, x->nf);
     lack->condition = ARENA_NEW(p->arena, Lit, CONDITIONS_MAX);
-    if (a->word == WANT_NONZERO && whole(p, a->a, &size))
+    if (a->word == WANT_NONZERO && as_polynomial(p, a->a, &size))
         add_condition(p, ctx, lack, lit_ge(p, size, poly_int(p->w, 1)));
     for (int k = 0; k < given->n; k++) {
         Part g = part_open(p, &given->v[k]);
@@ -278,7 +278,7 @@ static bool holds_anyway(Prover *p, Dom ctx, const Part *part) {
     Part x = part_open(p, part);
     const AtomInfo *a = want_atom(p, x.nf);
     return (a->word == WANT_NONZERO || a->word == WANT_NONNEGATIVE) &&
-           entailed(p, dom_and(p, ctx, x.dom), (Want)a->word, a->a);
+           want_entailed(p, dom_and(p, ctx, x.dom), (Want)a->word, a->a);
 }
 /* With the sizes that the left side divides by being at least 1. */
 static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
@@ -286,7 +286,7 @@ static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
         Poly size;
         const AtomInfo *a = want_atom(p, given->v[k].nf);
         if (a->word == WANT_NONZERO && !given->v[k].nvar && !given->v[k].dom &&
-            whole(p, a->a, &size) && at_least(p, ctx, size, 0))
+            as_polynomial(p, a->a, &size) && at_least(p, ctx, size, 0))
             ctx = dom_with(p, ctx, lit_ge(p, size, poly_int(p->w, 1)));
     }
     return ctx;

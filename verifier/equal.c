@@ -102,7 +102,7 @@ static bool join_class(Prover *p, Dom ctx, Class *c, const Term *t) {
     if (b.any) add_member(p, c, t->c, b.dom);
     return b.any;
 }
-static void classify(Prover *p, Dom ctx, Classes *s, Term t) {
+static void classify_term(Prover *p, Dom ctx, Classes *s, Term t) {
     for (int k = 0; k < s->n; k++)
         if (join_class(p, ctx, &s->v[k], &t)) return;
     add_member(p, new_class(p, s, t), t.c, t.dom);
@@ -126,7 +126,7 @@ static bool is_zero(Prover *p, Dom ctx, Nf nf) {
         t[j] = x;
     }
     Classes s = {0};
-    for (int k = 0; k < n; k++) classify(p, ctx, &s, t[k]);
+    for (int k = 0; k < n; k++) classify_term(p, ctx, &s, t[k]);
     bool zero = true;
     for (int k = 0; k < s.n && zero; k++) {
         zero = balanced(p, ctx, &s.v[k]);
@@ -198,7 +198,7 @@ static bool parts_equal(Prover *p, Dom ctx, const AtomInfo *a, const AtomInfo *b
         for (int k = 0; k < x->npart; k++) {
             Term t;
             if (!part_term(p, ctx, &x->part[k], side == 0, cover, &t)) return false;
-            classify(p, ctx, &s, t);
+            classify_term(p, ctx, &s, t);
         }
     }
     for (int k = 0; k < s.n && equal; k++)

@@ -66,7 +66,7 @@ static bool all_positive(Prover *p, const Term *t) {
     return t->c.p > 0;
 }
 /* Where some point of the variables satisfies d. */
-static bool inhabited(Prover *p, Dom ctx, Dom *d, int n, const Symbol *var) {
+static bool domain_inhabited(Prover *p, Dom ctx, Dom *d, int n, const Symbol *var) {
     for (int k = 0; k < n; k++)
         if (!project(p, d, var[k], 0, NULL)) return false;
     if (prover_entails(p, ctx, *d)) *d = DOM_TRUE;
@@ -97,7 +97,8 @@ static bool reduce_sum(Prover *p, Dom ctx, const Term *t, int k, Nf *out) {
     if (b->nvar != t->nvar || !all_positive(p, b) || !ratio_is(c, 1)) return false;
     Term rest = *t, s = bound_part(p, &rest);
     Dom some = s.dom;
-    if (nf_of(p, s) != a->a || !inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var))
+    if (nf_of(p, s) != a->a ||
+        !domain_inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var))
         return false;
     Term without = {.c = rest.c, .dom = dom_and(p, rest.dom, some)};
     for (int j = 0; j < rest.nfactor; j++)
@@ -116,7 +117,7 @@ static bool multiple(Prover *p, const Term *t, const Term *b) {
     return b->nfactor > 0 && !b->nvar && !b->dom;
 }
 /* t without b, of which it is a multiple. */
-static Term without(Prover *p, const Term *t, const Term *b) {
+static Term divided_by(Prover *p, const Term *t, const Term *b) {
     Term u = *t;
     Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor + 1);
     u.factor = f;
@@ -143,7 +144,7 @@ static bool reduce_quotient(Prover *p, const Term *t, int k, Nf *out) {
         if (j != lead && multiple(p, &nf_body(p, a->a, j, &x)->term, &b)) return false;
     }
     Ratio inverse = c.p < 0 ? ratio(-c.q, -c.p) : ratio(c.q, c.p);
-    Term u = without(p, t, &b);
+    Term u = divided_by(p, t, &b);
     u.c = ratio_times(p, u.c, inverse);
     Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
     *out = nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))),

@@ -63,7 +63,7 @@ Dom import_range(Import *m, Value v) {
 
 /* ---- scopes */
 
-static void bind(TreeScope *s, Symbol from, Poly to) {
+static void bind_symbol(TreeScope *s, Symbol from, Poly to) {
     for (int k = 0; k < s->n; k++)
         if (s->from[k] == from) { /* a tree met again */
             s->to[k] = to;
@@ -80,29 +80,29 @@ static TreeScope scope_new(Import *m, const Node *node, Value v) {
     TreeScope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
     World *w = m->p->w;
     Dims d = solved_dims(m, v);
-    for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
+    for (int k = 0; k < m->nsolved; k++) bind_symbol(&s, m->from[k], m->to[k]);
     for (int k = 0; k < d.n; k++)
-        bind(&s, symbol_index(w, (uint32_t)k),
-             is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
+        bind_symbol(&s, symbol_index(w, (uint32_t)k),
+                    is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
     return s;
 }
-static Poly placed(TreeScope *s, Poly x) {
+static Poly in_scope(TreeScope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
     if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size exceeds 64 bits");
     return r;
 }
 static Dom condition(TreeScope *s, const Cond *c) {
     Lit l[COND_MAX];
-    for (int k = 0; k < c->n; k++) l[k] = (Lit){placed(s, c->v[k].p), c->v[k].eq};
+    for (int k = 0; k < c->n; k++) l[k] = (Lit){in_scope(s, c->v[k].p), c->v[k].eq};
     return dom_make(s->m->p, c->n, l);
 }
 /* A fresh variable for one of a sum, with its range. */
 static Dom open_variable(TreeScope *s, Symbol old, Symbol *var) {
     Prover *p = s->m->p;
-    Poly n = placed(s, symbol_def(p->w, old).arg[0]), v;
+    Poly n = in_scope(s, symbol_def(p->w, old).arg[0]), v;
     *var = variable_new(p);
     v = poly_symbol(p->w, *var);
-    bind(s, old, v);
+    bind_symbol(s, old, v);
     return dom_make(p, 2, (Lit[]){{v, false}, lit_ge(p, n, poly_add(p->w, v, poly_int(p->w, 1)))});
 }
 /* Fresh variables for those of a sum, with their ranges and its condition. */
@@ -130,14 +130,14 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(TreeScope *, Dom ctx, Ex);
 
-static Nf number(Prover *p, DType t, const ExNode *x) {
+static Nf number_nf(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
     Ratio v = ratio(x->p, x->q);
     bool rounded = p->literals && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Map index_map(TreeScope *s, const ExNode *x, Poly to[RANK_MAX]) {
-    for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
+    for (int k = 0; k < x->n; k++) to[k] = in_scope(s, x->dims[k]);
     return (Map){x->n, s->m->index, to};
 }
 static Nf access(TreeScope *s, const ExNode *x) {
@@ -174,7 +174,7 @@ static Nf exact_pair(TreeScope *s, Dom ctx, const ExNode *x) {
         return nf_number(p, ab);
     return apply_pair(p, ctx, x->kind, l, r);
 }
-static Nf power(TreeScope *s, Dom ctx, const ExNode *x) {
+static Nf power_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Ratio c;
     Nf a = tree(s, ctx, x->a), b = tree(s, ctx, x->b);
@@ -262,10 +262,10 @@ static Poly bind_place(TreeScope *s, const ExNode *x, Nf index, const Cell *cell
     Prover *p = s->m->p;
     Symbol old = poly_is_symbol(p->w, x->dims[0]);
     Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), false);
-    bind(s, old, poly_place(p->w, e, placed(s, symbol_def(p->w, old).arg[0])));
+    bind_symbol(s, old, poly_place(p->w, e, in_scope(s, symbol_def(p->w, old).arg[0])));
     return e;
 }
-static Nf taken(TreeScope *s, Dom ctx, const ExNode *x) {
+static Nf take_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Nf index = tree(s, ctx, x->a), sum = 0;
@@ -299,7 +299,7 @@ static const int *few_values(TreeScope *s, const ExNode *x) {
     for (int k = 0, product = 1; k < x->n; k++) {
         int64_t n;
         if (!poly_constant(
-                p->w, placed(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]), &n) ||
+                p->w, in_scope(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]), &n) ||
             n < 1 || n * product > UNROLL_MOST)
             continue;
         product *= count[k] = (int)n;
@@ -326,7 +326,7 @@ static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *c
     }
     return sum;
 }
-static Nf over(TreeScope *s, Dom ctx, const ExNode *x) {
+static Nf reduction_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
     const int *count = few_values(s, x);
@@ -340,7 +340,7 @@ static Nf over(TreeScope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
-static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
+static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
 }
 static Nf tree(TreeScope *s, Dom ctx, Ex e) {
@@ -351,21 +351,21 @@ static Nf tree(TreeScope *s, Dom ctx, Ex e) {
     if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
     switch (x.kind) {
     case EX_NUM:
-    case EX_REAL: return number(p, s->dtype, &x);
+    case EX_REAL: return number_nf(p, s->dtype, &x);
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
-    case EX_SIZE: return nf_polynomial(p, placed(s, x.size));
+    case EX_SIZE: return nf_polynomial(p, in_scope(s, x.size));
     case EX_AT: return access(s, &x);
     case EX_ADD: return nf_add(p, tree(s, ctx, x.a), tree(s, ctx, x.b));
     case EX_MUL: return nf_mul(p, tree(s, ctx, x.a), tree(s, ctx, x.b));
     case EX_MAX2: return apply_max2(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
-    case EX_MIN2: return least(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
-    case EX_POW: return power(s, ctx, &x);
+    case EX_MIN2: return least_nf(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
+    case EX_POW: return power_nf(s, ctx, &x);
     case EX_FN: return apply_function(p, ctx, (Function)x.word, tree(s, ctx, x.a));
     case EX_IF: return choice(s, ctx, &x);
     case EX_WHERE: return choice_by_data(s, ctx, &x);
-    case EX_TAKE: return taken(s, ctx, &x);
+    case EX_TAKE: return take_nf(s, ctx, &x);
     case EX_SUM:
-    case EX_MAXIMUM: return over(s, ctx, &x);
+    case EX_MAXIMUM: return reduction_nf(s, ctx, &x);
     }
     return 0;
 }
@@ -377,7 +377,7 @@ static int input_number(Import *m, Value v) {
         if (m->input[k] == v) return k;
     return -1;
 }
-static Atom element(Import *m, Value v, uint32_t word) {
+static Atom element_atom(Import *m, Value v, uint32_t word) {
     Prover *p = m->p;
     Dims d = solved_dims(m, v);
     Poly index[RANK_MAX];
@@ -385,25 +385,25 @@ static Atom element(Import *m, Value v, uint32_t word) {
     return atom_input(p, word, d.n, index);
 }
 /* A constant of one float or integer is a number; other constants are tensors like inputs. */
-static Nf constant(Import *m, Value v) {
+static Nf constant_nf(Import *m, Value v) {
     Type t;
     const void *bytes;
     float x;
     constant_get(m->p->w, v, &t, &bytes);
     bool whole = dtype_class(t.dtype) == 'I' || dtype_class(t.dtype) == 'U';
     if ((t.dtype != DT_FLOAT && !whole) || type_count(m->p->w, &t) != poly_int(m->p->w, 1))
-        return nf_atom(m->p, element(m, v, CONSTANT_WORD + v));
+        return nf_atom(m->p, element_atom(m, v, CONSTANT_WORD + v));
     if (whole) return nf_number(m->p, ratio(element_integer(t.dtype, bytes, 0), 1));
     memcpy(&x, bytes, sizeof x);
     ExNode n;
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
-    return number(m->p, t.dtype, &n);
+    return number_nf(m->p, t.dtype, &n);
 }
-static bool opaque(Import *m, Value v, Nf *form) {
+static bool opaque_nf(Import *m, Value v, Nf *form) {
     int k = input_number(m, v);
     const void *bytes;
-    if (k >= 0) *form = nf_atom(m->p, element(m, v, (uint32_t)k));
-    else if (constant_get(m->p->w, v, NULL, &bytes)) *form = constant(m, v);
+    if (k >= 0) *form = nf_atom(m->p, element_atom(m, v, (uint32_t)k));
+    else if (constant_get(m->p->w, v, NULL, &bytes)) *form = constant_nf(m, v);
     else return false;
     return true;
 }
@@ -418,7 +418,7 @@ Nf import_value(Import *m, Value v) {
     if (!v || v >= m->room) prover_fail(m->p, "an input is missing");
     if (m->done[v]) return m->form[v];
     Nf form;
-    if (!opaque(m, v, &form)) {
+    if (!opaque_nf(m, v, &form)) {
         Node node = node_get(m->p->w, value_node(m->p->w, v));
         TreeScope s = scope_new(m, &node, v);
         Dom ctx = import_range(m, v);
@@ -460,7 +460,7 @@ static void read_over(TreeScope *s, const ExNode *x, const int *count, int k, in
     }
     Symbol old = poly_is_symbol(p->w, x->dims[k]);
     for (int value = 0; value < count[k]; value++) {
-        bind(s, old, poly_int(p->w, value));
+        bind_symbol(s, old, poly_int(p->w, value));
         read_over(s, x, count, k + 1, n, var, d, out);
     }
     if (count[k]) return;
@@ -470,7 +470,7 @@ static void read_over(TreeScope *s, const ExNode *x, const int *count, int k, in
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
 /* What a partial function wants of its arguments. */
-static void want(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void want_args(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Dom inside = dom_and(p, s->range, d);
@@ -512,7 +512,7 @@ static void read_taken(TreeScope *s, const ExNode *x, int n, const Symbol *var, 
     Nf index = tree(s, d, x->a);
     read_tree(s, x->a, n, var, d, out);
     int m = cells_make(p, d, 1, &index, 0, NULL, cell);
-    Poly size = placed(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[0])).arg[0]);
+    Poly size = in_scope(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[0])).arg[0]);
     for (int k = 0; k < m; k++) {
         Poly e = bind_place(s, x, index, &cell[k]);
         Dom here = dom_and(p, d, cell[k].known);
@@ -550,7 +550,7 @@ static void read_tree(TreeScope *s, Ex e, int n, const Symbol *var, Dom d, Parts
             read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
     } else {
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
-        if (s->wants && wants_something(&x)) want(s, &x, n, var, d, out);
+        if (s->wants && wants_something(&x)) want_args(s, &x, n, var, d, out);
     }
     if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
@@ -570,7 +570,7 @@ static void tidy(Import *m, Value v, Parts *s) {
     }
     *s = out;
 }
-static void look(Import *m, Value v, bool wants, Parts *out) {
+static void look_at(Import *m, Value v, bool wants, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
     TreeScope scope = scope_new(m, &node, v);
     scope.wants = wants;
@@ -587,14 +587,14 @@ const Parts *import_reads(Import *m, Value v) {
     if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
     if (s->room) return s;
-    if (input_number(m, v) >= 0 && opaque(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
-    else if (!is_constant(m, v)) look(m, v, false, s);
+    if (input_number(m, v) >= 0 && opaque_nf(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
+    else if (!is_constant(m, v)) look_at(m, v, false, s);
     return s;
 }
 const Parts *import_wants(Import *m, Value v) {
     if (!v || v >= m->room || input_number(m, v) >= 0 || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
-    if (!s->done) look(m, v, true, s);
+    if (!s->done) look_at(m, v, true, s);
     s->done = true;
     return s;
 }

@@ -55,14 +55,17 @@ static Template template_of(const Infer *x, const char *text, const Models *m) {
 static const char *name(const Infer *x, int k) {
     return world_text(x->w, symbol_def(x->w, x->i->symbol[x->name[k]]).word);
 }
-static int64_t value(const Infer *x, int k, int model) { return x->model[model].value[x->name[k]]; }
+static int64_t model_value(const Infer *x, int k, int model) {
+    return x->model[model].value[x->name[k]];
+}
 
 static void choose_names(Infer *x) {
     for (int s = 0; s < x->i->nsymbol && x->nname < NAMES_MAX; s++) {
         bool known = false;
         for (int k = 0; k < x->nname && !known; k++) {
             known = true;
-            for (int m = 0; m < x->n && known; m++) known = x->model[m].value[s] == value(x, k, m);
+            for (int m = 0; m < x->n && known; m++)
+                known = x->model[m].value[s] == model_value(x, k, m);
         }
         if (!known) x->name[x->nname++] = s;
     }
@@ -76,10 +79,11 @@ static bool is_least(int64_t a, int64_t b) { return a >= b; }
 static bool is_like(int64_t a, int64_t b) { return (a - b) % 2 == 0; }
 
 /* A template over a and b, or over a and a number. */
-static void add(Infer *x, const char *text, Holds *holds, int a, int b, int64_t number) {
+static void add_template(Infer *x, const char *text, Holds *holds, int a, int b, int64_t number) {
     Models models = {{0}};
     for (int m = 0; m < x->n; m++)
-        if (holds(value(x, a, m), b < 0 ? number : value(x, b, m))) models_put(&models, m);
+        if (holds(model_value(x, a, m), b < 0 ? number : model_value(x, b, m)))
+            models_put(&models, m);
     Template t = template_of(x, text, &models);
     if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
 }
@@ -88,25 +92,25 @@ static void add_templates(Infer *x) {
     x->v = ARENA_NEW(m, Template, TEMPLATES_MAX);
     for (int a = 0; a < x->nname; a++) {
         const char *s = name(x, a);
-        add(x, arena_format(m, "%s == 1", s), is_equal, a, -1, 1);
-        add(x, arena_format(m, "%s - 2*floor(%s/2) == 1", s, s), is_like, a, -1, 1);
-        add(x, arena_format(m, "%s - 2*floor(%s/2) == 0", s, s), is_like, a, -1, 0);
+        add_template(x, arena_format(m, "%s == 1", s), is_equal, a, -1, 1);
+        add_template(x, arena_format(m, "%s - 2*floor(%s/2) == 1", s, s), is_like, a, -1, 1);
+        add_template(x, arena_format(m, "%s - 2*floor(%s/2) == 0", s, s), is_like, a, -1, 0);
     }
     for (int a = 0; a < x->nname; a++)
         for (int b = 0; b < x->nname; b++) {
             const char *s = name(x, a), *t = name(x, b);
-            if (a < b) add(x, arena_format(m, "%s == %s", s, t), is_equal, a, b, 0);
-            if (a != b) add(x, arena_format(m, "%s >= %s", s, t), is_least, a, b, 0);
+            if (a < b) add_template(x, arena_format(m, "%s == %s", s, t), is_equal, a, b, 0);
+            if (a != b) add_template(x, arena_format(m, "%s >= %s", s, t), is_least, a, b, 0);
             if (a < b)
-                add(x, arena_format(m, "%s - %s - 2*floor((%s - %s)/2) == 0", s, t, s, t), is_like,
-                    a, b, 0);
+                add_template(x, arena_format(m, "%s - %s - 2*floor((%s - %s)/2) == 0", s, t, s, t),
+                             is_like, a, b, 0);
         }
 }
 
 /* ---- guesses */
 
 /* Keeps out[0..n-1] sorted, the one that covers most first, equals in the order of arrival. */
-static int insert(int n, int most, Guess *out, Guess g) {
+static int insert_guess(int n, int most, Guess *out, Guess g) {
     int at = n;
     while (at && out[at - 1].cover < g.cover) at--;
     if (at == most) return n;
@@ -136,8 +140,8 @@ static int pairs(Infer *x, int n, int most, Guess *out) {
             Models m = both(&x->v[a].models, &x->v[b].models);
             Template t = template_of(x, NULL, &m);
             if (!t.bad && t.cover)
-                found =
-                    insert(found, most - n, v, (Guess){2, {x->v[a].text, x->v[b].text}, t.cover});
+                found = insert_guess(found, most - n, v,
+                                     (Guess){2, {x->v[a].text, x->v[b].text}, t.cover});
         }
     return n + found;
 }
@@ -153,8 +157,8 @@ int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const M
     add_templates(&x);
     for (int k = 0; k < x.count; k++)
         if (!x.v[k].bad)
-            n = insert(n, SINGLES_MAX < most ? SINGLES_MAX : most, out,
-                       (Guess){1, {x.v[k].text, NULL}, x.v[k].cover});
+            n = insert_guess(n, SINGLES_MAX < most ? SINGLES_MAX : most, out,
+                             (Guess){1, {x.v[k].text, NULL}, x.v[k].cover});
     int single = n;
     for (int a = 0; a < single && n < most; a++)
         for (int b = a + 1; b < single && n < most; b++)

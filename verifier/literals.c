@@ -55,7 +55,7 @@ static DType held_in(DType result, bool attribute) {
     bool wide = dtype_class(result) != 'F' || result == DT_DOUBLE;
     return attribute && wide && dtype_class(result) == 'F' ? DT_FLOAT : result;
 }
-static void look(LiteralSide *s, DType type, bool attributes, Ex e) {
+static void find_literals(LiteralSide *s, DType type, bool attributes, Ex e) {
     ExNode x;
     if (!e) return;
     ex_get(s->w, e, &x);
@@ -65,7 +65,7 @@ static void look(LiteralSide *s, DType type, bool attributes, Ex e) {
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
-    for (int k = 0; k < ex_children(x.kind); k++) look(s, type, attributes, x.child[k]);
+    for (int k = 0; k < ex_children(x.kind); k++) find_literals(s, type, attributes, x.child[k]);
 }
 static LiteralSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
     LiteralSide s = {.w = w, .arena = arena};
@@ -76,7 +76,8 @@ static LiteralSide look_graph(World *w, Arena *arena, const Graph *g, const Grap
         Attr attr[ATTRS_MAX];
         sig_attr(w, n.sig, attr);
         for (int j = 0; j < n.nout; j++)
-            look(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0, sig_define(w, n.sig, j));
+            find_literals(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
+                          sig_define(w, n.sig, j));
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {
             ExNode x;
             if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
@@ -94,14 +95,14 @@ bool type_holds(DType t, int64_t p, int64_t q) {
     element_set_real(t, &held, 0, v);
     return element_real(t, &held, 0) == v;
 }
-static bool fits(World *w, const Literal *l) {
+static bool literal_fits(World *w, const Literal *l) {
     ExNode x;
     ex_get(w, l->value, &x);
     return x.kind == EX_NUM && (dtype_class(l->type) != 'F' || type_holds(l->type, x.p, x.q));
 }
-static void compare(World *w, const LiteralSide *a, const LiteralSide *b, Literals *out) {
+static void compare_literals(World *w, const LiteralSide *a, const LiteralSide *b, Literals *out) {
     for (int k = 0; k < a->n; k++) {
-        if (fits(w, &a->number[k])) continue;
+        if (literal_fits(w, &a->number[k])) continue;
         out->unfit = true;
         out->differ |= !has_number(b, a->number[k]);
     }
@@ -110,7 +111,7 @@ Literals literals_of(World *w, Arena *arena, const Instance *i) {
     LiteralSide from = look_graph(w, arena, &i->from, &i->from_stated),
                 to = look_graph(w, arena, &i->to, &i->to_stated);
     Literals out = {.differ = to.computes, .divide = from.divides || to.divides};
-    compare(w, &from, &to, &out);
-    compare(w, &to, &from, &out);
+    compare_literals(w, &from, &to, &out);
+    compare_literals(w, &to, &from, &out);
     return out;
 }

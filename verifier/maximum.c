@@ -12,7 +12,7 @@ typedef struct Parts {
     Part v[PARTS_MAX];
 } Parts;
 
-static void push(Prover *p, Parts *s, Part x) {
+static void push_part(Prover *p, Parts *s, Part x) {
     if (s->n == PARTS_MAX) prover_fail(p, "a maximum has too many parts");
     if (!dom_false(p, x.dom)) s->v[s->n++] = x;
 }
@@ -52,14 +52,14 @@ static Nf without_term(Prover *p, Nf nf, int k) {
         if (j != k) t[m++] = nf_term(p, nf, j);
     return nf_from(p, m, t);
 }
-static Part joined(Prover *p, const Part *outer, Part inner, Nf nf) {
+static Part joined_part(Prover *p, const Part *outer, Part inner, Nf nf) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, outer->nvar + inner.nvar + 1);
     if (outer->nvar) memcpy(v, outer->var, sizeof *v * (size_t)outer->nvar);
     if (inner.nvar) memcpy(v + outer->nvar, inner.var, sizeof *v * (size_t)inner.nvar);
     return (Part){outer->nvar + inner.nvar, v, dom_and(p, outer->dom, inner.dom), nf};
 }
 /* True: part x was replaced by parts of its inner maximum. */
-static bool flatten(Prover *p, const Part *x, Parts *out) {
+static bool flatten_part(Prover *p, const Part *x, Parts *out) {
     int n = nf_size(p, x->nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
@@ -70,7 +70,7 @@ static bool flatten(Prover *p, const Part *x, Parts *out) {
         const AtomInfo *m = atom_info(p, a);
         for (int j = 0; j < m->npart; j++) {
             Part inner = part_open(p, &m->part[j]);
-            push(p, out, joined(p, x, inner, nf_add(p, nf_scale(p, inner.nf, c), rest)));
+            push_part(p, out, joined_part(p, x, inner, nf_add(p, nf_scale(p, inner.nf, c), rest)));
         }
         return true;
     }
@@ -107,8 +107,8 @@ static void flatten_all(Prover *p, Parts *s) {
         Parts next = {0};
         bool any = false;
         for (int k = 0; k < s->n; k++)
-            if (flatten(p, &s->v[k], &next)) any = true;
-            else push(p, &next, s->v[k]);
+            if (flatten_part(p, &s->v[k], &next)) any = true;
+            else push_part(p, &next, s->v[k]);
         *s = next;
         if (!any) return;
     }
@@ -124,7 +124,7 @@ static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
         Part y = *x;
         y.nf = cell_restrict(p, x->nf, cell[k].known);
         y.dom = dom_and(p, x->dom, cell[k].guard);
-        push(p, out, y);
+        push_part(p, out, y);
     }
 }
 static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y wherever x counts */

@@ -50,7 +50,8 @@ Term term_factor(Prover *p, Term t, Atom a, Ratio power) {
     return with_factors(p, t, 1, &(Factor){a, power});
 }
 /* The variables of both; a set, so one that is in both counts once. */
-static const Symbol *join(Prover *p, int n, const Symbol *a, int m, const Symbol *b, int *count) {
+static const Symbol *join_variables(Prover *p, int n, const Symbol *a, int m, const Symbol *b,
+                                    int *count) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, n + m + 1);
     if (n) memcpy(v, a, sizeof *v * (size_t)n);
     *count = n;
@@ -61,7 +62,7 @@ static const Symbol *join(Prover *p, int n, const Symbol *a, int m, const Symbol
 Term term_times(Prover *p, Term a, Term b) {
     Term t = with_factors(p, a, b.nfactor, b.factor);
     t.c = ratio_times(p, a.c, b.c);
-    t.var = join(p, a.nvar, a.var, b.nvar, b.var, &t.nvar);
+    t.var = join_variables(p, a.nvar, a.var, b.nvar, b.var, &t.nvar);
     t.dom = dom_and(p, a.dom, b.dom);
     return t;
 }
@@ -300,7 +301,7 @@ Nf nf_bind(Prover *p, Nf a, int n, const Symbol *v, Dom d) {
     int count;
     Term *t = open_all(p, a, &count);
     for (int k = 0; k < count; k++) {
-        t[k].var = join(p, t[k].nvar, t[k].var, n, v, &t[k].nvar);
+        t[k].var = join_variables(p, t[k].nvar, t[k].var, n, v, &t[k].nvar);
         t[k].dom = dom_and(p, t[k].dom, d);
     }
     return nf_from(p, count, t);

@@ -7,7 +7,7 @@
 enum { EXPAND_MAX = 4 };
 
 /* c^a for c > 0 when that is a rational; false: it is not (or not seen to be). */
-static bool root(int64_t x, int64_t degree, int64_t *r) {
+static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
     for (int64_t k = 0; k <= 4096; k++) {
         __int128 y = 1;
         for (int64_t j = 0; j < degree && y <= x; j++) y *= k;
@@ -18,7 +18,8 @@ static bool root(int64_t x, int64_t degree, int64_t *r) {
 }
 static bool rational_power(Prover *p, Ratio c, Ratio a, Ratio *out) {
     int64_t x = c.p, y = c.q;
-    if (a.q > 1 && (a.q > 8 || !root(c.p, a.q, &x) || !root(c.q, a.q, &y))) return false;
+    if (a.q > 1 && (a.q > 8 || !integer_root(c.p, a.q, &x) || !integer_root(c.q, a.q, &y)))
+        return false;
     *out = ratio(1, 1);
     if (a.p > 16 || a.p < -16 || !x) return false;
     Ratio base = a.p < 0 ? ratio(y, x) : ratio(x, y);

@@ -37,7 +37,7 @@ static void add_missing(Attempt *a, Lit l, const char *side) {
     v[q->nmissing++] = (Missing){l, side};
     q->missing = v;
 }
-static void require(Attempt *a, Lit l, const char *side) {
+static void require_literal(Attempt *a, Lit l, const char *side) {
     const Proof *q = &a->proof;
     Lit solved = lit_solved(&a->facts, l);
     for (int k = 0; k < q->nmissing; k++)
@@ -49,10 +49,10 @@ static void require(Attempt *a, Lit l, const char *side) {
 static bool obligations(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
-    for (int k = 0; k < i->nneed_to; k++) require(a, i->need_to[k], "right side");
+    for (int k = 0; k < i->nneed_to; k++) require_literal(a, i->need_to[k], "right side");
     for (int k = 0; k < i->from.nout; k++) {
         Dims x = value_type(p->w, i->from.out[k])->dim, y = value_type(p->w, i->to.out[k])->dim;
-        for (int j = 0; j < x.n; j++) require(a, lit_eq(p, x.v[j], y.v[j]), "outputs");
+        for (int j = 0; j < x.n; j++) require_literal(a, lit_eq(p, x.v[j], y.v[j]), "outputs");
     }
     if (!a->proof.nmissing) return true;
     Text t = text_new(p->arena);
@@ -217,7 +217,7 @@ static unsigned float_classes(Attempt *a, bool exact) {
 
 /* ---- the whole */
 
-static void attempt(Attempt *a) {
+static void attempt_proof(Attempt *a) {
     Prover *p = &a->prover;
     if (!size_facts(p->w, p->arena, a->instance, &a->facts)) {
         a->proof.vacuous = !overflow_noted(p->w);
@@ -251,7 +251,7 @@ static void attempt(Attempt *a) {
 }
 /* The same operations on the same numbers are defined at the same places; integers are computed
    with in the forms. */
-static bool holds(Attempt *a) {
+static bool proof_holds(Attempt *a) {
     if (a->prover.maybe_empty && !a->exact) {
         a->proof.why = "a maximum may be over an empty set";
         return false;
@@ -269,7 +269,7 @@ static void for_any_literals(Attempt *a) {
     import_init(&a->import);
     a->any_literals = outputs_equal(a);
 }
-static void classify(Attempt *a) {
+static void classify_proof(Attempt *a) {
     import_init(&a->import);
     a->proof.classes = float_classes(a, a->exact);
 }
@@ -296,18 +296,18 @@ Proof prove_instance(World *w, Arena *arena, const Instance *i, const ProofOptio
     a->prover.solver = solver_new(w, arena, o->budget);
     normal_init(&a->prover);
     Overflow overflow = overflow_begin(w);
-    if (!stage(a, attempt)) a->proof.proved = false;
+    if (!stage(a, attempt_proof)) a->proof.proved = false;
     if (a->proof.proved) {
         if (!stage(a, refine)) a->refines = false;
         if (!stage(a, same_operations)) a->exact = false;
-        a->proof.proved = holds(a);
+        a->proof.proved = proof_holds(a);
     }
     if (a->proof.proved) a->literals = literals_of(w, arena, i);
     if (a->proof.proved && a->literals.unfit && !a->literals.differ && !a->exact &&
         !stage(a, for_any_literals))
         a->any_literals = false;
     a->prover.literals = false;
-    if (a->proof.proved && !stage(a, classify))
+    if (a->proof.proved && !stage(a, classify_proof))
         a->proof.classes = CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES | CLASSES_OFF;
     overflow_end(w, overflow);
     a->proof.stats = solver_stats(a->prover.solver);

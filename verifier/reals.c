@@ -69,28 +69,29 @@ static void ignore_error(Z3_context z, Z3_error_code code) {
     (void)z;
     (void)code;
 }
-static Z3_ast fresh(Reals *r) {
+static Z3_ast fresh_real(Reals *r) {
     return Z3_mk_const(r->z, Z3_mk_int_symbol(r->z, r->nfresh++), r->real);
 }
-static Z3_ast number(Reals *r, int64_t v) { return Z3_mk_int64(r->z, v, r->real); }
+static Z3_ast real_number(Reals *r, int64_t v) { return Z3_mk_int64(r->z, v, r->real); }
 static Z3_ast plus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_add(r->z, 2, (Z3_ast[]){a, b}); }
 static Z3_ast minus(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_sub(r->z, 2, (Z3_ast[]){a, b}); }
 static Z3_ast times(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_mul(r->z, 2, (Z3_ast[]){a, b}); }
 static Z3_ast le(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_le(r->z, a, b); }
 static Z3_ast equal(Reals *r, Z3_ast a, Z3_ast b) { return Z3_mk_eq(r->z, a, b); }
-static void say(Reals *r, Z3_ast x) { Z3_solver_assert(r->z, r->s, x); }
+static void assert_real(Reals *r, Z3_ast x) { Z3_solver_assert(r->z, r->s, x); }
 static void say_if(Reals *r, Z3_ast when, Z3_ast x) {
-    say(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x));
+    assert_real(r, when == r->yes ? x : Z3_mk_implies(r->z, when, x));
 }
 static Z3_ast rational(Reals *r, Ratio c) {
-    return c.q == 1 ? number(r, c.p) : Z3_mk_div(r->z, number(r, c.p), number(r, c.q));
+    return c.q == 1 ? real_number(r, c.p)
+                    : Z3_mk_div(r->z, real_number(r, c.p), real_number(r, c.q));
 }
-static Z3_ast known(const Reals *r, const void *key) {
+static Z3_ast known_real(const Reals *r, const void *key) {
     for (int k = 0; k < r->nknown; k++)
         if (r->key[k] == key) return r->value[k];
     return NULL;
 }
-static Z3_ast remember(Reals *r, const void *key, Z3_ast value) {
+static Z3_ast remember_real(Reals *r, const void *key, Z3_ast value) {
     if (r->nknown == KNOWN_MAX) {
         r->too_large = true;
         return value;
@@ -112,10 +113,10 @@ static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_
 }
 /* sigmoid' = s*(1 - s) <= 1/4, and 1 - sigmoid(t) is sigmoid(-t). */
 static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
-    Z3_ast rise = times(r, number(r, 4), minus(r, b->value, a->value)),
+    Z3_ast rise = times(r, real_number(r, 4), minus(r, b->value, a->value)),
            run = minus(r, b->at, a->at);
-    say(r, Z3_mk_implies(r->z, le(r, r->zero, run), le(r, rise, run)));
-    say(r, Z3_mk_implies(r->z, le(r, run, r->zero), le(r, run, rise)));
+    assert_real(r, Z3_mk_implies(r->z, le(r, r->zero, run), le(r, rise, run)));
+    assert_real(r, Z3_mk_implies(r->z, le(r, run, r->zero), le(r, run, rise)));
     say_increasing(r, r->yes, true, a->at, a->value, minus(r, r->zero, b->at),
                    minus(r, r->one, b->value));
 }
@@ -128,14 +129,14 @@ static void say_pair(Reals *r, const Point *a, const Point *b) {
            turned = minus(r, r->zero, b->at);
     if (a->when == r->yes && b->when == r->yes) when = r->yes;
     if (r->p->exact || !f->monotone)
-        say(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
+        assert_real(r, Z3_mk_implies(r->z, equal(r, a->at, b->at), equal(r, a->value, b->value)));
     else say_increasing(r, when, strictly, a->at, a->value, b->at, b->value);
     if (r->p->exact) return;
     Z3_ast other = f->parity < 0 ? minus(r, r->zero, b->value) : b->value;
     if (f->monotone && f->parity < 0)
         say_increasing(r, when, strictly, a->at, a->value, turned, other);
     else if (f->parity)
-        say(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
+        assert_real(r, Z3_mk_implies(r->z, equal(r, a->at, turned), equal(r, a->value, other)));
     if (a->f == FN_SIGMOID) say_sigmoids(r, a, b);
 }
 static void add_point(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
@@ -157,32 +158,34 @@ static bool has_point(const Reals *r, Function f) {
 static void add_whole(Reals *r, Z3_ast v) {
     for (int k = 0; k < r->nwhole; k++) {
         Z3_ast u = r->whole[k];
-        say(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, u, v), le(r, plus(r, u, r->one), v)));
-        say(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, v, u), le(r, plus(r, v, r->one), u)));
+        assert_real(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, u, v), le(r, plus(r, u, r->one), v)));
+        assert_real(r, Z3_mk_implies(r->z, Z3_mk_lt(r->z, v, u), le(r, plus(r, v, r->one), u)));
     }
     if (r->nwhole < WHOLE_MAX) r->whole[r->nwhole++] = v;
 }
 /* What the functions with values in the integers are: of ties round is only known to be no further
    than 1/2. */
 static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
-    Z3_ast next = plus(r, value, r->one), minus_one = number(r, -1);
+    Z3_ast next = plus(r, value, r->one), minus_one = real_number(r, -1);
     Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero),
-           twice = times(r, number(r, 2), minus(r, at, value));
+           twice = times(r, real_number(r, 2), minus(r, at, value));
     if (f != FN_FLOOR && f != FN_ROUND && f != FN_SIGN && f != FN_DELTA) return;
     while (r->nwhole < 3) { /* -1, 0 and 1 are integers, too */
-        r->whole[r->nwhole] = number(r, r->nwhole - 1);
+        r->whole[r->nwhole] = real_number(r, r->nwhole - 1);
         r->nwhole++;
     }
     add_whole(r, value);
     if (f == FN_FLOOR)
-        say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
+        assert_real(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, value, at), Z3_mk_lt(r->z, at, next)}));
     if (f == FN_ROUND)
-        say(r, Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
+        assert_real(r,
+                    Z3_mk_and(r->z, 2, (Z3_ast[]){le(r, minus_one, twice), le(r, twice, r->one)}));
     if (f == FN_SIGN)
-        say(r, equal(r, value,
+        assert_real(
+            r, equal(r, value,
                      Z3_mk_ite(r->z, above, r->one, Z3_mk_ite(r->z, below, minus_one, r->zero))));
     if (f == FN_DELTA)
-        say(r, equal(r, value, Z3_mk_ite(r->z, equal(r, at, r->zero), r->one, r->zero)));
+        assert_real(r, equal(r, value, Z3_mk_ite(r->z, equal(r, at, r->zero), r->one, r->zero)));
 }
 static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
     const FunctionFacts *facts = function_facts(f);
@@ -195,10 +198,10 @@ static void add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when
     say_whole(r, f, at, value);
     if (isfinite(facts->low))
         say_if(r, when,
-               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, number(r, (int64_t)facts->low), value));
+               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, real_number(r, (int64_t)facts->low), value));
     if (isfinite(facts->high))
         say_if(r, when,
-               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, number(r, (int64_t)facts->high)));
+               (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, real_number(r, (int64_t)facts->high)));
     if (f == FN_EXP) say_if(r, when, le(r, plus(r, r->one, at), value));
 }
 /* log(a) is the t with exp(t) = a, where a is positive. */
@@ -213,15 +216,15 @@ static void relate_sigmoids(Reals *r) {
     for (int k = 0; k < n; k++) {
         const Point x = r->point[k];
         if (x.f != FN_SIGMOID || x.at == r->zero) continue;
-        Z3_ast e = fresh(r);
-        say(r, equal(r, times(r, x.value, plus(r, r->one, e)), e));
+        Z3_ast e = fresh_real(r);
+        assert_real(r, equal(r, times(r, x.value, plus(r, r->one, e)), e));
         add_value(r, FN_EXP, x.at, e, r->yes);
     }
 }
 
 /* ---- forms */
 
-static Z3_ast translate(Reals *r, Nf);
+static Z3_ast translate_form(Reals *r, Nf);
 
 /* The part with its variables named so. */
 static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
@@ -236,13 +239,13 @@ static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
 static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
     Z3_ast before = r->under;
     r->under = here;
-    Z3_ast v = translate(r, nf);
+    Z3_ast v = translate_form(r, nf);
     r->under = before;
     return v;
 }
 /* A part over variables: "the greatest is this part at a point of its domain" for a point of which
    nothing else is known. */
-static Z3_ast choose(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
+static Z3_ast choose_part(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
     const Part *x = &a->part[k];
     if (r->p->exact || x->nvar > VARIABLES_MAX || r->nchoice == CHOICES_MAX) return r->yes;
     Choice *c = &r->choice[r->nchoice++];
@@ -256,16 +259,16 @@ static Z3_ast choose(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
    under the condition that it is not empty, or, in exact mode, only parts without variables and
    conditions are looked at. */
 static Z3_ast maximum(Reals *r, const AtomInfo *a) {
-    Z3_ast m = fresh(r), is[PARTS_MAX];
+    Z3_ast m = fresh_real(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
-    remember(r, a, m);
+    remember_real(r, a, m);
     for (int k = 0; k < a->npart; k++) {
         if (a->part[k].nvar || a->part[k].dom) {
-            is[k] = choose(r, a, k, m);
+            is[k] = choose_part(r, a, k, m);
             continue;
         }
-        Z3_ast part = translate(r, a->part[k].nf);
-        say(r, le(r, part, m));
+        Z3_ast part = translate_form(r, a->part[k].nf);
+        assert_real(r, le(r, part, m));
         is[k] = equal(r, m, part);
     }
     say_if(r, r->under, Z3_mk_or(r->z, (unsigned)a->npart, is));
@@ -274,50 +277,52 @@ static Z3_ast maximum(Reals *r, const AtomInfo *a) {
 }
 /* The point of the choice is one of the part, too, if its conditions follow there: then the other
    maximum is at least what the part is there. */
-static void compare(Reals *r, const Choice *c, const Choice *other) {
+static void compare_parts(Reals *r, const Choice *c, const Choice *other) {
     const Part *x = &other->most->part[other->number], *mine = &c->most->part[c->number];
     Dom dom;
     if (other == c || x->nvar != mine->nvar) return;
     Nf nf = part_at(r, x, c->var, &dom);
     if (dom != c->dom && !prover_entails(r->p, dom_and(r->p, r->ctx, c->dom), dom)) return;
-    say(r, Z3_mk_implies(r->z, c->here, le(r, at_point(r, c->here, nf), other->greatest)));
+    assert_real(r, Z3_mk_implies(r->z, c->here, le(r, at_point(r, c->here, nf), other->greatest)));
 }
 static void compare_all(Reals *r) {
     for (int k = 0; k < r->nchoice; k++)
-        for (int j = 0; j < r->nchoice; j++) compare(r, &r->choice[k], &r->choice[j]);
+        for (int j = 0; j < r->nchoice; j++) compare_parts(r, &r->choice[k], &r->choice[j]);
 }
 static Z3_ast atom(Reals *r, Atom x) {
     const AtomInfo *a = atom_info(r->p, x);
-    Z3_ast v = known(r, a);
+    Z3_ast v = known_real(r, a);
     if (v) return v;
     if (a->kind == AT_BASE) {
-        v = translate(r, a->a);
+        v = translate_form(r, a->a);
         r->related = true;
-    } else v = a->kind == AT_MAX ? maximum(r, a) : fresh(r);
-    if (!known(r, a)) remember(r, a, v);
-    if (a->kind == AT_FN) add_function(r, (Function)a->word, translate(r, a->a), v);
+    } else v = a->kind == AT_MAX ? maximum(r, a) : fresh_real(r);
+    if (!known_real(r, a)) remember_real(r, a, v);
+    if (a->kind == AT_FN) add_function(r, (Function)a->word, translate_form(r, a->a), v);
     if (r->p->exact) return v;
-    if (atom_positive(r->p, x)) say(r, Z3_mk_lt(r->z, r->zero, v));
-    else if (atom_nonnegative(r->p, x)) say(r, le(r, r->zero, v));
+    if (atom_positive(r->p, x)) assert_real(r, Z3_mk_lt(r->z, r->zero, v));
+    else if (atom_nonnegative(r->p, x)) assert_real(r, le(r, r->zero, v));
     return v;
 }
 /* Total: v = x^-1 is 0 where x is. */
 static Z3_ast inverse(Reals *r, Z3_ast x, bool positive) {
-    Z3_ast v = fresh(r), is_zero = equal(r, x, r->zero), product = equal(r, times(r, x, v), r->one);
-    say(r, positive ? product : Z3_mk_ite(r->z, is_zero, equal(r, v, r->zero), product));
+    Z3_ast v = fresh_real(r), is_zero = equal(r, x, r->zero),
+           product = equal(r, times(r, x, v), r->one);
+    assert_real(r, positive ? product : Z3_mk_ite(r->z, is_zero, equal(r, v, r->zero), product));
     r->related = true;
     return v;
 }
-static Z3_ast power(Reals *r, Z3_ast x, int64_t n) {
+static Z3_ast real_power(Reals *r, Z3_ast x, int64_t n) {
     Z3_ast f[POWER_MAX];
     for (int64_t k = 0; k < n; k++) f[k] = x;
     return n == 1 ? x : Z3_mk_mul(r->z, (unsigned)n, f);
 }
 /* Total: v = x^(1/q) is 0 where x is negative. */
-static Z3_ast root(Reals *r, Z3_ast x, int64_t q, bool positive) {
-    Z3_ast v = fresh(r), is_root = equal(r, power(r, v, q), x);
-    say(r, le(r, r->zero, v));
-    say(r, positive ? is_root : Z3_mk_ite(r->z, le(r, r->zero, x), is_root, equal(r, v, r->zero)));
+static Z3_ast real_root(Reals *r, Z3_ast x, int64_t q, bool positive) {
+    Z3_ast v = fresh_real(r), is_root = equal(r, real_power(r, v, q), x);
+    assert_real(r, le(r, r->zero, v));
+    assert_real(r, positive ? is_root
+                            : Z3_mk_ite(r->z, le(r, r->zero, x), is_root, equal(r, v, r->zero)));
     r->related = true;
     return v;
 }
@@ -329,14 +334,15 @@ static Z3_ast factor(Reals *r, const Factor *f) {
         r->too_large = true;
         return x;
     }
-    if (f->power.q > 1) x = root(r, x, f->power.q, positive);
+    if (f->power.q > 1) x = real_root(r, x, f->power.q, positive);
     if (f->power.p < 0) x = inverse(r, x, positive);
-    return power(r, x, n);
+    return real_power(r, x, n);
 }
 /* A term over variables or with a guard is a number of which its sign may be known. */
-static Z3_ast opaque(Reals *r, const BodyInfo *b) {
-    Z3_ast v = fresh(r);
-    if (!r->p->exact && nf_nonnegative(r->p, nf_of(r->p, b->term))) say(r, le(r, r->zero, v));
+static Z3_ast opaque_real(Reals *r, const BodyInfo *b) {
+    Z3_ast v = fresh_real(r);
+    if (!r->p->exact && nf_nonnegative(r->p, nf_of(r->p, b->term)))
+        assert_real(r, le(r, r->zero, v));
     return v;
 }
 /* The product of exp(t)^c over the term's factors is exp at the sum of c*t: one more point. */
@@ -354,12 +360,12 @@ static void relate_exponents(Reals *r, const Term *t, const Z3_ast *value) {
     }
     if (n == POWER_MAX || r->p->exact) return;
     if (n > 1 || (n && !known))
-        add_value(r, FN_EXP, translate(r, sum), n == 1 ? product[0] : Z3_mk_mul(r->z, n, product),
-                  r->yes);
+        add_value(r, FN_EXP, translate_form(r, sum),
+                  n == 1 ? product[0] : Z3_mk_mul(r->z, n, product), r->yes);
 }
 static bool inhabited_nf(Prover *, Nf);
 /* No maximum in it is over a domain, which might be empty. */
-static bool inhabited(Prover *p, Atom x) {
+static bool maximum_inhabited(Prover *p, Atom x) {
     const AtomInfo *a = atom_info(p, x);
     bool all = inhabited_nf(p, a->a) && inhabited_nf(p, a->b) && (a->kind != AT_MAX || a->npart);
     for (int k = 0; k < a->npart && all; k++)
@@ -372,7 +378,7 @@ static bool inhabited_nf(Prover *p, Nf nf) {
     for (int k = 0; k < n; k++) {
         Ratio c;
         const Term *t = &nf_body(p, nf, k, &c)->term;
-        for (int j = 0; j < t->nfactor && all; j++) all = inhabited(p, t->factor[j].atom);
+        for (int j = 0; j < t->nfactor && all; j++) all = maximum_inhabited(p, t->factor[j].atom);
     }
     return all;
 }
@@ -383,32 +389,33 @@ static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     Term *part = ARENA_NEW(p->arena, Term, b->term.nvar + 1);
     int n = b->term.nvar ? term_independent(p, nf_term(p, nf_of(p, b->term), 0), part) : 0;
     bool good = n > 0 && !part->dom && (n > 2 || part->nfactor) && part->nfactor + n <= POWER_MAX;
-    for (int k = 0; good && k < part->nfactor; k++) good = inhabited(p, part->factor[k].atom);
-    if (!good || p->exact) return opaque(r, b);
+    for (int k = 0; good && k < part->nfactor; k++)
+        good = maximum_inhabited(p, part->factor[k].atom);
+    if (!good || p->exact) return opaque_real(r, b);
     Z3_ast value[POWER_MAX];
     unsigned m = 0;
     for (int k = 0; k < part->nfactor; k++) value[m++] = factor(r, &part->factor[k]);
-    for (int k = 1; k < n; k++) value[m++] = translate(r, nf_of(p, part[k]));
+    for (int k = 1; k < n; k++) value[m++] = translate_form(r, nf_of(p, part[k]));
     Z3_ast v = Z3_mk_mul(r->z, m, value);
-    if (nf_nonnegative(p, nf_of(p, b->term))) say(r, le(r, r->zero, v));
+    if (nf_nonnegative(p, nf_of(p, b->term))) assert_real(r, le(r, r->zero, v));
     return v;
 }
-static Z3_ast monic(Reals *r, const BodyInfo *b) {
+static Z3_ast monic_real(Reals *r, const BodyInfo *b) {
     const Term *t = &b->term;
-    Z3_ast v = known(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
+    Z3_ast v = known_real(r, b), *value = ARENA_NEW(r->p->arena, Z3_ast, t->nfactor + 1);
     if (v) return v;
-    if (t->nvar || t->dom) return remember(r, b, product_of_sums(r, b));
+    if (t->nvar || t->dom) return remember_real(r, b, product_of_sums(r, b));
     for (int k = 0; k < t->nfactor; k++) value[k] = factor(r, &t->factor[k]);
     relate_exponents(r, t, value);
-    return remember(r, b, t->nfactor ? Z3_mk_mul(r->z, (unsigned)t->nfactor, value) : r->one);
+    return remember_real(r, b, t->nfactor ? Z3_mk_mul(r->z, (unsigned)t->nfactor, value) : r->one);
 }
-static Z3_ast translate(Reals *r, Nf nf) {
+static Z3_ast translate_form(Reals *r, Nf nf) {
     Z3_ast sum = r->zero;
     int n = nf_size(r->p, nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
         const BodyInfo *b = nf_body(r->p, nf, k, &c);
-        sum = plus(r, sum, times(r, rational(r, c), monic(r, b)));
+        sum = plus(r, sum, times(r, rational(r, c), monic_real(r, b)));
     }
     return sum;
 }
@@ -437,8 +444,8 @@ static Reals *reals_open(Prover *p, Dom ctx) {
     Z3_del_config(c);
     Z3_set_error_handler(r->z, ignore_error);
     r->real = Z3_mk_real_sort(r->z);
-    r->zero = number(r, 0);
-    r->one = number(r, 1);
+    r->zero = real_number(r, 0);
+    r->one = real_number(r, 1);
     r->under = r->yes = Z3_mk_true(r->z);
     r->s = Z3_mk_solver_for_logic(r->z, Z3_mk_string_symbol(r->z, "QF_NRA"));
     Z3_solver_inc_ref(r->z, r->s);
@@ -451,26 +458,26 @@ static void reals_close(Reals *r) {
 /* The form has no free guard. */
 static bool zero_plain(Prover *p, Dom ctx, Nf nf) {
     Reals *r = reals_open(p, ctx);
-    say(r, Z3_mk_not(r->z, equal(r, translate(r, nf), r->zero)));
+    assert_real(r, Z3_mk_not(r->z, equal(r, translate_form(r, nf), r->zero)));
     bool zero = contradicts(r);
     reals_close(r);
     return zero;
 }
-static Z3_ast sign(Reals *r, RealSign x) {
-    Z3_ast v = translate(r, x.nf);
+static Z3_ast sign_of(Reals *r, RealSign x) {
+    Z3_ast v = translate_form(r, x.nf);
     return x.nonzero ? Z3_mk_not(r->z, equal(r, v, r->zero)) : le(r, r->zero, v);
 }
 bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goal) {
     Reals *r = reals_open(p, ctx);
-    for (int k = 0; k < n; k++) say(r, sign(r, given[k]));
-    say(r, Z3_mk_not(r->z, sign(r, goal)));
+    for (int k = 0; k < n; k++) assert_real(r, sign_of(r, given[k]));
+    assert_real(r, Z3_mk_not(r->z, sign_of(r, goal)));
     r->related = true;
     bool follows = contradicts(r);
     reals_close(r);
     return follows;
 }
 /* The terms over the same variables and domain as this one, without either. */
-static Nf pick(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
+static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
     int n = nf_size(p, nf), m = 0, k = 0;
     Term *in = ARENA_NEW(p->arena, Term, n), *out = ARENA_NEW(p->arena, Term, n);
     for (int j = 0; j < n; j++) {
@@ -493,7 +500,7 @@ static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
         const BodyInfo *b = nf_body(p, nf, k, &c);
         Nf rest, point;
         if (!b->term.nvar) continue;
-        point = pick(p, nf, b, &rest);
+        point = pick_terms(p, nf, b, &rest);
         Poly *to = ARENA_NEW(p->arena, Poly, b->term.nvar);
         for (int j = 0; j < b->term.nvar; j++) to[j] = poly_symbol(p->w, variable_new(p));
         Map m = {b->term.nvar, b->term.var, to};

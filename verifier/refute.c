@@ -62,14 +62,14 @@ static void collect_sizes(Refute *r, Poly p) {
             if (d.kind == SYM_NAMED) add_free(r, m.symbol[k], false);
         }
 }
-static int64_t drawn(Refute *r, int try, bool is_size) {
+static int64_t drawn_symbol(Refute *r, int try, bool is_size) {
     if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
     int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
     return (int64_t)random_below(&r->random, (uint64_t)spread) -
            (!is_size && random_below(&r->random, 6) == 0);
 }
-static bool holds(const Refute *r, Lit l) {
+static bool literal_holds(const Refute *r, Lit l) {
     int64_t v;
     return poly_eval(r->w, l.p, r->sizes, &v) && (l.eq ? v == 0 : v >= 0);
 }
@@ -78,15 +78,15 @@ static bool all_hold(const Refute *r) {
     for (int k = 0; k < i->nsymbol; k++)
         if (i->is_size[k] && r->value[i->symbol[k]] < 0) return false;
     for (int k = 0; k < i->nwhere; k++)
-        if (!holds(r, i->where[k])) return false;
+        if (!literal_holds(r, i->where[k])) return false;
     for (int k = 0; k < i->nneed_from; k++)
-        if (!holds(r, i->need_from[k])) return false;
+        if (!literal_holds(r, i->need_from[k])) return false;
     for (int k = 0; k < i->nneed_to; k++)
-        if (!holds(r, i->need_to[k])) return false;
+        if (!literal_holds(r, i->need_to[k])) return false;
     return true;
 }
 static bool draw_sizes(Refute *r, int try) {
-    for (int k = 0; k < r->nfree; k++) r->value[r->free[k]] = drawn(r, try, r->is_size[k]);
+    for (int k = 0; k < r->nfree; k++) r->value[r->free[k]] = drawn_symbol(r, try, r->is_size[k]);
     for (int k = 0; k < r->facts.nsolved; k++) {
         Symbol x = r->facts.from[k];
         if (symbol_def(r->w, x).kind != SYM_NAMED) continue;
@@ -122,14 +122,14 @@ static Number datum(Refute *r, DType t) {
     if (r->data == DATA_SPREAD) return r->num->ratio((n < 0 ? -1 : 1) * spread[n < 0 ? -n : n], 16);
     return r->data == DATA_NONZERO ? r->num->ratio(2 * n + 1, 2) : r->num->ratio(n, 1);
 }
-static bool fill(Refute *r, Value v) {
+static bool fill_input(Refute *r, Value v) {
     Tensor *t = &r->tensor[v];
     if (!shape_of(r, v, t)) return false;
     int64_t n = tensor_count(t);
     for (int64_t k = 0; k < n; k++) t->v[k] = datum(r, value_type(r->w, v)->dtype);
     return true;
 }
-static bool constant(Refute *r, Value v, const void *bytes) {
+static bool fill_constant(Refute *r, Value v, const void *bytes) {
     Tensor *t = &r->tensor[v];
     DType d = value_type(r->w, v)->dtype;
     if (!element_readable(d) || !shape_of(r, v, t)) return false;
@@ -153,7 +153,7 @@ static bool run_node(Refute *r, NodeId id) {
     Node n = node_get(r->w, id);
     const void *bytes;
     if (r->tensor[n.out].v) return true;
-    if (constant_get(r->w, n.out, NULL, &bytes)) return constant(r, n.out, bytes);
+    if (constant_get(r->w, n.out, NULL, &bytes)) return fill_constant(r, n.out, bytes);
     Tensor *in = ARENA_NEW(r->arena, Tensor, n.nin + 1);
     for (int k = 0; k < n.nin; k++) {
         if (n.in[k]) in[k] = r->tensor[n.in[k]];
@@ -178,7 +178,7 @@ static bool run_graph(Refute *r, const Graph *g) {
 static bool run_both(Refute *r) {
     memset(r->tensor, 0, sizeof *r->tensor * r->ntensor);
     for (int k = 0; k < r->i->ninput; k++)
-        if (!fill(r, r->i->input[k])) return false;
+        if (!fill_input(r, r->i->input[k])) return false;
     for (int k = 0; k < r->i->nreal; k++)
         r->param_value[k] = r->num->ratio(
             (int64_t)random_below(&r->random, 9) + (r->data == DATA_INTEGERS ? -3 : 1), 2);
@@ -187,12 +187,12 @@ static bool run_both(Refute *r) {
 
 /* ---- comparing */
 
-static bool usable(const Refute *r, Number x) {
+static bool number_usable(const Refute *r, Number x) {
     return r->num->known(x) && isfinite(r->num->approx(x));
 }
 static bool differ(const Refute *r, Number a, Number b) {
-    if (r->undefined) return usable(r, a) && !usable(r, b);
-    if (!usable(r, a) || !usable(r, b)) return false;
+    if (r->undefined) return number_usable(r, a) && !number_usable(r, b);
+    if (!number_usable(r, a) || !number_usable(r, b)) return false;
     if (r->num != &numbers_real) return !r->num->equal(a, b);
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
     return fabs(x - y) > margin * (1 + scale);
@@ -208,7 +208,7 @@ static int64_t first_difference(const Refute *r, const Tensor *a, const Tensor *
 static bool any_known(const Refute *r, const Tensor *t) {
     int64_t n = tensor_count(t);
     for (int64_t k = 0; k < n; k++)
-        if (usable(r, t->v[k])) return true;
+        if (number_usable(r, t->v[k])) return true;
     return n == 0;
 }
 
@@ -230,7 +230,7 @@ static void tensor_print(const Refute *r, const Tensor *x, Text *t) {
     }
     text_add(t, "}");
 }
-static void describe(const Refute *r, int output, int64_t at, Text *t) {
+static void describe_inputs(const Refute *r, int output, int64_t at, Text *t) {
     const Tensor *a = &r->tensor[r->i->from.out[output]], *b = &r->tensor[r->i->to.out[output]];
     const char *sep = "sizes ";
     for (int k = 0; k < r->i->nsymbol; k++, sep = ", ")
@@ -265,13 +265,13 @@ static const int64_t *values(const Refute *r) {
     for (int k = 0; k < r->i->nsymbol; k++) v[k] = r->value[r->i->symbol[k]];
     return v;
 }
-static bool compare(Refute *r, Refutation *out) {
+static bool compare_sides(Refute *r, Refutation *out) {
     for (int k = 0; k < r->i->from.nout; k++) {
         int64_t at =
             first_difference(r, &r->tensor[r->i->from.out[k]], &r->tensor[r->i->to.out[k]]);
         if (at == -1 || (at == -2 && r->values_only)) continue;
         Text t = text_new(r->arena);
-        describe(r, k, at, &t);
+        describe_inputs(r, k, at, &t);
         out->found = true;
         out->output = k;
         out->exact = r->num == &numbers_ratio;
@@ -288,7 +288,7 @@ static bool try_data(Refute *r, Refutation *out) {
     bool known = true;
     r->num = r->undefined ? &numbers_real : &numbers_ratio;
     if (!run_both(r)) return false;
-    if (compare(r, out)) return true;
+    if (compare_sides(r, out)) return true;
     for (int k = 0; k < r->i->from.nout; k++)
         known &= any_known(r, &r->tensor[r->i->from.out[k]]) &&
                  any_known(r, &r->tensor[r->i->to.out[k]]);
@@ -296,11 +296,11 @@ static bool try_data(Refute *r, Refutation *out) {
     r->num = &numbers_real;
     r->random = before;
     if (!run_both(r)) return false;
-    compare(r, out);
+    compare_sides(r, out);
     return true;
 }
 
-static bool prepare(Refute *r, const RefuteOptions *o) {
+static bool prepare_sides(Refute *r, const RefuteOptions *o) {
     World *w = r->w;
     const Instance *i = r->i;
     r->random = (Random){o->seed, 0};
@@ -346,7 +346,7 @@ static Refute *refute_new(World *w, Arena *arena, const Instance *i) {
 Refutation refute_instance(World *w, Arena *arena, const Instance *i, const RefuteOptions *o) {
     Refutation out = {0};
     Refute *r = refute_new(w, arena, i);
-    if (!prepare(r, o)) return out;
+    if (!prepare_sides(r, o)) return out;
     try_shapes(r, o->shapes, DATA_NONZERO, DATA_NONZERO, &out);
     if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_SPREAD, &out);
     r->undefined = true;
@@ -357,7 +357,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
 
 /* ---- models */
 
-static bool met(const Refute *r, int n, const Model *v) {
+static bool conditions_met(const Refute *r, int n, const Model *v) {
     while (n--) {
         bool same = true;
         for (int k = 0; k < r->i->nsymbol && same; k++)
@@ -369,10 +369,10 @@ static bool met(const Refute *r, int n, const Model *v) {
 int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions *o, Model *out) {
     Refute *r = refute_new(w, arena, i);
     int n = 0;
-    if (!prepare(r, o)) return 0;
+    if (!prepare_sides(r, o)) return 0;
     r->num = &numbers_real;
     for (int try = 0; try < TRIES && n < o->shapes; try++) {
-        if (!draw_sizes(r, try) || met(r, n, out)) continue;
+        if (!draw_sizes(r, try) || conditions_met(r, n, out)) continue;
         const int64_t *value = values(r);
         ArenaMark mark = arena_mark(arena);
         Refutation found = {0};
@@ -380,7 +380,7 @@ int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions
         for (r->data = DATA_NONZERO; r->data <= DATA_INTEGERS && !found.found; r->data++)
             if (run_both(r)) {
                 computed++;
-                compare(r, &found);
+                compare_sides(r, &found);
             }
         arena_reset(arena, mark);
         if (computed) out[n++] = (Model){value, !found.found};

@@ -12,7 +12,7 @@ typedef struct Terms { /* a growing list */
     Term *v;
 } Terms;
 
-static void push(Prover *p, Terms *s, Term t) {
+static void push_term(Prover *p, Terms *s, Term t) {
     ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = t;
 }
@@ -31,7 +31,7 @@ static void add_variable(Prover *p, Term *t, Symbol x) {
     t->var = v;
     t->nvar++;
 }
-static void eliminate(Prover *p, Term *t, Symbol x, Poly value) {
+static void eliminate_variable(Prover *p, Term *t, Symbol x, Poly value) {
     *t = term_subst(p, *t, (Map){1, &x, &value});
     drop_variable(p, t, x);
 }
@@ -65,7 +65,7 @@ static bool solve_one(Prover *p, Dom ctx, Term *t, Lit l) {
         }
     if (!best) return false;
     t->dom = rest;
-    eliminate(p, t, best, best_value);
+    eliminate_variable(p, t, best, best_value);
     return true;
 }
 static bool solve_equations(Prover *p, Dom ctx, Term *t) {
@@ -90,7 +90,7 @@ static bool drop_pinned(Prover *p, Term *t) {
     Poly value;
     for (int k = 0; k < t->nvar; k++)
         if (pinned(p, t->dom, t->var[k], &value)) {
-            eliminate(p, t, t->var[k], value);
+            eliminate_variable(p, t, t->var[k], value);
             return true;
         }
     return false;
@@ -216,7 +216,7 @@ static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
     }
     *r = poly_add(p->w, *r, e);
 }
-static Dom within(Prover *p, Poly x, Poly n) {
+static Dom within_range(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
 /* A place is its index, or that counted from the end, where one of them is a place. */
@@ -224,7 +224,7 @@ static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given
     const Poly from[] = {d.arg[0], poly_add(p->w, d.arg[0], d.arg[1])};
     for (int k = 0; k < 2; k++) {
         *value = from[k];
-        *given = within(p, from[k], d.arg[1]);
+        *given = within_range(p, from[k], d.arg[1]);
         if (prover_entails(p, ctx, *given)) return true;
     }
     return false;
@@ -249,7 +249,7 @@ static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix,
     *radix = d.kind == SYM_FLOOR ? d.arg[1] : d.arg[d.narg - 1];
     if (!*radix) return false;
     divide(p, d.arg[0], *radix, &high, low);
-    *given = within(p, *low, *radix);
+    *given = within_range(p, *low, *radix);
     if (!prover_entails(p, ctx, *given)) return false;
     if (d.kind == SYM_FLOOR) *value = high;
     else if (d.word == d.narg - 2) *value = *low;
@@ -267,7 +267,7 @@ static bool split_variable(Prover *p, Dom ctx, Term *t, Symbol x, Poly radix) {
     Poly value =
         poly_add(p->w, poly_mul(p->w, poly_symbol(p->w, high), radix), poly_symbol(p->w, low));
     t->dom = dom_without(p, dom_without(p, t->dom, lit[0]), lit[1]);
-    eliminate(p, t, x, value);
+    eliminate_variable(p, t, x, value);
     add_variable(p, t, high);
     add_variable(p, t, low);
     Lit range[4] = {at_least_zero(p, high), less_than(p, high, count), at_least_zero(p, low),
@@ -283,7 +283,7 @@ static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
     if (n != radix && poly_divide(p->w, n, radix, &count) && never_negative(p, ctx, radix))
         p->split = (Split){x, radix, count};
 }
-static bool composite(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
+static bool is_defined(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
 
 static int composites(Prover *p, const Term *t, Symbol *out, int room) {
     int n = 0;
@@ -291,11 +291,11 @@ static int composites(Prover *p, const Term *t, Symbol *out, int room) {
     const Symbol *v;
     for (int k = 0; k < l.n; k++)
         for (int j = poly_variables(p, l.v[k].p, &v); j-- > 0 && n < room;)
-            if (composite(p, v[j]) && !among(v[j], n, out)) out[n++] = v[j];
+            if (is_defined(p, v[j]) && !among(v[j], n, out)) out[n++] = v[j];
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *a = atom_info(p, t->factor[k].atom);
         for (int j = 0; j < a->nfree && n < room; j++)
-            if (composite(p, a->free[j]) && !among(a->free[j], n, out)) out[n++] = a->free[j];
+            if (is_defined(p, a->free[j]) && !among(a->free[j], n, out)) out[n++] = a->free[j];
     }
     return n;
 }
@@ -312,7 +312,7 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *give
         if (k > d.word + 1) behind = poly_mul(p->w, behind, d.arg[k]);
         want = dom_with(p, want, lit_ge(p, d.arg[k], one));
     }
-    *given = dom_and(p, want, within(p, d.arg[0], all));
+    *given = dom_and(p, want, within_range(p, d.arg[0], all));
     if (!prover_entails(p, ctx, *given)) return false;
     Poly n = d.arg[1 + d.word];
     *value = poly_floor(p->w, d.arg[0], behind);
@@ -411,12 +411,12 @@ static void simplify_all(Prover *p, Dom ctx, Nf nf, Terms *out) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) simplify_term(p, ctx, nf_term(p, nf, k), out);
 }
-static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
+static void emit_term(Prover *p, Dom ctx, Term t, Terms *out) {
     Nf reduced;
     if (t.dom && prover_empty(p, ctx, t.dom)) return;
     cancel_sizes(p, ctx, &t);
     if (!has_nested(p, &t)) {
-        push(p, out, t);
+        push_term(p, out, t);
         return;
     }
     Dom here = dom_and(p, ctx, t.dom);
@@ -433,7 +433,7 @@ static void emit(Prover *p, Dom ctx, Term t, Terms *out) {
         cancel_sizes(p, ctx, &y);
         if (dom_false(p, y.dom) || (x.dom && prover_empty(p, ctx, y.dom))) continue;
         if (reduce_term(p, ctx, &y, &reduced)) simplify_all(p, ctx, reduced, out);
-        else if (!x.nvar && !x.dom) push(p, out, y);
+        else if (!x.nvar && !x.dom) push_term(p, out, y);
         else simplify_term(p, ctx, y, out);
     }
 }
@@ -446,7 +446,7 @@ static void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
         if (t.nvar && count_unused(p, ctx, t, out)) return;
         if (t.nvar > 1 && fuse(p, ctx, &t)) continue;
         p->depth++;
-        emit(p, ctx, t, out);
+        emit_term(p, ctx, t, out);
         p->depth--;
         return;
     }

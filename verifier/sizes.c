@@ -8,10 +8,10 @@
 
 enum { SOLVED_MAX = 200, ROUNDS_MAX = 200 };
 
-static Poly solved(const SizeFacts *s, Poly p) {
+static Poly solved_poly(const SizeFacts *s, Poly p) {
     return s->nsolved ? poly_subst(s->w, p, s->nsolved, s->from, s->to) : p;
 }
-Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){solved(s, l.p), l.eq}; }
+Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){solved_poly(s, l.p), l.eq}; }
 
 static void add_fact(SizeFacts *s, Lit l) {
     for (int k = 0; k < s->nfact; k++)
@@ -19,7 +19,7 @@ static void add_fact(SizeFacts *s, Lit l) {
     ARENA_GROW(s->arena, s->fact, s->room, s->nfact + 1);
     s->fact[s->nfact++] = l;
 }
-static void substitute(SizeFacts *s, Symbol x, Poly value) {
+static void substitute_symbol(SizeFacts *s, Symbol x, Poly value) {
     for (int k = 0; k < s->nsolved; k++) s->to[k] = poly_subst(s->w, s->to[k], 1, &x, &value);
     s->from[s->nsolved] = x;
     s->to[s->nsolved++] = value;
@@ -91,7 +91,7 @@ static bool solve_named(SizeFacts *s, Poly e) {
         best_value = value;
         best_bad = bad;
     }
-    if (best) substitute(s, best, best_value);
+    if (best) substitute_symbol(s, best, best_value);
     return best != 0;
 }
 /* A quotient in e gets a name; its definition becomes facts. */
@@ -109,7 +109,7 @@ static bool name_quotient(SizeFacts *s, Poly e, int round) {
             add_fact(s, (Lit){rest, false});
             add_fact(s, (Lit){poly_sub(w, poly_sub(w, d.arg[1], poly_int(w, 1)), rest), false});
             if (numerator && lower(s, numerator) >= 0) add_fact(s, (Lit){q, false});
-            substitute(s, m.symbol[k], q);
+            substitute_symbol(s, m.symbol[k], q);
             return true;
         }
     return false;
@@ -158,9 +158,9 @@ static void derive_signs(SizeFacts *s) {
         if (others == 1) add_fact(s, (Lit){poly_symbol(s->w, other), false});
     }
 }
-static bool plain(SizeFacts *s, Lit *l) { /* false: it is false */
+static bool simplify_literal(SizeFacts *s, Lit *l) { /* false: it is false */
     int64_t c;
-    l->p = solved(s, l->p);
+    l->p = solved_poly(s, l->p);
     return !poly_constant(s->w, l->p, &c) || (l->eq ? c == 0 : c >= 0);
 }
 bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
@@ -179,7 +179,7 @@ bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
     int n = 0;
     for (int k = 0; k < s->nfact; k++) {
         int64_t c;
-        if (!plain(s, &s->fact[k])) return false;
+        if (!simplify_literal(s, &s->fact[k])) return false;
         if (!poly_constant(w, s->fact[k].p, &c)) s->fact[n++] = s->fact[k];
     }
     s->nfact = n;

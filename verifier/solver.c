@@ -90,8 +90,8 @@ SolverStats solver_stats(const Solver *s) { return s->stats; }
 
 /* ---- polynomials as terms of Z3 */
 
-static Z3_ast constant(Solver *s, int64_t v) { return Z3_mk_int64(s->z, v, s->integer); }
-static void *grown(Solver *s, void *v, uint32_t *room, uint32_t need, size_t size) {
+static Z3_ast integer_constant(Solver *s, int64_t v) { return Z3_mk_int64(s->z, v, s->integer); }
+static void *grown_array(Solver *s, void *v, uint32_t *room, uint32_t need, size_t size) {
     if (need < *room) return v;
     uint32_t to = 2 * need + 256;
     void *more = arena_alloc(s->arena, size * to);
@@ -99,33 +99,33 @@ static void *grown(Solver *s, void *v, uint32_t *room, uint32_t need, size_t siz
     *room = to;
     return more;
 }
-static Z3_ast variable(Solver *s, Symbol x) {
+static Z3_ast integer_variable(Solver *s, Symbol x) {
     return Z3_mk_const(s->z, Z3_mk_int_symbol(s->z, (int)x), s->integer);
 }
-static Poly monic(World *w, const Monomial *m) {
+static Poly monic_poly(World *w, const Monomial *m) {
     return poly_from(w, 1, &(Monomial){1, m->degree, m->symbol});
 }
-static Z3_ast opaque(Solver *s, const Monomial *m) {
+static Z3_ast opaque_monomial(Solver *s, const Monomial *m) {
     char name[16];
-    snprintf(name, sizeof name, "*%u", monic(s->w, m));
+    snprintf(name, sizeof name, "*%u", monic_poly(s->w, m));
     return Z3_mk_const(s->z, Z3_mk_string_symbol(s->z, name), s->integer);
 }
 static Z3_ast monomial(Solver *s, const Monomial *m, int mode) {
-    if (!m->degree) return constant(s, m->coefficient);
+    if (!m->degree) return integer_constant(s, m->coefficient);
     Z3_ast f[64], x;
-    if (m->degree > 20) return opaque(s, m);
-    if (m->degree > 1 && mode == LINEAR) x = opaque(s, m);
+    if (m->degree > 20) return opaque_monomial(s, m);
+    if (m->degree > 1 && mode == LINEAR) x = opaque_monomial(s, m);
     else {
-        for (uint32_t k = 0; k < m->degree; k++) f[k] = variable(s, m->symbol[k]);
+        for (uint32_t k = 0; k < m->degree; k++) f[k] = integer_variable(s, m->symbol[k]);
         x = m->degree == 1 ? f[0] : Z3_mk_mul(s->z, m->degree, f);
     }
     if (m->coefficient == 1) return x;
-    f[0] = constant(s, m->coefficient);
+    f[0] = integer_constant(s, m->coefficient);
     f[1] = x;
     return Z3_mk_mul(s->z, 2, f);
 }
-static Z3_ast translate(Solver *s, Poly p, int mode) {
-    s->ast[mode] = grown(s, s->ast[mode], &s->roomast[mode], p, sizeof(Z3_ast));
+static Z3_ast translate_poly(Solver *s, Poly p, int mode) {
+    s->ast[mode] = grown_array(s, s->ast[mode], &s->roomast[mode], p, sizeof(Z3_ast));
     if (s->ast[mode][p]) return s->ast[mode][p];
     Z3_ast sum[128];
     unsigned n = 0;
@@ -137,11 +137,11 @@ static Z3_ast translate(Solver *s, Poly p, int mode) {
         }
         sum[n++] = monomial(s, &m, mode);
     }
-    Z3_ast r = !n ? constant(s, 0) : n == 1 ? sum[0] : Z3_mk_add(s->z, n, sum);
+    Z3_ast r = !n ? integer_constant(s, 0) : n == 1 ? sum[0] : Z3_mk_add(s->z, n, sum);
     return s->ast[mode][p] = r;
 }
 static Z3_ast literal(Solver *s, Lit l, int mode) {
-    Z3_ast p = translate(s, l.p, mode), zero = constant(s, 0);
+    Z3_ast p = translate_poly(s, l.p, mode), zero = integer_constant(s, 0);
     return l.eq ? Z3_mk_eq(s->z, p, zero) : Z3_mk_ge(s->z, p, zero);
 }
 static Z3_ast all_of(Solver *s, Lits l, int mode) {
@@ -213,7 +213,7 @@ static void define_place(Solver *s, Poly x, const SymbolDef *d) {
     put_both(s, &(Lits){2, back}, (Lit){poly_sub(w, x, behind), true});
 }
 static void define_symbol(Solver *s, Symbol x) {
-    s->defined = grown(s, s->defined, &s->roomdefined, x, 1);
+    s->defined = grown_array(s, s->defined, &s->roomdefined, x, 1);
     if (s->defined[x]) return;
     s->defined[x] = 1;
     SymbolDef d = symbol_def(s->w, x);
@@ -287,7 +287,7 @@ static bool in_play(const Lemmas *l, Poly m) {
         if (l->mono[k] == m) return true;
     return false;
 }
-static void play(Lemmas *l, Poly m) {
+static void track_monomial(Lemmas *l, Poly m) {
     if (l->nmono < MONOMIALS_MAX && !in_play(l, m)) l->mono[l->nmono++] = m;
 }
 static void add_lits(Lemmas *l, Lits lits) {
@@ -295,7 +295,7 @@ static void add_lits(Lemmas *l, Lits lits) {
         l->lit[l->nlit++] = &lits.v[k];
         PolyScan s = poly_scan(l->s->w, lits.v[k].p);
         for (Monomial m; poly_next(&s, &m);)
-            if (m.degree > 1) play(l, monic(l->s->w, &m));
+            if (m.degree > 1) track_monomial(l, monic_poly(l->s->w, &m));
     }
 }
 /* Is it worth multiplying? Its nonlinear monomials are small, and one of them is in play. */
@@ -305,7 +305,7 @@ static bool useful(const Lemmas *l, Poly product) {
     PolyScan s = poly_scan(w, product);
     for (Monomial m; poly_next(&s, &m);) {
         if (m.degree > 3) return false;
-        if (m.degree > 1 && !any) any = in_play(l, monic(w, &m));
+        if (m.degree > 1 && !any) any = in_play(l, monic_poly(w, &m));
     }
     return any;
 }
@@ -321,7 +321,7 @@ static void assert_product(Lemmas *l, const Lit *lit, Poly product, Poly size, b
     solver_assert(s, LINEAR, q);
     l->count++;
 }
-static int length(const World *w, Poly p) {
+static int monomial_count(const World *w, Poly p) {
     int n = 0;
     PolyScan s = poly_scan(w, p);
     for (Monomial m; poly_next(&s, &m);) n++;
@@ -330,7 +330,7 @@ static int length(const World *w, Poly p) {
 static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][64], Lemmas *fresh) {
     Solver *s = l->s;
     for (int k = 0; k < l->nlit; k++) {
-        if (length(s->w, l->lit[k]->p) > 8) continue;
+        if (monomial_count(s->w, l->lit[k]->p) > 8) continue;
         for (int b = 0; b < s->nsize && l->count < LEMMAS_MAX; b++) {
             Poly size = poly_symbol(s->w, s->size[b]), product = poly_mul(s->w, l->lit[k]->p, size);
             if (done[k][b] || !useful(l, product)) continue;
@@ -338,7 +338,7 @@ static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][64], Lemmas *fresh)
             assert_product(l, l->lit[k], product, size, k < l->nasserted);
             PolyScan scan = poly_scan(s->w, product);
             for (Monomial m; poly_next(&scan, &m);)
-                if (m.degree == 2) play(fresh, monic(s->w, &m));
+                if (m.degree == 2) track_monomial(fresh, monic_poly(s->w, &m));
         }
     }
 }
@@ -348,7 +348,7 @@ static int size_number(const Solver *s, Symbol x) {
     return -1;
 }
 /* A product of sizes is not negative, and where a factor is at least 1 it is at least the rest. */
-static int64_t least(const Solver *s, Lits holds, Symbol x) {
+static int64_t least_value(const Solver *s, Lits holds, Symbol x) {
     int k = size_number(s, x);
     int64_t best = k >= 0 ? s->low[k] : -1, low;
     Symbol y;
@@ -361,14 +361,14 @@ static void assert_monomial(Solver *s, Lits holds, Poly mono) {
     PolyScan scan = poly_scan(s->w, mono);
     poly_next(&scan, &m);
     for (uint32_t k = 0; k < m.degree; k++)
-        if (least(s, holds, m.symbol[k]) < 0) return;
+        if (least_value(s, holds, m.symbol[k]) < 0) return;
     solver_assert(s, LINEAR, literal(s, (Lit){mono, false}, LINEAR));
     for (uint32_t k = 0; k < m.degree; k++) {
         Poly rest = 0, x = poly_symbol(s->w, m.symbol[k]);
         poly_divide(s->w, mono, x, &rest);
         Z3_ast more = literal(s, at_least(s, mono, rest), LINEAR);
         Lit positive = at_least(s, x, poly_int(s->w, 1));
-        if (least(s, holds, m.symbol[k]) < 1) {
+        if (least_value(s, holds, m.symbol[k]) < 1) {
             Z3_ast none = literal(s, (Lit){mono, true}, LINEAR);
             more = Z3_mk_ite(s->z, literal(s, positive, LINEAR), more, none);
         }
@@ -390,7 +390,7 @@ static bool assert_lemmas(Solver *s, Lits holds, Lits maybe) {
     if (!l->nmono) return s->nonlinear_facts;
     multiply_round(l, done, fresh);
     if (l->count < 60 && fresh->nmono) {
-        for (int k = 0; k < fresh->nmono; k++) play(l, fresh->mono[k]);
+        for (int k = 0; k < fresh->nmono; k++) track_monomial(l, fresh->mono[k]);
         multiply_round(l, done, fresh);
     }
     for (int k = 0; k < l->nmono; k++) assert_monomial(s, holds, l->mono[k]);
@@ -417,15 +417,15 @@ static Z3_ast disjunction(Solver *s, const Question *q, bool positive, int mode)
     return n ? Z3_mk_or(s->z, n, v) : Z3_mk_false(s->z);
 }
 static Z3_ast goal(Solver *s, const Question *q, int mode) {
-    Z3_ast v[LITS_MAX], zero = constant(s, 0);
+    Z3_ast v[LITS_MAX], zero = integer_constant(s, 0);
     unsigned n = 0;
     if (q->tag == 'f') return Z3_mk_true(s->z);
     if (q->tag == 'e') return Z3_mk_not(s->z, all_of(s, q->maybe, mode));
     if (q->tag == 'c')
         return Z3_mk_xor(s->z, disjunction(s, q, true, mode), disjunction(s, q, false, mode));
     for (int k = 0; k < q->n && n < LITS_MAX; k++)
-        v[n++] = Z3_mk_ite(s->z, all_of(s, q->member[k].dom, mode), constant(s, q->member[k].count),
-                           zero);
+        v[n++] = Z3_mk_ite(s->z, all_of(s, q->member[k].dom, mode),
+                           integer_constant(s, q->member[k].count), zero);
     return Z3_mk_not(s->z, Z3_mk_eq(s->z, Z3_mk_add(s->z, n, v), zero));
 }
 static uint64_t spent_units(Solver *s, int mode) {
@@ -438,7 +438,7 @@ static uint64_t spent_units(Solver *s, int mode) {
     Z3_stats_dec_ref(s->z, st);
     return r;
 }
-static Z3_lbool check(Solver *s, int mode, unsigned limit) {
+static Z3_lbool check_solver(Solver *s, int mode, unsigned limit) {
     uint64_t left = solver_spent(s) ? 1 : s->budget - s->stats.spent;
     set_limit(s, mode, left < limit ? (unsigned)left : limit);
     Z3_lbool r = Z3_solver_check(s->z, s->s[mode]);
@@ -447,13 +447,13 @@ static Z3_lbool check(Solver *s, int mode, unsigned limit) {
     return r;
 }
 /* What does not fit the arrays below is not asked. */
-static bool fits(const Question *q) {
+static bool question_fits(const Question *q) {
     bool fit = q->maybe.n <= LITS_MAX || q->tag != 'e';
     for (int k = 0; k < q->n; k++) fit &= q->member[k].dom.n <= LITS_MAX;
     return fit && q->n <= LITS_MAX;
 }
-static bool ask(Solver *s, const Question *q) {
-    if (!fits(q)) return false;
+static bool ask_solver(Solver *s, const Question *q) {
+    if (!question_fits(q)) return false;
     define_lits(s, q->holds);
     define_lits(s, q->maybe);
     Z3_solver linear = solver_of(s, LINEAR);
@@ -462,7 +462,7 @@ static bool ask(Solver *s, const Question *q) {
     for (int k = 0; k < q->holds.n; k++)
         solver_assert(s, LINEAR, literal(s, q->holds.v[k], LINEAR));
     solver_assert(s, LINEAR, goal(s, q, LINEAR));
-    Z3_lbool r = check(s, LINEAR, LIMIT_LINEAR);
+    Z3_lbool r = check_solver(s, LINEAR, LIMIT_LINEAR);
     Z3_solver_pop(s->z, linear, 1);
     if (r == Z3_L_FALSE || !nonlinear || s->native_failures >= NATIVE_FAILURES || solver_spent(s))
         return r == Z3_L_FALSE;
@@ -471,7 +471,7 @@ static bool ask(Solver *s, const Question *q) {
     for (int k = 0; k < q->holds.n; k++)
         solver_assert(s, NATIVE, literal(s, q->holds.v[k], NATIVE));
     solver_assert(s, NATIVE, goal(s, q, NATIVE));
-    r = check(s, NATIVE, q->native_limit);
+    r = check_solver(s, NATIVE, q->native_limit);
     s->stats.nonlinear++;
     s->native_failures += r == Z3_L_UNDEF;
     Z3_solver_pop(s->z, native, 1);
@@ -511,9 +511,9 @@ static bool cached(Solver *s, const Question *q) {
         key_lits(key, &n, q->member[k].dom);
     }
     uint32_t id = intern_put(s->cache, key, sizeof *key * (size_t)n);
-    s->answer = grown(s, s->answer, &s->roomanswer, id, 1);
+    s->answer = grown_array(s, s->answer, &s->roomanswer, id, 1);
     if (s->answer[id]) s->stats.cached++;
-    else s->answer[id] = solver_spent(s) || refuted(s, q) ? -1 : ask(s, q) ? 1 : -1;
+    else s->answer[id] = solver_spent(s) || refuted(s, q) ? -1 : ask_solver(s, q) ? 1 : -1;
     return s->answer[id] > 0;
 }
 

@@ -99,7 +99,7 @@ static bool align(const Alignment *a, int k, int j) {
     a->out->v[k] = a->iwide ? spectator_of(a->s, a->iwide[k], a->wide->dim.v[k]) : ONE;
     return a->out->v[k] < 0 && align(a, k + 1, j);
 }
-static bool fits(const Alignment *a, const Axes *x) { /* are they these? */
+static bool axes_match(const Alignment *a, const Axes *x) { /* are they these? */
     int j = 0;
     if (x->n != a->wide->dim.n) return false;
     for (int k = 0; k < x->n; k++) {
@@ -120,7 +120,7 @@ static bool same_kind(const Type *x, const Type *y) {
 static bool pair_values(Spectators *s, Value wide, Value base, const Axes *axes);
 static bool same_tree(Renaming *r, Ex wide, Ex base);
 
-static Poly renamed(const Renaming *r, Poly p) {
+static Poly renamed_poly(const Renaming *r, Poly p) {
     return poly_subst(r->s->w, p, r->n, r->from, r->to);
 }
 static bool is_true(const World *w, Lit l) {
@@ -140,7 +140,7 @@ static bool same_conditions(const Renaming *r, const Cond *wide, const Cond *bas
     const World *w = r->s->w;
     int j = 0;
     for (int k = 0; k < wide->n; k++) {
-        Lit l = {renamed(r, wide->v[k].p), wide->v[k].eq};
+        Lit l = {renamed_poly(r, wide->v[k].p), wide->v[k].eq};
         if (is_true(w, l) || is_range(r->s, l)) continue;
         while (j < base->n && is_true(w, base->v[j])) j++;
         if (j == base->n || base->v[j].p != l.p || base->v[j].eq != l.eq) return false;
@@ -159,15 +159,15 @@ static bool same_element(Renaming *r, const ExNode *wide, const ExNode *base) {
     if (!tu || !tv || !same_kind(tu, tv) || wide->n != tu->dim.n || base->n != tv->dim.n)
         return false;
     Poly index[RANK_MAX];
-    for (int k = 0; k < wide->n; k++) index[k] = renamed(r, wide->dims[k]);
+    for (int k = 0; k < wide->n; k++) index[k] = renamed_poly(r, wide->dims[k]);
     Axes axes = {.n = wide->n};
     Alignment a = {s, tu, tv, index, base->dims, &axes};
     for (int k = 0; k < s->wide->ninput; k++)
         if (s->wide->input[k] == u && s->input[k].n >= 0)
-            return fits(&a, &s->input[k]) && pair_values(s, u, v, &s->input[k]);
+            return axes_match(&a, &s->input[k]) && pair_values(s, u, v, &s->input[k]);
     return align(&a, 0, 0) && pair_values(s, u, v, &axes);
 }
-static bool bind(Renaming *r, Poly wide, Poly base) {
+static bool bind_renaming(Renaming *r, Poly wide, Poly base) {
     World *w = r->s->w;
     Symbol x = poly_is_symbol(w, wide), y = poly_is_symbol(w, base);
     if (!x || !y || r->n == BOUND_MAX || symbol_def(w, x).kind != SYM_BOUND ||
@@ -176,7 +176,7 @@ static bool bind(Renaming *r, Poly wide, Poly base) {
     for (int k = 0; k < r->n; k++)
         if (r->from[k] == x || r->to[k] == base)
             return false; /* bound again inside its own range */
-    if (renamed(r, symbol_def(w, x).arg[0]) != symbol_def(w, y).arg[0]) return false;
+    if (renamed_poly(r, symbol_def(w, x).arg[0]) != symbol_def(w, y).arg[0]) return false;
     r->from[r->n] = x;
     r->to[r->n++] = base;
     return true;
@@ -184,15 +184,15 @@ static bool bind(Renaming *r, Poly wide, Poly base) {
 static bool same_bound(Renaming *r, const ExNode *x, const ExNode *y) {
     int n = r->n;
     bool same = x->n == y->n;
-    for (int k = 0; k < x->n && same; k++) same = bind(r, x->dims[k], y->dims[k]);
+    for (int k = 0; k < x->n && same; k++) same = bind_renaming(r, x->dims[k], y->dims[k]);
     same = same && same_conditions(r, &x->cond, &y->cond) && same_tree(r, x->a, y->a);
     r->n = n;
     return same;
 }
 static bool same_take(Renaming *r, const ExNode *x, const ExNode *y) {
     int n = r->n;
-    bool same =
-        same_tree(r, x->a, y->a) && bind(r, x->dims[0], y->dims[0]) && same_tree(r, x->b, y->b);
+    bool same = same_tree(r, x->a, y->a) && bind_renaming(r, x->dims[0], y->dims[0]) &&
+                same_tree(r, x->b, y->b);
     r->n = n;
     return same;
 }
@@ -206,7 +206,7 @@ static bool same_tree(Renaming *r, Ex wide, Ex base) {
     case EX_NUM: return x.p == y.p && x.q == y.q;
     case EX_REAL: return !memcmp(&x.real, &y.real, sizeof x.real);
     case EX_PARAM: return x.word == y.word;
-    case EX_SIZE: return renamed(r, x.size) == y.size;
+    case EX_SIZE: return renamed_poly(r, x.size) == y.size;
     case EX_AT: return same_element(r, &x, &y);
     case EX_SUM:
     case EX_MAXIMUM: return same_bound(r, &x, &y);
@@ -364,7 +364,7 @@ static bool same_reals(World *w, Arena *a, const Graph *x, const Graph *y) {
     return same;
 }
 
-static bool alike(World *w, Arena *arena, const Instance *base, const Instance *wide) {
+static bool instances_alike(World *w, Arena *arena, const Instance *base, const Instance *wide) {
     if (base->ninput != wide->ninput || base->from.nout != wide->from.nout ||
         !conditions_hold(w, base, wide))
         return false;
@@ -386,6 +386,6 @@ static bool alike(World *w, Arena *arena, const Instance *base, const Instance *
 
 bool spectators(World *w, Arena *arena, const Instance *base, const Instance *wide) {
     Overflow overflow = overflow_begin(w);
-    bool same = alike(w, arena, base, wide);
+    bool same = instances_alike(w, arena, base, wide);
     return !overflow_end(w, overflow) && same;
 }

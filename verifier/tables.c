@@ -165,7 +165,7 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 /* gcd of the coefficients but the constant one, which is put into *c. */
-static int64_t content(const World *w, Poly x, int64_t *c) {
+static int64_t split_content(const World *w, Poly x, int64_t *c) {
     int64_t g = 0;
     PolyScan s = poly_scan(w, x);
     *c = 0;
@@ -175,7 +175,7 @@ static int64_t content(const World *w, Poly x, int64_t *c) {
     return g;
 }
 int lit_truth(Prover *p, Lit *l) {
-    int64_t c, g = content(p->w, l->p, &c);
+    int64_t c, g = split_content(p->w, l->p, &c);
     if (!g) return l->eq ? c == 0 : c >= 0;
     if (l->eq && c % g) return 0;
     if (g > 1) {
@@ -209,7 +209,7 @@ static uint32_t pack(Lit l) { return l.p << 1 | l.eq; }
 static Lit unpack(uint32_t x) { return (Lit){x >> 1, x & 1}; }
 
 /* Sorted insertion without repetition; false when the literal is plainly false. */
-static bool insert(Prover *p, uint32_t *v, int *n, Lit l) {
+static bool insert_literal(Prover *p, uint32_t *v, int *n, Lit l) {
     int truth = lit_truth(p, &l);
     if (truth >= 0) return truth;
     uint32_t x = pack(l);
@@ -246,7 +246,7 @@ Dom dom_make(Prover *p, int n, const Lit *l) {
     uint32_t *v = arena_alloc_raw(p->arena, sizeof *v * (size_t)n);
     int count = 0;
     for (int k = 0; k < n; k++)
-        if (!insert(p, v, &count, l[k])) return dom_false_set(p);
+        if (!insert_literal(p, v, &count, l[k])) return dom_false_set(p);
     return dom_intern(p, count, v);
 }
 Dom dom_and(Prover *p, Dom a, Dom b) {

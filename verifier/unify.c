@@ -36,7 +36,7 @@ static Poly subst(Prover *p, Poly x, Map m) {
 
 /* ---- equations */
 
-static void record(Prover *p, Solution *s, Symbol x, Poly value) {
+static void record_solution(Prover *p, Solution *s, Symbol x, Poly value) {
     for (int k = 0; k < s->n; k++) s->to[k] = poly_subst(p->w, s->to[k], 1, &x, &value);
     s->from[s->n] = x;
     s->to[s->n++] = value;
@@ -52,7 +52,7 @@ static bool solve_unknown(Unify *u, Solution *s, Poly e) {
     for (int k = 0; k < u->t->nvar; k++) {
         Symbol x = u->t->var[k];
         if (!among(x, s->n, s->from) && solve_for(u->p, e, x, &value)) {
-            record(u->p, s, x, value);
+            record_solution(u->p, s, x, value);
             return true;
         }
     }
@@ -208,7 +208,7 @@ static void permute(Unify *u, const Solution *s, int k, Symbol *pick, int npool,
         permute(u, s, k + 1, pick, npool, pool);
     }
 }
-static void complete(Unify *u, const Solution *s) {
+static void complete_solution(Unify *u, const Solution *s) {
     Symbol pick[UNKNOWNS_MAX], spare[UNKNOWNS_MAX];
     int n = 0;
     if (s->nleft > 4) return;
@@ -301,14 +301,14 @@ static void try_guesses(Unify *u, const Solution *s, int pair, int nextra, Poly 
     }
     try_guesses(u, s, pair + 1, nextra, extra);
 }
-static void finish(Unify *u) {
+static void finish_unifiers(Unify *u) {
     Solution *s = ARENA_NEW(u->p->arena, Solution, 1);
     solve_all(u, 0, NULL, s);
     if (s->nleft && u->npair) {
         Poly extra[EQUATIONS_MAX];
         try_guesses(u, s, 0, 0, extra);
     }
-    if (!u->stop) complete(u, s);
+    if (!u->stop) complete_solution(u, s);
 }
 
 /* ---- pairing */
@@ -328,7 +328,7 @@ static void pair_from(Unify *u, int k) {
     Prover *p = u->p;
     if (u->stop) return;
     if (k == u->r->nfactor) {
-        finish(u);
+        finish_unifiers(u);
         return;
     }
     const Factor *r = &u->r->factor[u->order[k]];

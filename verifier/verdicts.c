@@ -53,7 +53,7 @@ static const char *text_of(Arena *a, const cJSON *x, const char *name, const cha
     const char *s = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(x, name));
     return s ? arena_string(a, s, strlen(s)) : none;
 }
-static const char *joined(Arena *a, const cJSON *list) {
+static const char *joined_list(Arena *a, const cJSON *list) {
     Text t = text_new(a);
     const cJSON *x;
     cJSON_ArrayForEach(x, list)
@@ -65,9 +65,9 @@ static bool read_verdict(Arena *a, const cJSON *x, VerifyResult *r) {
     *r = (VerifyResult){.verdict = !strcmp(word, "proved")    ? VERDICT_PROVED
                                    : !strcmp(word, "refuted") ? VERDICT_REFUTED
                                                               : VERDICT_UNKNOWN,
-                        .condition = joined(a, cJSON_GetObjectItemCaseSensitive(x, "where")),
-                        .all = joined(a, cJSON_GetObjectItemCaseSensitive(x, "all_ranks")),
-                        .sides = joined(a, cJSON_GetObjectItemCaseSensitive(x, "sides")),
+                        .condition = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "where")),
+                        .all = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "all_ranks")),
+                        .sides = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "sides")),
                         .category = text_of(a, x, "category", ""),
                         .why = text_of(a, x, "why", ""),
                         .counterexample = text_of(a, x, "counterexample", NULL)};

@@ -65,12 +65,12 @@ static double milliseconds(void) {
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
-static const char *kept(Verify *v, const char *text) {
+static const char *kept_text(Verify *v, const char *text) {
     return arena_string(v->arena, text, strlen(text));
 }
-static void unknown(Verify *v, const char *why) {
+static void note_unknown(Verify *v, const char *why) {
     v->result.verdict = VERDICT_UNKNOWN;
-    v->result.why = kept(v, why);
+    v->result.why = kept_text(v, why);
 }
 
 /* ---- one combination of block lengths */
@@ -90,7 +90,7 @@ static bool make_instance(Verify *v, const int length[], Instance *i) {
     char why[700];
     if (state_instance(v, length, i, &e) && expand_instance(v, i, &e)) return true;
     error_print(&e, why, sizeof why);
-    unknown(v, why);
+    note_unknown(v, why);
     return false;
 }
 static const char *lengths_text(Verify *v, const int length[]) {
@@ -165,14 +165,14 @@ static bool add_condition(Verify *v, Conditions *c, const char *text, const char
     c->side[c->n++] = side;
     return true;
 }
-static const char *joined(Verify *v, int n, const char *const *part) {
+static const char *joined_parts(Verify *v, int n, const char *const *part) {
     Text t = text_new(v->arena);
     for (int k = 0; k < n; k++) text_add(&t, "%s%s", k ? ", " : "", part[k]);
     return t.data ? t.data : "";
 }
 static void put_in_force(Verify *v, const Conditions *c) {
     v->conditions = *c;
-    v->condition = joined(v, c->n, c->text);
+    v->condition = joined_parts(v, c->n, c->text);
 }
 static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
     Text t = text_new(v->arena);
@@ -260,7 +260,8 @@ static bool try_guess(Guessing *g, const Guess *x) {
     else g->tried[g->ntried++] = *x;
     return false;
 }
-static bool infer(Verify *v, const int length[], const Instance *before, const Conditions *base) {
+static bool infer_conditions(Verify *v, const int length[], const Instance *before,
+                             const Conditions *base) {
     Guessing *g = ARENA_NEW(v->work, Guessing, 1);
     RefuteOptions o = {.shapes = INFER_MODELS - EXAMPLES_MAX,
                        .seed = seed,
@@ -302,7 +303,8 @@ static bool find_conditions(Verify *v, const int length[], const Instance *i, co
     for (int k = 0; k < proof->nmissing; k++)
         if (!add_missing(v, &base, &proof->missing[k])) return false;
     const char *category = v->result.category;
-    if (!(base.n && holds_under(v, length, i, &base, false, &found)) && !infer(v, length, i, &base))
+    if (!(base.n && holds_under(v, length, i, &base, false, &found)) &&
+        !infer_conditions(v, length, i, &base))
         return false;
     if (v->conditions.side[v->conditions.n - 1] == inferred) weaken(v, length, i);
     v->result.category = category;
@@ -372,8 +374,8 @@ static Outcome verify_lengths(Verify *v, const int length[]) {
         return OUTCOME_AGAIN;
     if (try_refute(v, length, &i)) return OUTCOME_STOP;
     const char *where = lengths_text(v, length);
-    unknown(v, arena_format(v->work, "%s%s%s", where, *where ? ": " : "",
-                            proof.why ? proof.why : "not shown"));
+    note_unknown(v, arena_format(v->work, "%s%s%s", where, *where ? ": " : "",
+                                 proof.why ? proof.why : "not shown"));
     return OUTCOME_STOP;
 }
 static void verify_run(Verify *v) {
@@ -416,7 +418,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     v->condition = "";
     v->result = (VerifyResult){.condition = "", .all = "", .sides = "", .category = "", .why = ""};
     v->explain = text_new(arena);
-    if (setjmp(v->escape.here)) unknown(v, v->escape.error.reason);
+    if (setjmp(v->escape.here)) note_unknown(v, v->escape.error.reason);
     else {
         v->w = graph_world_new(&v->escape, o->memory);
         v->work = arena_new(&v->escape, o->memory);
@@ -427,7 +429,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     bool proved = v->result.verdict == VERDICT_PROVED;
     v->result.condition = proved ? v->condition : "";
     if (!proved) v->result.all = "";
-    v->result.sides = proved ? joined(v, v->conditions.n, v->conditions.side) : "";
+    v->result.sides = proved ? joined_parts(v, v->conditions.n, v->conditions.side) : "";
     if (proved) v->result.category = "";
     v->result.explanation = v->explain.data;
     v->result.ms = milliseconds() - start;

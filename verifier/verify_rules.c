@@ -51,7 +51,7 @@ static const ProgramText program = {
         "processes:\n  verify-rules -j 2 candidates.rules -o verified.rules",
 };
 
-static bool parse(Program *p, int argc, char **argv, StringList *files, Text *help) {
+static bool parse_options(Program *p, int argc, char **argv, StringList *files, Text *help) {
     Options *o = &p->o;
     const OptionDef table[] = {
         {.name = "output",
@@ -167,7 +167,7 @@ static void report_one(Program *p, int k, const VerifyResult *r) {
     if (p->terminal) fprintf(stderr, "%d of %d", p->done, p->set.n);
 }
 
-static void report(void *user, int k, const VerifyResult *r) {
+static void report_verdict(void *user, int k, const VerifyResult *r) {
     Program *p = user;
     VerifyResult same = *r;
     report_one(p, k, r);
@@ -289,7 +289,7 @@ static void take_known(Program *p) {
     for (int k = 0; k < p->set.n && p->journal && p->o.resume; k++) {
         if (p->skip[k] || !journal_find(p->journal, &p->set.v[k], &r)) continue;
         p->skip[k] = true;
-        report(p, k, &r);
+        report_verdict(p, k, &r);
     }
 }
 /* What is decided stays in the journal as long as something is not. */
@@ -307,7 +307,7 @@ static bool verify_all(Program *p) {
                          .memory = (size_t)p->o.memory << 20,
                          .skip = p->skip,
                          .explain_id = p->o.explain};
-    return workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
+    return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
 static bool verify_files(Program *p, const StringList *files) {
     if (!files->n)
@@ -338,12 +338,12 @@ static bool verify_files(Program *p, const StringList *files) {
     journal_close(p->journal, wrote && all_decided(p));
     return wrote && ok && p->error.kind == E_NONE;
 }
-static void act(void *user, Arena *a, int argc, char **argv) {
+static void program_act(void *user, Arena *a, int argc, char **argv) {
     Program *p = user;
     StringList files = {0};
     p->set.arena = p->arena = a;
     Text help = text_new(a);
-    if (!parse(p, argc, argv, &files, &help)) return;
+    if (!parse_options(p, argc, argv, &files, &help)) return;
     if (p->o.help) printf("%s", help.data);
     else if (p->o.version) {
         options_version(&help, program.name);
@@ -353,7 +353,7 @@ static void act(void *user, Arena *a, int argc, char **argv) {
 /* Where memory runs out, what was decided is in the journal. */
 int main(int argc, char **argv) {
     Program p = {.o = {.jobs = 1, .memory = 4096}, .terminal = isatty(2)};
-    int code = program_main(&program, argc, argv, act, &p, &p.error);
+    int code = program_main(&program, argc, argv, program_act, &p, &p.error);
     bool all = p.count[VERDICT_PROVED] == p.set.n + p.refused.n;
     return code || all || p.o.help || p.o.version ? code : 1;
 }

@@ -48,8 +48,8 @@ static void ensure(Witness *s, Symbol x) {
     s->value = v;
     s->room = room;
 }
-static Sizes sizes(const Witness *s) { return (Sizes){s->room, s->value}; }
-static bool among(Symbol x, int n, const Symbol *v) {
+static Sizes witness_sizes(const Witness *s) { return (Sizes){s->room, s->value}; }
+static bool symbol_among(Symbol x, int n, const Symbol *v) {
     while (n--)
         if (v[n] == x) return true;
     return false;
@@ -65,7 +65,7 @@ static void collect_unknowns(Witness *s, Poly p, int *n, Symbol *v, int room) {
                 continue;
             }
             ensure(s, m.symbol[k]);
-            if (among(m.symbol[k], *n < room ? *n : room, v)) continue;
+            if (symbol_among(m.symbol[k], *n < room ? *n : room, v)) continue;
             if (*n < room) v[*n] = m.symbol[k];
             ++*n;
         }
@@ -77,9 +77,9 @@ void witness_fact(Witness *s, Lit l) {
     s->too_many = s->nsymbol > SYMBOLS;
     s->drawn = false;
 }
-static int holds(const Witness *s, Lit l) { /* -1: not known */
+static int literal_holds(const Witness *s, Lit l) { /* -1: not known */
     int64_t v;
-    if (!poly_eval(s->w, l.p, sizes(s), &v)) return -1;
+    if (!poly_eval(s->w, l.p, witness_sizes(s), &v)) return -1;
     return l.eq ? v == 0 : v >= 0;
 }
 
@@ -87,10 +87,10 @@ static int holds(const Witness *s, Lit l) { /* -1: not known */
 
 static bool facts_hold(const Witness *s) {
     for (int k = 0; k < s->nfact; k++)
-        if (holds(s, s->fact[k]) != 1) return false;
+        if (literal_holds(s, s->fact[k]) != 1) return false;
     return true;
 }
-static void draw(Witness *s) {
+static void draw_values(Witness *s) {
     Random r = {4711, 0};
     s->drawn = true;
     s->npoint = 0;
@@ -122,9 +122,9 @@ static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
         int64_t a, b;
         if (!poly_mentions(s->w, s->lit[k].p, x)) continue;
         s->value[x] = 0;
-        bool known = poly_eval(s->w, s->lit[k].p, sizes(s), &b);
+        bool known = poly_eval(s->w, s->lit[k].p, witness_sizes(s), &b);
         s->value[x] = 1;
-        known = known && poly_eval(s->w, s->lit[k].p, sizes(s), &a);
+        known = known && poly_eval(s->w, s->lit[k].p, witness_sizes(s), &a);
         s->value[x] = SIZE_UNKNOWN;
         if (!known || a == b) continue;
         a -= b; /* a*x + b, if it is linear; if not, the check at the end says so */
@@ -138,7 +138,7 @@ static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
 }
 static bool consistent(const Witness *s) {
     for (int k = 0; k < s->nlit; k++)
-        if (holds(s, s->lit[k]) == 0) return false;
+        if (literal_holds(s, s->lit[k]) == 0) return false;
     return true;
 }
 static bool unbalanced(const Witness *s) {
@@ -146,16 +146,16 @@ static bool unbalanced(const Witness *s) {
     for (int k = 0; k < s->nmember; k++) {
         int all = 1;
         for (int j = 0; j < s->member[k].dom.n && all == 1; j++)
-            all = holds(s, s->member[k].dom.v[j]);
+            all = literal_holds(s, s->member[k].dom.v[j]);
         if (all < 0 || (all && __builtin_add_overflow(sum, s->member[k].count, &sum))) return false;
     }
     return sum != 0;
 }
-static bool search(Witness *s, uint64_t open) {
+static bool search_values(Witness *s, uint64_t open) {
     if (s->steps-- <= 0 || !consistent(s)) return false;
     if (!open) {
         for (int k = 0; k < s->nlit; k++)
-            if (holds(s, s->lit[k]) != 1) return false;
+            if (literal_holds(s, s->lit[k]) != 1) return false;
         return !s->nmember || unbalanced(s);
     }
     int best = -1;
@@ -179,7 +179,7 @@ static bool search(Witness *s, uint64_t open) {
     for (int k = 0; k < 4; k++) {
         if (try[k] > high || (k && try[k] == low) || (k > 1 && try[k] == high)) continue;
         s->value[s->var[best]] = try[k];
-        if (search(s, open & ~((uint64_t)1 << best))) return true;
+        if (search_values(s, open & ~((uint64_t)1 << best))) return true;
         s->value[s->var[best]] = SIZE_UNKNOWN;
     }
     return false;
@@ -188,15 +188,15 @@ static bool find_at(Witness *s, int point) {
     for (int k = 0; k < s->nsymbol; k++) s->value[s->symbol[k]] = s->point[point][k];
     uint64_t open = 0;
     for (int k = 0; k < s->nvar; k++)
-        if (!among(s->var[k], s->nsymbol, s->symbol)) open |= (uint64_t)1 << k;
+        if (!symbol_among(s->var[k], s->nsymbol, s->symbol)) open |= (uint64_t)1 << k;
     s->steps = STEPS / POINTS;
-    bool found = search(s, open);
+    bool found = search_values(s, open);
     for (int k = 0; k < s->nsymbol; k++) s->value[s->symbol[k]] = SIZE_UNKNOWN;
     for (int k = 0; k < s->nvar; k++) s->value[s->var[k]] = SIZE_UNKNOWN;
     return found;
 }
-static bool start(Witness *s, int n, const Lit *l, int more) {
-    if (!s->drawn) draw(s);
+static bool start_search(Witness *s, int n, const Lit *l, int more) {
+    if (!s->drawn) draw_values(s);
     if (s->too_many || n + more > LITS || !s->npoint) return false;
     s->nlit = n;
     s->nvar = s->nmember = 0;
@@ -211,14 +211,14 @@ static bool at_points(Witness *s) {
     return false;
 }
 bool witness_find(Witness *s, int n, const Lit *l, const Lit *also) {
-    if (!start(s, n, l, 1)) return false;
+    if (!start_search(s, n, l, 1)) return false;
     if (also) s->lit[s->nlit++] = *also;
     return at_points(s);
 }
 bool witness_unbalanced(Witness *s, int n, const Lit *l, int nmember, const Member *member) {
     for (int k = 0; k < nmember && k < MEMBERS; k++) {
         const Lits *in = &member[k].dom;
-        if (!start(s, n, l, in->n)) return false;
+        if (!start_search(s, n, l, in->n)) return false;
         if (in->n) memcpy(s->lit + n, in->v, sizeof *in->v * (size_t)in->n);
         s->nlit += in->n;
         for (int j = 0; j < nmember; j++)

@@ -80,7 +80,7 @@ bool rule_named(const Rule *r, const char *id) {
 }
 
 /* Address space that is in use; 0: not known. */
-static uint64_t mapped(void) {
+static uint64_t mapped_bytes(void) {
     unsigned long long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
     if (!f) return 0;
@@ -92,10 +92,10 @@ static uint64_t mapped(void) {
 static void limit_memory(size_t bytes) {
     const uint64_t reserved = (uint64_t)1 << 40;
     struct rlimit limit = {bytes, bytes};
-    if (bytes && mapped() < reserved) setrlimit(RLIMIT_AS, &limit);
+    if (bytes && mapped_bytes() < reserved) setrlimit(RLIMIT_AS, &limit);
 }
 
-static _Noreturn void work(const Pool *p, int from, int to) {
+static _Noreturn void prove_jobs(const Pool *p, int from, int to) {
     int rule;
     limit_memory(p->how->memory);
     sigprocmask(SIG_SETMASK, &p->before, NULL);
@@ -113,7 +113,7 @@ static _Noreturn void work(const Pool *p, int from, int to) {
 
 /* ---- the parent */
 
-static bool start(Pool *p, ProverWorker *w) {
+static bool start_worker(Pool *p, ProverWorker *w) {
     int down[2], up[2];
     if (pipe(down))
         return error_set(p->error, E_ENVIRONMENT, "worker", "cannot create a pipe: %s",
@@ -133,7 +133,7 @@ static bool start(Pool *p, ProverWorker *w) {
             }
         close(down[1]);
         close(up[0]);
-        work(p, down[0], up[1]);
+        prove_jobs(p, down[0], up[1]);
     }
     close(down[0]);
     close(up[1]);
@@ -157,21 +157,21 @@ static int next_rule(Pool *p) { /* the next rule; -1: none */
     while (p->next < p->set->n && p->how->skip && p->how->skip[p->next]) p->next++;
     return p->next < p->set->n ? p->next++ : -1;
 }
-static bool give(Pool *p, ProverWorker *w) {
+static bool give_job(Pool *p, ProverWorker *w) {
     int rule = next_rule(p);
     if (rule < 0) {
         stop(w, false);
         return true;
     }
     for (int try = 0; try < 2; try++) { /* one that died while it had nothing to do is replaced */
-        if (!w->pid && !start(p, w)) return false;
+        if (!w->pid && !start_worker(p, w)) return false;
         w->rule = rule;
         if (write_all(w->to, &rule, sizeof rule)) return true;
         stop(w, true);
     }
     return error_set(p->error, E_ENVIRONMENT, "worker", "a worker process does not accept work");
 }
-static bool receive(Pool *p, ProverWorker *w, VerifyResult *r) {
+static bool receive_result(Pool *p, ProverWorker *w, VerifyResult *r) {
     Record x;
     if (!read_all(w->from, &x, sizeof x)) return false;
     *r = (VerifyResult){
@@ -184,23 +184,23 @@ static bool receive(Pool *p, ProverWorker *w, VerifyResult *r) {
     }
     return true;
 }
-static bool finish(Pool *p, ProverWorker *w) {
+static bool finish_worker(Pool *p, ProverWorker *w) {
     VerifyResult r;
     int rule = w->rule;
-    if (!receive(p, w, &r)) {
+    if (!receive_result(p, w, &r)) {
         r = (VerifyResult){.verdict = VERDICT_UNKNOWN,
                            .condition = "",
                            .all = "",
                            .sides = "",
                            .category = "",
                            .why = "its worker process died: out of memory, or killed"};
-        stop(w, true); /* give() starts another */
+        stop(w, true); /* give_job() starts another */
     }
     p->done(p->user, rule, &r);
-    return give(p, w);
+    return give_job(p, w);
 }
 /* The signal is taken, so that it does not end the program once it is let through again. */
-static bool taken(Pool *p) {
+static bool signal_taken(Pool *p) {
     struct signalfd_siginfo info;
     read_all(p->signals, &info, sizeof info);
     return error_set(p->error, E_INTERRUPTED, "", "interrupted");
@@ -217,9 +217,9 @@ static bool loop(Pool *p) {
         if (n == 1) return true;
         if (poll(f, (nfds_t)n, -1) < 0 && errno != EINTR)
             return error_set(p->error, E_ENVIRONMENT, "worker", "poll: %s", strerror(errno));
-        if (f[0].revents) return taken(p);
+        if (f[0].revents) return signal_taken(p);
         for (int k = 1; k < n; k++)
-            if (f[k].revents && !finish(p, &p->v[at[k]])) return false;
+            if (f[k].revents && !finish_worker(p, &p->v[at[k]])) return false;
     }
 }
 bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const WorkerOptions *how,
@@ -237,7 +237,7 @@ bool workers_run(Arena *a, const RuleSet *set, const VerifyOptions *o, const Wor
     p->n = how->jobs < 1 ? 1 : how->jobs > JOBS_MAX ? JOBS_MAX : how->jobs;
     bool ok =
         p->signals >= 0 || error_set(e, E_ENVIRONMENT, "worker", "signalfd: %s", strerror(errno));
-    for (int k = 0; k < p->n && ok; k++) ok = give(p, &p->v[k]);
+    for (int k = 0; k < p->n && ok; k++) ok = give_job(p, &p->v[k]);
     ok = ok && loop(p);
     for (int k = 0; k < p->n; k++) stop(&p->v[k], true);
     if (p->signals >= 0) close(p->signals);

@@ -92,7 +92,7 @@ static bool write_int(OnnxWrite *w, const char *name, int64_t v) {
     return draft_int(draft_of(w), name, v);
 }
 static bool write_text(OnnxWrite *w, const char *name, const char *text) {
-    return draft_new(draft_of(w), name, 3)->text = text, true;
+    return draft_new(draft_of(w), name, EMIT_STRING)->text = text, true;
 }
 static bool write_list(OnnxWrite *w, const char *name, PolyList list) {
     return draft_ints(draft_of(w), name, list);

@@ -85,7 +85,7 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
 
 /* ---- steps and plans */
 
-static Chosen *remembered(Chooser *c, const Text *key, bool *is_new) {
+static Chosen *chosen_entry(Chooser *c, const Text *key, bool *is_new) {
     uint32_t before = intern_count(c->texts), id = intern_put(c->texts, key->data, key->size);
     *is_new = id > before;
     ARENA_GROW(c->arena, c->chosen, c->room, id + 1);
@@ -99,7 +99,7 @@ double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) 
     text_add(&key, " known");
     for (int j = 0; j < s->step.nview; j++)
         if (known[j]) text_add(&key, " %d", j);
-    Chosen *kept = remembered(c, &key, &is_new);
+    Chosen *kept = chosen_entry(c, &key, &is_new);
     if (is_new)
         *kept = s->step.nview <= VIEWS
                     ? fastest(c, &key, s, known)

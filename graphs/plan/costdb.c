@@ -74,7 +74,7 @@ static void make_folders(char *path) {
     }
 }
 
-static bool prepare(CostDb *d, Error *e) {
+static bool prepare_statements(CostDb *d, Error *e) {
     static const char get[] =
         "SELECT seconds FROM cost WHERE kind = ?1 AND device = ?2 AND key = ?3";
     static const char put[] = "INSERT INTO cost VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET "
@@ -98,7 +98,7 @@ static bool open_file(CostDb *d, bool named, Error *e) {
     sqlite3_busy_timeout(d->db, BUSY_MS);
     return check_version(d, e) &&
            execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", e) &&
-           execute(d, schema, e) && prepare(d, e);
+           execute(d, schema, e) && prepare_statements(d, e);
 }
 
 CostDb *costdb_open(Escape *escape, const char *path, Error *e) {
@@ -126,7 +126,7 @@ void costdb_close(CostDb *d) {
     mem_realloc(d, 0);
 }
 
-static void bind(sqlite3_stmt *s, const char *kind, const char *device, const char key[33]) {
+static void bind_key(sqlite3_stmt *s, const char *kind, const char *device, const char key[33]) {
     sqlite3_bind_text(s, 1, kind, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(s, 2, device, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(s, 3, key, -1, SQLITE_TRANSIENT);
@@ -135,7 +135,7 @@ static void bind(sqlite3_stmt *s, const char *kind, const char *device, const ch
 bool costdb_get(CostDb *d, const char *kind, const char *device, const char *key, double *seconds) {
     char hash[33];
     hash_hex(key, strlen(key), hash);
-    bind(d->get, kind, device, hash);
+    bind_key(d->get, kind, device, hash);
     bool found = sqlite3_step(d->get) == SQLITE_ROW;
     if (found) *seconds = sqlite3_column_double(d->get, 0);
     sqlite3_reset(d->get);
@@ -146,7 +146,7 @@ bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key
                 Error *e) {
     char hash[33];
     hash_hex(key, strlen(key), hash);
-    bind(d->put, kind, device, hash);
+    bind_key(d->put, kind, device, hash);
     sqlite3_bind_double(d->put, 4, seconds);
     bool done = sqlite3_step(d->put) == SQLITE_DONE || failed(d, e);
     sqlite3_reset(d->put);
@@ -156,7 +156,7 @@ bool costdb_put(CostDb *d, const char *kind, const char *device, const char *key
 bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *key, Error *e) {
     char hash[33];
     hash_hex(key, strlen(key), hash);
-    bind(d->forget, kind, device, hash);
+    bind_key(d->forget, kind, device, hash);
     bool done = sqlite3_step(d->forget) == SQLITE_DONE || failed(d, e);
     sqlite3_reset(d->forget);
     return done;

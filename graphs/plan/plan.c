@@ -45,7 +45,7 @@ static bool cannot(PlanBuild *b, ErrorKind kind, const char *reason) {
 
 /* ---- schedule */
 
-static bool composite(const Op *op) { return op->expand && !op->define && !op->lower; }
+static bool must_expand(const Op *op) { return op->expand && !op->define && !op->lower; }
 
 /* Arrays by value grow when an expansion makes new nodes. */
 static void reach_values(Lowering *l) {
@@ -69,7 +69,7 @@ static void add_task(Lowering *l, NodeId node, NodeId origin) {
     l->task[l->ntask++] = (Task){node, origin};
 }
 
-static Value resolve(const Lowering *l, Value v) {
+static Value resolve_value(const Lowering *l, Value v) {
     while (v < l->nvalue && l->same[v]) v = l->same[v];
     return v;
 }
@@ -83,7 +83,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
         Node n = node_get(l->b.w, live.v[k]);
         l->b.at = origin ? origin : n.out;
         if (l->index[n.out] || l->same[n.out]) continue;
-        if (!composite(n.op)) {
+        if (!must_expand(n.op)) {
             add_task(l, n.out, l->b.at);
             continue;
         }
@@ -129,7 +129,7 @@ static int64_t view_bytes(const View *v) {
 
 /* Where a value is written: its own slot, or its part of the value that it belongs to, which then
    exists from now on. */
-static bool place(Lowering *l, Value v, View *out) {
+static bool place_value(Lowering *l, Value v, View *out) {
     const Home *h = home_of(l, v);
     if (view_of(l, v)->slot >= 0) {
         *out = *view_of(l, v);
@@ -138,7 +138,7 @@ static bool place(Lowering *l, Value v, View *out) {
     if (!dense_view(&l->b, v, out)) return false;
     if (h->owner) {
         View dense = *out, part;
-        if (!place(l, h->owner, &part)) return false;
+        if (!place_value(l, h->owner, &part)) return false;
         for (int k = 0; k < dense.rank; k++) part = view_part(&part, k, h->start[k], dense.dim[k]);
         *out = part;
     } else {
@@ -193,7 +193,7 @@ static bool lower_to_views(Lowering *l, const Node *n, const View in[], const Vi
 static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out[]) {
     StepBuf steps = stepbuf_new(l->b.w, l->b.sizes, l->b.arena);
     for (int port = 0; port < n->nout; port++)
-        if (!place(l, n->out + (Value)port, &out[port])) return false;
+        if (!place_value(l, n->out + (Value)port, &out[port])) return false;
     steps.first_room = l->b.plan->nslot;
     if (!sig_lower(&steps, n->sig, in, out))
         return cannot(&l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
@@ -212,12 +212,12 @@ static bool lower_node(Lowering *l, NodeId id) {
                cannot(&l->b, E_INVALID, "it is not among the graph's inputs");
     View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
     for (int k = 0; k < n.nin; k++)
-        if (n.in[k] && !l->index[resolve(l, n.in[k])])
+        if (n.in[k] && !l->index[resolve_value(l, n.in[k])])
             return cannot(
                 &l->b, E_INVALID,
                 "another result of the node that computes its operand is an input of the graph");
     for (int k = 0; k < n.nin; k++)
-        in[k] = n.in[k] ? *view_of(l, resolve(l, n.in[k])) : (View){.slot = -1, .rank = -1};
+        in[k] = n.in[k] ? *view_of(l, resolve_value(l, n.in[k])) : (View){.slot = -1, .rank = -1};
     for (int port = 0; port < n.nout; port++)
         if (!dense_view(&l->b, n.out + (Value)port, &out[port])) return false;
     return lower_to_views(l, &n, in, out) || lower_to_steps(l, &n, in, out);
@@ -229,7 +229,7 @@ static bool finish_outputs(Lowering *l) {
     const Graph *g = l->graph;
     View *out = ARENA_NEW(l->b.arena, View, g->nout);
     for (int k = 0; k < g->nout; k++) {
-        Value v = resolve(l, g->out[k]);
+        Value v = resolve_value(l, g->out[k]);
         View from = *view_of(l, v), to = from;
         l->b.at = value_node(l->b.w, g->out[k]);
         if (l->b.plan->slot[from.slot].output != k || l->b.plan->slot[from.slot].value != v) {
@@ -325,7 +325,7 @@ static void charge(PlanBuild *b) {
     }
 }
 
-static bool prepare(Lowering *l) {
+static bool prepare_values(Lowering *l) {
     reach_values(l);
     for (int k = 0; k < l->graph->nin; k++) l->index[l->graph->in[k]] = ++l->nrow;
     if (!schedule(l, l->graph, 0)) return false;
@@ -333,12 +333,12 @@ static bool prepare(Lowering *l) {
     l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
     l->output = ARENA_NEW(l->scratch, int, l->nrow + 1);
     for (int k = l->graph->nout; k-- > 0;)
-        l->output[l->index[resolve(l, l->graph->out[k])]] = k + 1;
+        l->output[l->index[resolve_value(l, l->graph->out[k])]] = k + 1;
     return true;
 }
 
 static bool plan_all(Lowering *l) {
-    if (!prepare(l) || !lower_all(l)) return false;
+    if (!prepare_values(l) || !lower_all(l)) return false;
     if (find_homes(l) && !lower_all(l)) return false;
     plan_fuse(&l->b);
     charge(&l->b);

@@ -46,7 +46,7 @@ static void count_step(Fuse *f, int k, int by) {
 }
 
 /* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
-static int maker(const Fuse *f, int k, int j) {
+static int step_maker(const Fuse *f, int k, int j) {
     const Plan *p = f->b->plan;
     const View *v = &p->step[k].step.view[j];
     const Slot *slot = &p->slot[v->slot];
@@ -118,7 +118,7 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
     return last;
 }
 
-static void store(PlanBuild *b, Step *s, const Program *p) {
+static void store_program(PlanBuild *b, Step *s, const Program *p) {
     s->nview = p->nview;
     s->ncode = p->ncode;
     s->view = arena_copy(b->arena, p->view, (size_t)p->nview * sizeof *p->view);
@@ -133,7 +133,7 @@ static bool join_programs(Fuse *f, const Step *made, Step *reader) {
     Program p = {f->b->plan, .nview = 1, .view = {reader->view[0]}};
     int inner = program_append(&p, made, NULL, -1, 1);
     if (!ends_with(&p, program_append(&p, reader, &made->view[0], inner, 1))) return false;
-    store(f->b, reader, &p);
+    store_program(f->b, reader, &p);
     return true;
 }
 
@@ -148,7 +148,7 @@ static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     else acc = program_add(&p, (Scalar){.op = C_ACC});
     if (!ends_with(&p, program_append(&p, reader, &made->view[0], acc, fixed))) return false;
     Step joined = *made;
-    store(f->b, &joined, &p);
+    store_program(f->b, &joined, &p);
     *reader = joined;
     return true;
 }
@@ -156,12 +156,13 @@ static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
 /* Numbers become parts of an element-wise step's program, of which one operand stays. */
 static void join_numbers(Fuse *f, Step *s) {
     Program p = {f->b->plan, .nview = 1, .view = {s->view[0]}};
-    if (ends_with(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1) store(f->b, s, &p);
+    if (ends_with(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1)
+        store_program(f->b, s, &p);
 }
 
 /* ---- search */
 
-static bool join(Fuse *f, int m, int k) {
+static bool join_steps(Fuse *f, int m, int k) {
     Plan *p = f->b->plan;
     Step made = p->step[m].step, reader = p->step[k].step;
     if (!(made.kind == S_EWISE ? join_programs(f, &made, &reader)
@@ -180,12 +181,12 @@ static bool join_one(Fuse *f, int k) {
     const Step *s = &f->b->plan->step[k].step;
     int latest = -1;
     for (int j = 1; j < s->nview; j++) {
-        int m = maker(f, k, j);
+        int m = step_maker(f, k, j);
         if (m < 0) continue;
-        if (f->b->plan->step[m].step.kind == S_EWISE && join(f, m, k)) return true;
+        if (f->b->plan->step[m].step.kind == S_EWISE && join_steps(f, m, k)) return true;
         if (takes_epilogue(&f->b->plan->step[m].step) && m > latest) latest = m;
     }
-    return latest >= 0 && join(f, latest, k);
+    return latest >= 0 && join_steps(f, latest, k);
 }
 
 void plan_fuse(PlanBuild *b) {

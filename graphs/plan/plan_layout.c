@@ -49,7 +49,7 @@ static bool move_view(const Image *m, View *v) {
            high[CELL] < m->cells;
 }
 
-static void want(const Plan *p, Image *images, const View *v) {
+static void want_layout(const Plan *p, Image *images, const View *v) {
     Image *m = &images[v->slot], image = {0};
     if (m->barred || m->channels || v->dtype != DT_FLOAT) return;
     if (image_of(v, p->slot[v->slot].bytes / (int64_t)sizeof(float), &image)) *m = image;
@@ -60,7 +60,8 @@ static void want(const Plan *p, Image *images, const View *v) {
 static void want_images(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
-        if (s->kind == S_CONV) want(p, images, &s->view[0]), want(p, images, &s->view[1]);
+        if (s->kind == S_CONV)
+            want_layout(p, images, &s->view[0]), want_layout(p, images, &s->view[1]);
     }
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
@@ -69,12 +70,12 @@ static void want_images(const Plan *p, Image *images) {
             for (int j = 1; j < s->nview; j++)
                 follows |=
                     images[s->view[j].slot].channels > 0 && s->view[j].rank == s->view[0].rank;
-        if (follows) want(p, images, &s->view[0]);
+        if (follows) want_layout(p, images, &s->view[0]);
     }
     for (int k = p->nstep - 1; k >= 0; k--) {
         const Step *s = &p->step[k].step;
         for (int j = 1; j < s->nview && s->kind == S_EWISE && images[s->view[0].slot].channels; j++)
-            want(p, images, &s->view[j]);
+            want_layout(p, images, &s->view[j]);
     }
 }
 

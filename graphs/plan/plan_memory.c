@@ -80,7 +80,7 @@ static int64_t lowest_gap(const Life *l, Life *const placed[], int n) {
     return at;
 }
 
-static void insert(Life *l, Life *placed[], int n) {
+static void insert_life(Life *l, Life *placed[], int n) {
     while (n > 0 && placed[n - 1]->at > l->at) placed[n] = placed[n - 1], n--;
     placed[n] = l;
 }
@@ -95,7 +95,7 @@ void plan_place(PlanBuild *b) {
     if (n) qsort(life, (size_t)n, sizeof *life, by_size);
     for (int k = 0; k < n; k++) {
         life[k].at = lowest_gap(&life[k], placed, k);
-        insert(&life[k], placed, k);
+        insert_life(&life[k], placed, k);
         p->slot[life[k].slot].arena_offset = life[k].at;
         if (life[k].at + life[k].size > p->work_bytes) p->work_bytes = life[k].at + life[k].size;
     }

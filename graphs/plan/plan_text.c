@@ -38,7 +38,7 @@ bool view_gapless(const View *v) {
     return v->format == 0;
 }
 
-static double count(const View *v) {
+static double view_elements(const View *v) {
     double n = 1;
     for (int k = 0; k < v->rank; k++) n *= (double)v->dim[k];
     return n;
@@ -73,7 +73,8 @@ static double element_flops(const Step *s) {
     case S_POOL:
         for (int k = 0; k < v[0].rank - 2; k++) n *= (double)s->param[1 + k];
         return n;
-    case S_REDUCE: return count(&v[0]) > 0 ? count(&v[1]) / count(&v[0]) : 0;
+    case S_REDUCE:
+        return view_elements(&v[0]) > 0 ? view_elements(&v[1]) / view_elements(&v[0]) : 0;
     case S_SOFTMAX: return 5;
     case S_LOOP:
     case S_OP: return -1;
@@ -83,7 +84,7 @@ static double element_flops(const Step *s) {
 
 double step_flops(const Step *s) {
     double n = element_flops(s);
-    return n < 0 ? n : (n + operations(s)) * count(&s->view[0]);
+    return n < 0 ? n : (n + operations(s)) * view_elements(&s->view[0]);
 }
 
 double step_bytes(const Step *s) {

@@ -32,7 +32,7 @@ static const void *known_bytes(const Stage *s, Value v) {
     return NULL;
 }
 
-static void keep(Stage *s, Value v, const void *bytes) {
+static void keep_bytes(Stage *s, Value v, const void *bytes) {
     ARENA_GROW(s->w->arena, s->known, s->room, s->n + 1);
     s->known[s->n++] = (Known){v, bytes};
 }
@@ -59,7 +59,7 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
             if (live.v[j] == model->in[k] && !known_bytes(s, model->in[k])) {
                 const void *data = input_bytes(s, m, k);
                 if (!data) return false;
-                keep(s, model->in[k], data);
+                keep_bytes(s, model->in[k], data);
             }
     Uses uses = graph_uses(s->w, a, g, live);
     in = ARENA_NEW(a, Value, s->n);
@@ -100,6 +100,6 @@ bool stage_value(void *stage, const Model *m, Value v, Type *t, const void **byt
         *bytes = known_bytes(s, v) ? known_bytes(s, v)
                                    : stage_run(s, &g, in, element_bytes(t->dtype, count));
     arena_reset(s->w->scratch, mark);
-    if (*bytes && !known_bytes(s, v)) keep(s, v, *bytes);
+    if (*bytes && !known_bytes(s, v)) keep_bytes(s, v, *bytes);
     return *bytes != NULL;
 }

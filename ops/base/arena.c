@@ -154,7 +154,7 @@ static Chunk *push_spare(Arena *a, size_t need) {
     return c;
 }
 
-static Chunk *push(Arena *a, size_t need) {
+static Chunk *push_chunk(Arena *a, size_t need) {
     Chunk *spare = push_spare(a, need);
     if (spare) return spare;
     if (a->limit && need > a->limit - a->bytes)
@@ -177,7 +177,7 @@ void *arena_alloc_raw(Arena *a, size_t bytes) {
         escape_raise(a->escape, E_MEMORY, "%zu bytes exceed the address space", bytes);
     size_t need = bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
     Chunk *top = a->count ? &a->chunks[a->count - 1] : NULL;
-    if (!top || need > top->size - top->used) top = push(a, need);
+    if (!top || need > top->size - top->used) top = push_chunk(a, need);
     char *p = top->data + top->used;
     top->used += need;
     return p;

@@ -18,8 +18,8 @@ static const struct {
 #undef X
 };
 
-static void fill(Error *e, ErrorKind kind, const char *place, int line, int column,
-                 const char *format, va_list rest) {
+static void error_fill(Error *e, ErrorKind kind, const char *place, int line, int column,
+                       const char *format, va_list rest) {
     if (!e || e->kind != E_NONE) return;
     e->kind = kind;
     e->line = line;
@@ -31,7 +31,7 @@ static void fill(Error *e, ErrorKind kind, const char *place, int line, int colu
 bool error_set(Error *e, ErrorKind kind, const char *place, const char *format, ...) {
     va_list rest;
     va_start(rest, format);
-    fill(e, kind, place, 0, 0, format, rest);
+    error_fill(e, kind, place, 0, 0, format, rest);
     va_end(rest);
     return false;
 }
@@ -40,7 +40,7 @@ bool error_at(Error *e, ErrorKind kind, const char *place, int line, int column,
               ...) {
     va_list rest;
     va_start(rest, format);
-    fill(e, kind, place, line, column, format, rest);
+    error_fill(e, kind, place, line, column, format, rest);
     va_end(rest);
     return false;
 }
@@ -49,7 +49,7 @@ void escape_raise(Escape *escape, ErrorKind kind, const char *format, ...) {
     if (!escape) abort();
     va_list rest;
     va_start(rest, format);
-    fill(&escape->error, kind, "", 0, 0, format, rest);
+    error_fill(&escape->error, kind, "", 0, 0, format, rest);
     va_end(rest);
     longjmp(escape->here, 1);
 }

@@ -161,8 +161,8 @@ static bool fill_new(int fd, int n, const Piece *piece, const struct stat *old) 
     return ok;
 }
 
-static bool replace(const char *target, int n, const Piece *piece, const struct stat *old,
-                    Error *e) {
+static bool replace_file(const char *target, int n, const Piece *piece, const struct stat *old,
+                         Error *e) {
     char name[PATH_MAX];
     int fd = open_beside(target, name, sizeof name);
     if (fd < 0) return file_fail(e, target, "cannot write");
@@ -211,14 +211,14 @@ bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     char target[PATH_MAX];
     if (stat(path, &old) != 0) {
         if (errno != ENOENT) return file_fail(e, path, "cannot write");
-        return replace(path, n, piece, NULL, e);
+        return replace_file(path, n, piece, NULL, e);
     }
     if (S_ISDIR(old.st_mode))
         return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
     if (!S_ISREG(old.st_mode)) return write_device(path, n, piece, e);
     /* A link stays one: what it names is replaced. */
     if (!realpath(path, target)) return file_fail(e, path, "cannot write");
-    return replace(target, n, piece, &old, e);
+    return replace_file(target, n, piece, &old, e);
 }
 
 int file_in_memory(int n, const Piece *piece) {

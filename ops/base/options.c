@@ -70,7 +70,7 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
 
 /* Room is doubled whenever the number of entries is a power of two, so a list needs no field for
    it. */
-static void append(Arena *a, StringList *list, const char *text) {
+static void list_append(Arena *a, StringList *list, const char *text) {
     if ((list->n & (list->n - 1)) == 0) {
         const char **v = ARENA_NEW(a, const char *, list->n ? 2 * list->n : 1);
         if (list->n) memcpy(v, list->v, (size_t)list->n * sizeof *v);
@@ -90,7 +90,7 @@ static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     case OPT_INT:
     case OPT_REAL: return put_number(p, o, text);
     case OPT_TEXT: *(const char **)o->into = text; return true;
-    case OPT_LIST: append(p->arena, o->into, text); return true;
+    case OPT_LIST: list_append(p->arena, o->into, text); return true;
     case OPT_HEAD: break;
     }
     return false;
@@ -135,7 +135,7 @@ bool options_parse(Arena *arena, const OptionDef *table, int argc, char *const a
     *rest = (StringList){0};
     while (p.next < argc) {
         const char *arg = argv[p.next++];
-        if (!options || arg[0] != '-' || !arg[1]) append(arena, rest, arg);
+        if (!options || arg[0] != '-' || !arg[1]) list_append(arena, rest, arg);
         else if (strcmp(arg, "--") == 0) options = false;
         else if (!(arg[1] == '-' ? parse_long(&p, arg) : parse_letters(&p, arg))) return false;
     }

@@ -34,7 +34,7 @@ static bool integer(Walk *k, Poly p, int64_t *out) {
     return eval_fail(k, "no value for", p);
 }
 
-static bool holds(Walk *k, const Cond *c, bool *out) {
+static bool condition_holds(Walk *k, const Cond *c, bool *out) {
     *out = true;
     for (int j = 0; j < c->n && *out; j++) {
         int64_t v;
@@ -44,7 +44,7 @@ static bool holds(Walk *k, const Cond *c, bool *out) {
     return true;
 }
 
-static bool element(Walk *k, const ExNode *x, Number *out) {
+static bool element_value(Walk *k, const ExNode *x, Number *out) {
     if ((int)x->word >= k->e->nin || k->e->in[x->word].rank != x->n)
         return error_set(k->error, E_INVALID, "", "input %u is missing or has another rank",
                          x->word);
@@ -70,12 +70,12 @@ static bool parameter(Walk *k, const ExNode *x, Number *out) {
 }
 
 /* The sum or maximum over bound variables from `depth` on is taken into *out. */
-static bool gather(Walk *k, const ExNode *x, int depth, Number *out) {
+static bool reduce_values(Walk *k, const ExNode *x, int depth, Number *out) {
     const Numbers *num = k->e->num;
     if (depth == x->n) {
         bool yes;
         Number v;
-        if (!holds(k, &x->cond, &yes)) return false;
+        if (!condition_holds(k, &x->cond, &yes)) return false;
         if (!yes) return true;
         if (!eval_tree(k, x->a, &v)) return false;
         *out = x->kind == EX_SUM ? num->add(*out, v) : num->most(*out, v);
@@ -87,13 +87,13 @@ static bool gather(Walk *k, const ExNode *x, int depth, Number *out) {
     bool good = true;
     for (int64_t v = 0; v < extent && good; v++) {
         k->value[s] = v;
-        good = gather(k, x, depth + 1, out);
+        good = reduce_values(k, x, depth + 1, out);
     }
     k->value[s] = before;
     return good;
 }
 
-static bool binary(Walk *k, const ExNode *x, Number (*f)(Number, Number), Number *out) {
+static bool binary_value(Walk *k, const ExNode *x, Number (*f)(Number, Number), Number *out) {
     Number a, b;
     if (!eval_tree(k, x->a, &a) || !eval_tree(k, x->b, &b)) return false;
     *out = f(a, b);
@@ -136,20 +136,20 @@ static bool eval_tree(Walk *k, Ex e, Number *out) {
     case EX_SIZE:
         if (!integer(k, x.size, &n)) return false;
         return *out = num->ratio(n, 1), true;
-    case EX_AT: return element(k, &x, out);
-    case EX_ADD: return binary(k, &x, num->add, out);
-    case EX_MUL: return binary(k, &x, num->mul, out);
-    case EX_MAX2: return binary(k, &x, num->most, out);
-    case EX_MIN2: return binary(k, &x, num->least, out);
-    case EX_POW: return binary(k, &x, num->power, out);
+    case EX_AT: return element_value(k, &x, out);
+    case EX_ADD: return binary_value(k, &x, num->add, out);
+    case EX_MUL: return binary_value(k, &x, num->mul, out);
+    case EX_MAX2: return binary_value(k, &x, num->most, out);
+    case EX_MIN2: return binary_value(k, &x, num->least, out);
+    case EX_POW: return binary_value(k, &x, num->power, out);
     case EX_FN:
         if (!eval_tree(k, x.a, out)) return false;
         return *out = num->call((Function)x.word, *out), true;
-    case EX_IF: return holds(k, &x.cond, &yes) && eval_tree(k, yes ? x.a : x.b, out);
+    case EX_IF: return condition_holds(k, &x.cond, &yes) && eval_tree(k, yes ? x.a : x.b, out);
     case EX_WHERE: return choice(k, &x, out);
     case EX_TAKE: return eval_take(k, &x, out);
-    case EX_SUM: return *out = num->ratio(0, 1), gather(k, &x, 0, out);
-    case EX_MAXIMUM: return *out = num->lowest(), gather(k, &x, 0, out);
+    case EX_SUM: return *out = num->ratio(0, 1), reduce_values(k, &x, 0, out);
+    case EX_MAXIMUM: return *out = num->lowest(), reduce_values(k, &x, 0, out);
     }
     return error_set(k->error, E_INVALID, "", "no expression");
 }

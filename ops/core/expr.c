@@ -146,7 +146,7 @@ static bool is_value(const World *w, Ex e, int64_t p) {
     return is_num(w, e, &x) && x.p == p && x.q == 1;
 }
 
-static bool less(const ExNode *x, const ExNode *y) {
+static bool node_less(const ExNode *x, const ExNode *y) {
     return (__int128)x->p * y->q < (__int128)y->p * x->q;
 }
 
@@ -154,7 +154,7 @@ static bool less(const ExNode *x, const ExNode *y) {
 static bool fold_pair(ExKind k, const ExNode *x, const ExNode *y, ExNode *r) {
     int64_t p, q, s;
     if (k == EX_MAX2 || k == EX_MIN2) {
-        *r = less(x, y) == (k == EX_MAX2) ? *y : *x;
+        *r = node_less(x, y) == (k == EX_MAX2) ? *y : *x;
         return true;
     }
     if (k == EX_POW || __builtin_mul_overflow(x->q, y->q, &q)) return false;
@@ -274,7 +274,7 @@ typedef struct Printer {
 
 static void print(Printer *, Ex);
 
-static void bind(Printer *p, Symbol s) {
+static void printer_bind(Printer *p, Symbol s) {
     ARENA_GROW(p->w->scratch, p->bound, p->room, p->n + 1);
     p->bound[p->n++] = s;
 }
@@ -313,7 +313,7 @@ static void print_cond(Printer *p, const Cond *c) {
 static void print_binder(Printer *p, const ExNode *x) {
     int first = p->n;
     text_add(p->t, x->kind == EX_SUM ? "sum(" : "most(");
-    for (int i = 0; i < x->n; i++) bind(p, poly_is_symbol(p->w, x->dims[i]));
+    for (int i = 0; i < x->n; i++) printer_bind(p, poly_is_symbol(p->w, x->dims[i]));
     for (int i = 0; i < x->n; i++) {
         text_add(p->t, "%sk%d < ", i ? ", " : "", first + i);
         print_poly(p, symbol_def(p->w, p->bound[first + i]).arg[0]);
@@ -333,7 +333,7 @@ static void print_take(Printer *p, const ExNode *x) {
     text_add(p->t, "take(k%d < ", own);
     print_poly(p, symbol_def(p->w, s).arg[0]);
     text_add(p->t, "; ");
-    bind(p, 0);
+    printer_bind(p, 0);
     print(p, x->a);
     text_add(p->t, "; ");
     p->bound[own] = s;

@@ -52,7 +52,7 @@ static void memo_put(Arena *arena, Memo *m, uint32_t key, uint32_t value) {
     m->value[slot - m->key] = value;
 }
 
-static void push(Subst *s, Symbol from, Poly to) {
+static void push_pair(Subst *s, Symbol from, Poly to) {
     int room = s->room;
     ARENA_GROW(s->w->scratch, s->from, room, s->n + 1);
     ARENA_GROW(s->w->scratch, s->to, s->room, s->n + 1);
@@ -75,7 +75,7 @@ static Ex subst_node(Subst *s, ExNode *x) {
     Memo outside = s->memo;
     Symbol old = poly_is_symbol(s->w, x->dims[0]);
     x->dims[0] = poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
-    push(s, old, x->dims[0]);
+    push_pair(s, old, x->dims[0]);
     s->memo = (Memo){0};
     x->b = subst_tree(s, x->b);
     s->memo = outside;
@@ -91,7 +91,7 @@ static Ex binder(Subst *s, ExNode *x) {
         Symbol old = poly_is_symbol(s->w, x->dims[i]);
         x->dims[i] =
             poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
-        push(s, old, x->dims[i]);
+        push_pair(s, old, x->dims[i]);
     }
     s->memo = (Memo){0};
     in_cond(s, &x->cond);
@@ -105,13 +105,13 @@ static Ex binder(Subst *s, ExNode *x) {
 static Ex replaced(Subst *s, Ex body, const ExNode *x) {
     ArenaMark mark = arena_mark(s->w->scratch);
     Subst inner = {.w = s->w};
-    for (int i = 0; i < x->n; i++) push(&inner, symbol_index(s->w, (uint32_t)i), x->dims[i]);
+    for (int i = 0; i < x->n; i++) push_pair(&inner, symbol_index(s->w, (uint32_t)i), x->dims[i]);
     Ex e = subst_tree(&inner, body);
     arena_reset(s->w->scratch, mark);
     return e;
 }
 
-static Ex rebuild(Subst *s, ExNode *x) {
+static Ex rebuild_expr(Subst *s, ExNode *x) {
     switch (x->kind) {
     case EX_SIZE: x->size = in_poly(s, x->size); break;
     case EX_AT:
@@ -136,7 +136,7 @@ static Ex subst_tree(Subst *s, Ex e) {
     Ex result;
     if (plain && memo_get(&s->memo, e, &result)) return result;
     ex_get(s->w, e, &x);
-    result = rebuild(s, &x);
+    result = rebuild_expr(s, &x);
     if (plain) memo_put(s->w->scratch, &s->memo, e, result);
     return result;
 }
@@ -145,7 +145,7 @@ Ex ex_subst(World *w, Ex e, int n, const Symbol from[], const Poly to[], const E
             int ninputs) {
     ArenaMark mark = arena_mark(w->scratch);
     Subst s = {.w = w, .inputs = inputs, .ninputs = ninputs};
-    for (int i = 0; i < n; i++) push(&s, from[i], to[i]);
+    for (int i = 0; i < n; i++) push_pair(&s, from[i], to[i]);
     for (int k = 0; inputs && k < ninputs; k++)
         if (inputs[k] && ex_record(w, inputs[k])->binds) s.replaced |= 1u << (k < 31 ? k : 31);
     Ex r = subst_tree(&s, e);

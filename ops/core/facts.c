@@ -54,7 +54,7 @@ void facts_add(Facts *f, Poly p) {
     facts_learn(f, p);
 }
 
-static const Known *known(const Facts *f, Symbol s) {
+static const Known *known_symbol(const Facts *f, Symbol s) {
     for (int i = 0; i < f->nknown; i++)
         if (f->known[i].symbol == s) return &f->known[i];
     return NULL;
@@ -74,7 +74,7 @@ static bool preferred(const World *w, Symbol s, Symbol to) {
 }
 
 /* p == 0 as *s == *value. */
-static bool solve(Facts *f, Poly p, Symbol *s, Poly *value) {
+static bool solve_equation(Facts *f, Poly p, Symbol *s, Poly *value) {
     World *w = f->w;
     PolyScan scan = poly_scan(w, p);
     *s = 0;
@@ -101,8 +101,9 @@ static bool name_quotient(Facts *f, Poly p, Poly *renamed) {
             Symbol q = symbol_data(w);
             Poly to = poly_symbol(w, q), value;
             *renamed = poly_subst(w, p, 1, &m.symbol[i], &to);
-            if (!solve(f, *renamed, &solved, &value) || solved != s || overflow_noted(w)) continue;
-            const Known *k = known(f, m.symbol[i]);
+            if (!solve_equation(f, *renamed, &solved, &value) || solved != s || overflow_noted(w))
+                continue;
+            const Known *k = known_symbol(f, m.symbol[i]);
             facts_at_least(f, q, k && k->bounded ? k->least : INT64_MIN);
             return true;
         }
@@ -128,9 +129,9 @@ static bool enter_solved(Facts *f, Symbol s, Poly value) {
 }
 
 /* Facts whose coefficients would leave 64 bits are lost. */
-static void replace(Facts *f, Symbol s, Poly value) {
+static void replace_symbol(Facts *f, Symbol s, Poly value) {
     World *w = f->w;
-    const Known *k = known(f, s);
+    const Known *k = known_symbol(f, s);
     bool bounded = k && k->bounded;
     int64_t least = bounded ? k->least : 0;
     if (!enter_solved(f, s, value)) return;
@@ -168,14 +169,14 @@ static bool use_equation(Facts *f, Poly p) {
     if (overflow_noted(f->w) || poly_constant(f->w, p, &c)) return true;
     facts_learn(f, p);
     facts_settle(f, 0, 0);
-    if (!solve(f, p, &s, &value)) {
+    if (!solve_equation(f, p, &s, &value)) {
         if (!name_quotient(f, p, &renamed)) return false;
         p = renamed;
         facts_learn(f, p);
         facts_settle(f, 0, 0);
-        solve(f, p, &s, &value);
+        solve_equation(f, p, &s, &value);
     }
-    if (!overflow_noted(f->w)) replace(f, s, value);
+    if (!overflow_noted(f->w)) replace_symbol(f, s, value);
     return true;
 }
 
@@ -226,7 +227,7 @@ void facts_assume(Facts *f, Lit l) {
     overflow_end(w, overflow);
 }
 
-static void give(Facts *f, Symbol s, int64_t least) {
+static void give_bound(Facts *f, Symbol s, int64_t least) {
     for (int i = 0; i < f->ngiven; i++)
         if (f->given[i].symbol == s) {
             if (f->given[i].least < least) f->given[i].least = least;
@@ -234,7 +235,7 @@ static void give(Facts *f, Symbol s, int64_t least) {
         }
     ARENA_GROW(f->arena, f->given, f->room_given, f->ngiven + 1);
     f->given[f->ngiven++] = (Given){s, least};
-    for (int i = 0; known(f, s) && i < f->nknown; i++) f->known[i].bounded = false;
+    for (int i = 0; known_symbol(f, s) && i < f->nknown; i++) f->known[i].bounded = false;
 }
 
 void facts_at_least(Facts *f, Symbol s, int64_t least) {
@@ -246,7 +247,7 @@ void facts_at_least(Facts *f, Symbol s, int64_t least) {
             return;
         }
     Overflow overflow = overflow_begin(f->w);
-    give(f, s, least);
+    give_bound(f, s, least);
     facts_settle(f, 0, 0);
     overflow_end(f->w, overflow);
 }
@@ -285,7 +286,7 @@ static bool prove(Facts *f, Poly p, int splits) {
 }
 
 /* Whether sign*p >= 0 is shown. What is learned for it is forgotten again. */
-static bool ask(Facts *f, Poly p, int sign) {
+static bool ask_sign(Facts *f, Poly p, int sign) {
     World *w = f->w;
     Facts saved = *f;
     ArenaMark mine = arena_mark(f->arena);
@@ -305,4 +306,6 @@ static bool ask(Facts *f, Poly p, int sign) {
     return ok;
 }
 
-bool facts_entail(Facts *f, Lit l) { return ask(f, l.p, 1) && (!l.eq || ask(f, l.p, -1)); }
+bool facts_entail(Facts *f, Lit l) {
+    return ask_sign(f, l.p, 1) && (!l.eq || ask_sign(f, l.p, -1));
+}

@@ -87,7 +87,7 @@ typedef struct Search {
                     by what they round */
 } Search;
 
-static bool search(Search *, Poly p, int depth);
+static bool search_proof(Search *, Poly p, int depth);
 
 /* Cancels the obstacle with this monomial of this fact and goes on. */
 static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Poly fact,
@@ -104,10 +104,10 @@ static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Po
     int64_t g = gcd(c, d), a = d / g;
     Poly scaled = poly_add(w, poly_scale(w, p, a), poly_int(w, a - 1));
     Poly next = poly_sub(w, scaled, poly_scale(w, poly_mul(w, m, fact), c / g));
-    return !overflow_noted(w) && search(s, next, depth - 1);
+    return !overflow_noted(w) && search_proof(s, next, depth - 1);
 }
 
-static bool search(Search *s, Poly p, int depth) {
+static bool search_proof(Search *s, Poly p, int depth) {
     Facts *f = s->f;
     Monomial bad, n, floor;
     if (!find_obstacle(f, p, &bad)) return true;
@@ -132,7 +132,7 @@ bool facts_prove(Facts *f, Poly p) {
     Poly shifted = facts_shift(f, p);
     for (int floors = 0; floors < 2 && !ok && !overflow_noted(f->w); floors++) {
         Search s = {f, STEPS, floors};
-        ok = search(&s, shifted, DEPTH);
+        ok = search_proof(&s, shifted, DEPTH);
     }
     return !overflow_end(f->w, overflow) && ok;
 }
@@ -233,7 +233,7 @@ static void raise(Known *k, int64_t least) {
     k->least = least;
 }
 
-static bool improve(Facts *f, int i) {
+static bool improve_bound(Facts *f, int i) {
     Known *k = &f->known[i], old = *k; /* the shifted facts go with the old one */
     int64_t v;
     if (bound_by_kind(f, &old, &v)) raise(k, v);
@@ -324,7 +324,7 @@ void facts_settle(Facts *f, int known, int fact) {
         changed = false;
         for (int i = known; i < f->nknown; i++) {
             Overflow overflow = overflow_begin(f->w);
-            bool better = improve(f, i);
+            bool better = improve_bound(f, i);
             if (better) shift_from(f, fact);
             bool more = define(f, i);
             if (more) shift_from(f, fact);

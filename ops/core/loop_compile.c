@@ -70,7 +70,7 @@ static const uint8_t function_number[] = {
 };
 _Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function that loop programs do not support");
 
-static void put(Words *s, int64_t v) {
+static void put_word(Words *s, int64_t v) {
     ARENA_GROW(s->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = v;
 }
@@ -92,8 +92,8 @@ static int64_t floor_mod(int64_t a, int64_t m) { return a - floor_div(a, m) * m;
 
 /* ---- affine forms */
 
-static Affine constant(int64_t v) { return (Affine){.c = v}; }
-static Affine variable(int r) { return (Affine){.n = 1, .t = {{1, r}}}; }
+static Affine affine_constant(int64_t v) { return (Affine){.c = v}; }
+static Affine affine_variable(int r) { return (Affine){.n = 1, .t = {{1, r}}}; }
 
 static void add_term(Compile *c, Affine *a, int64_t k, int r) {
     int j = 0;
@@ -113,8 +113,8 @@ static void add_term(Compile *c, Affine *a, int64_t k, int r) {
     a->t[j].r = r;
 }
 
-static Affine scaled(Compile *c, Affine a, int64_t k) {
-    Affine y = constant(times(c, a.c, k));
+static Affine affine_scaled(Compile *c, Affine a, int64_t k) {
+    Affine y = affine_constant(times(c, a.c, k));
     for (int j = 0; j < a.n; j++) add_term(c, &y, times(c, a.t[j].k, k), a.t[j].r);
     return y;
 }
@@ -137,7 +137,7 @@ static Range range(Compile *c, const Affine *a) {
     return y;
 }
 
-static uint64_t depends(const Compile *c, const Affine *a) {
+static uint64_t affine_depends(const Compile *c, const Affine *a) {
     uint64_t y = 0;
     for (int j = 0; j < a->n; j++)
         y |= a->t[j].r < VARS ? 1ull << a->t[j].r : c->reg_depends[a->t[j].r - VARS];
@@ -145,9 +145,9 @@ static uint64_t depends(const Compile *c, const Affine *a) {
 }
 
 static void put_affine(Words *s, const Affine *a) {
-    put(s, a->c);
-    put(s, a->n);
-    for (int j = 0; j < a->n; j++) put(s, a->t[j].k), put(s, a->t[j].r);
+    put_word(s, a->c);
+    put_word(s, a->n);
+    for (int j = 0; j < a->n; j++) put_word(s, a->t[j].k), put_word(s, a->t[j].r);
 }
 
 /* The register just written after reg_at[nreg], or the older one that is equal. */
@@ -157,53 +157,55 @@ static Affine finish_register(Compile *c, Range known, uint64_t uses) {
         if (c->reg_at[j + 1] - c->reg_at[j] == n &&
             !memcmp(&c->reg.v[c->reg_at[j]], &c->reg.v[from], (size_t)n * 8)) {
             c->reg.n = from;
-            return variable(VARS + j);
+            return affine_variable(VARS + j);
         }
     if (c->nreg == REGISTERS)
-        return compile_fail(c, "an index needs too many registers"), constant(0);
+        return compile_fail(c, "an index needs too many registers"), affine_constant(0);
     c->reg_depends[c->nreg] = uses;
     c->reg_range[c->nreg] = known;
     c->reg_at[++c->nreg] = c->reg.n;
-    return variable(VARS + c->nreg - 1);
+    return affine_variable(VARS + c->nreg - 1);
 }
 
 static Affine division(Compile *c, LoopRegister kind, const Affine *a, int64_t m, Range known) {
-    put(&c->reg, kind);
+    put_word(&c->reg, kind);
     put_affine(&c->reg, a);
-    put(&c->reg, m);
-    return finish_register(c, known, depends(c, a));
+    put_word(&c->reg, m);
+    return finish_register(c, known, affine_depends(c, a));
 }
 
-static Affine pair(Compile *c, LoopRegister kind, const Affine *a, const Affine *b, Range known) {
-    put(&c->reg, kind);
+static Affine pair_register(Compile *c, LoopRegister kind, const Affine *a, const Affine *b,
+                            Range known) {
+    put_word(&c->reg, kind);
     put_affine(&c->reg, a);
     put_affine(&c->reg, b);
-    return finish_register(c, known, depends(c, a) | depends(c, b));
+    return finish_register(c, known, affine_depends(c, a) | affine_depends(c, b));
 }
 
 /* a = m * high + low, where low has what is no multiple of m. */
-static void split(Compile *c, const Affine *a, int64_t m, Affine *high, Affine *low) {
-    *high = constant(floor_div(a->c, m));
-    *low = constant(floor_mod(a->c, m));
+static void affine_split(Compile *c, const Affine *a, int64_t m, Affine *high, Affine *low) {
+    *high = affine_constant(floor_div(a->c, m));
+    *low = affine_constant(floor_mod(a->c, m));
     for (int j = 0; j < a->n; j++) {
         bool whole = a->t[j].k % m == 0;
         add_term(c, whole ? high : low, whole ? a->t[j].k / m : a->t[j].k, a->t[j].r);
     }
 }
 
-static Affine quotient(Compile *c, Affine a, int64_t m) {
+static Affine affine_quotient(Compile *c, Affine a, int64_t m) {
     if (m <= 0) return compile_fail(c, "division by a size that is not positive"), a;
     Affine high, low;
-    split(c, &a, m, &high, &low);
+    affine_split(c, &a, m, &high, &low);
     Range r = range(c, &low), q = {floor_div(r.low, m), floor_div(r.high, m)};
-    add_to(c, &high, q.low == q.high ? constant(q.low) : division(c, LOOP_FLOOR, &low, m, q));
+    add_to(c, &high,
+           q.low == q.high ? affine_constant(q.low) : division(c, LOOP_FLOOR, &low, m, q));
     return high;
 }
 
 static Affine remainder_of(Compile *c, Affine a, int64_t m) {
     if (m <= 0) return compile_fail(c, "remainder by a size that is not positive"), a;
     Affine high, low;
-    split(c, &a, m, &high, &low);
+    affine_split(c, &a, m, &high, &low);
     Range r = range(c, &low);
     if (floor_div(r.low, m) != floor_div(r.high, m))
         return division(c, LOOP_MOD, &low, m, (Range){0, m - 1});
@@ -215,13 +217,13 @@ static Affine smaller(Compile *c, Affine a, Affine b) {
     Range x = range(c, &a), y = range(c, &b);
     if (x.high <= y.low) return a;
     if (y.high <= x.low) return b;
-    return pair(c, LOOP_MIN, &a, &b,
-                (Range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high});
+    return pair_register(c, LOOP_MIN, &a, &b,
+                         (Range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high});
 }
 
 static Affine multiplied(Compile *c, Affine a, Affine b) {
-    if (!a.n) return scaled(c, b, a.c);
-    if (!b.n) return scaled(c, a, b.c);
+    if (!a.n) return affine_scaled(c, b, a.c);
+    if (!b.n) return affine_scaled(c, a, b.c);
     Range x = range(c, &a), y = range(c, &b), z = {INT64_MAX, INT64_MIN};
     int64_t p[4] = {times(c, x.low, y.low), times(c, x.low, y.high), times(c, x.high, y.low),
                     times(c, x.high, y.high)};
@@ -229,51 +231,52 @@ static Affine multiplied(Compile *c, Affine a, Affine b) {
         if (p[j] < z.low) z.low = p[j];
         if (p[j] > z.high) z.high = p[j];
     }
-    return pair(c, LOOP_MUL, &a, &b, z);
+    return pair_register(c, LOOP_MUL, &a, &b, z);
 }
 
 static Affine affine(Compile *, Poly);
 
-static int64_t number(Compile *c, Poly p) {
+static int64_t poly_number(Compile *c, Poly p) {
     Affine a = affine(c, p);
     if (a.n) compile_fail(c, "a divisor or an extent depends on an index");
     return a.n ? 1 : a.c;
 }
 
-static Affine digit(Compile *c, const SymbolDef *d) {
+static Affine digit_affine(Compile *c, const SymbolDef *d) {
     int64_t behind = 1;
     for (uint32_t j = d->word + 2; j < d->narg; j++)
-        behind = times(c, behind, number(c, d->arg[j]));
-    return remainder_of(c, quotient(c, affine(c, d->arg[0]), behind),
-                        number(c, d->arg[d->word + 1]));
+        behind = times(c, behind, poly_number(c, d->arg[j]));
+    return remainder_of(c, affine_quotient(c, affine(c, d->arg[0]), behind),
+                        poly_number(c, d->arg[d->word + 1]));
 }
 
-static Affine symbol(Compile *c, Symbol s) {
-    if (s < c->sizes.n && c->sizes.value[s] != SIZE_UNKNOWN) return constant(c->sizes.value[s]);
+static Affine symbol_affine(Compile *c, Symbol s) {
+    if (s < c->sizes.n && c->sizes.value[s] != SIZE_UNKNOWN)
+        return affine_constant(c->sizes.value[s]);
     for (int v = 0; v < c->nvar; v++)
-        if (c->var[v] == s) return variable(v);
+        if (c->var[v] == s) return affine_variable(v);
     SymbolDef d = symbol_def(c->w, s);
     switch (d.kind) {
-    case SYM_FLOOR: return quotient(c, affine(c, d.arg[0]), number(c, d.arg[1]));
+    case SYM_FLOOR: return affine_quotient(c, affine(c, d.arg[0]), poly_number(c, d.arg[1]));
     case SYM_MIN: return smaller(c, affine(c, d.arg[0]), affine(c, d.arg[1]));
-    case SYM_DIGIT: return digit(c, &d);
+    case SYM_DIGIT: return digit_affine(c, &d);
     case SYM_NAMED:
         return error_set(c->error, E_INVALID, "", "size %s has no value", world_text(c->w, d.word)),
-               compile_fail(c, ""), constant(0);
+               compile_fail(c, ""), affine_constant(0);
     default:
         return compile_fail(
                    c, "an index, a bound variable or a size that depends on data has no value"),
-               constant(0);
+               affine_constant(0);
     }
 }
 
 static Affine affine(Compile *c, Poly p) {
-    Affine sum = constant(0);
+    Affine sum = affine_constant(0);
     Monomial m;
     for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m) && !c->failed;) {
-        Affine term = constant(m.coefficient);
+        Affine term = affine_constant(m.coefficient);
         for (uint32_t j = 0; j < m.degree && !c->failed; j++)
-            term = multiplied(c, term, symbol(c, m.symbol[j]));
+            term = multiplied(c, term, symbol_affine(c, m.symbol[j]));
         add_to(c, &sum, term);
     }
     return sum;
@@ -303,7 +306,7 @@ static void memo_put(Compile *c, uint32_t key, uint32_t tag, uint64_t value) {
 static int declare(Compile *c, Symbol s) {
     for (int v = 0; v < c->nvar; v++)
         if (c->var[v] == s) return v;
-    int64_t extent = number(c, symbol_def(c->w, s).arg[0]);
+    int64_t extent = poly_number(c, symbol_def(c->w, s).arg[0]);
     if (c->nvar == VARS) return compile_fail(c, "too many bound variables"), 0;
     c->var[c->nvar] = s;
     c->extent[c->nvar] = extent < 0 ? 0 : extent;
@@ -335,7 +338,7 @@ static uint64_t cond_depends(Compile *c, const Cond *k) {
     Affine a[COND_MAX];
     bool eq[COND_MAX];
     uint64_t y = 0;
-    for (int j = undecided(c, k, a, eq) - 1; j >= 0; j--) y |= depends(c, &a[j]);
+    for (int j = undecided(c, k, a, eq) - 1; j >= 0; j--) y |= affine_depends(c, &a[j]);
     return y;
 }
 
@@ -346,9 +349,9 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
     int var[RANK_MAX];
     Affine a;
     switch (x->kind) {
-    case EX_SIZE: return a = affine(c, x->size), depends(c, &a);
+    case EX_SIZE: return a = affine(c, x->size), affine_depends(c, &a);
     case EX_AT:
-        for (int j = 0; j < x->n; j++) a = affine(c, x->dims[j]), y |= depends(c, &a);
+        for (int j = 0; j < x->n; j++) a = affine(c, x->dims[j]), y |= affine_depends(c, &a);
         return y;
     case EX_SUM:
     case EX_MAXIMUM:
@@ -392,8 +395,8 @@ static void put_cond(Compile *c, Words *s, const Cond *k) {
     Affine a[COND_MAX];
     bool eq[COND_MAX];
     int n = undecided(c, k, a, eq);
-    put(s, n);
-    for (int j = 0; j < n; j++) put(s, eq[j]), put_affine(s, &a[j]);
+    put_word(s, n);
+    for (int j = 0; j < n; j++) put_word(s, eq[j]), put_affine(s, &a[j]);
 }
 
 static int64_t parameter(Compile *c, uint32_t word) {
@@ -427,10 +430,10 @@ static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
         var[x->n - 1] = inner;
     }
     int64_t body = node(c, x->a, lane < 0 ? inner : lane);
-    put(s, inner);
-    put(s, x->n);
-    for (int j = 0; j < x->n; j++) put(s, var[j]);
-    put(s, body);
+    put_word(s, inner);
+    put_word(s, x->n);
+    for (int j = 0; j < x->n; j++) put_word(s, var[j]);
+    put_word(s, body);
     put_cond(c, s, &x->cond);
 }
 
@@ -438,37 +441,41 @@ static void put_sum(Compile *c, Words *s, const ExNode *x, int lane) {
 static void put_take(Compile *c, Words *s, const ExNode *x, int lane) {
     int var = declare(c, poly_is_symbol(c->w, x->dims[0]));
     int64_t index = node(c, x->a, lane), body = c->extent[var] ? node(c, x->b, lane) : index;
-    put(s, index), put(s, body), put(s, var);
+    put_word(s, index), put_word(s, body), put_word(s, var);
 }
 
 static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
     int64_t bits, a, b, d;
-    put(s, node_number[x->kind]);
-    put(s, lane);
+    put_word(s, node_number[x->kind]);
+    put_word(s, lane);
     switch (x->kind) {
-    case EX_NUM: put(s, x->p), put(s, x->q); return;
-    case EX_REAL: memcpy(&bits, &x->real, sizeof bits), put(s, bits); return;
-    case EX_PARAM: put(s, parameter(c, x->word)); return;
+    case EX_NUM: put_word(s, x->p), put_word(s, x->q); return;
+    case EX_REAL: memcpy(&bits, &x->real, sizeof bits), put_word(s, bits); return;
+    case EX_PARAM: put_word(s, parameter(c, x->word)); return;
     case EX_SIZE: put_poly(c, s, x->size); return;
     case EX_AT:
         a = c->input ? c->input[x->word] : (int64_t)x->word;
         if (c->nin <= a) c->nin = (int)a + 1;
-        put(s, a), put(s, x->n);
+        put_word(s, a), put_word(s, x->n);
         for (int j = 0; j < x->n; j++) put_poly(c, s, x->dims[j]);
         return;
-    case EX_FN: a = node(c, x->a, lane), put(s, function_number[x->word]), put(s, a); return;
+    case EX_FN:
+        a = node(c, x->a, lane), put_word(s, function_number[x->word]), put_word(s, a);
+        return;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
     case EX_MIN2:
-    case EX_POW: a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b); return;
+    case EX_POW:
+        a = node(c, x->a, lane), b = node(c, x->b, lane), put_word(s, a), put_word(s, b);
+        return;
     case EX_IF:
-        a = node(c, x->a, lane), b = node(c, x->b, lane), put(s, a), put(s, b),
+        a = node(c, x->a, lane), b = node(c, x->b, lane), put_word(s, a), put_word(s, b),
         put_cond(c, s, &x->cond);
         return;
     case EX_WHERE:
-        a = node(c, x->a, lane), b = node(c, x->b, lane), d = node(c, x->c, lane), put(s, a),
-        put(s, b), put(s, d);
+        a = node(c, x->a, lane), b = node(c, x->b, lane), d = node(c, x->c, lane), put_word(s, a),
+        put_word(s, b), put_word(s, d);
         return;
     case EX_TAKE: put_take(c, s, x, lane); return;
     case EX_SUM:
@@ -486,7 +493,7 @@ static int64_t node(Compile *c, Ex e, int lane) {
     Words own = {.arena = c->arena};
     ex_get(c->w, e, &x);
     put_node(c, &own, &x, lane);
-    for (int j = 0; j < own.n; j++) put(&c->node, own.v[j]);
+    for (int j = 0; j < own.n; j++) put_word(&c->node, own.v[j]);
     memo_put(c, e, (uint32_t)(lane + 1), (uint64_t)c->nnode);
     return c->nnode++;
 }
@@ -505,14 +512,14 @@ static int output_lane(const Compile *c, int rank) {
 
 /* ---- the program */
 
-static LoopProgram assemble(Compile *c, int64_t root, int lane) {
+static LoopProgram assemble_program(Compile *c, int64_t root, int lane) {
     Words to = {.arena = c->arena};
     const int64_t head[LOOP_HEAD] = {LOOP_MAGIC, c->nin,   c->nparam, c->rank, c->nvar,
                                      c->nreg,    c->nnode, root,      lane};
-    for (int j = 0; j < LOOP_HEAD; j++) put(&to, head[j]);
-    for (int v = 0; v < c->nvar; v++) put(&to, c->extent[v]);
-    for (int j = 0; j < c->reg.n; j++) put(&to, c->reg.v[j]);
-    for (int j = 0; j < c->node.n; j++) put(&to, c->node.v[j]);
+    for (int j = 0; j < LOOP_HEAD; j++) put_word(&to, head[j]);
+    for (int v = 0; v < c->nvar; v++) put_word(&to, c->extent[v]);
+    for (int j = 0; j < c->reg.n; j++) put_word(&to, c->reg.v[j]);
+    for (int j = 0; j < c->node.n; j++) put_word(&to, c->node.v[j]);
     return (LoopProgram){to.n, to.v};
 }
 
@@ -544,7 +551,7 @@ static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], 
     int lane = c->failed ? -1 : output_lane(c, rank);
     int64_t root = c->failed ? 0 : node(c, e, lane);
     if (c->failed) return false;
-    *out = assemble(c, root, lane);
+    *out = assemble_program(c, root, lane);
     return true;
 }
 

@@ -9,14 +9,14 @@ typedef struct Decode {
     bool bad;
 } Decode;
 
-static int64_t take(Decode *d) {
+static int64_t take_word(Decode *d) {
     if (d->at < d->end) return *d->at++;
     d->bad = true;
     return 0;
 }
 
 static int take_below(Decode *d, int64_t low, int64_t high) { /* low <= number < high */
-    int64_t v = take(d);
+    int64_t v = take_word(d);
     if (v >= low && v < high) return (int)v;
     d->bad = true;
     return (int)low;
@@ -28,11 +28,11 @@ static uint64_t uses_of(const Loop *l, int r) {
 
 static Affine take_affine(Decode *d, int nreg) {
     Loop *l = d->l;
-    Affine a = {.c = take(d)};
+    Affine a = {.c = take_word(d)};
     a.n = take_below(d, 0, LOOP_VARS * 2);
     a.t = ARENA_NEW(l->arena, Term, a.n);
     for (int j = 0; j < a.n; j++) {
-        a.t[j].k = take(d);
+        a.t[j].k = take_word(d);
         a.t[j].r = take_below(d, 0, LOOP_VARS + nreg);
         if (a.t[j].r < LOOP_VARS && a.t[j].r >= l->nvar) d->bad = true;
         a.uses |= uses_of(l, a.t[j].r);
@@ -44,7 +44,7 @@ static void take_register(Decode *d, int at) {
     Register *r = &d->l->reg[at];
     r->kind = (LoopRegister)take_below(d, 0, LOOP_MUL + 1);
     r->a = take_affine(d, at);
-    if (r->kind == LOOP_FLOOR || r->kind == LOOP_MOD) r->m = take(d), d->bad |= r->m <= 0;
+    if (r->kind == LOOP_FLOOR || r->kind == LOOP_MOD) r->m = take_word(d), d->bad |= r->m <= 0;
     else r->b = take_affine(d, at);
     r->uses = r->a.uses | r->b.uses;
 }
@@ -152,11 +152,11 @@ static void take_node(Decode *d, int at) {
     x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
     switch (x->kind) {
     case EX_NUM:
-        bits = take(d), q = take(d), d->bad |= q <= 0,
+        bits = take_word(d), q = take_word(d), d->bad |= q <= 0,
         x->number = l->num->ratio(bits, q > 0 ? q : 1);
         return;
     case EX_REAL:
-        bits = take(d), memcpy(&real, &bits, sizeof real), x->number = l->num->real(real);
+        bits = take_word(d), memcpy(&real, &bits, sizeof real), x->number = l->num->real(real);
         return;
     case EX_PARAM: x->word = take_below(d, 0, INT32_MAX); return;
     case EX_SIZE:
@@ -182,7 +182,7 @@ static void take_node(Decode *d, int at) {
     if (x->kind == EX_IF) take_cond(d, x, x->lane);
 }
 
-static bool fits(const Loop *l, const View *view, Error *error) {
+static bool views_fit(const Loop *l, const View *view, Error *error) {
     if (view[0].rank != l->rank)
         return error_set(error, E_INVALID, "",
                          "a loop program of rank %d cannot write a view of rank %d", l->rank,
@@ -198,11 +198,11 @@ static bool fits(const Loop *l, const View *view, Error *error) {
     return true;
 }
 
-static bool decode(Loop *l, LoopProgram p, const View view[], Error *error) {
+static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error) {
     Decode d = {l, p.words, p.words + p.n, false};
-    d.bad = take(&d) != LOOP_MAGIC;
+    d.bad = take_word(&d) != LOOP_MAGIC;
     take_below(&d, 0, l->nview); /* inputs */
-    take(&d);                    /* parameters: the caller's business */
+    take_word(&d);               /* parameters: the caller's business */
     l->rank = take_below(&d, 0, STEP_RANK + 1);
     l->nvar = take_below(&d, l->rank, LOOP_VARS + 1);
     l->nreg = take_below(&d, 0, p.n);
@@ -210,8 +210,8 @@ static bool decode(Loop *l, LoopProgram p, const View view[], Error *error) {
     l->root = take_below(&d, 0, l->nnode);
     l->lane = take_below(&d, -1, l->rank ? l->rank : 1);
     if (d.bad) return error_set(error, E_INVALID, "", "the step has no loop program");
-    for (int v = 0; v < l->nvar; v++) l->extent[v] = take(&d);
-    if (!fits(l, view, error)) return false;
+    for (int v = 0; v < l->nvar; v++) l->extent[v] = take_word(&d);
+    if (!views_fit(l, view, error)) return false;
     l->reg = ARENA_NEW(l->arena, Register, l->nreg);
     for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);
     l->node = ARENA_NEW(l->arena, Node, l->nnode);
@@ -238,7 +238,7 @@ Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, 
     l->view = arena_copy(arena, view, (size_t)nview * sizeof *view);
     l->data = ARENA_NEW(arena, char *, nview);
     l->row = arena_alloc(arena, l->block->size * LOOP_LANES);
-    if (decode(l, p, l->view, error)) return arena_keep(arena), l;
+    if (decode_loop(l, p, l->view, error)) return arena_keep(arena), l;
     arena_free(arena);
     return NULL;
 }

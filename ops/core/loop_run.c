@@ -22,7 +22,7 @@ static int64_t sum_terms(const Loop *l, int64_t c, const Term *t, int n) {
 
 static int64_t floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); }
 
-static int64_t combine(const Register *r, int64_t a, int64_t b) {
+static int64_t combine_index(const Register *r, int64_t a, int64_t b) {
     switch (r->kind) {
     case LOOP_FLOOR: return floor_div(a, r->m);
     case LOOP_MOD: return a - floor_div(a, r->m) * r->m;
@@ -33,7 +33,8 @@ static int64_t combine(const Register *r, int64_t a, int64_t b) {
 
 static int64_t register_value(const Loop *l, int number) {
     const Register *r = &l->reg[number - LOOP_VARS];
-    return combine(r, sum_terms(l, r->a.c, r->a.t, r->a.n), sum_terms(l, r->b.c, r->b.t, r->b.n));
+    return combine_index(r, sum_terms(l, r->a.c, r->a.t, r->a.n),
+                         sum_terms(l, r->b.c, r->b.t, r->b.n));
 }
 
 static void affine_lanes(const Loop *, const Affine *, int lane, int low, int high, int64_t *y);
@@ -44,7 +45,7 @@ static void register_lanes(const Loop *l, int number, int lane, int low, int hig
     affine_lanes(l, &r->a, lane, low, high, y);
     if (r->kind == LOOP_MIN || r->kind == LOOP_MUL) affine_lanes(l, &r->b, lane, low, high, b);
     else memset(b, 0, sizeof b);
-    for (int j = low; j < high; j++) y[j] = combine(r, y[j], b[j]);
+    for (int j = low; j < high; j++) y[j] = combine_index(r, y[j], b[j]);
 }
 
 static void affine_lanes(const Loop *l, const Affine *a, int lane, int low, int high, int64_t *y) {
@@ -158,7 +159,7 @@ static bool runs_next(Runs *r, int *from, int *to, bool *yes) {
 
 static void loop_visit(Loop *, int node, int low, int high);
 
-static Operand1 operand(const Loop *l, int node, int low) {
+static Operand1 node_operand(const Loop *l, int node, int low) {
     const Node *x = &l->node[node];
     return (Operand1){x->buffer + (x->lane < 0 ? 0 : (size_t)low * l->block->size), x->lane >= 0};
 }
@@ -176,7 +177,7 @@ static void read_elements(Loop *l, Node *x, int low, int high, char *y) {
     l->block->load_at(v->dtype, data, offset + low, y, high - low);
 }
 
-static void choose(Loop *l, Node *x, int low, int high) {
+static void run_choice(Loop *l, Node *x, int low, int high) {
     Runs r;
     int from, to;
     bool yes, any = checks(l, x, -1);
@@ -184,16 +185,16 @@ static void choose(Loop *l, Node *x, int low, int high) {
     while (runs_next(&r, &from, &to, &yes)) {
         int child = any && yes ? x->a : x->b;
         loop_visit(l, child, from, to);
-        l->block->copy(x->buffer + (size_t)from * l->block->size, operand(l, child, from),
+        l->block->copy(x->buffer + (size_t)from * l->block->size, node_operand(l, child, from),
                        to - from);
     }
 }
 
 static void copy_lane(Loop *l, Node *x, int child, int j) {
-    l->block->copy(x->buffer + (size_t)j * l->block->size, operand(l, child, j), 1);
+    l->block->copy(x->buffer + (size_t)j * l->block->size, node_operand(l, child, j), 1);
 }
 static double lane_value(const Loop *l, int child, int j) {
-    return l->block->approx(l->num, operand(l, child, j).v);
+    return l->block->approx(l->num, node_operand(l, child, j).v);
 }
 
 static void choose_by_data(Loop *l, Node *x, int low, int high) {
@@ -233,7 +234,7 @@ static void sum_lanes(Loop *l, Node *x, int low, int high) {
         if (!yes) continue;
         void *y = x->buffer + (size_t)from * l->block->size;
         loop_visit(l, x->a, from, to);
-        l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, operand(l, x->a, from),
+        l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, node_operand(l, x->a, from),
                          to - from);
     }
 }
@@ -250,7 +251,7 @@ static void sum_blocks(Loop *l, Node *x, int64_t first, int64_t last) {
         while (runs_next(&r, &from, &to, &yes)) {
             if (!yes) continue;
             loop_visit(l, x->a, from, to);
-            l->block->fold(l->num, step_of(x), x->buffer, operand(l, x->a, from), to - from);
+            l->block->fold(l->num, step_of(x), x->buffer, node_operand(l, x->a, from), to - from);
         }
     }
 }
@@ -272,15 +273,15 @@ static void sum_loops(Loop *l, Node *x, int level, int low, int high) {
     }
 }
 
-static bool remembered(const Loop *l, const Node *x, int low, int high) {
+static bool result_stands(const Loop *l, const Node *x, int low, int high) {
     if (low < x->low || high > x->high) return false;
     for (int j = 0; j < x->nkey; j++)
         if (x->key[j] != l->value[x->key_var[j]]) return false;
     return true;
 }
 
-static void sum(Loop *l, Node *x, int low, int high) {
-    if (remembered(l, x, low, high)) return;
+static void run_sum(Loop *l, Node *x, int low, int high) {
+    if (result_stands(l, x, low, high)) return;
     char *y = x->buffer + (size_t)low * l->block->size;
     l->block->set(l->num, y, x->kind == EX_SUM ? l->num->ratio(0, 1) : l->num->lowest());
     if (high - low > 1) l->block->copy(y + l->block->size, (Operand1){y, 0}, high - low - 1);
@@ -306,23 +307,24 @@ static void loop_visit(Loop *l, int node, int low, int high) {
     case EX_AT: read_elements(l, x, low, high, y); return;
     case EX_FN:
         loop_visit(l, x->a, low, high),
-            l->block->call(l->num, (Function)x->word, y, operand(l, x->a, low), high - low);
+            l->block->call(l->num, (Function)x->word, y, node_operand(l, x->a, low), high - low);
         return;
-    case EX_IF: choose(l, x, low, high); return;
+    case EX_IF: run_choice(l, x, low, high); return;
     case EX_WHERE: choose_by_data(l, x, low, high); return;
     case EX_TAKE: take_place(l, x, low, high); return;
     case EX_SUM:
-    case EX_MAXIMUM: sum(l, x, low, high); return;
+    case EX_MAXIMUM: run_sum(l, x, low, high); return;
     default: break;
     }
     loop_visit(l, x->a, low, high);
     if (x->b != x->a) loop_visit(l, x->b, low, high);
-    l->block->binary(l->num, x->kind, y, operand(l, x->a, low), operand(l, x->b, low), high - low);
+    l->block->binary(l->num, x->kind, y, node_operand(l, x->a, low), node_operand(l, x->b, low),
+                     high - low);
 }
 
 /* ---- the output */
 
-static void prepare(Loop *l, void *const slot[], const Number param[]) {
+static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     for (int k = 0; k < l->nview; k++) {
         const View *v = &l->view[k];
         l->data[k] = v->rank < 0
@@ -347,7 +349,7 @@ static void write_row(Loop *l, int64_t at) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) l->value[l->lane] = base;
         loop_visit(l, l->root, 0, lanes);
-        l->block->copy(l->row, operand(l, l->root, 0), lanes);
+        l->block->copy(l->row, node_operand(l, l->root, 0), lanes);
         l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride, l->row, lanes);
     }
 }
@@ -367,7 +369,7 @@ void loop_run(Loop *l, void *const slot[], const Number param[]) {
         rows *= k == l->lane ? n > 0 : n;
     }
     if (rows <= 0) return;
-    prepare(l, slot, param);
+    prepare_loop(l, slot, param);
     for (; rows > 0; rows--) {
         write_row(l, at);
         if (l->lane >= 0) l->value[l->lane] = 0;

@@ -93,7 +93,7 @@ typedef struct Program {
 } Program;
 
 /* The instruction that computes it; -1: no element-wise program can. */
-static int emit(Program *, Ex);
+static int emit_expr(Program *, Ex);
 
 static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
     if (a < 0 || b < 0 || p->ncode == CODE) return -1;
@@ -102,7 +102,7 @@ static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
     return p->ncode++;
 }
 
-static int number(Program *p, Ex e, double k) { return instruct(p, e, C_CONST, 0, 0, k); }
+static int number_register(Program *p, Ex e, double k) { return instruct(p, e, C_CONST, 0, 0, k); }
 
 static int read_view(Program *p, Ex e, const ExNode *x) {
     View v;
@@ -118,7 +118,7 @@ static bool is_number(Program *p, Ex e, double k) {
 }
 
 /* x when e is -1 * x, else 0. */
-static Ex negated(Program *p, Ex e) {
+static Ex negated_factor(Program *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
     return x.kind != EX_MUL ? 0 : is_number(p, x.a, -1) ? x.b : is_number(p, x.b, -1) ? x.a : 0;
@@ -130,27 +130,28 @@ static Ex inverted(Program *p, Ex e) {
     return x.kind == EX_FN && x.word == FN_RECIP ? x.a : 0;
 }
 
-static int pair(Program *p, Ex e, ScalarOp op, Ex a, Ex b) {
-    int x = emit(p, a), y = x < 0 ? -1 : emit(p, b);
+static int pair_register(Program *p, Ex e, ScalarOp op, Ex a, Ex b) {
+    int x = emit_expr(p, a), y = x < 0 ? -1 : emit_expr(p, b);
     return instruct(p, e, op, x, y, 0);
 }
 
 static int emit_add(Program *p, Ex e, const ExNode *x) {
-    Ex minus_b = negated(p, x->b), minus_a = negated(p, x->a);
-    if (minus_b) return pair(p, e, C_SUB, x->a, minus_b);
-    return minus_a ? pair(p, e, C_SUB, x->b, minus_a) : pair(p, e, C_ADD, x->a, x->b);
+    Ex minus_b = negated_factor(p, x->b), minus_a = negated_factor(p, x->a);
+    if (minus_b) return pair_register(p, e, C_SUB, x->a, minus_b);
+    return minus_a ? pair_register(p, e, C_SUB, x->b, minus_a)
+                   : pair_register(p, e, C_ADD, x->a, x->b);
 }
 
 static int emit_mul(Program *p, Ex e, const ExNode *x) {
-    Ex minus = negated(p, e), over = inverted(p, x->b), under = inverted(p, x->a);
-    if (minus) return instruct(p, e, C_NEG, emit(p, minus), 0, 0);
-    if (over) return pair(p, e, C_DIV, x->a, over);
-    return under ? pair(p, e, C_DIV, x->b, under) : pair(p, e, C_MUL, x->a, x->b);
+    Ex minus = negated_factor(p, e), over = inverted(p, x->b), under = inverted(p, x->a);
+    if (minus) return instruct(p, e, C_NEG, emit_expr(p, minus), 0, 0);
+    if (over) return pair_register(p, e, C_DIV, x->a, over);
+    return under ? pair_register(p, e, C_DIV, x->b, under) : pair_register(p, e, C_MUL, x->a, x->b);
 }
 
 static int emit_max(Program *p, Ex e, const ExNode *x) {
-    if (is_number(p, x->b, 0)) return instruct(p, e, C_RELU, emit(p, x->a), 0, 0);
-    return pair(p, e, C_MAX, x->a, x->b);
+    if (is_number(p, x->b, 0)) return instruct(p, e, C_RELU, emit_expr(p, x->a), 0, 0);
+    return pair_register(p, e, C_MAX, x->a, x->b);
 }
 
 static int emit_function(Program *p, Ex e, const ExNode *x) {
@@ -159,12 +160,14 @@ static int emit_function(Program *p, Ex e, const ExNode *x) {
         [FN_ERF] = C_ERF,     [FN_TANH] = C_TANH,   [FN_SIGMOID] = C_SIGMOID, [FN_ABS] = C_ABS,
         [FN_DELTA] = C_EQ,    [FN_FLOOR] = C_FLOOR, [FN_CEIL] = C_CEIL,       [FN_ROUND] = C_ROUND,
         [FN_SIGN] = C_SIGN,   [FN_SIN] = C_SIN,     [FN_COS] = C_COS};
-    int a = emit(p, x->a);
-    return instruct(p, e, (ScalarOp)op[x->word], a, x->word == FN_DELTA ? number(p, 0, 0) : 0, 0);
+    int a = emit_expr(p, x->a);
+    return instruct(p, e, (ScalarOp)op[x->word], a,
+                    x->word == FN_DELTA ? number_register(p, 0, 0) : 0, 0);
 }
 
 static int emit_where(Program *p, Ex e, const ExNode *x) {
-    int c = emit(p, x->c), a = c < 0 ? -1 : emit(p, x->a), b = a < 0 ? -1 : emit(p, x->b);
+    int c = emit_expr(p, x->c), a = c < 0 ? -1 : emit_expr(p, x->a),
+        b = a < 0 ? -1 : emit_expr(p, x->b);
     int y = instruct(p, e, C_WHERE, c, a < b ? a : b, 0);
     if (y >= 0) p->code[y].b = (uint8_t)a, p->code[y].c = (uint8_t)b;
     return y;
@@ -177,15 +180,15 @@ static int emit_new(Program *p, Ex e) {
     int64_t n;
     ex_get(p->b->w, e, &x);
     switch (x.kind) {
-    case EX_NUM: return number(p, e, (double)x.p / (double)x.q);
-    case EX_REAL: return number(p, e, x.real);
-    case EX_SIZE: return space_size(&p->space, x.size, &n) ? number(p, e, (double)n) : -1;
+    case EX_NUM: return number_register(p, e, (double)x.p / (double)x.q);
+    case EX_REAL: return number_register(p, e, x.real);
+    case EX_SIZE: return space_size(&p->space, x.size, &n) ? number_register(p, e, (double)n) : -1;
     case EX_AT: return read_view(p, e, &x);
     case EX_ADD: return emit_add(p, e, &x);
     case EX_MUL: return emit_mul(p, e, &x);
     case EX_MAX2: return emit_max(p, e, &x);
-    case EX_MIN2: return pair(p, e, C_MIN, x.a, x.b);
-    case EX_POW: return pair(p, e, C_POW, x.a, x.b);
+    case EX_MIN2: return pair_register(p, e, C_MIN, x.a, x.b);
+    case EX_POW: return pair_register(p, e, C_POW, x.a, x.b);
     case EX_FN: return emit_function(p, e, &x);
     case EX_WHERE: return emit_where(p, e, &x);
     case EX_SUM:
@@ -194,7 +197,7 @@ static int emit_new(Program *p, Ex e) {
     }
 }
 
-static int emit(Program *p, Ex e) {
+static int emit_expr(Program *p, Ex e) {
     for (int j = 0; j < p->ncode; j++)
         if (p->from[j] == e) return j;
     return emit_new(p, e);
@@ -240,7 +243,7 @@ static bool lower_program(StepBuf *b, Ex e, const Space *space, const View in[],
     Program p = {.b = b, .space = *space, .in = in, .nview = 1, .view = {*out}};
     if (rooms) p.rooms = &all;
     else if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
-    int last = emit(&p, e);
+    int last = emit_expr(&p, e);
     if (last < 0 || last != p.ncode - 1) return false;
     if (p.ncode == 1 && p.code[0].op == C_CONST) return step_fill(b, out, p.code[0].k), true;
     Step *s = step_add(b, p.reduced ? S_REDUCE : S_EWISE, p.nview, p.view);
@@ -284,7 +287,7 @@ static bool fill_room(Program *p, const Space *space, const ExNode *x, View *see
     for (int k = 0; k < x->n; k++)
         if (!space_bind(&terms.space, poly_is_symbol(p->b->w, x->dims[k]))) return false;
     terms.view[0].dtype = dtype;
-    if ((last = emit(&terms, x->a)) < 0 || last != terms.ncode - 1) return false;
+    if ((last = emit_expr(&terms, x->a)) < 0 || last != terms.ncode - 1) return false;
     const int count = term_axes(&terms, space->n, axis), kept = count - x->n;
     if (!place_terms(&terms, dtype, count, axis, &from) ||
         !step_room(p->b, dtype, kept, from.dim, &room))

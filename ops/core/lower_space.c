@@ -76,7 +76,7 @@ static bool take_poly(const Space *s, Poly p, int64_t k, Offset *o) {
 
 /* Two digits of one number, one right before the other, that count on: high * radix + low is one
    digit. */
-static bool join(Offset *o) {
+static bool join_offset(Offset *o) {
     for (int a = 0; a < o->n; a++)
         for (int b = 0; b < o->n; b++) {
             Digit *high = &o->digit[a], *low = &o->digit[b];
@@ -91,7 +91,8 @@ static bool join(Offset *o) {
 }
 
 /* The line is m * high + low, where low / m is z everywhere. */
-static bool split(const Space *s, const Line *l, int64_t m, Line *high, Line *low, int64_t *z) {
+static bool split_line(const Space *s, const Line *l, int64_t m, Line *high, Line *low,
+                       int64_t *z) {
     int64_t least = 0, most = 0;
     *high = *low = (Line){0};
     low->c = least = most = l->c;
@@ -110,26 +111,26 @@ static bool split(const Space *s, const Line *l, int64_t m, Line *high, Line *lo
 
 static bool line_of(const Space *, Offset *);
 
-static bool resolve(const Space *s, const Digit *d, Line *out) {
+static bool resolve_digit(const Space *s, const Digit *d, Line *out) {
     Offset of = {0};
     Line high, low;
     int64_t z;
     if (!take_poly(s, d->of, 1, &of) || !line_of(s, &of) ||
-        !split(s, &of.line, d->behind, &high, &low, &z))
+        !split_line(s, &of.line, d->behind, &high, &low, &z))
         return false;
     high.c += z;
     *out = high;
     if (!d->radix) return true;
-    if (!split(s, &high, d->radix, &(Line){0}, out, &z)) return false;
+    if (!split_line(s, &high, d->radix, &(Line){0}, out, &z)) return false;
     out->c -= z * d->radix;
     return true;
 }
 
 static bool line_of(const Space *s, Offset *o) {
-    while (join(o)) {}
+    while (join_offset(o)) {}
     for (int j = 0; j < o->n; j++) {
         Line l;
-        if (!resolve(s, &o->digit[j], &l)) return false;
+        if (!resolve_digit(s, &o->digit[j], &l)) return false;
         o->line.c += o->digit[j].k * l.c;
         for (int a = 0; a < s->n; a++) o->line.k[a] += o->digit[j].k * l.k[a];
     }

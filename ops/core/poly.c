@@ -40,14 +40,14 @@ bool poly_next(PolyScan *s, Monomial *m) {
 static size_t length(PolyScan s) { return (size_t)(s.end - s.at); }
 
 /* < 0: a stands before b. */
-static int order(const Monomial *a, const Monomial *b) {
+static int monomial_order(const Monomial *a, const Monomial *b) {
     if (a->degree != b->degree) return a->degree > b->degree ? -1 : 1;
     for (uint32_t i = 0; i < a->degree; i++)
         if (a->symbol[i] != b->symbol[i]) return a->symbol[i] < b->symbol[i] ? -1 : 1;
     return 0;
 }
 
-static int64_t *append(int64_t *at, const Monomial *m, int64_t coefficient) {
+static int64_t *append_monomial(int64_t *at, const Monomial *m, int64_t coefficient) {
     size_t n = words(m->degree);
     if (m->degree & 1) at[n - 1] = 0;
     at[0] = coefficient;
@@ -61,7 +61,7 @@ Poly poly_int(World *w, int64_t v) { return v ? poly_intern(w, (int64_t[]){v, 0}
 Poly poly_symbol(World *w, Symbol s) {
     Monomial m = {1, 1, &s};
     int64_t v[HEAD + 1];
-    return poly_intern(w, v, (size_t)(append(v, &m, 1) - v));
+    return poly_intern(w, v, (size_t)(append_monomial(v, &m, 1) - v));
 }
 
 Poly poly_named(World *w, const char *name) { return poly_symbol(w, symbol_named(w, name)); }
@@ -75,11 +75,11 @@ static Poly add_scaled(World *w, Poly pa, Poly pb, int64_t s) {
     Monomial x, y;
     bool more_x = poly_next(&a, &x), more_y = poly_next(&b, &y), failed = false;
     while (more_x || more_y) {
-        int c = !more_x ? 1 : !more_y ? -1 : order(&x, &y);
+        int c = !more_x ? 1 : !more_y ? -1 : monomial_order(&x, &y);
         int64_t sum = 0;
         if (c >= 0) failed |= __builtin_mul_overflow(y.coefficient, s, &sum);
         if (c <= 0) failed |= __builtin_add_overflow(x.coefficient, sum, &sum);
-        if (sum) at = append(at, c <= 0 ? &x : &y, sum);
+        if (sum) at = append_monomial(at, c <= 0 ? &x : &y, sum);
         if (c <= 0) more_x = poly_next(&a, &x);
         if (c >= 0) more_y = poly_next(&b, &y);
     }
@@ -94,19 +94,19 @@ Poly poly_scale(World *w, Poly a, int64_t s) {
     return s == 1 ? a : !s ? 0 : add_scaled(w, 0, a, s);
 }
 
-static int by_order(const void *a, const void *b) { return order(a, b); }
+static int by_order(const void *a, const void *b) { return monomial_order(a, b); }
 
 /* Sorts and adds up; the symbols of each are ascending already. */
-static Poly merge(World *w, int n, Monomial *m) {
+static Poly merge_monomials(World *w, int n, Monomial *m) {
     size_t total = 0;
     for (int i = 0; i < n; i++) total += words(m[i].degree);
     int64_t *v = ARENA_NEW(w->scratch, int64_t, total), *at = v;
     if (n > 1) qsort(m, (size_t)n, sizeof *m, by_order);
     for (int i = 0, j; i < n; i = j) {
         int64_t sum = m[i].coefficient;
-        for (j = i + 1; j < n && !order(&m[i], &m[j]); j++)
+        for (j = i + 1; j < n && !monomial_order(&m[i], &m[j]); j++)
             if (__builtin_add_overflow(sum, m[j].coefficient, &sum)) return overflowed(w);
-        if (sum) at = append(at, &m[i], sum);
+        if (sum) at = append_monomial(at, &m[i], sum);
     }
     return poly_intern(w, v, (size_t)(at - v));
 }
@@ -128,12 +128,12 @@ Poly poly_from(World *w, int n, const Monomial *in) {
         sort_symbols(s, in[i].degree);
         m[i] = (Monomial){in[i].coefficient, in[i].degree, s};
     }
-    Poly r = merge(w, n, m);
+    Poly r = merge_monomials(w, n, m);
     arena_reset(w->scratch, mark);
     return r;
 }
 
-static int count(PolyScan s) {
+static int monomial_count(PolyScan s) {
     int n = 0;
     for (Monomial m; poly_next(&s, &m);) n++;
     return n;
@@ -146,10 +146,10 @@ static void join_symbols(uint32_t *to, const Monomial *x, const Monomial *y) {
     }
 }
 
-static Poly product(World *w, PolyScan a, PolyScan b) {
+static Poly scan_product(World *w, PolyScan a, PolyScan b) {
     int n = 0;
-    if ((int64_t)count(a) * count(b) > TERMS_MOST) return overflowed(w);
-    Monomial *m = ARENA_NEW(w->scratch, Monomial, count(a) * count(b));
+    if ((int64_t)monomial_count(a) * monomial_count(b) > TERMS_MOST) return overflowed(w);
+    Monomial *m = ARENA_NEW(w->scratch, Monomial, monomial_count(a) * monomial_count(b));
     for (Monomial x; poly_next(&a, &x);) {
         PolyScan rest = b;
         for (Monomial y; poly_next(&rest, &y); n++) {
@@ -161,7 +161,7 @@ static Poly product(World *w, PolyScan a, PolyScan b) {
                 return overflowed(w);
         }
     }
-    return merge(w, n, m);
+    return merge_monomials(w, n, m);
 }
 
 Poly poly_mul(World *w, Poly a, Poly b) {
@@ -170,7 +170,7 @@ Poly poly_mul(World *w, Poly a, Poly b) {
     if (poly_constant(w, a, &c)) return poly_scale(w, b, c);
     if (poly_constant(w, b, &c)) return poly_scale(w, a, c);
     ArenaMark mark = arena_mark(w->scratch);
-    Poly r = product(w, poly_scan(w, a), poly_scan(w, b));
+    Poly r = scan_product(w, poly_scan(w, a), poly_scan(w, b));
     arena_reset(w->scratch, mark);
     return r;
 }

@@ -34,10 +34,10 @@ SymbolDef symbol_def(const World *w, Symbol s) {
     return (SymbolDef){(SymbolKind)v[0], v[1], v[2], v + HEAD};
 }
 
-static bool computed(SymbolKind k) {
+static bool is_computed(SymbolKind k) {
     return k == SYM_FLOOR || k == SYM_MIN || k == SYM_DIGIT || k == SYM_PLACE;
 }
-static bool has_arguments(SymbolKind k) { return computed(k) || k == SYM_READ; }
+static bool has_arguments(SymbolKind k) { return is_computed(k) || k == SYM_READ; }
 
 bool poly_mentions(const World *w, Poly p, Symbol x) {
     PolyScan s = poly_scan(w, p);
@@ -166,7 +166,7 @@ static bool cancel_but_constant(World *w, Poly *a, int64_t *b) {
 
 /* For a positive number b: floor((floor(x/y) + m) / b) = floor((x + m*y) / (y*b)), y a positive
    number. True: done. */
-static bool flatten(World *w, Poly *a, int64_t *b) {
+static bool flatten_floor(World *w, Poly *a, int64_t *b) {
     PolyScan s = poly_scan(w, *a);
     for (Monomial m; poly_next(&s, &m);) {
         if (m.degree != 1 || m.coefficient != 1) continue;
@@ -199,7 +199,7 @@ Poly poly_floor(World *w, Poly a, Poly b) {
     divide_rest(w, a, b, &whole, &r);
     a = r;
     if (poly_constant(w, b, &nb) && !overflow_noted(w)) {
-        if (cancel_but_constant(w, &a, &nb) || flatten(w, &a, &nb))
+        if (cancel_but_constant(w, &a, &nb) || flatten_floor(w, &a, &nb))
             return poly_add(w, whole, poly_floor(w, a, poly_int(w, nb)));
     } else {
         Poly b_before = b;
@@ -224,7 +224,7 @@ Poly poly_min(World *w, Poly a, Poly b) {
 }
 
 /* r is known to lie in 0..radix-1 by what it is. */
-static bool within(const World *w, Poly r, Poly radix) {
+static bool within_radix(const World *w, Poly r, Poly radix) {
     int64_t x, n;
     if (!r) return true;
     if (poly_constant(w, r, &x)) return poly_constant(w, radix, &n) && 0 <= x && x < n;
@@ -247,14 +247,14 @@ static bool digit_number(const World *w, Poly e, const Poly *radix, int n, int p
     return true;
 }
 
-static Poly digit(World *w, Poly e, const Poly *radix, int n, int position) {
+static Poly digit_poly(World *w, Poly e, const Poly *radix, int n, int position) {
     int64_t x;
     if (digit_number(w, e, radix, n, position, &x)) return poly_int(w, x);
     Poly high = 0, low = 0, last = radix[n - 1];
     if (last) divide_rest(w, e, last, &high, &low);
-    if (last && within(w, low, last)) {
+    if (last && within_radix(w, low, last)) {
         if (position == n - 1) return low;
-        return digit(w, high, radix, n - 1, position);
+        return digit_poly(w, high, radix, n - 1, position);
     }
     ArenaMark mark = arena_mark(w->scratch);
     Poly *arg = ARENA_NEW(w->scratch, Poly, n + 1);
@@ -275,7 +275,7 @@ Poly poly_digit(World *w, Poly e, const Poly *radix, int n, int position) {
         if (i == position) at = m;
         r[m++] = radix[i];
     }
-    if (at >= 0) p = digit(w, e, r, m, at);
+    if (at >= 0) p = digit_poly(w, e, r, m, at);
     arena_reset(w->scratch, mark);
     return p;
 }
@@ -293,7 +293,7 @@ Poly poly_place(World *w, Poly index, Poly n) {
     int64_t i, count;
     if (poly_constant(w, index, &i) && poly_constant(w, n, &count) && count > 0)
         return poly_int(w, place_of(i, count));
-    if (index && within(w, index, n)) return index;
+    if (index && within_radix(w, index, n)) return index;
     return poly_symbol(w, symbol_put(w, SYM_PLACE, 0, 2, (Poly[]){index, n}));
 }
 
@@ -303,9 +303,9 @@ typedef struct Map {
     const Poly *to;
 } Map;
 
-static Poly substituted(World *w, Poly p, const Map *m);
+static Poly substituted_poly(World *w, Poly p, const Map *m);
 
-static Poly image(World *w, Symbol s, const Map *m) {
+static Poly symbol_image(World *w, Symbol s, const Map *m) {
     for (int i = 0; i < m->n; i++)
         if (m->from[i] == s) return m->to[i];
     SymbolDef d = symbol_def(w, s);
@@ -314,7 +314,7 @@ static Poly image(World *w, Symbol s, const Map *m) {
     Poly *arg = ARENA_NEW(w->scratch, Poly, d.narg), p;
     bool same = true;
     for (uint32_t i = 0; i < d.narg; i++) {
-        arg[i] = substituted(w, d.arg[i], m);
+        arg[i] = substituted_poly(w, d.arg[i], m);
         same &= arg[i] == d.arg[i];
     }
     if (same) p = poly_symbol(w, s);
@@ -327,12 +327,13 @@ static Poly image(World *w, Symbol s, const Map *m) {
     return p;
 }
 
-static Poly substituted(World *w, Poly p, const Map *map) {
+static Poly substituted_poly(World *w, Poly p, const Map *map) {
     PolyScan s = poly_scan(w, p);
     Poly sum = 0;
     for (Monomial m; poly_next(&s, &m);) {
         Poly t = poly_int(w, m.coefficient);
-        for (uint32_t i = 0; i < m.degree; i++) t = poly_mul(w, t, image(w, m.symbol[i], map));
+        for (uint32_t i = 0; i < m.degree; i++)
+            t = poly_mul(w, t, symbol_image(w, m.symbol[i], map));
         sum = poly_add(w, sum, t);
     }
     return sum;
@@ -346,13 +347,13 @@ static bool affected(const World *w, Poly p, const Map *m) {
 
 Poly poly_subst(World *w, Poly p, int n, const Symbol from[], const Poly to[]) {
     Map m = {n, from, to};
-    return affected(w, p, &m) ? substituted(w, p, &m) : p;
+    return affected(w, p, &m) ? substituted_poly(w, p, &m) : p;
 }
 
 static bool symbol_value(const World *w, Symbol s, Sizes z, int64_t *v) {
     SymbolDef d = symbol_def(w, s);
     int64_t a, b;
-    if (!computed(d.kind)) {
+    if (!is_computed(d.kind)) {
         if (s >= z.n || z.value[s] == SIZE_UNKNOWN) return false;
         *v = z.value[s];
         return true;

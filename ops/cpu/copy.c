@@ -19,7 +19,7 @@ struct Copy {
 };
 
 enum { SHORT = 16 };
-static void exchange(Plane *p) {
+static void exchange_planes(Plane *p) {
     *p = (Plane){.n = {p->n[1], p->n[0]}, .y = {p->y[1], p->y[0]}, .x = {p->x[1], p->x[0]}};
 }
 /* In the nest the two axes of the plane go last. Few repetitions of each element are made the outer
@@ -39,7 +39,7 @@ static void take_plane(Copy *c) {
     if (other < 0) return;
     c->plane.n[1] = n->dim[other], c->plane.y[1] = ys[other], c->plane.x[1] = xs[other];
     if (c->plane.n[0] < SHORT && c->plane.x[0] == 0 && c->plane.n[1] > c->plane.n[0])
-        exchange(&c->plane);
+        exchange_planes(&c->plane);
     for (int a = other; a + 1 < n->rank; a++)
         n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
     n->rank--;

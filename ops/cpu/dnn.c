@@ -181,7 +181,7 @@ Layout chain_layout(Build *b, Chain *c, Layout like, dnnl_format_tag_t tag) {
     if (!like || c->nlayout == MAX_LAYOUTS) return NULL;
     return chain_keep(c, layout_tagged(b->scratch, like, tag));
 }
-static Layout describe(Build *b, Chain *c, const View *v) {
+static Layout describe_view(Build *b, Chain *c, const View *v) {
     dnnl_dims_t dim, stride;
     for (int i = 0; i < v->rank; i++) {
         if (v->stride[i] < 1) return NULL;
@@ -203,20 +203,20 @@ static View plain_view(const View *v) {
 }
 bool output_at(Build *b, Chain *c, const View *v, Input *in) {
     *in = (Input){.view = plain_view(v)};
-    return (in->md = describe(b, c, &in->view)) != NULL;
+    return (in->md = describe_view(b, c, &in->view)) != NULL;
 }
 bool known_input(Build *b, Chain *c, const View *dense, const float *known, Input *in) {
     *in = (Input){.view = plain_view(dense), .known = known};
     in->view.slot = SLOT_SCRATCH;
-    return (in->md = describe(b, c, &in->view)) != NULL;
+    return (in->md = describe_view(b, c, &in->view)) != NULL;
 }
 static bool operand_input(Build *b, Chain *c, const Operand *o, Input *in) {
     *in = (Input){.view = plain_view(&o->view), .copy = o->copy, .known = o->constant};
-    return (in->md = describe(b, c, &in->view)) != NULL;
+    return (in->md = describe_view(b, c, &in->view)) != NULL;
 }
 bool input_of(Build *b, Chain *c, int index, const View *as, Input *in) {
     *in = (Input){.view = plain_view(as)};
-    if (as->dtype == DT_FLOAT && (in->md = describe(b, c, &in->view))) {
+    if (as->dtype == DT_FLOAT && (in->md = describe_view(b, c, &in->view))) {
         if (b->weights && b->weights[index])
             in->known = (const float *)b->weights[index] + in->view.offset;
         return true;

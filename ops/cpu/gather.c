@@ -83,7 +83,7 @@ static void copy_rows(const GatherRun *run, const int64_t at[], int64_t n) {
     for (int64_t k = 0; k < n; k++)
         copy_inner(g, y + k * ys * g->size, x + (k * xs + o[k * os]) * g->size);
 }
-static void run_part(void *job, int k) {
+static void run_gather_part(void *job, int k) {
     const GatherRun *run = job;
     const Nest *rows = &run->g->row;
     const int64_t end = rows->count * (k + 1) / run->g->parts;
@@ -101,8 +101,8 @@ static int gather_run(const Kernel *k, void *const slot[], void *work) {
         g->times ? reversed(g, slot, work) : chosen_offsets(&g->chosen, slot, work);
     if (!offset) return -1;
     GatherRun run = {g, view_at(&g->y, slot, work), view_at(&g->x, slot, work), offset};
-    if (g->parts > 1) team_run(k->device->team, g->parts, run_part, &run);
-    else run_part(&run, 0);
+    if (g->parts > 1) team_run(k->device->team, g->parts, run_gather_part, &run);
+    else run_gather_part(&run, 0);
     return 0;
 }
 
@@ -113,7 +113,7 @@ static View some_axes(const View *v, int from, int n) {
     return view_axes(v, n, axis);
 }
 /* rows: y's axes that come from x's own or from the index; x and offsets have strides of them. */
-static bool finish(Build *b, Gather *g, const View *rows, const View inner[2], Kernel *k) {
+static bool finish_gather(Build *b, Gather *g, const View *rows, const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     const int64_t bytes = view_count(y) * dtype_size(y->dtype);
     g->y = *y, g->x = *x, g->size = dtype_size(y->dtype);
@@ -145,8 +145,8 @@ static bool build_rows(Build *b, int own, bool differ, int q, int places, Kernel
     }
     const int n = y->rank - places;
     return chosen_new(b, x, own, q, 2, next, &g->chosen) &&
-           finish(b, g, (const View[]){row, of_x, of_offsets},
-                  (const View[]){some_axes(y, places, n), some_axes(x, own + q, n)}, k);
+           finish_gather(b, g, (const View[]){row, of_x, of_offsets},
+                         (const View[]){some_axes(y, places, n), some_axes(x, own + q, n)}, k);
 }
 bool gather_build(Build *b, int choice, Kernel *k) {
     (void)choice;
@@ -172,8 +172,8 @@ bool reverse_build(Build *b, int choice, Kernel *k) {
          of_offsets = view_dense(0, DT_INT64, 2, row.dim);
     of_x.stride[0] = 0;
     return chosen_new(b, x, time, 1, 2, g->times * y->dim[batch], &g->chosen) &&
-           finish(b, g, (const View[]){row, of_x, of_offsets},
-                  (const View[]){view_axes(y, n, rest), view_axes(x, n, rest)}, k);
+           finish_gather(b, g, (const View[]){row, of_x, of_offsets},
+                         (const View[]){view_axes(y, n, rest), view_axes(x, n, rest)}, k);
 }
 /* Each element has an offset: x lies still along the axis of the index. */
 bool gatherelements_build(Build *b, int choice, Kernel *k) {
@@ -185,5 +185,5 @@ bool gatherelements_build(Build *b, int choice, Kernel *k) {
     of_x.stride[axis] = 0;
     memcpy(of_x.dim, y->dim, sizeof of_x.dim);
     return chosen_new(b, x, axis, 1, 2, view_count(y), &g->chosen) &&
-           finish(b, g, (const View[]){*y, of_x, of_offsets}, (const View[]){one, one}, k);
+           finish_gather(b, g, (const View[]){*y, of_x, of_offsets}, (const View[]){one, one}, k);
 }

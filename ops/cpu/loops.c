@@ -21,7 +21,7 @@ typedef struct Job {
     const Loops *loops;
     void *const *slot;
 } Job;
-static void run_part(void *job, int k) {
+static void run_loop_part(void *job, int k) {
     const Job *j = job;
     loop_run(j->loops->loop[k], j->slot, NULL);
 }
@@ -29,8 +29,8 @@ static int loop_step_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;
     const Loops *l = k->self;
     Job j = {l, slot};
-    if (l->n == 1) run_part(&j, 0);
-    else team_run(k->device->team, l->n, run_part, &j);
+    if (l->n == 1) run_loop_part(&j, 0);
+    else team_run(k->device->team, l->n, run_loop_part, &j);
     return 0;
 }
 static void loop_forget(Kernel *k) {

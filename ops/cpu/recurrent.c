@@ -35,9 +35,9 @@ typedef struct RecurrentRun {
     const float *whole[2], *last[2], *bias, *peepholes;
 } RecurrentRun;
 
-static const View *input(const Recurrent *r, int k) { return &r->view[3 + k]; }
-static bool given(const Recurrent *r, int k) { return input(r, k)->rank >= 0; }
-static float *at(const View *v, void *const slot[], int64_t place) {
+static const View *optional_input(const Recurrent *r, int k) { return &r->view[3 + k]; }
+static bool is_given(const Recurrent *r, int k) { return optional_input(r, k)->rank >= 0; }
+static float *float_at(const View *v, void *const slot[], int64_t place) {
     return (float *)slot[v->slot] + v->offset + place;
 }
 static float *scratch(const RecurrentRun *run, size_t at_byte) {
@@ -50,15 +50,15 @@ static int64_t state_place(const View *v, int d, int64_t b) {
 }
 static void load_state(const RecurrentRun *run, int k, int d, int64_t b, float *to) {
     const Recurrent *r = run->r;
-    const View *v = input(r, k);
-    if (!given(r, k)) memset(to, 0, (size_t)r->hidden * sizeof *to);
+    const View *v = optional_input(r, k);
+    if (!is_given(r, k)) memset(to, 0, (size_t)r->hidden * sizeof *to);
     else
-        run->simd->load[CLASS_FLOAT][DT_FLOAT](to, at(v, run->slot, state_place(v, d, b)),
+        run->simd->load[CLASS_FLOAT][DT_FLOAT](to, float_at(v, run->slot, state_place(v, d, b)),
                                                v->stride[2], r->hidden);
 }
 static void store_row(const RecurrentRun *run, const View *v, int64_t place, const float *from) {
-    run->simd->store[CLASS_FLOAT][DT_FLOAT](at(v, run->slot, place), v->stride[v->rank - 1], from,
-                                            run->r->hidden);
+    run->simd->store[CLASS_FLOAT][DT_FLOAT](float_at(v, run->slot, place), v->stride[v->rank - 1],
+                                            from, run->r->hidden);
 }
 
 /* y = bias + a by the panels, for rows of the batch. The last panel may compute columns again. */
@@ -86,7 +86,7 @@ typedef struct Rows { /* sequences first..first+n-1 of a direction; one step of 
     float *h, *cell, *sum, *gate;
 } Rows;
 static int64_t length_of(const RecurrentRun *run, int64_t b) {
-    const View *v = input(run->r, LENGTHS);
+    const View *v = optional_input(run->r, LENGTHS);
     return v->rank < 0
                ? run->r->times
                : element_integer((DType)v->dtype, run->slot[v->slot], v->offset + b * v->stride[0]);
@@ -159,7 +159,7 @@ static void run_rows(const RecurrentRun *run, int d, int64_t first, int64_t n) {
             store_row(run, &r->view[k], state_place(&r->view[k], d, first + j),
                       (k == 1 ? w.h : w.cell) + j * r->hidden);
 }
-static void run_part(void *job, int part) {
+static void run_recurrent_part(void *job, int part) {
     const RecurrentRun *run = job;
     const Recurrent *r = run->r;
     const int chunks = r->parts / r->directions, k = part / r->directions;
@@ -174,7 +174,8 @@ static bool lengths_fit(const RecurrentRun *run) {
 static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
     const Recurrent *r = k->self;
     RecurrentRun run = {.r = r, .slot = slot, .work = work, .simd = k->device->simd};
-    const View *x = input(r, X), *w = input(r, W), *bias = input(r, BIAS);
+    const View *x = optional_input(r, X), *w = optional_input(r, W),
+               *bias = optional_input(r, BIAS);
     if (!lengths_fit(&run)) return -1;
     for (int d = 0; d < r->directions; d++) {
         void *const own[] = {run.work + r->sums[d], slot[x->slot], slot[w->slot],
@@ -187,9 +188,9 @@ static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
         if (p->n >= PANEL) run.whole[j] = operand_at(&p->whole, slot, work);
         if (p->n % PANEL) run.last[j] = operand_at(&p->last, slot, work);
     }
-    if (given(r, BIAS)) run.bias = operand_at(&r->bias, slot, work);
-    if (given(r, PEEPHOLES)) run.peepholes = operand_at(&r->peepholes, slot, work);
-    if (r->parts > 1) team_run(k->device->team, r->parts, run_part, &run);
+    if (is_given(r, BIAS)) run.bias = operand_at(&r->bias, slot, work);
+    if (is_given(r, PEEPHOLES)) run.peepholes = operand_at(&r->peepholes, slot, work);
+    if (r->parts > 1) team_run(k->device->team, r->parts, run_recurrent_part, &run);
     else
         for (int d = 0; d < r->directions; d++) run_rows(&run, d, 0, r->batch);
     return 0;
@@ -214,10 +215,10 @@ static bool take_views(const Step *s, Recurrent *r) {
         if (k == 0) *v = axes(v, 1, 2, 0, 3);
         else if (k < 3 || k == 3 + X || k == 3 + H0 || k == 3 + C0) *v = axes(v, 1, 0, 2, 0);
     }
-    return r->view[0].rank == 4 && input(r, X)->rank == 3;
+    return r->view[0].rank == 4 && optional_input(r, X)->rank == 3;
 }
 static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t n) {
-    const View *w = input(r, R);
+    const View *w = optional_input(r, R);
     const int64_t d = r->directions, h = r->hidden, width = n < PANEL ? n : PANEL;
     *p = (Panels){.from = from, .n = n};
     View last = {.slot = w->slot,
@@ -245,7 +246,7 @@ static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t
    x, w, bias. */
 static bool make_product(Build *b, Recurrent *r, int d) {
     View x = b->step->view[r->nout + X];
-    const View *w = input(r, W), *bias = input(r, BIAS);
+    const View *w = optional_input(r, W), *bias = optional_input(r, BIAS);
     const int64_t sizes[] = {x.dim[0], x.dim[1], r->gates * r->hidden};
     View view[4] = {view_dense(0, DT_FLOAT, 3, sizes), x, view[0], view[0]};
     const void *weights[4] = {NULL};
@@ -298,8 +299,8 @@ static bool recurrent_new(Build *b, Recurrent *r) {
     r->npanels = r->gates == GRU ? 2 : 1;
     if (!pack_panels(b, r, &r->panels[0], 0, split * h)) return false;
     if (r->npanels > 1 && !pack_panels(b, r, &r->panels[1], split * h, h)) return false;
-    if (given(r, BIAS) && !operand_pack(b, r->nout + BIAS, DT_FLOAT, &r->bias)) return false;
-    if (given(r, PEEPHOLES) && !operand_pack(b, r->nout + PEEPHOLES, DT_FLOAT, &r->peepholes))
+    if (is_given(r, BIAS) && !operand_pack(b, r->nout + BIAS, DT_FLOAT, &r->bias)) return false;
+    if (is_given(r, PEEPHOLES) && !operand_pack(b, r->nout + PEEPHOLES, DT_FLOAT, &r->peepholes))
         return false;
     for (int d = 0; d < r->directions; d++)
         if (!make_product(b, r, d)) return false;
@@ -331,7 +332,7 @@ bool recurrent_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;
     Recurrent *r = ARENA_NEW(b->arena, Recurrent, 1);
     if (!take_views(s, r)) return build_fail(b, "recurrent operators are supported for float only");
-    const View *x = input(r, X), *weights = input(r, R);
+    const View *x = optional_input(r, X), *weights = optional_input(r, R);
     r->gates = (int)(weights->dim[1] / weights->dim[2]);
     r->directions = (int)weights->dim[0], r->hidden = weights->dim[2];
     r->times = x->dim[0], r->batch = x->dim[1];

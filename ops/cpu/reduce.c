@@ -59,7 +59,7 @@ void reduce_divide(void *acc, Class wide, int64_t count, int64_t n) {
         }
 }
 
-static void finish(const Reduce *r, void *acc, char *y, int64_t stride, int64_t n) {
+static void finish_reduction(const Reduce *r, void *acc, char *y, int64_t stride, int64_t n) {
     if (r->kind == REDUCE_MEAN) reduce_divide(acc, r->wide, r->count, n);
     r->store(y, stride, acc, n);
 }
@@ -81,7 +81,7 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
                     r->total(&acc, run, part);
                 }
         } while (nest_next(n, 1, index, offset));
-    finish(r, &acc, y, 1, 1);
+    finish_reduction(r, &acc, y, 1, 1);
 }
 
 /* `columns` neighbouring outputs. */
@@ -93,7 +93,7 @@ static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char
     if (r->count > 0) do
             r->merge(acc, x + offset[0] * r->in_size, x_stride, columns);
         while (nest_next(&r->reduced, 0, index, offset));
-    finish(r, acc, y, y_stride, columns);
+    finish_reduction(r, acc, y, y_stride, columns);
 }
 
 static void reduce_row(const Reduce *r, char *y, const char *x) {

@@ -89,7 +89,7 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     if (own->taps) run->simd->blend[s->class](result, row, s->place, s->weight, own->taps, n);
     s->store(y, ys, own->taps ? result : row, n);
 }
-static void run_part(void *job, int k) {
+static void run_sample_part(void *job, int k) {
     const SampleRun *run = job;
     const Sample *s = run->s;
     const int size = dtype_size(s->y.dtype);
@@ -109,8 +109,8 @@ static int sample_run(const Kernel *k, void *const slot[], void *work) {
     const Sample *s = k->self;
     SampleRun run = {s, k->device->simd, view_at(&s->y, slot, work), work,
                      operand_at(&s->from, slot, work)};
-    if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
-    else run_part(&run, 0);
+    if (s->parts > 1) team_run(k->device->team, s->parts, run_sample_part, &run);
+    else run_sample_part(&run, 0);
     return 0;
 }
 

@@ -37,7 +37,7 @@ static void run_columns(const ScanRun *run, const int64_t offset[2], int64_t n) 
         if (!s->exclusive) s->store(y, ys, acc, n);
     }
 }
-static void run_part(void *job, int k) {
+static void run_scan_part(void *job, int k) {
     const ScanRun *run = job;
     const Nest *rest = &run->s->rest;
     const int64_t width = rest->dim[rest->rank - 1],
@@ -55,8 +55,8 @@ static void run_part(void *job, int k) {
 static int scan_run(const Kernel *k, void *const slot[], void *work) {
     const Cumulated *s = k->self;
     ScanRun run = {s, view_at(&s->y, slot, work), operand_at(&s->from, slot, work)};
-    if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
-    else run_part(&run, 0);
+    if (s->parts > 1) team_run(k->device->team, s->parts, run_scan_part, &run);
+    else run_scan_part(&run, 0);
     return 0;
 }
 

@@ -80,8 +80,8 @@ static int scatter_run(const Kernel *k, void *const slot[], void *work) {
 
 /* ---- making */
 /* rows: offsets, which decide the order, then updates and y. */
-static bool finish(Build *b, Scatter *s, int64_t how, const View rows[3], const View inner[2],
-                   Kernel *k) {
+static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[3],
+                           const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[3];
     s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
     s->join = join_of(y->dtype, how);
@@ -105,8 +105,9 @@ bool scatternd_build(Build *b, int choice, Kernel *k) {
          of_offsets = view_dense(0, DT_INT64, places, index->dim);
     memset(of_y.stride, 0, sizeof of_y.stride);
     return chosen_new(b, y, 0, q, 2, view_count(&of_offsets), &s->chosen) &&
-           finish(b, s, b->step->param[1], (const View[]){of_offsets, of_updates, of_y},
-                  (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)}, k);
+           finish_scatter(b, s, b->step->param[1], (const View[]){of_offsets, of_updates, of_y},
+                          (const View[]){view_axes(u, n, axis + places), view_axes(y, n, axis + q)},
+                          k);
 }
 bool scatterelements_build(Build *b, int choice, Kernel *k) {
     (void)choice;
@@ -118,6 +119,6 @@ bool scatterelements_build(Build *b, int choice, Kernel *k) {
     of_y.stride[axis] = 0;
     memcpy(of_y.dim, index->dim, sizeof of_y.dim);
     return chosen_new(b, y, axis, 1, 2, view_count(index), &s->chosen) &&
-           finish(b, s, b->step->param[2], (const View[]){of_offsets, *u, of_y},
-                  (const View[]){one, one}, k);
+           finish_scatter(b, s, b->step->param[2], (const View[]){of_offsets, *u, of_y},
+                          (const View[]){one, one}, k);
 }

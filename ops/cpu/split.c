@@ -22,7 +22,7 @@ typedef struct Job {
     atomic_int status;
 } Job;
 
-static void run_part(void *job, int k) {
+static void run_cut_part(void *job, int k) {
     Job *j = job;
     const Kernel *p = &j->split->part[k];
     if (p->run(p, j->slot, j->work + j->split->work[k])) atomic_store(&j->status, -1);
@@ -30,7 +30,7 @@ static void run_part(void *job, int k) {
 static int split_run(const Kernel *k, void *const slot[], void *work) {
     const Split *s = k->self;
     Job j = {.split = s, .slot = slot, .work = work};
-    team_run(k->device->team, s->n, run_part, &j);
+    team_run(k->device->team, s->n, run_cut_part, &j);
     return atomic_load(&j.status);
 }
 static int whole_run(const Kernel *k, void *const slot[], void *work) {
@@ -194,7 +194,7 @@ typedef struct Memory { /* slots as the step has them, but those that are known 
     size_t *bytes; /* 0: known, or not there */
 } Memory;
 
-static int64_t elements(const View *v) {
+static int64_t view_elements(const View *v) {
     int64_t low, high;
     view_extent(v, &low, &high);
     return high;
@@ -208,7 +208,7 @@ static Memory memory_new(const Build *b) {
     m.bytes = ARENA_NEW(b->scratch, size_t, m.n);
     for (int i = 0; i < s->nview; i++) {
         const int slot = s->view[i].slot;
-        const size_t bytes = (size_t)(elements(&s->view[i]) * dtype_size(s->view[i].dtype));
+        const size_t bytes = (size_t)(view_elements(&s->view[i]) * dtype_size(s->view[i].dtype));
         if (b->weights && b->weights[i]) m.slot[slot] = (void *)(uintptr_t)b->weights[i];
         else if (bytes > m.bytes[slot]) m.bytes[slot] = bytes;
     }
@@ -222,7 +222,7 @@ static void memory_fill(const Memory *m, const Step *s, int round, int only) {
     for (int i = s->nview - 1; i >= 0; i--) {
         const View *v = &s->view[i];
         if (only >= 0 && v->slot != only) continue;
-        const int64_t n = m->bytes[v->slot] ? elements(v) : 0;
+        const int64_t n = m->bytes[v->slot] ? view_elements(v) : 0;
         const uint64_t seed = (uint64_t)(round * s->nview + v->slot);
         float *x = m->slot[v->slot];
         element_fill((DType)v->dtype, x, n, seed);

@@ -69,7 +69,7 @@ static void run_line(const TopRun *run, char *work, const int64_t offset[3]) {
         where[j * t->where.stride[t->axis]] = heap[j];
     }
 }
-static void run_part(void *job, int k) {
+static void run_topk_part(void *job, int k) {
     const TopRun *run = job;
     const TopK *t = run->t;
     const int64_t end = t->line.count * (k + 1) / t->parts;
@@ -81,8 +81,8 @@ static void run_part(void *job, int k) {
 }
 static int topk_run(const Kernel *k, void *const slot[], void *work) {
     TopRun run = {k->self, slot, work};
-    if (run.t->parts > 1) team_run(k->device->team, run.t->parts, run_part, &run);
-    else run_part(&run, 0);
+    if (run.t->parts > 1) team_run(k->device->team, run.t->parts, run_topk_part, &run);
+    else run_topk_part(&run, 0);
     return 0;
 }
 

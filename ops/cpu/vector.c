@@ -98,7 +98,7 @@ static int source_of(Making *m, const Scalar *c) {
            : c->op == C_ACC ? m->acc_source
                             : literal_source(m->v, c->k);
 }
-static bool translate(Making *m, const Scalar *code, int ncode) {
+static bool translate_code(Making *m, const Scalar *code, int ncode) {
     Vector *v = m->v;
     for (int i = 0; i < ncode; i++) {
         const Scalar *c = &code[i];
@@ -190,7 +190,7 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
                     .native = view[0].dtype == class_dtype(v->class)};
     v->where = b->device->simd->where[v->class];
     v->store = b->device->simd->store[v->class][view[0].dtype];
-    if (!translate(&m, code, ncode)) return NULL;
+    if (!translate_code(&m, code, ncode)) return NULL;
     for (int i = 0; i < v->nsource; i++) {
         Source *s = &v->source[i];
         const int dtype = s->literal ? DT_DOUBLE : s->view.dtype;
@@ -304,7 +304,7 @@ static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_
 }
 
 /* Part k of n of the tiles: whole tiles, so that they are the same for any n. */
-static void run_part(const Vector *v, void *const slot[], void *work, int k, int n) {
+static void run_tiles_part(const Vector *v, void *const slot[], void *work, int k, int n) {
     if (v->nest.count == 0) return;
     Tile t;
     char *base[MAX_CODE + 2], *registers = (char *)work + (size_t)k * v->registers;
@@ -327,7 +327,9 @@ static void run_part(const Vector *v, void *const slot[], void *work, int k, int
     }
 }
 
-void vector_run(const Vector *v, void *const slot[], void *work) { run_part(v, slot, work, 0, 1); }
+void vector_run(const Vector *v, void *const slot[], void *work) {
+    run_tiles_part(v, slot, work, 0, 1);
+}
 
 /* ---- steps */
 static int vector_choices(const Device *d, const Step *s) {
@@ -352,7 +354,7 @@ typedef struct Job {
 } Job;
 static void run_program_part(void *job, int k) {
     const Job *j = job;
-    run_part(j->program->vector, j->slot, j->work, k, j->program->parts);
+    run_tiles_part(j->program->vector, j->slot, j->work, k, j->program->parts);
 }
 static int run_parts(const Kernel *k, void *const slot[], void *work) {
     const Program *p = k->self;

@@ -45,7 +45,7 @@ typedef struct Family {
     Poly size[INPUTS][RANKS], entry[ATTRS_MAX][LISTS]; /* symbols, each named once; 0: not yet */
 } Family;
 
-static Poly symbol(Family *f, Poly *known, const char *stem, int k, int a) {
+static Poly family_symbol(Family *f, Poly *known, const char *stem, int k, int a) {
     if (!*known) *known = poly_named(f->w, arena_format(f->w->arena, "%s.%d.%d", stem, k, a));
     return *known;
 }
@@ -58,7 +58,7 @@ static int rank_of(const Variant *v, int input) {
 static Poly size_of(Family *f, const Variant *v, int input, int a) {
     if (v->sizes == SOME_ONES && a % 2 == 0) return poly_int(f->w, 1);
     if (v->sizes == NUMBERS) return poly_int(f->w, a + 2);
-    return symbol(f, &f->size[input][a], "n", input, a);
+    return family_symbol(f, &f->size[input][a], "n", input, a);
 }
 
 static int list_length(const AttrDef *d, const Variant *v) {
@@ -81,7 +81,8 @@ static Poly list_entry(Family *f, const AttrDef *d, const Variant *v, int k, int
     bool free = d->kind == A_INTS && d->fill == AS_IS;
     if (free && v->list == BACKWARDS) return poly_int(f->w, n - 1 - entry);
     if (free && v->list == SOME_ZEROS && v->rank > 0 && entry % v->rank % 2 == 0) return 0;
-    if (!free || v->list < AS_SIZES) return symbol(f, &f->entry[k][entry], d->name, k, entry);
+    if (!free || v->list < AS_SIZES)
+        return family_symbol(f, &f->entry[k][entry], d->name, k, entry);
     Poly size = size_of(f, v, 0, entry);
     if (v->list == DOUBLED) return poly_scale(f->w, size, 2);
     bool merges = v->list == MERGED && entry == n - 1 && v->rank > 1;
@@ -92,7 +93,7 @@ static int word_count(const AttrDef *d) {
     for (const char *s = d->words; *s; s++) n += *s == ' ';
     return n;
 }
-static void attribute(Family *f, const AttrDef *d, Variant *v, int k, Attr *out) {
+static void family_attribute(Family *f, const AttrDef *d, Variant *v, int k, Attr *out) {
     *out = (Attr){0};
     if (v->list == DEFAULTS && d->init && d->kind != A_ENUM && attr_default(f->w, d, v->rank, out))
         return;
@@ -130,7 +131,7 @@ static void print_variant(Family *f, Variant v, int nin) {
         in[k] = type_intern(f->w, &t);
     }
     for (int k = 0; k < attrs_count(f->op->attrs); k++)
-        attribute(f, &f->op->attrs[k], &v, k, &attr[k]);
+        family_attribute(f, &f->op->attrs[k], &v, k, &attr[k]);
     Sig sig = sig_intern(f->w, f->op, attr, nin, in, 2);
     if (sig > f->last && !sig_info(f->w, sig)->why) print_signature(f, sig);
     if (sig > f->last) f->last = sig;

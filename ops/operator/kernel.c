@@ -94,8 +94,8 @@ void kernel_each(const Step *step, void *const slot[], double (*real)(double)) {
         kernel_set_real(y, slot, kernel_at(y, i), real(kernel_real(x, slot, kernel_at(x, i))));
 }
 
-static void set(const View *y, void *const slot[], int64_t place, bool integer, double real,
-                int64_t whole) {
+static void set_element(const View *y, void *const slot[], int64_t place, bool integer, double real,
+                        int64_t whole) {
     if (integer) kernel_set_integer(y, slot, place, whole);
     else kernel_set_real(y, slot, place, real);
 }
@@ -107,10 +107,10 @@ void kernel_pairs(const Step *step, void *const slot[], double (*real)(double, d
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         int64_t pa = kernel_joined(a, y->rank, i), pb = kernel_joined(b, y->rank, i);
         if (whole)
-            set(y, slot, kernel_at(y, i), true, 0,
-                integer(kernel_integer(a, slot, pa), kernel_integer(b, slot, pb)));
+            set_element(y, slot, kernel_at(y, i), true, 0,
+                        integer(kernel_integer(a, slot, pa), kernel_integer(b, slot, pb)));
         else
-            set(y, slot, kernel_at(y, i), false,
-                real(kernel_real(a, slot, pa), kernel_real(b, slot, pb)), 0);
+            set_element(y, slot, kernel_at(y, i), false,
+                        real(kernel_real(a, slot, pa), kernel_real(b, slot, pb)), 0);
     }
 }

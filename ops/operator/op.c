@@ -110,7 +110,7 @@ static bool is_input_size(const Call *c, Poly p) {
 }
 /* Needs that hold for numbers are not recorded; one that fails for numbers is, and the signature is
    refused. */
-static void need(Call *c, Lit l) {
+static void add_need(Call *c, Lit l) {
     int64_t value;
     Needs *n = c->need;
     if (!n || (!l.eq && is_input_size(c, l.p))) return;
@@ -120,8 +120,8 @@ static void need(Call *c, Lit l) {
     ARENA_GROW(c->w->arena, n->v, n->room, n->n + 1);
     n->v[n->n++] = l;
 }
-void need_eq(Call *c, Poly a, Poly b) { need(c, (Lit){poly_sub(c->w, a, b), true}); }
-void need_ge(Call *c, Poly a, Poly b) { need(c, (Lit){poly_sub(c->w, a, b), false}); }
+void need_eq(Call *c, Poly a, Poly b) { add_need(c, (Lit){poly_sub(c->w, a, b), true}); }
+void need_ge(Call *c, Poly a, Poly b) { add_need(c, (Lit){poly_sub(c->w, a, b), false}); }
 
 bool is_const(Call *c, Poly p, int64_t *value) { return poly_constant(c->w, p, value); }
 PolyList ints(Call *c, int attr) { return c->attr[attr].ints; }
@@ -256,7 +256,7 @@ Cond both(Call *c, Cond a, Cond b) {
 }
 
 static Ex expr_of(Call *c, ExNode node) { return ex_make(c->w, &node); }
-static Ex over(Call *c, ExKind kind, Dims k, Cond cond, Ex a) {
+static Ex reduction(Call *c, ExKind kind, Dims k, Cond cond, Ex a) {
     ExNode node = {.kind = kind, .n = k.n, .cond = cond, .a = a};
     for (int j = 0; j < k.n; j++) node.dims[j] = k.v[j];
     return expr_of(c, node);
@@ -291,8 +291,8 @@ Ex where(Call *c, Ex cond, Ex a, Ex b) {
 Ex take(Call *c, Poly k, Ex index, Ex a) {
     return expr_of(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a});
 }
-Ex sum(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_SUM, k, cond, a); }
-Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MAXIMUM, k, cond, a); }
+Ex sum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_SUM, k, cond, a); }
+Ex most(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_MAXIMUM, k, cond, a); }
 
 Ex at_place(Call *c, int input, Poly k) {
     if (input >= c->nin || !c->in[input]) return 0;

@@ -15,7 +15,9 @@ typedef struct ValueWalk {
 enum { STEPS_MAX = 100000, ELEMENTS_MAX = 4096 };
 static bool value_tree(ValueWalk *, Ex, Poly *out);
 
-static Poly bind(ValueWalk *k, Poly p) { return poly_subst(k->w, p, k->nbound, k->from, k->to); }
+static Poly bind_poly(ValueWalk *k, Poly p) {
+    return poly_subst(k->w, p, k->nbound, k->from, k->to);
+}
 
 /* Never negative whatever the sizes: sums of products of natural symbols. */
 static bool natural_symbol(const World *w, Symbol s) {
@@ -49,7 +51,7 @@ int value_decide(World *w, Lit l) {
 static int64_t position(ValueWalk *k, const ExNode *e, const Type *t) {
     int64_t at = 0, i, n;
     for (int a = 0; a < e->n; a++) {
-        if (!poly_constant(k->w, bind(k, e->dims[a]), &i) ||
+        if (!poly_constant(k->w, bind_poly(k, e->dims[a]), &i) ||
             !poly_constant(k->w, t->dim.v[a], &n) || i < 0 || i >= n)
             return -1;
         at = at * n + i;
@@ -80,30 +82,31 @@ static bool walk_abs(ValueWalk *k, const ExNode *e, Poly *out) {
     if (positive == 0) *out = poly_scale(k->w, *out, -1);
     return positive >= 0;
 }
-static int holds(ValueWalk *k, const Cond *c) {
+static int condition_holds(ValueWalk *k, const Cond *c) {
     int all = 1;
     for (int j = 0; j < c->n && all; j++) {
-        int one = value_decide(k->w, (Lit){bind(k, c->v[j].p), c->v[j].eq});
+        int one = value_decide(k->w, (Lit){bind_poly(k, c->v[j].p), c->v[j].eq});
         if (one < 1) all = one;
     }
     return all;
 }
 static bool walk_if(ValueWalk *k, const ExNode *e, Poly *out) {
-    int which = holds(k, &e->cond);
+    int which = condition_holds(k, &e->cond);
     return which >= 0 && value_tree(k, which ? e->a : e->b, out);
 }
 /* Binds bound variable `axis` of a sum to each of its values, and adds up. */
 static bool walk_sum(ValueWalk *k, const ExNode *e, int axis, Poly *out) {
     if (axis == e->n) {
         Poly term = 0;
-        int which = holds(k, &e->cond);
+        int which = condition_holds(k, &e->cond);
         if (which < 0 || (which && !value_tree(k, e->a, &term))) return false;
         *out = poly_add(k->w, *out, term);
         return true;
     }
     int64_t n;
     Symbol s = poly_is_symbol(k->w, e->dims[axis]);
-    if (!poly_constant(k->w, bind(k, symbol_def(k->w, s).arg[0]), &n) || k->nbound == 4 * RANK_MAX)
+    if (!poly_constant(k->w, bind_poly(k, symbol_def(k->w, s).arg[0]), &n) ||
+        k->nbound == 4 * RANK_MAX)
         return false;
     int at = k->nbound++;
     k->from[at] = s;
@@ -121,7 +124,7 @@ static bool value_tree(ValueWalk *k, Ex x, Poly *out) {
     ex_get(k->w, x, &e);
     switch (e.kind) {
     case EX_NUM: *out = poly_int(k->w, e.p); return e.q == 1;
-    case EX_SIZE: *out = bind(k, e.size); return true;
+    case EX_SIZE: *out = bind_poly(k, e.size); return true;
     case EX_AT: return walk_at(k, &e, out);
     case EX_ADD:
     case EX_MUL:
@@ -180,7 +183,7 @@ int decide_ge(Call *c, Poly a, Poly b) {
 }
 
 /* The element of input k that belongs to output index i. */
-static bool element(Call *c, const PolyList in[], int k, Dims i, Poly *out) {
+static bool input_element(Call *c, const PolyList in[], int k, Dims i, Poly *out) {
     Dims n = c->in[k]->dim, tail = dims_tail(i, n.n);
     int64_t at = 0, size, index;
     for (int a = 0; a < n.n; a++) {
@@ -200,7 +203,7 @@ bool value_each(Call *c, const PolyList in[], Poly *out,
     for (int64_t j = 0; j < count; j++) {
         Dims i = index_of(c->w, &c->out[0], j);
         for (int k = 0; k < c->nin; k++)
-            if (!element(c, in, k, i, &x[k])) return false;
+            if (!input_element(c, in, k, i, &x[k])) return false;
         if (!f(c, x, &out[j])) return false;
     }
     return true;

@@ -179,7 +179,7 @@ static int counterpart(const Changes *c, const FileNode *f) {
     return -1;
 }
 
-static void pair(Changes *c, int original, int result, Change change) {
+static void pair_nodes(Changes *c, int original, int result, Change change) {
     FileNode *a = &c->side[0].v[original], *b = &c->side[1].v[result];
     a->other = result, b->other = original;
     a->change = b->change = change;
@@ -192,7 +192,7 @@ static void pair_kept(Changes *c) {
         int at = counterpart(c, f);
         f->change = NEW;
         if (at >= 0 && c->side[0].v[at].other < 0 && same_bytes(&c->side[0].v[at], f))
-            pair(c, at, k, KEPT);
+            pair_nodes(c, at, k, KEPT);
     }
 }
 
@@ -205,13 +205,13 @@ static void pair_changed(Changes *c) {
     for (int k = 0; k < c->side[1].n; k++) {
         const FileNode *f = &c->side[1].v[k];
         int at = f->other < 0 ? counterpart(c, f) : -1;
-        if (at >= 0 && can_pair(c, at, f)) pair(c, at, k, CHANGED);
+        if (at >= 0 && can_pair(c, at, f)) pair_nodes(c, at, k, CHANGED);
     }
     for (int k = 0; k < c->side[1].n; k++) {
         const FileNode *f = &c->side[1].v[k];
         for (int j = 0; f->other < 0 && f->step >= 0 && j < c->origin[f->step].n; j++)
             if (can_pair(c, c->origin[f->step].v[j], f))
-                pair(c, c->origin[f->step].v[j], k, CHANGED);
+                pair_nodes(c, c->origin[f->step].v[j], k, CHANGED);
     }
 }
 
@@ -231,13 +231,13 @@ static void find_steps(Changes *c) {
 /* ---- places: a union of what belongs together; the original's nodes first, then the result's,
    then applications */
 
-static int find(int *up, int k) {
+static int find_root(int *up, int k) {
     while (up[k] != k) k = up[k] = up[up[k]];
     return k;
 }
 
-static void join(int *up, int a, int b) {
-    a = find(up, a), b = find(up, b);
+static void join_groups(int *up, int a, int b) {
+    a = find_root(up, a), b = find_root(up, b);
     if (a < b) up[b] = a;
     else up[a] = b;
 }
@@ -249,8 +249,10 @@ static void join_neighbour(const Changes *c, int *up, int side, int k) {
     for (int j = 0; j < s->v[k].nin; j++) {
         int p = maker_of(s, s->v[k].in[j]);
         if (p < 0 || s->v[p].change == KEPT) continue;
-        if (s->v[k].step < 0 && find(up, base + k) == base + k) join(up, base + k, base + p);
-        if (s->v[p].step < 0 && find(up, base + p) == base + p) join(up, base + p, base + k);
+        if (s->v[k].step < 0 && find_root(up, base + k) == base + k)
+            join_groups(up, base + k, base + p);
+        if (s->v[p].step < 0 && find_root(up, base + p) == base + p)
+            join_groups(up, base + p, base + k);
     }
 }
 
@@ -260,15 +262,15 @@ static void join_all(const Changes *c, int *up) {
         for (int k = 0; k < c->side[side].n; k++) {
             const FileNode *f = &c->side[side].v[k];
             if (f->change == KEPT) continue;
-            if (f->step >= 0) join(up, side * n0 + k, n0 + n1 + f->step);
-            if (f->other >= 0 && !side) join(up, k, n0 + f->other);
+            if (f->step >= 0) join_groups(up, side * n0 + k, n0 + n1 + f->step);
+            if (f->other >= 0 && !side) join_groups(up, k, n0 + f->other);
         }
     for (int step = 0; step < c->d->nstep; step++) {
         for (int k = 0; k < c->origin[step].n; k++)
             if (c->side[0].v[c->origin[step].v[k]].change != KEPT)
-                join(up, c->origin[step].v[k], n0 + n1 + step);
+                join_groups(up, c->origin[step].v[k], n0 + n1 + step);
         for (int k = 0; k < c->earlier[step].n; k++)
-            join(up, n0 + n1 + c->earlier[step].v[k], n0 + n1 + step);
+            join_groups(up, n0 + n1 + c->earlier[step].v[k], n0 + n1 + step);
     }
     for (int side = 0; side < 2; side++)
         for (int k = c->side[side].n; k-- > 0;)
@@ -282,7 +284,7 @@ static void find_places(Changes *c) {
     join_all(c, up);
     for (int k = 0; k < c->side[0].n + c->side[1].n; k++) {
         FileNode *f = k < c->side[0].n ? &c->side[0].v[k] : &c->side[1].v[k - c->side[0].n];
-        int root = find(up, k);
+        int root = find_root(up, k);
         if (f->change == KEPT) continue;
         if (number[root] < 0) number[root] = c->nplace++;
         f->place = number[root];

@@ -84,7 +84,7 @@ static const FileNode *find_node(const Changes *c, const char *name, int *side) 
 }
 
 /* An application and whatever it rests on, earliest first. */
-static void need(const Changes *c, int step, bool *needed) {
+static void need_step(const Changes *c, int step, bool *needed) {
     needed[step] = true;
     for (int k = step; k >= 0; k--)
         for (int j = 0; needed[k] && j < c->earlier[k].n; j++) needed[c->earlier[k].v[j]] = true;
@@ -118,7 +118,7 @@ static void print_history(const Changes *c, int step, Text *t) {
     bool *needed = ARENA_NEW(c->arena, bool, c->d->nstep),
          *said = ARENA_NEW(c->arena, bool, c->d->nstep);
     int *number = ARENA_NEW(c->arena, int, c->d->nstep), n = 0;
-    need(c, step, needed);
+    need_step(c, step, needed);
     for (int k = 0; k <= step; k++) {
         if (!needed[k]) continue;
         number[k] = ++n;

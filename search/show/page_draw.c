@@ -7,7 +7,7 @@
 enum { PLACES = 60, DRAWN = 150 }; /* different places that are drawn; nodes in one picture */
 
 /* What of a place is the same in those like it. */
-static void describe(const Changes *c, int side, int place, int *local, Text *t) {
+static void describe_place(const Changes *c, int side, int place, int *local, Text *t) {
     const FileSide *s = &c->side[side];
     int n = 0;
     for (int k = 0; k < s->n; k++) {
@@ -25,7 +25,7 @@ static void describe(const Changes *c, int side, int place, int *local, Text *t)
     }
 }
 
-static int count(const Changes *c, int side, int place) {
+static int count_nodes(const Changes *c, int side, int place) {
     int n = 0;
     for (int k = 0; k < c->side[side].n; k++) n += c->side[side].v[k].place == place;
     return n;
@@ -42,7 +42,7 @@ static int look_alike(Pictures *p, const char *key, int place) {
     return k;
 }
 
-static void group(const Changes *c, Pictures *p) {
+static void group_places(const Changes *c, Pictures *p) {
     int *local[2] = {ARENA_NEW(c->arena, int, c->side[0].n),
                      ARENA_NEW(c->arena, int, c->side[1].n)};
     p->like = ARENA_NEW(c->arena, int, c->nplace);
@@ -51,7 +51,7 @@ static void group(const Changes *c, Pictures *p) {
         char key[33];
         Text t = text_new(c->arena);
         for (int side = 0; side < 2; side++)
-            describe(c, side, place, local[side], &t), text_add(&t, "|");
+            describe_place(c, side, place, local[side], &t), text_add(&t, "|");
         hash_hex(t.data, t.size, key);
         p->like[place] = look_alike(p, key, place);
         p->drawn[p->like[place]].count++;
@@ -59,14 +59,14 @@ static void group(const Changes *c, Pictures *p) {
 }
 
 /* Too many nodes for a picture: it stays with the list of nodes. */
-static bool fits(const Changes *c, int place) {
-    return count(c, 0, place) <= DRAWN && count(c, 1, place) <= DRAWN;
+static bool fits_picture(const Changes *c, int place) {
+    return count_nodes(c, 0, place) <= DRAWN && count_nodes(c, 1, place) <= DRAWN;
 }
 
 static int by_dot(const Changes *c, Pictures *p, Text *t) {
     int n = 0;
     for (int k = 0; k < p->n && n < 2 * PLACES; k++) {
-        if (!fits(c, p->drawn[k].place)) continue;
+        if (!fits_picture(c, p->drawn[k].place)) continue;
         p->drawn[k].first = ++n;
         n++;
         for (int side = 0; side < 2; side++) {
@@ -84,7 +84,7 @@ static int by_dot(const Changes *c, Pictures *p, Text *t) {
 Pictures *page_draw(const Changes *c, Error *e) {
     Pictures *p = ARENA_NEW(c->arena, Pictures, 1);
     Text t = text_new(c->arena);
-    group(c, p);
+    group_places(c, p);
     int n = by_dot(c, p, &t);
     const char **svg = ARENA_NEW(c->arena, const char *, n);
     if (!picture_svg(c->arena, &t, n, svg, e)) return NULL;

@@ -11,20 +11,20 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const OpCost *)a)->name, ((const OpCost *)b)->name);
 }
 
-static OpCost *entry(Run *r, const Op *op) {
+static OpCost *operator_entry(Run *r, const Op *op) {
     int at = 0;
     while (at < r->noperator && strcmp(r->operators[at].name, op->name)) at++;
     if (at == r->noperator) r->operators[r->noperator++] = (OpCost){.name = op->name};
     return &r->operators[at];
 }
 
-static void count(Run *r, const Graph *g, int side) {
+static void count_operators(Run *r, const Graph *g, int side) {
     NodeList live = graph_live(r->w, r->arena, g);
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(r->w, live.v[k]);
         if (node.op->flags & OP_NO_COST) continue;
         double flops = node.op->flags & OP_RANDOM ? 0 : sig_flops(r->w, node.sig, r->sizes);
-        OpCost *x = entry(r, node.op);
+        OpCost *x = operator_entry(r, node.op);
         x->nodes[side]++;
         x->flops[side] += flops > 0 ? flops : 0;
     }
@@ -59,7 +59,7 @@ static void price(Run *r, const Graph *const graphs[]) {
 void run_operators(Run *r, const Graph *result) {
     const Graph *const graphs[] = {&r->original, result};
     r->operators = ARENA_NEW(r->arena, OpCost, op_count());
-    for (int side = 0; side < 2; side++) count(r, graphs[side], side);
+    for (int side = 0; side < 2; side++) count_operators(r, graphs[side], side);
     r->stats.flops_before = cost_flops(r->w, graphs[0], r->sizes, NULL);
     r->stats.flops_after = cost_flops(r->w, graphs[1], r->sizes, NULL);
     for (int kind = 0; kind < STEP_KIND_COUNT; kind++)

@@ -7,7 +7,7 @@
 
 bool run_can_show(Run *r) { return !r->o->html || picture_program(r->arena, r->error); }
 
-static bool texts(Run *r, IsomerResult *out) {
+static bool copy_texts(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
     if (r->o->diff) changes_print(r->changes, &t);
     for (int k = 0; k < r->o->explain.n; k++)
@@ -19,7 +19,7 @@ static bool texts(Run *r, IsomerResult *out) {
 bool run_draw(Run *r, const Derivation *d, IsomerResult *out) {
     if (!r->o->html && !r->o->dot && !r->o->diff && !r->o->explain.n) return true;
     r->changes = changes_find(r, d);
-    if (!r->changes || !texts(r, out)) return false;
+    if (!r->changes || !copy_texts(r, out)) return false;
     if (r->o->html) r->pictures = page_draw(r->changes, r->error);
     return !r->o->html || r->pictures;
 }

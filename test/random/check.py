@@ -286,7 +286,7 @@ def feeds(case, options, classes, seed):
     yield models.feed(case, seed + 1), False
     values, graph = options.values, case.model.graph
     lost = values == "large" and bool(classes & {"defines", "drops", "overflows"})
-    if hides(graph) and (lost or values == "nan" and padded_alone(graph)):
+    if hides(graph) and (lost or values == "nan" and not classes <= {"exact"}):
         return  # what is no number in one of them may become a number, another one
     odd = lost or values == "nan"
     if values == "nan" and classes <= {"exact"}:

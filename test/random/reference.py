@@ -9,7 +9,7 @@ Runtime in float (`lent` counts it).
 """
 
 import collections, functools, warnings
-import numpy, onnx, onnx.helper
+import numpy, onnx, onnx.defs, onnx.helper
 from onnx import numpy_helper
 from onnx.reference.ops import load_op
 
@@ -345,7 +345,20 @@ def stated(node):
     numbers = {(a.name, a.f) for a in node.attribute if a.type == onnx.AttributeProto.FLOAT}
     if node.op_type == "ConstantOfShape":
         numbers |= {(a.name, a.t.SerializeToString()) for a in node.attribute}
-    return numbers
+    return numbers | defaults(node.op_type, node.domain)
+
+
+@functools.lru_cache(None)
+def defaults(kind, domain):
+    """The number attributes that an operator has where a node does not state them."""
+    if not onnx.defs.has(kind, domain):
+        return frozenset()
+    attributes = onnx.defs.get_schema(kind, domain).attributes.values()
+    return frozenset(
+        (a.name, a.default_value.f)
+        for a in attributes
+        if a.type == onnx.defs.OpSchema.AttrType.FLOAT
+    )
 
 
 def bound(node, attributes):

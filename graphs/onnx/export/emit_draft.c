@@ -21,13 +21,13 @@ PolyList draft_list(const Draft *d, const char *name) {
     return k < 0 ? (PolyList){0} : d->attr[k].ints;
 }
 
-EmitAttr *draft_new(Draft *d, const char *name, int kind) {
+EmitAttr *draft_new(Draft *d, const char *name, EmitKind kind) {
     EmitAttr *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
     *t = (EmitAttr){.name = name, .kind = kind};
     return t;
 }
 
-static bool numbers(Draft *d, PolyList list, int64_t **out) {
+static bool constant_numbers(Draft *d, PolyList list, int64_t **out) {
     *out = ARENA_NEW(d->w->arena, int64_t, list.n);
     for (int k = 0; k < list.n; k++)
         if (!poly_constant(d->w, list.v[k], &(*out)[k]))
@@ -38,12 +38,14 @@ static bool numbers(Draft *d, PolyList list, int64_t **out) {
 
 bool draft_ints(Draft *d, const char *name, PolyList list) {
     int64_t *v;
-    if (!numbers(d, list, &v)) return false;
-    EmitAttr *t = draft_new(d, name, 7);
+    if (!constant_numbers(d, list, &v)) return false;
+    EmitAttr *t = draft_new(d, name, EMIT_INTS);
     t->n = list.n, t->ints = v;
     return true;
 }
-bool draft_int(Draft *d, const char *name, int64_t v) { return draft_new(d, name, 2)->i = v, true; }
+bool draft_int(Draft *d, const char *name, int64_t v) {
+    return draft_new(d, name, EMIT_INT)->i = v, true;
+}
 
 static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
     Type type = {
@@ -78,7 +80,7 @@ static Value size_near(Draft *d, Poly size) {
         if (axis_of_size(d->w, g->in[k], size) >= 0)
             return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
     for (Value v = 1; v < d->node.out; v++)
-        if (d->around->live(d->around->user, v) && axis_of_size(d->w, v, size) >= 0)
+        if (d->context->live(d->context->user, v) && axis_of_size(d->w, v, size) >= 0)
             return axis_size(d->w, v, axis_of_size(d->w, v, size));
     return 0;
 }
@@ -92,7 +94,7 @@ static Value size_far(Draft *d, Poly size) {
     return 0;
 }
 
-static Value join(World *w, const Op *op, Value a, Value b) {
+static Value binary_node(World *w, const Op *op, Value a, Value b) {
     return a && b ? node_call(w, op, 2, (Value[]){a, b}, NULL, (PolyList){0}, NULL, (PolyList){0})
                   : 0;
 }
@@ -108,18 +110,19 @@ static Value composed_value(Draft *d, Poly p, int depth) {
     if (s) {
         SymbolDef def = symbol_def(w, s);
         if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
-        return join(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
-                    size_value(d, def.arg[0], depth + 1), size_value(d, def.arg[1], depth + 1));
+        return binary_node(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
+                           size_value(d, def.arg[0], depth + 1),
+                           size_value(d, def.arg[1], depth + 1));
     }
     Monomial m;
     for (PolyScan scan = poly_scan(w, p); poly_next(&scan, &m);) {
         Value term = int_tensor(w, 1, 1, &m.coefficient);
         for (uint32_t k = 0; k < m.degree; k++) {
             Value factor = size_value(d, poly_symbol(w, m.symbol[k]), depth + 1);
-            term = k || m.coefficient != 1 ? join(w, &op_mul, term, factor) : factor;
+            term = k || m.coefficient != 1 ? binary_node(w, &op_mul, term, factor) : factor;
         }
         if (!term) return 0;
-        sum = sum ? join(w, &op_add, sum, term) : term;
+        sum = sum ? binary_node(w, &op_add, sum, term) : term;
     }
     return sum;
 }
@@ -185,7 +188,7 @@ static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;
     for (int k = 0; k < word; k++) at += strcspn(at, " ") + 1;
-    draft_new(d, name, 3)->text = arena_string(d->w->arena, at, strcspn(at, " "));
+    draft_new(d, name, EMIT_STRING)->text = arena_string(d->w->arena, at, strcspn(at, " "));
     return true;
 }
 
@@ -206,7 +209,7 @@ bool draft_put(Draft *d, const char *name, int attr) {
     if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
         return draft_fail(d, "a number that is a symbolic variable");
-    draft_new(d, name, 1)->f = (float)real;
+    draft_new(d, name, EMIT_FLOAT)->f = (float)real;
     return true;
 }
 

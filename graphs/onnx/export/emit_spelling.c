@@ -1,4 +1,4 @@
-/* emit_spelling.c -- the items of items.def on export: what special*.c reads, written. */
+/* emit_spelling.c -- the items of items.def on export: what import/spelling*.c reads, written. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -122,7 +122,7 @@ bool export_reshape(Draft *d, int attr) {
 
 bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
 /* Whole factors as scales, all that older versions have. */
-static bool scales(Draft *d, PolyList list) {
+static bool export_scales(Draft *d, PolyList list) {
     const Type *x = draft_type(d, 0);
     float *v = ARENA_NEW(d->w->arena, float, list.n);
     if (model_opset(d->m, (Slice){0}) < 9) return draft_fail(d, "scales as an attribute");
@@ -141,7 +141,7 @@ static bool scales(Draft *d, PolyList list) {
 }
 
 bool export_resize(Draft *d, int attr) {
-    if (model_opset(d->m, (Slice){0}) < 11) return scales(d, d->attr[attr].ints);
+    if (model_opset(d->m, (Slice){0}) < 11) return export_scales(d, d->attr[attr].ints);
     Type none = {.dtype = DT_FLOAT, .known = true, .dim = {1, {0}}};
     Value empty =
         model_opset(d->m, (Slice){0}) < 13 ? constant_make(d->w, &none, blob_put(d->w, "", 0)) : 0;
@@ -161,11 +161,11 @@ bool export_value_tensor(Draft *d, int attr) {
     Text t = text_new(d->w->arena);
     element_set_real(dtype, bytes, 0, value);
     tensor_put(&t, NULL, &type, &one, bytes, tensor_size(dtype, 1));
-    draft_new(d, "value", 4)->tensor = (Slice){(const unsigned char *)t.data, t.size};
+    draft_new(d, "value", EMIT_TENSOR)->tensor = (Slice){(const unsigned char *)t.data, t.size};
     return true;
 }
 
-static Value cast(World *w, Value v, DType dtype) {
+static Value cast_value(World *w, Value v, DType dtype) {
     Attr attr[ATTRS_MAX] = {{.word = 0}};
     bool given[ATTRS_MAX] = {0};
     const char *why;
@@ -177,7 +177,7 @@ static Value cast(World *w, Value v, DType dtype) {
                : 0;
 }
 
-static Value scalar(Draft *d, Poly p, DType dtype) {
+static Value scalar_value(Draft *d, Poly p, DType dtype) {
     int64_t v;
     Type type = {.dtype = dtype, .known = true};
     bool constant = poly_constant(d->w, p, &v);
@@ -185,7 +185,7 @@ static Value scalar(Draft *d, Poly p, DType dtype) {
     if (!constant && !list) return draft_fail(d, "a size that no value in the model has"), 0;
     if (!constant)
         list = node_call(d->w, &op_reshape, 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
-    if (!constant) return dtype == DT_INT64 ? list : cast(d->w, list, dtype);
+    if (!constant) return dtype == DT_INT64 ? list : cast_value(d->w, list, dtype);
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_integer(dtype, bytes, 0, v);
     return constant_make(d->w, &type, blob_put(d->w, bytes, tensor_size(dtype, 1)));
@@ -195,8 +195,8 @@ bool export_range(Draft *d, int attr) {
     DType dtype = (DType)d->attr[draft_attr(d, "dtype")].word;
     (void)attr;
     Poly limit = poly_add(d->w, start.v[0], poly_mul(d->w, n.v[0], step.v[0]));
-    Value a = scalar(d, start.v[0], dtype), b = scalar(d, limit, dtype),
-          c = scalar(d, step.v[0], dtype);
+    Value a = scalar_value(d, start.v[0], dtype), b = scalar_value(d, limit, dtype),
+          c = scalar_value(d, step.v[0], dtype);
     return a && b && c && draft_slot(d, 0, a) && draft_slot(d, 1, b) && draft_slot(d, 2, c);
 }
 
@@ -220,7 +220,7 @@ bool export_activation(Draft *d, int attr) {
     enum { BIDIRECTIONAL = 2 };
     if (!d->attr[attr].word) return true;
     const int direction = d->attr[draft_attr(d, "direction")].word;
-    EmitAttr *t = draft_new(d, "activations", 8);
+    EmitAttr *t = draft_new(d, "activations", EMIT_STRINGS);
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;
 }

@@ -2,7 +2,7 @@
 #include "graphs/onnx/export/order.h"
 #include "ops/base/heap.h"
 
-static bool before(const void *items, int a, int b) {
+static bool item_before(const void *items, int a, int b) {
     const Item *item = items;
     return item[a].place != item[b].place ? item[a].place < item[b].place : a > b;
 }
@@ -41,9 +41,9 @@ static Users find_users(Arena *a, int n, const Item item[]) {
     return u;
 }
 
-int replay_order(Arena *a, int n, const Item item[], int *out, bool *done) {
+int file_order(Arena *a, int n, const Item item[], int *out, bool *done) {
     Users u = find_users(a, n, item);
-    Heap ready = {.arena = a, .before = before, .user = item};
+    Heap ready = {.arena = a, .before = item_before, .user = item};
     int count = 0;
     for (int k = 0; k < n; k++)
         if (!u.waits[k]) heap_push(&ready, k);

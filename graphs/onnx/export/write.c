@@ -1,22 +1,12 @@
-/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its
-   order, copied as it is; only nodes, initializers and what speaks of names that are gone change.
-   With an unchanged graph nothing is replayed: the bytes are those of the file. */
+/* write.c -- writes a model by going through its file: every field of ModelProto and GraphProto in
+   its order, copied as it is; only nodes, initializers and what speaks of names that are gone
+   change. With an unchanged graph the bytes are those of the file. */
 #include "graphs/onnx/export/export.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum {
-    MODEL_GRAPH = 7,
-    GRAPH_NODE = 1,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_INPUT = 11,
-    GRAPH_VALUE_INFO = 13,
-    GRAPH_ANNOTATION = 14,
-    GRAPH_SPARSE = 15
-};
 
 /* Weights on their way into a file of their own, one behind the other, each at a multiple of a
    page. */
@@ -29,9 +19,9 @@ typedef struct Store {
 
 static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
-    wire_put_bytes(&t, 1, key, strlen(key));
-    wire_put_bytes(&t, 2, value, strlen(value));
-    wire_put_bytes(out, 13, t.data, t.size);
+    wire_put_bytes(&t, ENTRY_KEY, key, strlen(key));
+    wire_put_bytes(&t, ENTRY_VALUE, value, strlen(value));
+    wire_put_bytes(out, TENSOR_EXTERNAL, t.data, t.size);
 }
 
 /* Where bytes will be found, as fields of a TensorProto. */
@@ -41,18 +31,18 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
     put_entry(a, out, "location", s->name);
     put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
     put_entry(a, out, "length", arena_format(a, "%zu", n));
-    wire_put_int(out, 14, 1);
+    wire_put_int(out, TENSOR_LOCATION, LOCATION_EXTERNAL);
     pieces_add(&s->pieces, bytes, n);
 }
 
 static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
 
-static bool unchanged(const Model *m, const ModelWrite *x) {
+static bool is_unchanged(const Model *m, const ModelWrite *x) {
     if (x->regenerate || x->graph->nout != m->graph.nout) return false;
     return memcmp(x->graph->out, m->graph.out, sizeof(Value) * (size_t)m->graph.nout) == 0;
 }
 
-static Slice field(Wire w, uint32_t number) {
+static Slice message_field(Wire w, uint32_t number) {
     Slice out = {0};
     for (Field f; wire_next(&w, &f);)
         if (f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
@@ -62,22 +52,23 @@ static Slice field(Wire w, uint32_t number) {
 /* The name that an entry of the graph's lists speaks of; 0: none that is known. */
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
-    Slice text = f->number == GRAPH_INITIALIZER ? field(w, 8)
-                 : f->number == GRAPH_SPARSE    ? field(wire_inner(&w, field(w, 1)), 8)
-                                                : field(w, 1);
+    Slice text = f->number == GRAPH_INITIALIZER ? message_field(w, 8)
+                 : f->number == GRAPH_SPARSE_INITIALIZER
+                     ? message_field(wire_inner(&w, message_field(w, 1)), 8)
+                     : message_field(w, 1);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
-static bool stays(Model *m, const Replay *r, const Field *f) {
+static bool entry_stays(Model *m, const FilePlan *r, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
-    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE)
+    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE_INITIALIZER)
         return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
     if (f->number == GRAPH_INPUT) return !id || !initializer || r->keep[id];
     return id && id < r->nname && r->carried[id];
 }
 
-static const int64_t *sizes(World *w, Arena *a, const Type *t) {
+static const int64_t *constant_sizes(World *w, Arena *a, const Type *t) {
     int64_t *v = ARENA_NEW(a, int64_t, t->dim.n);
     for (int k = 0; k < t->dim.n; k++) poly_constant(w, t->dim.v[k], &v[k]);
     return v;
@@ -92,12 +83,19 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     poly_constant(m->w, type_count(m->w, &type), &count);
     size_t n = tensor_size(type.dtype, count);
     Pieces message = pieces_new(a);
-    tensor_put(&t, m->name[name].text, &type, sizes(m->w, a, &type), NULL, n);
+    tensor_put(&t, m->name[name].text, &type, constant_sizes(m->w, a, &type), NULL, n);
     if (is_stored(store, n)) put_external(a, &t, store, bytes, n);
     else tensor_put_length(&t, n);
     pieces_add(&message, t.data, t.size);
     if (!is_stored(store, n)) pieces_add(&message, bytes, n);
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
+}
+
+/* A field of TensorProto that holds elements, or says where they are. */
+static bool holds_numbers(uint32_t number) {
+    return number == TENSOR_FLOATS || number == TENSOR_INT32S || number == TENSOR_INT64S ||
+           number == TENSOR_RAW || number == TENSOR_DOUBLES || number == TENSOR_UINT64S ||
+           number == TENSOR_EXTERNAL || number == TENSOR_LOCATION;
 }
 
 /* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
@@ -116,9 +114,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     if (!is_stored(store, n)) return false;
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     for (Field g; wire_next(&w, &g);) {
-        bool data = g.number == 4 || g.number == 5 || g.number == 7 ||
-                    (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
-        if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
+        if (!tensor_holds_data(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
     put_external(a, &t, store, bytes, n);
     wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
@@ -128,7 +124,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
 /* IR versions below 4 want every initializer among the inputs too. */
 static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *type) {
     Text shape = text_new(a), tensor = text_new(a), kind = text_new(a), info = text_new(a);
-    const int64_t *v = sizes(m->w, a, type);
+    const int64_t *v = constant_sizes(m->w, a, type);
     for (int k = 0; k < type->dim.n; k++) {
         Text dim = text_new(a);
         wire_put_int(&dim, 1, (uint64_t)v[k]);
@@ -142,18 +138,18 @@ static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces *out) {
+static void put_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pieces *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
-        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE ||
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE_INITIALIZER ||
                       f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||
-                      f.number == GRAPH_ANNOTATION;
+                      f.number == GRAPH_QUANTIZATION_ANNOTATION;
         if (f.number == GRAPH_NODE) {
             for (int k = 0; k < r->nnode && !nodes; k++)
-                wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
+                wire_put_slice(out, GRAPH_NODE, r->node[k].at, r->node[k].n);
             nodes = true;
-        } else if ((!listed || stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
+        } else if ((!listed || entry_stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
             pieces_add(out, f.whole.at, f.whole.n);
     }
     for (int k = 0; k < r->nconstant; k++)
@@ -164,8 +160,8 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
 
 static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                            Error *e) {
-    Replay r;
-    if (!replay_model(m, x, a, &r, e)) return false;
+    FilePlan r;
+    if (!file_plan(m, x, a, &r, e)) return false;
     Pieces graph = pieces_new(a);
     put_graph(m, a, store, &r, &graph);
     Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
@@ -181,7 +177,7 @@ static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a
 static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                       Error *e) {
     *file = pieces_new(a);
-    if (unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
+    if (is_unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
     Model before = *m;
     uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
     bool good = changed_pieces(m, x, store, a, file, e);
@@ -216,7 +212,7 @@ static bool copy_beside(Model *m, const Pieces *file, const char *path, const St
 }
 
 /* Is there a file that holds just this? */
-static bool holds(const char *path, const Pieces *p) {
+static bool file_holds(const char *path, const Pieces *p) {
     Error ignored = {0};
     Slice file;
     size_t at = 0;
@@ -245,7 +241,7 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
         s->pieces = pieces_new(a);
         if (!pieces_of(m, x, s, a, file, e)) return false;
         s->fresh = s->pieces.n && access(s->path, F_OK) != 0;
-        if (!s->pieces.n || s->fresh || holds(s->path, &s->pieces)) return true;
+        if (!s->pieces.n || s->fresh || file_holds(s->path, &s->pieces)) return true;
     }
 }
 

@@ -30,12 +30,24 @@ static const struct {
     uint32_t number;
     Message is;
 } holds[] = {
-    {M_MODEL, 7, M_GRAPH},       {M_MODEL, 20, M_TRAINING},  {M_MODEL, 25, M_FUNCTION},
-    {M_GRAPH, 1, M_NODE},        {M_GRAPH, 5, M_TENSOR},     {M_GRAPH, 15, M_SPARSE},
-    {M_NODE, 5, M_ATTRIBUTE},    {M_ATTRIBUTE, 5, M_TENSOR}, {M_ATTRIBUTE, 6, M_GRAPH},
-    {M_ATTRIBUTE, 10, M_TENSOR}, {M_ATTRIBUTE, 11, M_GRAPH}, {M_ATTRIBUTE, 22, M_SPARSE},
-    {M_ATTRIBUTE, 23, M_SPARSE}, {M_SPARSE, 1, M_TENSOR},    {M_SPARSE, 2, M_TENSOR},
-    {M_TRAINING, 1, M_GRAPH},    {M_TRAINING, 2, M_GRAPH},   {M_FUNCTION, 7, M_NODE},
+    {M_MODEL, MODEL_GRAPH, M_GRAPH},
+    {M_MODEL, MODEL_TRAINING, M_TRAINING},
+    {M_MODEL, MODEL_FUNCTION, M_FUNCTION},
+    {M_GRAPH, GRAPH_NODE, M_NODE},
+    {M_GRAPH, GRAPH_INITIALIZER, M_TENSOR},
+    {M_GRAPH, GRAPH_SPARSE, M_SPARSE},
+    {M_NODE, NODE_ATTRIBUTE, M_ATTRIBUTE},
+    {M_ATTRIBUTE, ATTRIBUTE_TENSOR, M_TENSOR},
+    {M_ATTRIBUTE, ATTRIBUTE_GRAPH, M_GRAPH},
+    {M_ATTRIBUTE, ATTRIBUTE_TENSORS, M_TENSOR},
+    {M_ATTRIBUTE, ATTRIBUTE_GRAPHS, M_GRAPH},
+    {M_ATTRIBUTE, ATTRIBUTE_SPARSE, M_SPARSE},
+    {M_ATTRIBUTE, ATTRIBUTE_SPARSES, M_SPARSE},
+    {M_SPARSE, SPARSE_VALUES, M_TENSOR},
+    {M_SPARSE, SPARSE_INDICES, M_TENSOR},
+    {M_TRAINING, TRAINING_INITIALIZATION, M_GRAPH},
+    {M_TRAINING, TRAINING_ALGORITHM, M_GRAPH},
+    {M_FUNCTION, FUNCTION_NODE, M_NODE},
 };
 
 typedef struct ExternalWalk {
@@ -44,20 +56,20 @@ typedef struct ExternalWalk {
     void *user;
 } ExternalWalk;
 
-/* Field 14 is data_location, 1: external; 13 are its entries, key 1 and value 2. */
+/* data_location is 1: external; the entries of external_data are keys (1) and values (2). */
 static bool walk_tensor(const ExternalWalk *c, Wire w) {
     Slice location = {0};
     bool external = false;
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 14 && f.kind == WIRE_VARINT) external = f.value == 1;
-        if (f.number != 13 || f.kind != WIRE_BYTES) continue;
+        if (f.number == TENSOR_DATA_LOCATION && f.kind == WIRE_VARINT) external = f.value == 1;
+        if (f.number != TENSOR_EXTERNAL_DATA || f.kind != WIRE_BYTES) continue;
         Slice entry[3] = {{0}};
         Wire inner = wire_inner(&start, f.bytes);
         for (Field g; wire_next(&inner, &g);)
-            if (g.number < 3 && g.kind == WIRE_BYTES) entry[g.number] = g.bytes;
+            if (g.number <= ENTRY_VALUE && g.kind == WIRE_BYTES) entry[g.number] = g.bytes;
         if (inner.failed) return false;
-        if (slice_is(entry[1], "location")) location = entry[2];
+        if (slice_is(entry[ENTRY_KEY], "location")) location = entry[ENTRY_VALUE];
     }
     return !w.failed &&
            (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));

@@ -2,23 +2,8 @@
    (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
    width; they are converted into the bytes that raw_data would have. */
 #include "graphs/onnx/file/tensor.h"
+#include "graphs/onnx/file/fields.h"
 #include <string.h>
-
-enum {
-    T_DIMS = 1,
-    T_TYPE = 2,
-    T_SEGMENT = 3,
-    T_FLOAT = 4,
-    T_INT32 = 5,
-    T_STRING = 6,
-    T_INT64 = 7,
-    T_NAME = 8,
-    T_RAW = 9,
-    T_DOUBLE = 10,
-    T_UINT64 = 11,
-    T_EXTERNAL = 13,
-    T_LOCATION = 14
-};
 
 size_t tensor_size(DType d, int64_t count) {
     return ((size_t)count * (size_t)dtype_bits(d) + 7) / 8;
@@ -78,8 +63,8 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
 static bool add_external(Wire w, Tensor *t) {
     Slice key = {0}, value = {0};
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
-        if (f.number == 2 && wire_want(&w, &f, WIRE_BYTES)) value = f.bytes;
+        if (f.number == STRING_STRING_ENTRY_KEY && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
+        if (f.number == STRING_STRING_ENTRY_VALUE && wire_want(&w, &f, WIRE_BYTES)) value = f.bytes;
     }
     if (slice_is(key, "location")) t->location = value;
     if (slice_is(key, "offset")) t->offset = value;
@@ -92,16 +77,17 @@ bool tensor_read(Arena *a, Wire w, Tensor *t) {
     bool external = false;
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == T_DIMS && !add_dims(a, &w, &f, t)) return false;
-        if (f.number == T_TYPE && wire_want(&w, &f, WIRE_VARINT))
+        if (f.number == TENSOR_DIMS && !add_dims(a, &w, &f, t)) return false;
+        if (f.number == TENSOR_DATA_TYPE && wire_want(&w, &f, WIRE_VARINT))
             t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
-        if (f.number == T_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
-        if (f.number == T_RAW && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
-        if (f.number == T_EXTERNAL && wire_want(&w, &f, WIRE_BYTES) &&
+        if (f.number == TENSOR_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
+        if (f.number == TENSOR_RAW_DATA && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
+        if (f.number == TENSOR_EXTERNAL_DATA && wire_want(&w, &f, WIRE_BYTES) &&
             !add_external(wire_inner(&w, f.bytes), t))
             return false;
-        if (f.number == T_LOCATION && wire_want(&w, &f, WIRE_VARINT)) external = f.value == 1;
-        if (f.number == T_SEGMENT)
+        if (f.number == TENSOR_DATA_LOCATION && wire_want(&w, &f, WIRE_VARINT))
+            external = f.value == 1;
+        if (f.number == TENSOR_SEGMENT)
             return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer supports");
     }
     t->bad_type = t->dtype == DT_NONE;
@@ -126,12 +112,12 @@ static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
     int bits = dtype_bits(d);
     *kind = WIRE_VARINT, *width = bits < 8 ? 1 : (size_t)bits / 8;
     if (d == DT_FLOAT || d == DT_COMPLEX64)
-        return *number = T_FLOAT, *kind = WIRE_FIXED32, *width = 4, true;
+        return *number = TENSOR_FLOAT_DATA, *kind = WIRE_FIXED32, *width = 4, true;
     if (d == DT_DOUBLE || d == DT_COMPLEX128)
-        return *number = T_DOUBLE, *kind = WIRE_FIXED64, *width = 8, true;
-    if (d == DT_INT64) return *number = T_INT64, true;
-    if (d == DT_UINT32 || d == DT_UINT64) return *number = T_UINT64, true;
-    return *number = T_INT32, bits > 0;
+        return *number = TENSOR_DOUBLE_DATA, *kind = WIRE_FIXED64, *width = 8, true;
+    if (d == DT_INT64) return *number = TENSOR_INT64_DATA, true;
+    if (d == DT_UINT32 || d == DT_UINT64) return *number = TENSOR_UINT64_DATA, true;
+    return *number = TENSOR_INT32_DATA, bits > 0;
 }
 
 bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
@@ -167,10 +153,17 @@ bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
 
 void tensor_put(Text *out, const char *name, const Type *type, const int64_t *dims,
                 const void *bytes, size_t n) {
-    for (int i = 0; i < type->dim.n; i++) wire_put_int(out, T_DIMS, (uint64_t)dims[i]);
-    wire_put_int(out, T_TYPE, (uint64_t)type->dtype);
-    if (name) wire_put_bytes(out, T_NAME, name, strlen(name));
-    if (bytes) wire_put_bytes(out, T_RAW, bytes, n);
+    for (int i = 0; i < type->dim.n; i++) wire_put_int(out, TENSOR_DIMS, (uint64_t)dims[i]);
+    wire_put_int(out, TENSOR_DATA_TYPE, (uint64_t)type->dtype);
+    if (name) wire_put_bytes(out, TENSOR_NAME, name, strlen(name));
+    if (bytes) wire_put_bytes(out, TENSOR_RAW_DATA, bytes, n);
 }
 
-void tensor_put_length(Text *out, size_t n) { wire_put_length(out, T_RAW, n); }
+void tensor_put_length(Text *out, size_t n) { wire_put_length(out, TENSOR_RAW_DATA, n); }
+
+bool tensor_holds_data(uint32_t field) {
+    static const uint8_t fields[] = {TENSOR_FLOAT_DATA,    TENSOR_INT32_DATA,   TENSOR_INT64_DATA,
+                                     TENSOR_RAW_DATA,      TENSOR_DOUBLE_DATA,  TENSOR_UINT64_DATA,
+                                     TENSOR_EXTERNAL_DATA, TENSOR_DATA_LOCATION};
+    return memchr(fields, (int)field, sizeof fields) != NULL && field < 256;
+}

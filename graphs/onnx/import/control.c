@@ -27,14 +27,14 @@ typedef struct TurnScope { /* names of one turn and what they are now */
     Value *value;
 } TurnScope;
 
-static bool failed(Body *b) {
+static bool body_failed(Body *b) {
     return import_fail(b->s, "%s", b->error.kind ? b->error.reason : "an unreadable subgraph");
 }
-static Wire walker(Body *b, Slice s) {
+static Wire body_wire(Body *b, Slice s) {
     return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
 }
 
-static void bind(Import *s, TurnScope *c, NameId name, Value v) {
+static void scope_bind(Import *s, TurnScope *c, NameId name, Value v) {
     int room = c->room;
     ARENA_GROW(s->w->arena, c->name, room, c->n + 1);
     ARENA_GROW(s->w->arena, c->value, c->room, c->n + 1);
@@ -60,10 +60,11 @@ static NameId used_name(Body *b, Slice text) {
 static bool info_names(Body *b, const SliceList *list, NameId **out) {
     *out = ARENA_NEW(b->s->w->arena, NameId, list->n);
     for (int k = 0; k < list->n; k++) {
-        Wire w = walker(b, list->v[k]);
+        Wire w = body_wire(b, list->v[k]);
         for (Field f; wire_next(&w, &f);)
-            if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) (*out)[k] = used_name(b, f.bytes);
-        if (w.failed || !(*out)[k]) return failed(b);
+            if (f.number == VALUE_INFO_NAME && wire_want(&w, &f, WIRE_BYTES))
+                (*out)[k] = used_name(b, f.bytes);
+        if (w.failed || !(*out)[k]) return body_failed(b);
     }
     return true;
 }
@@ -75,9 +76,10 @@ static bool read_weights(Body *b) {
     b->content = ARENA_NEW(b->s->w->arena, Value, n);
     for (int k = 0; k < n; k++) {
         Tensor t;
-        if (!tensor_read(b->s->w->arena, walker(b, b->g.initializer.v[k]), &t)) return failed(b);
+        if (!tensor_read(b->s->w->arena, body_wire(b, b->g.initializer.v[k]), &t))
+            return body_failed(b);
         b->weight[k] = name_id(b->s->m, t.name, &b->error);
-        if (!tensor_constant(b->s->m, &t, &b->content[k], &b->error)) return failed(b);
+        if (!tensor_constant(b->s->m, &t, &b->content[k], &b->error)) return body_failed(b);
         if (!b->content[k])
             return import_fail(b->s, "a subgraph with a tensor of an unsupported kind");
     }
@@ -88,8 +90,8 @@ static bool read_node(Body *b, int k) {
     Model *m = b->s->m;
     Arena *a = b->s->w->arena;
     OnnxNode *n = &b->node[k];
-    Wire w = walker(b, b->g.node.v[k]);
-    if (!index_node(a, &w, &n->x)) return failed(b);
+    Wire w = body_wire(b, b->g.node.v[k]);
+    if (!index_node(a, &w, &n->x)) return body_failed(b);
     n->inner = true;
     n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
     n->domain = slice_text(a, n->x.domain);
@@ -98,9 +100,9 @@ static bool read_node(Body *b, int k) {
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     for (int j = 0; j < n->x.nin; j++) n->in[j] = used_name(b, n->x.in[j]);
     for (int j = 0; j < n->x.nout; j++) n->out[j] = name_id(m, n->x.out[j], &b->error);
-    if (!subgraph_captures(m, n, &b->error)) return failed(b);
+    if (!subgraph_captures(m, n, &b->error)) return body_failed(b);
     for (int j = 0; j < n->ncapture; j++) m->name[n->capture[j]].used = true;
-    return b->error.kind == E_NONE || failed(b);
+    return b->error.kind == E_NONE || body_failed(b);
 }
 
 static bool body_read(Import *s, const char *attribute, Body *b) {
@@ -110,8 +112,8 @@ static bool body_read(Import *s, const char *attribute, Body *b) {
         if (slice_is(s->n->x.attr[k].name, attribute) && s->n->x.attr[k].graph.n == 1)
             graph = s->n->x.attr[k].graph.v[0];
     if (!graph.at) return import_fail(s, "it has no subgraph %s", attribute);
-    Wire w = walker(b, graph);
-    if (!index_graph(s->w->arena, &w, 1, &b->g)) return failed(b);
+    Wire w = body_wire(b, graph);
+    if (!index_graph(s->w->arena, &w, 1, &b->g)) return body_failed(b);
     b->node = ARENA_NEW(s->w->arena, OnnxNode, b->g.node.n);
     if (!info_names(b, &b->g.input, &b->in) || !info_names(b, &b->g.output, &b->out) ||
         !read_weights(b))
@@ -136,7 +138,7 @@ static bool turn_node(Body *b, TurnScope *c, const OnnxNode *read) {
     if (why)
         return import_fail(s, "inside: %s%s%s: %s", n->name, n->name[0] ? " " : "", n->type, why);
     for (int k = 0; k < n->x.nout; k++)
-        if (n->out[k]) bind(s, c, n->out[k], out[k]);
+        if (n->out[k]) scope_bind(s, c, n->out[k], out[k]);
     return true;
 }
 
@@ -145,9 +147,9 @@ static bool turn(Body *b, int nin, const Value in[], Value out[]) {
     TurnScope c = {0};
     if (nin != b->g.input.n)
         return import_fail(s, "a subgraph with %d inputs is given %d", b->g.input.n, nin);
-    for (int k = 0; k < s->n->ncapture; k++) bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
-    for (int k = 0; k < b->g.initializer.n; k++) bind(s, &c, b->weight[k], b->content[k]);
-    for (int k = 0; k < nin; k++) bind(s, &c, b->in[k], in[k]);
+    for (int k = 0; k < s->n->ncapture; k++) scope_bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
+    for (int k = 0; k < b->g.initializer.n; k++) scope_bind(s, &c, b->weight[k], b->content[k]);
+    for (int k = 0; k < nin; k++) scope_bind(s, &c, b->in[k], in[k]);
     for (int k = 0; k < b->g.node.n; k++)
         if (!turn_node(b, &c, &b->node[k])) return false;
     for (int k = 0; k < b->g.output.n; k++)
@@ -156,7 +158,7 @@ static bool turn(Body *b, int nin, const Value in[], Value out[]) {
 }
 
 /* What stands for v from here on: itself, or behind many turns its contents. */
-static bool settle(Import *s, int64_t turns, Value *v) {
+static bool settle_value(Import *s, int64_t turns, Value *v) {
     Type t;
     const void *bytes;
     int64_t n;
@@ -169,7 +171,7 @@ static bool settle(Import *s, int64_t turns, Value *v) {
 
 /* ---- values */
 
-static Value number(Import *s, DType d, int64_t v) {
+static Value number_value(Import *s, DType d, int64_t v) {
     Type t = {.dtype = d, .known = true};
     void *bytes = arena_alloc(s->w->arena, 8);
     element_set_integer(d, bytes, 0, v);
@@ -198,7 +200,7 @@ static bool axis_list(Import *s, const char *name, int n, int64_t out[]) {
 }
 
 /* Element t along an axis, without that axis. */
-static Value pick(Import *s, Value x, int axis, int64_t t) {
+static Value pick_element(Import *s, Value x, int axis, int64_t t) {
     Dims d = value_type(s->w, x)->dim, rest = {0};
     Poly start[RANK_MAX] = {0};
     for (int k = 0; k < d.n; k++) {
@@ -291,7 +293,7 @@ static bool turns_next(Turns *l, int nin, int at, int from) {
     if (!turn(&l->b, nin, l->in, l->out)) return false;
     if (l->n == l->room) turns_grow(l);
     for (int k = 0; k < l->b.g.output.n; k++)
-        if (!settle(l->s, l->n, &l->out[k])) return false;
+        if (!settle_value(l->s, l->n, &l->out[k])) return false;
     for (int k = 0; k < l->nstate; k++) l->in[at + k] = l->out[from + k];
     for (int k = 0; k < l->nscan; k++) l->gathered[k][l->n] = l->out[from + l->nstate + k];
     l->n++;
@@ -308,7 +310,7 @@ static bool take_loop(Import *s, Value out[]) {
     if (!turns_new(&l, s, nstate + 2, nstate, 1)) return false;
     for (int k = 0; k < nstate; k++) l.in[k + 2] = s->in[k + 2];
     while (go && l.n < most) {
-        l.in[0] = number(s, DT_INT64, l.n), l.in[1] = number(s, DT_BOOL, 1);
+        l.in[0] = number_value(s, DT_INT64, l.n), l.in[1] = number_value(s, DT_BOOL, 1);
         if (!turns_next(&l, nstate + 2, 2, 1)) return false;
         if (l.out[0] != l.in[1] && !element_of(s, l.out[0], &go)) return false;
     }
@@ -358,8 +360,8 @@ static bool scan(Import *s, Value values[], int nin, Value out[]) {
     memcpy(l.in, values, sizeof *values * (size_t)nstate);
     while (l.n < length) {
         for (int k = 0; k < n; k++)
-            if (!(l.in[nstate + k] = pick(s, values[nstate + k], (int)in_axis[k],
-                                          in_back[k] ? length - 1 - l.n : l.n)))
+            if (!(l.in[nstate + k] = pick_element(s, values[nstate + k], (int)in_axis[k],
+                                                  in_back[k] ? length - 1 - l.n : l.n)))
                 return false;
         if (!turns_next(&l, nin, 0, 0)) return false;
     }
@@ -389,7 +391,7 @@ static bool scan_batches(Import *s, Value out[]) {
     for (int64_t j = 0; j < batches; j++) {
         one[j] = ARENA_NEW(s->w->arena, Value, s->n->x.nout);
         for (int k = 1; k < s->nin; k++)
-            if (!import_type(s, s->in[k]) || !(in[k - 1] = pick(s, s->in[k], 0, j)))
+            if (!import_type(s, s->in[k]) || !(in[k - 1] = pick_element(s, s->in[k], 0, j)))
                 return import_fail(s, "an input without batches");
         if (!scan(s, in, s->nin - 1, one[j])) return false;
     }

@@ -32,7 +32,7 @@ static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) 
     return texts;
 }
 
-static bool decode(Arena *a, const AttrSlice *x, OnnxAttr *t) {
+static bool decode_attr(Arena *a, const AttrSlice *x, OnnxAttr *t) {
     *t = (OnnxAttr){.kind = ONNX_ATTR_OTHER, .tensor = x->tensor};
     if (x->tensor.at) t->kind = ONNX_ATTR_TENSOR;
     if (!x->small) return true;
@@ -57,7 +57,7 @@ bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)
         if (slice_is(s->n->x.attr[k].name, name)) {
             s->named |= 1ull << k;
-            return decode(s->w->arena, &s->n->x.attr[k], out);
+            return decode_attr(s->w->arena, &s->n->x.attr[k], out);
         }
     *out = (OnnxAttr){.kind = ONNX_ATTR_NONE};
     return false;

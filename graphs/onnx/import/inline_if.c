@@ -8,15 +8,6 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-enum {
-    MODEL_GRAPH = 7,
-    GRAPH_NODE = 1,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_VALUE_INFO = 13,
-    GRAPH_ANNOTATION = 14,
-    GRAPH_SPARSE = 15
-};
-
 typedef struct Inliner {
     Model *m;
     Arena *a;
@@ -28,12 +19,12 @@ typedef struct Inliner {
     Intern *node_name; /* of the nodes written so far, and of those that stay */
 } Inliner;
 
-static Wire walker(Inliner *x, Slice s) {
+static Wire inliner_wire(Inliner *x, Slice s) {
     return wire_new(s, x->m->x.bytes.at, x->m->path, x->error);
 }
 
 /* 1 or 0 where the condition is a number, else -1. */
-static int decided(const Inliner *x, const OnnxNode *n) {
+static int condition_value(const Inliner *x, const OnnxNode *n) {
     World *w = x->m->w;
     Type t;
     const void *bytes;
@@ -67,7 +58,7 @@ static void count_name(Inliner *x, Slice text) {
 
 static Slice name_in(Inliner *x, Slice message, uint32_t number, uint32_t inside) {
     Slice out = {0};
-    Wire w = walker(x, message);
+    Wire w = inliner_wire(x, message);
     for (Field f; wire_next(&w, &f);) {
         if (!inside && f.number == number && f.kind == WIRE_BYTES) out = f.bytes;
         if (inside && f.number == inside && f.kind == WIRE_BYTES)
@@ -80,14 +71,15 @@ static Slice name_in(Inliner *x, Slice message, uint32_t number, uint32_t inside
    nodes. */
 static bool each_name(Inliner *x, Slice graph, int depth, bool deep, void (*f)(Inliner *, Slice)) {
     GraphIndex g;
-    Wire w = walker(x, graph);
+    Wire w = inliner_wire(x, graph);
     if (!index_graph(x->a, &w, depth, &g)) return false;
-    for (int k = 0; k < g.input.n; k++) f(x, name_in(x, g.input.v[k], 1, 0));
-    for (int k = 0; k < g.initializer.n; k++) f(x, name_in(x, g.initializer.v[k], 8, 0));
-    for (int k = 0; k < g.sparse.n; k++) f(x, name_in(x, g.sparse.v[k], 8, 1));
+    for (int k = 0; k < g.input.n; k++) f(x, name_in(x, g.input.v[k], VALUE_INFO_NAME, 0));
+    for (int k = 0; k < g.initializer.n; k++) f(x, name_in(x, g.initializer.v[k], TENSOR_NAME, 0));
+    for (int k = 0; k < g.sparse.n; k++)
+        f(x, name_in(x, g.sparse.v[k], TENSOR_NAME, SPARSE_TENSOR_VALUES));
     for (int k = 0; k < g.node.n; k++) {
         NodeIndex n;
-        Wire node = walker(x, g.node.v[k]);
+        Wire node = inliner_wire(x, g.node.v[k]);
         if (!index_node(x->a, &node, &n)) return false;
         for (int j = 0; j < n.nout; j++) f(x, n.out[j]);
         for (int j = 0; deep && j < n.nattr; j++)
@@ -99,15 +91,18 @@ static bool each_name(Inliner *x, Slice graph, int depth, bool deep, void (*f)(I
 
 static bool unique_names(Inliner *x, Slice graph) {
     GraphIndex g;
-    Wire w = walker(x, graph);
+    Wire w = inliner_wire(x, graph);
     bool unique = index_graph(x->a, &w, 1, &g) && !(x->m->x.ir_version < 4 && g.initializer.n);
     for (int k = 0; unique && k < g.initializer.n; k++)
-        unique = x->times[name_id(x->m, name_in(x, g.initializer.v[k], 8, 0), x->error)] < 2;
+        unique =
+            x->times[name_id(x->m, name_in(x, g.initializer.v[k], TENSOR_NAME, 0), x->error)] < 2;
     for (int k = 0; unique && k < g.sparse.n; k++)
-        unique = x->times[name_id(x->m, name_in(x, g.sparse.v[k], 8, 1), x->error)] < 2;
+        unique =
+            x->times[name_id(x->m, name_in(x, g.sparse.v[k], TENSOR_NAME, SPARSE_TENSOR_VALUES),
+                             x->error)] < 2;
     for (int k = 0; unique && k < g.node.n; k++) {
         NodeIndex n;
-        Wire node = walker(x, g.node.v[k]);
+        Wire node = inliner_wire(x, g.node.v[k]);
         unique = index_node(x->a, &node, &n);
         for (int j = 0; unique && j < n.nout; j++)
             unique = !n.out[j].n || x->times[name_id(x->m, n.out[j], x->error)] < 2;
@@ -134,13 +129,13 @@ static bool count_names(Inliner *x) {
 static void choose_branch(Inliner *x, int i, bool then) {
     GraphIndex g;
     Slice graph = subgraph(&x->m->node[i], then ? "then_branch" : "else_branch");
-    Wire w = walker(x, graph);
+    Wire w = inliner_wire(x, graph);
     if (graph.at && index_graph(x->a, &w, 1, &g) && g.output.n == x->m->node[i].x.nout)
         x->branch[i] = graph;
 }
 static void choose_decided(Inliner *x) {
     for (int i = 0; i < x->m->nnode; i++) {
-        int taken = decided(x, &x->m->node[i]);
+        int taken = condition_value(x, &x->m->node[i]);
         if (taken >= 0) choose_branch(x, i, taken);
     }
 }
@@ -162,20 +157,20 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     Text t = text_new(x->a);
     const char *name = output ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
     if (!n->x.out[output].n) return;
-    wire_put_bytes(&t, 1, from.at, from.n);
-    wire_put_bytes(&t, 2, n->x.out[output].at, n->x.out[output].n);
-    if (n->name[0]) wire_put_bytes(&t, 3, name, strlen(name));
-    wire_put_bytes(&t, 4, "Identity", 8);
+    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
+    wire_put_bytes(&t, NODE_OUTPUT, n->x.out[output].at, n->x.out[output].n);
+    if (n->name[0]) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
+    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
     wire_put_slice(out, GRAPH_NODE, t.data, t.size);
 }
 
 /* ONNX Runtime wants names of nodes, which mean nothing, once in a graph: a second one is dropped.
  */
 static bool put_node(Inliner *x, const Field *f, Pieces *out) {
-    Wire w = walker(x, f->bytes);
+    Wire w = inliner_wire(x, f->bytes);
     Pieces node = pieces_new(x->a);
     for (Field g; wire_next(&w, &g);) {
-        const bool named = g.number == 3 && g.bytes.n;
+        const bool named = g.number == NODE_NAME && g.bytes.n;
         if (named && intern_find(x->node_name, g.bytes.at, g.bytes.n)) continue;
         if (named) intern_put(x->node_name, g.bytes.at, g.bytes.n);
         pieces_add(&node, g.whole.at, g.whole.n);
@@ -186,18 +181,20 @@ static bool put_node(Inliner *x, const Field *f, Pieces *out) {
 
 static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     int output = 0;
-    Wire w = walker(x, x->branch[i]);
+    Wire w = inliner_wire(x, x->branch[i]);
     for (Field f; wire_next(&w, &f);) {
         bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO ||
-                      f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
+                      f.number == GRAPH_QUANTIZATION_ANNOTATION ||
+                      f.number == GRAPH_SPARSE_INITIALIZER;
         if (f.number == GRAPH_NODE && !put_node(x, &f, nodes)) return false;
         if (listed) pieces_add(rest, f.whole.at, f.whole.n);
     }
-    for (w = walker(x, x->branch[i]);;) {
+    for (w = inliner_wire(x, x->branch[i]);;) {
         Field f;
         if (!wire_next(&w, &f)) return !w.failed;
-        if (f.number == 12)
-            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, 1, 0), nodes);
+        if (f.number == GRAPH_OUTPUT)
+            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, VALUE_INFO_NAME, 0),
+                         nodes);
     }
 }
 
@@ -208,7 +205,7 @@ static bool put_graph(Inliner *x, Pieces *out) {
         const char *name = x->m->node[k].name;
         if (*name) intern_put(x->node_name, name, strlen(name));
     }
-    Wire w = walker(x, x->m->x.graph);
+    Wire w = inliner_wire(x, x->m->x.graph);
     for (Field f; wire_next(&w, &f);) {
         bool gone = f.number == GRAPH_NODE && x->branch[i].at;
         if (gone && !put_branch(x, i, out, &rest)) return false;
@@ -232,7 +229,7 @@ bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool th
     if (node < 0) choose_decided(&x);
     else choose_branch(&x, node, then);
     if (!count_chosen(&x) || e.kind || !put_graph(&x, &graph)) return false;
-    Wire w = walker(&x, m->x.bytes);
+    Wire w = inliner_wire(&x, m->x.bytes);
     for (Field f; wire_next(&w, &f);) {
         if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);
         else pieces_add(file, f.whole.at, f.whole.n);

@@ -41,7 +41,7 @@ static bool must_equal(Import *s, const char *name, const char *value) {
 }
 
 /* One item; `text` may be changed. */
-static bool one_item(Import *s, char *text) {
+static bool import_item(Import *s, char *text) {
     char *same = strstr(text, "=="), *colon = strchr(text, ':'), *equal = strchr(text, '=');
     if (same) return *same = 0, must_equal(s, text + (*text == '+'), same + 2);
     if (colon && !equal) {
@@ -73,7 +73,7 @@ static bool items_import(Import *s, const char *items) {
             size_t n = strcspn(at, " ");
             char *item = arena_string(s->w->arena, at, n);
             bool special = strchr(item, ':') && !strchr(item, '=');
-            if (special == (pass == 1) && !one_item(s, item)) return false;
+            if (special == (pass == 1) && !import_item(s, item)) return false;
             at += n;
         }
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)

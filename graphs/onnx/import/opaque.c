@@ -167,6 +167,8 @@ static void scope_use(NameScope *c, Slice text) {
     n->capture[n->ncapture++] = id;
 }
 
+/* Defines what the entries of a list are called: the field `name` of each, or of its message in the
+   field `inside` (0: of the entry itself). */
 static bool scope_defines(NameScope *c, Wire w, const SliceList *list, uint32_t name,
                           uint32_t inside) {
     for (int k = 0; k < list->n; k++) {
@@ -189,8 +191,9 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
     int before = c->ndefined;
     Wire start = w;
     if (!index_graph(a, &w, depth, &g)) return false;
-    if (!scope_defines(c, start, &g.input, 1, 0) ||
-        !scope_defines(c, start, &g.initializer, 8, 0) || !scope_defines(c, start, &g.sparse, 8, 1))
+    if (!scope_defines(c, start, &g.input, INFO_NAME, 0) ||
+        !scope_defines(c, start, &g.initializer, TENSOR_NAME, 0) ||
+        !scope_defines(c, start, &g.sparse, TENSOR_NAME, SPARSE_VALUES))
         return false;
     for (int i = 0; i < g.node.n; i++) {
         NodeIndex x;
@@ -206,7 +209,7 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
     for (int k = 0; k < g.output.n; k++) {
         Wire info = wire_inner(&start, g.output.v[k]);
         for (Field f; wire_next(&info, &f);)
-            if (f.number == 1 && wire_want(&info, &f, WIRE_BYTES)) scope_use(c, f.bytes);
+            if (f.number == INFO_NAME && wire_want(&info, &f, WIRE_BYTES)) scope_use(c, f.bytes);
         if (info.failed) return false;
     }
     c->ndefined = before;

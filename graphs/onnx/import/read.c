@@ -19,7 +19,7 @@ static bool define(Model *m, Slice text, Source source, int index, const char *p
     return true;
 }
 
-static Wire walker(Model *m, Slice s, const char *place, Error *e) {
+static Wire model_wire(Model *m, Slice s, const char *place, Error *e) {
     return wire_new(s, m->x.bytes.at, place, e);
 }
 
@@ -34,7 +34,7 @@ static bool first_bytes(Wire w, uint32_t number, Slice *out) {
    inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
     Tensor t;
-    Wire w = walker(m, m->x.g.initializer.v[i], m->path, e);
+    Wire w = model_wire(m, m->x.g.initializer.v[i], m->path, e);
     NameId id;
     if (!tensor_read(m->w->arena, w, &t)) return false;
     const char *place =
@@ -55,8 +55,9 @@ static bool read_initializers(Model *m, Error *e) {
     for (int i = 0; i < m->x.g.sparse.n; i++) {
         Slice values, name;
         NameId id;
-        Wire w = walker(m, m->x.g.sparse.v[i], m->path, e);
-        if (!first_bytes(w, 1, &values) || !first_bytes(wire_inner(&w, values), 8, &name))
+        Wire w = model_wire(m, m->x.g.sparse.v[i], m->path, e);
+        if (!first_bytes(w, SPARSE_VALUES, &values) ||
+            !first_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
             return false;
         if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
         m->name[id].value = normalize_source(m, m->x.g.sparse.v[i], &(Type){0});
@@ -68,7 +69,7 @@ static bool read_initializers(Model *m, Error *e) {
    replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
-    if (!first_bytes(walker(m, info, m->path, e), 1, &text)) return false;
+    if (!first_bytes(model_wire(m, info, m->path, e), INFO_NAME, &text)) return false;
     NameId id = name_id(m, text, e);
     Source was = id ? m->name[id].source : FROM_NOTHING;
     if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
@@ -91,7 +92,7 @@ static bool learn_sizes(Model *m, Error *e) {
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;
-            if (!first_bytes(walker(m, info, m->path, e), 1, &text) ||
+            if (!first_bytes(model_wire(m, info, m->path, e), INFO_NAME, &text) ||
                 !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
                 return false;
         }
@@ -103,7 +104,8 @@ static bool read_infos(Model *m, Error *e) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             Slice text;
-            if (!first_bytes(walker(m, lists[k]->v[i], m->path, e), 1, &text)) return false;
+            if (!first_bytes(model_wire(m, lists[k]->v[i], m->path, e), INFO_NAME, &text))
+                return false;
             NameId id = name_id(m, text, e);
             if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];
             if (!id && text.n) return false;
@@ -115,7 +117,7 @@ static bool read_infos(Model *m, Error *e) {
 static bool read_node(Model *m, int i, Error *e) {
     OnnxNode *n = &m->node[i];
     Arena *a = m->w->arena;
-    Wire w = walker(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
+    Wire w = model_wire(m, m->x.g.node.v[i], arena_format(a, "%s: node %d", m->path, i), e);
     if (!index_node(a, &w, &n->x)) return false;
     n->name = slice_text(a, n->x.name), n->type = slice_text(a, n->x.type),
     n->domain = slice_text(a, n->x.domain);
@@ -136,7 +138,7 @@ static bool read_node(Model *m, int i, Error *e) {
 
 /* Every name used must be defined by then. A name that only a later node defines is a cycle, or
    nodes out of order, which ONNX does not allow either. */
-static bool usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
+static bool name_usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
     const NameInfo *name = &m->name[id];
     if (!id ||
         (name->source != FROM_NOTHING && (name->source != FROM_NODE || name->index < n - m->node)))
@@ -164,7 +166,7 @@ static bool import_node(Model *m, int i, Error *e) {
     Value *in = ARENA_NEW(m->w->arena, Value, nin), *out = ARENA_NEW(m->w->arena, Value, n->x.nout);
     for (int k = 0; k < nin; k++) {
         NameId id = k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin];
-        if (!usable(m, n, id, e)) return false;
+        if (!name_usable(m, n, id, e)) return false;
         in[k] = id ? m->name[id].value : 0;
     }
     NodeId before = node_count(m->w);

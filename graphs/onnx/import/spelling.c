@@ -5,7 +5,7 @@
 #include "graphs/onnx/items.h"
 #include <string.h>
 
-static Poly whole(Import *s, int64_t v) { return poly_int(s->w, v); }
+static Poly whole_number(Import *s, int64_t v) { return poly_int(s->w, v); }
 static bool given_attr(Import *s, const char *name, PolyList *out) {
     int k = op_attr_index(s->op, name);
     if (k < 0 || !s->given[k]) return false;
@@ -18,12 +18,13 @@ static const Dims *dims_of(Import *s, int input) {
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
-static Poly below(Import *s, Poly a, Poly b) { /* min, decided where the difference is a number */
+/* The smaller and the larger of two sizes, decided where their difference is a number. */
+static Poly min_size(Import *s, Poly a, Poly b) {
     int64_t d;
     if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
     return poly_min(s->w, a, b);
 }
-static Poly above(Import *s, Poly a, Poly b) {
+static Poly max_size(Import *s, Poly a, Poly b) {
     int64_t d;
     if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d >= 0 ? a : b;
     return greatest(s, a, b);
@@ -55,8 +56,8 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
         return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
     if (all < 0) all = 0;
-    *begin = whole(s, upper ? all / 2 : all - all / 2),
-    *end = whole(s, upper ? all - all / 2 : all / 2);
+    *begin = whole_number(s, upper ? all / 2 : all - all / 2),
+    *end = whole_number(s, upper ? all - all / 2 : all / 2);
     return true;
 }
 
@@ -83,9 +84,9 @@ bool import_auto_pad(Import *s, int attr) {
     if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n))
         return import_fail(s, "lists of the wrong length");
     for (int k = 0; k < n; k++)
-        if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole(s, 1),
-                       dilated ? dilation.v[k] : whole(s, 1), strcmp(how, "SAME_UPPER") == 0, &v[k],
-                       &v[k + n]))
+        if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole_number(s, 1),
+                       dilated ? dilation.v[k] : whole_number(s, 1), strcmp(how, "SAME_UPPER") == 0,
+                       &v[k], &v[k + n]))
             return false;
     return give_ints(s, attr, 2 * n, v), true;
 }
@@ -108,7 +109,7 @@ bool import_perm(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
     if (!x || s->given[attr]) return x != NULL;
-    for (int k = 0; k < x->n; k++) v[k] = whole(s, x->n - 1 - k);
+    for (int k = 0; k < x->n; k++) v[k] = whole_number(s, x->n - 1 - k);
     return give_ints(s, attr, x->n, v), true;
 }
 
@@ -118,7 +119,7 @@ bool import_axes(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
     if (none) return give_ints(s, attr, 0, NULL), true;
-    for (int k = 0; x && k < x->n; k++) v[k] = whole(s, k);
+    for (int k = 0; x && k < x->n; k++) v[k] = whole_number(s, k);
     if (x) give_ints(s, attr, x->n, v);
     return x != NULL;
 }
@@ -126,7 +127,7 @@ bool import_axes(Import *s, int attr) {
 bool import_axes_spatial(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     Poly v[RANK_MAX];
-    for (int k = 2; x && k < x->n; k++) v[k - 2] = whole(s, k);
+    for (int k = 2; x && k < x->n; k++) v[k - 2] = whole_number(s, k);
     if (x && x->n < 3) return import_fail(s, "no spatial axes");
     if (x) give_ints(s, attr, x->n - 2, v);
     return x != NULL;
@@ -162,7 +163,7 @@ bool import_broadcast_axis(Import *s, int attr) {
     if (from < 0) from += a->n;
     if (from < 0 || from > a->n - b->n) return import_fail(s, "axis out of range");
     Dims d = *b;
-    while (d.n < a->n - from) d.v[d.n++] = whole(s, 1);
+    while (d.n < a->n - from) d.v[d.n++] = whole_number(s, 1);
     Value *in = arena_copy(s->w->arena, s->in, sizeof(Value) * (size_t)s->nin);
     in[1] = reshape_to(s, in[1], d);
     return s->in = in, in[1] != 0;
@@ -181,24 +182,24 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
         a = a < 0 ? a + all : a, b = b < 0 ? b + all : b;
         a = a > all - 1 ? all - 1 : a < -1 ? -1 : a, b = b > all - 1 ? all - 1 : b < -1 ? -1 : b;
         int64_t count = a > b ? (a - b - step - 1) / -step : 0;
-        return *start = whole(s, count ? a : 0), *size = whole(s, count), true;
+        return *start = whole_number(s, count ? a : 0), *size = whole_number(s, count), true;
     }
-    Poly zero = whole(s, 0);
+    Poly zero = whole_number(s, 0);
     if (low)
         from = a < -limit  ? zero
                : a > limit ? n
-               : a < 0     ? above(s, poly_add(s->w, n, from), zero)
-                           : below(s, from, n);
-    else if (from != n) from = below(s, from, n);
+               : a < 0     ? max_size(s, poly_add(s->w, n, from), zero)
+                           : min_size(s, from, n);
+    else if (from != n) from = min_size(s, from, n);
     if (high)
         to = b < -limit  ? zero
              : b > limit ? n
-             : b < 0     ? above(s, poly_add(s->w, n, to), zero)
-                         : below(s, to, n);
-    else if (to != n) to = below(s, to, n);
-    Poly length = above(s, poly_sub(s->w, to, from), zero);
-    *start = from,
-    *size = poly_floor(s->w, poly_add(s->w, length, whole(s, step - 1)), whole(s, step));
+             : b < 0     ? max_size(s, poly_add(s->w, n, to), zero)
+                         : min_size(s, to, n);
+    else if (to != n) to = min_size(s, to, n);
+    Poly length = max_size(s, poly_sub(s->w, to, from), zero);
+    *start = from, *size = poly_floor(s->w, poly_add(s->w, length, whole_number(s, step - 1)),
+                                      whole_number(s, step));
     int64_t none;
     if (poly_constant(s->w, *size, &none) && none == 0) *start = zero;
     return !overflow_noted(s->w);
@@ -220,7 +221,7 @@ bool import_slice(Import *s, int attr) {
     if (some && !distinct_axes(s, axes, x->n, seen)) return false;
     Poly start[RANK_MAX] = {0}, step[RANK_MAX];
     Dims size = *x;
-    for (int k = 0; k < x->n; k++) step[k] = whole(s, 1);
+    for (int k = 0; k < x->n; k++) step[k] = whole_number(s, 1);
     for (int k = 0; k < from.n; k++) {
         int a = k;
         int64_t st = 1;
@@ -230,7 +231,7 @@ bool import_slice(Import *s, int attr) {
         if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
             return import_fail(s, "a step that is 0 or too large");
         if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;
-        step[a] = whole(s, st);
+        step[a] = whole_number(s, st);
     }
     give_ints(s, starts, x->n, start), give_ints(s, sizes, x->n, size.v),
         give_ints(s, by, x->n, step);
@@ -268,13 +269,13 @@ bool import_pads_center(Import *s, int attr) {
     if (s->why || sizes.n > x->n || sizes.n != (some ? axes.n : x->n))
         return import_fail(s, "a wrong number of sizes");
     if (some && !distinct_axes(s, axes, x->n, seen)) return false;
-    Poly v[2 * RANK_MAX] = {0}, none = whole(s, 0), two = whole(s, 2);
+    Poly v[2 * RANK_MAX] = {0}, none = whole_number(s, 0), two = whole_number(s, 2);
     for (int k = 0, a; k < sizes.n; k++) {
         a = k;
         if (some && !axis_number(s, axes, k, x->n, &a)) return false;
         Poly more = poly_sub(s->w, sizes.v[k], x->v[a]), less = poly_sub(s->w, none, more);
-        v[a] = poly_sub(s->w, poly_floor(s->w, above(s, more, none), two),
-                        poly_floor(s->w, above(s, less, none), two));
+        v[a] = poly_sub(s->w, poly_floor(s->w, max_size(s, more, none), two),
+                        poly_floor(s->w, max_size(s, less, none), two));
         v[a + x->n] = poly_sub(s->w, more, v[a]);
     }
     return give_ints(s, attr, 2 * x->n, v), true;
@@ -291,17 +292,18 @@ bool import_split(Import *s, int attr) {
     if (a < 0) a += x->n;
     if (a < 0 || a >= x->n || parts < 1) return import_fail(s, "axis out of range");
     Poly n = x->v[a],
-         each = poly_floor(s->w, poly_add(s->w, n, whole(s, parts - 1)), whole(s, parts)), exact,
-         *v = ARENA_NEW(s->w->arena, Poly, parts);
-    if (poly_divide(s->w, n, whole(s, parts), &exact)) each = exact;
+         each = poly_floor(s->w, poly_add(s->w, n, whole_number(s, parts - 1)),
+                           whole_number(s, parts)),
+         exact, *v = ARENA_NEW(s->w->arena, Poly, parts);
+    if (poly_divide(s->w, n, whole_number(s, parts), &exact)) each = exact;
     for (int k = 0; k < parts - 1; k++) v[k] = each;
     v[parts - 1] = poly_sub(s->w, n, poly_scale(s->w, each, parts - 1));
     return give_ints(s, attr, parts, v), true;
 }
 
 /* Sizes with one -1, which takes what is left of `total`. */
-static bool infer(Import *s, Dims *d, int hole, Poly total) {
-    Poly rest = whole(s, 1);
+static bool infer_hole(Import *s, Dims *d, int hole, Poly total) {
+    Poly rest = whole_number(s, 1);
     int64_t n;
     for (int k = 0; k < d->n; k++)
         if (k != hole) rest = poly_mul(s->w, rest, d->v[k]);
@@ -329,7 +331,7 @@ bool import_reshape(Import *s, int attr) {
         if (constant && v < 0 && (v < -1 || hole >= 0)) return import_fail(s, "a size below 0");
         if (constant && v < 0) hole = k;
     }
-    if (hole >= 0 && !infer(s, &d, hole, type_count(s->w, value_type(s->w, s->in[0]))))
+    if (hole >= 0 && !infer_hole(s, &d, hole, type_count(s->w, value_type(s->w, s->in[0]))))
         return false;
     return give_ints(s, attr, d.n, d.v), true;
 }
@@ -362,7 +364,7 @@ bool import_unsqueeze(Import *s, int attr) {
     Dims d = {.n = x->n + axes.n};
     if (d.n > RANK_MAX) return import_fail(s, "more than 8 axes");
     if (!distinct_axes(s, axes, d.n, added)) return false;
-    for (int k = 0, from = 0; k < d.n; k++) d.v[k] = added[k] ? whole(s, 1) : x->v[from++];
+    for (int k = 0, from = 0; k < d.n; k++) d.v[k] = added[k] ? whole_number(s, 1) : x->v[from++];
     return give_ints(s, attr, d.n, d.v), true;
 }
 
@@ -372,7 +374,7 @@ bool import_flatten(Import *s, int attr) {
     if (!x) return false;
     if (at < 0) at += x->n;
     if (at < 0 || at > x->n) return import_fail(s, "axis out of range");
-    Poly v[2] = {whole(s, 1), whole(s, 1)};
+    Poly v[2] = {whole_number(s, 1), whole_number(s, 1)};
     for (int k = 0; k < x->n; k++) v[k >= at] = poly_mul(s->w, v[k >= at], x->v[k]);
     return give_ints(s, attr, 2, v), true;
 }

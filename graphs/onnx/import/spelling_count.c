@@ -14,8 +14,8 @@ static bool unknown_count(Import *s, int attr) {
 }
 
 /* A result of the node with that many rows, computed; false: data is not at hand. */
-static bool computed(Import *s, int attr, Poly most, int nin, int nout, Type *t,
-                     const void **bytes) {
+static bool computed_rows(Import *s, int attr, Poly most, int nin, int nout, Type *t,
+                          const void **bytes) {
     Attr given[ATTRS_MAX];
     bool is_given[ATTRS_MAX];
     const char *why;
@@ -34,7 +34,7 @@ bool import_count_nonzero(Import *s, int attr) {
     const void *bytes;
     int64_t most, n = 0;
     if (!x) return false;
-    if (x->dim.n == 0 || !computed(s, attr, type_count(s->w, x), 1, 1, &t, &bytes))
+    if (x->dim.n == 0 || !computed_rows(s, attr, type_count(s->w, x), 1, 1, &t, &bytes))
         return unknown_count(s, attr);
     poly_constant(s->w, t.dim.v[1], &most);
     while (n < most && element_integer(t.dtype, bytes, n) >= 0) n++;
@@ -71,7 +71,7 @@ bool import_count_unique(Import *s, int attr) {
     if (!x || (s->given[axis] && !number_at(s, s->attr[axis].ints, 0, &a))) return false;
     if (a < 0) a += x->dim.n;
     if (a < 0 || a >= x->dim.n) return import_fail(s, "axis out of range");
-    if (!computed(s, attr, x->dim.v[a], 1, 4, &t, &bytes)) return unknown_count(s, attr);
+    if (!computed_rows(s, attr, x->dim.v[a], 1, 4, &t, &bytes)) return unknown_count(s, attr);
     poly_constant(s->w, t.dim.v[0], &most);
     while (n < most && element_integer(t.dtype, bytes, n) > 0) n++;
     return give_count(s, attr, poly_int(s->w, n));
@@ -89,7 +89,7 @@ bool import_count_nms(Import *s, int attr) {
         limit > boxes)
         each = scores->dim.v[2];
     Poly all = poly_mul(s->w, each, poly_mul(s->w, scores->dim.v[0], scores->dim.v[1]));
-    if (!computed(s, attr, all, 2, 1, &t, &bytes)) return unknown_count(s, attr);
+    if (!computed_rows(s, attr, all, 2, 1, &t, &bytes)) return unknown_count(s, attr);
     poly_constant(s->w, t.dim.v[0], &rows);
     while (n < rows && element_integer(t.dtype, bytes, 3 * n) >= 0) n++;
     return give_count(s, attr, poly_int(s->w, n));

@@ -57,7 +57,7 @@ bool import_range(Import *s, int attr) {
 
 /* A factor as p / q with q a power of two: floats are; sizes are scaled by it without rounding or
    not at all. */
-static bool scaled(Import *s, Poly size, double factor, Poly *out) {
+static bool scaled_size(Import *s, Poly size, double factor, Poly *out) {
     int64_t p, q = 1;
     while (factor != floor(factor) && q < 4096) factor *= 2, q *= 2;
     if (factor != floor(factor) || factor < 1 || factor > 1e6)
@@ -107,7 +107,7 @@ bool import_resize(Import *s, int attr) {
         if (a < 0) a += d.n;
         if (a < 0 || a >= d.n) return import_fail(s, "axis out of range");
         if (sized) d.v[a] = sizes.v[k];
-        else if (!scaled(s, d.v[a], factor[k], &d.v[a])) return false;
+        else if (!scaled_size(s, d.v[a], factor[k], &d.v[a])) return false;
     }
     return give_ints(s, attr, d.n, d.v), true;
 }
@@ -136,7 +136,7 @@ static bool keep_aspect(Import *s, const char *policy, int n, const int axis[], 
 /* floor(size * scale), the product rounded to float as ONNX Runtime does. */
 static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
     int64_t n;
-    if (!poly_constant(s->w, size, &n)) return scaled(s, size, factor, out);
+    if (!poly_constant(s->w, size, &n)) return scaled_size(s, size, factor, out);
     double product = (double)((float)n * (float)factor);
     if (!(product >= 0 && product < 1e9)) return import_fail(s, "a scale that is too large");
     return *out = poly_int(s->w, (int64_t)floor(product)), true;
@@ -170,7 +170,7 @@ bool import_resample(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), true;
 }
 
-static Poly entry(Import *s, const char *name, int k, int64_t otherwise) {
+static Poly list_entry(Import *s, const char *name, int k, int64_t otherwise) {
     int a = op_attr_index(s->op, name);
     return a >= 0 && s->given[a] && k < s->attr[a].ints.n ? s->attr[a].ints.v[k]
                                                           : poly_int(s->w, otherwise);
@@ -194,11 +194,13 @@ bool import_pads_transposed(Import *s, int attr) {
          upper = automatic && strcmp(how, "SAME_UPPER") == 0;
     if (shaped && shape.n != n) return import_fail(s, "output_shape has the wrong length");
     for (int k = 0; k < n && !valid; k++) {
-        Poly stride = entry(s, "strides", k, 1), size = x->dim.v[k + 2], one = poly_int(s->w, 1);
+        Poly stride = list_entry(s, "strides", k, 1), size = x->dim.v[k + 2],
+             one = poly_int(s->w, 1);
         Poly kernel = poly_add(
-            s->w, poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), entry(s, "dilations", k, 1)),
+            s->w,
+            poly_mul(s->w, poly_sub(s->w, w->dim.v[k + 2], one), list_entry(s, "dilations", k, 1)),
             one);
-        extra[k] = entry(s, "extra", k, 0);
+        extra[k] = list_entry(s, "extra", k, 0);
         Poly full = poly_add(
             s->w, poly_add(s->w, poly_mul(s->w, stride, poly_sub(s->w, size, one)), kernel),
             extra[k]);

@@ -44,7 +44,7 @@ static Value broadcast_to(Import *s, Value x, Dims d) {
     return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, "broadcast", x, d);
 }
 
-static bool join(Import *s, Poly a, Poly b, Poly *out) {
+static bool join_sizes(Import *s, Poly a, Poly b, Poly *out) {
     *out = is_one(s->w, a) ? b : a;
     if (a == b || is_one(s->w, a) || is_one(s->w, b)) return true;
     return import_fail(s, "broadcast inputs whose sizes are not known to be equal");
@@ -53,12 +53,12 @@ static bool join(Import *s, Poly a, Poly b, Poly *out) {
 bool dims_stretch(Import *s, Dims a, Dims b, Dims *out) {
     *out = a.n >= b.n ? a : b;
     for (int k = 1; k <= a.n && k <= b.n; k++)
-        if (!join(s, a.v[a.n - k], b.v[b.n - k], &out->v[out->n - k])) return false;
+        if (!join_sizes(s, a.v[a.n - k], b.v[b.n - k], &out->v[out->n - k])) return false;
     return true;
 }
 
 static Dims front(Dims d, int tail) { return d.n -= tail, d; }
-static Dims last(Dims d, int n) {
+static Dims last_axes(Dims d, int n) {
     Dims out = {.n = n};
     for (int i = 0; i < n; i++) out.v[i] = d.v[d.n - n + i];
     return out;
@@ -70,14 +70,14 @@ static Dims joined_dims(Dims a, Dims b) {
 
 /* The sizes before the last `tail` axes become the last of target; `full`: become all of target. */
 static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
-    Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last(d, tail),
-         want = last(target, head.n);
+    Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last_axes(d, tail),
+         want = last_axes(target, head.n);
     if (dims_equal(&head, &want)) return true;
     int skip = 0;
     while (!full && skip < head.n && is_one(s->w, head.v[skip])) skip++;
-    head = last(head, head.n - skip);
+    head = last_axes(head, head.n - skip);
     if (!(*v = reshape_to(s, *v, joined_dims(head, end)))) return false;
-    *v = broadcast_to(s, *v, joined_dims(full ? target : last(target, head.n), end));
+    *v = broadcast_to(s, *v, joined_dims(full ? target : last_axes(target, head.n), end));
     return *v != 0;
 }
 
@@ -123,7 +123,7 @@ bool stretch_all(Import *s, int n, Value v[], int tail) {
         if (d.n < tail) return import_fail(s, "an input with too few axes");
         if (!dims_stretch(s, target, front(d, tail), &target)) {
             for (int j = k; j < n; j++) known &= v[j] && value_type(s->w, v[j])->known;
-            if (known && !tail && !s->m->replay) guess_stretched(s, n, v);
+            if (known && !tail && !s->m->assembling) guess_stretched(s, n, v);
             return false;
         }
     }

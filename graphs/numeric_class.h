@@ -1,0 +1,49 @@
+/* numeric_class.h -- what a rewrite may change in the results of floating-point arithmetic: the one
+   table of names, tolerances and defaults from which rules, verdicts, options and checks are
+   derived. Several classes together are a set of bits; the empty set is "exact". */
+#ifndef ISOMER_NUMERIC_CLASS_H
+#define ISOMER_NUMERIC_CLASS_H
+#include "ops/core/type.h"
+
+/* X(id, word, rtol, off)  rtol: of float and double results, relative to the greatest element of
+   the tensor; off: rules of this class are off by default, since NaN or infinity may vanish, or
+   come where none was. */
+#define NUMERIC_CLASSES(X)                                           \
+    /* sums and products in another order */                         \
+    X(CLASS_REASSOCIATES, "reassociates", 2e-5, 0)                   \
+    /* a constant is the nearest float of a real value */            \
+    X(CLASS_ROUNDS, "rounds", 1e-4, 0)                               \
+    /* uses exp or division */                                       \
+    X(CLASS_DIVIDES, "divides", 1e-4, 0)                             \
+    /* one side reads fewer elements: NaN and infinity may vanish */ \
+    X(CLASS_DROPS, "drops", 1e-4, 1)                                 \
+    /* the right side is defined where the left side is not */       \
+    X(CLASS_DEFINES, "defines", 1e-4, 1)                             \
+    /* the right side takes exp of what the left side does not */    \
+    X(CLASS_OVERFLOWS, "overflows", 1e-4, 1)
+typedef enum NumericClass {
+    CLASS_EXACT = 0,
+#define X(id, word, rtol, off) id##_BIT,
+    NUMERIC_CLASSES(X)
+#undef X
+#define X(id, word, rtol, off) id = 1 << (id##_BIT - 1),
+        NUMERIC_CLASSES(X)
+#undef X
+} NumericClass;
+#define X(id, word, rtol, off) | (off ? id : 0)
+enum { CLASSES_OFF = 0 NUMERIC_CLASSES(X) };
+#undef X
+
+/* "exact", or words joined by +: "reassociates+rounds". Static or of the arena. */
+const char *classes_text(Arena *, unsigned classes);
+/* What classes_text writes; false: one of the words is not in the table. */
+bool classes_parse(const char *text, unsigned *classes);
+
+typedef struct Tolerance {
+    double rtol, atol;
+} Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
+/* The loosest of these classes, for elements of this type; 0 for types that are not floating point.
+   Kernels add up in another order even where the mathematics is exact, so "exact" allows for
+   that. */
+Tolerance classes_tolerance(unsigned classes, DType);
+#endif

@@ -573,8 +573,7 @@ static void tidy(Import *m, Value v, Parts *s) {
 static void look_at(Import *m, Value v, bool wants, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
     TreeScope scope = scope_new(m, &node, v);
-    scope.wants = wants;
-    scope.range = import_range(m, v);
+    scope.wants = wants, scope.range = import_range(m, v);
     read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
     tidy(m, v, out);
 }
@@ -594,7 +593,6 @@ const Parts *import_reads(Import *m, Value v) {
 const Parts *import_wants(Import *m, Value v) {
     if (!v || v >= m->room || input_number(m, v) >= 0 || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
-    if (!s->done) look_at(m, v, true, s);
-    s->done = true;
+    if (!s->done) look_at(m, v, true, s), s->done = true;
     return s;
 }

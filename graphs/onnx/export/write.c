@@ -19,9 +19,9 @@ typedef struct Store {
 
 static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
-    wire_put_bytes(&t, ENTRY_KEY, key, strlen(key));
-    wire_put_bytes(&t, ENTRY_VALUE, value, strlen(value));
-    wire_put_bytes(out, TENSOR_EXTERNAL, t.data, t.size);
+    wire_put_bytes(&t, STRING_STRING_ENTRY_KEY, key, strlen(key));
+    wire_put_bytes(&t, STRING_STRING_ENTRY_VALUE, value, strlen(value));
+    wire_put_bytes(out, TENSOR_EXTERNAL_DATA, t.data, t.size);
 }
 
 /* Where bytes will be found, as fields of a TensorProto. */
@@ -31,7 +31,7 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
     put_entry(a, out, "location", s->name);
     put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
     put_entry(a, out, "length", arena_format(a, "%zu", n));
-    wire_put_int(out, TENSOR_LOCATION, LOCATION_EXTERNAL);
+    wire_put_int(out, TENSOR_DATA_LOCATION, 1);
     pieces_add(&s->pieces, bytes, n);
 }
 
@@ -93,9 +93,10 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
 
 /* A field of TensorProto that holds elements, or says where they are. */
 static bool holds_numbers(uint32_t number) {
-    return number == TENSOR_FLOATS || number == TENSOR_INT32S || number == TENSOR_INT64S ||
-           number == TENSOR_RAW || number == TENSOR_DOUBLES || number == TENSOR_UINT64S ||
-           number == TENSOR_EXTERNAL || number == TENSOR_LOCATION;
+    return number == TENSOR_FLOAT_DATA || number == TENSOR_INT32_DATA ||
+           number == TENSOR_INT64_DATA || number == TENSOR_RAW_DATA ||
+           number == TENSOR_DOUBLE_DATA || number == TENSOR_UINT64_DATA ||
+           number == TENSOR_EXTERNAL_DATA || number == TENSOR_DATA_LOCATION;
 }
 
 /* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
@@ -114,7 +115,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     if (!is_stored(store, n)) return false;
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     for (Field g; wire_next(&w, &g);) {
-        if (!tensor_holds_data(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
+        if (!holds_numbers(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
     put_external(a, &t, store, bytes, n);
     wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);

@@ -31,22 +31,22 @@ static const struct {
     Message is;
 } holds[] = {
     {M_MODEL, MODEL_GRAPH, M_GRAPH},
-    {M_MODEL, MODEL_TRAINING, M_TRAINING},
-    {M_MODEL, MODEL_FUNCTION, M_FUNCTION},
+    {M_MODEL, MODEL_TRAINING_INFO, M_TRAINING},
+    {M_MODEL, MODEL_FUNCTIONS, M_FUNCTION},
     {M_GRAPH, GRAPH_NODE, M_NODE},
     {M_GRAPH, GRAPH_INITIALIZER, M_TENSOR},
-    {M_GRAPH, GRAPH_SPARSE, M_SPARSE},
+    {M_GRAPH, GRAPH_SPARSE_INITIALIZER, M_SPARSE},
     {M_NODE, NODE_ATTRIBUTE, M_ATTRIBUTE},
-    {M_ATTRIBUTE, ATTRIBUTE_TENSOR, M_TENSOR},
-    {M_ATTRIBUTE, ATTRIBUTE_GRAPH, M_GRAPH},
+    {M_ATTRIBUTE, ATTRIBUTE_T, M_TENSOR},
+    {M_ATTRIBUTE, ATTRIBUTE_G, M_GRAPH},
     {M_ATTRIBUTE, ATTRIBUTE_TENSORS, M_TENSOR},
     {M_ATTRIBUTE, ATTRIBUTE_GRAPHS, M_GRAPH},
-    {M_ATTRIBUTE, ATTRIBUTE_SPARSE, M_SPARSE},
-    {M_ATTRIBUTE, ATTRIBUTE_SPARSES, M_SPARSE},
-    {M_SPARSE, SPARSE_VALUES, M_TENSOR},
-    {M_SPARSE, SPARSE_INDICES, M_TENSOR},
-    {M_TRAINING, TRAINING_INITIALIZATION, M_GRAPH},
-    {M_TRAINING, TRAINING_ALGORITHM, M_GRAPH},
+    {M_ATTRIBUTE, ATTRIBUTE_SPARSE_TENSOR, M_SPARSE},
+    {M_ATTRIBUTE, ATTRIBUTE_SPARSE_TENSORS, M_SPARSE},
+    {M_SPARSE, SPARSE_TENSOR_VALUES, M_TENSOR},
+    {M_SPARSE, SPARSE_TENSOR_INDICES, M_TENSOR},
+    {M_TRAINING, TRAINING_INFO_INITIALIZATION, M_GRAPH},
+    {M_TRAINING, TRAINING_INFO_ALGORITHM, M_GRAPH},
     {M_FUNCTION, FUNCTION_NODE, M_NODE},
 };
 
@@ -67,9 +67,11 @@ static bool walk_tensor(const ExternalWalk *c, Wire w) {
         Slice entry[3] = {{0}};
         Wire inner = wire_inner(&start, f.bytes);
         for (Field g; wire_next(&inner, &g);)
-            if (g.number <= ENTRY_VALUE && g.kind == WIRE_BYTES) entry[g.number] = g.bytes;
+            if (g.number <= STRING_STRING_ENTRY_VALUE && g.kind == WIRE_BYTES)
+                entry[g.number] = g.bytes;
         if (inner.failed) return false;
-        if (slice_is(entry[ENTRY_KEY], "location")) location = entry[ENTRY_VALUE];
+        if (slice_is(entry[STRING_STRING_ENTRY_KEY], "location"))
+            location = entry[STRING_STRING_ENTRY_VALUE];
     }
     return !w.failed &&
            (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));

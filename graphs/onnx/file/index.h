@@ -2,7 +2,6 @@
    found by the wire walker, nothing decoded. */
 #ifndef ISOMER_ONNX_INDEX_H
 #define ISOMER_ONNX_INDEX_H
-#include "graphs/onnx/file/fields.h"
 #include "graphs/onnx/file/wire.h"
 
 /* X(member, number): the repeated messages of GraphProto, kept by their numbers in onnx.proto */

@@ -2,7 +2,6 @@
    (float_data, int32_data, ..) may be packed or not, and hold one number an element of their own
    width; they are converted into the bytes that raw_data would have. */
 #include "graphs/onnx/file/tensor.h"
-#include "graphs/onnx/file/fields.h"
 #include <string.h>
 
 size_t tensor_size(DType d, int64_t count) {
@@ -160,10 +159,3 @@ void tensor_put(Text *out, const char *name, const Type *type, const int64_t *di
 }
 
 void tensor_put_length(Text *out, size_t n) { wire_put_length(out, TENSOR_RAW_DATA, n); }
-
-bool tensor_holds_data(uint32_t field) {
-    static const uint8_t fields[] = {TENSOR_FLOAT_DATA,    TENSOR_INT32_DATA,   TENSOR_INT64_DATA,
-                                     TENSOR_RAW_DATA,      TENSOR_DOUBLE_DATA,  TENSOR_UINT64_DATA,
-                                     TENSOR_EXTERNAL_DATA, TENSOR_DATA_LOCATION};
-    return memchr(fields, (int)field, sizeof fields) != NULL && field < 256;
-}

@@ -31,5 +31,4 @@ size_t tensor_size(DType, int64_t count);
 void tensor_put_length(Text *, size_t n);
 void tensor_put(Text *, const char *name, const Type *, const int64_t *dims, const void *bytes,
                 size_t n); /* contents of a TensorProto with raw_data; bytes NULL: without */
-bool tensor_holds_data(uint32_t field); /* of TensorProto: contents, or where they are */
 #endif

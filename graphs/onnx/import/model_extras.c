@@ -33,11 +33,12 @@ static bool read_training(Model *m, Slice training, Error *e) {
     OnnxNode uses = {.reason = NULL};
     Wire w = wire_new(training, m->x.bytes.at, m->path, e);
     for (Field f; wire_next(&w, &f);) {
-        if (f.number < TRAINING_INITIALIZATION || f.number > TRAINING_UPDATE_BINDING) continue;
+        if (f.number < TRAINING_INFO_INITIALIZATION || f.number > TRAINING_INFO_UPDATE_BINDING)
+            continue;
         if (!wire_want(&w, &f, WIRE_BYTES)) return false;
-        if (f.number <= TRAINING_ALGORITHM
+        if (f.number <= TRAINING_INFO_ALGORITHM
                 ? !subgraph_uses(m, &uses, f.bytes, e)
-                : !pin_name(m, message_part(m, f.bytes, ENTRY_KEY), true, e))
+                : !pin_name(m, message_part(m, f.bytes, STRING_STRING_ENTRY_KEY), true, e))
             return false;
     }
     for (int k = 0; k < uses.ncapture; k++)
@@ -49,9 +50,9 @@ static bool read_training(Model *m, Slice training, Error *e) {
 static bool read_annotation(Model *m, Slice annotation, Error *e) {
     Wire w = wire_new(annotation, m->x.bytes.at, m->path, e);
     for (Field f; wire_next(&w, &f);)
-        if (f.number == ANNOTATION_ENTRY &&
+        if (f.number == TENSOR_ANNOTATION_QUANT_PARAMETER_TENSOR_NAMES &&
             (!wire_want(&w, &f, WIRE_BYTES) ||
-             !pin_name(m, message_part(m, f.bytes, ENTRY_VALUE), false, e)))
+             !pin_name(m, message_part(m, f.bytes, STRING_STRING_ENTRY_VALUE), false, e)))
             return false;
     return !w.failed;
 }

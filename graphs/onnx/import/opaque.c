@@ -191,9 +191,9 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
     int before = c->ndefined;
     Wire start = w;
     if (!index_graph(a, &w, depth, &g)) return false;
-    if (!scope_defines(c, start, &g.input, INFO_NAME, 0) ||
+    if (!scope_defines(c, start, &g.input, VALUE_INFO_NAME, 0) ||
         !scope_defines(c, start, &g.initializer, TENSOR_NAME, 0) ||
-        !scope_defines(c, start, &g.sparse, TENSOR_NAME, SPARSE_VALUES))
+        !scope_defines(c, start, &g.sparse, TENSOR_NAME, SPARSE_TENSOR_VALUES))
         return false;
     for (int i = 0; i < g.node.n; i++) {
         NodeIndex x;
@@ -209,7 +209,8 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
     for (int k = 0; k < g.output.n; k++) {
         Wire info = wire_inner(&start, g.output.v[k]);
         for (Field f; wire_next(&info, &f);)
-            if (f.number == INFO_NAME && wire_want(&info, &f, WIRE_BYTES)) scope_use(c, f.bytes);
+            if (f.number == VALUE_INFO_NAME && wire_want(&info, &f, WIRE_BYTES))
+                scope_use(c, f.bytes);
         if (info.failed) return false;
     }
     c->ndefined = before;

@@ -56,7 +56,7 @@ static bool read_initializers(Model *m, Error *e) {
         Slice values, name;
         NameId id;
         Wire w = model_wire(m, m->x.g.sparse.v[i], m->path, e);
-        if (!first_bytes(w, SPARSE_VALUES, &values) ||
+        if (!first_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
             !first_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
             return false;
         if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
@@ -69,7 +69,7 @@ static bool read_initializers(Model *m, Error *e) {
    replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
-    if (!first_bytes(model_wire(m, info, m->path, e), INFO_NAME, &text)) return false;
+    if (!first_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text)) return false;
     NameId id = name_id(m, text, e);
     Source was = id ? m->name[id].source : FROM_NOTHING;
     if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
@@ -92,7 +92,7 @@ static bool learn_sizes(Model *m, Error *e) {
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;
-            if (!first_bytes(model_wire(m, info, m->path, e), INFO_NAME, &text) ||
+            if (!first_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text) ||
                 !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
                 return false;
         }
@@ -104,7 +104,7 @@ static bool read_infos(Model *m, Error *e) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             Slice text;
-            if (!first_bytes(model_wire(m, lists[k]->v[i], m->path, e), INFO_NAME, &text))
+            if (!first_bytes(model_wire(m, lists[k]->v[i], m->path, e), VALUE_INFO_NAME, &text))
                 return false;
             NameId id = name_id(m, text, e);
             if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];

@@ -169,7 +169,7 @@ $(BUILD)/kernels: $(BUILD)/kernels.made ;
 $(BUILD)/ops/cpu/cpu.o: $(BUILD)/kernels
 $(BUILD)/ops/cpu/cpu.o: private ISA = -DISOMER_KERNELS='"$(shell cat $(BUILD)/kernels)"'
 
-$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h $(BUILD)/gen/onnx_fields.h
 	@mkdir -p $(@D)
 	$(COMPILE) $(ISA) $(WARNINGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 
@@ -179,6 +179,9 @@ $(BUILD)/gen/onnx.pb-c.c: $(BUILD)/gen/onnx.pb-c.h
 $(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	@mkdir -p $(@D)
 	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
+$(BUILD)/gen/onnx_fields.h: graphs/onnx/onnx.proto scripts/proto-fields
+	@mkdir -p $(@D)
+	awk -f scripts/proto-fields $< > $@
 
 # Two files whose times change only when their contents do: `flags` when the compiler or its flags
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that

@@ -25,13 +25,12 @@ typedef struct Main {
 static const ProgramText program = {
     .name = "generate-rules",
     .usage = "generate-rules --ops FILE --size N [options]",
-    .summary = "Finds pairs of small graphs that compute the same: candidate rules.",
-    .more = "What it writes is not proved: verify-rules does that. The same seed gives the same "
-            "rules, in one process or many.\n\n"
-            "All pairs of up to two operators of a set, proved, and of these the proved ones:\n"
-            "  generate-rules --ops taso.set --size 2 -o candidates.rules\n"
-            "  verify-rules candidates.rules -o verdicts.rules\n"
-            "  compare-rules part verdicts.rules -o proved.rules",
+    .summary = "Finds candidate rules: pairs of small graphs that compute the same values.",
+    .more = "The candidates are not proved; verify-rules does that. The same seed gives the same "
+            "rules, in one process or many.\n\nFinding the rules of up to two operators of a set, "
+            "verifying them, and keeping the proved ones:\n  generate-rules --ops taso.set --size "
+            "2 -o candidates.rules\n  verify-rules candidates.rules -o verdicts.rules\n  "
+            "compare-rules part verdicts.rules -o proved.rules",
 };
 
 static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text *help) {
@@ -41,12 +40,12 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
          .kind = OPT_TEXT,
          .into = &o->ops,
          .value = "FILE",
-         .help = "The operator set: a .set file."},
+         .help = "The operator set, a .set file."},
         {.name = "size",
          .kind = OPT_INT,
          .into = &o->size,
          .value = "N",
-         .help = "The most operators in a term.",
+         .help = "Maximum number of operators in a term.",
          .least = 1,
          .most = 5},
         {.name = "out",
@@ -54,12 +53,12 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
          .kind = OPT_TEXT,
          .into = &o->out,
          .value = "FILE",
-         .help = "Writes the candidates. Default: they are printed."},
+         .help = "Writes the candidate rules to FILE. Default: standard output."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->seed,
          .value = "S",
-         .help = "Seed of random points. Default: 1.",
+         .help = "Seed of the random sample points. Default: 1.",
          .least = 0,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Threads. Default: 1."),
@@ -67,35 +66,36 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
          .kind = OPT_TEXT,
          .into = &o->memory,
          .value = "SIZE",
-         .help = "Memory for terms, such as 500M or 8G; more go to disk. Default: 4G."},
+         .help = "Memory for terms, such as 500M or 8G; terms beyond it are kept on disk. Default: "
+                 "4G."},
         {.name = "resume",
          .kind = OPT_TEXT,
          .into = &o->resume,
          .value = "DIR",
-         .help = "Keeps finished work in DIR, and goes on from what is there."},
+         .help = "Keeps finished work in DIR and continues from what DIR already holds."},
         {.name = "shard",
          .kind = OPT_TEXT,
          .into = &o->shard,
          .value = "I/N",
-         .help = "Does part I (from 0) of N; the parts share the folder of --resume."},
+         .help = "Does part I (counted from 0) of N; all parts share one folder (--resume)."},
         {.name = "exhaustive",
          .kind = OPT_FLAG,
          .into = &o->exhaustive,
-         .help = "Extends every term, not only representatives of classes."},
+         .help = "Extends every term, not only the representative of each class."},
         {.name = "all",
          .kind = OPT_FLAG,
          .into = &o->all,
-         .help = "Also writes rules that others give."},
+         .help = "Also writes rules that follow from other rules."},
         {.name = "json",
          .kind = OPT_TEXT,
          .into = &o->json,
          .value = "FILE",
-         .help = "Writes the figures of the run as JSON."},
+         .help = "Writes the statistics of the run to FILE as JSON."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
          .into = &o->quiet,
-         .help = "Prints no progress and no table."},
+         .help = "Suppresses the progress display and the table."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},
@@ -122,9 +122,12 @@ static bool settle_options(Main *m, const StringList *rest) {
     GenerateOptions *g = &m->g;
     if (rest->n)
         return error_set(&m->error, E_USAGE, rest->v[0],
-                         "this is no option; sets are given with --ops");
-    if (!o->ops) return error_set(&m->error, E_USAGE, "--ops", "no operator set given");
-    if (!o->size) return error_set(&m->error, E_USAGE, "--size", "no size given, from 1 to 5");
+                         "unexpected argument; name the operator set with --ops");
+    if (!o->ops)
+        return error_set(&m->error, E_USAGE, "--ops", "missing: the operator set, a .set file");
+    if (!o->size)
+        return error_set(&m->error, E_USAGE, "--size",
+                         "missing: the number of operators, from 1 to 5");
     *g = (GenerateOptions){.set = o->ops,
                            .size = (int)o->size,
                            .jobs = (int)o->jobs,
@@ -138,7 +141,8 @@ static bool settle_options(Main *m, const StringList *rest) {
                          "expected a size such as 500M or 8G");
     if (m->link) {
         if (o->shard)
-            return error_set(&m->error, E_USAGE, "--shard", "the processes are the shards already");
+            return error_set(&m->error, E_USAGE, "--shard",
+                             "not allowed under MPI, where each process is a shard");
         g->link = m->link;
         g->shard = m->link->rank;
         g->nshard = m->link->n;
@@ -176,8 +180,8 @@ static void print_table(const GenerateReport *r) {
     printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n",
            (unsigned long long)r->raw, (unsigned long long)r->reduced, (unsigned long long)r->pairs,
            (unsigned long long)r->candidates);
-    printf("apart only at the second stage %llu, derived %llu, false at random sizes %llu, not "
-           "tried %llu\n",
+    printf("rejected by the second stage %llu, derived %llu, false at random sizes %llu, not tried "
+           "%llu\n",
            (unsigned long long)r->coincidences, (unsigned long long)r->derived,
            (unsigned long long)r->untrue, (unsigned long long)r->untried);
     printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, tied %llu, given numbers "
@@ -186,7 +190,7 @@ static void print_table(const GenerateReport *r) {
            (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
            (unsigned long long)r->mode[2], (unsigned long long)r->mode[3],
            (unsigned long long)r->mode[4]);
-    printf("%.2f s, of them %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift,
+    printf("%.2f s, including %.2f s at random sizes; %.0f MB\n", r->seconds, r->lift,
            (double)r->peak / (1 << 20));
 }
 

@@ -26,20 +26,17 @@ static const ProgramText program = {
     .name = "compare-rules",
     .usage = "compare-rules derive RULES KNOWN.. | part VERDICTS | choose PROVED.. [options]",
     .summary =
-        "Compares rules with rules: which follow from others, which were proved, which search "
-        "wants.",
+        "Says which rules follow from others, which are proved, which the search should use.",
     .more =
-        "derive says of each rule of RULES (text, or TASO's file) whether the rules of the other "
-        "files give it, and which. Their verdicts are checked first.\n\n"
-        "part separates what verify-rules wrote into proved and not proved, and finds a basis: "
-        "proved rules that give the others.\n\n"
-        "choose writes the rules that have a side which is never more expensive. Those that it "
-        "turns round are to be proved again.\n\n"
-        "The proved rules among candidates, and a basis of them:\n"
-        "  verify-rules candidates.rules -o verdicts.rules\n"
-        "  compare-rules part verdicts.rules -o proved.rules --basis basis.rules\n"
-        "What search has no use for is left out:\n"
-        "  compare-rules choose proved.rules -o gains.rules --beside library.rules",
+        "derive says for each rule in RULES (text, or TASO's file) whether it follows from the "
+        "rules in the other files, and from which ones. The verdicts of the other files are "
+        "checked first.\n\npart splits the output of verify-rules into proved rules and the rest, "
+        "and finds a basis: proved rules from which the other proved rules follow.\n\nchoose "
+        "writes the rules that have a side which is never more expensive. Rules whose direction it "
+        "reverses must be proved again.\n\nKeeping the proved rules among candidates, and a basis "
+        "of them:\n  verify-rules candidates.rules -o verdicts.rules\n  compare-rules part "
+        "verdicts.rules -o proved.rules --basis basis.rules\nKeeping only the rules that help the "
+        "search:\n  compare-rules choose proved.rules -o gains.rules --beside library.rules",
 };
 
 static bool parse_options(Main *m, int argc, char **argv, StringList *words, Text *help) {
@@ -51,52 +48,53 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *words, Tex
          .kind = OPT_TEXT,
          .into = &o->out,
          .value = "FILE",
-         .help = "Writes what derive says, the proved rules, the chosen rules. Default: it is "
-                 "printed; part writes none."},
+         .help = "Writes the result to FILE: the answers of derive, the proved rules of part, or "
+                 "the rules that choose selects. Default: standard output; part then writes no "
+                 "proved rules."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
          .into = &o->quiet,
-         .help = "Prints no progress and no counts."},
+         .help = "Suppresses the progress display and the counts."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {.kind = OPT_HEAD, .help = "derive RULES KNOWN.."},
         {.name = "unproved",
          .kind = OPT_FLAG,
          .into = &o->unproved,
-         .help = "The known rules need no proof."},
+         .help = "Accepts known rules without a valid proof."},
         {.kind = OPT_HEAD, .help = "part VERDICTS"},
         {.name = "rest",
          .kind = OPT_TEXT,
          .into = &o->rest,
          .value = "FILE",
-         .help = "Writes what is not proved."},
+         .help = "Writes the rules that are not proved to FILE."},
         {.name = "basis",
          .kind = OPT_TEXT,
          .into = &o->basis,
          .value = "FILE",
-         .help = "Writes the proved rules that the others do not give."},
+         .help = "Writes a basis to FILE: proved rules from which the other proved rules follow."},
         {.name = "all",
          .kind = OPT_FLAG,
          .into = &o->all,
-         .help = "Looks for no basis, which takes long."},
+         .help = "Skips the search for a basis, which takes a long time."},
         {.name = "json",
          .kind = OPT_TEXT,
          .into = &o->json,
          .value = "FILE",
-         .help = "Writes how many there are of each as JSON."},
+         .help = "Writes the counts to FILE as JSON."},
         {.kind = OPT_HEAD, .help = "choose PROVED.."},
         {.name = "trades",
          .kind = OPT_TEXT,
          .into = &o->trades,
          .value = "FILE",
-         .help = "Writes, in both directions, the rules of which it depends on sizes or constants "
-                 "which side is cheaper."},
+         .help = "Writes to FILE, in both directions, the rules whose cheaper side depends on "
+                 "sizes or constants."},
         {.name = "beside",
          .kind = OPT_LIST,
          .into = &o->beside,
          .value = "FILE",
-         .help = "Leaves out what follows from the rules of this file."},
+         .help = "Leaves out rules that follow from the rules in FILE. May be repeated."},
         {0},
     };
     if (!options_parse(m->arena, table, argc, argv, words, &m->error)) return false;
@@ -174,7 +172,7 @@ static bool print_part(Main *m) {
     Minimize how = {.arena = m->arena, .limits = minimize_limits, .told = told, .user = m};
     RelateCounts c;
     if (!m->o.out && !m->o.basis)
-        return error_set(&m->error, E_USAGE, "part", "no file to write to: --out or --basis");
+        return error_set(&m->error, E_USAGE, "part", "missing: a file to write, --out or --basis");
     if (!rules_read(m->arena, m->files.v[0], &set, &m->error)) return false;
     if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error))
         return false;

@@ -124,8 +124,7 @@ typedef struct Parcel { /* what a run is announced by; the last one has more = f
 } Parcel;
 
 static bool link_lost(Generator *g) {
-    return error_set(g->error, E_ENVIRONMENT, "",
-                     "another process failed, or could not be reached");
+    return error_set(g->error, E_ENVIRONMENT, "", "another process failed or could not be reached");
 }
 
 static bool send_runs(Generator *g, int to) {

@@ -34,13 +34,13 @@ static bool sizes_line(OpsetReader *r) {
         if (r->s->nsize == SPACE_SIZES) return fail(r, "too many sizes");
         r->s->size[r->s->nsize++] = symbol_named(r->w, name);
     }
-    return r->s->nsize || fail(r, "expected names of sizes");
+    return r->s->nsize || fail(r, "expected the names of the sizes");
 }
 
 static bool at_line(OpsetReader *r) {
     Space *s = r->s;
     if (s->nstage == SPACE_STAGES) return fail(r, "too many lines `at`");
-    if (s->nkind || s->nop) return fail(r, "lines `at` come before inputs and operators");
+    if (s->nkind || s->nop) return fail(r, "a line `at` must come before the inputs and operators");
     for (int k = 0; k < s->nsize; k++) {
         int64_t v;
         if (!scan_int(&r->scan, &v) || v < 1 || v > 64)
@@ -56,7 +56,8 @@ static bool input_line(OpsetReader *r) {
     Type t;
     Space *s = r->s;
     if (s->nstage < 2)
-        return fail(r, "two lines `at` come first: the stages at which values are compared");
+        return fail(r, "an input must come after two lines `at`, which give the sizes at which "
+                       "values are compared");
     if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of a sort");
     int sort = sort_number(r, name, true);
     if (sort < 0) return fail(r, "too many sorts");
@@ -64,10 +65,12 @@ static bool input_line(OpsetReader *r) {
         return fail(r, "expected : and a type");
     if (s->nkind == SPACE_KINDS) return fail(r, "too many inputs");
     if (dtype_class(t.dtype) != 'F' || !t.known)
-        return fail(r, "inputs are float tensors of known rank");
+        return fail(r, "an input must be a float tensor of known rank");
     ShapeId shape = space_shape_put(s, sort, type_intern(r->w, &t));
-    if (!shape) return fail(r, "its sizes have no values, or it has more than 512 elements");
-    if (space_kind_of(s, shape) >= 0) return fail(r, "this input is there already");
+    if (!shape)
+        return fail(r, "a size of the input has no value, or the input has more than 512 elements");
+    if (space_kind_of(s, shape) >= 0)
+        return fail(r, "an input of this sort and type is already defined");
     s->kind[s->nkind++] = (Kind){sort, shape};
     return true;
 }
@@ -126,7 +129,7 @@ static bool sorts(OpsetReader *r, int most, bool results, int *n, int out[]) {
         if (*n == most) return fail(r, "too many sorts");
         bool any = name[0] >= 'A' && name[0] <= 'Z' && !name[1];
         out[*n] = any ? -name[0] : sort_number(r, name, results);
-        if (!any && out[*n] < 0) return fail(r, "no input has this sort");
+        if (!any && out[*n] < 0) return fail(r, "no input is declared with this sort");
     }
 }
 
@@ -137,11 +140,11 @@ static bool read_signature(OpsetReader *r, OpForm *f) {
     if (!scan_char(&r->scan, ':')) return fail(r, "expected : and the sorts of its arguments");
     if (!sorts(r, TERM_ARGS, false, &narg, v->sort)) return false;
     if (narg < least || (!variadic && narg > op_input_count(v->op)))
-        return fail(r, "this operator has another number of arguments");
+        return fail(r, "wrong number of arguments for this operator");
     if (scan_word(&r->scan, "->")) {
         if (!sorts(r, TERM_PORTS, true, &nout, v->result)) return false;
         if (many ? nout < 1 : nout != outputs)
-            return fail(r, "this operator has another number of results");
+            return fail(r, "wrong number of results for this operator");
     } else if (narg && outputs == 1 && !many) {
         v->result[0] = v->sort[0];
         nout = 1;
@@ -210,18 +213,19 @@ static bool op_line(OpsetReader *r) {
     const char *start = r->scan.at;
     memset(&r->v, 0, sizeof r->v);
     memset(r->nchoice, 0, sizeof r->nchoice);
-    if (!r->s->nkind) return fail(r, "inputs come before operators");
+    if (!r->s->nkind) return fail(r, "an operator must come after the inputs");
     if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of an operator");
     r->v.op = op_find(name);
     r->scan.at = r->v.op ? r->scan.at : start;
-    if (!r->v.op) return scan_fail(&r->scan, start, "there is no operator %s", name);
+    if (!r->v.op) return scan_fail(&r->scan, start, "unknown operator %s", name);
     if (!r->v.op->define)
-        return scan_fail(&r->scan, start, "%s has no definition of its own", name);
+        return scan_fail(&r->scan, start,
+                         "%s has no definition (`define`), so it cannot be used in a set", name);
     while (read_attribute(r)) continue;
     if (r->scan.error->kind || !read_signature(r, &f)) return false;
     if (scan_word(&r->scan, "where") && !choices(r)) return false;
     if (scan_word(&r->scan, "most") && (!scan_int(&r->scan, &most) || most < 1))
-        return fail(r, "expected how many a term may have");
+        return fail(r, "expected the maximum number of uses in a term, 1 or more");
     r->v.line = r->number;
     r->v.most = (int)most;
     if (f.narg > r->s->most_arguments) r->s->most_arguments = f.narg;
@@ -237,7 +241,7 @@ static bool set_line(OpsetReader *r) {
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
         if (scan_word(&r->scan, lines[k].word))
             return lines[k].read(r) &&
-                   (scan_end(&r->scan) || fail(r, "this does not belong to the line"));
+                   (scan_end(&r->scan) || fail(r, "unexpected text at the end of the line"));
     return fail(r, "expected sizes, at, input or op");
 }
 
@@ -271,7 +275,8 @@ Space *space_parse(World *w, const char *path, const char *text, size_t n, Error
         if (!set_line(&r)) return NULL;
         p = stop;
     }
-    if (!s->nop) return error_at(e, E_INVALID, path, r.number, 1, "the set has no operator"), NULL;
+    if (!s->nop)
+        return error_at(e, E_INVALID, path, r.number, 1, "the set contains no operator"), NULL;
     return s;
 }
 

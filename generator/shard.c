@@ -23,14 +23,14 @@ bool runs_open(Runs *r, Arena *a, const char *folder, uint64_t digest, Error *e)
     *r = (Runs){.arena = a, .folder = folder, .digest = digest};
     pthread_mutex_init(&r->lock, NULL);
     if (folder && mkdir(folder, 0777) && errno != EEXIST)
-        return failed(e, folder, "cannot make the folder");
+        return failed(e, folder, "cannot create the folder");
     return true;
 }
 
 static bool temporary_folder(Runs *r, Error *e) {
     const char *base = getenv("TMPDIR");
     char *path = arena_format(r->arena, "%s/isomer-runs-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(path)) return failed(e, path, "cannot make a folder for sorted runs");
+    if (!mkdtemp(path)) return failed(e, path, "cannot create a folder for sorted runs");
     r->folder = path;
     r->temporary = true;
     return true;
@@ -66,7 +66,9 @@ static bool read_head(Runs *r, const char *path, Error *e) {
               !strcmp(word, magic);
     if (ok && digest != r->digest) {
         fclose(f);
-        return error_set(e, E_INVALID, path, "this run belongs to another set, seed or program");
+        return error_set(
+            e, E_INVALID, path,
+            "this file was written for another set, seed or program version; use an empty folder");
     }
     for (unsigned long long k = 0; ok && k < ntask; k++) {
         ok = fscanf(f, "%llu", &task) == 1;
@@ -78,7 +80,8 @@ static bool read_head(Runs *r, const char *path, Error *e) {
         (Run){.n = (size_t)n, .path = arena_string(r->arena, path, strlen(path)), .at = ftell(f)};
     ok = ok && !fseek(f, 0, SEEK_END) && ftell(f) == run->at + (long)(n * sizeof(Record));
     fclose(f);
-    return ok || error_set(e, E_INVALID, path, "this is no whole run");
+    return ok || error_set(e, E_INVALID, path,
+                           "this sorted run is damaged or incomplete; use an empty folder");
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -75,7 +75,9 @@ static bool tensor_size(Sampled *s, Value v, int64_t *count) {
         return error_set(s->error, E_INVALID, "check", "elements of type %s cannot be compared",
                          dtype_name(t->dtype));
     return oracle_dims(s->w, t, s->sizes, dim, count) ||
-           error_set(s->error, E_INVALID, "check", "a size of an input or output has no value");
+           error_set(
+               s->error, E_INVALID, "check",
+               "a size of an input or output has no value; give it with --input-shape or --dim");
 }
 
 /* Another element type, another rank or another number is wrong whatever the sizes are; other sizes
@@ -89,7 +91,7 @@ static bool unlike(const Sampled *s, int k) {
                 poly_constant(s->w, b->dim.v[axis], &y) && x != y;
     }
     return error_set(s->error, wrong ? E_CHECK : E_INVALID, "check",
-                     "output %d has another type or size", k);
+                     "output %d differs in type or size", k);
 }
 
 static bool take_buffers(Sampled *s) {
@@ -107,7 +109,7 @@ static bool take_buffers(Sampled *s) {
         if (!tensor_size(s, s->a->in[k], &n) || !tensor_size(s, s->b->in[k], &other)) return false;
         if (n != other ||
             value_type(s->w, s->a->in[k])->dtype != value_type(s->w, s->b->in[k])->dtype)
-            return error_set(s->error, E_INVALID, "check", "input %d has another type or size", k);
+            return error_set(s->error, E_INVALID, "check", "input %d differs in type or size", k);
         s->in[k] = arena_alloc_raw(s->arena, (size_t)n * 8 + 8);
     }
     for (int k = 0; k < s->a->nout; k++) {

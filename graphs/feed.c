@@ -9,9 +9,10 @@
 #include <string.h>
 
 const char feed_help[] =
-    "An input, or several: NAME=FILE.npy, NAME=LOW..HIGH (uniform, both included), NAME=NUMBER, "
-    "NAME=random, or FILE.npz with an entry for each input or some. Sizes follow from files. "
-    "Default: the initializer of its name, or random: integers from what the graph allows.";
+    "Data for one or more inputs: NAME=FILE.npy, NAME=LOW..HIGH (uniform, bounds included), "
+    "NAME=NUMBER, NAME=random, or FILE.npz with an entry for some or all inputs. Files also "
+    "determine sizes. Default: the initializer of the same name, else random data; integers are "
+    "drawn from the range that the graph allows.";
 
 enum { SINGLY = 4 }; /* so many inputs are tried one at a time */
 
@@ -32,13 +33,13 @@ static bool read_range(Arena *a, const char *what, FeedOption *x, Error *e) {
     x->kind = FEED_RANGE;
     x->range = (Domain){low, high};
     return good ||
-           error_set(e, E_USAGE, what, "a .npy file, random, a number or LOW..HIGH is expected");
+           error_set(e, E_USAGE, what, "expected a .npy file, random, a number or LOW..HIGH");
 }
 
 static bool read_named(Arena *a, const char *text, FeedOption *x, Error *e) {
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text)
-        return error_set(e, E_USAGE, text, "NAME=WHAT or FILE.npz is expected");
+        return error_set(e, E_USAGE, text, "expected NAME=WHAT or FILE.npz");
     *x = (FeedOption){.text = text, .name = arena_string(a, text, (size_t)(equals - text))};
     if (!strcmp(equals + 1, "random")) return true;
     if (!ends_with(equals + 1, ".npy")) return read_range(a, equals + 1, x, e);
@@ -99,10 +100,11 @@ int feed_find(const Feed *f, const char *name) {
 
 static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     const int k = feed_find(f, x->name);
-    if (k < 0) return error_set(e, E_USAGE, x->text, "no input of the model is named %s", x->name);
+    if (k < 0) return error_set(e, E_USAGE, x->text, "the model has no input named %s", x->name);
     f->input[k].option = x;
     return x->kind != FEED_TENSOR || x->tensor.dtype == f->input[k].dtype ||
-           error_set(e, E_INVALID, x->text, "holds %s, the input %s is %s",
+           error_set(e, E_INVALID, x->text,
+                     "the file holds %s elements, but the input %s has type %s",
                      dtype_name(x->tensor.dtype), x->name, dtype_name(f->input[k].dtype));
 }
 
@@ -152,8 +154,8 @@ bool feed_next(Feed *f) {
 static bool copy_tensor(const FeedInput *x, int64_t n, void *out, Error *e) {
     const Npy *from = &x->option->tensor;
     if (from->bytes != element_bytes(x->dtype, n))
-        return error_set(e, E_INVALID, x->option->text, "its size does not fit the input %s",
-                         x->name);
+        return error_set(e, E_INVALID, x->option->text,
+                         "the size of this data does not match the input %s", x->name);
     memcpy(out, from->data, from->bytes);
     return true;
 }

@@ -104,7 +104,7 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
     if (nin < least) return refuse(why, "too few inputs");
     if (!variadic && nin > declared) return refuse(why, "too many inputs");
     for (int k = 0; k < least; k++)
-        if (!in[k]) return refuse(why, "a required input is left out");
+        if (!in[k]) return refuse(why, "a required input is missing");
     if (!variadic && nin < declared && declared <= INPUTS_ON_STACK) {
         if (nin) memcpy(padded, in, (size_t)nin * sizeof(Value));
         in = padded;

@@ -12,12 +12,12 @@ bool graph_parse(World *w, Arena *a, Scan *s, const char **name, Graph *g, Names
     Names own = {.arena = a};
     if (!names) names = &own;
     if (!s->error) s->error = e;
-    if (!scan_word(s, "graph")) return scan_fail(s, s->at, "graph NAME is missing");
-    if (!scan_name(s, text, sizeof text)) return scan_fail(s, s->at, "the graph's name is missing");
+    if (!scan_word(s, "graph")) return scan_fail(s, s->at, "expected graph NAME");
+    if (!scan_name(s, text, sizeof text))
+        return scan_fail(s, s->at, "expected the name of the graph");
     if (name) *name = arena_string(a, text, strlen(text));
     if (!graph_parse_inputs(w, a, s, names, &in, &g->nin)) return false;
-    if (!scan_word(s, "body"))
-        return scan_fail(s, s->at, "an input %%x : TYPE or body is expected");
+    if (!scan_word(s, "body")) return scan_fail(s, s->at, "expected an input %%x : TYPE, or body");
     if (!graph_parse_nodes(w, a, s, names, &out, &g->nout, e)) return false;
     g->in = in;
     g->out = out;

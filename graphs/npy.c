@@ -19,7 +19,7 @@ static const struct {
 /* ---- reading */
 
 static bool wrong(const char *path, Error *e, const char *reason) {
-    return error_set(e, E_INVALID, path, "no .npy file that can be read: %s", reason);
+    return error_set(e, E_INVALID, path, "not a readable .npy file: %s", reason);
 }
 
 /* What follows 'key': in the header. */
@@ -85,16 +85,17 @@ bool npy_read(Arena *a, const char *path, Npy *out, Error *e) {
 bool npy_parse(Arena *a, const char *path, const char *data, size_t n, Npy *out, Error *e) {
     size_t start, length = 0;
     *out = (Npy){.rank = 0};
-    if (n < 12 || memcmp(data, magic, 6)) return wrong(path, e, "its first bytes");
+    if (n < 12 || memcmp(data, magic, 6)) return wrong(path, e, "wrong magic number at its start");
     const unsigned char *u = (const unsigned char *)data;
     start = u[6] == 1 ? 10 : 12;
     for (size_t k = start; k-- > 8;) length = length << 8 | u[k];
     if (u[6] < 1 || u[6] > 3 || length > n - start)
-        return wrong(path, e, "its version or the length of its header");
+        return wrong(path, e, "unsupported version or wrong header length");
     if (!read_header(data + start, length, out))
-        return wrong(path, e, "its header; C order, little endian and at most 8 axes are needed");
+        return wrong(path, e,
+                     "unsupported header; expected C order, little endian, at most 8 axes");
     if (!count_bytes(out) || n - start - length != out->bytes)
-        return wrong(path, e, "its length does not fit its shape");
+        return wrong(path, e, "its length does not match its shape");
     out->data = arena_copy(a, data + start + length, out->bytes); /* aligned */
     return true;
 }

@@ -126,7 +126,7 @@ static bool run_kernel(Oracle *o, const Node *n) {
     for (int k = 0; k < total; k++)
         take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
     if (!sig_lower(&steps, n->sig, view + n->nout, view))
-        return cannot(o, n->out, steps.why ? steps.why : "there is no way to compute it");
+        return cannot(o, n->out, steps.why ? steps.why : "it cannot be computed");
     for (int k = 0; k < steps.n; k++) {
         OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;
         if (!kernel) return cannot(o, n->out, "it has neither a definition nor a reference kernel");
@@ -166,7 +166,7 @@ static bool run_node(Oracle *o, NodeId id) {
     const void *bytes;
     if (constant_get(o->w, id, NULL, &bytes)) return take_bytes(o, id, bytes);
     if (input_name(o->w, id))
-        return buffer_of(o, id)->data || cannot(o, id, "is not among the graph's inputs");
+        return buffer_of(o, id)->data || cannot(o, id, "it is not among the graph's inputs");
     for (int port = 0; port < n.nout; port++) {
         Buffer *b = buffer_of(o, n.out + (Value)port);
         if (!buffer_new(o, n.out + (Value)port, b)) return false;

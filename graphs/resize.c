@@ -39,7 +39,7 @@ static bool resized(Resize *r, NodeId id, Error *e) {
     const char *why = "";
     Value y =
         input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
-    if (!y) return error_set(e, E_INVALID, node.op->name, "does not fit these sizes: %s", why);
+    if (!y) return error_set(e, E_INVALID, node.op->name, "does not accept these sizes: %s", why);
     for (int k = 0; k < node.nout; k++) r->made[node.out - r->least + (Value)k] = y + (Value)k;
     return true;
 }

@@ -18,7 +18,7 @@ Value map_value(const ValueMap *m, Value v) { return v < m->n && m->to[v] ? m->t
 static void refused(World *w, NodeId id, const char *why, Error *e) {
     char place[80];
     snprintf(place, sizeof place, "%s (value %u)", node_get(w, id).op->name, id);
-    error_set(e, E_INVALID, place, "does not fit its new inputs: %s", why);
+    error_set(e, E_INVALID, place, "does not accept its new inputs: %s", why);
 }
 
 Value node_mapped(World *w, Arena *a, NodeId id, const ValueMap *map, Error *e) {
@@ -135,15 +135,16 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
 
 bool node_expand(World *w, Arena *a, NodeId id, Value out[], Error *e) {
     Node n = node_get(w, id);
-    if (!n.op->expand) return error_set(e, E_INVALID, n.op->name, "is no composite");
+    if (!n.op->expand)
+        return error_set(e, E_INVALID, n.op->name, "this operator is not a composite");
     const LineList *lines = graph_tables(w)->expansion[n.op_index];
     Names names = {.arena = a};
     Value *v;
     Bindings bound = node_bindings(w, a, &n, &names);
     if (!lines_build(w, a, lines, &bound, &names, &v, e)) return false;
     if (lines->nout != n.nout)
-        return error_set(e, E_INVALID, n.op->name, "expands to %d values, has %d", lines->nout,
-                         n.nout);
+        return error_set(e, E_INVALID, n.op->name,
+                         "its expansion has %d results, but the node has %d", lines->nout, n.nout);
     for (int k = 0; k < n.nout; k++) out[k] = v[k];
     return true;
 }
@@ -176,7 +177,8 @@ bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map,
     for (int depth = 0; again; depth++) {
         if (depth == EXPANSION_DEPTH)
             return error_set(e, E_INVALID, "expand",
-                             "composites are defined by each other without end");
+                             "the expansion of composite operators does not end: they are defined "
+                             "by each other");
         if (!expand_once(w, a, out, &step, &again, e)) return false;
         for (uint32_t v = 1; v < all.n && again; v++) {
             Value now = map_value(&all, v), next = map_value(&step, now);

@@ -53,12 +53,11 @@ typedef struct ModelRun {
 static const ProgramText program = {
     .name = "run-model",
     .usage = "run-model MODEL.onnx [options]",
-    .summary = "Runs an ONNX model on random or given inputs and prints a digest of every output.",
-    .more = "Where a node cannot be run, it is named with the reason, and the exit status is 3.\n\n"
-            "A model at given sizes, with the time and arithmetic of every step:\n"
-            "  run-model model.onnx --input-shape x:1,3,224,224 --profile\n"
-            "Inputs from files, outputs to files:\n"
-            "  run-model model.onnx --input x=image.npy --output-dir results",
+    .summary = "Runs an ONNX model on random or given inputs and prints a digest of each output.",
+    .more = "If a node cannot be run, the program names it with the reason and exits with status "
+            "3.\n\nA model at given sizes, with the time and arithmetic of each step:\n  run-model "
+            "model.onnx --input-shape x:1,3,224,224 --profile\nInputs from files, outputs to "
+            "files:\n  run-model model.onnx --input x=image.npy --output-dir results",
 };
 
 static void option_table(RunOptions *o, OptionDef table[]) {
@@ -72,12 +71,13 @@ static void option_table(RunOptions *o, OptionDef table[]) {
          .kind = OPT_LIST,
          .into = &o->shape,
          .value = "NAME:1,3,..",
-         .help = "Sizes of an input. Default: an open first axis is 1; other sizes must be given."},
+         .help = "Sizes of an input. Default: 1 for a first axis that the model leaves open; other "
+                 "open sizes must be given."},
         {.name = "dim",
          .kind = OPT_LIST,
          .into = &o->dim,
          .value = "NAME=N",
-         .help = "The value of a size by its name in the model."},
+         .help = "The value of a symbolic size that the model names."},
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->seed,
@@ -87,47 +87,48 @@ static void option_table(RunOptions *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->output_dir,
          .value = "DIR",
-         .help = "Writes every output to DIR/NAME.npy."},
+         .help = "Writes each output to DIR/NAME.npy."},
         {.name = "repeat",
          .kind = OPT_INT,
          .into = &o->repeat,
          .value = "N",
-         .help = "Runs N times and prints the least and the median time.",
+         .help = "Runs the model N times and prints the minimum and the median time.",
          .least = 1,
          .most = 1e6},
         {.name = "profile",
          .kind = OPT_FLAG,
          .into = &o->profile,
-         .help = "Prints time, operations and bytes of every step."},
+         .help = "Prints the time, operations and bytes of each step."},
         {.name = "backend",
          .kind = OPT_TEXT,
          .into = &o->backend,
          .value = "NAME",
-         .help = "The back end: cpu (the default), or the path of a plug-in."},
+         .help = "The back end: cpu (the default) or the path of a plug-in."},
         {.name = "threads",
          .kind = OPT_INT,
          .into = &o->threads,
          .value = "N",
-         .help = "Runs on N threads, 1 (the default) to 64; the outputs are the same bytes.",
+         .help = "Runs on N threads, 1 (the default) to 64. The outputs do not depend on N.",
          .least = 1,
          .most = 64},
         {.name = "backend-options",
          .kind = OPT_TEXT,
          .into = &o->backend_options,
          .value = "TEXT",
-         .help = "Options of the back end; of cpu: see ops/cpu/README.md."},
+         .help = "Options of the back end; ops/cpu/README.md lists those of cpu."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,
          .value = "FILE",
-         .help = "Runs every step in the way that is fastest by this cost file of optimize-model; "
-                 "measures what it does not have, and keeps it there. Default: the first way."},
+         .help = "Runs each step by the algorithm that is fastest according to FILE, a cost file "
+                 "of optimize-model; times that FILE lacks are measured and stored there. Default: "
+                 "the back end's first algorithm."},
         {.name = "dump",
          .letter = 'd',
          .kind = OPT_TEXT,
          .into = &o->dump,
          .value = "graph|dot|plan",
-         .help = "Prints the graph, also in Graphviz's language, or its plan; does not run it."},
+         .help = "Prints the graph (as text or for Graphviz) or its plan instead of running it."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},
@@ -140,9 +141,11 @@ static void option_table(RunOptions *o, OptionDef table[]) {
 static bool tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], int64_t *n) {
     const Type *t = value_type(r->w, v);
     if (!oracle_dims(r->w, t, r->sizes, dim, n))
-        return error_set(r->error, E_INVALID, name, "its size is not known, or too large");
+        return error_set(
+            r->error, E_INVALID, name,
+            "its size is not known or too large; give sizes with --input-shape or --dim");
     return element_readable(t->dtype) ||
-           error_set(r->error, E_INVALID, name, "elements of type %s cannot be run",
+           error_set(r->error, E_INVALID, name, "elements of type %s are not supported",
                      dtype_name(t->dtype));
 }
 
@@ -222,7 +225,7 @@ static bool report_obstacle(ModelRun *r, NodeId at) {
         return error_set(r->error, planned.kind, planned.place, "cannot be run: %s",
                          planned.reason);
     char place[150];
-    snprintf(place, sizeof place, "%s (%s)", name && *name ? name : "a node without name",
+    snprintf(place, sizeof place, "%s (%s)", name && *name ? name : "an unnamed node",
              type ? type : node_get(r->w, at).op->name);
     return error_set(r->error, planned.kind, place, "cannot be run: %s",
                      why ? why : planned.reason);
@@ -233,9 +236,9 @@ static bool known_dims(ModelRun *r) {
         const char *option = r->o.dim.v[k], *equals = strrchr(option, '=');
         size_t n = equals ? (size_t)(equals - option) : 0;
         if (!equals || !equals[1] || equals[1 + strspn(equals + 1, "0123456789")])
-            return error_set(r->error, E_USAGE, option, "NAME=NUMBER is expected");
+            return error_set(r->error, E_USAGE, option, "expected NAME=NUMBER");
         if (!model_size_name(r->model, arena_string(r->arena, option, n)))
-            return error_set(r->error, E_USAGE, option, "no size of the model has this name");
+            return error_set(r->error, E_USAGE, option, "the model has no size with this name");
     }
     return true;
 }
@@ -304,7 +307,7 @@ static bool run_once(ModelRun *r) {
     while (first.kind == E_ENVIRONMENT && !r->staged && feed_next(r->feed)) {
         *r->error = (Error){0};
         if (!fill_inputs(r) || !runner_run(r->runner, r->in, r->out, r->error)) continue;
-        fprintf(stderr, "run-model: %s: %s; it runs with %s\n", first.place, first.reason,
+        fprintf(stderr, "run-model: %s: %s; it ran with %s\n", first.place, first.reason,
                 feed_print(r->arena, r->feed));
         return true;
     }
@@ -383,7 +386,7 @@ static void print_step(ModelRun *r, int k, double seconds, double total) {
     const PlanStep *s = &r->plan->step[k];
     const char *type = NULL, *name = model_node_name(r->model, s->node, &type);
     Text t = text_new(r->arena);
-    if (s->choice) text_add(&t, "way %d of ", s->choice);
+    if (s->choice) text_add(&t, "algorithm %d of ", s->choice);
     step_print(&s->step, &t);
     printf("%4d %9.3f %5.1f %9.4f %7.2f %9.3f  %-16s %s  %.100s\n", k, 1e3 * seconds,
            100 * seconds / total, 1e-9 * s->flops, seconds > 0 ? 1e-9 * s->flops / seconds : 0,
@@ -420,7 +423,7 @@ static bool dump(ModelRun *r) {
     if (!strcmp(r->o.dump, "graph")) graph_print(r->w, "model", r->graph, &t);
     else if (!strcmp(r->o.dump, "dot")) graph_dot(r->w, "model", r->graph, &t);
     else if (strcmp(r->o.dump, "plan"))
-        return error_set(r->error, E_USAGE, "--dump", "graph, dot or plan is expected, not %s",
+        return error_set(r->error, E_USAGE, "--dump", "expected graph, dot or plan, not %s",
                          r->o.dump);
     else if (!make_plan(r)) return false;
     else plan_print(r->w, r->plan, &t);
@@ -443,7 +446,7 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
     return r->o.help || r->o.version || r->o.files.n == 1 ||
-           error_set(r->error, E_USAGE, "", "one model is expected: %s", program.usage);
+           error_set(r->error, E_USAGE, "", "expected one model; usage: %s", program.usage);
 }
 
 /* --help and --version. */

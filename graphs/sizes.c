@@ -61,7 +61,7 @@ static bool no_input(Bind *b, const char *option) {
         snprintf(names + n, sizeof names - n, "%s%s", k ? ", " : "", b->name[k]);
     }
     return error_set(b->error, E_USAGE, option,
-                     "no input of the model has this name; its inputs: %s", names);
+                     "the model has no input with this name; its inputs are %s", names);
 }
 
 static bool set_shape(Bind *b, const char *option) {
@@ -74,12 +74,13 @@ static bool set_shape(Bind *b, const char *option) {
     for (char *end; *at; axis++) {
         int64_t value = strtoll(at, &end, 10);
         if (end == at || (*end && *end != ','))
-            return error_set(b->error, E_USAGE, option, "numbers separated by commas are expected");
+            return error_set(b->error, E_USAGE, option, "expected numbers separated by commas");
         if (axis < t->dim.n && !set_axis(b, input, axis, value)) return false;
         at = *end ? end + 1 : end;
     }
-    return axis == t->dim.n || error_set(b->error, E_USAGE, option,
-                                         "the input has %d axes, %d are given", t->dim.n, axis);
+    return axis == t->dim.n ||
+           error_set(b->error, E_USAGE, option, "the input has %d axes, but %d sizes are given",
+                     t->dim.n, axis);
 }
 
 static bool set_dim(Bind *b, Arena *a, const char *option) {
@@ -87,9 +88,9 @@ static bool set_dim(Bind *b, Arena *a, const char *option) {
     char *end = NULL;
     int64_t value = equals ? strtoll(equals + 1, &end, 10) : 0;
     if (!equals || end == equals + 1 || *end)
-        return error_set(b->error, E_USAGE, option, "NAME=NUMBER is expected");
+        return error_set(b->error, E_USAGE, option, "expected NAME=NUMBER");
     Symbol s = symbol_named(b->w, arena_string(a, option, (size_t)(equals - option)));
-    return s >= b->n ? error_set(b->error, E_USAGE, option, "no size of the model has this name")
+    return s >= b->n ? error_set(b->error, E_USAGE, option, "the model has no size with this name")
                      : set_size(b, s, value, option);
 }
 
@@ -100,10 +101,11 @@ static bool complete_sizes(Bind *b, Text *notes) {
             int64_t value;
             if (poly_eval(b->w, t->dim.v[axis], (Sizes){b->n, b->value}, &value)) continue;
             if (axis)
-                return error_set(b->error, E_USAGE, b->name[k],
-                                 "the size of axis %d is needed: --input-shape or --dim", axis);
+                return error_set(
+                    b->error, E_USAGE, b->name[k],
+                    "the size of axis %d is not known; give it with --input-shape or --dim", axis);
             if (!set_axis(b, k, axis, 1)) return false;
-            if (notes) text_add(notes, "%s: axis 0 is taken to be 1\n", b->name[k]);
+            if (notes) text_add(notes, "%s: the size of axis 0 is taken to be 1\n", b->name[k]);
         }
     }
     return true;

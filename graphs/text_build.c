@@ -97,8 +97,8 @@ static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Value fir
     const Binding *v = a->variable ? binding(b, a->variable, def->kind) : NULL;
     if (a->variable && list_variable(b, def, a->variable, first, out)) return true;
     if (a->variable && !v)
-        return scan_fail(&b->scan, l->at, "%s=%s: %s stands for nothing", def->name, a->variable,
-                         a->variable);
+        return scan_fail(&b->scan, l->at, "%s=%s: the variable %s is not defined", def->name,
+                         a->variable, a->variable);
     *out = v ? v->value : a->value;
     out->ints = v ? out->ints : bound_list(b, out->ints);
     out->real = bound_real(b, out->real);
@@ -110,7 +110,7 @@ static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Value fir
 static bool inputs_build(Build *b, const NodeLine *l, Value *in) {
     for (int k = 0; k < l->nin; k++) {
         if (l->in[k] && !names_has(b->names, l->in[k]))
-            return scan_fail(&b->scan, l->at, "there is no value %%%s", l->in[k]);
+            return scan_fail(&b->scan, l->at, "unknown value %%%s", l->in[k]);
         in[k] = l->in[k] ? names_find(b->names, l->in[k]) : 0;
     }
     return true;
@@ -150,7 +150,7 @@ static bool name_results(Build *b, const NodeLine *l, Value y) {
         return scan_fail(&b->scan, l->at, "%s has %d results", l->op->name, node_get(b->w, y).nout);
     for (int k = 0; k < l->nout; k++) {
         if (names_has(b->names, l->out[k]))
-            return scan_fail(&b->scan, l->at, "%%%s is already there", l->out[k]);
+            return scan_fail(&b->scan, l->at, "%%%s is already defined", l->out[k]);
         names_set(b->names, l->out[k], y + (Value)k);
     }
     return true;
@@ -160,7 +160,7 @@ static bool outputs_build(Build *b, const LineList *l, Value **out) {
     Value *v = ARENA_NEW(b->arena, Value, l->nout);
     for (int k = 0; k < l->nout; k++)
         if (!(v[k] = names_find(b->names, l->out[k])))
-            return scan_fail(&b->scan, b->scan.at, "out: there is no value %%%s", l->out[k]);
+            return scan_fail(&b->scan, b->scan.at, "out: unknown value %%%s", l->out[k]);
     if (out) *out = v;
     return true;
 }

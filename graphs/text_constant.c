@@ -33,7 +33,7 @@ bool hex_parse(Scan *s, Arena *a, const void **bytes, size_t *n) {
     unsigned char *out = arena_alloc_raw(a, (size_t)(quote - p) / 2 + 1);
     for (*n = 0; p < quote; p += 2) {
         if (hex_digit(p[0]) < 0 || hex_digit(p[1]) < 0)
-            return scan_fail(s, p, "no hexadecimal digit");
+            return scan_fail(s, p, "not a hexadecimal digit");
         out[(*n)++] = (unsigned char)(hex_digit(p[0]) * 16 + hex_digit(p[1]));
     }
     *bytes = out;
@@ -66,10 +66,10 @@ static bool elements_parse(Arena *a, Scan *s, LineConstant *c, char close) {
         c->real = real;
         c->integer = integer;
         if (integral(c->type.dtype) ? !scan_int(s, &integer[c->n]) : !scan_real(s, &real[c->n]))
-            return s->error && s->error->kind ? false : scan_fail(s, s->at, "a number is missing");
+            return s->error && s->error->kind ? false : scan_fail(s, s->at, "expected a number");
         c->n++;
         if (!scan_char(s, ',') && (scan_blank(s), s->at >= s->end || *s->at != close))
-            return scan_fail(s, s->at, ", or %c is missing", close);
+            return scan_fail(s, s->at, "expected , or %c", close);
     }
     return true;
 }
@@ -85,12 +85,12 @@ static bool payload_parse(World *w, Arena *a, Scan *s, LineConstant *c) {
     c->form = scan_word(s, "splat") ? CONSTANT_SPLAT : CONSTANT_SEED;
     if (c->form == CONSTANT_SPLAT && scan_char(s, '('))
         return elements_parse(a, s, c, ')') &&
-               (c->n == 1 || scan_fail(s, c->at, "splat takes one number"));
+               (c->n == 1 || scan_fail(s, c->at, "splat takes exactly one number"));
     if (scan_word(s, "seed") && scan_char(s, '(') && scan_int(s, &seed) && scan_char(s, ')')) {
         c->seed = (uint64_t)seed;
         return true;
     }
-    return scan_fail(s, s->at, "{..}, splat(number), seed(number) or hex\"..\" is missing");
+    return scan_fail(s, s->at, "expected {..}, splat(number), seed(number) or hex\"..\"");
 }
 
 bool constant_parse(World *w, Arena *a, Scan *s, LineConstant **out) {
@@ -98,7 +98,7 @@ bool constant_parse(World *w, Arena *a, Scan *s, LineConstant **out) {
     scan_blank(s);
     c->at = s->at;
     if (!type_parse(w, s, &c->type))
-        return s->error && s->error->kind ? false : scan_fail(s, s->at, "a type is missing");
+        return s->error && s->error->kind ? false : scan_fail(s, s->at, "expected a type");
     return payload_parse(w, a, s, c);
 }
 
@@ -143,7 +143,7 @@ Value constant_build(World *w, const LineConstant *c, const Type *t, Scan *s) {
                          dtype_name(t->dtype)),
                0;
     if (c->form == CONSTANT_SEED && integral(t->dtype))
-        return scan_fail(s, c->at, "seed(..) makes floats only"), 0;
+        return scan_fail(s, c->at, "seed(..) is for float types only"), 0;
     if (c->form == CONSTANT_LIST && c->n != count)
         return scan_fail(s, c->at, "%d elements are given, the type has %" PRId64, c->n, count), 0;
     return constant_make(w, t, constant_bytes(w, c, t->dtype, count));

@@ -95,9 +95,9 @@ static bool attr_value(World *w, Arena *a, Scan *s, const AttrDef *def, LineAttr
     if (variable_parse(s, a, def, &out->variable)) return true;
     if (def->kind != A_BLOB)
         return attr_parse(w, s, def, &out->value) ||
-               (!failed(s) && scan_fail(s, s->at, "a value for %s is missing", def->name));
+               (!failed(s) && scan_fail(s, s->at, "expected a value for %s", def->name));
     if (!hex_parse(s, w->arena, &bytes, &n))
-        return failed(s) ? false : scan_fail(s, s->at, "%s wants hex\"..\"", def->name);
+        return failed(s) ? false : scan_fail(s, s->at, "%s expects hex\"..\"", def->name);
     out->value.blob = blob_put(w, bytes, n);
     return true;
 }
@@ -112,7 +112,7 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
         if (def < 0) return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
         for (int k = 0; k < l->nattr; k++)
             if (list[k].def == def) return scan_fail(s, at, "%s is given twice", name);
-        if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing after %s", name);
+        if (!scan_char(s, '=')) return scan_fail(s, s->at, "expected = after %s", name);
         list[l->nattr].def = def;
         if (!attr_value(w, a, s, &l->op->attrs[def], &list[l->nattr++])) return false;
     }
@@ -124,12 +124,12 @@ static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     char name[128];
     l->at = s->at;
     if (!values_parse(s, a, false, &l->nout, &l->out)) return false;
-    if (!l->nout) return scan_fail(s, s->at, "a line %%y = operator .. or out %%y .. is expected");
-    if (!scan_char(s, '=')) return scan_fail(s, s->at, "= is missing");
+    if (!l->nout) return scan_fail(s, s->at, "expected a line %%y = operator .. or out %%y ..");
+    if (!scan_char(s, '=')) return scan_fail(s, s->at, "expected =");
     scan_blank(s);
     const char *at = s->at;
-    if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "an operator is missing");
-    if (!(l->op = op_find(name))) return scan_fail(s, at, "there is no operator %s", name);
+    if (!scan_name(s, name, sizeof name)) return scan_fail(s, at, "expected an operator");
+    if (!(l->op = op_find(name))) return scan_fail(s, at, "unknown operator %s", name);
     if (l->op == &op_constant) return constant_parse(w, a, s, &l->constant);
     return values_parse(s, a, true, &l->nin, &l->in) && attrs_parse(w, a, s, l);
 }
@@ -142,14 +142,14 @@ static void skip_lines(Scan *s) {
 static bool line_end(Scan *s) {
     scan_blank(s);
     return s->at >= s->end || scan_char(s, '\n') ||
-           scan_fail(s, s->at, "this does not belong to the line");
+           scan_fail(s, s->at, "unexpected text at the end of the line");
 }
 
 static bool block_parse(World *w, Arena *a, Scan *s, LineList *out) {
     int room = 0;
     for (skip_lines(s); !scan_word(s, "out"); skip_lines(s)) {
         if (s->at >= s->end)
-            return scan_fail(s, s->at, "a block of node lines ends with a line out %%y ..");
+            return scan_fail(s, s->at, "expected a line out %%y .. at the end of the node lines");
         ARENA_GROW(a, out->v, room, out->n + 1);
         if (!line_parse(w, a, s, &out->v[out->n++]) || !line_end(s)) return false;
     }
@@ -181,10 +181,10 @@ bool graph_parse_inputs(World *w, Arena *a, Scan *s, Names *names, Value **in, i
     for (const char *at = (scan_blank(s), s->at); value_parse(s, a, &name);
          at = (scan_blank(s), s->at)) {
         Type t;
-        if (names_has(names, name)) return scan_fail(s, at, "%%%s is already there", name);
-        if (!scan_char(s, ':')) return scan_fail(s, s->at, ": is missing after %%%s", name);
+        if (names_has(names, name)) return scan_fail(s, at, "%%%s is already defined", name);
+        if (!scan_char(s, ':')) return scan_fail(s, s->at, "expected : after %%%s", name);
         if (!type_parse(w, s, &t))
-            return failed(s) ? false : scan_fail(s, s->at, "a type is missing");
+            return failed(s) ? false : scan_fail(s, s->at, "expected a type");
         ARENA_GROW(a, *in, room, *nin + 1);
         names_set(names, name, (*in)[(*nin)++] = graph_input(w, name, &t));
     }

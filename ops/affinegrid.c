@@ -20,7 +20,7 @@ static const char *shape(Call *c) {
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = {.n = ns + 2, .v = {d.v[0]}}};
     for (int k = 0; k < ns; k++) c->out[0].dim.v[k + 1] = d.v[k + 2];
     c->out[0].dim.v[ns + 1] = poly_int(c->w, ns);
-    return is_float(c->in[0]) ? NULL : "not for this element type";
+    return is_float(c->in[0]) ? NULL : "not supported for this element type";
 }
 /* Place i of n as a number from -1 to 1. */
 static Ex place(Call *c, Poly i, Poly n) {

@@ -25,7 +25,7 @@ static Ex define_div(Call *c, Dims i) {
 static const char *shape_pow(Call *c) {
     char a = dtype_class(c->in[0]->dtype), b = dtype_class(c->in[1]->dtype);
     if (a == 'B' || b == 'B' || a == 'S' || b == 'S' || a == 'C' || b == 'C')
-        return "not for these element types";
+        return "not supported for these element types";
     c->out[0] = *c->in[0];
     c->out[0].dim = dims_join(c, c->in[0]->dim, c->in[1]->dim);
     return NULL;

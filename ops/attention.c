@@ -45,22 +45,24 @@ static const char *shape(Call *c) {
         !split_heads(c, V, GROUPS, &v))
         return "attention needs four axes, or three and the number of heads";
     if (c->in[K]->dim.n != c->in[Q]->dim.n || c->in[V]->dim.n != c->in[Q]->dim.n)
-        return "q, k and v of different ranks";
+        return "q, k and v have different ranks";
     if (!is_float(c->in[Q]) || c->in[K]->dtype != c->in[Q]->dtype)
-        return "not for these element types";
+        return "not supported for these element types";
     need_eq(c, k.v[0], q.v[0]), need_eq(c, v.v[0], q.v[0]), need_eq(c, v.v[1], k.v[1]);
     need_eq(c, k.v[3], q.v[3]), need_eq(c, v.v[2], k.v[2]);
     need_eq(c, q.v[1], poly(c, "g*r", k.v[1], quot(c, q.v[1], k.v[1])));
-    if (!given(c, PAST_KEY) != !given(c, PAST_VALUE)) return "one past without the other";
+    if (!given(c, PAST_KEY) != !given(c, PAST_VALUE))
+        return "past key and past value must be given together";
     if (given(c, PAST_KEY)) {
         if (c->in[PAST_KEY]->dim.n != 4 || c->in[PAST_VALUE]->dim.n != 4)
-            return "pasts have four axes";
+            return "past key and past value need four axes";
         before = c->in[PAST_KEY]->dim.v[2];
         need_eq(c, c->in[PAST_VALUE]->dim.v[2], before);
     }
     if (given(c, MASK) && (c->in[MASK]->dim.n < 1 || c->in[MASK]->dim.n > 4))
-        return "a mask of another rank";
-    if (given(c, LENGTHS) && c->in[LENGTHS]->dim.n != 1) return "lengths are a list";
+        return "the mask has the wrong rank";
+    if (given(c, LENGTHS) && c->in[LENGTHS]->dim.n != 1)
+        return "the lengths must be a tensor of one axis";
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[j == PRESENT_VALUE ? V : Q];
     Poly all = poly(c, "t + p", k.v[2], before);
     c->out[Y].dim = c->in[Q]->dim.n == 4

@@ -10,7 +10,7 @@ static const char *shape(Call *c) {
     Dims x = c->in[X]->dim;
     if (x.n < 2) return "batchnorm needs channels on axis 1";
     for (int k = SCALE; k <= VAR; k++) {
-        if (c->in[k]->dim.n != 1) return "batchnorm needs one number a channel";
+        if (c->in[k]->dim.n != 1) return "batchnorm needs one number per channel";
         need_eq(c, c->in[k]->dim.v[0], x.v[1]);
     }
     return same_type(c, "F");

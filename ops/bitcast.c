@@ -8,7 +8,8 @@ static const char *shape(Call *c) {
     int bits = dtype_bits(c->in[0]->dtype);
     c->out[0] = *c->in[0];
     c->out[0].dtype = (DType)word(c, TO);
-    return bits >= 8 && bits == dtype_bits(c->out[0].dtype) ? NULL : "elements of another width";
+    return bits >= 8 && bits == dtype_bits(c->out[0].dtype) ? NULL
+                                                            : "the element types differ in width";
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];

@@ -28,7 +28,7 @@ static const char *shape(Call *c) {
     if (x.n != 3 || ns < 1 || ns > 5 || block.n != ns) return "col2im needs x [n, c*k, l]";
     for (int k = STRIDES; k <= DILATIONS; k++)
         if (ints(c, k).n && ints(c, k).n != (k == PADS ? 2 * ns : ns))
-            return "strides, dilations and twice as many pads, one for each axis of the picture";
+            return "col2im needs one stride, one dilation and two pads for each spatial axis";
     Poly k = product(c, block, 0, ns), channels = quot(c, x.v[1], k);
     need_eq(c, x.v[1], poly(c, "k*q", k, channels));
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = {2, {x.v[0], channels}}};

@@ -12,8 +12,8 @@ static const char *shape(Call *c) {
     c->out[0] = *c->in[0];
     for (int j = 1; j < c->nin; j++) {
         Dims x = c->in[j]->dim;
-        if (x.n != c->in[0]->dim.n) return "concat needs inputs of one rank";
-        if (c->in[j]->dtype != c->in[0]->dtype) return "inputs of different element types";
+        if (x.n != c->in[0]->dim.n) return "concat needs inputs of equal rank";
+        if (c->in[j]->dtype != c->in[0]->dtype) return "the inputs have different element types";
         for (int k = 0; k < x.n; k++)
             if (k != a) need_eq(c, x.v[k], c->in[0]->dim.v[k]);
         c->out[0].dim.v[a] = poly(c, "n + m", c->out[0].dim.v[a], x.v[a]);

@@ -25,10 +25,10 @@ static const char *shape_windows(Call *c, Parts k, DType dtype) {
     Poly group = intof(c, GROUP);
     int ns = x.n - 2;
     if (ns < 1 || w.n != x.n)
-        return "conv needs x [n, group*c, ..] and w [o, c, ..] of one rank, at least 3";
-    if (bias && bias->dim.n != 1) return "the bias of conv has one axis";
+        return "conv needs x [n, group*c, ..] and w [o, c, ..] of equal rank, at least 3";
+    if (bias && bias->dim.n != 1) return "the bias of conv must have one axis";
     if (s.n != ns || p.n != 2 * ns || d.n != ns)
-        return "conv needs strides, dilations and twice as many pads, one for each spatial axis";
+        return "conv needs one stride, one dilation and two pads for each spatial axis";
     need_ge(c, group, poly(c, "1"));
     need_eq(c, x.v[1], poly(c, "g*c", group, w.v[1]));
     need_eq(c, w.v[0], poly(c, "g*q", group, quot(c, w.v[0], group)));
@@ -96,8 +96,9 @@ const Op op_conv = {"conv", "x w b?", "y", attrs, shape, define, .lower = lower,
 
 static const Parts integer = {1, -1, 2, 3};
 static const char *shape_integer(Call *c) {
-    if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not for these element types";
-    if (c->in[2] && !dims_single(c, c->in[2]->dim)) return "the zero of x is one number";
+    if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not supported for these element types";
+    if (c->in[2] && !dims_single(c, c->in[2]->dim))
+        return "the zero point of x must be a single number";
     const char *why = shape_windows(c, integer, DT_INT32);
     return why ? why : place_fits(c, 3, c->in[1]->dim.v[0]);
 }
@@ -150,10 +151,10 @@ static const Parts qlinear = {W, BIAS, X_ZERO, W_ZERO};
 static const char *shape_qlinear(Call *c) {
     static const int single[] = {X_SCALE, X_ZERO, Y_SCALE, Y_ZERO};
     if (!is_byte(c->in[X]) || !is_byte(c->in[W]) || !is_byte(c->in[Y_ZERO]))
-        return "not for these element types";
+        return "not supported for these element types";
     for (int k = 0; k < 4; k++)
         if (!dims_single(c, c->in[single[k]]->dim))
-            return "scales and zeros but w's are one number";
+            return "scales and zero points other than those of w must be single numbers";
     const char *why = shape_windows(c, qlinear, c->in[Y_ZERO]->dtype);
     for (int k = W_SCALE; k <= W_ZERO && !why; k++) why = place_fits(c, k, c->in[W]->dim.v[0]);
     return why;

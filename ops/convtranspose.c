@@ -20,10 +20,11 @@ static const char *shape(Call *c) {
     int ns = x.n - 2;
     if (why) return why;
     if (ns < 1 || w.n != x.n)
-        return "convtranspose needs x [n, c, ..] and w [c, o, ..] of one rank, at least 3";
+        return "convtranspose needs x [n, c, ..] and w [c, o, ..] of equal rank, at least 3";
     if (s.n != ns || p.n != 2 * ns || d.n != ns || extra.n != ns)
-        return "convtranspose needs attributes for each spatial axis";
-    if (c->in[2] && c->in[2]->dim.n != 1) return "the bias of convtranspose has one axis";
+        return "convtranspose needs one stride, dilation and extra size and two pads for each "
+               "spatial axis";
+    if (c->in[2] && c->in[2]->dim.n != 1) return "the bias of convtranspose must have one axis";
     Poly group = intof(c, GROUP), channels = poly(c, "g*o", group, w.v[1]);
     need_ge(c, group, poly(c, "1"));
     need_eq(c, x.v[1], w.v[0]);

@@ -7,11 +7,11 @@ enum { ROWS_MAX = 64 };
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim;
     int64_t n;
-    if (x.n < 2) return "a determinant needs two axes";
+    if (x.n < 2) return "det needs at least two axes";
     need_eq(c, x.v[x.n - 2], x.v[x.n - 1]);
     if (!is_const(c, x.v[x.n - 1], &n) && !is_const(c, x.v[x.n - 2], &n))
-        return "a determinant of a matrix whose size is no number";
-    if (n > ROWS_MAX) return "a determinant of a matrix of more than 64 rows";
+        return "the matrix size of det is not a known number";
+    if (n > ROWS_MAX) return "det supports matrices of at most 64 rows";
     const char *why = same_type(c, "F");
     c->out[0].dim.n = x.n - 2;
     return why;

@@ -103,7 +103,7 @@ static const char *shape_drawn(Call *c) {
     if (ints(c, SHAPE).n > RANK_MAX) return "more than 8 axes";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
-    return is_float(&c->out[0]) ? NULL : "not for this element type";
+    return is_float(&c->out[0]) ? NULL : "not supported for this element type";
 }
 static int params_drawn(Call *c, int64_t *out, int room) {
     return room < 3 || !bits_of(c, FIRST, &out[0]) || !bits_of(c, SECOND, &out[1]) ||

@@ -54,11 +54,11 @@ static bool result(Call *c, Operand *y) {
 static const char *shape(Call *c) {
     LetterSizes s = {{0}, {false}};
     Operand y;
-    if (!letter_sizes(c, &s, true) || !result(c, &y)) return "letters do not fit the inputs";
+    if (!letter_sizes(c, &s, true) || !result(c, &y)) return "the letters do not match the inputs";
     const char *why = same_type(c, "FIU");
     c->out[0].dim = (Dims){.n = y.n};
     for (int a = 0; a < y.n; a++) {
-        if (!s.seen[y.letter[a]]) return "a letter of the result that no input has";
+        if (!s.seen[y.letter[a]]) return "the result has a letter that no input has";
         c->out[0].dim.v[a] = s.size[y.letter[a]];
     }
     return why;
@@ -142,18 +142,19 @@ static void implicit_result(Equation *e) {
 }
 static bool read_equation(Call *c, OnnxRead *r, int attr) {
     const char *at = r->text(r, "equation", NULL);
-    if (!at) return r->refuse(r, "no equation");
+    if (!at) return r->refuse(r, "the equation is missing");
     Equation e = {.c = c};
     for (int k = 0; k < c->nin; k++) {
-        if (!c->in[k]) return r->refuse(r, "an input is left out");
-        if (k && *at++ != ',') return r->refuse(r, "an equation of fewer terms than inputs");
+        if (!c->in[k]) return r->refuse(r, "an input is missing");
+        if (k && *at++ != ',')
+            return r->refuse(r, "the equation has fewer terms than there are inputs");
         if (!(at = term(&e, at, c->in[k]->dim.n)))
-            return r->refuse(r, "an equation that does not fit the inputs");
+            return r->refuse(r, "the equation does not match the inputs");
     }
     if (e.nletter > NAMED) return r->refuse(r, "too many letters");
     if (strncmp(at, "->", 2) == 0) at = term(&e, at + 2, -1);
     else implicit_result(&e);
-    if (!at || *at || e.nlist == ENTRIES) return r->refuse(r, "an equation that is not understood");
+    if (!at || *at || e.nlist == ENTRIES) return r->refuse(r, "the equation cannot be parsed");
     r->give(r, attr, e.nlist, e.list);
     return true;
 }
@@ -163,13 +164,14 @@ static bool write_equation(Call *c, OnnxWrite *w, int attr) {
     int next = 0, which = 0;
     PolyList list = ints(c, attr);
     int64_t n, letter;
-    if (list.n > ENTRIES) return w->refuse(w, "more letters than there are");
+    if (list.n > ENTRIES)
+        return w->refuse(w, "the equation needs more letters than the alphabet has");
     for (int k = 0; k < list.n && is_const(c, list.v[k], &n); k += 1 + (int)n, which++) {
         if (which && which < c->nin) *to++ = ',';
         if (which && which == c->nin) *to++ = '-', *to++ = '>';
         for (int j = 1; j <= n && k + j < list.n && is_const(c, list.v[k + j], &letter); j++) {
             if (letter < 0 || letter >= 64 || (!name[letter] && next == NAMED))
-                return w->refuse(w, "more letters than there are");
+                return w->refuse(w, "the equation needs more letters than the alphabet has");
             if (!name[letter]) name[letter] = alphabet[next++];
             *to++ = name[letter];
         }

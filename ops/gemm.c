@@ -16,7 +16,8 @@ static const char *shape(Call *c) {
     const char *why = dtypes_agree(c, "FIU");
     if (why) return why;
     if (c->in[0]->dim.n != 2 || c->in[1]->dim.n != 2) return "gemm needs two matrices";
-    if (c->in[2] && c->in[2]->dim.n > 2) return "what gemm adds has at most two axes";
+    if (c->in[2] && c->in[2]->dim.n > 2)
+        return "the third input of gemm must have at most two axes";
     Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), b = turned(c->in[1]->dim, word(c, TRANS_B)),
          y = {2, {a.v[0], b.v[1]}};
     need_eq(c, a.v[1], b.v[0]);

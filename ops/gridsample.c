@@ -18,13 +18,13 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, grid = c->in[1]->dim;
-    if (x.n < 3 || grid.n != x.n) return "gridsample needs x and grid of one rank, at least 3";
-    if (!is_float(c->in[1])) return "a grid is real numbers";
+    if (x.n < 3 || grid.n != x.n) return "gridsample needs x and grid of equal rank, at least 3";
+    if (!is_float(c->in[1])) return "the grid must have a real element type";
     need_eq(c, grid.v[0], x.v[0]);
     need_eq(c, grid.v[grid.n - 1], poly_int(c->w, x.n - 2));
     c->out[0] = *c->in[0];
     for (int k = 2; k < x.n; k++) c->out[0].dim.v[k] = grid.v[k - 1];
-    return is_float(c->in[0]) ? NULL : "not for this element type";
+    return is_float(c->in[0]) ? NULL : "not supported for this element type";
 }
 static int params(Call *c, int64_t *out, int room) {
     if (room < 3) return -1;

@@ -22,19 +22,18 @@ static const AttrDef attrs[] = {
 static const char *shape(Call *c) {
     int64_t h, g, rule = word(c, RULE);
     for (int k = Q; k <= V; k++)
-        if (c->in[k]->dim.n != 3) return "q, k and v have three axes";
+        if (c->in[k]->dim.n != 3) return "q, k and v must have three axes";
     if (!is_const(c, intof(c, KV_HEADS), &g) || !is_const(c, intof(c, Q_HEADS), &h) || g < 1 ||
         h % g)
-        return "heads do not fit";
+        return "the numbers of heads do not match the sizes";
     if (!c->in[DECAY] != (rule == PLAIN || rule == DELTA))
-        return "a decay that the rule does not need, or none";
+        return "the decay is missing, or given although the update rule does not use it";
     if (!c->in[BETA] != (rule == PLAIN || rule == GATED))
-        return "a beta that the rule does not need, or none";
+        return "beta is missing, or given although the update rule does not use it";
     Dims q = c->in[Q]->dim, k = c->in[K]->dim, v = c->in[V]->dim;
     Poly dk = quot(c, q.v[2], intof(c, Q_HEADS)), dv = quot(c, v.v[2], intof(c, KV_HEADS));
     int64_t wide;
-    if (!is_const(c, dk, &wide) || wide > WIDEST)
-        return "heads wider than 1024, or of no known size";
+    if (!is_const(c, dk, &wide) || wide > WIDEST) return "the head size is above 1024 or not known";
     need_eq(c, k.v[2], poly(c, "g*d", intof(c, KV_HEADS), dk));
     need_eq(c, k.v[0], q.v[0]), need_eq(c, v.v[0], q.v[0]), need_eq(c, k.v[1], q.v[1]),
         need_eq(c, v.v[1], q.v[1]);
@@ -42,12 +41,12 @@ static const char *shape(Call *c) {
     c->out[0].dim.v[2] = poly(c, "h*d", intof(c, Q_HEADS), dv);
     if (c->in[PAST]) c->out[1].dtype = c->in[PAST]->dtype;
     c->out[1].dim = (Dims){4, {q.v[0], intof(c, KV_HEADS), dk, dv}};
-    if (c->in[PAST] && c->in[PAST]->dim.n != 4) return "a state has four axes";
+    if (c->in[PAST] && c->in[PAST]->dim.n != 4) return "the state must have four axes";
     for (int j = 0; c->in[PAST] && j < 4; j++)
         need_eq(c, c->in[PAST]->dim.v[j], c->out[1].dim.v[j]);
     for (int j = DECAY; j <= BETA; j++)
-        if (c->in[j] && c->in[j]->dim.n != 3) return "decay and beta have three axes";
-    return is_float(c->in[Q]) ? NULL : "not for this element type";
+        if (c->in[j] && c->in[j]->dim.n != 3) return "decay and beta must have three axes";
+    return is_float(c->in[Q]) ? NULL : "not supported for this element type";
 }
 static int params(Call *c, int64_t *out, int room) {
     bool ok = room >= 4 && is_const(c, intof(c, KV_HEADS), &out[0]) &&

@@ -148,8 +148,8 @@ const Op op_not = {"not",
 
 /* where: a where the condition is true, else b. */
 static const char *where_shape(Call *c) {
-    if (c->in[0]->dtype != DT_BOOL) return "where needs a truth value first";
-    if (c->in[1]->dtype != c->in[2]->dtype) return "inputs of different element types";
+    if (c->in[0]->dtype != DT_BOOL) return "the first input of where must be boolean";
+    if (c->in[1]->dtype != c->in[2]->dtype) return "the inputs have different element types";
     c->out[0] = *c->in[1];
     c->out[0].dim = dims_join(c, dims_join(c, c->in[0]->dim, c->in[1]->dim), c->in[2]->dim);
     dims_join(c, c->in[0]->dim, c->in[2]->dim);

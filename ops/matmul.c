@@ -58,7 +58,7 @@ static const char *fit_sides(Call *c, int second, int first_a, int first_b, int 
 }
 static const char *shape_integer(Call *c) {
     const char *why = shape_product(c, 1, DT_INT32);
-    if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not for these element types";
+    if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not supported for these element types";
     return why ? why : fit_sides(c, 1, 2, 3, 1);
 }
 static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
@@ -104,9 +104,9 @@ enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
 static const char *shape_qlinear(Call *c) {
     const char *why = shape_product(c, B, c->in[Y_ZERO]->dtype);
     if (!is_byte(c->in[A]) || !is_byte(c->in[B]) || !is_byte(c->in[Y_ZERO]))
-        return "not for these element types";
+        return "not supported for these element types";
     if (!dims_single(c, c->in[Y_SCALE]->dim) || !dims_single(c, c->in[Y_ZERO]->dim))
-        return "scale and zero of the result are one number";
+        return "scale and zero point of the result must be single numbers";
     return why ? why : fit_sides(c, B, A_SCALE, B_SCALE, 2);
 }
 static Ex define_qlinear(Call *c, Dims i) {

@@ -40,7 +40,7 @@ static const char *shape_compress(Call *c) {
     int a = axis(c, AXIS, c->in[0]->dim.n);
     if (a < 0) return "axis out of range";
     if (c->in[1]->dim.n != 1 || c->in[1]->dtype != DT_BOOL)
-        return "the condition is a list of truth values";
+        return "the condition must be a boolean tensor of one axis";
     need_ge(c, intof(c, N), 0);
     c->out[0] = *c->in[0];
     c->out[0].dim.v[a] = intof(c, N);

@@ -141,9 +141,9 @@ static const AttrDef group_attrs[] = {
 };
 static const char *shape_channels(Call *c) {
     Dims x = c->in[X]->dim;
-    if (x.n < 2) return "channels are axis 1";
+    if (x.n < 2) return "axis 1 must be the channels";
     for (int k = SCALE; k <= BIAS; k++) {
-        if (c->in[k]->dim.n != 1) return "scale and bias are numbers per channel";
+        if (c->in[k]->dim.n != 1) return "scale and bias must be one number per channel";
         need_eq(c, c->in[k]->dim.v[0], x.v[1]);
     }
     return same_type(c, "F");

@@ -13,7 +13,7 @@ static const char *shape(Call *c) {
     if (y.n > RANK_MAX) return "more than 8 axes";
     int a = axis(c, AXIS, y.n);
     if (a < 0) return "axis out of range";
-    if (c->in[1]->dim.n != 1) return "values are two";
+    if (c->in[1]->dim.n != 1) return "values must be a pair, [off, on]";
     need_eq(c, c->in[1]->dim.v[0], poly(c, "2"));
     need_ge(c, intof(c, DEPTH), 0);
     for (int k = 0; k < y.n; k++) y.v[k] = k == a ? intof(c, DEPTH) : x.v[k - (k > a)];

@@ -10,14 +10,14 @@ enum { X, G, V, H };
 static const char *shape_of(Call *c, int kinds) {
     int n = (c->nin - TENSORS) / kinds;
     if (n < 1 || c->nin != TENSORS + n * kinds || c->nout > n * (kinds - 1))
-        return "a number of tensors that does not fit";
+        return "the number of tensors does not match";
     if (!dims_single(c, c->in[R]->dim) || !dims_single(c, c->in[T]->dim) || !is_float(c->in[R]) ||
         dtype_class(c->in[T]->dtype) != 'I')
-        return "the rate and the number of steps are one number";
+        return "learning rate and step count must be single numbers";
     for (int k = TENSORS; k < c->nin; k++) {
         const Type *x = c->in[TENSORS + (k - TENSORS) % n], *own = c->in[k];
         if (own->dim.n != x->dim.n || own->dtype != x->dtype || !is_float(x))
-            return "a tensor and its gradient of other sizes or types";
+            return "a tensor and its gradient or state differ in size or type";
         for (int a = 0; a < x->dim.n; a++) need_eq(c, own->dim.v[a], x->dim.v[a]);
     }
     for (int k = 0; k < c->nout; k++) c->out[k] = *c->in[TENSORS + k % n];

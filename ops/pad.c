@@ -68,7 +68,7 @@ const Op op_pad = {"pad", "x", "y", attrs, shape, define, .lower = lower, .onnx 
 static const AttrDef with_attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS}, {0}};
 static const char *shape_with(Call *c) {
     for (int k = 0; k < c->in[1]->dim.n; k++) need_eq(c, c->in[1]->dim.v[k], poly(c, "1"));
-    return c->in[1]->dim.n > 1 ? "the value is one number" : shape(c);
+    return c->in[1]->dim.n > 1 ? "the fill value must be a single number" : shape(c);
 }
 static Ex define_with(Call *c, Dims i) {
     return padded(c, i, at(c, 1, (Dims){.n = c->in[1]->dim.n}));

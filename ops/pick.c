@@ -13,7 +13,8 @@ static const char *shape_elements(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     int a = axis(c, AXIS, x.n);
     if (a < 0) return "axis out of range";
-    if (!is_whole(c->in[1]) || index.n != x.n) return "gatherelements needs integers of x's rank";
+    if (!is_whole(c->in[1]) || index.n != x.n)
+        return "gatherelements needs integer indices with the rank of x";
     for (int k = 0; k < x.n; k++)
         if (k != a) need_ge(c, x.v[k], index.v[k]);
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = index};
@@ -69,7 +70,7 @@ static const char *shape_nd(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, y = {0};
     int64_t q = addressed(c), batch = 0;
     is_const(c, intof(c, BATCH), &batch);
-    if (q < 0 || !is_whole(c->in[1])) return "gathernd's index does not fit";
+    if (q < 0 || !is_whole(c->in[1])) return "the indices of gathernd do not match x";
     if (index.n - 1 + x.n - batch - q > RANK_MAX) return "more than 8 axes";
     for (int k = 0; k < batch; k++) need_eq(c, x.v[k], index.v[k]);
     for (int k = 0; k < index.n - 1; k++) y.v[y.n++] = index.v[k];
@@ -130,7 +131,7 @@ static const AttrDef reverse_attrs[] = {[BATCH_AXIS] = {"batch", A_INT, "1", .dr
 static const char *shape_reverse(Call *c) {
     int rank = c->in[0]->dim.n, batch = axis(c, BATCH_AXIS, rank), time = axis(c, TIME_AXIS, rank);
     if (batch < 0 || time < 0 || batch == time || c->in[1]->dim.n != 1)
-        return "reversesequence needs two axes and lengths";
+        return "reversesequence needs two different axes in range, and lengths with one axis";
     need_eq(c, c->in[1]->dim.v[0], c->in[0]->dim.v[batch]);
     c->out[0] = *c->in[0];
     return NULL;

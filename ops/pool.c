@@ -32,7 +32,7 @@ static const char *shape_of(Call *c, const char *classes) {
     if (ns < 1) return "pooling needs x [n, c, ..] with a spatial axis";
     if (ints(c, KERNEL).n != ns || ints(c, STRIDES).n != ns || ints(c, DILATIONS).n != ns ||
         ints(c, PADS).n != 2 * ns)
-        return "pooling needs kernel, strides, dilations and twice as many pads, one for each "
+        return "pooling needs one kernel size, one stride, one dilation and two pads for each "
                "spatial axis";
     const char *why = same_type(c, classes);
     for (int j = 0; j < ns; j++) {
@@ -120,7 +120,7 @@ const Op op_averagepool = {
 static const AttrDef lp_attrs[] = {SHARED_ATTRS, [P] = {"p", A_INT, "2", .draw = "1 2 3"}, {0}};
 static const char *shape_lp(Call *c) {
     int64_t p;
-    return !is_const(c, intof(c, P), &p) || p < 1 || p > 1024 ? "a power that is no natural number"
+    return !is_const(c, intof(c, P), &p) || p < 1 || p > 1024 ? "p is not an integer from 1 to 1024"
                                                               : shape(c);
 }
 static Ex define_lp(Call *c, Dims i) {

@@ -24,15 +24,16 @@ static const char *shape_of(Call *c) {
     Dims x = c->in[X]->dim, scale = c->in[SCALE]->dim;
     int a = axis(c, AXIS, x.n);
     int64_t block;
-    if (!is_const(c, intof(c, BLOCK), &block) || block < 0) return "block is a number";
+    if (!is_const(c, intof(c, BLOCK), &block) || block < 0)
+        return "the block size must be a number";
     Dims zero = c->nin > ZERO && c->in[ZERO] ? c->in[ZERO]->dim : scale;
     bool single = dims_single(c, scale) && dims_single(c, zero);
-    if (!single && zero.n != scale.n) return "scale and zero of different ranks";
+    if (!single && zero.n != scale.n) return "scale and zero point have different ranks";
     for (int k = 0; k < scale.n && !single; k++) need_eq(c, scale.v[k], zero.v[k]);
     c->out[0] = (Type){.dtype = (DType)word(c, TO), .dim = x};
     if (dims_single(c, scale)) return NULL;
     if (a < 0) return "axis out of range";
-    if (block ? scale.n != x.n : scale.n != 1) return "a scale of another rank";
+    if (block ? scale.n != x.n : scale.n != 1) return "the scale has the wrong rank";
     if (!block) need_eq(c, scale.v[0], x.v[a]);
     for (int k = 0; block && k < x.n; k++)
         need_eq(c, scale.v[k],

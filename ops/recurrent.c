@@ -32,7 +32,7 @@ static const char *shape_of(Call *c, int gates) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
     Poly d = poly(c, word(c, DIRECTION) == BIDIRECTIONAL ? "2" : "1"), h = intof(c, HIDDEN),
          gh = poly_scale(c->w, h, gates);
-    if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r have three axes";
+    if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r must have three axes";
     bool first = word(c, BATCH_FIRST);
     Poly time = x.v[first], batch = x.v[!first];
     need_eq(c, w.v[0], d), need_eq(c, w.v[1], gh), need_eq(c, w.v[2], x.v[2]);
@@ -41,11 +41,11 @@ static const char *shape_of(Call *c, int gates) {
     if (!fits(c, BIAS, (Dims){2, {d, poly_scale(c->w, gh, 2)}}) ||
         !fits(c, LENGTHS, (Dims){1, {batch}}) || !fits(c, H0, states) || !fits(c, C0, states) ||
         !fits(c, PEEPHOLES, (Dims){2, {d, poly_scale(c->w, h, 3)}}))
-        return "a bias, lengths, states or peepholes of other sizes";
+        return "bias, lengths, states or peepholes have the wrong sizes";
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[X];
     c->out[0].dim = first ? (Dims){4, {batch, time, d, h}} : (Dims){4, {time, d, batch, h}};
     for (int j = 1; j < c->nout; j++) c->out[j].dim = states;
-    return is_float(c->in[X]) ? NULL : "not for this element type";
+    return is_float(c->in[X]) ? NULL : "not supported for this element type";
 }
 static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }
 static const char *shape_gru(Call *c) { return shape_of(c, GRU); }

@@ -39,7 +39,7 @@ static const char *shape(Call *c) {
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     c->out[0] = *c->in[X];
     c->out[0].dim = y;
-    return dtype ? NULL : "not for this element type";
+    return dtype ? NULL : "not supported for this element type";
 }
 
 enum {

@@ -9,7 +9,7 @@ static const AttrDef attrs[] = {
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, cosine = c->in[1]->dim, sine = c->in[2]->dim;
     if (x.n != 4 || cosine.n != 3 || sine.n != 3)
-        return "rotary needs x [b, n, s, e], cosines and sines [b, s, h]";
+        return "rotary needs x [b, n, s, e], and cosines and sines [b, s, h]";
     for (int k = 0; k < 3; k++) need_eq(c, cosine.v[k], sine.v[k]);
     need_eq(c, x.v[0], cosine.v[0]);
     need_eq(c, x.v[2], cosine.v[1]);
@@ -47,10 +47,10 @@ static Ex define(Call *c, Dims i) {
 static bool read_dim(Call *c, OnnxRead *r, int attr) {
     const Type *x = c->nin > 1 ? c->in[1] : NULL;
     (void)attr;
-    if (!x || x->dim.n < 2 || x->dim.n > 3) return r->refuse(r, "cosines of another rank");
+    if (!x || x->dim.n < 2 || x->dim.n > 3) return r->refuse(r, "the cosines have the wrong rank");
     int64_t stated = r->integer(r, "rotary_embedding_dim", 0);
     return stated <= 0 || poly(c, "h + h", x->dim.v[x->dim.n - 1]) == poly_int(c->w, stated) ||
-           r->refuse(r, "rotary_embedding_dim does not fit");
+           r->refuse(r, "rotary_embedding_dim does not match the sizes");
 }
 static bool write_dim(Call *c, OnnxWrite *w, int attr) {
     Dims x = c->in[0]->dim, cosine = c->in[1]->dim;
@@ -59,7 +59,7 @@ static bool write_dim(Call *c, OnnxWrite *w, int attr) {
     (void)attr;
     if (x.n == 4 && poly(c, "h + h", n) == x.v[3]) return true;
     return is_const(c, n, &h) ? w->integer(w, "rotary_embedding_dim", 2 * h)
-                              : w->refuse(w, "a size that is no number");
+                              : w->refuse(w, "a size that is not a known number");
 }
 static const OnnxItem items[] = {{"dim", "rotary", read_dim, write_dim}, {0}};
 
@@ -81,17 +81,17 @@ static const char *shape_at(Call *c) {
     Poly e = x.v[3];
     int64_t heads;
     if ((x.n != 4 && x.n != 3) || cosine.n != (placed ? 2 : 3) || sine.n != cosine.n)
-        return "rotary of other ranks";
+        return "the inputs of rotary have the wrong ranks";
     for (int k = 0; k < cosine.n; k++) need_eq(c, cosine.v[k], sine.v[k]);
     if (x.n == 3) {
         if (!is_const(c, intof(c, AT_HEADS), &heads) || heads < 1)
-            return "three axes need the number of heads";
+            return "an input with three axes needs the attribute num_heads";
         e = quot(c, x.v[2], intof(c, AT_HEADS));
         need_eq(c, x.v[2], poly(c, "n*e", intof(c, AT_HEADS), e));
     }
     need_ge(c, e, poly(c, "h + h", cosine.v[cosine.n - 1]));
     c->out[0] = *c->in[0];
-    return is_float(c->in[0]) ? NULL : "not for this element type";
+    return is_float(c->in[0]) ? NULL : "not supported for this element type";
 }
 static bool domain_at(Call *c, int input, Poly *low, Poly *high) {
     return input == 3 && all_places(c, c->in[1]->dim.v[0], low, high);

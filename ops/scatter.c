@@ -46,7 +46,9 @@ static void put_along(const View *y, void *const slot[], const View *u, int64_t 
 static const char *shape_common(Call *c) {
     c->out[0] = *c->in[0];
     if (!is_whole(c->in[1])) return "indices must be integers";
-    return c->in[2]->dtype == c->in[0]->dtype ? NULL : "updates of another element type";
+    return c->in[2]->dtype == c->in[0]->dtype
+               ? NULL
+               : "the updates have another element type than the data";
 }
 
 enum { AXIS, REDUCE };
@@ -56,7 +58,7 @@ static const char *shape_elements(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, updates = c->in[2]->dim;
     int a = axis(c, AXIS, x.n);
     if (a < 0) return "axis out of range";
-    if (index.n != x.n || updates.n != x.n) return "scatterelements needs tensors of one rank";
+    if (index.n != x.n || updates.n != x.n) return "scatterelements needs tensors of equal rank";
     for (int k = 0; k < x.n; k++) {
         need_eq(c, index.v[k], updates.v[k]);
         if (k != a) need_ge(c, x.v[k], index.v[k]);
@@ -109,8 +111,8 @@ static const char *shape_nd(Call *c) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim, updates = c->in[2]->dim;
     int64_t q;
     if (!index.n || !is_const(c, index.v[index.n - 1], &q) || q < 0 || q > x.n)
-        return "scatternd's index does not fit";
-    if (updates.n != index.n - 1 + x.n - q) return "updates of another rank";
+        return "the indices of scatternd do not match the data";
+    if (updates.n != index.n - 1 + x.n - q) return "the updates have the wrong rank";
     for (int k = 0; k < updates.n; k++)
         need_eq(c, updates.v[k], k < index.n - 1 ? index.v[k] : x.v[k - (index.n - 1) + q]);
     return shape_common(c);
@@ -167,14 +169,16 @@ static const char *shape_cache(Call *c) {
     Dims x = c->in[0]->dim, u = c->in[1]->dim;
     int a = axis(c, CACHE_AXIS, x.n);
     if (a < 1 || u.n != x.n)
-        return "cachewrite needs tensors of one rank and an axis behind axis 0";
+        return "cachewrite needs tensors of equal rank and an axis after axis 0";
     for (int k = 0; k < x.n; k++)
         if (k != a) need_eq(c, u.v[k], x.v[k]);
     need_ge(c, x.v[a], u.v[a]);
     c->out[0] = *c->in[0];
-    if (c->in[1]->dtype != c->in[0]->dtype) return "updates of another element type";
+    if (c->in[1]->dtype != c->in[0]->dtype)
+        return "the updates have another element type than the data";
     if (!c->in[2]) return NULL;
-    if (c->in[2]->dim.n != 1 || !is_whole(c->in[2])) return "one start for each place of axis 0";
+    if (c->in[2]->dim.n != 1 || !is_whole(c->in[2]))
+        return "cachewrite needs one start for each index of axis 0";
     need_eq(c, c->in[2]->dim.v[0], x.v[0]);
     return NULL;
 }

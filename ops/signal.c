@@ -22,9 +22,9 @@ static const char *shape_dft(Call *c) {
     const char *why = same_type(c, "F");
     if (x.n < 2 || a < 0 || a == x.n - 1 || !is_const(c, x.v[x.n - 1], &parts) || parts < 1 ||
         parts > 2)
-        return "dft needs an axis before the last, which is 1 or 2";
+        return "dft needs an axis before the last one, and a last axis of size 1 or 2";
     bool inverse = word(c, INVERSE), half = word(c, ONESIDED);
-    if (!is_const(c, intof(c, LENGTH), &length)) return "a length that is no number";
+    if (!is_const(c, intof(c, LENGTH), &length)) return "the length is not a known number";
     Poly n = length > 0        ? intof(c, LENGTH)
              : inverse && half ? poly(c, "n + n - 2", x.v[a])
                                : x.v[a];

@@ -13,7 +13,7 @@ static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, y = ints_dims(c, SIZES);
     PolyList start = ints(c, STARTS), step = ints(c, STEPS);
     if (y.n != x.n || start.n != x.n || step.n != x.n)
-        return "slice needs starts, sizes and steps for every axis";
+        return "slice needs a start, a size and a step for each axis";
     for (int k = 0; k < x.n; k++) {
         int64_t by = 1;
         if (!is_const(c, step.v[k], &by)) need_ge(c, step.v[k], poly(c, "1"));

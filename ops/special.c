@@ -42,8 +42,8 @@ static const char *types(Call *c, PolyList list) {
     int k = 0;
     for (int j = 0; j < c->nout; j++)
         if (!read_type(c, list, &k, &c->out[j]))
-            return "types must give an element type, a rank and sizes for each output";
-    return k == list.n ? NULL : "types of more outputs than there are";
+            return "types must list an element type, a rank and sizes for each output";
+    return k == list.n ? NULL : "types lists more outputs than the node has";
 }
 static const char *input_shape(Call *c) { return types(c, ints(c, INPUT_TYPES)); }
 static const char *opaque_shape(Call *c) { return types(c, ints(c, OPAQUE_TYPES)); }

@@ -6,7 +6,7 @@ static const AttrDef attrs[] = {[REPEATS] = {.name = "repeats", .kind = A_INTS},
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim;
     PolyList r = ints(c, REPEATS);
-    if (r.n != x.n) return "tile needs a number of repeats for every axis";
+    if (r.n != x.n) return "tile needs a repeat count for each axis";
     c->out[0] = *c->in[0];
     for (int k = 0; k < x.n; k++) {
         need_ge(c, r.v[k], 0);

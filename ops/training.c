@@ -35,7 +35,7 @@ static const char *shape_batch(Call *c) {
     Dims x = c->in[X]->dim;
     if (x.n < 2) return "batch normalisation needs channels on axis 1";
     for (int k = SCALE; k < INPUTS; k++) {
-        if (c->in[k]->dim.n != 1) return "batch normalisation needs one number a channel";
+        if (c->in[k]->dim.n != 1) return "batch normalisation needs one number per channel";
         need_eq(c, c->in[k]->dim.v[0], x.v[1]);
     }
     const char *why = same_type(c, "F");

@@ -8,9 +8,10 @@ static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, places = c->in[1]->dim;
-    if (!is_float(c->in[0]) || c->in[1]->dtype != DT_INT64) return "not for these element types";
+    if (!is_float(c->in[0]) || c->in[1]->dtype != DT_INT64)
+        return "not supported for these element types";
     if (x.n < 3 || places.n != x.n || ints(c, SHAPE).n != x.n)
-        return "x, places and the result need the same three axes or more";
+        return "x, indices and result need equal rank, at least 3";
     for (int k = 0; k < x.n; k++) need_eq(c, x.v[k], places.v[k]);
     for (int k = 0; k < x.n; k++) need_ge(c, ints(c, SHAPE).v[k], 0);
     c->out[0] = *c->in[0];
@@ -50,7 +51,7 @@ static bool read_shape(Call *c, OnnxRead *r, int attr) {
     int n = x->dim.n - 2;
     bool strided = r->list(r, "strides", -1, &strides), padded = r->list(r, "pads", -1, &pads);
     if (kernel.n != n || (strided && strides.n != n) || (padded && pads.n != 2 * n))
-        return r->refuse(r, "lists of wrong length");
+        return r->refuse(r, "lists of the wrong length");
     Dims y = x->dim;
     for (int k = 0; k < n; k++) {
         Poly one = poly(c, "1"), none = poly(c, "0");
@@ -60,7 +61,7 @@ static bool read_shape(Call *c, OnnxRead *r, int attr) {
     bool said = c->nin > 2 && c->in[2];
     if (said && (!r->list(r, NULL, 2, &stated) || stated.n != y.n ||
                  memcmp(stated.v, y.v, sizeof *y.v * (size_t)y.n)))
-        return r->refuse(r, "an output_shape that is not what the pooling had");
+        return r->refuse(r, "output_shape does not match the pooling");
     r->give(r, attr, y.n, y.v);
     return true;
 }

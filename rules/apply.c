@@ -89,7 +89,7 @@ static bool make_node(MatchApplied *a, NodeId id) {
     if (!y) return refuse(a, node.op->name, why);
     const SigInfo *s = sig_info(a->w, node_get(a->w, value_node(a->w, y)).sig);
     for (int k = 0; k < s->nneed; k++)
-        if (!entailed(a, s->need[k], "not shown here:")) return false;
+        if (!entailed(a, s->need[k], "not known to hold here:")) return false;
     for (int k = 0; k < node.nout; k++) a->to[node.out - a->least + (Value)k] = y + (Value)k;
     return true;
 }
@@ -116,8 +116,9 @@ bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value
     MatchApplied a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
-    if (!all_entailed(&a, i->nneed_from, i->need_from, "what the proof assumed, not shown here:") ||
-        !all_entailed(&a, i->nwhere, i->where, "condition not shown here:"))
+    if (!all_entailed(&a, i->nneed_from, i->need_from,
+                      "an assumption of the proof is not known to hold here:") ||
+        !all_entailed(&a, i->nwhere, i->where, "a condition is not known to hold here:"))
         return false;
     for (int k = 0; k < i->ninput; k++) widen_range(&a, &end, i->input[k], 1);
     for (int k = 0; k < live.n; k++) {

@@ -167,13 +167,14 @@ bool rule_check(World *w, const Rule *rule, Error *e) {
     Arena *a = arena_new(arena_escape(w->arena), 0);
     const char *why = NULL;
     if (rule->verdict != VERDICT_PROVED)
-        why = "it is not proved; verify-rules -o writes the proved rules of a file";
+        why = "it is not proved; verify-rules -o adds verdicts to the rules of a file";
     verdict_digest(a, rule, digest);
     if (!why && strcmp(digest, rule->digest))
-        why = "its verdict was not written by verify-rules for this rule: prove it again";
+        why = "its verdict was not written by verify-rules for this rule; prove it again";
     bool typed = why || defs_digest(w, a, rule, defs, e);
     if (!why && typed && strcmp(defs, rule->defs))
-        why = "the definition of an operator in it changed since it was proved: prove it again";
+        why = "the definition of one of its operators has changed since it was proved; prove it "
+              "again";
     arena_free(a);
     return typed && (!why || error_at(e, E_CHECK, rule->file, rule->line, 1, "rule %s: %s",
                                       rule->name, why));

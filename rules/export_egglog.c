@@ -32,7 +32,7 @@ static void put_symbol(Writer *o, Symbol s, Text *t) {
         text_add(t, "?%s", name);
         return;
     }
-    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN) cannot(o, "a size that is no polynomial");
+    if (d.kind != SYM_FLOOR && d.kind != SYM_MIN) cannot(o, "a size that is not a polynomial");
     text_add(t, d.kind == SYM_MIN ? "(min " : "(/ ");
     for (uint32_t k = 0; k < d.narg; k++) {
         text_add(t, k ? " " : "");
@@ -98,7 +98,7 @@ static void put_real(Writer *o, Ex x, Text *t) {
             cannot(o, "a number with an exponent");
     } else if (n.kind == EX_PARAM) {
         text_add(t, "?%s", world_text(o->w, n.word));
-    } else cannot(o, "a number that is computed from others");
+    } else cannot(o, "a number computed from other numbers");
 }
 
 /* ---- nodes */
@@ -219,7 +219,8 @@ static void check_bound(Writer *o, const Instance *i, const char *query) {
             while (line > query && line[-1] != '(') line--;
             alone = (next == ' ' || next == ')') && !strncmp(line, "op-", 3);
         }
-        if (!alone) cannot(o, "a size or attribute that the left side has only in a polynomial");
+        if (!alone)
+            cannot(o, "a size or attribute that occurs on the left side only inside a polynomial");
     }
 }
 

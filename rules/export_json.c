@@ -311,7 +311,7 @@ static bool write_file(Export *x, const char *path, Error *e) {
     j.used = ARENA_NEW(x->arena, bool, op_count());
     bool good = put_rules(&j, &rules, e) && put_operators(&j, &operators);
     arena_free(j.arena);
-    if (j.failed) return error_set(e, E_MEMORY, path, "no memory for its JSON");
+    if (j.failed) return error_set(e, E_MEMORY, path, "out of memory for the JSON text");
     if (!good) return false;
     text_add(&all, "{\"format\":\"isomer-rules\",\"version\":1,\"isomer\":\"%s\",\"operators\":[",
              ISOMER_VERSION);
@@ -323,5 +323,5 @@ static bool write_file(Export *x, const char *path, Error *e) {
     return file_write(path, all.data, all.size, e);
 }
 
-const ExportFormat export_json = {"json", "a JSON file, complete (rules/rules.schema.json)",
+const ExportFormat export_json = {"json", "a JSON file with everything (rules/rules.schema.json)",
                                   write_file};

@@ -28,14 +28,13 @@ typedef struct Program {
 static const ProgramText program = {
     .name = "export-rules",
     .usage = "export-rules [FILE...] -o OUT --format F [options]",
-    .summary = "Hands proved rules on in a format of others. Without FILE: the rules that "
-               "optimize-model uses.",
-    .more = "Only rules whose verdict is proved, and rests on the definitions that the operators "
-            "have here, are exported. What is left out is counted on the standard error with its "
-            "reason; --strict makes a rule without such a verdict an error. What each format "
-            "loses, and what its user has to check, is in rules/EXPORT.md.\n\n"
-            "All rules that hold without conditions and compute the same numbers:\n"
-            "  export-rules -o exact.json --format json --class exact --unconditional",
+    .summary = "Exports proved rules (default: those that optimize-model uses) for other programs.",
+    .more =
+        "Only rules with a valid verdict are exported: proved, with the operator definitions of "
+        "this program. Rules left out are counted on standard error with the reason; --strict "
+        "makes a rule without a valid verdict an error. rules/EXPORT.md says what each format "
+        "loses and what its user has to check.\n\nAll rules that hold without conditions and give "
+        "the same bits:\n  export-rules -o exact.json --format json --class exact --unconditional",
 };
 
 static bool parse_options(Program *p, int argc, char **argv, Text *help) {
@@ -46,7 +45,7 @@ static bool parse_options(Program *p, int argc, char **argv, Text *help) {
          .kind = OPT_TEXT,
          .into = &o->out,
          .value = "OUT",
-         .help = "What is written, whole or not at all."},
+         .help = "The file or folder to write. It is written completely or not at all."},
         {.name = "format",
          .kind = OPT_TEXT,
          .into = &o->format,
@@ -56,8 +55,8 @@ static bool parse_options(Program *p, int argc, char **argv, Text *help) {
          .kind = OPT_TEXT,
          .into = &o->classes,
          .value = "C,..",
-         .help = "Only rules whose numerical class is among these: exact, reassociates, rounds, "
-                 "divides, drops, defines, overflows."},
+         .help = "Only rules of these numerical classes: exact, reassociates, rounds, divides, "
+                 "drops, defines, overflows."},
         {.name = "unconditional",
          .kind = OPT_FLAG,
          .into = &o->unconditional,
@@ -66,15 +65,15 @@ static bool parse_options(Program *p, int argc, char **argv, Text *help) {
          .kind = OPT_TEXT,
          .into = &o->operators,
          .value = "A,B,..",
-         .help = "Only rules that use no other operators."},
+         .help = "Only rules that use no operators but these."},
         {.name = "list",
          .kind = OPT_FLAG,
          .into = &o->list,
-         .help = "Print the rules that are chosen, a line each: identifier, class, name."},
+         .help = "Prints the selected rules, one per line: identifier, class, name."},
         {.name = "strict",
          .kind = OPT_FLAG,
          .into = &o->strict,
-         .help = "Write nothing, and end with status 1, if any rule has no verdict that holds."},
+         .help = "Writes nothing and exits with status 1 if any rule lacks a valid verdict."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},
@@ -92,8 +91,7 @@ static bool read_operators(Program *p) {
         size_t n = strcspn(text, ",");
         const char *name = arena_string(p->arena, text, n);
         const Op *op = op_find(name);
-        if (!op)
-            return error_set(&p->error, E_USAGE, "--operators", "there is no operator %s", name);
+        if (!op) return error_set(&p->error, E_USAGE, "--operators", "unknown operator %s", name);
         list[p->choice.nop++] = op;
         text += n;
         if (!*text) break;
@@ -105,13 +103,13 @@ static bool read_operators(Program *p) {
 static bool read_options(Program *p) {
     const Options *o = &p->o;
     if (!o->list && !o->out)
-        return error_set(&p->error, E_USAGE, "--output", "what is to be written is missing");
+        return error_set(&p->error, E_USAGE, "--output", "missing: the file or folder to write");
     if (!o->list && !o->format)
-        return error_set(&p->error, E_USAGE, "--format", "a format is missing: %s",
+        return error_set(&p->error, E_USAGE, "--format", "missing: the format, one of %s",
                          export_format_names(p->arena));
     if (o->format && !(p->format = export_format(o->format)))
-        return error_set(&p->error, E_USAGE, "--format", "there is no format %s, but %s", o->format,
-                         export_format_names(p->arena));
+        return error_set(&p->error, E_USAGE, "--format", "unknown format %s; expected one of %s",
+                         o->format, export_format_names(p->arena));
     if (o->classes && !classes_parse(o->classes, &p->choice.classes))
         return error_set(
             &p->error, E_USAGE, "--class",
@@ -156,8 +154,8 @@ static bool export_run(Program *p) {
     int unproved = count_reasons(&p->x.unproved);
     print_reasons(&p->x.unproved, "left out, not proved");
     if (p->o.strict && unproved)
-        return error_set(&p->error, E_CHECK, "--strict",
-                         "%d of %d rules have no verdict that holds", unproved, p->set.n);
+        return error_set(&p->error, E_CHECK, "--strict", "%d of %d rules have no valid verdict",
+                         unproved, p->set.n);
     if (p->o.list) print_list(p);
     if (!p->o.out) return true;
     if (!p->format->write(&p->x, p->o.out, &p->error)) return false;

@@ -85,7 +85,7 @@ static const Rule *read_back(Writer *o, const Rule *rule, const Text *piece, con
     else if (set.n != 1)
         *why = arena_format(o->arena, "read back: %s", refused.n ? refused.v[0].reason : "nothing");
     else if (!follows(o, rule, &set.v[0]))
-        *why = "sizes, groups, ranks or conditions that TASO's form does not say";
+        *why = "sizes, groups, ranks or conditions that TASO's format cannot express";
     else return &set.v[0];
     return NULL;
 }
@@ -142,4 +142,4 @@ static bool write_file(Export *x, const char *path, Error *e) {
     return good && file_write(path, o.file.data ? o.file.data : "", o.file.size, e);
 }
 
-const ExportFormat export_taso = {"taso", "a file of TASO's substitutions", write_file};
+const ExportFormat export_taso = {"taso", "a file of TASO substitutions", write_file};

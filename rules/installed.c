@@ -61,5 +61,5 @@ bool installed_rules(Arena *a, RuleSet *set, Error *e) {
                                 set, &generated, e);
         }
     return error_set(e, E_ENVIRONMENT, "rules",
-                     "no library of rules beside this program: name a file of rules");
+                     "no rule library found next to this program; name a file of rules");
 }

@@ -32,7 +32,7 @@ static const char *entries(Arena *a, const char *p, const char *end, OutlineList
 
 static bool list_read(Scan *s, Arena *a, OutlineList *out) {
     s->at = entries(a, s->at, s->end, out);
-    return scan_char(s, ']') || scan_fail(s, s->at, "] is missing");
+    return scan_char(s, ']') || scan_fail(s, s->at, "expected ]");
 }
 
 /* ---- inputs: %x : F [n, c, h..] */
@@ -104,7 +104,8 @@ static bool node_read(Scan *s, Arena *a, OutlineNode *n) {
     if (!operands_read(s, a, &n->out)) return false;
     if (!n->out.n || !scan_char(s, '=') || !scan_name(s, op, sizeof op))
         return scan_fail(s, s->at, "expected %%y = OPERATOR .. or out %%y ..");
-    if (op_find(op) == &op_constant) return scan_fail(s, s->at, "a constant's contents in a rule");
+    if (op_find(op) == &op_constant)
+        return scan_fail(s, s->at, "a rule cannot have a constant with contents");
     n->op = arena_string(a, op, strlen(op));
     scan_blank_line(s);
     if (s->at < s->end && (*s->at == '%' || *s->at == '_') && !operands_read(s, a, &n->in))
@@ -117,13 +118,13 @@ static bool node_read(Scan *s, Arena *a, OutlineNode *n) {
 static bool side_read(Scan *s, Arena *a, OutlineSide *side) {
     while (!scan_word(s, "out")) {
         OutlineNode n = {0};
-        if (scan_end(s)) return scan_fail(s, s->at, "a line `out` is missing");
+        if (scan_end(s)) return scan_fail(s, s->at, "expected a line `out`");
         if (!node_read(s, a, &n)) return false;
         ARENA_GROW(a, side->v, side->room, side->n + 1);
         side->v[side->n++] = n;
     }
     return operands_read(s, a, &side->out) &&
-           (scan_end(s) || scan_fail(s, s->at, "this does not belong to the rule"));
+           (scan_end(s) || scan_fail(s, s->at, "unexpected line in a rule"));
 }
 
 /* ---- */

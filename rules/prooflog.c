@@ -120,7 +120,7 @@ static bool read_digest(Scan *s, const char *word, char out[33]) {
 }
 
 static bool read_numbers(Arena *a, Scan *s, const char *word, int *n, const uint32_t **out) {
-    static const char wrong[] = "a number of a value, from 1 up, is expected";
+    static const char wrong[] = "expected the number of a value, 1 or more";
     uint32_t list[NUMBERS_MAX];
     int64_t x;
     *n = 0;
@@ -173,7 +173,7 @@ bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, Proo
             if (!read_step(a, &s, round)) return false;
         } else return scan_fail(&s, s.at, "expected round, apply or end");
     }
-    return e->kind == E_NONE && (scan_end(&s) || scan_fail(&s, s.at, "something behind end"));
+    return e->kind == E_NONE && (scan_end(&s) || scan_fail(&s, s.at, "unexpected text after end"));
 }
 
 static int by_text(const void *a, const void *b) {
@@ -190,8 +190,8 @@ bool prooflog_rules(Arena *a, const ProofLog *l, const RuleSet *set, char out[33
             const Rule *rule = rules_find(set, s->name);
             if (!rule || strcmp(rule->id, s->id))
                 return error_set(e, E_CHECK, s->name,
-                                 "the proof log uses a rule of this name with identifier %s, which "
-                                 "is not among the rules",
+                                 "the proof log uses a rule of this name with the identifier %s, "
+                                 "which is not among the rules",
                                  s->id);
             line[n++] = arena_format(a, "%s %s %s\n", rule->name, rule->id, rule->digest);
         }

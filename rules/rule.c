@@ -73,7 +73,7 @@ static bool axes_parse(RuleReader *r, Rule *rule) {
         if (rule->ngroup == RULE_BLOCKS) return rule_fail(r, "too many axis blocks");
         for (; scan_name(&s, name, sizeof name); names++) {
             if (find_block(rule, name) >= 0)
-                return scan_fail(&s, s.at, "block %s is there twice", name);
+                return scan_fail(&s, s.at, "axis block %s is given twice", name);
             if (rule->nblock == RULE_BLOCKS) return rule_fail(r, "too many axis blocks");
             rule->block[rule->nblock++] =
                 (RuleBlock){arena_string(r->arena, name, strlen(name)), rule->ngroup};
@@ -91,7 +91,7 @@ static bool axes_parse(RuleReader *r, Rule *rule) {
         rule->group[rule->ngroup++] = g;
     } while (scan_char(&s, ','));
     scan_blank(&s);
-    return s.at >= s.end || scan_fail(&s, s.at, "this does not belong to the line");
+    return s.at >= s.end || scan_fail(&s, s.at, "unexpected text at the end of the line");
 }
 
 /* ---- verdict: `proved class=exact where=[..] defs=.. digest=..` */
@@ -187,7 +187,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
                  l->at++) {}
             part_add(r, &text[WHERE], parts[WHERE]);
         } else if (is_verdict(l)) {
-            if (part < TO) return rule_fail(r, "a verdict comes after the right side");
+            if (part < TO) return rule_fail(r, "a verdict must come after the right side");
             if (!verdict_parse(r, rule)) return false;
             break;
         } else if (part == WHERE)
@@ -195,7 +195,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
         else part_add(r, &text[part], parts[part]);
     }
     if (!rule->from.text || !rule->to.text)
-        return rule_fail(r, "a rule has `from` with node lines and `to` with node lines");
+        return rule_fail(r, "a rule needs both `from` and `to`, each with node lines");
     if (!rule->inputs.text) rule->inputs = (RulePart){"", rule->line};
     return true;
 }
@@ -214,8 +214,8 @@ static bool rule_parse(RuleReader *r, RuleSet *set) {
     Scan s = line_scan(r, strlen("rule"));
     Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = "", .all = ""};
     if (!scan_name(&s, name, sizeof name)) return rule_fail(r, "expected rule NAME");
-    if (!scan_end(&s)) return scan_fail(&s, s.at, "this does not belong to the line");
-    if (rules_find(set, name)) return rule_fail(r, "a rule of this name is there already");
+    if (!scan_end(&s)) return scan_fail(&s, s.at, "unexpected text at the end of the line");
+    if (rules_find(set, name)) return rule_fail(r, "a rule of this name is already defined");
     rule.name = arena_string(r->arena, name, strlen(name));
     rule.section = r->section.size ? arena_string(r->arena, r->section.data, r->section.size) : "";
     rule.comment = r->comment.size ? arena_string(r->arena, r->comment.data, r->comment.size) : "";
@@ -232,7 +232,7 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
                     .comment = text_new(a)};
     const char *zero = n ? memchr(text, 0, n) : NULL;
     set->arena = a;
-    if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text");
+    if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text file");
     while (next_line(&r)) {
         Line *l = &r.line;
         if (l->at == l->end) {

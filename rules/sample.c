@@ -158,7 +158,8 @@ bool sample_make(World *w, Arena *a, const Instance *i, Sample *out, Error *e) {
     bool found = false;
     for (int64_t least = 2; least >= 0 && !found; least--)
         for (int k = 0; k < DRAWS && !found; k++) found = draw_symbols(&d, least, least > 0);
-    if (!found) return error_set(e, E_CHECK, i->rule->name, "no sizes were found that it allows");
+    if (!found)
+        return error_set(e, E_CHECK, i->rule->name, "no sizes were found that satisfy the rule");
     int64_t *value = ARENA_NEW(a, int64_t, i->nsymbol);
     for (int k = 0; k < i->nsymbol; k++) value[k] = d.value[i->symbol[k]];
     out->value = value;

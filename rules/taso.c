@@ -59,7 +59,7 @@ static bool read_op(const Wire *outer, const Field *f, TasoOp *op) {
         }
     }
     return !w.failed &&
-           (op->kind != TASO_NONE || wire_fail(&w, f->whole.at, "an operator without a type"));
+           (op->kind != TASO_NONE || wire_fail(&w, f->whole.at, "an operator without type"));
 }
 
 static bool tensor_exists(const TasoSide *s, int before, TasoTensor t) {
@@ -73,7 +73,8 @@ static bool read_side(Wire *w, const Field *f, TasoSide *s) {
     if (!read_op(w, f, op)) return false;
     for (int k = 0; k < op->nin; k++)
         if (!tensor_exists(s, s->n, op->in[k]))
-            return wire_fail(w, f->whole.at, "an input that is no result of an earlier operator");
+            return wire_fail(w, f->whole.at,
+                             "an input that is not the result of an earlier operator");
     s->n++;
     return true;
 }
@@ -101,7 +102,8 @@ static bool read_rule(const Wire *outer, const Field *f, TasoRule *r) {
     for (int k = 0; k < r->nout; k++)
         for (int s = 0; s < 2; s++)
             if (!tensor_exists(&r->side[s], r->side[s].n, r->out[k][s]))
-                return wire_fail(&w, f->whole.at, "an output that no operator has");
+                return wire_fail(&w, f->whole.at,
+                                 "an output that is not the result of an operator");
     return !w.failed && (r->nout || wire_fail(&w, f->whole.at, "a rule without outputs"));
 }
 

@@ -264,8 +264,7 @@ static Line convolution(Writer *x, int number, const TasoOp *op, const Value in[
     Line l = line(&op_conv);
     Dims image = dims(x, in[0]), w = dims(x, in[1]);
     Poly kernel[2];
-    if (image.n != IMAGE || w.n != IMAGE)
-        return cannot(x, "a convolution of another rank than 4"), l;
+    if (image.n != IMAGE || w.n != IMAGE) return cannot(x, "a convolution whose rank is not 4"), l;
     for (int j = 0; j < 2; j++) {
         Poly k = kernel_size(x, op, j);
         kernel[j] = k ? k : w.v[2 + j];
@@ -283,7 +282,7 @@ static Line pooling(Writer *x, const TasoOp *op, const Value in[]) {
     Dims image = dims(x, in[0]);
     Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!kernel[0] || !kernel[1] || image.n != IMAGE)
-        return cannot(x, "a pooling without kernel, or of another rank than 4"), l;
+        return cannot(x, "a pooling without a kernel, or whose rank is not 4"), l;
     set_list(x, &l, "kernel", 2, kernel);
     set_windows(x, &l, op, image, kernel);
     if (op->kind == TASO_POOL2D_AVG) {
@@ -299,7 +298,7 @@ static Line transposition(Writer *x, const TasoOp *op, const Value in[]) {
     Line l = line(&op_transpose);
     int rank = dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
     Poly perm[RANK_MAX];
-    if (code < 0 && rank != 2) return cannot(x, "a transpose without permutation"), l;
+    if (code < 0 && rank != 2) return cannot(x, "a transpose without a permutation"), l;
     for (int k = rank - 1; k >= 0; k--, code /= rank)
         perm[k] = poly_int(x->w, code < 0 || (rank == 2 && code < 1) ? 1 - k : code % rank);
     set_list(x, &l, "perm", rank, perm);
@@ -310,7 +309,7 @@ static Line line_of_split(Writer *x, int number, const TasoOp *op, const Value i
     Line l = line(&op_split);
     int axis = op->parameter[TASO_PM_AXIS];
     if (axis < 0 || axis >= dims(x, in[0]).n)
-        return cannot(x, "a split along an axis that is not there"), l;
+        return cannot(x, "a split along an axis that does not exist"), l;
     if (op->parameter[TASO_PM_NUM_OUTPUTS] > 2)
         return cannot(x, "a split into more than two pieces"), l;
     Poly n = dims(x, in[0]).v[axis], m = unknown(x, "m", number), rest = poly_sub(x->w, n, m);
@@ -342,7 +341,7 @@ static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
         return l;
     }
     Line l = line(identity ? &op_identitykernel : &op_averagekernel);
-    if (!k[0] || !k[1]) return cannot(x, "a kernel without sizes"), l;
+    if (!k[0] || !k[1]) return cannot(x, "a kernel without known sizes"), l;
     set_list(x, &l, "channels", 2, (Poly[]){c, identity ? c : poly_int(x->w, 1)});
     set_list(x, &l, "kernel", 2, k);
     return l;
@@ -350,7 +349,7 @@ static Line line_of_constant(Writer *x, int number, const TasoOp *op) {
 
 static Line concatenation(Writer *x, const TasoOp *op) {
     Line l = line(&op_concat);
-    if (op->parameter[TASO_PM_AXIS] < 0) cannot(x, "a concat without axis");
+    if (op->parameter[TASO_PM_AXIS] < 0) cannot(x, "a concat without an axis");
     else set_int(x, &l, "axis", poly_int(x->w, op->parameter[TASO_PM_AXIS]));
     return l;
 }
@@ -358,7 +357,7 @@ static Line concatenation(Writer *x, const TasoOp *op) {
 static Line enlargement(Writer *x, const TasoOp *op) {
     Line l = line(&op_enlarge);
     Poly k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
-    if (!k[0] || !k[1]) cannot(x, "an enlarged kernel without sizes");
+    if (!k[0] || !k[1]) cannot(x, "an enlarged kernel without known sizes");
     else set_list(x, &l, "kernel", 2, k);
     return l;
 }
@@ -387,7 +386,8 @@ static Line line_of_operator(Writer *x, int number, const TasoOp *op, const Valu
     case TASO_CONSTANT_ONE:
     case TASO_CONSTANT_POOL: return line_of_constant(x, number, op);
     default:
-        cannot(x, arena_format(x->arena, "%s has no operator here", taso_kind_name(op->kind)));
+        cannot(x, arena_format(x->arena, "%s has no counterpart among the operators",
+                               taso_kind_name(op->kind)));
         return line(&op_relu);
     }
 }
@@ -476,7 +476,7 @@ static void demand_outputs(Writer *x) {
         Value y[2];
         for (x->side = 0; x->side < 2; x->side++) y[x->side] = tensor_value(x, t[x->side]);
         Dims a = dims(x, y[0]), b = dims(x, y[1]);
-        if (a.n != b.n) cannot(x, "an output has another rank on the right");
+        if (a.n != b.n) cannot(x, "an output has a different rank on the right side");
         for (int d = 0; d < a.n && !x->why; d++) demand_equal(x, a.v[d], b.v[d], false);
     }
 }
@@ -493,7 +493,8 @@ static bool again(Writer *x) {
     int64_t number;
     for (int k = 0; k < x->neq; k++) {
         Poly p = divided(x, x->eq[k]);
-        if (poly_constant(x->w, p, &number)) return cannot(x, "its sizes never agree"), true;
+        if (poly_constant(x->w, p, &number))
+            return cannot(x, "the sizes of its two sides never agree"), true;
         if (solve_equation(x, p, &x->sizes)) return true;
     }
     return x->why != NULL;
@@ -502,8 +503,8 @@ static bool again(Writer *x) {
 static bool all_helpers_solved(Writer *x) {
     for (int k = 0; k < x->nhelper; k++)
         if (!among(x->helper[k], x->sizes.n, x->sizes.from))
-            return cannot(x, "the left side does not say what the right side needs (where it "
-                             "splits, how large a constant is)");
+            return cannot(x, "the left side does not determine what the right side needs (where it "
+                             "splits, the size of a constant)");
     return true;
 }
 
@@ -517,7 +518,8 @@ static bool left_reads(const Writer *x, int variable) {
 static void print_inputs(Writer *x) {
     for (int k = 1; k < VARIABLES; k++) {
         if (x->rank[k] < 0) continue;
-        if (!left_reads(x, k)) cannot(x, "the right side reads a variable that the left has not");
+        if (!left_reads(x, k))
+            cannot(x, "the right side reads a variable that the left side does not have");
         text_add(x->text, "  %%x%d : ", k);
         if (x->any_rank) text_add(x->text, "F [b..]");
         else type_print(x->w, value_type(x->w, x->input[k]), x->text);

@@ -79,7 +79,7 @@ static bool put_plain(Maker *m, const Node *n, TasoOp *op) {
         cannot(m, "operands of different rank");
     if (op->kind == TASO_MATMUL) {
         op->parameter[TASO_PM_ACTI] = 0;
-        if (dims(m, n->in[0]).n != 2) cannot(m, "matrix products of a rank above 2");
+        if (dims(m, n->in[0]).n != 2) cannot(m, "matrix products of rank above 2");
     }
     return true;
 }
@@ -90,13 +90,13 @@ static void put_joined(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     op->parameter[split ? TASO_PM_NUM_OUTPUTS : TASO_PM_NUM_INPUTS] = split ? n->nout : n->nin;
     op->parameter[TASO_PM_AXIS] = list_entry(m, attr_of(n, attr, "axis"), 0, TASO_NONE);
     if (!split) op->parameter[TASO_PM_NUMDIM] = dims(m, n->in[0]).n;
-    if (split && n->nout != 2) cannot(m, "a split into other than two pieces");
+    if (split && n->nout != 2) cannot(m, "a split into a number of pieces other than two");
 }
 
 static void windowed(Maker *m, const Node *n, const Attr attr[], TasoOp *op) {
     const Attr *strides = attr_of(n, attr, "strides"), *kernel = attr_of(n, attr, "kernel");
     bool conv = n->op == &op_conv;
-    if (dims(m, n->in[0]).n != IMAGE) cannot(m, "images of another rank than 4");
+    if (dims(m, n->in[0]).n != IMAGE) cannot(m, "images whose rank is not 4");
     else if (conv && op->nin != 2) cannot(m, "a convolution with a bias");
     else if (conv)
         set_windows(m, op, strides, size_number(m, dims(m, n->in[1]).v[2]),
@@ -137,7 +137,8 @@ static bool put_operator(Maker *m, const Node *n, TasoOp *op) {
     }
     size_t k = 0, count = sizeof table / sizeof *table;
     while (k < count && table[k].op != n->op) k++;
-    if (k == count) return cannot(m, arena_format(m->arena, "no operator for %s", n->op->name));
+    if (k == count)
+        return cannot(m, arena_format(m->arena, "%s has no counterpart in TASO", n->op->name));
     op->kind = (int)table[k].kind;
     table[k].set(m, n, attr, op);
     return !m->why;
@@ -170,7 +171,7 @@ static bool name_inputs(Maker *m) {
     for (int k = 0; k < m->i->ninput; k++) {
         const Type *t = value_type(m->w, m->i->input[k]);
         int number = t->dim.n == 2 && matrix <= MATRICES ? matrix++ : image++;
-        if (t->dtype != DT_FLOAT) return cannot(m, "elements that are no floats");
+        if (t->dtype != DT_FLOAT) return cannot(m, "elements that are not floats");
         if (number >= TASO_VARIABLES) return cannot(m, "too large");
         m->at[m->i->input[k]] = (TasoTensor){-number, 0};
     }

@@ -327,11 +327,16 @@ def sections(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
-        "names", nargs="*", help="only these models (or prefixes); the others' rows are kept"
+        "names",
+        nargs="*",
+        help="only these models (names or prefixes); the rows of the others are kept",
     )
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument(
-        "--target", choices=["own", "ort"], action="append", help="only this target"
+        "--target",
+        choices=["own", "ort"],
+        action="append",
+        help="only this target (may be repeated)",
     )
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()

@@ -193,9 +193,11 @@ def put_section(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("runs", nargs="*", help="SET:SIZE:JOBS; the other rows are kept")
+    parser.add_argument(
+        "runs", nargs="*", help="runs to measure, as SET:SIZE:JOBS; the other rows are kept"
+    )
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=COMMAND")
-    parser.add_argument("--note", help="a paragraph at the end, kept for later runs")
+    parser.add_argument("--note", help="a paragraph to add at the end, kept in later runs")
     parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
     options = parser.parse_args()
     os.makedirs(os.path.dirname(KEPT), exist_ok=True)

@@ -175,7 +175,7 @@ def text_of(rows, failed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("words", nargs="*", help="only cases of these families or names")
+    parser.add_argument("words", nargs="*", help="only cases with these families or names")
     parser.add_argument("--threads", default="1")
     options = parser.parse_args()
     chosen = [

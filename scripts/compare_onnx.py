@@ -18,7 +18,7 @@ try:
     from onnx import numpy_helper
     from onnx_tools import Feed, add_feed_options, one_line, session
 except ImportError as missing:
-    print(f"{sys.executable} does not have what is needed: {missing}")
+    print(f"{sys.executable} lacks a required package: {missing}")
     sys.exit(5)
 
 
@@ -171,7 +171,7 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
     try:
         first = session(original)
     except Exception as error:
-        raise NoOpinion(f"it does not load the original: {one_line(error)}") from error
+        raise NoOpinion(f"ONNX Runtime does not load the original: {one_line(error)}") from error
     second = session(optimized)
     print(f"{'output':40} {'draw':>4} {'max|y|':>12} {'max|diff|':>12} {'relative':>12}")
     for draw in range(draws):
@@ -179,7 +179,7 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
         try:
             expected = first.run(None, values)
         except Exception as error:
-            raise NoOpinion(f"it does not run the original: {one_line(error)}") from error
+            raise NoOpinion(f"ONNX Runtime does not run the original: {one_line(error)}") from error
         given, known = second.run(None, values), []
 
         def moved(k):
@@ -209,8 +209,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("original")
     parser.add_argument("optimized")
-    parser.add_argument("--rtol", type=float, help="instead of 1e-4, or 1e-2 for float16")
-    parser.add_argument("--draws", type=int, default=3, help="how many inputs are tried")
+    parser.add_argument(
+        "--rtol", type=float, help="relative tolerance; default 1e-4, or 1e-2 for float16"
+    )
+    parser.add_argument("--draws", type=int, default=3, help="number of random inputs to try")
     add_feed_options(parser)
     options = parser.parse_args()
     failed = 0

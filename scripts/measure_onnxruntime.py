@@ -104,7 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument(
-        "--threads", type=int, default=1, help="of ONNX Runtime, within an operator"
+        "--threads", type=int, default=1, help="ONNX Runtime threads within an operator"
     )
     parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
     add_feed_options(parser)

@@ -42,16 +42,16 @@ def add_feed_options(parser):
         action="append",
         default=[],
         metavar="NAME=N",
-        help="size of a named dimension; 1 when not given",
+        help="size of a named dimension; default 1",
     )
     parser.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="NAME=WHAT",
-        help="a number, a range LO..HI or a file .npy",
+        help="data of an input: a number, a range LO..HI or a .npy file",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the drawn inputs")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random inputs")
 
 
 class Feed:
@@ -86,7 +86,7 @@ class Feed:
     def one(self, each, seed):
         element = re.fullmatch(r"tensor\((\w+)\)", each.type)
         if not element or element[1] not in NUMPY:
-            raise ValueError(f"input {each.name} is of type {each.type}, which is not drawn")
+            raise ValueError(f"input {each.name} is of type {each.type}, which is not supported")
         kind, shape = numpy.dtype(NUMPY[element[1]]), self.shape(each.name, each.shape)
         given = self.values.get(each.name, ["random"])
         what = given[min(seed, len(given) - 1)]

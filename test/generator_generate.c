@@ -313,14 +313,15 @@ static void errors_are_clear(void **state) {
         const char *text, *reason;
     } cases[] = {
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop frobnicate : a\n",
-         "there is no operator frobnicate"},
-        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : b b\n", "no input has this sort"},
-        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : a\n", "another number of arguments"},
+         "unknown operator frobnicate"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : b b\n",
+         "no input is declared with this sort"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : a\n", "wrong number of arguments"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop relu speed=3 : a\n", "no such attribute"},
         {"sizes m\nat 1\ninput a : F [m]\n", "two lines `at`"},
-        {"sizes m\nat 1\nat 2\ninput a : F [k]\n", "its sizes have no values"},
+        {"sizes m\nat 1\nat 2\ninput a : F [k]\n", "a size of the input has no value"},
         {"sizes m\nat 0\nat 2\n", "from 1 to 64"},
-        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop gelu : a\n", "has no definition of its own"},
+        {"sizes m\nat 1\nat 2\ninput a : F [m]\nop gelu : a\n", "has no definition"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\n", "no operator"},
         {"wizard\n", "expected sizes, at, input or op"},
     };

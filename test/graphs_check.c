@@ -222,7 +222,7 @@ static void results_of_other_types_fail(void **state) {
         for (uint32_t s = 0; s < n; s++) value[s] = 6;
         assert_false(graphs_check(w, &a, &b, (Sizes){n, value}, &o, &r, &e));
         assert_int_equal(e.kind, cases[k].kind);
-        assert_non_null(strstr(e.reason, "put 0 has another type or size"));
+        assert_non_null(strstr(e.reason, "put 0 differs in type or size"));
         cpu->close(o.device);
         world_free(w);
     }
@@ -358,8 +358,8 @@ static void sizes_come_from_options(void **state) {
     } wrong[] = {
         {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "has 3 axes"},
         {"y:2,3,8", NULL, "no input"},       {"x:2,3,8", "h=9", "8 and 9"},
-        {"x:2,3,b", NULL, "numbers"},        {NULL, NULL, "is needed"},
-        {"x:2,3,8", "k=9", "no size"},       {"x:2,3,8", "k", "NAME=NUMBER"},
+        {"x:2,3,b", NULL, "numbers"},        {NULL, NULL, "is not known"},
+        {"x:2,3,8", "k=9", "has no size"},   {"x:2,3,8", "k", "NAME=NUMBER"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_false(bind(w, &g, wrong[k].shape, wrong[k].dim, &s, &e));

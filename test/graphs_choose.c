@@ -43,7 +43,7 @@ static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *co
                             size_t *workspace, char *why, size_t n) {
     (void)s, (void)weights;
     *workspace = 0;
-    if (!d->factor[choice]) return snprintf(why, n, "no such way"), NULL;
+    if (!d->factor[choice]) return snprintf(why, n, "no such algorithm"), NULL;
     Kernel *k = malloc(sizeof *k);
     *k = (Kernel){d, choice};
     return k;

@@ -89,7 +89,7 @@ static void wrong_options_are_refused(void **state) {
         {"ids=", "LOW..HIGH", E_USAGE},
         {"ids=4..", "LOW..HIGH", E_USAGE},
         {"ids=4..3", "LOW..HIGH", E_USAGE},
-        {"y=3", "no input of the model", E_USAGE},
+        {"y=3", "the model has no input", E_USAGE},
     };
     World *w = *state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {

@@ -103,18 +103,18 @@ static void refuses_wrong_structure(void **state) {
     add_node(&missing, "Add", "x", "weight", "y");
     refuse(&missing, "node_y", "'weight'");
     add_info(&nothing, 12, "y", 2, 3);
-    refuse(&nothing, "'y'", "makes it");
+    refuse(&nothing, "'y'", "computes it");
 }
 
 static void refuses_wrong_sizes(void **state) {
     (void)state;
     Text huge = small_graph(), negative = small_graph(), few = small_graph();
     add_tensor(&huge, "h", INT64_MAX / 2, 4);
-    refuse(&huge, path, "absurd size");
+    refuse(&huge, path, "too large");
     add_tensor(&negative, "h", -4, 4);
     refuse(&negative, path, "negative size");
     add_tensor(&few, "h", 4, 12);
-    refuse(&few, "tensor 'h'", "another length");
+    refuse(&few, "tensor 'h'", "does not have the length");
 }
 
 static void unknown_operators_are_opaque(void **state) {

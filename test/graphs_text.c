@@ -119,20 +119,20 @@ static void wrong_texts_are_refused_at_their_place(void **state) {
         int line, column;
         const char *reason;
     } wrong[] = {
-        {"graph g\nbody\n %y = relu %x\n out %y\n", 3, 2, "no value %x"},
-        {"graph g\n %x : F [2]\nbody\n %y = rely %x\n out %y\n", 4, 7, "no operator rely"},
+        {"graph g\nbody\n %y = relu %x\n out %y\n", 3, 2, "unknown value %x"},
+        {"graph g\n %x : F [2]\nbody\n %y = rely %x\n out %y\n", 4, 7, "unknown operator rely"},
         {"graph g\n %x : F [2]\nbody\n %y = relu %x up=1\n out %y\n", 4, 15, "no attribute up"},
         {"graph g\n %x : F [2]\nbody\n %y = softmax %x axis=0 axis=1\n out %y\n", 4, 25, "twice"},
         {"graph g\n %x : F [2]\nbody\n %y = relu %x %x\n out %y\n", 4, 2, "too many inputs"},
         {"graph g\n %x : F [2]\nbody\n %y = add %x\n out %y\n", 4, 2, "too few inputs"},
-        {"graph g\n %x : F [2]\nbody\n %y = add _ %x\n out %y\n", 4, 2, "left out"},
-        {"graph g\n %x : F [2]\nbody\n %x = relu %x\n out %x\n", 4, 2, "already there"},
-        {"graph g\n %x : F [2] %x : F [3]\nbody\n out %x\n", 2, 13, "already there"},
-        {"graph g\n %x : F [2]\nbody\n %y = relu %x\n", 5, 1, "ends with a line out"},
+        {"graph g\n %x : F [2]\nbody\n %y = add _ %x\n out %y\n", 4, 2, "is missing"},
+        {"graph g\n %x : F [2]\nbody\n %x = relu %x\n out %x\n", 4, 2, "already defined"},
+        {"graph g\n %x : F [2] %x : F [3]\nbody\n out %x\n", 2, 13, "already defined"},
+        {"graph g\n %x : F [2]\nbody\n %y = relu %x\n", 5, 1, "expected a line out"},
         {"graph g\nbody\n %y = constant F [2] {1}\n out %y\n", 3, 16, "1 elements are given"},
         {"graph g\nbody\n %y = constant F [n] {1}\n out %y\n", 3, 16, "must be numbers"},
         {"graph g\nbody\n %y = constant F [1] hex\"00\"\n out %y\n", 3, 16, "1 bytes are given"},
-        {"graph g\nbody\n %y = constant I64 [1] seed(1)\n out %y\n", 3, 16, "floats only"},
+        {"graph g\nbody\n %y = constant I64 [1] seed(1)\n out %y\n", 3, 16, "for float types only"},
         {"graph g\n %x : F [2]\nbody\n %a %b = relu %x\n out %a\n", 4, 2, "1 results"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

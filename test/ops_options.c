@@ -159,10 +159,10 @@ static void errors_name_option_and_expectation(void **state) {
     static const struct {
         const char *line, *message;
     } cases[] = {
-        {"--stepz=3", "--stepz: unknown option; --help lists those there are (usage)"},
+        {"--stepz=3", "--stepz: unknown option; --help lists all options (usage)"},
         {"--", NULL},
-        {"--step 3", "--step: unknown option; --help lists those there are (usage)"},
-        {"-vx", "-vx: unknown option -x; --help lists those there are (usage)"},
+        {"--step 3", "--step: unknown option; --help lists all options (usage)"},
+        {"-vx", "-vx: unknown option -x; --help lists all options (usage)"},
         {"--steps", "--steps: expects a value: --steps N (usage)"},
         {"-qn", "--steps: expects a value: --steps N (usage)"},
         {"--steps 0", "--steps: expects an integer from 1 to 1000, not \"0\" (usage)"},

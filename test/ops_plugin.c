@@ -47,7 +47,8 @@ static void wrong_plugins_are_refused(void **state) {
     (void)state;
     static const char *const name[] = {"old_backend", "refusing_backend", "no_backend",
                                        "there_is_none"};
-    static const char *const reason[] = {"has interface version", "refuses interface version",
+    static const char *const reason[] = {"has interface version",
+                                         "does not support interface version",
                                          "does not export isomer_backend", "cannot be opened"};
     for (int i = 0; i < 4; i++) {
         Error e = {0};

@@ -138,7 +138,7 @@ static void test_only_what_is_proved(void **state) {
     assert_string_equal(f.x.rule[1]->name, "loose");
     assert_int_equal(f.x.passed_over, 0);
     static const char *const left[][2] = {{"edited", "was not written by verify-rules"},
-                                          {"old", "definition of an operator in it changed"},
+                                          {"old", "definition of one of its operators has changed"},
                                           {"open", "no verdict"},
                                           {"false", "refuted"}};
     assert_int_equal(f.x.unproved.n, 4);

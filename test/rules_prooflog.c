@@ -48,11 +48,11 @@ static void damaged_texts_are_refused(void **state) {
     }
     static const char *const wrong[][3] = {
         {"isomer-proof 1", "isomer-proof 2", "expected isomer-proof 1"},
-        {"roots 7", "roots 0", "from 1 up"},
+        {"roots 7", "roots 0", "1 or more"},
         {"lengths 2 roots", "lengths -2 roots", "length"},
         {"00112233445566aa", "0011", "identifier"},
         {"growth 4096", "growth", "growth"},
-        {"end\n", "end\nmore\n", "behind end"},
+        {"end\n", "end\nmore\n", "after end"},
         {"round\napply add", "apply add", "expected round"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         Error e = {0};

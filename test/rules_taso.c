@@ -196,14 +196,16 @@ static void test_refusals(void **state) {
     made_op(&m, 1, TASO_RELU, x7, none);
     made_out(&m, 0, 0, 0, 0);
     made_rule(&m);
-    assert_string_equal(read_back(&m), "refused 0: BATCHNORM has no operator here");
+    assert_string_equal(read_back(&m),
+                        "refused 0: BATCHNORM has no counterpart among the operators");
     Made n = made_new();
     made_op(&n, 0, TASO_RELU, x7, none);
     made_op(&n, 1, TASO_EW_ADD, x7_x8, none);
     made_out(&n, 0, 0, 0, 0);
     made_rule(&n);
-    assert_string_equal(read_back(&n),
-                        "refused 0: the right side reads a variable that the left has not");
+    assert_string_equal(
+        read_back(&n),
+        "refused 0: the right side reads a variable that the left side does not have");
     Made o = made_new();
     made_op(&o, 0, TASO_EW_ADD, x7, none);
     made_op(&o, 1, TASO_RELU, x7, none);
@@ -222,14 +224,15 @@ static void test_references_are_checked(void **state) {
     made_op(&m, 1, TASO_RELU, x1, none);
     made_out(&m, 0, 0, 0, 0);
     made_rule(&m);
-    assert_non_null(strstr(read_back(&m), "an input that is no result of an earlier operator"));
+    assert_non_null(
+        strstr(read_back(&m), "an input that is not the result of an earlier operator"));
     assert_memory_equal(read_back(&m), "byte ", 5);
     Made n = made_new();
     made_op(&n, 0, TASO_RELU, x7, none);
     made_op(&n, 1, TASO_RELU, x7, none);
     made_out(&n, 0, 3, 0, 0);
     made_rule(&n);
-    assert_non_null(strstr(read_back(&n), "an output that no operator has"));
+    assert_non_null(strstr(read_back(&n), "an output that is not the result of an operator"));
     Made o = made_new();
     made_op(&o, 0, TASO_RELU, ports, none);
     made_op(&o, 1, TASO_RELU, x7, none);

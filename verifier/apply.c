@@ -131,7 +131,7 @@ Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
             if (__builtin_mul_overflow(den, g.q, &den) ||
                 __builtin_mul_overflow(c.p, den / c.q, &a) ||
                 __builtin_mul_overflow(g.p, den / g.q, &b))
-                prover_fail(p, "a coefficient leaves 64 bits");
+                prover_fail(p, "a coefficient exceeds 64 bits");
             g = ratio(gcd(a, b), den);
         }
     }

@@ -38,7 +38,7 @@ static int64_t common_denominator(Prover *p, const Class *c) {
     for (int k = 0; k < c->n; k++) {
         /* q/d in lowest terms: the least common multiple is d * its numerator. */
         Ratio r = ratio(c->v[k].c.q, d);
-        if (__builtin_mul_overflow(d, r.p, &d)) prover_fail(p, "a coefficient leaves 64 bits");
+        if (__builtin_mul_overflow(d, r.p, &d)) prover_fail(p, "a coefficient exceeds 64 bits");
     }
     return d;
 }
@@ -55,7 +55,7 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
         if (j == n) m[n++] = (Member){0, dom};
         if (__builtin_add_overflow(m[j].count, count, &m[j].count) ||
             __builtin_add_overflow(sum, count, &sum))
-            prover_fail(p, "a coefficient leaves 64 bits");
+            prover_fail(p, "a coefficient exceeds 64 bits");
     }
     if (!p->check.indicator) return sum == 0;
     int kept = 0;

@@ -86,20 +86,20 @@ static TreeScope scope_new(Import *m, const Node *node, Value v) {
                     is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
     return s;
 }
-static Poly placed_poly(TreeScope *s, Poly x) {
+static Poly in_scope(TreeScope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
-    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size leaves 64 bits");
+    if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size exceeds 64 bits");
     return r;
 }
 static Dom condition(TreeScope *s, const Cond *c) {
     Lit l[COND_MAX];
-    for (int k = 0; k < c->n; k++) l[k] = (Lit){placed_poly(s, c->v[k].p), c->v[k].eq};
+    for (int k = 0; k < c->n; k++) l[k] = (Lit){in_scope(s, c->v[k].p), c->v[k].eq};
     return dom_make(s->m->p, c->n, l);
 }
 /* A fresh variable for one of a sum, with its range. */
 static Dom open_variable(TreeScope *s, Symbol old, Symbol *var) {
     Prover *p = s->m->p;
-    Poly n = placed_poly(s, symbol_def(p->w, old).arg[0]), v;
+    Poly n = in_scope(s, symbol_def(p->w, old).arg[0]), v;
     *var = variable_new(p);
     v = poly_symbol(p->w, *var);
     bind_symbol(s, old, v);
@@ -130,14 +130,14 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 static Nf tree(TreeScope *, Dom ctx, Ex);
 
-static Nf number_form(Prover *p, DType t, const ExNode *x) {
+static Nf number_nf(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
     Ratio v = ratio(x->p, x->q);
     bool rounded = p->literals && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 static Map index_map(TreeScope *s, const ExNode *x, Poly to[RANK_MAX]) {
-    for (int k = 0; k < x->n; k++) to[k] = placed_poly(s, x->dims[k]);
+    for (int k = 0; k < x->n; k++) to[k] = in_scope(s, x->dims[k]);
     return (Map){x->n, s->m->index, to};
 }
 static Nf access(TreeScope *s, const ExNode *x) {
@@ -174,7 +174,7 @@ static Nf exact_pair(TreeScope *s, Dom ctx, const ExNode *x) {
         return nf_number(p, ab);
     return apply_pair(p, ctx, x->kind, l, r);
 }
-static Nf power_form(TreeScope *s, Dom ctx, const ExNode *x) {
+static Nf power_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Ratio c;
     Nf a = tree(s, ctx, x->a), b = tree(s, ctx, x->b);
@@ -196,7 +196,7 @@ static Poly read_factor(Prover *p, const AtomInfo *a, bool truth) {
     if (a->kind == AT_SIZE) return poly_symbol(p->w, a->word);
     if (a->kind == AT_VALUE) return a->index[0];
     if (a->kind != AT_INPUT)
-        prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+        prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
     Poly x = poly_read(p->w, a->word, a->index, a->nindex);
     return truth ? poly_place(p->w, x, poly_int(p->w, 2)) : x;
 }
@@ -216,7 +216,7 @@ static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
                     poly_mul(p->w, product, read_factor(p, atom_info(p, t->factor[j].atom), truth));
         }
         if (!whole)
-            prover_fail(p, "an index or a condition is no polynomial in elements of inputs");
+            prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
         sum = poly_add(p->w, sum, product);
     }
     return sum;
@@ -262,10 +262,10 @@ static Poly bind_place(TreeScope *s, const ExNode *x, Nf index, const Cell *cell
     Prover *p = s->m->p;
     Symbol old = poly_is_symbol(p->w, x->dims[0]);
     Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), false);
-    bind_symbol(s, old, poly_place(p->w, e, placed_poly(s, symbol_def(p->w, old).arg[0])));
+    bind_symbol(s, old, poly_place(p->w, e, in_scope(s, symbol_def(p->w, old).arg[0])));
     return e;
 }
-static Nf take_form(TreeScope *s, Dom ctx, const ExNode *x) {
+static Nf take_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Nf index = tree(s, ctx, x->a), sum = 0;
@@ -299,8 +299,7 @@ static const int *few_values(TreeScope *s, const ExNode *x) {
     for (int k = 0, product = 1; k < x->n; k++) {
         int64_t n;
         if (!poly_constant(
-                p->w, placed_poly(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]),
-                &n) ||
+                p->w, in_scope(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[k])).arg[0]), &n) ||
             n < 1 || n * product > UNROLL_MOST)
             continue;
         product *= count[k] = (int)n;
@@ -327,7 +326,7 @@ static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *c
     }
     return sum;
 }
-static Nf reduction_form(TreeScope *s, Dom ctx, const ExNode *x) {
+static Nf reduction_nf(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
     const int *count = few_values(s, x);
@@ -341,7 +340,7 @@ static Nf reduction_form(TreeScope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
-static Nf least_form(Prover *p, Dom ctx, Nf a, Nf b) {
+static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
 }
 static Nf tree(TreeScope *s, Dom ctx, Ex e) {
@@ -352,21 +351,21 @@ static Nf tree(TreeScope *s, Dom ctx, Ex e) {
     if (p->exact && arithmetic && !s->whole) return exact_pair(s, ctx, &x);
     switch (x.kind) {
     case EX_NUM:
-    case EX_REAL: return number_form(p, s->dtype, &x);
+    case EX_REAL: return number_nf(p, s->dtype, &x);
     case EX_PARAM: return nf_atom(p, atom_simple(p, AT_PARAM, x.word));
-    case EX_SIZE: return nf_polynomial(p, placed_poly(s, x.size));
+    case EX_SIZE: return nf_polynomial(p, in_scope(s, x.size));
     case EX_AT: return access(s, &x);
     case EX_ADD: return nf_add(p, tree(s, ctx, x.a), tree(s, ctx, x.b));
     case EX_MUL: return nf_mul(p, tree(s, ctx, x.a), tree(s, ctx, x.b));
     case EX_MAX2: return apply_max2(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
-    case EX_MIN2: return least_form(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
-    case EX_POW: return power_form(s, ctx, &x);
+    case EX_MIN2: return least_nf(p, ctx, tree(s, ctx, x.a), tree(s, ctx, x.b));
+    case EX_POW: return power_nf(s, ctx, &x);
     case EX_FN: return apply_function(p, ctx, (Function)x.word, tree(s, ctx, x.a));
     case EX_IF: return choice(s, ctx, &x);
     case EX_WHERE: return choice_by_data(s, ctx, &x);
-    case EX_TAKE: return take_form(s, ctx, &x);
+    case EX_TAKE: return take_nf(s, ctx, &x);
     case EX_SUM:
-    case EX_MAXIMUM: return reduction_form(s, ctx, &x);
+    case EX_MAXIMUM: return reduction_nf(s, ctx, &x);
     }
     return 0;
 }
@@ -386,7 +385,7 @@ static Atom element_atom(Import *m, Value v, uint32_t word) {
     return atom_input(p, word, d.n, index);
 }
 /* A constant of one float or integer is a number; other constants are tensors like inputs. */
-static Nf constant_form(Import *m, Value v) {
+static Nf constant_nf(Import *m, Value v) {
     Type t;
     const void *bytes;
     float x;
@@ -398,28 +397,28 @@ static Nf constant_form(Import *m, Value v) {
     memcpy(&x, bytes, sizeof x);
     ExNode n;
     ex_get(m->p->w, ex_real(m->p->w, x), &n);
-    return number_form(m->p, t.dtype, &n);
+    return number_nf(m->p, t.dtype, &n);
 }
-static bool opaque_form(Import *m, Value v, Nf *form) {
+static bool opaque_nf(Import *m, Value v, Nf *form) {
     int k = input_number(m, v);
     const void *bytes;
     if (k >= 0) *form = nf_atom(m->p, element_atom(m, v, (uint32_t)k));
-    else if (constant_get(m->p->w, v, NULL, &bytes)) *form = constant_form(m, v);
+    else if (constant_get(m->p->w, v, NULL, &bytes)) *form = constant_nf(m, v);
     else return false;
     return true;
 }
 static Ex definition(Import *m, Value v, const Node *node) {
     Ex e = sig_define(m->p->w, node->sig, value_port(m->p->w, v));
     if (!e)
-        prover_fail(
-            m->p, arena_format(m->p->arena, "operator %s has no definition here", node->op->name));
+        prover_fail(m->p,
+                    arena_format(m->p->arena, "operator %s has no definition", node->op->name));
     return e;
 }
 Nf import_value(Import *m, Value v) {
-    if (!v || v >= m->room) prover_fail(m->p, "an input is left out");
+    if (!v || v >= m->room) prover_fail(m->p, "an input is missing");
     if (m->done[v]) return m->form[v];
     Nf form;
-    if (!opaque_form(m, v, &form)) {
+    if (!opaque_nf(m, v, &form)) {
         Node node = node_get(m->p->w, value_node(m->p->w, v));
         TreeScope s = scope_new(m, &node, v);
         Dom ctx = import_range(m, v);
@@ -471,8 +470,7 @@ static void read_over(TreeScope *s, const ExNode *x, const int *count, int k, in
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
 /* What a partial function wants of its arguments. */
-static void want_arguments(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d,
-                           Parts *out) {
+static void want_args(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Dom inside = dom_and(p, s->range, d);
@@ -514,7 +512,7 @@ static void read_taken(TreeScope *s, const ExNode *x, int n, const Symbol *var, 
     Nf index = tree(s, d, x->a);
     read_tree(s, x->a, n, var, d, out);
     int m = cells_make(p, d, 1, &index, 0, NULL, cell);
-    Poly size = placed_poly(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[0])).arg[0]);
+    Poly size = in_scope(s, symbol_def(p->w, poly_is_symbol(p->w, x->dims[0])).arg[0]);
     for (int k = 0; k < m; k++) {
         Poly e = bind_place(s, x, index, &cell[k]);
         Dom here = dom_and(p, d, cell[k].known);
@@ -552,7 +550,7 @@ static void read_tree(TreeScope *s, Ex e, int n, const Symbol *var, Dom d, Parts
             read_tree(s, x.b, n, var, dom_and(p, d, no[k]), out);
     } else {
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
-        if (s->wants && wants_something(&x)) want_arguments(s, &x, n, var, d, out);
+        if (s->wants && wants_something(&x)) want_args(s, &x, n, var, d, out);
     }
     if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
@@ -575,8 +573,7 @@ static void tidy(Import *m, Value v, Parts *s) {
 static void look_at(Import *m, Value v, bool wants, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
     TreeScope scope = scope_new(m, &node, v);
-    scope.wants = wants;
-    scope.range = import_range(m, v);
+    scope.wants = wants, scope.range = import_range(m, v);
     read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
     tidy(m, v, out);
 }
@@ -589,14 +586,13 @@ const Parts *import_reads(Import *m, Value v) {
     if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
     if (s->room) return s;
-    if (input_number(m, v) >= 0 && opaque_form(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
+    if (input_number(m, v) >= 0 && opaque_nf(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
     else if (!is_constant(m, v)) look_at(m, v, false, s);
     return s;
 }
 const Parts *import_wants(Import *m, Value v) {
     if (!v || v >= m->room || input_number(m, v) >= 0 || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
-    if (!s->done) look_at(m, v, true, s);
-    s->done = true;
+    if (!s->done) look_at(m, v, true, s), s->done = true;
     return s;
 }

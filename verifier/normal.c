@@ -174,7 +174,7 @@ static Body body_close(Prover *p, Term t) {
     return b;
 }
 static Symbol depth_symbol(Prover *p, int k) {
-    if (p->depth >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deep");
+    if (p->depth >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deeply");
     Symbol *s = &p->tables->open[p->depth][k];
     if (!*s) *s = variable_new(p);
     return *s;

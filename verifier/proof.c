@@ -56,7 +56,7 @@ static bool obligations(Attempt *a) {
     }
     if (!a->proof.nmissing) return true;
     Text t = text_new(p->arena);
-    text_add(&t, "the right side needs what the left side does not give: ");
+    text_add(&t, "the right side needs something that does not follow from the left side: ");
     for (int k = 0; k < a->proof.nmissing; k++) {
         text_add(&t, k ? ", " : "");
         poly_print(p->w, a->proof.missing[k].lit.p, &t);
@@ -134,7 +134,7 @@ static bool output_equal(Attempt *a, int k) {
 static bool outputs_equal(Attempt *a) {
     for (int k = 0; k < a->instance->from.nout; k++)
         if (!output_equal(a, k)) return false;
-    if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size leaves 64 bits");
+    if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size exceeds 64 bits");
     return true;
 }
 
@@ -166,7 +166,7 @@ static void refine(Attempt *a) {
     p->maybe_empty = maybe_empty;
     if (a->refines) return;
     Text t = text_new(p->arena);
-    text_add(&t, "the right side was not shown to be defined where the left side is");
+    text_add(&t, "the right side was not shown to be defined wherever the left side is");
     if (a->lack.want) text_add(&t, ": ");
     nf_print(p, a->lack.want, &t);
     a->lacks = t.data;
@@ -253,7 +253,7 @@ static void attempt_proof(Attempt *a) {
    with in the forms. */
 static bool proof_holds(Attempt *a) {
     if (a->prover.maybe_empty && !a->exact) {
-        a->proof.why = "a maximum may be over nothing";
+        a->proof.why = "a maximum may be over an empty set";
         return false;
     }
     if (a->refines || (a->exact && !a->import.whole_wants)) return true;

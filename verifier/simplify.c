@@ -438,7 +438,7 @@ static void emit_term(Prover *p, Dom ctx, Term t, Terms *out) {
     }
 }
 static void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
-    if (p->depth > 90) prover_fail(p, "nested too deep");
+    if (p->depth > 90) prover_fail(p, "nested too deeply");
     for (int step = 0; step < STEPS_MAX; step++) {
         if (!t.c.p || dom_false(p, t.dom)) return;
         if (t.nvar && (solve_equations(p, ctx, &t) || drop_pinned(p, &t))) continue;
@@ -450,7 +450,7 @@ static void simplify_term(Prover *p, Dom ctx, Term t, Terms *out) {
         p->depth--;
         return;
     }
-    prover_fail(p, "simplification does not end");
+    prover_fail(p, "simplification does not terminate");
 }
 
 /* ---- forms */

@@ -55,7 +55,7 @@ void slot_set(Prover *p, Slots *s, uint32_t id, void *x) {
     s->v[id] = x;
 }
 Symbol nest_symbol(Prover *p, int height, int k) {
-    if (height >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deep");
+    if (height >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deeply");
     Symbol *s = &p->tables->nest[height][k];
     if (*s) return *s;
     *s = symbol_bound(p->w, 0);
@@ -70,7 +70,7 @@ uint64_t mix(uint64_t a, uint64_t b) { return hash_bytes((uint64_t[]){a, b}, 16)
 
 Ratio ratio(int64_t p, int64_t q) { return numbers_ratio.ratio(p, q).ratio; }
 static Ratio finite(Prover *p, Number n) {
-    if (n.ratio.q <= 0) prover_fail(p, "a coefficient leaves 64 bits");
+    if (n.ratio.q <= 0) prover_fail(p, "a coefficient exceeds 64 bits");
     return n.ratio;
 }
 Ratio ratio_plus(Prover *p, Ratio a, Ratio b) {
@@ -149,7 +149,7 @@ bool poly_mentions_any(Prover *p, Poly x, int n, const Symbol *v) {
 static Poly subst(Prover *p, Poly x, Map m) {
     if (!poly_mentions_any(p, x, m.n, m.from)) return x;
     Poly r = poly_subst(p->w, x, m.n, m.from, m.to);
-    if (overflow_noted(p->w)) prover_fail(p, "a size leaves 64 bits");
+    if (overflow_noted(p->w)) prover_fail(p, "a size exceeds 64 bits");
     return r;
 }
 

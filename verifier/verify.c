@@ -114,10 +114,10 @@ static bool try_refute(Verify *v, const int length[], const Instance *i) {
     if (!v->early) refutation(v, length, i, &(RefuteOptions){.shapes = shapes, .seed = seed});
     if (!v->early) return false;
     v->result.verdict = VERDICT_REFUTED;
-    v->result.why = v->without_use
-                        ? arena_format(v->arena, "it holds only with a size of at most 1: where %s",
-                                       v->without_use)
-                        : "";
+    v->result.why =
+        v->without_use ? arena_format(v->arena, "it holds only where a size is at most 1: where %s",
+                                      v->without_use)
+                       : "";
     v->result.counterexample = v->early;
     return true;
 }

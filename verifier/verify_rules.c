@@ -42,14 +42,13 @@ typedef struct Program {
 static const ProgramText program = {
     .name = "verify-rules",
     .usage = "verify-rules FILE... [options]",
-    .summary = "Proves each rule for all sizes, or refutes it by a counterexample.",
+    .summary = "Proves each rule for all sizes or refutes it with a counterexample.",
     .more =
-        "A verdict is PROVED (if need be under conditions, which are printed), REFUTED or UNKNOWN. "
-        "With --output it carries a digest of the rule, the verdict and the definitions of the "
-        "operators; optimize-model uses only rules whose verdict is still valid. The exit "
-        "status is 1 when any rule is not proved.\n\n"
-        "Verifying the output of generate-rules with two processes:\n"
-        "  verify-rules -j 2 candidates.rules -o verified.rules",
+        "A verdict is PROVED (possibly under conditions, which are printed), REFUTED or UNKNOWN. "
+        "With --output each verdict carries a digest of the rule, the verdict and the definitions "
+        "of its operators; optimize-model uses only rules whose verdict is still valid. The exit "
+        "status is 1 if any rule is not proved.\n\nVerifying the output of generate-rules with two "
+        "processes:\n  verify-rules -j 2 candidates.rules -o verified.rules",
 };
 
 static bool parse_options(Program *p, int argc, char **argv, StringList *files, Text *help) {
@@ -60,12 +59,12 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .kind = OPT_TEXT,
          .into = &o->out,
          .value = "FILE",
-         .help = "Writes the rules with their verdicts."},
+         .help = "Writes the rules with their verdicts to FILE."},
         {.name = "json",
          .kind = OPT_TEXT,
          .into = &o->json,
          .value = "FILE",
-         .help = "Writes the verdicts as JSON (verifier/README.md)."},
+         .help = "Writes the verdicts to FILE as JSON (format: verifier/README.md)."},
         {.name = "counterexample-dir",
          .kind = OPT_TEXT,
          .into = &o->directory,
@@ -75,13 +74,13 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .kind = OPT_TEXT,
          .into = &o->explain,
          .value = "ID",
-         .help = "Prints the normal forms of the rule of this identifier or name."},
+         .help = "Prints the normal forms of the rule with this identifier or name."},
         {.name = "budget",
          .kind = OPT_INT,
          .into = &o->budget,
          .value = "N",
-         .help = "Z3 resource units for each combination of block lengths. Default: chosen by the "
-                 "prover.",
+         .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
+                 "the prover's own.",
          .least = 1,
          .most = 4e18},
         OPTION_JOBS(&o->jobs, "Worker processes. Default: 1."),
@@ -89,22 +88,23 @@ static bool parse_options(Program *p, int argc, char **argv, StringList *files, 
          .kind = OPT_INT,
          .into = &o->memory,
          .value = "MB",
-         .help = "Memory of each worker, in MiB. Default: 4096.",
+         .help = "Memory limit of each worker process, in MiB. Default: 4096.",
          .least = 16,
          .most = 1 << 20},
         {.name = "no-preconditions",
          .kind = OPT_FLAG,
          .into = &o->no_preconditions,
-         .help = "Takes each rule as it stands: adds no condition."},
+         .help = "Proves each rule as it stands, without inferring further conditions."},
         {.name = "resume",
          .kind = OPT_FLAG,
          .into = &o->resume,
-         .help = "Goes on where a run with the same --json or -o file ended, with its answers."},
+         .help =
+             "Continues an interrupted run with the same --json or -o file, reusing its answers."},
         {.name = "quiet",
          .letter = 'q',
          .kind = OPT_FLAG,
          .into = &o->quiet,
-         .help = "Prints only rules that are not proved, and the last line."},
+         .help = "Prints only the rules that are not proved and the summary line."},
         OPTION_VERSION(&o->version),
         OPTION_HELP(&o->help),
         {0},
@@ -248,7 +248,7 @@ static bool explained_is_there(Program *p) {
     for (int k = 0; k < p->set.n; k++)
         if (rule_named(&p->set.v[k], p->o.explain)) return true;
     return error_set(&p->error, E_USAGE, "--explain",
-                     "no rule of the files has the identifier or the name %s", p->o.explain);
+                     "no rule in the given files has the identifier or name %s", p->o.explain);
 }
 
 /* ---- going on */
@@ -257,7 +257,7 @@ static bool open_journal(Program *p) {
     const char *of = p->o.json ? p->o.json : p->o.out;
     if (!of && p->o.resume)
         return error_set(&p->error, E_USAGE, "--resume",
-                         "needs --json or -o, beside which a run keeps its verdicts");
+                         "needs --json or -o: the journal of verdicts is kept next to that file");
     if (!of) return true;
     const char *mode = arena_format(p->arena, "%s-%lld", p->o.no_preconditions ? "asis" : "default",
                                     (long long)p->o.budget);
@@ -310,7 +310,9 @@ static bool verify_all(Program *p) {
     return workers_run(p->arena, &p->set, &o, &how, report_verdict, p, &p->error);
 }
 static bool verify_files(Program *p, const StringList *files) {
-    if (!files->n) return error_set(&p->error, E_USAGE, "", "no file is given: %s", program.usage);
+    if (!files->n)
+        return error_set(&p->error, E_USAGE, "", "expected a file of rules; usage: %s",
+                         program.usage);
     p->file = ARENA_NEW(p->arena, File, files->n);
     for (int k = 0; k < files->n; k++) {
         if (!read_file(p, files->v[k])) return false;

@@ -116,11 +116,13 @@ static _Noreturn void prove_jobs(const Pool *p, int from, int to) {
 static bool start_worker(Pool *p, ProverWorker *w) {
     int down[2], up[2];
     if (pipe(down))
-        return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
+        return error_set(p->error, E_ENVIRONMENT, "worker", "cannot create a pipe: %s",
+                         strerror(errno));
     if (pipe(up)) {
         close(down[0]);
         close(down[1]);
-        return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
+        return error_set(p->error, E_ENVIRONMENT, "worker", "cannot create a pipe: %s",
+                         strerror(errno));
     }
     pid_t pid = fork();
     if (!pid) {
@@ -140,7 +142,8 @@ static bool start_worker(Pool *p, ProverWorker *w) {
     close(down[1]);
     close(up[0]);
     w->pid = 0;
-    return error_set(p->error, E_ENVIRONMENT, "worker", "no process: %s", strerror(errno));
+    return error_set(p->error, E_ENVIRONMENT, "worker", "cannot start a process: %s",
+                     strerror(errno));
 }
 static void stop(ProverWorker *w, bool kill_it) {
     if (!w->pid) return;
@@ -166,7 +169,7 @@ static bool give_job(Pool *p, ProverWorker *w) {
         if (write_all(w->to, &rule, sizeof rule)) return true;
         stop(w, true);
     }
-    return error_set(p->error, E_ENVIRONMENT, "worker", "a worker does not listen");
+    return error_set(p->error, E_ENVIRONMENT, "worker", "a worker process does not accept work");
 }
 static bool receive_result(Pool *p, ProverWorker *w, VerifyResult *r) {
     Record x;
@@ -190,8 +193,8 @@ static bool finish_worker(Pool *p, ProverWorker *w) {
                            .all = "",
                            .sides = "",
                            .category = "",
-                           .why = "its worker ended: out of memory, or killed"};
-        stop(w, true); /* give() starts another */
+                           .why = "its worker process died: out of memory, or killed"};
+        stop(w, true); /* give_job() starts another */
     }
     p->done(p->user, rule, &r);
     return give_job(p, w);

@@ -96,7 +96,7 @@ static const char *risk(const WrapWalk *, Ex, bool ring);
 
 static const char *element_risk(const WrapWalk *k, uint32_t input, bool ring) {
     if ((ring && type_of(k, input) == k->type) || stays(k->m, k->node->in[input])) return NULL;
-    return "integers may leave their type before they are compared or converted";
+    return "integers may overflow their type before they are compared or converted";
 }
 static const char *index_risk(const WrapWalk *k, Ex index) {
     ExNode x;
@@ -110,7 +110,7 @@ static bool whole_valued(Function f) {
     return f == FN_ABS || f == FN_DELTA || f == FN_FLOOR || f == FN_CEIL || f == FN_ROUND ||
            f == FN_SIGN;
 }
-static const char fraction[] = "a number is no integer or truth value of its type";
+static const char fraction[] = "a number is not an integer or truth value of its type";
 /* A number that is none of the result's type, and so no other number of it can be compared with. */
 static bool foreign(const WrapWalk *k, Ex e) {
     ExNode x;

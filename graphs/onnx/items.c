@@ -77,7 +77,8 @@ bool item_import(Import *s, const char *ours, const char *name) {
     const OnnxItem *own = own_item(s->op, ours, name);
     int shared = own ? -1 : shared_item(ours, name), attr = op_attr_index(s->op, ours);
     if (!own && shared < 0)
-        return import_fail(s, "the table of %s has an unknown item %s:%s", s->op->name, ours, name);
+        return import_fail(s, "bug: the ONNX table of %s has an unknown item %s:%s", s->op->name,
+                           ours, name);
     bool ok = own ? own_import(s, own, attr) : table[shared].import(s, attr);
     return ok && overflow_noted(s->w) ? import_fail(s, "sizes beyond 64 bits") : ok;
 }
@@ -91,7 +92,7 @@ static bool write_int(OnnxWrite *w, const char *name, int64_t v) {
     return draft_int(draft_of(w), name, v);
 }
 static bool write_text(OnnxWrite *w, const char *name, const char *text) {
-    return draft_new(draft_of(w), name, 3)->text = text, true;
+    return draft_new(draft_of(w), name, EMIT_STRING)->text = text, true;
 }
 static bool write_list(OnnxWrite *w, const char *name, PolyList list) {
     return draft_ints(draft_of(w), name, list);

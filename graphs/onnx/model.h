@@ -71,7 +71,7 @@ struct Model {
     uint32_t *origin;   /* by NodeId: 1 + the ONNX node that it was imported from, 0: none */
     NameId *value_name; /* by Value: the first name it has */
     uint32_t nvalue;
-    bool replay; /* nodes are normalised again, to be written: opaque ones exist already */
+    bool assembling; /* nodes are normalised again, to be written: opaque ones exist already */
 };
 
 NameId name_id(Model *, Slice, Error *); /* numbers a name; 0: empty or (error set) not a text */
@@ -83,7 +83,7 @@ bool value_info_type(Model *, Slice info, const char *name, bool input, Type *, 
 /* *out = 0: a tensor that cannot be a constant of ours. */
 bool tensor_constant(Model *, const Tensor *, Value *, Error *);
 
-/* external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is
+/* file/external.c: files that tensors name. external_open maps them all: E_ENVIRONMENT where one is
    missing, E_INVALID where a path leaves the model's folder. */
 typedef bool ExternalFile(void *, const char *location);
 bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *,
@@ -105,14 +105,15 @@ int branch_forced(Model *, int node);
    place of it; false: there is none, or names would meet. */
 bool inline_branch(Model *, const ValueMap *folded, Arena *, int node, bool then, Pieces *);
 
-/* emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it
+/* export/emit_draft.c: a node with up to two lists (or NULL) among its attributes; 0: it
    refuses them. */
 Value node_call(World *, const Op *, int nin, const Value in[], const char *a, PolyList,
                 const char *b, PolyList);
 
-/* opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones behind
-   them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs give
-   the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not. */
+/* import/opaque.c: one ONNX node as nodes of ours, on these values of its inputs (captured ones
+   behind them). Never fails: what is not understood becomes opaque. Deterministic: the same inputs
+   give the same outputs. `opaque` (may be NULL) is set to why it became opaque, NULL: it did not.
+ */
 void normalize_node(Model *, OnnxNode *, const Value in[], Value out[], const char **opaque);
 /* An initializer that is no constant of ours. */
 Value normalize_source(Model *, Slice message, const Type *);

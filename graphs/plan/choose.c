@@ -139,7 +139,8 @@ Chooser *chooser_new(Arena *a, CostDb *db, const Backend *backend, Device *devic
     Chooser *c = ARENA_NEW(a, Chooser, 1);
     *c = (Chooser){.arena = a, .db = db, .options = *o, .backend = backend, .device = device};
     if (backend->identity(device, c->identity, sizeof c->identity)) {
-        error_set(e, E_ENVIRONMENT, backend->name, "the back end does not tell what it runs on");
+        error_set(e, E_ENVIRONMENT, backend->name,
+                  "the back end does not identify its device, so times cannot be stored");
         return NULL;
     }
     c->texts = intern_new(a);

@@ -58,10 +58,12 @@ static bool check_version(CostDb *d, Error *e) {
         return execute(d, sql, e);
     }
     if (application != APPLICATION_ID)
-        return error_set(e, E_INVALID, d->path, "a database of another program");
-    return version == VERSION ||
-           error_set(e, E_INVALID, d->path, "cost file of version %d, this program writes %d",
-                     (int)version, (int)VERSION);
+        return error_set(e, E_INVALID, d->path,
+                         "this SQLite file belongs to another program; name another file");
+    return version == VERSION || error_set(e, E_INVALID, d->path,
+                                           "cost file has version %d, but this program needs "
+                                           "version %d; move it away to start a new one",
+                                           (int)version, (int)VERSION);
 }
 
 static void make_folders(char *path) {

@@ -27,7 +27,7 @@ struct Runner {
 };
 
 static bool no_memory(Error *e, const char *what, double bytes) {
-    return error_set(e, E_LIMIT, "", "no memory on the device for %s: %.0f bytes", what, bytes);
+    return error_set(e, E_LIMIT, "", "out of device memory for %s: %.0f bytes", what, bytes);
 }
 
 static bool take(Runner *r, int k, Error *e) {
@@ -262,7 +262,7 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
 
 bool runner_time(Runner *r, double *seconds, Error *e) {
     double ns;
-    if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a run is timed");
+    if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before timing a run");
     r->backend->wait(r->device, NULL);
     if (!run_steps(r, e)) return false;
     if (r->backend->wait(r->device, &ns))
@@ -273,7 +273,7 @@ bool runner_time(Runner *r, double *seconds, Error *e) {
 
 bool runner_profile(Runner *r, double *seconds, Error *e) {
     double ns;
-    if (!r->ready) return error_set(e, E_INVALID, "", "inputs are needed before a profile");
+    if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before profiling");
     r->backend->wait(r->device, NULL);
     for (int k = 0; k < r->plan->nstep; k++) {
         seconds[k] = 0;

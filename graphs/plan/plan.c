@@ -196,7 +196,7 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
         if (!place_value(l, n->out + (Value)port, &out[port])) return false;
     steps.first_room = l->b.plan->nslot;
     if (!sig_lower(&steps, n->sig, in, out))
-        return cannot(&l->b, E_INVALID, steps.why ? steps.why : "there is no way to compute it");
+        return cannot(&l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
     for (int k = 0; k < steps.nrooms; k++)
         add_slot(&l->b, (Slot){view_bytes(&steps.rooms[k]), n->out, NULL, -1, -1, -1});
     for (int k = 0; k < steps.n; k++) add_step(&l->b, &steps.v[k], n->out);
@@ -209,12 +209,13 @@ static bool lower_node(Lowering *l, NodeId id) {
     if (constant_get(l->b.w, id, NULL, &bytes)) return place_constant(l, id, bytes);
     if (input_name(l->b.w, id))
         return view_of(l, id)->slot >= 0 ||
-               cannot(&l->b, E_INVALID, "is not among the graph's inputs");
+               cannot(&l->b, E_INVALID, "it is not among the graph's inputs");
     View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
     for (int k = 0; k < n.nin; k++)
         if (n.in[k] && !l->index[resolve_value(l, n.in[k])])
-            return cannot(&l->b, E_INVALID,
-                          "another result of its operand's node is an input of the graph");
+            return cannot(
+                &l->b, E_INVALID,
+                "another result of the node that computes its operand is an input of the graph");
     for (int k = 0; k < n.nin; k++)
         in[k] = n.in[k] ? *view_of(l, resolve_value(l, n.in[k])) : (View){.slot = -1, .rank = -1};
     for (int port = 0; port < n.nout; port++)

@@ -255,11 +255,11 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     size_t workspace = 0;
     for (int j = 0; j < own->nview; j++)
         if (!take_slot(s, own->nview, j, seed, a, known && known[j], &weights[j]))
-            return error_set(e, E_LIMIT, "timing", "no memory on the device");
+            return error_set(e, E_LIMIT, "timing", "out of device memory");
     s->kernel = s->backend->compile(s->device, own, choice, weights, &workspace, why, sizeof why);
     if (!s->kernel) return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
     s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);
-    return s->workspace || error_set(e, E_LIMIT, "timing", "no memory on the device");
+    return s->workspace || error_set(e, E_LIMIT, "timing", "out of device memory");
 }
 
 static double time_step(StepRun *s, const Step *step, int choice, const bool known[], uint64_t seed,
@@ -332,7 +332,7 @@ bool profile_runners(int n, Runner *const runner[], const void *const *const in[
     const clockid_t clock =
         n ? clock_of(runner_backend(runner[0]), runner_device(runner[0])) : CLOCK_THREAD_CPUTIME_ID;
     if (n > TIMED)
-        return error_set(e, E_LIMIT, "timing", "%d plans at a time, at most %d can be", n,
+        return error_set(e, E_LIMIT, "timing", "%d plans cannot be timed together, at most %d", n,
                          (int)TIMED);
     for (int k = 0; k < n; k++) {
         r[k] = (RunnerRun){runner[k], clock, in[k], out[k], e};

@@ -24,11 +24,14 @@ const Backend *backend_open(const char *name, Error *e) {
     if (!entry)
         error_set(e, E_ENVIRONMENT, name, "not a back end: it does not export isomer_backend");
     else if (!b)
-        error_set(e, E_ENVIRONMENT, name, "the back end refuses interface version %d",
+        error_set(e, E_ENVIRONMENT, name,
+                  "the back end does not support interface version %d; rebuild it against this "
+                  "isomer_backend.h",
                   (int)BACKEND_ABI);
     else
         error_set(e, E_ENVIRONMENT, name,
-                  "the back end has interface version %u of %u bytes; wanted are %d and %zu",
+                  "the back end has interface version %u (%u bytes), but %d (%zu bytes) is needed; "
+                  "rebuild it against this isomer_backend.h",
                   b->abi, b->size, (int)BACKEND_ABI, sizeof *b);
     dlclose(library);
     return NULL;
@@ -45,7 +48,8 @@ bool device_open(OpenDevice *d, Escape *escape, const char *name, const char *op
     *d = (OpenDevice){.backend = backend_open(name, e)};
     if (!d->backend) return false;
     d->device = d->backend->open(options, why, sizeof why);
-    if (!d->device) return error_set(e, E_ENVIRONMENT, name, "the back end does not open: %s", why);
+    if (!d->device)
+        return error_set(e, E_ENVIRONMENT, name, "the back end cannot open a device: %s", why);
     cleanup_add(escape, &d->cleanup, close_device, d);
     return true;
 }
@@ -69,7 +73,7 @@ void backend_version(const char *name, Text *t) {
     OpenDevice d;
     if (!device_open(&d, NULL, name, "", &e)) text_add(t, "  back end %s: %s\n", name, e.reason);
     else if (d.backend->identity(d.device, identity, sizeof identity))
-        text_add(t, "  back end %s does not tell what it runs on\n", name);
+        text_add(t, "  back end %s does not identify its device\n", name);
     else text_add(t, "  back end %s\n", identity);
     device_close(&d);
 }

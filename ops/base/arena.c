@@ -83,7 +83,7 @@ static void arena_cleanup(void *arena) { arena_free(arena); }
 
 Arena *arena_new(Escape *escape, size_t limit) {
     Arena *a = mem_realloc(NULL, sizeof *a);
-    if (!a) escape_raise(escape, E_MEMORY, "no memory for an arena");
+    if (!a) escape_raise(escape, E_MEMORY, "out of memory for an arena");
     *a = (Arena){.escape = escape, .limit = limit};
     cleanup_add(escape, &a->cleanup, arena_cleanup, a);
     return a;
@@ -123,7 +123,7 @@ static void grow_chunks(Arena *a) {
     if (a->count < a->room) return;
     size_t room = a->room ? 2 * a->room : 8;
     Chunk *chunks = mem_realloc(a->chunks, room * sizeof *chunks);
-    if (!chunks) escape_raise(a->escape, E_MEMORY, "no memory for %zu chunks", room);
+    if (!chunks) escape_raise(a->escape, E_MEMORY, "out of memory for %zu chunks", room);
     a->chunks = chunks;
     a->room = room;
 }
@@ -165,7 +165,8 @@ static Chunk *push_chunk(Arena *a, size_t need) {
     size_t size = chunk_size(a, need);
     char *data = mem_realloc(NULL, size);
     if (!data)
-        escape_raise(a->escape, E_MEMORY, "no memory for %zu bytes (%zu in use)", size, a->bytes);
+        escape_raise(a->escape, E_MEMORY, "out of memory: cannot allocate %zu bytes (%zu in use)",
+                     size, a->bytes);
     a->bytes += size;
     a->chunks[a->count] = (Chunk){data, size, 0};
     return &a->chunks[a->count++];
@@ -173,7 +174,7 @@ static Chunk *push_chunk(Arena *a, size_t need) {
 
 void *arena_alloc_raw(Arena *a, size_t bytes) {
     if (bytes > SIZE_MAX / 2)
-        escape_raise(a->escape, E_MEMORY, "%zu bytes are more than any memory", bytes);
+        escape_raise(a->escape, E_MEMORY, "%zu bytes exceed the address space", bytes);
     size_t need = bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
     Chunk *top = a->count ? &a->chunks[a->count - 1] : NULL;
     if (!top || need > top->size - top->used) top = push_chunk(a, need);

@@ -36,7 +36,7 @@ static void intern_cleanup(void *table) { intern_free(table); }
 
 Intern *intern_new(Arena *arena) {
     Intern *t = mem_realloc(NULL, sizeof *t);
-    if (!t) escape_raise(arena_escape(arena), E_MEMORY, "no memory for a table");
+    if (!t) escape_raise(arena_escape(arena), E_MEMORY, "out of memory for a table");
     *t = (Intern){.arena = arena};
     cleanup_add(arena_escape(arena), &t->cleanup, intern_cleanup, t);
     return t;
@@ -75,7 +75,8 @@ static void grow_slots(Intern *t) {
     size_t size = t->slots ? 2 * (t->mask + 1) : 64;
     Slot *slots = mem_realloc(NULL, size * sizeof *slots);
     if (!slots)
-        escape_raise(arena_escape(t->arena), E_MEMORY, "no memory for a table of %zu slots", size);
+        escape_raise(arena_escape(t->arena), E_MEMORY, "out of memory for a table of %zu slots",
+                     size);
     memset(slots, 0, size * sizeof *slots);
     for (uint32_t id = 1; id <= t->count; id++) {
         uint64_t hash = t->records[id - 1].hash;
@@ -91,7 +92,7 @@ static void grow_records(Intern *t) {
     size_t room = t->room ? 2 * t->room : 32;
     Record *records = mem_realloc(t->records, room * sizeof *records);
     if (!records)
-        escape_raise(arena_escape(t->arena), E_MEMORY, "no memory for a table of %zu records",
+        escape_raise(arena_escape(t->arena), E_MEMORY, "out of memory for a table of %zu records",
                      room);
     t->records = records;
     t->room = room;

@@ -17,7 +17,7 @@ static inline int program_main(const ProgramText *program, int argc, char **argv
     else act(user, arena_new(&escape, 0), argc, argv);
     escape_free(&escape);
     if ((fflush(stdout) || ferror(stdout)) && e->kind == E_NONE)
-        error_set(e, E_ENVIRONMENT, "", "the standard output cannot be written");
+        error_set(e, E_ENVIRONMENT, "", "cannot write to standard output");
     if (e->kind == E_NONE) return 0;
     error_print(e, text, sizeof text);
     fprintf(stderr, "%s: %s\n", program->name, text);

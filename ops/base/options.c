@@ -111,7 +111,7 @@ static bool parse_long(Parse *p, const char *arg) {
     const char *joined = arg[2 + n] ? arg + 2 + n + 1 : NULL;
     if (!o)
         return error_set(p->error, E_USAGE, arena_string(p->arena, arg, 2 + n),
-                         "unknown option; --help lists those there are");
+                         "unknown option; --help lists all options");
     if (has_value(o)) return take_value(p, o, joined);
     return joined ? option_fail(p, o, "expects no value", joined) : option_set(p, o, NULL);
 }
@@ -120,8 +120,8 @@ static bool parse_letters(Parse *p, const char *arg) {
     for (const char *c = arg + 1; *c; c++) {
         const OptionDef *o = find_letter(p->table, *c);
         if (!o)
-            return error_set(p->error, E_USAGE, arg,
-                             "unknown option -%c; --help lists those there are", *c);
+            return error_set(p->error, E_USAGE, arg, "unknown option -%c; --help lists all options",
+                             *c);
         if (has_value(o)) return take_value(p, o, !c[1] ? NULL : c[1] == '=' ? c + 2 : c + 1);
         if (!option_set(p, o, NULL)) return false;
     }

@@ -50,21 +50,21 @@ bool options_document(Text *, const ProgramText *, const OptionDef *, const char
 void options_version(Text *, const char *program);
 /* The two entries that every table ends with: `help` is a const char *, NULL when not asked for;
    `version` a bool. */
-#define OPTION_VERSION(version_into)                                 \
-    {                                                                \
-        .name = "version", .kind = OPT_FLAG, .into = (version_into), \
-        .help = "Prints the version, and those of the libraries."    \
+#define OPTION_VERSION(version_into)                                      \
+    {                                                                     \
+        .name = "version", .kind = OPT_FLAG, .into = (version_into),      \
+        .help = "Prints the version of the program and of its libraries." \
     }
 #define OPTION_JOBS(jobs_into, jobs_are)                                                   \
     {                                                                                      \
         .name = "jobs", .letter = 'j', .kind = OPT_INT, .into = (jobs_into), .value = "N", \
         .help = (jobs_are), .least = 1, .most = 256                                        \
     }
-#define OPTION_HELP(help_into)                                                         \
-    {                                                                                  \
-        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),          \
-        .value = "text|man|bash|zsh",                                                  \
-        .help = "Prints this help, a manual page, or the completion file of a shell.", \
-        .when_bare = "text"                                                            \
+#define OPTION_HELP(help_into)                                                  \
+    {                                                                           \
+        .name = "help", .letter = 'h', .kind = OPT_TEXT, .into = (help_into),   \
+        .value = "text|man|bash|zsh",                                           \
+        .help = "Prints this help, a manual page, or a shell completion file.", \
+        .when_bare = "text"                                                     \
     }
 #endif

@@ -185,9 +185,9 @@ bool scan_int(Scan *s, int64_t *value) {
     int64_t sum = 0; /* summed below zero, where one value more fits */
     for (const char *p = digits; p < end; p++)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, *p - '0', &sum))
-            return scan_fail(s, begin, "an integer that does not fit 64 bits");
+            return scan_fail(s, begin, "an integer that does not fit in 64 bits");
     if (!negative && __builtin_sub_overflow(0, sum, &sum))
-        return scan_fail(s, begin, "an integer that does not fit 64 bits");
+        return scan_fail(s, begin, "an integer that does not fit in 64 bits");
     *value = sum;
     return scan_digits_to(s, end);
 }
@@ -268,7 +268,8 @@ bool scan_string(Scan *s, Text *out) {
             continue;
         }
         size_t n = add_escape(s, p + 1, out);
-        if (!n) return scan_fail(s, p, "an unknown escape; known are \\\" \\\\ \\n \\t \\xHH");
+        if (!n)
+            return scan_fail(s, p, "an unknown escape; the known ones are \\\" \\\\ \\n \\t \\xHH");
         p += 1 + n;
     }
     if (p == s->end || *p != '"') return scan_fail(s, begin, "a string without its closing quote");

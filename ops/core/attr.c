@@ -143,7 +143,7 @@ static bool parse_real(World *w, Scan *s, Ex *out) {
     ahead.error = NULL;
     if (scan_int(&ahead, &p) && scan_char(&ahead, '/')) {
         if (!scan_int(&ahead, &q) || q <= 0)
-            return scan_fail(s, s->at, "expected a positive integer below /");
+            return scan_fail(s, s->at, "expected a positive integer after /");
         *out = ex_rational(w, p, q);
         s->at = ahead.at;
         return true;
@@ -182,7 +182,7 @@ bool attr_parse(World *w, Scan *s, const AttrDef *d, Attr *out) {
     case A_ENUM: return parse_word(s, d, &out->word);
     case A_DTYPE: return parse_dtype(s, &out->word);
     case A_REAL: return parse_real(w, s, &out->real);
-    case A_BLOB: return scan_fail(s, s->at, "%s has no text here", d->name);
+    case A_BLOB: return scan_fail(s, s->at, "%s cannot be written as text", d->name);
     }
     return false;
 }

@@ -68,7 +68,7 @@ static const uint8_t function_number[] = {
     LOOP_FUNCTIONS(X)
 #undef X
 };
-_Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function without a number in loop programs");
+_Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function that loop programs do not support");
 
 static void put_word(Words *s, int64_t v) {
     ARENA_GROW(s->arena, s->v, s->room, s->n + 1);
@@ -77,13 +77,13 @@ static void put_word(Words *s, int64_t v) {
 
 static int64_t times(Compile *c, int64_t a, int64_t b) {
     int64_t y;
-    if (__builtin_mul_overflow(a, b, &y)) return compile_fail(c, "an index leaves 64 bits"), 0;
+    if (__builtin_mul_overflow(a, b, &y)) return compile_fail(c, "an index exceeds 64 bits"), 0;
     return y;
 }
 
 static int64_t plus(Compile *c, int64_t a, int64_t b) {
     int64_t y;
-    if (__builtin_add_overflow(a, b, &y)) return compile_fail(c, "an index leaves 64 bits"), 0;
+    if (__builtin_add_overflow(a, b, &y)) return compile_fail(c, "an index exceeds 64 bits"), 0;
     return y;
 }
 

@@ -184,8 +184,9 @@ static void take_node(Decode *d, int at) {
 
 static bool views_fit(const Loop *l, const View *view, Error *error) {
     if (view[0].rank != l->rank)
-        return error_set(error, E_INVALID, "", "a loop program of rank %d writes a view of rank %d",
-                         l->rank, view[0].rank);
+        return error_set(error, E_INVALID, "",
+                         "a loop program of rank %d cannot write a view of rank %d", l->rank,
+                         view[0].rank);
     for (int k = 0; k < l->rank; k++)
         if (view[0].dim[k] != l->extent[k])
             return error_set(error, E_INVALID, "",
@@ -208,7 +209,7 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     l->nnode = take_below(&d, 1, p.n);
     l->root = take_below(&d, 0, l->nnode);
     l->lane = take_below(&d, -1, l->rank ? l->rank : 1);
-    if (d.bad) return error_set(error, E_INVALID, "", "no loop program");
+    if (d.bad) return error_set(error, E_INVALID, "", "the step has no loop program");
     for (int v = 0; v < l->nvar; v++) l->extent[v] = take_word(&d);
     if (!views_fit(l, view, error)) return false;
     l->reg = ARENA_NEW(l->arena, Register, l->nreg);
@@ -216,7 +217,7 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     l->node = ARENA_NEW(l->arena, Node, l->nnode);
     for (int j = 0; j < l->nnode && !d.bad; j++) take_node(&d, j);
     if (d.bad || d.at != d.end)
-        return error_set(error, E_INVALID, "", "a loop program that does not fit its inputs");
+        return error_set(error, E_INVALID, "", "the loop program does not match its inputs");
     return true;
 }
 

@@ -251,7 +251,7 @@ static bool parse_digit(Parser *p, Poly *out) {
     blank(p->s);
     const char *at = p->s->at;
     if (!scan_int(p->s, &position) || !expect(p, ')')) return false;
-    if (position < 0 || position >= n) return scan_fail(p->s, at, "no such digit");
+    if (position < 0 || position >= n) return scan_fail(p->s, at, "there is no such digit");
     *out = poly_digit(p->w, e, radix, n, (int)position);
     return true;
 }
@@ -309,9 +309,9 @@ static bool parse_factor(Parser *p, Poly *out) {
         Poly base = *out;
         blank(p->s);
         const char *at = p->s->at;
-        if (!scan_int(p->s, &power)) return scan_fail(p->s, at, "expected a power");
+        if (!scan_int(p->s, &power)) return scan_fail(p->s, at, "expected an exponent");
         if (power < 0 || power > POWER_MAX)
-            return scan_fail(p->s, at, "power not in 0..%d", POWER_MAX);
+            return scan_fail(p->s, at, "the exponent is not in 0..%d", POWER_MAX);
         for (*out = poly_int(p->w, 1); power > 0; power--) *out = poly_mul(p->w, *out, base);
     }
     p->depth--;
@@ -335,6 +335,6 @@ bool poly_parse(World *w, Scan *s, Poly *out) {
     const char *at = s->at;
     Overflow overflow = overflow_begin(w);
     bool ok = parse_sum(&p, out);
-    if (overflow_end(w, overflow) && ok) ok = scan_fail(s, at, "a coefficient leaves 64 bits");
+    if (overflow_end(w, overflow) && ok) ok = scan_fail(s, at, "a coefficient exceeds 64 bits");
     return ok;
 }

@@ -63,7 +63,7 @@ void *column_at(World *w, Column *c, uint32_t id) {
         while (room <= id) room += room / 2;
         char *data = mem_realloc(c->data, room * c->size);
         if (!data)
-            escape_raise(arena_escape(w->arena), E_MEMORY, "no memory for a column of %u rows",
+            escape_raise(arena_escape(w->arena), E_MEMORY, "out of memory for a column of %u rows",
                          room);
         c->data = data;
         c->room = room;

@@ -54,7 +54,7 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
         c->convert = vector_new(b, views, 2, NULL, &read, 1);
         return c->convert ? c : NULL;
     }
-    if (!c->size) return build_fail(b, "a copy of elements without a size in bytes"), NULL;
+    if (!c->size) return build_fail(b, "cannot copy elements without a size in bytes"), NULL;
     c->outer = nest_new(b->arena, (const View *const[]){y, x}, 2);
     take_plane(c);
     return c;

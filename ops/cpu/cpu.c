@@ -76,7 +76,7 @@ static bool read_options(CpuOptions *o, const char *text, char *why, size_t n) {
     char *rest = NULL;
     for (char *word = strtok_r(o->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
         if (!read_option(o, word))
-            return snprintf(why, n, "'%s' is no option of the CPU back end", word), false;
+            return snprintf(why, n, "'%s' is not an option of the CPU back end", word), false;
     return true;
 }
 
@@ -200,7 +200,7 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
                            size_t *workspace, char *why, size_t n) {
     if (n) why[0] = 0;
     if (choice < 0 || choice >= cpu_choices(d, s))
-        return snprintf(why, n, "the CPU back end has no such way to run this step"), NULL;
+        return snprintf(why, n, "the CPU back end has no such algorithm for this step"), NULL;
     Escape escape = {.error = {0}};
     Arena *volatile arena = NULL, *volatile scratch = NULL;
     Kernel *volatile unfinished = NULL;

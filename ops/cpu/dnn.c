@@ -42,7 +42,7 @@ void dnn_close(Dnn *d) {
 }
 void dnn_identity(const Dnn *d, char *text, size_t n) {
     const dnnl_version_t *v = dnnl_version();
-    if (!d) snprintf(text, n, "no oneDNN");
+    if (!d) snprintf(text, n, "without oneDNN");
     else
         snprintf(text, n, "oneDNN %d.%d.%d isa %x", v->major, v->minor, v->patch,
                  (unsigned)dnnl_get_effective_cpu_isa());
@@ -306,7 +306,7 @@ Chain *chain_new(Build *b, Kernel *k, bool fused, TailShape shape, Input *y) {
                 : tail_new(b, DT_FLOAT, shape, &c->tail)))
         return NULL;
     if (output_at(b, c, &c->tail.into, y)) return c;
-    return build_fail(b, "oneDNN cannot write such strides"), NULL;
+    return build_fail(b, "oneDNN cannot write views with these strides"), NULL;
 }
 bool chain_end(Build *b, Kernel *k, bool ok) {
     Chain *c = k->self;
@@ -314,5 +314,5 @@ bool chain_end(Build *b, Kernel *k, bool ok) {
     if (ok) return chain_built(c), true;
     chain_free(c);
     k->forget = NULL;
-    return build_fail(b, "oneDNN does not support this way for this shape");
+    return build_fail(b, "oneDNN does not support this algorithm for this shape");
 }

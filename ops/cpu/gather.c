@@ -119,7 +119,7 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
     g->y = *y, g->x = *x, g->size = dtype_size(y->dtype);
     if (bytes == 0 || (g->size & (g->size - 1)) || g->size > 8 || y->dtype != x->dtype ||
         y->format || x->format)
-        return build_fail(b, "a gather of elements that are not moved as bytes");
+        return build_fail(b, "gather: elements of this type cannot be moved as bytes");
     g->row = nest_new(
         b->arena, (const View *const[]) { &rows[Y], &rows[X], &rows[OFFSETS] }, 3);
     g->inner = nest_new(

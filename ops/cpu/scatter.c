@@ -86,7 +86,7 @@ static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[3]
     s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
     s->join = join_of(y->dtype, how);
     if (!s->join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format)
-        return build_fail(b, "a scatter of elements that are not joined here");
+        return build_fail(b, "scatter: this reduction is not supported for this element type");
     s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1], &rows[2]}, 3);
     s->inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);
     nest_with_axis(&s->row);

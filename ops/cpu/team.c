@@ -93,7 +93,7 @@ Team *team_new(int threads, char *why, size_t n) {
         t->nthread++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (t->nthread == threads - 1) return t;
-    snprintf(why, n, "no more than %d threads can be had", t->nthread + 1);
+    snprintf(why, n, "only %d threads could be started", t->nthread + 1);
     team_free(t);
     return NULL;
 }

@@ -60,18 +60,20 @@ static bool gather_sources(Making *m, const View *view, int nview, const View *a
     for (int i = 0; i < ncode; i++) {
         if (code[i].op == C_VIEW) {
             const int k = code[i].a;
-            if (k >= nview) return build_fail(m->b, "the program reads a view that is not there");
+            if (k >= nview)
+                return build_fail(m->b,
+                                  "the element-wise program reads a view that does not exist");
             if (m->source_of_view[k] < 0) m->source_of_view[k] = add_source(m, &view[k]);
         } else if (code[i].op == C_ACC) {
             if (!acc)
-                return build_fail(m->b, "the program reads an accumulator where there is none");
+                return build_fail(
+                    m->b, "the element-wise program reads an accumulator, but the step has none");
             if (m->acc_source < 0) m->acc_source = add_source(m, acc);
         }
     }
     for (int i = 0; i < m->nused; i++)
         if (!dtype_numeric(m->used[i].dtype))
-            return build_fail(m->b,
-                              "an element-wise program over an element type that is not numeric");
+            return build_fail(m->b, "an element-wise program over a type that is not numeric");
     return true;
 }
 
@@ -100,8 +102,7 @@ static bool translate_code(Making *m, const Scalar *code, int ncode) {
     Vector *v = m->v;
     for (int i = 0; i < ncode; i++) {
         const Scalar *c = &code[i];
-        if (!reads_earlier(c, i))
-            return build_fail(m->b, "an element-wise program that is not well formed");
+        if (!reads_earlier(c, i)) return build_fail(m->b, "a malformed element-wise program");
         const int n = scalar_values(c->op);
         const bool square = n && is_square(code, i);
         Instruction *to = &v->code[i];
@@ -173,7 +174,8 @@ static void make_nest(Making *m) {
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode) {
     if (ncode < 1 || ncode > MAX_CODE)
-        return build_fail(b, "an element-wise program of no or of more than 256 instructions"),
+        return build_fail(
+                   b, "an element-wise program that is empty or has more than 256 instructions"),
                NULL;
     Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
     Vector *v = m.v;

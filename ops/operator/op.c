@@ -157,9 +157,9 @@ bool is_byte(const Type *t) { return is_whole(t) && dtype_bits(t->dtype) == 8; }
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
         if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)
-            return "inputs of different element types";
+            return "the inputs have different element types";
     char class = dtype_class(c->in[0]->dtype);
-    return class && strchr(classes, class) ? NULL : "not for this element type";
+    return class && strchr(classes, class) ? NULL : "not supported for this element type";
 }
 const char *same_type(Call *c, const char *classes) {
     c->out[0] = *c->in[0];
@@ -301,7 +301,7 @@ Ex at_place(Call *c, int input, Poly k) {
 }
 const char *place_fits(Call *c, int input, Poly n) {
     if (input >= c->nin || !c->in[input] || dims_single(c, c->in[input]->dim)) return NULL;
-    if (c->in[input]->dim.n != 1) return "a scale or zero of more than one axis";
+    if (c->in[input]->dim.n != 1) return "scale and zero point must have at most one axis";
     need_eq(c, c->in[input]->dim.v[0], n);
     return NULL;
 }

@@ -34,7 +34,7 @@ static bool lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[])
             return b->why = "reference kernels do not read this element type", false;
     param[0] = info->nout;
     int nparam = 1 + sig_params(b->w, sig, param + 1, 63);
-    if (nparam < 1) return b->why = "an attribute is no number", false;
+    if (nparam < 1) return b->why = "an attribute is not a known number", false;
     Step *s = step_add(b, S_OP, n, view);
     s->op = info->op->name;
     step_param(b, s, nparam, param);
@@ -52,7 +52,7 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
         Ex e = sig_define(b->w, sig, j);
         if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
             return lower_kernel(b, sig, in, out);
-        if (!e) return b->why = "it has neither definition nor kernel", false;
+        if (!e) return b->why = "it has neither a definition nor a kernel", false;
         if (info->nin && sig_shape(b->w, sig, j) == SIG_RESHAPE &&
             lower_reshape(b, &in[0], &out[j]))
             continue;

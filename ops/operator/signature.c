@@ -98,7 +98,7 @@ static const char *inputs_fit(World *w, const Op *op, int nin, const TypeId in[]
 static const char *needs_fit(World *w, const Needs *needs) {
     for (int k = 0; k < needs->n; k++) {
         int64_t value;
-        if (poly_constant(w, needs->v[k].p, &value)) return "these sizes do not fit";
+        if (poly_constant(w, needs->v[k].p, &value)) return "the sizes do not match";
     }
     return NULL;
 }

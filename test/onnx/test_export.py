@@ -432,7 +432,7 @@ PLANTED = {
     "its verdict was not written by verify-rules for this": (
         lambda t: forged(t).replace("where=[]", "where=[n >= 1]")
     ),
-    "the definition of an operator in it changed": lambda t: forged(
+    "the definition of one of its operators has changed": lambda t: forged(
         t, "0123456789abcdef0123456789abcdef"
     ),
 }
@@ -449,7 +449,7 @@ def test_never_exported(tmp_path, reason):
     strict = run("-o", out, "--format", "json", "--strict", path)
     assert (
         strict.returncode == 1
-        and "1 of 6 rules have no verdict that holds" in strict.stderr
+        and "1 of 6 rules have no valid verdict" in strict.stderr
         and not out.exists()
     )
 
@@ -458,10 +458,14 @@ def test_errors(tmp_path):
     corrupt = tmp_path / "corrupt.rules"
     corrupt.write_text(RULE + "proved class=exact where=[] defs=12 digest=34\n")
     cases = [
-        (["--format", "nonsense"], 2, "there is no format nonsense, but json, taso, onnx, egglog"),
-        ([], 2, "a format is missing"),
+        (
+            ["--format", "nonsense"],
+            2,
+            "unknown format nonsense; expected one of json, taso, onnx, egglog",
+        ),
+        ([], 2, "missing: the format"),
         (["--format", "json", "--class", "nearly"], 2, "--class: nearly: expected exact"),
-        (["--format", "json", "--operators", "relu,frob"], 2, "there is no operator frob"),
+        (["--format", "json", "--operators", "relu,frob"], 2, "unknown operator frob"),
         (["--format", "json", tmp_path / "absent.rules"], 5, "absent.rules"),
         (["--format", "json", corrupt], 3, f"{corrupt}:9:1: expected defs= and digest="),
         (["--format", "json", "test/cases/taso/graph_subst.pb"], 3, "graph_subst.pb"),

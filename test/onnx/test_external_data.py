@@ -101,7 +101,7 @@ def test_external_data_of_others_is_not_overwritten(tmp_path):
     path, _ = spread(tmp_path / "models")
     (tmp_path / "one").write_bytes(b"mine")
     done = run(path, tmp_path / "out.onnx", "--rules", "none")
-    assert done.returncode == 5 and "one: is there already" in done.stderr
+    assert done.returncode == 5 and "one: this file exists already" in done.stderr
     assert (tmp_path / "one").read_bytes() == b"mine" and not (tmp_path / "out.onnx").exists()
 
 

@@ -398,8 +398,8 @@ def test_sizes_that_are_0_together_are_a_condition(tmp_path):
         (["--ops", "no/such.set", "--size", "2"], "cannot read", 5),
         (["--ops", "generator/sets/taso.set", "--size", "0"], "--size", 2),
         (["--ops", "generator/sets/taso.set", "--size", "99"], "--size", 2),
-        (["--ops", "generator/sets/taso.set"], "no size given", 2),
-        (["--size", "2"], "no operator set given", 2),
+        (["--ops", "generator/sets/taso.set"], "the number of operators, from 1 to 5", 2),
+        (["--size", "2"], "the operator set", 2),
         (
             ["--ops", "generator/sets/taso.set", "--size", "1", "--memory-limit", "many"],
             "expected a size",

@@ -190,11 +190,11 @@ def test_input_that_does_not_fit(optimize, tmp_path):
     path, out = ids(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     numpy.save(tmp_path / "f.npy", numpy.float32([1]))
     for what, code, said in [
-        ("j=1", 2, "no input of the model is named j"),
+        ("j=1", 2, "the model has no input named j"),
         ("i=abc", 2, "a number or LOW..HIGH"),
         ("i=7..2", 2, "LOW..HIGH"),
         ("abc", 2, "NAME=WHAT or FILE.npz"),
-        (f"i={tmp_path / 'f.npy'}", 3, "the input i is I64"),
+        (f"i={tmp_path / 'f.npy'}", 3, "the input i has type I64"),
         (f"i={tmp_path / 'none.npy'}", 5, "none.npy"),
     ]:
         refused(optimize(path, out, "--cost", "flops", "--input", what), code, said, out=out)

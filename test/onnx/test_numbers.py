@@ -451,9 +451,11 @@ def test_data_that_does_not_fit(optimize, tmp_path):
         numpy.savez(tmp_path / "f.npz", **arrays)
         return optimize(model, out, "--cost", "flops", "--input", tmp_path / "f.npz")
 
-    refused(given(z=numpy.zeros(3, "f")), 2, "z:3", "no input of the model has this name", out=out)
-    refused(given(z=numpy.float32(3)), 2, "f.npz", "no input of the model is named z", out=out)
-    refused(given(i=numpy.zeros(3, "f")), 3, "f.npz", "the input i is I64", out=out)
+    refused(
+        given(z=numpy.zeros(3, "f")), 2, "z:3", "the model has no input with this name", out=out
+    )
+    refused(given(z=numpy.float32(3)), 2, "f.npz", "the model has no input named z", out=out)
+    refused(given(i=numpy.zeros(3, "f")), 3, "f.npz", "the input i has type I64", out=out)
     refused(given(t=numpy.zeros((8, 5), "f")), 2, "t", out=out)
     refused(given(t=numpy.zeros((8, 4), "c8")), 3, "f.npz: t.npy", out=out)
     (tmp_path / "f.npz").write_bytes((tmp_path / "f.npz").read_bytes()[:-30])

@@ -166,4 +166,4 @@ def test_output_that_cannot_be_written_is_an_error(name):
         said = subprocess.run(
             [os.path.join(BUILD, name), "--help"], stdout=full, stderr=subprocess.PIPE, timeout=30
         )
-    assert said.returncode == 5 and b"cannot be written" in said.stderr
+    assert said.returncode == 5 and b"cannot write to standard output" in said.stderr

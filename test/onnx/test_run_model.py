@@ -150,7 +150,7 @@ def test_dumps(model):
     "arguments, code, text",
     [
         (["--no-such-option"], 2, "no-such-option"),
-        ([], 2, "is needed"),
+        ([], 2, "is not known"),
         (["--input-shape", "y:1"], 2, "y:1"),
         (["--input-shape", "x:1,5,8,8"], 2, "has the size 4"),
         (["--input-shape", "x:1,4,8,8", "--input", "z=1"], 2, "z=1"),

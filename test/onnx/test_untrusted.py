@@ -128,8 +128,8 @@ def test_links_inside_are_followed(folder):
 @pytest.mark.parametrize(
     "offset, length, want",
     [
-        (4, 24, "behind"),
-        (2**64 - 1, 24, "behind"),
+        (4, 24, "beyond"),
+        (2**64 - 1, 24, "beyond"),
         (0, 23, "23 bytes"),
         ("x", 24, "number"),
         (2**70, 24, "number"),
@@ -159,7 +159,7 @@ def test_a_pipe_is_not_waited_for(folder):
         ([("Relu", ["x"], ["x"])], "'x' is defined twice"),
         ([("Relu", ["a"], ["a"])], "'a'"),
         ([("Add", ["x", "missing"], ["a"])], "'missing'"),
-        ([("", ["x"], ["a"])], "without operator"),
+        ([("", ["x"], ["a"])], "without an operator"),
     ],
 )
 def test_wrong_structure_is_named(tmp_path, nodes, want):
@@ -356,7 +356,7 @@ def test_absurd_sizes_pass_or_are_refused(tmp_path, case):
 
 
 def test_absurd_tensors_are_refused(tmp_path):
-    for dims, want in (([HUGE, HUGE], "absurd"), ([-1], "negative"), ([7], "less data")):
+    for dims, want in (([HUGE, HUGE], "too large"), ([-1], "negative"), ([7], "less data")):
         model = helper.make_model(
             helper.make_graph([node("Relu", ["x"], ["y"])], "g", [info("x")], [info("y")])
         )

@@ -128,7 +128,9 @@ def test_worker_killed(tmp_path, whole):
         == [x for x in whole if x[1] not in [y[1] for y in lost]]
     )
     assert all(
-        "its worker ended" in x["why"] for x in json.load(open(path)) if x["verdict"] == "unknown"
+        "its worker process died" in x["why"]
+        for x in json.load(open(path))
+        if x["verdict"] == "unknown"
     )
     if lost:
         assert resumed(path, whole) == len(whole) - len(lost)
@@ -280,4 +282,4 @@ def test_explain(tmp_path):
     assert done.returncode == 0 and "unknown" in done.stdout
     done = run("--explain", "r3", rules)
     assert done.returncode == 2 and not done.stdout
-    assert "--explain: no rule of the files" in done.stderr and "r3" in done.stderr
+    assert "--explain: no rule in the given files" in done.stderr and "r3" in done.stderr

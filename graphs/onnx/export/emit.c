@@ -17,7 +17,7 @@ static bool export_fixed(Draft *d, int attr, const char *text) {
     bool ok = list ? attr_default(d->w, def, x ? x->dim.n : 0, &want)
                    : attr_parse(d->w, &scan, def, &want);
     return (ok && attr_equal(def, &want, &d->attr[attr])) ||
-           draft_fail(d, "a value that this version of the operator has not");
+           draft_fail(d, "an attribute value that this version of the operator does not have");
 }
 
 /* The word that was put last. */
@@ -36,7 +36,7 @@ static bool export_item(Draft *d, char *text) {
         if (*text != '+') return true;
         bool number = same[2] == '-' || (same[2] >= '0' && same[2] <= '9');
         if (number) return draft_int(d, text + 1, atoll(same + 2));
-        return draft_new(d, text + 1, 3)->text = same + 2, true;
+        return draft_new(d, text + 1, EMIT_STRING)->text = same + 2, true;
     }
     if (colon && !equal) {
         *colon = 0;
@@ -45,7 +45,7 @@ static bool export_item(Draft *d, char *text) {
     if (equal) *equal = 0;
     int attr = draft_attr(d, text);
     char *theirs = equal ? equal + 1 : text, *bar = strchr(theirs, '|');
-    if (attr < 0) return draft_fail(d, "an attribute that the operator has not");
+    if (attr < 0) return draft_fail(d, "an attribute that the operator does not have");
     char *last = &theirs[strlen(theirs) - 1];
     if (*last == '^') return *last = 0, draft_put(d, theirs, attr) && in_capitals(d);
     if (*last == '!') return *last = 0, export_fixed(d, attr, theirs);
@@ -57,29 +57,23 @@ static bool export_item(Draft *d, char *text) {
 
 /* ---- inputs */
 
-static void drop_broadcasts(Draft *d, Value in[], const Around *around) {
+/* Are the matrices of two values, their last two axes, of the same sizes? */
+static bool same_matrices(World *w, Value a, Value b) {
+    const Dims x = value_type(w, a)->dim, y = value_type(w, b)->dim;
+    return x.n >= 2 && y.n >= 2 && x.v[x.n - 1] == y.v[y.n - 1] && x.v[x.n - 2] == y.v[y.n - 2];
+}
+
+/* Inputs of an operator that broadcasts, each as it was before it was broadcast: only if ONNX then
+   gives the result the same sizes. MatMul broadcasts batch axes alone, Gemm its last input. */
+static void drop_broadcasts(Draft *d, Value in[], const EmitContext *context) {
     Dims y = value_type(d->w, d->node.out)->dim;
     bool matrix = strcmp(d->e->type, "MatMul") == 0, gemm = strcmp(d->e->type, "Gemm") == 0;
     Value *thin = arena_copy(d->w->arena, in, sizeof *in * (size_t)(d->node.nin + 1));
     for (int k = gemm ? 2 : 0; k < d->node.nin; k++) {
         Value before = thin[k];
         if (!before) return;
-        thin[k] = emit_thin(d->w, before, y.n, around);
-        if (matrix &&
-            !dims_equal(
-                &(Dims){2,
-                        {value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 2],
-                         value_type(d->w, before)->dim.v[value_type(d->w, before)->dim.n - 1]}},
-                &(Dims){
-                    2,
-                    {value_type(d->w, thin[k])->dim.n < 2
-                         ? 0
-                         : value_type(d->w, thin[k])->dim.v[value_type(d->w, thin[k])->dim.n - 2],
-                     value_type(d->w, thin[k])->dim.n < 2
-                         ? 0
-                         : value_type(d->w, thin[k])
-                               ->dim.v[value_type(d->w, thin[k])->dim.n - 1]}}))
-            thin[k] = before;
+        thin[k] = emit_thin(d->w, before, y.n, context);
+        if (matrix && !same_matrices(d->w, before, thin[k])) thin[k] = before;
     }
     Dims joined;
     bool ok = gemm ? d->node.nin > 2 &&
@@ -89,7 +83,8 @@ static void drop_broadcasts(Draft *d, Value in[], const Around *around) {
     if (ok) memcpy(in, thin, sizeof *in * (size_t)d->node.nin);
 }
 
-static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
+/* One entry of the table: attributes first, then what is written as inputs among our own. */
+static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
     *d->e =
         (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
     d->filled = 0, d->stretched = (d->node.op->flags & OP_BROADCASTS) != 0;
@@ -104,7 +99,7 @@ static bool entry_export(Draft *d, const OnnxMap *map, const Around *around) {
     Value *ours = ARENA_NEW(d->w->arena, Value, d->node.nin + 1),
           *in = ARENA_NEW(d->w->arena, Value, d->node.nin + EMIT_SLOTS);
     if (d->node.nin) memcpy(ours, d->node.in, sizeof *ours * (size_t)d->node.nin);
-    if (d->stretched) drop_broadcasts(d, ours, around);
+    if (d->stretched) drop_broadcasts(d, ours, context);
     int n = 0;
     for (int k = 0; k < d->node.nin || d->filled >> n; n++) {
         bool slot = n < EMIT_SLOTS && d->filled >> n & 1;
@@ -147,36 +142,37 @@ static int64_t version_of(const Model *m, const OnnxMap *e) {
     return model_opset(m, (Slice){(const unsigned char *)e->domain, strlen(e->domain)});
 }
 
-static bool by_table(Model *m, Node node, bool kept, const Around *around, Emit *out,
+/* By the operator's table, the entries in order; kept: the reduction keeps its axes, so that a
+   global pooling is tried before a reduction of all spatial axes. */
+static bool by_table(Model *m, Node node, bool kept, const EmitContext *context, Emit *out,
                      const char **why) {
     Attr attr[ATTRS_MAX];
     sig_attr(m->w, node.sig, attr);
-    for (int pass = kept ? 0 : 1; pass < 2;
-         pass++) /* a global pooling rather than a reduction of all spatial axes */
+    for (int pass = kept ? 0 : 1; pass < 2; pass++)
         for (const OnnxMap *e = node.op->onnx; e && e->type; e++) {
             Draft d = {.m = m,
                        .w = m->w,
                        .node = node,
                        .attr = attr,
-                       .around = around,
+                       .context = context,
                        .e = out,
                        .kept = kept};
             if (!valid_at(e, version_of(m, e)) || (pass == 0 && !strstr(e->attrs, "axes:spatial")))
                 continue;
-            if (entry_export(&d, e, around)) return true;
+            if (entry_export(&d, e, context)) return true;
             if (!*why) *why = d.why;
         }
     return false;
 }
 
-bool emit_node(Model *m, NodeId id, const Around *around, Emit *out, const char **why) {
+bool emit_node(Model *m, NodeId id, const EmitContext *context, Emit *out, const char **why) {
     Node node = node_get(m->w, id), inner;
     *why = NULL;
-    if (kept_reduction(m->w, node, &inner) && !around->named(around->user, inner.out) &&
-        by_table(m, inner, true, around, out, why))
+    if (kept_reduction(m->w, node, &inner) && !context->named(context->user, inner.out) &&
+        by_table(m, inner, true, context, out, why))
         return out->out = node.out, true;
     *why = NULL;
-    if (by_table(m, node, false, around, out, why)) return true;
+    if (by_table(m, node, false, context, out, why)) return true;
     if (!*why) *why = "the model's operator set has no such operator";
     return false;
 }

@@ -4,7 +4,7 @@
 #include "onnx.pb-c.h"
 #include <string.h>
 
-static void strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
+static void pack_strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
     p->n_strings = (size_t)x->n;
     p->strings = ARENA_NEW(a, ProtobufCBinaryData, x->n);
     for (int k = 0; k < x->n; k++)
@@ -15,32 +15,32 @@ static void strings(Arena *a, const EmitAttr *x, Onnx__AttributeProto *p) {
 Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[],
                  const char *name, const char *doc) {
     Text t = text_new(a);
-    for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, 1, in[k], strlen(in[k]));
-    for (int k = 0; k < e->nout; k++) wire_put_bytes(&t, 2, out[k], strlen(out[k]));
-    wire_put_bytes(&t, 3, name, strlen(name));
-    wire_put_bytes(&t, 4, e->type, strlen(e->type));
+    for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, NODE_INPUT, in[k], strlen(in[k]));
+    for (int k = 0; k < e->nout; k++) wire_put_bytes(&t, NODE_OUTPUT, out[k], strlen(out[k]));
+    wire_put_bytes(&t, NODE_NAME, name, strlen(name));
+    wire_put_bytes(&t, NODE_OP_TYPE, e->type, strlen(e->type));
     for (int k = 0; k < e->nattr; k++) {
         Onnx__AttributeProto p = ONNX__ATTRIBUTE_PROTO__INIT;
         const EmitAttr *x = &e->attr[k];
         p.name = (char *)(uintptr_t)x->name, p.has_type = 1,
         p.type = (Onnx__AttributeProto__AttributeType)x->kind;
-        if (x->kind == 1) p.has_f = 1, p.f = x->f;
-        if (x->kind == 2) p.has_i = 1, p.i = x->i;
-        if (x->kind == 3)
+        if (x->kind == EMIT_FLOAT) p.has_f = 1, p.f = x->f;
+        if (x->kind == EMIT_INT) p.has_i = 1, p.i = x->i;
+        if (x->kind == EMIT_STRING)
             p.has_s = 1,
             p.s = (ProtobufCBinaryData){strlen(x->text), (uint8_t *)(uintptr_t)x->text};
-        if (x->kind == 8) strings(a, x, &p);
-        if (x->kind == 7) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
+        if (x->kind == EMIT_STRINGS) pack_strings(a, x, &p);
+        if (x->kind == EMIT_INTS) p.n_ints = (size_t)x->n, p.ints = (int64_t *)(uintptr_t)x->ints;
         size_t n = onnx__attribute_proto__get_packed_size(&p);
         Text attr = text_new(a);
         uint8_t *bytes = arena_alloc_raw(a, n);
         onnx__attribute_proto__pack(&p, bytes);
         text_bytes(&attr, (const char *)bytes, n);
-        if (x->kind == 4) wire_put_bytes(&attr, 5, x->tensor.at, x->tensor.n);
-        wire_put_bytes(&t, 5, attr.data, attr.size);
+        if (x->kind == 4) wire_put_bytes(&attr, ATTRIBUTE_T, x->tensor.at, x->tensor.n);
+        wire_put_bytes(&t, NODE_ATTRIBUTE, attr.data, attr.size);
     }
-    if (doc) wire_put_bytes(&t, 6, doc, strlen(doc));
-    if (*e->domain) wire_put_bytes(&t, 7, e->domain, strlen(e->domain));
+    if (doc) wire_put_bytes(&t, NODE_DOC_STRING, doc, strlen(doc));
+    if (*e->domain) wire_put_bytes(&t, NODE_DOMAIN, e->domain, strlen(e->domain));
     return (Slice){(const unsigned char *)t.data, t.size};
 }
 

@@ -21,7 +21,7 @@ PolyList draft_list(const Draft *d, const char *name) {
     return k < 0 ? (PolyList){0} : d->attr[k].ints;
 }
 
-EmitAttr *draft_new(Draft *d, const char *name, int kind) {
+EmitAttr *draft_new(Draft *d, const char *name, EmitKind kind) {
     EmitAttr *t = &d->e->attr[d->e->nattr < EMIT_ATTRS - 1 ? d->e->nattr++ : EMIT_ATTRS - 1];
     *t = (EmitAttr){.name = name, .kind = kind};
     return t;
@@ -31,18 +31,21 @@ static bool constant_numbers(Draft *d, PolyList list, int64_t **out) {
     *out = ARENA_NEW(d->w->arena, int64_t, list.n);
     for (int k = 0; k < list.n; k++)
         if (!poly_constant(d->w, list.v[k], &(*out)[k]))
-            return draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
+            return draft_fail(
+                d, "a number that depends on sizes where ONNX needs a constant attribute");
     return true;
 }
 
 bool draft_ints(Draft *d, const char *name, PolyList list) {
     int64_t *v;
     if (!constant_numbers(d, list, &v)) return false;
-    EmitAttr *t = draft_new(d, name, 7);
+    EmitAttr *t = draft_new(d, name, EMIT_INTS);
     t->n = list.n, t->ints = v;
     return true;
 }
-bool draft_int(Draft *d, const char *name, int64_t v) { return draft_new(d, name, 2)->i = v, true; }
+bool draft_int(Draft *d, const char *name, int64_t v) {
+    return draft_new(d, name, EMIT_INT)->i = v, true;
+}
 
 static Value int_tensor(World *w, int rank, int n, const int64_t *v) {
     Type type = {
@@ -77,7 +80,7 @@ static Value size_near(Draft *d, Poly size) {
         if (axis_of_size(d->w, g->in[k], size) >= 0)
             return axis_size(d->w, g->in[k], axis_of_size(d->w, g->in[k], size));
     for (Value v = 1; v < d->node.out; v++)
-        if (d->around->live(d->around->user, v) && axis_of_size(d->w, v, size) >= 0)
+        if (d->context->live(d->context->user, v) && axis_of_size(d->w, v, size) >= 0)
             return axis_size(d->w, v, axis_of_size(d->w, v, size));
     return 0;
 }
@@ -146,7 +149,7 @@ static Value list_value(Draft *d, PolyList list) {
     Value *part = ARENA_NEW(d->w->arena, Value, list.n);
     for (int k = 0; k < list.n; k++)
         if (!(part[k] = size_value(d, list.v[k], 0)))
-            return draft_fail(d, "a size that nothing in the model shows"), 0;
+            return draft_fail(d, "a size that no value in the model has"), 0;
     Poly zero = poly_int(d->w, 0);
     return list.n == 1 ? part[0]
                        : node_call(d->w, &op_concat, list.n, part, "axis", (PolyList){1, &zero},
@@ -171,7 +174,7 @@ bool draft_real_slot(Draft *d, int place, int attr) {
     if (attr_default(d->w, def, x ? x->dim.n : 0, &init) && init.real == d->attr[attr].real)
         return draft_slot(d, place, 0);
     if (!x || !ex_number(d->w, d->attr[attr].real, &value))
-        return draft_fail(d, "a number that is a variable");
+        return draft_fail(d, "a number that is a symbolic variable");
     char *bytes = arena_alloc(d->w->arena, 16);
     element_set_real(x->dtype, bytes, 0, value);
     Type type = {.dtype = x->dtype, .known = true};
@@ -185,7 +188,7 @@ static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;
     for (int k = 0; k < word; k++) at += strcspn(at, " ") + 1;
-    draft_new(d, name, 3)->text = arena_string(d->w->arena, at, strcspn(at, " "));
+    draft_new(d, name, EMIT_STRING)->text = arena_string(d->w->arena, at, strcspn(at, " "));
     return true;
 }
 
@@ -200,12 +203,13 @@ bool draft_put(Draft *d, const char *name, int attr) {
     if (def->kind == A_INT)
         return poly_constant(d->w, a->ints.v[0], &i)
                    ? draft_int(d, name, i)
-                   : draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
+                   : draft_fail(
+                         d, "a number that depends on sizes where ONNX needs a constant attribute");
     if (def->kind == A_ENUM) return put_word(d, name, def, a->word);
     if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
-        return draft_fail(d, "a number that is a variable");
-    draft_new(d, name, 1)->f = (float)real;
+        return draft_fail(d, "a number that is a symbolic variable");
+    draft_new(d, name, EMIT_FLOAT)->f = (float)real;
     return true;
 }
 
@@ -215,7 +219,7 @@ bool draft_input(Draft *d, int attr, int place, bool list) {
     int64_t i;
     if (kind == A_REAL) return draft_real_slot(d, place, attr);
     if (kind == A_INTS) return draft_list_slot(d, place, a->ints);
-    if (kind != A_INT) return draft_fail(d, "an attribute that is no list");
+    if (kind != A_INT) return draft_fail(d, "an attribute that is not a list of integers");
     if (poly_constant(d->w, a->ints.v[0], &i))
         return draft_slot(d, place, int_tensor(d->w, list, 1, &i));
     return draft_fail(d, "a number that depends on sizes");

@@ -9,7 +9,7 @@ typedef struct Draft {
     World *w;
     Node node;
     const Attr *attr;
-    const Around *around;
+    const EmitContext *context;
     Emit *e;
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes, by their place in ONNX */
     uint32_t filled;        /* which places these are */
@@ -25,9 +25,9 @@ const Type *draft_type(const Draft *, int k);
 int draft_attr(const Draft *, const char *name);
 PolyList draft_list(const Draft *, const char *name);
 
-/* Attributes of theirs: an empty one of a kind (EmitAttr.kind), a whole number, a list of numbers,
+/* Attributes of theirs: an empty one of a kind, a whole number, a list of numbers,
    ours under that name. */
-EmitAttr *draft_new(Draft *, const char *name, int kind);
+EmitAttr *draft_new(Draft *, const char *name, EmitKind);
 bool draft_int(Draft *, const char *name, int64_t);
 bool draft_ints(Draft *, const char *name, PolyList); /* false: one depends on sizes */
 bool draft_put(Draft *, const char *name, int attr);
@@ -42,6 +42,6 @@ bool draft_input(Draft *, int attr, int place, bool list);
    shows. */
 Value draft_size(Draft *, Poly);
 
-/* items.c: an item X:SPECIAL of the operator's table, inverted. */
+/* onnx/items.c: an item X:SPECIAL of the operator's table, inverted. */
 bool item_export(Draft *, const char *ours, const char *name);
 #endif

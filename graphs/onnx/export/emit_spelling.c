@@ -1,4 +1,4 @@
-/* emit_spelling.c -- the items of items.def on export: what special*.c reads, written. */
+/* emit_spelling.c -- the items of items.def on export: what import/spelling*.c reads, written. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -6,7 +6,7 @@
 bool export_pads_attribute(Draft *d, int attr) { return draft_ints(d, "pads", d->attr[attr].ints); }
 bool export_nothing(Draft *d, int attr) { return (void)d, (void)attr, true; }
 bool export_never(Draft *d, int attr) {
-    return (void)attr, draft_fail(d, "another spelling says it");
+    return (void)attr, draft_fail(d, "it has another spelling in ONNX");
 }
 bool export_stretched(Draft *d, int attr) { return (void)attr, d->stretched = true; }
 
@@ -15,7 +15,7 @@ bool export_axes(Draft *d, int attr) {
     if (d->attr[attr].ints.n) return true;
     bool has = model_opset(d->m, (Slice){0}) >= (strcmp(d->e->type, "ReduceSum") ? 18 : 13);
     return has ? draft_int(d, "noop_with_empty_axes", 1)
-               : draft_fail(d, "a reduction over no axis");
+               : draft_fail(d, "a reduction over no axes");
 }
 
 bool export_axes_spatial(Draft *d, int attr) {
@@ -23,10 +23,10 @@ bool export_axes_spatial(Draft *d, int attr) {
     PolyList axes = d->attr[attr].ints;
     int64_t a;
     if (!d->kept || !x || axes.n != x->dim.n - 2)
-        return draft_fail(d, "not all spatial axes, or not kept");
+        return draft_fail(d, "the reduced axes are not exactly the spatial axes, or are not kept");
     for (int k = 0; k < axes.n; k++)
         if (!poly_constant(d->w, axes.v[k], &a) || a != k + 2)
-            return draft_fail(d, "not all spatial axes");
+            return draft_fail(d, "the reduced axes are not exactly the spatial axes");
     return true;
 }
 
@@ -42,7 +42,7 @@ bool export_axis_last(Draft *d, int attr) {
     int64_t a;
     if (!x || !poly_constant(d->w, d->attr[attr].ints.v[0], &a) ||
         (a < 0 ? a + x->dim.n : a) != x->dim.n - 1)
-        return draft_fail(d, "an axis that is not the last");
+        return draft_fail(d, "an axis other than the last one");
     return draft_int(d, "axis", x->dim.n - 1);
 }
 
@@ -58,18 +58,19 @@ bool export_slice(Draft *d, int attr) {
     (void)attr;
     for (int k = 0; k < start.n; k++) {
         int64_t st, e;
-        if (!poly_constant(d->w, step.v[k], &st)) return draft_fail(d, "a step that is no number");
+        if (!poly_constant(d->w, step.v[k], &st))
+            return draft_fail(d, "a step that is not a constant");
         if (st == 1 && size.v[k] == x->dim.v[k]) continue;
         Poly end = poly_add(d->w, start.v[k], poly_mul(d->w, size.v[k], step.v[k]));
         if (st > 1 && poly_constant(d->w, end, &e))
             end = poly_add(d->w, end, poly_int(d->w, 1 - st));
         if (st < 0 && !poly_constant(d->w, end, &e))
-            return draft_fail(d, "a slice backwards to an end that is no number");
+            return draft_fail(d, "a backward slice whose end is not a constant");
         if (st < 0 && e < 0) end = poly_int(d->w, INT32_MIN);
         unit &= st == 1;
         axes[n] = poly_int(d->w, k), by[n] = step.v[k], from[n] = start.v[k], ends[n++] = end;
     }
-    if (old && !unit) return draft_fail(d, "steps, which Slice has since version 10");
+    if (old && !unit) return draft_fail(d, "steps, which Slice supports only from version 10 on");
     if (old)
         return draft_ints(d, "starts", (PolyList){n, from}) &&
                draft_ints(d, "ends", (PolyList){n, ends}) &&
@@ -130,7 +131,8 @@ static bool export_scales(Draft *d, PolyList list) {
         int64_t c;
         if (!poly_divide(d->w, list.v[k], x->dim.v[k], &factor) ||
             !poly_constant(d->w, factor, &c) || c < 1 || c > 1 << 20)
-            return draft_fail(d, "sizes that are no multiples, which Resize has since version 11");
+            return draft_fail(d, "sizes that are not whole multiples, which Resize supports only "
+                                 "from version 11 on");
         v[k] = (float)c;
     }
     Type type = {.dtype = DT_FLOAT, .known = true, .dim = {1, {poly_int(d->w, list.n)}}};
@@ -152,14 +154,14 @@ bool export_value_tensor(Draft *d, int attr) {
     double value;
     DType dtype = at < 0 ? DT_FLOAT : (DType)d->attr[at].word;
     if (!ex_number(d->w, d->attr[attr].real, &value) || !element_readable(dtype))
-        return draft_fail(d, "a number that is a variable");
+        return draft_fail(d, "a number that is a symbolic variable");
     char *bytes = arena_alloc(d->w->arena, 16);
     int64_t one = 1;
     Type type = {.dtype = dtype, .known = true, .dim = {1, {poly_int(d->w, 1)}}};
     Text t = text_new(d->w->arena);
     element_set_real(dtype, bytes, 0, value);
     tensor_put(&t, NULL, &type, &one, bytes, tensor_size(dtype, 1));
-    draft_new(d, "value", 4)->tensor = (Slice){(const unsigned char *)t.data, t.size};
+    draft_new(d, "value", EMIT_TENSOR)->tensor = (Slice){(const unsigned char *)t.data, t.size};
     return true;
 }
 
@@ -180,7 +182,7 @@ static Value scalar_value(Draft *d, Poly p, DType dtype) {
     Type type = {.dtype = dtype, .known = true};
     bool constant = poly_constant(d->w, p, &v);
     Value list = constant ? 0 : draft_size(d, p);
-    if (!constant && !list) return draft_fail(d, "a size that nothing in the model shows"), 0;
+    if (!constant && !list) return draft_fail(d, "a size that no value in the model has"), 0;
     if (!constant)
         list = node_call(d->w, &op_reshape, 1, &list, "shape", (PolyList){0}, NULL, (PolyList){0});
     if (!constant) return dtype == DT_INT64 ? list : cast_value(d->w, list, dtype);
@@ -218,7 +220,7 @@ bool export_activation(Draft *d, int attr) {
     enum { BIDIRECTIONAL = 2 };
     if (!d->attr[attr].word) return true;
     const int direction = d->attr[draft_attr(d, "direction")].word;
-    EmitAttr *t = draft_new(d, "activations", 8);
+    EmitAttr *t = draft_new(d, "activations", EMIT_STRINGS);
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;
 }

@@ -28,10 +28,10 @@ static bool leading_ones_only(World *w, Dims a, Dims b) {
     return true;
 }
 
-Value emit_thin(World *w, Value v, int rank, const Around *around) {
+Value emit_thin(World *w, Value v, int rank, const EmitContext *context) {
     for (;;) {
         Node n = node_get(w, value_node(w, v));
-        if (n.nin != 1 || around->named(around->user, v)) return v;
+        if (n.nin != 1 || context->named(context->user, v)) return v;
         Dims y = value_type(w, v)->dim, x = value_type(w, n.in[0])->known
                                                 ? value_type(w, n.in[0])->dim
                                                 : (Dims){.n = RANK_MAX + 1};

@@ -1,14 +1,22 @@
-/* export.h -- nodes of ours as ONNX nodes: the tables of the importer read backwards (emit.c), and
-   the replay of the file that decides what is copied and what is written anew. */
+/* export.h -- a changed graph as an ONNX file. write.c goes through the old file and replaces what
+   changed; assemble.c plans which nodes the new file has, copied or written anew; emit.c writes one
+   node of ours as one ONNX node, by the importer's tables read backwards. */
 #ifndef ISOMER_ONNX_EXPORT_H
 #define ISOMER_ONNX_EXPORT_H
 #include "graphs/onnx/model.h"
 
 enum { EMIT_ATTRS = 24, EMIT_SLOTS = 8 };
+typedef enum EmitKind { /* which member of EmitAttr holds it: AttributeProto.AttributeType */
+                        EMIT_FLOAT = 1,
+                        EMIT_INT = 2,
+                        EMIT_STRING = 3,
+                        EMIT_TENSOR = 4,
+                        EMIT_INTS = 7,
+                        EMIT_STRINGS = 8
+} EmitKind;
 typedef struct EmitAttr { /* an attribute to be written */
     const char *name, *text;
-    int kind; /* AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 7 ints, 8
-                 strings */
+    EmitKind kind;
     int64_t i;
     float f;
     int n;
@@ -24,38 +32,37 @@ typedef struct Emit { /* one ONNX node that computes a node of ours */
     Value out; /* its first output */
 } Emit;
 
-/* What a node that is written finds around it. */
-typedef struct Around {
+/* What emit_node asks the caller about the rest of the new file. */
+typedef struct EmitContext {
     bool (*named)(void *user, Value); /* it has a name already, and is not looked through */
     /* It is written anyway: sizes are read off it before all that is not. */
     bool (*live)(void *user, Value);
     void *user;
-} Around;
+} EmitContext;
 /* Finds the first entry of the operator's table, valid at the model's opset, that says this node;
    new values that it needs as inputs (sizes, scalars) are made in the World. False: none does, *why
    says what the first one lacked. */
-bool emit_node(Model *, NodeId, const Around *, Emit *, const char **why);
+bool emit_node(Model *, NodeId, const EmitContext *, Emit *, const char **why);
 /* emit_thin.c: a value before it was broadcast, of at most that rank; NumPy's sizes of two (false:
    not decided); whether they are the wanted ones. */
-Value emit_thin(World *, Value, int rank, const Around *);
+Value emit_thin(World *, Value, int rank, const EmitContext *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
 bool emit_possible(Model *, const Op *); /* an entry exists at the model's opset */
 Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[],
                  const char *name, const char *doc); /* contents of a NodeProto */
 
-typedef struct NodeOut {
-    Slice bytes;
-} NodeOut;
-typedef struct Replay { /* what the new file holds; names by NameId of the model */
+typedef struct FilePlan { /* what the new file holds; names by NameId of the model */
     int nnode;
-    NodeOut *node; /* in topological order */
+    Slice *node;   /* contents of NodeProto, in topological order */
     bool *keep;    /* by NameId: initializers that stay */
     bool *carried; /* by NameId: this name exists in the new file */
     uint32_t nname;
     int nconstant; /* new initializers */
     NameId *constant;
     Value *content;
-} Replay;
-bool replay_model(Model *, const ModelWrite *, Arena *, Replay *, Error *);
+} FilePlan;
+/* Everything lives in the arena, new names in the model. E_CHECK: a new node cannot be written in
+   the model's operator set, or nodes depend on each other in a circle. */
+bool file_plan(Model *, const ModelWrite *, Arena *, FilePlan *, Error *);
 #endif

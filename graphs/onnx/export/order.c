@@ -41,7 +41,7 @@ static Users find_users(Arena *a, int n, const Item item[]) {
     return u;
 }
 
-int replay_order(Arena *a, int n, const Item item[], int *out, bool *done) {
+int file_order(Arena *a, int n, const Item item[], int *out, bool *done) {
     Users u = find_users(a, n, item);
     Heap ready = {.arena = a, .before = item_before, .user = item};
     int count = 0;

@@ -1,7 +1,7 @@
 /* order.h -- the nodes of the new file, and their order: that of the old file as far as
    dependencies allow. */
-#ifndef ISOMER_ONNX_REPLAY_ORDER_H
-#define ISOMER_ONNX_REPLAY_ORDER_H
+#ifndef ISOMER_ONNX_ORDER_H
+#define ISOMER_ONNX_ORDER_H
 #include "graphs/onnx/export/export.h"
 
 typedef struct Item { /* a node of the new file */
@@ -14,5 +14,5 @@ typedef struct Item { /* a node of the new file */
 /* Topological order: nodes whose inputs are there, lowest place first. out[]: n item numbers, as
    many as could be ordered, which is returned; done[] by item: it was. What is left stands in a
    cycle or behind one. */
-int replay_order(Arena *, int n, const Item item[], int *out, bool *done);
+int file_order(Arena *, int n, const Item item[], int *out, bool *done);
 #endif

@@ -153,7 +153,7 @@ static bool put_initializer(Part *p, NameId id) {
     int64_t dim[RANK_MAX], count = 0;
     if (name->index >= 0 && !m->external) {
         const Slice s = m->x.g.initializer.v[name->index];
-        return wire_put_slice(&p->graph, 5, s.at, s.n), true;
+        return wire_put_slice(&p->graph, GRAPH_INITIALIZER, s.at, s.n), true;
     }
     if (!constant_get(m->w, name->value, &t, &bytes) ||
         !poly_constant(m->w, type_count(m->w, &t), &count))
@@ -166,7 +166,7 @@ static bool put_initializer(Part *p, NameId id) {
     tensor_put_length(&head, n);
     pieces_add(&message, head.data, head.size);
     pieces_add(&message, bytes, n);
-    wire_put_pieces(&p->graph, 5, &message);
+    wire_put_pieces(&p->graph, GRAPH_INITIALIZER, &message);
     return true;
 }
 
@@ -178,7 +178,7 @@ static bool put_source(Part *p, NameId id) {
     p->taken[id] = true;
     if (from->source == FROM_INITIALIZER) return put_initializer(p, id);
     return from->source == FROM_SPARSE ? refuse(p, "it needs a sparse initializer")
-                                       : put_value(p, 11, id);
+                                       : put_value(p, GRAPH_INPUT, id);
 }
 
 static bool read_outside(const Part *p, NameId id) {
@@ -194,7 +194,7 @@ static bool put_results(Part *p, int i, int *nout) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout && p->role[i] != OPERAND; k++) {
         if (!n->out[k] || !read_outside(p, n->out[k])) continue;
-        if (!put_value(p, 12, n->out[k])) return false;
+        if (!put_value(p, GRAPH_OUTPUT, n->out[k])) return false;
         ++*nout;
     }
     return true;
@@ -205,8 +205,8 @@ static bool put_graph(Part *p) {
     int nout = 0;
     for (int i = 0; i < m->nnode; i++)
         if (p->role[i] != OUTSIDE)
-            wire_put_slice(&p->graph, 1, m->node[i].x.whole.at, m->node[i].x.whole.n);
-    wire_put_slice(&p->graph, 2, "part", 4);
+            wire_put_slice(&p->graph, GRAPH_NODE, m->node[i].x.whole.at, m->node[i].x.whole.n);
+    wire_put_slice(&p->graph, GRAPH_NAME, "part", 4);
     for (int i = 0; i < m->nnode; i++) {
         if (p->role[i] == OUTSIDE) continue;
         for (int k = 0; k < m->node[i].x.nin; k++)
@@ -219,18 +219,19 @@ static bool put_graph(Part *p) {
 static void put_file(Part *p, Pieces *file) {
     const FileIndex *x = &p->m->x;
     Text head = text_new(p->a);
-    wire_put_int(&head, 1, (uint64_t)(x->ir_version < OLDEST_IR ? OLDEST_IR : x->ir_version));
+    wire_put_int(&head, MODEL_IR_VERSION,
+                 (uint64_t)(x->ir_version < OLDEST_IR ? OLDEST_IR : x->ir_version));
     for (int k = 0; k < x->nopset; k++) {
         Text opset = text_new(p->a);
-        wire_put_bytes(&opset, 1, x->opset[k].domain.at, x->opset[k].domain.n);
-        wire_put_int(&opset, 2, (uint64_t)x->opset[k].version);
-        wire_put_bytes(&head, 8, opset.data, opset.size);
+        wire_put_bytes(&opset, OPERATOR_SET_ID_DOMAIN, x->opset[k].domain.at, x->opset[k].domain.n);
+        wire_put_int(&opset, OPERATOR_SET_ID_VERSION, (uint64_t)x->opset[k].version);
+        wire_put_bytes(&head, MODEL_OPSET_IMPORT, opset.data, opset.size);
     }
     *file = pieces_new(p->a);
     pieces_add(file, head.data, head.size);
-    wire_put_pieces(file, 7, &p->graph);
+    wire_put_pieces(file, MODEL_GRAPH, &p->graph);
     for (int k = 0; k < x->function.n; k++)
-        wire_put_slice(file, 25, x->function.v[k].at, x->function.v[k].n);
+        wire_put_slice(file, MODEL_FUNCTIONS, x->function.v[k].at, x->function.v[k].n);
 }
 
 int model_part(Model *m, Arena *a, Sizes sizes, const bool core[], Pieces *file, int **node,

@@ -1,22 +1,12 @@
-/* write.c -- writes a model by replaying its file: every field of ModelProto and GraphProto in its
-   order, copied as it is; only nodes, initializers and what speaks of names that are gone change.
-   With an unchanged graph nothing is replayed: the bytes are those of the file. */
+/* write.c -- writes a model by going through its file: every field of ModelProto and GraphProto in
+   its order, copied as it is; only nodes, initializers and what speaks of names that are gone
+   change. With an unchanged graph the bytes are those of the file. */
 #include "graphs/onnx/export/export.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum {
-    MODEL_GRAPH = 7,
-    GRAPH_NODE = 1,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_INPUT = 11,
-    GRAPH_VALUE_INFO = 13,
-    GRAPH_ANNOTATION = 14,
-    GRAPH_SPARSE = 15
-};
 
 /* Weights on their way into a file of their own, one behind the other, each at a multiple of a
    page. */
@@ -29,9 +19,9 @@ typedef struct Store {
 
 static void put_entry(Arena *a, Text *out, const char *key, const char *value) {
     Text t = text_new(a);
-    wire_put_bytes(&t, 1, key, strlen(key));
-    wire_put_bytes(&t, 2, value, strlen(value));
-    wire_put_bytes(out, 13, t.data, t.size);
+    wire_put_bytes(&t, STRING_STRING_ENTRY_KEY, key, strlen(key));
+    wire_put_bytes(&t, STRING_STRING_ENTRY_VALUE, value, strlen(value));
+    wire_put_bytes(out, TENSOR_EXTERNAL_DATA, t.data, t.size);
 }
 
 /* Where bytes will be found, as fields of a TensorProto. */
@@ -41,7 +31,7 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
     put_entry(a, out, "location", s->name);
     put_entry(a, out, "offset", arena_format(a, "%zu", s->pieces.size));
     put_entry(a, out, "length", arena_format(a, "%zu", n));
-    wire_put_int(out, 14, 1);
+    wire_put_int(out, TENSOR_DATA_LOCATION, 1);
     pieces_add(&s->pieces, bytes, n);
 }
 
@@ -63,15 +53,16 @@ static Slice message_field(Wire w, uint32_t number) {
 static NameId entry_name(Model *m, const Field *f) {
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     Slice text = f->number == GRAPH_INITIALIZER ? message_field(w, 8)
-                 : f->number == GRAPH_SPARSE ? message_field(wire_inner(&w, message_field(w, 1)), 8)
-                                             : message_field(w, 1);
+                 : f->number == GRAPH_SPARSE_INITIALIZER
+                     ? message_field(wire_inner(&w, message_field(w, 1)), 8)
+                     : message_field(w, 1);
     return text.n ? intern_find(m->names, text.at, text.n) : 0;
 }
 
-static bool entry_stays(Model *m, const Replay *r, const Field *f) {
+static bool entry_stays(Model *m, const FilePlan *r, const Field *f) {
     NameId id = entry_name(m, f);
     bool initializer = m->name[id].source == FROM_INITIALIZER;
-    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE)
+    if (f->number == GRAPH_INITIALIZER || f->number == GRAPH_SPARSE_INITIALIZER)
         return id && (r->keep[id] || m->name[id].source == FROM_INPUT);
     if (f->number == GRAPH_INPUT) return !id || !initializer || r->keep[id];
     return id && id < r->nname && r->carried[id];
@@ -100,6 +91,14 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
 }
 
+/* A field of TensorProto that holds elements, or says where they are. */
+static bool holds_numbers(uint32_t number) {
+    return number == TENSOR_FLOAT_DATA || number == TENSOR_INT32_DATA ||
+           number == TENSOR_INT64_DATA || number == TENSOR_RAW_DATA ||
+           number == TENSOR_DOUBLE_DATA || number == TENSOR_UINT64_DATA ||
+           number == TENSOR_EXTERNAL_DATA || number == TENSOR_DATA_LOCATION;
+}
+
 /* An initializer of the file, its bytes moved out; false: it is too small, or nothing that is kept
    as bytes. */
 static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field *f) {
@@ -116,9 +115,7 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     if (!is_stored(store, n)) return false;
     Wire w = wire_new(f->bytes, m->x.bytes.at, m->path, NULL);
     for (Field g; wire_next(&w, &g);) {
-        bool data = g.number == 4 || g.number == 5 || g.number == 7 ||
-                    (g.number >= 9 && g.number <= 11) || g.number == 13 || g.number == 14;
-        if (!data) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
+        if (!holds_numbers(g.number)) text_bytes(&t, (const char *)g.whole.at, g.whole.n);
     }
     put_external(a, &t, store, bytes, n);
     wire_put_slice(out, GRAPH_INITIALIZER, t.data, t.size);
@@ -133,16 +130,16 @@ static void put_input(Model *m, Arena *a, Pieces *out, NameId name, const Type *
     wire_put_slice(out, GRAPH_INPUT, info.data, info.size);
 }
 
-static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces *out) {
+static void put_graph(Model *m, Arena *a, Store *store, const FilePlan *r, Pieces *out) {
     bool nodes = false;
     Wire w = wire_new(m->x.graph, m->x.bytes.at, m->path, NULL);
     for (Field f; wire_next(&w, &f);) {
-        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE ||
+        bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_SPARSE_INITIALIZER ||
                       f.number == GRAPH_INPUT || f.number == GRAPH_VALUE_INFO ||
-                      f.number == GRAPH_ANNOTATION;
+                      f.number == GRAPH_QUANTIZATION_ANNOTATION;
         if (f.number == GRAPH_NODE) {
             for (int k = 0; k < r->nnode && !nodes; k++)
-                wire_put_slice(out, GRAPH_NODE, r->node[k].bytes.at, r->node[k].bytes.n);
+                wire_put_slice(out, GRAPH_NODE, r->node[k].at, r->node[k].n);
             nodes = true;
         } else if ((!listed || entry_stays(m, r, &f)) && !put_moved(m, a, store, out, &f))
             pieces_add(out, f.whole.at, f.whole.n);
@@ -155,8 +152,8 @@ static void put_graph(Model *m, Arena *a, Store *store, const Replay *r, Pieces 
 
 static bool changed_pieces(Model *m, const ModelWrite *x, Store *store, Arena *a, Pieces *file,
                            Error *e) {
-    Replay r;
-    if (!replay_model(m, x, a, &r, e)) return false;
+    FilePlan r;
+    if (!file_plan(m, x, a, &r, e)) return false;
     Pieces graph = pieces_new(a);
     put_graph(m, a, store, &r, &graph);
     Wire w = wire_new(m->x.bytes, m->x.bytes.at, m->path, NULL);
@@ -297,8 +294,8 @@ bool model_write(Model *m, const ModelWrite *x, const char *path, Error *e) {
     bool ok = into ? make_store(m, x, path, into, &file, a, e) : pieces_of(m, x, NULL, a, &file, e);
     if (ok && file.size > INT32_MAX)
         ok = error_set(e, E_LIMIT, path,
-                       "%zu bytes, a protobuf message has at most 2 GiB: --save-as-external-data "
-                       "keeps weights outside",
+                       "%zu bytes, but a protobuf message has at most 2 GiB; keep the weights in a "
+                       "separate file with --save-as-external-data",
                        file.size);
     ok = ok && copy_beside(m, &file, path, into, a, e);
     ok = ok && (into ? write_both(m, path, into, &file, a, e)
@@ -320,6 +317,8 @@ bool model_writable(Model *m, const ModelWrite *x, const char **why) {
 bool model_exportable(Model *m, const Op *op, const char **why) {
     bool ok = emit_possible(m, op) || op->expand || op == &op_constant || op == &op_input ||
               op == &op_opaque;
-    *why = ok ? NULL : "the model's operator set has neither the operator nor its definition";
+    *why = ok ? NULL
+              : "the model's operator set lacks both this operator and the operators of its "
+                "definition";
     return ok;
 }

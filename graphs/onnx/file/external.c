@@ -30,12 +30,24 @@ static const struct {
     uint32_t number;
     Message is;
 } holds[] = {
-    {M_MODEL, 7, M_GRAPH},       {M_MODEL, 20, M_TRAINING},  {M_MODEL, 25, M_FUNCTION},
-    {M_GRAPH, 1, M_NODE},        {M_GRAPH, 5, M_TENSOR},     {M_GRAPH, 15, M_SPARSE},
-    {M_NODE, 5, M_ATTRIBUTE},    {M_ATTRIBUTE, 5, M_TENSOR}, {M_ATTRIBUTE, 6, M_GRAPH},
-    {M_ATTRIBUTE, 10, M_TENSOR}, {M_ATTRIBUTE, 11, M_GRAPH}, {M_ATTRIBUTE, 22, M_SPARSE},
-    {M_ATTRIBUTE, 23, M_SPARSE}, {M_SPARSE, 1, M_TENSOR},    {M_SPARSE, 2, M_TENSOR},
-    {M_TRAINING, 1, M_GRAPH},    {M_TRAINING, 2, M_GRAPH},   {M_FUNCTION, 7, M_NODE},
+    {M_MODEL, MODEL_GRAPH, M_GRAPH},
+    {M_MODEL, MODEL_TRAINING_INFO, M_TRAINING},
+    {M_MODEL, MODEL_FUNCTIONS, M_FUNCTION},
+    {M_GRAPH, GRAPH_NODE, M_NODE},
+    {M_GRAPH, GRAPH_INITIALIZER, M_TENSOR},
+    {M_GRAPH, GRAPH_SPARSE_INITIALIZER, M_SPARSE},
+    {M_NODE, NODE_ATTRIBUTE, M_ATTRIBUTE},
+    {M_ATTRIBUTE, ATTRIBUTE_T, M_TENSOR},
+    {M_ATTRIBUTE, ATTRIBUTE_G, M_GRAPH},
+    {M_ATTRIBUTE, ATTRIBUTE_TENSORS, M_TENSOR},
+    {M_ATTRIBUTE, ATTRIBUTE_GRAPHS, M_GRAPH},
+    {M_ATTRIBUTE, ATTRIBUTE_SPARSE_TENSOR, M_SPARSE},
+    {M_ATTRIBUTE, ATTRIBUTE_SPARSE_TENSORS, M_SPARSE},
+    {M_SPARSE, SPARSE_TENSOR_VALUES, M_TENSOR},
+    {M_SPARSE, SPARSE_TENSOR_INDICES, M_TENSOR},
+    {M_TRAINING, TRAINING_INFO_INITIALIZATION, M_GRAPH},
+    {M_TRAINING, TRAINING_INFO_ALGORITHM, M_GRAPH},
+    {M_FUNCTION, FUNCTION_NODE, M_NODE},
 };
 
 typedef struct ExternalWalk {
@@ -44,20 +56,22 @@ typedef struct ExternalWalk {
     void *user;
 } ExternalWalk;
 
-/* Field 14 is data_location, 1: external; 13 are its entries, key 1 and value 2. */
+/* data_location is 1: external; the entries of external_data are keys (1) and values (2). */
 static bool walk_tensor(const ExternalWalk *c, Wire w) {
     Slice location = {0};
     bool external = false;
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 14 && f.kind == WIRE_VARINT) external = f.value == 1;
-        if (f.number != 13 || f.kind != WIRE_BYTES) continue;
+        if (f.number == TENSOR_DATA_LOCATION && f.kind == WIRE_VARINT) external = f.value == 1;
+        if (f.number != TENSOR_EXTERNAL_DATA || f.kind != WIRE_BYTES) continue;
         Slice entry[3] = {{0}};
         Wire inner = wire_inner(&start, f.bytes);
         for (Field g; wire_next(&inner, &g);)
-            if (g.number < 3 && g.kind == WIRE_BYTES) entry[g.number] = g.bytes;
+            if (g.number <= STRING_STRING_ENTRY_VALUE && g.kind == WIRE_BYTES)
+                entry[g.number] = g.bytes;
         if (inner.failed) return false;
-        if (slice_is(entry[1], "location")) location = entry[2];
+        if (slice_is(entry[STRING_STRING_ENTRY_KEY], "location"))
+            location = entry[STRING_STRING_ENTRY_VALUE];
     }
     return !w.failed &&
            (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));
@@ -66,7 +80,7 @@ static bool walk_tensor(const ExternalWalk *c, Wire w) {
 static bool walk_message(const ExternalWalk *c, Wire w, Message in, int depth) {
     Wire start = w;
     if (in == M_TENSOR) return walk_tensor(c, w);
-    if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages nest too deep");
+    if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages are nested too deeply");
     for (Field f; wire_next(&w, &f);)
         for (size_t k = 0; k < sizeof holds / sizeof *holds && f.kind == WIRE_BYTES; k++)
             if (holds[k].in == in && holds[k].number == f.number &&
@@ -131,10 +145,11 @@ bool external_bytes(Model *m, const Tensor *t, Slice *out, const char *place, Er
         return error_set(e, E_INVALID, place, "offset or length of external data is not a number");
     if (!t->length.n) length = want;
     if (length != want)
-        return error_set(e, E_INVALID, place, "external data of %zu bytes, its sizes say %zu",
-                         length, want);
+        return error_set(e, E_INVALID, place,
+                         "external data has %zu bytes, but the tensor's sizes require %zu", length,
+                         want);
     if (offset > file.n || length > file.n - offset)
-        return error_set(e, E_INVALID, place, "external data ends behind its file");
+        return error_set(e, E_INVALID, place, "external data extends beyond the end of its file");
     *out = (Slice){length ? file.at + offset : m->x.bytes.at, length};
     return true;
 }
@@ -205,7 +220,9 @@ static bool copy_one(void *user, const char *location) {
     bool same = old.n == bytes.n && (!old.n || memcmp(old.at, bytes.at, old.n) == 0);
     file_unmap(old);
     return same || error_set(c->e, E_ENVIRONMENT, to,
-                             "is there already, and is not the external data of %s", c->m->path);
+                             "this file exists already and differs from the external data of %s; "
+                             "move it away or write the result to another folder",
+                             c->m->path);
 }
 
 bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {

@@ -19,11 +19,11 @@ static SliceList *list_of(GraphIndex *g, uint32_t number) {
 
 bool index_graph(Arena *a, Wire *w, int depth, GraphIndex *g) {
     *g = (GraphIndex){0};
-    if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs nest too deep");
+    if (depth > WIRE_DEPTH) return wire_fail(w, w->rest.at, "subgraphs are nested too deeply");
     for (Field f; wire_next(w, &f);) {
         SliceList *list = list_of(g, f.number);
         if (list && wire_want(w, &f, WIRE_BYTES)) list_push(a, list, f.bytes);
-        if (f.number == 2 && wire_want(w, &f, WIRE_BYTES)) g->name = f.bytes;
+        if (f.number == GRAPH_NAME && wire_want(w, &f, WIRE_BYTES)) g->name = f.bytes;
     }
     return !w->failed;
 }
@@ -31,8 +31,10 @@ bool index_graph(Arena *a, Wire *w, int depth, GraphIndex *g) {
 static bool index_opset(Wire w, Opset *out) {
     *out = (Opset){.version = 0};
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) out->domain = f.bytes;
-        if (f.number == 2 && wire_want(&w, &f, WIRE_VARINT)) out->version = (int64_t)f.value;
+        if (f.number == OPERATOR_SET_ID_DOMAIN && wire_want(&w, &f, WIRE_BYTES))
+            out->domain = f.bytes;
+        if (f.number == OPERATOR_SET_ID_VERSION && wire_want(&w, &f, WIRE_VARINT))
+            out->version = (int64_t)f.value;
     }
     if (slice_is(out->domain, "ai.onnx")) out->domain = (Slice){0};
     return !w.failed;
@@ -43,17 +45,22 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
     Wire w = wire_new(file, file.at, place, e);
     SliceList opsets = {0};
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) x->ir_version = (int64_t)f.value;
-        if (f.number == 8 && wire_want(&w, &f, WIRE_BYTES)) list_push(a, &opsets, f.bytes);
-        if (f.number == 20 && wire_want(&w, &f, WIRE_BYTES)) list_push(a, &x->training, f.bytes);
-        if (f.number == 25 && wire_want(&w, &f, WIRE_BYTES)) list_push(a, &x->function, f.bytes);
-        if (f.number != 7 || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        if (f.number == MODEL_IR_VERSION && wire_want(&w, &f, WIRE_VARINT))
+            x->ir_version = (int64_t)f.value;
+        if (f.number == MODEL_OPSET_IMPORT && wire_want(&w, &f, WIRE_BYTES))
+            list_push(a, &opsets, f.bytes);
+        if (f.number == MODEL_TRAINING_INFO && wire_want(&w, &f, WIRE_BYTES))
+            list_push(a, &x->training, f.bytes);
+        if (f.number == MODEL_FUNCTIONS && wire_want(&w, &f, WIRE_BYTES))
+            list_push(a, &x->function, f.bytes);
+        if (f.number != MODEL_GRAPH || !wire_want(&w, &f, WIRE_BYTES)) continue;
         if (x->graph.at) return wire_fail(&w, f.whole.at, "a second graph");
         x->graph = f.bytes;
     }
     if (w.failed) return false;
     if (!x->graph.at)
-        return error_set(e, E_INVALID, place, "no graph in it: not an ONNX model, or truncated");
+        return error_set(e, E_INVALID, place,
+                         "no graph found: not an ONNX model, or a truncated one");
     x->opset = ARENA_NEW(a, Opset, opsets.n);
     for (x->nopset = 0; x->nopset < opsets.n; x->nopset++)
         if (!index_opset(wire_inner(&w, opsets.v[x->nopset]), &x->opset[x->nopset])) return false;
@@ -64,14 +71,16 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
 static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
     *out = (AttrSlice){.whole = w.rest, .small = true};
     for (Field f; wire_next(&w, &f);) {
-        bool heavy = f.number == 5 || f.number == 6 || f.number == 10 || f.number == 11 ||
-                     f.number == 22 || f.number == 23;
+        const bool graph = f.number == ATTRIBUTE_G || f.number == ATTRIBUTE_GRAPHS,
+                   heavy = graph || f.number == ATTRIBUTE_T || f.number == ATTRIBUTE_TENSORS ||
+                           f.number == ATTRIBUTE_SPARSE_TENSOR ||
+                           f.number == ATTRIBUTE_SPARSE_TENSORS;
         if (heavy) out->small = false;
-        if ((f.number == 1 || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
-        if (f.number == 1) out->name = f.bytes;
-        if (f.number == 5) out->tensor = f.bytes;
-        if (f.number == 6 || f.number == 11) list_push(a, &out->graph, f.bytes);
-        if (f.number == 20 && wire_want(&w, &f, WIRE_VARINT)) out->type = f.value;
+        if ((f.number == ATTRIBUTE_NAME || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
+        if (f.number == ATTRIBUTE_NAME) out->name = f.bytes;
+        if (f.number == ATTRIBUTE_T) out->tensor = f.bytes;
+        if (graph) list_push(a, &out->graph, f.bytes);
+        if (f.number == ATTRIBUTE_TYPE && wire_want(&w, &f, WIRE_VARINT)) out->type = f.value;
     }
     return !w.failed;
 }
@@ -80,14 +89,18 @@ bool index_node(Arena *a, Wire *w, NodeIndex *x) {
     *x = (NodeIndex){.whole = w->rest};
     SliceList in = {0}, out = {0}, attr = {0};
     for (Field f; wire_next(w, &f);) {
-        if (!((f.number >= 1 && f.number <= 5) || f.number == 7)) continue;
+        Slice other, *text = f.number == NODE_NAME      ? &x->name
+                             : f.number == NODE_OP_TYPE ? &x->type
+                             : f.number == NODE_DOMAIN  ? &x->domain
+                                                        : &other;
+        SliceList *list = f.number == NODE_INPUT       ? &in
+                          : f.number == NODE_OUTPUT    ? &out
+                          : f.number == NODE_ATTRIBUTE ? &attr
+                                                       : NULL;
+        if (!list && text == &other) continue;
         if (!wire_want(w, &f, WIRE_BYTES)) return false;
-        if (f.number == 1) list_push(a, &in, f.bytes);
-        if (f.number == 2) list_push(a, &out, f.bytes);
-        if (f.number == 3) x->name = f.bytes;
-        if (f.number == 4) x->type = f.bytes;
-        if (f.number == 5) list_push(a, &attr, f.bytes);
-        if (f.number == 7) x->domain = f.bytes;
+        if (list) list_push(a, list, f.bytes);
+        else *text = f.bytes;
     }
     if (slice_is(x->domain, "ai.onnx")) x->domain = (Slice){0};
     x->nin = in.n, x->nout = out.n, x->in = in.v, x->out = out.v;

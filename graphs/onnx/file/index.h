@@ -5,14 +5,14 @@
 #include "graphs/onnx/file/wire.h"
 
 /* X(member, number): the repeated messages of GraphProto, kept by their numbers in onnx.proto */
-#define GRAPH_LISTS(X) \
-    X(node, 1)         \
-    X(initializer, 5)  \
-    X(input, 11)       \
-    X(output, 12)      \
-    X(value_info, 13)  \
-    X(annotation, 14)  \
-    X(sparse, 15)
+#define GRAPH_LISTS(X)                           \
+    X(node, GRAPH_NODE)                          \
+    X(initializer, GRAPH_INITIALIZER)            \
+    X(input, GRAPH_INPUT)                        \
+    X(output, GRAPH_OUTPUT)                      \
+    X(value_info, GRAPH_VALUE_INFO)              \
+    X(annotation, GRAPH_QUANTIZATION_ANNOTATION) \
+    X(sparse, GRAPH_SPARSE_INITIALIZER)
 typedef struct SliceList {
     int n, room;
     Slice *v;

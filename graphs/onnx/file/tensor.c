@@ -4,22 +4,6 @@
 #include "graphs/onnx/file/tensor.h"
 #include <string.h>
 
-enum {
-    T_DIMS = 1,
-    T_TYPE = 2,
-    T_SEGMENT = 3,
-    T_FLOAT = 4,
-    T_INT32 = 5,
-    T_STRING = 6,
-    T_INT64 = 7,
-    T_NAME = 8,
-    T_RAW = 9,
-    T_DOUBLE = 10,
-    T_UINT64 = 11,
-    T_EXTERNAL = 13,
-    T_LOCATION = 14
-};
-
 size_t tensor_size(DType d, int64_t count) {
     return ((size_t)count * (size_t)dtype_bits(d) + 7) / 8;
 }
@@ -44,14 +28,15 @@ static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
     if (s->kind == WIRE_VARINT) {
         for (int shift = 0;; shift += 7, n++) {
             if (n == s->packed.n || shift > 63)
-                return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+                return wire_fail(w, s->packed.at,
+                                 "a packed list that ends in the middle of a number");
             *out |= (uint64_t)(s->packed.at[n] & 127) << shift;
             if (!(s->packed.at[n] & 128)) break;
         }
         n++;
     } else {
         if (s->packed.n < width)
-            return wire_fail(w, s->packed.at, "a list of numbers that ends inside one");
+            return wire_fail(w, s->packed.at, "a packed list that ends in the middle of a number");
         for (; n < width; n++) *out |= (uint64_t)s->packed.at[n] << (8 * n);
     }
     s->packed.at += n, s->packed.n -= n;
@@ -69,7 +54,7 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
         ((int64_t *)(uintptr_t)t->dims)[t->rank] = (int64_t)v;
         if ((int64_t)v < 0) return wire_fail(w, f->whole.at, "a tensor with a negative size");
         if (__builtin_mul_overflow(t->count, (int64_t)v, &t->count) || t->count > INT64_MAX / 16)
-            return wire_fail(w, f->whole.at, "a tensor of absurd size");
+            return wire_fail(w, f->whole.at, "a tensor that is too large");
     }
     return !w->failed;
 }
@@ -77,8 +62,8 @@ static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
 static bool add_external(Wire w, Tensor *t) {
     Slice key = {0}, value = {0};
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
-        if (f.number == 2 && wire_want(&w, &f, WIRE_BYTES)) value = f.bytes;
+        if (f.number == STRING_STRING_ENTRY_KEY && wire_want(&w, &f, WIRE_BYTES)) key = f.bytes;
+        if (f.number == STRING_STRING_ENTRY_VALUE && wire_want(&w, &f, WIRE_BYTES)) value = f.bytes;
     }
     if (slice_is(key, "location")) t->location = value;
     if (slice_is(key, "offset")) t->offset = value;
@@ -91,22 +76,22 @@ bool tensor_read(Arena *a, Wire w, Tensor *t) {
     bool external = false;
     Wire start = w;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == T_DIMS && !add_dims(a, &w, &f, t)) return false;
-        if (f.number == T_TYPE && wire_want(&w, &f, WIRE_VARINT))
+        if (f.number == TENSOR_DIMS && !add_dims(a, &w, &f, t)) return false;
+        if (f.number == TENSOR_DATA_TYPE && wire_want(&w, &f, WIRE_VARINT))
             t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
-        if (f.number == T_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
-        if (f.number == T_RAW && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
-        if (f.number == T_EXTERNAL && wire_want(&w, &f, WIRE_BYTES) &&
+        if (f.number == TENSOR_NAME && wire_want(&w, &f, WIRE_BYTES)) t->name = f.bytes;
+        if (f.number == TENSOR_RAW_DATA && wire_want(&w, &f, WIRE_BYTES)) t->raw = f.bytes;
+        if (f.number == TENSOR_EXTERNAL_DATA && wire_want(&w, &f, WIRE_BYTES) &&
             !add_external(wire_inner(&w, f.bytes), t))
             return false;
-        if (f.number == T_LOCATION && wire_want(&w, &f, WIRE_VARINT)) external = f.value == 1;
-        if (f.number == T_SEGMENT)
-            return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer has");
+        if (f.number == TENSOR_DATA_LOCATION && wire_want(&w, &f, WIRE_VARINT))
+            external = f.value == 1;
+        if (f.number == TENSOR_SEGMENT)
+            return wire_fail(&w, f.whole.at, "a tensor in segments, which ONNX no longer supports");
     }
     t->bad_type = t->dtype == DT_NONE;
     if (external && !t->location.at)
-        return wire_fail(&start, start.rest.at,
-                         "a tensor with external data but without its location");
+        return wire_fail(&start, start.rest.at, "a tensor with external data but no location");
     if (!external) t->location = (Slice){0};
     return !w.failed;
 }
@@ -126,12 +111,12 @@ static bool field_of(DType d, uint32_t *number, WireKind *kind, size_t *width) {
     int bits = dtype_bits(d);
     *kind = WIRE_VARINT, *width = bits < 8 ? 1 : (size_t)bits / 8;
     if (d == DT_FLOAT || d == DT_COMPLEX64)
-        return *number = T_FLOAT, *kind = WIRE_FIXED32, *width = 4, true;
+        return *number = TENSOR_FLOAT_DATA, *kind = WIRE_FIXED32, *width = 4, true;
     if (d == DT_DOUBLE || d == DT_COMPLEX128)
-        return *number = T_DOUBLE, *kind = WIRE_FIXED64, *width = 8, true;
-    if (d == DT_INT64) return *number = T_INT64, true;
-    if (d == DT_UINT32 || d == DT_UINT64) return *number = T_UINT64, true;
-    return *number = T_INT32, bits > 0;
+        return *number = TENSOR_DOUBLE_DATA, *kind = WIRE_FIXED64, *width = 8, true;
+    if (d == DT_INT64) return *number = TENSOR_INT64_DATA, true;
+    if (d == DT_UINT32 || d == DT_UINT64) return *number = TENSOR_UINT64_DATA, true;
+    return *number = TENSOR_INT32_DATA, bits > 0;
 }
 
 bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
@@ -143,49 +128,49 @@ bool tensor_bytes(Arena *a, const Tensor *t, const Wire *at, Slice *out) {
         *out = (Slice){t->raw.at ? t->raw.at : t->message.at, t->raw.n};
         return t->raw.n == want ||
                wire_fail(&w, t->message.at,
-                         "a tensor whose raw_data has another length than its sizes say");
+                         "a tensor whose raw_data does not have the length that its sizes require");
     }
     if (!field_of(t->dtype, &number, &kind, &width))
-        return wire_fail(&w, t->message.at, "a tensor without numbers");
+        return wire_fail(&w, t->message.at, "a tensor without data");
     if (want / width > 16 * t->message.n + 16)
-        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
     unsigned char *bytes = arena_alloc_raw(a, want);
     for (Field f; wire_next(&w, &f);) {
         if (f.number != number) continue;
         Numbers s = numbers_of(&f, kind);
         for (uint64_t v; number_next(&w, &s, &v); have += width) {
             if (have + width > want)
-                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes say");
+                return wire_fail(&w, f.whole.at, "a tensor with more data than its sizes require");
             for (size_t i = 0; i < width; i++) bytes[have + i] = (unsigned char)(v >> (8 * i));
         }
     }
     *out = (Slice){bytes, want};
     if (!w.failed && have != want)
-        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes say");
+        return wire_fail(&w, t->message.at, "a tensor with less data than its sizes require");
     return !w.failed;
 }
 
 void tensor_put(Text *out, const char *name, const Type *type, const int64_t *dims,
                 const void *bytes, size_t n) {
-    for (int i = 0; i < type->dim.n; i++) wire_put_int(out, T_DIMS, (uint64_t)dims[i]);
-    wire_put_int(out, T_TYPE, (uint64_t)type->dtype);
-    if (name) wire_put_bytes(out, T_NAME, name, strlen(name));
-    if (bytes) wire_put_bytes(out, T_RAW, bytes, n);
+    for (int i = 0; i < type->dim.n; i++) wire_put_int(out, TENSOR_DIMS, (uint64_t)dims[i]);
+    wire_put_int(out, TENSOR_DATA_TYPE, (uint64_t)type->dtype);
+    if (name) wire_put_bytes(out, TENSOR_NAME, name, strlen(name));
+    if (bytes) wire_put_bytes(out, TENSOR_RAW_DATA, bytes, n);
 }
 
-void tensor_put_length(Text *out, size_t n) { wire_put_length(out, T_RAW, n); }
+void tensor_put_length(Text *out, size_t n) { wire_put_length(out, TENSOR_RAW_DATA, n); }
 
 void value_info_put(Arena *a, Text *out, const char *name, DType dtype, int rank,
                     const int64_t *dims) {
     Text shape = text_new(a), tensor = text_new(a), kind = text_new(a);
     for (int k = 0; k < rank; k++) {
         Text dim = text_new(a);
-        wire_put_int(&dim, 1, (uint64_t)dims[k]);
-        wire_put_bytes(&shape, 1, dim.data, dim.size);
+        wire_put_int(&dim, DIMENSION_DIM_VALUE, (uint64_t)dims[k]);
+        wire_put_bytes(&shape, TENSOR_SHAPE_DIM, dim.data, dim.size);
     }
     wire_put_int(&tensor, 1, (uint64_t)dtype);
     wire_put_bytes(&tensor, 2, shape.data ? shape.data : "", shape.size);
-    wire_put_bytes(&kind, 1, tensor.data, tensor.size);
-    wire_put_bytes(out, 1, name, strlen(name));
-    wire_put_bytes(out, 2, kind.data, kind.size);
+    wire_put_bytes(&kind, TYPE_TENSOR_TYPE, tensor.data, tensor.size);
+    wire_put_bytes(out, VALUE_INFO_NAME, name, strlen(name));
+    wire_put_bytes(out, VALUE_INFO_TYPE, kind.data, kind.size);
 }

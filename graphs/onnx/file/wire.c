@@ -54,7 +54,7 @@ static bool take_varint(Wire *w, uint64_t *out) {
     *out = 0;
     const unsigned char *start = w->rest.at;
     for (int shift = 0; shift < 70; shift += 7) {
-        if (!w->rest.n) return wire_fail(w, start, "the file ends inside a number");
+        if (!w->rest.n) return wire_fail(w, start, "the file ends in the middle of a number");
         unsigned char byte = *w->rest.at++;
         w->rest.n--;
         if (shift == 63 && byte > 1) break;
@@ -67,7 +67,7 @@ static bool take_varint(Wire *w, uint64_t *out) {
 static bool take_fixed(Wire *w, unsigned bytes, uint64_t *out) {
     *out = 0;
     if (w->rest.n < bytes)
-        return wire_fail(w, w->rest.at, "the file ends inside a fixed-size number");
+        return wire_fail(w, w->rest.at, "the file ends in the middle of a fixed-size number");
     for (unsigned i = 0; i < bytes; i++) *out |= (uint64_t)w->rest.at[i] << (8 * i);
     w->rest.at += bytes, w->rest.n -= bytes;
     return true;
@@ -78,7 +78,7 @@ static bool take_bytes(Wire *w, Slice *out) {
     uint64_t n;
     if (!take_varint(w, &n)) return false;
     if (n > w->rest.n)
-        return wire_fail(w, start, "a length that is more than what is left (truncated file?)");
+        return wire_fail(w, start, "a length beyond the end of the data (truncated file?)");
     *out = (Slice){w->rest.at, (size_t)n};
     w->rest.at += n, w->rest.n -= (size_t)n;
     return true;
@@ -103,8 +103,7 @@ bool wire_next(Wire *w, Field *f) {
 }
 
 bool wire_want(Wire *w, const Field *f, WireKind kind) {
-    return f->kind == kind ||
-           wire_fail(w, f->whole.at, "a field of another wire type than the format says");
+    return f->kind == kind || wire_fail(w, f->whole.at, "a field with the wrong wire type");
 }
 
 bool slice_is(Slice s, const char *text) {

@@ -5,6 +5,7 @@
 #ifndef ISOMER_WIRE_H
 #define ISOMER_WIRE_H
 #include "ops/base/text.h"
+#include <onnx_fields.h> /* the numbers of fields, of onnx.proto */
 
 typedef struct Slice {
     const unsigned char *at;

@@ -28,8 +28,7 @@ typedef struct TurnScope { /* names of one turn and what they are now */
 } TurnScope;
 
 static bool body_failed(Body *b) {
-    return import_fail(b->s, "%s",
-                       b->error.kind ? b->error.reason : "a subgraph that cannot be read");
+    return import_fail(b->s, "%s", b->error.kind ? b->error.reason : "an unreadable subgraph");
 }
 static Wire body_wire(Body *b, Slice s) {
     return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
@@ -47,7 +46,7 @@ static bool scope_find(Import *s, const TurnScope *c, NameId name, Value *out) {
     for (int k = c->n; name && k-- > 0;)
         if (c->name[k] == name) return *out = c->value[k], true;
     return !name ||
-           import_fail(s, "a subgraph uses '%s', which nothing makes", s->m->name[name].text);
+           import_fail(s, "a subgraph uses '%s', which nothing defines", s->m->name[name].text);
 }
 
 /* ---- reading */
@@ -63,7 +62,8 @@ static bool info_names(Body *b, const SliceList *list, NameId **out) {
     for (int k = 0; k < list->n; k++) {
         Wire w = body_wire(b, list->v[k]);
         for (Field f; wire_next(&w, &f);)
-            if (f.number == 1 && wire_want(&w, &f, WIRE_BYTES)) (*out)[k] = used_name(b, f.bytes);
+            if (f.number == VALUE_INFO_NAME && wire_want(&w, &f, WIRE_BYTES))
+                (*out)[k] = used_name(b, f.bytes);
         if (w.failed || !(*out)[k]) return body_failed(b);
     }
     return true;
@@ -81,7 +81,7 @@ static bool read_weights(Body *b) {
         b->weight[k] = name_id(b->s->m, t.name, &b->error);
         if (!tensor_constant(b->s->m, &t, &b->content[k], &b->error)) return body_failed(b);
         if (!b->content[k])
-            return import_fail(b->s, "a subgraph with a tensor that is no constant of ours");
+            return import_fail(b->s, "a subgraph with a tensor of an unsupported kind");
     }
     return true;
 }
@@ -146,7 +146,7 @@ static bool turn(Body *b, int nin, const Value in[], Value out[]) {
     Import *s = b->s;
     TurnScope c = {0};
     if (nin != b->g.input.n)
-        return import_fail(s, "a subgraph of %d inputs where %d are given", b->g.input.n, nin);
+        return import_fail(s, "a subgraph with %d inputs is given %d", b->g.input.n, nin);
     for (int k = 0; k < s->n->ncapture; k++) scope_bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
     for (int k = 0; k < b->g.initializer.n; k++) scope_bind(s, &c, b->weight[k], b->content[k]);
     for (int k = 0; k < nin; k++) scope_bind(s, &c, b->in[k], in[k]);
@@ -164,7 +164,7 @@ static bool settle_value(Import *s, int64_t turns, Value *v) {
     int64_t n;
     if (turns < TURNS_KEPT || !*v || constant_get(s->w, *v, NULL, NULL)) return true;
     if (!import_data(s, *v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n))
-        return import_fail(s, "what a long loop carries cannot be computed");
+        return import_fail(s, "the values carried by a long loop cannot be computed");
     *v = constant_make(s->w, &t, blob_put(s->w, bytes, element_bytes(t.dtype, n)));
     return true;
 }
@@ -183,7 +183,7 @@ static bool element_of(Import *s, Value v, int64_t *out) {
     const void *bytes;
     int64_t n;
     if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1)
-        return import_fail(s, "a condition or number of turns that cannot be computed here");
+        return import_fail(s, "a condition or trip count that cannot be computed");
     return *out = element_integer(t.dtype, bytes, 0), true;
 }
 
@@ -193,7 +193,7 @@ static bool axis_list(Import *s, const char *name, int n, int64_t out[]) {
     for (int k = 0; k < n; k++) out[k] = 0;
     if (!onnx_attr(s, name, &t)) return true;
     if (!onnx_attr_list(&t, &list, s) || list.n != n)
-        return import_fail(s, "%s of another length", name);
+        return import_fail(s, "attribute %s has the wrong length", name);
     for (int k = 0; k < n; k++)
         if (!number_at(s, list, k, &out[k])) return false;
     return true;
@@ -219,7 +219,8 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
     if (!n) {
         if (!value_info_type(s->m, b->g.output.v[from], "", false, &t, &b->error) || !t.known ||
             t.dim.n >= RANK_MAX)
-            return import_fail(s, "a loop of no turns, whose results have no stated sizes"), 0;
+            return import_fail(s, "a loop without iterations whose results have no stated sizes"),
+                   0;
     } else t = *value_type(s->w, v[0]);
     if (t.dim.n >= RANK_MAX) return import_fail(s, "more than 8 axes"), 0;
     if (axis < 0) axis += t.dim.n + 1;
@@ -235,11 +236,11 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t axis)
     for (int k = 0; k < n; k++)
         if (!v[k] || value_type(s->w, v[k])->dim.n + 1 != t.dim.n ||
             !(v[k] = reshape_to(s, v[k], t.dim)))
-            return import_fail(s, "results of other sizes in every turn"), 0;
+            return import_fail(s, "results whose sizes change between iterations"), 0;
     Value y = n == 1 ? v[0]
                      : node_call(s->w, &op_concat, n, v, "axis", (PolyList){1, &where}, NULL,
                                  (PolyList){0});
-    if (!y) import_fail(s, "results of other sizes in every turn");
+    if (!y) import_fail(s, "results whose sizes change between iterations");
     return y;
 }
 
@@ -249,10 +250,10 @@ static bool take_if(Import *s, Value out[]) {
     int64_t condition;
     Body b;
     if (s->nin != 1 || !element_of(s, s->in[0], &condition))
-        return import_fail(s, "a condition that is missing");
+        return import_fail(s, "the condition is missing");
     if (!body_read(s, condition ? "then_branch" : "else_branch", &b)) return false;
     if (b.g.output.n != s->n->x.nout)
-        return import_fail(s, "a branch with another number of results");
+        return import_fail(s, "a branch with the wrong number of results");
     return turn(&b, 0, NULL, out);
 }
 
@@ -271,7 +272,7 @@ static bool turns_new(Turns *l, Import *s, int nin, int nstate, int first_out) {
     if (!body_read(s, "body", &l->b)) return false;
     l->nscan = l->b.g.output.n - first_out - nstate;
     if (l->nscan < 0 || s->n->x.nout > nstate + l->nscan)
-        return import_fail(s, "a body with another number of results");
+        return import_fail(s, "a body with the wrong number of results");
     l->in = ARENA_NEW(a, Value, nin), l->out = ARENA_NEW(a, Value, l->b.g.output.n),
     l->gathered = ARENA_NEW(a, Value *, l->nscan);
     return true;
@@ -288,7 +289,7 @@ static void turns_grow(Turns *l) {
 
 /* One more turn; states are inputs from `at` on, and outputs from `from` on. */
 static bool turns_next(Turns *l, int nin, int at, int from) {
-    if (l->n == TURNS_MAX) return import_fail(l->s, "a loop of more than %d turns", TURNS_MAX);
+    if (l->n == TURNS_MAX) return import_fail(l->s, "a loop of more than %d iterations", TURNS_MAX);
     if (!turn(&l->b, nin, l->in, l->out)) return false;
     if (l->n == l->room) turns_grow(l);
     for (int k = 0; k < l->b.g.output.n; k++)
@@ -328,7 +329,8 @@ static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64
         if (!t) return false;
         if (axis[k] < 0) axis[k] += t->dim.n;
         if (axis[k] < 0 || axis[k] >= t->dim.n || !poly_constant(s->w, t->dim.v[axis[k]], &size))
-            return import_fail(s, "a scan along an axis that is out of range or of no known size");
+            return import_fail(
+                s, "a scan along an axis that is out of range or whose size is not known");
         if (*length >= 0 && *length != size)
             return import_fail(s, "scanned inputs of different lengths");
         *length = size;
@@ -382,7 +384,7 @@ static bool scan_batches(Import *s, Value out[]) {
     int64_t batches;
     Body b;
     if (!x || s->in[0] || !x->dim.n || !poly_constant(s->w, x->dim.v[0], &batches) || batches < 1)
-        return import_fail(s, "a scan of batches with lengths of their own, or of none");
+        return import_fail(s, "a batched scan with sequence lengths, or without batches");
     Value *in = ARENA_NEW(s->w->arena, Value, s->nin),
           **one = ARENA_NEW(s->w->arena, Value *, batches);
     Value *same = ARENA_NEW(s->w->arena, Value, batches);

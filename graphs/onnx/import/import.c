@@ -74,14 +74,14 @@ const char *onnx_attr_text(Import *s, const char *name, const char *otherwise) {
     OnnxAttr t;
     if (!onnx_attr(s, name, &t)) return otherwise;
     if (t.kind == ONNX_ATTR_TEXT) return t.text;
-    import_fail(s, "attribute %s is no text", name);
+    import_fail(s, "attribute %s is not a string", name);
     return otherwise;
 }
 
 bool onnx_attr_list(const OnnxAttr *t, PolyList *out, Import *s) {
     int n = t->kind == ONNX_ATTR_INT ? 1 : t->n;
     if (t->kind != ONNX_ATTR_INT && t->kind != ONNX_ATTR_INTS)
-        return import_fail(s, "an attribute that should be a list of integers");
+        return import_fail(s, "an attribute that is not a list of integers");
     Poly *v = ARENA_NEW(s->w->arena, Poly, n);
     for (int i = 0; i < n; i++) v[i] = poly_int(s->w, t->kind == ONNX_ATTR_INT ? t->i : t->ints[i]);
     *out = (PolyList){n, v};
@@ -203,7 +203,7 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)
         return s->attr[attr].word = (int)t->i, s->given[attr] = true;
     if (d->kind != A_INT && d->kind != A_INTS)
-        return import_fail(s, "attribute %s of another kind than expected", d->name);
+        return import_fail(s, "attribute %s has the wrong type", d->name);
     if (!onnx_attr_list(t, &list, s)) return false;
     give_ints(s, attr, list.n, list.v);
     return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
@@ -218,7 +218,7 @@ bool give_input(Import *s, int attr, int k) {
         if (!input_list(s, k, &list)) return false;
         give_ints(s, attr, list.n, list.v);
         return d->kind == A_INTS || list.n == 1 ||
-               import_fail(s, "input %d should be one number", k);
+               import_fail(s, "input %d is not a single number", k);
     }
     Type type;
     const void *bytes;
@@ -228,7 +228,7 @@ bool give_input(Import *s, int attr, int k) {
         return import_fail(s, "input %d is not a constant", k);
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 ||
         !element_readable(type.dtype))
-        return import_fail(s, "input %d should be one number", k);
+        return import_fail(s, "input %d is not a single number", k);
     if (d->kind == A_REAL)
         return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
     OnnxAttr t = {.kind = ONNX_ATTR_INT, .i = element_integer(type.dtype, bytes, 0)};

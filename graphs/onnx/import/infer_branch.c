@@ -94,7 +94,7 @@ int branch_forced(Model *m, int node) {
         if (!inline_branch(m, &none, m->w->arena, node, taken, &file[taken]))
             file[taken] = (Pieces){0};
     Attempt *t = mem_realloc(NULL, sizeof *t);
-    if (!t) escape_raise(escape, E_MEMORY, "no memory to try a branch");
+    if (!t) escape_raise(escape, E_MEMORY, "out of memory for trying a branch");
     *t = (Attempt){.arena = NULL};
     bool done = try_both(t, m, file, possible);
     Error error = t->escape.error;

@@ -8,15 +8,6 @@
 #include "ops/core/element.h"
 #include <string.h>
 
-enum {
-    MODEL_GRAPH = 7,
-    GRAPH_NODE = 1,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_VALUE_INFO = 13,
-    GRAPH_ANNOTATION = 14,
-    GRAPH_SPARSE = 15
-};
-
 typedef struct Inliner {
     Model *m;
     Arena *a;
@@ -82,9 +73,10 @@ static bool each_name(Inliner *x, Slice graph, int depth, bool deep, void (*f)(I
     GraphIndex g;
     Wire w = inliner_wire(x, graph);
     if (!index_graph(x->a, &w, depth, &g)) return false;
-    for (int k = 0; k < g.input.n; k++) f(x, name_in(x, g.input.v[k], 1, 0));
-    for (int k = 0; k < g.initializer.n; k++) f(x, name_in(x, g.initializer.v[k], 8, 0));
-    for (int k = 0; k < g.sparse.n; k++) f(x, name_in(x, g.sparse.v[k], 8, 1));
+    for (int k = 0; k < g.input.n; k++) f(x, name_in(x, g.input.v[k], VALUE_INFO_NAME, 0));
+    for (int k = 0; k < g.initializer.n; k++) f(x, name_in(x, g.initializer.v[k], TENSOR_NAME, 0));
+    for (int k = 0; k < g.sparse.n; k++)
+        f(x, name_in(x, g.sparse.v[k], TENSOR_NAME, SPARSE_TENSOR_VALUES));
     for (int k = 0; k < g.node.n; k++) {
         NodeIndex n;
         Wire node = inliner_wire(x, g.node.v[k]);
@@ -102,9 +94,12 @@ static bool unique_names(Inliner *x, Slice graph) {
     Wire w = inliner_wire(x, graph);
     bool unique = index_graph(x->a, &w, 1, &g) && !(x->m->x.ir_version < 4 && g.initializer.n);
     for (int k = 0; unique && k < g.initializer.n; k++)
-        unique = x->times[name_id(x->m, name_in(x, g.initializer.v[k], 8, 0), x->error)] < 2;
+        unique =
+            x->times[name_id(x->m, name_in(x, g.initializer.v[k], TENSOR_NAME, 0), x->error)] < 2;
     for (int k = 0; unique && k < g.sparse.n; k++)
-        unique = x->times[name_id(x->m, name_in(x, g.sparse.v[k], 8, 1), x->error)] < 2;
+        unique =
+            x->times[name_id(x->m, name_in(x, g.sparse.v[k], TENSOR_NAME, SPARSE_TENSOR_VALUES),
+                             x->error)] < 2;
     for (int k = 0; unique && k < g.node.n; k++) {
         NodeIndex n;
         Wire node = inliner_wire(x, g.node.v[k]);
@@ -162,10 +157,10 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     Text t = text_new(x->a);
     const char *name = output ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
     if (!n->x.out[output].n) return;
-    wire_put_bytes(&t, 1, from.at, from.n);
-    wire_put_bytes(&t, 2, n->x.out[output].at, n->x.out[output].n);
-    if (n->name[0]) wire_put_bytes(&t, 3, name, strlen(name));
-    wire_put_bytes(&t, 4, "Identity", 8);
+    wire_put_bytes(&t, NODE_INPUT, from.at, from.n);
+    wire_put_bytes(&t, NODE_OUTPUT, n->x.out[output].at, n->x.out[output].n);
+    if (n->name[0]) wire_put_bytes(&t, NODE_NAME, name, strlen(name));
+    wire_put_bytes(&t, NODE_OP_TYPE, "Identity", 8);
     wire_put_slice(out, GRAPH_NODE, t.data, t.size);
 }
 
@@ -175,7 +170,7 @@ static bool put_node(Inliner *x, const Field *f, Pieces *out) {
     Wire w = inliner_wire(x, f->bytes);
     Pieces node = pieces_new(x->a);
     for (Field g; wire_next(&w, &g);) {
-        const bool named = g.number == 3 && g.bytes.n;
+        const bool named = g.number == NODE_NAME && g.bytes.n;
         if (named && intern_find(x->node_name, g.bytes.at, g.bytes.n)) continue;
         if (named) intern_put(x->node_name, g.bytes.at, g.bytes.n);
         pieces_add(&node, g.whole.at, g.whole.n);
@@ -189,15 +184,17 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     Wire w = inliner_wire(x, x->branch[i]);
     for (Field f; wire_next(&w, &f);) {
         bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO ||
-                      f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
+                      f.number == GRAPH_QUANTIZATION_ANNOTATION ||
+                      f.number == GRAPH_SPARSE_INITIALIZER;
         if (f.number == GRAPH_NODE && !put_node(x, &f, nodes)) return false;
         if (listed) pieces_add(rest, f.whole.at, f.whole.n);
     }
     for (w = inliner_wire(x, x->branch[i]);;) {
         Field f;
         if (!wire_next(&w, &f)) return !w.failed;
-        if (f.number == 12)
-            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, 1, 0), nodes);
+        if (f.number == GRAPH_OUTPUT)
+            put_identity(x, &x->m->node[i], output++, name_in(x, f.bytes, VALUE_INFO_NAME, 0),
+                         nodes);
     }
 }
 

@@ -12,12 +12,11 @@ static Slice message_part(const Model *m, Slice message, uint32_t number) {
     return out;
 }
 
-/* FunctionProto: name 1, domain 10. */
 bool extras_is_function(const Model *m, Slice domain, Slice name) {
     for (int k = 0; k < m->x.function.n; k++) {
-        Slice theirs = message_part(m, m->x.function.v[k], 10);
+        Slice theirs = message_part(m, m->x.function.v[k], FUNCTION_DOMAIN);
         if (slice_is(theirs, "ai.onnx")) theirs = (Slice){0};
-        if (slice_equal(message_part(m, m->x.function.v[k], 1), name) &&
+        if (slice_equal(message_part(m, m->x.function.v[k], FUNCTION_NAME), name) &&
             slice_equal(theirs, domain))
             return true;
     }
@@ -30,15 +29,16 @@ static bool pin_name(Model *m, Slice name, bool trained, Error *e) {
     return id || !name.n;
 }
 
-/* TrainingInfoProto: graphs 1 and 2, bindings 3 and 4 whose keys are initializers. */
 static bool read_training(Model *m, Slice training, Error *e) {
     OnnxNode uses = {.reason = NULL};
     Wire w = wire_new(training, m->x.bytes.at, m->path, e);
     for (Field f; wire_next(&w, &f);) {
-        if (f.number < 1 || f.number > 4) continue;
+        if (f.number < TRAINING_INFO_INITIALIZATION || f.number > TRAINING_INFO_UPDATE_BINDING)
+            continue;
         if (!wire_want(&w, &f, WIRE_BYTES)) return false;
-        if (f.number < 3 ? !subgraph_uses(m, &uses, f.bytes, e)
-                         : !pin_name(m, message_part(m, f.bytes, 1), true, e))
+        if (f.number <= TRAINING_INFO_ALGORITHM
+                ? !subgraph_uses(m, &uses, f.bytes, e)
+                : !pin_name(m, message_part(m, f.bytes, STRING_STRING_ENTRY_KEY), true, e))
             return false;
     }
     for (int k = 0; k < uses.ncapture; k++)
@@ -46,12 +46,13 @@ static bool read_training(Model *m, Slice training, Error *e) {
     return !w.failed;
 }
 
-/* TensorAnnotation: entries 2, their values name tensors. */
+/* The values of its entries name tensors. */
 static bool read_annotation(Model *m, Slice annotation, Error *e) {
     Wire w = wire_new(annotation, m->x.bytes.at, m->path, e);
     for (Field f; wire_next(&w, &f);)
-        if (f.number == 2 &&
-            (!wire_want(&w, &f, WIRE_BYTES) || !pin_name(m, message_part(m, f.bytes, 2), false, e)))
+        if (f.number == TENSOR_ANNOTATION_QUANT_PARAMETER_TENSOR_NAMES &&
+            (!wire_want(&w, &f, WIRE_BYTES) ||
+             !pin_name(m, message_part(m, f.bytes, STRING_STRING_ENTRY_VALUE), false, e)))
             return false;
     return !w.failed;
 }

@@ -23,10 +23,11 @@ static bool give_fixed(Import *s, int attr, const char *text) {
         *text != '[') { /* the number that fills the list by default */
         const char *init = s->op->attrs[attr].init;
         return (init && strcmp(init, text) == 0) ||
-               import_fail(s, "the table of %s has a wrong value", s->op->name);
+               import_fail(s, "bug: the ONNX table of %s has an invalid value", s->op->name);
     }
     s->given[attr] = attr_parse(s->w, &scan, &s->op->attrs[attr], &s->attr[attr]);
-    return s->given[attr] || import_fail(s, "the table of %s has a wrong value", s->op->name);
+    return s->given[attr] ||
+           import_fail(s, "bug: the ONNX table of %s has an invalid value", s->op->name);
 }
 
 static bool must_equal(Import *s, const char *name, const char *value) {
@@ -52,8 +53,9 @@ static bool import_item(Import *s, char *text) {
     if (equal) *equal = 0;
     int attr = op_attr_index(s->op, text);
     if (attr < 0)
-        return import_fail(s, "the table of %s names an attribute %s that it does not have",
-                           s->op->name, text);
+        return import_fail(
+            s, "bug: the ONNX table of %s names an attribute %s that the operator lacks",
+            s->op->name, text);
     char *source = equal ? equal + 1 : text, *bar = strchr(source, '|');
     if (source[strlen(source) - 1] == '!')
         return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);
@@ -76,7 +78,8 @@ static bool items_import(Import *s, const char *items) {
         }
     for (int k = 0; k < s->n->x.nattr && k < 64; k++)
         if (!(s->named >> k & 1))
-            return import_fail(s, "attribute %s", slice_text(s->w->arena, s->n->x.attr[k].name));
+            return import_fail(s, "attribute %s is not supported",
+                               slice_text(s->w->arena, s->n->x.attr[k].name));
     return true;
 }
 
@@ -207,7 +210,7 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
     bool many = strstr(s->op->out, "..") != NULL;
     if (s->same) {
         for (int k = 1; k < nout; k++)
-            if (used(s, k)) return import_fail(s, "output %d", k);
+            if (used(s, k)) return import_fail(s, "output %d is not supported", k);
         return out[0] = s->in[0], true;
     }
     Value y = build_entry(s, n, in, nout);
@@ -216,7 +219,7 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
     int have = made.op == s->op && y == made.out && (many || made.nout > 1) ? made.nout : 1;
     for (int k = 0; k < nout; k++) {
         bool there = k < have;
-        if (!there && used(s, k)) return import_fail(s, "output %d", k);
+        if (!there && used(s, k)) return import_fail(s, "output %d is not supported", k);
         out[k] = there && s->n->out[k] ? y + (Value)k : 0;
     }
     return true;

@@ -107,7 +107,7 @@ static bool make_constant(Import *s, Value out[]) {
         out[0] = small_constant(m, DT_FLOAT, 0, 1, &t.f);
     else if (onnx_attr(s, "value_floats", &t) && t.kind == ONNX_ATTR_FLOATS)
         out[0] = small_constant(m, DT_FLOAT, 1, t.n, t.floats);
-    return out[0] || import_fail(s, "a constant that is no dense tensor of numbers");
+    return out[0] || import_fail(s, "a constant that is not a dense numeric tensor");
 }
 
 static bool understood(Import *s, Value out[]) {
@@ -115,7 +115,7 @@ static bool understood(Import *s, Value out[]) {
     bool tables = !n->ncapture && n->x.nin <= 64 && n->x.nout <= 256 && n->x.nattr <= 64,
          control = false;
     for (int k = 0; k < n->x.nattr; k++) control |= n->x.attr[k].graph.n > 0;
-    if (n->call) return import_fail(s, "a function of the model");
+    if (n->call) return import_fail(s, "a function defined by the model");
     if (control && control_import(s, out)) return true;
     if (control || !tables) return import_fail(s, "it is very large");
     if (!n->version)
@@ -167,6 +167,8 @@ static void scope_use(NameScope *c, Slice text) {
     n->capture[n->ncapture++] = id;
 }
 
+/* Defines what the entries of a list are called: the field `name` of each, or of its message in the
+   field `inside` (0: of the entry itself). */
 static bool scope_defines(NameScope *c, Wire w, const SliceList *list, uint32_t name,
                           uint32_t inside) {
     for (int k = 0; k < list->n; k++) {
@@ -189,8 +191,9 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
     int before = c->ndefined;
     Wire start = w;
     if (!index_graph(a, &w, depth, &g)) return false;
-    if (!scope_defines(c, start, &g.input, 1, 0) ||
-        !scope_defines(c, start, &g.initializer, 8, 0) || !scope_defines(c, start, &g.sparse, 8, 1))
+    if (!scope_defines(c, start, &g.input, VALUE_INFO_NAME, 0) ||
+        !scope_defines(c, start, &g.initializer, TENSOR_NAME, 0) ||
+        !scope_defines(c, start, &g.sparse, TENSOR_NAME, SPARSE_TENSOR_VALUES))
         return false;
     for (int i = 0; i < g.node.n; i++) {
         NodeIndex x;
@@ -206,7 +209,8 @@ static bool scope_graph(NameScope *c, Wire w, int depth) {
     for (int k = 0; k < g.output.n; k++) {
         Wire info = wire_inner(&start, g.output.v[k]);
         for (Field f; wire_next(&info, &f);)
-            if (f.number == 1 && wire_want(&info, &f, WIRE_BYTES)) scope_use(c, f.bytes);
+            if (f.number == VALUE_INFO_NAME && wire_want(&info, &f, WIRE_BYTES))
+                scope_use(c, f.bytes);
         if (info.failed) return false;
     }
     c->ndefined = before;

@@ -56,7 +56,8 @@ static bool read_initializers(Model *m, Error *e) {
         Slice values, name;
         NameId id;
         Wire w = model_wire(m, m->x.g.sparse.v[i], m->path, e);
-        if (!first_bytes(w, 1, &values) || !first_bytes(wire_inner(&w, values), 8, &name))
+        if (!first_bytes(w, SPARSE_TENSOR_VALUES, &values) ||
+            !first_bytes(wire_inner(&w, values), TENSOR_NAME, &name))
             return false;
         if (!define(m, name, FROM_SPARSE, i, m->path, e, &id)) return false;
         m->name[id].value = normalize_source(m, m->x.g.sparse.v[i], &(Type){0});
@@ -68,7 +69,7 @@ static bool read_initializers(Model *m, Error *e) {
    replace the initializer: such a value is an input, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
-    if (!first_bytes(model_wire(m, info, m->path, e), 1, &text)) return false;
+    if (!first_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text)) return false;
     NameId id = name_id(m, text, e);
     Source was = id ? m->name[id].source : FROM_NOTHING;
     if (was == FROM_INITIALIZER && m->x.ir_version < 4) return true;
@@ -91,7 +92,7 @@ static bool learn_sizes(Model *m, Error *e) {
         for (int i = 0; i < m->x.g.input.n; i++) {
             Slice text, info = m->x.g.input.v[i];
             Type type;
-            if (!first_bytes(model_wire(m, info, m->path, e), 1, &text) ||
+            if (!first_bytes(model_wire(m, info, m->path, e), VALUE_INFO_NAME, &text) ||
                 !value_info_type(m, info, slice_text(m->w->arena, text), true, &type, e))
                 return false;
         }
@@ -103,7 +104,8 @@ static bool read_infos(Model *m, Error *e) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k]->n; i++) {
             Slice text;
-            if (!first_bytes(model_wire(m, lists[k]->v[i], m->path, e), 1, &text)) return false;
+            if (!first_bytes(model_wire(m, lists[k]->v[i], m->path, e), VALUE_INFO_NAME, &text))
+                return false;
             NameId id = name_id(m, text, e);
             if (id && !m->name[id].type.at) m->name[id].type = lists[k]->v[i];
             if (!id && text.n) return false;
@@ -123,7 +125,7 @@ static bool read_node(Model *m, int i, Error *e) {
     n->call = extras_is_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     const char *place = node_place(m, n);
-    if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without operator");
+    if (!n->x.type.n) return error_set(e, E_INVALID, place, "a node without an operator");
     for (int k = 0; k < n->x.nout; k++)
         if (!define(m, n->x.out[k], FROM_NODE, i, place, e, &n->out[k])) return false;
     for (int k = 0; k < n->x.nin; k++)
@@ -143,11 +145,12 @@ static bool name_usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
         return true;
     if (name->source == FROM_NODE)
         return error_set(e, E_INVALID, node_place(m, n),
-                         "it uses '%s', which node %d makes later: a cycle, or nodes out of order",
+                         "it uses '%s', which the later node %d computes: the nodes form a cycle "
+                         "or are out of order",
                          name->text, name->index);
     return error_set(
         e, E_INVALID, node_place(m, n),
-        "it uses '%s', which is neither an input nor an initializer nor made by a node",
+        "it uses '%s', which is neither an input nor an initializer nor the output of a node",
         name->text);
 }
 
@@ -211,7 +214,7 @@ static bool set_graph(Model *m, Error *e) {
             return error_set(
                 e, E_INVALID,
                 arena_format(a, "%s: output '%s'", m->path, id ? m->name[id].text : ""),
-                "nothing in the graph makes it");
+                "nothing in the graph computes it");
         out[i] = m->name[id].value;
     }
     m->graph.nout = nout, m->graph.out = out;
@@ -232,10 +235,10 @@ static void name_values(Model *m) {
 
 static bool model_read(Model *m, Error *e) {
     if (m->x.bytes.n > INT32_MAX)
-        return error_set(
-            e, E_LIMIT, m->path,
-            "%zu bytes, a protobuf message has at most 2 GiB: store the weights as external data",
-            m->x.bytes.n);
+        return error_set(e, E_LIMIT, m->path,
+                         "%zu bytes, but a protobuf message has at most 2 GiB; store the weights "
+                         "as external data",
+                         m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     /* Files of subgraphs come last: what is wrong in the graph is said first. */
     if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;

@@ -18,8 +18,8 @@ static const Dims *dims_of(Import *s, int input) {
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
-static Poly min_size(Import *s, Poly a,
-                     Poly b) { /* min, decided where the difference is a number */
+/* The smaller and the larger of two sizes, decided where their difference is a number. */
+static Poly min_size(Import *s, Poly a, Poly b) {
     int64_t d;
     if (poly_constant(s->w, poly_sub(s->w, a, b), &d)) return d <= 0 ? a : b;
     return poly_min(s->w, a, b);
@@ -39,7 +39,7 @@ static bool axis_number(Import *s, PolyList axes, int k, int rank, int *out) {
 static bool distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
     for (int k = 0, a; k < axes.n; k++) {
         if (!axis_number(s, axes, k, rank, &a)) return false;
-        if (seen[a]) return import_fail(s, "an axis given twice");
+        if (seen[a]) return import_fail(s, "an axis is given twice");
         seen[a] = true;
     }
     return true;
@@ -51,9 +51,9 @@ static bool same_pads(Import *s, Poly size, Poly kernel, Poly stride, Poly dilat
     int64_t k, st, d, n = 0, all;
     if (!poly_constant(s->w, kernel, &k) || !poly_constant(s->w, stride, &st) ||
         !poly_constant(s->w, dilation, &d) || st < 1)
-        return import_fail(s, "auto_pad with sizes that are no numbers");
+        return import_fail(s, "auto_pad where sizes are not known numbers");
     if (!poly_constant(s->w, size, &n) && st != 1)
-        return import_fail(s, "auto_pad with strides on an axis whose size is no number");
+        return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
     if (all < 0) all = 0;
     *begin = whole_number(s, upper ? all / 2 : all - all / 2),
@@ -76,13 +76,13 @@ bool import_auto_pad(Import *s, int attr) {
     if (strcmp(how, "VALID") == 0) return give_ints(s, attr, 2 * n, v), true;
     if (!given_attr(s, "kernel", &kernel)) {
         if (!(w = dims_of(s, op_input_named(s->op, "w"))) || w->n != x->n)
-            return import_fail(s, "auto_pad needs the kernel");
+            return import_fail(s, "auto_pad without a known kernel size");
         kernel = (PolyList){n, w->v + 2};
     }
     bool strided = given_attr(s, "strides", &stride),
          dilated = given_attr(s, "dilations", &dilation);
     if (kernel.n != n || (strided && stride.n != n) || (dilated && dilation.n != n))
-        return import_fail(s, "lists of wrong length");
+        return import_fail(s, "lists of the wrong length");
     for (int k = 0; k < n; k++)
         if (!same_pads(s, x->v[k + 2], kernel.v[k], strided ? stride.v[k] : whole_number(s, 1),
                        dilated ? dilation.v[k] : whole_number(s, 1), strcmp(how, "SAME_UPPER") == 0,
@@ -98,9 +98,10 @@ bool import_kernel_shape(Import *s, int attr) {
     if (!onnx_attr(s, "kernel_shape", &t)) return true;
     const Dims *w = dims_of(s, op_input_named(s->op, "w"));
     if (!w || !onnx_attr_list(&t, &list, s) || list.n != w->n - 2)
-        return import_fail(s, "kernel_shape does not fit the kernel");
+        return import_fail(s, "kernel_shape does not match the kernel");
     for (int k = 0; k < list.n; k++)
-        if (list.v[k] != w->v[k + 2]) return import_fail(s, "kernel_shape does not fit the kernel");
+        if (list.v[k] != w->v[k + 2])
+            return import_fail(s, "kernel_shape does not match the kernel");
     return true;
 }
 
@@ -157,7 +158,8 @@ bool import_broadcast_axis(Import *s, int attr) {
     const Dims *a = dims_of(s, 0), *b = dims_of(s, 1);
     if (!a || !b) return false;
     int64_t from = onnx_attr_int(s, "axis", a->n - b->n);
-    if (!stretched) return dims_equal(a, b) || import_fail(s, "sizes differ without broadcast=1");
+    if (!stretched)
+        return dims_equal(a, b) || import_fail(s, "sizes differ but broadcast=1 is not set");
     if (from < 0) from += a->n;
     if (from < 0 || from > a->n - b->n) return import_fail(s, "axis out of range");
     Dims d = *b;
@@ -175,7 +177,7 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
     bool known = poly_constant(s->w, n, &all), low = poly_constant(s->w, from, &a),
          high = poly_constant(s->w, to, &b);
     if ((!low || !high || !known) && step < 0)
-        return import_fail(s, "a slice with a negative step on sizes that are no numbers");
+        return import_fail(s, "a slice with a negative step where sizes are not known numbers");
     if (step < 0) {
         a = a < 0 ? a + all : a, b = b < 0 ? b + all : b;
         a = a > all - 1 ? all - 1 : a < -1 ? -1 : a, b = b > all - 1 ? all - 1 : b < -1 ? -1 : b;
@@ -227,7 +229,7 @@ bool import_slice(Import *s, int attr) {
             (stepped && !number_at(s, steps, k, &st)))
             return false;
         if (st == 0 || st < -INT32_MAX || st > INT32_MAX)
-            return import_fail(s, "a step that is 0 or absurd");
+            return import_fail(s, "a step that is 0 or too large");
         if (!slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a])) return false;
         step[a] = whole_number(s, st);
     }
@@ -305,7 +307,8 @@ static bool infer_hole(Import *s, Dims *d, int hole, Poly total) {
     int64_t n;
     for (int k = 0; k < d->n; k++)
         if (k != hole) rest = poly_mul(s->w, rest, d->v[k]);
-    if (poly_constant(s->w, rest, &n) && n == 0) return import_fail(s, "a -1 beside a size of 0");
+    if (poly_constant(s->w, rest, &n) && n == 0)
+        return import_fail(s, "a -1 together with a size of 0");
     if (!poly_divide(s->w, total, rest, &d->v[hole])) d->v[hole] = poly_floor(s->w, total, rest);
     return true;
 }
@@ -315,14 +318,14 @@ bool import_reshape(Import *s, int attr) {
     const Dims *x = dims_of(s, 0);
     bool allow = onnx_attr_int(s, "allowzero", 0) == 1;
     if (!x || !list_from(s, "shape", 1, &list) || list.n > RANK_MAX)
-        return import_fail(s, "sizes that are missing or too many");
+        return import_fail(s, "too few or too many sizes");
     Dims d = {.n = list.n};
     int hole = -1;
     for (int k = 0; k < list.n; k++) {
         int64_t v = 1;
         bool constant = poly_constant(s->w, d.v[k] = list.v[k], &v);
         if (constant && v == 0 && !allow) {
-            if (k >= x->n) return import_fail(s, "a 0 beyond the axes of the input");
+            if (k >= x->n) return import_fail(s, "a 0 for an axis that the input does not have");
             d.v[k] = x->v[k];
         }
         if (constant && v < 0 && (v < -1 || hole >= 0)) return import_fail(s, "a size below 0");
@@ -345,7 +348,8 @@ bool import_squeeze(Import *s, int attr) {
         int64_t n = 0;
         bool constant = poly_constant(s->w, x->v[k], &n);
         if (!some && !constant)
-            return import_fail(s, "squeeze of all axes of size 1, but one is no number");
+            return import_fail(s,
+                               "squeeze of all axes of size 1 where a size is not a known number");
         if (!some) drop[k] = n == 1;
         if (!drop[k]) d.v[d.n++] = x->v[k];
     }
@@ -386,7 +390,7 @@ bool import_same(Import *s, int attr) {
         s->taken |= 1ull << k;
         if (k == 2 && s->in[k] &&
             (!import_data(s, s->in[k], &type, &bytes) || *(const unsigned char *)bytes))
-            return import_fail(s, "training mode");
+            return import_fail(s, "training mode is not supported");
     }
     if (x) give_ints(s, attr, x->n, x->v);
     return x || s->same;
@@ -396,7 +400,7 @@ bool import_expand(Import *s, int attr) {
     PolyList list;
     const Dims *x = dims_of(s, 0);
     if (!x || !list_from(s, NULL, 1, &list) || list.n > RANK_MAX)
-        return import_fail(s, "sizes that are missing or too many");
+        return import_fail(s, "too few or too many sizes");
     Dims d = {.n = list.n};
     for (int k = 0; k < list.n; k++) d.v[k] = list.v[k];
     if (!dims_stretch(s, *x, d, &d)) return false;

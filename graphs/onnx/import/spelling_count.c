@@ -83,7 +83,7 @@ bool import_count_nms(Import *s, int attr) {
     Type t;
     const void *bytes;
     int64_t rows, n = 0, limit, boxes;
-    if (!scores || scores->dim.n != 3) return import_fail(s, "scores of another rank");
+    if (!scores || scores->dim.n != 3) return import_fail(s, "scores of the wrong rank");
     Poly each = s->given[most] ? s->attr[most].ints.v[0] : 0;
     if (poly_constant(s->w, each, &limit) && poly_constant(s->w, scores->dim.v[2], &boxes) &&
         limit > boxes)

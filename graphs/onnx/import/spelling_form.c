@@ -30,7 +30,7 @@ bool import_to_scale(Import *s, int attr) {
 static bool demanded(Import *s, int have, int wanted) {
     if (have == wanted) return true;
     s->n->impossible = true;
-    return import_fail(s, "an input of %d axes where ONNX demands %d", have, wanted);
+    return import_fail(s, "an input with %d axes where ONNX requires %d", have, wanted);
 }
 bool import_rank_3(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
@@ -60,7 +60,7 @@ static bool training(Import *s, bool wanted) {
             return import_fail(s, "a training mode that is computed from data");
         trains = *(const unsigned char *)bytes != 0;
     }
-    return trains == wanted || import_fail(s, "training mode");
+    return trains == wanted || import_fail(s, "training mode is not supported");
 }
 bool import_trains_by_input(Import *s, int attr) { return (void)attr, training(s, true); }
 bool import_trains_not(Import *s, int attr) { return (void)attr, training(s, false); }
@@ -88,7 +88,7 @@ bool import_length_dft(Import *s, int attr) { return give_input(s, attr, 1); }
 
 bool import_hidden(Import *s, int attr) {
     const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
-    if (!r || r->dim.n != 3) return import_fail(s, "input 2 has not three axes");
+    if (!r || r->dim.n != 3) return import_fail(s, "input 2 does not have three axes");
     onnx_attr_int(s, "hidden_size", 0);
     give_ints(s, attr, 1, &r->dim.v[2]);
     return true;
@@ -103,7 +103,7 @@ static bool activations(Import *s, int n, const char *const usual[]) {
         return import_fail(s, "activations is not a list of %d names for each direction", n);
     for (int k = 0; k < t.n; k++)
         if (strcasecmp(t.texts[k], usual[k % n]) != 0)
-            return import_fail(s, "the activation %s, where only %s is known", t.texts[k],
+            return import_fail(s, "activation %s is not supported here, only %s", t.texts[k],
                                usual[k % n]);
     return true;
 }

@@ -26,9 +26,9 @@ bool import_value_tensor(Import *s, int attr) {
     Wire w = wire_new(t.tensor, s->m->x.bytes.at, node_place(s->m, s->n), &e);
     if (t.kind != ONNX_ATTR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 ||
         !tensor_constant(s->m, &tensor, &v, &e) || !constant_get(s->w, v, &type, &bytes))
-        return import_fail(s, "a value that is not one number");
+        return import_fail(s, "a value that is not a single number");
     if (!element_readable(type.dtype) || !isfinite(element_real(type.dtype, bytes, 0)))
-        return import_fail(s, "a value that is not a number of ours");
+        return import_fail(s, "a value that is not finite or of an unsupported type");
     s->attr[attr].real =
         real_shortest(s->w, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
     s->given[attr] = true;
@@ -42,9 +42,9 @@ bool import_range(Import *s, int attr) {
     (void)attr;
     if (!input_list(s, 0, &start) || !input_list(s, 1, &limit) || !input_list(s, 2, &delta) ||
         start.n != 1 || limit.n != 1 || delta.n != 1)
-        return import_fail(s, "a range of numbers that are not computable integers");
+        return import_fail(s, "a range whose bounds or step are not known integers");
     if (!number_at(s, delta, 0, &step) || step == 0)
-        return import_fail(s, "a range whose step is no number");
+        return import_fail(s, "a range whose step is 0 or not a known number");
     Poly length =
         step > 0 ? poly_sub(s->w, limit.v[0], start.v[0]) : poly_sub(s->w, start.v[0], limit.v[0]);
     int64_t by = step > 0 ? step : -step;
@@ -61,12 +61,12 @@ static bool scaled_size(Import *s, Poly size, double factor, Poly *out) {
     int64_t p, q = 1;
     while (factor != floor(factor) && q < 4096) factor *= 2, q *= 2;
     if (factor != floor(factor) || factor < 1 || factor > 1e6)
-        return import_fail(s, "a scale that does not make a whole size of every size");
+        return import_fail(s, "a scale that does not give a whole number for every size");
     p = (int64_t)factor;
     Poly product = poly_scale(s->w, size, p);
     return q == 1 ? (*out = product, true)
                   : poly_divide(s->w, product, poly_int(s->w, q), out) ||
-                        import_fail(s, "a scale that does not make a whole size of every size");
+                        import_fail(s, "a scale that does not give a whole number for every size");
 }
 
 static bool scales_of(Import *s, int *n, double factor[]) {
@@ -84,7 +84,7 @@ static bool scales_of(Import *s, int *n, double factor[]) {
         return import_fail(s, "scales that are not constant");
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count > RANK_MAX ||
         type.dtype != DT_FLOAT)
-        return import_fail(s, "scales that are no short list");
+        return import_fail(s, "scales that are not a list of at most 8 numbers");
     for (*n = 0; *n < count; ++*n) factor[*n] = element_real(type.dtype, bytes, *n);
     return *n > 0 || import_fail(s, "no scales");
 }
@@ -121,7 +121,7 @@ static bool keep_aspect(Import *s, const char *policy, int n, const int axis[], 
         int64_t from, to;
         if (!poly_constant(s->w, x->dim.v[axis[k]], &from) ||
             !poly_constant(s->w, d->v[axis[k]], &to) || from < 1)
-            return import_fail(s, "an aspect ratio to be kept of sizes that are no numbers");
+            return import_fail(s, "keeping the aspect ratio where sizes are not known numbers");
         double f = (double)to / (double)from;
         if (!k || (strcmp(policy, "not_larger") == 0 ? f < scale : f > scale)) scale = f;
     }
@@ -138,7 +138,7 @@ static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
     int64_t n;
     if (!poly_constant(s->w, size, &n)) return scaled_size(s, size, factor, out);
     double product = (double)((float)n * (float)factor);
-    if (!(product >= 0 && product < 1e9)) return import_fail(s, "an absurd scale");
+    if (!(product >= 0 && product < 1e9)) return import_fail(s, "a scale that is too large");
     return *out = poly_int(s->w, (int64_t)floor(product)), true;
 }
 
@@ -192,7 +192,7 @@ bool import_pads_transposed(Import *s, int attr) {
     Poly v[2 * RANK_MAX] = {0}, extra[RANK_MAX] = {0};
     bool valid = !shaped && strcmp(how, "VALID") == 0,
          upper = automatic && strcmp(how, "SAME_UPPER") == 0;
-    if (shaped && shape.n != n) return import_fail(s, "output_shape of another length");
+    if (shaped && shape.n != n) return import_fail(s, "output_shape has the wrong length");
     for (int k = 0; k < n && !valid; k++) {
         Poly stride = list_entry(s, "strides", k, 1), size = x->dim.v[k + 2],
              one = poly_int(s->w, 1);
@@ -207,7 +207,7 @@ bool import_pads_transposed(Import *s, int attr) {
         Poly want = shaped ? shape.v[k] : poly_mul(s->w, size, stride);
         int64_t all;
         if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
-            return import_fail(s, "pads of a transposed convolution that are no numbers");
+            return import_fail(s, "pads of a transposed convolution that are not known numbers");
         if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
         v[k] = poly_int(s->w, upper ? all / 2 : all - all / 2),
         v[k + n] = poly_int(s->w, upper ? all - all / 2 : all / 2);

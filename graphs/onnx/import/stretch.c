@@ -47,7 +47,7 @@ static Value broadcast_to(Import *s, Value x, Dims d) {
 static bool join_sizes(Import *s, Poly a, Poly b, Poly *out) {
     *out = is_one(s->w, a) ? b : a;
     if (a == b || is_one(s->w, a) || is_one(s->w, b)) return true;
-    return import_fail(s, "sizes of broadcast inputs that are not decided to be equal");
+    return import_fail(s, "broadcast inputs whose sizes are not known to be equal");
 }
 
 bool dims_stretch(Import *s, Dims a, Dims b, Dims *out) {
@@ -85,7 +85,7 @@ bool stretch_to(Import *s, Value *v, Dims target) {
     Dims d = value_type(s->w, *v)->dim, joined;
     if (!dims_stretch(s, target, d, &joined)) return false;
     if (!dims_equal(&joined, &target))
-        return import_fail(s, "an input that is larger than what it is stretched to");
+        return import_fail(s, "an input that is larger than the shape it is broadcast to");
     return fit(s, v, target, 0, false);
 }
 
@@ -118,12 +118,12 @@ bool stretch_all(Import *s, int n, Value v[], int tail) {
     int widest = 0;
     bool covered = false, known = true;
     for (int k = 0; k < n; k++) {
-        if (!v[k] || !import_type(s, v[k])) return import_fail(s, "an input left out");
+        if (!v[k] || !import_type(s, v[k])) return import_fail(s, "an input is missing");
         Dims d = value_type(s->w, v[k])->dim;
-        if (d.n < tail) return import_fail(s, "an input of too few axes");
+        if (d.n < tail) return import_fail(s, "an input with too few axes");
         if (!dims_stretch(s, target, front(d, tail), &target)) {
             for (int j = k; j < n; j++) known &= v[j] && value_type(s->w, v[j])->known;
-            if (known && !tail && !s->m->replay) guess_stretched(s, n, v);
+            if (known && !tail && !s->m->assembling) guess_stretched(s, n, v);
             return false;
         }
     }

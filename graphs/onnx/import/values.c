@@ -66,8 +66,9 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
     int64_t value = -1;
     Slice param = {0};
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT)) value = (int64_t)f.value;
-        if (f.number == 2 && wire_want(&w, &f, WIRE_BYTES)) param = f.bytes;
+        if (f.number == DIMENSION_DIM_VALUE && wire_want(&w, &f, WIRE_VARINT))
+            value = (int64_t)f.value;
+        if (f.number == DIMENSION_DIM_PARAM && wire_want(&w, &f, WIRE_BYTES)) param = f.bytes;
     }
     if (w.failed) return false;
     if (names_nothing(param)) param.n = 0;
@@ -75,7 +76,7 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
                                : arena_format(m->w->arena, "%s.%d", name, t->dim.n);
     if (value < 0 && input && m->open.size)
         value = size_from_caller(m, name, t->dim.n, param.n ? text : "");
-    if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor of absurd size");
+    if (value > INT64_MAX / 16) return wire_fail(&w, w.rest.at, "a tensor that is too large");
     Poly p = value >= 0 ? poly_int(m->w, value) : size_named(m, text, input);
     if (t->dim.n < RANK_MAX) t->dim.v[t->dim.n] = p;
     t->dim.n++;
@@ -84,14 +85,15 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
 
 static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Type *t) {
     for (Field f; wire_next(&w, &f);) {
-        if (f.number == 1 && wire_want(&w, &f, WIRE_VARINT))
+        if (f.number == TENSOR_ELEM_TYPE && wire_want(&w, &f, WIRE_VARINT))
             t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
-        if (f.number != 2 || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        if (f.number != TENSOR_SHAPE || !wire_want(&w, &f, WIRE_BYTES)) continue;
         t->known = true, t->dim.n = 0;
         Wire shape = wire_inner(&w, f.bytes);
         for (Field d; wire_next(&shape, &d);)
-            if (d.number == 1 && (!wire_want(&shape, &d, WIRE_BYTES) ||
-                                  !read_dim(m, wire_inner(&w, d.bytes), name, input, t)))
+            if (d.number == TENSOR_SHAPE_DIM &&
+                (!wire_want(&shape, &d, WIRE_BYTES) ||
+                 !read_dim(m, wire_inner(&w, d.bytes), name, input, t)))
                 return false;
         if (shape.failed) return false;
     }
@@ -102,11 +104,12 @@ bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t
     *t = (Type){0};
     Wire w = wire_new(info, m->x.bytes.at, m->path, e);
     for (Field f; wire_next(&w, &f);) {
-        if (f.number != 2 || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        if (f.number != VALUE_INFO_TYPE || !wire_want(&w, &f, WIRE_BYTES)) continue;
         Wire type = wire_inner(&w, f.bytes);
         for (Field k; wire_next(&type, &k);)
-            if (k.number == 1 && (!wire_want(&type, &k, WIRE_BYTES) ||
-                                  !read_tensor_type(m, wire_inner(&w, k.bytes), name, input, t)))
+            if (k.number == TYPE_TENSOR_TYPE &&
+                (!wire_want(&type, &k, WIRE_BYTES) ||
+                 !read_tensor_type(m, wire_inner(&w, k.bytes), name, input, t)))
                 return false;
         if (type.failed) return false;
     }

@@ -1,0 +1,4 @@
+#include "ops/cuda/ways.h"
+bool lt_open(Device *d, Library **out, char *why, size_t n) {
+    return (void)d, (void)out, (void)why, (void)n, true;
+}

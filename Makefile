@@ -78,7 +78,7 @@ SHARED := $(call objects,$(sort $(wildcard test/shared/*.c) $(FUZZED)))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 FORKS := $(BUILD)/test/tools/optimize-forks
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c))) \
-    $(if $(CUDA_PLUGIN),$(BUILD)/test/cuda/isomer-host.so)
+    $(if $(CUDA_PLUGIN),$(addprefix $(BUILD)/test/cuda/isomer-,host.so nvrtc.so))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
@@ -157,13 +157,16 @@ $(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The plug-in for GPUs; and the same for tests, its driver and compiler replaced by the host's.
+# The plug-in for GPUs; and the same for tests: its driver replaced by the host's, which runs what the
+# host's compiler made, and only takes what NVRTC made.
 GPU := $(call objects,$(sort $(wildcard ops/cuda/*.c))) $(BUILD)/gen/cuda_prelude.o
-NVIDIA := $(addprefix $(BUILD)/ops/cuda/,driver.o compiler.o lt.o dnn.o library.o)
+NVIDIA := $(addprefix $(BUILD)/ops/cuda/,driver.o lt.o dnn.o)
 $(BUILD)/isomer-cuda.so: $(GPU)
-$(BUILD)/test/cuda/isomer-host.so: $(filter-out $(NVIDIA),$(GPU))
+$(BUILD)/test/cuda/isomer-nvrtc.so: $(filter-out $(NVIDIA),$(GPU)) $(BUILD)/test/cuda/host_driver.o
+$(BUILD)/test/cuda/isomer-host.so: $(filter-out $(NVIDIA) %/compiler.o %/library.o,$(GPU))
 $(BUILD)/test/cuda/isomer-host.so: $(call objects,$(sort $(wildcard test/cuda/*.c)))
-$(BUILD)/isomer-cuda.so $(BUILD)/test/cuda/isomer-host.so: $(BUILD)/list
+$(BUILD)/isomer-cuda.so $(BUILD)/test/cuda/isomer-host.so $(BUILD)/test/cuda/isomer-nvrtc.so: \
+    $(BUILD)/list
 	@mkdir -p $(@D)
 	$(COMPILE) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl
 $(BUILD)/ops/cuda/%.o $(BUILD)/test/cuda/%.o: private ISA = $(CUDA_FLAGS)

@@ -1,8 +1,8 @@
-/* ops_cuda.c -- the back end for GPUs without a GPU: its plug-in with the host's memory for a driver
-   and the host's compiler for NVRTC (test/cuda). The text of a kernel is the one that a GPU gets;
-   drawn steps must agree with the reference in every way there is, the threads of a block in both
-   orders; what is wrong on purpose in a text must be noticed; and every failure of the driver is an
-   error with a reason. Skipped where CUDA's headers are missing, as the plug-in is. */
+/* ops_cuda.c -- the back end for GPUs without a GPU: its plug-in with the host's memory for a
+   driver and the host's compiler for NVRTC (test/cuda). The text of a kernel is the one that a GPU
+   gets; drawn steps must agree with the reference in every way there is, the threads of a block in
+   both orders; what is wrong on purpose in a text must be noticed; and every failure of the driver
+   is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in is. */
 #include "test/shared/step_cases.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static const Backend *host;
+static const Backend *host, *nvrtc;
 static char options[300];
 
 static Device *open_host(const char *behaviour, char *why, size_t n) {
@@ -71,11 +71,11 @@ static const struct {
     const char *plant;
     StepKind kind;
 } faults[] = {
-    {"SYNC();=>;", S_GEMM},             /* a barrier */
+    {"SYNC();=>;", S_GEMM},              /* a barrier */
     {"(row < =>(row < 1 + ", S_SOFTMAX}, /* a bound */
     {"item < =>item < 1 + ", S_COPY},
     {"(place_t)=>1 + (place_t)", S_POOL}, /* a stride */
-    {"h2f(=>b2f(", S_EWISE},              /* a type */
+    {"(float)=>(float)(i8)", S_EWISE},    /* a type */
     {"SHUFFLE(acc, 16)=>acc", S_REDUCE},  /* a half of a warp */
 };
 static void planted_faults_are_noticed(void **state) {
@@ -101,7 +101,8 @@ static void planted_faults_are_noticed(void **state) {
 /* ---- failures */
 static void failures_to_open_are_said(void **state) {
     static const char *const behaviour[] = {"no-driver", "no-device", "old-driver"};
-    static const char *const reason[] = {"there is no NVIDIA driver", "no GPU can be used: no CUDA-",
+    static const char *const reason[] = {"there is no NVIDIA driver",
+                                         "no GPU can be used: no CUDA-",
                                          "CUDA 12.4: install driver 580 or later"};
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -189,17 +190,66 @@ static void kernels_are_kept(void **state) {
     host->close(d);
 }
 
-static int setup(void **state) {
+/* ---- NVRTC takes every text, for several kinds of GPU */
+static int compile_all(Case *c, Device *d, char *why, size_t n) {
+    const int ways = nvrtc->choices(d, &c->step);
+    size_t room;
+    for (int k = 0; k < ways; k++) {
+        const void *weights[SLOTS] = {NULL};
+        Kernel *kernel = nvrtc->compile(d, &c->step, k, weights, &room, why, n);
+        if (!kernel) return -1;
+        nvrtc->forget(kernel);
+    }
+    return ways;
+}
+static void nvrtc_takes_every_kernel(void **state) {
+    static const char *const gpu[] = {"sm_90", "sm_80"};
+    const int kinds[] = {S_COPY, S_EWISE, S_REDUCE, S_SOFTMAX, S_POOL, S_GEMM, S_CONV, S_FILL};
+    const uint64_t count = getenv("ISOMER_HEAVY") ? 100 : 2;
+    (void)state;
+    int compiled = 0;
+    for (int g = 0; g < 2; g++) {
+        char why[1000] = "";
+        setenv("ISOMER_HOST", gpu[g], 1);
+        Device *d = nvrtc->open(options, why, sizeof why);
+        if (!d) {
+            print_message("NVRTC is missing: %s\n", why);
+            skip();
+        }
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            for (uint64_t seed = 0; seed < count; seed++) {
+                Case c;
+                case_start(&c, seed, (StepKind)kinds[k]);
+                const int n = compile_all(&c, d, why, sizeof why);
+                if (n < 0) fail_msg("%s: %s", gpu[g], why);
+                compiled += n;
+                case_end(&c);
+            }
+        nvrtc->close(d);
+    }
+    assert_true(compiled >= 2 * (int)count);
+}
+
+static void plugin_path(const char *name, char path[], size_t n) {
     const char *build = getenv("BUILD");
+    snprintf(path, n, "%s/test/cuda/%s", build ? build : "build", name);
+}
+static const Backend *open_plugin(const char *name) {
     char path[300];
     Error e = {0};
+    plugin_path(name, path, sizeof path);
+    const Backend *b = backend_open(path, &e);
+    if (!b) fprintf(stderr, "%s\n", e.reason);
+    return b;
+}
+static int setup(void **state) {
+    char kernels[280];
     (void)state;
-    if (!build) build = "build";
-    snprintf(path, sizeof path, "%s/test/cuda/isomer-host.so", build);
-    snprintf(options, sizeof options, "cache=%s/test/cuda/kernels", build);
-    host = backend_open(path, &e);
-    if (!host) fprintf(stderr, "%s\n", e.reason);
-    return host ? 0 : -1;
+    plugin_path("kernels", kernels, sizeof kernels);
+    snprintf(options, sizeof options, "cache=%s", kernels);
+    host = open_plugin("isomer-host.so");
+    nvrtc = open_plugin("isomer-nvrtc.so");
+    return host && nvrtc ? 0 : -1;
 }
 static void nothing_to_test(void **state) {
     (void)state;
@@ -223,11 +273,11 @@ int main(void) {
         cmocka_unit_test(gemm_agrees),
         cmocka_unit_test(conv_agrees),
         cmocka_unit_test(planted_faults_are_noticed),
+        cmocka_unit_test(nvrtc_takes_every_kernel),
     };
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
-    const char *build = getenv("BUILD");
     char path[300];
-    snprintf(path, sizeof path, "%s/test/cuda/isomer-host.so", build ? build : "build");
+    plugin_path("isomer-host.so", path, sizeof path);
     if (access(path, F_OK)) return cmocka_run_group_tests(none, NULL, NULL);
     return cmocka_run_group_tests(tests, setup, NULL);
 }

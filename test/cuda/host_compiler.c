@@ -72,7 +72,7 @@ bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *w
     snprintf(object, sizeof object, "%s/k.so", folder);
     snprintf(
         command, sizeof command,
-        "gcc -std=c11 -D_GNU_SOURCE -O1 -w -fno-strict-aliasing -fwrapv -ffp-contract=off -shared "
+        "gcc -std=c11 -D_GNU_SOURCE -O0 -w -fno-strict-aliasing -fwrapv -ffp-contract=off -shared "
         "-fPIC -I. -o %s %s -lm 2>%s/log",
         object, unit, folder);
     const bool done = write_unit(unit, text, args) && !system(command) && read_all(object, image);

@@ -1,7 +1,8 @@
 /* host_driver.c -- the driver's functions on the host's memory, for a test's plug-in: everything is
    done when it is asked for. $ISOMER_HOST says how it behaves: "descending" runs the threads of a
    block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault"
-   make it fail so. */
+   make it fail so; "sm_80" and the like: what it says it is. An image of another machine's code is
+   taken, and not run. */
 #include "ops/cuda/driver.h"
 #include "ops/cuda/ways.h"
 #include <dlfcn.h>
@@ -32,8 +33,12 @@ static CUresult host_name(char *name, int n, CUdevice d) {
     return (void)d, snprintf(name, (size_t)n, "the host"), CUDA_SUCCESS;
 }
 static CUresult host_attribute(int *v, CUdevice_attribute a, CUdevice d) {
+    const char *all = getenv("ISOMER_HOST"), *sm = all ? strstr(all, "sm_") : NULL;
+    const int capability = sm ? atoi(sm + 3) : 90;
     (void)d;
-    *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 1;
+    *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? capability / 10
+         : a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? capability % 10
+                                                             : 1;
     return CUDA_SUCCESS;
 }
 static CUresult host_retain(CUcontext *c, CUdevice d) {
@@ -88,36 +93,62 @@ static CUresult host_elapsed(float *ms, CUevent from, CUevent to) {
     return *ms = (float)(b - a), CUDA_SUCCESS;
 }
 
-/* An image is a shared object. */
-static CUresult host_load(CUmodule *m, const void *image) {
-    uint64_t sections; /* the size of an ELF file: where the table of sections ends */
-    uint16_t size, count;
+/* ---- modules: images are shared objects, or code for GPUs */
+typedef struct Module {
+    void *library; /* NULL: not of this machine */
+} Module;
+typedef struct Elf { /* the words of an ELF file's head that tell its machine and its size */
+    uint16_t machine, size, count;
+    uint64_t sections;
+} Elf;
+static Elf read_elf(const char *image) {
+    Elf e;
+    memcpy(&e.machine, image + 0x12, sizeof e.machine);
+    memcpy(&e.sections, image + 0x28, sizeof e.sections);
+    memcpy(&e.size, image + 0x3a, sizeof e.size);
+    memcpy(&e.count, image + 0x3c, sizeof e.count);
+    return e;
+}
+static void *open_image(const char *image, size_t bytes) {
     char path[40];
-    memcpy(&sections, (const char *)image + 0x28, sizeof sections);
-    memcpy(&size, (const char *)image + 0x3a, sizeof size);
-    memcpy(&count, (const char *)image + 0x3c, sizeof count);
-    const size_t bytes = (size_t)(sections + (uint64_t)size * count);
     const int fd = memfd_create("kernel", MFD_CLOEXEC);
     const bool good = fd >= 0 && write(fd, image, bytes) == (ssize_t)bytes;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     void *library = good ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (fd >= 0) close(fd);
-    *m = library;
-    return library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+    return library;
 }
-static CUresult host_unload(CUmodule m) { return dlclose(m), CUDA_SUCCESS; }
-static CUresult host_function(CUfunction *f, CUmodule m, const char *name) {
-    *(void **)f = strcmp(name, "k") ? NULL : dlsym(m, "host_launch");
-    return *f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+static CUresult host_load(CUmodule *out, const void *image) {
+    enum { X86_64 = 62 };
+    const Elf e = read_elf(image);
+    Module *m = malloc(sizeof *m);
+    if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
+    m->library =
+        e.machine == X86_64 ? open_image(image, e.sections + (size_t)e.size * e.count) : NULL;
+    if (e.machine == X86_64 && !m->library) return free(m), CUDA_ERROR_INVALID_IMAGE;
+    *out = (CUmodule)m;
+    return CUDA_SUCCESS;
+}
+static CUresult host_unload(CUmodule module) {
+    Module *m = (Module *)module;
+    if (m->library) dlclose(m->library);
+    return free(m), CUDA_SUCCESS;
+}
+static CUresult host_function(CUfunction *f, CUmodule module, const char *name) {
+    Module *m = (Module *)module;
+    *f = (CUfunction)m;
+    return strcmp(name, "k") ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 static CUresult host_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                    unsigned by, unsigned bz, unsigned shared, CUstream s,
                                    void **args, void **more) {
+    const Module *m = (const Module *)f;
     Launch *launch = NULL;
     (void)s, (void)more;
-    *(void **)&launch = (void *)f;
     if (behaves("no-launch") || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared)
         return CUDA_ERROR_LAUNCH_FAILED;
+    if (!m->library) return CUDA_SUCCESS;
+    *(void **)&launch = dlsym(m->library, "host_launch");
     return launch(gx, bx, args, behaves("descending")) ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
 }
 static CUresult host_error(CUresult r, const char **text) {

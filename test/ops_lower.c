@@ -1,7 +1,9 @@
 /* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own
    table and random sizes, 0 and 1 among them, half of the time symbolic and bound only for the run:
    the loop program equals the tree walk, and what the signature is lowered to, view or steps,
-   equals both when the CPU back end runs it. */
+   equals both when the CPU back end runs it; and, for some of them, when the back end for GPUs does
+   on the host (test/cuda), where that is built. */
+#include "graphs/plan/step_kernel.h"
 #include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { INPUTS = 6, OUTPUTS = 3, SYMBOLS = 256, ELEMENTS = 1 << 13, WANTED = 40, TRIES = 60000 };
@@ -24,15 +27,20 @@ typedef struct Trial {
     Random random;
     const Op *op;
     Attr attr[ATTRS_MAX];
-    int nin, nout;
+    int nin, nout, port, gpu_cases;
     Type in[INPUTS];
     bool given[INPUTS];
     Sig sig;
     int64_t size[SYMBOLS];
     Tensor data[INPUTS], want;
     Number number[INPUTS][ELEMENTS], wanted[ELEMENTS], got[ELEMENTS];
-    float flat[INPUTS][ELEMENTS], out[OUTPUTS][ELEMENTS];
+    _Alignas(64) float flat[INPUTS][ELEMENTS], out[OUTPUTS][ELEMENTS];
 } Trial;
+static Trial *trial_new(void) {
+    Trial *t = aligned_alloc(_Alignof(Trial), sizeof *t);
+    assert_non_null(t);
+    return memset(t, 0, sizeof *t);
+}
 typedef struct Tally {
     int loops, views, rooms, kinds[STEP_KIND_COUNT];
 } Tally;
@@ -286,22 +294,26 @@ static void loop_equals_walk(Trial *t, int port) {
     compare(t, "its loop program", 1e-6);
 }
 
-static void run_steps(Trial *t, Device *d, const Backend *cpu, const StepBuf *b, void *const slot[],
-                      Tally *tally) {
+static void run_steps(Trial *t, Device *d, const Backend *backend, const StepBuf *b,
+                      void *const slot[], Tally *tally) {
+    OpenDevice host = {0};
     for (int s = 0; s < b->n; s++) {
-        char why[200] = "";
+        char why[400] = "";
         size_t bytes = 0;
+        double ns = 0;
         const void *weights[2 * INPUTS + OUTPUTS] = {0};
+        StepKernel k;
         tally->kinds[b->v[s].kind]++;
         assert_true(b->v[s].nview <= 2 * INPUTS + OUTPUTS);
-        Kernel *k = cpu->compile(d, &b->v[s], 0, weights, &bytes, why, sizeof why);
-        if (!k) fail_msg("%s: step %d: %s", t->op->name, s, why);
-        void *work = cpu->alloc(d, bytes ? bytes : 64);
-        assert_int_equal(cpu->run(k, slot, work), 0);
-        cpu->release(d, work);
-        cpu->forget(k);
+        if (!step_kernel_make(&k, backend, d, &host, &b->v[s], 0, weights, &bytes, why, sizeof why))
+            fail_msg("%s: step %d: %s", t->op->name, s, why);
+        void *work = backend->alloc(d, bytes ? bytes : 64);
+        if (!step_kernel_run(&k, slot, work, &ns)) fail_msg("%s: step %d fails", t->op->name, s);
+        backend->release(d, work);
+        step_kernel_free(&k);
     }
-    cpu->wait(d, NULL);
+    backend->wait(d, NULL);
+    device_close(&host);
 }
 
 /* All outputs; the elements of a view are copied out of it by a step of its own. */
@@ -336,7 +348,31 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     run_steps(t, d, cpu, &b, slot, tally);
 }
 
-static void check(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
+/* The back end for GPUs with the host's memory and compiler: only some of the cases, because each
+   kernel is compiled. backend NULL: it is not built. */
+static void open_gpu(OpenDevice *gpu) {
+    char path[300], options[320];
+    const char *build = getenv("BUILD");
+    Error e = {0};
+    if (!build) build = "build";
+    snprintf(path, sizeof path, "%s/test/cuda/isomer-host.so", build);
+    snprintf(options, sizeof options, "cache=%s/test/cuda/kernels", build);
+    if (!access(path, F_OK) && !device_open(gpu, NULL, path, options, &e)) fail_msg("%s", e.reason);
+}
+static void check_gpu(Trial *t, const OpenDevice *gpu) {
+    const int cases = getenv("ISOMER_HEAVY") ? 8 : 1;
+    Tally tally = {0};
+    for (int k = 0; gpu->device && k < 2; k++) {
+        setenv("ISOMER_HOST", k ? "descending" : "", 1);
+        if (t->gpu_cases < cases) lower_all(t, gpu->device, gpu->backend, &tally);
+        for (int64_t j = 0; j < tensor_count(&t->want) && t->gpu_cases < cases; j++)
+            t->got[j].real = (double)t->out[t->port][j];
+        if (t->gpu_cases < cases) compare(t, "the kernels for GPUs", 2e-5);
+    }
+    t->gpu_cases++;
+}
+
+static void check(Trial *t, const OpenDevice *gpu, Device *d, const Backend *cpu, Tally *tally) {
     Eval eval = {
         .w = t->w, .num = &numbers_real, .sizes = {SYMBOLS, t->size}, .nin = t->nin, .in = t->data};
     for (int port = 0; port < t->nout; port++) {
@@ -350,6 +386,8 @@ static void check(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
         for (int64_t j = 0; j < tensor_count(&t->want); j++)
             t->got[j].real = (double)t->out[port][j];
         compare(t, "its steps", 2e-5);
+        t->port = port;
+        if (tensor_count(&t->want)) check_gpu(t, gpu);
     }
     tally->loops++;
 }
@@ -361,13 +399,16 @@ static void every_operator_by_every_way(void **state) {
     const Backend *cpu = backend_open("cpu", &e);
     Device *d = cpu->open("", why, sizeof why);
     assert_non_null(d);
-    Trial *t = test_calloc(1, sizeof *t);
+    OpenDevice gpu = {0};
+    open_gpu(&gpu);
+    Trial *t = trial_new();
     Tally all = {0};
     for (int k = 0; k < op_count(); k++) {
         const Op *op = op_number(k);
         Tally tally = {0};
         if (!op->define || op->flags & OP_ANY_TYPE || op_input_count(op) > INPUTS) continue;
         t->random = (Random){.seed = (uint64_t)k};
+        t->gpu_cases = 0;
         for (int tries = 0; tries < TRIES && tally.loops < WANTED; tries++) {
             if (tries % 500 == 0 || tally.loops) {
                 if (t->w) world_free(t->w);
@@ -377,7 +418,7 @@ static void every_operator_by_every_way(void **state) {
             t->op = op;
             if (!draw_trial(t) || !sig_define(t->w, t->sig, 0)) continue;
             draw_data(t);
-            check(t, d, cpu, &tally);
+            check(t, &gpu, d, cpu, &tally);
         }
         if (tally.loops < WANTED) print_message("%s: only %d cases\n", op->name, tally.loops);
         assert_true(tally.loops >= WANTED / 4);
@@ -388,7 +429,8 @@ static void every_operator_by_every_way(void **state) {
     assert_true(all.views > 0 && all.rooms > 0);
     for (StepKind j = 0; j < STEP_KIND_COUNT; j++) assert_true(j == S_OP || all.kinds[j] > 0);
     world_free(t->w);
-    test_free(t);
+    free(t);
+    device_close(&gpu);
     cpu->close(d);
 }
 
@@ -448,7 +490,7 @@ static void steps_do_what_the_kernel_does(void **state) {
     char why[200];
     const Backend *cpu = backend_open("cpu", &e);
     Device *d = cpu->open("", why, sizeof why);
-    Trial *t = test_calloc(1, sizeof *t);
+    Trial *t = trial_new();
     int operators = 0;
     for (int k = 0; k < op_count(); k++) {
         const Op *op = op_number(k);
@@ -477,7 +519,7 @@ static void steps_do_what_the_kernel_does(void **state) {
     }
     assert_true(operators >= 6);
     world_free(t->w);
-    test_free(t);
+    free(t);
     cpu->close(d);
 }
 
@@ -523,7 +565,7 @@ static void structures_become_the_steps_they_are(void **state) {
     Error e = {0};
     char why[200];
     static const Op none = {"definition", "x y", "y", .flags = 0};
-    Trial *t = test_calloc(1, sizeof *t);
+    Trial *t = trial_new();
     Own o = {.t = t, .cpu = backend_open("cpu", &e)};
     o.device = o.cpu->open("", why, sizeof why);
     t->w = world_new(NULL, 0), t->op = &none, t->nin = 2, o.call = (Call){.w = t->w};
@@ -588,7 +630,7 @@ static void structures_become_the_steps_they_are(void **state) {
     becomes(&o, add(c, row, top), 1, six, S_LOOP);
     becomes(&o, sum(c, k, when_ge(c, k.v[0], ij.v[0]), at(c, 0, ik)), 1, six, S_LOOP);
     world_free(t->w);
-    test_free(t);
+    free(t);
     o.cpu->close(o.device);
 }
 

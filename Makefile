@@ -49,8 +49,8 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
-# A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the virtual
-# environment. CUDA=none: without it. Nothing of CUDA is linked.
+# A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
+# virtual environment. CUDA=none: without it. Nothing of CUDA is linked.
 CUDA_HOME ?= /usr/local/cuda
 CUDA_FOLDERS := $(if $(filter none,$(CUDA)),,$(CUDA_HOME)/include \
     $(wildcard $(dir $(PYTHON))../lib/python3*/site-packages/nvidia/*/include))
@@ -78,7 +78,7 @@ SHARED := $(call objects,$(sort $(wildcard test/shared/*.c) $(FUZZED)))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 FORKS := $(BUILD)/test/tools/optimize-forks
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c))) \
-    $(if $(CUDA_PLUGIN),$(addprefix $(BUILD)/test/cuda/isomer-,host.so nvrtc.so))
+    $(if $(CUDA_PLUGIN),$(addprefix $(BUILD)/test/cuda/isomer-,host.so nvrtc.so dnn.so))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
@@ -92,7 +92,8 @@ NAMES := $(notdir $(PROGRAMS))
 MANUALS := $(NAMES:%=$(BUILD)/man/%.1)
 COMPLETIONS := $(NAMES:%=$(BUILD)/completions/%) $(NAMES:%=$(BUILD)/completions/_%)
 
-all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS) $(MPI_PROGRAMS) $(CUDA_PLUGIN) $(MANUALS) $(COMPLETIONS)
+all: $(ARCHIVES) $(BUILD)/libisomer.so $(CUDA_PLUGIN)
+all: $(PROGRAMS) $(MPI_PROGRAMS) $(MANUALS) $(COMPLETIONS)
 
 $(BUILD)/libisomer.a: $(LIBRARY)
 $(BUILD)/libgenerator.a: $(GENERATOR)
@@ -157,19 +158,24 @@ $(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The plug-in for GPUs; and the same for tests: its driver replaced by the host's, which runs what the
-# host's compiler made, and only takes what NVRTC made.
+# The plug-in for GPUs; and the same for tests without one: all on the host; what NVRTC makes, which
+# is not run; cuDNN's plans for a GPU that is described.
 GPU := $(call objects,$(sort $(wildcard ops/cuda/*.c))) $(BUILD)/gen/cuda_prelude.o
-NVIDIA := $(addprefix $(BUILD)/ops/cuda/,driver.o lt.o dnn.o)
+OWN := $(filter-out $(addprefix %/ops/cuda/,driver.o compiler.o library.o lt.o dnn.o),$(GPU))
+FAKE := $(addprefix $(BUILD)/test/cuda/,isomer-host.so isomer-nvrtc.so isomer-dnn.so)
+NVRTC := $(addprefix $(BUILD)/ops/cuda/,compiler.o library.o)
 $(BUILD)/isomer-cuda.so: $(GPU)
-$(BUILD)/test/cuda/isomer-nvrtc.so: $(filter-out $(NVIDIA),$(GPU)) $(BUILD)/test/cuda/host_driver.o
-$(BUILD)/test/cuda/isomer-host.so: $(filter-out $(NVIDIA) %/compiler.o %/library.o,$(GPU))
-$(BUILD)/test/cuda/isomer-host.so: $(call objects,$(sort $(wildcard test/cuda/*.c)))
-$(BUILD)/isomer-cuda.so $(BUILD)/test/cuda/isomer-host.so $(BUILD)/test/cuda/isomer-nvrtc.so: \
-    $(BUILD)/list
+$(BUILD)/test/cuda/isomer-host.so: $(addprefix $(BUILD)/test/cuda/,host_compiler.o no_dnn.o)
+$(BUILD)/test/cuda/isomer-nvrtc.so: $(NVRTC) $(BUILD)/test/cuda/no_dnn.o
+$(BUILD)/test/cuda/isomer-dnn.so: $(NVRTC) $(BUILD)/ops/cuda/dnn.o
+$(FAKE): $(OWN) $(addprefix $(BUILD)/test/cuda/,host_driver.o no_lt.o)
+$(FAKE) $(BUILD)/isomer-cuda.so: $(BUILD)/list
 	@mkdir -p $(@D)
 	$(COMPILE) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl
 $(BUILD)/ops/cuda/%.o $(BUILD)/test/cuda/%.o: private ISA = $(CUDA_FLAGS)
+$(BUILD)/ops/cuda/device.o: $(BUILD)/cuda-flags
+$(BUILD)/cuda-flags: $(BUILD)/flags # for scripts/check-warnings
+	@echo '$(CUDA_FLAGS)' > $@
 $(BUILD)/ops/cuda/device.o: private ISA = $(CUDA_FLAGS) \
     -DISOMER_CUDA_SOURCES='"$(shell cat $(sort $(wildcard ops/cuda/*)) | md5sum | cut -c 1-12)"'
 $(BUILD)/ops/cuda/device.o: $(wildcard ops/cuda/*)
@@ -177,7 +183,8 @@ $(BUILD)/ops/cuda/device.o: $(wildcard ops/cuda/*)
 $(BUILD)/gen/cuda_prelude.c: ops/cuda/prelude.h
 	@mkdir -p $(@D)
 	{ echo '#include "ops/cuda/source.h"'; echo 'const char source_prelude[] ='; \
-	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' $<; echo '    ;'; } > $@
+	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' $<; \
+	    echo '    ;'; } > $@
 $(BUILD)/gen/cuda_prelude.o: $(BUILD)/gen/cuda_prelude.c $(BUILD)/flags
 	$(COMPILE) -c -o $@ $<
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static const Backend *host, *nvrtc;
+static const Backend *host, *nvrtc, *dnn;
 static char options[300];
 
 static Device *open_host(const char *behaviour, char *why, size_t n) {
@@ -230,6 +230,66 @@ static void nvrtc_takes_every_kernel(void **state) {
     assert_true(compiled >= 2 * (int)count);
 }
 
+static int host_ways(const Step *s) {
+    Device *d = open_good();
+    const int n = host->choices(d, s);
+    host->close(d);
+    return n;
+}
+/* ---- cuDNN has exact plans for convolutions of floats on a GPU that is described */
+static int ways_of(Device *d, const Step *s, char *why, size_t n) {
+    const int ways = dnn->choices(d, s);
+    for (int k = 0; k < ways; k++) {
+        const void *weights[SLOTS] = {NULL};
+        size_t room;
+        Kernel *kernel = dnn->compile(d, s, k, weights, &room, why, n);
+        if (!kernel) fail_msg("way %d: %s", k, why);
+        assert_true(room <= (size_t)256 << 20);
+        dnn->forget(kernel);
+    }
+    return ways;
+}
+static View image(int slot, int64_t n, int64_t c, int64_t h, int64_t w) {
+    return (View){.slot = slot,
+                  .dtype = 1,
+                  .rank = 4,
+                  .dim = {n, c, h, w},
+                  .stride = {c * h * w, h * w, w, 1}};
+}
+static void cudnn_has_exact_plans(void **state) {
+    char text[400], why[400] = "";
+    (void)state;
+    snprintf(text, sizeof text, "describe=test/cuda/h100.json,%s", options);
+    setenv("ISOMER_HOST", "sm_90", 1);
+    Device *d = dnn->open(text, why, sizeof why);
+    if (!d) {
+        print_message("cuDNN is not tried: %s\n", why);
+        skip();
+    }
+    View v[] = {image(0, 1, 64, 56, 56), image(1, 1, 64, 56, 56), image(2, 64, 64, 3, 3),
+                image(3, 1, 64, 56, 56), image(4, 1, 64, 56, 56)};
+    for (int a = 0; a < 4; a++) v[3].stride[a] = a == 1;
+    const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const Scalar code[] = {
+        {.op = C_ACC},          {.op = C_VIEW, .a = 3},        {.op = C_ADD, .a = 0, .b = 1},
+        {.op = C_VIEW, .a = 4}, {.op = C_ADD, .a = 2, .b = 3}, {.op = C_RELU, .a = 4}};
+    Step s = {.kind = S_CONV, .nview = 5, .nparam = 9, .view = v, .param = param, .code = code};
+    const int generated = host_ways(&s);
+    setenv("ISOMER_HOST", "sm_90", 1);
+    const int plain = ways_of(d, &s, why, sizeof why);
+    assert_true(plain > generated);
+    static const int length[] = {3, 5, 6}; /* bias; a sum with another tensor; relu */
+    for (int k = 0; k < 3; k++) {
+        s.ncode = length[k];
+        const int fused = ways_of(d, &s, why, sizeof why);
+        if (fused <= plain) fail_msg("no plan has a program of %d steps in it", s.ncode);
+    }
+    s.ncode = 0;
+    v[0].dtype = v[1].dtype = v[2].dtype = 11; /* doubles are not cuDNN's */
+    assert_int_equal(ways_of(d, &s, why, sizeof why), generated);
+    dnn->close(d);
+}
+
 static void plugin_path(const char *name, char path[], size_t n) {
     const char *build = getenv("BUILD");
     snprintf(path, n, "%s/test/cuda/%s", build ? build : "build", name);
@@ -249,7 +309,8 @@ static int setup(void **state) {
     snprintf(options, sizeof options, "cache=%s", kernels);
     host = open_plugin("isomer-host.so");
     nvrtc = open_plugin("isomer-nvrtc.so");
-    return host && nvrtc ? 0 : -1;
+    dnn = open_plugin("isomer-dnn.so");
+    return host && nvrtc && dnn ? 0 : -1;
 }
 static void nothing_to_test(void **state) {
     (void)state;
@@ -274,6 +335,7 @@ int main(void) {
         cmocka_unit_test(conv_agrees),
         cmocka_unit_test(planted_faults_are_noticed),
         cmocka_unit_test(nvrtc_takes_every_kernel),
+        cmocka_unit_test(cudnn_has_exact_plans),
     };
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
     char path[300];

@@ -7,10 +7,11 @@
 
 enum { OPTION_ROOM = 512 };
 typedef struct Options {
-    int device;              /* number of the GPU */
-    char lib[OPTION_ROOM];   /* where CUDA's libraries are; "": at the usual places */
-    char cache[OPTION_ROOM]; /* of kernels; "": the usual one; "none" */
-    size_t workspace;        /* bytes that a library's way may take */
+    int device;                 /* number of the GPU */
+    char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
+    char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
+    char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
+    size_t workspace;           /* bytes that a library's way may take */
 } Options;
 /* False: `why` names the word that is not understood. */
 bool options_parse(const char *text, Options *, char *why, size_t n);

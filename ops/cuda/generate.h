@@ -24,6 +24,8 @@ void line(Gen *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A text that lives as long as the Gen; "" when memory is short, which the source remembers. */
 const char *say(Gen *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+void said_free(Gen *); /* what `say` gave */
+
 /* ---- elements.c */
 const char *type_name(int dtype);
 /* Classes: 'i' int64, 'u' uint64, 'f' float, 'd' double; the wider one of a class and a type's. */

@@ -18,7 +18,10 @@ static bool take_word(Options *o, const char *key, const char *value) {
     if (!strcmp(key, "device")) return number(value, 1000, &x) && (o->device = (int)x, true);
     if (!strcmp(key, "workspace"))
         return number(value, 1 << 20, &x) && (o->workspace = (size_t)x << 20, true);
-    char *to = !strcmp(key, "lib") ? o->lib : !strcmp(key, "cache") ? o->cache : NULL;
+    char *to = !strcmp(key, "lib")        ? o->lib
+               : !strcmp(key, "cache")    ? o->cache
+               : !strcmp(key, "describe") ? o->describe
+                                          : NULL;
     return to && *value && snprintf(to, OPTION_ROOM, "%s", value) < OPTION_ROOM;
 }
 

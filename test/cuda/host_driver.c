@@ -4,7 +4,6 @@
    make it fail so; "sm_80" and the like: what it says it is. An image of another machine's code is
    taken, and not run. */
 #include "ops/cuda/driver.h"
-#include "ops/cuda/ways.h"
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -185,12 +184,4 @@ bool driver_open(Driver *d, char *why, size_t n) {
                   .cuLaunchKernel_ = host_launch_kernel,
                   .cuGetErrorString_ = host_error};
     return true;
-}
-
-/* NVIDIA's libraries have no host. */
-bool lt_open(Device *d, Library **out, char *why, size_t n) {
-    return (void)d, (void)out, (void)why, (void)n, true;
-}
-bool dnn_open(Device *d, Library **out, char *why, size_t n) {
-    return (void)d, (void)out, (void)why, (void)n, true;
 }

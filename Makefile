@@ -10,6 +10,7 @@
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
 #   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
+#   make gpu-offline     the back end for GPUs without one, in full
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN),
 #   CUDA=none (without the back end for GPUs).
@@ -83,7 +84,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: fuzzers mutate-models
+.PHONY: fuzzers mutate-models gpu-offline
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -296,6 +297,12 @@ random-peers: programs-of-tests
 test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
 	    scripts/run-tests search_faults test_untrusted test_generator_runs test_random_models
+
+# The back end for GPUs without one: 2,000 drawn steps and several cases of each definition on the
+# host, hundreds of kernels through NVRTC.
+gpu-offline: programs-of-tests
+	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
+	    scripts/run-tests ops_cuda ops_lower test_cuda
 
 demo:
 	@scripts/install-dependencies demo

@@ -103,7 +103,8 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->backend,
          .value = "NAME",
-         .help = "The back end: cpu (the default), or the path of a plug-in."},
+         .help =
+             "The back end: cpu (the default), cuda (an NVIDIA GPU), or the path of a plug-in."},
         {.name = "threads",
          .kind = OPT_INT,
          .into = &o->threads,
@@ -115,7 +116,7 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->backend_options,
          .value = "TEXT",
-         .help = "Options of the back end; of cpu: see ops/cpu/README.md."},
+         .help = "Options of the back end: see ops/cpu/README.md and ops/cuda/README.md."},
         {.name = "cost-db",
          .kind = OPT_TEXT,
          .into = &o->cost_db,

@@ -146,7 +146,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 
 # Small programs that the tests in Python run.
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
-	$(COMPILE) -o $@ $^ $(LIBS)
+	$(COMPILE) -o $@ $^ $(CMOCKA) $(LIBS)
 
 # Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
 # reference.

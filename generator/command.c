@@ -233,7 +233,7 @@ static bool write_json(Main *m, const GenerateReport *r) {
     return ok;
 }
 
-static bool run(Main *m) {
+static bool command_run(Main *m) {
     GenerateReport r;
     Text out = text_new(m->arena);
     bool first = !m->link || !m->link->rank;
@@ -256,7 +256,7 @@ static void command(void *user, Arena *a, int argc, char **argv) {
     Text help = text_new(a);
     if (!parse(m, argc, argv, &rest, &help)) return;
     bool told = m->o.help || m->o.version;
-    if (!told && settle(m, &rest)) run(m);
+    if (!told && settle(m, &rest)) command_run(m);
     if (told && (!m->link || !m->link->rank)) fputs(help.data, stdout);
 }
 

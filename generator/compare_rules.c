@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct Options {
+typedef struct CompareOptions {
     const char *out, *rest, *basis, *trades, *json, *help;
     StringList beside;
     bool unproved, all, quiet, version;
-} Options;
+} CompareOptions;
 typedef struct Main {
     Arena *arena;
-    Options o;
+    CompareOptions o;
     StringList files; /* behind the command */
     bool terminal;
     Error error;
@@ -43,7 +43,7 @@ static const ProgramText program = {
 };
 
 static bool parse(Main *m, int argc, char **argv, StringList *words, Text *help) {
-    Options *o = &m->o;
+    CompareOptions *o = &m->o;
     const OptionDef table[] = {
         {.kind = OPT_HEAD, .help = "All commands"},
         {.name = "out",
@@ -213,7 +213,7 @@ static const Command commands[] = {
     {"part", "VERDICTS", part, 1, 1, .parts = true},
     {"choose", "PROVED..", choose, 1, INT32_MAX, .chooses = true}};
 
-static bool options_fit(const Command *c, const Options *o, Error *e) {
+static bool options_fit(const Command *c, const CompareOptions *o, Error *e) {
     const struct {
         bool given, known;
         const char *name;

@@ -23,10 +23,10 @@ static Ref argument(const Encode *e, int i, int k) {
     return e->t->in[i].arg[swapped ? 1 - k : k];
 }
 
-static void visit(Encode *e, int i) {
+static void encode_value(Encode *e, int i) {
     for (int k = 0; k < e->form[e->t->in[i].op].narg; k++) {
         Ref r = argument(e, i, k);
-        if (ref_is_out(r) && e->place[ref_instr(r)] == UNSEEN) visit(e, ref_instr(r));
+        if (ref_is_out(r) && e->place[ref_instr(r)] == UNSEEN) encode_value(e, ref_instr(r));
     }
     e->place[i] = (uint8_t)e->norder;
     e->order[e->norder++] = (uint8_t)i;
@@ -48,7 +48,7 @@ static bool encode(Encode *e) {
     e->size = 1;
     memset(e->place, UNSEEN, sizeof e->place);
     memset(e->var, UNSEEN, sizeof e->var);
-    if (ref_is_out(t->root)) visit(e, ref_instr(t->root));
+    if (ref_is_out(t->root)) encode_value(e, ref_instr(t->root));
     else put_ref(e, t->root);
     for (int q = 0; q < e->norder; q++) {
         int i = e->order[q];

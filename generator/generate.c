@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { FLUSH_SECONDS = 5 };
-typedef struct Worker {
+typedef struct GenerateWorker {
     Generator *g;
     Hand *hand;
     Record *record;
@@ -23,7 +23,7 @@ typedef struct Worker {
     pthread_t thread;
     bool ok;
     Error error;
-} Worker;
+} GenerateWorker;
 
 /* ---- workers */
 
@@ -34,7 +34,7 @@ static uint64_t claim(Generator *g) {
     return task;
 }
 
-static bool flush(Worker *x, bool last) {
+static bool flush(GenerateWorker *x, bool last) {
     Generator *g = x->g;
     bool full = x->n * sizeof(Record) > g->o->memory / (2 * (size_t)g->o->jobs);
     bool to_disk =
@@ -49,7 +49,7 @@ static bool flush(Worker *x, bool last) {
 }
 
 static bool take_task(void *user, uint64_t task) {
-    Worker *x = user;
+    GenerateWorker *x = user;
     if (task != x->mine || !x->ok) return false;
     atomic_fetch_add(&x->g->finished, 1);
     if (x == x->g->worker) generate_tell(x->g, "terms", atomic_load(&x->g->finished), 0);
@@ -62,7 +62,7 @@ static bool take_task(void *user, uint64_t task) {
 }
 
 static void found(void *user, const Record *r) {
-    Worker *x = user;
+    GenerateWorker *x = user;
     if (x->n == x->room) {
         Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) *
                                                   sizeof *more);
@@ -74,12 +74,12 @@ static void found(void *user, const Record *r) {
 }
 
 static bool is_representative(void *user, const Code *c) {
-    return classes_is_rep(((Worker *)user)->g->classes, c);
+    return classes_is_rep(((GenerateWorker *)user)->g->classes, c);
 }
 
 static void work(Hand *hand, void *user, uint64_t k) {
     Generator *g = user;
-    Worker *x = &g->worker[k];
+    GenerateWorker *x = &g->worker[k];
     Enumerate e = {.v = hand->first,
                    .size = g->level,
                    .exhaustive = g->o->exhaustive,
@@ -214,7 +214,7 @@ static uint64_t keys_digest(const Generator *g) {
     return g->s->digest ^ hash_bytes(x, sizeof x);
 }
 
-static bool run(Generator *g, Text *out) {
+static bool generate_levels(Generator *g, Text *out) {
     for (g->level = 0; g->level <= g->o->size; g->level++)
         if (!run_level(g)) return false;
     if (g->o->link && g->o->shard) return true;
@@ -247,11 +247,11 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
         g->classes = classes_new(g->s);
         g->candidates = candidates_new(a);
         g->basis = basis_new(g->s, a);
-        g->worker = ARENA_NEW(a, Worker, o->jobs);
+        g->worker = ARENA_NEW(a, GenerateWorker, o->jobs);
         g->crew = crew_new(a, g->s, o->seed, o->jobs, e);
         ok = g->crew && runs_open(&g->runs, a, o->folder, keys_digest(g), e);
     }
-    ok = ok && run(g, out);
+    ok = ok && generate_levels(g, out);
     if (g->classes) runs_close(&g->runs);
     crew_free(g->crew);
     classes_free(g->classes);

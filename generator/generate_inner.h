@@ -25,7 +25,7 @@ typedef struct Generator {
     atomic_ullong next, terms, finished;
     double start;
     Crew *crew;
-    struct Worker *worker;
+    struct GenerateWorker *worker;
     Candidates *candidates;
     Basis *basis;
     int nbody, body_room;

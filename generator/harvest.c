@@ -101,7 +101,7 @@ static void judge_entry(Hand *x, void *user, uint64_t k) {
 }
 
 /* The candidates of entries first .. end. */
-static bool find(Generator *g, Source source, uint32_t first, uint32_t end) {
+static bool candidates_find(Generator *g, Source source, uint32_t first, uint32_t end) {
     Search s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
     bool ok = s.finding || error_set(g->error, E_MEMORY, "", "out of memory for candidates");
     for (uint32_t n; ok && s.first < end; s.first += n) {
@@ -117,10 +117,10 @@ static bool find(Generator *g, Source source, uint32_t first, uint32_t end) {
 }
 
 bool harvest_equations(Generator *g, uint32_t member, uint32_t symmetry) {
-    return find(g, OF_MEMBERS, member, g->classes->nmember) &&
-           find(g, OF_SYMMETRIES, symmetry, g->classes->nsymmetry);
+    return candidates_find(g, OF_MEMBERS, member, g->classes->nmember) &&
+           candidates_find(g, OF_SYMMETRIES, symmetry, g->classes->nsymmetry);
 }
-bool harvest_pairs(Generator *g) { return find(g, OF_PAIRS, 0, g->classes->nrep); }
+bool harvest_pairs(Generator *g) { return candidates_find(g, OF_PAIRS, 0, g->classes->nrep); }
 
 /* ---- rules */
 

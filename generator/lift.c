@@ -270,7 +270,7 @@ static bool eliminate(Lift *l, Poly p, Eliminate what) {
 
 /* One solution more; false: there is none. *consistent: no equation became a number other than
    0. */
-static bool step(Lift *l, const Poly eq[], int n, bool *consistent) {
+static bool solve_equations(Lift *l, const Poly eq[], int n, bool *consistent) {
     for (int what = 0; what < ELIMINATES; what++)
         for (int k = 0; k < n; k++) {
             int64_t number;
@@ -297,7 +297,7 @@ static bool solve(Lift *l, const Graph *g) {
             eq[n++] = poly_sub(l->w, a->dim.v[d], b->dim.v[d]);
     }
     bool consistent = true;
-    while (consistent && step(l, eq, n, &consistent)) continue;
+    while (consistent && solve_equations(l, eq, n, &consistent)) continue;
     /* All are solved. */
     for (int k = 0; k < n && consistent; k++)
         consistent = !poly_subst(l->w, eq[k], l->nsolved, l->from, l->to);

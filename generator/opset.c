@@ -5,7 +5,7 @@
 #include "ops/base/text.h"
 #include <string.h>
 
-typedef struct Reader {
+typedef struct OpsetReader {
     Space *s;
     World *w;
     Scan scan; /* of one line */
@@ -13,11 +13,13 @@ typedef struct Reader {
     Variant v;
     int nchoice[SPACE_FREE];
     Poly choice[SPACE_FREE][16];
-} Reader;
+} OpsetReader;
 
-static bool fail(Reader *r, const char *why) { return scan_fail(&r->scan, r->scan.at, "%s", why); }
+static bool fail(OpsetReader *r, const char *why) {
+    return scan_fail(&r->scan, r->scan.at, "%s", why);
+}
 
-static int sort_number(Reader *r, const char *name, bool add) {
+static int sort_number(OpsetReader *r, const char *name, bool add) {
     Space *s = r->s;
     for (int k = 0; k < s->nsort; k++)
         if (!strcmp(s->sort[k], name)) return k;
@@ -26,7 +28,7 @@ static int sort_number(Reader *r, const char *name, bool add) {
     return s->nsort++;
 }
 
-static bool sizes_line(Reader *r) {
+static bool sizes_line(OpsetReader *r) {
     char name[64];
     while (scan_name(&r->scan, name, sizeof name)) {
         if (r->s->nsize == SPACE_SIZES) return fail(r, "too many sizes");
@@ -35,7 +37,7 @@ static bool sizes_line(Reader *r) {
     return r->s->nsize || fail(r, "expected names of sizes");
 }
 
-static bool at_line(Reader *r) {
+static bool at_line(OpsetReader *r) {
     Space *s = r->s;
     if (s->nstage == SPACE_STAGES) return fail(r, "too many lines `at`");
     if (s->nkind || s->nop) return fail(r, "lines `at` come before inputs and operators");
@@ -49,7 +51,7 @@ static bool at_line(Reader *r) {
     return true;
 }
 
-static bool input_line(Reader *r) {
+static bool input_line(OpsetReader *r) {
     char name[64];
     Type t;
     Space *s = r->s;
@@ -78,7 +80,7 @@ static bool is_size(const Space *s, Symbol x) {
     return false;
 }
 
-static bool find_free(Reader *r, Poly p) {
+static bool find_free(OpsetReader *r, Poly p) {
     Monomial m;
     Variant *v = &r->v;
     for (PolyScan s = poly_scan(r->w, p); poly_next(&s, &m);)
@@ -93,7 +95,7 @@ static bool find_free(Reader *r, Poly p) {
 }
 
 /* NAME=VALUE, or NAME=VARIABLE:VALUE; false without an error: none there. */
-static bool attribute(Reader *r) {
+static bool attribute(OpsetReader *r) {
     char name[64];
     Variant *v = &r->v;
     const char *start = r->scan.at;
@@ -115,7 +117,7 @@ static bool attribute(Reader *r) {
     return true;
 }
 
-static bool sorts(Reader *r, int most, bool results, int *n, int out[]) {
+static bool sorts(OpsetReader *r, int most, bool results, int *n, int out[]) {
     char name[64];
     for (*n = 0;; ++*n) {
         const char *start = r->scan.at;
@@ -128,7 +130,7 @@ static bool sorts(Reader *r, int most, bool results, int *n, int out[]) {
     }
 }
 
-static bool signature(Reader *r, OpForm *f) {
+static bool signature(OpsetReader *r, OpForm *f) {
     Variant *v = &r->v;
     bool variadic, many;
     int narg, nout = 0, least = op_arity(v->op, &variadic), outputs = op_output_count(v->op, &many);
@@ -149,7 +151,7 @@ static bool signature(Reader *r, OpForm *f) {
     return true;
 }
 
-static bool choices(Reader *r) {
+static bool choices(OpsetReader *r) {
     char name[64];
     do {
         int k = 0;
@@ -184,7 +186,7 @@ static void substitute(Space *s, Variant *v) {
     }
 }
 
-static bool add_choices(Reader *r, const OpForm *f, int k) {
+static bool add_choices(OpsetReader *r, const OpForm *f, int k) {
     Space *s = r->s;
     if (k < r->v.nfree && r->v.chosen[k]) {
         for (int j = 0; j < r->nchoice[k]; j++) {
@@ -201,7 +203,7 @@ static bool add_choices(Reader *r, const OpForm *f, int k) {
     return true;
 }
 
-static bool op_line(Reader *r) {
+static bool op_line(OpsetReader *r) {
     char name[64];
     OpForm f;
     int64_t most = TERM_OPS;
@@ -226,10 +228,10 @@ static bool op_line(Reader *r) {
     return add_choices(r, &f, 0);
 }
 
-static bool set_line(Reader *r) {
+static bool set_line(OpsetReader *r) {
     static const struct {
         const char *word;
-        bool (*read)(Reader *);
+        bool (*read)(OpsetReader *);
     } lines[] = {{"sizes", sizes_line}, {"at", at_line}, {"input", input_line}, {"op", op_line}};
     if (scan_end(&r->scan)) return true;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
@@ -257,7 +259,7 @@ Space *space_parse(World *w, const char *path, const char *text, size_t n, Error
     s->text = text;
     s->text_size = n;
     s->op = ARENA_NEW(w->arena, Variant, TERM_FORMS);
-    Reader r = {.s = s, .w = w};
+    OpsetReader r = {.s = s, .w = w};
     e = e ? e : &mine;
     for (const char *p = text, *end = text + n; p < end; p++) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));

@@ -43,7 +43,7 @@ bool relate_derive(Arena *a, const RuleSet *given, const RuleSet *known, Text *o
 
 /* ---- what was proved */
 
-static void put(Text *out, const Rule *rule) {
+static void print_rule(Text *out, const Rule *rule) {
     text_add(out, out->size ? "\n" : "");
     rule_print(rule, out);
 }
@@ -66,14 +66,14 @@ bool relate_part(const Minimize *m, const RuleSet *set, Text *proved, Text *basi
         c->conditional += r.condition[0] || (r.where.text && r.where.text[0]);
         c->basis += kept[k];
         r.comment = "";
-        if (kept[k]) put(basis, &r), r.comment = "basis";
-        put(proved, &r);
+        if (kept[k]) print_rule(basis, &r), r.comment = "basis";
+        print_rule(proved, &r);
     }
     for (int k = 0; k < set->n; k++) {
         if (set->v[k].verdict == VERDICT_PROVED) continue;
         c->refuted += set->v[k].verdict == VERDICT_REFUTED;
         c->unknown += set->v[k].verdict == VERDICT_UNKNOWN;
-        put(rest, &set->v[k]);
+        print_rule(rest, &set->v[k]);
     }
     return true;
 }
@@ -86,8 +86,8 @@ bool relate_search(const Minimize *m, const RuleSet *set, Text *gains, Text *tra
         forward.comment = "";
         Rule back = rule_reversed(m->arena, &forward);
         Text *out = wanted[k] == PRICE_EITHER ? trades : gains;
-        if (wanted[k] & PRICE_RIGHT) put(out, &forward);
-        if (wanted[k] & PRICE_LEFT) put(out, &back);
+        if (wanted[k] & PRICE_RIGHT) print_rule(out, &forward);
+        if (wanted[k] & PRICE_LEFT) print_rule(out, &back);
     }
     return true;
 }

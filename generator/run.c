@@ -24,10 +24,10 @@ enum {
 _Static_assert(P_REST > 0 && P_REST < 128 && Q_REST > 0 && Q_REST < 64,
                "reduction takes two folds");
 
-typedef struct Run {
+typedef struct TermRun {
     const Lanes *bank[BANK_CONST + 1];
-} Run;
-INLINE const Lanes *at(const Run *r, uint32_t operand) {
+} TermRun;
+INLINE const Lanes *at(const TermRun *r, uint32_t operand) {
     return r->bank[operand >> BANK_SHIFT] + (operand & ((1u << BANK_SHIFT) - 1));
 }
 
@@ -63,7 +63,7 @@ INLINE void finish(Wide p, Wide s, Reals order, Mask unknown, Mask lost, bool q,
     if (q) *(Words *)y->q = none_where(unknown | lost, finish_q(s));
 }
 
-INLINE void dot(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
+INLINE void dot(const TermRun *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
     Wide p = {0}, s = {0};
     Reals order = {0};
     Mask lost = {0}, unknown = {0};
@@ -80,7 +80,7 @@ INLINE void dot(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes
     finish(p, s, order, unknown, lost, q, y);
 }
 
-INLINE void sum(const Run *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
+INLINE void sum(const TermRun *r, const uint32_t *operand, uint32_t n, bool q, Lanes *y) {
     Wide p = {0}, s = {0};
     Reals order = {0};
     Mask lost = {0}, unknown = {0};
@@ -116,7 +116,7 @@ INLINE void choose(const Lanes *a, bool least, bool q, Lanes *y) {
     *(Words *)y->q = none_where(unknown, load(y->q));
     *(Reals *)y->order = nan_where(unknown, load_reals(y->order));
 }
-INLINE void extreme(const Run *r, const uint32_t *operand, uint32_t n, bool least, bool q,
+INLINE void extreme(const TermRun *r, const uint32_t *operand, uint32_t n, bool least, bool q,
                     Lanes *y) {
     Lanes best = *at(r, operand[0]);
     for (uint32_t k = 1; k < n; k++) choose(at(r, operand[k]), least, q, &best);
@@ -140,7 +140,7 @@ static void power(const Lanes *a, const Lanes *b, Lanes *y) {
 }
 
 INLINE void run(const Program *p, const Lanes *const in[], Lanes *temp, Lanes *out, bool q) {
-    Run r = {{in[0], in[1], in[2], temp, out, p->constant}};
+    TermRun r = {{in[0], in[1], in[2], temp, out, p->constant}};
     for (const uint32_t *w = p->word, *end = w + p->nword; w < end; w += 3 + w[1]) {
         Lanes *y =
             (w[2] >> BANK_SHIFT == BANK_OUT ? out : temp) + (w[2] & ((1u << BANK_SHIFT) - 1));

@@ -79,7 +79,7 @@ static void collect_poly(Lift *l, Poly p, int *n, Symbol out[]) {
             if (j == *n && d.kind == SYM_NAMED && *n < LIFT_SYMBOLS) out[(*n)++] = m.symbol[k];
         }
 }
-static int collect(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
+static int collect_symbols(Lift *l, const Graph *g, NodeList live, Symbol out[]) {
     int n = 0;
     Attr attr[ATTRS_MAX];
     for (int k = 0; k < g->nin; k++)
@@ -145,7 +145,7 @@ static bool run_node(Sample *s, NodeId id) {
     return true;
 }
 
-/* exp(1) is no integer: what residues take for equal must be near as doubles. */
+/* exp(1) is not an integer: what residues take for equal must be near as doubles. */
 static bool near(const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++) {
         double x = a->order[l], y = b->order[l];
@@ -259,7 +259,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     NodeList live = graph_live(l->w, l->arena, g);
     LitList needs = graph_needs(l->w, l->arena, g);
     Symbol symbol[LIFT_SYMBOLS];
-    int n = collect(l, g, live, symbol);
+    int n = collect_symbols(l, g, live, symbol);
     bool any = false;
     for (int k = 0; k < live.n; k++) /* definitions first: they make symbols */
         for (int p = 0; p < node_get(l->w, live.v[k]).nout; p++)

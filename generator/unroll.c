@@ -252,7 +252,7 @@ static uint32_t operand_of(Unroll *u, Ex e) {
     case EX_FN: return call(u, &x);
     case EX_WHERE:
     case EX_TAKE: return give_up(u); /* data decide what is computed */
-    case EX_MOST: {
+    case EX_MAXIMUM: {
         Operands *o = arena_alloc_raw(u->w->scratch, sizeof *o);
         o->n = 0;
         collect_most(u, &x, o);

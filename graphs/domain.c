@@ -17,7 +17,7 @@ typedef struct Range {
     double low, high;
     bool open; /* an input decides it, which may be drawn from elsewhere */
 } Range;
-typedef struct Walk {
+typedef struct DomainWalk {
     World *w;
     Sizes sizes;
     Range *have;     /* by value: what it holds .. */
@@ -25,7 +25,7 @@ typedef struct Walk {
     bool *input;     /* by value: the graph takes it, whatever else computes it */
     Node node;       /* whose definition is being walked, .. */
     const Type *out; /* .. of this result */
-} Walk;
+} DomainWalk;
 
 Domain domain_any(void) { return (Domain){-INFINITY, INFINITY}; }
 
@@ -61,12 +61,12 @@ static Range join(Range a, Range b) {
 
 /* ---- sizes and indices */
 
-static double size_of(const Walk *k, Poly p) {
+static double size_of(const DomainWalk *k, Poly p) {
     int64_t n;
     return poly_eval(k->w, p, k->sizes, &n) ? (double)n : INFINITY;
 }
 
-static Range symbol_range(const Walk *k, Symbol s) {
+static Range symbol_range(const DomainWalk *k, Symbol s) {
     const SymbolDef d = symbol_def(k->w, s);
     if (d.kind == SYM_INDEX && (int)d.word < k->out->dim.n)
         return fixed(0, size_of(k, k->out->dim.v[d.word]) - 1);
@@ -76,7 +76,7 @@ static Range symbol_range(const Walk *k, Symbol s) {
     return isinf(n) ? unknown(false) : fixed(n, n);
 }
 
-static Range poly_range(const Walk *k, Poly p) {
+static Range poly_range(const DomainWalk *k, Poly p) {
     Range all = fixed(0, 0);
     Monomial m;
     for (PolyScan s = poly_scan(k->w, p); poly_next(&s, &m);) {
@@ -88,7 +88,7 @@ static Range poly_range(const Walk *k, Poly p) {
 }
 
 /* How many terms a sum has at most. */
-static double term_count(const Walk *k, const ExNode *x) {
+static double term_count(const DomainWalk *k, const ExNode *x) {
     double n = 1;
     for (int j = 0; j < x->n; j++) n = times(n, poly_range(k, x->dims[j]).high + 1);
     return n;
@@ -118,7 +118,7 @@ static Range function_range(Function f, Range a) {
     }
 }
 
-static Range ex_range(const Walk *k, Ex e) {
+static Range ex_range(const DomainWalk *k, Ex e) {
     ExNode x;
     Range a, b;
     ex_get(k->w, e, &x);
@@ -141,7 +141,7 @@ static Range ex_range(const Walk *k, Ex e) {
     case EX_SUM:
         a = ex_range(k, x.a);
         return product(join(fixed(0, 0), a), fixed(1, term_count(k, &x)));
-    case EX_MOST: return ex_range(k, x.a);
+    case EX_MAXIMUM: return ex_range(k, x.a);
     case EX_TAKE: return ex_range(k, x.b);
     case EX_POW: a = ex_range(k, x.a), b = ex_range(k, x.b); return unknown(a.open || b.open);
     case EX_PARAM: break;
@@ -164,13 +164,13 @@ static Range usual(DType t) {
     return (Range){0, t == DT_UINT8 ? 255 : 1, t != DT_BOOL};
 }
 
-static bool any_open(const Walk *k) {
+static bool any_open(const DomainWalk *k) {
     for (int j = 0; j < k->node.nin; j++)
         if (k->node.in[j] && k->have[k->node.in[j]].open) return true;
     return false;
 }
 
-static Range value_range(Walk *k, Value v) {
+static Range value_range(DomainWalk *k, Value v) {
     Type t;
     const void *bytes;
     int64_t dim[RANK_MAX], n;
@@ -189,7 +189,7 @@ static Range value_range(Walk *k, Value v) {
 
 /* ---- backward */
 
-static void require(Walk *, Ex, Domain);
+static void require(DomainWalk *, Ex, Domain);
 
 /* What a may be so that a and b, which nothing moves, add up to d. */
 static Domain less(Domain d, Range b) {
@@ -206,7 +206,7 @@ static Domain half(Domain d, Range a, Range b) {
     return part.low <= part.high ? part : (Domain){d.low / 2, d.high / 2};
 }
 
-static void require_sum(Walk *k, const ExNode *x, Domain d) {
+static void require_sum(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
     const bool both = a.open && b.open;
     require(k, x->a, both ? half(d, a, b) : a.open ? less(d, b) : domain_any());
@@ -229,7 +229,7 @@ static Domain over(Domain d, Range b) {
     return a.low <= a.high ? a : domain_any();
 }
 
-static void require_product(Walk *k, const ExNode *x, Domain d) {
+static void require_product(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b), all = product(a, b);
     const bool both = a.open && b.open;
     if (both && !is_any(d)) {
@@ -244,13 +244,13 @@ static void require_product(Walk *k, const ExNode *x, Domain d) {
 }
 
 /* Of the greater of both; one that always is in d leaves the other its one end. */
-static void require_most(Walk *k, const ExNode *x, Domain d) {
+static void require_most(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
     require(k, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
     require(k, x->b, (Domain){!a.open && a.low >= d.low ? -INFINITY : d.low, d.high});
 }
 
-static void require_least(Walk *k, const ExNode *x, Domain d) {
+static void require_least(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
     require(k, x->a, (Domain){d.low, !b.open && b.high <= d.high ? INFINITY : d.high});
     require(k, x->b, (Domain){d.low, !a.open && a.high <= d.high ? INFINITY : d.high});
@@ -262,14 +262,14 @@ static Domain argument_of(Function f, Domain d) {
     return domain_any();
 }
 
-static void require_take(Walk *k, const ExNode *x, Domain d) {
+static void require_take(DomainWalk *k, const ExNode *x, Domain d) {
     const double last = poly_range(k, x->dims[0]).high;
     require(k, x->a, last >= 0 ? (Domain){0, last} : domain_any());
     require(k, x->b, d);
 }
 
 /* The elements that e stands for must lie in d. */
-static void require(Walk *k, Ex e, Domain d) {
+static void require(DomainWalk *k, Ex e, Domain d) {
     ExNode x;
     ex_get(k->w, e, &x);
     switch (x.kind) {
@@ -281,7 +281,7 @@ static void require(Walk *k, Ex e, Domain d) {
     case EX_FN: require(k, x.a, argument_of((Function)x.word, d)); return;
     case EX_SUM: require(k, x.a, over(d, fixed(1, term_count(k, &x)))); return;
     case EX_TAKE: require_take(k, &x, d); return;
-    case EX_MOST: require(k, x.a, d); return;
+    case EX_MAXIMUM: require(k, x.a, d); return;
     case EX_WHERE:
     case EX_IF:
         if (x.kind == EX_WHERE) require(k, x.c, domain_any());
@@ -300,7 +300,7 @@ static void require(Walk *k, Ex e, Domain d) {
 }
 
 /* What the operator says of its inputs, by itself and for what its results must be. */
-static void require_node(Walk *k) {
+static void require_node(DomainWalk *k) {
     Poly low, high;
     int64_t from, to;
     for (int j = 0; j < k->node.nin; j++) {
@@ -322,7 +322,7 @@ static void require_node(Walk *k) {
 
 /* ---- the graph */
 
-static void walk_both(Walk *k, NodeList live) {
+static void walk_both(DomainWalk *k, NodeList live) {
     for (int j = 0; j < live.n; j++) {
         k->node = node_get(k->w, live.v[j]);
         for (int port = 0; port < k->node.nout; port++) {
@@ -346,11 +346,11 @@ Domain *graph_domains(World *w, Arena *arena, const Graph *given, Sizes sizes) {
     if (graph_expand(w, a, given, &g, NULL, &ignored)) {
         const NodeList live = graph_live(w, a, &g);
         const uint32_t n = node_count(w) + 1;
-        Walk k = {.w = w,
-                  .sizes = sizes,
-                  .have = ARENA_NEW(a, Range, n),
-                  .need = ARENA_NEW(a, Domain, n),
-                  .input = ARENA_NEW(a, bool, n)};
+        DomainWalk k = {.w = w,
+                        .sizes = sizes,
+                        .have = ARENA_NEW(a, Range, n),
+                        .need = ARENA_NEW(a, Domain, n),
+                        .input = ARENA_NEW(a, bool, n)};
         for (int j = 0; j < g.nin; j++) k.need[g.in[j]] = domain_any(), k.input[g.in[j]] = true;
         walk_both(&k, live);
         for (int j = 0; j < g.nin; j++) out[j] = k.need[g.in[j]];

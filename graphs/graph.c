@@ -84,8 +84,8 @@ static Value refuse(const char **why, const char *reason) {
     return 0;
 }
 
-static Value make(World *w, const Op *op, const Attr *attr, uint32_t serial, int nin,
-                  const Value in[], int nout, const char **why) {
+static Value node_new(World *w, const Op *op, const Attr *attr, uint32_t serial, int nin,
+                      const Value in[], int nout, const char **why) {
     TypeId space[INPUTS_ON_STACK] = {0},
            *type = nin > INPUTS_ON_STACK ? ARENA_NEW(w->arena, TypeId, nin) : space;
     for (int k = 0; k < nin; k++) type[k] = in[k] ? value_type_id(w, in[k]) : 0;
@@ -110,7 +110,7 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
         in = padded;
         nin = declared;
     }
-    return make(w, op, attr, op->flags & OP_RANDOM ? ++w->fresh : 0, nin, in, nout, why);
+    return node_new(w, op, attr, op->flags & OP_RANDOM ? ++w->fresh : 0, nin, in, nout, why);
 }
 
 bool node_attrs(World *w, const Op *op, Value first, const bool given[], Attr *attr,
@@ -128,7 +128,7 @@ Value node_rebuild(World *w, NodeId id, const Value in[], const char **why) {
     Node n = node_get(w, id);
     Attr attr[ATTRS_MAX];
     sig_attr(w, n.sig, attr);
-    return make(w, n.op, attr, record(w, n.out, NULL)->serial, n.nin, in, n.nout, why);
+    return node_new(w, n.op, attr, record(w, n.out, NULL)->serial, n.nin, in, n.nout, why);
 }
 
 /* ---- contents */

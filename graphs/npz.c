@@ -28,13 +28,13 @@ static void discard(void *z) { zip_discard(z); }
 
 bool npz_read(Arena *a, const char *path, int *n, NpzEntry **out, Error *e) {
     int why = 0;
-    Held *file = ARENA_NEW(a, Held, 1);
+    Cleanup *file = ARENA_NEW(a, Cleanup, 1);
     zip_t *z = zip_open(path, ZIP_RDONLY, &why);
     if (!z)
         return error_set(
             e, why == ZIP_ER_NOENT || why == ZIP_ER_OPEN ? E_ENVIRONMENT : E_INVALID, path,
             why == ZIP_ER_NOENT ? "there is no such file" : "no .npz file that can be read");
-    escape_hold(arena_escape(a), file, discard, z);
+    cleanup_add(arena_escape(a), file, discard, z);
     zip_int64_t count = zip_get_num_entries(z, 0);
     bool good = count >= 0 && count <= NPZ_MOST;
     if (!good) wrong(e, path, "the number of its entries");
@@ -42,7 +42,7 @@ bool npz_read(Arena *a, const char *path, int *n, NpzEntry **out, Error *e) {
     *out = good ? ARENA_NEW(a, NpzEntry, count) : NULL;
     for (zip_int64_t k = 0; good && k < count; k++, ++*n)
         good = read_entry(a, z, (zip_uint64_t)k, path, &(*out)[k], e);
-    held_free(file);
+    cleanup_run(file);
     return good;
 }
 

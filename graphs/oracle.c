@@ -199,7 +199,7 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
     return true;
 }
 
-static bool run(Oracle o, const Graph *g, const void *const in[], void *const out[]) {
+static bool run_graph(Oracle o, const Graph *g, const void *const in[], void *const out[]) {
     ArenaMark mark = arena_mark(o.w->scratch);
     o.arena = o.w->scratch;
     bool done = run_all(&o, g, in, out);
@@ -209,11 +209,11 @@ static bool run(Oracle o, const Graph *g, const void *const in[], void *const ou
 
 bool oracle_run(World *w, const Graph *g, Sizes sizes, bool wide, const void *const in[],
                 void *const out[], Error *e) {
-    return run((Oracle){.w = w, .sizes = sizes, .wide = wide, .error = e}, g, in, out);
+    return run_graph((Oracle){.w = w, .sizes = sizes, .wide = wide, .error = e}, g, in, out);
 }
 
 bool oracle_run_disturbed(World *w, const Graph *g, Sizes sizes, const OracleNoise *noise,
                           const void *const in[], void *const out[], Error *e) {
-    return run((Oracle){.w = w, .sizes = sizes, .wide = true, .noise = noise, .error = e}, g, in,
-               out);
+    return run_graph((Oracle){.w = w, .sizes = sizes, .wide = true, .noise = noise, .error = e}, g,
+                     in, out);
 }

@@ -162,7 +162,7 @@ static bool used_outside(Divide *d, Value v, int piece) {
     return false;
 }
 
-static bool has(const Value *v, int n, Value x) {
+static bool list_has(const Value *v, int n, Value x) {
     for (int k = 0; k < n; k++)
         if (v[k] == x) return true;
     return false;
@@ -171,8 +171,8 @@ static bool has(const Value *v, int n, Value x) {
 static void meet_input(Divide *d, Draft *r, int piece, Value v) {
     if (!v || d->piece[d->place[v]] == piece) return;
     if (plain_constant(d->w, v)) {
-        if (!has(r->node, r->nnode, v)) r->node[r->nnode++] = v;
-    } else if (!has(r->in, r->nin, v)) {
+        if (!list_has(r->node, r->nnode, v)) r->node[r->nnode++] = v;
+    } else if (!list_has(r->in, r->nin, v)) {
         r->constant[r->nin] = constant_get(d->w, v, NULL, NULL);
         r->in[r->nin++] = v;
     }

@@ -20,15 +20,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct Options {
+typedef struct RunOptions {
     bool version, profile;
     int64_t repeat, seed, threads;
     const char *output_dir, *backend, *backend_options, *dump, *cost_db, *help;
     StringList input, shape, dim, files;
-} Options;
+} RunOptions;
 
-typedef struct Run {
-    Options o;
+typedef struct ModelRun {
+    RunOptions o;
     World *w;
     Arena *arena;
     Model *model;
@@ -48,7 +48,7 @@ typedef struct Run {
     const void **in;
     void **out;
     Error *error;
-} Run;
+} ModelRun;
 
 static const ProgramText program = {
     .name = "run-model",
@@ -61,7 +61,7 @@ static const ProgramText program = {
             "  run-model model.onnx --input x=image.npy --output-dir results",
 };
 
-static void option_table(Options *o, OptionDef table[]) {
+static void option_table(RunOptions *o, OptionDef table[]) {
     const OptionDef all[] = {
         {.name = "input",
          .kind = OPT_LIST,
@@ -138,7 +138,7 @@ static void option_table(Options *o, OptionDef table[]) {
 
 /* ---- inputs */
 
-static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_t *n) {
+static bool tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], int64_t *n) {
     const Type *t = value_type(r->w, v);
     if (!oracle_dims(r->w, t, r->sizes, dim, n))
         return error_set(r->error, E_INVALID, name, "its size is not known, or too large");
@@ -147,7 +147,7 @@ static bool tensor_size(Run *r, Value v, const char *name, int64_t dim[], int64_
                      dtype_name(t->dtype));
 }
 
-static Feed *feed_of(Run *r, World *w, const Model *m, Sizes sizes) {
+static Feed *feed_of(ModelRun *r, World *w, const Model *m, Sizes sizes) {
     const Graph *g = model_graph(m);
     const char **name = ARENA_NEW(r->arena, const char *, g->nin);
     DType *dtype = ARENA_NEW(r->arena, DType, g->nin);
@@ -168,7 +168,7 @@ static Feed *feed_of(Run *r, World *w, const Model *m, Sizes sizes) {
 }
 
 /* While the model is read, what the graph allows is asked of one that is read without values. */
-static Feed *early_feed(Run *r, const OpenValues *open) {
+static Feed *early_feed(ModelRun *r, const OpenValues *open) {
     const OpenValues plain = {
         .size = open->size, .size_user = open->size_user, .first_is_one = open->first_is_one};
     World *w = graph_world_new(arena_escape(r->arena), 0);
@@ -179,12 +179,12 @@ static Feed *early_feed(Run *r, const OpenValues *open) {
     return f;
 }
 
-static void *input_new(Run *r, int k, DType t, int64_t n, const void *usual) {
+static void *input_new(ModelRun *r, int k, DType t, int64_t n, const void *usual) {
     void *data = arena_alloc(r->arena, element_bytes(t, n));
     return feed_data(r->feed, k, 0, usual, n, data, r->error) ? data : NULL;
 }
 
-static bool fill_inputs(Run *r) {
+static bool fill_inputs(ModelRun *r) {
     r->in = ARENA_NEW(r->arena, const void *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) {
         const char *name = model_input_name(r->model, k);
@@ -200,7 +200,7 @@ static bool fill_inputs(Run *r) {
 /* What sizes depend on, while the model is read: the same numbers as later. */
 static const void *stage_input(void *user, int k, const char *name, const Type *t,
                                const void *usual) {
-    Run *r = user;
+    ModelRun *r = user;
     int64_t dim[RANK_MAX], n;
     Error before = *r->error;
     (void)name;
@@ -214,7 +214,7 @@ static const void *stage_input(void *user, int k, const char *name, const Type *
 
 /* ---- running */
 
-static bool report_obstacle(Run *r, NodeId at) {
+static bool report_obstacle(ModelRun *r, NodeId at) {
     const char *type = NULL, *name = at ? model_node_name(r->model, at, &type) : NULL,
                *why = at ? model_opaque_reason(r->model, at) : NULL;
     Error planned = *r->error;
@@ -229,7 +229,7 @@ static bool report_obstacle(Run *r, NodeId at) {
                      why ? why : planned.reason);
 }
 
-static bool known_dims(Run *r) {
+static bool known_dims(ModelRun *r) {
     for (int k = 0; k < r->o.dim.n; k++) {
         const char *option = r->o.dim.v[k], *equals = strrchr(option, '=');
         size_t n = equals ? (size_t)(equals - option) : 0;
@@ -242,7 +242,7 @@ static bool known_dims(Run *r) {
 }
 
 /* The model is read with the sizes it will have, so that what depends on them is understood. */
-static bool open_model(Run *r) {
+static bool open_model(ModelRun *r) {
     if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
     r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
     const SizeOptions given = {r->o.shape, r->o.dim};
@@ -264,7 +264,7 @@ static bool open_model(Run *r) {
            (r->feed || feed_of(r, r->w, r->model, r->sizes));
 }
 
-static bool open_backend(Run *r) {
+static bool open_backend(ModelRun *r) {
     const char *options = backend_options(r->arena, r->o.threads, r->o.backend_options);
     if (!device_open(&r->open, arena_escape(r->arena), r->o.backend, options, r->error))
         return false;
@@ -273,7 +273,7 @@ static bool open_backend(Run *r) {
     return true;
 }
 
-static bool choose_kernels(Run *r) {
+static bool choose_kernels(ModelRun *r) {
     const ChooseOptions o = {.measured = true};
     if (!r->o.cost_db) return true;
     r->costs = costdb_open(arena_escape(r->arena), r->o.cost_db, r->error);
@@ -283,7 +283,7 @@ static bool choose_kernels(Run *r) {
     return r->chooser != NULL;
 }
 
-static bool make_plan(Run *r) {
+static bool make_plan(ModelRun *r) {
     r->plan = plan_build(r->w, r->arena, r->graph, r->sizes, r->error);
     if (!r->plan) {
         *r->error = (Error){.kind = E_NONE};
@@ -299,7 +299,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Where a kernel does not take what was drawn, other integers may be what it takes. */
-static bool run_once(Run *r) {
+static bool run_once(ModelRun *r) {
     if (runner_run(r->runner, r->in, r->out, r->error)) return true;
     const Error first = *r->error;
     while (first.kind == E_ENVIRONMENT && !r->staged && feed_next(r->feed)) {
@@ -314,7 +314,7 @@ static bool run_once(Run *r) {
     return false;
 }
 
-static bool run_all(Run *r) {
+static bool run_all(ModelRun *r) {
     double *seconds = ARENA_NEW(r->arena, double, r->o.repeat);
     r->out = ARENA_NEW(r->arena, void *, r->graph->nout);
     for (int k = 0; k < r->graph->nout; k++) {
@@ -336,7 +336,7 @@ static bool run_all(Run *r) {
 
 /* ---- results */
 
-static void print_output(Run *r, int k, const int64_t dim[], int64_t n) {
+static void print_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
     const Type *t = value_type(r->w, r->graph->out[k]);
     char hash[33];
     double least = INFINITY, most = -INFINITY, sum = 0;
@@ -354,7 +354,7 @@ static void print_output(Run *r, int k, const int64_t dim[], int64_t n) {
     printf("\n");
 }
 
-static bool write_output(Run *r, int k, const int64_t dim[], int64_t n) {
+static bool write_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
     const Type *t = value_type(r->w, r->graph->out[k]);
     char *name = arena_format(r->arena, "%s", model_output_name(r->model, k));
     Npy f = {.dtype = t->dtype,
@@ -368,7 +368,7 @@ static bool write_output(Run *r, int k, const int64_t dim[], int64_t n) {
                      r->error);
 }
 
-static bool show_outputs(Run *r) {
+static bool show_outputs(ModelRun *r) {
     if (r->o.output_dir) mkdir(r->o.output_dir, 0777);
     for (int k = 0; k < r->graph->nout; k++) {
         int64_t dim[RANK_MAX] = {0}, n;
@@ -380,7 +380,7 @@ static bool show_outputs(Run *r) {
     return true;
 }
 
-static void print_step(Run *r, int k, double seconds, double total) {
+static void print_step(ModelRun *r, int k, double seconds, double total) {
     const PlanStep *s = &r->plan->step[k];
     const char *type = NULL, *name = model_node_name(r->model, s->node, &type);
     Text t = text_new(r->arena);
@@ -393,7 +393,7 @@ static void print_step(Run *r, int k, double seconds, double total) {
 }
 
 /* The least of a few rounds for every step. */
-static bool profile(Run *r) {
+static bool profile(ModelRun *r) {
     enum { ROUNDS = 5 };
     int n = r->plan->nstep;
     double *least = ARENA_NEW(r->arena, double, n), *seconds = ARENA_NEW(r->arena, double, n),
@@ -416,7 +416,7 @@ static bool profile(Run *r) {
     return true;
 }
 
-static bool dump(Run *r) {
+static bool dump(ModelRun *r) {
     Text t = text_new(r->arena);
     if (!strcmp(r->o.dump, "graph")) graph_print(r->w, "model", r->graph, &t);
     else if (!strcmp(r->o.dump, "dot")) graph_dot(r->w, "model", r->graph, &t);
@@ -429,7 +429,7 @@ static bool dump(Run *r) {
     return true;
 }
 
-static bool run(Run *r) {
+static bool run(ModelRun *r) {
     if (!open_backend(r) || !open_model(r)) return false;
     if (r->o.dump) return dump(r);
     if (!fill_inputs(r) || !make_plan(r)) return false;
@@ -438,9 +438,9 @@ static bool run(Run *r) {
     return !r->o.profile || profile(r);
 }
 
-static bool parse_options(Run *r, int argc, char *argv[]) {
+static bool parse_options(ModelRun *r, int argc, char *argv[]) {
     OptionDef table[32];
-    r->o = (Options){.repeat = 1, .threads = 1, .backend = "cpu", .backend_options = ""};
+    r->o = (RunOptions){.repeat = 1, .threads = 1, .backend = "cpu", .backend_options = ""};
     option_table(&r->o, table);
     if (!options_parse(r->arena, table, argc, argv, &r->o.files, r->error)) return false;
     return r->o.help || r->o.version || r->o.files.n == 1 ||
@@ -448,9 +448,9 @@ static bool parse_options(Run *r, int argc, char *argv[]) {
 }
 
 /* --help and --version. */
-static bool document(Run *r) {
+static bool document(ModelRun *r) {
     OptionDef table[32];
-    Options unused;
+    RunOptions unused;
     Text t = text_new(r->arena);
     option_table(&unused, table);
     if (r->o.help && !options_document(&t, &program, table, r->o.help, r->error)) return false;
@@ -465,7 +465,7 @@ static bool document(Run *r) {
 }
 
 static void act(void *user, Arena *a, int argc, char **argv) {
-    Run *r = user;
+    ModelRun *r = user;
     r->arena = a;
     if (!parse_options(r, argc, argv)) return;
     r->w = graph_world_new(arena_escape(a), 0);
@@ -474,6 +474,6 @@ static void act(void *user, Arena *a, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     Error error = {.kind = E_NONE};
-    Run r = {.error = &error};
+    ModelRun r = {.error = &error};
     return program_main(&program, argc, argv, act, &r, &error);
 }

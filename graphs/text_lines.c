@@ -78,9 +78,9 @@ static bool variable_parse(Scan *s, Arena *a, const AttrDef *def, const char **v
     const char *start = s->at;
     int word;
     *variable = NULL;
-    if (def->kind != A_INTS && def->kind != A_WORD && def->kind != A_DTYPE) return false;
+    if (def->kind != A_INTS && def->kind != A_ENUM && def->kind != A_DTYPE) return false;
     if (!scan_name(s, name, sizeof name)) return false;
-    if ((def->kind == A_WORD && word_of(def, name, &word)) ||
+    if ((def->kind == A_ENUM && word_of(def, name, &word)) ||
         (def->kind == A_DTYPE && dtype_parse(name))) {
         s->at = start;
         return false;

@@ -5,7 +5,7 @@
 #include "ops/operator/op.h"
 enum { SIZES, ALIGN };
 static const AttrDef attrs[] = {[SIZES] = {.name = "sizes", .kind = A_INTS},
-                                [ALIGN] = {"align", A_WORD, "no", "no yes", .draw = "no yes"},
+                                [ALIGN] = {"align", A_ENUM, "no", "no yes", .draw = "no yes"},
                                 {0}};
 
 static const char *shape(Call *c) {

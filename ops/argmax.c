@@ -4,7 +4,7 @@
 enum { AXIS, LAST };
 static const AttrDef attrs[] = {
     [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
-    [LAST] = {"last", A_WORD, "no", "no yes", .draw = "no yes"},
+    [LAST] = {"last", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
 

@@ -45,7 +45,7 @@ static bool quotient(Call *c, const Poly x[], Poly *y) {
 }
 enum { TRUNCATED };
 static const AttrDef mod_attrs[] = {
-    [TRUNCATED] = {"truncated", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    [TRUNCATED] = {"truncated", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static int mod_params(Call *c, int64_t *out, int room) {
     return room < 1 ? -1 : (out[0] = word(c, TRUNCATED), 1);
 }

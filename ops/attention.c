@@ -17,7 +17,7 @@ static const AttrDef attrs[] = {
     [GROUPS] = {"groups", A_INT, "0", .draw = "0"},
     [SCALE] = {"scale", A_REAL, "0", .draw = "0 1/2"}, /* 0: 1 / sqrt(d) */
     [CAP] = {"cap", A_REAL, "0", .draw = "0 2"},       /* 0: none */
-    [CAUSAL] = {"causal", A_WORD, "no", "no yes", .draw = "no yes"},
+    [CAUSAL] = {"causal", A_ENUM, "no", "no yes", .draw = "no yes"},
     [LEFT] = {"left", A_INT, "-1", .draw = "-1"},
     [RIGHT] = {"right", A_INT, "-1", .draw = "-1"},
     [SHOWN] = {"shown", A_INT, "0", .draw = "0"},
@@ -101,18 +101,18 @@ static const View *view(const Row *r, int input) {
     int k = SCORES + 1 + input;
     return k < r->s->nview && r->s->view[k].rank >= 0 ? &r->s->view[k] : NULL;
 }
-static double get(const Row *r, const View *v, const int64_t i[]) {
+static double row_element(const Row *r, const View *v, const int64_t i[]) {
     return kernel_real(v, r->slot, kernel_at(v, i));
 }
 /* Element n of a head's vector at a place; d is how long they are. */
 static double of_head(const Row *r, const View *v, int64_t head, int64_t place, int64_t d,
                       int64_t n) {
-    return get(r, v,
-               v->rank == 4 ? (int64_t[]){r->b, head, place, n}
-                            : (int64_t[]){r->b, place, head * d + n});
+    return row_element(r, v,
+                       v->rank == 4 ? (int64_t[]){r->b, head, place, n}
+                                    : (int64_t[]){r->b, place, head * d + n});
 }
 static double present(const Row *r, int now, int past, int64_t j, int64_t d, int64_t n) {
-    if (j < r->before) return get(r, view(r, past), (int64_t[]){r->b, r->g, j, n});
+    if (j < r->before) return row_element(r, view(r, past), (int64_t[]){r->b, r->g, j, n});
     return of_head(r, view(r, now), r->g, j - r->before, d, n);
 }
 static double score(const Row *r, int64_t j) {
@@ -142,7 +142,7 @@ static void show(const Row *r, int64_t j, double x) {
     kernel_set_real(v, r->slot, kernel_at(v, (int64_t[]){r->b, r->h, r->i, j}), x);
 }
 static double shown(const Row *r, int64_t j) {
-    return get(r, &r->s->view[SCORES], (int64_t[]){r->b, r->h, r->i, j});
+    return row_element(r, &r->s->view[SCORES], (int64_t[]){r->b, r->h, r->i, j});
 }
 
 /* Scores become weights of sum 1, or 0 where nothing is seen. */

@@ -39,7 +39,7 @@ const Op op_bitwise_not = {
    nothing is left. */
 enum { DIRECTION };
 static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction",
-                                               .kind = A_WORD,
+                                               .kind = A_ENUM,
                                                .words = "left right",
                                                .draw = "left right"},
                                 {0}};

@@ -6,8 +6,8 @@ enum { TO, SATURATE, ROUND };
 enum { UP, DOWN, NEAREST };
 static const AttrDef attrs[] = {
     [TO] = {.name = "to", .kind = A_DTYPE},
-    [SATURATE] = {"saturate", A_WORD, "yes", "no yes", .draw = "yes no"},
-    [ROUND] = {"round", A_WORD, "up", "up down nearest", .draw = "up down nearest"},
+    [SATURATE] = {"saturate", A_ENUM, "yes", "no yes", .draw = "yes no"},
+    [ROUND] = {"round", A_ENUM, "up", "up down nearest", .draw = "up down nearest"},
     {0},
 };
 
@@ -16,14 +16,16 @@ static const char *shape(Call *c) {
     c->out[0].dtype = (DType)word(c, TO);
     return NULL;
 }
-static bool same(Call *c, const Poly x[], Poly *y) {
+static bool values_same(Call *c, const Poly x[], Poly *y) {
     int64_t v;
     if (c->out[0].dtype == DT_BOOL && is_const(c, x[0], &v))
         return *y = poly(c, v ? "1" : "0"), true;
     *y = x[0];
     return dtype_bits(c->out[0].dtype) >= 32 && dtype_bits(c->in[0]->dtype) >= 8;
 }
-static bool value(Call *c, const PolyList in[], Poly *out) { return value_each(c, in, out, same); }
+static bool value(Call *c, const PolyList in[], Poly *out) {
+    return value_each(c, in, out, values_same);
+}
 
 static int params(Call *c, int64_t *out, int room) {
     if (room < 2) return -1;

@@ -74,6 +74,7 @@ static void add_window(Call *c, StepBuf *b, Step *s) {
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { CHANNEL = 1 };
     View v[4] = {out[0], in[0], in[1]};
+    if (in[0].rank > 2 + STEP_SPATIAL) return 0;
     if (c->in[2]) {
         v[3] = view_spread(&in[2], 1, &out[0].dim[CHANNEL]);
         v[3] = (View){v[3].slot, v[3].dtype, .rank = out[0].rank, .offset = v[3].offset,
@@ -112,7 +113,9 @@ static bool add_windows(Call *c, StepBuf *b, const View in[], Parts k, const Vie
     int64_t taps = 1;
     for (int a = 2; a < in[k.w].rank; a++) taps *= in[k.w].dim[a];
     const int64_t n = in[k.w].dim[1], most = taps && taps < EXACT_TERMS ? EXACT_TERMS / taps : 1;
-    if (taps > EXACT_TERMS || (n > most && step_size(b, intof(c, GROUP)) != 1)) return false;
+    if (y->rank > 2 + STEP_SPATIAL || taps > EXACT_TERMS ||
+        (n > most && step_size(b, intof(c, GROUP)) != 1))
+        return false;
     if (!exact_floats(b, &in[0], zero_x, -1, &x) || !exact_floats(b, &in[k.w], zero_w, 0, &w) ||
         !step_room(b, DT_FLOAT, y->rank, y->dim, sums))
         return false;

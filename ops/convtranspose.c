@@ -84,7 +84,7 @@ static int64_t source(const Step *s, int ns, int j, int64_t i, int64_t k, int64_
     int64_t e = i + pads[j] - dilation[j] * k;
     return e >= 0 && e % stride[j] == 0 && e / stride[j] < size ? e / stride[j] : -1;
 }
-static double one(const Step *s, void *const slot[], const int64_t i[]) {
+static double output_element(const Step *s, void *const slot[], const int64_t i[]) {
     const View *x = &s->view[1], *w = &s->view[2];
     View window = *w;
     int64_t group = s->param[1], part = x->dim[1] / group, from = i[1] / w->dim[1] * part,
@@ -110,7 +110,7 @@ static int kernel(const Step *s, void *const slot[]) {
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         double bias = b ? kernel_real(b, slot, kernel_at(b, &i[1])) : 0;
-        kernel_set_real(y, slot, kernel_at(y, i), one(s, slot, i) + bias);
+        kernel_set_real(y, slot, kernel_at(y, i), output_element(s, slot, i) + bias);
     }
     return 0;
 }
@@ -183,8 +183,8 @@ static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     }
     const bool depthwise = channels == 1 && group > 1;
     const int64_t parts = depthwise ? 1 : group;
-    if (view_count(&in[0]) == 0 || view_count(&in[1]) == 0 || parts * number > MOST ||
-        in[0].dim[1] % group)
+    if (ns > STEP_SPATIAL || view_count(&in[0]) == 0 || view_count(&in[1]) == 0 ||
+        parts * number > MOST || in[0].dim[1] % group)
         return 0;
     for (int64_t g = 0; g < parts; g++)
         for (int64_t k = 0; k < number; k++) {

@@ -4,8 +4,8 @@
 enum { AXIS, EXCLUSIVE, REVERSE };
 static const AttrDef attrs[] = {
     [AXIS] = {.name = "axis", .kind = A_INT, .axes = true, .draw = "0 1 -1"},
-    [EXCLUSIVE] = {"exclusive", A_WORD, "no", "no yes", .draw = "no yes"},
-    [REVERSE] = {"reverse", A_WORD, "no", "no yes", .draw = "no yes"},
+    [EXCLUSIVE] = {"exclusive", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [REVERSE] = {"reverse", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
 

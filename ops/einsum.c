@@ -220,9 +220,9 @@ static int join_summed(Axes *t) {
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     Operand o[3];
     Axes t = {.n = 0};
-    View v[3] = {out[0], in[0], in[1]};
     int last[2] = {-1, -1}, rank = 0, from = 0;
     if (c->nin != 2 || !is_float(c->in[0])) return 0;
+    View v[3] = {out[0], in[0], in[1]};
     for (int k = 0; k < 2; k++)
         if (!operand(c, &from, &o[k]) || !add_axes(&t, &o[k], &in[k], k)) return 0;
     if (!result(c, &o[2]) || !add_axes(&t, &o[2], &out[0], 2)) return 0;

@@ -8,7 +8,7 @@ static Ex above(Call *c, Ex x) { return max2(c, x, zero(c)); }
 static Ex below(Call *c, Ex x) { return min2(c, x, zero(c)); }
 static Ex exp_1(Call *c, Ex x) { return sub(c, fn(c, FN_EXP, x), num(c, 1, 1)); }
 /* 1 where x > 0, else 0. */
-static Ex step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
+static Ex unit_step(Call *c, Ex x) { return above(c, fn(c, FN_SIGN, x)); }
 
 /* elu: x where x >= 0, alpha * (e^x - 1) below; selu: gamma times elu; celu: max(0, x) + min(0,
    alpha * (e^(x / alpha) - 1)), which for a negative alpha is no elu. */
@@ -63,7 +63,7 @@ static int kernel_thresholdedrelu(const Step *s, void *const slot[]) {
 }
 static Ex define_thresholdedrelu(Call *c, Dims i) {
     Ex x = at(c, 0, i);
-    return mul(c, x, step(c, sub(c, x, real(c, ALPHA))));
+    return mul(c, x, unit_step(c, sub(c, x, real(c, ALPHA))));
 }
 static const OnnxMap onnx_thresholdedrelu[] = {{"", "ThresholdedRelu", 10, 0, "alpha"}, {0}};
 const Op op_thresholdedrelu = {
@@ -89,7 +89,7 @@ static const AttrDef shrink_attrs[] = {
 static Ex define_shrink(Call *c, Dims i) {
     Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS),
        limit = real(c, LAMBDA);
-    Ex low = step(c, sub(c, minus, limit)), high = step(c, sub(c, x, limit));
+    Ex low = unit_step(c, sub(c, minus, limit)), high = unit_step(c, sub(c, x, limit));
     Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low)); /* a negative lambda gives both */
     return add(c, mul(c, above_only, sub(c, x, bias)), mul(c, low, add(c, x, bias)));
 }

@@ -86,8 +86,8 @@ const Op op_isnan = {"isnan",           "x", "y", .shape = shape_truth, .kernel 
 
 enum { NEGATIVE, POSITIVE };
 static const AttrDef isinf_attrs[] = {
-    [NEGATIVE] = {"negative", A_WORD, "yes", "no yes", .draw = "no yes"},
-    [POSITIVE] = {"positive", A_WORD, "yes", "no yes", .draw = "no yes"},
+    [NEGATIVE] = {"negative", A_ENUM, "yes", "no yes", .draw = "no yes"},
+    [POSITIVE] = {"positive", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
 static int isinf_params(Call *c, int64_t *out, int room) {

@@ -5,8 +5,8 @@ enum { ALPHA, BETA, TRANS_A, TRANS_B };
 static const AttrDef attrs[] = {
     [ALPHA] = {"alpha", A_REAL, "1", .draw = "1 1/2 -2"},
     [BETA] = {"beta", A_REAL, "1", .draw = "1 1/4 -1"},
-    [TRANS_A] = {"transA", A_WORD, "no", "no yes", .draw = "no yes"},
-    [TRANS_B] = {"transB", A_WORD, "no", "no yes", .draw = "no yes"},
+    [TRANS_A] = {"transA", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [TRANS_B] = {"transB", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
 

@@ -9,10 +9,10 @@ enum { MODE, OUTSIDE, ALIGN };
 enum { LINEAR, NEAREST, CUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 static const AttrDef attrs[] = {
-    [MODE] = {"mode", A_WORD, "linear", "linear nearest cubic", .draw = "linear nearest cubic"},
-    [OUTSIDE] = {"outside", A_WORD, "zeros", "zeros border reflection",
+    [MODE] = {"mode", A_ENUM, "linear", "linear nearest cubic", .draw = "linear nearest cubic"},
+    [OUTSIDE] = {"outside", A_ENUM, "zeros", "zeros border reflection",
                  .draw = "zeros border reflection"},
-    [ALIGN] = {"align", A_WORD, "no", "no yes", .draw = "no yes"},
+    [ALIGN] = {"align", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
 

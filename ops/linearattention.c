@@ -14,7 +14,7 @@ static const AttrDef attrs[] = {
     [KV_HEADS] = {.name = "kv_heads", .kind = A_INT, .draw = "1 2"},
     [Q_HEADS] = {.name = "q_heads", .kind = A_INT, .draw = "2 4"},
     [SCALE] = {"scale", A_REAL, "0", .draw = "0 1/2"}, /* 0: 1 / sqrt(dk) */
-    [RULE] = {"rule", A_WORD, "gated_delta", "linear gated delta gated_delta",
+    [RULE] = {"rule", A_ENUM, "gated_delta", "linear gated delta gated_delta",
               .draw = "linear gated delta gated_delta"},
     {0},
 };
@@ -126,7 +126,7 @@ const Op op_linearattention = {
 enum { ACTIVATION };
 enum { X, W, BIAS, BEFORE };
 static const AttrDef causal_attrs[] = {
-    [ACTIVATION] = {"activation", A_WORD, "none", "none silu swish", .draw = "none silu"}, {0}};
+    [ACTIVATION] = {"activation", A_ENUM, "none", "none silu swish", .draw = "none silu"}, {0}};
 static const char *shape_causal(Call *c) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim;
     if (x.n != 3 || w.n != 3 || (c->in[BEFORE] && c->in[BEFORE]->dim.n != 3) ||

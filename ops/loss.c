@@ -6,7 +6,7 @@
 enum { REDUCTION, IGNORE };
 enum { NONE, SUM, MEAN };
 static const AttrDef attrs[] = {
-    [REDUCTION] = {"reduction", A_WORD, "mean", "none sum mean", .draw = "none sum mean"},
+    [REDUCTION] = {"reduction", A_ENUM, "mean", "none sum mean", .draw = "none sum mean"},
     /* No class: none is ignored. */
     [IGNORE] = {"ignore", A_INT, "-9223372036854775807", .draw = "0 -1"},
     {0},

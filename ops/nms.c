@@ -9,7 +9,7 @@ static const AttrDef attrs[] = {
     [MOST] = {.name = "most", .kind = A_INT, .init = "0"},
     [IOU] = {.name = "iou_threshold", .kind = A_REAL, .init = "0"},
     [SCORE] = {.name = "score_threshold", .kind = A_REAL, .init = "-3.4028234663852886e38"},
-    [CENTER] = {"center", A_WORD, "no", "no yes", .draw = "no yes"},
+    [CENTER] = {"center", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
 

@@ -51,7 +51,7 @@ static const AttrDef momentum_attrs[] = {
     [BETA] = {.name = "beta", .kind = A_REAL, .draw = "1/10 1"},
     [NORM] = {.name = "norm", .kind = A_REAL, .draw = "1/1000 0"},
     [MODE] = {.name = "mode",
-              .kind = A_WORD,
+              .kind = A_ENUM,
               .words = "standard nesterov",
               .draw = "standard nesterov"},
     {0},

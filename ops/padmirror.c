@@ -8,7 +8,7 @@ enum { EDGE, REFLECT, WRAP };
 static const AttrDef attrs[] = {
     [PADS] = {.name = "pads", .kind = A_INTS},
     [MODE] = {.name = "mode",
-              .kind = A_WORD,
+              .kind = A_ENUM,
               .words = "edge reflect wrap",
               .draw = "edge reflect wrap"},
     {0},

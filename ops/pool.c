@@ -12,10 +12,10 @@ enum { KERNEL, STRIDES, PADS, DILATIONS, CEIL, COUNT_PADS, COLUMNS = COUNT_PADS,
     [STRIDES] = {"strides", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2 3"},   \
     [PADS] = {"pads", A_INTS, "0", .fill = PER_SIDE, .draw = "0 1"},              \
     [DILATIONS] = {"dilations", A_INTS, "1", .fill = PER_SPATIAL, .draw = "1 2"}, \
-    [CEIL] = {"ceil", A_WORD, "no", "no yes", .draw = "no yes"}
+    [CEIL] = {"ceil", A_ENUM, "no", "no yes", .draw = "no yes"}
 static const AttrDef max_attrs[] = {SHARED_ATTRS, {0}};
 static const AttrDef average_attrs[] = {
-    SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [COUNT_PADS] = {"count_pads", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 
 /* How many windows along spatial axis j. */
 static Poly count(Call *c, int j, int ns) {
@@ -73,6 +73,7 @@ static Ex define_average(Call *c, Dims i) {
 
 static int lower_kind(Call *c, PoolKind kind, int64_t counts_pads, const View in[],
                       const View out[], StepBuf *b) {
+    if (in[0].rank > 2 + STEP_SPATIAL) return 0;
     Step *s = step_add(b, S_POOL, 2, (const View[]){out[0], in[0]});
     step_param(b, s, 1, &(int64_t){kind});
     for (int k = KERNEL; k <= DILATIONS; k++) step_sizes(b, s, ints(c, k).n, ints(c, k).v);
@@ -142,7 +143,7 @@ const Op op_lppool = {"lppool", "x", "y", lp_attrs, shape_lp, define_lp, .onnx =
 /* ---- maxplace */
 
 static const AttrDef place_attrs[] = {
-    SHARED_ATTRS, [COLUMNS] = {"columns", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [COLUMNS] = {"columns", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static const char *shape_place(Call *c) {
     const char *why = shape_of(c, "FIU");
     c->out[1] = c->out[0];

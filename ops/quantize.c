@@ -9,7 +9,7 @@ static const AttrDef quantize_attrs[] = {
     [AXIS] = {"axis", A_INT, "1", .axes = true, .draw = "0 1 -1"},
     [BLOCK] = {.name = "block", .kind = A_INT, .init = "0", .draw = "0"},
     [TO] = {.name = "to", .kind = A_DTYPE, .init = "U8"},
-    [SATURATE] = {"saturate", A_WORD, "yes", "no yes", .draw = "yes"},
+    [SATURATE] = {"saturate", A_ENUM, "yes", "no yes", .draw = "yes"},
     {0},
 };
 static const AttrDef dequantize_attrs[] = {

@@ -8,16 +8,16 @@
 enum { DIRECTION, HIDDEN, BATCH_FIRST, OWN };
 enum { FORWARD, REVERSE, BIDIRECTIONAL };
 #define SHARED_ATTRS                                                                \
-    [DIRECTION] = {"direction", A_WORD, "forward", "forward reverse bidirectional", \
+    [DIRECTION] = {"direction", A_ENUM, "forward", "forward reverse bidirectional", \
                    .draw = "forward reverse bidirectional"},                        \
     [HIDDEN] = {.name = "hidden", .kind = A_INT},                                   \
-    [BATCH_FIRST] = {"batch_first", A_WORD, "no", "no yes", .draw = "no yes"}
+    [BATCH_FIRST] = {"batch_first", A_ENUM, "no", "no yes", .draw = "no yes"}
 static const AttrDef rnn_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"activation", A_WORD, "tanh", "tanh relu", .draw = "tanh"}, {0}};
+    SHARED_ATTRS, [OWN] = {"activation", A_ENUM, "tanh", "tanh relu", .draw = "tanh"}, {0}};
 static const AttrDef gru_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"linear_first", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    SHARED_ATTRS, [OWN] = {"linear_first", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static const AttrDef lstm_attrs[] = {
-    SHARED_ATTRS, [OWN] = {"coupled", A_WORD, "no", "no yes", .draw = "no"}, {0}};
+    SHARED_ATTRS, [OWN] = {"coupled", A_ENUM, "no", "no yes", .draw = "no"}, {0}};
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* by the number of gates */
 
@@ -112,7 +112,7 @@ static const View *input(const Cell *c, int k) {
     int view = c->nout + k;
     return view < c->s->nview && c->s->view[view].rank >= 0 ? &c->s->view[view] : NULL;
 }
-static double get(const Cell *c, const View *v, const int64_t i[]) {
+static double cell_element(const Cell *c, const View *v, const int64_t i[]) {
     return kernel_real(v, c->slot, kernel_at(v, i));
 }
 static bool batch_first(const Cell *c) { return c->s->param[2] != 0; }
@@ -132,20 +132,20 @@ static double from_x(const Cell *c, int gate, int64_t k) {
     int64_t row = gate * c->hidden + k;
     KernelRow now = kernel_row(
         x, c->slot, batch_first(c) ? (int64_t[]){c->b, c->t, 0} : (int64_t[]){c->t, c->b, 0});
-    return (bias ? get(c, bias, (int64_t[]){c->d, row}) : 0) +
+    return (bias ? cell_element(c, bias, (int64_t[]){c->d, row}) : 0) +
            kernel_dot(now, kernel_row(w, c->slot, (int64_t[]){c->d, row, 0}), x->dim[2]);
 }
 /* h is a row of numbers. */
 static double from_h(const Cell *c, int gate, int64_t k, const double h[]) {
     const View *r = input(c, R), *bias = input(c, BIAS);
     int64_t row = gate * c->hidden + k;
-    return (bias ? get(c, bias, (int64_t[]){c->d, c->gates * c->hidden + row}) : 0) +
+    return (bias ? cell_element(c, bias, (int64_t[]){c->d, c->gates * c->hidden + row}) : 0) +
            kernel_dot((KernelRow){DT_DOUBLE, h, 0, 1},
                       kernel_row(r, c->slot, (int64_t[]){c->d, row, 0}), c->hidden);
 }
 static double peephole(const Cell *c, int which, int64_t k, double x) {
     const View *p = input(c, PEEPHOLES);
-    return p ? x * get(c, p, (int64_t[]){c->d, which * c->hidden + k}) : 0;
+    return p ? x * cell_element(c, p, (int64_t[]){c->d, which * c->hidden + k}) : 0;
 }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
@@ -213,7 +213,8 @@ static void run_sequence(Cell *c, States *s, void (*step)(const Cell *, States *
     }
     for (int64_t k = 0; k < c->hidden; k++) set_state(c, 1, k, s->h[k]);
 }
-static int run(const Step *s, void *const slot[], int gates, void (*step)(const Cell *, States *)) {
+static int run_cells(const Step *s, void *const slot[], int gates,
+                     void (*step)(const Cell *, States *)) {
     Cell c = {.s = s, .slot = slot, .nout = (int)s->param[0], .gates = gates};
     const View *x = input(&c, X), *lengths = input(&c, LENGTHS), *r = input(&c, R);
     States states;
@@ -229,9 +230,15 @@ static int run(const Step *s, void *const slot[], int gates, void (*step)(const 
         }
     return 0;
 }
-static int kernel_rnn(const Step *s, void *const slot[]) { return run(s, slot, RNN, step_rnn); }
-static int kernel_gru(const Step *s, void *const slot[]) { return run(s, slot, GRU, step_gru); }
-static int kernel_lstm(const Step *s, void *const slot[]) { return run(s, slot, LSTM, step_lstm); }
+static int kernel_rnn(const Step *s, void *const slot[]) {
+    return run_cells(s, slot, RNN, step_rnn);
+}
+static int kernel_gru(const Step *s, void *const slot[]) {
+    return run_cells(s, slot, GRU, step_gru);
+}
+static int kernel_lstm(const Step *s, void *const slot[]) {
+    return run_cells(s, slot, LSTM, step_lstm);
+}
 
 #define FORM "rank:3 direction hidden:recurrent "
 #define OLD "batch_first=no! " /* before layout */

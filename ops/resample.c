@@ -15,19 +15,19 @@ enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 enum { STRETCH, NOT_LARGER, NOT_SMALLER };
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
-    [MODE] = {"mode", A_WORD, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
-    [COORDINATE] = {"coordinate", A_WORD, "half_pixel",
+    [MODE] = {"mode", A_ENUM, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},
+    [COORDINATE] = {"coordinate", A_ENUM, "half_pixel",
                     "half_pixel asymmetric align_corners pytorch_half_pixel tf_crop_and_resize "
                     "half_pixel_symmetric",
                     .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
-    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor",
+    [ROUNDING] = {"rounding", A_ENUM, "round_prefer_floor",
                   "round_prefer_floor round_prefer_ceil floor ceil",
                   .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
     [A] = {"a", A_REAL, "-3/4", .draw = "-3/4 -1/2"},
-    [EXCLUDE] = {"exclude", A_WORD, "no", "no yes", .draw = "no yes"},
-    [ANTIALIAS] = {"antialias", A_WORD, "no", "no yes", .draw = "no yes"},
+    [EXCLUDE] = {"exclude", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [ANTIALIAS] = {"antialias", A_ENUM, "no", "no yes", .draw = "no yes"},
     [EXTRAPOLATION] = {"extrapolation", A_REAL, "0", .draw = "0"},
-    [POLICY] = {"policy", A_WORD, "stretch", "stretch not_larger not_smaller", .draw = "stretch"},
+    [POLICY] = {"policy", A_ENUM, "stretch", "stretch not_larger not_smaller", .draw = "stretch"},
     [AXES] = {.name = "axes", .kind = A_INTS, .init = "[]"},
     {0},
 };

@@ -10,11 +10,11 @@ enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
-    [MODE] = {"mode", A_WORD, "nearest", "nearest linear", .draw = "nearest linear"},
-    [COORDINATE] = {"coordinate", A_WORD, "half_pixel",
+    [MODE] = {"mode", A_ENUM, "nearest", "nearest linear", .draw = "nearest linear"},
+    [COORDINATE] = {"coordinate", A_ENUM, "half_pixel",
                     "half_pixel asymmetric align_corners pytorch_half_pixel",
                     .draw = "half_pixel asymmetric align_corners pytorch_half_pixel"},
-    [ROUNDING] = {"rounding", A_WORD, "round_prefer_floor",
+    [ROUNDING] = {"rounding", A_ENUM, "round_prefer_floor",
                   "round_prefer_floor round_prefer_ceil floor ceil",
                   .draw = "round_prefer_floor round_prefer_ceil floor ceil"},
     {0},

@@ -12,9 +12,9 @@ static const AttrDef attrs[] = {
     [WIDTH] = {"width", A_INT, "1", .draw = "1 2 4"},
     [SAMPLES] = {"samples", A_INT, "0", .draw = "0 1 2"},
     [SCALE] = {"scale", A_REAL, "1", .draw = "1 1/2"},
-    [ALIGN] = {"align", A_WORD, "half_pixel", "output_half_pixel half_pixel",
+    [ALIGN] = {"align", A_ENUM, "half_pixel", "output_half_pixel half_pixel",
                .draw = "output_half_pixel half_pixel"},
-    [MODE] = {"mode", A_WORD, "avg", "avg max", .draw = "avg max"},
+    [MODE] = {"mode", A_ENUM, "avg", "avg max", .draw = "avg max"},
     {0},
 };
 

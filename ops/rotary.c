@@ -4,7 +4,7 @@
 #include "ops/operator/op.h"
 enum { INTERLEAVED };
 static const AttrDef attrs[] = {
-    [INTERLEAVED] = {"interleaved", A_WORD, "no", "no yes", .draw = "no yes"}, {0}};
+    [INTERLEAVED] = {"interleaved", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, cosine = c->in[1]->dim, sine = c->in[2]->dim;
@@ -72,7 +72,7 @@ const Op op_rotary = {"rotary", "x cos sin",      "y",          attrs,
    cosines are a table [p, h] from which they are taken. */
 enum { AT_INTERLEAVED, AT_HEADS };
 static const AttrDef at_attrs[] = {
-    [AT_INTERLEAVED] = {"interleaved", A_WORD, "no", "no yes", .draw = "no yes"},
+    [AT_INTERLEAVED] = {"interleaved", A_ENUM, "no", "no yes", .draw = "no yes"},
     [AT_HEADS] = {"heads", A_INT, "0", .draw = "0"},
     {0}};
 static const char *shape_at(Call *c) {

@@ -6,7 +6,7 @@
 #include "ops/operator/op.h"
 enum { NONE, ADD, MUL, MAX, MIN };
 #define REDUCTION \
-    { "reduction", A_WORD, "none", "none add mul max min", .draw = "none add mul max min" }
+    { "reduction", A_ENUM, "none", "none add mul max min", .draw = "none add mul max min" }
 
 static double real_join(int64_t how, double a, double b) {
     return how == ADD   ? a + b
@@ -20,8 +20,8 @@ static int64_t whole_join(int64_t how, int64_t a, int64_t b) {
     if (how == MUL) return (int64_t)((uint64_t)a * (uint64_t)b);
     return how == MAX ? (a > b ? a : b) : how == MIN ? (a < b ? a : b) : b;
 }
-static void put(const View *y, void *const slot[], int64_t to, const View *u, int64_t from,
-                int64_t how) {
+static void put_element(const View *y, void *const slot[], int64_t to, const View *u, int64_t from,
+                        int64_t how) {
     if (kernel_is_integer(y))
         kernel_set_integer(
             y, slot, to,
@@ -40,7 +40,7 @@ static void put_along(const View *y, void *const slot[], const View *u, int64_t 
                       int64_t at, int64_t how) {
     int64_t from = kernel_at(u, i), before = i[a];
     i[a] = at;
-    put(y, slot, kernel_at(y, i), u, from, how);
+    put_element(y, slot, kernel_at(y, i), u, from, how);
     i[a] = before;
 }
 static const char *shape_common(Call *c) {
@@ -140,7 +140,7 @@ static int kernel_nd(const Step *s, void *const slot[]) {
             if (j[k] < 0) j[k] += y->dim[k];
             if (j[k] < 0 || j[k] >= y->dim[k]) return -1;
         }
-        put(y, slot, kernel_at(y, j), u, kernel_at(u, i), s->param[1]);
+        put_element(y, slot, kernel_at(y, j), u, kernel_at(u, i), s->param[1]);
     }
     return 0;
 }
@@ -161,7 +161,7 @@ const Op op_scatternd = {
 enum { CACHE_AXIS, CIRCULAR };
 static const AttrDef cache_attrs[] = {
     [CACHE_AXIS] = {"axis", A_INT, "-2", .axes = true, .draw = "1 2 -2"},
-    [CIRCULAR] = {"mode", A_WORD, "linear", "linear circular", .draw = "linear circular"},
+    [CIRCULAR] = {"mode", A_ENUM, "linear", "linear circular", .draw = "linear circular"},
     {0}};
 static const char *shape_cache(Call *c) {
     Dims x = c->in[0]->dim, u = c->in[1]->dim;

@@ -9,8 +9,8 @@ enum { AXIS, LENGTH, INVERSE, ONESIDED };
 static const AttrDef dft_attrs[] = {
     [AXIS] = {"axis", A_INT, "1", .axes = true, .draw = "0 1 -2"},
     [LENGTH] = {"length", A_INT, "0", .draw = "0 3 5"}, /* 0: as long as x */
-    [INVERSE] = {"inverse", A_WORD, "no", "no yes", .draw = "no yes"},
-    [ONESIDED] = {"onesided", A_WORD, "no", "no yes", .draw = "no"},
+    [INVERSE] = {"inverse", A_ENUM, "no", "no yes", .draw = "no yes"},
+    [ONESIDED] = {"onesided", A_ENUM, "no", "no yes", .draw = "no"},
     {0},
 };
 static const double turn = 6.283185307179586;
@@ -89,7 +89,7 @@ const Op op_dft = {
 enum { SIZE, PERIODIC, DTYPE };
 static const AttrDef window_attrs[] = {
     [SIZE] = {.name = "size", .kind = A_INT, .draw = "1 5 8"},
-    [PERIODIC] = {"periodic", A_WORD, "yes", "no yes", .draw = "no yes"},
+    [PERIODIC] = {"periodic", A_ENUM, "yes", "no yes", .draw = "no yes"},
     [DTYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"},
     {0},
 };

@@ -6,7 +6,7 @@ enum { BLOCK, ORDER };
 enum { DCR, CRD };
 static const AttrDef attrs[] = {
     [BLOCK] = {.name = "block", .kind = A_INT, .draw = "1 2 3"},
-    [ORDER] = {"order", A_WORD, "dcr", "dcr crd", .draw = "dcr crd"},
+    [ORDER] = {"order", A_ENUM, "dcr", "dcr crd", .draw = "dcr crd"},
     {0},
 };
 

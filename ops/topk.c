@@ -5,7 +5,7 @@ enum { K, AXIS, LARGEST };
 static const AttrDef attrs[] = {
     [K] = {.name = "k", .kind = A_INT, .draw = "1 2"},
     [AXIS] = {"axis", A_INT, "-1", .axes = true, .draw = "0 1 -1"},
-    [LARGEST] = {"largest", A_WORD, "yes", "no yes", .draw = "no yes"},
+    [LARGEST] = {"largest", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
 

@@ -4,7 +4,7 @@
 enum { K, UPPER };
 static const AttrDef attrs[] = {
     [K] = {"k", A_INT, "0", .draw = "0 1 -1"},
-    [UPPER] = {"upper", A_WORD, "yes", "no yes", .draw = "no yes"},
+    [UPPER] = {"upper", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
 

@@ -9,7 +9,7 @@ enum { Y, FIRST, WHICH, COUNT, OUTPUTS };
 static const AttrDef attrs[] = {
     [N] = {.name = "n", .kind = A_INT},
     [AXIS] = {"axis", A_INT, "0", .axes = true, .draw = "0 1 -1"},
-    [SORTED] = {"sorted", A_WORD, "yes", "no yes", .draw = "no yes"},
+    [SORTED] = {"sorted", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
 

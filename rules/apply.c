@@ -8,26 +8,26 @@
 #include "rules/match.h"
 #include <string.h>
 
-typedef struct Application {
+typedef struct MatchApplied {
     World *w;
     Arena *arena;
     Facts *facts;
     const Match *match;
     Error *error;
     Value least, *to; /* by value of the right side, from the least on */
-} Application;
+} MatchApplied;
 
-static bool refuse(Application *a, const char *what, const char *detail) {
+static bool refuse(MatchApplied *a, const char *what, const char *detail) {
     return error_set(a->error, E_CHECK, a->match->instance->rule->name, "%s %s", what, detail);
 }
 
-static Poly poly_at(const Application *a, Poly p) {
+static Poly poly_at(const MatchApplied *a, Poly p) {
     const Instance *i = a->match->instance;
     return poly_subst(a->w, p, i->nsymbol, i->symbol, a->match->symbol);
 }
 
 /* Real variables replaced, and what becomes a number computed in double. */
-static Ex real_at(const Application *a, Ex x) {
+static Ex real_at(const MatchApplied *a, Ex x) {
     const Instance *i = a->match->instance;
     ExNode n;
     if (!x) return x;
@@ -52,7 +52,7 @@ static Ex real_at(const Application *a, Ex x) {
     return ex_make(a->w, &n);
 }
 
-static void attrs_at(const Application *a, const Node *node, Attr *attr) {
+static void attrs_at(const MatchApplied *a, const Node *node, Attr *attr) {
     sig_attr(a->w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
         attr[k].real = real_at(a, attr[k].real);
@@ -62,7 +62,7 @@ static void attrs_at(const Application *a, const Node *node, Attr *attr) {
     }
 }
 
-static bool entailed(Application *a, Lit lit, const char *what) {
+static bool entailed(MatchApplied *a, Lit lit, const char *what) {
     if (facts_entail(a->facts, lit)) return true;
     Text t = text_new(a->arena);
     poly_print(a->w, lit.p, &t);
@@ -71,13 +71,13 @@ static bool entailed(Application *a, Lit lit, const char *what) {
 }
 
 /* Of the rule's symbols, which are replaced by what they are bound to. */
-static bool all_entailed(Application *a, int n, const Lit *lit, const char *what) {
+static bool all_entailed(MatchApplied *a, int n, const Lit *lit, const char *what) {
     for (int k = 0; k < n; k++)
         if (!entailed(a, (Lit){poly_at(a, lit[k].p), lit[k].eq}, what)) return false;
     return true;
 }
 
-static bool make_node(Application *a, NodeId id) {
+static bool make_node(MatchApplied *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
     Attr attr[ATTRS_MAX];
@@ -94,7 +94,7 @@ static bool make_node(Application *a, NodeId id) {
     return true;
 }
 
-static bool same_type(Application *a, Value old, Value new) {
+static bool same_type(MatchApplied *a, Value old, Value new) {
     const Type *s = value_type(a->w, old), *t = value_type(a->w, new);
     if (s->dtype != t->dtype || s->dim.n != t->dim.n)
         return refuse(a, "the result has another", "type");
@@ -106,14 +106,14 @@ static bool same_type(Application *a, Value old, Value new) {
     return true;
 }
 
-static void widen(Application *a, Value *end, Value v, Value n) {
+static void widen(MatchApplied *a, Value *end, Value v, Value n) {
     if (v < a->least) a->least = v;
     if (v + n > *end) *end = v + n;
 }
 
 bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
     const Instance *i = match->instance;
-    Application a = {w, arena, facts, match, e, UINT32_MAX, NULL};
+    MatchApplied a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Value end = 0;
     NodeList live = graph_live(w, arena, &i->to);
     if (!all_entailed(&a, i->nneed_from, i->need_from, "what the proof assumed, not shown here:") ||

@@ -52,12 +52,12 @@ static void print_attrs(Walk *k, const Node *node) {
     }
 }
 
-static int walk(Walk *k, Value v) {
+static int number_value(Walk *k, Value v) {
     if (!v) return 0;
     if (k->number[v]) return k->number[v];
     Node node = node_get(k->w, value_node(k->w, v));
     int *in = ARENA_NEW(k->arena, int, node.nin);
-    for (int j = 0; j < node.nin; j++) in[j] = walk(k, node.in[j]);
+    for (int j = 0; j < node.nin; j++) in[j] = number_value(k, node.in[j]);
     for (int j = 0; j < node.nout; j++) k->number[node.out + (Value)j] = ++k->nvalue;
     text_add(&k->out, "%d", k->number[node.out]);
     if (input_name(k->w, node.out)) {
@@ -74,7 +74,7 @@ static int walk(Walk *k, Value v) {
 
 static void walk_graph(Walk *k, const Graph *g) {
     Text out = text_new(k->arena);
-    for (int j = 0; j < g->nout; j++) text_add(&out, " %d", walk(k, g->out[j]));
+    for (int j = 0; j < g->nout; j++) text_add(&out, " %d", number_value(k, g->out[j]));
     text_add(&k->out, "out%s\n", out.data ? out.data : "");
 }
 

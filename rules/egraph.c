@@ -10,8 +10,8 @@ enum {
     GIVEN = -1,
     CONGRUENT = -2,
     SWAPPED = -3
-};                     /* swapped: congruent with the two inputs exchanged */
-typedef struct Entry { /* of a value */
+};                          /* swapped: congruent with the two inputs exchanged */
+typedef struct ClassEntry { /* of a value */
     bool known, outdated;
     Value parent, next;      /* of the union-find; the members, around */
     int first_use, last_use; /* numbers in `use` + 1; of standing values */
@@ -20,7 +20,7 @@ typedef struct Entry { /* of a value */
     bool flipped;            /* that edge: the equation holds from `edge` to this value */
     bool made;               /* of a node: by an application, and no other is like it */
     uint32_t stamp;
-} Entry;
+} ClassEntry;
 typedef struct Use {
     NodeId node;
     int next;
@@ -34,7 +34,7 @@ struct EGraph {
     Arena *arena;
     Facts *facts;
     uint32_t room, stamp;
-    Entry *v;
+    ClassEntry *v;
     int nuse, use_room, ndirty, dirty_room, nreason, reason_room, nnode, node_room, live;
     Use *use;
     Value *dirty;
@@ -52,10 +52,10 @@ EGraph *egraph_new(World *w, Arena *a, Facts *facts) {
     return g;
 }
 
-static Entry *entry(EGraph *g, Value v) {
+static ClassEntry *entry(EGraph *g, Value v) {
     if (v >= g->room) {
         uint32_t room = 2 * (v > node_count(g->w) ? v : node_count(g->w)) + 64;
-        Entry *more = ARENA_NEW(g->arena, Entry, room);
+        ClassEntry *more = ARENA_NEW(g->arena, ClassEntry, room);
         if (g->room) memcpy(more, g->v, g->room * sizeof *more);
         g->v = more;
         g->room = room;
@@ -103,7 +103,7 @@ static void reroot(EGraph *g, Value v) {
     int reason = GIVEN;
     bool flipped = false;
     while (v) {
-        Entry *x = &g->v[v];
+        ClassEntry *x = &g->v[v];
         Value up = x->edge;
         int r = x->reason;
         bool f = x->flipped;
@@ -126,7 +126,7 @@ static bool unite(EGraph *g, Value a, Value b, int reason) {
     g->v[a].reason = reason;
     g->v[a].flipped = false;
     if (y < x) t = x, x = y, y = t;
-    Entry *r = &g->v[x], *s = &g->v[y];
+    ClassEntry *r = &g->v[x], *s = &g->v[y];
     s->parent = x;
     t = r->next, r->next = s->next, s->next = t;
     if (r->last_use) g->use[r->last_use - 1].next = s->first_use;
@@ -147,7 +147,7 @@ bool egraph_unite(EGraph *g, Value a, Value b, const EquationUse *use) {
 /* ---- nodes */
 
 static void add_use(EGraph *g, Value class, NodeId node) {
-    Entry *x = &g->v[class];
+    ClassEntry *x = &g->v[class];
     ARENA_GROW(g->arena, g->use, g->use_room, g->nuse + 1);
     g->use[g->nuse++] = (Use){node, 0};
     if (x->last_use) g->use[x->last_use - 1].next = g->nuse;
@@ -158,7 +158,7 @@ static void add_use(EGraph *g, Value class, NodeId node) {
 static void make_known(EGraph *g, const Node *n) {
     for (int k = 0; k < n->nout; k++) {
         Value v = n->out + (Value)k;
-        *entry(g, v) = (Entry){.known = true, .parent = v, .next = v, .made = g->now > 0};
+        *entry(g, v) = (ClassEntry){.known = true, .parent = v, .next = v, .made = g->now > 0};
     }
     ARENA_GROW(g->arena, g->node, g->node_room, g->nnode + 1);
     g->node[g->nnode++] = n->out;
@@ -185,7 +185,7 @@ static void use_inputs(EGraph *g, const Node *n) {
 }
 
 /* b was made for a, or was known before. */
-static void alike(Entry *a, Entry *b, bool known) {
+static void alike(ClassEntry *a, ClassEntry *b, bool known) {
     b->made = a->made && (b->made || !known);
     a->made = b->made;
 }
@@ -237,7 +237,7 @@ Value egraph_add(EGraph *g, Value v) {
 
 /* The users of a class that was joined: those over what does not stand any more are made again. */
 static void repair(EGraph *g, Value class) {
-    Entry *x = &g->v[class];
+    ClassEntry *x = &g->v[class];
     int k = x->first_use;
     x->first_use = x->last_use = 0;
     for (int next; k; k = next) {
@@ -328,7 +328,7 @@ static bool new_match(EGraph *g, Arena *a, const EquationUse *use, const Match *
     return intern_put(g->applied, key, (size_t)(at - key)) > before;
 }
 
-static bool collect(void *user, const Match *m) {
+static bool collect_match(void *user, const Match *m) {
     Found *f = user;
     if (!new_match(f->g, f->arena, f->use, m)) return true;
     ARENA_GROW(f->arena, f->v, f->room, f->n + 1);
@@ -408,7 +408,7 @@ static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[]
         if ((on && !on[k]) || !fits(&use[k], operators)) continue;
         f.use = &use[k];
         f.most = limits.matches;
-        matcher_run(m, &use[k].instance, collect, &f);
+        matcher_run(m, &use[k].instance, collect_match, &f);
     }
     for (int merges = 0; merges < 2;
          merges++) /* what joins independent values, and always grows, comes last */
@@ -447,7 +447,7 @@ typedef struct Explain {
 } Explain;
 
 static void explain_edge(Explain *x, Value from, bool backward) {
-    const Entry *e = &x->g->v[from];
+    const ClassEntry *e = &x->g->v[from];
     Value key[2] = {from < e->edge ? from : e->edge, from < e->edge ? e->edge : from};
     uint32_t before = intern_count(x->seen);
     if (intern_put(x->seen, key, sizeof key) <= before) return;

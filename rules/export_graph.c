@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum { IR_VERSION = 12 };
-typedef struct Side {
+typedef struct RuleSide {
     World *w;
     Arena *arena;
     int opset;
-} Side;
+} RuleSide;
 
 static void put_message(Text *t, uint32_t number, const Text *inner) {
     wire_put_bytes(t, number, inner->data ? inner->data : "", inner->size);
@@ -21,7 +21,7 @@ static void put_text(Text *t, uint32_t number, const char *s) {
 }
 
 /* Sizes are numbers. */
-static void put_value(const Side *o, Text *graph, uint32_t number, const char *name,
+static void put_value(const RuleSide *o, Text *graph, uint32_t number, const char *name,
                       const Type *t) {
     Text shape = text_new(o->arena), tensor = text_new(o->arena), type = text_new(o->arena),
          info = text_new(o->arena);
@@ -40,11 +40,11 @@ static void put_value(const Side *o, Text *graph, uint32_t number, const char *n
     put_message(graph, number, &info);
 }
 
-static const char *result_name(const Side *o, int k) {
+static const char *result_name(const RuleSide *o, int k) {
     return arena_format(o->arena, "result_%d", k);
 }
 
-static Text frame(const Side *o, const Graph *g, const char *name) {
+static Text frame(const RuleSide *o, const Graph *g, const char *name) {
     Text node = text_new(o->arena), graph = text_new(o->arena), opset = text_new(o->arena),
          model = text_new(o->arena);
     for (int k = 0; k < g->nin; k++) put_text(&node, 1, input_name(o->w, g->in[k]));
@@ -66,7 +66,7 @@ static Text frame(const Side *o, const Graph *g, const char *name) {
 
 bool export_graph(World *w, Arena *a, const Graph *g, const char *name, int opset, const char *path,
                   const char **why, Error *e) {
-    Text bytes = frame(&(Side){w, a, opset}, g, name);
+    Text bytes = frame(&(RuleSide){w, a, opset}, g, name);
     OpenValues open = {.bytes = bytes.data, .nbytes = bytes.size};
     Model *m = model_open_values(w, name, &open, e);
     if (!m) return false;

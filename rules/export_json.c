@@ -21,7 +21,7 @@ static cJSON *kept(Writer *j, cJSON *made) {
     j->failed |= !made;
     return made;
 }
-static void put(Writer *j, cJSON *to, const char *name, cJSON *what) {
+static void json_put(Writer *j, cJSON *to, const char *name, cJSON *what) {
     if (!kept(j, what)) return;
     if (to && (name ? cJSON_AddItemToObject(to, name, what) : cJSON_AddItemToArray(to, what)))
         return;
@@ -30,19 +30,19 @@ static void put(Writer *j, cJSON *to, const char *name, cJSON *what) {
 }
 static cJSON *object(Writer *j, cJSON *in, const char *name) {
     cJSON *made = cJSON_CreateObject();
-    put(j, in, name, made);
+    json_put(j, in, name, made);
     return j->failed ? NULL : made;
 }
 static cJSON *array(Writer *j, cJSON *in, const char *name) {
     cJSON *made = cJSON_CreateArray();
-    put(j, in, name, made);
+    json_put(j, in, name, made);
     return j->failed ? NULL : made;
 }
 static void text(Writer *j, cJSON *in, const char *name, const char *value) {
-    put(j, in, name, cJSON_CreateString(value));
+    json_put(j, in, name, cJSON_CreateString(value));
 }
 static void number(Writer *j, cJSON *in, const char *name, double value) {
-    put(j, in, name, cJSON_CreateNumber(value));
+    json_put(j, in, name, cJSON_CreateNumber(value));
 }
 static void texts(Writer *j, cJSON *in, const char *name, const OutlineList *list) {
     cJSON *all = array(j, in, name);
@@ -87,7 +87,7 @@ static void put_axes(Writer *j, cJSON *to, const Rule *rule, const OutlineList *
             if (rule->block[k].group == g) text(j, blocks, NULL, rule->block[k].name);
         number(j, group, "least", rule->group[g].least);
         number(j, group, "most", rule->group[g].most);
-        put(j, group, "all_ranks", cJSON_CreateBool(covers_all(rule, all, g)));
+        json_put(j, group, "all_ranks", cJSON_CreateBool(covers_all(rule, all, g)));
     }
 }
 

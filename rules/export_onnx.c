@@ -120,20 +120,20 @@ static bool write_index(Writer *o, Error *e) {
     return keep(o, path) && file_write(path, all.data, all.size, e);
 }
 
-static bool fail(const char *path, Error *e) {
+static bool export_fail(const char *path, Error *e) {
     return error_set(e, E_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
 }
 
 static bool write_all(Writer *o, const char *path, Error *e) {
     for (int k = 0; k < o->x->n; k++)
         if (!write_rule(o, o->x->rule[k], e)) return false;
-    return write_index(o, e) && (!chmod(o->folder, 0755) || fail(path, e)) &&
-           (!rename(o->folder, path) || fail(path, e));
+    return write_index(o, e) && (!chmod(o->folder, 0755) || export_fail(path, e)) &&
+           (!rename(o->folder, path) || export_fail(path, e));
 }
 
 static bool write_folder(Export *x, const char *path, Error *e) {
     char *folder = arena_format(x->arena, "%s.XXXXXX", path);
-    if (!mkdtemp(folder)) return fail(path, e);
+    if (!mkdtemp(folder)) return export_fail(path, e);
     Writer o = {.x = x,
                 .w = x->w,
                 .arena = arena_new(arena_escape(x->arena), 0),

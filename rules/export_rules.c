@@ -150,7 +150,7 @@ static void print_list(const Program *p) {
                p->x.rule[k]->name);
 }
 
-static bool run(Program *p) {
+static bool export_run(Program *p) {
     if (!read_options(p) || !read_rules(p)) return false;
     if (!export_choose(p->w, p->arena, &p->set, &p->choice, &p->x, &p->error)) return false;
     int unproved = count(&p->x.unproved);
@@ -181,7 +181,7 @@ static void act(void *user, Arena *a, int argc, char **argv) {
         options_version(&help, program.name);
         onnx_versions(&help);
         printf("%s  cJSON %s\n", help.data, cJSON_Version());
-    } else run(p);
+    } else export_run(p);
 }
 
 int main(int argc, char **argv) {

@@ -36,14 +36,14 @@ static void free_paths(void *found) { globfree(found); }
 
 static bool read_all(Arena *a, const char *pattern, RuleSet *set, int *files, Error *e) {
     glob_t *found = ARENA_NEW(a, glob_t, 1);
-    Held *held = ARENA_NEW(a, Held, 1);
+    Cleanup *cleanup = ARENA_NEW(a, Cleanup, 1);
     bool good = true;
     *files = 0;
-    escape_hold(arena_escape(a), held, free_paths, found);
+    cleanup_add(arena_escape(a), cleanup, free_paths, found);
     if (glob(pattern, 0, NULL, found)) found->gl_pathc = 0;
     for (size_t k = 0; k < found->gl_pathc && good; k++, ++*files)
         good = rules_read(a, found->gl_pathv[k], set, e);
-    held_free(held);
+    cleanup_run(cleanup);
     return good;
 }
 

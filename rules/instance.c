@@ -262,7 +262,7 @@ static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **nee
     return true;
 }
 
-static bool collect(World *w, Arena *a, Instance *i, Error *e) {
+static bool collect_sizes(World *w, Arena *a, Instance *i, Error *e) {
     Collection c = {.w = w, .arena = a};
     i->from_stated = i->from;
     i->to_stated = i->to;
@@ -296,7 +296,7 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     if (!where_parse(w, a, i, (RulePart){rule->condition, rule->line}, &where, e))
         return placed(rule, &rule->to, e), false;
     i->where = where;
-    return collect(w, a, i, e);
+    return collect_sizes(w, a, i, e);
 }
 
 /* Symbols of the instance get a name that no text can have, so that a model's "n" is never a
@@ -317,7 +317,7 @@ bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[
         where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
     i->where = where;
     i->input = i->from.in;
-    return collect(w, a, i, e);
+    return collect_sizes(w, a, i, e);
 }
 
 void rule_lengths_first(const Rule *rule, int length[]) {

@@ -30,7 +30,7 @@ typedef struct Goal {
 typedef struct Equation {
     Poly pattern, value;
 } Equation;
-typedef struct State {
+typedef struct MatchState {
     Matcher *m;
     const Instance *i;
     MatchFound found;
@@ -47,7 +47,7 @@ typedef struct State {
     int trail[TRAIL]; /* k >= 0: symbol k was bound; ~k: real k */
     int rounds;
     bool stop;
-} State;
+} MatchState;
 
 static void index_nodes(Matcher *m) {
     World *w = m->w;
@@ -94,11 +94,11 @@ typedef struct Save {
     int nbound, ngoal, nequation, ntrail, rounds;
 } Save;
 
-static Save save(const State *s) {
+static Save save(const MatchState *s) {
     return (Save){s->nbound, s->ngoal, s->nequation, s->ntrail, s->rounds};
 }
 
-static void restore(State *s, Save v) {
+static void restore(MatchState *s, Save v) {
     for (; s->ntrail > v.ntrail; s->ntrail--) {
         int k = s->trail[s->ntrail - 1];
         if (k >= 0) s->is_bound[k] = false;
@@ -110,24 +110,24 @@ static void restore(State *s, Save v) {
     s->rounds = v.rounds;
 }
 
-static Value bound_value(const State *s, Value pattern) {
+static Value bound_value(const MatchState *s, Value pattern) {
     for (int k = 0; k < s->nbound; k++)
         if (s->bound[k].pattern == pattern) return s->bound[k].value;
     return 0;
 }
 
-static int symbol_at(const State *s, Symbol symbol) {
+static int symbol_at(const MatchState *s, Symbol symbol) {
     for (int k = 0; k < s->i->nsymbol; k++)
         if (s->i->symbol[k] == symbol) return k;
     return -1;
 }
 
-static bool same(const State *s, Poly a, Poly b) {
+static bool sizes_same(const MatchState *s, Poly a, Poly b) {
     return a == b || facts_reduce(s->m->facts, a) == facts_reduce(s->m->facts, b);
 }
 
-static bool bind_symbol(State *s, int k, Poly p) {
-    if (s->is_bound[k]) return same(s, s->symbol[k], p);
+static bool bind_symbol(MatchState *s, int k, Poly p) {
+    if (s->is_bound[k]) return sizes_same(s, s->symbol[k], p);
     if (s->ntrail == TRAIL) return false;
     s->symbol[k] = p;
     s->is_bound[k] = true;
@@ -135,30 +135,31 @@ static bool bind_symbol(State *s, int k, Poly p) {
     return true;
 }
 
-static bool equate(State *s, Poly pattern, Poly value) {
+static bool equate(MatchState *s, Poly pattern, Poly value) {
     int64_t c;
     Symbol symbol = poly_is_symbol(s->m->w, pattern);
     int k = symbol ? symbol_at(s, symbol) : -1;
     if (k >= 0) return bind_symbol(s, k, value);
-    if (poly_constant(s->m->w, pattern, &c)) return same(s, pattern, value);
+    if (poly_constant(s->m->w, pattern, &c)) return sizes_same(s, pattern, value);
     if (s->nequation == EQUATIONS) return false;
     s->equation[s->nequation++] = (Equation){pattern, value};
     return true;
 }
 
-/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. */
-static bool same_number(State *s, double rule, double graph) {
+/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. What is
+   read from a file as a float stands as its shortest decimal. */
+static bool same_number(MatchState *s, double rule, double graph, bool is_float) {
     if (rule == graph) return true;
-    if ((float)rule != (float)graph || (double)(float)graph != graph) return false;
+    if ((float)rule != (float)graph || (!is_float && (double)(float)graph != graph)) return false;
     s->rounds++;
     return true;
 }
 
-static bool bind_real(State *s, Ex pattern, Ex value) {
+static bool bind_real(MatchState *s, Ex pattern, Ex value, bool is_float) {
     ExNode n;
     double a, b;
     bool number = ex_number(s->m->w, value, &b);
-    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b);
+    if (ex_number(s->m->w, pattern, &a)) return number && same_number(s, a, b, is_float);
     ex_get(s->m->w, pattern, &n);
     if (n.kind != EX_PARAM) return false;
     for (int k = 0; k < s->i->nreal; k++) {
@@ -174,7 +175,7 @@ static bool bind_real(State *s, Ex pattern, Ex value) {
 
 /* ---- goals */
 
-static bool match_type(State *s, const Type *pattern, const Type *value) {
+static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     if (!value->known || value->dtype != pattern->dtype || value->dim.n != pattern->dim.n)
         return false;
     for (int k = 0; k < value->dim.n; k++)
@@ -182,10 +183,11 @@ static bool match_type(State *s, const Type *pattern, const Type *value) {
     return true;
 }
 
-static bool match_attrs(State *s, const Node *pattern, const Node *value) {
+static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
     Attr p[ATTRS_MAX], v[ATTRS_MAX];
     sig_attr(s->m->w, pattern->sig, p);
     sig_attr(s->m->w, value->sig, v);
+    const bool is_float = value_type(s->m->w, value->out)->dtype == DT_FLOAT;
     for (int k = 0; k < attrs_count(pattern->op->attrs); k++) {
         const AttrDef *def = &pattern->op->attrs[k];
         if (def->kind == A_INT || def->kind == A_INTS) {
@@ -193,14 +195,14 @@ static bool match_attrs(State *s, const Node *pattern, const Node *value) {
             for (int j = 0; j < p[k].ints.n; j++)
                 if (!equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
-            if (!bind_real(s, p[k].real, v[k].real)) return false;
+            if (!bind_real(s, p[k].real, v[k].real, is_float)) return false;
         } else if (!attr_equal(&def[0], &p[k], &v[k])) return false;
     }
     return true;
 }
 
 /* A constant of the graph, all elements equal, where the rule has `fill`. */
-static bool match_fill(State *s, const Node *fill, Value value) {
+static bool match_fill(MatchState *s, const Node *fill, Value value) {
     Type t;
     const void *bytes;
     int64_t count;
@@ -216,25 +218,25 @@ static bool match_fill(State *s, const Node *fill, Value value) {
     int a = attrs_find(fill->op->attrs, "value");
     sig_attr(s->m->w, fill->sig, p);
     return match_type(s, value_type(s->m->w, fill->out), &t) &&
-           bind_real(s, p[a].real, ex_real(s->m->w, (double)x));
+           bind_real(s, p[a].real, ex_real(s->m->w, (double)x), true);
 }
 
-static bool bind_value(State *s, Value pattern, Value value) {
+static bool bind_value(MatchState *s, Value pattern, Value value) {
     if (s->nbound == VALUES) return false;
     s->bound[s->nbound++] = (Bound){pattern, class_of(s->m, value)};
     return true;
 }
 
-static bool add_goal(State *s, Value pattern, Value value) {
+static bool add_goal(MatchState *s, Value pattern, Value value) {
     if (!pattern || !value) return pattern == value;
     if (s->ngoal == GOALS) return false;
     s->goal[s->ngoal++] = (Goal){pattern, class_of(s->m, value)};
     return true;
 }
 
-static void solve(State *s);
+static void solve(MatchState *s);
 
-static void try_inputs(State *s, const Node *p, const Node *v, bool swapped) {
+static void try_inputs(MatchState *s, const Node *p, const Node *v, bool swapped) {
     Save before = save(s);
     bool fits = true;
     for (int k = 0; fits && k < p->nin; k++)
@@ -243,7 +245,7 @@ static void try_inputs(State *s, const Node *p, const Node *v, bool swapped) {
     restore(s, before);
 }
 
-static void match_member(State *s, Value pattern, Value value) {
+static void match_member(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     Node p = node_get(w, value_node(w, pattern)), v = node_get(w, value_node(w, value));
     if (p.op != v.op) {
@@ -261,7 +263,7 @@ static void match_member(State *s, Value pattern, Value value) {
         try_inputs(s, &p, &v, true);
 }
 
-static void match_node(State *s, Value pattern, Value value) {
+static void match_node(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     if (input_name(w, value_node(w, pattern))) {
         if (match_type(s, value_type(w, pattern), value_type(w, value)) &&
@@ -280,7 +282,7 @@ static void match_node(State *s, Value pattern, Value value) {
 
 /* ---- equations that wait */
 
-static Poly substituted(const State *s, Poly p) {
+static Poly substituted(const MatchState *s, Poly p) {
     Symbol from[VALUES];
     Poly to[VALUES];
     int n = 0;
@@ -292,7 +294,7 @@ static Poly substituted(const State *s, Poly p) {
     return poly_subst(s->m->w, p, n, from, to);
 }
 
-static bool mentions_unbound(const State *s, Poly p) {
+static bool mentions_unbound(const MatchState *s, Poly p) {
     for (int k = 0; k < s->i->nsymbol; k++)
         if (!s->is_bound[k] && poly_mentions(s->m->w, p, s->i->symbol[k])) return true;
     return false;
@@ -300,7 +302,7 @@ static bool mentions_unbound(const State *s, Poly p) {
 
 /* p = value, p having one unbound symbol x, linear: p = a*x + b, and a divides value - b. 1: bound,
    0: cannot say yet, -1: impossible. */
-static int solve_linear(State *s, Poly p, Poly value) {
+static int solve_linear(MatchState *s, Poly p, Poly value) {
     World *w = s->m->w;
     int x = -1;
     for (int k = 0; k < s->i->nsymbol; k++) {
@@ -318,7 +320,7 @@ static int solve_linear(State *s, Poly p, Poly value) {
     return bind_symbol(s, x, q) ? 1 : -1;
 }
 
-static bool solve_equations(State *s) {
+static bool solve_equations(MatchState *s) {
     bool done[EQUATIONS] = {false};
     for (bool again = true; again;) {
         again = false;
@@ -326,8 +328,8 @@ static bool solve_equations(State *s) {
             if (done[k]) continue;
             Poly p = substituted(s, s->equation[k].pattern);
             int solved = mentions_unbound(s, p) ? solve_linear(s, p, s->equation[k].value)
-                         : same(s, p, s->equation[k].value) ? 1
-                                                            : -1;
+                         : sizes_same(s, p, s->equation[k].value) ? 1
+                                                                  : -1;
             if (solved < 0) return false;
             again |= done[k] = solved > 0;
         }
@@ -341,7 +343,7 @@ static bool solve_equations(State *s) {
     return true;
 }
 
-static void report(State *s) {
+static void report(MatchState *s) {
     Save before = save(s);
     const Graph *from = &s->i->from;
     Value input[VALUES], root[VALUES];
@@ -362,7 +364,7 @@ static void report(State *s) {
 
 /* ---- roots */
 
-static void try_root(State *s, Value pattern, Value value) {
+static void try_root(MatchState *s, Value pattern, Value value) {
     Save before = save(s);
     if (!s->m->classes.root && add_goal(s, pattern, value)) solve(s);
     /* The other members are nodes of the index themselves. */
@@ -370,7 +372,7 @@ static void try_root(State *s, Value pattern, Value value) {
     restore(s, before);
 }
 
-static void next_root(State *s) {
+static void next_root(MatchState *s) {
     World *w = s->m->w;
     int root = s->root;
     while (s->root < s->i->from.nout && bound_value(s, s->i->from.out[s->root])) s->root++;
@@ -398,7 +400,7 @@ static void next_root(State *s) {
     s->root = root;
 }
 
-static void solve(State *s) {
+static void solve(MatchState *s) {
     if (s->stop) return;
     if (!s->ngoal) {
         next_root(s);
@@ -417,7 +419,7 @@ static void solve(State *s) {
 void matcher_run_at(Matcher *m, const Instance *i, const Value root[], MatchFound found,
                     void *user) {
     ArenaMark mark = arena_mark(m->w->scratch);
-    State *s = ARENA_NEW(m->w->scratch, State, 1);
+    MatchState *s = ARENA_NEW(m->w->scratch, MatchState, 1);
     s->m = m;
     s->i = i;
     s->found = found;

@@ -12,22 +12,22 @@ typedef struct Frame {
     NodeId node;
     int next;
 } Frame;
-typedef struct Walk {
+typedef struct LogWalk {
     World *w;
     Numbering *numbering;
     bool *seen;
     Frame *stack;
     int depth;
-} Walk;
+} LogWalk;
 
-static void visit(Walk *x, Value v) {
+static void log_value(LogWalk *x, Value v) {
     NodeId id = v ? value_node(x->w, v) : 0;
     if (!id || x->seen[id - x->numbering->least]) return;
     x->seen[id - x->numbering->least] = true;
     x->stack[x->depth++] = (Frame){id, 0};
 }
 
-static void number_node(Walk *x, const Node *n) {
+static void number_node(LogWalk *x, const Node *n) {
     Numbering *m = x->numbering;
     for (int port = 0; port < n->nout; port++) {
         m->value[++m->count] = n->out + (Value)port;
@@ -44,14 +44,14 @@ Numbering numbering_new(World *w, Arena *a, const Graph *g) {
     uint32_t total = 0;
     for (int k = 0; k < live.n; k++) total += (uint32_t)node_get(w, live.v[k]).nout;
     m.value = ARENA_NEW(a, Value, total + 1);
-    Walk x = {w, &m, ARENA_NEW(a, bool, m.n), ARENA_NEW(a, Frame, live.n + 1), 0};
+    LogWalk x = {w, &m, ARENA_NEW(a, bool, m.n), ARENA_NEW(a, Frame, live.n + 1), 0};
     for (int k = 0; k < g->nout; k++) {
-        visit(&x, g->out[k]);
+        log_value(&x, g->out[k]);
         while (x.depth) {
             Frame *f = &x.stack[x.depth - 1];
             Node n = node_get(w, f->node);
             if (f->next < n.nin) {
-                visit(&x, n.in[f->next++]);
+                log_value(&x, n.in[f->next++]);
                 continue;
             }
             number_node(&x, &n);

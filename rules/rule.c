@@ -8,15 +8,15 @@ typedef struct Line {
     const char *at, *end; /* without newline, blanks trimmed on both sides */
     int number;
 } Line;
-typedef struct Reader {
+typedef struct RuleReader {
     Arena *arena;
     Scan scan;
     Line line;
     int number;
     Text section, comment;
-} Reader;
+} RuleReader;
 
-static bool next_line(Reader *r) {
+static bool next_line(RuleReader *r) {
     Scan *s = &r->scan;
     if (s->at >= s->end) return false;
     const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
@@ -35,11 +35,11 @@ static bool line_is(const Line *l, const char *word) {
            (size == n || l->at[n] == ' ' || l->at[n] == '\t');
 }
 
-static bool fail(Reader *r, const char *reason) {
+static bool rule_fail(RuleReader *r, const char *reason) {
     return scan_fail(&r->scan, r->line.at, "%s", reason);
 }
 
-static Scan line_scan(Reader *r, size_t skip) {
+static Scan line_scan(RuleReader *r, size_t skip) {
     Scan s = r->scan;
     s.at = r->line.at + skip;
     s.end = r->line.end;
@@ -64,17 +64,17 @@ static bool length_parse(Scan *s, int *out) {
     return digits && n <= RANK_MAX;
 }
 
-static bool axes_parse(Reader *r, Rule *rule) {
+static bool axes_parse(RuleReader *r, Rule *rule) {
     Scan s = line_scan(r, strlen("axes"));
     do {
         char name[64];
         int names = 0;
         RuleGroup g;
-        if (rule->ngroup == RULE_BLOCKS) return fail(r, "too many axis blocks");
+        if (rule->ngroup == RULE_BLOCKS) return rule_fail(r, "too many axis blocks");
         for (; scan_name(&s, name, sizeof name); names++) {
             if (find_block(rule, name) >= 0)
                 return scan_fail(&s, s.at, "block %s is there twice", name);
-            if (rule->nblock == RULE_BLOCKS) return fail(r, "too many axis blocks");
+            if (rule->nblock == RULE_BLOCKS) return rule_fail(r, "too many axis blocks");
             rule->block[rule->nblock++] =
                 (RuleBlock){arena_string(r->arena, name, strlen(name)), rule->ngroup};
         }
@@ -108,7 +108,7 @@ static bool is_verdict(const Line *l) {
     return false;
 }
 
-static const char *field(Reader *r, const char *key, char close) {
+static const char *field(RuleReader *r, const char *key, char close) {
     size_t n = strlen(key);
     for (const char *p = r->line.at; p + n < r->line.end; p++) {
         if (p[-1] != ' ' || memcmp(p, key, n)) continue;
@@ -119,19 +119,20 @@ static const char *field(Reader *r, const char *key, char close) {
     return "";
 }
 
-static bool verdict_parse(Reader *r, Rule *rule) {
+static bool verdict_parse(RuleReader *r, Rule *rule) {
     for (size_t k = 0; k < sizeof verdicts / sizeof *verdicts; k++)
         if (line_is(&r->line, verdicts[k].word)) rule->verdict = verdicts[k].verdict;
     if (rule->verdict != VERDICT_PROVED) return true;
     if (!classes_parse(field(r, "class=", ' '), &rule->classes))
-        return fail(r, "expected class= exact, or a list of reassociates, rounds, divides, drops, "
-                       "defines joined by "
-                       "+");
+        return rule_fail(
+            r, "expected class= exact, or a list of reassociates, rounds, divides, drops, "
+               "defines joined by "
+               "+");
     rule->condition = field(r, "where=[", ']');
     rule->all = field(r, "all=[", ']');
     const char *defs = field(r, "defs=", ' '), *digest = field(r, "digest=", ' ');
     if (strlen(defs) != 32 || strlen(digest) != 32)
-        return fail(r, "expected defs= and digest= with 32 digits each");
+        return rule_fail(r, "expected defs= and digest= with 32 digits each");
     memcpy(rule->defs, defs, 33);
     memcpy(rule->digest, digest, 33);
     return true;
@@ -146,7 +147,7 @@ typedef struct PartText {
 } PartText;
 
 /* Keeps the distance between lines, so that places stay true. */
-static void part_add(Reader *r, PartText *t, RulePart *part) {
+static void part_add(RuleReader *r, PartText *t, RulePart *part) {
     if (!t->text.arena) {
         t->text = text_new(r->arena);
         part->line = t->next = r->line.number;
@@ -158,7 +159,7 @@ static void part_add(Reader *r, PartText *t, RulePart *part) {
     part->text = t->text.data;
 }
 
-static bool body_parse(Reader *r, Rule *rule) {
+static bool body_parse(RuleReader *r, Rule *rule) {
     enum { INPUTS, FROM, TO, WHERE } part = INPUTS;
     RulePart *parts[] = {&rule->inputs, &rule->from, &rule->to, &rule->where};
     PartText text[4] = {{{0}, 0}};
@@ -186,15 +187,15 @@ static bool body_parse(Reader *r, Rule *rule) {
                  l->at++) {}
             part_add(r, &text[WHERE], parts[WHERE]);
         } else if (is_verdict(l)) {
-            if (part < TO) return fail(r, "a verdict comes after the right side");
+            if (part < TO) return rule_fail(r, "a verdict comes after the right side");
             if (!verdict_parse(r, rule)) return false;
             break;
         } else if (part == WHERE)
-            return fail(r, "expected a verdict or an empty line after the conditions");
+            return rule_fail(r, "expected a verdict or an empty line after the conditions");
         else part_add(r, &text[part], parts[part]);
     }
     if (!rule->from.text || !rule->to.text)
-        return fail(r, "a rule has `from` with node lines and `to` with node lines");
+        return rule_fail(r, "a rule has `from` with node lines and `to` with node lines");
     if (!rule->inputs.text) rule->inputs = (RulePart){"", rule->line};
     return true;
 }
@@ -208,13 +209,13 @@ static void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
     set->v[set->n++] = *rule;
 }
 
-static bool rule_parse(Reader *r, RuleSet *set) {
+static bool rule_parse(RuleReader *r, RuleSet *set) {
     char name[128];
     Scan s = line_scan(r, strlen("rule"));
     Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = "", .all = ""};
-    if (!scan_name(&s, name, sizeof name)) return fail(r, "expected rule NAME");
+    if (!scan_name(&s, name, sizeof name)) return rule_fail(r, "expected rule NAME");
     if (!scan_end(&s)) return scan_fail(&s, s.at, "this does not belong to the line");
-    if (rules_find(set, name)) return fail(r, "a rule of this name is there already");
+    if (rules_find(set, name)) return rule_fail(r, "a rule of this name is there already");
     rule.name = arena_string(r->arena, name, strlen(name));
     rule.section = r->section.size ? arena_string(r->arena, r->section.data, r->section.size) : "";
     rule.comment = r->comment.size ? arena_string(r->arena, r->comment.data, r->comment.size) : "";
@@ -225,10 +226,10 @@ static bool rule_parse(Reader *r, RuleSet *set) {
 }
 
 bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet *set, Error *e) {
-    Reader r = {.arena = a,
-                .scan = scan_new(file, text, n, e),
-                .section = text_new(a),
-                .comment = text_new(a)};
+    RuleReader r = {.arena = a,
+                    .scan = scan_new(file, text, n, e),
+                    .section = text_new(a),
+                    .comment = text_new(a)};
     const char *zero = n ? memchr(text, 0, n) : NULL;
     set->arena = a;
     if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text");
@@ -246,7 +247,7 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
         } else if (line_is(l, "rule")) {
             if (!rule_parse(&r, set)) return false;
             r.section.size = r.comment.size = 0;
-        } else return fail(&r, "expected rule NAME, a comment or an empty line");
+        } else return rule_fail(&r, "expected rule NAME, a comment or an empty line");
     }
     return true;
 }

@@ -29,7 +29,7 @@ static bool holds(const Draw *d, Lit lit) {
 
 static void demand(Draw *d, Poly p, bool eq) { d->lit[d->nlit++] = (Lit){p, eq}; }
 
-static void collect(Draw *d) {
+static void collect_needs(Draw *d) {
     const Instance *i = d->i;
     int room = i->nneed_from + i->nneed_to + i->nwhere + (i->ninput + i->from.nout) * RANK_MAX;
     d->lit = ARENA_NEW(d->arena, Lit, room);
@@ -120,7 +120,7 @@ static Value placeholder(const Draw *d, const char *name, Value like) {
     return graph_input(d->w, name, &t);
 }
 
-static bool build(const Draw *d, Sample *out, Error *e) {
+static bool build_sample(const Draw *d, Sample *out, Error *e) {
     const Instance *i = d->i;
     Instance mirror = *i;
     mirror.to = i->from;
@@ -151,7 +151,7 @@ bool sample_make(World *w, Arena *a, const Instance *i, Sample *out, Error *e) {
     for (int k = 0; k < i->nsymbol; k++) d.n = i->symbol[k] >= d.n ? i->symbol[k] + 1 : d.n;
     d.value = ARENA_NEW(a, int64_t, d.n);
     for (uint32_t k = 0; k < d.n; k++) d.value[k] = SIZE_UNKNOWN;
-    collect(&d);
+    collect_needs(&d);
     wish(&d, &i->from);
     wish(&d, &i->to);
     bool found = false;
@@ -161,5 +161,5 @@ bool sample_make(World *w, Arena *a, const Instance *i, Sample *out, Error *e) {
     int64_t *value = ARENA_NEW(a, int64_t, i->nsymbol);
     for (int k = 0; k < i->nsymbol; k++) value[k] = d.value[i->symbol[k]];
     out->value = value;
-    return build(&d, out, e);
+    return build_sample(&d, out, e);
 }

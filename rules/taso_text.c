@@ -183,7 +183,7 @@ static void set_int(Writer *x, Line *l, const char *name, Poly v) { set_list(x, 
 
 /* Makes the node and, if text is wanted, writes its line: number.stage is the name where TASO's
    operator is several of ours. */
-static Value make(Writer *x, Line *l, int nin, const Value in[], int nout) {
+static Value line_node(Writer *x, Line *l, int nin, const Value in[], int nout) {
     const char *why = "";
     if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why))
         return cannot(x, why), 0;
@@ -419,7 +419,7 @@ static bool write_op(Writer *x, int number) {
     if (x->why) return false;
     if (op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL)
         if (dims(x, in[0]).n != dims(x, in[1]).n) return cannot(x, "operands of different rank");
-    Value y = make(x, &l, op->nin, in, nout);
+    Value y = line_node(x, &l, op->nin, in, nout);
     if (!y) return false;
     if (x->text) {
         if (nout == 2)
@@ -430,7 +430,7 @@ static bool write_op(Writer *x, int number) {
     }
     if (acti) {
         Line f = line(activation[acti]);
-        y = make(x, &f, 1, &y, 1);
+        y = line_node(x, &f, 1, &y, 1);
         if (x->text)
             text_add(x->text, "  %%%s%d = %s %%%s%dc\n", side, number, f.op->name, side, number);
     }

@@ -26,10 +26,10 @@ static int run(char *const argv[], int in, int out) {
 }
 
 int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *n) {
-    Held *file = ARENA_NEW(a, Held, 2);
+    Cleanup *file = ARENA_NEW(a, Cleanup, 2);
     int from = file_in_memory(in ? 1 : 0, &(Piece){in ? in->data : NULL, in ? in->size : 0}),
         to = file_in_memory(0, NULL), status = -1, why;
-    file_hold(a, &file[0], from), file_hold(a, &file[1], to);
+    file_cleanup(a, &file[0], from), file_cleanup(a, &file[1], to);
     struct stat s = {.st_size = 0};
     if (from >= 0 && to >= 0) status = run(argv, from, to);
     why = errno;
@@ -37,7 +37,7 @@ int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *
     *out = arena_alloc(a, (size_t)s.st_size + 1);
     *n = (size_t)s.st_size;
     if (status >= 0 && pread(to, *out, *n, 0) != s.st_size) status = -1, why = EIO;
-    held_free(&file[0]), held_free(&file[1]);
+    cleanup_run(&file[0]), cleanup_run(&file[1]);
     errno = why;
     return status;
 }

@@ -80,11 +80,33 @@ static bool replace(Finish *f, Error *e) {
     return true;
 }
 
+/* Rules that double something, applied wherever they match, soon make constants that no memory
+   holds: more than LARGE bytes beyond the file and what it may grow by. */
+static bool computable(Finish *f, const Graph *part, Error *e) {
+    enum { LARGE = 1 << 28 };
+    const Run *r = f->r;
+    const double most = (double)LARGE + (double)r->stats.bytes_before + (double)r->growth;
+    const NodeList live = graph_live(r->w, r->w->scratch, part);
+    double sum = 0;
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(r->w, live.v[k]);
+        for (int port = 0; port < node.nout; port++) {
+            int64_t n;
+            const Type *t = value_type(r->w, node.out + (Value)port);
+            if (!poly_constant(r->w, type_count(r->w, t), &n)) continue;
+            sum += (double)n * (double)element_bytes(t->dtype, 8) / 8;
+        }
+    }
+    return sum <= most ||
+           error_set(e, E_LIMIT, r->in, "constants of %.3g bytes would have to be computed", sum);
+}
+
 static bool compute(Finish *f, Error *e) {
     World *w = f->r->w;
     Graph part = {0, f->n, NULL, f->from}, folded;
     ValueMap map;
     if (!f->n) return true;
+    if (!computable(f, &part, e)) return false;
     if (!graph_fold(w, f->r->arena, &part, INT64_MAX / 4, &folded, &map, e)) return false;
     for (int k = 0; k < f->n; k++) {
         Value fill = as_fill(w, folded.out[k]);

@@ -30,6 +30,6 @@ RunFolder *run_folder(Run *r) {
         return error_set(r->error, E_ENVIRONMENT, f->path, "cannot make a folder: %s",
                          strerror(errno)),
                NULL;
-    escape_hold(r->escape, &f->held, remove_all, f);
+    cleanup_add(r->escape, &f->cleanup, remove_all, f);
     return f;
 }

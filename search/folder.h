@@ -3,8 +3,8 @@
 #define ISOMER_FOLDER_H
 #include "search/run.h"
 
-typedef struct RunFolder { /* under $TMPDIR; held_free removes it and its files */
-    Held held;
+typedef struct RunFolder { /* under $TMPDIR; cleanup_run removes it and its files */
+    Cleanup cleanup;
     Run *r;
     char *path;
 } RunFolder;

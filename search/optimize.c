@@ -102,8 +102,8 @@ static bool inline_decided(Run *r, bool *again) {
     if (!*again) return true;
     int fd = file_in_memory(file.n, file.v);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
-    if (r->memory) held_free(&r->held);
-    file_hold(r->arena, &r->held, r->memory = fd);
+    if (r->memory) cleanup_run(&r->cleanup);
+    file_cleanup(r->arena, &r->cleanup, r->memory = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     r->from = arena_string(r->arena, path, strlen(path));
     model_close(r->model);

@@ -46,7 +46,7 @@ typedef struct Run {
     const char *in, *out;
     const char *from; /* what is read: `in`, or a file in memory without the Ifs that are decided */
     int memory;       /* that file; 0: none */
-    Held held;        /* the same */
+    Cleanup cleanup;  /* the same */
     Model *model;
     Graph original, start; /* as imported; with small constants computed, as rules see it */
     NodeId known;          /* the last node made before any rule was applied */

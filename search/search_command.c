@@ -32,7 +32,7 @@ typedef struct Candidate {
 typedef struct RuleSearch {
     Run *r;
     Target *target;               /* NULL: not started */
-    Held held;                    /* its process */
+    Cleanup cleanup;              /* its process */
     const char *command, *device; /* of the target; its name in the cost file */
     bool reads_inputs;            /* it is told files of them, in the folder */
     RunFolder *folder;
@@ -158,7 +158,7 @@ static void stop_target(void *search) {
 static bool start_target(RuleSearch *s) {
     if (s->target) return true;
     s->target = target_start(s->command, s->r->error);
-    if (s->target) escape_hold(s->r->escape, &s->held, stop_target, s);
+    if (s->target) cleanup_add(s->r->escape, &s->cleanup, stop_target, s);
     return s->target != NULL;
 }
 
@@ -369,7 +369,7 @@ bool search_command(Run *r, Derivation *d) {
     s->r = r;
     s->folder = run_folder(r);
     bool good = s->folder && name_target(s) && start(s) && choose(s, d);
-    if (s->target) held_free(&s->held);
-    if (s->folder) held_free(&s->folder->held);
+    if (s->target) cleanup_run(&s->cleanup);
+    if (s->folder) cleanup_run(&s->folder->cleanup);
     return good;
 }

@@ -104,6 +104,6 @@ bool run_second(Run *r, const Derivation *d) {
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);
     bool good = model_write(r->model, &x, path, r->error) && ask(r, folder->path, path);
-    held_free(&folder->held);
+    cleanup_run(&folder->cleanup);
     return good;
 }

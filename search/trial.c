@@ -34,11 +34,11 @@ struct Trial {
     World *w;
     Arena *arena;
     Sizes sizes;
-    bool fits;    /* the sizes are ones that the original allows */
-    Side sized;   /* the original as options give its sizes */
-    Side side[2]; /* the original, the result */
-    int result;   /* its file in memory */
-    Held held;    /* the same */
+    bool fits;       /* the sizes are ones that the original allows */
+    Side sized;      /* the original as options give its sizes */
+    Side side[2];    /* the original, the result */
+    int result;      /* its file in memory */
+    Cleanup cleanup; /* the same */
     OpenDevice open;
     CheckOptions options;
     int ncompared, *index; /* by compared output: which of the graph's it is */
@@ -103,7 +103,7 @@ static bool open_result(Trial *c, const Derivation *d) {
     if (fd < 0)
         return error_set(r->error, E_ENVIRONMENT, r->out ? r->out : r->in,
                          "no memory to hold the result while it is checked");
-    file_hold(r->arena, &c->held, c->result = fd);
+    file_cleanup(r->arena, &c->cleanup, c->result = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open_side(c, &c->side[1], path, size_here, c);
 }
@@ -394,7 +394,7 @@ Trial *trial_open(Run *r, const Derivation *d) {
 
 void trial_close(Trial *c) {
     if (!c) return;
-    if (c->result) held_free(&c->held);
+    if (c->result) cleanup_run(&c->cleanup);
     device_close(&c->open);
     model_close(c->sized.model);
     model_close(c->side[0].model);

@@ -220,7 +220,7 @@ static const char *drawn(Random *r, const char *words, int *length) {
 static void add_attr(Text *t, Random *r, const AttrDef *def) {
     int length = 1;
     const char *from = def->draw              ? def->draw
-                       : def->kind == A_WORD  ? def->words
+                       : def->kind == A_ENUM  ? def->words
                        : def->kind == A_DTYPE ? "F I64 F16"
                                               : "0 1 2 -1",
                *word = drawn(r, from, &length);

@@ -142,20 +142,20 @@ static void note(void *letter) { strcat(given_back, letter); }
 static void the_latest_is_given_back_first(void **state) {
     (void)state;
     Escape escape = {.error = {0}};
-    Held held[4];
+    Cleanup cleanup[4];
     char letter[][2] = {"a", "b", "c", "d"};
     given_back[0] = 0;
-    for (int k = 0; k < 4; k++) escape_hold(&escape, &held[k], note, letter[k]);
-    escape_let_go(&held[1]);
-    escape_let_go(&held[1]);
-    held_free(&held[3]);
+    for (int k = 0; k < 4; k++) cleanup_add(&escape, &cleanup[k], note, letter[k]);
+    cleanup_cancel(&cleanup[1]);
+    cleanup_cancel(&cleanup[1]);
+    cleanup_run(&cleanup[3]);
     assert_string_equal(given_back, "d");
     escape_free(&escape);
     assert_string_equal(given_back, "dca");
     escape_free(&escape);
     assert_string_equal(given_back, "dca");
-    escape_hold(NULL, &held[0], note, letter[0]); /* held by nobody */
-    held_free(&held[0]);
+    cleanup_add(NULL, &cleanup[0], note, letter[0]); /* held by nobody */
+    cleanup_run(&cleanup[0]);
     assert_string_equal(given_back, "dcaa");
 }
 

@@ -96,7 +96,7 @@ static void test_conditions(void **state) {
     assert_int_equal(ex_make(w, &n), x);
     n.cond = (Cond){1, {open}};
     prints(ex_make(w, &n), "if(n >= 0; x0[i0], x1[i0])");
-    n = (ExNode){.kind = EX_MOST, .a = x, .cond = {1, {fails}}};
+    n = (ExNode){.kind = EX_MAXIMUM, .a = x, .cond = {1, {fails}}};
     assert_int_equal(ex_make(w, &n), ex_real(w, -INFINITY));
     ExNode back;
     ex_get(w, sum(0, (Cond){1, {open}}, x), &back);
@@ -262,7 +262,7 @@ static const AttrDef defs[] = {
     {.name = "pads", .kind = A_INTS, .init = "0", .fill = PER_SIDE},
     {.name = "strides", .kind = A_INTS, .init = "1", .fill = PER_SPATIAL},
     {.name = "perm", .kind = A_INTS},
-    {.name = "mode", .kind = A_WORD, .init = "same", .words = "none same other"},
+    {.name = "mode", .kind = A_ENUM, .init = "same", .words = "none same other"},
     {.name = "alpha", .kind = A_REAL, .init = "1/6"},
     {.name = "to", .kind = A_DTYPE, .init = "F"},
     {0},
@@ -329,7 +329,7 @@ static void test_children(void **state) {
     for (int kind = EX_NUM; kind <= EX_TAKE; kind++) {
         ExNode n = {.kind = (ExKind)kind, .q = 1, .size = P("n"), .word = FN_EXP};
         if (kind == EX_PARAM) n.word = world_word(w, "alpha");
-        if (kind == EX_SUM || kind == EX_MOST || kind == EX_TAKE)
+        if (kind == EX_SUM || kind == EX_MAXIMUM || kind == EX_TAKE)
             n.n = 1, n.dims[0] = bound(P("n"));
         n.cond = (Cond){1, {{P("m"), true}}};
         for (int k = 0; k < EX_CHILDREN; k++) n.child[k] = ex_param(w, name[k]);

@@ -256,6 +256,32 @@ static void test_numbers_are_nearest_floats(void **state) {
     close_fixture(&f);
 }
 
+/* An attribute that was read as a float is its shortest decimal in the text; of doubles that is
+   another number. */
+static void test_attributes_are_nearest_floats(void **state) {
+    (void)state;
+    const char *rule = "rule a\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %y = hardsigmoid %x "
+                       "alpha=1/6 beta=1/2\n  out %y\nto\n  %y = relu %x\n  out %y\n";
+    static const struct {
+        const char *alpha;
+        int found;
+        bool rounds;
+    } row[] = {
+        {"1/6", 1, false}, {"0.16666667", 1, true}, {"0.1666666", 0, false}, {"0.17", 0, false}};
+    for (int k = 0; k < 4; k++) {
+        Fixture f;
+        open_fixture(&f);
+        Applied a = run(&f, rule, 1,
+                        arena_format(f.arena,
+                                     "graph g\n  %%x : F [5]\nbody\n  %%y = hardsigmoid %%x "
+                                     "alpha=%s\n  out %%y\n",
+                                     row[k].alpha));
+        assert_int_equal(a.found, row[k].found);
+        assert_int_equal(a.rounds, row[k].rounds);
+        close_fixture(&f);
+    }
+}
+
 /* A model's sizes may have the names of a rule's variables, for other things. */
 static void test_variables_are_the_rules_own(void **state) {
     (void)state;
@@ -278,6 +304,7 @@ int main(void) {
         cmocka_unit_test(test_unproved_and_tampered_are_refused),
         cmocka_unit_test(test_matches_two_roots),
         cmocka_unit_test(test_numbers_are_nearest_floats),
+        cmocka_unit_test(test_attributes_are_nearest_floats),
         cmocka_unit_test(test_variables_are_the_rules_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,7 +222,7 @@ Nf divide_out(Prover *p, Nf nf, Term common) {
 
 /* ---- functions */
 
-static Nf one(Prover *p) { return nf_number(p, ratio(1, 1)); }
+static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
 static Nf negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
 /* The term is log(a) for an a that is positive. */
@@ -237,7 +237,7 @@ static bool is_log(Prover *p, const Term *t, Nf *a) {
 /* exp(sum of c * t) = product of exp(t)^c; exp(c * log(a)) = a^c. */
 Nf apply_exp(Prover *p, Nf nf) {
     Term r = {.c = ratio(1, 1)};
-    Nf powers = one(p), a;
+    Nf powers = nf_one(p), a;
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
         Term t = nf_term(p, nf, k);
@@ -343,10 +343,10 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
     if (f == FN_TANH)
         return nf_add(
             p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)),
-            negative(p, one(p)));
+            negative(p, nf_one(p)));
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
     if (minus && f == FN_SIGMOID)
-        return nf_add(p, one(p), negative(p, atom_of(p, f, negative(p, nf))));
+        return nf_add(p, nf_one(p), negative(p, atom_of(p, f, negative(p, nf))));
     if (minus && function_facts(f)->parity > 0) return atom_of(p, f, negative(p, nf));
     if (minus && function_facts(f)->parity < 0) return negative(p, atom_of(p, f, negative(p, nf)));
     return atom_of(p, f, nf);

@@ -144,6 +144,12 @@ bool wants_something(const ExNode *x) {
     return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
                                                       x->word == FN_SQRT || x->word == FN_EXP));
 }
+/* An infinity below it may be a finite number above it: relu(-inf) is 0. */
+bool hides_infinity(const ExNode *x) {
+    return x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_MAXIMUM ||
+           (x->kind == EX_FN && (x->word == FN_SIGMOID || x->word == FN_TANH || x->word == FN_ERF ||
+                                 x->word == FN_SIGN));
+}
 int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
     Ratio c;
     if (!nf_constant(p, b, &c)) return wants_of(p, ctx, WANT_POWER, a, b, out);
@@ -156,6 +162,20 @@ int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
 static const AtomInfo *want_atom(Prover *p, Nf want) {
     Ratio c;
     return atom_info(p, nf_body(p, want, 0, &c)->term.factor[0].atom);
+}
+static Part part_with(Prover *p, const Part *part, Want want) {
+    Part x = *part;
+    const AtomInfo *a = want_atom(p, x.nf);
+    x.nf = nf_atom(p, atom_nested(p, AT_PAIR, want, a->a, a->b));
+    return x;
+}
+void wants_hide(Prover *p, Parts *s, int from) {
+    for (int k = from; k < s->n; k++)
+        if (want_atom(p, s->v[k].nf)->word == WANT_BOUNDED)
+            s->v[k] = part_with(p, &s->v[k], WANT_HIDDEN);
+}
+static bool is_bound(const AtomInfo *want) {
+    return want->word == WANT_BOUNDED || want->word == WANT_HIDDEN;
 }
 /* The points of x are among those given. */
 static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
@@ -276,8 +296,9 @@ bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, b
     if (given->too_many || wanted->too_many) return false;
     ctx = with_sizes(p, ctx, given);
     for (int k = 0; k < wanted->n; k++) {
-        const Part *x = &wanted->v[k];
-        if ((want_atom(p, x->nf)->word == WANT_BOUNDED) != bounded) continue;
+        if (is_bound(want_atom(p, wanted->v[k].nf)) != bounded) continue;
+        Part seen = bounded ? part_with(p, &wanted->v[k], WANT_BOUNDED) : wanted->v[k];
+        const Part *x = &seen;
         if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || by_reals(p, ctx, given, x))
             continue;
         *lack = (Lack){.want = x->nf};

@@ -10,7 +10,8 @@ typedef enum Want {
     WANT_NONZERO,      /* a != 0: it is divided by */
     WANT_NONNEGATIVE,  /* a >= 0: of it is taken a root */
     WANT_POWER,        /* a to the power of b is defined */
-    WANT_BOUNDED       /* exp(a) does not overflow: no question of definedness */
+    WANT_BOUNDED,      /* exp(a) does not overflow: no question of definedness */
+    WANT_HIDDEN        /* the same below what makes a number of an infinity: relu, sigmoid, .. */
 } Want;
 enum { WANTS_MAX = 16 };
 /* In lowest terms, as atoms; none where it holds wherever ctx does. a and b have no free guards. */
@@ -20,13 +21,16 @@ int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 
 bool wants_something(const ExNode *); /* one of these */
+bool hides_infinity(const ExNode *);
+/* Of these parts, from the given one on: what is bounded is below something that hides infinity. */
+void wants_hide(Prover *, Parts *, int from);
 
 typedef struct Lack { /* the first that does not follow */
     Nf want;
     int ncondition; /* of sizes, with which it may */
     Lit *condition;
 } Lack;
-/* Wherever ctx and everything given holds, everything wanted does. bounded: of WANT_BOUNDED alone;
-   else of all others. */
+/* Wherever ctx and everything given holds, everything wanted does. bounded: of what must be
+   bounded, hidden or not, by what must be and is not hidden; else of all others. */
 bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool bounded, Lack *);
 #endif

@@ -15,7 +15,7 @@ enum {
     CONSTANT_WORD = 1 << 20,
     UNROLL_MOST = 16
 };
-typedef struct Scope { /* one tree being read */
+typedef struct TreeScope { /* one tree being read */
     Import *m;
     const Node *node;
     Dom range;   /* where the indices of its element lie */
@@ -25,7 +25,7 @@ typedef struct Scope { /* one tree being read */
     int n, room;
     Symbol *from;
     Poly *to;
-} Scope;
+} TreeScope;
 
 void import_init(Import *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
@@ -63,7 +63,7 @@ Dom import_range(Import *m, Value v) {
 
 /* ---- scopes */
 
-static void bind(Scope *s, Symbol from, Poly to) {
+static void bind(TreeScope *s, Symbol from, Poly to) {
     for (int k = 0; k < s->n; k++)
         if (s->from[k] == from) { /* a tree met again */
             s->to[k] = to;
@@ -75,9 +75,9 @@ static void bind(Scope *s, Symbol from, Poly to) {
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
-static Scope scope_new(Import *m, const Node *node, Value v) {
+static TreeScope scope_new(Import *m, const Node *node, Value v) {
     DType t = value_type(m->p->w, v)->dtype;
-    Scope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
+    TreeScope s = {.m = m, .node = node, .dtype = t, .whole = dtype_class(t) != 'F'};
     World *w = m->p->w;
     Dims d = solved_dims(m, v);
     for (int k = 0; k < m->nsolved; k++) bind(&s, m->from[k], m->to[k]);
@@ -86,18 +86,18 @@ static Scope scope_new(Import *m, const Node *node, Value v) {
              is_one(m->p, d.v[k]) ? 0 : poly_symbol(w, m->index[k]));
     return s;
 }
-static Poly placed(Scope *s, Poly x) {
+static Poly placed(TreeScope *s, Poly x) {
     Poly r = poly_subst(s->m->p->w, x, s->n, s->from, s->to);
     if (overflow_noted(s->m->p->w)) prover_fail(s->m->p, "a size leaves 64 bits");
     return r;
 }
-static Dom condition(Scope *s, const Cond *c) {
+static Dom condition(TreeScope *s, const Cond *c) {
     Lit l[COND_MAX];
     for (int k = 0; k < c->n; k++) l[k] = (Lit){placed(s, c->v[k].p), c->v[k].eq};
     return dom_make(s->m->p, c->n, l);
 }
 /* A fresh variable for one of a sum, with its range. */
-static Dom open_variable(Scope *s, Symbol old, Symbol *var) {
+static Dom open_variable(TreeScope *s, Symbol old, Symbol *var) {
     Prover *p = s->m->p;
     Poly n = placed(s, symbol_def(p->w, old).arg[0]), v;
     *var = variable_new(p);
@@ -106,7 +106,7 @@ static Dom open_variable(Scope *s, Symbol old, Symbol *var) {
     return dom_make(p, 2, (Lit[]){{v, false}, lit_ge(p, n, poly_add(p->w, v, poly_int(p->w, 1)))});
 }
 /* Fresh variables for those of a sum, with their ranges and its condition. */
-static Dom open_range(Scope *s, const ExNode *x, Symbol *var) {
+static Dom open_range(TreeScope *s, const ExNode *x, Symbol *var) {
     Prover *p = s->m->p;
     Dom d = DOM_TRUE;
     for (int k = 0; k < x->n; k++)
@@ -128,7 +128,7 @@ static int complement(Prover *p, Dom d, Dom out[2 * COND_MAX]) {
 
 /* ---- trees */
 
-static Nf tree(Scope *, Dom ctx, Ex);
+static Nf tree(TreeScope *, Dom ctx, Ex);
 
 static Nf number(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
@@ -136,17 +136,17 @@ static Nf number(Prover *p, DType t, const ExNode *x) {
     bool rounded = p->literals && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
-static Map index_map(Scope *s, const ExNode *x, Poly to[RANK_MAX]) {
+static Map index_map(TreeScope *s, const ExNode *x, Poly to[RANK_MAX]) {
     for (int k = 0; k < x->n; k++) to[k] = placed(s, x->dims[k]);
     return (Map){x->n, s->m->index, to};
 }
-static Nf access(Scope *s, const ExNode *x) {
+static Nf access(TreeScope *s, const ExNode *x) {
     Poly to[RANK_MAX];
     Value v = s->node->in[x->word];
     Nf form = import_value(s->m, v);
     return nf_subst(s->m->p, form, index_map(s, x, to));
 }
-static bool is_recip(Scope *s, Ex e, Ex *of) {
+static bool is_recip(TreeScope *s, Ex e, Ex *of) {
     ExNode x;
     ex_get(s->m->p->w, e, &x);
     *of = x.a;
@@ -154,7 +154,7 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
 }
 /* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
    the rest is kept as it is. */
-static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
+static Nf exact_pair(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Ratio a, b;
     Ex divisor;
@@ -174,13 +174,13 @@ static Nf exact_pair(Scope *s, Dom ctx, const ExNode *x) {
         return nf_number(p, ab);
     return apply_pair(p, ctx, x->kind, l, r);
 }
-static Nf power(Scope *s, Dom ctx, const ExNode *x) {
+static Nf power(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Ratio c;
     Nf a = tree(s, ctx, x->a), b = tree(s, ctx, x->b);
     return nf_constant(p, b, &c) ? apply_power(p, ctx, a, c) : apply_pair(p, ctx, EX_POW, a, b);
 }
-static Nf choice(Scope *s, Dom ctx, const ExNode *x) {
+static Nf choice(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Dom yes = condition(s, &x->cond), no[2 * COND_MAX];
     Nf sum = 0;
@@ -224,11 +224,11 @@ static Poly data_polynomial(Prover *p, Nf nf, bool truth) {
 /* Where the condition holds and where not, as disjoint guards: conditions on data are guards like
    any other. */
 enum { SIDES_MAX = 3 * CELLS_MAX };
-typedef struct Side {
+typedef struct ChoiceSide {
     Dom known, guard;
     bool yes;
-} Side;
-static int data_sides(Scope *s, Dom ctx, const ExNode *x, Side out[SIDES_MAX]) {
+} ChoiceSide;
+static int data_sides(TreeScope *s, Dom ctx, const ExNode *x, ChoiceSide out[SIDES_MAX]) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Nf c = tree(s, ctx, x->c);
@@ -241,14 +241,14 @@ static int data_sides(Scope *s, Dom ctx, const ExNode *x, Side out[SIDES_MAX]) {
             if (dom_false(p, d) || (d && prover_empty(p, dom_and(p, ctx, cell[k].known), d)))
                 continue;
             out[count++] =
-                (Side){dom_and(p, cell[k].known, d), dom_and(p, cell[k].guard, d), j > 0};
+                (ChoiceSide){dom_and(p, cell[k].known, d), dom_and(p, cell[k].guard, d), j > 0};
         }
     }
     return count;
 }
-static Nf choice_by_data(Scope *s, Dom ctx, const ExNode *x) {
+static Nf choice_by_data(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
-    Side side[SIDES_MAX];
+    ChoiceSide side[SIDES_MAX];
     Nf sum = 0;
     for (int k = data_sides(s, ctx, x, side); k--;)
         sum = nf_add(p, sum,
@@ -258,14 +258,14 @@ static Nf choice_by_data(Scope *s, Dom ctx, const ExNode *x) {
 }
 /* Binds the variable of a TAKE to the place that the index means in this cell; returns the
    index. */
-static Poly bind_place(Scope *s, const ExNode *x, Nf index, const Cell *cell) {
+static Poly bind_place(TreeScope *s, const ExNode *x, Nf index, const Cell *cell) {
     Prover *p = s->m->p;
     Symbol old = poly_is_symbol(p->w, x->dims[0]);
     Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), false);
     bind(s, old, poly_place(p->w, e, placed(s, symbol_def(p->w, old).arg[0])));
     return e;
 }
-static Nf taken(Scope *s, Dom ctx, const ExNode *x) {
+static Nf taken(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Nf index = tree(s, ctx, x->a), sum = 0;
@@ -293,7 +293,7 @@ static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     p->maybe_empty |= !plain;
 }
 /* How many values each variable of a sum takes where these are few numbers, else 0. */
-static const int *few_values(Scope *s, const ExNode *x) {
+static const int *few_values(TreeScope *s, const ExNode *x) {
     Prover *p = s->m->p;
     int *count = ARENA_NEW(p->arena, int, x->n + 1);
     for (int k = 0, product = 1; k < x->n; k++) {
@@ -326,24 +326,24 @@ static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *c
     }
     return sum;
 }
-static Nf over(Scope *s, Dom ctx, const ExNode *x) {
+static Nf over(TreeScope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
     const int *count = few_values(s, x);
     Dom d = open_range(s, x, var);
     Part part = {x->n, var, d, tree(s, dom_and(p, ctx, d), x->a)};
-    if (x->kind == EX_MOST) check_inhabited(p, ctx, &part);
+    if (x->kind == EX_MAXIMUM) check_inhabited(p, ctx, &part);
     if (x->kind == EX_SUM && !p->exact)
         return p->unroll ? written_out(p, part.nf, x->n, var, count, d)
                          : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
-    if (x->kind == EX_MOST) return apply_max(p, ctx, 1, &part);
+    if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
 }
 static Nf least(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
 }
-static Nf tree(Scope *s, Dom ctx, Ex e) {
+static Nf tree(TreeScope *s, Dom ctx, Ex e) {
     Prover *p = s->m->p;
     ExNode x;
     ex_get(p->w, e, &x);
@@ -365,7 +365,7 @@ static Nf tree(Scope *s, Dom ctx, Ex e) {
     case EX_WHERE: return choice_by_data(s, ctx, &x);
     case EX_TAKE: return taken(s, ctx, &x);
     case EX_SUM:
-    case EX_MOST: return over(s, ctx, &x);
+    case EX_MAXIMUM: return over(s, ctx, &x);
     }
     return 0;
 }
@@ -420,7 +420,7 @@ Nf import_value(Import *m, Value v) {
     Nf form;
     if (!opaque(m, v, &form)) {
         Node node = node_get(m->p->w, value_node(m->p->w, v));
-        Scope s = scope_new(m, &node, v);
+        TreeScope s = scope_new(m, &node, v);
         Dom ctx = import_range(m, v);
         Ex e = definition(m, v, &node);
         const char *why = integers_at_risk(m, v, &node, e);
@@ -448,11 +448,11 @@ static Part part_under(Prover *p, const Part *x, Map m, int n, const Symbol *var
     if (n) memcpy(v + y.nvar, var, sizeof *v * (size_t)n);
     return (Part){y.nvar + n, v, dom_and(p, dom_subst(p, y.dom, m), d), nf_subst(p, y.nf, m)};
 }
-static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
+static void read_tree(TreeScope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out);
 /* What a sum or maximum reads, its variables from k on: var[0..n-1] are open; variables of few
    values are written out where the sum itself is. */
-static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n, const Symbol *var,
-                      Dom d, Parts *out) {
+static void read_over(TreeScope *s, const ExNode *x, const int *count, int k, int n,
+                      const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     if (k == x->n) {
         read_tree(s, x->a, n, var, dom_and(p, d, condition(s, &x->cond)), out);
@@ -470,7 +470,7 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, int n,
     read_over(s, x, count, k + 1, n + 1, more, d, out);
 }
 /* What a partial function wants of its arguments. */
-static void want(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void want(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Dom inside = dom_and(p, s->range, d);
@@ -488,10 +488,11 @@ static void want(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Par
 }
 /* What is not chosen is not looked at; of the condition, which is no number that could be lost,
    only the checks of indices count, and what it wants. */
-static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_choice(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d,
+                        Parts *out) {
     Prover *p = s->m->p;
     Parts condition = {0};
-    Side side[SIDES_MAX];
+    ChoiceSide side[SIDES_MAX];
     for (int k = data_sides(s, d, x, side); k--;)
         read_tree(s, side[k].yes ? x->a : x->b, n, var, dom_and(p, d, side[k].known), out);
     read_tree(s, x->c, n, var, d, &condition);
@@ -505,7 +506,7 @@ static void read_choice(Scope *s, const ExNode *x, int n, const Symbol *var, Dom
     }
 }
 /* What stands at the place is looked at, and that the index lies on the axis is checked. */
-static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_taken(TreeScope *s, const ExNode *x, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Nf index = tree(s, d, x->a);
@@ -521,8 +522,9 @@ static void read_taken(Scope *s, const ExNode *x, int n, const Symbol *var, Dom 
         read_tree(s, x->b, n, var, here, out);
     }
 }
-static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
+static void read_tree(TreeScope *s, Ex e, int n, const Symbol *var, Dom d, Parts *out) {
     Prover *p = s->m->p;
+    const int before = out->n;
     ExNode x;
     if (!e) return;
     ex_get(p->w, e, &x);
@@ -534,7 +536,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         out->too_many |= inner->too_many;
         for (int k = 0; k < inner->n; k++)
             add_part(p, out, part_under(p, &inner->v[k], m, n, var, d));
-    } else if (x.kind == EX_SUM || x.kind == EX_MOST) {
+    } else if (x.kind == EX_SUM || x.kind == EX_MAXIMUM) {
         const int *none = ARENA_NEW(p->arena, int, x.n + 1);
         read_over(s, &x, p->unroll ? few_values(s, &x) : none, 0, n, var, d, out);
     } else if (x.kind == EX_WHERE) {
@@ -550,9 +552,7 @@ static void read_tree(Scope *s, Ex e, int n, const Symbol *var, Dom d, Parts *ou
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], n, var, d, out);
         if (s->wants && wants_something(&x)) want(s, &x, n, var, d, out);
     }
-}
-static bool same_part(const Part *a, const Part *b) {
-    return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf;
+    if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
 
 /* Simplified, and equal ones once. */
@@ -562,37 +562,37 @@ static void tidy(Import *m, Value v, Parts *s) {
     Parts out = {.too_many = s->too_many};
     for (int k = 0; k < s->n; k++) {
         Part x = part_simplify(p, ctx, s->v[k]);
+        int j = 0;
         if (x.dom && prover_empty(p, ctx, x.dom)) continue;
         x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* canonical names */
-        bool old = false;
-        for (int j = 0; j < out.n; j++) old |= same_part(&out.v[j], &x);
-        if (!old) add_part(p, &out, x);
+        while (j < out.n && !part_equal(&out.v[j], &x)) j++;
+        if (j == out.n) add_part(p, &out, x);
     }
     *s = out;
 }
 static void look(Import *m, Value v, bool wants, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
-    Scope scope = scope_new(m, &node, v);
+    TreeScope scope = scope_new(m, &node, v);
     scope.wants = wants;
     scope.range = import_range(m, v);
     read_tree(&scope, definition(m, v, &node), 0, NULL, DOM_TRUE, out);
     tidy(m, v, out);
 }
+static bool is_constant(const Import *m, Value v) {
+    return constant_get(m->p->w, v, NULL, &(const void *){NULL});
+}
+static const Parts no_parts = {0};
 const Parts *import_reads(Import *m, Value v) {
-    static const Parts none = {0};
     Nf form;
-    if (!v || v >= m->room) return &none;
+    if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
     if (s->room) return s;
     if (input_number(m, v) >= 0 && opaque(m, v, &form)) add_part(m->p, s, (Part){.nf = form});
-    else if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) look(m, v, false, s);
+    else if (!is_constant(m, v)) look(m, v, false, s);
     return s;
 }
 const Parts *import_wants(Import *m, Value v) {
-    static const Parts none = {0};
-    if (!v || v >= m->room || input_number(m, v) >= 0 ||
-        constant_get(m->p->w, v, NULL, &(const void *){NULL}))
-        return &none;
+    if (!v || v >= m->room || input_number(m, v) >= 0 || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
     if (!s->done) look(m, v, true, s);
     s->done = true;

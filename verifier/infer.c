@@ -32,7 +32,7 @@ typedef struct Infer {
     Template *v;
 } Infer;
 
-static void put(Models *m, int k) { m->bit[k / 64] |= (uint64_t)1 << k % 64; }
+static void models_put(Models *m, int k) { m->bit[k / 64] |= (uint64_t)1 << k % 64; }
 static Models both(const Models *a, const Models *b) {
     Models r;
     for (size_t k = 0; k < sizeof r.bit / sizeof *r.bit; k++) r.bit[k] = a->bit[k] & b->bit[k];
@@ -79,7 +79,7 @@ static bool is_like(int64_t a, int64_t b) { return (a - b) % 2 == 0; }
 static void add(Infer *x, const char *text, Holds *holds, int a, int b, int64_t number) {
     Models models = {{0}};
     for (int m = 0; m < x->n; m++)
-        if (holds(value(x, a, m), b < 0 ? number : value(x, b, m))) put(&models, m);
+        if (holds(value(x, a, m), b < 0 ? number : value(x, b, m))) models_put(&models, m);
     Template t = template_of(x, text, &models);
     if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
 }
@@ -146,7 +146,7 @@ int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const M
     Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
     int n = 0;
     for (int k = 0; k < nmodel; k++)
-        if (model[k].same) put(&x.same, k);
+        if (model[k].same) models_put(&x.same, k);
     int good = size(&x.same);
     if (!good || good == nmodel) return 0;
     choose_names(&x);

@@ -10,33 +10,33 @@ typedef struct Literal {
     bool written; /* in the graph that the rule states; else only a definition has it */
     DType type;   /* in which it is held */
 } Literal;
-typedef struct Side { /* what the trees of a side hold */
+typedef struct LiteralSide { /* what the trees of a side hold */
     World *w;
     Arena *arena;
     int nstated, room_stated, n, room;
     Ex *stated;
     Literal *number;
     bool divides, computes; /* recip or exp; arithmetic on real variables */
-} Side;
+} LiteralSide;
 
-static bool has_number(const Side *s, Literal x) {
+static bool has_number(const LiteralSide *s, Literal x) {
     for (int k = 0; k < s->n; k++)
         if (s->number[k].value == x.value && s->number[k].written == x.written &&
             s->number[k].type == x.type)
             return true;
     return false;
 }
-static void add_number(Side *s, Literal x) {
+static void add_number(LiteralSide *s, Literal x) {
     if (has_number(s, x)) return;
     ARENA_GROW(s->arena, s->number, s->room, s->n + 1);
     s->number[s->n++] = x;
 }
-static bool is_written(const Side *s, Ex number) {
+static bool is_written(const LiteralSide *s, Ex number) {
     for (int k = 0; k < s->nstated; k++)
         if (s->stated[k] == number) return true;
     return false;
 }
-static void note_stated(Side *s, const Graph *stated) {
+static void note_stated(LiteralSide *s, const Graph *stated) {
     NodeList live = graph_live(s->w, s->arena, stated);
     for (int k = 0; k < live.n; k++) {
         const Op *op = node_get(s->w, live.v[k]).op;
@@ -55,7 +55,7 @@ static DType held_in(DType result, bool attribute) {
     bool wide = dtype_class(result) != 'F' || result == DT_DOUBLE;
     return attribute && wide && dtype_class(result) == 'F' ? DT_FLOAT : result;
 }
-static void look(Side *s, DType type, bool attributes, Ex e) {
+static void look(LiteralSide *s, DType type, bool attributes, Ex e) {
     ExNode x;
     if (!e) return;
     ex_get(s->w, e, &x);
@@ -67,8 +67,8 @@ static void look(Side *s, DType type, bool attributes, Ex e) {
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
     for (int k = 0; k < ex_children(x.kind); k++) look(s, type, attributes, x.child[k]);
 }
-static Side look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
-    Side s = {.w = w, .arena = arena};
+static LiteralSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
+    LiteralSide s = {.w = w, .arena = arena};
     note_stated(&s, stated);
     NodeList live = graph_live(w, arena, g);
     for (int k = 0; k < live.n; k++) {
@@ -99,7 +99,7 @@ static bool fits(World *w, const Literal *l) {
     ex_get(w, l->value, &x);
     return x.kind == EX_NUM && (dtype_class(l->type) != 'F' || type_holds(l->type, x.p, x.q));
 }
-static void compare(World *w, const Side *a, const Side *b, Literals *out) {
+static void compare(World *w, const LiteralSide *a, const LiteralSide *b, Literals *out) {
     for (int k = 0; k < a->n; k++) {
         if (fits(w, &a->number[k])) continue;
         out->unfit = true;
@@ -107,8 +107,8 @@ static void compare(World *w, const Side *a, const Side *b, Literals *out) {
     }
 }
 Literals literals_of(World *w, Arena *arena, const Instance *i) {
-    Side from = look_graph(w, arena, &i->from, &i->from_stated),
-         to = look_graph(w, arena, &i->to, &i->to_stated);
+    LiteralSide from = look_graph(w, arena, &i->from, &i->from_stated),
+                to = look_graph(w, arena, &i->to, &i->to_stated);
     Literals out = {.differ = to.computes, .divide = from.divides || to.divides};
     compare(w, &from, &to, &out);
     compare(w, &to, &from, &out);

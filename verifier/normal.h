@@ -163,6 +163,7 @@ Atom atom_nested(Prover *, AtomKind, uint32_t word, Nf a, Nf b);
 /* Open parts: their variables are fresh. */
 Atom atom_parts(Prover *, AtomKind, int n, const Part *);
 Part part_open(Prover *, const Part *);
+bool part_equal(const Part *, const Part *); /* the same numbers: canonical ones are equal */
 Atom atom_subst(Prover *, Atom, Map);
 bool atom_mentions_any(Prover *, Atom, int n, const Symbol *);
 bool atom_nonnegative(Prover *, Atom);

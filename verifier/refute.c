@@ -53,12 +53,12 @@ static void add_free(Refute *r, Symbol x, bool is_size) {
     r->free[r->nfree] = x;
     r->is_size[r->nfree++] = is_size;
 }
-static void collect(Refute *r, Poly p) {
+static void collect_sizes(Refute *r, Poly p) {
     PolyScan s = poly_scan(r->w, p);
     for (Monomial m; poly_next(&s, &m);)
         for (uint32_t k = 0; k < m.degree; k++) {
             SymbolDef d = symbol_def(r->w, m.symbol[k]);
-            for (uint32_t j = 0; j < d.narg; j++) collect(r, d.arg[j]);
+            for (uint32_t j = 0; j < d.narg; j++) collect_sizes(r, d.arg[j]);
             if (d.kind == SYM_NAMED) add_free(r, m.symbol[k], false);
         }
 }
@@ -317,7 +317,7 @@ static bool prepare(Refute *r, const RefuteOptions *o) {
     r->free = ARENA_NEW(r->arena, Symbol, nsymbol);
     r->is_size = ARENA_NEW(r->arena, bool, nsymbol);
     for (int k = 0; k < i->nsymbol; k++) add_free(r, i->symbol[k], i->is_size[k]);
-    for (int k = 0; k < r->facts.nsolved; k++) collect(r, r->facts.to[k]);
+    for (int k = 0; k < r->facts.nsolved; k++) collect_sizes(r, r->facts.to[k]);
     r->ntensor = node_count(w) + 1;
     r->tensor = ARENA_NEW(r->arena, Tensor, r->ntensor);
     uint32_t *param = ARENA_NEW(r->arena, uint32_t, i->nreal + 1);

@@ -150,11 +150,14 @@ static Z3_ast all_of(Solver *s, Lits l, int mode) {
     for (int k = 0; k < l.n && n < LITS_MAX; k++) v[n++] = literal(s, l.v[k], mode);
     return n == 1 ? v[0] : n ? Z3_mk_and(s->z, n, v) : Z3_mk_true(s->z);
 }
-static void put(Solver *s, int mode, Z3_ast x) { Z3_solver_assert(s->z, solver_of(s, mode), x); }
+static void solver_assert(Solver *s, int mode, Z3_ast x) {
+    Z3_solver_assert(s->z, solver_of(s, mode), x);
+}
 static void put_both(Solver *s, const Lits *when, Lit l) {
     for (int mode = 0; mode < MODES; mode++) {
         Z3_ast x = literal(s, l, mode);
-        put(s, mode, when && when->n ? Z3_mk_implies(s->z, all_of(s, *when, mode), x) : x);
+        solver_assert(s, mode,
+                      when && when->n ? Z3_mk_implies(s->z, all_of(s, *when, mode), x) : x);
     }
 }
 
@@ -315,7 +318,7 @@ static void assert_product(Lemmas *l, const Lit *lit, Poly product, Poly size, b
         Poly other = poly_scale(s->w, poly_add(s->w, product, size), -1); /* (-p - 1) * size */
         q = Z3_mk_ite(s->z, p, q, literal(s, (Lit){other, false}, LINEAR));
     }
-    put(s, LINEAR, q);
+    solver_assert(s, LINEAR, q);
     l->count++;
 }
 static int length(const World *w, Poly p) {
@@ -359,7 +362,7 @@ static void assert_monomial(Solver *s, Lits holds, Poly mono) {
     poly_next(&scan, &m);
     for (uint32_t k = 0; k < m.degree; k++)
         if (least(s, holds, m.symbol[k]) < 0) return;
-    put(s, LINEAR, literal(s, (Lit){mono, false}, LINEAR));
+    solver_assert(s, LINEAR, literal(s, (Lit){mono, false}, LINEAR));
     for (uint32_t k = 0; k < m.degree; k++) {
         Poly rest = 0, x = poly_symbol(s->w, m.symbol[k]);
         poly_divide(s->w, mono, x, &rest);
@@ -369,7 +372,7 @@ static void assert_monomial(Solver *s, Lits holds, Poly mono) {
             Z3_ast none = literal(s, (Lit){mono, true}, LINEAR);
             more = Z3_mk_ite(s->z, literal(s, positive, LINEAR), more, none);
         }
-        put(s, LINEAR, more);
+        solver_assert(s, LINEAR, more);
     }
 }
 /* True: there were nonlinear monomials, so that "satisfiable" says nothing. */
@@ -456,16 +459,18 @@ static bool ask(Solver *s, const Question *q) {
     Z3_solver linear = solver_of(s, LINEAR);
     Z3_solver_push(s->z, linear);
     bool nonlinear = assert_lemmas(s, q->holds, q->maybe);
-    for (int k = 0; k < q->holds.n; k++) put(s, LINEAR, literal(s, q->holds.v[k], LINEAR));
-    put(s, LINEAR, goal(s, q, LINEAR));
+    for (int k = 0; k < q->holds.n; k++)
+        solver_assert(s, LINEAR, literal(s, q->holds.v[k], LINEAR));
+    solver_assert(s, LINEAR, goal(s, q, LINEAR));
     Z3_lbool r = check(s, LINEAR, LIMIT_LINEAR);
     Z3_solver_pop(s->z, linear, 1);
     if (r == Z3_L_FALSE || !nonlinear || s->native_failures >= NATIVE_FAILURES || solver_spent(s))
         return r == Z3_L_FALSE;
     Z3_solver native = solver_of(s, NATIVE);
     Z3_solver_push(s->z, native);
-    for (int k = 0; k < q->holds.n; k++) put(s, NATIVE, literal(s, q->holds.v[k], NATIVE));
-    put(s, NATIVE, goal(s, q, NATIVE));
+    for (int k = 0; k < q->holds.n; k++)
+        solver_assert(s, NATIVE, literal(s, q->holds.v[k], NATIVE));
+    solver_assert(s, NATIVE, goal(s, q, NATIVE));
     r = check(s, NATIVE, q->native_limit);
     s->stats.nonlinear++;
     s->native_failures += r == Z3_L_UNDEF;

@@ -209,7 +209,7 @@ static bool same_tree(Renaming *r, Ex wide, Ex base) {
     case EX_SIZE: return renamed(r, x.size) == y.size;
     case EX_AT: return same_element(r, &x, &y);
     case EX_SUM:
-    case EX_MOST: return same_bound(r, &x, &y);
+    case EX_MAXIMUM: return same_bound(r, &x, &y);
     case EX_TAKE: return same_take(r, &x, &y);
     default: break;
     }

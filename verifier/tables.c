@@ -107,14 +107,14 @@ static bool composite_known(Prover *p, SymbolDef d, int n, Symbol *v) {
             if (poly_mentions(p->w, d.arg[j], v[k])) return true;
     return false;
 }
-static void collect(Prover *p, Poly x, int *n, Symbol **v) {
+static void collect_variables(Prover *p, Poly x, int *n, Symbol **v) {
     PolyScan s = poly_scan(p->w, x);
     for (Monomial m; poly_next(&s, &m);)
         for (uint32_t k = 0; k < m.degree; k++) {
             SymbolDef d = symbol_def(p->w, m.symbol[k]);
             int before = *n;
             if (d.kind != SYM_BOUND)
-                for (uint32_t j = 0; j < d.narg; j++) collect(p, d.arg[j], n, v);
+                for (uint32_t j = 0; j < d.narg; j++) collect_variables(p, d.arg[j], n, v);
             if (d.kind == SYM_BOUND || *n > before || composite_known(p, d, *n, *v))
                 free_add(p, n, v, 1, &m.symbol[k], 0, NULL);
         }
@@ -124,7 +124,7 @@ const PolyInfo *poly_info(Prover *p, Poly x) {
     if (info) return info;
     info = ARENA_NEW(p->arena, PolyInfo, 1);
     Symbol *v = NULL;
-    collect(p, x, &info->n, &v);
+    collect_variables(p, x, &info->n, &v);
     info->variable = v;
     info->masked = x;
     if (info->n) {
@@ -224,7 +224,7 @@ static bool insert(Prover *p, uint32_t *v, int *n, Lit l) {
     ++*n;
     return true;
 }
-static Dom put(Prover *p, int n, const uint32_t *v) {
+static Dom dom_intern(Prover *p, int n, const uint32_t *v) {
     if (!n) return DOM_TRUE;
     Dom d = intern_put(p->tables->dom, v, sizeof *v * (size_t)n);
     if (slot_get(&p->tables->doms, d)) return d;
@@ -236,7 +236,7 @@ static Dom put(Prover *p, int n, const uint32_t *v) {
     return d;
 }
 static Dom dom_false_set(Prover *p) {
-    return put(p, 1, (uint32_t[]){pack((Lit){poly_int(p->w, -1), false})});
+    return dom_intern(p, 1, (uint32_t[]){pack((Lit){poly_int(p->w, -1), false})});
 }
 
 Lits dom_lits(Prover *p, Dom d) { return d ? *(Lits *)slot_get(&p->tables->doms, d) : (Lits){0}; }
@@ -247,7 +247,7 @@ Dom dom_make(Prover *p, int n, const Lit *l) {
     int count = 0;
     for (int k = 0; k < n; k++)
         if (!insert(p, v, &count, l[k])) return dom_false_set(p);
-    return put(p, count, v);
+    return dom_intern(p, count, v);
 }
 Dom dom_and(Prover *p, Dom a, Dom b) {
     if (!a || a == b) return b;
@@ -437,6 +437,9 @@ Atom atom_parts(Prover *p, AtomKind kind, int n, const Part *part) {
         v[j] = x;
     }
     return atom_put(p, (AtomInfo){.kind = kind, .npart = n, .part = v});
+}
+bool part_equal(const Part *a, const Part *b) {
+    return a->nvar == b->nvar && a->dom == b->dom && a->nf == b->nf;
 }
 Part part_open(Prover *p, const Part *part) {
     Symbol *var = ARENA_NEW(p->arena, Symbol, part->nvar + 1);

@@ -234,7 +234,7 @@ typedef struct Guessing {
     Guess guess[GUESSES], tried[FAILURES_MAX];
 } Guessing;
 
-static bool has(const Guess *x, const char *lit) {
+static bool guess_has(const Guess *x, const char *lit) {
     return !strcmp(x->lit[0], lit) || (x->n > 1 && !strcmp(x->lit[1], lit));
 }
 /* What implies a guess that could not be proved is not tried either, but for two guesses at
@@ -242,7 +242,8 @@ static bool has(const Guess *x, const char *lit) {
 static bool was_tried(const Guessing *g, const Guess *x) {
     for (int k = 0; k < g->ntried; k++) {
         const Guess *y = &g->tried[k];
-        if (has(x, y->lit[0]) && (y->n > 1 ? has(x, y->lit[1]) : x->n < 2 || x->cover)) return true;
+        if (guess_has(x, y->lit[0]) && (y->n > 1 ? guess_has(x, y->lit[1]) : x->n < 2 || x->cover))
+            return true;
     }
     return false;
 }
@@ -375,7 +376,7 @@ static Outcome verify_lengths(Verify *v, const int length[]) {
                             proof.why ? proof.why : "not shown"));
     return OUTCOME_STOP;
 }
-static void run(Verify *v) {
+static void verify_run(Verify *v) {
     int length[RULE_BLOCKS];
     v->result.verdict = VERDICT_PROVED;
     rule_lengths_first(v->rule, length);
@@ -419,7 +420,7 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     else {
         v->w = graph_world_new(&v->escape, o->memory);
         v->work = arena_new(&v->escape, o->memory);
-        run(v);
+        verify_run(v);
     }
     if (v->w) world_free(v->w);
     arena_free(v->work);

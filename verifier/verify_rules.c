@@ -309,7 +309,7 @@ static bool verify_all(Program *p) {
                          .explain_id = p->o.explain};
     return workers_run(p->arena, &p->set, &o, &how, report, p, &p->error);
 }
-static bool run(Program *p, const StringList *files) {
+static bool verify_files(Program *p, const StringList *files) {
     if (!files->n) return error_set(&p->error, E_USAGE, "", "no file is given: %s", program.usage);
     p->file = ARENA_NEW(p->arena, File, files->n);
     for (int k = 0; k < files->n; k++) {
@@ -346,7 +346,7 @@ static void act(void *user, Arena *a, int argc, char **argv) {
     else if (p->o.version) {
         options_version(&help, program.name);
         printf("%s  Z3 %s\n  cJSON %s\n", help.data, solver_version(), cJSON_Version());
-    } else run(p, &files);
+    } else verify_files(p, &files);
 }
 /* Where memory runs out, what was decided is in the journal. */
 int main(int argc, char **argv) {

@@ -54,14 +54,14 @@ static bool among(Symbol x, int n, const Symbol *v) {
         if (v[n] == x) return true;
     return false;
 }
-static void collect(Witness *s, Poly p, int *n, Symbol *v, int room) {
+static void collect_unknowns(Witness *s, Poly p, int *n, Symbol *v, int room) {
     PolyScan scan = poly_scan(s->w, p);
     for (Monomial m; poly_next(&scan, &m);)
         for (uint32_t k = 0; k < m.degree; k++) {
             SymbolDef d = symbol_def(s->w, m.symbol[k]);
             if (d.kind == SYM_FLOOR || d.kind == SYM_MIN || d.kind == SYM_DIGIT ||
                 d.kind == SYM_PLACE) {
-                for (uint32_t j = 0; j < d.narg; j++) collect(s, d.arg[j], n, v, room);
+                for (uint32_t j = 0; j < d.narg; j++) collect_unknowns(s, d.arg[j], n, v, room);
                 continue;
             }
             ensure(s, m.symbol[k]);
@@ -73,7 +73,7 @@ static void collect(Witness *s, Poly p, int *n, Symbol *v, int room) {
 void witness_fact(Witness *s, Lit l) {
     ARENA_GROW(s->arena, s->fact, s->roomfact, s->nfact + 1);
     s->fact[s->nfact++] = l;
-    collect(s, l.p, &s->nsymbol, s->symbol, SYMBOLS);
+    collect_unknowns(s, l.p, &s->nsymbol, s->symbol, SYMBOLS);
     s->too_many = s->nsymbol > SYMBOLS;
     s->drawn = false;
 }
@@ -204,7 +204,7 @@ static bool start(Witness *s, int n, const Lit *l, int more) {
     return true;
 }
 static bool at_points(Witness *s) {
-    for (int k = 0; k < s->nlit; k++) collect(s, s->lit[k].p, &s->nvar, s->var, VARIABLES);
+    for (int k = 0; k < s->nlit; k++) collect_unknowns(s, s->lit[k].p, &s->nvar, s->var, VARIABLES);
     if (s->nvar > VARIABLES) return false;
     for (int k = 0; k < s->npoint; k++)
         if (find_at(s, k)) return true;
@@ -223,7 +223,7 @@ bool witness_unbalanced(Witness *s, int n, const Lit *l, int nmember, const Memb
         s->nlit += in->n;
         for (int j = 0; j < nmember; j++)
             for (int i = 0; i < member[j].dom.n; i++)
-                collect(s, member[j].dom.v[i].p, &s->nvar, s->var, VARIABLES);
+                collect_unknowns(s, member[j].dom.v[i].p, &s->nvar, s->var, VARIABLES);
         s->nmember = nmember;
         s->member = member;
         if (at_points(s)) return true;

@@ -21,10 +21,10 @@ typedef struct Record {
     double ms;
     uint32_t length[TEXTS]; /* see texts_of; UINT32_MAX: none */
 } Record;
-typedef struct Worker {
+typedef struct ProverWorker {
     pid_t pid;
     int to, from, rule; /* rule: -1: idle */
-} Worker;
+} ProverWorker;
 typedef struct Pool {
     Arena *arena;
     const RuleSet *set;
@@ -35,7 +35,7 @@ typedef struct Pool {
     Error *error;
     int n, next, signals;
     sigset_t before;
-    Worker v[JOBS_MAX];
+    ProverWorker v[JOBS_MAX];
 } Pool;
 
 static bool write_all(int fd, const void *data, size_t n) {
@@ -113,7 +113,7 @@ static _Noreturn void work(const Pool *p, int from, int to) {
 
 /* ---- the parent */
 
-static bool start(Pool *p, Worker *w) {
+static bool start(Pool *p, ProverWorker *w) {
     int down[2], up[2];
     if (pipe(down))
         return error_set(p->error, E_ENVIRONMENT, "worker", "no pipe: %s", strerror(errno));
@@ -135,14 +135,14 @@ static bool start(Pool *p, Worker *w) {
     }
     close(down[0]);
     close(up[1]);
-    *w = (Worker){pid, down[1], up[0], -1};
+    *w = (ProverWorker){pid, down[1], up[0], -1};
     if (pid > 0) return true;
     close(down[1]);
     close(up[0]);
     w->pid = 0;
     return error_set(p->error, E_ENVIRONMENT, "worker", "no process: %s", strerror(errno));
 }
-static void stop(Worker *w, bool kill_it) {
+static void stop(ProverWorker *w, bool kill_it) {
     if (!w->pid) return;
     close(w->to);
     close(w->from);
@@ -150,12 +150,12 @@ static void stop(Worker *w, bool kill_it) {
     while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
     w->pid = 0;
 }
-static int take(Pool *p) { /* the next rule; -1: none */
+static int next_rule(Pool *p) { /* the next rule; -1: none */
     while (p->next < p->set->n && p->how->skip && p->how->skip[p->next]) p->next++;
     return p->next < p->set->n ? p->next++ : -1;
 }
-static bool give(Pool *p, Worker *w) {
-    int rule = take(p);
+static bool give(Pool *p, ProverWorker *w) {
+    int rule = next_rule(p);
     if (rule < 0) {
         stop(w, false);
         return true;
@@ -168,7 +168,7 @@ static bool give(Pool *p, Worker *w) {
     }
     return error_set(p->error, E_ENVIRONMENT, "worker", "a worker does not listen");
 }
-static bool receive(Pool *p, Worker *w, VerifyResult *r) {
+static bool receive(Pool *p, ProverWorker *w, VerifyResult *r) {
     Record x;
     if (!read_all(w->from, &x, sizeof x)) return false;
     *r = (VerifyResult){
@@ -181,7 +181,7 @@ static bool receive(Pool *p, Worker *w, VerifyResult *r) {
     }
     return true;
 }
-static bool finish(Pool *p, Worker *w) {
+static bool finish(Pool *p, ProverWorker *w) {
     VerifyResult r;
     int rule = w->rule;
     if (!receive(p, w, &r)) {

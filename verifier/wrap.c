@@ -9,14 +9,14 @@
 enum {
     INDEX_BITS = 32
 }; /* computed signed indices of so many bits are taken to stay in their type */
-typedef struct Walk {
+typedef struct WrapWalk {
     Import *m;
     const Node *node;
     DType type; /* of the node's result */
-} Walk;
+} WrapWalk;
 
 static bool whole(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
-static DType type_of(const Walk *k, uint32_t input) {
+static DType type_of(const WrapWalk *k, uint32_t input) {
     return value_type(k->m->p->w, k->node->in[input])->dtype;
 }
 static bool in_range(DType t, int64_t v) {
@@ -43,11 +43,11 @@ static bool is_minimum(World *w, Ex e, Ex *of) {
     Ex most;
     if (!is_negated(w, e, &most)) return false;
     ex_get(w, most, &x);
-    return x.kind == EX_MOST && is_negated(w, x.a, of);
+    return x.kind == EX_MAXIMUM && is_negated(w, x.a, of);
 }
 static bool stays(Import *, Value);
 
-static bool tree_stays(const Walk *k, Ex e) {
+static bool tree_stays(const WrapWalk *k, Ex e) {
     World *w = k->m->p->w;
     ExNode x;
     Ex of;
@@ -61,7 +61,7 @@ static bool tree_stays(const Walk *k, Ex e) {
     case EX_IF:
     case EX_WHERE: return tree_stays(k, x.a) && tree_stays(k, x.b);
     case EX_TAKE: return tree_stays(k, x.b);
-    case EX_MOST: return tree_stays(k, x.a);
+    case EX_MAXIMUM: return tree_stays(k, x.a);
     default: return is_minimum(w, e, &of) && tree_stays(k, of);
     }
 }
@@ -86,19 +86,19 @@ static bool stays(Import *m, Value v) {
     if (!constant_stays(w, v, &good)) {
         Node node = node_get(w, value_node(w, v));
         Ex e = sig_define(w, node.sig, value_port(w, v));
-        good = e && tree_stays(&(Walk){m, &node, type}, e);
+        good = e && tree_stays(&(WrapWalk){m, &node, type}, e);
     }
     m->stays[v] = good ? YES : NO;
     return good;
 }
 
-static const char *risk(const Walk *, Ex, bool ring);
+static const char *risk(const WrapWalk *, Ex, bool ring);
 
-static const char *element_risk(const Walk *k, uint32_t input, bool ring) {
+static const char *element_risk(const WrapWalk *k, uint32_t input, bool ring) {
     if ((ring && type_of(k, input) == k->type) || stays(k->m, k->node->in[input])) return NULL;
     return "integers may leave their type before they are compared or converted";
 }
-static const char *index_risk(const Walk *k, Ex index) {
+static const char *index_risk(const WrapWalk *k, Ex index) {
     ExNode x;
     ex_get(k->m->p->w, index, &x);
     if (x.kind == EX_AT && dtype_class(type_of(k, x.word)) == 'I' &&
@@ -112,7 +112,7 @@ static bool whole_valued(Function f) {
 }
 static const char fraction[] = "a number is no integer or truth value of its type";
 /* A number that is none of the result's type, and so no other number of it can be compared with. */
-static bool foreign(const Walk *k, Ex e) {
+static bool foreign(const WrapWalk *k, Ex e) {
     ExNode x;
     if (!e || dtype_class(k->type) == 'F') return false;
     ex_get(k->m->p->w, e, &x);
@@ -120,7 +120,7 @@ static bool foreign(const Walk *k, Ex e) {
            (x.kind == EX_NUM && (x.q != 1 || (whole(k->type) && !in_range(k->type, x.p))));
 }
 /* ring: what is done with it is sums and products of the result's type only. */
-static const char *risk(const Walk *k, Ex e, bool ring) {
+static const char *risk(const WrapWalk *k, Ex e, bool ring) {
     bool exact = ring && dtype_class(k->type) != 'F';
     ExNode x;
     const char *why = NULL;
@@ -141,7 +141,7 @@ static const char *risk(const Walk *k, Ex e, bool ring) {
     case EX_FN:
         if (exact && !whole_valued((Function)x.word)) return fraction;
         return risk(k, x.a, false);
-    case EX_MOST: return risk(k, x.a, false);
+    case EX_MAXIMUM: return risk(k, x.a, false);
     case EX_SUM: return risk(k, x.a, ring);
     case EX_MAX2:
     case EX_MIN2:
@@ -156,7 +156,7 @@ static const char *risk(const Walk *k, Ex e, bool ring) {
     return why ? why : risk(k, x.b, ring);
 }
 const char *integers_at_risk(Import *m, Value v, const Node *node, Ex definition) {
-    Walk k = {m, node, value_type(m->p->w, v)->dtype};
+    WrapWalk k = {m, node, value_type(m->p->w, v)->dtype};
     ExNode x;
     bool any = dtype_class(k.type) != 'F';
     ex_get(m->p->w, definition, &x);

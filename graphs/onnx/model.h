@@ -50,7 +50,7 @@ typedef struct MappedFile {
 } MappedFile;
 struct Model {
     World *w;
-    Held held;                 /* the mapped files */
+    Cleanup cleanup;           /* the mapped files */
     const char *path, *folder; /* folder ends with '/', or is empty */
     FileIndex x;
     MappedFile *external;

@@ -14,7 +14,7 @@ enum { APPLICATION_ID = 0x49534f4d, VERSION = 1, BUSY_MS = 10000 }; /* "ISOM" */
 struct CostDb {
     sqlite3 *db;
     sqlite3_stmt *get, *put, *forget;
-    Held held;
+    Cleanup cleanup;
     char path[];
 };
 
@@ -108,7 +108,7 @@ CostDb *costdb_open(Escape *escape, const char *path, Error *e) {
     }
     *d = (CostDb){.db = NULL};
     strcpy(d->path, name);
-    escape_hold(escape, &d->held, close_file, d);
+    cleanup_add(escape, &d->cleanup, close_file, d);
     if (open_file(d, path, e)) return d;
     costdb_close(d);
     return NULL;
@@ -116,7 +116,7 @@ CostDb *costdb_open(Escape *escape, const char *path, Error *e) {
 
 void costdb_close(CostDb *d) {
     if (!d) return;
-    escape_let_go(&d->held);
+    cleanup_cancel(&d->cleanup);
     sqlite3_finalize(d->get);
     sqlite3_finalize(d->put);
     sqlite3_finalize(d->forget);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 struct Runner {
-    Held self;
+    Cleanup cleanup;
     const Plan *plan;
     const Backend *backend;
     Device *device;
@@ -55,7 +55,7 @@ static bool hold_constant(Runner *r, int k, Error *e) {
     return r->own[k] || no_memory(e, "a constant", (double)s->bytes);
 }
 
-static void give_back(Runner *r, int k) {
+static void slot_release(Runner *r, int k) {
     if (r->held[k]) r->backend->drop(r->device, r->slot[k]);
     else if (r->own[k]) r->backend->release(r->device, r->slot[k]);
     r->own[k] = r->held[k] = false;
@@ -112,7 +112,7 @@ static void drop_passed(Runner *r) {
         for (int j = 0; j < p->step[k].step.nview; j++)
             if (!p->step[k].once && reads(r, k, j)) read[p->step[k].step.view[j].slot] = true;
     for (int k = 0; k < p->nslot; k++) {
-        if (r->held[k] && !read[k]) give_back(r, k), r->slot[k] = NULL;
+        if (r->held[k] && !read[k]) slot_release(r, k), r->slot[k] = NULL;
         if (p->slot[k].data && !r->slot[k]) r->slot[k] = r->work; /* not read */
     }
     for (int k = 0; k < p->nstep; k++)
@@ -208,7 +208,7 @@ Runner *runner_new(const Plan *p, const Backend *backend, Device *device, Error 
     *r = (Runner){.plan = p, .backend = backend, .device = device, .arena = a};
     if (!prepare(r, e)) return runner_free(r), NULL;
     arena_keep(a);
-    escape_hold(p->arena ? arena_escape(p->arena) : NULL, &r->self, free_runner, r);
+    cleanup_add(p->arena ? arena_escape(p->arena) : NULL, &r->cleanup, free_runner, r);
     return r;
 }
 
@@ -217,10 +217,10 @@ const Device *runner_device(const Runner *r) { return r->device; }
 
 void runner_free(Runner *r) {
     if (!r) return;
-    escape_let_go(&r->self);
+    cleanup_cancel(&r->cleanup);
     for (int k = 0; r->kernel && k < r->plan->nstep; k++) step_kernel_free(&r->kernel[k]);
     device_close(&r->cpu);
-    for (int k = 0; r->held && k < r->plan->nslot; k++) give_back(r, k);
+    for (int k = 0; r->held && k < r->plan->nslot; k++) slot_release(r, k);
     if (r->work) r->backend->release(r->device, r->work);
     if (r->workspace) r->backend->release(r->device, r->workspace);
     arena_free(r->made);

@@ -74,7 +74,7 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     return true;
 }
 
-static void *run(Stage *s, const Graph *g, const void *const in[], size_t n) {
+static void *stage_run(Stage *s, const Graph *g, const void *const in[], size_t n) {
     Error e = {0};
     Arena *a = arena_new(arena_escape(s->w->arena), 0);
     Plan *plan = plan_build(s->w, a, g, (Sizes){0}, &e);
@@ -97,8 +97,8 @@ bool stage_value(void *stage, const Model *m, Value v, Type *t, const void **byt
     Graph g = {.nout = 1, .out = &v};
     const void **in;
     if (inputs_of(s, m, &g, &in))
-        *bytes =
-            known_bytes(s, v) ? known_bytes(s, v) : run(s, &g, in, element_bytes(t->dtype, count));
+        *bytes = known_bytes(s, v) ? known_bytes(s, v)
+                                   : stage_run(s, &g, in, element_bytes(t->dtype, count));
     arena_reset(s->w->scratch, mark);
     if (*bytes && !known_bytes(s, v)) keep(s, v, *bytes);
     return *bytes != NULL;

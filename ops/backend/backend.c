@@ -78,12 +78,12 @@ bool device_open(OpenDevice *d, Escape *escape, const char *name, const char *op
     if (!d->backend) return false;
     d->device = d->backend->open(options, why, sizeof why);
     if (!d->device) return error_set(e, E_ENVIRONMENT, name, "the back end does not open: %s", why);
-    escape_hold(escape, &d->held, close_device, d);
+    cleanup_add(escape, &d->cleanup, close_device, d);
     return true;
 }
 
 void device_close(OpenDevice *d) {
-    if (d->device) held_free(&d->held);
+    if (d->device) cleanup_run(&d->cleanup);
 }
 
 bool device_channels_last(const OpenDevice *d) {

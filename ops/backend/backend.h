@@ -14,7 +14,7 @@ const Backend *backend_open(const char *name_or_path, Error *);
 typedef struct OpenDevice {
     const Backend *backend;
     Device *device;
-    Held held;
+    Cleanup cleanup;
 } OpenDevice;
 bool device_open(OpenDevice *, Escape *, const char *backend, const char *options, Error *);
 void device_close(OpenDevice *); /* if it is open */

@@ -52,7 +52,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STEP_RANK = 8, BACKEND_ABI = 2, BACKEND_THREADS = 64 /* more are refused */ };
+enum {
+    STEP_RANK = 8,
+    STEP_SPATIAL = 3 /* axes of a window */,
+    BACKEND_ABI = 2,
+    BACKEND_THREADS = 64 /* more are refused */
+};
 
 /* Element types carry ONNX's numbers (TensorProto.DataType): DT_FLOAT is 1. See core/type.h for the
    whole table. */
@@ -186,7 +191,7 @@ typedef struct Step {
        IF a b cond
        WHERE a b c                      a where c is not 0, else b
        TAKE index body variable
-       SUM, MOST inner n variable x n a cond
+       SUM, MAXIMUM inner n variable x n a cond
                                         inner: the variable that becomes the lane of a, the last
                                         of those listed; or -1: a has the lane of this node
 
@@ -206,7 +211,7 @@ typedef struct Step {
     X(IF)             \
     X(WHERE)          \
     X(SUM)            \
-    X(MOST)           \
+    X(MAXIMUM)        \
     X(TAKE)
 #define LOOP_FUNCTIONS(X) \
     X(RECIP)              \
@@ -226,8 +231,8 @@ typedef struct Step {
     X(COS)
 enum { LOOP_MAGIC = 0x4c4f4f50, LOOP_LANES = 128, LOOP_VARS = 64 };
 typedef enum LoopRegister { LOOP_FLOOR, LOOP_MOD, LOOP_MIN, LOOP_MUL } LoopRegister;
-/* MAX2, MIN2, MOST: a maximum, a minimum, the maximum over all values of variables (SUM: the sum);
-   TAKE: the body where the variable is the place that the index means. */
+/* MAX2, MIN2, MAXIMUM: a maximum, a minimum, the maximum over all values of variables (SUM: the
+   sum); TAKE: the body where the variable is the place that the index means. */
 typedef enum LoopNode {
 #define X(name) LOOP_NODE_##name,
     LOOP_NODES(X) LOOP_NODE_COUNT

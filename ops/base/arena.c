@@ -28,7 +28,7 @@ typedef struct Chunk {
 
 struct Arena {
     Escape *escape;
-    Held held;
+    Cleanup cleanup;
     size_t limit, bytes;
     Chunk *chunks;
     size_t count, room;
@@ -79,13 +79,13 @@ void *mem_realloc(void *p, size_t bytes) {
     return q;
 }
 
-static void give_back(void *arena) { arena_free(arena); }
+static void arena_cleanup(void *arena) { arena_free(arena); }
 
 Arena *arena_new(Escape *escape, size_t limit) {
     Arena *a = mem_realloc(NULL, sizeof *a);
     if (!a) escape_raise(escape, E_MEMORY, "no memory for an arena");
     *a = (Arena){.escape = escape, .limit = limit};
-    escape_hold(escape, &a->held, give_back, a);
+    cleanup_add(escape, &a->cleanup, arena_cleanup, a);
     return a;
 }
 
@@ -107,7 +107,7 @@ static void pop(Arena *a) {
 
 void arena_free(Arena *a) {
     if (!a) return;
-    escape_let_go(&a->held);
+    cleanup_cancel(&a->cleanup);
     while (a->count) pop(a);
     drop_spares(a);
     mem_realloc(a->chunks, 0);
@@ -115,7 +115,7 @@ void arena_free(Arena *a) {
 }
 
 void arena_keep(Arena *a) {
-    escape_let_go(&a->held);
+    cleanup_cancel(&a->cleanup);
     a->escape = NULL;
 }
 

@@ -54,29 +54,29 @@ void escape_raise(Escape *escape, ErrorKind kind, const char *format, ...) {
     longjmp(escape->here, 1);
 }
 
-void escape_hold(Escape *escape, Held *h, void (*give_back)(void *), void *what) {
-    *h = (Held){.give_back = give_back, .what = what};
+void cleanup_add(Escape *escape, Cleanup *h, void (*release)(void *), void *what) {
+    *h = (Cleanup){.release = release, .what = what};
     if (!escape) return;
-    h->next = escape->held;
-    h->at = &escape->held;
+    h->next = escape->cleanup;
+    h->at = &escape->cleanup;
     if (h->next) h->next->at = &h->next;
-    escape->held = h;
+    escape->cleanup = h;
 }
 
-void escape_let_go(Held *h) {
+void cleanup_cancel(Cleanup *h) {
     if (!h->at) return;
     *h->at = h->next;
     if (h->next) h->next->at = h->at;
     h->at = NULL;
 }
 
-void held_free(Held *h) {
-    escape_let_go(h);
-    h->give_back(h->what);
+void cleanup_run(Cleanup *h) {
+    cleanup_cancel(h);
+    h->release(h->what);
 }
 
 void escape_free(Escape *escape) {
-    while (escape->held) held_free(escape->held);
+    while (escape->cleanup) cleanup_run(escape->cleanup);
 }
 
 int error_exit_code(const Error *e) { return e ? kinds[e->kind].code : kinds[E_NONE].code; }

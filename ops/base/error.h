@@ -39,26 +39,26 @@ int error_exit_code(const Error *); /* of the programs */
 const char *error_word(ErrorKind);
 void error_print(const Error *, char *text, size_t n); /* "place:line:column: reason (kind)" */
 
-/* What must be given back by a call, here give_back(what), is held by an Escape as long as somebody
-   has it: arenas and tables, mapped and open files, devices, processes. The Held lies in what it
+/* What must be given back by a call, here release(what), is held by an Escape as long as somebody
+   has it: arenas and tables, mapped and open files, devices, processes. The Cleanup lies in what it
    stands for, or in something older. */
-typedef struct Held {
-    struct Held *next, **at; /* at: what points to this one; NULL: it is not held */
-    void (*give_back)(void *what);
+typedef struct Cleanup {
+    struct Cleanup *next, **at; /* at: what points to this one; NULL: it is not held */
+    void (*release)(void *what);
     void *what;
-} Held;
+} Cleanup;
 
 /* Where allocation failure lands: a library entry point sets `here` with setjmp, hands the Escape
    to its arenas and ends with escape_free, whether it was taken or not. Of one thread. */
 typedef struct Escape {
     jmp_buf here;
     Error error;
-    Held *held; /* the latest first */
+    Cleanup *cleanup; /* the latest first */
 } Escape;
-void escape_hold(Escape *, Held *, void (*give_back)(void *), void *what); /* NULL: nobody holds */
-void escape_let_go(Held *); /* its owner gives it back; nothing happens if it is not held */
-void held_free(Held *);     /* gives it back now */
-void escape_free(Escape *); /* gives back all that is held, the latest first */
+void cleanup_add(Escape *, Cleanup *, void (*release)(void *), void *what); /* NULL: nobody holds */
+void cleanup_cancel(Cleanup *); /* its owner gives it back; nothing happens if it is not held */
+void cleanup_run(Cleanup *);    /* gives it back now */
+void escape_free(Escape *);     /* gives back all that is held, the latest first */
 /* Goes to `here` with the error; aborts if escape is NULL. error.kind must be E_NONE before. */
 _Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

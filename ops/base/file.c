@@ -16,7 +16,7 @@
 
 enum { TRIES = 100, PIECE = 1 << 26 };
 
-static bool fail(Error *e, const char *path, const char *what) {
+static bool file_fail(Error *e, const char *path, const char *what) {
     return error_set(e, E_ENVIRONMENT, path, "%s: %s", what, strerror(errno));
 }
 
@@ -24,8 +24,8 @@ static bool fail(Error *e, const char *path, const char *what) {
 
 static void close_file(void *fd) { close((int)(intptr_t)fd); }
 
-void file_hold(const Arena *a, Held *h, int fd) {
-    escape_hold(arena_escape(a), h, close_file, (void *)(intptr_t)fd);
+void file_cleanup(const Arena *a, Cleanup *h, int fd) {
+    cleanup_add(arena_escape(a), h, close_file, (void *)(intptr_t)fd);
 }
 
 /* Reads until n bytes or the end; the number read, -1: errno says why. */
@@ -61,17 +61,17 @@ static bool read_open(Arena *a, int fd, char *bytes, size_t room, char **data, s
 
 bool file_read(Arena *a, const char *path, char **data, size_t *n, Error *e) {
     struct stat s;
-    if (stat(path, &s) != 0) return fail(e, path, "cannot read");
+    if (stat(path, &s) != 0) return file_fail(e, path, "cannot read");
     if (S_ISDIR(s.st_mode)) return error_set(e, E_ENVIRONMENT, path, "cannot read: it is a folder");
     size_t room = S_ISREG(s.st_mode) && s.st_size > 0 ? (size_t)s.st_size : 65536;
     char *bytes = arena_alloc_raw(a, room + 1);
-    Held *file = ARENA_NEW(a, Held, 1);
+    Cleanup *file = ARENA_NEW(a, Cleanup, 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail(e, path, "cannot read");
-    file_hold(a, file, fd);
+    if (fd < 0) return file_fail(e, path, "cannot read");
+    file_cleanup(a, file, fd);
     bool ok = read_open(a, fd, bytes, room, data, n);
-    if (!ok) fail(e, path, "cannot read");
-    held_free(file);
+    if (!ok) file_fail(e, path, "cannot read");
+    cleanup_run(file);
     return ok;
 }
 
@@ -115,10 +115,10 @@ static bool write_pieces(int fd, int n, const Piece *piece) {
 
 static bool write_device(const char *path, int n, const Piece *piece, Error *e) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return fail(e, path, "cannot write");
+    if (fd < 0) return file_fail(e, path, "cannot write");
     bool ok = write_pieces(fd, n, piece);
-    if (!ok) fail(e, path, "cannot write");
-    if (close(fd) != 0 && ok) ok = fail(e, path, "cannot write");
+    if (!ok) file_fail(e, path, "cannot write");
+    if (close(fd) != 0 && ok) ok = file_fail(e, path, "cannot write");
     return ok;
 }
 
@@ -165,9 +165,9 @@ static bool replace(const char *target, int n, const Piece *piece, const struct 
                     Error *e) {
     char name[PATH_MAX];
     int fd = open_beside(target, name, sizeof name);
-    if (fd < 0) return fail(e, target, "cannot write");
+    if (fd < 0) return file_fail(e, target, "cannot write");
     if (!fill_new(fd, n, piece, old) || rename(name, target) != 0) {
-        fail(e, target, "cannot write");
+        file_fail(e, target, "cannot write");
         unlink(name);
         return false;
     }
@@ -210,14 +210,14 @@ bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     struct stat old;
     char target[PATH_MAX];
     if (stat(path, &old) != 0) {
-        if (errno != ENOENT) return fail(e, path, "cannot write");
+        if (errno != ENOENT) return file_fail(e, path, "cannot write");
         return replace(path, n, piece, NULL, e);
     }
     if (S_ISDIR(old.st_mode))
         return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
     if (!S_ISREG(old.st_mode)) return write_device(path, n, piece, e);
     /* A link stays one: what it names is replaced. */
-    if (!realpath(path, target)) return fail(e, path, "cannot write");
+    if (!realpath(path, target)) return file_fail(e, path, "cannot write");
     return replace(target, n, piece, &old, e);
 }
 

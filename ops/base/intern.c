@@ -25,26 +25,26 @@ typedef struct Slot {
 
 struct Intern {
     Arena *arena;
-    Held held;
+    Cleanup cleanup;
     Record *records; /* records[id - 1] */
     Slot *slots;
     size_t room, mask; /* slots: mask + 1, a power of two; none while slots is NULL */
     uint32_t count;
 };
 
-static void give_back(void *table) { intern_free(table); }
+static void intern_cleanup(void *table) { intern_free(table); }
 
 Intern *intern_new(Arena *arena) {
     Intern *t = mem_realloc(NULL, sizeof *t);
     if (!t) escape_raise(arena_escape(arena), E_MEMORY, "no memory for a table");
     *t = (Intern){.arena = arena};
-    escape_hold(arena_escape(arena), &t->held, give_back, t);
+    cleanup_add(arena_escape(arena), &t->cleanup, intern_cleanup, t);
     return t;
 }
 
 void intern_free(Intern *t) {
     if (!t) return;
-    escape_let_go(&t->held);
+    cleanup_cancel(&t->cleanup);
     mem_realloc(t->slots, 0);
     mem_realloc(t->records, 0);
     mem_realloc(t, 0);

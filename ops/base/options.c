@@ -34,7 +34,7 @@ static const OptionDef *find_letter(const OptionDef *o, char letter) {
     return NULL;
 }
 
-static bool fail(Parse *p, const OptionDef *o, const char *what, const char *text) {
+static bool option_fail(Parse *p, const OptionDef *o, const char *what, const char *text) {
     return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name), "%s, not \"%s\"",
                      what, text);
 }
@@ -61,7 +61,7 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     bool ok = o->kind == OPT_INT ? scan_int(&s, &i) : scan_real(&s, &x);
     if (o->kind == OPT_INT) x = (double)i;
     if (!ok || s.at != s.end || text[0] == ' ' || isnan(x) || !in_range(o, x))
-        return fail(p, o, expected(p, o), text);
+        return option_fail(p, o, expected(p, o), text);
     if (o->kind == OPT_INT && o->is_int) *(int *)o->into = (int)i;
     else if (o->kind == OPT_INT) *(int64_t *)o->into = i;
     else *(double *)o->into = x;
@@ -80,7 +80,7 @@ static void append(Arena *a, StringList *list, const char *text) {
 }
 
 /* Stores the value; text is NULL for an option without one. */
-static bool put(Parse *p, const OptionDef *o, const char *text) {
+static bool option_set(Parse *p, const OptionDef *o, const char *text) {
     switch (o->kind) {
     case OPT_FLAG:
         if (o->is_int) *(int *)o->into = 1;
@@ -98,9 +98,9 @@ static bool put(Parse *p, const OptionDef *o, const char *text) {
 
 /* `joined` is what stood behind "=" or the letter, or NULL. */
 static bool take_value(Parse *p, const OptionDef *o, const char *joined) {
-    if (joined) return put(p, o, joined);
-    if (o->when_bare) return put(p, o, o->when_bare);
-    if (p->next < p->argc) return put(p, o, p->argv[p->next++]);
+    if (joined) return option_set(p, o, joined);
+    if (o->when_bare) return option_set(p, o, o->when_bare);
+    if (p->next < p->argc) return option_set(p, o, p->argv[p->next++]);
     return error_set(p->error, E_USAGE, arena_format(p->arena, "--%s", o->name),
                      "expects a value: --%s %s", o->name, value_name(o));
 }
@@ -113,7 +113,7 @@ static bool parse_long(Parse *p, const char *arg) {
         return error_set(p->error, E_USAGE, arena_string(p->arena, arg, 2 + n),
                          "unknown option; --help lists those there are");
     if (has_value(o)) return take_value(p, o, joined);
-    return joined ? fail(p, o, "expects no value", joined) : put(p, o, NULL);
+    return joined ? option_fail(p, o, "expects no value", joined) : option_set(p, o, NULL);
 }
 
 static bool parse_letters(Parse *p, const char *arg) {
@@ -123,7 +123,7 @@ static bool parse_letters(Parse *p, const char *arg) {
             return error_set(p->error, E_USAGE, arg,
                              "unknown option -%c; --help lists those there are", *c);
         if (has_value(o)) return take_value(p, o, !c[1] ? NULL : c[1] == '=' ? c + 2 : c + 1);
-        if (!put(p, o, NULL)) return false;
+        if (!option_set(p, o, NULL)) return false;
     }
     return true;
 }

@@ -118,14 +118,14 @@ void scan_blank(Scan *s) { s->at = token(s); }
 
 void scan_blank_line(Scan *s) { s->at = after_blank(s, false); }
 
-static bool take(Scan *s, const char *to) {
+static bool scan_digits_to(Scan *s, const char *to) {
     s->at = to;
     return true;
 }
 
 bool scan_end(Scan *s) {
     const char *p = token(s);
-    return p == s->end && take(s, p);
+    return p == s->end && scan_digits_to(s, p);
 }
 
 /* ---- tokens */
@@ -154,14 +154,14 @@ static const char *after_name(const Scan *s, const char *p) {
 
 bool scan_char(Scan *s, char c) {
     const char *p = after_blank(s, !s->lines && c != '\n');
-    return p < s->end && *p == c && take(s, p + 1);
+    return p < s->end && *p == c && scan_digits_to(s, p + 1);
 }
 
 bool scan_word(Scan *s, const char *word) {
     const char *p = token(s), *end = after_name(s, p);
     size_t n = strlen(word);
     if (n == 0 || (size_t)(s->end - p) < n || memcmp(p, word, n) != 0) return false;
-    return (end == p || end == p + n) && take(s, p + n);
+    return (end == p || end == p + n) && scan_digits_to(s, p + n);
 }
 
 bool scan_name(Scan *s, char *out, size_t n) {
@@ -171,7 +171,7 @@ bool scan_name(Scan *s, char *out, size_t n) {
     if (length >= n) return scan_fail(s, p, "a name of more than %zu characters", n - 1);
     memcpy(out, p, length);
     out[length] = 0;
-    return take(s, end);
+    return scan_digits_to(s, end);
 }
 
 static const char *after_sign(const Scan *s, const char *p) {
@@ -189,7 +189,7 @@ bool scan_int(Scan *s, int64_t *value) {
     if (!negative && __builtin_sub_overflow(0, sum, &sum))
         return scan_fail(s, begin, "an integer that does not fit 64 bits");
     *value = sum;
-    return take(s, end);
+    return scan_digits_to(s, end);
 }
 
 /* The end of the exponent at p, or p. */
@@ -233,7 +233,7 @@ bool scan_real(Scan *s, double *value) {
     double x = strtod(text, NULL);
     if (isinf(x) && *number != 'i') return scan_fail(s, begin, "a number that is too large");
     *value = x;
-    return take(s, end);
+    return scan_digits_to(s, end);
 }
 
 static int hex_digit(char c) {
@@ -272,5 +272,5 @@ bool scan_string(Scan *s, Text *out) {
         p += 1 + n;
     }
     if (p == s->end || *p != '"') return scan_fail(s, begin, "a string without its closing quote");
-    return take(s, p + 1);
+    return scan_digits_to(s, p + 1);
 }

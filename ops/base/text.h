@@ -40,8 +40,8 @@ bool scan_string(Scan *, Text *out); /* "..." with \" \\ \n \t \xHH */
 
 /* Whole files. Results live in the arena. */
 bool file_read(Arena *, const char *path, char **data, size_t *n, Error *);
-/* An open file: held_free closes it, or the arena's Escape. */
-void file_hold(const Arena *, Held *, int fd);
+/* An open file: cleanup_run closes it, or the arena's Escape. */
+void file_cleanup(const Arena *, Cleanup *, int fd);
 typedef struct Piece {
     const void *at; /* NULL: zeros */
     size_t n;

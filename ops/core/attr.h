@@ -5,7 +5,7 @@
 #include "ops/core/type.h"
 
 enum { ATTRS_MAX = 16 }; /* the most attributes that an operator has: a test counts them */
-typedef enum AttrKind { A_INT, A_INTS, A_WORD, A_REAL, A_DTYPE, A_BLOB } AttrKind;
+typedef enum AttrKind { A_INT, A_INTS, A_ENUM, A_REAL, A_DTYPE, A_BLOB } AttrKind;
 /* How an omitted list is filled from `init`: as it stands, or once for each spatial axis (rank of
    input 0 minus 2), for both sides of each, for each axis. */
 typedef enum AttrFill { AS_IS, PER_SPATIAL, PER_SIDE, PER_AXIS } AttrFill;
@@ -13,7 +13,7 @@ typedef struct AttrDef {
     const char *name;
     AttrKind kind;
     const char *init;  /* default in text form; NULL: must be given */
-    const char *words; /* A_WORD: the allowed words, separated by blanks; the first is 0 */
+    const char *words; /* A_ENUM: the allowed words, separated by blanks; the first is 0 */
     AttrFill fill;
     bool axes; /* entries are axes of input 0: signatures write negative ones from the front, and
                   lists ascending */
@@ -28,7 +28,7 @@ typedef struct PolyList {
 } PolyList;
 typedef struct Attr { /* which member counts follows from AttrDef.kind */
     PolyList ints;    /* A_INT: one entry */
-    int word;         /* A_WORD: its number; A_DTYPE: a DType */
+    int word;         /* A_ENUM: its number; A_DTYPE: a DType */
     Ex real;          /* A_REAL: a number or a rule's variable */
     uint32_t blob;    /* A_BLOB: a content of graphs/ (constants, opaque nodes) */
 } Attr;

@@ -11,7 +11,7 @@ typedef struct Walk {
     Error *error;
 } Walk;
 
-static bool walk(Walk *, Ex, Number *);
+static bool eval_tree(Walk *, Ex, Number *);
 
 int64_t tensor_count(const Tensor *t) {
     int64_t n = 1;
@@ -19,7 +19,7 @@ int64_t tensor_count(const Tensor *t) {
     return n;
 }
 
-static bool fail(Walk *k, const char *what, Poly p) {
+static bool eval_fail(Walk *k, const char *what, Poly p) {
     Arena *arena = k->e->w->arena;
     ArenaMark mark = arena_mark(arena);
     Text t = text_new(arena);
@@ -31,7 +31,7 @@ static bool fail(Walk *k, const char *what, Poly p) {
 
 static bool integer(Walk *k, Poly p, int64_t *out) {
     if (poly_eval(k->e->w, p, (Sizes){k->nvalue, k->value}, out)) return true;
-    return fail(k, "no value for", p);
+    return eval_fail(k, "no value for", p);
 }
 
 static bool holds(Walk *k, const Cond *c, bool *out) {
@@ -77,7 +77,7 @@ static bool gather(Walk *k, const ExNode *x, int depth, Number *out) {
         Number v;
         if (!holds(k, &x->cond, &yes)) return false;
         if (!yes) return true;
-        if (!walk(k, x->a, &v)) return false;
+        if (!eval_tree(k, x->a, &v)) return false;
         *out = x->kind == EX_SUM ? num->add(*out, v) : num->most(*out, v);
         return true;
     }
@@ -95,34 +95,35 @@ static bool gather(Walk *k, const ExNode *x, int depth, Number *out) {
 
 static bool binary(Walk *k, const ExNode *x, Number (*f)(Number, Number), Number *out) {
     Number a, b;
-    if (!walk(k, x->a, &a) || !walk(k, x->b, &b)) return false;
+    if (!eval_tree(k, x->a, &a) || !eval_tree(k, x->b, &b)) return false;
     *out = f(a, b);
     return true;
 }
 
 static bool choice(Walk *k, const ExNode *x, Number *out) {
     Number c;
-    if (!walk(k, x->c, &c)) return false;
+    if (!eval_tree(k, x->c, &c)) return false;
     if (!k->e->num->known(c)) return *out = c, true;
-    return walk(k, k->e->num->approx(c) != 0 ? x->a : x->b, out);
+    return eval_tree(k, k->e->num->approx(c) != 0 ? x->a : x->b, out);
 }
 
 /* The body at the place that the index means; not known where there is none. */
-static bool take(Walk *k, const ExNode *x, Number *out) {
+static bool eval_take(Walk *k, const ExNode *x, Number *out) {
     Symbol s = poly_is_symbol(k->e->w, x->dims[0]);
     int64_t extent, before = k->value[s];
     Number index;
-    if (!integer(k, symbol_def(k->e->w, s).arg[0], &extent) || !walk(k, x->a, &index)) return false;
+    if (!integer(k, symbol_def(k->e->w, s).arg[0], &extent) || !eval_tree(k, x->a, &index))
+        return false;
     if (!k->e->num->known(index)) return *out = index, true;
     k->value[s] = ex_place(k->e->num->approx(index), extent);
     bool outside = k->value[s] < 0;
     if (outside) *out = k->e->num->call(FN_RECIP, k->e->num->ratio(0, 1));
-    bool good = outside || walk(k, x->b, out);
+    bool good = outside || eval_tree(k, x->b, out);
     k->value[s] = before;
     return good;
 }
 
-static bool walk(Walk *k, Ex e, Number *out) {
+static bool eval_tree(Walk *k, Ex e, Number *out) {
     const Numbers *num = k->e->num;
     ExNode x;
     ex_get(k->e->w, e, &x);
@@ -142,13 +143,13 @@ static bool walk(Walk *k, Ex e, Number *out) {
     case EX_MIN2: return binary(k, &x, num->least, out);
     case EX_POW: return binary(k, &x, num->power, out);
     case EX_FN:
-        if (!walk(k, x.a, out)) return false;
+        if (!eval_tree(k, x.a, out)) return false;
         return *out = num->call((Function)x.word, *out), true;
-    case EX_IF: return holds(k, &x.cond, &yes) && walk(k, yes ? x.a : x.b, out);
+    case EX_IF: return holds(k, &x.cond, &yes) && eval_tree(k, yes ? x.a : x.b, out);
     case EX_WHERE: return choice(k, &x, out);
-    case EX_TAKE: return take(k, &x, out);
+    case EX_TAKE: return eval_take(k, &x, out);
     case EX_SUM: return *out = num->ratio(0, 1), gather(k, &x, 0, out);
-    case EX_MOST: return *out = num->lowest(), gather(k, &x, 0, out);
+    case EX_MAXIMUM: return *out = num->lowest(), gather(k, &x, 0, out);
     }
     return error_set(k->error, E_INVALID, "", "no expression");
 }
@@ -164,7 +165,7 @@ static Walk walk_new(const Eval *e, int rank, Error *error) {
 
 static bool at_index(Walk *k, Ex e, int rank, const int64_t index[], Number *out) {
     for (int j = 0; j < rank; j++) k->value[symbol_index(k->e->w, (uint32_t)j)] = index[j];
-    return walk(k, e, out);
+    return eval_tree(k, e, out);
 }
 
 bool eval_element(const Eval *e, Ex x, int rank, const int64_t index[], Number *out, Error *error) {

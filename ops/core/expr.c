@@ -17,9 +17,9 @@ static const char *const function_names[FN_COUNT] = {
 
 const ExRecord *ex_record(const World *w, Ex e) { return intern_get(w->table[TABLE_EX], e, NULL); }
 
-static bool binds(ExKind k) { return k == EX_SUM || k == EX_MOST || k == EX_TAKE; }
+static bool binds(ExKind k) { return k == EX_SUM || k == EX_MAXIMUM || k == EX_TAKE; }
 static bool takes_dims(ExKind k) { return k == EX_AT || binds(k); }
-static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MOST; }
+static bool takes_cond(ExKind k) { return k == EX_IF || k == EX_SUM || k == EX_MAXIMUM; }
 static bool takes_word(ExKind k) { return k == EX_PARAM || k == EX_AT || k == EX_FN; }
 
 int ex_children(ExKind k) {
@@ -31,7 +31,7 @@ int ex_children(ExKind k) {
     case EX_AT: return 0;
     case EX_FN:
     case EX_SUM:
-    case EX_MOST: return 1;
+    case EX_MAXIMUM: return 1;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
@@ -45,7 +45,7 @@ int ex_children(ExKind k) {
 }
 
 /* The node as it stands, without simplifying. */
-static Ex put(World *w, const ExNode *x) {
+static Ex expr_intern(World *w, const ExNode *x) {
     struct {
         ExRecord head;
         uint32_t tail[RANK_MAX + 2 * COND_MAX];
@@ -116,7 +116,7 @@ Ex ex_rational(World *w, int64_t p, int64_t q) {
         overflow_note(w);
         x = (ExNode){.kind = EX_NUM, .p = 0, .q = 1};
     }
-    return put(w, &x);
+    return expr_intern(w, &x);
 }
 
 /* A dyadic number p / 2^k is kept exactly up to |p| < 2^53 and k <= 20; of others arithmetic would
@@ -128,11 +128,11 @@ Ex ex_real(World *w, double v) {
         return ex_rational(w, (int64_t)scaled, (int64_t)1 << BITS);
     if (fabs(v) < 0x1p53 && v == trunc(v)) return ex_rational(w, (int64_t)v, 1);
     if (isnan(v)) v = NAN;
-    return put(w, &(ExNode){.kind = EX_REAL, .real = v});
+    return expr_intern(w, &(ExNode){.kind = EX_REAL, .real = v});
 }
 
 Ex ex_param(World *w, const char *name) {
-    return put(w, &(ExNode){.kind = EX_PARAM, .word = world_word(w, name)});
+    return expr_intern(w, &(ExNode){.kind = EX_PARAM, .word = world_word(w, name)});
 }
 
 static bool is_num(const World *w, Ex e, ExNode *x) {
@@ -202,15 +202,15 @@ static Ex make_pair(World *w, const ExNode *x) {
     if ((x->kind == EX_MUL || x->kind == EX_POW) && is_value(w, x->b, 1)) return x->a;
     if ((x->kind == EX_MAX2 || x->kind == EX_MIN2) && x->a == x->b) return x->a;
     if (is_num(w, x->a, &a) && is_num(w, x->b, &b) && fold_pair(x->kind, &a, &b, &r))
-        return put(w, &r);
-    return put(w, x);
+        return expr_intern(w, &r);
+    return expr_intern(w, x);
 }
 
 /* A choice that is made, or that makes no difference, is none. */
 static Ex make_choice(World *w, const ExNode *x) {
     ExNode c;
     if (is_num(w, x->c, &c)) return c.p ? x->a : x->b;
-    return x->a == x->b ? x->a : put(w, x);
+    return x->a == x->b ? x->a : expr_intern(w, x);
 }
 
 int64_t ex_place(double index, int64_t n) {
@@ -223,10 +223,10 @@ static Ex make_guarded(World *w, const ExNode *x) {
     bool possible = tidy(w, &y.cond), sure = possible && !y.cond.n;
     if (x->kind == EX_IF) {
         if (!possible) return x->b;
-        return sure || x->a == x->b ? x->a : put(w, &y);
+        return sure || x->a == x->b ? x->a : expr_intern(w, &y);
     }
     if (!possible) return x->kind == EX_SUM ? ex_rational(w, 0, 1) : ex_real(w, -INFINITY);
-    return sure && !x->n ? x->a : put(w, &y);
+    return sure && !x->n ? x->a : expr_intern(w, &y);
 }
 
 Ex ex_make(World *w, const ExNode *x) {
@@ -235,17 +235,17 @@ Ex ex_make(World *w, const ExNode *x) {
     switch (x->kind) {
     case EX_NUM: return ex_rational(w, x->p, x->q);
     case EX_REAL: return ex_real(w, x->real);
-    case EX_SIZE: return poly_constant(w, x->size, &v) ? ex_rational(w, v, 1) : put(w, x);
+    case EX_SIZE: return poly_constant(w, x->size, &v) ? ex_rational(w, v, 1) : expr_intern(w, x);
     case EX_FN:
-        return is_num(w, x->a, &a) && fold_function((Function)x->word, &a, &r) ? put(w, &r)
-                                                                               : put(w, x);
+        return is_num(w, x->a, &a) && fold_function((Function)x->word, &a, &r) ? expr_intern(w, &r)
+                                                                               : expr_intern(w, x);
     case EX_IF:
     case EX_SUM:
-    case EX_MOST: return make_guarded(w, x);
+    case EX_MAXIMUM: return make_guarded(w, x);
     case EX_WHERE: return make_choice(w, x);
     case EX_PARAM:
     case EX_TAKE:
-    case EX_AT: return put(w, x);
+    case EX_AT: return expr_intern(w, x);
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
@@ -409,7 +409,7 @@ static void print(Printer *p, Ex e) {
     case EX_WHERE: print_choice(p, &x); break;
     case EX_TAKE: print_take(p, &x); break;
     case EX_SUM:
-    case EX_MOST: print_binder(p, &x); break;
+    case EX_MAXIMUM: print_binder(p, &x); break;
     }
 }
 

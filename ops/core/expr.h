@@ -55,10 +55,10 @@ typedef enum ExKind {
     EX_IF,    /* cond ? a : b */
     EX_WHERE, /* c != 0 ? a : b, a choice by data */
     EX_SUM,
-    EX_MOST, /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a;
+    EX_MAXIMUM, /* over the bound variables dims[0..n-1] (each one symbol), where cond holds, of a;
                 MOST: the maximum, -infinity if none */
-    EX_TAKE  /* b where the bound variable dims[0] is the place that the integer a means on its axis
-                of n places (see ex_place) */
+    EX_TAKE /* b where the bound variable dims[0] is the place that the integer a means on its axis
+               of n places (see ex_place) */
 } ExKind;
 enum { EX_CHILDREN = 3 };
 typedef struct ExNode {

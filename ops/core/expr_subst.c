@@ -66,18 +66,18 @@ static void in_cond(Subst *s, Cond *c) {
     for (int i = 0; i < c->n; i++) c->v[i].p = in_poly(s, c->v[i].p);
 }
 
-static Ex walk(Subst *, Ex);
+static Ex subst_tree(Subst *, Ex);
 
 /* A fresh variable for the place; the index is outside of its scope. */
-static Ex take(Subst *s, ExNode *x) {
+static Ex subst_node(Subst *s, ExNode *x) {
     int before = s->n;
-    x->a = walk(s, x->a);
+    x->a = subst_tree(s, x->a);
     Memo outside = s->memo;
     Symbol old = poly_is_symbol(s->w, x->dims[0]);
     x->dims[0] = poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
     push(s, old, x->dims[0]);
     s->memo = (Memo){0};
-    x->b = walk(s, x->b);
+    x->b = subst_tree(s, x->b);
     s->memo = outside;
     s->n = before;
     return ex_make(s->w, x);
@@ -95,7 +95,7 @@ static Ex binder(Subst *s, ExNode *x) {
     }
     s->memo = (Memo){0};
     in_cond(s, &x->cond);
-    x->a = walk(s, x->a);
+    x->a = subst_tree(s, x->a);
     s->memo = outside;
     s->n = before;
     return ex_make(s->w, x);
@@ -106,7 +106,7 @@ static Ex replaced(Subst *s, Ex body, const ExNode *x) {
     ArenaMark mark = arena_mark(s->w->scratch);
     Subst inner = {.w = s->w};
     for (int i = 0; i < x->n; i++) push(&inner, symbol_index(s->w, (uint32_t)i), x->dims[i]);
-    Ex e = walk(&inner, body);
+    Ex e = subst_tree(&inner, body);
     arena_reset(s->w->scratch, mark);
     return e;
 }
@@ -120,16 +120,16 @@ static Ex rebuild(Subst *s, ExNode *x) {
             return replaced(s, s->inputs[x->word], x);
         break;
     case EX_SUM:
-    case EX_MOST: return binder(s, x);
-    case EX_TAKE: return take(s, x);
+    case EX_MAXIMUM: return binder(s, x);
+    case EX_TAKE: return subst_node(s, x);
     default:
         in_cond(s, &x->cond);
-        for (int k = 0; k < ex_children(x->kind); k++) x->child[k] = walk(s, x->child[k]);
+        for (int k = 0; k < ex_children(x->kind); k++) x->child[k] = subst_tree(s, x->child[k]);
     }
     return ex_make(s->w, x);
 }
 
-static Ex walk(Subst *s, Ex e) {
+static Ex subst_tree(Subst *s, Ex e) {
     const ExRecord *r = ex_record(s->w, e);
     bool plain = !r->binds && !(r->reads & s->replaced);
     ExNode x;
@@ -148,7 +148,7 @@ Ex ex_subst(World *w, Ex e, int n, const Symbol from[], const Poly to[], const E
     for (int i = 0; i < n; i++) push(&s, from[i], to[i]);
     for (int k = 0; inputs && k < ninputs; k++)
         if (inputs[k] && ex_record(w, inputs[k])->binds) s.replaced |= 1u << (k < 31 ? k : 31);
-    Ex r = walk(&s, e);
+    Ex r = subst_tree(&s, e);
     arena_reset(w->scratch, mark);
     return r;
 }

@@ -9,14 +9,14 @@
 
 enum { DEPTH = 5, STEPS = 400, ROUNDS = 6 };
 
-static Known *find(const Facts *f, Symbol s) {
+static Known *known_find(const Facts *f, Symbol s) {
     for (int i = 0; i < f->nknown; i++)
         if (f->known[i].symbol == s) return &f->known[i];
     return NULL;
 }
 
 static bool bounded(const Facts *f, Symbol s) {
-    const Known *k = find(f, s);
+    const Known *k = known_find(f, s);
     return k && k->bounded;
 }
 
@@ -27,7 +27,7 @@ Poly facts_shift(Facts *f, Poly p) {
     for (Monomial m; poly_next(&s, &m);) {
         Poly t = poly_int(w, m.coefficient);
         for (uint32_t i = 0; i < m.degree; i++) {
-            const Known *k = find(f, m.symbol[i]);
+            const Known *k = known_find(f, m.symbol[i]);
             t = poly_mul(w, t,
                          poly_add(w, poly_symbol(w, m.symbol[i]),
                                   poly_int(w, k && k->bounded ? k->least : 0)));
@@ -220,7 +220,7 @@ static bool positive_by_fact(Facts *f, Symbol s, Poly fact) {
     if (!poly_next(&scan, &m) || !m.degree || m.coefficient <= 0) return false;
     if (!poly_next(&scan, &c) || c.degree || c.coefficient >= 0) return false;
     for (uint32_t i = 0; i < m.degree; i++) {
-        const Known *k = find(f, m.symbol[i]);
+        const Known *k = known_find(f, m.symbol[i]);
         if (!k || !k->bounded || k->least < 0) return false;
         there |= m.symbol[i] == s;
     }
@@ -299,10 +299,10 @@ void facts_learn(Facts *f, Poly p) {
     PolyScan s = poly_scan(f->w, p);
     for (Monomial m; poly_next(&s, &m);)
         for (uint32_t i = 0; i < m.degree; i++) {
-            if (find(f, m.symbol[i])) continue;
+            if (known_find(f, m.symbol[i])) continue;
             SymbolDef d = symbol_def(f->w, m.symbol[i]);
             for (uint32_t k = 0; k < d.narg; k++) facts_learn(f, d.arg[k]);
-            if (find(f, m.symbol[i])) continue;
+            if (known_find(f, m.symbol[i])) continue;
             ARENA_GROW(f->arena, f->known, f->room_known, f->nknown + 1);
             f->known[f->nknown++] = (Known){.symbol = m.symbol[i]};
         }

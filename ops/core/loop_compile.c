@@ -52,7 +52,7 @@ typedef struct Compile {
     bool failed;
 } Compile;
 
-static void fail(Compile *c, const char *why) {
+static void compile_fail(Compile *c, const char *why) {
     c->failed = true;
     error_set(c->error, E_INVALID, "", "%s", why);
 }
@@ -77,13 +77,13 @@ static void put(Words *s, int64_t v) {
 
 static int64_t times(Compile *c, int64_t a, int64_t b) {
     int64_t y;
-    if (__builtin_mul_overflow(a, b, &y)) return fail(c, "an index leaves 64 bits"), 0;
+    if (__builtin_mul_overflow(a, b, &y)) return compile_fail(c, "an index leaves 64 bits"), 0;
     return y;
 }
 
 static int64_t plus(Compile *c, int64_t a, int64_t b) {
     int64_t y;
-    if (__builtin_add_overflow(a, b, &y)) return fail(c, "an index leaves 64 bits"), 0;
+    if (__builtin_add_overflow(a, b, &y)) return compile_fail(c, "an index leaves 64 bits"), 0;
     return y;
 }
 
@@ -105,7 +105,7 @@ static void add_term(Compile *c, Affine *a, int64_t k, int r) {
     }
     if (!k) return;
     if (a->n == TERMS) {
-        fail(c, "an index has too many terms");
+        compile_fail(c, "an index has too many terms");
         return;
     }
     memmove(&a->t[j + 1], &a->t[j], (size_t)(a->n++ - j) * sizeof a->t[0]);
@@ -159,7 +159,8 @@ static Affine finish_register(Compile *c, Range known, uint64_t uses) {
             c->reg.n = from;
             return variable(VARS + j);
         }
-    if (c->nreg == REGISTERS) return fail(c, "an index needs too many registers"), constant(0);
+    if (c->nreg == REGISTERS)
+        return compile_fail(c, "an index needs too many registers"), constant(0);
     c->reg_depends[c->nreg] = uses;
     c->reg_range[c->nreg] = known;
     c->reg_at[++c->nreg] = c->reg.n;
@@ -191,7 +192,7 @@ static void split(Compile *c, const Affine *a, int64_t m, Affine *high, Affine *
 }
 
 static Affine quotient(Compile *c, Affine a, int64_t m) {
-    if (m <= 0) return fail(c, "division by a size that is not positive"), a;
+    if (m <= 0) return compile_fail(c, "division by a size that is not positive"), a;
     Affine high, low;
     split(c, &a, m, &high, &low);
     Range r = range(c, &low), q = {floor_div(r.low, m), floor_div(r.high, m)};
@@ -200,7 +201,7 @@ static Affine quotient(Compile *c, Affine a, int64_t m) {
 }
 
 static Affine remainder_of(Compile *c, Affine a, int64_t m) {
-    if (m <= 0) return fail(c, "remainder by a size that is not positive"), a;
+    if (m <= 0) return compile_fail(c, "remainder by a size that is not positive"), a;
     Affine high, low;
     split(c, &a, m, &high, &low);
     Range r = range(c, &low);
@@ -235,7 +236,7 @@ static Affine affine(Compile *, Poly);
 
 static int64_t number(Compile *c, Poly p) {
     Affine a = affine(c, p);
-    if (a.n) fail(c, "a divisor or an extent depends on an index");
+    if (a.n) compile_fail(c, "a divisor or an extent depends on an index");
     return a.n ? 1 : a.c;
 }
 
@@ -258,9 +259,10 @@ static Affine symbol(Compile *c, Symbol s) {
     case SYM_DIGIT: return digit(c, &d);
     case SYM_NAMED:
         return error_set(c->error, E_INVALID, "", "size %s has no value", world_text(c->w, d.word)),
-               fail(c, ""), constant(0);
+               compile_fail(c, ""), constant(0);
     default:
-        return fail(c, "an index, a bound variable or a size that depends on data has no value"),
+        return compile_fail(
+                   c, "an index, a bound variable or a size that depends on data has no value"),
                constant(0);
     }
 }
@@ -302,7 +304,7 @@ static int declare(Compile *c, Symbol s) {
     for (int v = 0; v < c->nvar; v++)
         if (c->var[v] == s) return v;
     int64_t extent = number(c, symbol_def(c->w, s).arg[0]);
-    if (c->nvar == VARS) return fail(c, "too many bound variables"), 0;
+    if (c->nvar == VARS) return compile_fail(c, "too many bound variables"), 0;
     c->var[c->nvar] = s;
     c->extent[c->nvar] = extent < 0 ? 0 : extent;
     return c->nvar++;
@@ -349,7 +351,7 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
         for (int j = 0; j < x->n; j++) a = affine(c, x->dims[j]), y |= depends(c, &a);
         return y;
     case EX_SUM:
-    case EX_MOST:
+    case EX_MAXIMUM:
         if (empty_sum(c, x, var)) return 0;
         y = depends_of(c, x->a) | cond_depends(c, &x->cond);
         for (int j = 0; j < x->n; j++) y &= ~(1ull << var[j]);
@@ -397,7 +399,7 @@ static void put_cond(Compile *c, Words *s, const Cond *k) {
 static int64_t parameter(Compile *c, uint32_t word) {
     for (int j = 0; j < c->nparam; j++)
         if (c->param[j] == word) return j;
-    return fail(c, "a parameter has no value"), 0;
+    return compile_fail(c, "a parameter has no value"), 0;
 }
 
 /* The variable along which a sum of its own lanes runs: the last one, which is mostly contiguous,
@@ -470,9 +472,9 @@ static void put_node(Compile *c, Words *s, const ExNode *x, int lane) {
         return;
     case EX_TAKE: put_take(c, s, x, lane); return;
     case EX_SUM:
-    case EX_MOST: put_sum(c, s, x, lane); return;
+    case EX_MAXIMUM: put_sum(c, s, x, lane); return;
     }
-    fail(c, "an output has no definition");
+    compile_fail(c, "an output has no definition");
 }
 
 static int64_t node(Compile *c, Ex e, int lane) {
@@ -537,7 +539,7 @@ static bool compile(World *w, Ex e, Sizes sizes, int rank, const int64_t dim[], 
     }
     if (empty || !e)
         e = e ? ex_rational(w, 0, 1) : 0; /* nothing will be computed: any program will do */
-    if (!e) fail(c, "an output has no definition");
+    if (!e) compile_fail(c, "an output has no definition");
     else depends_of(c, e); /* declares every variable */
     int lane = c->failed ? -1 : output_lane(c, rank);
     int64_t root = c->failed ? 0 : node(c, e, lane);

@@ -169,7 +169,7 @@ static void take_node(Decode *d, int at) {
         x->a = x->b = take_below(d, 0, at);
         break;
     case EX_SUM:
-    case EX_MOST: take_sum(d, x, at); return;
+    case EX_MAXIMUM: take_sum(d, x, at); return;
     default: x->a = take_below(d, 0, at), x->b = take_below(d, 0, at);
     }
     if (x->kind == EX_WHERE) x->word = take_below(d, 0, at);

@@ -156,7 +156,7 @@ static bool runs_next(Runs *r, int *from, int *to, bool *yes) {
 
 /* ---- nodes */
 
-static void visit(Loop *, int node, int low, int high);
+static void loop_visit(Loop *, int node, int low, int high);
 
 static Operand1 operand(const Loop *l, int node, int low) {
     const Node *x = &l->node[node];
@@ -183,7 +183,7 @@ static void choose(Loop *l, Node *x, int low, int high) {
     runs_begin(l, x, x->lane, low, high, &r);
     while (runs_next(&r, &from, &to, &yes)) {
         int child = any && yes ? x->a : x->b;
-        visit(l, child, from, to);
+        loop_visit(l, child, from, to);
         l->block->copy(x->buffer + (size_t)from * l->block->size, operand(l, child, from),
                        to - from);
     }
@@ -197,9 +197,9 @@ static double lane_value(const Loop *l, int child, int j) {
 }
 
 static void choose_by_data(Loop *l, Node *x, int low, int high) {
-    visit(l, x->word, low, high);
-    visit(l, x->a, low, high);
-    visit(l, x->b, low, high);
+    loop_visit(l, x->word, low, high);
+    loop_visit(l, x->a, low, high);
+    loop_visit(l, x->b, low, high);
     for (int j = low; j < high; j++)
         copy_lane(l, x, lane_value(l, x->word, j) != 0 ? x->a : x->b, j);
 }
@@ -207,7 +207,7 @@ static void choose_by_data(Loop *l, Node *x, int low, int high) {
 /* Each lane has a place of its own. */
 static void take_place(Loop *l, Node *x, int low, int high) {
     int64_t before = l->value[x->word];
-    visit(l, x->a, low, high);
+    loop_visit(l, x->a, low, high);
     for (int j = low; j < high; j++) {
         int64_t place = ex_place(lane_value(l, x->a, j), l->extent[x->word]);
         if (place < 0) {
@@ -215,7 +215,7 @@ static void take_place(Loop *l, Node *x, int low, int high) {
             continue;
         }
         l->value[x->word] = place;
-        visit(l, x->b, j, j + 1);
+        loop_visit(l, x->b, j, j + 1);
         copy_lane(l, x, x->b, j);
     }
     l->value[x->word] = before;
@@ -232,7 +232,7 @@ static void sum_lanes(Loop *l, Node *x, int low, int high) {
     while (runs_next(&r, &from, &to, &yes)) {
         if (!yes) continue;
         void *y = x->buffer + (size_t)from * l->block->size;
-        visit(l, x->a, from, to);
+        loop_visit(l, x->a, from, to);
         l->block->binary(l->num, step_of(x), y, (Operand1){y, 1}, operand(l, x->a, from),
                          to - from);
     }
@@ -249,7 +249,7 @@ static void sum_blocks(Loop *l, Node *x, int64_t first, int64_t last) {
                    &r);
         while (runs_next(&r, &from, &to, &yes)) {
             if (!yes) continue;
-            visit(l, x->a, from, to);
+            loop_visit(l, x->a, from, to);
             l->block->fold(l->num, step_of(x), x->buffer, operand(l, x->a, from), to - from);
         }
     }
@@ -290,7 +290,7 @@ static void sum(Loop *l, Node *x, int low, int high) {
     for (int j = 0; j < x->nkey; j++) x->key[j] = l->value[x->key_var[j]];
 }
 
-static void visit(Loop *l, int node, int low, int high) {
+static void loop_visit(Loop *l, int node, int low, int high) {
     Node *x = &l->node[node];
     int64_t v[LOOP_LANES];
     if (x->lane < 0) low = 0, high = 1;
@@ -305,18 +305,18 @@ static void visit(Loop *l, int node, int low, int high) {
         return;
     case EX_AT: read_elements(l, x, low, high, y); return;
     case EX_FN:
-        visit(l, x->a, low, high),
+        loop_visit(l, x->a, low, high),
             l->block->call(l->num, (Function)x->word, y, operand(l, x->a, low), high - low);
         return;
     case EX_IF: choose(l, x, low, high); return;
     case EX_WHERE: choose_by_data(l, x, low, high); return;
     case EX_TAKE: take_place(l, x, low, high); return;
     case EX_SUM:
-    case EX_MOST: sum(l, x, low, high); return;
+    case EX_MAXIMUM: sum(l, x, low, high); return;
     default: break;
     }
-    visit(l, x->a, low, high);
-    if (x->b != x->a) visit(l, x->b, low, high);
+    loop_visit(l, x->a, low, high);
+    if (x->b != x->a) loop_visit(l, x->b, low, high);
     l->block->binary(l->num, x->kind, y, operand(l, x->a, low), operand(l, x->b, low), high - low);
 }
 
@@ -346,7 +346,7 @@ static void write_row(Loop *l, int64_t at) {
     for (int64_t base = l->lane < 0 ? 0 : l->from[l->lane]; base < n; base += LOOP_LANES) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) l->value[l->lane] = base;
-        visit(l, l->root, 0, lanes);
+        loop_visit(l, l->root, 0, lanes);
         l->block->copy(l->row, operand(l, l->root, 0), lanes);
         l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride, l->row, lanes);
     }

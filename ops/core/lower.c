@@ -189,7 +189,7 @@ static int emit_new(Program *p, Ex e) {
     case EX_FN: return emit_function(p, e, &x);
     case EX_WHERE: return emit_where(p, e, &x);
     case EX_SUM:
-    case EX_MOST: return p->rooms ? emit_room(p, e, &x) : -1;
+    case EX_MAXIMUM: return p->rooms ? emit_room(p, e, &x) : -1;
     default: return -1;
     }
 }
@@ -206,7 +206,7 @@ static bool find_reduced(Program *p, Ex e) {
     ex_get(p->b->w, e, &x);
     switch (x.kind) {
     case EX_SUM:
-    case EX_MOST:
+    case EX_MAXIMUM:
         if (p->reduced && p->reduced != e) return false;
         p->reduced = e;
         p->kind = x.kind == EX_SUM ? REDUCE_SUM : REDUCE_MAX;

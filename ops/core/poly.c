@@ -17,7 +17,7 @@ static Poly overflowed(World *w) {
     return 0;
 }
 
-static Poly put(World *w, const int64_t *v, size_t n) {
+static Poly poly_intern(World *w, const int64_t *v, size_t n) {
     return n ? intern_put(w->table[TABLE_POLY], v, n * sizeof *v) : 0;
 }
 
@@ -56,12 +56,12 @@ static int64_t *append(int64_t *at, const Monomial *m, int64_t coefficient) {
     return at + n;
 }
 
-Poly poly_int(World *w, int64_t v) { return v ? put(w, (int64_t[]){v, 0}, HEAD) : 0; }
+Poly poly_int(World *w, int64_t v) { return v ? poly_intern(w, (int64_t[]){v, 0}, HEAD) : 0; }
 
 Poly poly_symbol(World *w, Symbol s) {
     Monomial m = {1, 1, &s};
     int64_t v[HEAD + 1];
-    return put(w, v, (size_t)(append(v, &m, 1) - v));
+    return poly_intern(w, v, (size_t)(append(v, &m, 1) - v));
 }
 
 Poly poly_named(World *w, const char *name) { return poly_symbol(w, symbol_named(w, name)); }
@@ -83,7 +83,7 @@ static Poly add_scaled(World *w, Poly pa, Poly pb, int64_t s) {
         if (c <= 0) more_x = poly_next(&a, &x);
         if (c >= 0) more_y = poly_next(&b, &y);
     }
-    Poly r = failed ? overflowed(w) : put(w, v, (size_t)(at - v));
+    Poly r = failed ? overflowed(w) : poly_intern(w, v, (size_t)(at - v));
     arena_reset(w->scratch, mark);
     return r;
 }
@@ -108,7 +108,7 @@ static Poly merge(World *w, int n, Monomial *m) {
             if (__builtin_add_overflow(sum, m[j].coefficient, &sum)) return overflowed(w);
         if (sum) at = append(at, &m[i], sum);
     }
-    return put(w, v, (size_t)(at - v));
+    return poly_intern(w, v, (size_t)(at - v));
 }
 
 static void sort_symbols(uint32_t *s, uint32_t n) {

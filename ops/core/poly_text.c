@@ -201,7 +201,7 @@ static bool expect(Parser *p, char c) {
     return scan_char(p->s, c) || scan_fail(p->s, p->s->at, "expected '%c'", c);
 }
 
-static bool take(Parser *p, char c) { return scan_char(p->s, c); }
+static bool parse_char(Parser *p, char c) { return scan_char(p->s, c); }
 
 static void blank(Scan *s) {
     if (s->lines) scan_blank_line(s);
@@ -210,7 +210,7 @@ static void blank(Scan *s) {
 
 static bool parse_term(Parser *p, Poly *out) {
     if (!parse_factor(p, out)) return false;
-    while (take(p, '*')) {
+    while (parse_char(p, '*')) {
         Poly f;
         if (!parse_factor(p, &f)) return false;
         *out = poly_mul(p->w, *out, f);
@@ -246,7 +246,7 @@ static bool parse_digit(Parser *p, Poly *out) {
     do {
         if (n == ROOM) return scan_fail(p->s, p->s->at, "more than %d radices", ROOM);
         if (!parse_sum(p, &radix[n++])) return false;
-    } while (take(p, ','));
+    } while (parse_char(p, ','));
     if (!expect(p, ']') || !expect(p, ',')) return false;
     blank(p->s);
     const char *at = p->s->at;
@@ -298,14 +298,14 @@ static bool parse_atom(Parser *p, Poly *out) {
 static bool parse_factor(Parser *p, Poly *out) {
     int64_t power;
     if (++p->depth > DEPTH_MAX) return scan_fail(p->s, p->s->at, "nested too deeply");
-    if (take(p, '-')) {
+    if (parse_char(p, '-')) {
         if (!parse_factor(p, out)) return false;
         *out = poly_scale(p->w, *out, -1);
         p->depth--;
         return true;
     }
     if (!parse_atom(p, out)) return false;
-    if (take(p, '^')) {
+    if (parse_char(p, '^')) {
         Poly base = *out;
         blank(p->s);
         const char *at = p->s->at;
@@ -322,8 +322,8 @@ static bool parse_sum(Parser *p, Poly *out) {
     if (!parse_term(p, out)) return false;
     for (;;) {
         Poly t;
-        bool minus = take(p, '-');
-        if (!minus && !take(p, '+')) return true;
+        bool minus = parse_char(p, '-');
+        if (!minus && !parse_char(p, '+')) return true;
         if (!parse_term(p, &t)) return false;
         *out = minus ? poly_sub(p->w, *out, t) : poly_add(p->w, *out, t);
     }

@@ -17,7 +17,7 @@ World *world_new(Escape *escape, size_t limit) {
     Arena *arena = arena_new(escape, limit);
     World *w = ARENA_NEW(arena, World, 1);
     w->arena = arena;
-    escape_hold(escape, &w->held, free_columns, w);
+    cleanup_add(escape, &w->cleanup, free_columns, w);
     w->scratch = arena_new(escape, limit);
     arena_alloc(w->scratch, 1); /* keeps its first chunk through every reset */
     for (int t = 0; t < TABLE_COUNT; t++) w->table[t] = intern_new(arena);
@@ -26,7 +26,7 @@ World *world_new(Escape *escape, size_t limit) {
 
 void world_free(World *w) {
     if (!w) return;
-    escape_let_go(&w->held);
+    cleanup_cancel(&w->cleanup);
     free_columns(w);
     for (int t = 0; t < TABLE_COUNT; t++) intern_free(w->table[t]);
     arena_free(w->scratch);

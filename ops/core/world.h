@@ -35,7 +35,7 @@ typedef struct Column {
 
 typedef struct World {
     Arena *arena;
-    Held held; /* the columns */
+    Cleanup cleanup; /* the columns */
     /* For the time of one call: whoever takes of it marks and resets it, nested calls nest. */
     Arena *scratch;
     Intern *table[TABLE_COUNT];

@@ -98,7 +98,7 @@ static bool copy_rest(const Step *s, int cut, Scalar out[], int *n) {
     return true;
 }
 
-static void take(Build *b, const Analysis *n, int cut, Affine *out) {
+static void affine_cut(Build *b, const Analysis *n, int cut, Affine *out) {
     float *scale = ARENA_NEW(b->arena, float, n->channels),
           *shift = ARENA_NEW(b->arena, float, n->channels);
     bool scales = false;
@@ -126,7 +126,7 @@ bool affine_split(Build *b, int axis, Affine *out) {
         if (n.form[i] == AFFINE && s->code[i].op != C_ACC &&
             copy_rest(s, i, out->code, &out->ncode))
             cut = i;
-    if (cut >= 0) take(b, &n, cut, out);
+    if (cut >= 0) affine_cut(b, &n, cut, out);
     mem_realloc(room, 0);
     return cut >= 0;
 }

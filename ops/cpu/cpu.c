@@ -40,12 +40,12 @@ static const char *fitting_core(void) {
 }
 
 enum { GRAIN = 10000 };
-typedef struct Options {
+typedef struct CpuOptions {
     char text[512];
     BlasOptions blas;
     bool generic, no_blas, no_dnn;
     int64_t threads, grain;
-} Options;
+} CpuOptions;
 
 /* From 1 to most. */
 static bool read_number(const char *text, int64_t most, int64_t *n) {
@@ -53,7 +53,7 @@ static bool read_number(const char *text, int64_t most, int64_t *n) {
     *n = strtoll(text, &end, 10);
     return end != text && !*end && *n >= 1 && *n <= most;
 }
-static bool read_option(Options *o, char *word) {
+static bool read_option(CpuOptions *o, char *word) {
     char *value = strchr(word, '=');
     if (value) *value++ = 0;
     if (!value && strcmp(word, "generic") == 0) o->generic = true;
@@ -67,9 +67,10 @@ static bool read_option(Options *o, char *word) {
     else return false;
     return true;
 }
-static bool read_options(Options *o, const char *text, char *why, size_t n) {
+static bool read_options(CpuOptions *o, const char *text, char *why, size_t n) {
     const char *wish = getenv("ISOMER_CPU");
-    *o = (Options){.generic = wish && strcmp(wish, "generic") == 0, .threads = 1, .grain = GRAIN};
+    *o =
+        (CpuOptions){.generic = wish && strcmp(wish, "generic") == 0, .threads = 1, .grain = GRAIN};
     if (snprintf(o->text, sizeof o->text, "%s", text ? text : "") >= (int)sizeof o->text)
         return snprintf(why, n, "the options are too long"), false;
     char *rest = NULL;
@@ -87,7 +88,7 @@ static void cpu_close(Device *d) {
     mem_realloc(d, 0);
 }
 static Device *cpu_open(const char *text, char *why, size_t n) {
-    Options o;
+    CpuOptions o;
     if (!read_options(&o, text, why, n)) return NULL;
     if (!dnn_built) o.no_dnn = true;
     Device *d = mem_realloc(NULL, sizeof *d);
@@ -179,7 +180,7 @@ static int run_nothing(const Kernel *k, void *const slot[], void *work) {
     return (void)k, (void)slot, (void)work, 0;
 }
 
-static bool build(Build *b, int choice, Kernel *k) {
+static bool kernel_build(Build *b, int choice, Kernel *k) {
     const Maker *maker = makers[b->step->kind];
     if (b->step->kind == S_OP || view_count(&b->step->view[0]) > 0)
         return maker->rows ? split_rows(b, maker->build, choice, k) : maker->build(b, choice, k);
@@ -223,7 +224,7 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
                .weights = weights,
                .why = why,
                .nwhy = n};
-    const bool built = build(&b, choice, k);
+    const bool built = kernel_build(&b, choice, k);
     arena_free(scratch);
     arena_keep(arena);
     if (built) return *workspace = b.workspace, k;

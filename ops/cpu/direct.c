@@ -4,19 +4,18 @@
    with axes of length 1. */
 #include "ops/cpu/cpu.h"
 
-enum { SPATIAL = 3 };
 typedef struct Window {
-    int64_t in[SPATIAL], out[SPATIAL], kernel[SPATIAL], stride[SPATIAL], pad[SPATIAL],
-        dilation[SPATIAL];
-    int64_t x[SPATIAL], y[SPATIAL], w[SPATIAL]; /* strides in memory */
+    int64_t in[STEP_SPATIAL], out[STEP_SPATIAL], kernel[STEP_SPATIAL], stride[STEP_SPATIAL],
+        pad[STEP_SPATIAL], dilation[STEP_SPATIAL];
+    int64_t x[STEP_SPATIAL], y[STEP_SPATIAL], w[STEP_SPATIAL]; /* strides in memory */
 } Window;
 
 /* param: strides, pads at the beginnings, pads at the ends, dilations; the kernel's sizes apart. */
 static Window window_new(const View *y, const View *x, const int64_t *kernel,
                          const int64_t *param) {
     Window g;
-    const int n = x->rank - 2, skip = SPATIAL - n;
-    for (int a = 0; a < SPATIAL; a++) {
+    const int n = x->rank - 2, skip = STEP_SPATIAL - n;
+    for (int a = 0; a < STEP_SPATIAL; a++) {
         const int i = a - skip;
         const bool real = i >= 0;
         g.in[a] = real ? x->dim[2 + i] : 1;
@@ -119,7 +118,7 @@ static bool direct_conv_build(Build *b, Kernel *k) {
         return false;
     c->g = window_new(&c->tail.into, &c->x.view, v[2].dim + 2, b->step->param + 1);
     for (int a = 0, n = v[1].rank - 2; a < n; a++)
-        c->g.w[SPATIAL - n + a] = c->w.view.stride[2 + a];
+        c->g.w[STEP_SPATIAL - n + a] = c->w.view.stride[2 + a];
     c->batch = v[0].dim[0], c->outs = v[0].dim[1], c->ins = v[2].dim[1],
     c->group = b->step->param[0];
     c->acc = build_bytes(b, (size_t)(c->g.out[2] * c->size));
@@ -131,7 +130,7 @@ static bool direct_conv_build(Build *b, Kernel *k) {
 }
 
 static bool spatial(const Step *s) {
-    return s->view[1].rank >= 3 && s->view[1].rank <= 2 + SPATIAL &&
+    return s->view[1].rank >= 3 && s->view[1].rank <= 2 + STEP_SPATIAL &&
            s->view[0].rank == s->view[1].rank;
 }
 static bool conv_possible(const Step *s) {
@@ -251,7 +250,7 @@ typedef struct Pool {
     Class class, wide;
     ReduceKind kind;
     int size, wide_size;
-    int64_t *cells[SPATIAL]; /* mean: by how many cells each output of the axis divides */
+    int64_t *cells[STEP_SPATIAL]; /* mean: by how many cells each output of the axis divides */
     size_t acc;
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
@@ -362,8 +361,8 @@ static bool direct_pool_build(Build *b, Kernel *k) {
     p->size = dtype_size(dtype), p->wide_size = dtype_size(class_dtype(p->wide));
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
     p->g = window_new(&p->tail.into, &p->x.view, s->param + 1, s->param + 1 + n);
-    for (int a = 0; a < SPATIAL; a++) {
-        const int i = a - (SPATIAL - n);
+    for (int a = 0; a < STEP_SPATIAL; a++) {
+        const int i = a - (STEP_SPATIAL - n);
         p->cells[a] = count_cells(b, &p->g, a, s->param[1 + 5 * n] != 0,
                                   i >= 0 ? s->param[1 + 3 * n + i] : 0);
     }

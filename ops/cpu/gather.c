@@ -13,12 +13,12 @@ typedef struct Gather {
     int64_t times;   /* reversesequence: the length of the axis; 0: another operator */
     Nest row, inner; /* y, x, offsets; y, x */
 } Gather;
-typedef struct Run {
+typedef struct GatherRun {
     const Gather *g;
     char *y;
     const char *x;
     const int64_t *offset;
-} Run;
+} GatherRun;
 
 /* Offsets of [times, batch]; NULL: no such length. */
 static const int64_t *reversed(const Gather *g, void *const slot[], void *work) {
@@ -68,7 +68,7 @@ static void copy_inner(const Gather *g, char *y, const char *x) {
     } while (nest_next(n, 1, index, offset));
 }
 /* Some rows along the last axis of the nest, from these offsets on. */
-static void copy_rows(const Run *run, const int64_t at[], int64_t n) {
+static void copy_rows(const GatherRun *run, const int64_t at[], int64_t n) {
     const Gather *g = run->g;
     const int last = g->row.rank - 1;
     const int64_t ys = g->row.stride[last], xs = g->row.stride[STEP_RANK + last],
@@ -84,7 +84,7 @@ static void copy_rows(const Run *run, const int64_t at[], int64_t n) {
         copy_inner(g, y + k * ys * g->size, x + (k * xs + o[k * os]) * g->size);
 }
 static void run_part(void *job, int k) {
-    const Run *run = job;
+    const GatherRun *run = job;
     const Nest *rows = &run->g->row;
     const int64_t end = rows->count * (k + 1) / run->g->parts;
     int64_t index[STEP_RANK] = {0}, offset[3], n;
@@ -100,7 +100,7 @@ static int gather_run(const Kernel *k, void *const slot[], void *work) {
     const int64_t *offset =
         g->times ? reversed(g, slot, work) : chosen_offsets(&g->chosen, slot, work);
     if (!offset) return -1;
-    Run run = {g, view_at(&g->y, slot, work), view_at(&g->x, slot, work), offset};
+    GatherRun run = {g, view_at(&g->y, slot, work), view_at(&g->x, slot, work), offset};
     if (g->parts > 1) team_run(k->device->team, g->parts, run_part, &run);
     else run_part(&run, 0);
     return 0;

@@ -27,26 +27,28 @@ typedef struct Recurrent {
     const float *zeros;
     size_t h, cell, step, gate; /* in the scratch: states, sums of a step, inputs of a gate */
 } Recurrent;
-typedef struct Run {
+typedef struct RecurrentRun {
     const Recurrent *r;
     void *const *slot;
     char *work;
     const Simd *simd;
     const float *whole[2], *last[2], *bias, *peepholes;
-} Run;
+} RecurrentRun;
 
 static const View *input(const Recurrent *r, int k) { return &r->view[3 + k]; }
 static bool given(const Recurrent *r, int k) { return input(r, k)->rank >= 0; }
 static float *at(const View *v, void *const slot[], int64_t place) {
     return (float *)slot[v->slot] + v->offset + place;
 }
-static float *scratch(const Run *run, size_t at_byte) { return (float *)(run->work + at_byte); }
+static float *scratch(const RecurrentRun *run, size_t at_byte) {
+    return (float *)(run->work + at_byte);
+}
 
 /* ---- running */
 static int64_t state_place(const View *v, int d, int64_t b) {
     return d * v->stride[0] + b * v->stride[1];
 }
-static void load_state(const Run *run, int k, int d, int64_t b, float *to) {
+static void load_state(const RecurrentRun *run, int k, int d, int64_t b, float *to) {
     const Recurrent *r = run->r;
     const View *v = input(r, k);
     if (!given(r, k)) memset(to, 0, (size_t)r->hidden * sizeof *to);
@@ -54,13 +56,14 @@ static void load_state(const Run *run, int k, int d, int64_t b, float *to) {
         run->simd->load[CLASS_FLOAT][DT_FLOAT](to, at(v, run->slot, state_place(v, d, b)),
                                                v->stride[2], r->hidden);
 }
-static void store_row(const Run *run, const View *v, int64_t place, const float *from) {
+static void store_row(const RecurrentRun *run, const View *v, int64_t place, const float *from) {
     run->simd->store[CLASS_FLOAT][DT_FLOAT](at(v, run->slot, place), v->stride[v->rank - 1], from,
                                             run->r->hidden);
 }
 
 /* y = bias + a by the panels, for rows of the batch. The last panel may compute columns again. */
-static void multiply(const Run *run, int k, int d, float *y, const float *a, int64_t rows) {
+static void multiply(const RecurrentRun *run, int k, int d, float *y, const float *a,
+                     int64_t rows) {
     const Recurrent *r = run->r;
     const Panels *p = &r->panels[k];
     const int64_t size = r->hidden * PANEL, whole = p->n / PANEL,
@@ -82,24 +85,24 @@ typedef struct Rows { /* sequences first..first+n-1 of a direction; one step of 
     int64_t first, n, step;
     float *h, *cell, *sum, *gate;
 } Rows;
-static int64_t length_of(const Run *run, int64_t b) {
+static int64_t length_of(const RecurrentRun *run, int64_t b) {
     const View *v = input(run->r, LENGTHS);
     return v->rank < 0
                ? run->r->times
                : element_integer((DType)v->dtype, run->slot[v->slot], v->offset + b * v->stride[0]);
 }
 /* The place in the sequence that a step is about; -1: the sequence has ended. */
-static int64_t time_of(const Run *run, const Rows *w, int64_t b) {
+static int64_t time_of(const RecurrentRun *run, const Rows *w, int64_t b) {
     const int64_t length = length_of(run, b);
     if (w->step >= length) return -1;
     return run->r->reverse || w->d ? length - 1 - w->step : w->step;
 }
-static const float *from_input(const Run *run, const Rows *w, int64_t b, int64_t time) {
+static const float *from_input(const RecurrentRun *run, const Rows *w, int64_t b, int64_t time) {
     const Recurrent *r = run->r;
     return scratch(run, r->sums[w->d]) +
            (time * r->time_stride + b * r->batch_stride) * r->gates * r->hidden;
 }
-static void reset_gate(const Run *run, const Rows *w) {
+static void reset_gate(const RecurrentRun *run, const Rows *w) {
     const Recurrent *r = run->r;
     for (int64_t j = 0; j < w->n; j++) {
         const int64_t time = time_of(run, w, w->first + j);
@@ -110,7 +113,7 @@ static void reset_gate(const Run *run, const Rows *w) {
                                  r->hidden);
     }
 }
-static void gates(const Run *run, const Rows *w, int64_t j, int64_t time) {
+static void gates(const RecurrentRun *run, const Rows *w, int64_t j, int64_t time) {
     const Recurrent *r = run->r;
     const float *x = from_input(run, w, w->first + j, time), *g = w->sum + j * r->columns;
     float *h = w->h + j * r->hidden;
@@ -120,7 +123,7 @@ static void gates(const Run *run, const Rows *w, int64_t j, int64_t time) {
     else if (r->gates == GRU) run->simd->gru(h, x, g, r->own, r->hidden);
     else run->simd->rnn(h, x, g, r->own, r->hidden);
 }
-static void run_step(const Run *run, const Rows *w) {
+static void run_step(const RecurrentRun *run, const Rows *w) {
     const Recurrent *r = run->r;
     const View *y = &r->view[0];
     multiply(run, 0, w->d, w->sum, w->h, w->n);
@@ -136,7 +139,7 @@ static void run_step(const Run *run, const Rows *w) {
         store_row(run, y, place, time < 0 ? r->zeros : w->h + j * r->hidden);
     }
 }
-static void run_rows(const Run *run, int d, int64_t first, int64_t n) {
+static void run_rows(const RecurrentRun *run, int d, int64_t first, int64_t n) {
     const Recurrent *r = run->r;
     const int64_t row = d * r->batch + first;
     Rows w = {.d = d,
@@ -157,20 +160,20 @@ static void run_rows(const Run *run, int d, int64_t first, int64_t n) {
                       (k == 1 ? w.h : w.cell) + j * r->hidden);
 }
 static void run_part(void *job, int part) {
-    const Run *run = job;
+    const RecurrentRun *run = job;
     const Recurrent *r = run->r;
     const int chunks = r->parts / r->directions, k = part / r->directions;
     const int64_t from = r->batch * k / chunks, to = r->batch * (k + 1) / chunks;
     run_rows(run, part % r->directions, from, to - from);
 }
-static bool lengths_fit(const Run *run) {
+static bool lengths_fit(const RecurrentRun *run) {
     for (int64_t b = 0; b < run->r->batch; b++)
         if (length_of(run, b) < 0 || length_of(run, b) > run->r->times) return false;
     return true;
 }
 static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
     const Recurrent *r = k->self;
-    Run run = {.r = r, .slot = slot, .work = work, .simd = k->device->simd};
+    RecurrentRun run = {.r = r, .slot = slot, .work = work, .simd = k->device->simd};
     const View *x = input(r, X), *w = input(r, W), *bias = input(r, BIAS);
     if (!lengths_fit(&run)) return -1;
     for (int d = 0; d < r->directions; d++) {
@@ -289,7 +292,7 @@ static void recurrent_forget(Kernel *k) {
     Recurrent *r = k->self;
     for (int d = 0; d < r->directions; d++) kernel_forget(&r->product[d]);
 }
-static bool make(Build *b, Recurrent *r) {
+static bool recurrent_new(Build *b, Recurrent *r) {
     const int64_t rows = r->directions * r->batch, h = r->hidden;
     const int split = r->gates == GRU ? 2 : r->gates;
     r->npanels = r->gates == GRU ? 2 : 1;
@@ -335,7 +338,7 @@ bool recurrent_build(Build *b, int choice, Kernel *k) {
     r->time_stride = s->param[2] ? 1 : r->batch, r->batch_stride = s->param[2] ? r->times : 1;
     r->reverse = s->param[1] == REVERSE, r->own = s->param[3] != 0;
     k->self = r, k->forget = recurrent_forget, k->run = recurrent_run;
-    if (!make(b, r)) return recurrent_forget(k), k->forget = NULL, false;
+    if (!recurrent_new(b, r)) return recurrent_forget(k), k->forget = NULL, false;
     k->packed = packed_views(r);
     return true;
 }

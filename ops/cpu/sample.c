@@ -22,12 +22,12 @@ typedef struct Sample {
     size_t row, result, each;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Sample;
-typedef struct Run {
+typedef struct SampleRun {
     const Sample *s;
     const Simd *simd;
     char *y, *work;
     const char *x;
-} Run;
+} SampleRun;
 
 static double weight_of(const Axis *a, int64_t i, int64_t tap) {
     double w;
@@ -46,7 +46,7 @@ static bool next_taps(const Sample *s, int64_t tap[]) {
     }
     return false;
 }
-static const char *chosen_row(const Run *run, const int64_t i[], const int64_t tap[],
+static const char *chosen_row(const SampleRun *run, const int64_t i[], const int64_t tap[],
                               double *weight) {
     const Sample *s = run->s;
     int64_t at = 0;
@@ -59,7 +59,7 @@ static const char *chosen_row(const Run *run, const int64_t i[], const int64_t t
     return run->x + at * s->size;
 }
 /* The sum of the rows of x, as one row of numbers of the class. */
-static void add_rows(const Run *run, const int64_t i[], char *row) {
+static void add_rows(const SampleRun *run, const int64_t i[], char *row) {
     const Sample *s = run->s;
     const int64_t n = s->x.dim[s->along], stride = s->x.stride[s->along];
     int64_t tap[STEP_RANK] = {0};
@@ -73,7 +73,7 @@ static void add_rows(const Run *run, const int64_t i[], char *row) {
                 row, x, stride, s->class == CLASS_FLOAT ? (const void *)&single : &weight, n);
     } while (next_taps(s, tap));
 }
-static void run_row(const Run *run, const int64_t i[], char *y, char *work) {
+static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work) {
     const Sample *s = run->s;
     const int64_t n = s->y.dim[s->along], ys = s->y.stride[s->along];
     const Axis *own = &s->axis[s->along];
@@ -90,7 +90,7 @@ static void run_row(const Run *run, const int64_t i[], char *y, char *work) {
     s->store(y, ys, own->taps ? result : row, n);
 }
 static void run_part(void *job, int k) {
-    const Run *run = job;
+    const SampleRun *run = job;
     const Sample *s = run->s;
     const int size = dtype_size(s->y.dtype);
     const int64_t end = s->rows * (k + 1) / s->parts;
@@ -107,8 +107,8 @@ static void run_part(void *job, int k) {
 }
 static int sample_run(const Kernel *k, void *const slot[], void *work) {
     const Sample *s = k->self;
-    Run run = {s, k->device->simd, view_at(&s->y, slot, work), work,
-               operand_at(&s->from, slot, work)};
+    SampleRun run = {s, k->device->simd, view_at(&s->y, slot, work), work,
+                     operand_at(&s->from, slot, work)};
     if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
     else run_part(&run, 0);
     return 0;

@@ -15,13 +15,13 @@ typedef struct Cumulated {
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Cumulated;
-typedef struct Run {
+typedef struct ScanRun {
     const Cumulated *s;
     char *y;
     const char *x;
-} Run;
+} ScanRun;
 
-static void run_columns(const Run *run, const int64_t offset[2], int64_t n) {
+static void run_columns(const ScanRun *run, const int64_t offset[2], int64_t n) {
     const Cumulated *s = run->s;
     const int last = s->rest.rank - 1, y_size = dtype_size(s->y.dtype);
     const int64_t ys = s->rest.stride[last], xs = s->rest.stride[STEP_RANK + last],
@@ -38,7 +38,7 @@ static void run_columns(const Run *run, const int64_t offset[2], int64_t n) {
     }
 }
 static void run_part(void *job, int k) {
-    const Run *run = job;
+    const ScanRun *run = job;
     const Nest *rest = &run->s->rest;
     const int64_t width = rest->dim[rest->rank - 1],
                   all = width ? rest->count / width * run->s->blocks : 0,
@@ -54,7 +54,7 @@ static void run_part(void *job, int k) {
 }
 static int scan_run(const Kernel *k, void *const slot[], void *work) {
     const Cumulated *s = k->self;
-    Run run = {s, view_at(&s->y, slot, work), operand_at(&s->from, slot, work)};
+    ScanRun run = {s, view_at(&s->y, slot, work), operand_at(&s->from, slot, work)};
     if (s->parts > 1) team_run(k->device->team, s->parts, run_part, &run);
     else run_part(&run, 0);
     return 0;

@@ -49,12 +49,12 @@ DEFINE_SORT(double)
 DEFINE_SORT(int64_t)
 DEFINE_SORT(uint64_t)
 
-typedef struct Run {
+typedef struct TopRun {
     const TopK *t;
     void *const *slot;
     char *work;
-} Run;
-static void run_line(const Run *run, char *work, const int64_t offset[3]) {
+} TopRun;
+static void run_line(const TopRun *run, char *work, const int64_t offset[3]) {
     const TopK *t = run->t;
     char *values = work + t->values;
     int64_t *heap = (int64_t *)(void *)(work + t->heap);
@@ -70,7 +70,7 @@ static void run_line(const Run *run, char *work, const int64_t offset[3]) {
     }
 }
 static void run_part(void *job, int k) {
-    const Run *run = job;
+    const TopRun *run = job;
     const TopK *t = run->t;
     const int64_t end = t->line.count * (k + 1) / t->parts;
     int64_t index[STEP_RANK], offset[3];
@@ -80,7 +80,7 @@ static void run_part(void *job, int k) {
     }
 }
 static int topk_run(const Kernel *k, void *const slot[], void *work) {
-    Run run = {k->self, slot, work};
+    TopRun run = {k->self, slot, work};
     if (run.t->parts > 1) team_run(k->device->team, run.t->parts, run_part, &run);
     else run_part(&run, 0);
     return 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct Node {
-    int64_t kind, a, b, c, count; /* operands; SUM and MOST: `count` variables */
+    int64_t kind, a, b, c, count; /* operands; SUM and MAXIMUM: `count` variables */
     const int64_t *words, *cond;  /* its other words, and those of its condition */
     int temporary;                /* that holds it in this scope; -1: none */
 } Node;
@@ -41,7 +41,7 @@ static const int64_t *read_node(const int64_t *w, Node *x) {
     case LOOP_NODE_TAKE: x->a = w[0], x->b = w[1], x->c = w[2]; return w + 3;
     case LOOP_NODE_IF: x->a = w[0], x->b = w[1], x->cond = w + 2; return skip_cond(x->cond);
     case LOOP_NODE_SUM:
-    case LOOP_NODE_MOST:
+    case LOOP_NODE_MAXIMUM:
         x->count = w[1], x->words = w + 2, x->a = w[2 + x->count], x->cond = w + 3 + x->count;
         return skip_cond(x->cond);
     default: x->a = w[0], x->b = w[1]; return w + 2;
@@ -211,7 +211,7 @@ static int node_lines(Gen *g, const Program *p, int64_t id) {
     const int r = g->next++;
     if (x->kind == LOOP_NODE_IF || x->kind == LOOP_NODE_WHERE) choice_lines(g, p, x, r);
     else if (x->kind == LOOP_NODE_TAKE) take_lines(g, p, x, r);
-    else if (x->kind == LOOP_NODE_SUM || x->kind == LOOP_NODE_MOST) sum_lines(g, p, x, r);
+    else if (x->kind == LOOP_NODE_SUM || x->kind == LOOP_NODE_MAXIMUM) sum_lines(g, p, x, r);
     else {
         const char *text = simple_text(g, p, x);
         line(g, "const double r%d = %s;", r, text);

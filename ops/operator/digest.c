@@ -94,14 +94,14 @@ static int word_count(const AttrDef *d) {
 }
 static void attribute(Family *f, const AttrDef *d, Variant *v, int k, Attr *out) {
     *out = (Attr){0};
-    if (v->list == DEFAULTS && d->init && d->kind != A_WORD && attr_default(f->w, d, v->rank, out))
+    if (v->list == DEFAULTS && d->init && d->kind != A_ENUM && attr_default(f->w, d, v->rank, out))
         return;
     int n = d->kind == A_INT ? 1 : d->kind == A_INTS ? list_length(d, v) : 0;
     for (int entry = 0; entry < n; entry++) f->list[k][entry] = list_entry(f, d, v, k, entry, n);
     out->ints = (PolyList){n, f->list[k]};
     if (d->kind == A_REAL) out->real = ex_param(f->w, d->name);
     if (d->kind == A_DTYPE) out->word = (int)v->dtype;
-    if (d->kind != A_WORD) return;
+    if (d->kind != A_ENUM) return;
     out->word = v->words % word_count(d);
     v->words /= word_count(d);
 }
@@ -137,7 +137,7 @@ static void print_variant(Family *f, Variant v, int nin) {
 }
 
 /* The least significant digit of *n. */
-static int take(int *n, int radix) {
+static int next_digit(int *n, int radix) {
     int digit = *n % radix;
     *n /= radix;
     return digit;
@@ -147,7 +147,7 @@ static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->ax
 static int words_changed(const Family *f, int words) {
     int n = 0;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++)
-        if (d->kind == A_WORD) n += take(&words, word_count(d)) > 0;
+        if (d->kind == A_ENUM) n += next_digit(&words, word_count(d)) > 0;
     return n;
 }
 static void print_inputs(Family *f, int nin) {
@@ -156,15 +156,16 @@ static void print_inputs(Family *f, int nin) {
         lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++) {
         if (d->axes) axes = RANK_MAX;
-        if (d->kind == A_WORD) words *= word_count(d);
+        if (d->kind == A_ENUM) words *= word_count(d);
     }
     for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
         int k = n;
-        Variant v = {
-            .dtype = dtypes[take(&k, 2)], .rank = take(&k, RANKS), .pattern = take(&k, patterns)};
-        v.sizes = (SizesForm)take(&k, SIZES_FORMS);
-        v.list = (ListForm)take(&k, lists);
-        v.axis = take(&k, axes);
+        Variant v = {.dtype = dtypes[next_digit(&k, 2)],
+                     .rank = next_digit(&k, RANKS),
+                     .pattern = next_digit(&k, patterns)};
+        v.sizes = (SizesForm)next_digit(&k, SIZES_FORMS);
+        v.list = (ListForm)next_digit(&k, lists);
+        v.axis = next_digit(&k, axes);
         v.words = k;
         if (v.axis > 0 && v.axis >= v.rank) continue;
         if (v.sizes != SYMBOLS && !is_common(&v)) continue;

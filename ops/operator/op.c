@@ -255,44 +255,44 @@ Cond both(Call *c, Cond a, Cond b) {
     return a;
 }
 
-static Ex make(Call *c, ExNode node) { return ex_make(c->w, &node); }
+static Ex expr_of(Call *c, ExNode node) { return ex_make(c->w, &node); }
 static Ex over(Call *c, ExKind kind, Dims k, Cond cond, Ex a) {
     ExNode node = {.kind = kind, .n = k.n, .cond = cond, .a = a};
     for (int j = 0; j < k.n; j++) node.dims[j] = k.v[j];
-    return make(c, node);
+    return expr_of(c, node);
 }
 Ex num(Call *c, int64_t p, int64_t q) { return ex_rational(c->w, p, q); }
 Ex size(Call *c, Poly p) {
     int64_t value;
     return is_const(c, p, &value) ? num(c, value, 1)
-                                  : make(c, (ExNode){.kind = EX_SIZE, .size = p});
+                                  : expr_of(c, (ExNode){.kind = EX_SIZE, .size = p});
 }
 Ex at(Call *c, int input, Dims i) {
     ExNode node = {.kind = EX_AT, .word = (uint32_t)input, .n = i.n};
     for (int k = 0; k < i.n; k++) node.dims[k] = i.v[k];
-    return make(c, node);
+    return expr_of(c, node);
 }
-Ex add(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_ADD, .a = a, .b = b}); }
-Ex mul(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MUL, .a = a, .b = b}); }
+Ex add(Call *c, Ex a, Ex b) { return expr_of(c, (ExNode){.kind = EX_ADD, .a = a, .b = b}); }
+Ex mul(Call *c, Ex a, Ex b) { return expr_of(c, (ExNode){.kind = EX_MUL, .a = a, .b = b}); }
 Ex sub(Call *c, Ex a, Ex b) { return add(c, a, mul(c, num(c, -1, 1), b)); }
 Ex divide(Call *c, Ex a, Ex b) { return mul(c, a, fn(c, FN_RECIP, b)); }
-Ex max2(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MAX2, .a = a, .b = b}); }
-Ex min2(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_MIN2, .a = a, .b = b}); }
-Ex power(Call *c, Ex a, Ex b) { return make(c, (ExNode){.kind = EX_POW, .a = a, .b = b}); }
+Ex max2(Call *c, Ex a, Ex b) { return expr_of(c, (ExNode){.kind = EX_MAX2, .a = a, .b = b}); }
+Ex min2(Call *c, Ex a, Ex b) { return expr_of(c, (ExNode){.kind = EX_MIN2, .a = a, .b = b}); }
+Ex power(Call *c, Ex a, Ex b) { return expr_of(c, (ExNode){.kind = EX_POW, .a = a, .b = b}); }
 Ex fn(Call *c, Function f, Ex a) {
-    return make(c, (ExNode){.kind = EX_FN, .word = (uint32_t)f, .a = a});
+    return expr_of(c, (ExNode){.kind = EX_FN, .word = (uint32_t)f, .a = a});
 }
 Ex when(Call *c, Cond cond, Ex a, Ex otherwise) {
-    return cond.n ? make(c, (ExNode){.kind = EX_IF, .cond = cond, .a = a, .b = otherwise}) : a;
+    return cond.n ? expr_of(c, (ExNode){.kind = EX_IF, .cond = cond, .a = a, .b = otherwise}) : a;
 }
 Ex where(Call *c, Ex cond, Ex a, Ex b) {
-    return make(c, (ExNode){.kind = EX_WHERE, .c = cond, .a = a, .b = b});
+    return expr_of(c, (ExNode){.kind = EX_WHERE, .c = cond, .a = a, .b = b});
 }
 Ex take(Call *c, Poly k, Ex index, Ex a) {
-    return make(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a});
+    return expr_of(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a});
 }
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_SUM, k, cond, a); }
-Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MOST, k, cond, a); }
+Ex most(Call *c, Dims k, Cond cond, Ex a) { return over(c, EX_MAXIMUM, k, cond, a); }
 
 Ex at_place(Call *c, int input, Poly k) {
     if (input >= c->nin || !c->in[input]) return 0;

@@ -28,7 +28,7 @@ bool is_const(Call *, Poly, int64_t *); /* true: it is a number, which is stored
 PolyList ints(Call *, int attr);  /* the entries of an A_INTS, or the one entry of an A_INT */
 Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Dims */
 Poly intof(Call *, int attr);     /* an A_INT; 0 if it has no value */
-int word(Call *, int attr);       /* an A_WORD: the position of the word in the attribute's list */
+int word(Call *, int attr);       /* an A_ENUM: the position of the word in the attribute's list */
 Ex real(Call *, int attr);        /* an A_REAL */
 /* An A_REAL as the bits of a double, for params(); false: it is no number. */
 bool bits_of(Call *, int attr, int64_t *out);

@@ -13,13 +13,13 @@ typedef struct Cached {
     Ex define;
     uint32_t stamp;
 } Cached;
-typedef struct Entry {
+typedef struct SigEntry {
     SigInfo info;
     const Attr *attr;
     const Type **in;
     Type *out;
     Cached *define; /* one for each output */
-} Entry;
+} SigEntry;
 typedef struct Ops {
     Column entries; /* Entry * beside the signatures */
     Column stamps;  /* uint32_t beside the expressions */
@@ -33,17 +33,17 @@ typedef struct Record { /* what is interned, followed by the inputs' types */
 
 void world_init_ops(World *w) {
     Ops *ops = ARENA_NEW(w->arena, Ops, 1);
-    column_init(w, &ops->entries, TABLE_SIG, sizeof(Entry *));
+    column_init(w, &ops->entries, TABLE_SIG, sizeof(SigEntry *));
     column_init(w, &ops->stamps, TABLE_EX, sizeof(uint32_t));
     ops->digest = (char(*)[33])ARENA_NEW(w->arena, char, 33 * op_count());
     w->ops = ops;
 }
 
-static Entry *entry_of(World *w, Sig sig) {
-    return *(Entry **)column_at(w, &((Ops *)w->ops)->entries, sig);
+static SigEntry *entry_of(World *w, Sig sig) {
+    return *(SigEntry **)column_at(w, &((Ops *)w->ops)->entries, sig);
 }
 
-static Call call_of(World *w, const Entry *e, Needs *needs) {
+static Call call_of(World *w, const SigEntry *e, Needs *needs) {
     return (Call){.w = w,
                   .op = e->info.op,
                   .attr = e->attr,
@@ -104,7 +104,7 @@ static const char *needs_fit(World *w, const Needs *needs) {
 }
 
 /* Runs shape() and keeps what it says. */
-static void run_shape(World *w, Entry *e) {
+static void run_shape(World *w, SigEntry *e) {
     Lit room[64];
     Needs needs = {.room = 64, .v = room};
     Call c = call_of(w, e, &needs);
@@ -123,9 +123,9 @@ static void run_shape(World *w, Entry *e) {
     e->info.need = arena_copy(w->arena, needs.v, sizeof(Lit) * (size_t)needs.n);
 }
 
-static Entry *entry_new(World *w, const Op *op, AttrsId attrs, int nin, const TypeId in[], int nout,
-                        const char *why) {
-    Entry *e = ARENA_NEW(w->arena, Entry, 1);
+static SigEntry *entry_new(World *w, const Op *op, AttrsId attrs, int nin, const TypeId in[],
+                           int nout, const char *why) {
+    SigEntry *e = ARENA_NEW(w->arena, SigEntry, 1);
     Attr *attr = ARENA_NEW(w->arena, Attr, attrs_count(op->attrs));
     int padded = op_input_count(op) > nin ? op_input_count(op) : nin;
     attrs_get(w, op->attrs, attrs, attr);
@@ -154,8 +154,8 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     if (nin) memcpy(record + sizeof(Record) / 4, in, sizeof(TypeId) * (size_t)nin);
     Sig sig = intern_put(w->table[TABLE_SIG], record, bytes);
     if (!entry_of(w, sig)) {
-        Entry *e = entry_new(w, op, attrs, nin, in, nout, inputs_fit(w, op, nin, in));
-        *(Entry **)column_at(w, &((Ops *)w->ops)->entries, sig) = e;
+        SigEntry *e = entry_new(w, op, attrs, nin, in, nout, inputs_fit(w, op, nin, in));
+        *(SigEntry **)column_at(w, &((Ops *)w->ops)->entries, sig) = e;
     }
     return sig;
 }
@@ -168,7 +168,7 @@ void sig_attr(const World *w, Sig sig, Attr *out) {
 /* A number that an expression keeps for as long as it is in the table. */
 static uint32_t *stamp_of(World *w, Ex e) { return column_at(w, &((Ops *)w->ops)->stamps, e); }
 
-static Ex run_define(World *w, Entry *e, int port) {
+static Ex run_define(World *w, SigEntry *e, int port) {
     Call c = call_of(w, e, NULL);
     Dims i = {.n = e->out[port].dim.n};
     Overflow overflow = overflow_begin(w);
@@ -178,7 +178,7 @@ static Ex run_define(World *w, Entry *e, int port) {
     return overflow_end(w, overflow) ? 0 : define;
 }
 Ex sig_define(World *w, Sig sig, int port) {
-    Entry *e = entry_of(w, sig);
+    SigEntry *e = entry_of(w, sig);
     if (e->info.why || !e->info.op->define) return 0;
     Cached *cached = &e->define[port];
     if (cached->asked && (!cached->define || (cached->define <= intern_count(w->table[TABLE_EX]) &&
@@ -194,19 +194,19 @@ Ex sig_define(World *w, Sig sig, int port) {
 }
 
 int sig_params(World *w, Sig sig, int64_t *out, int room) {
-    Entry *e = entry_of(w, sig);
+    SigEntry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);
     return !e->info.why && e->info.op->params ? e->info.op->params(&c, out, room) : 0;
 }
 
 bool sig_domain(World *w, Sig sig, int input, Poly *low, Poly *high) {
-    Entry *e = entry_of(w, sig);
+    SigEntry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);
     return !e->info.why && e->info.op->domain && e->info.op->domain(&c, input, low, high);
 }
 
 bool sig_value(World *w, Sig sig, const PolyList in[], Poly *out) {
-    Entry *e = entry_of(w, sig);
+    SigEntry *e = entry_of(w, sig);
     Call c = call_of(w, e, NULL);
     if (e->info.why) return false;
     bool good;

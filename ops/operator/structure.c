@@ -50,7 +50,7 @@ static bool is_operation(const Count *c, const ExNode *e) {
     case EX_POW:
     case EX_FN:
     case EX_SUM:
-    case EX_MOST: return true;
+    case EX_MAXIMUM: return true;
     case EX_MUL: return !is_minus_one(c->w, e->a) && !is_minus_one(c->w, e->b);
     default: return false;
     }
@@ -61,7 +61,7 @@ static uint64_t count_node(Count *c, Ex x) {
         if (c->node[k] == x) return c->mask[k];
     ExNode e;
     ex_get(c->w, x, &e);
-    bool binds = e.kind == EX_SUM || e.kind == EX_MOST;
+    bool binds = e.kind == EX_SUM || e.kind == EX_MAXIMUM;
     int first = c->nvar;
     if (binds)
         for (int k = 0; k < e.n; k++) {
@@ -164,7 +164,7 @@ static Ex unscaled(World *w, Ex x) {
 static bool is_reduction(World *w, Ex x) {
     ExNode e;
     ex_get(w, unscaled(w, x), &e);
-    if ((e.kind != EX_SUM && e.kind != EX_MOST) || e.cond.n) return false;
+    if ((e.kind != EX_SUM && e.kind != EX_MAXIMUM) || e.cond.n) return false;
     ex_get(w, unscaled(w, e.a), &e);
     return e.kind == EX_AT && all_dims(w, &e, is_plain);
 }

@@ -4,18 +4,18 @@
 #include "ops/operator/value.h"
 #include "ops/operator/op.h"
 
-typedef struct Walk {
+typedef struct ValueWalk {
     World *w;
     const Type *const *in;
     const PolyList *value;
     int nbound, nin, steps;
     Symbol from[4 * RANK_MAX];
     Poly to[4 * RANK_MAX];
-} Walk;
+} ValueWalk;
 enum { STEPS_MAX = 100000, ELEMENTS_MAX = 4096 };
-static bool walk(Walk *, Ex, Poly *out);
+static bool value_tree(ValueWalk *, Ex, Poly *out);
 
-static Poly bind(Walk *k, Poly p) { return poly_subst(k->w, p, k->nbound, k->from, k->to); }
+static Poly bind(ValueWalk *k, Poly p) { return poly_subst(k->w, p, k->nbound, k->from, k->to); }
 
 /* Never negative whatever the sizes: sums of products of natural symbols. */
 static bool natural_symbol(const World *w, Symbol s) {
@@ -46,7 +46,7 @@ int value_decide(World *w, Lit l) {
 }
 
 /* Row-major position of a constant index, or -1. */
-static int64_t position(Walk *k, const ExNode *e, const Type *t) {
+static int64_t position(ValueWalk *k, const ExNode *e, const Type *t) {
     int64_t at = 0, i, n;
     for (int a = 0; a < e->n; a++) {
         if (!poly_constant(k->w, bind(k, e->dims[a]), &i) ||
@@ -56,7 +56,7 @@ static int64_t position(Walk *k, const ExNode *e, const Type *t) {
     }
     return at;
 }
-static bool walk_at(Walk *k, const ExNode *e, Poly *out) {
+static bool walk_at(ValueWalk *k, const ExNode *e, Poly *out) {
     int input = (int)e->word;
     if (input >= k->nin || !k->value[input].v) return false;
     int64_t at = position(k, e, k->in[input]);
@@ -64,9 +64,9 @@ static bool walk_at(Walk *k, const ExNode *e, Poly *out) {
     *out = k->value[input].v[at];
     return true;
 }
-static bool walk_pair(Walk *k, const ExNode *e, Poly *out) {
+static bool walk_pair(ValueWalk *k, const ExNode *e, Poly *out) {
     Poly a, b;
-    if (!walk(k, e->a, &a) || !walk(k, e->b, &b)) return false;
+    if (!value_tree(k, e->a, &a) || !value_tree(k, e->b, &b)) return false;
     if (e->kind == EX_ADD) *out = poly_add(k->w, a, b);
     else if (e->kind == EX_MUL) *out = poly_mul(k->w, a, b);
     else if (e->kind == EX_MIN2) *out = poly_min(k->w, a, b);
@@ -74,13 +74,13 @@ static bool walk_pair(Walk *k, const ExNode *e, Poly *out) {
     return true;
 }
 /* The only function that keeps integers and is decided by a sign. */
-static bool walk_abs(Walk *k, const ExNode *e, Poly *out) {
-    if (e->word != FN_ABS || !walk(k, e->a, out)) return false;
+static bool walk_abs(ValueWalk *k, const ExNode *e, Poly *out) {
+    if (e->word != FN_ABS || !value_tree(k, e->a, out)) return false;
     int positive = value_decide(k->w, (Lit){*out, false});
     if (positive == 0) *out = poly_scale(k->w, *out, -1);
     return positive >= 0;
 }
-static int holds(Walk *k, const Cond *c) {
+static int holds(ValueWalk *k, const Cond *c) {
     int all = 1;
     for (int j = 0; j < c->n && all; j++) {
         int one = value_decide(k->w, (Lit){bind(k, c->v[j].p), c->v[j].eq});
@@ -88,16 +88,16 @@ static int holds(Walk *k, const Cond *c) {
     }
     return all;
 }
-static bool walk_if(Walk *k, const ExNode *e, Poly *out) {
+static bool walk_if(ValueWalk *k, const ExNode *e, Poly *out) {
     int which = holds(k, &e->cond);
-    return which >= 0 && walk(k, which ? e->a : e->b, out);
+    return which >= 0 && value_tree(k, which ? e->a : e->b, out);
 }
 /* Binds bound variable `axis` of a sum to each of its values, and adds up. */
-static bool walk_sum(Walk *k, const ExNode *e, int axis, Poly *out) {
+static bool walk_sum(ValueWalk *k, const ExNode *e, int axis, Poly *out) {
     if (axis == e->n) {
         Poly term = 0;
         int which = holds(k, &e->cond);
-        if (which < 0 || (which && !walk(k, e->a, &term))) return false;
+        if (which < 0 || (which && !value_tree(k, e->a, &term))) return false;
         *out = poly_add(k->w, *out, term);
         return true;
     }
@@ -115,7 +115,7 @@ static bool walk_sum(Walk *k, const ExNode *e, int axis, Poly *out) {
     k->nbound = at;
     return good;
 }
-static bool walk(Walk *k, Ex x, Poly *out) {
+static bool value_tree(ValueWalk *k, Ex x, Poly *out) {
     ExNode e;
     if (k->steps++ > STEPS_MAX) return false;
     ex_get(k->w, x, &e);
@@ -157,7 +157,7 @@ static Dims index_of(World *w, const Type *t, int64_t at) {
 bool value_walk(World *w, Ex define, const Type *out, int nin, const Type *const in[],
                 const PolyList value[], Poly *elements) {
     int64_t count = value_count(w, out);
-    Walk k = {.w = w, .in = in, .value = value, .nin = nin};
+    ValueWalk k = {.w = w, .in = in, .value = value, .nin = nin};
     if (count < 0) return false;
     for (int64_t j = 0; j < count; j++) {
         Dims i = index_of(w, out, j);
@@ -166,7 +166,7 @@ bool value_walk(World *w, Ex define, const Type *out, int nin, const Type *const
             k.from[a] = symbol_index(w, (uint32_t)a);
             k.to[a] = i.v[a];
         }
-        if (!walk(&k, define, &elements[j])) return false;
+        if (!value_tree(&k, define, &elements[j])) return false;
     }
     return true;
 }

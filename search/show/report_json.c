@@ -101,9 +101,9 @@ static void drop(void *json) { cJSON_Delete(json); }
 
 void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->model);
-    Held *held = ARENA_NEW(r->arena, Held, 2);
+    Cleanup *cleanup = ARENA_NEW(r->arena, Cleanup, 2);
     cJSON *o = cJSON_CreateObject(), *nodes = cJSON_AddObjectToObject(o, "nodes");
-    escape_hold(r->escape, &held[0], drop, o);
+    cleanup_add(r->escape, &cleanup[0], drop, o);
     cJSON_AddStringToObject(o, "isomer", isomer_version());
     add_versions(r, o);
     cJSON_AddStringToObject(o, "model_digest", r->digest);
@@ -119,8 +119,8 @@ void run_report(Run *r, const Derivation *d, bool changed, Text *t) {
     add_numbers(r, o);
     add_check(r, o);
     char *text = cJSON_Print(o);
-    escape_hold(r->escape, &held[1], cJSON_free, text);
+    cleanup_add(r->escape, &cleanup[1], cJSON_free, text);
     text_add(t, "%s\n", text ? text : "{}");
-    held_free(&held[1]);
-    held_free(&held[0]);
+    cleanup_run(&cleanup[1]);
+    cleanup_run(&cleanup[0]);
 }

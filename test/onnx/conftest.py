@@ -1,5 +1,5 @@
 """Fixtures of all tests here: the library's rules, a cost file, optimize-model with both, a target
-on which some operators are dear."""
+on which some operators are costly."""
 
 import os, subprocess
 import pytest
@@ -37,8 +37,8 @@ def optimize(costs, rules):
 
 
 @pytest.fixture
-def dear(tmp_path):
-    """A target on which BatchNormalization and Div are dear."""
+def costly(tmp_path):
+    """A target on which BatchNormalization and Div are costly."""
     folder = tmp_path / "target"
     folder.mkdir()
     return [

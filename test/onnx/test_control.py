@@ -241,6 +241,21 @@ def test_without_rules_even_that_if_stays(tmp_path):
     )
 
 
+def test_a_node_name_of_a_branch_that_is_taken_outside_is_dropped(tmp_path):
+    """ONNX Runtime refuses two nodes of one name in one graph."""
+    text = """(float[4] x) => (float[4] o) <bool c = {1}> {
+      [twice] h = Relu (x)
+      y = If (c) <then_branch = t () => (float[4] a) { [twice] a = Exp (h) },
+                  else_branch = e () => (float[4] b) { b = Neg (h) }>
+      o = Add (y, x)
+    }"""
+    path, out = model(tmp_path / "m.onnx", text), tmp_path / "o.onnx"
+    assert optimize(path, out).returncode == 0
+    nodes = onnx.load(out).graph.node
+    assert sum(n.name == "twice" for n in nodes) == 1 and "If" not in {n.op_type for n in nodes}
+    session(out)
+
+
 def test_an_if_whose_names_would_collide_stays(tmp_path):
     """Two branches that are taken define one name: only as long as they stay apart."""
     text = """(float[4] x) => (float[4] o) <bool c = {1}> {

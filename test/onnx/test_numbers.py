@@ -7,19 +7,19 @@ from onnx import TensorProto, helper
 from small_models import BUILD, PROGRAM, SHAPE, WRONG, forged, net, refused, save, target, tensor
 
 
-def with_wrong_rule(optimize, dear, folder):
+def with_wrong_rule(optimize, costly, folder):
     """(where the result would be, how the program ended)"""
     out, rules = folder / "o.onnx", forged(folder, WRONG)
     model = net(folder / "m.onnx")
-    return out, optimize(model, out, *SHAPE, *dear, "--rules", rules, library=False)
+    return out, optimize(model, out, *SHAPE, *costly, "--rules", rules, library=False)
 
 
-def test_a_wrong_rule_is_caught_by_numbers(optimize, dear, tmp_path):
-    out, done = with_wrong_rule(optimize, dear, tmp_path)
+def test_a_wrong_rule_is_caught_by_numbers(optimize, costly, tmp_path):
+    out, done = with_wrong_rule(optimize, costly, tmp_path)
     refused(done, 1, "y5", "differs from the original", out=out)
 
 
-def test_a_wrong_kernel_is_caught_by_numbers(optimize, dear, tmp_path):
+def test_a_wrong_kernel_is_caught_by_numbers(optimize, costly, tmp_path):
     """The plug-in is wrong where a weight is large, which folding a large scale makes it."""
     out = tmp_path / "o.onnx"
     weights = {
@@ -40,7 +40,7 @@ def test_a_wrong_kernel_is_caught_by_numbers(optimize, dear, tmp_path):
         weights,
     )
     plugin = os.path.join(BUILD, "test", "plugin", "wrong_backend.so")
-    done = optimize(model, out, "--backend", plugin, "--enable", "conv-batchnorm", *dear)
+    done = optimize(model, out, "--backend", plugin, "--enable", "conv-batchnorm", *costly)
     refused(done, 1, "y", "differs from the original", out=out)
 
 
@@ -154,16 +154,23 @@ def test_what_is_empty_stays(optimize, tmp_path):
         assert (out.read_bytes() == model.read_bytes()) == (rows == 0)
 
 
-def test_second_opinion_agrees(optimize, dear, tmp_path):
+def test_second_opinion_agrees(optimize, costly, tmp_path):
     model, report = net(tmp_path / "m.onnx", blocks=2), tmp_path / "r.json"
     done = optimize(
-        model, tmp_path / "o.onnx", *SHAPE, *dear, "--check-with", "onnxruntime", "--report", report
+        model,
+        tmp_path / "o.onnx",
+        *SHAPE,
+        *costly,
+        "--check-with",
+        "onnxruntime",
+        "--report",
+        report,
     )
     assert done.returncode == 0 and "onnxruntime: agrees on 1 draws" in done.stdout, done.stderr
     assert "agrees" in json.loads(report.read_text())["check"]["onnxruntime"]
 
 
-def test_second_opinion_catches_a_wrong_rule(optimize, dear, tmp_path):
+def test_second_opinion_catches_a_wrong_rule(optimize, costly, tmp_path):
     """Our own check is off: the rule is applied, and only the other runtime is there to notice."""
     model, out, temporary = (
         net(tmp_path / "m.onnx", blocks=2),
@@ -172,13 +179,13 @@ def test_second_opinion_catches_a_wrong_rule(optimize, dear, tmp_path):
     )
     temporary.mkdir()
     wrong = ["--rules", forged(tmp_path, WRONG), "--check=0"]
-    assert optimize(model, out, *SHAPE, *dear, *wrong, library=False).returncode == 0
+    assert optimize(model, out, *SHAPE, *costly, *wrong, library=False).returncode == 0
     out.unlink()
     done = optimize(
         model,
         out,
         *SHAPE,
-        *dear,
+        *costly,
         *wrong,
         "--check-with",
         "onnxruntime",
@@ -216,13 +223,13 @@ def test_second_opinion_that_is_not_there(optimize, tmp_path):
     )
 
 
-def test_every_output_has_its_differences(optimize, dear, tmp_path):
+def test_every_output_has_its_differences(optimize, costly, tmp_path):
     model = onnx.load(net(tmp_path / "m.onnx", blocks=2))
     model.graph.output.extend([tensor("n0", None), tensor("x2", None)])
     model.graph.node.append(helper.make_node("Identity", ["x"], ["x2"], "same"))
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     done = optimize(
-        tmp_path / "m.onnx", "--dry-run", *SHAPE, *dear, "--report", tmp_path / "r.json"
+        tmp_path / "m.onnx", "--dry-run", *SHAPE, *costly, "--report", tmp_path / "r.json"
     )
     assert done.returncode == 0, done.stderr
     outputs = json.loads((tmp_path / "r.json").read_text())["check"]["outputs"]
@@ -234,10 +241,10 @@ def test_every_output_has_its_differences(optimize, dear, tmp_path):
     assert outputs["y1"] != outputs["n0"] and outputs["x2"]["max_absolute"] in (None, 0)
 
 
-def test_a_disagreement_leaves_a_reproducer(optimize, dear, tmp_path):
+def test_a_disagreement_leaves_a_reproducer(optimize, costly, tmp_path):
     """The planted rule forgets the mean: of six blocks the region is one convolution, with the data
     that shows it."""
-    out, done = with_wrong_rule(optimize, dear, tmp_path)
+    out, done = with_wrong_rule(optimize, costly, tmp_path)
     refused(done, 1, "differs from the original", "see " + str(out) + ".disagreement", out=out)
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
     assert (
@@ -341,13 +348,13 @@ def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
     assert done.returncode == 0 and out.read_bytes() != model.read_bytes()
 
 
-def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
+def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, costly, tmp_path):
     done = optimize(
         net(tmp_path / "m.onnx", blocks=1),
         tmp_path / "o.onnx",
         "--dry-run",
         *SHAPE,
-        *dear,
+        *costly,
         "--rules",
         forged(tmp_path, WRONG),
         library=False,
@@ -355,7 +362,7 @@ def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, dear, tmp_path):
     refused(done, 1, "differs from the original", out=tmp_path / "o.onnx.disagreement")
 
 
-def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
+def test_a_wrong_kernel_leaves_a_reproducer(optimize, costly, tmp_path):
     """No rule is wrong here: the result's weights are large, and there the plug-in is."""
     weights = {
         "w": numpy.full((4, 3, 1, 1), 50, "f"),
@@ -377,7 +384,7 @@ def test_a_wrong_kernel_leaves_a_reproducer(optimize, dear, tmp_path):
         tmp_path / "o.onnx",
         "--backend",
         os.path.join(os.path.dirname(PROGRAM), "test", "plugin", "wrong_backend.so"),
-        *dear,
+        *costly,
         "--enable",
         "conv-batchnorm",
     )

@@ -75,14 +75,14 @@ def test_memory(tmp_path, rules):
     assert most - least < 8 * large.stat().st_size / 2**20, (least, most)
 
 
-def test_gain_report_table_and_log(optimize, dear, tmp_path):
+def test_gain_report_table_and_log(optimize, costly, tmp_path):
     model, out, report, log = (
         net(tmp_path / "m.onnx"),
         tmp_path / "o.onnx",
         tmp_path / "r.json",
         tmp_path / "p.log",
     )
-    done = optimize(model, out, *SHAPE, *dear, "--report", report, "--proof-log", log)
+    done = optimize(model, out, *SHAPE, *costly, "--report", report, "--proof-log", log)
     assert done.returncode == 0, done.stderr
     assert re.search(r"batchnorm +6 +0\n", done.stdout) and re.search(
         r"rule conv-batchnorm +6 times", done.stdout
@@ -104,7 +104,7 @@ def test_gain_report_table_and_log(optimize, dear, tmp_path):
     assert log.read_text().count("apply ") == sum(counts.values())
 
 
-def test_what_no_rule_touches_is_copied(optimize, dear, tmp_path):
+def test_what_no_rule_touches_is_copied(optimize, costly, tmp_path):
     """The constant of shape [1] was made a scalar for the rules to see; the node that no rule took
     keeps it as it was."""
     model = onnx.load(net(tmp_path / "m.onnx"))
@@ -118,7 +118,7 @@ def test_what_no_rule_touches_is_copied(optimize, dear, tmp_path):
     del model.graph.output[:]
     model.graph.output.append(tensor("z", ["batch", 24, "h", "w"]))
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
-    assert optimize(tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *dear).returncode == 0
+    assert optimize(tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *costly).returncode == 0
     out = onnx.load(tmp_path / "o.onnx")
     assert len(out.graph.node) < len(model.graph.node)
     assert (
@@ -199,7 +199,7 @@ def test_without_gain_the_file_stays(optimize, tmp_path):
     )
 
 
-def test_flops_disable_enable_and_dry_run(optimize, dear, tmp_path):
+def test_flops_disable_enable_and_dry_run(optimize, costly, tmp_path):
     model, report = net(tmp_path / "m.onnx"), tmp_path / "r.json"
 
     def fired(*options):
@@ -207,10 +207,10 @@ def test_flops_disable_enable_and_dry_run(optimize, dear, tmp_path):
         assert done.returncode == 0, done.stderr
         return {rule["name"] for rule in json.loads(report.read_text())["rules"]}
 
-    everything = fired(*dear)
+    everything = fired(*costly)
     assert {"conv-batchnorm", "hard-swish-div"} <= everything
-    assert "conv-batchnorm" not in fired(*dear, "--disable", "conv-batchnorm")
-    assert fired(*dear, "--enable", "hard-swish-div") == {"hard-swish-div"}
+    assert "conv-batchnorm" not in fired(*costly, "--disable", "conv-batchnorm")
+    assert fired(*costly, "--enable", "hard-swish-div") == {"hard-swish-div"}
     assert isinstance(fired("--cost", "flops"), set)
     assert sorted(os.listdir(tmp_path)) == ["m.onnx", "r.json", "target"]
 
@@ -271,7 +271,7 @@ def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
     ) - os.path.getsize(model)
 
 
-def test_sizes_keep_nothing_alive(optimize, dear, tmp_path):
+def test_sizes_keep_nothing_alive(optimize, costly, tmp_path):
     """What a rule dissolved gave sizes to others: these are read off what is there, and the old
     weights go."""
     rng = numpy.random.default_rng(0)
@@ -302,7 +302,7 @@ def test_sizes_keep_nothing_alive(optimize, dear, tmp_path):
         weights,
     )
     out = tmp_path / "o.onnx"
-    done = optimize(model, out, *SHAPE, "--enable", "conv-batchnorm", *dear)
+    done = optimize(model, out, *SHAPE, "--enable", "conv-batchnorm", *costly)
     assert done.returncode == 0, done.stderr
     types = [node.op_type for node in onnx.load(out).graph.node]
     assert types.count("Conv") == 1 and "BatchNormalization" not in types

@@ -10,12 +10,12 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture
-def page(optimize, dear, tmp_path):
+def page(optimize, costly, tmp_path):
     model = onnx.load(net(tmp_path / "m.onnx"))
     model.graph.node[0].name = "<script>alert(1)</script>"
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     done = optimize(
-        tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *dear, "--html", tmp_path / "p.html"
+        tmp_path / "m.onnx", tmp_path / "o.onnx", *SHAPE, *costly, "--html", tmp_path / "p.html"
     )
     assert done.returncode == 0, done.stderr
     return tmp_path / "p.html"
@@ -114,7 +114,7 @@ def unfilter(kind, line, above, step):
         line[x] = line[x] + (0, left, above[x], (left + above[x]) // 2, nearest)[kind] & 255
 
 
-def test_page_without_graphviz(optimize, dear, tmp_path):
+def test_page_without_graphviz(optimize, costly, tmp_path):
     done = optimize(
         net(tmp_path / "m.onnx"),
         tmp_path / "o.onnx",

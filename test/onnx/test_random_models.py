@@ -6,7 +6,7 @@ import pytest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
-import cases, planted, run
+import cases, planted, rule_coverage, run
 from check import KNOWN, Bench, check
 
 HEAVY = bool(os.environ.get("ISOMER_HEAVY"))
@@ -48,6 +48,34 @@ def test_a_model_is_drawn_alone():
         first, again = run.made(5, n), run.made(5, n, sides)
         assert first.model.SerializeToString() == again.model.SerializeToString()
         assert first.inputs == again.inputs
+
+
+def test_rules_that_never_fire(tmp_path):
+    """Those of never-fire.txt do not; one that is not there does, tried in the same way."""
+    bench, sides = Bench(str(tmp_path)), run.Sides(str(tmp_path))
+    rules = {rule.name: rule for rule in sides.main.rules}
+    listed = run.never_fire()
+    assert set(listed) <= set(rules)
+    found = {name: rule_coverage.tried(rules[name], 6, bench, sides) for name in listed}
+    assert not [name for name in listed if found[name]["fired"]]
+    assert rule_coverage.tried(rules["relu-relu"], 6, bench, sides)["fired"]
+    bench.close()
+
+
+def test_a_campaign_goes_on_where_it_was_left(tmp_path, monkeypatch):
+    """The counters of two parts are those of the whole; a block that is done is not done again."""
+    monkeypatch.setattr(run, "KEEP", str(tmp_path))
+    monkeypatch.setattr(run, "BLOCK", 2)
+    whole = run.Progress(9, 0, False)
+    whole.run(4, 9, 1, sanitized=False)
+    part = run.Progress(9, 0, False)
+    part.run(2, 9, 1, sanitized=False)
+    resumed = run.Progress(9, 0, True)
+    assert resumed.next == 2 and resumed.total.count["plain"] == part.total.count["plain"]
+    resumed.run(4, 9, 1, sanitized=False)
+    for counters in ("rules", "operators", "kinds"):
+        assert getattr(resumed.total, counters) == getattr(whole.total, counters)
+    assert resumed.total.count["models"] == whole.total.count["models"] == 4
 
 
 def test_a_wrong_rule_is_noticed(tmp_path):

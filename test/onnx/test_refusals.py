@@ -46,9 +46,9 @@ def test_a_changed_definition_voids_the_proof(optimize, tmp_path):
     refused(done, 1, "forged.rules:1", "rule wrong-batchnorm", "definition", out=out)
 
 
-def test_a_log_that_does_not_fit_is_refused(optimize, dear, tmp_path):
+def test_a_log_that_does_not_fit_is_refused(optimize, costly, tmp_path):
     model, log, out = net(tmp_path / "m.onnx"), tmp_path / "p.log", tmp_path / "o.onnx"
-    assert optimize(model, out, *SHAPE, *dear, "--proof-log", log).returncode == 0
+    assert optimize(model, out, *SHAPE, *costly, "--proof-log", log).returncode == 0
     written = out.read_bytes()
     again = optimize(model, out, "--replay", log)
     assert again.returncode == 0 and out.read_bytes() == written, again.stderr

@@ -11,9 +11,9 @@ def count(text):
     return {sign: len(re.findall(rf"^  {re.escape(sign)} ", text, re.M)) for sign in "-+~"}
 
 
-def test_diff_is_the_difference_of_the_files(optimize, dear, tmp_path):
+def test_diff_is_the_difference_of_the_files(optimize, costly, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
-    done = optimize(model, out, *SHAPE, *dear, "--diff", "-q")
+    done = optimize(model, out, *SHAPE, *costly, "--diff", "-q")
     assert done.returncode == 0 and done.stdout.startswith(
         "24 nodes removed (-), 6 added (+), 12 changed (~), 0 as they were\n"
     ), (done.stdout + done.stderr)
@@ -34,9 +34,9 @@ def test_diff_is_the_difference_of_the_files(optimize, dear, tmp_path):
     assert "by no rule" not in done.stdout
 
 
-def test_every_new_node_is_named_after_its_rule(optimize, dear, tmp_path):
+def test_every_new_node_is_named_after_its_rule(optimize, costly, tmp_path):
     """Also those that stand for a composite which the model's operator set lacks."""
-    assert optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *dear).returncode == 0
+    assert optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *costly).returncode == 0
     names = [node.name for node in onnx.load(tmp_path / "o.onnx").graph.node]
     assert names and all(re.match(r"(conv-batchnorm|hard-swish)/", name) for name in names), names
 
@@ -65,11 +65,11 @@ def test_nothing_changed(optimize, tmp_path):
     assert "Nothing gains 3 %" in (tmp_path / "p.html").read_text()
 
 
-def test_explain(optimize, dear, tmp_path, rules):
+def test_explain(optimize, costly, tmp_path, rules):
     model = net(tmp_path / "m.onnx")
 
     def explain(node, code=0):
-        done = optimize(model, "--dry-run", "-q", *SHAPE, *dear, "--explain", node)
+        done = optimize(model, "--dry-run", "-q", *SHAPE, *costly, "--explain", node)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if not code else done.stderr
 
@@ -128,13 +128,13 @@ def test_list_rules(rules, tmp_path):
     assert listed("--disable", "no-such")[0] == 2
 
 
-def test_dot_is_read_by_graphviz(optimize, dear, tmp_path):
+def test_dot_is_read_by_graphviz(optimize, costly, tmp_path):
     model = onnx.load(net(tmp_path / "m.onnx"))
     model.graph.node[0].name = 'a "quoted" \\ name <b>'
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     assert (
         optimize(
-            tmp_path / "m.onnx", "--dry-run", *SHAPE, *dear, "--dot", tmp_path / "g.dot"
+            tmp_path / "m.onnx", "--dry-run", *SHAPE, *costly, "--dot", tmp_path / "g.dot"
         ).returncode
         == 0
     )
@@ -170,7 +170,7 @@ def test_cost_nodes(optimize, tmp_path):
     assert json.loads(report.read_text())["measured_seconds"] == {"before": None, "after": None}
 
 
-def test_fold_limit(optimize, dear, tmp_path):
+def test_fold_limit(optimize, costly, tmp_path):
     """A weight that may not be folded is computed when the model runs; the result is the same."""
     model = net(tmp_path / "m.onnx", blocks=2)
     for limit, types in (("1000000", set()), ("4000", {"Mul"})):
@@ -178,7 +178,7 @@ def test_fold_limit(optimize, dear, tmp_path):
             model,
             tmp_path / f"{limit}.onnx",
             *SHAPE,
-            *dear,
+            *costly,
             "--enable",
             "conv-batchnorm",
             "--fold-limit",
@@ -208,7 +208,7 @@ def test_fold_limit_of_shared_values(optimize, tmp_path):
     assert done.returncode == 0 and "pow-square" in done.stdout, done.stdout + done.stderr
 
 
-def test_progress(optimize, dear, tmp_path):
+def test_progress(optimize, costly, tmp_path):
     model = net(tmp_path / "m.onnx", blocks=1)
 
     def said(*words):
@@ -219,7 +219,7 @@ def test_progress(optimize, dear, tmp_path):
     assert said("--progress", "always")[0] == 2
 
 
-def test_report_is_as_documented(optimize, dear, tmp_path):
+def test_report_is_as_documented(optimize, costly, tmp_path):
     """Every field of the report stands in search/REPORT.md and the other way round; values are of
     the kind they should be."""
     documented = set()
@@ -230,7 +230,7 @@ def test_report_is_as_documented(optimize, dear, tmp_path):
     ):
         documented |= set(re.findall(r"`(\w+)`", names))
     report, out = tmp_path / "r.json", tmp_path / "o.onnx"
-    done = optimize(net(tmp_path / "m.onnx", blocks=2), out, *SHAPE, *dear, "--report", report)
+    done = optimize(net(tmp_path / "m.onnx", blocks=2), out, *SHAPE, *costly, "--report", report)
     said = json.loads(report.read_text())
     assert done.returncode == 0 and set(said) == documented, set(said) ^ documented
     number, kinds = (int, float), {}

@@ -288,3 +288,36 @@ def test_dynamic_quantization(tmp_path, shape, outputs):
     path = save(tmp_path / "m.onnx", [node], [tensor("x", shape)], results, opset=11)
     for x in (numpy.full(shape, 1, "f"), numpy.full(shape, -1 / 3, "f")):
         compared_with_onnxruntime(path, tmp_path, x=x)
+
+
+def test_windows_of_four_axes(tmp_path):
+    """No step of a back end has so many: they are computed by their definitions."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g
+    (float[1,2,3,2,2,4] x) => (float[1,2,2,2,2,4] y, float[1,2,2,2,2,4] z, float[1,2,2,2,2,4] u)
+    <float[2,2,2,1,1,1] w = {1,2,3,4,5,6,7,8}> {
+      y = Conv (x, w)
+      z = MaxPool <kernel_shape = [2,1,1,1]> (x)
+      t = ConvTranspose (x, w)
+      begin = Constant <value = int64[1] {1}> ()
+      end = Constant <value = int64[1] {3}> ()
+      axis = Constant <value = int64[1] {2}> ()
+      u = Slice (t, begin, end, axis)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    x = numpy.random.default_rng(0).normal(size=(1, 2, 3, 2, 2, 4)).astype("f4")
+    w = numpy.arange(1, 9, dtype="f4").reshape(2, 2, 2)
+    numpy.save(tmp_path / "x.npy", x)
+    done = run(tmp_path / "m.onnx", "--input", f"x={tmp_path}/x.npy", "--output-dir", tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, second = x[:, :, :-1], x[:, :, 1:]
+    want = {
+        "y": numpy.einsum("ncabde,oc->noabde", first, w[:, :, 0])
+        + numpy.einsum("ncabde,oc->noabde", second, w[:, :, 1]),
+        "z": numpy.maximum(first, second),
+        "u": numpy.einsum("ncabde,co->noabde", second, w[:, :, 0])
+        + numpy.einsum("ncabde,co->noabde", first, w[:, :, 1]),
+    }
+    for name, array in want.items():
+        assert numpy.allclose(
+            numpy.load(tmp_path / f"{name}.npy"), array, rtol=1e-5, atol=1e-5
+        ), name

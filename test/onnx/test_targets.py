@@ -87,7 +87,7 @@ def test_frozen_without_measurements_says_so(optimize, tmp_path, rules):
 
 
 def test_a_target_decides(optimize, tmp_path):
-    """On this target BatchNormalization is dear and HardSigmoid does not run: only the one is
+    """On this target BatchNormalization is costly and HardSigmoid does not run: only the one is
     rewritten."""
     command = target(
         tmp_path, "0 if b'HardSigmoid' in data else 1 + data.count(b'BatchNormalization')"

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from reference import FLOATS, Double, Typed, Unable, apply, widened
 
 MOST_ELEMENTS, GREATEST = 2048, 3e4
+CONVOLUTIONS = {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "DeformConv"}
 F32, U8, I8, U16, I16, I32, I64 = 1, 2, 3, 4, 5, 6, 7
 STR, BOOL, F16, F64, U32, U64, BF16 = 8, 9, 10, 11, 12, 13, 16
 NUMPY = {
@@ -233,6 +234,8 @@ class Builder:
     def place(self, node, inputs, lend=False):
         """Adds a node whose inputs are these values."""
         kind, results = node.op_type, list(node.output)
+        if kind in CONVOLUTIONS and any(0 in a.shape[1:] for v in inputs if v for a in v.arrays):
+            raise Reject("ONNX Runtime does not come back from a convolution of no channels")
         if self.odd and self.chance(0.5):
             node.name = self.choice(ODD)
             if any(n.name == node.name for n in self.nodes):

@@ -8,16 +8,16 @@ elements around it move by, since a single draw may move it little by chance."""
 import numpy
 from reference import NOISE, Double, Unable
 
-DRAWS = 2
+DRAWS, MANY = 2, 24  # the latter before run-model is said to be wrong
 FALLBACK = 2e-3  # where nothing could be evaluated: relative to the largest
 Truth = tuple  # (outputs in double, tolerances), both lists
 
 
-def moved(model, feed, exact, draws=DRAWS, **options):
+def moved(model, feed, exact, draws=DRAWS, noise=NOISE, **options):
     """How far noise moves each element of each output."""
     most = [numpy.zeros(a.shape) for a in exact]
     for k in range(draws):
-        for m, a, b in zip(most, exact, model.run(feed, NOISE, seed=k + 1, **options)):
+        for m, a, b in zip(most, exact, model.run(feed, noise, seed=k + 1, **options)):
             if a.shape != b.shape:
                 raise Unable("the noise changes sizes")
             with numpy.errstate(all="ignore"):
@@ -35,10 +35,10 @@ def spread(delta):
     return 2 * delta + 3 * around
 
 
-def truth(model, feed):
+def truth(model, feed, draws=DRAWS):
     """Outputs in double, and by how much roundings may move each."""
     exact = model.run(feed)
-    return exact, [spread(d) for d in moved(model, feed, exact)]
+    return exact, [spread(d) for d in moved(model, feed, exact, draws)]
 
 
 def unlike(a, b, tolerance, promise=None):

@@ -15,6 +15,7 @@ Case = collections.namedtuple("Case", "model inputs sizes external about rules f
 # whose left sides are in it, of a file that is not the library (or None)
 Given = collections.namedtuple("Given", "name dtype shapes low high default")
 TRIES = 12
+FOCUSED = 3  # how often the operator whose turn it is is made
 IR = {7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9}
 IR |= {20: 9, 21: 10, 22: 10, 23: 11, 24: 11}
 
@@ -24,7 +25,7 @@ def dtype_of(r):
 
 
 def operator_model(seed, n, turn):
-    """A model of 5 to 60 operators, among them the one whose turn it is."""
+    """A model of 5 to 60 operators, among them the one whose turn it is, at several places."""
     r = random.Random(f"{seed}/{n}")
     focus = sorted(operators.TABLE)[turn % len(operators.TABLE)]
     since, until = operators.TABLE[focus][:2]
@@ -32,14 +33,14 @@ def operator_model(seed, n, turn):
     b = Builder(r.getrandbits(64), opset, dtype_of(r), r.random() < 0.35, lend, accepts)
     b.random_values, b.exposed = set(), {}
     length = min(60, 5 + int(r.expovariate(1 / 12)))
-    at = r.randrange(min(length, 6))
+    places = [r.randrange(min(length, 6)) for _ in range(FOCUSED)]
     empty = r.random() < 0.03
     if empty:
         size = b.dims(1, 3)
         size[b.below(len(size))] = (0, 0)
         b.fresh(size, kind="input")
     for k in range(length):
-        if k == at:
+        for _ in range(places.count(k)):
             attempt(b, focus, 60)
         grow(b)
     return finish(b, r, f"operators, {focus}")
@@ -206,9 +207,9 @@ def rule_model(seed, n, sides, again):
     b = Builder(r.getrandbits(64), opset, dtype, r.random() < 0.25, lend, accepts)
     b.random_values, b.exposed = set(), {}
     b.weights = r.choice([0.2, 0.6, 0.9])
-    file, chosen = sides.chosen(n, r)
+    file, chosen = sides.chosen(seed, n, r)
     placed = []
-    for rule in chosen + chosen[: r.randrange(2)]:
+    for rule in chosen:
         if sides.place(b, rule, r):
             placed += [rule] if rule not in placed else []
         for _ in range(r.choice([0, 0, 1, 2])):

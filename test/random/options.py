@@ -35,7 +35,7 @@ VALUES = ["ordinary", "zero", "large", "tiny", "negative", "nan"]
 def drawn(seed, n, case, sanitized=True):
     r = random.Random(f"options {seed}/{n}")
     o = Options(build="sanitized" if sanitized and n % 2 else "plain", values=r.choice(VALUES))
-    o.eager = r.random() < (0.8 if case.rules else 0.3)
+    o.eager = r.random() < (0.9 if case.rules else 0.3)
     o.replay = r.random() < 0.1
     o.sizes = r.random() < 0.9
     cost = r.random()
@@ -46,13 +46,13 @@ def drawn(seed, n, case, sanitized=True):
         if r.random() < 0.2:
             o.words += ["--search", r.choice(["egraph", "both"])]
     asked = {c for rule in case.rules for c in rule.classes.split("+")} & OFF
-    if r.random() < (0.8 if asked else 0.1):
+    if r.random() < (0.9 if asked else 0.1):
         o.words += ["--allow", "+".join(sorted(OFF))]
         o.values = "ordinary" if o.values == "nan" else o.values
-    if case.rules and r.random() < 0.65:
+    if case.rules and r.random() < 0.8:
         free = "--allow" in o.words
         allowed = [c for c in case.rules if free or not OFF & set(c.classes.split("+"))]
-        allowed = allowed[:1] if r.random() < 0.6 else allowed
+        allowed = allowed[:1] if r.random() < 0.1 else allowed
         o.words += [w for rule in allowed for w in ("--enable", rule.name)]
     o.rules = case.file
     if r.random() < 0.1:

@@ -30,11 +30,15 @@ TYPED = {
 }
 # Kernels compute these to an absolute accuracy of a rounding of 1.
 BOUNDED = {"Sigmoid", "Tanh", "Erf", "Gelu", "Softmax", "LogSoftmax", "Sin", "Cos", "HardSigmoid"}
+BOUNDED |= {"HannWindow", "HammingWindow", "BlackmanWindow"}
 BOUNDED |= {"Mish", "Elu", "Selu", "Celu", "Softplus", "Asinh", "Acosh", "Atanh", "Sinh"}
 # Computed in float whatever the type of the data (stash_type).
 STASHED = {"LayerNormalization", "RMSNormalization"}
 Typed = collections.namedtuple("Typed", "array unit")
 NOISE = 8
+FLUSHED = {FLOATS[10]: 2.0**-14}  # halves below this are 0 where a kernel has no denormal ones
+# What the types end with, about: a number beyond may be infinite on the way, or not.
+ENDS = {FLOATS[10]: 6.5e4, FLOATS[1]: 3.4e38, FLOATS[16]: 3.3e38}
 # What these are told beside their data decides sizes: it stays as it is.
 STEADY = {"Resize": 1, "Upsample": 1, "Range": 0, "Tile": 1, "Expand": 1, "Pow": 1}
 
@@ -293,10 +297,12 @@ class Double:
             self.lost = self.lost or not numpy.isfinite(size).all()
             if self.noise and (self.only is None or not stated(node) <= self.stated):
                 floor = 1.0 if node.op_type in BOUNDED else 0.0
-                step = self.random.uniform(-1, 1, array.shape) * self.noise * unit
-                moved = numpy.where(numpy.isfinite(array), array + step * (size + floor), array)
-                array = numpy.asarray(moved)
-        return Typed(array, unit)
+                step = self.random.uniform(-1, 1, array.shape)
+                most = self.noise * unit * (size + floor) + FLUSHED.get(unit, 0.0) * (array != 0)
+                moved = numpy.where(numpy.isfinite(array), array + step * most, array)
+                end = ENDS.get(unit, numpy.inf)
+                array = numpy.where(size > end, numpy.copysign(numpy.inf, array), moved)
+        return Typed(numpy.asarray(array), unit)
 
     def call(self, function, node, inputs):
         given = {a.name: a for a in node.attribute}
@@ -335,8 +341,11 @@ class Double:
 
 
 def stated(node):
-    """The number attributes of a node."""
-    return {(a.name, a.f) for a in node.attribute if a.type == onnx.AttributeProto.FLOAT}
+    """The number attributes of a node, and what fills a tensor."""
+    numbers = {(a.name, a.f) for a in node.attribute if a.type == onnx.AttributeProto.FLOAT}
+    if node.op_type == "ConstantOfShape":
+        numbers |= {(a.name, a.t.SerializeToString()) for a in node.attribute}
+    return numbers
 
 
 def bound(node, attributes):

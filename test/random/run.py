@@ -2,10 +2,11 @@
 """Random models through optimize-model: run.py [N [SEED [FIRST]]]; see README.md.
 
 ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
-With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit status 1: something failed."""
+Counters are kept after each BLOCK models, and RESUME=1 goes on from there. With RESULTS=1 the part
+of RESULTS.md on campaigns is written. Exit status 1: something failed."""
 
 import collections, concurrent.futures, json, multiprocessing, os
-import resource, sys, time, traceback, warnings
+import resource, sys, textwrap, time, traceback, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")
@@ -13,10 +14,13 @@ import cases, models, operators, options, results
 from builder import Reject
 from cases import KEEP
 from check import KNOWN, Bench, check
+from server import HERE
 from sides import Sides
 
 END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun behind it
-PATIENCE = 120  # seconds for one model
+PATIENCE = 60  # seconds for one model
+BLOCK = 500  # models between two notes of the counters
+COUNTERS = ("count", "rules", "operators", "kinds")
 
 
 class Tally:
@@ -38,9 +42,21 @@ class Tally:
             self.failures.append((f.kind, n, case.about, chosen.text(), f.what))
 
     def merge(self, other):
-        for name in ("count", "rules", "operators", "kinds"):
+        for name in COUNTERS:
             getattr(self, name).update(getattr(other, name))
         self.failures += other.failures
+
+    def written(self):
+        """As JSON has it."""
+        return {k: dict(getattr(self, k)) for k in COUNTERS} | {"failures": self.failures}
+
+    @staticmethod
+    def read(data):
+        tally = Tally()
+        for name in COUNTERS:
+            getattr(tally, name).update(data[name])
+        tally.failures = [tuple(f) for f in data["failures"]]
+        return tally
 
 
 def made(seed, n, sides=None):
@@ -106,18 +122,19 @@ def watched(seed, numbers, sanitized, quiet):
         def child():
             there.send((None, work(seed, numbers, sanitized, quiet, there.send)))
 
-        process, at = multiprocessing.Process(target=child), numbers[0]
+        process, at, died = multiprocessing.Process(target=child), numbers[0], False
         process.start()
         there.close()
         try:
             while at is not None and here.poll(PATIENCE):
                 at, part = here.recv()
                 total.merge(part)
-        except EOFError:  # it died
-            total.kinds["harness"] += 1
-        if process.is_alive() and at is not None:
-            print(f"{seed}/{at} is not done after {PATIENCE} s", flush=True)
-            total.kinds["stuck"] += 1
+        except EOFError:
+            died = True
+        if at is not None:
+            how = "ends the harness" if died else f"is not done after {PATIENCE} s"
+            print(f"{seed}/{at} {how}", flush=True)
+            total.kinds["harness" if died else "stuck"] += 1
         process.terminate()
         process.join()
         numbers = [] if at is None else [n for n in numbers if n > at]
@@ -140,23 +157,78 @@ def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
     return total
 
 
+class Progress:
+    """A campaign by blocks: counters of the blocks that are done, the number of the next model, and
+    the seconds that it took, in a file."""
+
+    def __init__(self, seed, first, resume):
+        self.path = os.path.join(KEEP, f"campaign-{seed}-{first}.json")
+        self.total, self.next, self.seconds = Tally(), first, 0.0
+        if resume and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                data = json.load(file)
+            self.total, self.next, self.seconds = (
+                Tally.read(data),
+                data["next"],
+                data["seconds"],
+            )
+
+    def keep(self):
+        data = self.total.written() | {"next": self.next, "seconds": self.seconds}
+        os.makedirs(KEEP, exist_ok=True)
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump(data, file)
+        os.replace(self.path + ".new", self.path)
+
+    def run(self, end, seed, jobs, sanitized=True):
+        """Up to model `end`, or to the LIMIT; a block that this cuts short counts, but is not
+        kept."""
+        while self.next < end and time.monotonic() < END:
+            start, size = time.monotonic(), min(BLOCK, end - self.next)
+            self.total.merge(campaign(size, seed, self.next, jobs, sanitized))
+            self.next += size
+            self.seconds += time.monotonic() - start
+            if time.monotonic() < END:
+                self.keep()
+
+
 RULES_GOAL, OPERATORS_GOAL = 20, 100
+
+
+def never_fire():
+    """{rule: why optimize-model never reports it}, of never-fire.txt."""
+    with open(os.path.join(HERE, "never-fire.txt"), encoding="utf-8") as file:
+        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def goals(total):
     """How far the campaign got: lines of text."""
+    listed = never_fire()
     rules = [rule.name for rule in Sides(KEEP).main.rules]
-    short = [name for name in rules if total.rules[name] < RULES_GOAL]
+    wrong = [name for name in listed if total.rules[name] or name not in rules]
+    short = [name for name in rules if total.rules[name] < RULES_GOAL and name not in listed]
     never = [name for name in short if not total.rules[name]]
     operators = [name for name in operators_of() if total.operators[name] < OPERATORS_GOAL]
     others = len([name for name in total.rules if name not in set(rules)])
-    rare = f", not: {', '.join(operators)}" if len(operators) < 8 else ""
     return [
-        f"Of {len(rules)} rules of the library and the search set {len(rules) - len(short)} fired",
-        f"{RULES_GOAL} times or more, {len(never)} never; of the other files {others} fired.",
+        f"Of {len(rules)} rules of the library and the search set"
+        f" {len(rules) - len(short) - len(listed)} fired",
+        f"{RULES_GOAL} times or more, {len(never)} never, beside the {len(listed)} of"
+        f" never-fire.txt; of the other files {others} fired.",
+        *named("Rules that fired less", [f"{name} ({total.rules[name]})" for name in short]),
+        *named("Listed in never-fire.txt, but fired or gone", wrong),
         f"Of {len(operators_of())} operators {len(operators_of()) - len(operators)} occurred"
-        f" {OPERATORS_GOAL} times or more{rare}.",
+        f" {OPERATORS_GOAL} times or more.",
+        *named("Less", [f"{name} ({total.operators[name]})" for name in operators]),
     ]
+
+
+def named(what, names, most=40):
+    """Lines that list the names; nothing where there are none, or too many."""
+    if not names or len(names) > most:
+        return []
+    return textwrap.wrap(f"{what}: {', '.join(names)}.", 98, break_long_words=False)
 
 
 def operators_of():
@@ -167,21 +239,15 @@ def main():
     count, seed, first = (
         int(v) for v in (sys.argv[1:] + ["100", "1", "0"][len(sys.argv) - 1 :])[:3]
     )
-    start = time.monotonic()
-    total = campaign(count, seed, first, int(os.environ.get("ISOMER_JOBS", "1")))
+    progress = Progress(seed, first, bool(os.environ.get("RESUME")))
+    progress.run(first + count, seed, int(os.environ.get("ISOMER_JOBS", "1")))
+    total = progress.total
     bad = {k: n for k, n in total.kinds.items() if k not in KNOWN}
     print(dict(total.count), "known:", {k: n for k, n in total.kinds.items() if k in KNOWN})
-    print("failures:", bad, f"{time.monotonic() - start:.0f} s")
-    seconds = time.monotonic() - start
+    print("failures:", bad, f"{progress.seconds:.0f} s")
     print(*goals(total), sep="\n")
     if os.environ.get("RESULTS"):
-        results.write_campaign(total, seed, first, seconds, goals(total))
-    with open(os.path.join(KEEP, "last.json"), "w", encoding="utf-8") as file:
-        json.dump(
-            {k: dict(getattr(total, k)) for k in ("count", "rules", "operators", "kinds")}
-            | {"failures": total.failures},
-            file,
-        )
+        results.write_campaign(total, seed, first, progress.seconds, goals(total))
     return 1 if bad else 0
 
 

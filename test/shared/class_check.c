@@ -163,7 +163,7 @@ static Wide element(Machine *m, Ex e) {
         return isnan(c) ? c : element(m, c != 0 ? x.a : x.b);
     }
     case EX_SUM:
-    case EX_MOST: return total(m, &x);
+    case EX_MAXIMUM: return total(m, &x);
     case EX_TAKE: return taken(m, &x);
     }
     return NAN;

@@ -32,17 +32,24 @@ static void list(Arena *a, const RuleSet *set) {
     fflush(stdout);
 }
 
-/* The right side is written first, and replaced: without words for it the rule is not used. */
-static const char *written(Trial *t, const Request *r) {
-    Graph side[2];
+enum { NEWEST = 24 };
+static const char *export_side(Trial *t, const Graph *side, int opset, const char *path) {
     Error e = {0};
     const char *why = NULL;
-    bool good = trial_draw(t, r->least) && trial_graph(t, &t->instance.to, &side[0]) &&
-                trial_graph(t, &t->instance.from, &side[1]);
-    if (!good) return t->why;
-    for (int k = 0; good && k < 2; k++)
-        good = export_graph(t->w, t->arena, &side[k], t->rule->name, r->opset, r->path, &why, &e);
-    return good ? NULL : why ? why : arena_string(t->arena, e.reason, strlen(e.reason));
+    if (export_graph(t->w, t->arena, side, t->rule->name, opset, path, &why, &e)) return NULL;
+    return why ? why : arena_string(t->arena, e.reason, strlen(e.reason));
+}
+
+/* The right side is written first, and replaced: where this operator set has no words for it, and
+   the newest has, the rule is not used. (Some never need words: they become constants.) */
+static const char *written(Trial *t, const Request *r) {
+    Graph left, right;
+    if (!trial_draw(t, r->least) || !trial_graph(t, &t->instance.to, &right) ||
+        !trial_graph(t, &t->instance.from, &left))
+        return t->why;
+    const char *why = export_side(t, &right, r->opset, r->path);
+    if (why && !export_side(t, &right, NEWEST, r->path)) return why;
+    return export_side(t, &left, r->opset, r->path);
 }
 
 static void serve(const RuleSet *set, const Request *r) {

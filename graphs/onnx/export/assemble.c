@@ -31,7 +31,7 @@ typedef struct Player {
     bool *queued, *copied; /* it is to be written; it was, once */
     bool *banned;          /* it may not be copied */
     /* copied, it would keep alive what a rule dissolved, only for its sizes. */
-    bool *dear;
+    bool *costly;
     Table32 name;  /* by Value: the name that carries it */
     Table32 old;   /* by Value: a name of the old file that is free for it */
     Table32 place; /* by Value: place of that name */
@@ -93,7 +93,7 @@ static bool takes_dear(const OnnxNode *n, const bool *keeps) {
     for (int k = 0; k < n->x.nin; k++) takes |= n->in[k] && keeps[n->in[k]];
     return takes;
 }
-static void mark_dear(Player *p, int i, const bool *before, bool *keeps, bool *gone) {
+static void mark_costly(Player *p, int i, const bool *before, bool *keeps, bool *gone) {
     OnnxNode *n = &p->m->node[i];
     const bool takes = takes_dear(n, keeps);
     for (int k = 0; k < n->x.nout; k++) {
@@ -104,7 +104,7 @@ static void mark_dear(Player *p, int i, const bool *before, bool *keeps, bool *g
         const bool shape = node_get(p->w, value_node(p->w, now)).op == &op_shape;
         gone[id] = !live && is_live(before, p->nlive, p->m->name[id].value);
         keeps[id] = !live && (takes || (shape && n->x.nin && n->in[0] && gone[n->in[0]]));
-        p->dear[i] |= takes && live;
+        p->costly[i] |= takes && live;
     }
 }
 
@@ -115,7 +115,7 @@ static void renormalise(Player *p) {
     p->live = live_values(p, p->x->graph, n), p->nlive = n;
     p->now = ARENA_NEW(p->a, Value, names);
     p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
-    p->dear = ARENA_NEW(p->a, bool, m->nnode);
+    p->costly = ARENA_NEW(p->a, bool, m->nnode);
     bool *keeps = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
     for (uint32_t id = 1; id < names; id++)
         if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
@@ -127,7 +127,9 @@ static void renormalise(Player *p) {
         bool same = true, passes = false;
         for (int k = 0; k < nin; k++)
             in[k] = p->now[k < node->x.nin ? node->in[k] : node->capture[k - node->x.nin]];
+        const NodeId made = node->random; /* what is made here lasts as long as this writing */
         normalize_node(m, node, in, out, &reason);
+        node->random = made;
         p->in[i] = in, p->out[i] = out;
         for (int k = 0; k < nout; k++) {
             Value was = node->out[k] ? m->name[node->out[k]].value : 0;
@@ -136,8 +138,8 @@ static void renormalise(Player *p) {
             same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
             for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
         }
-        mark_dear(p, i, before, keeps, gone);
-        if ((p->x->regenerate || p->dear[i]) && !node->reason) same = false;
+        mark_costly(p, i, before, keeps, gone);
+        if ((p->x->regenerate || p->costly[i]) && !node->reason) same = false;
         p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
     }
 }
@@ -456,7 +458,7 @@ static bool write_value(Player *p, Value v, int place) {
     if (constant_get(p->w, v, &type, &bytes))
         return add_constant(p, v, *at32(p, &p->name, v)), true;
     uint32_t maker = *at32(p, &p->maker, v);
-    const bool anew = maker && (p->x->regenerate || p->dear[(maker - 1) / 2]) &&
+    const bool anew = maker && (p->x->regenerate || p->costly[(maker - 1) / 2]) &&
                       !p->m->node[(maker - 1) / 2].reason;
     if (maker && !anew) return copy_maker(p, v, place), true;
     if (copy_opaque(p, n, place)) return true;

@@ -200,7 +200,7 @@ bool draft_put(Draft *d, const char *name, int attr) {
         return poly_constant(d->w, a->ints.v[0], &i)
                    ? draft_int(d, name, i)
                    : draft_fail(d, "a number that depends on sizes, where ONNX has an attribute");
-    if (def->kind == A_WORD) return put_word(d, name, def, a->word);
+    if (def->kind == A_ENUM) return put_word(d, name, def, a->word);
     if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
         return draft_fail(d, "a number that is a variable");

@@ -38,14 +38,14 @@ static const struct {
     {M_TRAINING, 1, M_GRAPH},    {M_TRAINING, 2, M_GRAPH},   {M_FUNCTION, 7, M_NODE},
 };
 
-typedef struct Walk {
+typedef struct ExternalWalk {
     Arena *arena;
     ExternalFile *each;
     void *user;
-} Walk;
+} ExternalWalk;
 
 /* Field 14 is data_location, 1: external; 13 are its entries, key 1 and value 2. */
-static bool walk_tensor(const Walk *c, Wire w) {
+static bool walk_tensor(const ExternalWalk *c, Wire w) {
     Slice location = {0};
     bool external = false;
     Wire start = w;
@@ -63,22 +63,22 @@ static bool walk_tensor(const Walk *c, Wire w) {
            (!external || !location.at || c->each(c->user, slice_text(c->arena, location)));
 }
 
-static bool walk(const Walk *c, Wire w, Message in, int depth) {
+static bool walk_message(const ExternalWalk *c, Wire w, Message in, int depth) {
     Wire start = w;
     if (in == M_TENSOR) return walk_tensor(c, w);
     if (depth > 4 * WIRE_DEPTH) return wire_fail(&w, w.rest.at, "messages nest too deep");
     for (Field f; wire_next(&w, &f);)
         for (size_t k = 0; k < sizeof holds / sizeof *holds && f.kind == WIRE_BYTES; k++)
             if (holds[k].in == in && holds[k].number == f.number &&
-                !walk(c, wire_inner(&start, f.bytes), holds[k].is, depth + 1))
+                !walk_message(c, wire_inner(&start, f.bytes), holds[k].is, depth + 1))
                 return false;
     return !w.failed;
 }
 
 bool external_each(Arena *a, Slice file, const char *place, ExternalFile *each, void *user,
                    Error *e) {
-    Walk c = {a, each, user};
-    return walk(&c, wire_new(file, file.at, place, e), M_MODEL, 0);
+    ExternalWalk c = {a, each, user};
+    return walk_message(&c, wire_new(file, file.at, place, e), M_MODEL, 0);
 }
 
 /* ---- reading */
@@ -170,10 +170,10 @@ static bool same_file(const char *a, const char *b, bool *there) {
 
 /* Holes stay holes. */
 static bool copy_data(const Copier *c, const char *from, const char *to, Slice bytes) {
-    Held *file = ARENA_NEW(c->arena, Held, 1);
+    Cleanup *file = ARENA_NEW(c->arena, Cleanup, 1);
     int n = 0, room = 0, fd = open(from, O_RDONLY | O_CLOEXEC);
     Piece *piece = NULL;
-    file_hold(c->arena, file, fd);
+    file_cleanup(c->arena, file, fd);
     for (size_t at = 0, end; at < bytes.n; at = end, n++) {
         errno = 0;
         off_t data = fd < 0 ? -1 : lseek(fd, (off_t)at, SEEK_DATA);
@@ -183,7 +183,7 @@ static bool copy_data(const Copier *c, const char *from, const char *to, Slice b
         ARENA_GROW(c->arena, piece, room, n + 1);
         piece[n] = (Piece){hole ? NULL : bytes.at + at, end - at};
     }
-    held_free(file);
+    cleanup_run(file);
     return file_write_pieces(to, n, piece, c->e);
 }
 

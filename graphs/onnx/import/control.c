@@ -21,11 +21,11 @@ typedef struct Body { /* a subgraph, read once */
     Error error;
 } Body;
 
-typedef struct Scope { /* names of one turn and what they are now */
+typedef struct TurnScope { /* names of one turn and what they are now */
     int n, room;
     NameId *name;
     Value *value;
-} Scope;
+} TurnScope;
 
 static bool failed(Body *b) {
     return import_fail(b->s, "%s",
@@ -35,14 +35,14 @@ static Wire walker(Body *b, Slice s) {
     return wire_new(s, b->s->m->x.bytes.at, b->s->m->path, &b->error);
 }
 
-static void bind(Import *s, Scope *c, NameId name, Value v) {
+static void bind(Import *s, TurnScope *c, NameId name, Value v) {
     int room = c->room;
     ARENA_GROW(s->w->arena, c->name, room, c->n + 1);
     ARENA_GROW(s->w->arena, c->value, c->room, c->n + 1);
     c->name[c->n] = name, c->value[c->n++] = v;
 }
 
-static bool find(Import *s, const Scope *c, NameId name, Value *out) {
+static bool scope_find(Import *s, const TurnScope *c, NameId name, Value *out) {
     *out = 0;
     for (int k = c->n; name && k-- > 0;)
         if (c->name[k] == name) return *out = c->value[k], true;
@@ -124,14 +124,15 @@ static bool body_read(Import *s, const char *attribute, Body *b) {
 
 /* ---- one turn */
 
-static bool turn_node(Body *b, Scope *c, const OnnxNode *read) {
+static bool turn_node(Body *b, TurnScope *c, const OnnxNode *read) {
     Import *s = b->s;
     OnnxNode *n = arena_copy(s->w->arena, read, sizeof *read);
     int nin = n->x.nin + n->ncapture;
     Value *in = ARENA_NEW(s->w->arena, Value, nin), *out = ARENA_NEW(s->w->arena, Value, n->x.nout);
     const char *why;
     for (int k = 0; k < nin; k++)
-        if (!find(s, c, k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin], &in[k])) return false;
+        if (!scope_find(s, c, k < n->x.nin ? n->in[k] : n->capture[k - n->x.nin], &in[k]))
+            return false;
     normalize_node(s->m, n, in, out, &why);
     if (why)
         return import_fail(s, "inside: %s%s%s: %s", n->name, n->name[0] ? " " : "", n->type, why);
@@ -142,7 +143,7 @@ static bool turn_node(Body *b, Scope *c, const OnnxNode *read) {
 
 static bool turn(Body *b, int nin, const Value in[], Value out[]) {
     Import *s = b->s;
-    Scope c = {0};
+    TurnScope c = {0};
     if (nin != b->g.input.n)
         return import_fail(s, "a subgraph of %d inputs where %d are given", b->g.input.n, nin);
     for (int k = 0; k < s->n->ncapture; k++) bind(s, &c, s->n->capture[k], s->in[s->nin + k]);
@@ -151,7 +152,7 @@ static bool turn(Body *b, int nin, const Value in[], Value out[]) {
     for (int k = 0; k < b->g.node.n; k++)
         if (!turn_node(b, &c, &b->node[k])) return false;
     for (int k = 0; k < b->g.output.n; k++)
-        if (!find(s, &c, b->out[k], &out[k])) return false;
+        if (!scope_find(s, &c, b->out[k], &out[k])) return false;
     return true;
 }
 

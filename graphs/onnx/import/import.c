@@ -66,7 +66,7 @@ bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
 int64_t onnx_attr_int(Import *s, const char *name, int64_t otherwise) {
     OnnxAttr t;
     if (!onnx_attr(s, name, &t)) return otherwise;
-    if (t.kind != ONNX_ATTR_INT) import_fail(s, "attribute %s is no integer", name);
+    if (t.kind != ONNX_ATTR_INT) import_fail(s, "attribute %s is not an integer", name);
     return t.i;
 }
 
@@ -197,7 +197,7 @@ static bool give_word(Import *s, int attr, const OnnxAttr *t) {
 bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     const AttrDef *d = &s->op->attrs[attr];
     PolyList list;
-    if (d->kind == A_WORD) return give_word(s, attr, t);
+    if (d->kind == A_ENUM) return give_word(s, attr, t);
     if (d->kind == A_REAL && (t->kind == ONNX_ATTR_FLOAT || t->kind == ONNX_ATTR_INT))
         return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f, false);
     if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)

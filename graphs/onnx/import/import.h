@@ -48,7 +48,7 @@ typedef struct Import {
 
 /* False. */
 bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Marks it as named; false: the node has it not. */
+/* Marks it as named; false: the node does not have it. */
 bool onnx_attr(Import *, const char *name, OnnxAttr *out);
 /* An attribute of the node that is an integer, or a text; otherwise: it has it not. Of another
    kind: import_fail. */

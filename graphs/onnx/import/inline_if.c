@@ -25,6 +25,7 @@ typedef struct Inliner {
     Slice *branch;   /* by node: the subgraph that takes its place; absent: it stays */
     uint32_t *times; /* by NameId: how many graphs of the model define it */
     uint32_t room;
+    Intern *node_name; /* of the nodes written so far, and of those that stay */
 } Inliner;
 
 static Wire walker(Inliner *x, Slice s) {
@@ -168,14 +169,29 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     wire_put_slice(out, GRAPH_NODE, t.data, t.size);
 }
 
+/* ONNX Runtime wants names of nodes, which mean nothing, once in a graph: a second one is dropped.
+ */
+static bool put_node(Inliner *x, const Field *f, Pieces *out) {
+    Wire w = walker(x, f->bytes);
+    Pieces node = pieces_new(x->a);
+    for (Field g; wire_next(&w, &g);) {
+        const bool named = g.number == 3 && g.bytes.n;
+        if (named && intern_find(x->node_name, g.bytes.at, g.bytes.n)) continue;
+        if (named) intern_put(x->node_name, g.bytes.at, g.bytes.n);
+        pieces_add(&node, g.whole.at, g.whole.n);
+    }
+    wire_put_pieces(out, GRAPH_NODE, &node);
+    return !w.failed;
+}
+
 static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
     int output = 0;
     Wire w = walker(x, x->branch[i]);
     for (Field f; wire_next(&w, &f);) {
         bool listed = f.number == GRAPH_INITIALIZER || f.number == GRAPH_VALUE_INFO ||
                       f.number == GRAPH_ANNOTATION || f.number == GRAPH_SPARSE;
-        if (f.number == GRAPH_NODE || listed)
-            pieces_add(listed ? rest : nodes, f.whole.at, f.whole.n);
+        if (f.number == GRAPH_NODE && !put_node(x, &f, nodes)) return false;
+        if (listed) pieces_add(rest, f.whole.at, f.whole.n);
     }
     for (w = walker(x, x->branch[i]);;) {
         Field f;
@@ -188,6 +204,10 @@ static bool put_branch(Inliner *x, int i, Pieces *nodes, Pieces *rest) {
 static bool put_graph(Inliner *x, Pieces *out) {
     int i = 0;
     Pieces rest = pieces_new(x->a);
+    for (int k = 0; k < x->m->nnode; k++) {
+        const char *name = x->m->node[k].name;
+        if (*name) intern_put(x->node_name, name, strlen(name));
+    }
     Wire w = walker(x, x->m->x.graph);
     for (Field f; wire_next(&w, &f);) {
         bool gone = f.number == GRAPH_NODE && x->branch[i].at;
@@ -201,8 +221,12 @@ static bool put_graph(Inliner *x, Pieces *out) {
 
 bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool then, Pieces *file) {
     Error e = {0};
-    Inliner x = {
-        .m = m, .a = a, .folded = folded, .error = &e, .branch = ARENA_NEW(a, Slice, m->nnode)};
+    Inliner x = {.m = m,
+                 .a = a,
+                 .folded = folded,
+                 .error = &e,
+                 .branch = ARENA_NEW(a, Slice, m->nnode),
+                 .node_name = intern_new(a)};
     Pieces graph = pieces_new(a);
     *file = pieces_new(a);
     if (node < 0) choose_decided(&x);

@@ -52,8 +52,8 @@ static bool one_item(Import *s, char *text) {
     if (equal) *equal = 0;
     int attr = op_attr_index(s->op, text);
     if (attr < 0)
-        return import_fail(s, "the table of %s names an attribute %s that it has not", s->op->name,
-                           text);
+        return import_fail(s, "the table of %s names an attribute %s that it does not have",
+                           s->op->name, text);
     char *source = equal ? equal + 1 : text, *bar = strchr(source, '|');
     if (source[strlen(source) - 1] == '!')
         return source[strlen(source) - 1] = 0, give_fixed(s, attr, source);
@@ -87,7 +87,7 @@ static bool is_shape(const Type *t, PolyList shape) {
     return true;
 }
 
-static Value make(Import *s, int n, const Value in[], int nout) {
+static Value make_nodes(Import *s, int n, const Value in[], int nout) {
     const char *why = NULL;
     Attr attr[ATTRS_MAX];
     bool given[ATTRS_MAX];
@@ -112,7 +112,7 @@ static Value make_fold(Import *s, int n, Value in[]) {
     Value y = n ? in[0] : 0;
     for (int k = 1; k < n && y; k++) {
         Value pair[2] = {y, in[k]};
-        y = stretch_all(s, 2, pair, 0) ? make(s, 2, pair, 1) : 0;
+        y = stretch_all(s, 2, pair, 0) ? make_nodes(s, 2, pair, 1) : 0;
     }
     return y;
 }
@@ -126,7 +126,7 @@ static Value make_matmul(Import *s, int n, Value in[], int second) {
     if (b.n == 1) factor[1] = reshape_to(s, factor[1], (Dims){2, {b.v[0], one}});
     if (!factor[0] || !factor[1] || !stretch_all(s, 2, factor, 2)) return 0;
     in[0] = factor[0], in[second] = factor[1];
-    Value y = make(s, n, in, 1);
+    Value y = make_nodes(s, n, in, 1);
     if (!y || (a.n > 1 && b.n > 1)) return y;
     Dims d = value_type(s->w, y)->dim;
     if (b.n == 1) d.n--;
@@ -138,10 +138,10 @@ static Value make_matmul(Import *s, int n, Value in[], int second) {
 }
 
 static Value make_gemm(Import *s, int n, Value in[]) {
-    if (n < 3 || !in[2]) return make(s, n < 2 ? n : 2, in, 1);
-    Value y = make(s, 2, in, 1);
+    if (n < 3 || !in[2]) return make_nodes(s, n < 2 ? n : 2, in, 1);
+    Value y = make_nodes(s, 2, in, 1);
     if (!y || !stretch_to(s, &in[2], value_type(s->w, y)->dim)) return 0;
-    return make(s, 3, in, 1);
+    return make_nodes(s, 3, in, 1);
 }
 
 /* x as a matrix whose columns are the axes from flatten_at on. */
@@ -154,13 +154,13 @@ static Value make_flat(Import *s, Value x) {
     for (int k = 0; k < d.n; k++) flat.v[k >= at] = poly_mul(s->w, flat.v[k >= at], d.v[k]);
     if (at != d.n - 1) x = reshape_to(s, x, flat);
     give_ints(s, axis, 1, &where);
-    Value y = x ? make(s, 1, &x, 1) : 0;
+    Value y = x ? make_nodes(s, 1, &x, 1) : 0;
     return y ? reshape_to(s, y, d) : 0;
 }
 
 /* The reduced axes come back as 1s. Without a list `axes` the one `axis` was reduced. */
 static Value make_kept(Import *s, int n, const Value in[]) {
-    Value y = make(s, n, in, 1);
+    Value y = make_nodes(s, n, in, 1);
     int list = op_attr_index(s->op, "axes"), one = op_attr_index(s->op, "axis");
     if (!y || (list < 0 && one < 0)) return y;
     Dims d = value_type(s->w, in[0])->dim;
@@ -177,7 +177,7 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     return reshape_to(s, y, d);
 }
 
-static Value build(Import *s, int n, Value in[], int nout) {
+static Value build_entry(Import *s, int n, Value in[], int nout) {
     for (int k = 0; k < n; k++)
         if (in[k] && !(s->op->flags & OP_ANY_TYPE) && !import_type(s, in[k])) return 0;
     if (s->fold) return make_fold(s, n, in);
@@ -187,7 +187,7 @@ static Value build(Import *s, int n, Value in[], int nout) {
     if (s->flatten && n == 1) return make_flat(s, in[0]);
     if (s->keepdims) return make_kept(s, n, in);
     if ((s->op->flags & OP_BROADCASTS) && !stretch_all(s, n, in, 0)) return 0;
-    return make(s, n, in, nout);
+    return make_nodes(s, n, in, nout);
 }
 
 static bool used(const Import *s, int output) {
@@ -210,7 +210,7 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
             if (used(s, k)) return import_fail(s, "output %d", k);
         return out[0] = s->in[0], true;
     }
-    Value y = build(s, n, in, nout);
+    Value y = build_entry(s, n, in, nout);
     if (!y) return false;
     Node made = node_get(s->w, value_node(s->w, y));
     int have = made.op == s->op && y == made.out && (many || made.nout > 1) ? made.nout : 1;

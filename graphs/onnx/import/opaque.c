@@ -136,22 +136,22 @@ void normalize_node(Model *m, OnnxNode *n, const Value in[], Value out[], const 
 
 /* Names that a subgraph uses without defining them. `inner`: all names defined in subgraphs,
    reserved. */
-typedef struct Scope {
+typedef struct NameScope {
     Model *m;
     Error *error;
     NameId *defined;
     int ndefined, room;
     OnnxNode *node;
-} Scope;
+} NameScope;
 
-static void scope_define(Scope *c, Slice text) {
+static void scope_define(NameScope *c, Slice text) {
     NameId id = name_id(c->m, text, c->error);
     ARENA_GROW(c->m->w->arena, c->defined, c->room, c->ndefined + 1);
     c->defined[c->ndefined++] = id;
     if (id && c->m->name[id].source == FROM_NOTHING) c->m->name[id].inner = true;
 }
 
-static void scope_use(Scope *c, Slice text) {
+static void scope_use(NameScope *c, Slice text) {
     NameId id = name_id(c->m, text, c->error);
     OnnxNode *n = c->node;
     for (int k = 0; k < c->ndefined; k++)
@@ -167,7 +167,8 @@ static void scope_use(Scope *c, Slice text) {
     n->capture[n->ncapture++] = id;
 }
 
-static bool scope_defines(Scope *c, Wire w, const SliceList *list, uint32_t name, uint32_t inside) {
+static bool scope_defines(NameScope *c, Wire w, const SliceList *list, uint32_t name,
+                          uint32_t inside) {
     for (int k = 0; k < list->n; k++) {
         Wire item = wire_inner(&w, list->v[k]);
         for (Field f, g; wire_next(&item, &f);) {
@@ -182,7 +183,7 @@ static bool scope_defines(Scope *c, Wire w, const SliceList *list, uint32_t name
     return true;
 }
 
-static bool scope_graph(Scope *c, Wire w, int depth) {
+static bool scope_graph(NameScope *c, Wire w, int depth) {
     Arena *a = c->m->w->arena;
     GraphIndex g;
     int before = c->ndefined;
@@ -214,14 +215,14 @@ static bool scope_graph(Scope *c, Wire w, int depth) {
 
 bool subgraph_uses(Model *m, OnnxNode *n, Slice graph, Error *e) {
     Error local = {0};
-    Scope scope = {.m = m, .error = &local, .node = n};
+    NameScope scope = {.m = m, .error = &local, .node = n};
     return scope_graph(&scope, wire_new(graph, m->x.bytes.at, m->path, &local), 1) ||
            error_set(e, E_INVALID, local.place, "%s", local.reason);
 }
 
 bool subgraph_captures(Model *m, OnnxNode *n, Error *e) {
     Error local = {0};
-    Scope scope = {.m = m, .error = &local, .node = n};
+    NameScope scope = {.m = m, .error = &local, .node = n};
     Wire w = wire_new(n->x.whole, m->x.bytes.at, node_place(m, n), &local);
     for (int j = 0; j < n->x.nattr; j++)
         for (int k = 0; k < n->x.attr[j].graph.n; k++)

@@ -234,7 +234,7 @@ static bool model_read(Model *m, Error *e) {
     if (m->x.bytes.n > INT32_MAX)
         return error_set(
             e, E_LIMIT, m->path,
-            "%zu bytes, a protobuf message has at most 2 GiB: weights belong into external data",
+            "%zu bytes, a protobuf message has at most 2 GiB: store the weights as external data",
             m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     /* Files of subgraphs come last: what is wrong in the graph is said first. */
@@ -262,7 +262,7 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
     m->borrowed = open->bytes != NULL;
     if (m->borrowed) m->x.bytes = (Slice){open->bytes, open->nbytes};
     else if (!file_map(path, &m->x.bytes, e)) return NULL;
-    escape_hold(arena_escape(w->arena), &m->held, unmap, m);
+    cleanup_add(arena_escape(w->arena), &m->cleanup, unmap, m);
     m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
     m->open = *open;
     m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
@@ -273,7 +273,7 @@ Model *model_open_values(World *w, const char *path, const OpenValues *open, Err
 
 void model_close(Model *m) {
     if (!m) return;
-    escape_let_go(&m->held);
+    cleanup_cancel(&m->cleanup);
     unmap(m);
     intern_free(m->names), intern_free(m->sizes);
     m->names = m->sizes = NULL;

@@ -169,7 +169,7 @@ $(BUILD)/isomer-cuda.so: $(GPU)
 $(BUILD)/test/cuda/isomer-host.so: $(addprefix $(BUILD)/test/cuda/,host_compiler.o no_dnn.o)
 $(BUILD)/test/cuda/isomer-nvrtc.so: $(NVRTC) $(BUILD)/test/cuda/no_dnn.o
 $(BUILD)/test/cuda/isomer-dnn.so: $(NVRTC) $(BUILD)/ops/cuda/dnn.o
-$(FAKE): $(OWN) $(addprefix $(BUILD)/test/cuda/,host_driver.o no_lt.o)
+$(FAKE): $(OWN) $(addprefix $(BUILD)/test/cuda/,host_driver.o host_lt.o)
 $(FAKE) $(BUILD)/isomer-cuda.so: $(BUILD)/list
 	@mkdir -p $(@D)
 	$(COMPILE) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl

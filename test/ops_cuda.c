@@ -122,6 +122,15 @@ static void options_are_checked(void **state) {
     }
 }
 
+static void missing_libraries_are_said(void **state) {
+    char why[400] = "";
+    (void)state;
+    setenv("ISOMER_HOST", "", 1);
+    assert_null(nvrtc->open("lib=/nowhere", why, sizeof why));
+    assert_non_null(strstr(why, "libnvrtc.so.13 is missing below /nowhere: pip install nvidia-cuda-"
+                                "nvrtc, or name its folder with lib=DIR"));
+}
+
 static Kernel *compile_sum(Device *d) { /* y = x + x, of 4 floats */
     static const View v[] = {{.slot = 0, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}},
                              {.slot = 1, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}}};
@@ -322,6 +331,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(failures_to_open_are_said),
+        cmocka_unit_test(missing_libraries_are_said),
         cmocka_unit_test(failures_to_run_are_errors),
         cmocka_unit_test(equal_constants_are_held_once),
         cmocka_unit_test(kernels_are_kept),

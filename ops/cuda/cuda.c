@@ -82,12 +82,12 @@ static int run_code(const Kernel *k, void *const view[]) {
 }
 
 /* ---- kernels */
-static int library_ways(Device *d, const Step *s, int k) {
-    return d->library[k] ? d->library[k]->ways(d->library[k], s) : 0;
-}
 static int cuda_choices(Device *d, const Step *s) {
-    const int n = source_ways(s);
-    return n ? library_ways(d, s, 0) + library_ways(d, s, 1) + n : 0;
+    int n = source_ways(s), ways[LIBRARIES];
+    if (!n) return 0;
+    memo_ways(d, s, ways);
+    for (int k = 0; k < LIBRARIES; k++) n += ways[k];
+    return n;
 }
 
 /* The step's program alone: the element just computed is read from the output. */
@@ -124,10 +124,11 @@ static bool make_generated(Kernel *k, const Step *s, int way, char *why, size_t 
 static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace, char *why,
                         size_t n) {
     Device *d = k->device;
-    for (int j = 0; j < 2; j++) {
-        const int ways = library_ways(d, s, j);
-        if (choice >= ways) {
-            choice -= ways;
+    int ways[LIBRARIES];
+    memo_ways(d, s, ways);
+    for (int j = 0; j < LIBRARIES; j++) {
+        if (choice >= ways[j]) {
+            choice -= ways[j];
             continue;
         }
         bool rest = false;

@@ -56,10 +56,11 @@ static bool take_gpu(Device *d, char *why, size_t n) {
 void device_shut(Device *d) {
     const Driver *f = &d->driver;
     if (d->context) f->cuCtxSetCurrent_(d->context);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < LIBRARIES; k++)
         if (d->library[k]) d->library[k]->close(d->library[k]);
     if (d->stream) f->cuStreamSynchronize_(d->stream);
     memory_drop_all(d);
+    memo_free(d);
     if (d->start) f->cuEventDestroy_(d->start);
     if (d->end) f->cuEventDestroy_(d->end);
     if (d->stream) f->cuStreamDestroy_(d->stream);
@@ -85,7 +86,7 @@ Device *device_begin(const char *options, char *why, size_t n) {
 
 int device_identity(const Device *d, char *text, size_t n) {
     char libraries[200] = "";
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < LIBRARIES; k++)
         if (d->library[k])
             strncat(libraries, d->library[k]->identity, sizeof libraries - strlen(libraries) - 1);
     const int used =

@@ -5,7 +5,7 @@
 #include "ops/cuda/driver.h"
 #include "ops/cuda/source.h"
 
-enum { OPTION_ROOM = 512 };
+enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
 typedef struct Options {
     int device;                 /* number of the GPU */
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
@@ -17,6 +17,7 @@ typedef struct Options {
 bool options_parse(const char *text, Options *, char *why, size_t n);
 
 typedef struct Held Held;
+typedef struct Memo Memo;
 typedef struct Library Library; /* ways to run steps that a library of NVIDIA's has */
 struct Device {
     Driver driver;
@@ -31,7 +32,8 @@ struct Device {
     int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
     char name[128], cache[OPTION_ROOM];
     Held *held;
-    Library *library[2]; /* cuBLASLt's and cuDNN's; NULL: not there */
+    Library *library[LIBRARIES]; /* cuBLASLt's and cuDNN's; NULL: not there */
+    Memo *memo[MEMO_LISTS];
 };
 
 /* Names the failed call in `why`; always false. */

@@ -19,4 +19,9 @@ struct Library {
 /* False: `why` says what is missing. *out stays NULL where a test's device has no such library. */
 bool lt_open(Device *, Library **out, char *why, size_t n);
 bool dnn_open(Device *, Library **out, char *why, size_t n);
+
+/* ---- memo.c */
+/* How many ways each library has for the step. */
+void memo_ways(Device *, const Step *, int ways[LIBRARIES]);
+void memo_free(Device *);
 #endif

@@ -42,7 +42,25 @@ static void compare(Trial *t, const char *what, double tolerance) {
     }
 }
 
-static void loop_equals_walk(Trial *t, int port) {
+/* The same program by a kernel for GPUs, as check_gpu. */
+static void loop_on_gpu(Trial *t, const OpenDevice *gpu, LoopProgram p, const View view[],
+                        void *const slot[]) {
+    const int cases = getenv("ISOMER_HEAVY") ? 8 : 2;
+    const Step s = {
+        .kind = S_LOOP, .nview = 1 + t->nin, .view = view, .nparam = p.n, .param = p.words};
+    char why[400] = "";
+    size_t room = 0;
+    if (!gpu->device || t->gpu_loops++ >= cases) return;
+    Kernel *k = gpu->backend->compile(gpu->device, &s, 0, NULL, &room, why, sizeof why);
+    if (!k) fail_msg("%s: %s", t->op->name, why);
+    memset(t->out[0], 0xee, sizeof t->out[0]);
+    assert_int_equal(gpu->backend->run(k, slot, NULL), 0);
+    gpu->backend->forget(k);
+    for (int64_t j = 0; j < tensor_count(&t->want); j++) t->got[j].real = (double)t->out[0][j];
+    compare(t, "its loop program for GPUs", 1e-6);
+}
+
+static void loop_equals_walk(Trial *t, const OpenDevice *gpu, int port) {
     Error e = {0};
     LoopProgram p;
     View view[1 + INPUTS] = {view_dense(0, DT_FLOAT, t->want.rank, t->want.dim)};
@@ -59,6 +77,7 @@ static void loop_equals_walk(Trial *t, int port) {
     loop_free(loop);
     for (int64_t j = 0; j < tensor_count(&t->want); j++) t->got[j].real = (double)t->out[0][j];
     compare(t, "its loop program", 1e-6);
+    if (tensor_count(&t->want)) loop_on_gpu(t, gpu, p, view, slot);
 }
 
 static void run_steps(Trial *t, Device *d, const Backend *backend, const StepBuf *b,
@@ -126,17 +145,19 @@ static void open_gpu(OpenDevice *gpu) {
     snprintf(options, sizeof options, "cache=%s/test/cuda/kernels", build);
     if (!access(path, F_OK) && !device_open(gpu, NULL, path, options, &e)) fail_msg("%s", e.reason);
 }
-static void check_gpu(Trial *t, const OpenDevice *gpu) {
-    const int cases = getenv("ISOMER_HEAVY") ? 8 : 1;
+/* rare: it has a loop program or samples, of which there are few, so that these have a number of
+   their own. */
+static void check_gpu(Trial *t, const OpenDevice *gpu, bool rare) {
+    const int cases = getenv("ISOMER_HEAVY") ? 8 : 1 + rare;
     Tally tally = {0};
-    for (int k = 0; gpu->device && k < 2; k++) {
+    if (!gpu->device || t->gpu_cases[rare]++ >= cases) return;
+    for (int k = 0; k < 2; k++) {
         setenv("ISOMER_HOST", k ? "descending" : "", 1);
-        if (t->gpu_cases < cases) lower_all(t, gpu->device, gpu->backend, &tally);
-        for (int64_t j = 0; j < tensor_count(&t->want) && t->gpu_cases < cases; j++)
+        lower_all(t, gpu->device, gpu->backend, &tally);
+        for (int64_t j = 0; j < tensor_count(&t->want); j++)
             t->got[j].real = (double)t->out[t->port][j];
-        if (t->gpu_cases < cases) compare(t, "the kernels for GPUs", 2e-5);
+        compare(t, "the kernels for GPUs", 2e-5);
     }
-    t->gpu_cases++;
 }
 
 static void check(Trial *t, const OpenDevice *gpu, Device *d, const Backend *cpu, Tally *tally) {
@@ -148,13 +169,15 @@ static void check(Trial *t, const OpenDevice *gpu, Device *d, const Backend *cpu
         t->want.v = t->wanted;
         if (!eval_tensor(&eval, sig_define(t->w, t->sig, port), &t->want, &e))
             fail_msg("%s: %s", t->op->name, e.reason);
-        loop_equals_walk(t, port);
+        loop_equals_walk(t, gpu, port);
+        const int before = tally->kinds[S_LOOP] + tally->kinds[S_SAMPLE];
         lower_all(t, d, cpu, tally);
         for (int64_t j = 0; j < tensor_count(&t->want); j++)
             t->got[j].real = (double)t->out[port][j];
         compare(t, "its steps", 2e-5);
         t->port = port;
-        if (tensor_count(&t->want)) check_gpu(t, gpu);
+        const bool rare = tally->kinds[S_LOOP] + tally->kinds[S_SAMPLE] > before;
+        if (tensor_count(&t->want)) check_gpu(t, gpu, rare);
     }
     tally->loops++;
 }
@@ -175,7 +198,8 @@ static void every_operator_by_every_way(void **state) {
         Tally tally = {0};
         if (!op->define || op->flags & OP_ANY_TYPE || op_input_count(op) > INPUTS) continue;
         t->random = (Random){.seed = (uint64_t)k};
-        t->gpu_cases = 0;
+        memset(t->gpu_cases, 0, sizeof t->gpu_cases);
+        t->gpu_loops = 0;
         for (int tries = 0; tries < TRIES && tally.loops < WANTED; tries++) {
             if (tries % 500 == 0 || tally.loops) {
                 if (t->w) world_free(t->w);

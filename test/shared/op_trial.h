@@ -19,7 +19,7 @@ typedef struct Trial {
     Random random;
     const Op *op;
     Attr attr[ATTRS_MAX];
-    int nin, nout, port, gpu_cases;
+    int nin, nout, port, gpu_cases[2], gpu_loops;
     Type in[INPUTS];
     bool given[INPUTS];
     Sig sig;

@@ -241,7 +241,8 @@ static void read_output(Trial *t, int dtype, Number *to) {
         to[j].real = dtype == DT_BOOL ? (double)truth[j] : (double)t->out[0][j];
 }
 
-static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
+static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, const Backend *cpu,
+                                 Tally *tally) {
     const SigInfo *info = sig_info(t->w, t->sig);
     const int dtype = (int)type_get(t->w, info->out[0])->dtype;
     View view[1 + INPUTS];
@@ -272,6 +273,12 @@ static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally 
     run_steps(t, d, cpu, &b, slot, tally);
     read_output(t, dtype, t->got);
     compare(t, "its steps", 2e-5);
+    if (gpu->device && tally->loops < 8) {
+        memset(t->out, 0xee, sizeof t->out);
+        run_steps(t, gpu->device, gpu->backend, &b, slot, tally);
+        read_output(t, dtype, t->got);
+        compare(t, "its steps on GPUs", 2e-5);
+    }
     tally->loops++;
 }
 
@@ -281,6 +288,8 @@ static void steps_do_what_the_kernel_does(void **state) {
     char why[200];
     const Backend *cpu = backend_open("cpu", &e);
     Device *d = cpu->open("", why, sizeof why);
+    OpenDevice gpu = {0};
+    open_gpu(&gpu);
     Trial *t = trial_new();
     int operators = 0;
     for (int k = 0; k < op_count(); k++) {
@@ -301,7 +310,7 @@ static void steps_do_what_the_kernel_does(void **state) {
             if (!draw_trial(t)) continue;
             draw_data(t);
             if (type_get(t->w, sig_info(t->w, t->sig)->out[0])->dtype == DT_BOOL) round_data(t);
-            steps_against_kernel(t, d, cpu, &tally);
+            steps_against_kernel(t, &gpu, d, cpu, &tally);
         }
         operators += tally.loops > 0;
         if (op == op_find("convtranspose") || op == op_find("equal") ||
@@ -311,6 +320,7 @@ static void steps_do_what_the_kernel_does(void **state) {
     assert_true(operators >= 6);
     world_free(t->w);
     free(t);
+    device_close(&gpu);
     cpu->close(d);
 }
 

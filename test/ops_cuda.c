@@ -66,6 +66,33 @@ static void copy_agrees(void **state) { (void)state, check_many(S_COPY, 300); }
 static void fill_agrees(void **state) { (void)state, check_many(S_FILL, 40); }
 static void softmax_agrees(void **state) { (void)state, check_many(S_SOFTMAX, 100); }
 
+/* 1e20 cubed times 1e-20 cubed: what one thread multiplies overflows, the product is 1. */
+static void products_of_parts_do_not_overflow(void **state) {
+    enum { N = 96, WARP = 32 };
+    static const View v[] = {{.slot = 0, .dtype = 1},
+                             {.slot = 1, .dtype = 1, .rank = 1, .dim = {N}, .stride = {1}}};
+    const int64_t product = REDUCE_PROD;
+    const Step s = {.kind = S_REDUCE, .nview = 2, .nparam = 1, .view = v, .param = &product};
+    float x[N], y;
+    char why[300] = "";
+    size_t room;
+    (void)state;
+    Device *d = open_good();
+    for (int i = 0; i < N; i++) x[i] = i % WARP == 0 ? 1e20f : i % WARP == 1 ? 1e-20f : 1;
+    for (int way = 0; way < host->choices(d, &s); way++) {
+        Kernel *k = host->compile(d, &s, way, NULL, &room, why, sizeof why);
+        void *slot[] = {host->alloc(d, sizeof y), host->alloc(d, sizeof x)};
+        if (!k) fail_msg("%s", why);
+        host->copy(d, slot[1], x, sizeof x, COPY_TO_DEVICE);
+        assert_int_equal(host->run(k, slot, NULL), 0);
+        host->copy(d, &y, slot[0], sizeof y, COPY_TO_HOST);
+        assert_true(y > 0.999f && y < 1.001f);
+        for (int i = 0; i < 2; i++) host->release(d, slot[i]);
+        host->forget(k);
+    }
+    host->close(d);
+}
+
 /* ---- planted faults: OLD=>NEW in the kernel's text */
 static const struct {
     const char *plant;
@@ -343,6 +370,7 @@ int main(void) {
         cmocka_unit_test(pool_agrees),
         cmocka_unit_test(gemm_agrees),
         cmocka_unit_test(conv_agrees),
+        cmocka_unit_test(products_of_parts_do_not_overflow),
         cmocka_unit_test(planted_faults_are_noticed),
         cmocka_unit_test(nvrtc_takes_every_kernel),
         cmocka_unit_test(cudnn_has_exact_plans),

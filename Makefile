@@ -10,8 +10,10 @@
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
 #   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
+#   make gpu-offline     the back end for GPUs without one, in full
 #   make clean
-# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN).
+# Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN),
+#   CUDA=none (without the back end for GPUs).
 # Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
 
 CC ?= cc
@@ -48,6 +50,15 @@ CMOCKA := $(call libraries,cmocka:cmocka,libs)
 # The programs, each named after the file of its main.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c verifier/verify_rules.c
+# A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
+# virtual environment. CUDA=none: without it. Nothing of CUDA is linked.
+CUDA_HOME ?= /usr/local/cuda
+CUDA_FOLDERS := $(if $(filter none,$(CUDA)),,$(CUDA_HOME)/include \
+    $(wildcard $(dir $(PYTHON))../lib/python3*/site-packages/nvidia/*/include))
+CUDA_HEADERS := $(foreach h,cuda nvrtc cublasLt cudnn,$(firstword $(wildcard \
+    $(CUDA_FOLDERS:%=%/$h.h))))
+CUDA_FLAGS := $(addprefix -isystem ,$(sort $(patsubst %/,%,$(dir $(CUDA_HEADERS)))))
+CUDA_PLUGIN := $(if $(filter 4,$(words $(CUDA_HEADERS))),$(BUILD)/isomer-cuda.so)
 FOLDERS := ops $(addprefix ops/,backend base core cpu operator) graphs graphs/plan graphs/onnx \
     $(addprefix graphs/onnx/,file import export) rules search search/show
 UNUSED := $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
@@ -67,12 +78,13 @@ FUZZED := $(filter-out test/fuzz/entry.c test/fuzz/forks.c,$(wildcard test/fuzz/
 SHARED := $(call objects,$(sort $(wildcard test/shared/*.c) $(FUZZED)))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/tools/*.c)))
 FORKS := $(BUILD)/test/tools/optimize-forks
-PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c)))
+PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(sort $(wildcard test/plugin/*.c))) \
+    $(if $(CUDA_PLUGIN),$(addprefix $(BUILD)/test/cuda/isomer-,host.so nvrtc.so dnn.so))
 ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 
 .PHONY: all install clean force programs-of-tests test run-tests test-heavy check-ndebug asan ubsan
 .PHONY: coverage demo deb fresh bench roundtrip prove rules check-mutants check-classes fuzz
-.PHONY: fuzzers mutate-models
+.PHONY: fuzzers mutate-models gpu-offline
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -81,7 +93,8 @@ NAMES := $(notdir $(PROGRAMS))
 MANUALS := $(NAMES:%=$(BUILD)/man/%.1)
 COMPLETIONS := $(NAMES:%=$(BUILD)/completions/%) $(NAMES:%=$(BUILD)/completions/_%)
 
-all: $(ARCHIVES) $(BUILD)/libisomer.so $(PROGRAMS) $(MPI_PROGRAMS) $(MANUALS) $(COMPLETIONS)
+all: $(ARCHIVES) $(BUILD)/libisomer.so $(CUDA_PLUGIN)
+all: $(PROGRAMS) $(MPI_PROGRAMS) $(MANUALS) $(COMPLETIONS)
 
 $(BUILD)/libisomer.a: $(LIBRARY)
 $(BUILD)/libgenerator.a: $(GENERATOR)
@@ -133,7 +146,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 
 # Small programs that the tests in Python run.
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
-	$(COMPILE) -o $@ $^ $(LIBS)
+	$(COMPILE) -o $@ $^ $(CMOCKA) $(LIBS)
 
 # Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
 # reference.
@@ -145,6 +158,36 @@ $(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(B
 $(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 	@mkdir -p $(@D)
 	cp $< $@
+
+# The plug-in for GPUs; and the same for tests without one: all on the host; what NVRTC makes, which
+# is not run; cuDNN's plans for a GPU that is described.
+GPU := $(call objects,$(sort $(wildcard ops/cuda/*.c))) $(BUILD)/gen/cuda_prelude.o
+OWN := $(filter-out $(addprefix %/ops/cuda/,driver.o compiler.o library.o lt.o dnn.o),$(GPU))
+FAKE := $(addprefix $(BUILD)/test/cuda/,isomer-host.so isomer-nvrtc.so isomer-dnn.so)
+NVRTC := $(addprefix $(BUILD)/ops/cuda/,compiler.o library.o)
+$(BUILD)/isomer-cuda.so: $(GPU)
+$(BUILD)/test/cuda/isomer-host.so: $(addprefix $(BUILD)/test/cuda/,host_compiler.o no_dnn.o)
+$(BUILD)/test/cuda/isomer-nvrtc.so: $(NVRTC) $(BUILD)/test/cuda/no_dnn.o
+$(BUILD)/test/cuda/isomer-dnn.so: $(NVRTC) $(BUILD)/ops/cuda/dnn.o
+$(FAKE): $(OWN) $(addprefix $(BUILD)/test/cuda/,host_driver.o host_lt.o)
+$(FAKE) $(BUILD)/isomer-cuda.so: $(BUILD)/list
+	@mkdir -p $(@D)
+	$(COMPILE) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl
+$(BUILD)/ops/cuda/%.o $(BUILD)/test/cuda/%.o: private ISA = $(CUDA_FLAGS)
+$(BUILD)/ops/cuda/device.o: $(BUILD)/cuda-flags
+$(BUILD)/cuda-flags: $(BUILD)/flags # for scripts/check-warnings
+	@echo '$(CUDA_FLAGS)' > $@
+$(BUILD)/ops/cuda/device.o: private ISA = $(CUDA_FLAGS) \
+    -DISOMER_CUDA_SOURCES='"$(shell cat $(sort $(wildcard ops/cuda/*)) | md5sum | cut -c 1-12)"'
+$(BUILD)/ops/cuda/device.o: $(wildcard ops/cuda/*)
+# The text that every kernel starts with, as a string.
+$(BUILD)/gen/cuda_prelude.c: ops/cuda/prelude.h
+	@mkdir -p $(@D)
+	{ echo '#include "ops/cuda/source.h"'; echo 'const char source_prelude[] ='; \
+	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' $<; \
+	    echo '    ;'; } > $@
+$(BUILD)/gen/cuda_prelude.o: $(BUILD)/gen/cuda_prelude.c $(BUILD)/flags
+	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
@@ -187,7 +230,7 @@ $(BUILD)/gen/onnx_fields.h: graphs/onnx/onnx.proto scripts/proto-fields
 # change, so that everything is compiled again; `list` when a source file comes or goes, so that
 # everything is linked again.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
-$(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED)
+$(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED) $(GPU)
 $(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
@@ -258,6 +301,12 @@ test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
 	    scripts/run-tests search_faults test_untrusted test_generator_runs test_random_models
 
+# The back end for GPUs without one: 2,000 drawn steps and several cases of each definition on the
+# host, hundreds of kernels through NVRTC.
+gpu-offline: programs-of-tests
+	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
+	    scripts/run-tests ops_cuda ops_lower test_cuda
+
 demo:
 	@scripts/install-dependencies demo
 	@$(MAKE) --no-print-directory $(PARALLEL) all
@@ -320,6 +369,8 @@ install: all
 	install -m 755 $(BUILD)/libisomer.so $(INSTALLED)/lib/libisomer.so.$(VERSION)
 	ln -sf libisomer.so.$(VERSION) $(INSTALLED)/lib/$(SONAME)
 	ln -sf $(SONAME) $(INSTALLED)/lib/libisomer.so
+	$(if $(CUDA_PLUGIN),install -d $(INSTALLED)/lib/isomer)
+	$(if $(CUDA_PLUGIN),install -m 755 $(CUDA_PLUGIN) $(INSTALLED)/lib/isomer)
 	install -m 644 search/isomer.h ops/backend/isomer_backend.h $(INSTALLED)/include
 	install -m 644 $(wildcard rules/library/*.rules) $(SHARE)/isomer/rules
 	$(if $(GENERATED),install -m 644 $(GENERATED) $(SHARE)/isomer/rules/generated)

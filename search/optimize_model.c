@@ -119,8 +119,9 @@ static void option_table(Options *o, OptionDef table[]) {
          .kind = OPT_TEXT,
          .into = &o->x.backend,
          .value = "NAME",
-         .help =
-             "The back end of the built-in runtime: cpu (the default), or the path of a plug-in."},
+         .help = "The back end of the built-in runtime: cpu (the default), cuda (an NVIDIA GPU), "
+                 "or the "
+                 "path of a plug-in."},
         {.name = "backend-options",
          .kind = OPT_TEXT,
          .into = &o->x.backend_options,

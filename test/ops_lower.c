@@ -1,7 +1,9 @@
 /* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own
    table and random sizes, 0 and 1 among them, half of the time symbolic and bound only for the run:
    the loop program equals the tree walk, and what the signature is lowered to, view or steps,
-   equals both when the CPU back end runs it. */
+   equals both when the CPU back end runs it; and, for some of them, when the back end for GPUs does
+   on the host (test/cuda), where that is built. */
+#include "graphs/plan/step_kernel.h"
 #include "ops/backend/backend.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -10,246 +12,19 @@
 #include "ops/operator/op.h"
 #include "ops/operator/signature.h"
 #include "ops/backend/view.h"
+#include "test/shared/op_trial.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
-enum { INPUTS = 6, OUTPUTS = 3, SYMBOLS = 256, ELEMENTS = 1 << 13, WANTED = 40, TRIES = 60000 };
-typedef struct Trial {
-    World *w;
-    Random random;
-    const Op *op;
-    Attr attr[ATTRS_MAX];
-    int nin, nout;
-    Type in[INPUTS];
-    bool given[INPUTS];
-    Sig sig;
-    int64_t size[SYMBOLS];
-    Tensor data[INPUTS], want;
-    Number number[INPUTS][ELEMENTS], wanted[ELEMENTS], got[ELEMENTS];
-    float flat[INPUTS][ELEMENTS], out[OUTPUTS][ELEMENTS];
-} Trial;
 typedef struct Tally {
     int loops, views, rooms, kinds[STEP_KIND_COUNT];
 } Tally;
-
-static int64_t draw(Trial *t, int64_t low, int64_t high) {
-    return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
-}
-
-/* A size as a number, or as a symbol that has this value. */
-static Poly size_as(Trial *t, int64_t v, bool symbolic, int k, int axis) {
-    char name[16];
-    if (!symbolic) return poly_int(t->w, v);
-    snprintf(name, sizeof name, "n%d_%d", k, axis);
-    Symbol s = symbol_named(t->w, name);
-    t->size[s] = v;
-    return poly_symbol(t->w, s);
-}
-
-/* ---- attributes: a drawn value for each entry of a list; lists without drawn values are small
-   numbers */
-static void entry(Trial *t, const AttrDef *d, Text *out) {
-    const char *at = d->draw;
-    if (!at) {
-        text_add(out, d->kind == A_REAL ? "1/2" : "%d", (int)draw(t, 0, 4));
-        return;
-    }
-    int words = 1;
-    for (const char *s = at; *s; s++) words += *s == ' ';
-    for (int64_t k = draw(t, 0, words - 1); k > 0; k--) at = strchr(at, ' ') + 1;
-    text_add(out, "%.*s", (int)strcspn(at, " "), at);
-}
-
-static int entries(Trial *t, const AttrDef *d) {
-    int rank = t->in[0].dim.n;
-    if (d->fill == PER_SPATIAL) return rank - 2;
-    if (d->fill == PER_SIDE) return 2 * (rank - 2);
-    if (d->fill == PER_AXIS) return rank;
-    if (d->axes) return (int)draw(t, 0, 2);
-    if (strstr(t->op->name, "pool")) return rank - 2;
-    return !strcmp(t->op->name, "pad")     ? 2 * rank
-           : !strcmp(t->op->name, "split") ? t->nout
-           : draw(t, 0, 2)                 ? rank
-                                           : (int)draw(t, 0, 4);
-}
-
-static bool draw_attr(Trial *t, const AttrDef *d, Attr *a) {
-    Text text = text_new(t->w->arena);
-    Error e = {0};
-    if (d->kind == A_DTYPE) text_add(&text, "F");
-    else if (d->kind != A_INTS) entry(t, d, &text);
-    else {
-        text_add(&text, "[");
-        for (int n = entries(t, d), k = 0; k < n; k++)
-            text_add(&text, k ? ", " : ""), entry(t, d, &text);
-        text_add(&text, "]");
-    }
-    Scan s = scan_new("attr", text.data, text.size, &e);
-    return attr_parse(t->w, &s, d, a);
-}
-
-/* ---- sizes: of the first input, or one axis or some of them, or new ones; then the signature
-   decides */
-static void draw_inputs(Trial *t) {
-    bool variadic, symbolic = draw(t, 0, 1);
-    int least = op_arity(t->op, &variadic), most = op_input_count(t->op), rank = (int)draw(t, 1, 4);
-    t->nin = variadic ? (int)draw(t, 1, 4) : draw(t, 0, 1) ? most : least;
-    for (int k = 0; k < t->nin; k++) {
-        Type *x = &t->in[k];
-        *x = (Type){.dtype = DT_FLOAT, .known = true, .dim = {.n = rank}};
-        for (int a = 0; a < rank; a++)
-            x->dim.v[a] = size_as(t, draw(t, 0, 12) ? draw(t, 1, a ? 6 : 3) : 0, symbolic, k, a);
-        int how = k ? (int)draw(t, 0, 5) : 5;
-        if (how == 0) x->dim = t->in[0].dim;
-        if (how == 1) x->dim = dims_tail(t->in[0].dim, (int)draw(t, 0, rank));
-        if (how == 2 && rank > 1) x->dim = (Dims){1, {t->in[0].dim.v[1]}};
-        if (how == 3) x->dim.v[draw(t, 0, rank - 1)] = t->in[0].dim.v[draw(t, 0, rank - 1)];
-        if (how == 4)
-            x->dim = dims_with(t->in[0].dim, (int)draw(t, 0, rank - 1),
-                               size_as(t, draw(t, 0, 4), symbolic, k, 7));
-    }
-}
-
-/* Truth values first, whole numbers second, or bytes: some operators take them, others refuse. */
-static void draw_types(Trial *t) {
-    int64_t kind = draw(t, 0, 9);
-    for (int k = 0; k < t->nin && kind == 7; k++) t->in[k].dtype = DT_INT8;
-    if (kind == 8) t->in[0].dtype = DT_BOOL;
-    if (kind == 9 && t->nin > 1) t->in[1].dtype = DT_INT64;
-}
-
-/* Sizes that chance alone does not meet. */
-static void fit_rotary(Trial *t) {
-    Type *x = &t->in[0], *angle = &t->in[1];
-    x->dim = (Dims){4,
-                    {size_as(t, 2, false, 0, 0), size_as(t, 2, false, 0, 1),
-                     size_as(t, draw(t, 1, 3), false, 0, 2)}};
-    x->dim.v[3] = size_as(t, draw(t, 4, 7), false, 0, 3);
-    angle->dim = (Dims){3, {x->dim.v[0], x->dim.v[2], size_as(t, draw(t, 1, 2), false, 1, 2)}};
-    t->in[2] = *angle;
-}
-
-/* Kernels side by side, which is where a transposed convolution has a definition: strides are the
-   kernel's sizes. */
-static void fit_convtranspose(Trial *t) {
-    enum { GROUP, STRIDES, PADS, DILATIONS, EXTRA };
-    const int ns = t->in[0].dim.n - 2;
-    Poly *number = ARENA_NEW(t->w->arena, Poly, 6 * RANK_MAX);
-    for (int k = 0; k < 6 * RANK_MAX; k++) number[k] = poly_int(t->w, k < 3 * RANK_MAX ? 0 : 1);
-    if (ns < 1 || t->nin < 2 || t->in[1].dim.n != ns + 2) return;
-    t->in[1].dim.v[0] = t->in[0].dim.v[1];
-    if (t->nin > 2) t->in[2].dim = (Dims){1, {t->in[1].dim.v[1]}};
-    t->attr[GROUP].ints = (PolyList){1, number + 3 * RANK_MAX};
-    t->attr[STRIDES].ints =
-        (PolyList){ns, arena_copy(t->w->arena, t->in[1].dim.v + 2, (size_t)ns * sizeof *number)};
-    t->attr[PADS].ints = (PolyList){2 * ns, number};
-    t->attr[DILATIONS].ints = (PolyList){ns, number + 3 * RANK_MAX};
-    t->attr[EXTRA].ints = (PolyList){ns, number};
-}
-
-/* Blocks that lie in a picture as often as x says. */
-static void fit_col2im(Trial *t) {
-    enum { IMAGE, STRIDES = 2, PADS, DILATIONS, AXES = 2 };
-    Poly *number = ARENA_NEW(t->w->arena, Poly, 3 * AXES), *x = t->in[0].dim.v;
-    int64_t places = 1, elements = 1;
-    for (int k = 0; k < AXES; k++) {
-        int64_t block = draw(t, 1, 3), image = block + draw(t, 0, 3), stride = draw(t, 1, 2);
-        number[k] = poly_int(t->w, image);
-        number[AXES + k] = poly_int(t->w, block);
-        number[2 * AXES + k] = poly_int(t->w, stride);
-        places *= (image - block) / stride + 1;
-        elements *= block;
-    }
-    for (int k = IMAGE; k <= STRIDES; k++) t->attr[k].ints = (PolyList){AXES, number + AXES * k};
-    t->attr[PADS].ints = t->attr[DILATIONS].ints = (PolyList){0};
-    x[1] = poly_int(t->w, elements * draw(t, 1, 3)), x[2] = poly_int(t->w, places);
-    t->in[0].dim.n = 3;
-}
-
-/* One tensor, its gradient and what is kept of each: the rate and the number of steps first. */
-static void fit_optimizer(Trial *t, int kinds) {
-    t->nin = 2 + kinds;
-    t->nout = (int)draw(t, 1, kinds - 1);
-    t->in[0].dtype = DT_FLOAT;
-    for (int k = 2; k < t->nin; k++) t->in[k] = t->in[0];
-    t->in[0] = t->in[1] = (Type){.dtype = DT_FLOAT, .known = true};
-    t->in[1].dtype = DT_INT64;
-}
-
-static bool value_of(Trial *t, Poly p, int64_t *v) {
-    return poly_eval(t->w, p, (Sizes){SYMBOLS, t->size}, v);
-}
-
-static bool sized(Trial *t, const Type *type, Tensor *out) {
-    int64_t n = 1;
-    out->rank = type->dim.n;
-    for (int a = 0; a < out->rank; a++) {
-        if (!value_of(t, type->dim.v[a], &out->dim[a]) || out->dim[a] < 0 || out->dim[a] > 200)
-            return false;
-        n *= out->dim[a];
-    }
-    return n <= ELEMENTS;
-}
-
-static int64_t least_size(const Tensor *x) {
-    int64_t n = x->rank ? x->dim[0] : 1;
-    for (int a = 1; a < x->rank; a++) n = x->dim[a] < n ? x->dim[a] : n;
-    return n;
-}
-
-static bool draw_trial(Trial *t) {
-    TypeId id[INPUTS];
-    Tensor y;
-    for (int k = 0; k < SYMBOLS; k++) t->size[k] = SIZE_UNKNOWN;
-    t->nout = (int)draw(t, 1, OUTPUTS);
-    draw_inputs(t);
-    draw_types(t);
-    if (!strcmp(t->op->name, "momentum") || !strcmp(t->op->name, "adagrad")) fit_optimizer(t, 3);
-    if (!strcmp(t->op->name, "adam")) fit_optimizer(t, 4);
-    if (!strcmp(t->op->name, "rotary")) fit_rotary(t);
-    for (int k = 0; k < attrs_count(t->op->attrs); k++)
-        if (!draw_attr(t, &t->op->attrs[k], &t->attr[k])) return false;
-    if (!strcmp(t->op->name, "convtranspose") && draw(t, 0, 1)) fit_convtranspose(t);
-    if (!strcmp(t->op->name, "col2im") && draw(t, 0, 1)) fit_col2im(t);
-    for (int k = 0; k < t->nin; k++) id[k] = type_intern(t->w, &t->in[k]);
-    t->sig = sig_intern(t->w, t->op, t->attr, t->nin, id, t->nout);
-    const SigInfo *info = sig_info(t->w, t->sig);
-    if (info->why || info->nout > OUTPUTS) return false;
-    for (int k = 0; k < info->nneed; k++) {
-        int64_t v;
-        if (!value_of(t, info->need[k].p, &v) || (info->need[k].eq ? v != 0 : v < 0)) return false;
-    }
-    for (int j = 0; j < info->nout; j++)
-        if (!sized(t, type_get(t->w, info->out[j]), &y)) return false;
-    t->nout = info->nout;
-    for (int k = 0; k < t->nin; k++)
-        if (!sized(t, &t->in[k], &t->data[k])) return false;
-    return t->nin < 2 || t->in[1].dtype == DT_FLOAT || least_size(&t->data[0]) > 0;
-}
-
-static void draw_data(Trial *t) {
-    for (int k = 0; k < t->nin; k++) {
-        t->data[k].v = t->number[k];
-        for (int64_t j = 0; j < tensor_count(&t->data[k]); j++) {
-            double v = (double)draw(t, 1, 200) / 64 *
-                       (strcmp(t->op->name, "log") && strcmp(t->op->name, "sqrt") &&
-                                strcmp(t->op->name, "pow") && strcmp(t->op->name, "batchnorm") &&
-                                draw(t, 0, 1)
-                            ? -1
-                            : 1);
-            if (t->in[k].dtype == DT_BOOL) v = v > 0;
-            if (t->in[k].dtype == DT_INT8 || t->in[k].dtype == DT_INT64) /* Places on any axis. */
-                v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1);
-            t->flat[k][j] = (float)v;
-            t->number[k][j].real = v;
-        }
-    }
-}
 
 static void compare(Trial *t, const char *what, double tolerance) {
     for (int64_t j = 0; j < tensor_count(&t->want); j++) {
@@ -267,7 +42,25 @@ static void compare(Trial *t, const char *what, double tolerance) {
     }
 }
 
-static void loop_equals_walk(Trial *t, int port) {
+/* The same program by a kernel for GPUs, as check_gpu. */
+static void loop_on_gpu(Trial *t, const OpenDevice *gpu, LoopProgram p, const View view[],
+                        void *const slot[]) {
+    const int cases = getenv("ISOMER_HEAVY") ? 8 : 2;
+    const Step s = {
+        .kind = S_LOOP, .nview = 1 + t->nin, .view = view, .nparam = p.n, .param = p.words};
+    char why[400] = "";
+    size_t room = 0;
+    if (!gpu->device || t->gpu_loops++ >= cases) return;
+    Kernel *k = gpu->backend->compile(gpu->device, &s, 0, NULL, &room, why, sizeof why);
+    if (!k) fail_msg("%s: %s", t->op->name, why);
+    memset(t->out[0], 0xee, sizeof t->out[0]);
+    assert_int_equal(gpu->backend->run(k, slot, NULL), 0);
+    gpu->backend->forget(k);
+    for (int64_t j = 0; j < tensor_count(&t->want); j++) t->got[j].real = (double)t->out[0][j];
+    compare(t, "its loop program for GPUs", 1e-6);
+}
+
+static void loop_equals_walk(Trial *t, const OpenDevice *gpu, int port) {
     Error e = {0};
     LoopProgram p;
     View view[1 + INPUTS] = {view_dense(0, DT_FLOAT, t->want.rank, t->want.dim)};
@@ -284,24 +77,29 @@ static void loop_equals_walk(Trial *t, int port) {
     loop_free(loop);
     for (int64_t j = 0; j < tensor_count(&t->want); j++) t->got[j].real = (double)t->out[0][j];
     compare(t, "its loop program", 1e-6);
+    if (tensor_count(&t->want)) loop_on_gpu(t, gpu, p, view, slot);
 }
 
-static void run_steps(Trial *t, Device *d, const Backend *cpu, const StepBuf *b, void *const slot[],
-                      Tally *tally) {
+static void run_steps(Trial *t, Device *d, const Backend *backend, const StepBuf *b,
+                      void *const slot[], Tally *tally) {
+    OpenDevice host = {0};
     for (int s = 0; s < b->n; s++) {
-        char why[200] = "";
+        char why[400] = "";
         size_t bytes = 0;
+        double ns = 0;
         const void *weights[2 * INPUTS + OUTPUTS] = {0};
+        StepKernel k;
         tally->kinds[b->v[s].kind]++;
         assert_true(b->v[s].nview <= 2 * INPUTS + OUTPUTS);
-        Kernel *k = cpu->compile(d, &b->v[s], 0, weights, &bytes, why, sizeof why);
-        if (!k) fail_msg("%s: step %d: %s", t->op->name, s, why);
-        void *work = cpu->alloc(d, bytes ? bytes : 64);
-        assert_int_equal(cpu->run(k, slot, work), 0);
-        cpu->release(d, work);
-        cpu->forget(k);
+        if (!step_kernel_make(&k, backend, d, &host, &b->v[s], 0, weights, &bytes, why, sizeof why))
+            fail_msg("%s: step %d: %s", t->op->name, s, why);
+        void *work = backend->alloc(d, bytes ? bytes : 64);
+        if (!step_kernel_run(&k, slot, work, &ns)) fail_msg("%s: step %d fails", t->op->name, s);
+        backend->release(d, work);
+        step_kernel_free(&k);
     }
-    cpu->wait(d, NULL);
+    backend->wait(d, NULL);
+    device_close(&host);
 }
 
 /* All outputs; the elements of a view are copied out of it by a step of its own. */
@@ -336,7 +134,33 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     run_steps(t, d, cpu, &b, slot, tally);
 }
 
-static void check(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
+/* The back end for GPUs with the host's memory and compiler: only some of the cases, because each
+   kernel is compiled. backend NULL: it is not built. */
+static void open_gpu(OpenDevice *gpu) {
+    char path[300], options[320];
+    const char *build = getenv("BUILD");
+    Error e = {0};
+    if (!build) build = "build";
+    snprintf(path, sizeof path, "%s/test/cuda/isomer-host.so", build);
+    snprintf(options, sizeof options, "cache=%s/test/cuda/kernels", build);
+    if (!access(path, F_OK) && !device_open(gpu, NULL, path, options, &e)) fail_msg("%s", e.reason);
+}
+/* rare: it has a loop program or samples, of which there are few, so that these have a number of
+   their own. */
+static void check_gpu(Trial *t, const OpenDevice *gpu, bool rare) {
+    const int cases = getenv("ISOMER_HEAVY") ? 8 : 1 + rare;
+    Tally tally = {0};
+    if (!gpu->device || t->gpu_cases[rare]++ >= cases) return;
+    for (int k = 0; k < 2; k++) {
+        setenv("ISOMER_HOST", k ? "descending" : "", 1);
+        lower_all(t, gpu->device, gpu->backend, &tally);
+        for (int64_t j = 0; j < tensor_count(&t->want); j++)
+            t->got[j].real = (double)t->out[t->port][j];
+        compare(t, "the kernels for GPUs", 2e-5);
+    }
+}
+
+static void check(Trial *t, const OpenDevice *gpu, Device *d, const Backend *cpu, Tally *tally) {
     Eval eval = {
         .w = t->w, .num = &numbers_real, .sizes = {SYMBOLS, t->size}, .nin = t->nin, .in = t->data};
     for (int port = 0; port < t->nout; port++) {
@@ -345,11 +169,15 @@ static void check(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
         t->want.v = t->wanted;
         if (!eval_tensor(&eval, sig_define(t->w, t->sig, port), &t->want, &e))
             fail_msg("%s: %s", t->op->name, e.reason);
-        loop_equals_walk(t, port);
+        loop_equals_walk(t, gpu, port);
+        const int before = tally->kinds[S_LOOP] + tally->kinds[S_SAMPLE];
         lower_all(t, d, cpu, tally);
         for (int64_t j = 0; j < tensor_count(&t->want); j++)
             t->got[j].real = (double)t->out[port][j];
         compare(t, "its steps", 2e-5);
+        t->port = port;
+        const bool rare = tally->kinds[S_LOOP] + tally->kinds[S_SAMPLE] > before;
+        if (tensor_count(&t->want)) check_gpu(t, gpu, rare);
     }
     tally->loops++;
 }
@@ -361,13 +189,17 @@ static void every_operator_by_every_way(void **state) {
     const Backend *cpu = backend_open("cpu", &e);
     Device *d = cpu->open("", why, sizeof why);
     assert_non_null(d);
-    Trial *t = test_calloc(1, sizeof *t);
+    OpenDevice gpu = {0};
+    open_gpu(&gpu);
+    Trial *t = trial_new();
     Tally all = {0};
     for (int k = 0; k < op_count(); k++) {
         const Op *op = op_number(k);
         Tally tally = {0};
         if (!op->define || op->flags & OP_ANY_TYPE || op_input_count(op) > INPUTS) continue;
         t->random = (Random){.seed = (uint64_t)k};
+        memset(t->gpu_cases, 0, sizeof t->gpu_cases);
+        t->gpu_loops = 0;
         for (int tries = 0; tries < TRIES && tally.loops < WANTED; tries++) {
             if (tries % 500 == 0 || tally.loops) {
                 if (t->w) world_free(t->w);
@@ -377,7 +209,7 @@ static void every_operator_by_every_way(void **state) {
             t->op = op;
             if (!draw_trial(t) || !sig_define(t->w, t->sig, 0)) continue;
             draw_data(t);
-            check(t, d, cpu, &tally);
+            check(t, &gpu, d, cpu, &tally);
         }
         if (tally.loops < WANTED) print_message("%s: only %d cases\n", op->name, tally.loops);
         assert_true(tally.loops >= WANTED / 4);
@@ -388,7 +220,8 @@ static void every_operator_by_every_way(void **state) {
     assert_true(all.views > 0 && all.rooms > 0);
     for (StepKind j = 0; j < STEP_KIND_COUNT; j++) assert_true(j == S_OP || all.kinds[j] > 0);
     world_free(t->w);
-    test_free(t);
+    free(t);
+    device_close(&gpu);
     cpu->close(d);
 }
 
@@ -408,7 +241,8 @@ static void read_output(Trial *t, int dtype, Number *to) {
         to[j].real = dtype == DT_BOOL ? (double)truth[j] : (double)t->out[0][j];
 }
 
-static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
+static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, const Backend *cpu,
+                                 Tally *tally) {
     const SigInfo *info = sig_info(t->w, t->sig);
     const int dtype = (int)type_get(t->w, info->out[0])->dtype;
     View view[1 + INPUTS];
@@ -439,6 +273,12 @@ static void steps_against_kernel(Trial *t, Device *d, const Backend *cpu, Tally 
     run_steps(t, d, cpu, &b, slot, tally);
     read_output(t, dtype, t->got);
     compare(t, "its steps", 2e-5);
+    if (gpu->device && tally->loops < 8) {
+        memset(t->out, 0xee, sizeof t->out);
+        run_steps(t, gpu->device, gpu->backend, &b, slot, tally);
+        read_output(t, dtype, t->got);
+        compare(t, "its steps on GPUs", 2e-5);
+    }
     tally->loops++;
 }
 
@@ -448,7 +288,9 @@ static void steps_do_what_the_kernel_does(void **state) {
     char why[200];
     const Backend *cpu = backend_open("cpu", &e);
     Device *d = cpu->open("", why, sizeof why);
-    Trial *t = test_calloc(1, sizeof *t);
+    OpenDevice gpu = {0};
+    open_gpu(&gpu);
+    Trial *t = trial_new();
     int operators = 0;
     for (int k = 0; k < op_count(); k++) {
         const Op *op = op_number(k);
@@ -468,7 +310,7 @@ static void steps_do_what_the_kernel_does(void **state) {
             if (!draw_trial(t)) continue;
             draw_data(t);
             if (type_get(t->w, sig_info(t->w, t->sig)->out[0])->dtype == DT_BOOL) round_data(t);
-            steps_against_kernel(t, d, cpu, &tally);
+            steps_against_kernel(t, &gpu, d, cpu, &tally);
         }
         operators += tally.loops > 0;
         if (op == op_find("convtranspose") || op == op_find("equal") ||
@@ -477,7 +319,8 @@ static void steps_do_what_the_kernel_does(void **state) {
     }
     assert_true(operators >= 6);
     world_free(t->w);
-    test_free(t);
+    free(t);
+    device_close(&gpu);
     cpu->close(d);
 }
 
@@ -523,7 +366,7 @@ static void structures_become_the_steps_they_are(void **state) {
     Error e = {0};
     char why[200];
     static const Op none = {"definition", "x y", "y", .flags = 0};
-    Trial *t = test_calloc(1, sizeof *t);
+    Trial *t = trial_new();
     Own o = {.t = t, .cpu = backend_open("cpu", &e)};
     o.device = o.cpu->open("", why, sizeof why);
     t->w = world_new(NULL, 0), t->op = &none, t->nin = 2, o.call = (Call){.w = t->w};
@@ -588,7 +431,7 @@ static void structures_become_the_steps_they_are(void **state) {
     becomes(&o, add(c, row, top), 1, six, S_LOOP);
     becomes(&o, sum(c, k, when_ge(c, k.v[0], ij.v[0]), at(c, 0, ik)), 1, six, S_LOOP);
     world_free(t->w);
-    test_free(t);
+    free(t);
     o.cpu->close(o.device);
 }
 

@@ -7,6 +7,7 @@
    read, are given back. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/plan_inner.h"
+#include "graphs/plan/step_kernel.h"
 #include <stdio.h>
 
 struct Runner {
@@ -15,7 +16,8 @@ struct Runner {
     const Backend *backend;
     Device *device;
     Arena *arena, *made; /* made: what steps that run once gave, until all is compiled */
-    Kernel **kernel;
+    StepKernel *kernel;
+    OpenDevice cpu;     /* for the steps that the back end cannot run */
     void **slot;        /* where each is */
     const void **known; /* its contents, where they never change; NULL: not known yet */
     bool *own,
@@ -87,7 +89,7 @@ static bool take_slots(Runner *r, Error *e) {
 
 static bool reads(const Runner *r, int k, int view) {
     if (r->plan->step[k].step.view[view].rank < 0) return false;
-    return !r->backend->packed || !r->backend->packed(r->kernel[k], view);
+    return !step_kernel_packed(&r->kernel[k], view);
 }
 
 /* The constants that the kernel of a step reads when it runs. */
@@ -114,7 +116,7 @@ static void drop_passed(Runner *r) {
         if (p->slot[k].data && !r->slot[k]) r->slot[k] = r->work; /* not read */
     }
     for (int k = 0; k < p->nstep; k++)
-        if (p->step[k].once) r->backend->forget(r->kernel[k]), r->kernel[k] = NULL;
+        if (p->step[k].once) step_kernel_free(&r->kernel[k]);
     arena_free(r->made);
     r->made = NULL;
 }
@@ -126,10 +128,10 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
     for (int j = 0; j < s->step.nview; j++)
         weights[j] = s->step.view[j].slot < 0 ? NULL : r->known[s->step.view[j].slot];
     size_t wants = 0;
-    r->kernel[k] =
-        r->backend->compile(r->device, &s->step, s->choice, weights, &wants, why, sizeof why);
+    const bool made = step_kernel_make(&r->kernel[k], r->backend, r->device, &r->cpu, &s->step,
+                                       s->choice, weights, &wants, why, sizeof why);
     if (wants > *workspace) *workspace = wants;
-    if (r->kernel[k]) return true;
+    if (made) return true;
     char place[64];
     snprintf(place, sizeof place, "step %d (value %u)", k, s->node);
     return error_set(e, E_ENVIRONMENT, place, "the %s back end: %s", r->backend->name, why);
@@ -147,8 +149,9 @@ static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
     const Step *s = &r->plan->step[k].step;
     void *scratch = r->backend->alloc(r->device, workspace + 1);
     if (!scratch) return no_memory(e, "the kernels' scratch", (double)workspace);
+    double ns = 0;
     bool done =
-        !r->backend->run(r->kernel[k], r->slot, scratch) && !r->backend->wait(r->device, NULL);
+        step_kernel_run(&r->kernel[k], r->slot, scratch, &ns) && !r->backend->wait(r->device, NULL);
     r->backend->release(r->device, scratch);
     if (!done) return step_failed(r, k, e);
     for (int j = 0; j < step_writes(s); j++) {
@@ -166,7 +169,7 @@ static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
 static bool prepare(Runner *r, Error *e) {
     size_t workspace = 0;
     const Plan *p = r->plan;
-    r->kernel = ARENA_NEW(r->arena, Kernel *, p->nstep);
+    r->kernel = ARENA_NEW(r->arena, StepKernel, p->nstep);
     r->slot = ARENA_NEW(r->arena, void *, p->nslot);
     r->own = ARENA_NEW(r->arena, bool, p->nslot);
     r->held = ARENA_NEW(r->arena, bool, p->nslot);
@@ -215,8 +218,8 @@ const Device *runner_device(const Runner *r) { return r->device; }
 void runner_free(Runner *r) {
     if (!r) return;
     cleanup_cancel(&r->cleanup);
-    for (int k = 0; r->kernel && k < r->plan->nstep; k++)
-        if (r->kernel[k]) r->backend->forget(r->kernel[k]);
+    for (int k = 0; r->kernel && k < r->plan->nstep; k++) step_kernel_free(&r->kernel[k]);
+    device_close(&r->cpu);
     for (int k = 0; r->held && k < r->plan->nslot; k++) slot_release(r, k);
     if (r->work) r->backend->release(r->device, r->work);
     if (r->workspace) r->backend->release(r->device, r->workspace);
@@ -224,9 +227,11 @@ void runner_free(Runner *r) {
     arena_free(r->arena);
 }
 
-static bool run_steps(Runner *r, Error *e) {
+/* *ns: of the steps on the host, and of what they waited for. */
+static bool run_steps(Runner *r, double *ns, Error *e) {
+    *ns = 0;
     for (int k = 0; k < r->plan->nstep; k++)
-        if (!r->plan->step[k].once && r->backend->run(r->kernel[k], r->slot, r->workspace))
+        if (!r->plan->step[k].once && !step_kernel_run(&r->kernel[k], r->slot, r->workspace, ns))
             return step_failed(r, k, e);
     return true;
 }
@@ -246,8 +251,9 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
                              COPY_TO_DEVICE))
             return error_set(e, E_ENVIRONMENT, "", "a copy to the device failed");
     }
+    double ns;
     r->ready = true;
-    if (!run_steps(r, e)) return false;
+    if (!run_steps(r, &ns, e)) return false;
     if (r->backend->wait(r->device, NULL))
         return error_set(e, E_ENVIRONMENT, "", "the device failed");
     for (int k = 0; k < p->nout; k++) {
@@ -261,13 +267,13 @@ bool runner_run(Runner *r, const void *const in[], void *const out[], Error *e) 
 }
 
 bool runner_time(Runner *r, double *seconds, Error *e) {
-    double ns;
+    double ns, host;
     if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before timing a run");
     r->backend->wait(r->device, NULL);
-    if (!run_steps(r, e)) return false;
+    if (!run_steps(r, &host, e)) return false;
     if (r->backend->wait(r->device, &ns))
         return error_set(e, E_ENVIRONMENT, "", "the device failed");
-    *seconds = ns * 1e-9;
+    *seconds = (ns + host) * 1e-9;
     return true;
 }
 
@@ -276,12 +282,13 @@ bool runner_profile(Runner *r, double *seconds, Error *e) {
     if (!r->ready) return error_set(e, E_INVALID, "", "set the inputs before profiling");
     r->backend->wait(r->device, NULL);
     for (int k = 0; k < r->plan->nstep; k++) {
+        double host = 0;
         seconds[k] = 0;
         if (r->plan->step[k].once) continue;
-        if (r->backend->run(r->kernel[k], r->slot, r->workspace) ||
+        if (!step_kernel_run(&r->kernel[k], r->slot, r->workspace, &host) ||
             r->backend->wait(r->device, &ns))
             return step_failed(r, k, e);
-        seconds[k] = ns * 1e-9;
+        seconds[k] = (ns + host) * 1e-9;
     }
     return true;
 }

@@ -5,6 +5,7 @@
    timed by its device's clock; the CPU's is the calling thread's, so that being preempted does not
    count. */
 #include "graphs/plan/profile.h"
+#include "graphs/plan/step_kernel.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/backend/view.h"
@@ -174,7 +175,8 @@ static bool time_all(int n, Timed *t, double beat, double patience, uint64_t see
 typedef struct StepRun {
     const Backend *backend;
     Device *device;
-    Kernel *kernel;
+    StepKernel kernel;
+    OpenDevice cpu;                                          /* where the step runs there */
     void *memory[STEP_VIEWS], *slot[STEP_VIEWS], *workspace; /* slots lie within memory */
     View view[STEP_VIEWS];
     cpu_set_t before; /* where the thread may run: empty until it is pinned */
@@ -183,11 +185,11 @@ typedef struct StepRun {
 /* By the device's own clock: the calls are started one behind the other. */
 static bool run_kernel(void *what, int calls, double *seconds) {
     StepRun *s = what;
-    double ns = 0;
+    double ns = 0, host = 0;
     for (int k = 0; k < calls; k++)
-        if (s->backend->run(s->kernel, s->slot, s->workspace)) return false;
+        if (!step_kernel_run(&s->kernel, s->slot, s->workspace, &host)) return false;
     if (s->backend->wait(s->device, &ns)) return false;
-    *seconds = 1e-9 * ns;
+    *seconds = 1e-9 * (ns + host);
     return true;
 }
 
@@ -256,8 +258,9 @@ static bool prepare(StepRun *s, const Step *own, int choice, const bool known[],
     for (int j = 0; j < own->nview; j++)
         if (!take_slot(s, own->nview, j, seed, a, known && known[j], &weights[j]))
             return error_set(e, E_LIMIT, "timing", "out of device memory");
-    s->kernel = s->backend->compile(s->device, own, choice, weights, &workspace, why, sizeof why);
-    if (!s->kernel) return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
+    if (!step_kernel_make(&s->kernel, s->backend, s->device, &s->cpu, own, choice, weights,
+                          &workspace, why, sizeof why))
+        return error_set(e, E_ENVIRONMENT, "timing", "%s", why);
     s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);
     return s->workspace || error_set(e, E_LIMIT, "timing", "out of device memory");
 }
@@ -276,7 +279,8 @@ static double time_step(StepRun *s, const Step *step, int choice, const bool kno
 static void step_free(StepRun *s) {
     if (!s) return;
     unpin(&s->before);
-    if (s->kernel) s->backend->forget(s->kernel);
+    step_kernel_free(&s->kernel);
+    device_close(&s->cpu);
     for (int j = 0; j < STEP_VIEWS; j++)
         if (s->memory[j]) s->backend->release(s->device, s->memory[j]);
     if (s->workspace) s->backend->release(s->device, s->workspace);

@@ -1,8 +1,13 @@
-/* backend.c -- the built-in back end by its name, others by dlopen; a plug-in of another ABI or of
-   another struct size is refused. */
+/* backend.c -- the built-in back end by its name, others by dlopen, by a word or a path; a plug-in
+   of another ABI or of another struct size is refused. */
 #include "ops/backend/backend.h"
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 1024 };
 
 extern const Backend cpu_backend; /* cpu/cpu.c */
 
@@ -11,9 +16,36 @@ static bool complete(const Backend *b) {
            b->choices && b->compile && b->run && b->wait && b->forget;
 }
 
+/* The file that holds this library, or the program that it is linked into. */
+static bool own_file(char path[PATH_ROOM]) {
+    Dl_info own;
+    const bool known = dladdr(&cpu_backend, &own) && own.dli_fname && strchr(own.dli_fname, '/');
+    const char *file = known ? own.dli_fname : "/proc/self/exe";
+    char *whole = realpath(file, NULL);
+    const bool fits = whole && strlen(whole) < PATH_ROOM;
+    if (fits) strcpy(path, whole);
+    free(whole);
+    return fits;
+}
+
+/* A word is isomer-WORD.so beside that file, where `make install` puts plug-ins, or in the loader's
+   search path. */
+static void *open_word(const char *word) {
+    static const char *const place[] = {"", "../lib/isomer/", "isomer/"};
+    char own[PATH_ROOM], path[2 * PATH_ROOM];
+    char *slash = own_file(own) ? strrchr(own, '/') : NULL;
+    if (slash) slash[1] = 0;
+    for (size_t k = 0; slash && k < sizeof place / sizeof *place; k++) {
+        snprintf(path, sizeof path, "%s%sisomer-%s.so", own, place[k], word);
+        if (!access(path, F_OK)) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    snprintf(path, sizeof path, "isomer-%.*s.so", PATH_ROOM, word);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 const Backend *backend_open(const char *name, Error *e) {
     if (strcmp(name, "cpu") == 0) return &cpu_backend;
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *library = strpbrk(name, "/.") ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : open_word(name);
     if (!library)
         return error_set(e, E_ENVIRONMENT, name, "the back end cannot be opened: %s", dlerror()),
                NULL;

@@ -334,7 +334,7 @@ static char ref_step_class(const Step *s) {
 }
 
 /* All elements of view[0], in order; the caller frees them. */
-static Num *ref_run(const Step *s, void *const slot[], int64_t *count) {
+static __attribute__((unused)) Num *ref_run(const Step *s, void *const slot[], int64_t *count) {
     const View *y = &s->view[0];
     const char class = ref_step_class(s);
     *count = ref_count(y, 0, y->rank);

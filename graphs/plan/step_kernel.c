@@ -1,0 +1,161 @@
+/* step_kernel.c -- see the header. A step on the host has a buffer for each slot that it names, as
+   long as its views reach; what is known when it is made is copied into that once. Outputs are
+   copied in before the run, because a view may leave elements of its slot to others. */
+#include "graphs/plan/step_kernel.h"
+#include "graphs/plan/plan_inner.h"
+#include "ops/backend/view.h"
+#include "ops/base/arena.h"
+#include "ops/core/element.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct HostSlot {
+    int32_t slot;    /* on the device */
+    size_t from, to; /* bytes that its views reach */
+    void *memory;    /* from byte 0 */
+    bool known, written;
+} HostSlot;
+struct HostStep {
+    const Backend *cpu;
+    Device *device;
+    Kernel *kernel;
+    void *workspace, **slot;
+    View *view; /* of the step, their slots numbered as they are here */
+    int nview, nslot;
+    HostSlot *at;
+};
+
+static void host_free(HostStep *h) {
+    if (h->kernel) h->cpu->forget(h->kernel);
+    if (h->workspace) h->cpu->release(h->device, h->workspace);
+    for (int k = 0; h->at && k < h->nslot; k++)
+        if (h->at[k].memory) h->cpu->release(h->device, h->at[k].memory);
+    mem_realloc(h->at, 0);
+    mem_realloc(h->slot, 0);
+    mem_realloc(h->view, 0);
+    mem_realloc(h, 0);
+}
+
+static HostStep *host_new(int nview) {
+    const size_t n = (size_t)nview + 1;
+    HostStep *h = mem_realloc(NULL, sizeof *h);
+    if (!h) return NULL;
+    *h = (HostStep){.nview = nview};
+    h->at = mem_realloc(NULL, n * sizeof *h->at);
+    h->slot = mem_realloc(NULL, n * sizeof *h->slot);
+    h->view = mem_realloc(NULL, n * sizeof *h->view);
+    if (h->at && h->slot && h->view) return h;
+    return host_free(h), NULL;
+}
+
+/* View j gets the host's slot for the device's slot that it lies in. */
+static void number_slot(HostStep *h, View *v, bool written) {
+    int64_t low, high;
+    int k = 0;
+    if (v->rank < 0) return;
+    while (k < h->nslot && h->at[k].slot != v->slot) k++;
+    if (k == h->nslot) h->at[h->nslot++] = (HostSlot){.slot = v->slot, .from = SIZE_MAX};
+    HostSlot *s = &h->at[k];
+    view_extent(v, &low, &high);
+    const size_t to = element_bytes((DType)v->dtype, high),
+                 from = low > 0 ? element_bytes((DType)v->dtype, low - 1) : 0;
+    if (to > s->to) s->to = to;
+    if (from < s->from) s->from = from;
+    s->written |= written;
+    v->slot = k;
+}
+
+static bool take_buffers(HostStep *h, const Step *s, const void *const weights[]) {
+    memcpy(h->view, s->view, (size_t)s->nview * sizeof *s->view);
+    for (int j = 0; j < s->nview; j++) number_slot(h, &h->view[j], j < step_writes(s));
+    for (int k = 0; k < h->nslot; k++) {
+        h->at[k].memory = h->slot[k] = h->cpu->alloc(h->device, h->at[k].to + 1);
+        if (!h->slot[k]) return false;
+    }
+    for (int j = 0; j < s->nview; j++) {
+        if (h->view[j].rank < 0 || !weights || !weights[j]) continue;
+        HostSlot *known = &h->at[h->view[j].slot];
+        memcpy(known->memory, weights[j], known->to);
+        known->known = true;
+    }
+    return true;
+}
+
+static bool host_make(HostStep *h, OpenDevice *cpu, const Step *s, const void *const weights[],
+                      char *why, size_t n) {
+    Error e = {0};
+    size_t room = 0;
+    if (!cpu->device && !device_open(cpu, NULL, "cpu", "", &e))
+        return snprintf(why, n, "the CPU's back end: %s", e.reason), false;
+    h->cpu = cpu->backend, h->device = cpu->device;
+    if (!take_buffers(h, s, weights)) return snprintf(why, n, "out of memory on the host"), false;
+    Step own = *s;
+    own.view = h->view;
+    h->kernel = h->cpu->compile(h->device, &own, 0, weights, &room, why, n);
+    if (!h->kernel) return false;
+    h->workspace = h->cpu->alloc(h->device, room + 1);
+    return h->workspace || (snprintf(why, n, "out of memory on the host"), false);
+}
+
+bool step_kernel_make(StepKernel *k, const Backend *backend, Device *device, OpenDevice *cpu,
+                      const Step *s, int choice, const void *const weights[], size_t *workspace,
+                      char *why, size_t n) {
+    *k = (StepKernel){.backend = backend, .device = device};
+    const bool own = backend == backend_open("cpu", NULL) || backend->choices(device, s) > 0;
+    if (own) {
+        k->kernel = backend->compile(device, s, choice, weights, workspace, why, n);
+        return k->kernel != NULL;
+    }
+    *workspace = 0;
+    k->host = host_new(s->nview);
+    if (!k->host) return snprintf(why, n, "out of memory on the host"), false;
+    if (host_make(k->host, cpu, s, weights, why, n)) return true;
+    return step_kernel_free(k), false;
+}
+
+void step_kernel_free(StepKernel *k) {
+    if (k->kernel) k->backend->forget(k->kernel);
+    if (k->host) host_free(k->host);
+    *k = (StepKernel){0};
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* Those that the kernel reads or leaves in part come, those that it writes go. */
+static bool copy_slots(const StepKernel *k, void *const slot[], bool back) {
+    for (int j = 0; j < k->host->nslot; j++) {
+        const HostSlot *s = &k->host->at[j];
+        if (s->to <= s->from || s->known || (back && !s->written)) continue;
+        char *far = (char *)slot[s->slot] + s->from, *near = (char *)s->memory + s->from;
+        if (k->backend->copy(k->device, back ? far : near, back ? near : far, s->to - s->from,
+                             back ? COPY_TO_DEVICE : COPY_TO_HOST))
+            return false;
+    }
+    return true;
+}
+
+static bool host_run(const StepKernel *k, void *const slot[], double *ns) {
+    const HostStep *h = k->host;
+    double waited = 0;
+    if (k->backend->wait(k->device, &waited)) return false;
+    const double start = now();
+    if (!copy_slots(k, slot, false) || h->cpu->run(h->kernel, h->slot, h->workspace) ||
+        h->cpu->wait(h->device, NULL) || !copy_slots(k, slot, true))
+        return false;
+    *ns += waited + now() - start;
+    return true;
+}
+bool step_kernel_run(const StepKernel *k, void *const slot[], void *workspace, double *ns) {
+    return k->host ? host_run(k, slot, ns) : !k->backend->run(k->kernel, slot, workspace);
+}
+
+bool step_kernel_packed(const StepKernel *k, int view) {
+    if (!k->host) return k->backend->packed && k->backend->packed(k->kernel, view);
+    const View *v = &k->host->view[view];
+    return v->rank >= 0 && k->host->at[v->slot].known;
+}

@@ -1,0 +1,28 @@
+/* step_kernel.h -- a step ready to be run: by a kernel of the back end or, where that has no way to
+   run it (choices gives 0), by a kernel of the CPU's back end between copies of the views. */
+#ifndef ISOMER_STEP_KERNEL_H
+#define ISOMER_STEP_KERNEL_H
+#include "ops/backend/backend.h"
+
+typedef struct HostStep HostStep;
+typedef struct StepKernel {
+    const Backend *backend;
+    Device *device;
+    Kernel *kernel; /* NULL: it runs on the host */
+    HostStep *host;
+} StepKernel;
+
+/* The arguments are those of Backend.compile. cpu: the CPU's device, shared by the steps of a plan;
+   it is opened here when it is needed first, and its owner closes it, after the steps. False: `why`
+   says why not; there is nothing to free. */
+bool step_kernel_make(StepKernel *, const Backend *, Device *, OpenDevice *cpu, const Step *,
+                      int choice, const void *const weights[], size_t *workspace, char *why,
+                      size_t n);
+void step_kernel_free(StepKernel *); /* if it was made */
+/* Starts it; on the host: returns when it is done. *ns: the nanoseconds that passed until then are
+   added, those of what was started on the device before included, since the wait for it that tells
+   them is made here. */
+bool step_kernel_run(const StepKernel *, void *const slot[], void *workspace, double *ns);
+/* When it runs, it does not read this view of the device's memory. */
+bool step_kernel_packed(const StepKernel *, int view);
+#endif

@@ -1,0 +1,216 @@
+/* cuda.c -- the back end: kernels from steps, started on the device's one stream. A step is run by
+   a library's way or by a generated kernel; a library's way that leaves the step's program out is
+   followed by a generated kernel that runs it in place. */
+#include "ops/cuda/cache.h"
+#include "ops/cuda/device.h"
+#include "ops/cuda/generate.h"
+#include "ops/cuda/ways.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Code { /* a generated kernel, loaded */
+    CUmodule module;
+    CUfunction function;
+    unsigned grid, block; /* grid 0: nothing to do */
+    int args;
+    int view[VIEWS_MOST + 2]; /* of each argument */
+} Code;
+struct Kernel {
+    Device *device;
+    Library *library; /* NULL: generated alone */
+    Way *way;
+    Code code;
+    void *table;
+    int nview;
+    int32_t slot[VIEWS_MOST];
+    int64_t offset[VIEWS_MOST]; /* in bytes */
+};
+
+/* ---- generated code */
+static bool get_image(Device *d, const char *text, int args, Image *image, char *why, size_t n) {
+    if (d->kept && cache_get(d->cache, text, image)) return true;
+    if (!compiler_run(d->compiler, text, args, image, why, n)) return false;
+    if (d->kept) cache_put(d->cache, text, image);
+    return true;
+}
+static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t n) {
+    const Driver *f = &d->driver;
+    CUresult r = f->cuCtxSetCurrent_(d->context);
+    if (!r) r = f->cuModuleLoadData_(&c->module, image->bytes);
+    if (r) return c->module = NULL, device_failed(d, "loading a kernel", r, why, n);
+    r = f->cuModuleGetFunction_(&c->function, c->module, "k");
+    return !r || device_failed(d, "a kernel's function", r, why, n);
+}
+/* The key of the cache is the text, so that it begins with what else decides the image. */
+static bool load_text(Device *d, const Source *s, Code *c, char *why, size_t n) {
+    static const char form[] = "/* %s */\n%s%s";
+    const char *identity = compiler_identity(d->compiler);
+    const size_t room = strlen(identity) + strlen(source_prelude) + s->size + sizeof form;
+    char *text = malloc(room);
+    Image image = {0};
+    if (!text) return snprintf(why, n, "out of memory for a kernel"), false;
+    snprintf(text, room, form, identity, source_prelude, s->text);
+    const bool done =
+        get_image(d, text, c->args, &image, why, n) && load_image(d, &image, c, why, n);
+    free(image.bytes);
+    free(text);
+    return done;
+}
+static bool make_code(Device *d, const Step *s, int way, Code *c, bool *table, char *why,
+                      size_t n) {
+    Source source;
+    if (!source_write(s, way, &source, why, n)) return false;
+    c->grid = source.grid, c->block = source.block;
+    c->args = s->nview + source.table;
+    *table = source.table;
+    const bool done = !c->grid || load_text(d, &source, c, why, n);
+    free(source.text);
+    return done;
+}
+static int run_code(const Kernel *k, void *const view[]) {
+    const Code *c = &k->code;
+    void *arg[VIEWS_MOST + 2];
+    if (!c->grid) return 0;
+    for (int j = 0; j < c->args; j++)
+        arg[j] = (void *)(uintptr_t)(c->view[j] < 0 ? &k->table : &view[c->view[j]]);
+    return k->device->driver.cuLaunchKernel_(c->function, c->grid, 1, 1, c->block, 1, 1, 0,
+                                             k->device->stream, arg, NULL)
+               ? -1
+               : 0;
+}
+
+/* ---- kernels */
+static int cuda_choices(Device *d, const Step *s) {
+    int n = source_ways(s), ways[LIBRARIES];
+    if (!n) return 0;
+    memo_ways(d, s, ways);
+    for (int k = 0; k < LIBRARIES; k++) n += ways[k];
+    return n;
+}
+
+/* The step's program alone: the element just computed is read from the output. */
+static bool make_rest(Kernel *k, const Step *s, char *why, size_t n) {
+    Step rest = *s;
+    View view[VIEWS_MOST + 1];
+    Scalar code[UINT8_MAX + 1];
+    bool table;
+    if (s->nview >= VIEWS_MOST || s->ncode > UINT8_MAX)
+        return snprintf(why, n, "the program is too long"), false;
+    memcpy(view, s->view, sizeof *view * (size_t)s->nview);
+    memcpy(code, s->code, sizeof *code * (size_t)s->ncode);
+    view[s->nview] = view[0];
+    view[1].rank = view[2].rank = -1;
+    for (int i = 0; i < s->ncode; i++)
+        if (code[i].op == C_ACC) code[i].op = C_VIEW, code[i].a = (uint8_t)s->nview;
+    rest.kind = S_EWISE, rest.view = view, rest.code = code, rest.nview = s->nview + 1;
+    rest.nparam = 0;
+    if (!make_code(k->device, &rest, 0, &k->code, &table, why, n)) return false;
+    for (int j = 0; j < s->nview; j++) k->code.view[j] = j;
+    k->code.view[s->nview] = 0;
+    return true;
+}
+static bool make_generated(Kernel *k, const Step *s, int way, char *why, size_t n) {
+    const size_t bytes = sizeof *s->param * (size_t)s->nparam;
+    bool table = false;
+    if (!make_code(k->device, s, way, &k->code, &table, why, n)) return false;
+    for (int j = 0; j < s->nview; j++) k->code.view[j] = j;
+    k->code.view[s->nview] = -1;
+    if (!table) return true;
+    k->table = memory_hold(k->device, s->param, bytes);
+    return k->table || (snprintf(why, n, "no memory on the device for a table"), false);
+}
+static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace, char *why,
+                        size_t n) {
+    Device *d = k->device;
+    int ways[LIBRARIES];
+    memo_ways(d, s, ways);
+    for (int j = 0; j < LIBRARIES; j++) {
+        if (choice >= ways[j]) {
+            choice -= ways[j];
+            continue;
+        }
+        bool rest = false;
+        k->library = d->library[j];
+        k->way = k->library->make(k->library, s, choice, &rest, workspace, why, n);
+        return k->way && (!rest || make_rest(k, s, why, n));
+    }
+    return make_generated(k, s, choice, why, n);
+}
+
+static void cuda_forget(Kernel *k) {
+    if (!k) return;
+    Device *d = k->device;
+    d->driver.cuCtxSetCurrent_(d->context);
+    if (k->way) k->library->forget(k->way);
+    if (k->table) memory_drop(d, k->table);
+    if (k->code.module) {
+        d->driver.cuStreamSynchronize_(d->stream);
+        d->driver.cuModuleUnload_(k->code.module);
+    }
+    free(k);
+}
+static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                            size_t *workspace, char *why, size_t n) {
+    (void)weights;
+    *workspace = 0;
+    if (s->nview > VIEWS_MOST) return snprintf(why, n, "a step of more than 64 views"), NULL;
+    Kernel *k = calloc(1, sizeof *k);
+    if (!k) return snprintf(why, n, "out of memory for a kernel"), NULL;
+    k->device = d, k->nview = s->nview;
+    for (int j = 0; j < s->nview; j++) {
+        const View *v = &s->view[j];
+        k->slot[j] = v->rank < 0 ? -1 : v->slot;
+        k->offset[j] = v->rank < 0 ? 0 : v->offset * source_element_bytes(v->dtype);
+    }
+    if (make_kernel(k, s, choice, workspace, why, n)) return k;
+    return cuda_forget(k), NULL;
+}
+
+static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
+    Device *d = k->device;
+    void *view[VIEWS_MOST];
+    if (d->lost || d->driver.cuCtxSetCurrent_(d->context)) return -1;
+    for (int j = 0; j < k->nview; j++)
+        view[j] = k->slot[j] < 0 ? NULL : (char *)slot[k->slot[j]] + k->offset[j];
+    if (!d->started && d->driver.cuEventRecord_(d->start, d->stream)) return -1;
+    d->started = true;
+    if (k->way && k->library->run(k->way, view, workspace)) return -1;
+    return run_code(k, view);
+}
+
+/* A kernel that fails is seen here: after it the context is of no use any more. */
+static int cuda_wait(Device *d, double *ns) {
+    const Driver *f = &d->driver;
+    float ms = 0;
+    if (ns) *ns = 0;
+    if (d->lost || f->cuCtxSetCurrent_(d->context)) return -1;
+    CUresult r = d->started ? f->cuEventRecord_(d->end, d->stream) : CUDA_SUCCESS;
+    if (!r) r = f->cuStreamSynchronize_(d->stream);
+    if (!r && d->started && ns) r = f->cuEventElapsedTime_(&ms, d->start, d->end);
+    if (ns) *ns = 1e6 * (double)ms;
+    d->started = false;
+    d->lost = r != CUDA_SUCCESS;
+    return r ? -1 : 0;
+}
+
+static int cuda_identity(Device *d, char *text, size_t n) { return device_identity(d, text, n); }
+
+static const Backend backend = {.abi = BACKEND_ABI,
+                                .size = sizeof(Backend),
+                                .name = "cuda",
+                                .open = device_begin,
+                                .close = device_shut,
+                                .identity = cuda_identity,
+                                .alloc = memory_take,
+                                .release = memory_give,
+                                .copy = memory_copy,
+                                .choices = cuda_choices,
+                                .compile = cuda_compile,
+                                .run = cuda_run,
+                                .wait = cuda_wait,
+                                .forget = cuda_forget,
+                                .hold = memory_hold,
+                                .drop = memory_drop};
+const Backend *isomer_backend(uint32_t abi) { return abi == BACKEND_ABI ? &backend : NULL; }

@@ -1,0 +1,55 @@
+/* device.h -- what the files that run kernels share: an open device and its options. */
+#ifndef ISOMER_CUDA_DEVICE_H
+#define ISOMER_CUDA_DEVICE_H
+#include "ops/cuda/compiler.h"
+#include "ops/cuda/driver.h"
+#include "ops/cuda/source.h"
+
+enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
+typedef struct Options {
+    int device;                 /* number of the GPU */
+    char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
+    char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
+    char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
+    size_t workspace;           /* bytes that a library's way may take */
+} Options;
+/* False: `why` names the word that is not understood. */
+bool options_parse(const char *text, Options *, char *why, size_t n);
+
+typedef struct Held Held;
+typedef struct Memo Memo;
+typedef struct Library Library; /* ways to run steps that a library of NVIDIA's has */
+struct Device {
+    Driver driver;
+    Options options;
+    Compiler *compiler;
+    CUdevice gpu;
+    CUcontext context;
+    CUstream stream;
+    CUevent start, end;
+    bool started, kept; /* something was started since the last wait; kernels are kept on disk */
+    bool lost;          /* the device failed, and will not work again */
+    int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
+    char name[128], cache[OPTION_ROOM];
+    Held *held;
+    Library *library[LIBRARIES]; /* cuBLASLt's and cuDNN's; NULL: not there */
+    Memo *memo[MEMO_LISTS];
+};
+
+/* Names the failed call in `why`; always false. */
+bool device_failed(Device *, const char *call, CUresult, char *why, size_t n);
+
+/* NULL: `why` says in one sentence what is missing and how to get it. */
+Device *device_begin(const char *options, char *why, size_t n);
+void device_shut(Device *);
+int device_identity(const Device *, char *text, size_t n);
+
+/* ---- memory.c */
+void *memory_take(Device *, size_t bytes);
+void memory_give(Device *, void *);
+int memory_copy(Device *, void *to, const void *from, size_t bytes, CopyDirection);
+/* Contents that never change, once a device for equal ones. */
+void *memory_hold(Device *, const void *bytes, size_t n);
+void memory_drop(Device *, void *);
+void memory_drop_all(Device *);
+#endif

@@ -1,0 +1,396 @@
+/* dnn.c -- cuDNN's graph API: convolutions of float32 by engines that say of themselves that they
+   are exact: no tensor cores (which is TF32 for float32), no narrower inputs or sums, the same
+   bytes every time. A program `[+ z] + bias [relu]` is a part of the graph where an engine takes
+   it; the same convolution alone, with the program after it, is a further way. */
+#include "ops/cuda/library.h"
+#include "ops/cuda/ways.h"
+#include <cudnn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DNN_FUNCTIONS(X)             \
+    X(cudnnCreate)                   \
+    X(cudnnDestroy)                  \
+    X(cudnnSetStream)                \
+    X(cudnnGetVersion)               \
+    X(cudnnBackendCreateDescriptor)  \
+    X(cudnnBackendDestroyDescriptor) \
+    X(cudnnBackendSetAttribute)      \
+    X(cudnnBackendGetAttribute)      \
+    X(cudnnBackendFinalize)          \
+    X(cudnnBackendExecute)
+enum { WAYS = 4, FOUND = 64, DESCRIPTORS = 32, FLOAT = 1 /* ONNX's number */, AXES = 5 };
+enum { X_ID = 1, W_ID, Y_ID, BIAS_ID, Z_ID, INNER_ID /* and those after it */ };
+typedef cudnnBackendDescriptor_t Desc;
+typedef struct Dnn {
+    Library base;
+    Device *device;
+    cudnnHandle_t handle;
+    Desc described; /* a GPU that is not here, in place of the handle */
+    char identity[40];
+#define X(f) __typeof__(f) *f##_;
+    DNN_FUNCTIONS(X)
+#undef X
+} Dnn;
+static const char *const name[] = {
+#define X(f) #f,
+    DNN_FUNCTIONS(X)
+#undef X
+};
+typedef struct Epilogue {
+    int bias, z; /* views, -1: none */
+    bool relu;
+} Epilogue;
+struct Way {
+    Dnn *dnn;
+    int nkept, nplan, way;
+    Desc kept[DESCRIPTORS], plan[WAYS], pack; /* pack: with the memory of the last run */
+    int64_t workspace[WAYS];
+    Epilogue epilogue;
+    void *memory[INNER_ID + 1];
+};
+
+/* ---- descriptors */
+static Desc keep(Way *w, cudnnBackendDescriptorType_t type) {
+    Desc d = NULL;
+    if (w->nkept == DESCRIPTORS || w->dnn->cudnnBackendCreateDescriptor_(type, &d)) return NULL;
+    return w->kept[w->nkept++] = d;
+}
+static bool set(Way *w, Desc d, cudnnBackendAttributeName_t name_, cudnnBackendAttributeType_t type,
+                int64_t n, const void *v) {
+    return d && !w->dnn->cudnnBackendSetAttribute_(d, name_, type, n, v);
+}
+static bool set_desc(Way *w, Desc d, cudnnBackendAttributeName_t name_, const Desc *v) {
+    return *v && set(w, d, name_, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, v);
+}
+static Desc finalized(Way *w, Desc d, bool good) {
+    return good && !w->dnn->cudnnBackendFinalize_(d) ? d : NULL;
+}
+
+static Desc tensor(Way *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
+                   int64_t align, bool inner) {
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    Desc d = keep(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    return finalized(w, d,
+                     set(w, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
+                         set(w, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, rank, dim) &&
+                         set(w, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, rank, stride) &&
+                         set(w, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id) &&
+                         set(w, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &align) &&
+                         set(w, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &inner));
+}
+/* A view with at least two spatial axes: one is preceded by an axis of size 1. Strides of axes of
+   size 1 say what they would be in a dense tensor. */
+static Desc view_tensor(Way *w, int64_t id, const View *v, bool inner) {
+    int64_t dim[AXES], stride[AXES];
+    const int more = v->rank == 3;
+    int n = 0;
+    for (int a = 0; a < v->rank; a++) {
+        if (a == 2 && more) dim[n] = 1, stride[n++] = v->dim[2] * v->stride[2];
+        dim[n] = v->dim[a], stride[n++] = v->stride[a];
+    }
+    for (int a = n - 1; a >= 0; a--)
+        if (dim[a] == 1) stride[a] = a + 1 < n ? dim[a + 1] * stride[a + 1] : 1;
+    return tensor(w, id, n, dim, stride, v->offset % 4 ? 4 : 16, inner);
+}
+static Desc bias_tensor(Way *w, const View *v, const View *y) {
+    int64_t dim[AXES] = {1, y->dim[1], 1, 1, 1}, stride[AXES] = {y->dim[1], 1, 1, 1, 1};
+    return tensor(w, BIAS_ID, y->rank < 4 ? 4 : y->rank, dim, stride, v->offset % 4 ? 4 : 16,
+                  false);
+}
+
+/* ---- the graph */
+static Desc convolution(Way *w, const Step *s) {
+    const int n = s->view[1].rank - 2, more = n == 1;
+    const int64_t *p = s->param + 1, axes = n + more;
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+    static const cudnnBackendAttributeName_t names[] = {
+        CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+        CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS};
+    Desc d = keep(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    bool good =
+        set(w, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
+        set(w, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode) &&
+        set(w, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &axes);
+    for (int k = 0; k < 4; k++) {
+        int64_t v[AXES] = {k == 0 || k == 3};
+        for (int a = 0; a < n; a++) v[a + more] = p[k * n + a];
+        good = good && set(w, d, names[k], CUDNN_TYPE_INT64, axes, v);
+    }
+    return finalized(w, d, good);
+}
+static Desc convolve(Way *w, const Step *s, Desc y) {
+    const Desc x = view_tensor(w, X_ID, &s->view[1], false),
+               weights = view_tensor(w, W_ID, &s->view[2], false), c = convolution(w, s);
+    const double alpha = 1, beta = 0;
+    Desc o = keep(w, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+    return finalized(
+        w, o,
+        set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, &x) &&
+            set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, &weights) &&
+            set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, &y) &&
+            set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, &c) &&
+            set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_DOUBLE, 1,
+                &alpha) &&
+            set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 1, &beta));
+}
+/* y = mode(x) or mode(x, b). */
+static Desc pointwise(Way *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    Desc p = keep(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    p = finalized(w, p,
+                  set(w, p, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode) &&
+                      set(w, p, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type));
+    Desc o = keep(w, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    return finalized(w, o,
+                     set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, &p) &&
+                         set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, &x) &&
+                         (!b || set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, &b)) &&
+                         set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, &y));
+}
+/* The convolution, then z, then the bias, then relu: the order that exact engines take. */
+static Desc graph_of(Way *w, const Step *s) {
+    const View *y = &s->view[0];
+    const Epilogue *e = &w->epilogue;
+    const int after = (e->z >= 0) + (e->bias >= 0) + e->relu;
+    Desc part[4], made[4];
+    int n = 0;
+    for (int k = 0; k <= after; k++)
+        made[k] = view_tensor(w, k == after ? Y_ID : INNER_ID + k, y, k < after);
+    part[n++] = convolve(w, s, made[0]);
+    if (e->z >= 0) {
+        Desc z = view_tensor(w, Z_ID, &s->view[e->z], false);
+        part[n] = pointwise(w, CUDNN_POINTWISE_ADD, made[n - 1], z, made[n]), n++;
+    }
+    if (e->bias >= 0) {
+        Desc b = bias_tensor(w, &s->view[e->bias], y);
+        part[n] = pointwise(w, CUDNN_POINTWISE_ADD, made[n - 1], b, made[n]), n++;
+    }
+    if (e->relu) part[n] = pointwise(w, CUDNN_POINTWISE_RELU_FWD, made[n - 1], NULL, made[n]), n++;
+    bool good = true;
+    for (int k = 0; k < n; k++) good = good && part[k];
+    Desc g = keep(w, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    good = good && set(w, g, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, part);
+    if (w->dnn->handle)
+        good = good &&
+               set(w, g, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &w->dnn->handle);
+    return finalized(w, g, good);
+}
+
+/* ---- engines */
+static bool is_exact(const Dnn *l, Desc config) {
+    cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+    int64_t n = 0, one = 0;
+    Desc engine = NULL;
+    if (l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine)) return false;
+    bool exact = !l->cudnnBackendGetAttribute_(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine) &&
+                 !l->cudnnBackendGetAttribute_(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                               CUDNN_TYPE_NUMERICAL_NOTE,
+                                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note);
+    for (int64_t k = 0; k < n; k++)
+        exact = exact && note[k] != CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
+                note[k] != CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
+                note[k] != CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
+                note[k] != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+    l->cudnnBackendDestroyDescriptor_(engine);
+    return exact;
+}
+/* A finished plan of this engine's, if it fits into the workspace. */
+static void take_plan(Way *w, Desc config) {
+    Dnn *l = w->dnn;
+    Desc p = NULL;
+    int64_t one;
+    if (w->nplan == WAYS || !is_exact(l, config) ||
+        l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p))
+        return;
+    bool good = set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);
+    good =
+        good &&
+        (l->handle ? set(w, p, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &l->handle)
+                   : set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, &l->described));
+    int64_t *room = &w->workspace[w->nplan];
+    good = finalized(w, p, good) &&
+           !l->cudnnBackendGetAttribute_(p, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                         CUDNN_TYPE_INT64, 1, &one, room) &&
+           *room <= (int64_t)l->device->options.workspace;
+    if (good) w->plan[w->nplan++] = p;
+    else l->cudnnBackendDestroyDescriptor_(p);
+}
+static void take_plans(Way *w, Desc graph, cudnnBackendHeurMode_t mode) {
+    Dnn *l = w->dnn;
+    Desc config[FOUND] = {NULL}, h = keep(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    int64_t n = 0;
+    int made = 0;
+    bool good = set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, &graph) &&
+                set(w, h, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    if (l->described)
+        good = good && set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, &l->described);
+    if (!finalized(w, h, good)) return;
+    while (made < FOUND &&
+           !l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[made]))
+        made++;
+    l->cudnnBackendGetAttribute_(h, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                 made, &n, config);
+    for (int k = 0; k < made; k++) {
+        if (k < n) take_plan(w, config[k]);
+        l->cudnnBackendDestroyDescriptor_(config[k]);
+    }
+}
+
+/* ---- steps */
+static bool positive(const View *v) { /* as cuDNN wants it: no axis repeats or runs backwards */
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] < 1 || (v->dim[a] > 1 && v->stride[a] < 1)) return false;
+    return v->dtype == FLOAT;
+}
+static bool fits(const Step *s) {
+    if (s->kind != S_CONV || s->view[0].rank < 3 || s->view[0].rank > AXES) return false;
+    return positive(&s->view[0]) && positive(&s->view[1]) && positive(&s->view[2]);
+}
+static bool is_bias(const View *v) {
+    for (int a = 0; a < v->rank; a++)
+        if (v->dim[a] > 1 && v->stride[a] != (a == 1)) return false;
+    return v->dtype == FLOAT;
+}
+/* The program is sums of one bias and one tensor at most, then perhaps relu. */
+static bool epilogue_of(const Step *s, Epilogue *e) {
+    const Scalar *c = s->code;
+    int at = 1;
+    *e = (Epilogue){-1, -1, false};
+    if (!s->ncode || c[0].op != C_ACC) return false;
+    for (; at + 1 < s->ncode && c[at].op == C_VIEW && c[at + 1].op == C_ADD; at += 2) {
+        const View *v = &s->view[c[at].a];
+        if (c[at + 1].a + c[at + 1].b != 2 * at - 1) return false;
+        if (is_bias(v) && e->bias < 0) e->bias = c[at].a;
+        else if (positive(v) && e->z < 0) e->z = c[at].a;
+        else return false;
+    }
+    e->relu = at < s->ncode && c[at].op == C_RELU && c[at].a == at - 1;
+    return at + e->relu == s->ncode && e->bias >= 0;
+}
+static void dnn_forget(Way *w) {
+    if (w->pack) w->dnn->cudnnBackendDestroyDescriptor_(w->pack);
+    for (int k = 0; k < w->nplan; k++) w->dnn->cudnnBackendDestroyDescriptor_(w->plan[k]);
+    for (int k = w->nkept - 1; k >= 0; k--) w->dnn->cudnnBackendDestroyDescriptor_(w->kept[k]);
+    free(w);
+}
+/* All exact plans for the step, with its program or without. */
+static Way *find(Dnn *l, const Step *s, bool fused) {
+    Epilogue e = {-1, -1, false};
+    if (!fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
+    Way *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->dnn = l, w->epilogue = e;
+    Desc graph = graph_of(w, s);
+    if (graph) take_plans(w, graph, CUDNN_HEUR_MODE_A);
+    if (graph && w->nplan == 0) take_plans(w, graph, CUDNN_HEUR_MODE_FALLBACK);
+    return w->nplan ? w : (dnn_forget(w), NULL);
+}
+static int count_ways(Dnn *l, const Step *s, bool fused) {
+    Way *w = find(l, s, fused);
+    const int n = w ? w->nplan : 0;
+    if (w) dnn_forget(w);
+    return n;
+}
+
+/* ---- the library: ways with the program in them come first */
+static int dnn_ways(Library *base, const Step *s) {
+    Dnn *l = (Dnn *)base;
+    if (!fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
+    return count_ways(l, s, true) + count_ways(l, s, false);
+}
+static Way *dnn_make(Library *base, const Step *s, int way, bool *rest, size_t *workspace,
+                     char *why, size_t n) {
+    Dnn *l = (Dnn *)base;
+    Way *w = find(l, s, true);
+    *rest = false;
+    if (!w || way >= w->nplan) {
+        way -= w ? w->nplan : 0;
+        if (w) dnn_forget(w);
+        w = find(l, s, false);
+        *rest = s->ncode > 0;
+    }
+    if (!w || way >= w->nplan) {
+        if (w) dnn_forget(w);
+        return snprintf(why, n, "cuDNN has no such way"), NULL;
+    }
+    w->way = way;
+    *workspace = (size_t)w->workspace[way];
+    return w;
+}
+
+/* The memory of a run; it is the last run's, mostly. */
+static bool pack_memory(Way *w, void *const view[], void *workspace) {
+    Dnn *l = w->dnn;
+    const Epilogue *e = &w->epilogue;
+    void *at[INNER_ID + 1] = {view[1], view[2], view[0]};
+    int64_t id[INNER_ID + 1] = {X_ID, W_ID, Y_ID};
+    int n = 3;
+    if (e->bias >= 0) id[n] = BIAS_ID, at[n++] = view[e->bias];
+    if (e->z >= 0) id[n] = Z_ID, at[n++] = view[e->z];
+    at[n] = workspace;
+    if (w->pack && !memcmp(at, w->memory, sizeof at)) return true;
+    if (w->pack) l->cudnnBackendDestroyDescriptor_(w->pack);
+    w->pack = NULL;
+    memcpy(w->memory, at, sizeof at);
+    Desc p = NULL;
+    if (l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &p)) return false;
+    w->pack = p;
+    return finalized(
+               w, p,
+               set(w, p, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, id) &&
+                   set(w, p, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at) &&
+                   set(w, p, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                       &workspace)) != NULL;
+}
+static int dnn_run(Way *w, void *const view[], void *workspace) {
+    Dnn *l = w->dnn;
+    if (!l->handle || !pack_memory(w, view, workspace)) return -1;
+    return l->cudnnBackendExecute_(l->handle, w->plan[w->way], w->pack) ? -1 : 0;
+}
+static void dnn_close(Library *base) {
+    Dnn *l = (Dnn *)base;
+    if (l->described) l->cudnnBackendDestroyDescriptor_(l->described);
+    if (l->handle) l->cudnnDestroy_(l->handle);
+    free(l);
+}
+
+/* A GPU that is not here: a file of cuDNN's own (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). */
+static bool describe(Dnn *l, const char *path, char *why, size_t n) {
+    char text[4096];
+    FILE *f = fopen(path, "r");
+    const size_t size = f ? fread(text, 1, sizeof text, f) : 0;
+    if (f) fclose(f);
+    const bool good =
+        size &&
+        !l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &l->described) &&
+        !l->cudnnBackendSetAttribute_(l->described, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                                      CUDNN_TYPE_CHAR, (int64_t)size, text) &&
+        !l->cudnnBackendFinalize_(l->described);
+    return good || (snprintf(why, n, "cuDNN refuses the description of a GPU, %s", path), false);
+}
+static bool start(Dnn *l, char *why, size_t n) {
+    if (*l->device->options.describe) return describe(l, l->device->options.describe, why, n);
+    if (!l->cudnnCreate_(&l->handle) && !l->cudnnSetStream_(l->handle, l->device->stream))
+        return true;
+    return snprintf(why, n, "cuDNN does not start on this GPU"), false;
+}
+bool dnn_open(Device *d, Library **out, char *why, size_t n) {
+    static const char file[] = "libcudnn.so.9";
+    void *library = library_open(d->options.lib, file, "nvidia-cudnn-cu13", why, n);
+    Dnn *l = library ? calloc(1, sizeof *l) : NULL;
+    if (!l) return false;
+#define X(f) (void **)&l->f##_,
+    void **const function[] = { DNN_FUNCTIONS(X) };
+#undef X
+    if (!library_functions(library, file, sizeof name / sizeof *name, name, function, why, n))
+        return free(l), false;
+    l->device = d;
+    l->base = (Library){l->identity, dnn_ways, dnn_make, dnn_run, dnn_forget, dnn_close};
+    *out = &l->base;
+    snprintf(l->identity, sizeof l->identity, ", cuDNN %zu", l->cudnnGetVersion_());
+    return start(l, why, n);
+}

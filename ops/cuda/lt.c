@@ -1,0 +1,265 @@
+/* lt.c -- cuBLASLt: products of float32 with true fp32 arithmetic (fused multiply-add only, no
+   tensor cores). A row-major product y = a b is the column-major product y' = b' a'; a bias along
+   the columns and relu are a part of it, other programs follow. Batch axes are one axis of one
+   stride. */
+#include "ops/cuda/library.h"
+#include "ops/cuda/ways.h"
+#include <cublasLt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LT_FUNCTIONS(X)                     \
+    X(cublasLtCreate)                       \
+    X(cublasLtDestroy)                      \
+    X(cublasLtGetVersion)                   \
+    X(cublasLtMatmul)                       \
+    X(cublasLtMatmulAlgoGetHeuristic)       \
+    X(cublasLtMatmulDescCreate)             \
+    X(cublasLtMatmulDescDestroy)            \
+    X(cublasLtMatmulDescSetAttribute)       \
+    X(cublasLtMatmulPreferenceCreate)       \
+    X(cublasLtMatmulPreferenceDestroy)      \
+    X(cublasLtMatmulPreferenceSetAttribute) \
+    X(cublasLtMatrixLayoutCreate)           \
+    X(cublasLtMatrixLayoutDestroy)          \
+    X(cublasLtMatrixLayoutSetAttribute)
+enum { WAYS = 4, FLOAT = 1 /* ONNX's number */ };
+typedef struct Lt {
+    Library base;
+    Device *device;
+    cublasLtHandle_t handle;
+    char identity[40];
+#define X(f) __typeof__(f) *f##_;
+    LT_FUNCTIONS(X)
+#undef X
+} Lt;
+static const char *const name[] = {
+#define X(f) #f,
+    LT_FUNCTIONS(X)
+#undef X
+};
+struct Way {
+    Lt *lt;
+    cublasLtMatmulDesc_t product;
+    cublasLtMatrixLayout_t left, right, result; /* of the column-major product: b', a', y' */
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t found[WAYS];
+    int count, way, bias; /* the view of the bias, -1: none */
+};
+
+/* ---- what fits */
+/* A column-major matrix: its leading dimension; *turned: it is the transpose of what is wanted. */
+typedef struct Matrix {
+    int64_t rows, columns, leading, batch_stride;
+    bool turned;
+} Matrix;
+typedef struct Product {
+    Matrix left, right, result;
+    int64_t batch;
+} Product;
+
+/* The transpose of a view's last two axes as a column-major matrix. */
+static bool matrix_of(const View *v, Matrix *m) {
+    const int r = v->rank;
+    const int64_t down = v->dim[r - 2], across = v->dim[r - 1], ds = v->stride[r - 2],
+                  as = v->stride[r - 1];
+    if ((as == 1 || across == 1) && (ds >= across || down == 1)) {
+        *m = (Matrix){across, down, down == 1 && ds < across ? across : ds, 0, false};
+        return true;
+    }
+    *m = (Matrix){down, across, across == 1 && as < down ? down : as, 0, true};
+    return (ds == 1 || down == 1) && (as >= down || across == 1);
+}
+/* The batch axes of all three views as one: they are contiguous in each, or 0 throughout. */
+static bool batch_of(const Step *s, Product *p) {
+    Matrix *const m[] = {&p->result, &p->right, &p->left};
+    const View *y = &s->view[0];
+    int64_t inner = 1;
+    bool first = true;
+    p->batch = 1;
+    for (int a = y->rank - 3; a >= 0; a--) {
+        if (y->dim[a] == 1) continue;
+        for (int k = 0; k < 3; k++) {
+            if (first) m[k]->batch_stride = s->view[k].stride[a];
+            else if (s->view[k].stride[a] != m[k]->batch_stride * inner) return false;
+        }
+        first = false;
+        inner *= y->dim[a];
+        p->batch *= y->dim[a];
+    }
+    return p->batch < 1 << 20;
+}
+static bool product_of(const Step *s, Product *p) {
+    *p = (Product){.batch = 1};
+    if (s->kind != S_GEMM) return false;
+    for (int k = 0; k < 3; k++) {
+        if (s->view[k].dtype != FLOAT) return false;
+        for (int a = 0; a < s->view[k].rank; a++)
+            if (s->view[k].dim[a] < 1 || s->view[k].dim[a] > INT32_MAX) return false;
+    }
+    return matrix_of(&s->view[0], &p->result) && !p->result.turned &&
+           matrix_of(&s->view[1], &p->right) && matrix_of(&s->view[2], &p->left) && batch_of(s, p);
+}
+
+/* The program, if cuBLASLt does it: [+ bias along the columns] [relu]. *bias: its view, or -1. */
+static bool epilogue_of(const Step *s, cublasLtEpilogue_t *e, int *bias) {
+    const Scalar *c = s->code;
+    int at = 1;
+    *e = CUBLASLT_EPILOGUE_DEFAULT, *bias = -1;
+    if (!s->ncode) return true;
+    if (c[0].op != C_ACC) return false;
+    if (s->ncode >= 3 && c[1].op == C_VIEW && c[2].op == C_ADD && c[2].a + c[2].b == 1) {
+        const View *v = &s->view[c[1].a];
+        if (v->dtype != FLOAT || (v->stride[v->rank - 1] != 1 && v->dim[v->rank - 1] > 1))
+            return false;
+        for (int a = 0; a + 1 < v->rank; a++)
+            if (v->stride[a] && v->dim[a] > 1) return false;
+        *bias = c[1].a, at = 3;
+    }
+    const bool relu = s->ncode == at + 1 && c[at].op == C_RELU && c[at].a == at - 1;
+    *e = *bias >= 0 ? (relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
+         : relu     ? CUBLASLT_EPILOGUE_RELU
+                    : CUBLASLT_EPILOGUE_DEFAULT;
+    return relu || (s->ncode == at && at == 3);
+}
+
+/* ---- descriptors */
+static cublasLtMatrixLayout_t layout_of(Lt *l, const Matrix *m, int64_t batch) {
+    cublasLtMatrixLayout_t out = NULL;
+    const int32_t count = (int32_t)batch;
+    if (l->cublasLtMatrixLayoutCreate_(&out, CUDA_R_32F, (uint64_t)m->rows, (uint64_t)m->columns,
+                                       m->leading))
+        return NULL;
+    l->cublasLtMatrixLayoutSetAttribute_(out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                         sizeof count);
+    l->cublasLtMatrixLayoutSetAttribute_(out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                         &m->batch_stride, sizeof m->batch_stride);
+    return out;
+}
+
+/* Views begin anywhere in slots, which are at multiples of 64 bytes. */
+static uint32_t alignment(const Step *s) {
+    for (int k = 0; k < 3; k++)
+        if (s->view[k].offset % 4) return sizeof(float);
+    return 4 * sizeof(float);
+}
+
+/* fp32 in, fp32 sums, fused multiply-adds: neither tensor cores nor TF32. */
+static bool prefer(Lt *l, Way *w, const Step *s) {
+    const uint64_t exact = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
+                           CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+                           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+    const size_t room = l->device->options.workspace;
+    const uint32_t align = alignment(s);
+    static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    bool good = !l->cublasLtMatmulPreferenceSetAttribute_(
+        w->preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &exact, sizeof exact);
+    good = good && !l->cublasLtMatmulPreferenceSetAttribute_(
+                       w->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+    for (int k = 0; k < 4; k++)
+        good = good && !l->cublasLtMatmulPreferenceSetAttribute_(w->preference, aligned[k], &align,
+                                                                 sizeof align);
+    return good;
+}
+static bool describe(Lt *l, Way *w, const Product *p, cublasLtEpilogue_t e) {
+    const cublasOperation_t left = p->left.turned ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            right = p->right.turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    if (l->cublasLtMatmulDescCreate_(&w->product, CUBLAS_COMPUTE_32F, CUDA_R_32F)) return false;
+    w->left = layout_of(l, &p->left, p->batch);
+    w->right = layout_of(l, &p->right, p->batch);
+    w->result = layout_of(l, &p->result, p->batch);
+    return w->left && w->right && w->result &&
+           !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_TRANSA, &left,
+                                               sizeof left) &&
+           !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_TRANSB, &right,
+                                               sizeof right) &&
+           !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &e,
+                                               sizeof e);
+}
+static void lt_forget(Way *w) {
+    Lt *l = w->lt;
+    if (w->preference) l->cublasLtMatmulPreferenceDestroy_(w->preference);
+    if (w->left) l->cublasLtMatrixLayoutDestroy_(w->left);
+    if (w->right) l->cublasLtMatrixLayoutDestroy_(w->right);
+    if (w->result) l->cublasLtMatrixLayoutDestroy_(w->result);
+    if (w->product) l->cublasLtMatmulDescDestroy_(w->product);
+    free(w);
+}
+/* All ways that the heuristics know, as descriptors. */
+static Way *find(Lt *l, const Step *s, bool *rest) {
+    Product p;
+    cublasLtEpilogue_t e;
+    int bias;
+    if (!product_of(s, &p) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return NULL;
+    *rest = !epilogue_of(s, &e, &bias);
+    if (*rest) e = CUBLASLT_EPILOGUE_DEFAULT, bias = -1;
+    Way *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->lt = l, w->bias = bias;
+    const bool asked =
+        !l->cublasLtMatmulPreferenceCreate_(&w->preference) && prefer(l, w, s) &&
+        describe(l, w, &p, e) &&
+        !l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right, w->result,
+                                            w->result, w->preference, WAYS, w->found, &w->count);
+    return asked && w->count > 0 ? w : (lt_forget(w), NULL);
+}
+
+/* ---- the library */
+static int lt_ways(Library *base, const Step *s) {
+    bool rest;
+    Way *w = find((Lt *)base, s, &rest);
+    const int count = w ? w->count : 0;
+    if (w) lt_forget(w);
+    return count;
+}
+static Way *lt_make(Library *base, const Step *s, int way, bool *rest, size_t *workspace, char *why,
+                    size_t n) {
+    Way *w = find((Lt *)base, s, rest);
+    if (!w || way >= w->count) {
+        if (w) lt_forget(w);
+        return snprintf(why, n, "cuBLASLt has no such way"), NULL;
+    }
+    w->way = way;
+    *workspace = w->found[way].workspaceSize;
+    return w;
+}
+static int lt_run(Way *w, void *const view[], void *workspace) {
+    Lt *l = w->lt;
+    const float one = 1, zero = 0;
+    const cublasLtMatmulHeuristicResult_t *f = &w->found[w->way];
+    if (w->bias >= 0 &&
+        l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                           &view[w->bias], sizeof view[w->bias]))
+        return -1;
+    return l->cublasLtMatmul_(l->handle, w->product, &one, view[2], w->left, view[1], w->right,
+                              &zero, view[0], w->result, view[0], w->result, &f->algo, workspace,
+                              f->workspaceSize, l->device->stream)
+               ? -1
+               : 0;
+}
+static void lt_close(Library *base) {
+    Lt *l = (Lt *)base;
+    if (l->handle) l->cublasLtDestroy_(l->handle);
+    free(l);
+}
+
+bool lt_open(Device *d, Library **out, char *why, size_t n) {
+    static const char file[] = "libcublasLt.so.13";
+    void *library = library_open(d->options.lib, file, "nvidia-cublas", why, n);
+    Lt *l = library ? calloc(1, sizeof *l) : NULL;
+    if (!l) return false;
+#define X(f) (void **)&l->f##_,
+    void **const function[] = { LT_FUNCTIONS(X) };
+#undef X
+    if (!library_functions(library, file, sizeof name / sizeof *name, name, function, why, n))
+        return free(l), false;
+    l->device = d;
+    l->base = (Library){l->identity, lt_ways, lt_make, lt_run, lt_forget, lt_close};
+    *out = &l->base;
+    if (l->cublasLtCreate_(&l->handle))
+        return l->handle = NULL, snprintf(why, n, "cuBLASLt does not start on this GPU"), false;
+    snprintf(l->identity, sizeof l->identity, ", cuBLASLt %zu", l->cublasLtGetVersion_());
+    return true;
+}

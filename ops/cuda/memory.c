@@ -1,0 +1,68 @@
+/* memory.c -- memory on the device, and constants that equal contents share. */
+#include "ops/cuda/cache.h"
+#include "ops/cuda/device.h"
+#include <stdint.h>
+#include <stdlib.h>
+
+struct Held {
+    Held *next;
+    Digest digest;
+    size_t size, users;
+    void *memory;
+};
+
+static CUdeviceptr address(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
+
+void *memory_take(Device *d, size_t bytes) {
+    CUdeviceptr p = 0;
+    if (d->lost || d->driver.cuCtxSetCurrent_(d->context)) return NULL;
+    return d->driver.cuMemAlloc_(&p, bytes ? bytes : 1) ? NULL : (void *)(uintptr_t)p;
+}
+void memory_give(Device *d, void *p) {
+    if (!p || d->driver.cuCtxSetCurrent_(d->context)) return;
+    d->driver.cuStreamSynchronize_(d->stream);
+    d->driver.cuMemFree_(address(p));
+}
+
+/* Behind everything that was started, and done when this returns: the host's memory may go. */
+int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
+    const Driver *f = &d->driver;
+    CUresult r = d->lost ? CUDA_ERROR_UNKNOWN : f->cuCtxSetCurrent_(d->context);
+    if (!bytes) return r ? -1 : 0;
+    if (!r && direction == COPY_TO_DEVICE)
+        r = f->cuMemcpyHtoDAsync_(address(to), from, bytes, d->stream);
+    else if (!r && direction == COPY_TO_HOST)
+        r = f->cuMemcpyDtoHAsync_(to, address(from), bytes, d->stream);
+    else if (!r) r = f->cuMemcpyDtoDAsync_(address(to), address(from), bytes, d->stream);
+    if (!r) r = f->cuStreamSynchronize_(d->stream);
+    return r ? -1 : 0;
+}
+
+void *memory_hold(Device *d, const void *bytes, size_t n) {
+    const Digest digest = digest_of(bytes, n);
+    for (Held *h = d->held; h; h = h->next)
+        if (h->size == n && digest_same(h->digest, digest)) return h->users++, h->memory;
+    Held *h = malloc(sizeof *h);
+    void *memory = h ? memory_take(d, n) : NULL;
+    if (!memory || memory_copy(d, memory, bytes, n, COPY_TO_DEVICE)) {
+        memory_give(d, memory);
+        return free(h), NULL;
+    }
+    *h = (Held){.next = d->held, .digest = digest, .size = n, .users = 1, .memory = memory};
+    d->held = h;
+    return memory;
+}
+void memory_drop(Device *d, void *memory) {
+    for (Held **at = &d->held; *at && memory; at = &(*at)->next) {
+        Held *h = *at;
+        if (h->memory != memory) continue;
+        if (--h->users) return;
+        *at = h->next;
+        memory_give(d, memory);
+        free(h);
+        return;
+    }
+}
+void memory_drop_all(Device *d) {
+    while (d->held) d->held->users = 1, memory_drop(d, d->held->memory);
+}

@@ -1,0 +1,47 @@
+/* options.c -- the text of --backend-options: words between commas. */
+#include "ops/cuda/device.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A whole number from 0 to `most`. */
+static bool number(const char *text, long long most, long long *out) {
+    char *end;
+    *out = strtoll(text, &end, 10);
+    return *text && !*end && *out >= 0 && *out <= most;
+}
+
+static bool take_word(Options *o, const char *key, const char *value) {
+    long long x;
+    if (!strcmp(key, "threads"))
+        return number(value, BACKEND_THREADS, &x); /* of the host: unused */
+    if (!strcmp(key, "device")) return number(value, 1000, &x) && (o->device = (int)x, true);
+    if (!strcmp(key, "workspace"))
+        return number(value, 1 << 20, &x) && (o->workspace = (size_t)x << 20, true);
+    char *to = !strcmp(key, "lib")        ? o->lib
+               : !strcmp(key, "cache")    ? o->cache
+               : !strcmp(key, "describe") ? o->describe
+                                          : NULL;
+    return to && *value && snprintf(to, OPTION_ROOM, "%s", value) < OPTION_ROOM;
+}
+
+bool options_parse(const char *text, Options *o, char *why, size_t n) {
+    char word[2 * OPTION_ROOM];
+    *o = (Options){.workspace = (size_t)256 << 20};
+    for (const char *at = text ? text : ""; *at; at += *at == ',') {
+        const size_t size = strcspn(at, ",");
+        if (size >= sizeof word) return snprintf(why, n, "an option is too long"), false;
+        memcpy(word, at, size);
+        word[size] = 0, at += size;
+        char *equals = strchr(word, '=');
+        if (!size) continue;
+        if (equals) *equals = 0;
+        if (!take_word(o, word, equals ? equals + 1 : ""))
+            return snprintf(why, n,
+                            "unknown option %s: known are device=N, lib=DIR, cache=DIR|none, "
+                            "workspace=MB",
+                            word),
+                   false;
+    }
+    return true;
+}

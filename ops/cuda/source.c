@@ -1,0 +1,106 @@
+/* source.c -- from a step to the text of its kernel: which steps have one, and the frame around it.
+ */
+#include "ops/cuda/generate.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what can be written */
+static bool types_fit(const Step *s) {
+    for (int k = 0; k < s->nview; k++)
+        if (s->view[k].rank >= 0 && !source_element_bytes(s->view[k].dtype)) return false;
+    return s->nview >= 1 && s->nview <= VIEWS_MOST && s->view[0].rank >= 0;
+}
+int source_ways(const Step *s) {
+    if (!types_fit(s)) return 0;
+    switch (s->kind) {
+    case S_EWISE:
+    case S_COPY:
+    case S_FILL: return flat_ways(s);
+    case S_GEMM:
+    case S_CONV: return product_ways(s);
+    case S_REDUCE:
+    case S_SOFTMAX: return rows_ways(s);
+    case S_POOL:
+    case S_SAMPLE: return 1;
+    case S_LOOP: return loop_fits(s) ? 1 : 0;
+    default: return 0;
+    }
+}
+
+/* The class of the step's program: the widest among the output, the operands of an accumulator and
+   the views that it reads. */
+static char program_class(const Step *s) {
+    const int own = s->kind == S_GEMM || s->kind == S_CONV     ? 2
+                    : s->kind == S_POOL || s->kind == S_REDUCE ? 1
+                                                               : 0;
+    char class = class_with(sum_class(s, own), s->view[0].dtype);
+    for (int i = 0; i < s->ncode; i++)
+        if (s->code[i].op == C_VIEW) class = class_with(class, s->view[s->code[i].a].dtype);
+    return class;
+}
+
+/* All places within views, and counts of elements, are below 2^31: they fit into 32 bits. */
+static bool is_small(const Step *s) {
+    for (int k = 0; k < s->nview; k++) {
+        const View *v = &s->view[k];
+        double reach = 0, n = 1;
+        for (int a = 0; a < v->rank; a++) {
+            reach += (double)v->dim[a] * (v->stride[a] < 0 ? -1.0 : 1.0) * (double)v->stride[a];
+            n *= (double)v->dim[a];
+        }
+        if (reach > 0x1p30 || n > 0x1p30) return false;
+    }
+    return true;
+}
+
+static void head(Gen *g) {
+    const Step *s = g->step;
+    const bool small = is_small(s);
+    bool alone = true; /* nothing else lies in the output's slot */
+    for (int k = 1; k < s->nview; k++) alone = alone && s->view[k].slot != s->view[0].slot;
+    const char *own = alone ? " RESTRICT" : "", *views = "";
+    for (int k = 0; k < s->nview; k++)
+        views = say(g, "%s%s%s%s *%s v%d", views, k ? ", " : "", k ? "const " : "",
+                    s->view[k].rank < 0 ? "void" : type_name(s->view[k].dtype), own, k);
+    if (s->kind == S_SAMPLE) views = say(g, "%s, const i64 *RESTRICT table", views);
+    line(g, "typedef %s place_t;", small ? "int" : "i64");
+    line(g, "typedef %s count_t;", small ? "u32" : "u64");
+    line(g, "KERNEL void k(%s)", views);
+    line(g, "{");
+}
+
+static void body(Gen *g, int way) {
+    switch (g->step->kind) {
+    case S_GEMM:
+    case S_CONV: product_write(g, way); break;
+    case S_POOL: window_pool(g); break;
+    case S_REDUCE:
+    case S_SOFTMAX: rows_write(g, way); break;
+    case S_SAMPLE: sample_write(g); break;
+    case S_LOOP: loop_write(g); break;
+    default: flat_write(g, way);
+    }
+}
+
+static bool nothing_to_do(const Step *s) {
+    for (int a = 0; a < s->view[0].rank; a++)
+        if (s->view[0].dim[a] == 0) return true;
+    return false;
+}
+
+bool source_write(const Step *s, int way, Source *o, char *why, size_t n) {
+    *o = (Source){0};
+    if (way < 0 || way >= source_ways(s))
+        return snprintf(why, n, "there is no generated kernel for this step"), false;
+    Gen g = {.step = s, .out = o, .class = program_class(s)};
+    if (!nothing_to_do(s)) {
+        head(&g);
+        body(&g, way);
+        line(&g, "}");
+    }
+    said_free(&g);
+    if (!o->failed) return true;
+    free(o->text);
+    return snprintf(why, n, "out of memory for the text of a kernel"), false;
+}

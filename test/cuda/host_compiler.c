@@ -1,0 +1,85 @@
+/* host_compiler.c -- in place of NVRTC in a test's plug-in: the C compiler, from the same text to a
+   shared object that host_driver.c loads. $ISOMER_PLANT=OLD=>NEW spoils the text first, where OLD
+   first stands in the kernel, for tests of what must notice. */
+#include "ops/cuda/compiler.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct Compiler {
+    char identity[300];
+};
+
+Compiler *compiler_open(const char *folder, int capability, char *why, size_t n) {
+    const char *plant = getenv("ISOMER_PLANT");
+    Compiler *c = calloc(1, sizeof *c);
+    (void)folder, (void)capability;
+    if (!c) return snprintf(why, n, "out of memory"), NULL;
+    snprintf(c->identity, sizeof c->identity, "the host's compiler%s%s", plant ? ", spoilt: " : "",
+             plant ? plant : "");
+    return c;
+}
+void compiler_close(Compiler *c) { free(c); }
+const char *compiler_identity(const Compiler *c) { return c->identity; }
+
+/* Writes the kernel, which begins at `kernel` in the text, with the planted fault in it. */
+static void write_spoilt(FILE *f, const char *text, const char *kernel) {
+    char plant[200] = "", *to = NULL;
+    const char *at = NULL;
+    snprintf(plant, sizeof plant, "%s", getenv("ISOMER_PLANT") ? getenv("ISOMER_PLANT") : "");
+    if ((to = strstr(plant, "=>"))) *to = 0, to += 2, at = strstr(kernel, plant);
+    if (!at) fputs(text, f);
+    else {
+        fwrite(text, 1, (size_t)(at - text), f);
+        fputs(to, f);
+        fputs(at + strlen(plant), f);
+    }
+}
+
+static bool write_unit(const char *path, const char *text, int args) {
+    const char *kernel = strstr(text, "KERNEL void k(");
+    FILE *f = kernel ? fopen(path, "w") : NULL;
+    if (!f) return false;
+    const bool barriers = strstr(kernel, "SYNC()") || strstr(kernel, "SHUFFLE(");
+    fputs("#include \"test/cuda/host.h\"\n", f);
+    write_spoilt(f, text, kernel);
+    fprintf(f, "enum { HOST_BARRIERS = %d };\nstatic void **host_args;\n", barriers);
+    fputs("static void call(void) { k(", f);
+    for (int k = 0; k < args; k++) fprintf(f, "%s*(void **)host_args[%d]", k ? ", " : "", k);
+    fputs("); }\n#include \"test/cuda/host_launch.h\"\n", f);
+    return !fclose(f);
+}
+
+static bool read_all(const char *path, Image *image) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    fseek(f, 0, SEEK_END);
+    const long size = ftell(f);
+    rewind(f);
+    image->bytes = malloc((size_t)size + 1), image->size = (size_t)size;
+    const bool good = image->bytes && fread(image->bytes, 1, image->size, f) == image->size;
+    fclose(f);
+    return good;
+}
+
+bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *why, size_t n) {
+    char folder[] = "/tmp/isomer-cuda-XXXXXX", unit[64], object[64], command[600];
+    (void)c;
+    *image = (Image){0};
+    if (!mkdtemp(folder)) return snprintf(why, n, "no temporary folder"), false;
+    snprintf(unit, sizeof unit, "%s/k.c", folder);
+    snprintf(object, sizeof object, "%s/k.so", folder);
+    snprintf(
+        command, sizeof command,
+        "gcc -std=c11 -D_GNU_SOURCE -O0 -w -fno-strict-aliasing -fwrapv -ffp-contract=off -shared "
+        "-fPIC -I. -o %s %s -lm 2>%s/log",
+        object, unit, folder);
+    const bool done = write_unit(unit, text, args) && !system(command) && read_all(object, image);
+    if (!done) snprintf(why, n, "the host's compiler failed: see %s", folder);
+    else {
+        snprintf(command, sizeof command, "rm -r %s", folder);
+        if (system(command)) fprintf(stderr, "%s stays\n", folder);
+    }
+    return done;
+}

@@ -1,0 +1,187 @@
+/* host_driver.c -- the driver's functions on the host's memory, for a test's plug-in: everything is
+   done when it is asked for. $ISOMER_HOST says how it behaves: "descending" runs the threads of a
+   block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault"
+   make it fail so; "sm_80" and the like: what it says it is. An image of another machine's code is
+   taken, and not run. */
+#include "ops/cuda/driver.h"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef int Launch(unsigned grid, unsigned block, void **args, int descending);
+
+static bool behaves(const char *word) {
+    const char *all = getenv("ISOMER_HOST");
+    return all && strstr(all, word);
+}
+
+static CUresult host_init(unsigned flags) {
+    return (void)flags, behaves("no-device") ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+static CUresult host_version(int *v) {
+    return *v = behaves("old-driver") ? 12040 : 13000, CUDA_SUCCESS;
+}
+static CUresult host_count(int *n) { return *n = 1, CUDA_SUCCESS; }
+static CUresult host_get(CUdevice *d, int k) { return *d = k, CUDA_SUCCESS; }
+static CUresult host_name(char *name, int n, CUdevice d) {
+    return (void)d, snprintf(name, (size_t)n, "the host"), CUDA_SUCCESS;
+}
+static CUresult host_attribute(int *v, CUdevice_attribute a, CUdevice d) {
+    const char *all = getenv("ISOMER_HOST"), *sm = all ? strstr(all, "sm_") : NULL;
+    const int capability = sm ? atoi(sm + 3) : 90;
+    (void)d;
+    *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? capability / 10
+         : a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? capability % 10
+                                                             : 1;
+    return CUDA_SUCCESS;
+}
+static CUresult host_retain(CUcontext *c, CUdevice d) {
+    return (void)d, *c = (CUcontext)(uintptr_t)1, CUDA_SUCCESS;
+}
+static CUresult host_release_context(CUdevice d) { return (void)d, CUDA_SUCCESS; }
+static CUresult host_current(CUcontext c) { return (void)c, CUDA_SUCCESS; }
+
+/* Memory that is freed twice or not at all is an error that AddressSanitizer sees. */
+static CUresult host_alloc(CUdeviceptr *p, size_t n) {
+    void *memory = behaves("no-memory") || n > (size_t)1 << 40
+                       ? NULL
+                       : aligned_alloc(256, (n + 255) / 256 * 256);
+    *p = (CUdeviceptr)(uintptr_t)memory;
+    if (memory) memset(memory, 0xEE, n);
+    return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+static CUresult host_free(CUdeviceptr p) { return free((void *)(uintptr_t)p), CUDA_SUCCESS; }
+static CUresult host_to_device(CUdeviceptr to, const void *from, size_t n, CUstream s) {
+    return (void)s, memcpy((void *)(uintptr_t)to, from, n), CUDA_SUCCESS;
+}
+static CUresult host_to_host(void *to, CUdeviceptr from, size_t n, CUstream s) {
+    return (void)s, memcpy(to, (void *)(uintptr_t)from, n), CUDA_SUCCESS;
+}
+static CUresult host_on_device(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
+    return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), CUDA_SUCCESS;
+}
+
+static CUresult host_stream(CUstream *s, unsigned flags) {
+    return (void)flags, *s = (CUstream)(uintptr_t)1, CUDA_SUCCESS;
+}
+static CUresult host_end_stream(CUstream s) { return (void)s, CUDA_SUCCESS; }
+static CUresult host_synchronize(CUstream s) {
+    return (void)s, behaves("fault") ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
+}
+static CUresult host_event(CUevent *e, unsigned flags) {
+    (void)flags;
+    *e = malloc(sizeof(double));
+    return *e ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+static CUresult host_end_event(CUevent e) { return free(e), CUDA_SUCCESS; }
+static CUresult host_record(CUevent e, CUstream s) {
+    struct timespec t;
+    (void)s;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const double ms = 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+    return memcpy(e, &ms, sizeof ms), CUDA_SUCCESS;
+}
+static CUresult host_elapsed(float *ms, CUevent from, CUevent to) {
+    double a, b;
+    memcpy(&a, from, sizeof a), memcpy(&b, to, sizeof b);
+    return *ms = (float)(b - a), CUDA_SUCCESS;
+}
+
+/* ---- modules: images are shared objects, or code for GPUs */
+typedef struct Module {
+    void *library; /* NULL: not of this machine */
+} Module;
+typedef struct Elf { /* the words of an ELF file's head that tell its machine and its size */
+    uint16_t machine, size, count;
+    uint64_t sections;
+} Elf;
+static Elf read_elf(const char *image) {
+    Elf e;
+    memcpy(&e.machine, image + 0x12, sizeof e.machine);
+    memcpy(&e.sections, image + 0x28, sizeof e.sections);
+    memcpy(&e.size, image + 0x3a, sizeof e.size);
+    memcpy(&e.count, image + 0x3c, sizeof e.count);
+    return e;
+}
+/* From a file of a name of its own: the loader would take two of one name for one library. */
+static void *open_image(const char *image, size_t bytes) {
+    char path[] = "/tmp/isomer-kernel-XXXXXX";
+    const int fd = mkstemp(path);
+    const bool good = fd >= 0 && write(fd, image, bytes) == (ssize_t)bytes;
+    if (fd >= 0) close(fd);
+    void *library = good ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (fd >= 0) unlink(path);
+    return library;
+}
+static CUresult host_load(CUmodule *out, const void *image) {
+    enum { X86_64 = 62 };
+    const Elf e = read_elf(image);
+    Module *m = malloc(sizeof *m);
+    if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
+    m->library =
+        e.machine == X86_64 ? open_image(image, e.sections + (size_t)e.size * e.count) : NULL;
+    if (e.machine == X86_64 && !m->library) return free(m), CUDA_ERROR_INVALID_IMAGE;
+    *out = (CUmodule)m;
+    return CUDA_SUCCESS;
+}
+static CUresult host_unload(CUmodule module) {
+    Module *m = (Module *)module;
+    if (m->library) dlclose(m->library);
+    return free(m), CUDA_SUCCESS;
+}
+static CUresult host_function(CUfunction *f, CUmodule module, const char *name) {
+    Module *m = (Module *)module;
+    *f = (CUfunction)m;
+    return strcmp(name, "k") ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+static CUresult host_launch_kernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                   unsigned by, unsigned bz, unsigned shared, CUstream s,
+                                   void **args, void **more) {
+    const Module *m = (const Module *)f;
+    Launch *launch = NULL;
+    (void)s, (void)more;
+    if (behaves("no-launch") || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared)
+        return CUDA_ERROR_LAUNCH_FAILED;
+    if (!m->library) return CUDA_SUCCESS;
+    *(void **)&launch = dlsym(m->library, "host_launch");
+    return launch(gx, bx, args, behaves("descending")) ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
+}
+static CUresult host_error(CUresult r, const char **text) {
+    *text = r == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected" : "failed on the host";
+    return CUDA_SUCCESS;
+}
+
+bool driver_open(Driver *d, char *why, size_t n) {
+    if (behaves("no-driver")) return snprintf(why, n, "there is no NVIDIA driver here"), false;
+    *d = (Driver){.cuInit_ = host_init,
+                  .cuDriverGetVersion_ = host_version,
+                  .cuDeviceGetCount_ = host_count,
+                  .cuDeviceGet_ = host_get,
+                  .cuDeviceGetName_ = host_name,
+                  .cuDeviceGetAttribute_ = host_attribute,
+                  .cuDevicePrimaryCtxRetain_ = host_retain,
+                  .cuDevicePrimaryCtxRelease_ = host_release_context,
+                  .cuCtxSetCurrent_ = host_current,
+                  .cuMemAlloc_ = host_alloc,
+                  .cuMemFree_ = host_free,
+                  .cuMemcpyHtoDAsync_ = host_to_device,
+                  .cuMemcpyDtoHAsync_ = host_to_host,
+                  .cuMemcpyDtoDAsync_ = host_on_device,
+                  .cuStreamCreate_ = host_stream,
+                  .cuStreamDestroy_ = host_end_stream,
+                  .cuStreamSynchronize_ = host_synchronize,
+                  .cuEventCreate_ = host_event,
+                  .cuEventDestroy_ = host_end_event,
+                  .cuEventRecord_ = host_record,
+                  .cuEventElapsedTime_ = host_elapsed,
+                  .cuModuleLoadData_ = host_load,
+                  .cuModuleUnload_ = host_unload,
+                  .cuModuleGetFunction_ = host_function,
+                  .cuLaunchKernel_ = host_launch_kernel,
+                  .cuGetErrorString_ = host_error};
+    return true;
+}

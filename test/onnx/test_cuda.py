@@ -1,0 +1,98 @@
+"""The back end for GPUs without a GPU: whole models by the generated kernels, compiled for the host
+(test/cuda), against the CPU's back end; and what is said where there is no GPU."""
+
+import ctypes, os, subprocess, sys
+import numpy, pytest
+from written import ROOT, real_models
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from onnx_tools import model_table
+
+BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
+PROGRAM, OPTIMIZE = os.path.join(BUILD, "run-model"), os.path.join(BUILD, "optimize-model")
+HOST = os.path.join(BUILD, "test", "cuda", "isomer-host.so")
+TABLE = {row["name"]: row for row in model_table()}
+# Convolutions of all kinds, a recurrent network whose cells the host runs, a softmax over 1000.
+NAMES = [
+    "ch_ppocr_mobile_v2.0_cls_infer.onnx",
+    "silero_vad_16k_op15.onnx",
+    "light_squeezenet.onnx",
+]
+MODELS = [path for path in real_models() if os.path.basename(path) in NAMES]
+needs_plugin = pytest.mark.skipif(
+    not os.path.exists(HOST), reason="CUDA's headers are missing: the back end is not built"
+)
+
+
+def options(row):
+    words = []
+    for option, text in (("--input-shape", row["shapes"]), ("--input", row["values"])):
+        for word in text.split() if text != "-" else ():
+            words += [option, word]
+    return words
+
+
+def outputs(path, folder, *more):
+    row = TABLE[os.path.basename(path)]
+    subprocess.run(
+        [PROGRAM, path, *options(row), "--output-dir", folder, *more],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+        timeout=280,
+    )
+    return {name: numpy.load(folder / name) for name in sorted(os.listdir(folder))}
+
+
+@needs_plugin
+@pytest.mark.skipif(not MODELS, reason="no models here: scripts/fetch-models fetches them")
+@pytest.mark.parametrize("path", MODELS, ids=map(os.path.basename, MODELS))
+def test_whole_models_by_generated_kernels(path, tmp_path):
+    want = outputs(path, tmp_path / "cpu")
+    kernels = f"cache={os.path.join(BUILD, 'test', 'cuda', 'kernels')}"
+    got = outputs(path, tmp_path / "host", "--backend", HOST, "--backend-options", kernels)
+    assert want and got.keys() == want.keys()
+    for name, value in want.items():
+        assert got[name].shape == value.shape
+        greatest = numpy.abs(value).max()
+        assert numpy.abs(got[name] - value).max() <= 1e-4 * greatest, name
+
+
+def has_driver():
+    try:
+        return bool(ctypes.CDLL("libcuda.so.1"))
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(has_driver(), reason="there is an NVIDIA driver here")
+@pytest.mark.parametrize("program", [PROGRAM, OPTIMIZE], ids=os.path.basename)
+def test_without_a_driver_one_sentence_says_so(program, tmp_path):
+    plugin = os.path.join(BUILD, "isomer-cuda.so")
+    if not os.path.exists(plugin):
+        pytest.skip("CUDA's headers are missing: the back end is not built")
+    from onnx import TensorProto, helper, save
+
+    value = [helper.make_tensor_value_info(k, TensorProto.FLOAT, [4]) for k in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", value[:1], value[1:])
+    model = tmp_path / "m.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    words = [tmp_path / "o.onnx"] if program == OPTIMIZE else []
+    done = subprocess.run(
+        [program, model, *words, "--backend", "cuda"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 5
+    assert "no NVIDIA driver here: install driver 580" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "o.onnx").exists()
+
+
+@needs_plugin
+def test_nothing_of_cuda_is_linked():
+    for name in ("run-model", "optimize-model", "libisomer.so", "isomer-cuda.so"):
+        text = subprocess.run(
+            ["ldd", os.path.join(BUILD, name)], check=True, capture_output=True, text=True
+        ).stdout
+        assert "libc.so" in text
+        for library in ("libcu", "libnv"):
+            assert library not in text, name

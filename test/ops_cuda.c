@@ -1,0 +1,383 @@
+/* ops_cuda.c -- the back end for GPUs without a GPU: its plug-in with the host's memory for a
+   driver and the host's compiler for NVRTC (test/cuda). The text of a kernel is the one that a GPU
+   gets; drawn steps must agree with the reference in every way there is, the threads of a block in
+   both orders; what is wrong on purpose in a text must be noticed; and every failure of the driver
+   is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in is. */
+#include "test/shared/step_cases.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const Backend *host, *nvrtc, *dnn;
+static char options[300];
+
+static Device *open_host(const char *behaviour, char *why, size_t n) {
+    setenv("ISOMER_HOST", behaviour, 1);
+    return host->open(options, why, n);
+}
+static Device *open_good(void) {
+    char why[300] = "";
+    Device *d = open_host("", why, sizeof why);
+    if (!d) fail_msg("%s", why);
+    return d;
+}
+
+/* Every way of one drawn step in both orders; text: what is wrong. Returns how many were run. */
+static int check_case(Case *c, Device *d, char *text, size_t n) {
+    int64_t count;
+    const int ways = host->choices(d, &c->step);
+    int ran = 0;
+    Num *want = ref_run(&c->step, c->slot, &count);
+    for (int k = 0; k < 2 * ways && !*text; k++) {
+        setenv("ISOMER_HOST", k % 2 ? "descending" : "", 1);
+        if (!case_run(c, host, d, k / 2, 0)) snprintf(text, n, "way %d is refused", k / 2);
+        else if (case_compare(c, want, count, text, n)) break;
+        ran++;
+    }
+    if (!ways) snprintf(text, n, "there is no way");
+    free(want);
+    return ran;
+}
+static void check_many(StepKind kind, int count) {
+    Device *d = open_good();
+    const bool heavy = getenv("ISOMER_HEAVY") != NULL;
+    int ran = 0;
+    if (!heavy) count /= 10;
+    for (int i = 0; i < count; i++) {
+        Case c;
+        char text[200] = "", what[1500];
+        case_start(&c, (uint64_t)i, kind);
+        ran += check_case(&c, d, text, sizeof text);
+        case_describe(&c, what, sizeof what);
+        if (*text) fail_msg("%s: %s", text, what);
+        case_end(&c);
+    }
+    assert_true(ran >= 2 * count);
+    host->close(d);
+}
+static void gemm_agrees(void **state) { (void)state, check_many(S_GEMM, 300); }
+static void conv_agrees(void **state) { (void)state, check_many(S_CONV, 300); }
+static void pool_agrees(void **state) { (void)state, check_many(S_POOL, 200); }
+static void ewise_agrees(void **state) { (void)state, check_many(S_EWISE, 500); }
+static void reduce_agrees(void **state) { (void)state, check_many(S_REDUCE, 300); }
+static void copy_agrees(void **state) { (void)state, check_many(S_COPY, 300); }
+static void fill_agrees(void **state) { (void)state, check_many(S_FILL, 40); }
+static void softmax_agrees(void **state) { (void)state, check_many(S_SOFTMAX, 100); }
+
+/* 1e20 cubed times 1e-20 cubed: what one thread multiplies overflows, the product is 1. */
+static void products_of_parts_do_not_overflow(void **state) {
+    enum { N = 96, WARP = 32 };
+    static const View v[] = {{.slot = 0, .dtype = 1},
+                             {.slot = 1, .dtype = 1, .rank = 1, .dim = {N}, .stride = {1}}};
+    const int64_t product = REDUCE_PROD;
+    const Step s = {.kind = S_REDUCE, .nview = 2, .nparam = 1, .view = v, .param = &product};
+    float x[N], y;
+    char why[300] = "";
+    size_t room;
+    (void)state;
+    Device *d = open_good();
+    for (int i = 0; i < N; i++) x[i] = i % WARP == 0 ? 1e20f : i % WARP == 1 ? 1e-20f : 1;
+    for (int way = 0; way < host->choices(d, &s); way++) {
+        Kernel *k = host->compile(d, &s, way, NULL, &room, why, sizeof why);
+        void *slot[] = {host->alloc(d, sizeof y), host->alloc(d, sizeof x)};
+        if (!k) fail_msg("%s", why);
+        host->copy(d, slot[1], x, sizeof x, COPY_TO_DEVICE);
+        assert_int_equal(host->run(k, slot, NULL), 0);
+        host->copy(d, &y, slot[0], sizeof y, COPY_TO_HOST);
+        assert_true(y > 0.999f && y < 1.001f);
+        for (int i = 0; i < 2; i++) host->release(d, slot[i]);
+        host->forget(k);
+    }
+    host->close(d);
+}
+
+/* ---- planted faults: OLD=>NEW in the kernel's text */
+static const struct {
+    const char *plant;
+    StepKind kind;
+} faults[] = {
+    {"SYNC();=>;", S_GEMM},              /* a barrier */
+    {"(row < =>(row < 1 + ", S_SOFTMAX}, /* a bound */
+    {"item < =>item < 1 + ", S_COPY},
+    {"(place_t)=>1 + (place_t)", S_POOL}, /* a stride */
+    {"(float)=>(float)(i8)", S_EWISE},    /* a type */
+    {"SHUFFLE(acc, 16)=>acc", S_REDUCE},  /* a half of a warp */
+};
+static void planted_faults_are_noticed(void **state) {
+    (void)state;
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+        bool noticed = false;
+        setenv("ISOMER_PLANT", faults[f].plant, 1);
+        Device *d = open_good();
+        for (uint64_t seed = 0; seed < 60 && !noticed; seed++) {
+            Case c;
+            char text[200] = "";
+            case_start(&c, seed, faults[f].kind);
+            check_case(&c, d, text, sizeof text);
+            noticed = *text != 0;
+            case_end(&c);
+        }
+        host->close(d);
+        unsetenv("ISOMER_PLANT");
+        if (!noticed) fail_msg("nothing notices %s", faults[f].plant);
+    }
+}
+
+/* ---- failures */
+static void failures_to_open_are_said(void **state) {
+    static const char *const behaviour[] = {"no-driver", "no-device", "old-driver"};
+    static const char *const reason[] = {"there is no NVIDIA driver",
+                                         "no GPU can be used: no CUDA-",
+                                         "CUDA 12.4: install driver 580 or later"};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        char why[300] = "";
+        assert_null(open_host(behaviour[k], why, sizeof why));
+        if (!strstr(why, reason[k])) fail_msg("%s: %s", behaviour[k], why);
+    }
+}
+static void options_are_checked(void **state) {
+    static const char *const bad[] = {"fast", "device=9", "device=x", "workspace=-1", "cache="};
+    (void)state;
+    setenv("ISOMER_HOST", "", 1);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        char why[300] = "";
+        assert_null(host->open(bad[k], why, sizeof why));
+        assert_true(*why != 0);
+    }
+}
+
+static void missing_libraries_are_said(void **state) {
+    char why[400] = "";
+    (void)state;
+    setenv("ISOMER_HOST", "", 1);
+    assert_null(nvrtc->open("lib=/nowhere", why, sizeof why));
+    assert_non_null(strstr(why, "libnvrtc.so.13 is missing below /nowhere: pip install nvidia-cuda-"
+                                "nvrtc, or name its folder with lib=DIR"));
+}
+
+static Kernel *compile_sum(Device *d) { /* y = x + x, of 4 floats */
+    static const View v[] = {{.slot = 0, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}},
+                             {.slot = 1, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}}};
+    static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ADD, .a = 0, .b = 0}};
+    const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 2};
+    char why[300] = "";
+    size_t room;
+    Kernel *k = host->compile(d, &s, 0, NULL, &room, why, sizeof why);
+    if (!k) fail_msg("%s", why);
+    return k;
+}
+static void failures_to_run_are_errors(void **state) {
+    (void)state;
+    Device *d = open_good();
+    float y[4], x[4] = {1, 2, 3, 4};
+    Kernel *k = compile_sum(d);
+    void *slot[] = {host->alloc(d, sizeof y), host->alloc(d, sizeof x)};
+    double ns = -1;
+    host->copy(d, slot[1], x, sizeof x, COPY_TO_DEVICE);
+    assert_int_equal(host->run(k, slot, NULL), 0);
+    assert_int_equal(host->wait(d, &ns), 0);
+    assert_true(ns >= 0);
+    assert_int_equal(host->copy(d, y, slot[0], sizeof y, COPY_TO_HOST), 0);
+    for (int i = 0; i < 4; i++) assert_true(y[i] == 2 * x[i]);
+    setenv("ISOMER_HOST", "no-memory", 1);
+    assert_null(host->alloc(d, 4));
+    assert_null(host->hold(d, x, sizeof x));
+    setenv("ISOMER_HOST", "no-launch", 1);
+    assert_true(host->run(k, slot, NULL) < 0);
+    setenv("ISOMER_HOST", "fault", 1);
+    assert_true(host->wait(d, NULL) < 0);
+    setenv("ISOMER_HOST", "", 1); /* a device that failed stays so */
+    assert_true(host->run(k, slot, NULL) < 0);
+    assert_true(host->wait(d, NULL) < 0);
+    assert_null(host->alloc(d, 4));
+    for (int i = 0; i < 2; i++) host->release(d, slot[i]);
+    host->forget(k);
+    host->close(d);
+}
+static void equal_constants_are_held_once(void **state) {
+    (void)state;
+    Device *d = open_good();
+    const char a[] = "weights", b[] = "weights", c[] = "weighty";
+    void *one = host->hold(d, a, sizeof a), *two = host->hold(d, b, sizeof b),
+         *other = host->hold(d, c, sizeof c);
+    assert_ptr_equal(one, two);
+    assert_ptr_not_equal(one, other);
+    host->drop(d, one);
+    assert_string_equal(two, "weights");
+    host->drop(d, two);
+    host->drop(d, other);
+    host->drop(d, NULL);
+    host->close(d);
+}
+/* The second time nothing is compiled: there is no compiler to be found. */
+static void kernels_are_kept(void **state) {
+    (void)state;
+    const char *const path = getenv("PATH");
+    char *kept = strdup(path ? path : "");
+    Device *d = open_good();
+    host->forget(compile_sum(d));
+    setenv("PATH", "/nowhere", 1);
+    host->forget(compile_sum(d));
+    setenv("PATH", kept, 1);
+    free(kept);
+    host->close(d);
+}
+
+/* ---- NVRTC takes every text, for several kinds of GPU */
+static int compile_all(Case *c, Device *d, char *why, size_t n) {
+    const int ways = nvrtc->choices(d, &c->step);
+    size_t room;
+    for (int k = 0; k < ways; k++) {
+        const void *weights[SLOTS] = {NULL};
+        Kernel *kernel = nvrtc->compile(d, &c->step, k, weights, &room, why, n);
+        if (!kernel) return -1;
+        nvrtc->forget(kernel);
+    }
+    return ways;
+}
+static void nvrtc_takes_every_kernel(void **state) {
+    static const char *const gpu[] = {"sm_90", "sm_80"};
+    const int kinds[] = {S_COPY, S_EWISE, S_REDUCE, S_SOFTMAX, S_POOL, S_GEMM, S_CONV, S_FILL};
+    const uint64_t count = getenv("ISOMER_HEAVY") ? 30 : 2;
+    (void)state;
+    int compiled = 0;
+    for (int g = 0; g < 2; g++) {
+        char why[1000] = "";
+        setenv("ISOMER_HOST", gpu[g], 1);
+        Device *d = nvrtc->open(options, why, sizeof why);
+        if (!d) {
+            print_message("NVRTC is missing: %s\n", why);
+            skip();
+        }
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            for (uint64_t seed = 0; seed < count; seed++) {
+                Case c;
+                case_start(&c, seed, (StepKind)kinds[k]);
+                const int n = compile_all(&c, d, why, sizeof why);
+                if (n < 0) fail_msg("%s: %s", gpu[g], why);
+                compiled += n;
+                case_end(&c);
+            }
+        nvrtc->close(d);
+    }
+    assert_true(compiled >= 2 * (int)count);
+}
+
+static int host_ways(const Step *s) {
+    Device *d = open_good();
+    const int n = host->choices(d, s);
+    host->close(d);
+    return n;
+}
+/* ---- cuDNN has exact plans for convolutions of floats on a GPU that is described */
+static int ways_of(Device *d, const Step *s, char *why, size_t n) {
+    const int ways = dnn->choices(d, s);
+    for (int k = 0; k < ways; k++) {
+        const void *weights[SLOTS] = {NULL};
+        size_t room;
+        Kernel *kernel = dnn->compile(d, s, k, weights, &room, why, n);
+        if (!kernel) fail_msg("way %d: %s", k, why);
+        assert_true(room <= (size_t)256 << 20);
+        dnn->forget(kernel);
+    }
+    return ways;
+}
+static View image(int slot, int64_t n, int64_t c, int64_t h, int64_t w) {
+    return (View){.slot = slot,
+                  .dtype = 1,
+                  .rank = 4,
+                  .dim = {n, c, h, w},
+                  .stride = {c * h * w, h * w, w, 1}};
+}
+static void cudnn_has_exact_plans(void **state) {
+    char text[400], why[400] = "";
+    (void)state;
+    snprintf(text, sizeof text, "describe=test/cuda/h100.json,%s", options);
+    setenv("ISOMER_HOST", "sm_90", 1);
+    Device *d = dnn->open(text, why, sizeof why);
+    if (!d) {
+        print_message("cuDNN is not tried: %s\n", why);
+        skip();
+    }
+    View v[] = {image(0, 1, 64, 56, 56), image(1, 1, 64, 56, 56), image(2, 64, 64, 3, 3),
+                image(3, 1, 64, 56, 56), image(4, 1, 64, 56, 56)};
+    for (int a = 0; a < 4; a++) v[3].stride[a] = a == 1;
+    const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const Scalar code[] = {
+        {.op = C_ACC},          {.op = C_VIEW, .a = 3},        {.op = C_ADD, .a = 0, .b = 1},
+        {.op = C_VIEW, .a = 4}, {.op = C_ADD, .a = 2, .b = 3}, {.op = C_RELU, .a = 4}};
+    Step s = {.kind = S_CONV, .nview = 5, .nparam = 9, .view = v, .param = param, .code = code};
+    const int generated = host_ways(&s);
+    setenv("ISOMER_HOST", "sm_90", 1);
+    const int plain = ways_of(d, &s, why, sizeof why);
+    assert_true(plain > generated);
+    static const int length[] = {3, 5, 6}; /* bias; a sum with another tensor; relu */
+    for (int k = 0; k < 3; k++) {
+        s.ncode = length[k];
+        const int fused = ways_of(d, &s, why, sizeof why);
+        if (fused <= plain) fail_msg("no plan has a program of %d steps in it", s.ncode);
+    }
+    s.ncode = 0;
+    v[0].dtype = v[1].dtype = v[2].dtype = 11; /* doubles are not cuDNN's */
+    assert_int_equal(ways_of(d, &s, why, sizeof why), generated);
+    dnn->close(d);
+}
+
+static void plugin_path(const char *name, char path[], size_t n) {
+    const char *build = getenv("BUILD");
+    snprintf(path, n, "%s/test/cuda/%s", build ? build : "build", name);
+}
+static const Backend *open_plugin(const char *name) {
+    char path[300];
+    Error e = {0};
+    plugin_path(name, path, sizeof path);
+    const Backend *b = backend_open(path, &e);
+    if (!b) fprintf(stderr, "%s\n", e.reason);
+    return b;
+}
+static int setup(void **state) {
+    char kernels[280];
+    (void)state;
+    plugin_path("kernels", kernels, sizeof kernels);
+    snprintf(options, sizeof options, "cache=%s", kernels);
+    host = open_plugin("isomer-host.so");
+    nvrtc = open_plugin("isomer-nvrtc.so");
+    dnn = open_plugin("isomer-dnn.so");
+    return host && nvrtc && dnn ? 0 : -1;
+}
+static void nothing_to_test(void **state) {
+    (void)state;
+    print_message("CUDA's headers are missing: the back end for GPUs is not built\n");
+    skip();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(failures_to_open_are_said),
+        cmocka_unit_test(missing_libraries_are_said),
+        cmocka_unit_test(failures_to_run_are_errors),
+        cmocka_unit_test(equal_constants_are_held_once),
+        cmocka_unit_test(kernels_are_kept),
+        cmocka_unit_test(fill_agrees),
+        cmocka_unit_test(copy_agrees),
+        cmocka_unit_test(ewise_agrees),
+        cmocka_unit_test(reduce_agrees),
+        cmocka_unit_test(softmax_agrees),
+        cmocka_unit_test(pool_agrees),
+        cmocka_unit_test(gemm_agrees),
+        cmocka_unit_test(conv_agrees),
+        cmocka_unit_test(products_of_parts_do_not_overflow),
+        cmocka_unit_test(planted_faults_are_noticed),
+        cmocka_unit_test(nvrtc_takes_every_kernel),
+        cmocka_unit_test(cudnn_has_exact_plans),
+    };
+    const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
+    char path[300];
+    plugin_path("isomer-host.so", path, sizeof path);
+    if (access(path, F_OK)) return cmocka_run_group_tests(none, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,55 @@
+/* backend_steps.c -- drawn steps through every choice of a back end, against the reference.
+   Usage: backend_steps BACKEND OPTIONS COUNT: so many of each kind. Prints what is wrong and one
+   line a kind; exits 1 if anything is wrong, 5 if the back end does not open. */
+#include "test/shared/step_cases.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+static const struct {
+    StepKind kind;
+    const char *name;
+} kinds[] = {{S_COPY, "copy"},       {S_FILL, "fill"}, {S_EWISE, "ewise"}, {S_REDUCE, "reduce"},
+             {S_SOFTMAX, "softmax"}, {S_POOL, "pool"}, {S_GEMM, "gemm"},   {S_CONV, "conv"}};
+typedef struct Tally {
+    int ways, wrong, refused;
+} Tally;
+
+static void run_case(const OpenDevice *d, uint64_t seed, StepKind kind, Tally *t) {
+    Case c;
+    int64_t count;
+    case_start(&c, seed, kind);
+    Num *want = ref_run(&c.step, c.slot, &count);
+    const int ways = d->backend->choices(d->device, &c.step);
+    for (int way = 0; way < ways; way++) {
+        char text[200] = "", what[1500];
+        t->ways++;
+        if (!case_run(&c, d->backend, d->device, way, 0)) t->refused++;
+        else if (case_compare(&c, want, count, text, sizeof text)) {
+            t->wrong++;
+            case_describe(&c, what, sizeof what);
+            printf("way %d: %s: %s\n", way, text, what);
+        }
+    }
+    free(want);
+    case_end(&c);
+}
+
+int main(int argc, char **argv) {
+    OpenDevice d;
+    Error e = {0};
+    int wrong = 0;
+    if (argc != 4) return fprintf(stderr, "usage: backend_steps BACKEND OPTIONS COUNT\n"), 2;
+    if (!device_open(&d, NULL, argv[1], argv[2], &e)) return fprintf(stderr, "%s\n", e.reason), 5;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        Tally t = {0};
+        const int count = atoi(argv[3]);
+        for (int seed = 0; seed < count; seed++) run_case(&d, (uint64_t)seed, kinds[k].kind, &t);
+        printf("%s: %d steps, %d ways, %d refused, %d wrong\n", kinds[k].name, count, t.ways,
+               t.refused, t.wrong);
+        wrong += t.wrong;
+    }
+    device_close(&d);
+    return wrong > 0;
+}

@@ -22,15 +22,9 @@ Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *libra
 }
 
 static void grow_made(Derivation *d, Value v) {
-    uint32_t n = 2 * v + 64;
-    uint32_t *made = ARENA_NEW(d->arena, uint32_t, n);
-    Value *rebuilt = ARENA_NEW(d->arena, Value, n);
-    if (d->nmade)
-        memcpy(made, d->made, sizeof *made * d->nmade),
-            memcpy(rebuilt, d->rebuilt, sizeof *rebuilt * d->nmade);
-    d->made = made;
-    d->rebuilt = rebuilt;
-    d->nmade = n;
+    uint32_t room = d->nmade;
+    ARENA_GROW(d->arena, d->made, room, v + 1);
+    ARENA_GROW(d->arena, d->rebuilt, d->nmade, v + 1);
 }
 
 static void made_set(Derivation *d, Value v, uint32_t made) {

@@ -24,10 +24,10 @@ enum { CUTS = 2000 };
 typedef struct Side {
     Model *model;
     Graph graph;
-    int ncut; /* values replaced so far */
-    Value *cut, *in;
-    int ntaken; /* values that cut nodes take */
-    Value *taken;
+    int ncut;        /* values replaced so far: */
+    Value *cut, *in; /* .. the value, the input in its place */
+    int ntaken;
+    Value *taken; /* by cut nodes */
 } Side;
 struct Trial {
     Run *r;
@@ -103,15 +103,6 @@ static bool open_result(Trial *c, const Derivation *d) {
 
 /* ---- cutting */
 
-static void append_value(Trial *c, int *n, Value **list, Value v) {
-    if ((*n & (*n - 1)) == 0) {
-        Value *more = ARENA_NEW(c->arena, Value, *n ? 2 * *n : 1);
-        if (*n) memcpy(more, *list, sizeof v * (size_t)*n);
-        *list = more;
-    }
-    (*list)[(*n)++] = v;
-}
-
 /* The value of this name in the other model; 0: none. */
 static Value find_name(const Side *s, World *w, const char *name) {
     for (Value v = node_count(w); name && v > 0; v--) {
@@ -124,13 +115,13 @@ static Value find_name(const Side *s, World *w, const char *name) {
 static void cut_side(Trial *c, Side *s, const Node *n) {
     char name[48];
     for (int k = 0; k < n->nin; k++)
-        if (n->in[k]) append_value(c, &s->ntaken, &s->taken, n->in[k]);
+        if (n->in[k]) ARENA_APPEND(c->arena, s->taken, s->ntaken, n->in[k]);
     for (int port = 0; port < n->nout; port++) {
-        int before = s->ncut;
+        const Value result = n->out + (Value)port;
+        int nin = s->ncut; /* one input for each value that is cut */
         snprintf(name, sizeof name, "result %d of side %d", s->ncut, (int)(s - c->side));
-        append_value(c, &s->ncut, &s->cut, n->out + (Value)port);
-        append_value(c, &before, &s->in,
-                     graph_input(c->w, name, value_type(c->w, n->out + (Value)port)));
+        ARENA_APPEND(c->arena, s->in, nin, graph_input(c->w, name, value_type(c->w, result)));
+        ARENA_APPEND(c->arena, s->cut, s->ncut, result);
     }
 }
 

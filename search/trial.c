@@ -278,24 +278,23 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 /* ---- from beginning to end */
 
 /* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data
-   beside the result. False: they disagree. */
-static bool whole_agrees(Trial *c, CheckResult *result) {
+   beside the result: its difference goes into *result. */
+static void compare_files(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];
     bool cut = c->side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
-    if (!cut && !c->r->memory) return true;
+    if (!cut && !c->r->memory) return;
     const WholeOptions o = {.path = {c->r->in, path},
                             .beside = c->r->in,
                             .size = size_here,
                             .size_user = c,
                             .check = c->options};
-    if (!whole_compare(&o, &d)) return true;
+    if (!whole_compare(&o, &d)) return;
     c->r->stats.check_note = "the whole model, its branches and loops as the data decides them";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
-    if (d.first < 0) return true;
-    return result->run = d, result->agrees = false;
+    if (d.first >= 0) result->run = d, result->agrees = false;
 }
 
 /* ---- verdict */
@@ -443,7 +442,7 @@ TrialResult trial_check(Trial *c) {
     const char *why = NULL;
     if (!open_device(c)) return TRIAL_FAILED;
     if (compare_sides(c, &result, &why)) {
-        whole_agrees(c, &result);
+        compare_files(c, &result);
         if (!trial_verdict(c, &result)) return TRIAL_FAILED;
         why = extreme_differs(c, &result);
         if (!why) return TRIAL_AGREES;

@@ -31,7 +31,7 @@ static Ex define_product(Call *c, Dims i, int second, int zero_a, int zero_b) {
 }
 static Ex define(Call *c, Dims i) { return define_product(c, i, 1, -1, -1); }
 
-/* A factor without the output's leading axes repeats along them. */
+/* Input x as a view of the output's batch axes: those that it lacks repeat it (stride 0). */
 static View factor_like(const View *y, const View *x) {
     View like = *y;
     for (int j = 1; j <= 2; j++) like.dim[like.rank - j] = x->dim[x->rank - j];
@@ -62,8 +62,9 @@ static const char *shape_integer(Call *c) {
     return why ? why : fit_sides(c, 1, 2, 3, 1);
 }
 static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
-/* Slices of the common axis: y, 32-bit integers, becomes their sum; or, one being enough, the room
-   of floats is handed out. */
+/* The products of 8-bit integers less their zeros, as sums of at most EXACT_TERMS terms, which
+   floats add exactly. *sums: where the result is: y, 32-bit integers, if there are several slices
+   of the common axis; else the float buffer of the only one. False: no buffers are left. */
 static bool add_products(StepBuf *b, const View *a, const View *w, const View *zero_a,
                          const View *zero_w, const View *y, View *sums) {
     View x[2], v[3], whole = {.slot = 0};

@@ -52,7 +52,7 @@ static Dims place(Call *c, Dims i, Dims k) {
 }
 static Ex define_max(Call *c, Dims i) {
     Dims k = bound(c, ints_dims(c, KERNEL)), x = place(c, i, k);
-    return most(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x));
+    return maximum(c, k, inside(c, x, c->in[0]->dim, 2), at(c, 0, x));
 }
 
 /* How many places of the window of output i are counted. */

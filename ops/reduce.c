@@ -50,13 +50,13 @@ static Ex define_mean(Call *c, Dims i) {
 }
 static Ex define_max(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
-    Ex y = most(c, k, (Cond){0}, term(c, i, k));
+    Ex y = maximum(c, k, (Cond){0}, term(c, i, k));
     return c->in[0]->dtype == DT_BOOL ? max2(c, y, num(c, 0, 1))
                                       : y; /* no truth is greater than the one of nothing */
 }
 static Ex define_min(Call *c, Dims i) {
     Dims k = bound(c, reduced_sizes(c));
-    return mul(c, num(c, -1, 1), most(c, k, (Cond){0}, mul(c, num(c, -1, 1), term(c, i, k))));
+    return mul(c, num(c, -1, 1), maximum(c, k, (Cond){0}, mul(c, num(c, -1, 1), term(c, i, k))));
 }
 /* A product has a definition where the number of its factors is a small number. */
 static Ex define_prod(Call *c, Dims i) {

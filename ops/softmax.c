@@ -14,7 +14,7 @@ static const char *shape(Call *c) {
 static Ex shifted(Call *c, Dims i, Ex *z) {
     int a = axis(c, AXIS, i.n);
     Dims n = {1, {c->in[0]->dim.v[a]}}, j = bound(c, n), k = bound(c, n);
-    Ex m = most(c, j, (Cond){0}, at(c, 0, dims_with(i, a, j.v[0])));
+    Ex m = maximum(c, j, (Cond){0}, at(c, 0, dims_with(i, a, j.v[0])));
     *z = sum(c, k, (Cond){0}, fn(c, FN_EXP, sub(c, at(c, 0, dims_with(i, a, k.v[0])), m)));
     return sub(c, at(c, 0, i), m);
 }
@@ -23,7 +23,7 @@ static Ex define(Call *c, Dims i) {
     return divide(c, fn(c, FN_EXP, x), z);
 }
 
-/* The axis goes last. */
+/* One softmax step, the axis brought last by the views. */
 static int lower(Call *c, const View in[], const View out[], StepBuf *b) {
     int a = axis(c, AXIS, in[0].rank), order[STEP_RANK];
     for (int k = 0; k < in[0].rank; k++) order[k] = k == in[0].rank - 1 ? a : k + (k >= a);

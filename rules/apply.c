@@ -1,20 +1,20 @@
-/* apply.c -- the right side of a rule at a match: its nodes are made over the graph's values with
-   the bound sizes in their attributes. The bindings under which a rule is applied are among those
-   under which it was proved: what the proof assumed, the left side's needs as they stand over the
-   rule's symbols and every condition, must be entailed by what is known of the model's sizes. The
+/* apply.c -- the right side of a rule at a match (declared in match.h): its nodes are made over the
+   graph's values with the bound sizes in their attributes. What the proof assumed must hold here:
+   the left side's needs (what shape() requires of sizes), stated over the rule's symbols, and every
+   condition must be entailed by what is known of the model's sizes. The
    graph's own nodes may need less, since a shape may be more lenient where a size is a number (a 1
    is broadcast, a negative step is allowed). Every need of the new nodes and the equality of the
    results' types must be entailed, too; else nothing is replaced. */
 #include "rules/match.h"
 #include <string.h>
 
-typedef struct MatchApplied {
+typedef struct MatchApplied { /* one application under way */
     World *w;
     Arena *arena;
     Facts *facts;
     const Match *match;
     Error *error;
-    Value least, *to; /* by value of the right side, from the least on */
+    Value least, *to; /* by value of the right side - least: the value of the graph made for it */
 } MatchApplied;
 
 static bool refuse(MatchApplied *a, const char *what, const char *detail) {
@@ -77,6 +77,7 @@ static bool all_entailed(MatchApplied *a, int n, const Lit *lit, const char *wha
     return true;
 }
 
+/* One node of the right side, over what its inputs became. */
 static bool make_node(MatchApplied *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
@@ -106,6 +107,7 @@ static bool type_entailed(MatchApplied *a, Value old, Value new) {
     return true;
 }
 
+/* [a->least, end) shall hold n values from v on. */
 static void widen_range(MatchApplied *a, Value *end, Value v, Value n) {
     if (v < a->least) a->least = v;
     if (v + n > *end) *end = v + n;

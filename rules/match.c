@@ -21,13 +21,13 @@ struct Matcher {
     MatchClasses classes;
 };
 
-typedef struct Bound {
+typedef struct Bound { /* a value of the rule and what it is in the graph */
     Value pattern, value;
 } Bound;
-typedef struct Goal {
+typedef struct Goal { /* the same, still to be matched */
     Value pattern, value;
 } Goal;
-typedef struct Equation {
+typedef struct Equation { /* a size of the rule and what it is in the graph */
     Poly pattern, value;
 } Equation;
 typedef struct MatchState {
@@ -36,7 +36,8 @@ typedef struct MatchState {
     MatchFound found;
     void *user;
     const Value *at; /* by root: the only value that is tried; NULL: all are */
-    int nbound, ngoal, nequation, root;
+    int nbound, ngoal, nequation;
+    int root; /* how many roots are matched, or being matched */
     Bound bound[VALUES];
     Goal goal[GOALS];
     Equation equation[EQUATIONS];
@@ -45,7 +46,7 @@ typedef struct MatchState {
     Ex *real;
     int ntrail;
     int trail[TRAIL]; /* k >= 0: symbol k was bound; ~k: real k */
-    int rounds;
+    int rounds;       /* numbers that were taken for rationals (Match.rounds) */
     bool stop;
 } MatchState;
 

@@ -1,7 +1,8 @@
 /* match.h -- where a rule's left side occurs in a graph (instances come from rule_instance_apart,
-   facts from graph_facts), and what its right side is there. One root is matched downward from the
-   nodes of its operator; further roots are looked for among the users of what is bound already,
-   else over the index of operators, and joined on the shared bindings. A match binds every input,
+   facts from graph_facts), and what its right side is there (apply.c). A root is an output of the
+   left side. The first is matched downward from the nodes of its operator; further ones are looked
+   for among the users of what is bound already, else among all nodes of their operator, and must
+   agree with the bindings so far. A match binds every input,
    size and real variable of the rule; that the conditions hold is checked when it is applied,
    against the facts about the model's sizes. */
 #ifndef ISOMER_MATCH_H

@@ -201,12 +201,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
 }
 
 static void rules_add(RuleSet *set, Arena *a, const Rule *rule) {
-    if ((set->n & (set->n - 1)) == 0) { /* room for the next power of two */
-        Rule *more = ARENA_NEW(a, Rule, set->n ? 2 * set->n : 1);
-        if (set->n) memcpy(more, set->v, (size_t)set->n * sizeof *more);
-        set->v = more;
-    }
-    set->v[set->n++] = *rule;
+    ARENA_APPEND(a, set->v, set->n, *rule);
 }
 
 static bool rule_parse(RuleReader *r, RuleSet *set) {

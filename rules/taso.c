@@ -108,12 +108,8 @@ static bool read_rule(const Wire *outer, const Field *f, TasoRule *r) {
 }
 
 static void refuse(Arena *a, TasoRefusals *list, int number, const char *reason) {
-    if ((list->n & (list->n - 1)) == 0) { /* room for the next power of two */
-        TasoRefusal *more = ARENA_NEW(a, TasoRefusal, list->n ? 2 * list->n : 1);
-        if (list->n) memcpy(more, list->v, (size_t)list->n * sizeof *more);
-        list->v = more;
-    }
-    list->v[list->n++] = (TasoRefusal){number, reason};
+    const TasoRefusal refusal = {number, reason};
+    ARENA_APPEND(a, list->v, list->n, refusal);
 }
 
 bool taso_is(const void *bytes, size_t n) {

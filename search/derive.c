@@ -1,8 +1,8 @@
-/* derive.c -- rounds. In one pass over the live nodes, ascending and thus topological, a root is
-   replaced by its rule's right side over the replaced inputs, any other node is rebuilt where an
-   input changed. That needs every input of a match before its first root; a match for which that
-   does not hold (merging rules whose second operand is made later) has its round alone, over the
-   old values. */
+/* derive.c -- rounds of applications. In one pass over the live nodes, ascending and thus
+   topological, a root of a match is replaced by its rule's right side over the replaced inputs, and
+   any other node is rebuilt where an input changed. That needs every input of a match before its
+   first root; a match for which that does not hold (merging rules whose second operand is made
+   later) has its round alone, over the old values. */
 #include "search/derive.h"
 #include <limits.h>
 #include <string.h>
@@ -20,15 +20,9 @@ Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *libra
 }
 
 static void grow_made(Derivation *d, Value v) {
-    uint32_t n = 2 * v + 64;
-    uint32_t *made = ARENA_NEW(d->arena, uint32_t, n);
-    Value *rebuilt = ARENA_NEW(d->arena, Value, n);
-    if (d->nmade)
-        memcpy(made, d->made, sizeof *made * d->nmade),
-            memcpy(rebuilt, d->rebuilt, sizeof *rebuilt * d->nmade);
-    d->made = made;
-    d->rebuilt = rebuilt;
-    d->nmade = n;
+    uint32_t room = d->nmade;
+    ARENA_GROW(d->arena, d->made, room, v + 1);
+    ARENA_GROW(d->arena, d->rebuilt, d->nmade, v + 1);
 }
 
 static void made_set(Derivation *d, Value v, uint32_t made) {
@@ -39,7 +33,7 @@ static void made_set(Derivation *d, Value v, uint32_t made) {
 
 static uint32_t made_get(const Derivation *d, Value v) { return v < d->nmade ? d->made[v] : 0; }
 
-/* `now` does what `before` did: the rule that made the one made the other. */
+/* `now` takes the place of `before`: the rule that made the one made the other. */
 static void inherit_tag(Derivation *d, Value before, Value now) {
     made_set(d, now, made_get(d, before));
     if (d->bare || now <= before) return;
@@ -75,7 +69,7 @@ typedef struct Round {
     const Match *match;
     const Match **at; /* by node - least: the match whose first root it makes */
     NodeId least;
-    ValueMap map;
+    ValueMap map; /* from the values of the graph before the round */
     LogRound *log;
     Numbering numbering;
     bool strict;
@@ -161,6 +155,7 @@ static void keep_step(Derivation *d, const Match *m, const Value to[]) {
                       arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
 }
 
+/* What reports, tags and the proof log need of an application. */
 static void keep_record(Round *r, const Match *m, const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
     log_match(r, m);

@@ -16,7 +16,7 @@ static StringList given_texts(const Run *r) {
     return all;
 }
 
-bool run_given(Run *r) {
+bool run_read_inputs(Run *r) {
     const IsomerTexts shape = r->o->input_shape;
     if (!feed_options(r->arena, given_texts(r), &r->given, r->error)) return false;
     const StringList all =
@@ -34,7 +34,7 @@ static const void *usual_data(const Run *r, int k) {
                                                    : NULL;
 }
 
-bool run_feed(Run *r) {
+bool run_set_feed(Run *r) {
     const Graph *g = &r->original;
     const char **name = ARENA_NEW(r->arena, const char *, g->nin);
     DType *dtype = ARENA_NEW(r->arena, DType, g->nin);

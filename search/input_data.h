@@ -3,8 +3,8 @@
 #define ISOMER_INPUT_DATA_H
 #include "search/run.h"
 
-bool run_given(Run *); /* reads --input, before the model is read */
-bool run_feed(Run *);  /* what inputs hold; false: --input does not fit the model */
+bool run_read_inputs(Run *); /* reads --input, before the model is read */
+bool run_set_feed(Run *);    /* what inputs hold; false: --input does not fit the model */
 /* CheckGiven: what the feed says of an input of the model. */
 bool run_given_data(const void *run, const char *input, int sample, DType, int64_t n, void *out);
 /* The model did not run: its inputs hold other integers from now on. False: all were tried, it is

@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes that computing what depends on constants alone may add before the search. */
-enum { VISIBLE = 64 };
+/* Before the search, so that rules see small constants, what depends on constants alone is computed
+   as long as that adds no more bytes than this. */
+enum { PREFOLD_BYTES = 64 };
 
 /* ---- open */
 
@@ -87,8 +88,8 @@ static bool read_model(Run *r) {
     r->model = model_open_values(r->w, r->from, &(OpenValues){.beside = r->in}, r->error);
     if (!r->model) return false;
     r->original = *model_graph(r->model);
-    int64_t limit =
-        r->o->fold_limit >= 0 && r->o->fold_limit < VISIBLE ? r->o->fold_limit : VISIBLE;
+    int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
+                                                                              : PREFOLD_BYTES;
     return graph_fold(r->w, r->arena, &r->original, limit, &r->start, &r->prefold, r->error);
 }
 
@@ -243,7 +244,7 @@ static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
     if (!r->o->external) describe_result(r, d, out);
     if (!write_model(r, d, changed)) return false;
     if (r->o->external) describe_result(r, d, out);
-    if (!write_log(r, d) || !run_show(r, changed)) return false;
+    if (!write_log(r, d) || !run_write_views(r, changed)) return false;
     return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
 }
 
@@ -267,18 +268,23 @@ static bool words_known(Run *r) {
            is_one_of(r, "--effort", r->o->effort, "quick", "default", "thorough");
 }
 
+/* All that can fail by the options or the environment alone does so before the search. */
+static bool open_run(Run *r) {
+    return words_known(r) && run_read_inputs(r) && open_model(r) && run_set_feed(r) &&
+           run_can_show(r) && run_can_check_with(r) && open_library(r) && open_costs(r);
+}
+
 bool optimize_run(Run *r, IsomerResult *out) {
-    if (!words_known(r) || !run_given(r) || !open_model(r) || !run_feed(r) || !run_can_show(r) ||
-        !run_can_ask(r) || !open_library(r) || !open_costs(r))
-        return false;
+    if (!open_run(r)) return false;
     drop_unwritable(r);
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search_rules(r, &d)) return false;
-    if (!finish_result(r, &d) || ((d.applied || r->memory) && !check_result(r, &d)) ||
-        !run_second(r, &d))
-        return false;
+    if (!finish_result(r, &d)) return false;
+    /* Where Ifs were inlined (r->memory) the original is checked, too. */
+    const bool new_file = d.applied || r->memory;
+    if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
-    return !run_cancelled(r) && run_draw(r, &d, out) && hand_over(r, &d, out);
+    return !run_cancelled(r) && run_make_views(r, &d, out) && hand_over(r, &d, out);
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {

@@ -73,7 +73,7 @@ typedef struct Run {
     KindCost kinds[STEP_KIND_COUNT];
     struct Changes *changes; /* where they are shown (show/show.c) */
     struct Pictures *pictures;
-    char *helper;        /* of --check-with */
+    char *helper;        /* of --check-with: the program that runs both models */
     FeedOptions given;   /* --input */
     Feed feed;           /* what inputs hold, whoever runs the model */
     const char *refused; /* why the model did not run on what was drawn, if feed.attempt */

@@ -28,7 +28,7 @@ static const char *line_of(Arena *a, const char *text, const char *word) {
     return found;
 }
 
-bool run_can_ask(Run *r) {
+bool run_can_check_with(Run *r) {
     char available[] = "--available", *out;
     char *argv[] = {NULL, available, NULL};
     size_t n;
@@ -95,7 +95,7 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
     }
 }
 
-bool run_second(Run *r, const Derivation *d) {
+bool run_check_with(Run *r, const Derivation *d) {
     char *path;
     ModelWrite x = {
         .graph = &d->graph, .map = &d->map, .tag = derivation_tag, .user = (void *)(uintptr_t)d};

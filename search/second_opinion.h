@@ -1,10 +1,10 @@
-/* second_opinion.h -- --check-with. */
+/* second_opinion.h -- --check-with: another runtime compares original and result. */
 #ifndef ISOMER_SECOND_OPINION_H
 #define ISOMER_SECOND_OPINION_H
 #include "search/run.h"
 
-/* The runtime to ask is installed; called before the search. */
-bool run_can_ask(Run *);
-/* It agrees that the result computes the same; E_CHECK: it does not. */
-bool run_second(Run *, const Derivation *);
+/* That runtime is installed; called before the search. */
+bool run_can_check_with(Run *);
+/* True: it was not asked for, or agrees that the result computes the same. E_CHECK: it does not. */
+bool run_check_with(Run *, const Derivation *);
 #endif

@@ -24,10 +24,10 @@ enum { CUTS = 2000 };
 typedef struct Side {
     Model *model;
     Graph graph;
-    int ncut; /* values replaced so far */
-    Value *cut, *in;
-    int ntaken; /* values that cut nodes take */
-    Value *taken;
+    int ncut;        /* values replaced so far: */
+    Value *cut, *in; /* .. the value, the input in its place */
+    int ntaken;
+    Value *taken; /* by cut nodes */
 } Side;
 struct Trial {
     Run *r;
@@ -103,15 +103,6 @@ static bool open_result(Trial *c, const Derivation *d) {
 
 /* ---- cutting */
 
-static void append_value(Trial *c, int *n, Value **list, Value v) {
-    if ((*n & (*n - 1)) == 0) {
-        Value *more = ARENA_NEW(c->arena, Value, *n ? 2 * *n : 1);
-        if (*n) memcpy(more, *list, sizeof v * (size_t)*n);
-        *list = more;
-    }
-    (*list)[(*n)++] = v;
-}
-
 /* The value of this name in the other model; 0: none. */
 static Value find_name(const Side *s, World *w, const char *name) {
     for (Value v = node_count(w); name && v > 0; v--) {
@@ -124,13 +115,13 @@ static Value find_name(const Side *s, World *w, const char *name) {
 static void cut_side(Trial *c, Side *s, const Node *n) {
     char name[48];
     for (int k = 0; k < n->nin; k++)
-        if (n->in[k]) append_value(c, &s->ntaken, &s->taken, n->in[k]);
+        if (n->in[k]) ARENA_APPEND(c->arena, s->taken, s->ntaken, n->in[k]);
     for (int port = 0; port < n->nout; port++) {
-        int before = s->ncut;
+        const Value result = n->out + (Value)port;
+        int nin = s->ncut; /* one input for each value that is cut */
         snprintf(name, sizeof name, "result %d of side %d", s->ncut, (int)(s - c->side));
-        append_value(c, &s->ncut, &s->cut, n->out + (Value)port);
-        append_value(c, &before, &s->in,
-                     graph_input(c->w, name, value_type(c->w, n->out + (Value)port)));
+        ARENA_APPEND(c->arena, s->in, nin, graph_input(c->w, name, value_type(c->w, result)));
+        ARENA_APPEND(c->arena, s->cut, s->ncut, result);
     }
 }
 
@@ -287,24 +278,23 @@ static bool compare_sides(Trial *c, CheckResult *result, const char **why) {
 /* ---- from beginning to end */
 
 /* Where nodes had to be cut, or Ifs were decided, the original file itself is run on drawn data
-   beside the result. False: they disagree. */
-static bool whole_agrees(Trial *c, CheckResult *result) {
+   beside the result: its difference goes into *result. */
+static void compare_files(Trial *c, CheckResult *result) {
     Difference d;
     char path[64];
     bool cut = c->side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
-    if (!cut && !c->r->memory) return true;
+    if (!cut && !c->r->memory) return;
     const WholeOptions o = {.path = {c->r->in, path},
                             .beside = c->r->in,
                             .size = size_here,
                             .size_user = c,
                             .check = c->options};
-    if (!whole_compare(&o, &d)) return true;
+    if (!whole_compare(&o, &d)) return;
     c->r->stats.check_note = "the whole model, its branches and loops as the data decides them";
     if (d.first < 0 && (d.max_abs > result->run.max_abs))
         result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
-    if (d.first < 0) return true;
-    return result->run = d, result->agrees = false;
+    if (d.first >= 0) result->run = d, result->agrees = false;
 }
 
 /* ---- verdict */
@@ -452,7 +442,7 @@ TrialResult trial_check(Trial *c) {
     const char *why = NULL;
     if (!open_device(c)) return TRIAL_FAILED;
     if (compare_sides(c, &result, &why)) {
-        whole_agrees(c, &result);
+        compare_files(c, &result);
         if (!trial_verdict(c, &result)) return TRIAL_FAILED;
         why = extreme_differs(c, &result);
         if (!why) return TRIAL_AGREES;

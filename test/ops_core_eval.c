@@ -201,7 +201,7 @@ static void softmax(Case *c) {
     input(c, 0, DIMS(M, N)), output(c, DIMS(M, N));
     Call *l = &c->call;
     Dims i = index_of(c, 2), j = bound(l, D(n)), k = bound(l, D(n));
-    Ex m = mul(l, num(l, -1, 1), most(l, j, (Cond){0}, at(l, 0, dims_with(i, 1, j.v[0]))));
+    Ex m = mul(l, num(l, -1, 1), maximum(l, j, (Cond){0}, at(l, 0, dims_with(i, 1, j.v[0]))));
     Ex z = sum(l, k, (Cond){0}, fn(l, FN_EXP, add(l, at(l, 0, dims_with(i, 1, k.v[0])), m)));
     c->e = mul(l, fn(l, FN_EXP, add(l, at(l, 0, i), m)), fn(l, FN_RECIP, z));
     for (int64_t x = 0; x < M; x++) {
@@ -274,7 +274,7 @@ static void pool(Case *c) { /* maximum and mean over the window's cells inside, 
     /* - max(f, 0) */
     Poly count =
         poly(l, "e - f + m", least(l, poly(l, "f + k", from, kk), x), from, least(l, from, 0));
-    Ex high = most(l, k, inside(l, D(a), D(x), 0), at(l, 0, D(i.v[0], a)));
+    Ex high = maximum(l, k, inside(l, D(a), D(x), 0), at(l, 0, D(i.v[0], a)));
     Ex all = sum(l, j, inside(l, D(b), D(x), 0), at(l, 0, D(i.v[0], b)));
     c->e = add(l, high, divide(l, all, size(l, count)));
     for (int64_t n = 0; n < 2; n++)

@@ -381,7 +381,7 @@ static void structures_become_the_steps_they_are(void **state) {
          ik = dims_with(ij, 1, k.v[0]), shape = t->in[0].dim;
     Poly flat = poly(c, "i*k + j", ij.v[0], number(&o, 4), ij.v[1]);
     Ex x = at(c, 0, ij), y = at(c, 1, ij), row = sum(c, k, (Cond){0}, at(c, 0, ik)),
-       top = most(c, k, (Cond){0}, at(c, 0, ik));
+       top = maximum(c, k, (Cond){0}, at(c, 0, ik));
     const int64_t whole[] = {6, 4}, half[] = {3, 4}, flatter[] = {2, 3, 4}, six[] = {6};
 
     becomes(&o, add(c, mul(c, num(c, -1, 1), x), y), 2, whole, S_EWISE);

@@ -46,6 +46,16 @@ void mem_fail_if(bool (*fails)(void)); /* instead, `fails` is asked each time; N
             (room) = (__typeof__(room))more_;                                                   \
         }                                                                                       \
     } while (0)
+/* Appends x to the list v of n elements, which needs no field for its room: that is doubled
+   whenever n is a power of two. Only for lists that this alone makes longer. v and n are variables,
+   as above; n counts up. */
+#define ARENA_APPEND(arena, v, n, x)                                      \
+    do {                                                                  \
+        if (((n) & ((n)-1)) == 0)                                         \
+            (v) = arena_widen((arena), (v), (size_t)(n) * sizeof *(v),    \
+                              (size_t)((n) ? 2 * (n) : 1) * sizeof *(v)); \
+        (v)[(n)++] = (x);                                                 \
+    } while (0)
 /* A copy of `bytes` bytes (v may be NULL if 0) with zeros up to `wide`. */
 void *arena_widen(Arena *, const void *v, size_t bytes, size_t wide);
 #endif

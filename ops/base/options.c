@@ -68,15 +68,8 @@ static bool put_number(Parse *p, const OptionDef *o, const char *text) {
     return true;
 }
 
-/* Room is doubled whenever the number of entries is a power of two, so a list needs no field for
-   it. */
 static void list_append(Arena *a, StringList *list, const char *text) {
-    if ((list->n & (list->n - 1)) == 0) {
-        const char **v = ARENA_NEW(a, const char *, list->n ? 2 * list->n : 1);
-        if (list->n) memcpy(v, list->v, (size_t)list->n * sizeof *v);
-        list->v = v;
-    }
-    list->v[list->n++] = text;
+    ARENA_APPEND(a, list->v, list->n, text);
 }
 
 /* Stores the value; text is NULL for an option without one. */

@@ -25,13 +25,14 @@ Step *step_add(StepBuf *, StepKind, int nview, const View view[]);
 void step_param(StepBuf *, Step *, int n, const int64_t param[]); /* appends */
 void step_sizes(StepBuf *, Step *, int n, const Poly p[]);        /* appends their values */
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
+/* A buffer between steps as a dense view of these sizes; false: there are none, or no more. */
 bool step_room(StepBuf *, int32_t dtype, int rank, const int64_t dim[], View *out);
 int64_t step_size(StepBuf *, Poly); /* its value; sets why (and gives 0) when it has none */
 void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);
 
-/* in[k] is input k. like: the output, of which rank, sizes and dtype are read. */
-/* True: the output is *out, a view of an input's slot. */
+/* in[k] is input k; like: the output, of which rank, sizes and dtype are read. True: the output is
+ *out, a view of an input's slot; false: it is no view. */
 bool lower_view(World *, Ex, Sizes, const View in[], const View *like, View *out);
 /* Always possible when sizes have values; else why is set. */
 bool lower_step(StepBuf *, Ex, int nin, const View in[], const View *out);

@@ -292,7 +292,7 @@ Ex take(Call *c, Poly k, Ex index, Ex a) {
     return expr_of(c, (ExNode){.kind = EX_TAKE, .n = 1, .dims = {k}, .a = index, .b = a});
 }
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_SUM, k, cond, a); }
-Ex most(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_MAXIMUM, k, cond, a); }
+Ex maximum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_MAXIMUM, k, cond, a); }
 
 Ex at_place(Call *c, int input, Poly k) {
     if (input >= c->nin || !c->in[input]) return 0;

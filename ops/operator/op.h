@@ -74,7 +74,7 @@ bool is_natural(Call *, Poly); /* true: shown to be >= 0 for all sizes */
 
 /* ---- Definitions: one output element as an expression over the output's indices. */
 /* Indices and conditions. */
-Dims bound(Call *, Dims n); /* fresh variables k with 0 <= k < n, for sum and most */
+Dims bound(Call *, Dims n); /* fresh variables k with 0 <= k < n, for sum and maximum */
 /* The mixed-radix digits of e: symbols defined by e, not variables to sum over. */
 Dims digits(Call *, Poly e, Dims radix);
 Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on the axes from `from` on */
@@ -102,8 +102,8 @@ Ex where(Call *, Ex c, Ex a, Ex b); /* a where c, which is data, is not 0; else 
    `index`, which is data, means (ex_place). */
 Ex take(Call *, Poly k, Ex index, Ex);
 /* Over all values of the bound() variables k for which the condition holds. */
-Ex sum(Call *, Dims k, Cond, Ex);  /* the sum; 0 over none */
-Ex most(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
+Ex sum(Call *, Dims k, Cond, Ex);     /* the sum; 0 over none */
+Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
 
 /* ---- Quantized numbers. */
 /* Element k of an input that holds one number, or one for each place of an axis; 0: the input is
@@ -117,13 +117,15 @@ Ex whole_near(Call *, Ex x, Ex zero);
 /* What at_place reads, as a view of the sizes of `like` along an axis of it. */
 View place_view(const View *in, const View *like, int axis);
 
-/* ---- Steps for sums of products of 8-bit integers (exact.c); they need rooms. */
+/* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_room). */
 enum { EXACT_TERMS = 258 }; /* that floats add exactly */
-/* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a room. */
+/* x less its zero (NULL or left out: none), one for each place of the axis, as floats in a buffer
+   (step_room). */
 bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *out);
-/* The step's sums are whole numbers: no way may be taken that does not compute them exactly. */
+/* The step's sums are whole numbers: no algorithm may be chosen that does not compute them exactly.
+ */
 void exact_round(StepBuf *, Step *);
-/* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the room between. */
+/* Sums of floats are added to those of y, 32-bit integers; *whole: {0}, then the buffer between. */
 bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
 void exact_add(StepBuf *, const View *y, const View *part);
 /* y = round(sums * (scale[0] * scale[1] / scale[2])) + zero, saturating. */

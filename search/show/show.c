@@ -16,7 +16,7 @@ static bool copy_texts(Run *r, IsomerResult *out) {
     return true;
 }
 
-bool run_draw(Run *r, const Derivation *d, IsomerResult *out) {
+bool run_make_views(Run *r, const Derivation *d, IsomerResult *out) {
     if (!r->o->html && !r->o->dot && !r->o->diff && !r->o->explain.n) return true;
     r->changes = changes_find(r, d);
     if (!r->changes || !copy_texts(r, out)) return false;
@@ -24,7 +24,7 @@ bool run_draw(Run *r, const Derivation *d, IsomerResult *out) {
     return !r->o->html || r->pictures;
 }
 
-bool run_show(Run *r, bool changed) {
+bool run_write_views(Run *r, bool changed) {
     if (!r->o->dot && !r->o->html) return true;
     Text dot = text_new(r->arena), page = text_new(r->arena);
     if (r->o->dot) picture_both(r->changes, &dot);

@@ -6,7 +6,7 @@
 /* What is only made where an option asks for it: ready before the search, drawn before anything is
    written. */
 bool run_can_show(Run *);
-bool run_draw(Run *, const Derivation *, IsomerResult *);
-bool run_show(Run *, bool changed);
+bool run_make_views(Run *, const Derivation *, IsomerResult *);
+bool run_write_views(Run *, bool changed);
 bool run_list_rules(Run *, IsomerResult *);
 #endif

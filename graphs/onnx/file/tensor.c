@@ -45,13 +45,10 @@ static bool number_next(Wire *w, Numbers *s, uint64_t *out) {
 
 static bool add_dims(Arena *a, Wire *w, const Field *f, Tensor *t) {
     Numbers s = numbers_of(f, WIRE_VARINT);
-    for (uint64_t v; number_next(w, &s, &v); t->rank++) {
-        if ((t->rank & (t->rank + 1)) == 0) {
-            int64_t *dims = ARENA_NEW(a, int64_t, 2 * t->rank + 2);
-            if (t->rank) memcpy(dims, t->dims, sizeof *dims * (size_t)t->rank);
-            t->dims = dims;
-        }
-        ((int64_t *)(uintptr_t)t->dims)[t->rank] = (int64_t)v;
+    int64_t *dims = (int64_t *)(uintptr_t)t->dims;
+    for (uint64_t v; number_next(w, &s, &v);) {
+        ARENA_APPEND(a, dims, t->rank, (int64_t)v);
+        t->dims = dims;
         if ((int64_t)v < 0) return wire_fail(w, f->whole.at, "a tensor with a negative size");
         if (__builtin_mul_overflow(t->count, (int64_t)v, &t->count) || t->count > INT64_MAX / 16)
             return wire_fail(w, f->whole.at, "a tensor that is too large");

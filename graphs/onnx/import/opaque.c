@@ -159,12 +159,7 @@ static void scope_use(NameScope *c, Slice text) {
     for (int k = 0; k < n->ncapture; k++)
         if (n->capture[k] == id) return;
     if (!id) return;
-    if ((n->ncapture & (n->ncapture - 1)) == 0) {
-        NameId *v = ARENA_NEW(c->m->w->arena, NameId, n->ncapture ? 2 * n->ncapture : 1);
-        if (n->ncapture) memcpy(v, n->capture, sizeof *v * (size_t)n->ncapture);
-        n->capture = v;
-    }
-    n->capture[n->ncapture++] = id;
+    ARENA_APPEND(c->m->w->arena, n->capture, n->ncapture, id);
 }
 
 /* Defines what the entries of a list are called: the field `name` of each, or of its message in the

@@ -228,7 +228,9 @@ bool inline_branch(Model *m, const ValueMap *folded, Arena *a, int node, bool th
     *file = pieces_new(a);
     if (node < 0) choose_decided(&x);
     else choose_branch(&x, node, then);
-    if (!count_chosen(&x) || e.kind || !put_graph(&x, &graph)) return false;
+    const bool put = count_chosen(&x) && !e.kind && put_graph(&x, &graph);
+    intern_free(x.node_name);
+    if (!put) return false;
     Wire w = inliner_wire(&x, m->x.bytes);
     for (Field f; wire_next(&w, &f);) {
         if (f.number == MODEL_GRAPH) wire_put_pieces(file, MODEL_GRAPH, &graph);

@@ -169,11 +169,24 @@ bool import_broadcast_axis(Import *s, int attr) {
     return s->in = in, in[1] != 0;
 }
 
-/* One axis of Slice. No axis is as long as 10^9, which converters write for `to the end`. Begin and
-   end are clamped to 0..n (for negative steps to -1..n-1), then the number of steps between. */
+/* Begin or end of a slice with a positive step, clamped to 0..n. No axis is as long as 10^9, which
+   converters write for `to the end`. */
+static Poly slice_bound(Import *s, Poly n, Poly at) {
+    const int64_t limit = 1000000000 - 1;
+    const Poly zero = whole_number(s, 0);
+    int64_t k;
+    if (!poly_constant(s->w, at, &k)) return at == n ? n : min_size(s, at, n);
+    return k < -limit  ? zero
+           : k > limit ? n
+           : k < 0     ? max_size(s, poly_add(s->w, n, at), zero)
+                       : min_size(s, at, n);
+}
+
+/* One axis of Slice: begin and end are clamped (for negative steps to -1..n-1), then the number of
+   steps between. */
 static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start,
                        Poly *size) {
-    int64_t a, b, limit = 1000000000 - 1, all;
+    int64_t a, b, all;
     bool known = poly_constant(s->w, n, &all), low = poly_constant(s->w, from, &a),
          high = poly_constant(s->w, to, &b);
     if ((!low || !high || !known) && step < 0)
@@ -184,19 +197,8 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
         int64_t count = a > b ? (a - b - step - 1) / -step : 0;
         return *start = whole_number(s, count ? a : 0), *size = whole_number(s, count), true;
     }
-    Poly zero = whole_number(s, 0);
-    if (low)
-        from = a < -limit  ? zero
-               : a > limit ? n
-               : a < 0     ? max_size(s, poly_add(s->w, n, from), zero)
-                           : min_size(s, from, n);
-    else if (from != n) from = min_size(s, from, n);
-    if (high)
-        to = b < -limit  ? zero
-             : b > limit ? n
-             : b < 0     ? max_size(s, poly_add(s->w, n, to), zero)
-                         : min_size(s, to, n);
-    else if (to != n) to = min_size(s, to, n);
+    const Poly zero = whole_number(s, 0);
+    from = slice_bound(s, n, from), to = slice_bound(s, n, to);
     Poly length = max_size(s, poly_sub(s->w, to, from), zero);
     *start = from, *size = poly_floor(s->w, poly_add(s->w, length, whole_number(s, step - 1)),
                                       whole_number(s, step));

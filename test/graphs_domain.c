@@ -1,7 +1,6 @@
 /* graphs_domain.c -- which numbers inputs may hold, by what their elements reach; and what is drawn
    from that. */
 #include "graphs/domain.h"
-#include "graphs/world.h"
 #include "test/shared/fixture.h"
 #include <math.h>
 #include <setjmp.h>
@@ -168,21 +167,14 @@ static void what_is_drawn_has_two_ends(void **state) {
     assert_int_equal(most, 3);
 }
 
-static int setup(void **state) {
-    *state = graph_world_new(NULL, 0);
-    return 0;
-}
-static int teardown(void **state) {
-    world_free(*state);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(indices_are_places, setup, teardown),
-        cmocka_unit_test_setup_teardown(places_are_followed_to_inputs, setup, teardown),
-        cmocka_unit_test_setup_teardown(two_inputs_share_a_bound, setup, teardown),
-        cmocka_unit_test_setup_teardown(divisors_are_not_zero, setup, teardown),
+        cmocka_unit_test_setup_teardown(indices_are_places, fixture_world, fixture_world_free),
+        cmocka_unit_test_setup_teardown(places_are_followed_to_inputs, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(two_inputs_share_a_bound, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(divisors_are_not_zero, fixture_world, fixture_world_free),
         cmocka_unit_test(what_is_drawn_has_two_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* graphs_feed.c -- what inputs hold: options, the order in which other integers are tried, and the
    same numbers whoever asks. */
 #include "graphs/feed.h"
-#include "graphs/world.h"
+#include "test/shared/fixture.h"
 #include "ops/core/element.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,21 +102,15 @@ static void wrong_options_are_refused(void **state) {
     }
 }
 
-static int setup(void **state) {
-    *state = graph_world_new(NULL, 0);
-    return 0;
-}
-static int teardown(void **state) {
-    world_free(*state);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(integers_are_tried_one_by_one_then_all, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_given_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_sample_is_the_same_whoever_asks, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_options_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(integers_are_tried_one_by_one_then_all, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(what_is_given_stays, fixture_world, fixture_world_free),
+        cmocka_unit_test_setup_teardown(a_sample_is_the_same_whoever_asks, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(wrong_options_are_refused, fixture_world,
+                                        fixture_world_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

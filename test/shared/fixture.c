@@ -1,5 +1,6 @@
 /* fixture.c -- graphs from text and back. */
 #include "test/shared/fixture.h"
+#include "graphs/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -33,4 +34,14 @@ const char *graph_body(World *w, const Graph *g) {
     Text t = text_new(w->arena);
     graph_print(w, "g", g, &t);
     return strstr(t.data, "body\n") + 5;
+}
+
+int fixture_world(void **state) {
+    *state = graph_world_new(NULL, 0);
+    return 0;
+}
+
+int fixture_world_free(void **state) {
+    world_free(*state);
+    return 0;
 }

@@ -12,4 +12,7 @@ Value constant_of(World *, float);
 Poly poly_of(World *, const char *text, size_t n);
 /* What is printed behind the line `body`: nodes and outputs. */
 const char *graph_body(World *, const Graph *);
+/* Setup and teardown of a test whose state is a World of its own. */
+int fixture_world(void **state);
+int fixture_world_free(void **state);
 #endif

@@ -38,13 +38,13 @@ static bool flush(GenerateWorker *x, bool last) {
     Generator *g = x->g;
     bool full = x->n * sizeof(Record) > g->o->memory / (2 * (size_t)g->o->jobs);
     bool to_disk =
-        full || (g->o->folder && (last || generate_now() - x->flushed > (double)FLUSH_SECONDS));
+        full || (g->o->folder && (last || process_clock() - x->flushed > (double)FLUSH_SECONDS));
     if (!to_disk && !last) return true;
     if (last && !x->n && !x->ntask) return true;
     bool ok = runs_add(&g->runs, x->record, x->n, x->task, x->ntask, to_disk, &x->error);
     x->record = NULL;
     x->n = x->room = x->ntask = 0;
-    x->flushed = generate_now();
+    x->flushed = process_clock();
     return ok;
 }
 
@@ -89,7 +89,7 @@ static void do_task(Hand *hand, void *user, uint64_t k) {
                    .user = x};
     x->hand = hand;
     x->ok = true;
-    x->flushed = generate_now();
+    x->flushed = process_clock();
     x->mine = claim(g);
     enumerate_run(&e);
     x->stats = e.stats;
@@ -189,13 +189,13 @@ static bool run_level(Generator *g) {
     uint32_t member = g->classes->nmember, symmetry = g->classes->nsymmetry;
     uint64_t raw = g->candidates->raw;
     int kept = g->candidates->n;
-    double t = generate_now();
+    double t = process_clock();
     if (!runs_begin_level(&g->runs, g->level, g->error) || !enumerate_level(g) || !gather_shards(g))
         return false;
-    r->enumerate = generate_now() - t;
+    r->enumerate = process_clock() - t;
     if (g->o->link && !needs_level(g, g->o->shard)) return true;
     if (!harvest_classes(g, &stats) || !harvest_equations(g, member, symmetry)) return false;
-    r->merge = generate_now() - t - r->enumerate;
+    r->merge = process_clock() - t - r->enumerate;
     r->terms = stats.terms;
     r->classes = stats.classes;
     r->raw = g->candidates->raw - raw;
@@ -237,7 +237,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     g->report = report;
     g->arena = a;
     g->error = e;
-    g->start = generate_now();
+    g->start = process_clock();
     g->w = graph_world_new(arena_escape(a), 0);
     g->s = space_read(g->w, o->set, e);
     bool ok = g->s != NULL;
@@ -255,7 +255,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     crew_free(g->crew);
     classes_free(g->classes);
     world_free(g->w);
-    report->seconds = generate_now() - g->start;
+    report->seconds = process_clock() - g->start;
     report->peak = process_peak();
     return ok;
 }

@@ -32,7 +32,6 @@ typedef struct Generator {
     Body *body;
 } Generator;
 
-double generate_now(void);
 void generate_tell(Generator *, const char *stage, uint64_t done, uint64_t total);
 /* All of these are the work of the whole crew, and give the same whatever its number. false:
  *g->error says why. */

@@ -4,6 +4,7 @@
    a judgement of the same batch, it is made again: so that all comes out as if one had done
    everything in order. */
 #include "generator/generate_inner.h"
+#include "ops/base/process.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,7 +260,7 @@ bool harvest_rules(Generator *g, int first) {
     Candidates *c = g->candidates;
     int n = c->n - first, many;
     bool ok = true;
-    double start = generate_now();
+    double start = process_clock();
     const Candidate **order = ARENA_NEW(g->arena, const Candidate *, n);
     Lifting *l = ARENA_NEW(g->arena, Lifting, 1);
     l->g = g;
@@ -270,7 +271,7 @@ bool harvest_rules(Generator *g, int first) {
         generate_tell(g, "rules", (uint64_t)k, (uint64_t)n);
         ok = lift_batch(l, order + k, (uint64_t)many);
     }
-    g->report->lift += generate_now() - start;
+    g->report->lift += process_clock() - start;
     return ok;
 }
 

@@ -5,6 +5,7 @@
 #include "graphs/world.h"
 #include "search/optimize.h"
 #include "search/show/versions.h"
+#include "ops/base/process.h"
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static int guarded_call(const char *in, const char *out, const IsomerOptions *o,
     locale_t host = uselocale(plain);
     memset(c, 0, sizeof *c);
     c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
-    c->run.stats = (RunStats){.start = run_clock(),
+    c->run.stats = (RunStats){.start = process_clock(),
                               .own_before = -1,
                               .own_after = -1,
                               .measured_before = -1,

@@ -2,18 +2,12 @@
    begin with. */
 #include "search/run.h"
 #include "graphs/sizes.h"
+#include "ops/base/process.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-double run_clock(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double run_seconds(const Run *r) { return run_clock() - r->stats.start; }
+double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 
 bool run_cancelled(Run *r) {
     if (!r->o->cancel || !*r->o->cancel) return false;

@@ -80,7 +80,6 @@ typedef struct Run {
     IsomerOptions with;  /* the options and, as input shapes, the sizes of what is given */
 } Run;
 
-double run_clock(void); /* seconds, from some moment on */
 /* Since it began. */
 double run_seconds(const Run *);
 /* By the caller: the error is set. */

@@ -1,6 +1,7 @@
 /* target.c -- the measuring command as a child process over a socket pair: writing to one that died
    gives an error instead of a signal, so that the caller's signal handling stays untouched. */
 #include "search/target.h"
+#include "ops/base/process.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,12 +21,6 @@ struct Target {
     size_t used;
     char buffer[LINE];
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 Target *target_start(const char *command, Error *e) {
     int pair[2];
@@ -83,7 +78,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
             return true;
         }
         if (t->used == LINE) return died(e, "the measuring command sent a line that is too long");
-        double left = until - now();
+        double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
         int ready = left <= 0 ? 0 : poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
         if (ready == 0) return died(e, "the measuring command gave no answer in time");
@@ -124,7 +119,7 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
 
 static bool batch(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
     char line[LINE];
-    double until = now() + timeout_seconds;
+    double until = process_clock() + timeout_seconds;
     for (int k = 0; k < n; k++) {
         v[k].seconds = -1;
         snprintf(v[k].reason, sizeof v[k].reason, "no answer");

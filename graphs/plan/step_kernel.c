@@ -6,9 +6,9 @@
 #include "ops/backend/view.h"
 #include "ops/base/arena.h"
 #include "ops/core/element.h"
+#include "ops/base/process.h"
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct HostSlot {
     int32_t slot;    /* on the device */
@@ -120,12 +120,6 @@ void step_kernel_free(StepKernel *k) {
     *k = (StepKernel){0};
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
 /* Those that the kernel reads or leaves in part come, those that it writes go. */
 static bool copy_slots(const StepKernel *k, void *const slot[], bool back) {
     for (int j = 0; j < k->host->nslot; j++) {
@@ -143,11 +137,11 @@ static bool host_run(const StepKernel *k, void *const slot[], double *ns) {
     const HostStep *h = k->host;
     double waited = 0;
     if (k->backend->wait(k->device, &waited)) return false;
-    const double start = now();
+    const double start = process_clock();
     if (!copy_slots(k, slot, false) || h->cpu->run(h->kernel, h->slot, h->workspace) ||
         h->cpu->wait(h->device, NULL) || !copy_slots(k, slot, true))
         return false;
-    *ns += waited + now() - start;
+    *ns += waited + 1e9 * (process_clock() - start);
     return true;
 }
 bool step_kernel_run(const StepKernel *k, void *const slot[], void *workspace, double *ns) {

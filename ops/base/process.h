@@ -1,4 +1,4 @@
-/* process.h -- what the operating system says of this process. */
+/* process.h -- what the operating system says of this process, and the time. */
 #ifndef ISOMER_PROCESS_H
 #define ISOMER_PROCESS_H
 #include <stddef.h>
@@ -6,4 +6,6 @@
 /* The most memory that this program had resident so far, in bytes; 0: not known. Unlike ru_maxrss
    it does not start at what the process that started it had. */
 size_t process_peak(void);
+/* Seconds of a clock that is never set back; only differences mean anything. */
+double process_clock(void);
 #endif

@@ -14,12 +14,12 @@ Rule = collections.namedtuple("Rule", "name classes lengths file number")
 BEFORE = ["Relu", "Neg", "Identity", "Tanh", "Abs", "Sigmoid", "Exp", "Transpose", "Add", "Mul"]
 BOUNDED = ["Tanh", "Sigmoid"]
 PLACED = 4  # rules of a model
-# Rules that fire on few models of their left side (rule_coverage.py): one of them is in every third
-# model besides.
-RARE = """layernorm-expand softmax-expansion conv-mul-channel conv-add-channel conv-bias-mul-channel
-gather-layernorm slice-slice-channels batchnorm-mul-channel batchnorm-conv-3d reshape-reshape
-cnn-3-280 cnn-3-284-back elementwise-3-80 elementwise-3-81 elementwise-3-209 taso-3-16 taso-3-209
-hard-sigmoid-mul conv-bias-batchnorm convtranspose-bias-batchnorm""".split()
+
+
+def rare():
+    """The rules of rare.txt."""
+    with open(os.path.join(os.path.dirname(__file__), "rare.txt"), encoding="utf-8") as file:
+        return [line.strip() for line in file if line.strip() and not line.startswith("#")]
 
 
 def files(*pattern):
@@ -62,7 +62,7 @@ class Sides:
 
     def __init__(self, folder):
         self.folder, self.samplers, self.why = folder, {}, ""
-        self.orders = {}
+        self.orders, self.rare_rules = {}, rare()
         self.main = self.sampler(
             tuple(files("library", "*.rules") + files("generated", "search", "*.rules"))
         )
@@ -88,7 +88,7 @@ class Sides:
         return None, list(dict.fromkeys([*(rules[order[at]] for order in orders), *more]))
 
     def rare(self, turn):
-        name = RARE[turn % len(RARE)]
+        name = self.rare_rules[turn % len(self.rare_rules)]
         return [next(rule for rule in self.main.rules if rule.name == name)]
 
     def order(self, key):

@@ -6,7 +6,7 @@ Counters are kept after each BLOCK models, and RESUME=1 goes on from there. With
 of RESULTS.md on campaigns is written. Exit status 1: something failed."""
 
 import collections, concurrent.futures, json, multiprocessing, os
-import resource, sys, textwrap, time, traceback, warnings
+import resource, signal, sys, textwrap, time, traceback, warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.simplefilter("ignore")
@@ -112,6 +112,14 @@ def work(seed, numbers, sanitized, quiet=False, tell=None):
     return tally
 
 
+def ended(code):
+    """(kind, words) for a model at which the harness died: the programs under test run in processes
+    of their own, so a signal comes from ONNX Runtime (which divides integers by 0)."""
+    if code is not None and code < 0:
+        return "onnxruntime", f"ends ONNX Runtime: {signal.Signals(-code).name}"
+    return "harness", f"ends the harness: exit code {code}"
+
+
 def watched(seed, numbers, sanitized, quiet):
     """The same in a process of its own, which is stopped where a model takes too long: ONNX Runtime
     may not come back from one. The next process goes on behind that model."""
@@ -132,9 +140,10 @@ def watched(seed, numbers, sanitized, quiet):
         except EOFError:
             died = True
         if at is not None:
-            how = "ends the harness" if died else f"is not done after {PATIENCE} s"
+            process.join(1 if died else 0)
+            kind, how = ended(process.exitcode) if died else ("stuck", f"takes over {PATIENCE} s")
             print(f"{seed}/{at} {how}", flush=True)
-            total.kinds["harness" if died else "stuck"] += 1
+            total.kinds[kind] += 1
         process.terminate()
         process.join()
         numbers = [] if at is None else [n for n in numbers if n > at]

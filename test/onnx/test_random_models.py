@@ -63,7 +63,8 @@ def test_rules_that_never_fire(tmp_path):
 
 
 def test_a_campaign_goes_on_where_it_was_left(tmp_path, monkeypatch):
-    """The counters of two parts are those of the whole; a block that is done is not done again."""
+    """The counters of two parts are those of the whole; a block that is done is not done again,
+    but for those in which something failed."""
     monkeypatch.setattr(run, "KEEP", str(tmp_path))
     monkeypatch.setattr(run, "BLOCK", 2)
     whole = run.Progress(9, 0, False)
@@ -71,11 +72,14 @@ def test_a_campaign_goes_on_where_it_was_left(tmp_path, monkeypatch):
     part = run.Progress(9, 0, False)
     part.run(2, 9, 1, sanitized=False)
     resumed = run.Progress(9, 0, True)
-    assert resumed.next == 2 and resumed.total.count["plain"] == part.total.count["plain"]
+    assert resumed.blocks == part.blocks and list(part.blocks) == ["0..2"]
     resumed.run(4, 9, 1, sanitized=False)
     for counters in ("rules", "operators", "kinds"):
         assert getattr(resumed.total, counters) == getattr(whole.total, counters)
     assert resumed.total.count["models"] == whole.total.count["models"] == 4
+    whole.blocks["2..4"]["kinds"] = {"crash": 1}
+    whole.keep()
+    assert list(run.Progress(9, 0, True).blocks) == ["0..2"]
 
 
 def test_a_wrong_rule_is_noticed(tmp_path):

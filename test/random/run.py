@@ -2,8 +2,9 @@
 """Random models through optimize-model: run.py [N [SEED [FIRST]]]; see README.md.
 
 ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
-Counters are kept after each BLOCK models, and RESUME=1 goes on from there. With RESULTS=1 the part
-of RESULTS.md on campaigns is written. Exit status 1: something failed."""
+Counters are kept after each BLOCK models; RESUME=1 runs the blocks that are missing, and again
+those in which something failed. With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit
+status 1: something failed."""
 
 import collections, concurrent.futures, json, multiprocessing, os
 import resource, signal, sys, textwrap, time, traceback, warnings
@@ -167,38 +168,50 @@ def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
 
 
 class Progress:
-    """A campaign by blocks: counters of the blocks that are done, the number of the next model, and
-    the seconds that it took, in a file."""
+    """A campaign by blocks: the counters of each block that is done, and its seconds, in a file."""
 
     def __init__(self, seed, first, resume):
         self.path = os.path.join(KEEP, f"campaign-{seed}-{first}.json")
-        self.total, self.next, self.seconds = Tally(), first, 0.0
+        self.first, self.blocks = first, {}
         if resume and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
-                data = json.load(file)
-            self.total, self.next, self.seconds = (
-                Tally.read(data),
-                data["next"],
-                data["seconds"],
-            )
+                kept = json.load(file)
+            self.blocks = {k: v for k, v in kept.items() if not failed(v["kinds"])}
+
+    @property
+    def total(self):
+        total = Tally()
+        for data in self.blocks.values():
+            total.merge(Tally.read(data))
+        return total
+
+    @property
+    def seconds(self):
+        return sum(data["seconds"] for data in self.blocks.values())
 
     def keep(self):
-        data = self.total.written() | {"next": self.next, "seconds": self.seconds}
         os.makedirs(KEEP, exist_ok=True)
         with open(self.path + ".new", "w", encoding="utf-8") as file:
-            json.dump(data, file)
+            json.dump(self.blocks, file)
         os.replace(self.path + ".new", self.path)
 
     def run(self, end, seed, jobs, sanitized=True):
         """Up to model `end`, or to the LIMIT; a block that this cuts short counts, but is not
         kept."""
-        while self.next < end and time.monotonic() < END:
-            start, size = time.monotonic(), min(BLOCK, end - self.next)
-            self.total.merge(campaign(size, seed, self.next, jobs, sanitized))
-            self.next += size
-            self.seconds += time.monotonic() - start
+        for start in range(self.first, end, BLOCK):
+            key, began = f"{start}..{min(start + BLOCK, end)}", time.monotonic()
+            if key in self.blocks or began >= END:
+                continue
+            tally = campaign(min(BLOCK, end - start), seed, start, jobs, sanitized)
+            seconds = time.monotonic() - began
+            self.blocks[key] = tally.written() | {"seconds": seconds}
             if time.monotonic() < END:
                 self.keep()
+
+
+def failed(kinds):
+    """What among these is no deviation of others."""
+    return {k: n for k, n in kinds.items() if k not in KNOWN}
 
 
 RULES_GOAL, OPERATORS_GOAL = 20, 100
@@ -251,7 +264,7 @@ def main():
     progress = Progress(seed, first, bool(os.environ.get("RESUME")))
     progress.run(first + count, seed, int(os.environ.get("ISOMER_JOBS", "1")))
     total = progress.total
-    bad = {k: n for k, n in total.kinds.items() if k not in KNOWN}
+    bad = failed(total.kinds)
     print(dict(total.count), "known:", {k: n for k, n in total.kinds.items() if k in KNOWN})
     print("failures:", bad, f"{progress.seconds:.0f} s")
     print(*goals(total), sep="\n")

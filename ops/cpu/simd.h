@@ -28,13 +28,15 @@ enum { SIMD_TYPES = DT_BFLOAT16 + 1, REDUCE_KINDS = REDUCE_PROD + 1, PANEL = 64 
 typedef struct Simd {
     const char *name;
     /* y[i] = op(a[i], b[i]); b is not read by unary operations. NULL for C_ACC, C_VIEW, C_CONST,
-       C_WHERE. */
+       C_WHERE, C_AS. */
     void (*op[CLASS_COUNT][SCALAR_OP_COUNT])(void *y, const void *a, const void *b, int64_t n);
     /* y[i] = c[i] != 0 ? a[i] : b[i] */
     void (*where[CLASS_COUNT])(void *y, const void *c, const void *a, const void *b, int64_t n);
     /* NULL: no numeric type. */
     void (*load[CLASS_COUNT][SIMD_TYPES])(void *y, const void *x, int64_t stride, int64_t n);
     void (*store[CLASS_COUNT][SIMD_TYPES])(void *y, int64_t stride, const void *x, int64_t n);
+    /* y[i] = a[i] stored in an element of the type and loaded again; b is not read. */
+    void (*as[CLASS_COUNT][SIMD_TYPES])(void *y, const void *a, const void *b, int64_t n);
     /* acc[i] = acc[i] op x[i*stride]; sums and products of floats are kept in doubles (see
        class_wide). Mean sums. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);

@@ -280,7 +280,18 @@ DEFINE_WHERE(uint, uint64_t)
                 const T x = p[i];                                                           \
                 y[i * stride] = (S)(to);                                                    \
             }                                                                               \
+    }                                                                                       \
+    static void as_##class##_##dt(void *py, const void *pa, const void *pb, int64_t n) {    \
+        T *y = py;                                                                          \
+        const T *a = pa;                                                                    \
+        (void)pb;                                                                           \
+        EACH {                                                                              \
+            const T x = a[i];                                                               \
+            const S stored = (S)(to);                                                       \
+            y[i] = (T)from(stored);                                                         \
+        }                                                                                   \
     }
+/* A load, a store, and both without memory between them. */
 #define MOVES_FLOAT(dt, S, from, to, to_int) DEFINE_MOVES(float, float, dt, S, from, to)
 #define MOVES_DOUBLE(dt, S, from, to, to_int) DEFINE_MOVES(double, double, dt, S, from, to)
 #define MOVES_INT(dt, S, from, to, to_int) DEFINE_MOVES(int, int64_t, dt, S, from, to_int)
@@ -434,6 +445,10 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 #define STORE_DOUBLE(dt, S, from, to, to_int) [dt] = store_double_##dt,
 #define STORE_INT(dt, S, from, to, to_int) [dt] = store_int_##dt,
 #define STORE_UINT(dt, S, from, to, to_int) [dt] = store_uint_##dt,
+#define AS_FLOAT(dt, S, from, to, to_int) [dt] = as_float_##dt,
+#define AS_DOUBLE(dt, S, from, to, to_int) [dt] = as_double_##dt,
+#define AS_INT(dt, S, from, to, to_int) [dt] = as_int_##dt,
+#define AS_UINT(dt, S, from, to, to_int) [dt] = as_uint_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
 #define TOTALS(class)                                                                       \
@@ -452,6 +467,7 @@ const Simd SIMD_TABLE = {
     .where = {float_where, double_where, int_where, uint_where},
     .load = {{TYPES(LOAD_FLOAT)}, {TYPES(LOAD_DOUBLE)}, {TYPES(LOAD_INT)}, {TYPES(LOAD_UINT)}},
     .store = {{TYPES(STORE_FLOAT)}, {TYPES(STORE_DOUBLE)}, {TYPES(STORE_INT)}, {TYPES(STORE_UINT)}},
+    .as = {{TYPES(AS_FLOAT)}, {TYPES(AS_DOUBLE)}, {TYPES(AS_INT)}, {TYPES(AS_UINT)}},
     .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint)},
     .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},

@@ -99,17 +99,20 @@ static int source_of(Making *m, const Scalar *c) {
                             : literal_source(m->v, c->k);
 }
 static bool translate_code(Making *m, const Scalar *code, int ncode) {
+    const Simd *simd = m->b->device->simd;
     Vector *v = m->v;
     for (int i = 0; i < ncode; i++) {
         const Scalar *c = &code[i];
-        if (!reads_earlier(c, i)) return build_fail(m->b, "a malformed element-wise program");
+        if (!reads_earlier(c, i) || (c->op == C_AS && !dtype_numeric(c->b)))
+            return build_fail(m->b, "a malformed element-wise program");
         const int n = scalar_values(c->op);
         const bool square = n && is_square(code, i);
         Instruction *to = &v->code[i];
         *to = (Instruction){.source = n == 0, .a = n ? c->a : source_of(m, c)};
         to->b = n < 2 || square ? to->a : c->b;
         to->c = n < 3 ? to->a : c->c;
-        if (n) to->op = m->b->device->simd->op[v->class][square ? C_MUL : c->op];
+        if (c->op == C_AS) to->op = simd->as[v->class][c->b];
+        else if (n) to->op = simd->op[v->class][square ? C_MUL : c->op];
     }
     return true;
 }

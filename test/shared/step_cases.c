@@ -88,7 +88,8 @@ static bool close_enough(const Case *c, Num want, Num got, double scale) {
     if (dtype_class((DType)c->view[0].dtype) != 'F') {
         const bool rounding =
             ref_step_class(&c->step) == 'F'; /* a float a hair beside an integer */
-        return want.i == got.i || (rounding && want.d != 0 && fabs(want.d - got.d) <= 1);
+        const bool odd = c->step.kind == S_EWISE && want.d == 0;
+        return want.i == got.i || (rounding && !odd && fabs(want.d - got.d) <= 1);
     }
     if (want.d != want.d || got.d != got.d) return want.d != want.d && got.d != got.d;
     if (want.d == got.d) return true;
@@ -242,7 +243,15 @@ static void ewise_case(Case *c) {
                               op == C_EQ || op == C_LT || op == C_LE);
         const int top = steps ? views - 1 : c->step.ncode - 1;
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
-        if (chance(c, 15)) c->code[c->step.ncode - 1].op = C_WHERE;
+        Scalar *last = &c->code[c->step.ncode - 1];
+        if (chance(c, 15)) last->op = C_WHERE;
+        else if (chance(c, 20)) { /* likewise of what is not computed, and of integers */
+            const int to = draw_type(c);
+            if (!is_real(type) && (is_real(to) || (to == DT_UINT64) != (type == DT_UINT64)))
+                continue;
+            if (is_real(type) && !is_real(to)) last->a = (uint8_t)draw(c, 0, views - 1);
+            last->op = C_AS, last->b = (uint8_t)to;
+        }
     }
     if (!is_real(type) || chance(c, 95)) return;
     c->step.ncode = 1;
@@ -251,7 +260,8 @@ static void ewise_case(Case *c) {
 /* Adds an epilogue of one of the usual forms; `axis` is where a bias lies. */
 static void draw_epilogue(Case *c, int axis) {
     const View y = c->view[0];
-    if (!is_real(y.dtype) || chance(c, 35)) return;
+    if (!is_real(c->view[1].dtype) || chance(c, 35)) return;
+    if (chance(c, 15)) c->view[0].dtype = draw_type(c);
     add_code(c, C_ACC, 0, 0, 0);
     if (chance(c, 60)) {
         add_view(c, chance(c, 90) ? DT_FLOAT : y.dtype, y.rank, y.dim, false);

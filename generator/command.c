@@ -57,6 +57,7 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
         {.name = "seed",
          .kind = OPT_INT,
          .into = &o->seed,
+         .usual = 1,
          .value = "S",
          .help = "Seed of the random sample points. Default: 1.",
          .least = 0,
@@ -65,6 +66,7 @@ static bool parse_options(Main *m, int argc, char **argv, StringList *rest, Text
         {.name = "memory-limit",
          .kind = OPT_TEXT,
          .into = &o->memory,
+         .usual_text = "4G",
          .value = "SIZE",
          .help = "Memory for terms, such as 500M or 8G; terms beyond it are kept on disk. Default: "
                  "4G."},
@@ -265,6 +267,6 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
 }
 
 int generate_program(int argc, char **argv, const GenerateLink *link) {
-    Main m = {.o = {.jobs = 1, .seed = 1, .memory = "4G"}, .terminal = isatty(2), .link = link};
+    Main m = {.terminal = isatty(2), .link = link};
     return program_main(&program, argc, argv, program_act, &m, &m.error);
 }

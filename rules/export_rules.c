@@ -55,8 +55,7 @@ static bool parse_options(Program *p, int argc, char **argv, Text *help) {
          .kind = OPT_TEXT,
          .into = &o->classes,
          .value = "C,..",
-         .help = "Only rules of these numerical classes: exact, reassociates, rounds, divides, "
-                 "drops, defines, overflows."},
+         .help = "Only rules of these numerical classes: " CLASS_WORDS "."},
         {.name = "unconditional",
          .kind = OPT_FLAG,
          .into = &o->unconditional,
@@ -110,11 +109,8 @@ static bool read_options(Program *p) {
     if (o->format && !(p->format = export_format(o->format)))
         return error_set(&p->error, E_USAGE, "--format", "unknown format %s; expected one of %s",
                          o->format, export_format_names(p->arena));
-    if (o->classes && !classes_parse(o->classes, &p->choice.classes))
-        return error_set(
-            &p->error, E_USAGE, "--class",
-            "%s: expected exact, reassociates, rounds, divides, drops, defines, overflows",
-            o->classes);
+    if (o->classes && !classes_option("--class", o->classes, &p->choice.classes, &p->error))
+        return false;
     p->choice.any_class = !o->classes;
     p->choice.conditional = !o->unconditional;
     return !o->operators || read_operators(p);

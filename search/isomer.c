@@ -4,6 +4,7 @@
 #include "search/isomer.h"
 #include "graphs/world.h"
 #include "search/optimize.h"
+#include "search/option_table.h"
 #include "search/show/versions.h"
 #include "ops/base/process.h"
 #include <locale.h>
@@ -17,21 +18,7 @@ static bool fill_versions(Run *r, IsomerResult *out) {
     return true;
 }
 
-void isomer_options(IsomerOptions *o) {
-    *o = (IsomerOptions){.size = sizeof *o,
-                         .cost = "measured",
-                         .backend = "cpu",
-                         .search = "backtrack",
-                         .effort = "default",
-                         .threads = 1,
-                         .steps = 2000,
-                         .fold_limit = -1,
-                         .max_growth = -1,
-                         .check = 1,
-                         .external_threshold = 1024,
-                         .rtol = -1,
-                         .atol = -1};
-}
+void isomer_options(IsomerOptions *o) { *o = optimize_defaults(); }
 
 void isomer_result_free(IsomerResult *r) {
     mem_realloc(r->table, 0);

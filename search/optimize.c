@@ -8,6 +8,7 @@
 #include "search/check_steps.h"
 #include "search/finish.h"
 #include "search/input_data.h"
+#include "search/option_table.h"
 #include "search/reproduce.h"
 #include "search/search_command.h"
 #include "search/search_runtime.h"
@@ -27,10 +28,7 @@ enum { PREFOLD_BYTES = 64 };
 
 static bool open_library(Run *r) {
     unsigned allow = 0;
-    if (r->o->allow && !classes_parse(r->o->allow, &allow))
-        return error_set(r->error, E_USAGE, "--allow",
-                         "expected drops, defines, overflows, joined by +, not \"%s\"",
-                         r->o->allow);
+    if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
     LibraryOptions l = {.rules = r->o->rules,
                         .allow = allow,
                         .nenable = r->o->enable.n,
@@ -64,9 +62,6 @@ static void drop_unwritable(Run *r) {
 
 static bool open_costs(Run *r) {
     char *path = NULL;
-    if (r->o->threads < 1 || r->o->threads > BACKEND_THREADS)
-        return error_set(r->error, E_USAGE, "--threads", "from 1 to %d, not %d",
-                         (int)BACKEND_THREADS, r->o->threads);
     bool needed = r->o->measure_with || run_measures(r);
     if (!needed || r->o->replay) return true;
     if (!r->o->cost_db && !costdb_default_path(r->arena, &path, r->error)) return false;
@@ -256,22 +251,11 @@ static bool only_copied(const Run *r, IsomerResult *out) {
     return true;
 }
 
-static bool is_one_of(Run *r, const char *option, const char *word, const char *a, const char *b,
-                      const char *c) {
-    if (!word || !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c)) return true;
-    return error_set(r->error, E_USAGE, option, "expected %s, %s or %s, not \"%s\"", a, b, c, word);
-}
-
-static bool words_known(Run *r) {
-    return is_one_of(r, "--cost", r->o->cost, "measured", "flops", "nodes") &&
-           is_one_of(r, "--search", r->o->search, "backtrack", "egraph", "both") &&
-           is_one_of(r, "--effort", r->o->effort, "quick", "default", "thorough");
-}
-
 /* All that can fail by the options or the environment alone does so before the search. */
 static bool open_run(Run *r) {
-    return words_known(r) && run_read_inputs(r) && open_model(r) && run_set_feed(r) &&
-           run_can_show(r) && run_can_check_with(r) && open_library(r) && open_costs(r);
+    return optimize_options_valid(r->arena, r->o, r->error) && run_read_inputs(r) &&
+           open_model(r) && run_set_feed(r) && run_can_show(r) && run_can_check_with(r) &&
+           open_library(r) && open_costs(r);
 }
 
 bool optimize_run(Run *r, IsomerResult *out) {
@@ -288,5 +272,6 @@ bool optimize_run(Run *r, IsomerResult *out) {
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {
-    return words_known(r) && open_library(r) && run_list_rules(r, out);
+    return optimize_options_valid(r->arena, r->o, r->error) && open_library(r) &&
+           run_list_rules(r, out);
 }

@@ -33,9 +33,6 @@ bool run_can_check_with(Run *r) {
     char *argv[] = {NULL, available, NULL};
     size_t n;
     if (!r->o->check_with) return true;
-    if (strcmp(r->o->check_with, "onnxruntime"))
-        return error_set(r->error, E_USAGE, "--check-with", "expected onnxruntime, not \"%s\"",
-                         r->o->check_with);
     r->helper = argv[0] = helper_find(r->arena, "compare-onnx");
     if (!argv[0]) return not_installed(r, "its helper compare-onnx is not beside this program");
     int status = child_run(r->arena, argv, NULL, &out, &n);

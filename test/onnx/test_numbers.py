@@ -218,7 +218,7 @@ def test_second_opinion_that_is_not_there(optimize, tmp_path):
     refused(
         optimize(model, out, "--cost", "flops", "--check-with", "an oracle"),
         2,
-        "expected onnxruntime",
+        "expects onnxruntime",
         out=out,
     )
 

@@ -133,7 +133,7 @@ def test_other_forms_of_help_are_refused(name):
     done = run(name, "--help=html")
     assert (
         done.returncode == 2
-        and "expected text, man, bash or zsh" in done.stderr
+        and "expects text, man, bash or zsh" in done.stderr
         and not done.stdout
     )
 

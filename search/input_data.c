@@ -18,12 +18,12 @@ static StringList given_texts(const Run *r) {
 
 bool run_read_inputs(Run *r) {
     const IsomerTexts shape = r->o->input_shape;
-    if (!feed_options(r->arena, given_texts(r), &r->given, r->error)) return false;
-    const StringList all =
-        feed_shapes(r->arena, &r->given, (StringList){shape.n, (const char **)(uintptr_t)shape.v});
-    r->with = *r->o;
-    r->with.input_shape = (IsomerTexts){all.n, all.v};
-    r->o = &r->with;
+    if (!feed_options(r->arena, given_texts(r), &r->inputs.given, r->error)) return false;
+    const StringList all = feed_shapes(r->arena, &r->inputs.given,
+                                       (StringList){shape.n, (const char **)(uintptr_t)shape.v});
+    r->inputs.options = *r->o;
+    r->inputs.options.input_shape = (IsomerTexts){all.n, all.v};
+    r->o = &r->inputs.options;
     return true;
 }
 
@@ -44,33 +44,34 @@ bool run_set_feed(Run *r) {
         dtype[k] = value_type(r->w, g->in[k])->dtype;
         known[k] = usual_data(r, k) != NULL;
     }
-    return feed_new(r->arena, &r->given, g->nin, name, dtype,
-                    graph_domains(r->w, r->arena, g, r->sizes), known, r->o->seed, &r->feed,
+    return feed_new(r->arena, &r->inputs.given, g->nin, name, dtype,
+                    graph_domains(r->w, r->arena, g, r->sizes), known, r->o->seed, &r->inputs.feed,
                     r->error);
 }
 
 bool run_given_data(const void *run, const char *input, int sample, DType t, int64_t n, void *out) {
     const Run *r = run;
-    const int k = feed_find(&r->feed, input);
+    const int k = feed_find(&r->inputs.feed, input);
     Error ignored = {0};
-    return k >= 0 && r->feed.input[k].dtype == t &&
-           feed_data(&r->feed, k, sample, model_input_default(r->model, k, t, n), n, out, &ignored);
+    return k >= 0 && r->inputs.feed.input[k].dtype == t &&
+           feed_data(&r->inputs.feed, k, sample, model_input_default(r->model, k, t, n), n, out,
+                     &ignored);
 }
 
 bool run_other_inputs(Run *r, Error *why) {
-    if (!r->feed.attempt) r->refused = arena_format(r->arena, "%s", why->reason);
-    if (feed_next(&r->feed)) {
-        run_say(r, "it does not run; trying %s", feed_print(r->arena, &r->feed));
+    if (!r->inputs.feed.attempt) r->inputs.refused = arena_format(r->arena, "%s", why->reason);
+    if (feed_next(&r->inputs.feed)) {
+        run_say(r, "it does not run; trying %s", feed_print(r->arena, &r->inputs.feed));
         return true;
     }
-    feed_explain(r->arena, &r->feed, why);
+    feed_explain(r->arena, &r->inputs.feed, why);
     return false;
 }
 
 void run_warn_inputs(const Run *r, char *text, size_t n) {
-    if (!r->feed.attempt || *text) return;
+    if (!r->inputs.feed.attempt || *text) return;
     snprintf(text, n,
              "%s: it does not run on the integers that were drawn (%.80s): used are %.80s; others "
              "are given by --input NAME=LOW..HIGH or NAME=FILE.npy",
-             r->in, r->refused, feed_print(r->arena, &r->feed));
+             r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }

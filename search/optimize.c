@@ -80,7 +80,7 @@ static bool digest_file(Run *r) {
 }
 
 static bool read_model(Run *r) {
-    r->model = model_open_values(r->w, r->from, &(OpenValues){.beside = r->in}, r->error);
+    r->model = model_open_values(r->w, r->source.path, &(OpenValues){.beside = r->in}, r->error);
     if (!r->model) return false;
     r->original = *model_graph(r->model);
     int64_t limit = r->o->fold_limit >= 0 && r->o->fold_limit < PREFOLD_BYTES ? r->o->fold_limit
@@ -98,10 +98,10 @@ static bool inline_decided(Run *r, bool *again) {
     if (!*again) return true;
     int fd = file_in_memory(file.n, file.v);
     if (fd < 0) return error_set(r->error, E_ENVIRONMENT, r->in, "no memory to hold the model");
-    if (r->memory) cleanup_run(&r->cleanup);
-    file_cleanup(r->arena, &r->cleanup, r->memory = fd);
+    if (r->source.memory) cleanup_run(&r->source.cleanup);
+    file_cleanup(r->arena, &r->source.cleanup, r->source.memory = fd);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    r->from = arena_string(r->arena, path, strlen(path));
+    r->source.path = arena_string(r->arena, path, strlen(path));
     model_close(r->model);
     world_free(r->w);
     r->model = NULL, r->w = NULL;
@@ -120,7 +120,7 @@ static bool known_version(const Run *r) {
 
 static bool open_model(Run *r) {
     bool again = true;
-    for (r->from = r->in; again;)
+    for (r->source.path = r->in; again;)
         if (!read_model(r) || (again = known_version(r), again && !inline_decided(r, &again)))
             return false;
     r->facts = graph_facts(r->w, r->arena, &r->original);
@@ -234,12 +234,12 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
 
 /* What is said of the model is ready before it is written, so that a lack of memory leaves the old
    file. */
-static bool hand_over(Run *r, Derivation *d, IsomerResult *out) {
+static bool hand_over(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
     bool changed = d->applied > 0;
     if (!r->o->external) describe_result(r, d, out);
     if (!write_model(r, d, changed)) return false;
     if (r->o->external) describe_result(r, d, out);
-    if (!write_log(r, d) || !run_write_views(r, changed)) return false;
+    if (!write_log(r, d) || !run_write_views(r, views, changed)) return false;
     return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
 }
 
@@ -264,11 +264,12 @@ bool optimize_run(Run *r, IsomerResult *out) {
     Derivation d = run_derivation(r);
     if (!only_copied(r, out) && !search_rules(r, &d)) return false;
     if (!finish_result(r, &d)) return false;
-    /* Where Ifs were inlined (r->memory) the original is checked, too. */
-    const bool new_file = d.applied || r->memory;
+    /* Where Ifs were inlined (r->source.memory) the original is checked, too. */
+    const bool new_file = d.applied || r->source.memory;
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
-    return !run_cancelled(r) && run_make_views(r, &d, out) && hand_over(r, &d, out);
+    Views views;
+    return !run_cancelled(r) && run_make_views(r, &d, out, &views) && hand_over(r, &d, &views, out);
 }
 
 bool optimize_list_rules(Run *r, IsomerResult *out) {

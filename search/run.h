@@ -18,6 +18,18 @@ typedef struct PlaceGain {
     double before, after; /* seconds of one */
     bool expected;        /* not timed: as others of the same rules */
 } PlaceGain;
+/* Of one operator: in the original, in the result; views and composites as they were imported. */
+typedef struct OpCost {
+    const char *name;
+    int nodes[2];
+    double flops[2];
+} OpCost;
+/* Of one kind of step of the plans; seconds < 0: there is none, or not known. */
+typedef struct KindCost {
+    int steps[2];
+    double seconds[2];
+} KindCost;
+/* What came of it: for the table, the report and the page. */
 typedef struct RunStats {
     int steps, regions, regions_unique, candidates, frozen_missing;
     double own_before, own_after; /* predicted by the cost of steps, seconds; < 0: not known */
@@ -35,49 +47,49 @@ typedef struct RunStats {
     double check_absolute, check_relative; /* the greatest, over all outputs */
     const char *second;                    /* what --check-with says; NULL: it was not asked */
     const char *check_note;                /* why the whole model was not compared; "" */
+    int noperator;                         /* run_operators */
+    OpCost *operators;
+    KindCost kinds[STEP_KIND_COUNT];
 } RunStats;
-/* Of one operator: in the original, in the result; views and composites as they were imported. */
-typedef struct OpCost {
-    const char *name;
-    int nodes[2];
-    double flops[2];
-} OpCost;
-/* Of one kind of step of the plans; seconds < 0: there is none, or not known. */
-typedef struct KindCost {
-    int steps[2];
-    double seconds[2];
-} KindCost;
+/* What the inputs hold, whoever runs the model (input_data.h). */
+typedef struct RunInputs {
+    FeedOptions given; /* --input */
+    Feed feed;
+    const char *refused;   /* why the model did not run on what was drawn, if feed.attempt */
+    IsomerOptions options; /* the run's, and as input shapes the sizes of what is given */
+} RunInputs;
+/* The bytes that are read: those of the file, or of one in memory without the Ifs that are
+   decided. */
+typedef struct RunSource {
+    const char *path;
+    int memory; /* its descriptor; 0: the file itself is read */
+    Cleanup cleanup;
+} RunSource;
 typedef struct Run {
+    /* What it is told and what it works with. */
     const IsomerOptions *o;
+    const char *in, *out;
     Escape *escape;
     World *w;
     Arena *arena;
     Error *error;
-    const char *in, *out;
-    const char *from; /* what is read: `in`, or a file in memory without the Ifs that are decided */
-    int memory;       /* that file; 0: none */
-    Cleanup cleanup;  /* the same */
+
+    /* What is opened before the search and stays. */
+    RunSource source;
     Model *model;
     Graph original, start; /* as imported; with small constants computed, as rules see it */
     NodeId known;          /* the last node made before any rule was applied */
     ValueMap prefold;      /* from original to start */
     Facts *facts;
-    Sizes sizes; /* every named size that an option gives, or a guess: for costing only */
-    Library library;
-    CostDb *db;
+    Sizes sizes;     /* every named size that an option gives, or a guess: for costing only */
     char digest[33]; /* of the file's bytes */
     int64_t growth;  /* bytes that the file may grow by */
+    Library library;
+    CostDb *db;
+    RunInputs inputs;
+    const char *helper; /* of --check-with: the program that runs both models */
+
     RunStats stats;
-    int noperator; /* run_operators */
-    OpCost *operators;
-    KindCost kinds[STEP_KIND_COUNT];
-    struct Changes *changes; /* where they are shown (show/show.c) */
-    struct Pictures *pictures;
-    char *helper;        /* of --check-with: the program that runs both models */
-    FeedOptions given;   /* --input */
-    Feed feed;           /* what inputs hold, whoever runs the model */
-    const char *refused; /* why the model did not run on what was drawn, if feed.attempt */
-    IsomerOptions with;  /* the options and, as input shapes, the sizes of what is given */
 } Run;
 
 /* Since it began. */

@@ -33,7 +33,8 @@ bool run_can_check_with(Run *r) {
     char *argv[] = {NULL, available, NULL};
     size_t n;
     if (!r->o->check_with) return true;
-    r->helper = argv[0] = helper_find(r->arena, "compare-onnx");
+    argv[0] = helper_find(r->arena, "compare-onnx");
+    r->helper = argv[0];
     if (!argv[0]) return not_installed(r, "its helper compare-onnx is not beside this program");
     int status = child_run(r->arena, argv, NULL, &out, &n);
     return status == 0 || not_installed(r, *out         ? line_of(r->arena, out, NULL)

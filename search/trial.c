@@ -78,9 +78,9 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
    is understood than where sizes are open. */
 static bool open_original(Trial *c) {
     const SizeOptions given = {string_list(c->r->o->input_shape), string_list(c->r->o->dim)};
-    if (!open_side(c, &c->sized, c->r->from, size_given, &given)) return false;
+    if (!open_side(c, &c->sized, c->r->source.path, size_given, &given)) return false;
     c->fits = sizes_guess(c->w, c->arena, &c->sized.graph, &c->sizes);
-    return open_side(c, &c->side[0], c->r->from, size_here, c);
+    return open_side(c, &c->side[0], c->r->source.path, size_here, c);
 }
 
 /* The result's bytes as a file that no folder holds. */
@@ -284,7 +284,7 @@ static void compare_files(Trial *c, CheckResult *result) {
     char path[64];
     bool cut = c->side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", c->result);
-    if (!cut && !c->r->memory) return;
+    if (!cut && !c->r->source.memory) return;
     const WholeOptions o = {.path = {c->r->in, path},
                             .beside = c->r->in,
                             .size = size_here,

@@ -91,14 +91,14 @@ static void add_check(const Changes *c, Text *t) {
 }
 
 static void add_operators(const Changes *c, Text *t) {
-    const OpCost *v = c->r->operators;
+    const OpCost *v = c->r->stats.operators;
     text_add(t, "<h2>Costs by operator</h2>\n<p class=cap>Operators as they were imported, one of "
                 "the file may be several.</p>\n"
                 "<table><tr><th>operator</th><th class=n colspan=2>nodes</th><th class=n "
                 "colspan=2>GFLOP</th></tr>\n"
                 "<tr><th></th><th class=n>original</th><th class=n>result</th><th "
                 "class=n>original</th><th class=n>result</th></tr>\n");
-    for (int k = 0; k < c->r->noperator; k++)
+    for (int k = 0; k < c->r->stats.noperator; k++)
         text_add(t,
                  "<tr%s><td>%s</td><td class=n>%d</td><td class=n>%d</td><td class=n>%.4f</td><td "
                  "class=n>%.4f</td></tr>\n",
@@ -130,7 +130,7 @@ static void add_kinds(const Changes *c, Text *t) {
         c->r->db ? "those of the cost file, for steps that it lacks those of a model of the machine"
                  : "those of a model of the machine");
     for (int k = 0; k < STEP_KIND_COUNT; k++) {
-        const KindCost *x = &c->r->kinds[k];
+        const KindCost *x = &c->r->stats.kinds[k];
         if (!x->steps[0] && !x->steps[1]) continue;
         text_add(t, "<tr><td>%s</td><td class=n>%d</td><td class=n>%d</td>", names[k], x->steps[0],
                  x->steps[1]);

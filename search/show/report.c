@@ -15,9 +15,10 @@ static int by_name(const void *a, const void *b) {
 
 static OpCost *operator_entry(Run *r, const Op *op) {
     int at = 0;
-    while (at < r->noperator && strcmp(r->operators[at].name, op->name)) at++;
-    if (at == r->noperator) r->operators[r->noperator++] = (OpCost){.name = op->name};
-    return &r->operators[at];
+    while (at < r->stats.noperator && strcmp(r->stats.operators[at].name, op->name)) at++;
+    if (at == r->stats.noperator)
+        r->stats.operators[r->stats.noperator++] = (OpCost){.name = op->name};
+    return &r->stats.operators[at];
 }
 
 static void count_operators(Run *r, const Graph *g, int side) {
@@ -39,7 +40,7 @@ typedef struct Prices {
 
 static void add_price(void *user, StepKind kind, double seconds) {
     const Prices *p = user;
-    KindCost *k = &p->r->kinds[kind];
+    KindCost *k = &p->r->stats.kinds[kind];
     if (!k->steps[p->side]++) k->seconds[p->side] = 0;
     k->seconds[p->side] += seconds;
 }
@@ -60,14 +61,14 @@ static void price(Run *r, const Graph *const graphs[]) {
 
 void run_operators(Run *r, const Graph *result) {
     const Graph *const graphs[] = {&r->original, result};
-    r->operators = ARENA_NEW(r->arena, OpCost, op_count());
+    r->stats.operators = ARENA_NEW(r->arena, OpCost, op_count());
     for (int side = 0; side < 2; side++) count_operators(r, graphs[side], side);
     r->stats.flops_before = cost_flops(r->w, graphs[0], r->sizes, NULL);
     r->stats.flops_after = cost_flops(r->w, graphs[1], r->sizes, NULL);
     for (int kind = 0; kind < STEP_KIND_COUNT; kind++)
-        r->kinds[kind] = (KindCost){.seconds = {-1, -1}};
+        r->stats.kinds[kind] = (KindCost){.seconds = {-1, -1}};
     if (r->o->html || r->o->report) price(r, graphs);
-    qsort(r->operators, (size_t)r->noperator, sizeof *r->operators, by_name);
+    qsort(r->stats.operators, (size_t)r->stats.noperator, sizeof *r->stats.operators, by_name);
 }
 
 /* ---- the table */
@@ -92,11 +93,11 @@ static void add_places(const RunStats *s, Text *t) {
 }
 
 void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
-    const OpCost *v = r->operators;
+    const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->model);
     if (changed) add_places(&r->stats, t);
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
-    for (int k = 0; k < r->noperator; k++)
+    for (int k = 0; k < r->stats.noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
             text_add(t, "  %-22s %14d %14d\n", v[k].name, v[k].nodes[0], v[k].nodes[1]);
     text_add(t, "  %-22s %11.3f MB %11.3f MB\n", "file", (double)r->stats.bytes_before / 1e6,
@@ -119,13 +120,13 @@ void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
         text_add(t, "  %d times were not in the cost file; the model's estimates stand for them\n",
                  r->stats.frozen_missing);
     if (!changed && r->stats.reason) text_add(t, "  %s\n", r->stats.reason);
-    if (r->memory)
+    if (r->source.memory)
         text_add(
             t,
             "  Ifs whose condition is decided, or that can take one branch only, gave way to it\n");
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
              m.opaque, run_seconds(r),
-             changed     ? ""
-             : r->memory ? "; nothing else gains 3 %"
-                         : "; nothing gains 3 %: the file is unchanged");
+             changed            ? ""
+             : r->source.memory ? "; nothing else gains 3 %"
+                                : "; nothing gains 3 %: the file is unchanged");
 }

@@ -30,11 +30,13 @@ static void add_rules(Run *r, const Derivation *d, cJSON *o) {
 }
 
 static void add_operators(Run *r, cJSON *o) {
-    const OpCost *v = r->operators;
+    const OpCost *v = r->stats.operators;
     cJSON *all = cJSON_AddObjectToObject(o, "operators");
-    for (int k = 0; k < r->noperator; k++) add_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
+    for (int k = 0; k < r->stats.noperator; k++)
+        add_pair(all, v[k].name, v[k].nodes[0], v[k].nodes[1]);
     all = cJSON_AddObjectToObject(o, "operator_flops");
-    for (int k = 0; k < r->noperator; k++) add_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
+    for (int k = 0; k < r->stats.noperator; k++)
+        add_pair(all, v[k].name, v[k].flops[0], v[k].flops[1]);
 }
 
 static void add_kinds(Run *r, cJSON *o) {
@@ -45,8 +47,8 @@ static void add_kinds(Run *r, cJSON *o) {
     };
     cJSON *all = cJSON_AddObjectToObject(o, "step_seconds");
     for (int k = 0; k < STEP_KIND_COUNT; k++)
-        if (r->kinds[k].steps[0] + r->kinds[k].steps[1])
-            add_pair(all, names[k], r->kinds[k].seconds[0], r->kinds[k].seconds[1]);
+        if (r->stats.kinds[k].steps[0] + r->stats.kinds[k].steps[1])
+            add_pair(all, names[k], r->stats.kinds[k].seconds[0], r->stats.kinds[k].seconds[1]);
 }
 
 static void add_check(Run *r, cJSON *o) {

@@ -1,5 +1,5 @@
-/* cost.c -- the price of a graph is the sum of its plan's steps, each run the fastest way known
-   (graphs/plan/choose.h). */
+/* cost.c -- the price of a graph is the sum of its plan's steps, each by its fastest algorithm
+   known (graphs/plan/choose.h). */
 #include "search/cost.h"
 #include "graphs/plan/choose.h"
 #include "graphs/constants.h"

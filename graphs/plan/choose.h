@@ -1,5 +1,5 @@
 /* choose.h -- which kernel runs each step of a plan, and what that costs: a back end may have
-   several ways (algorithms, layouts), and the one measured fastest is taken, in costing and in
+   several algorithms, and the one measured fastest is taken, in costing and in
    execution alike. */
 #ifndef ISOMER_CHOOSE_H
 #define ISOMER_CHOOSE_H

@@ -3,8 +3,8 @@
    element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program
    as its epilogue. The union stands where the reader stood, for by then all its operands exist.
    Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
-   A constant number that a program reads becomes a part of it: kernels that know it have more ways,
-   and its price is that of this number. */
+   A constant number that a program reads becomes a part of it: for such steps there are more
+   algorithms, and its price is that of this number. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
 #include <string.h>

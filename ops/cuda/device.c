@@ -2,7 +2,7 @@
  */
 #include "ops/cuda/device.h"
 #include "ops/cuda/cache.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

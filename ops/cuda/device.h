@@ -11,14 +11,14 @@ typedef struct Options {
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
-    size_t workspace;           /* bytes that a library's way may take */
+    size_t workspace;           /* bytes that a library's algorithm may take */
 } Options;
 /* False: `why` names the word that is not understood. */
 bool options_parse(const char *text, Options *, char *why, size_t n);
 
 typedef struct Held Held;
 typedef struct Memo Memo;
-typedef struct Library Library; /* ways to run steps that a library of NVIDIA's has */
+typedef struct Library Library; /* one of NVIDIA's (algorithms.h) */
 struct Device {
     Driver driver;
     Options options;

@@ -1,9 +1,9 @@
 /* dnn.c -- cuDNN's graph API: convolutions of float32 by engines that say of themselves that they
    are exact: no tensor cores (which is TF32 for float32), no narrower inputs or sums, the same
    bytes every time. A program `[+ z] + bias [relu]` is a part of the graph where an engine takes
-   it; the same convolution alone, with the program after it, is a further way. */
+   it; the same convolution alone, with the program after it, is a further algorithm. */
 #include "ops/cuda/library.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
     X(cudnnBackendGetAttribute)      \
     X(cudnnBackendFinalize)          \
     X(cudnnBackendExecute)
-enum { WAYS = 4, FOUND = 64, DESCRIPTORS = 32, FLOAT = 1 /* ONNX's number */, AXES = 5 };
+enum { ALGORITHMS = 4, FOUND = 64, DESCRIPTORS = 32, FLOAT = 1 /* ONNX's number */, AXES = 5 };
 enum { X_ID = 1, W_ID, Y_ID, BIAS_ID, Z_ID, INNER_ID /* and those after it */ };
 typedef cudnnBackendDescriptor_t Desc;
 typedef struct Dnn {
@@ -42,33 +42,33 @@ typedef struct Epilogue {
     int bias, z; /* views, -1: none */
     bool relu;
 } Epilogue;
-struct Way {
+struct Algorithm {
     Dnn *dnn;
-    int nkept, nplan, way;
-    Desc kept[DESCRIPTORS], plan[WAYS], pack; /* pack: with the memory of the last run */
-    int64_t workspace[WAYS];
+    int nkept, nplan, algorithm;
+    Desc kept[DESCRIPTORS], plan[ALGORITHMS], pack; /* pack: with the memory of the last run */
+    int64_t workspace[ALGORITHMS];
     Epilogue epilogue;
     void *memory[INNER_ID + 1];
 };
 
 /* ---- descriptors */
-static Desc keep(Way *w, cudnnBackendDescriptorType_t type) {
+static Desc keep(Algorithm *w, cudnnBackendDescriptorType_t type) {
     Desc d = NULL;
     if (w->nkept == DESCRIPTORS || w->dnn->cudnnBackendCreateDescriptor_(type, &d)) return NULL;
     return w->kept[w->nkept++] = d;
 }
-static bool set(Way *w, Desc d, cudnnBackendAttributeName_t name_, cudnnBackendAttributeType_t type,
-                int64_t n, const void *v) {
+static bool set(Algorithm *w, Desc d, cudnnBackendAttributeName_t name_,
+                cudnnBackendAttributeType_t type, int64_t n, const void *v) {
     return d && !w->dnn->cudnnBackendSetAttribute_(d, name_, type, n, v);
 }
-static bool set_desc(Way *w, Desc d, cudnnBackendAttributeName_t name_, const Desc *v) {
+static bool set_desc(Algorithm *w, Desc d, cudnnBackendAttributeName_t name_, const Desc *v) {
     return *v && set(w, d, name_, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, v);
 }
-static Desc finalized(Way *w, Desc d, bool good) {
+static Desc finalized(Algorithm *w, Desc d, bool good) {
     return good && !w->dnn->cudnnBackendFinalize_(d) ? d : NULL;
 }
 
-static Desc tensor(Way *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
+static Desc tensor(Algorithm *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
                    int64_t align, bool inner) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
     Desc d = keep(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -82,7 +82,7 @@ static Desc tensor(Way *w, int64_t id, int rank, const int64_t dim[], const int6
 }
 /* A view with at least two spatial axes: one is preceded by an axis of size 1. Strides of axes of
    size 1 say what they would be in a dense tensor. */
-static Desc view_tensor(Way *w, int64_t id, const View *v, bool inner) {
+static Desc view_tensor(Algorithm *w, int64_t id, const View *v, bool inner) {
     int64_t dim[AXES], stride[AXES];
     const int more = v->rank == 3;
     int n = 0;
@@ -94,14 +94,14 @@ static Desc view_tensor(Way *w, int64_t id, const View *v, bool inner) {
         if (dim[a] == 1) stride[a] = a + 1 < n ? dim[a + 1] * stride[a + 1] : 1;
     return tensor(w, id, n, dim, stride, v->offset % 4 ? 4 : 16, inner);
 }
-static Desc bias_tensor(Way *w, const View *v, const View *y) {
+static Desc bias_tensor(Algorithm *w, const View *v, const View *y) {
     int64_t dim[AXES] = {1, y->dim[1], 1, 1, 1}, stride[AXES] = {y->dim[1], 1, 1, 1, 1};
     return tensor(w, BIAS_ID, y->rank < 4 ? 4 : y->rank, dim, stride, v->offset % 4 ? 4 : 16,
                   false);
 }
 
 /* ---- the graph */
-static Desc convolution(Way *w, const Step *s) {
+static Desc convolution(Algorithm *w, const Step *s) {
     const int n = s->view[1].rank - 2, more = n == 1;
     const int64_t *p = s->param + 1, axes = n + more;
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
@@ -121,7 +121,7 @@ static Desc convolution(Way *w, const Step *s) {
     }
     return finalized(w, d, good);
 }
-static Desc convolve(Way *w, const Step *s, Desc y) {
+static Desc convolve(Algorithm *w, const Step *s, Desc y) {
     const Desc x = view_tensor(w, X_ID, &s->view[1], false),
                weights = view_tensor(w, W_ID, &s->view[2], false), c = convolution(w, s);
     const double alpha = 1, beta = 0;
@@ -137,7 +137,7 @@ static Desc convolve(Way *w, const Step *s, Desc y) {
             set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 1, &beta));
 }
 /* y = mode(x) or mode(x, b). */
-static Desc pointwise(Way *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
+static Desc pointwise(Algorithm *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
     Desc p = keep(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     p = finalized(w, p,
@@ -151,7 +151,7 @@ static Desc pointwise(Way *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y)
                          set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, &y));
 }
 /* The convolution, then z, then the bias, then relu: the order that exact engines take. */
-static Desc graph_of(Way *w, const Step *s) {
+static Desc graph_of(Algorithm *w, const Step *s) {
     const View *y = &s->view[0];
     const Epilogue *e = &w->epilogue;
     const int after = (e->z >= 0) + (e->bias >= 0) + e->relu;
@@ -199,11 +199,11 @@ static bool is_exact(const Dnn *l, Desc config) {
     return exact;
 }
 /* A finished plan of this engine's, if it fits into the workspace. */
-static void take_plan(Way *w, Desc config) {
+static void take_plan(Algorithm *w, Desc config) {
     Dnn *l = w->dnn;
     Desc p = NULL;
     int64_t one;
-    if (w->nplan == WAYS || !is_exact(l, config) ||
+    if (w->nplan == ALGORITHMS || !is_exact(l, config) ||
         l->cudnnBackendCreateDescriptor_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p))
         return;
     bool good = set_desc(w, p, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &config);
@@ -219,7 +219,7 @@ static void take_plan(Way *w, Desc config) {
     if (good) w->plan[w->nplan++] = p;
     else l->cudnnBackendDestroyDescriptor_(p);
 }
-static void take_plans(Way *w, Desc graph, cudnnBackendHeurMode_t mode) {
+static void take_plans(Algorithm *w, Desc graph, cudnnBackendHeurMode_t mode) {
     Dnn *l = w->dnn;
     Desc config[FOUND] = {NULL}, h = keep(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     int64_t n = 0;
@@ -271,17 +271,17 @@ static bool epilogue_of(const Step *s, Epilogue *e) {
     e->relu = at < s->ncode && c[at].op == C_RELU && c[at].a == at - 1;
     return at + e->relu == s->ncode && e->bias >= 0;
 }
-static void dnn_forget(Way *w) {
+static void dnn_forget(Algorithm *w) {
     if (w->pack) w->dnn->cudnnBackendDestroyDescriptor_(w->pack);
     for (int k = 0; k < w->nplan; k++) w->dnn->cudnnBackendDestroyDescriptor_(w->plan[k]);
     for (int k = w->nkept - 1; k >= 0; k--) w->dnn->cudnnBackendDestroyDescriptor_(w->kept[k]);
     free(w);
 }
 /* All exact plans for the step, with its program or without. */
-static Way *find(Dnn *l, const Step *s, bool fused) {
+static Algorithm *find(Dnn *l, const Step *s, bool fused) {
     Epilogue e = {-1, -1, false};
     if (!fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
-    Way *w = calloc(1, sizeof *w);
+    Algorithm *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->dnn = l, w->epilogue = e;
     Desc graph = graph_of(w, s);
@@ -289,41 +289,41 @@ static Way *find(Dnn *l, const Step *s, bool fused) {
     if (graph && w->nplan == 0) take_plans(w, graph, CUDNN_HEUR_MODE_FALLBACK);
     return w->nplan ? w : (dnn_forget(w), NULL);
 }
-static int count_ways(Dnn *l, const Step *s, bool fused) {
-    Way *w = find(l, s, fused);
+static int count_algorithms(Dnn *l, const Step *s, bool fused) {
+    Algorithm *w = find(l, s, fused);
     const int n = w ? w->nplan : 0;
     if (w) dnn_forget(w);
     return n;
 }
 
-/* ---- the library: ways with the program in them come first */
-static int dnn_ways(Library *base, const Step *s) {
+/* ---- the library: algorithms with the program in them come first */
+static int dnn_algorithms(Library *base, const Step *s) {
     Dnn *l = (Dnn *)base;
     if (!fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
-    return count_ways(l, s, true) + count_ways(l, s, false);
+    return count_algorithms(l, s, true) + count_algorithms(l, s, false);
 }
-static Way *dnn_make(Library *base, const Step *s, int way, bool *rest, size_t *workspace,
-                     char *why, size_t n) {
+static Algorithm *dnn_make(Library *base, const Step *s, int algorithm, bool *rest,
+                           size_t *workspace, char *why, size_t n) {
     Dnn *l = (Dnn *)base;
-    Way *w = find(l, s, true);
+    Algorithm *w = find(l, s, true);
     *rest = false;
-    if (!w || way >= w->nplan) {
-        way -= w ? w->nplan : 0;
+    if (!w || algorithm >= w->nplan) {
+        algorithm -= w ? w->nplan : 0;
         if (w) dnn_forget(w);
         w = find(l, s, false);
         *rest = s->ncode > 0;
     }
-    if (!w || way >= w->nplan) {
+    if (!w || algorithm >= w->nplan) {
         if (w) dnn_forget(w);
-        return snprintf(why, n, "cuDNN has no such way"), NULL;
+        return snprintf(why, n, "cuDNN has no such algorithm"), NULL;
     }
-    w->way = way;
-    *workspace = (size_t)w->workspace[way];
+    w->algorithm = algorithm;
+    *workspace = (size_t)w->workspace[algorithm];
     return w;
 }
 
 /* The memory of a run; it is the last run's, mostly. */
-static bool pack_memory(Way *w, void *const view[], void *workspace) {
+static bool pack_memory(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     const Epilogue *e = &w->epilogue;
     void *at[INNER_ID + 1] = {view[1], view[2], view[0]};
@@ -346,10 +346,10 @@ static bool pack_memory(Way *w, void *const view[], void *workspace) {
                    set(w, p, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
                        &workspace)) != NULL;
 }
-static int dnn_run(Way *w, void *const view[], void *workspace) {
+static int dnn_run(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     if (!l->handle || !pack_memory(w, view, workspace)) return -1;
-    return l->cudnnBackendExecute_(l->handle, w->plan[w->way], w->pack) ? -1 : 0;
+    return l->cudnnBackendExecute_(l->handle, w->plan[w->algorithm], w->pack) ? -1 : 0;
 }
 static void dnn_close(Library *base) {
     Dnn *l = (Dnn *)base;
@@ -389,7 +389,7 @@ bool dnn_open(Device *d, Library **out, char *why, size_t n) {
     if (!library_functions(library, file, sizeof name / sizeof *name, name, function, why, n))
         return free(l), false;
     l->device = d;
-    l->base = (Library){l->identity, dnn_ways, dnn_make, dnn_run, dnn_forget, dnn_close};
+    l->base = (Library){l->identity, dnn_algorithms, dnn_make, dnn_run, dnn_forget, dnn_close};
     *out = &l->base;
     snprintf(l->identity, sizeof l->identity, ", cuDNN %zu", l->cudnnGetVersion_());
     return start(l, why, n);

@@ -50,16 +50,16 @@ char sum_class(const Step *, int views);
    closes. */
 void each_element(Gen *, int64_t count);
 
-/* ---- one file a family of steps; `way` from 0 */
-int flat_ways(const Step *);
-void flat_write(Gen *, int way); /* ewise, copy, fill */
+/* ---- one file a family of steps; `variant` from 0 */
+int flat_variants(const Step *);
+void flat_write(Gen *, int variant); /* ewise, copy, fill */
 void sample_write(Gen *);
-int product_ways(const Step *);
-void product_write(Gen *, int way); /* gemm, conv */
+int product_variants(const Step *);
+void product_write(Gen *, int variant); /* gemm, conv */
 void window_conv(Gen *);
 void window_pool(Gen *);
-int rows_ways(const Step *);
-void rows_write(Gen *, int way); /* reduce, softmax */
+int rows_variants(const Step *);
+void rows_write(Gen *, int variant); /* reduce, softmax */
 bool loop_fits(const Step *);
 void loop_write(Gen *);
 #endif

@@ -1,15 +1,15 @@
-/* memo.c -- how many ways libraries have for a step, asked once: their heuristics take
+/* memo.c -- how many algorithms libraries have for a step, asked once: their heuristics take
    milliseconds, and a search asks for the same steps again and again. Steps are known by the digest
    of all that they say but slots. */
 #include "ops/cuda/cache.h"
-#include "ops/cuda/ways.h"
+#include "ops/cuda/algorithms.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct Memo {
     Memo *next;
     Digest digest;
-    int ways[LIBRARIES];
+    int algorithms[LIBRARIES];
 };
 
 static char *put(char *to, const void *from, size_t n) {
@@ -42,22 +42,22 @@ static bool step_digest(const Step *s, Digest *out) {
 }
 
 static int ask(Device *d, const Step *s, int k) {
-    return d->library[k] ? d->library[k]->ways(d->library[k], s) : 0;
+    return d->library[k] ? d->library[k]->algorithms(d->library[k], s) : 0;
 }
-void memo_ways(Device *d, const Step *s, int ways[LIBRARIES]) {
+void memo_algorithms(Device *d, const Step *s, int algorithms[LIBRARIES]) {
     Digest digest;
     const bool known = step_digest(s, &digest);
     Memo **list = &d->memo[known ? digest.low % MEMO_LISTS : 0];
     for (Memo *m = *list; m && known; m = m->next)
         if (digest_same(m->digest, digest)) {
-            memcpy(ways, m->ways, sizeof m->ways);
+            memcpy(algorithms, m->algorithms, sizeof m->algorithms);
             return;
         }
-    for (int k = 0; k < LIBRARIES; k++) ways[k] = ask(d, s, k);
+    for (int k = 0; k < LIBRARIES; k++) algorithms[k] = ask(d, s, k);
     Memo *m = known ? malloc(sizeof *m) : NULL;
     if (!m) return;
     *m = (Memo){.next = *list, .digest = digest};
-    memcpy(m->ways, ways, sizeof m->ways);
+    memcpy(m->algorithms, algorithms, sizeof m->algorithms);
     *list = m;
 }
 void memo_free(Device *d) {

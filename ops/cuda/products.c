@@ -5,9 +5,9 @@
 #include "ops/cuda/generate.h"
 
 enum { SIDE = 16, DEPTH = 16 }; /* SIDE x SIDE threads of a block */
-/* Ways: one thread an element; tiles of so many elements a thread in both directions. */
+/* Variants: one thread an element; tiles of so many elements a thread in both directions. */
 static const int tile_of[] = {0, 4, 2, 8, 1};
-enum { WAYS = sizeof tile_of / sizeof *tile_of };
+enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 
 typedef struct Product {
     int64_t m, n, k, batch;      /* rows and columns of the output, terms, products */
@@ -228,33 +228,33 @@ static void tiles_write(Gen *g, const Product *p) {
     tile_results(g, p, class);
 }
 
-/* ---- ways: tiles that are not mostly empty, those that give every processor work first */
+/* ---- variants: tiles that are not mostly empty, those that give every processor work first */
 static bool tile_fits(const Product *p, int tile) {
     const int64_t half = SIDE * tile / 2;
     return tile == 0 || (p->m * p->n > half * half && (tile == 1 || (p->m > half && p->n > half)));
 }
-static int way_tile(const Product *p, int way) {
+static int variant_tile(const Product *p, int variant) {
     enum { BUSY = 128 }; /* blocks */
-    int order[WAYS], n = 0;
+    int order[VARIANTS], n = 0;
     for (int few = 0; few < 2; few++)
-        for (int k = 1; k < WAYS; k++) {
+        for (int k = 1; k < VARIANTS; k++) {
             const int64_t size = SIDE * tile_of[k];
             const bool busy = (p->m / size + 1) * (p->n / size + 1) * p->batch >= BUSY;
             if (busy != few && tile_fits(p, tile_of[k])) order[n++] = tile_of[k];
         }
     const bool thin = p->m < 8 || p->n < 8 || p->k < 8;
     order[n++] = 0;
-    return thin ? order[(way + n - 1) % n] : order[way];
+    return thin ? order[(variant + n - 1) % n] : order[variant];
 }
-int product_ways(const Step *s) {
+int product_variants(const Step *s) {
     const Product p = product_of(s);
     int n = 0;
-    for (int k = 0; k < WAYS; k++) n += tile_fits(&p, tile_of[k]);
+    for (int k = 0; k < VARIANTS; k++) n += tile_fits(&p, tile_of[k]);
     return n;
 }
-void product_write(Gen *g, int way) {
+void product_write(Gen *g, int variant) {
     Product p = product_of(g->step);
-    p.tile = way_tile(&p, way);
+    p.tile = variant_tile(&p, variant);
     if (p.tile) tiles_write(g, &p);
     else if (g->step->kind == S_GEMM) gemm_single(g);
     else window_conv(g);

@@ -26,7 +26,7 @@ static Team likely(const Step *s) {
     const int64_t n = row_length(s);
     return n <= 8 || rows_abreast(s) ? BY_THREAD : n <= 1024 ? BY_WARP : BY_BLOCK;
 }
-int rows_ways(const Step *s) {
+int rows_variants(const Step *s) {
     (void)s;
     return TEAMS;
 }
@@ -153,8 +153,8 @@ static void softmax_write(Gen *g, Team team) {
     line(g, "}");
 }
 
-void rows_write(Gen *g, int way) {
-    const Team team = (Team)((way + (int)likely(g->step)) % TEAMS);
+void rows_write(Gen *g, int variant) {
+    const Team team = (Team)((variant + (int)likely(g->step)) % TEAMS);
     if (g->step->kind == S_SOFTMAX) softmax_write(g, team);
     else reduce_write(g, team);
 }

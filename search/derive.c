@@ -335,7 +335,7 @@ typedef struct Wanted {
     Match match;
 } Wanted;
 
-static bool is_wanted(void *user, const Match *m) {
+static bool is_logged_match(void *user, const Match *m) {
     Wanted *x = user;
     if (memcmp(m->root, x->root, sizeof *x->root * (size_t)x->step->nroot)) return true;
     if (memcmp(m->input, x->input, sizeof *x->input * (size_t)x->step->ninput)) return true;
@@ -361,7 +361,7 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
     x.root = values_of(a, n, s->nroot, s->root);
     x.input = values_of(a, n, s->ninput, s->input);
     if (s->nroot == i->from.nout && s->ninput == i->ninput)
-        matcher_run_at(matcher, i, x.root, is_wanted, &x);
+        matcher_run_at(matcher, i, x.root, is_logged_match, &x);
     *out = x.match;
     return x.found || error_set(e, E_CHECK, s->name, "does not match where the proof log has it");
 }

@@ -69,7 +69,7 @@ static bool allowed(const Collect *c, const Match *m) {
     return grown || seeds;
 }
 
-static bool collect(void *user, const Match *m) {
+static bool collect_match(void *user, const Match *m) {
     Collect *c = user;
     if (match_empty(c->d->w, m) || !allowed(c, m) || keeps_costly(c, m)) return true;
     ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
@@ -116,7 +116,7 @@ static bool fixpoint_rule(Derivation *d, Here *p, int r, const Choice *choice, i
         bool merges = d->library->instance[k].from.nout > 1;
         while (applied && d->applied < cap) {
             Collect c = {.d = d, .arena = p->arena, .uses = p->uses, .choice = choice, .rule = r};
-            matcher_run(p->matcher, &d->library->instance[k], collect, &c);
+            matcher_run(p->matcher, &d->library->instance[k], collect_match, &c);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) look(d, p);
             if (!merges) break;

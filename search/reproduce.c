@@ -178,7 +178,7 @@ static int find_last(Pairs *p) {
 
 /* ---- writing */
 
-static void add_rules(Pairs *p, const Graph *g, Text *t) {
+static void list_rules(Pairs *p, const Graph *g, Text *t) {
     NodeList live = graph_live(p->r->w, p->arena, g);
     const Library *l = &p->r->library;
     bool *here = ARENA_NEW(p->arena, bool, l->n);
@@ -240,7 +240,7 @@ static bool write_region(Pairs *p, int last, const Graph g[2], int sample,
     add_numbers(&result->kernel, "the executor from the definitions", t);
     if (!write_inputs(p, &g[0], sample, t)) return false;
     text_add(t, "\n# the rules that made it\n\n");
-    add_rules(p, &g[1], t);
+    list_rules(p, &g[1], t);
     graph_print(p->r->w, "original", &g[0], t);
     text_add(t, "\n");
     graph_print(p->r->w, "result", &g[1], t);

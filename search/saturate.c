@@ -69,7 +69,7 @@ static bool same_classes(EGraph *g, int n, const Value a[], const Value b[]) {
     return true;
 }
 
-static bool is_wanted(void *user, const Match *m) {
+static bool is_explained_match(void *user, const Match *m) {
     Wanted *x = user;
     EGraph *g = x->s->g;
     const Match *of = &x->a->match;
@@ -88,7 +88,8 @@ static bool find_in(Saturation *s, const Graph *g, const EGraphApplication *a, M
     Wanted x = {.s = s, .a = a};
     for (int k = 0; k < g->nout; k++) egraph_add(s->g, g->out[k]);
     egraph_rebuild(s->g);
-    matcher_run(matcher_new(b->w, arena, g, b->facts), s->instance[a->use - s->use], is_wanted, &x);
+    matcher_run(matcher_new(b->w, arena, g, b->facts), s->instance[a->use - s->use],
+                is_explained_match, &x);
     arena_free(arena);
     *out = x.match;
     return x.found;

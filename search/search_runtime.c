@@ -39,10 +39,10 @@ typedef struct Own {
 } Own;
 
 typedef enum Take { TAKE_NOTHING, TAKE_BEST, TAKE_CHEAPEST } Take; /* of a solved region */
-typedef struct Candidate {
+typedef struct RegionCandidate {
     Derivation made;
     Trial *trial; /* of what it is when finished */
-} Candidate;
+} RegionCandidate;
 
 static bool counts_nodes(const Run *r) { return r->o->cost && !strcmp(r->o->cost, "nodes"); }
 
@@ -341,7 +341,7 @@ static void choose_by_price(Own *o, const Derivation *finished, bool *better) {
 /* The fastest of those that run, timed beside the original; -1: none gains enough. The least of
    several noisy times promises too much: the best of many is timed once more, against the original
    alone, and that time counts. */
-static bool choose_by_time(Own *o, int n, Candidate *v, int *best) {
+static bool choose_by_time(Own *o, int n, RegionCandidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
     double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1], again[2];
@@ -378,14 +378,15 @@ static void leave_measured(Run *r, Derivation *d) {
 }
 
 /* One candidate where whole models cannot be timed: not all of it runs, or not on drawn data. */
-static void take_by_price(Own *o, const Candidate *v, const Derivation *finished, Derivation *d) {
+static void take_by_price(Own *o, const RegionCandidate *v, const Derivation *finished,
+                          Derivation *d) {
     bool better = false;
     choose_by_price(o, finished, &better);
     if (better) *d = v->made;
     else leave_measured(o->r, d);
 }
 
-static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *v, int *nv,
+static bool pick_measured(Own *o, int nproposed, Take *const take[], RegionCandidate *v, int *nv,
                           Derivation *d) {
     Run *r = o->r;
     int n = 0, best = -1;
@@ -418,7 +419,7 @@ static bool pick_measured(Own *o, int nproposed, Take *const take[], Candidate *
 static bool search_regions(Own *o, Derivation *d) {
     Run *r = o->r;
     Take *take[CANDIDATES + 1];
-    Candidate *v = ARENA_NEW(r->arena, Candidate, CANDIDATES);
+    RegionCandidate *v = ARENA_NEW(r->arena, RegionCandidate, CANDIDATES);
     int n = 0;
     o->nregion = regions_find(r->w, r->arena, &r->start, REGION, &o->region);
     if (!solve_all(o)) return false;

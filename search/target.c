@@ -92,7 +92,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
     }
 }
 
-static Timing *find(int n, Timing *v, const char *path, size_t size) {
+static Timing *timing_find(int n, Timing *v, const char *path, size_t size) {
     for (int k = 0; k < n; k++)
         if (strlen(v[k].path) == size && !memcmp(v[k].path, path, size)) return &v[k];
     return NULL;
@@ -106,9 +106,9 @@ static bool take_answer(int n, Timing *v, char *line, Error *e) {
     if (!fail && (end == line || *end != ' ' || !(seconds >= 0) || seconds > 1e9))
         return died(e, "the measuring command answered neither SECONDS PATH nor FAIL PATH REASON");
     size_t size = strlen(path);
-    Timing *t = find(n, v, path, size);
+    Timing *t = timing_find(n, v, path, size);
     for (char *p = path; fail && !t && (p = strchr(p, ' ')); p++)
-        t = find(n, v, path, size = (size_t)(p - path)); /* a path may have blanks */
+        t = timing_find(n, v, path, size = (size_t)(p - path)); /* a path may have blanks */
     if (!t) return died(e, "the measuring command answered for a file it was not asked about");
     t->seconds = seconds;
     if (fail)

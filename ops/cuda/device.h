@@ -6,22 +6,22 @@
 #include "ops/cuda/source.h"
 
 enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
-typedef struct Options {
+typedef struct CudaOptions {
     int device;                 /* number of the GPU */
     char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
     char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
     size_t workspace;           /* bytes that a library's algorithm may take */
-} Options;
+} CudaOptions;
 /* False: `why` names the word that is not understood. */
-bool options_parse(const char *text, Options *, char *why, size_t n);
+bool options_parse(const char *text, CudaOptions *, char *why, size_t n);
 
 typedef struct Held Held;
 typedef struct Memo Memo;
 typedef struct Library Library; /* one of NVIDIA's (algorithms.h) */
 struct Device {
     Driver driver;
-    Options options;
+    CudaOptions options;
     Compiler *compiler;
     CUdevice gpu;
     CUcontext context;

@@ -52,7 +52,7 @@ struct Algorithm {
 };
 
 /* ---- descriptors */
-static Desc keep(Algorithm *w, cudnnBackendDescriptorType_t type) {
+static Desc keep_descriptor(Algorithm *w, cudnnBackendDescriptorType_t type) {
     Desc d = NULL;
     if (w->nkept == DESCRIPTORS || w->dnn->cudnnBackendCreateDescriptor_(type, &d)) return NULL;
     return w->kept[w->nkept++] = d;
@@ -71,7 +71,7 @@ static Desc finalized(Algorithm *w, Desc d, bool good) {
 static Desc tensor(Algorithm *w, int64_t id, int rank, const int64_t dim[], const int64_t stride[],
                    int64_t align, bool inner) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Desc d = keep(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    Desc d = keep_descriptor(w, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     return finalized(w, d,
                      set(w, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
                          set(w, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, rank, dim) &&
@@ -109,7 +109,7 @@ static Desc convolution(Algorithm *w, const Step *s) {
     static const cudnnBackendAttributeName_t names[] = {
         CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
         CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS};
-    Desc d = keep(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    Desc d = keep_descriptor(w, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     bool good =
         set(w, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
         set(w, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode) &&
@@ -125,7 +125,7 @@ static Desc convolve(Algorithm *w, const Step *s, Desc y) {
     const Desc x = view_tensor(w, X_ID, &s->view[1], false),
                weights = view_tensor(w, W_ID, &s->view[2], false), c = convolution(w, s);
     const double alpha = 1, beta = 0;
-    Desc o = keep(w, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+    Desc o = keep_descriptor(w, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
     return finalized(
         w, o,
         set_desc(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, &x) &&
@@ -139,11 +139,11 @@ static Desc convolve(Algorithm *w, const Step *s, Desc y) {
 /* y = mode(x) or mode(x, b). */
 static Desc pointwise(Algorithm *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Desc p = keep(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    Desc p = keep_descriptor(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     p = finalized(w, p,
                   set(w, p, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode) &&
                       set(w, p, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type));
-    Desc o = keep(w, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    Desc o = keep_descriptor(w, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     return finalized(w, o,
                      set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, &p) &&
                          set_desc(w, o, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, &x) &&
@@ -171,7 +171,7 @@ static Desc graph_of(Algorithm *w, const Step *s) {
     if (e->relu) part[n] = pointwise(w, CUDNN_POINTWISE_RELU_FWD, made[n - 1], NULL, made[n]), n++;
     bool good = true;
     for (int k = 0; k < n; k++) good = good && part[k];
-    Desc g = keep(w, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    Desc g = keep_descriptor(w, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     good = good && set(w, g, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, part);
     if (w->dnn->handle)
         good = good &&
@@ -221,7 +221,7 @@ static void take_plan(Algorithm *w, Desc config) {
 }
 static void take_plans(Algorithm *w, Desc graph, cudnnBackendHeurMode_t mode) {
     Dnn *l = w->dnn;
-    Desc config[FOUND] = {NULL}, h = keep(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    Desc config[FOUND] = {NULL}, h = keep_descriptor(w, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     int64_t n = 0;
     int made = 0;
     bool good = set_desc(w, h, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, &graph) &&
@@ -246,7 +246,7 @@ static bool positive(const View *v) { /* as cuDNN wants it: no axis repeats or r
         if (v->dim[a] < 1 || (v->dim[a] > 1 && v->stride[a] < 1)) return false;
     return v->dtype == FLOAT;
 }
-static bool fits(const Step *s) {
+static bool conv_fits(const Step *s) {
     if (s->kind != S_CONV || s->view[0].rank < 3 || s->view[0].rank > AXES) return false;
     return positive(&s->view[0]) && positive(&s->view[1]) && positive(&s->view[2]);
 }
@@ -278,9 +278,9 @@ static void dnn_forget(Algorithm *w) {
     free(w);
 }
 /* All exact plans for the step, with its program or without. */
-static Algorithm *find(Dnn *l, const Step *s, bool fused) {
+static Algorithm *find_plans(Dnn *l, const Step *s, bool fused) {
     Epilogue e = {-1, -1, false};
-    if (!fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
+    if (!conv_fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
     Algorithm *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->dnn = l, w->epilogue = e;
@@ -290,7 +290,7 @@ static Algorithm *find(Dnn *l, const Step *s, bool fused) {
     return w->nplan ? w : (dnn_forget(w), NULL);
 }
 static int count_algorithms(Dnn *l, const Step *s, bool fused) {
-    Algorithm *w = find(l, s, fused);
+    Algorithm *w = find_plans(l, s, fused);
     const int n = w ? w->nplan : 0;
     if (w) dnn_forget(w);
     return n;
@@ -299,18 +299,18 @@ static int count_algorithms(Dnn *l, const Step *s, bool fused) {
 /* ---- the library: algorithms with the program in them come first */
 static int dnn_algorithms(Library *base, const Step *s) {
     Dnn *l = (Dnn *)base;
-    if (!fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
+    if (!conv_fits(s) || l->device->driver.cuCtxSetCurrent_(l->device->context)) return 0;
     return count_algorithms(l, s, true) + count_algorithms(l, s, false);
 }
 static Algorithm *dnn_make(Library *base, const Step *s, int algorithm, bool *rest,
                            size_t *workspace, char *why, size_t n) {
     Dnn *l = (Dnn *)base;
-    Algorithm *w = find(l, s, true);
+    Algorithm *w = find_plans(l, s, true);
     *rest = false;
     if (!w || algorithm >= w->nplan) {
         algorithm -= w ? w->nplan : 0;
         if (w) dnn_forget(w);
-        w = find(l, s, false);
+        w = find_plans(l, s, false);
         *rest = s->ncode > 0;
     }
     if (!w || algorithm >= w->nplan) {

@@ -163,7 +163,7 @@ static bool prefer(Lt *l, Algorithm *w, const Step *s) {
                                                                  sizeof align);
     return good;
 }
-static bool describe(Lt *l, Algorithm *w, const Product *p, cublasLtEpilogue_t e) {
+static bool describe_product(Lt *l, Algorithm *w, const Product *p, cublasLtEpilogue_t e) {
     const cublasOperation_t left = p->left.turned ? CUBLAS_OP_T : CUBLAS_OP_N,
                             right = p->right.turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     if (l->cublasLtMatmulDescCreate_(&w->product, CUBLAS_COMPUTE_32F, CUDA_R_32F)) return false;
@@ -188,7 +188,7 @@ static void lt_forget(Algorithm *w) {
     free(w);
 }
 /* All algorithms that the heuristics know, as descriptors. */
-static Algorithm *find(Lt *l, const Step *s, bool *rest) {
+static Algorithm *find_algorithms(Lt *l, const Step *s, bool *rest) {
     Product p;
     cublasLtEpilogue_t e;
     int bias;
@@ -199,7 +199,7 @@ static Algorithm *find(Lt *l, const Step *s, bool *rest) {
     if (!w) return NULL;
     w->lt = l, w->bias = bias;
     const bool asked = !l->cublasLtMatmulPreferenceCreate_(&w->preference) && prefer(l, w, s) &&
-                       describe(l, w, &p, e) &&
+                       describe_product(l, w, &p, e) &&
                        !l->cublasLtMatmulAlgoGetHeuristic_(l->handle, w->product, w->left, w->right,
                                                            w->result, w->result, w->preference,
                                                            ALGORITHMS, w->found, &w->count);
@@ -209,14 +209,14 @@ static Algorithm *find(Lt *l, const Step *s, bool *rest) {
 /* ---- the library */
 static int lt_algorithms(Library *base, const Step *s) {
     bool rest;
-    Algorithm *w = find((Lt *)base, s, &rest);
+    Algorithm *w = find_algorithms((Lt *)base, s, &rest);
     const int count = w ? w->count : 0;
     if (w) lt_forget(w);
     return count;
 }
 static Algorithm *lt_make(Library *base, const Step *s, int algorithm, bool *rest,
                           size_t *workspace, char *why, size_t n) {
-    Algorithm *w = find((Lt *)base, s, rest);
+    Algorithm *w = find_algorithms((Lt *)base, s, rest);
     if (!w || algorithm >= w->count) {
         if (w) lt_forget(w);
         return snprintf(why, n, "cuBLASLt has no such algorithm"), NULL;

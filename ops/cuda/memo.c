@@ -12,7 +12,7 @@ struct Memo {
     int algorithms[LIBRARIES];
 };
 
-static char *put(char *to, const void *from, size_t n) {
+static char *put_bytes(char *to, const void *from, size_t n) {
     if (n) memcpy(to, from, n);
     return to + n;
 }
@@ -23,25 +23,25 @@ static bool step_digest(const Step *s, Digest *out) {
                         (size_t)s->ncode * (4 + sizeof(double));
     char *bytes = malloc(room), *at = bytes;
     if (!bytes) return false;
-    at = put(at, &s->kind, sizeof s->kind);
+    at = put_bytes(at, &s->kind, sizeof s->kind);
     for (int k = 0; k < s->nview; k++) {
         View v = s->view[k];
         v.slot = 0;
         for (int a = v.rank < 0 ? 0 : v.rank; a < STEP_RANK; a++) v.dim[a] = v.stride[a] = 0;
-        at = put(at, &v, sizeof v);
+        at = put_bytes(at, &v, sizeof v);
     }
-    at = put(at, s->param, (size_t)s->nparam * sizeof *s->param);
+    at = put_bytes(at, s->param, (size_t)s->nparam * sizeof *s->param);
     for (int k = 0; k < s->ncode; k++) {
         const Scalar *c = &s->code[k];
-        at = put(at, (const uint8_t[]){c->op, c->a, c->b, c->c}, 4);
-        at = put(at, &c->k, sizeof c->k);
+        at = put_bytes(at, (const uint8_t[]){c->op, c->a, c->b, c->c}, 4);
+        at = put_bytes(at, &c->k, sizeof c->k);
     }
     *out = digest_of(bytes, (size_t)(at - bytes));
     free(bytes);
     return true;
 }
 
-static int ask(Device *d, const Step *s, int k) {
+static int library_algorithms(Device *d, const Step *s, int k) {
     return d->library[k] ? d->library[k]->algorithms(d->library[k], s) : 0;
 }
 void memo_algorithms(Device *d, const Step *s, int algorithms[LIBRARIES]) {
@@ -53,7 +53,7 @@ void memo_algorithms(Device *d, const Step *s, int algorithms[LIBRARIES]) {
             memcpy(algorithms, m->algorithms, sizeof m->algorithms);
             return;
         }
-    for (int k = 0; k < LIBRARIES; k++) algorithms[k] = ask(d, s, k);
+    for (int k = 0; k < LIBRARIES; k++) algorithms[k] = library_algorithms(d, s, k);
     Memo *m = known ? malloc(sizeof *m) : NULL;
     if (!m) return;
     *m = (Memo){.next = *list, .digest = digest};

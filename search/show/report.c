@@ -46,7 +46,7 @@ static void add_price(void *user, StepKind kind, double seconds) {
 }
 
 /* Prices that are in the cost file or follow from the model: nothing is timed for a report. */
-static void price(Run *r, const Graph *const graphs[]) {
+static void price_steps(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
     const CostOptions o = {.measured = r->db != NULL,
                            .frozen = true,
@@ -67,7 +67,7 @@ void run_operators(Run *r, const Graph *result) {
     r->stats.flops_after = cost_flops(r->w, graphs[1], r->sizes, NULL);
     for (int kind = 0; kind < STEP_KIND_COUNT; kind++)
         r->stats.kinds[kind] = (KindCost){.seconds = {-1, -1}};
-    if (r->o->html || r->o->report) price(r, graphs);
+    if (r->o->html || r->o->report) price_steps(r, graphs);
     qsort(r->stats.operators, (size_t)r->stats.noperator, sizeof *r->stats.operators, by_name);
 }
 
@@ -80,7 +80,7 @@ static void line_times(const char *what, double before, double after, Text *t) {
 }
 
 /* What gained most first: by itself on the target, for one of equal places. */
-static void add_places(const RunStats *s, Text *t) {
+static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
         text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, the first of", "so many", "ms",
                  "after");
@@ -95,7 +95,7 @@ static void add_places(const RunStats *s, Text *t) {
 void run_table(Run *r, const Derivation *d, bool changed, Text *t) {
     const OpCost *v = r->stats.operators;
     ModelStats m = model_stats(r->model);
-    if (changed) add_places(&r->stats, t);
+    if (changed) table_places(&r->stats, t);
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < r->stats.noperator; k++)
         if (v[k].nodes[0] != v[k].nodes[1])
